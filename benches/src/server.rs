@@ -3,7 +3,7 @@
 use crate::process::Stop;
 use anyhow::{Context, Result, bail};
 use loadline_disk::{EnvironmentSpec, InitialState};
-use loadline_emulator::{Backing, BlockDevice, Emulation, Settings};
+use loadline_emulator::{Backing, BlockDevice, Emulation, EmulationSettings};
 use loadline_record::Histogram;
 use loadline_units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ struct Order {
 pub(crate) fn serve(order: &str) -> Result<()> {
     let Order { environment, socket, attach, memory } =
         serde_json::from_str(order).context("the order of a server cannot be read")?;
-    let settings = Settings {
+    let settings = EmulationSettings {
         seed: 1,
         initial: InitialState::default(),
         backing: Backing::Memory { max: memory },

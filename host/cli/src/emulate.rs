@@ -19,7 +19,7 @@ use clap::Args;
 use loadline_catalog::{Draw, Environment};
 use loadline_disk::{BurstCredits, InitialState};
 use loadline_emulation::{History, TimeAccount};
-use loadline_emulator::{Backing, Emulation, RefusalRemedy, Refused, Settings, Tls, TraceSettings, Turns};
+use loadline_emulator::{Backing, Emulation, EmulationSettings, RefusalRemedy, Refused, Tls, TraceSettings, Turns};
 use loadline_prediction::{CreditsReading, CreditsWatch};
 use loadline_record::RunStatus;
 use loadline_runs::wall_clock::{UtcTime, fresh_seed, run_id, unix_s};
@@ -167,7 +167,7 @@ pub(crate) fn emulate(
         Backing::Folder(path) => format!("  contents: in {}, kept for the next time", path.display()),
     };
     let initial = arguments.bursts.initial_state();
-    let settings = Settings {
+    let settings = EmulationSettings {
         seed,
         initial,
         backing,

@@ -5,7 +5,7 @@ use loadline_block::Operation;
 use loadline_catalog::Environment;
 use loadline_disk::InitialState;
 use loadline_emulation::{History, HistoryEntry, TimeAccount};
-use loadline_emulator::{Emulation, Figures, Turns};
+use loadline_emulator::{Emulation, ExportFigures, Turns};
 use loadline_prediction::{CreditsWatch, most_plausible, volume_facts};
 use loadline_record::{
     APPLICATION, Clock, Doubt, DoubtCode, Ending, EngineUsed, OperationRecord, PlanText, RunHeader, RunRecord,
@@ -45,7 +45,7 @@ pub(crate) struct Settings {
 /// What was done up to a moment, by every export.
 pub(crate) struct Done {
     names: Vec<String>,
-    figures: Vec<Figures>,
+    figures: Vec<ExportFigures>,
     went: Vec<(TimeAccount, Series)>,
     pub(crate) turns: Turns,
     pub(crate) history: History,
@@ -54,7 +54,7 @@ pub(crate) struct Done {
 /// An export: its name, what it did, what became of its time, how that went second by second, and what of its credits.
 pub(crate) struct Export<'a> {
     pub(crate) name: &'a str,
-    pub(crate) figures: &'a Figures,
+    pub(crate) figures: &'a ExportFigures,
     pub(crate) account: &'a TimeAccount,
     pub(crate) series: &'a Series,
     pub(crate) credits: &'a CreditsWatch,
@@ -158,7 +158,7 @@ pub(crate) fn record(
 const TOLD_MAX: usize = 20;
 
 /// Why what an export did should not be believed as it stands, by what the emulation alone knows.
-pub(crate) fn doubts(export: &str, figures: &Figures, account: &TimeAccount, history: &History) -> Vec<Doubt> {
+pub(crate) fn doubts(export: &str, figures: &ExportFigures, account: &TimeAccount, history: &History) -> Vec<Doubt> {
     late(figures).into_iter().chain(changed(export, account, history)).collect()
 }
 
@@ -193,7 +193,7 @@ fn changed(export: &str, account: &TimeAccount, history: &History) -> Option<Dou
 }
 
 /// That answers left too late to be the disk's, where they did.
-fn late(figures: &Figures) -> Option<Doubt> {
+fn late(figures: &ExportFigures) -> Option<Doubt> {
     let (late, modelled) = figures.late()?;
     let detail = format!(
         "Answers left late: p99 {} after the model's time, beside a modelled latency of p99 {}. Clients measured this machine \
@@ -205,7 +205,12 @@ fn late(figures: &Figures) -> Option<Doubt> {
 }
 
 /// From the first request until the last answer.
-pub(crate) fn trial(figures: &Figures, account: &TimeAccount, series: &Series, started_unix_s: u64) -> TrialRecord {
+pub(crate) fn trial(
+    figures: &ExportFigures,
+    account: &TimeAccount,
+    series: &Series,
+    started_unix_s: u64,
+) -> TrialRecord {
     let mut operations: BTreeMap<Operation, OperationRecord> = BTreeMap::new();
     for operation in Operation::ALL {
         let of = &figures.operations[operation.index()];

@@ -11,7 +11,7 @@ use loadline_block::{ErrorKind, Operation};
 use loadline_catalog::Draw;
 use loadline_emulation::{Change, ChangeError, Fault, FaultKind, FaultSelection, TimeCause, TimeShare};
 use loadline_emulator::{
-    Changed, ContentsState, ControlAnswer, ControlRequest, ExportView, Losses, NumberedFault, View, ask_control,
+    ChangeOutcome, ContentsState, ControlAnswer, ControlRequest, ExportView, Losses, NumberedFault, View, ask_control,
 };
 use loadline_runs::wall_clock;
 use loadline_units::{Bytes, Duration, Ratio};
@@ -338,7 +338,7 @@ const fn seed_of(request: &ControlRequest) -> Option<u64> {
 }
 
 /// What was done, as a table.
-fn done(changed: &Changed, request: &ControlRequest) -> Table {
+fn done(changed: &ChangeOutcome, request: &ControlRequest) -> Table {
     let mut table = Table::new(&[
         Column::numbers("fault", "fault"),
         Column::words("cleared", "cleared"),
@@ -372,7 +372,7 @@ fn done(changed: &Changed, request: &ControlRequest) -> Table {
 }
 
 /// What was done, in a line.
-fn told(changed: &Changed, request: &ControlRequest) -> String {
+fn told(changed: &ChangeOutcome, request: &ControlRequest) -> String {
     let clients = |count: usize| match count {
         0 => "no connection".to_owned(),
         1 => "1 connection".to_owned(),
@@ -444,7 +444,7 @@ fn losses(losses: &Losses) -> String {
 }
 
 /// Which disks wait for a copy, a line each.
-fn waiting(changed: &Changed) -> String {
+fn waiting(changed: &ChangeOutcome) -> String {
     let line = |disk: &String| format!("{disk} missed writes and waits for a current copy\n");
     changed.waiting.iter().map(line).collect::<Vec<_>>().concat()
 }
@@ -557,7 +557,7 @@ mod tests {
         let cut = ControlRequest::Change(Change::PowerCut { seed: 3 });
         let told = |closed: usize, [writes, lost, kept, torn]: [u64; 4]| {
             let losses = Some(Losses { writes, lost, kept, torn });
-            told(&Changed { closed, losses, ..Changed::default() }, &cut)
+            told(&ChangeOutcome { closed, losses, ..ChangeOutcome::default() }, &cut)
         };
         for (closed, losses, wanted) in [
             (0, [0; 4], "no connection dropped; every write was durable, so none is lost"),

@@ -1,4 +1,4 @@
-//! What is asked of the model on behalf of a client, and what the client gets in the end.
+//! Requests to the model on behalf of clients, and their answers.
 
 use crate::contents::Settles;
 use loadline_block::{ErrorKind, Operation};
@@ -7,27 +7,27 @@ use loadline_nbd::NbdError;
 use loadline_nbd::reply::ReplyTo;
 use loadline_units::Instant;
 
-/// Shorter reads leave in one piece when they end.
+/// The shortest read with early send.
 const AHEAD_MIN: u64 = 64 << 10;
 
-/// What an answer consists of.
+/// The body of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Body {
+pub(crate) enum ReplyBody {
     /// The bytes of the range.
     Data,
     /// Success.
     Done,
-    /// Success of a write, for those who are told its length.
+    /// Success of a write, for receivers that report its length.
     Written,
     /// An error; `read`: of a read.
     Error { error: NbdError, read: bool },
-    /// What is data and what is hole; `one`: the first run only.
+    /// The extents of data and holes; `one`: the first one only.
     Extents { one: bool },
 }
 
-/// A request to the model, for a connection.
+/// A request to the model on behalf of a receiver of answers.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ask {
+pub(crate) struct ModelRequest {
     pub(crate) connection: u32,
     /// Which of the exports.
     pub(crate) export: u16,
@@ -37,23 +37,23 @@ pub(crate) struct Ask {
     pub(crate) offset: u64,
     pub(crate) length: u64,
     pub(crate) to: ReplyTo,
-    pub(crate) body: Body,
-    /// What an answer without error settles.
+    pub(crate) body: ReplyBody,
+    /// What a successful answer settles.
     pub(crate) settles: Settles,
-    /// Bytes of a long read may leave before it ends, up to its last ones.
+    /// A long read may be sent early.
     pub(crate) ahead: bool,
-    /// When it was handed to the model.
+    /// When it was submitted to the model.
     pub(crate) due_at: Instant,
 }
 
-/// How much of an answer may leave.
+/// Which part of a reply may leave: `send_queue` explains early send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Leaves {
-    /// All of it.
+pub(crate) enum AnswerPart {
+    /// The whole reply.
     Whole,
-    /// A read's bytes but for the last ones: it ends soon.
-    Ahead,
-    /// What [`Leaves::Ahead`] kept back.
+    /// A read's bytes except the last page: it completes soon.
+    Early,
+    /// The rest of an early read, which is complete.
     Rest,
 }
 
@@ -62,44 +62,44 @@ pub(crate) enum Leaves {
 pub(crate) struct Answer {
     pub(crate) connection: u32,
     pub(crate) to: ReplyTo,
-    pub(crate) body: Body,
+    pub(crate) body: ReplyBody,
     /// Which of the exports.
     pub(crate) export: u16,
-    /// What it settles when it leaves: [`crate::export::Export::settle`].
+    /// What it settles when it leaves: `Export::settle`.
     pub(crate) settles: Settles,
     /// Of the range.
     pub(crate) length: u64,
-    pub(crate) leaves: Leaves,
-    /// What the model did; `None`: it was not asked.
-    pub(crate) timed: Option<Timed>,
+    pub(crate) part: AnswerPart,
+    /// Its times in the model; `None`: the model was not asked.
+    pub(crate) timed: Option<ModelTimes>,
 }
 
 impl Answer {
-    /// Why it tells of no success.
+    /// Why it is not a success.
     pub(crate) const fn error(&self) -> Option<ErrorKind> {
-        if let Body::Error { error, .. } = self.body { Some(error.kind()) } else { None }
+        if let ReplyBody::Error { error, .. } = self.body { Some(error.kind()) } else { None }
     }
 
     /// Whether it carries bytes, at most `length` of them.
     pub(crate) fn has_at_most(&self, length: u64) -> bool {
-        self.body == Body::Data && self.length <= length
+        self.body == ReplyBody::Data && self.length <= length
     }
 }
 
-/// How a request went in the model.
+/// The times of a request in the model.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Timed {
+pub(crate) struct ModelTimes {
     pub(crate) operation: Operation,
     pub(crate) due_at: Instant,
     pub(crate) completed_at: Instant,
 }
 
-impl Ask {
-    /// The answer, which came at `completed_at`; with `error` where the model says that it failed.
+impl ModelRequest {
+    /// The answer at `completed_at`, with the model's error if it failed.
     pub(crate) fn answer(&self, completed_at: Instant, error: Option<ErrorKind>) -> Answer {
-        let timed = Timed { operation: self.operation, due_at: self.due_at, completed_at };
-        let read = self.body == Body::Data;
-        let body = error.map_or(self.body, |error| Body::Error { error: told(error), read });
+        let timed = ModelTimes { operation: self.operation, due_at: self.due_at, completed_at };
+        let read = self.body == ReplyBody::Data;
+        let body = error.map_or(self.body, |error| ReplyBody::Error { error: protocol_error(error), read });
         Answer {
             connection: self.connection,
             to: self.to,
@@ -107,20 +107,20 @@ impl Ask {
             export: self.export,
             settles: self.settles,
             length: self.length,
-            leaves: Leaves::Whole,
+            part: AnswerPart::Whole,
             timed: Some(timed),
         }
     }
 
-    /// Whether bytes of it leave before it ends.
+    /// Whether it is sent early.
     #[inline]
     pub(crate) fn goes_ahead(&self) -> bool {
-        self.ahead && self.body == Body::Data && self.length >= AHEAD_MIN
+        self.ahead && self.body == ReplyBody::Data && self.length >= AHEAD_MIN
     }
 }
 
-/// What a client is told of an error of the model.
-const fn told(error: ErrorKind) -> NbdError {
+/// The protocol's error for an error of the model.
+const fn protocol_error(error: ErrorKind) -> NbdError {
     match error {
         ErrorKind::NoSpace => NbdError::NoSpace,
         ErrorKind::Denied => NbdError::Denied,

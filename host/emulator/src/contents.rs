@@ -1,6 +1,6 @@
 //! The bytes of a volume, laid over its disks as requests are.
 
-use crate::made::Made;
+use crate::send_buffer::SendBuffer;
 use crate::store::{Disk, Fresh, PAGE, Page, Presence, Still, StoreError};
 use loadline_disk::Layout;
 use loadline_nbd::NbdError;
@@ -23,14 +23,14 @@ pub(crate) struct Contents {
     disks: Vec<Arc<Disk>>,
     /// Held while bytes go to the disks of the volume, by all who write; alone by whoever fills a disk from another.
     writing: Arc<RwLock<()>>,
-    order: Order,
+    order: WriteTickets,
 }
 
 /// The order of writes and answers of all disks of an emulation.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Order(Arc<AtomicU64>);
+pub(crate) struct WriteTickets(Arc<AtomicU64>);
 
-impl Order {
+impl WriteTickets {
     /// The next number.
     fn next(&self) -> u64 {
         self.0.fetch_add(1, Ordering::AcqRel)
@@ -81,7 +81,7 @@ impl ContentsState {
 }
 
 /// A part of a range that follows on without a gap on one column.
-struct Run {
+struct LayoutRun {
     column: usize,
     /// On the column's disks.
     offset: u64,
@@ -91,18 +91,27 @@ struct Run {
 }
 
 impl Contents {
-    pub(crate) const fn new(layout: Layout, disks: Vec<Arc<Disk>>, writing: Arc<RwLock<()>>, order: Order) -> Self {
+    pub(crate) const fn new(
+        layout: Layout,
+        disks: Vec<Arc<Disk>>,
+        writing: Arc<RwLock<()>>,
+        order: WriteTickets,
+    ) -> Self {
         Self { layout, disks, writing, order }
     }
 
-    fn runs(&self, offset: u64, length: u64) -> impl Iterator<Item = Run> {
+    fn runs(&self, offset: u64, length: u64) -> impl Iterator<Item = LayoutRun> {
         let layout = self.layout;
         let mut from = 0;
         std::iter::from_fn(move || {
             (from < length).then(|| {
                 let place = layout.locate(offset + from);
-                let run =
-                    Run { column: place.column, offset: place.offset, from, length: place.run.min(length - from) };
+                let run = LayoutRun {
+                    column: place.column,
+                    offset: place.offset,
+                    from,
+                    length: place.run.min(length - from),
+                };
                 from += run.length;
                 run
             })
@@ -222,10 +231,10 @@ impl Contents {
         Some(StillContents { contents: self, columns })
     }
 
-    /// Appends the bytes of a range to `made`.
-    pub(crate) fn read(&self, offset: u64, length: u64, made: &mut Made) -> Result<(), NbdError> {
+    /// Appends the bytes of a range to `buffer`.
+    pub(crate) fn read(&self, offset: u64, length: u64, buffer: &mut SendBuffer) -> Result<(), NbdError> {
         for run in self.runs(offset, length) {
-            self.live(run.column)?.read(run.offset, run.length, made).map_err(|error| error.told())?;
+            self.live(run.column)?.read(run.offset, run.length, buffer).map_err(|error| error.told())?;
         }
         Ok(())
     }
@@ -245,7 +254,7 @@ impl Contents {
     /// As [`Contents::write`], of whole pages, from the beginning of one on. They are left with any bytes.
     pub(crate) fn place(&self, offset: u64, pages: &mut [Page], ticket: u64) -> Result<(), NbdError> {
         let (page, length) = (PAGE as u64, (pages.len() * PAGE) as u64);
-        let even = |run: Run| [run.offset, run.from, run.length].iter().all(|number| number.is_multiple_of(page));
+        let even = |run: LayoutRun| [run.offset, run.from, run.length].iter().all(|number| number.is_multiple_of(page));
         if !self.runs(offset, length).all(even) {
             let mut places = (offset..).step_by(PAGE).zip(pages);
             return places.try_for_each(|(at, page)| self.write(at, page.bytes(), ticket));
@@ -387,28 +396,29 @@ mod tests {
     }
 
     fn laid(layout: Layout, disks: Vec<Arc<Disk>>) -> Contents {
-        Contents::new(layout, disks, Arc::default(), Order::default())
+        Contents::new(layout, disks, Arc::default(), WriteTickets::default())
     }
 
     fn all(contents: &Contents, offset: u64, length: u64) -> Vec<u8> {
-        let mut made = Made::default();
-        contents.read(offset, length, &mut made).unwrap();
-        made.to_vec()
+        let mut buffer = SendBuffer::default();
+        contents.read(offset, length, &mut buffer).unwrap();
+        buffer.to_vec()
     }
 
     #[derive(Debug, Clone)]
-    enum Step {
+    enum ContentsAction {
         Write(usize, usize, u8),
         Place(usize, usize, u8),
         Zero(usize, usize, bool),
     }
 
-    fn step() -> impl Strategy<Value = Step> {
+    fn step() -> impl Strategy<Value = ContentsAction> {
         let range = (0..SIZE / 512).prop_flat_map(|start| (Just(start * 512), 1..=(SIZE / 512 - start).min(300)));
         prop_oneof![
-            (range.clone(), 1u8..).prop_map(|((start, count), byte)| Step::Write(start, count * 512, byte)),
-            (0..SIZE / PAGE, 1usize..70, 1u8..).prop_map(|(start, count, byte)| Step::Place(start, count, byte)),
-            (range, any::<bool>()).prop_map(|((start, count), hole)| Step::Zero(start, count * 512, hole)),
+            (range.clone(), 1u8..).prop_map(|((start, count), byte)| ContentsAction::Write(start, count * 512, byte)),
+            (0..SIZE / PAGE, 1usize..70, 1u8..)
+                .prop_map(|(start, count, byte)| ContentsAction::Place(start, count, byte)),
+            (range, any::<bool>()).prop_map(|((start, count), hole)| ContentsAction::Zero(start, count * 512, hole)),
         ]
     }
 
@@ -424,11 +434,11 @@ mod tests {
             let mut expected = vec![0; SIZE];
             for step in steps {
                 match step {
-                    Step::Write(start, length, byte) => {
+                    ContentsAction::Write(start, length, byte) => {
                         contents.write(start as u64, &vec![byte; length], contents.ticket()).unwrap();
                         expected[start..start + length].fill(byte);
                     }
-                    Step::Place(start, count, byte) => {
+                    ContentsAction::Place(start, count, byte) => {
                         let count = count.min(SIZE / PAGE - start);
                         let mut pages: Vec<Page> = (0..count).map(|_| Page::new().unwrap()).collect();
                         for page in &mut pages {
@@ -441,7 +451,7 @@ mod tests {
                         }
                         expected[start * PAGE..(start + count) * PAGE].fill(byte);
                     }
-                    Step::Zero(start, length, hole) => {
+                    ContentsAction::Zero(start, length, hole) => {
                         contents.zero(start as u64, length as u64, hole, contents.ticket()).unwrap();
                         expected[start..start + length].fill(0);
                     }

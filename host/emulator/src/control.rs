@@ -1,9 +1,9 @@
 //! The control socket: a line of JSON is asked, a line answers. `docs/formats/control.md`.
 
-use crate::changing::Changed;
-use crate::serving::Serving;
-use crate::view::View;
-use loadline_emulation::{Change, Fault};
+use crate::changes::ChangeOutcome;
+use crate::service::Service;
+use crate::view::{NumberedFault, View};
+use loadline_emulation::Change;
 use rustix::fd::OwnedFd;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -43,26 +43,9 @@ pub enum ControlAnswer {
     /// To [`ControlRequest::Faults`].
     Faults(Vec<NumberedFault>),
     /// To [`ControlRequest::Change`].
-    Changed(Changed),
+    Changed(ChangeOutcome),
     /// In place of any: why not, in a sentence.
     Error(String),
-}
-
-/// A fault in force.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NumberedFault {
-    /// By which it is cleared.
-    pub number: u32,
-    /// What it is.
-    pub fault: Fault,
-    /// The same for people.
-    pub text: String,
-}
-
-impl NumberedFault {
-    pub(crate) fn of((number, fault): (u32, &Fault)) -> Self {
-        Self { number, text: fault.to_string(), fault: fault.clone() }
-    }
 }
 
 /// Reads one line of a client.
@@ -75,66 +58,64 @@ pub fn parse_control(line: &[u8]) -> Result<ControlRequest, String> {
     })
 }
 
-impl Serving {
-    fn control(&self, request: &ControlRequest) -> ControlAnswer {
-        match request {
-            ControlRequest::Status => ControlAnswer::Status(self.view()),
-            ControlRequest::Faults => {
-                ControlAnswer::Faults(self.driver.look(|model, _| model.faults().map(NumberedFault::of).collect()))
-            }
-            ControlRequest::Change(change) => match self.change(change) {
-                Ok(changed) => ControlAnswer::Changed(changed),
-                Err(error) => ControlAnswer::Error(error.to_string()),
-            },
+fn answer_to(service: &Service, request: &ControlRequest) -> ControlAnswer {
+    match request {
+        ControlRequest::Status => ControlAnswer::Status(service.view()),
+        ControlRequest::Faults => {
+            ControlAnswer::Faults(service.driver().look(|model, _| model.faults().map(NumberedFault::of).collect()))
         }
+        ControlRequest::Change(change) => match service.change(change) {
+            Ok(outcome) => ControlAnswer::Changed(outcome),
+            Err(error) => ControlAnswer::Error(error.to_string()),
+        },
     }
 }
 
 /// A control connection.
 #[derive(Debug)]
-struct Asker {
+struct RoomWaiter {
     stream: UnixStream,
     /// Since when nothing is asked on it; `None`: something is being done for it.
     idle_since: Mutex<Option<std::time::Instant>>,
 }
 
-impl Asker {
+impl RoomWaiter {
     fn idle_since(&self) -> MutexGuard<'_, Option<std::time::Instant>> {
         self.idle_since.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-type Askers = Mutex<Vec<Arc<Asker>>>;
+type Askers = Mutex<Vec<Arc<RoomWaiter>>>;
 
-fn lock(askers: &Askers) -> MutexGuard<'_, Vec<Arc<Asker>>> {
+fn lock(askers: &Askers) -> MutexGuard<'_, Vec<Arc<RoomWaiter>>> {
     askers.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Takes control connections.
 #[derive(Debug)]
-pub(crate) struct Control {
-    serving: Arc<Serving>,
+pub(crate) struct ControlSocket {
+    service: Arc<Service>,
     askers: Arc<Askers>,
 }
 
-impl Control {
-    pub(crate) fn new(serving: &Arc<Serving>) -> Self {
-        Self { serving: Arc::clone(serving), askers: Arc::default() }
+impl ControlSocket {
+    pub(crate) fn new(service: &Arc<Service>) -> Self {
+        Self { service: Arc::clone(service), askers: Arc::default() }
     }
 
     /// Serves one on a thread of its own.
     pub(crate) fn welcome(&self, socket: OwnedFd) {
-        let asker = Arc::new(Asker {
+        let asker = Arc::new(RoomWaiter {
             stream: UnixStream::from(socket),
             idle_since: Mutex::new(Some(std::time::Instant::now())),
         });
         if !self.enter(&asker) {
             return;
         }
-        let (serving, askers, own) = (Arc::clone(&self.serving), Arc::clone(&self.askers), Arc::clone(&asker));
+        let (service, askers, own) = (Arc::clone(&self.service), Arc::clone(&self.askers), Arc::clone(&asker));
         let spawned = std::thread::Builder::new().name("control".into()).spawn(move || {
             // Who cannot be read or written any more is gone.
-            let _ = serve(&serving, &own);
+            let _ = serve(&service, &own);
             leave(&askers, &own);
         });
         if spawned.is_err() {
@@ -143,7 +124,7 @@ impl Control {
     }
 
     /// Makes room for one more, where that is possible.
-    fn enter(&self, asker: &Arc<Asker>) -> bool {
+    fn enter(&self, asker: &Arc<RoomWaiter>) -> bool {
         let mut askers = lock(&self.askers);
         if askers.len() >= CONTROL_CONNECTIONS_MAX {
             let idle = askers.iter().enumerate().filter_map(|(place, there)| Some((place, (*there.idle_since())?)));
@@ -156,11 +137,11 @@ impl Control {
     }
 }
 
-fn leave(askers: &Askers, asker: &Arc<Asker>) {
+fn leave(askers: &Askers, asker: &Arc<RoomWaiter>) {
     lock(askers).retain(|there| !Arc::ptr_eq(there, asker));
 }
 
-fn serve(serving: &Serving, asker: &Asker) -> io::Result<()> {
+fn serve(service: &Service, asker: &RoomWaiter) -> io::Result<()> {
     let (stream, mut out) = (&asker.stream, &asker.stream);
     stream.set_read_timeout(Some(LOOK))?;
     stream.set_write_timeout(Some(Span::from_secs(10)))?;
@@ -171,7 +152,7 @@ fn serve(serving: &Serving, asker: &Asker) -> io::Result<()> {
         match lines.by_ref().take(room).read_until(b'\n', &mut line) {
             Ok(_) => {}
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-                if serving.is_ending() {
+                if service.is_ending() {
                     return Ok(());
                 }
                 continue;
@@ -187,11 +168,11 @@ fn serve(serving: &Serving, asker: &Asker) -> io::Result<()> {
         *asker.idle_since() = None;
         let answer = if too_long {
             // Who is not done with it would not come to read the answer.
-            is_last = !skip_line(&mut lines, serving)?;
+            is_last = !skip_line(&mut lines, service)?;
             ControlAnswer::Error(format!("a request is at most {CONTROL_LINE_MAX} bytes long"))
         } else {
             match parse_control(&line) {
-                Ok(request) => serving.control(&request),
+                Ok(request) => answer_to(service, &request),
                 Err(error) => ControlAnswer::Error(error),
             }
         };
@@ -207,9 +188,9 @@ fn serve(serving: &Serving, asker: &Asker) -> io::Result<()> {
 }
 
 /// Reads on to the end of a line that is too long; `false`: it has none within [`SKIPPED_MAX`] and [`SKIPPING_MAX`].
-fn skip_line(lines: &mut BufReader<&UnixStream>, serving: &Serving) -> io::Result<bool> {
+fn skip_line(lines: &mut BufReader<&UnixStream>, service: &Service) -> io::Result<bool> {
     let (begun, mut skipped) = (std::time::Instant::now(), 0);
-    while skipped < SKIPPED_MAX && begun.elapsed() < SKIPPING_MAX && !serving.is_ending() {
+    while skipped < SKIPPED_MAX && begun.elapsed() < SKIPPING_MAX && !service.is_ending() {
         let bytes = match lines.fill_buf() {
             Ok([]) => return Ok(false),
             Ok(bytes) => bytes,

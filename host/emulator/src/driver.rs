@@ -1,8 +1,8 @@
-//! The disk model under the real clock.
+//! The driver: the disk model under the real clock, and the requests that are in flight in it.
 
-use crate::answer::{Answer, Ask, Leaves};
+use crate::answer::{Answer, AnswerPart, ModelRequest};
 use crate::clock::{Clock, Waiter};
-use crate::lead::Lead;
+use crate::early_send::EarlySend;
 use crate::trace_file::TraceWriter;
 use loadline_block::{ErrorKind, Request};
 use loadline_emulation::{
@@ -15,66 +15,66 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration as Span;
 
-/// Parts of requests under way at once, over all connections: a request has one for each piece of its layout that it touches
-/// on each disk. Whoever would exceed it waits.
+/// The most parts of requests in flight, over all connections. A request has one part for each piece of its layout on each disk. A
+/// client that would exceed the bound waits.
 pub(crate) const PARTS_MAX: u64 = 1 << 22;
-/// Parts begun in one go, about a millisecond's work: then whoever else wants something of the model comes first. Of a disk that
-/// answers at once, a request for all of it would keep others waiting until the last of its slices.
-const GO_PARTS_MAX: u64 = 1 << 15;
-/// And slices.
+/// The most parts submitted under one hold of the lock, about a millisecond's work. Then waiting threads come first: otherwise one
+/// client with a huge request on an unlimited disk would keep the lock until its last slice (lock fairness).
+const HOLD_PARTS_MAX: u64 = 1 << 15;
+/// The most slices under one hold.
 const SLICES_MAX: u32 = 64;
-/// For how long others are waited for at most, and between two looks at whether they are through.
+/// How long a thread gives way to waiting ones at most, and the interval of its looks.
 const GIVE_WAY_MAX: Span = Span::from_millis(10);
 const GIVE_WAY_LOOK: Span = Span::from_micros(20);
 
-/// What is due within so much is waited for awake: about what a thread's sleep and wake-up take.
+/// Events due within this time are waited for by polling: sleeping and waking take about as long.
 const LINGER: Duration = Duration::from_us(5);
-/// No longer in one go.
+/// The longest polling at a time.
 const LINGER_MAX: Duration = Duration::from_us(20);
 
-/// Of many requests under way the next answer waits for others that follow within so long: that is little beside what it waited
-/// already, and spares whoever delivers a way back from sleep for each.
+/// With many requests in flight, an answer waits this long for others that follow, so that one wake-up delivers a batch. The delay is
+/// little beside its latency.
 const HOLD: Duration = Duration::from_us(20);
-/// How many are many.
+/// How many requests are many.
 const HOLD_MIN: usize = 16;
 
-/// How often is looked whether an asker who waits is still there.
-pub(crate) const ASKER_LOOK: Span = Span::from_millis(100);
+/// The interval of looks at whether a waiting client is still there.
+pub(crate) const ROOM_LOOK: Span = Span::from_millis(100);
 
-/// How it is known that whoever asks waits for room no more.
-pub(crate) struct Asker<G, L> {
-    /// Whether it gave up: it is told apart by [`Driver::give_up`].
+/// How a client that waits for room ends its waiting.
+pub(crate) struct RoomWaiter<G, L> {
+    /// Whether it gave up; [`Driver::give_up`] makes it look.
     pub(crate) given_up: G,
-    /// Whether it is gone, of which nobody is told: looked at every [`ASKER_LOOK`].
+    /// Whether it is gone. Nothing signals that, so it is looked at every [`ROOM_LOOK`].
     pub(crate) is_gone: L,
 }
 
-/// A request under way.
+/// A request in flight.
 #[derive(Debug, Clone, Copy)]
 struct UnderWay {
-    ask: Ask,
-    /// Where the slice under way ends, from the request's beginning.
+    ask: ModelRequest,
+    /// Where its current slice ends, from the request's beginning.
     until: u64,
     parts: u64,
-    /// Of the slice under way, in the order of all slices.
+    /// The number of its current slice among all slices.
     sequence: u64,
-    /// The slice under way.
+    /// Its current slice.
     request: Request,
-    /// Its bytes began to leave.
+    /// Its early part was sent.
     ahead: bool,
 }
 
 #[derive(Debug)]
-struct State {
+struct DriverState {
     model: FaultyMachine,
     /// By the model's own numbers.
     under_way: Vec<Option<UnderWay>>,
     requests: usize,
-    /// Of the requests, reads whose bytes leave before they end.
+    /// How many of them are reads with early send.
     long: usize,
-    lead: Arc<Lead>,
+    early_send: Arc<EarlySend>,
     parts: u64,
-    /// Those who wait for parts to end.
+    /// Threads that wait for room.
     waiting: usize,
     alarm_at: Instant,
     sequence: u64,
@@ -85,29 +85,29 @@ struct State {
     courses: Vec<SeriesBuilder>,
 }
 
-/// The model, its clock, and what it owes to whom.
+/// The model, its clock, and the requests in flight.
 #[derive(Debug)]
 pub(crate) struct Driver {
-    state: Mutex<State>,
-    /// Those who wait for the state.
+    state: Mutex<DriverState>,
+    /// Threads that wait for the lock of the state.
     wanting: AtomicU32,
     room: Condvar,
-    pub(crate) lead: Arc<Lead>,
+    pub(crate) early_send: Arc<EarlySend>,
     pub(crate) clock: Clock,
     pub(crate) waiter: Waiter,
 }
 
 impl Driver {
-    /// Begins now.
+    /// Starts the clock.
     pub(crate) fn start(model: FaultyMachine, recorder: Option<TraceWriter>, spins: bool) -> rustix::io::Result<Self> {
         let clock = Clock::start();
-        let state = State::new(model, recorder);
-        let (lead, waiter) = (Arc::clone(&state.lead), Waiter::new(clock, spins)?);
+        let state = DriverState::new(model, recorder);
+        let (early_send, waiter) = (Arc::clone(&state.early_send), Waiter::new(clock, spins)?);
         let (state, wanting) = (Mutex::new(state), AtomicU32::new(0));
-        Ok(Self { state, wanting, room: Condvar::new(), lead, clock, waiter })
+        Ok(Self { state, wanting, room: Condvar::new(), early_send, clock, waiter })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, DriverState> {
         match self.state.try_lock() {
             Ok(state) => state,
             Err(TryLockError::Poisoned(state)) => state.into_inner(),
@@ -120,23 +120,22 @@ impl Driver {
         }
     }
 
-    /// Lets those have the state who wait for it: whoever took it for long and takes it again at once is there before they wake.
+    /// Gives way to threads that wait for the lock. A thread that held it long and takes it again would get it before they wake.
     fn give_way(&self) {
         let begun = std::time::Instant::now();
-        // Asleep, as they may need this processor.
+        // Sleeping, as they may need this processor.
         while self.wanting.load(Ordering::Relaxed) > 0 && begun.elapsed() < GIVE_WAY_MAX {
             std::thread::sleep(GIVE_WAY_LOOK);
         }
     }
 
-    /// Hands requests to the model, now, and takes every answer that is due by now: theirs, and others'. Where parts must end first, it
-    /// waits for them as long as nobody gives up, and what was not handed over by then fails: see [`Driver::give_up`]. `false`: whoever
-    /// asks was found gone.
+    /// Submits requests to the model, and takes every answer that is due by now, of any client. Without room for a request it waits,
+    /// unless the client gives up ([`Driver::give_up`]); then the remaining requests fail. `false`: the client was found gone.
     pub(crate) fn submit(
         &self,
-        asks: &mut Vec<Ask>,
+        asks: &mut Vec<ModelRequest>,
         answers: &mut Vec<Answer>,
-        asker: &Asker<impl Fn() -> bool, impl Fn() -> bool>,
+        asker: &RoomWaiter<impl Fn() -> bool, impl Fn() -> bool>,
     ) -> bool {
         let mut state = self.state();
         let mut now = self.clock.now();
@@ -144,7 +143,7 @@ impl Driver {
         for ask in asks.drain(..) {
             let parts = ask.parts_max();
             begun += parts;
-            if begun > GO_PARTS_MAX && begun > parts {
+            if begun > HOLD_PARTS_MAX && begun > parts {
                 self.leave(state);
                 self.give_way();
                 state = self.state();
@@ -153,16 +152,16 @@ impl Driver {
             if state.parts + parts > PARTS_MAX && state.parts > 0 {
                 state.set_alarm(&self.waiter);
                 state.waiting += 1;
-                let full = |state: &State| state.parts + parts > PARTS_MAX && state.parts > 0;
-                let waits = |state: &mut State| full(state) && !(asker.given_up)();
+                let full = |state: &DriverState| state.parts + parts > PARTS_MAX && state.parts > 0;
+                let waits = |state: &mut DriverState| full(state) && !(asker.given_up)();
                 while !gone {
-                    let waited = self.room.wait_timeout_while(state, ASKER_LOOK, waits);
+                    let waited = self.room.wait_timeout_while(state, ROOM_LOOK, waits);
                     let (now, in_vain) = waited.unwrap_or_else(PoisonError::into_inner);
                     state = now;
                     if !in_vain.timed_out() {
                         break;
                     }
-                    // Nobody else waits for that.
+                    // Not under the lock.
                     drop(state);
                     gone = (asker.is_gone)();
                     state = self.state();
@@ -184,16 +183,16 @@ impl Driver {
         !gone
     }
 
-    /// Has those look who wait for parts to end, whether they are to give up: faults may hold these parts for good.
+    /// Makes threads that wait for room look whether they are to give up: faults may hold the room forever.
     pub(crate) fn give_up(&self) {
-        // Who looked before that is made known waits by the time that the lock is free.
+        // A thread that looked before this call is waiting once the lock is free.
         drop(self.state());
         self.room.notify_all();
     }
 
-    /// Takes what is due by now, and what follows so soon that waiting for it takes less than being woken for it; and the long read that
-    /// ends next, if it is time for its bytes to leave. `false`: more is due already, for the next time.
-    fn collect_soon(&self, state: &mut State, answers: &mut Vec<Answer>) -> bool {
+    /// Takes the answers that are due, and those that follow so soon that polling is cheaper than waking; and the early part of the next
+    /// long read, if it is time. `false`: more is due already.
+    fn collect_soon(&self, state: &mut DriverState, answers: &mut Vec<Answer>) -> bool {
         let mut now = self.clock.now();
         let last = now + LINGER_MAX;
         let mut all = state.collect(now, answers);
@@ -211,7 +210,7 @@ impl Driver {
         all
     }
 
-    /// Does something to the model, now, and records it. Gives the number of a fault that began.
+    /// Makes a change to the model now, and records it. Returns the number of a fault that began.
     pub(crate) fn change(&self, change: &Change) -> Result<Option<u32>, ChangeError> {
         let mut state = self.state();
         let now = self.clock.now();
@@ -223,19 +222,19 @@ impl Driver {
         if let Some(recorder) = &mut state.recorder {
             recorder.record_change(&RecordedChange { sequence, at: now, change: change.clone() });
         }
-        // What was held may be due.
+        // Delayed answers may be due.
         state.alarm_at = now;
         self.waiter.set(now);
         self.leave(state);
         Ok(number)
     }
 
-    /// What was done so far.
+    /// The changes so far.
     pub(crate) fn history(&self) -> History {
         self.state().history.clone()
     }
 
-    /// What became of the time of an export so far, and how that went from its first request until the last answer.
+    /// The time account of an export so far, and its series from the first request until the last answer.
     pub(crate) fn account_and_series(&self, export: usize) -> (TimeAccount, Series) {
         let state = self.state();
         let account = state.model.account(self.clock.now(), export);
@@ -245,13 +244,13 @@ impl Driver {
         (account, series.unwrap_or_default())
     }
 
-    /// Looks at the model as it is now.
+    /// Reads from the model as it is now.
     pub(crate) fn look<T>(&self, at: impl FnOnce(&FaultyMachine, Instant) -> T) -> T {
         let state = self.state();
         at(&state.model, self.clock.now())
     }
 
-    /// Ends the recording, with what is still under way, and how late answers were.
+    /// Ends the trace, with the requests in flight and the exports whose answers were late.
     pub(crate) fn end_recording(&self, late: Vec<LateExport>) -> std::io::Result<()> {
         let mut state = self.state();
         let Some(mut recorder) = state.recorder.take() else { return Ok(()) };
@@ -262,8 +261,8 @@ impl Driver {
         recorder.end(late)
     }
 
-    /// Has what was recorded so far written, and tells why it is not any more.
-    pub(crate) fn hurry_recording(&self) -> Option<String> {
+    /// Writes the trace as far as it was recorded. Returns why it is no longer written; `None`: it is, or nobody wants it.
+    pub(crate) fn flush_trace(&self) -> Option<String> {
         let mut state = self.state();
         let recorder = state.recorder.as_mut()?;
         recorder.flush();
@@ -284,7 +283,7 @@ impl Driver {
         }
     }
 
-    fn leave(&self, mut state: MutexGuard<'_, State>) {
+    fn leave(&self, mut state: MutexGuard<'_, DriverState>) {
         state.set_alarm(&self.waiter);
         let wake = state.waiting > 0;
         drop(state);
@@ -294,14 +293,14 @@ impl Driver {
     }
 }
 
-impl State {
+impl DriverState {
     fn new(model: FaultyMachine, recorder: Option<TraceWriter>) -> Self {
         Self {
             model,
             under_way: Vec::new(),
             requests: 0,
             long: 0,
-            lead: Arc::default(),
+            early_send: Arc::default(),
             parts: 0,
             waiting: 0,
             alarm_at: Instant::MAX,
@@ -321,7 +320,7 @@ impl State {
         &mut self.courses[export]
     }
 
-    fn begin(&mut self, now: Instant, mut ask: Ask) {
+    fn begin(&mut self, now: Instant, mut ask: ModelRequest) {
         ask.due_at = now;
         self.course(ask.export).begin(now);
         let parts = ask.parts_max();
@@ -343,7 +342,7 @@ impl State {
         self.under_way[id] = Some(under_way);
     }
 
-    /// Takes what is due by `now`; `false`: more of it is left for the next time.
+    /// Takes the answers due by `now`; `false`: more are left for the next time.
     fn collect(&mut self, now: Instant, answers: &mut Vec<Answer>) -> bool {
         let (mut slices, mut begun) = (0, 0);
         while let Some((id, RequestEnd { at, error })) = self.model.pop_ended(now) {
@@ -357,7 +356,7 @@ impl State {
                 let until = under_way.until + u64::from(request.length);
                 self.submit(UnderWay { until, sequence: self.sequence, request, ..under_way });
                 (slices, begun) = (slices + 1, begun + under_way.parts);
-                if slices == SLICES_MAX || begun >= GO_PARTS_MAX {
+                if slices == SLICES_MAX || begun >= HOLD_PARTS_MAX {
                     return false;
                 }
                 continue;
@@ -373,32 +372,32 @@ impl State {
                 length: ask.length,
                 failed: answer.error().is_some(),
             });
-            answers.push(if under_way.ahead { Answer { leaves: Leaves::Rest, ..answer } } else { answer });
+            answers.push(if under_way.ahead { Answer { part: AnswerPart::Rest, ..answer } } else { answer });
         }
         true
     }
 
-    /// The long read that is answered next, when, and when its bytes are to begin to leave.
+    /// The next long read: its number, when it completes, and when its early part is to leave.
     fn next_ahead(&mut self) -> Option<(usize, Instant, Instant)> {
         if self.long == 0 {
             return None;
         }
         let (id, at) = self.model.next_certain()?;
         let UnderWay { ask, until, ahead, .. } = self.under_way[id].as_ref()?;
-        let begins = at.as_ns().saturating_sub(self.lead.of(ask.length).as_ns());
+        let begins = at.as_ns().saturating_sub(self.early_send.of(ask.length).as_ns());
         (ask.goes_ahead() && !ahead && *until == ask.length).then(|| (id, at, Instant::from_ns(begins)))
     }
 
-    /// Its answer as far as it may leave now, once.
+    /// The early part of its answer, once, if it is time.
     fn take_ahead(&mut self, now: Instant) -> Option<Answer> {
         let (id, at, _) = self.next_ahead().filter(|(.., begins)| *begins <= now)?;
         let under_way = self.under_way[id].as_mut()?;
         under_way.ahead = true;
-        self.lead.begin();
-        Some(Answer { leaves: Leaves::Ahead, ..under_way.ask.answer(at, None) })
+        self.early_send.begin();
+        Some(Answer { part: AnswerPart::Early, ..under_way.ask.answer(at, None) })
     }
 
-    /// Sets the alarm where something happens before it goes off.
+    /// Sets the alarm earlier if an event comes before it.
     fn set_alarm(&mut self, waiter: &Waiter) {
         let Some(next) = self.model.next_event_at() else { return };
         let held = if self.requests < HOLD_MIN { None } else { self.model.last_planned_until(next + HOLD) };
@@ -412,7 +411,7 @@ impl State {
 }
 
 impl UnderWay {
-    /// Whether another slice follows one that ended like that: what failed once is not gone on with.
+    /// Whether another slice follows; after an error none does.
     fn is_followed(&self, error: Option<ErrorKind>) -> bool {
         error.is_none() && self.until < self.ask.length
     }
@@ -435,8 +434,8 @@ impl UnderWay {
     }
 }
 
-impl Ask {
-    /// The slice that begins at `from`, handed over at `now`.
+impl ModelRequest {
+    /// The slice that begins at `from`, submitted at `now`.
     fn part(&self, now: Instant, from: u64) -> Request {
         Request {
             operation: self.operation,
@@ -454,7 +453,7 @@ impl Ask {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::Body;
+    use crate::answer::ReplyBody;
     use crate::contents::Settles;
     use loadline_block::Operation;
     use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Latency, LatencySpec, Layout, VolumeSpec};
@@ -467,20 +466,20 @@ mod tests {
     /// Every request takes so long.
     const LATENCY: Duration = Duration::from_ms(2);
 
-    fn state() -> State {
+    fn state() -> DriverState {
         let spec = LatencySpec { median: LATENCY, p99: LATENCY, ..LatencySpec::default() };
         let latency = Latency { read: spec, write: spec, flush: None };
         state_of(DiskSpec { size: Some(Bytes::gib(1)), latency, ..DiskSpec::default() })
     }
 
-    fn state_of(disk: DiskSpec) -> State {
+    fn state_of(disk: DiskSpec) -> DriverState {
         let volume = VolumeSpec { name: "data".into(), disks: vec![disk], ..VolumeSpec::default() };
         let environment = EnvironmentSpec { name: "test".into(), volumes: vec![volume], ..EnvironmentSpec::default() };
-        State::new(FaultyMachine::new(&environment, 1, InitialState::default()).unwrap(), None)
+        DriverState::new(FaultyMachine::new(&environment, 1, InitialState::default()).unwrap(), None)
     }
 
-    fn ask(cookie: u64, operation: Operation, length: u64) -> Ask {
-        Ask {
+    fn ask(cookie: u64, operation: Operation, length: u64) -> ModelRequest {
+        ModelRequest {
             connection: 1,
             export: 0,
             cut: Slicing::of(Layout::Single),
@@ -489,7 +488,7 @@ mod tests {
             offset: 0,
             length,
             to: ReplyTo { form: ReplyForm::Simple, cookie, offset: 0 },
-            body: if operation == Operation::Read { Body::Data } else { Body::Done },
+            body: if operation == Operation::Read { ReplyBody::Data } else { ReplyBody::Done },
             settles: Settles::Nothing,
             ahead: true,
             due_at: Instant::ZERO,
@@ -497,33 +496,33 @@ mod tests {
     }
 
     /// Who is answered by `now`, and how much of each answer leaves.
-    fn until(state: &mut State, now: Instant) -> Vec<(u64, Leaves)> {
+    fn until(state: &mut DriverState, now: Instant) -> Vec<(u64, AnswerPart)> {
         let mut answers = Vec::new();
         state.collect(now, &mut answers);
         answers.extend(state.take_ahead(now));
-        answers.iter().map(|answer| (answer.to.cookie, answer.leaves)).collect()
+        answers.iter().map(|answer| (answer.to.cookie, answer.part)).collect()
     }
 
     #[test]
     fn of_a_long_read_bytes_leave_a_little_before_it_ends_and_the_last_ones_when_it_does() {
         let mut state = state();
         let long = ask(7, Operation::Read, 256 << 10);
-        let (lead, ends) = (state.lead.of(long.length), Instant::ZERO + LATENCY);
-        assert!(lead > Duration::ZERO && lead < LATENCY);
+        let (ahead, ends) = (state.early_send.of(long.length), Instant::ZERO + LATENCY);
+        assert!(ahead > Duration::ZERO && ahead < LATENCY);
         state.begin(Instant::ZERO, long);
         // Neither what writes nor what is short.
         state.begin(Instant::ZERO, ask(8, Operation::Write, 256 << 10));
         state.begin(Instant::ZERO, ask(9, Operation::Read, 4_096));
-        let begins = Instant::from_ns(ends.as_ns() - lead.as_ns());
+        let begins = Instant::from_ns(ends.as_ns() - ahead.as_ns());
         assert_eq!(state.next_ahead().map(|(_, at, begins)| (at, begins)), Some((ends, begins)));
         assert_eq!(until(&mut state, Instant::from_ns(begins.as_ns() - 1)), []);
-        assert_eq!(until(&mut state, begins), [(7, Leaves::Ahead)]);
+        assert_eq!(until(&mut state, begins), [(7, AnswerPart::Early)]);
         assert_eq!(until(&mut state, Instant::from_ns(ends.as_ns() - 1)), []);
-        assert_eq!(until(&mut state, ends), [(7, Leaves::Rest), (8, Leaves::Whole), (9, Leaves::Whole)]);
+        assert_eq!(until(&mut state, ends), [(7, AnswerPart::Rest), (8, AnswerPart::Whole), (9, AnswerPart::Whole)]);
         assert_eq!((state.requests, state.long, state.parts), (0, 0, 0));
         // Whoever comes too late for it gets all at once.
         state.begin(ends, long);
-        assert_eq!(until(&mut state, ends + LATENCY), [(7, Leaves::Whole)]);
+        assert_eq!(until(&mut state, ends + LATENCY), [(7, AnswerPart::Whole)]);
     }
 
     #[test]
@@ -531,7 +530,7 @@ mod tests {
         for operation in [Operation::Trim, Operation::Read] {
             let mut state = state_of(DiskSpec::default());
             // It is answered though it came before what ends with it, and the long one goes on where it was.
-            state.begin(Instant::ZERO, Ask { body: Body::Done, ..ask(7, operation, 1 << 50) });
+            state.begin(Instant::ZERO, ModelRequest { body: ReplyBody::Done, ..ask(7, operation, 1 << 50) });
             state.begin(Instant::ZERO, ask(8, Operation::Write, 4_096));
             let mut answered = Vec::new();
             for turn in 1..=20 {
@@ -541,7 +540,7 @@ mod tests {
                 assert!(slices > 0 && slices <= u64::from(SLICES_MAX), "{slices} slices in one go");
                 assert!(state.model.next_event_at().is_some_and(|next| next <= Instant::from_ns(turn)));
             }
-            assert_eq!(answered, [(8, Leaves::Whole)]);
+            assert_eq!(answered, [(8, AnswerPart::Whole)]);
         }
         let mut state = state_of(DiskSpec::default());
         state.begin(Instant::ZERO, ask(7, Operation::Trim, 1 << 40));
@@ -586,7 +585,7 @@ mod tests {
         driver.change(&Change::Begin(fault)).unwrap();
         // Their layout cuts them finely.
         let cut = Slicing::of(Layout::Stripe { columns: 2, interleave: Bytes::new(512) });
-        let trim = |cookie| Ask { cut, ..ask(cookie, Operation::Trim, 16 << 20) };
+        let trim = |cookie| ModelRequest { cut, ..ask(cookie, Operation::Trim, 16 << 20) };
         let (count, room) = (200, PARTS_MAX / trim(0).parts_max());
         let (over, gone) = (AtomicBool::new(false), AtomicBool::new(false));
         let waits = || {
@@ -596,7 +595,8 @@ mod tests {
         };
         let submit = || {
             let (mut asks, mut answers) = ((0..count).map(trim).collect(), Vec::new());
-            let asker = Asker { given_up: || over.load(Ordering::SeqCst), is_gone: || gone.load(Ordering::SeqCst) };
+            let asker =
+                RoomWaiter { given_up: || over.load(Ordering::SeqCst), is_gone: || gone.load(Ordering::SeqCst) };
             let stayed = driver.submit(&mut asks, &mut answers, &asker);
             assert_eq!(stayed, !gone.load(Ordering::SeqCst));
             answers
@@ -607,7 +607,7 @@ mod tests {
             over.store(true, Ordering::SeqCst);
             driver.give_up();
             let answers = client.join().unwrap();
-            let failed = Body::Error { error: loadline_nbd::NbdError::Io, read: false };
+            let failed = ReplyBody::Error { error: loadline_nbd::NbdError::Io, read: false };
             assert!(answers.iter().all(|answer| answer.body == failed && answer.timed.is_none()));
             assert!(answers.iter().map(|answer| answer.to.cookie).eq(room..count));
             // What it had handed over is under way still; cleared, it makes room for whoever waits and did not give up.
@@ -625,7 +625,7 @@ mod tests {
             }
             answers.extend(client.join().unwrap());
             assert_eq!(answers.len() as u64, room + count);
-            assert!(answers.iter().all(|answer| answer.body == Body::Done));
+            assert!(answers.iter().all(|answer| answer.body == ReplyBody::Done));
         });
     }
 
@@ -644,9 +644,9 @@ mod tests {
         };
         state.model.change(now, &Change::Begin(fault)).unwrap();
         state.begin(now, ask(1, Operation::Read, 1 << 20));
-        state.begin(now, Ask { ahead: false, offset: 1 << 20, ..ask(2, Operation::Read, 1 << 20) });
+        state.begin(now, ModelRequest { ahead: false, offset: 1 << 20, ..ask(2, Operation::Read, 1 << 20) });
         assert_eq!(until(&mut state, Instant::from_ns(LATENCY.as_ns() - 1)), []);
-        assert_eq!(until(&mut state, now + LATENCY), [(2, Leaves::Whole)]);
-        assert_eq!(until(&mut state, now + LATENCY + Duration::from_ms(1)), [(1, Leaves::Whole)]);
+        assert_eq!(until(&mut state, now + LATENCY), [(2, AnswerPart::Whole)]);
+        assert_eq!(until(&mut state, now + LATENCY + Duration::from_ms(1)), [(1, AnswerPart::Whole)]);
     }
 }

@@ -1,18 +1,20 @@
 //! An environment served to other programs.
 
-use crate::attach::{AttachError, Links, Mount, UblkDevice};
-use crate::changing::{ChangeFailure, Changed, Member};
-use crate::connection::Encrypted;
-use crate::contents::{Contents, Order};
-use crate::control::Control;
+use crate::attach::{AttachError, FolderMount, Links, UblkDevice};
+use crate::changes::{ChangeFailure, ChangeOutcome};
+use crate::client::{self, Encrypted};
+use crate::contents::{Contents, WriteTickets};
+use crate::control::{CONTROL_CONNECTIONS_MAX, ControlSocket};
+use crate::descriptors::Descriptors;
+use crate::disks::{DiskSet, VolumeDisk};
 use crate::driver::Driver;
 use crate::export::Export;
-use crate::listening::{self, ListenError, Listener};
-use crate::meter::{Figures, Meter};
-use crate::metrics::Scrapes;
+use crate::listener::{self, ListenError, Listener};
+use crate::meter::{ExportFigures, Meter};
+use crate::metrics::{SCRAPES_MAX, Scrapes};
 use crate::refusal::Refused;
-use crate::serving::Serving;
-use crate::store::{Budget, Disk, FileStore, Folder, FolderError, Keeping, MemoryStore, PAGE, Store, Trouble};
+use crate::service::Service;
+use crate::store::{BackingTrouble, Budget, Disk, FileStore, Folder, FolderError, Keeping, MemoryStore, PAGE, Store};
 use crate::tls::Tls;
 use crate::trace_file::{TraceSettings, TraceWriter};
 use crate::view::View;
@@ -48,7 +50,7 @@ pub enum Backing {
 
 /// How an environment is emulated.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct EmulationSettings {
     /// Decides service times and where windows begin.
     pub seed: u64,
     /// Credits and caches at the beginning.
@@ -97,14 +99,14 @@ pub enum EmulationError {
 /// A running emulation. Dropped, it ends.
 #[derive(Debug)]
 pub struct Emulation {
-    serving: Arc<Serving>,
+    service: Arc<Service>,
     budget: Arc<Budget>,
-    backing_trouble: Arc<Trouble>,
+    backing_trouble: Arc<BackingTrouble>,
     caught_up: Vec<String>,
     deliverer: Option<JoinHandle<()>>,
     viewer: Option<JoinHandle<()>>,
     listeners: Vec<Listener>,
-    mounts: Vec<Mount>,
+    mounts: Vec<FolderMount>,
     tls: Option<Tls>,
 }
 
@@ -113,7 +115,7 @@ impl Emulation {
     ///
     /// # Errors
     /// An environment that contradicts itself, a folder that cannot be used, a system that refuses a thread or a timer.
-    pub fn start(environment: &EnvironmentSpec, settings: &Settings) -> Result<Self, EmulationError> {
+    pub fn start(environment: &EnvironmentSpec, settings: &EmulationSettings) -> Result<Self, EmulationError> {
         let model = FaultyMachine::new(environment, settings.seed, settings.initial)?;
         let disks: Vec<(String, u64)> = environment
             .volumes
@@ -126,7 +128,7 @@ impl Emulation {
             Backing::Folder(_) => 0,
         };
         let budget = Arc::new(Budget::new(most));
-        let backing_trouble = Arc::new(Trouble::default());
+        let backing_trouble = Arc::new(BackingTrouble::default());
         let (folder, stores): (Option<Folder>, Vec<Store>) = match &settings.backing {
             Backing::Memory { .. } => {
                 let store = |_| Store::Memory(MemoryStore::new(Arc::clone(&budget)));
@@ -155,22 +157,24 @@ impl Emulation {
         };
         let driver =
             Driver::start(model, recorder, settings.spin).map_err(|error| system("make a timer")(error.into()))?;
-        let serving = Arc::new(Serving::new(exports, members, folder, driver, settings.hasten));
-        let behind = serving.folder.as_ref().map_or(Ok(Vec::new()), Folder::behind)?;
-        let caught_up = serving.catch_up(&behind).map_err(catching_up)?;
-        let own = Arc::clone(&serving);
+        let descriptors = Descriptors::raised(CONTROL_CONNECTIONS_MAX + SCRAPES_MAX + members.len());
+        let disks = DiskSet::new(members, folder);
+        let service = Arc::new(Service::new(exports, disks, driver, descriptors, settings.hasten));
+        let behind = service.disks().folder().map_or(Ok(Vec::new()), Folder::behind)?;
+        let caught_up = service.catch_up(&behind).map_err(catching_up)?;
+        let own = Arc::clone(&service);
         let thread = std::thread::Builder::new().name("deliverer".into());
         let deliverer = thread.spawn(move || own.deliver_due()).map_err(system("start a thread"))?;
-        let own = Arc::clone(&serving);
+        let own = Arc::clone(&service);
         let thread = std::thread::Builder::new().name("viewer".into());
         let viewer = thread.spawn(move || own.watch()).map_err(system("start a thread"))?;
         // Whoever looks from now on finds something.
-        while serving.view().exports.len() < serving.exports.len() {
+        while service.view().exports.len() < service.exports().len() {
             std::thread::sleep(FIRST_LOOK);
         }
         let (deliverer, viewer) = (Some(deliverer), Some(viewer));
         Ok(Self {
-            serving,
+            service,
             budget,
             backing_trouble,
             caught_up,
@@ -189,14 +193,14 @@ impl Emulation {
     /// Something is there, or the system refuses.
     pub fn listen_unix(&mut self, path: &Path) -> Result<(), ListenError> {
         let encrypted = self.tls.clone().map(|tls| Encrypted { tls, required: false });
-        self.listeners.push(listening::unix(listening::clients(&self.serving, encrypted), path)?);
+        self.listeners.push(listener::unix(client::welcome_all(&self.service, encrypted), path)?);
         Ok(())
     }
 
     /// How soon the thread that delivers answers runs where others want the processor.
     #[must_use]
     pub fn turns(&self) -> Turns {
-        *self.serving.turns.wait()
+        self.service.turns()
     }
 
     /// Encrypts connections that come from here on: over TCP all, over a unix socket those that ask for it.
@@ -210,7 +214,7 @@ impl Emulation {
     /// The system refuses.
     pub fn listen_tcp(&mut self, address: SocketAddr) -> Result<SocketAddr, ListenError> {
         let encrypted = self.tls.clone().map(|tls| Encrypted { tls, required: true });
-        let (listener, address) = listening::tcp(listening::clients(&self.serving, encrypted), address)?;
+        let (listener, address) = listener::tcp(client::welcome_all(&self.service, encrypted), address)?;
         self.listeners.push(listener);
         Ok(address)
     }
@@ -221,7 +225,7 @@ impl Emulation {
     /// # Errors
     /// The folder is not empty, or the system refuses: mounting needs root.
     pub fn mount(&mut self, folder: &Path) -> Result<Vec<PathBuf>, AttachError> {
-        let mount = Mount::start(&self.serving, folder)?;
+        let mount = FolderMount::start(&self.service, folder)?;
         let files = mount.files().collect();
         self.mounts.push(mount);
         Ok(files)
@@ -234,7 +238,7 @@ impl Emulation {
             let numbers: Vec<u32> = mount.numbers().collect();
             drop(mount);
             for number in numbers {
-                self.serving.leave(number);
+                self.service.leave(number);
             }
         }
     }
@@ -256,8 +260,8 @@ impl Emulation {
     /// # Panics
     /// There is no such export.
     pub fn start_device(&self, export: &str, links: &Links, id: Option<u32>) -> Result<UblkDevice, AttachError> {
-        let found = self.serving.exports.iter().find(|found| found.info.name == export).expect("one of the exports");
-        Ok(UblkDevice::start(&self.serving, found, links.mark(), id)?)
+        let found = self.service.exports().iter().find(|found| found.info.name == export).expect("one of the exports");
+        Ok(UblkDevice::start(&self.service, found, links.mark(), id)?)
     }
 
     /// A fault in force by which some request to a volume or its disks may not be answered within `most`; one whose stall is over
@@ -272,14 +276,14 @@ impl Emulation {
             FaultKind::Error(_) | FaultKind::Lost | FaultKind::Detached => false,
         };
         let meant = |fault: &&Fault| own(&fault.on) && hangs(fault);
-        self.serving.driver.look(|model, _| model.faults().map(|(_, fault)| fault).find(meant).cloned())
+        self.service.driver().look(|model, _| model.faults().map(|(_, fault)| fault).find(meant).cloned())
     }
 
     /// How often the storage was switched off and on, by a power cut or a redeployment: files opened before the last time give
     /// errors, and so do block devices made of them.
     #[must_use]
     pub fn boots(&self) -> u64 {
-        *self.serving.boot()
+        *self.service.boot()
     }
 
     /// Takes control connections on a unix socket: `docs/formats/control.md`.
@@ -287,8 +291,8 @@ impl Emulation {
     /// # Errors
     /// Something is there, or the system refuses.
     pub fn listen_control(&mut self, path: &Path) -> Result<(), ListenError> {
-        let control = Control::new(&self.serving);
-        self.listeners.push(listening::unix(Box::new(move |client| control.welcome(client)), path)?);
+        let control = ControlSocket::new(&self.service);
+        self.listeners.push(listener::unix(Box::new(move |client| control.welcome(client)), path)?);
         Ok(())
     }
 
@@ -298,8 +302,8 @@ impl Emulation {
     /// # Errors
     /// The system refuses.
     pub fn listen_metrics(&mut self, address: SocketAddr) -> Result<SocketAddr, ListenError> {
-        let scrapes = Scrapes::new(&self.serving);
-        let (listener, address) = listening::tcp(Box::new(move |client| scrapes.welcome(client)), address)?;
+        let scrapes = Scrapes::new(&self.service);
+        let (listener, address) = listener::tcp(Box::new(move |client| scrapes.welcome(client)), address)?;
         self.listeners.push(listener);
         Ok(address)
     }
@@ -307,13 +311,13 @@ impl Emulation {
     /// What it was doing over the last second.
     #[must_use]
     pub fn view(&self) -> View {
-        self.serving.view()
+        self.service.view()
     }
 
     /// What clients may ask for; the first also goes without a name.
     #[must_use]
     pub fn exports(&self) -> &[ExportInfo] {
-        &self.serving.infos
+        self.service.infos()
     }
 
     /// Exports that are smaller than in the environment, which asks for a size that is no multiple of 512 B: the name, the size asked
@@ -321,33 +325,33 @@ impl Emulation {
     #[must_use]
     pub fn cut_short(&self) -> Vec<(&str, Bytes, Bytes)> {
         let sizes: Vec<Option<Bytes>> = self
-            .serving
-            .driver
-            .look(|model, _| (0..self.serving.exports.len()).map(|export| model.size(export)).collect());
-        let exports = self.serving.infos.iter().zip(sizes);
+            .service
+            .driver()
+            .look(|model, _| (0..self.service.exports().len()).map(|export| model.size(export)).collect());
+        let exports = self.service.infos().iter().zip(sizes);
         let sizes = exports.filter_map(|(export, asked)| Some((&*export.name, asked?, Bytes::new(export.size))));
         sizes.filter(|(_, asked, seen)| asked != seen).collect()
     }
 
     /// What each export did so far, in their order.
     #[must_use]
-    pub fn figures(&self) -> Vec<Figures> {
-        self.serving.exports.iter().map(|export| export.meter.figures()).collect()
+    pub fn figures(&self) -> Vec<ExportFigures> {
+        self.service.exports().iter().map(|export| export.meter.figures()).collect()
     }
 
     /// What became of the time of each export so far, in their order.
     #[must_use]
     pub fn accounts(&self) -> Vec<TimeAccount> {
-        let exports = 0..self.serving.exports.len();
-        self.serving.driver.look(|model, now| exports.map(|export| model.account(now, export)).collect())
+        let exports = 0..self.service.exports().len();
+        self.service.driver().look(|model, now| exports.map(|export| model.account(now, export)).collect())
     }
 
     /// What became of the time of each export so far, and the share of burst credits that is left on its way, in their order; with the
     /// time at which that is so.
     #[must_use]
     pub fn standing(&self) -> (Instant, Vec<(TimeAccount, Option<Ratio>)>) {
-        let exports = 0..self.serving.exports.len();
-        self.serving.driver.look(|model, now| {
+        let exports = 0..self.service.exports().len();
+        self.service.driver().look(|model, now| {
             (now, exports.map(|export| (model.account(now, export), model.credits(now, export))).collect())
         })
     }
@@ -355,31 +359,31 @@ impl Emulation {
     /// What became of the time of each export so far, and how that went second by second, in their order.
     #[must_use]
     pub fn accounts_and_series(&self) -> Vec<(TimeAccount, Series)> {
-        (0..self.serving.exports.len()).map(|export| self.serving.driver.account_and_series(export)).collect()
+        (0..self.service.exports().len()).map(|export| self.service.driver().account_and_series(export)).collect()
     }
 
     /// What was done to it so far: faults, spent credits, other machines.
     #[must_use]
     pub fn history(&self) -> History {
-        self.serving.driver.history()
+        self.service.driver().history()
     }
 
     /// Since the beginning.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
-        self.serving.driver.clock.now().since(Instant::ZERO)
+        self.service.driver().clock.now().since(Instant::ZERO)
     }
 
     /// Clients at the moment.
     #[must_use]
     pub fn clients(&self) -> usize {
-        self.serving.clients()
+        self.service.clients().count()
     }
 
     /// Clients that got no export since this was last asked, the first ones by name, and how many more there were.
     #[must_use]
     pub fn take_refused(&self) -> (Vec<Refused>, u64) {
-        self.serving.refusals.take()
+        self.service.refusals().take()
     }
 
     /// Memory that contents use.
@@ -411,8 +415,8 @@ impl Emulation {
     ///
     /// # Errors
     /// What makes no sense here, and contents that cannot be changed.
-    pub fn change(&self, change: &Change) -> Result<Changed, ChangeFailure> {
-        self.serving.change(change)
+    pub fn change(&self, change: &Change) -> Result<ChangeOutcome, ChangeFailure> {
+        self.service.change(change)
     }
 
     /// [Closes](Self::close) and keeps what is to be kept.
@@ -427,14 +431,14 @@ impl Emulation {
             let export = export.info.name.clone();
             Some(LateExport { export, late_p99_ns: late.as_ns(), modelled_p99_ns: modelled.as_ns() })
         };
-        let late = self.serving.exports.iter().filter_map(late).collect();
-        let traced = self.serving.driver.end_recording(late).map_err(system("write the trace"));
-        let current = match &self.serving.folder {
-            Some(_) => self.serving.bring_all_back().map_err(catching_up),
+        let late = self.service.exports().iter().filter_map(late).collect();
+        let traced = self.service.driver().end_recording(late).map_err(system("write the trace"));
+        let current = match self.service.disks().folder() {
+            Some(_) => self.service.bring_all_back().map_err(catching_up),
             None => Ok(()),
         };
         let mut kept = Ok(());
-        for member in &self.serving.members {
+        for member in self.service.disks().iter() {
             kept = kept.and(member.disk.store.sync());
         }
         let kept = kept.map_err(std::io::Error::other).map_err(system("write contents to their device"));
@@ -446,9 +450,9 @@ impl Emulation {
     pub fn close(&mut self) {
         self.listeners.clear();
         self.unmount();
-        self.serving.end();
+        self.service.end();
         // A client's last request may have set the alarm anew before the thread woke; nobody is left who could.
-        self.serving.driver.waiter.set(Instant::ZERO);
+        self.service.driver().waiter.set(Instant::ZERO);
         for thread in [self.deliverer.take(), self.viewer.take()].into_iter().flatten() {
             // It panicked where this fails, and said so.
             let _ = thread.join();
@@ -473,14 +477,14 @@ fn members(
     stores: Vec<Store>,
     disks: &[(String, u64)],
     keeping: Keeping,
-) -> Vec<Member> {
+) -> Vec<VolumeDisk> {
     let mut stores = stores.into_iter().zip(disks);
     let mut members = Vec::new();
     for (volume, spec) in environment.volumes.iter().enumerate() {
         let writing: Arc<RwLock<()>> = Arc::default();
         for number in 0..spec.disks.len() {
             let (store, (_, size)) = stores.next().expect("there is a store for each disk");
-            members.push(Member {
+            members.push(VolumeDisk {
                 disk: Arc::new(Disk::new(store, keeping)),
                 size: *size,
                 volume,
@@ -494,8 +498,8 @@ fn members(
 }
 
 /// Every volume, then every disk.
-fn exports(environment: &EnvironmentSpec, model: &FaultyMachine, members: &[Member]) -> Vec<Arc<Export>> {
-    let order = Order::default();
+fn exports(environment: &EnvironmentSpec, model: &FaultyMachine, members: &[VolumeDisk]) -> Vec<Arc<Export>> {
+    let order = WriteTickets::default();
     let make = |(name, description, layout, disks, members): Exported<'_>, number: usize| {
         let size = model.size(number).map_or(ENDLESS, Bytes::get);
         let rotational = disks.iter().any(|disk| disk.spinning.is_some());
@@ -527,7 +531,7 @@ fn exports(environment: &EnvironmentSpec, model: &FaultyMachine, members: &[Memb
 }
 
 /// Name, description, layout, disks as specified and as they are.
-type Exported<'a> = (String, String, Layout, &'a [DiskSpec], &'a [Member]);
+type Exported<'a> = (String, String, Layout, &'a [DiskSpec], &'a [VolumeDisk]);
 
 fn describe(volume: &VolumeSpec) -> String {
     let disks = match volume.disks.len() {

@@ -1,6 +1,6 @@
 //! What clients may ask for by name.
 
-use crate::answer::{Answer, Body, Leaves};
+use crate::answer::{Answer, AnswerPart, ReplyBody};
 use crate::contents::Contents;
 use crate::meter::{Delivered, Meter};
 use loadline_emulation::Slicing;
@@ -22,7 +22,7 @@ impl Export {
     /// An answer is about to leave: whoever delivers answers calls this before the client can see them, so that a flush covers
     /// what was answered before it and nothing else need be kept by a power cut.
     pub(crate) fn settle(&self, answer: &Answer) {
-        if !matches!(answer.body, Body::Error { .. }) {
+        if !matches!(answer.body, ReplyBody::Error { .. }) {
             self.contents.settle(answer.settles);
         }
     }
@@ -31,7 +31,7 @@ impl Export {
     pub(crate) fn keep(&self, answer: &Answer) {
         self.settle(answer);
         // Of a read that leaves in two parts the second one counts.
-        if answer.leaves != Leaves::Ahead {
+        if answer.part != AnswerPart::Early {
             self.meter.count_unseen(std::iter::once(Delivered::of(answer)));
         }
     }

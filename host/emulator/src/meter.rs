@@ -1,6 +1,6 @@
 //! What an export did and how it went.
 
-use crate::answer::{Answer, Timed};
+use crate::answer::{Answer, ModelTimes};
 use loadline_block::{ErrorKind, Operation};
 use loadline_record::Histogram;
 use loadline_units::{Bytes, Duration, Instant};
@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// What an export did so far.
 #[derive(Debug, Clone, Default)]
-pub struct Figures {
+pub struct ExportFigures {
     /// By operation, in the order of [`Operation::index`].
     pub operations: [OperationFigures; 4],
     /// From the model's completion until the answer was handed to the system, less what it waited meanwhile for its client to take
@@ -32,7 +32,7 @@ pub struct OperationFigures {
     pub failed: u64,
 }
 
-impl Figures {
+impl ExportFigures {
     /// Adds all of `other`.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.operations.iter_mut().zip(&other.operations) {
@@ -111,7 +111,7 @@ impl Figures {
 /// An answer that was handed to the system.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Delivered {
-    pub(crate) timed: Option<Timed>,
+    pub(crate) timed: Option<ModelTimes>,
     pub(crate) length: u64,
     pub(crate) error: Option<ErrorKind>,
     /// How long, since the model had it, no byte could leave for bytes that the client had not taken.
@@ -142,9 +142,9 @@ pub(crate) const fn bytes_held(operation: Operation, length: u64) -> u64 {
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
     /// Since the last look.
-    recent: Mutex<Figures>,
+    recent: Mutex<ExportFigures>,
     /// Until then.
-    before: Mutex<Figures>,
+    before: Mutex<ExportFigures>,
 }
 
 impl Meter {
@@ -163,7 +163,7 @@ impl Meter {
             if let Some(kind) = error {
                 *figures.errors.entry(kind).or_default() += 1;
             }
-            let Some(Timed { operation, due_at, completed_at }) = timed else {
+            let Some(ModelTimes { operation, due_at, completed_at }) = timed else {
                 figures.refused += u64::from(error.is_some());
                 continue;
             };
@@ -180,7 +180,7 @@ impl Meter {
         }
     }
 
-    pub(crate) fn figures(&self) -> Figures {
+    pub(crate) fn figures(&self) -> ExportFigures {
         // Held until the end: what is recent must not go over meanwhile.
         let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all = before.clone();
@@ -189,10 +189,10 @@ impl Meter {
     }
 
     /// What came since the last look, and all.
-    pub(crate) fn roll(&self) -> (Figures, Figures) {
+    pub(crate) fn roll(&self) -> (ExportFigures, ExportFigures) {
         let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
         // Made before anybody who counts has to wait.
-        let fresh = Figures::default();
+        let fresh = ExportFigures::default();
         let recent = std::mem::replace(&mut *self.recent.lock().unwrap_or_else(PoisonError::into_inner), fresh);
         before.merge(&recent);
         (recent, before.clone())
@@ -206,7 +206,7 @@ const JUDGED_MIN: u64 = 1_000;
 /// Lateness that is always small.
 const LATENESS_SMALL: Duration = Duration::from_us(100);
 
-impl Figures {
+impl ExportFigures {
     /// Whether answers came so late that what clients measured is not what was modelled: the p99 of the lateness, and that of
     /// the modelled latency.
     #[must_use]
@@ -223,17 +223,17 @@ impl Figures {
 mod tests {
     use super::*;
 
-    fn answered(operations: &[(Operation, u64)]) -> Figures {
+    fn answered(operations: &[(Operation, u64)]) -> ExportFigures {
         told(operations, None)
     }
 
     const TWO_S: Duration = Duration::from_s(2);
 
-    fn told(operations: &[(Operation, u64)], error: Option<ErrorKind>) -> Figures {
+    fn told(operations: &[(Operation, u64)], error: Option<ErrorKind>) -> ExportFigures {
         let meter = Meter::default();
         let at = |second: u64| Instant::ZERO + Duration::from_s(second);
         let answers = operations.iter().map(|(operation, length)| Delivered {
-            timed: Some(Timed { operation: *operation, due_at: at(0), completed_at: at(2) }),
+            timed: Some(ModelTimes { operation: *operation, due_at: at(0), completed_at: at(2) }),
             length: *length,
             error,
             waited: Duration::ZERO,
@@ -260,7 +260,7 @@ mod tests {
     fn what_an_answer_waited_for_its_client_is_not_late_and_what_nobody_got_was_done() {
         let meter = Meter::default();
         let at = |second: u64| Instant::ZERO + Duration::from_s(second);
-        let timed = Some(Timed { operation: Operation::Read, due_at: at(0), completed_at: at(2) });
+        let timed = Some(ModelTimes { operation: Operation::Read, due_at: at(0), completed_at: at(2) });
         let answer = Delivered { timed, length: 4_096, error: None, waited: Duration::from_s(5) };
         meter.count(at(8), std::iter::once(answer));
         meter.count_unseen([answer, Delivered { error: Some(ErrorKind::Io), ..answer }].into_iter());

@@ -1,6 +1,6 @@
 //! OpenMetrics over HTTP: one answer to each connection.
 
-use crate::serving::Serving;
+use crate::service::Service;
 use rustix::fd::OwnedFd;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -19,13 +19,13 @@ pub const SCRAPES_MAX: usize = 16;
 /// Takes those who ask.
 #[derive(Debug)]
 pub(crate) struct Scrapes {
-    serving: Arc<Serving>,
+    service: Arc<Service>,
     going_on: Arc<AtomicUsize>,
 }
 
 impl Scrapes {
-    pub(crate) fn new(serving: &Arc<Serving>) -> Self {
-        Self { serving: Arc::clone(serving), going_on: Arc::default() }
+    pub(crate) fn new(service: &Arc<Service>) -> Self {
+        Self { service: Arc::clone(service), going_on: Arc::default() }
     }
 
     /// Answers one on a thread of its own: whoever dawdles is cut off, and meanwhile holds up nobody.
@@ -34,10 +34,10 @@ impl Scrapes {
             self.going_on.fetch_sub(1, Ordering::AcqRel);
             return;
         }
-        let (serving, going_on) = (Arc::clone(&self.serving), Arc::clone(&self.going_on));
+        let (service, going_on) = (Arc::clone(&self.service), Arc::clone(&self.going_on));
         let spawned = std::thread::Builder::new().name("metrics".into()).spawn(move || {
             // Who cannot be read or written any more is gone.
-            let _ = answer(&serving, TcpStream::from(socket));
+            let _ = answer(&service, TcpStream::from(socket));
             going_on.fetch_sub(1, Ordering::AcqRel);
         });
         if spawned.is_err() {
@@ -46,7 +46,7 @@ impl Scrapes {
     }
 }
 
-fn answer(serving: &Serving, mut stream: TcpStream) -> io::Result<()> {
+fn answer(service: &Service, mut stream: TcpStream) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let begun = std::time::Instant::now();
@@ -59,7 +59,7 @@ fn answer(serving: &Serving, mut stream: TcpStream) -> io::Result<()> {
             return Ok(());
         }
     }
-    stream.write_all(&reply(&request, || serving.view().open_metrics()))
+    stream.write_all(&reply(&request, || service.view().open_metrics()))
 }
 
 const PLAIN: &str = "text/plain; charset=utf-8";

@@ -1,5 +1,4 @@
-//! Clients that came for an export and got none, or lost theirs by what they sent: who they are and why, for whoever runs the
-//! emulation.
+//! Refusals: clients that got no export, or lost theirs by what they sent, and why.
 
 use loadline_nbd::negotiation::NegotiationError;
 use loadline_nbd::request::Violation;
@@ -8,10 +7,13 @@ use rustix::net::{getpeername, sockopt};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// Refusals kept until they are taken; of those beyond only the number.
 pub const REFUSALS_MAX: usize = 16;
-/// Characters of a program's name that are repeated.
+/// The time within which a client must choose an export.
+pub const NEGOTIATION_MAX: Duration = Duration::from_secs(30);
+/// The most characters of a program's name that are shown.
 const NAME_MAX: usize = 32;
 
 /// Who came.
@@ -68,7 +70,7 @@ pub enum Reason {
     #[error(transparent)]
     Negotiation(#[from] NegotiationError),
     /// It took its time.
-    #[error("it chose no export within {} s", crate::connection::NEGOTIATION_MAX.as_secs())]
+    #[error("it chose no export within {} s", NEGOTIATION_MAX.as_secs())]
     Slow,
     /// Encryption did not come about.
     #[error("the TLS handshake failed: {0}")]

@@ -4,7 +4,7 @@ mod carrier;
 mod certificates;
 
 use crate::clock::Clock;
-use crate::haste::Haste;
+use crate::priority::ThreadPriority;
 use carrier::{Carried, Session};
 use rustix::fd::OwnedFd;
 use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, socketpair};
@@ -79,7 +79,7 @@ impl Handshake {
 /// When a thread that carries bytes runs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CarrierTurns {
-    /// As soon as it wakes, as long as that is seldom: [`Haste`].
+    /// As soon as it wakes, as long as that is seldom: [`ThreadPriority`].
     pub(crate) hastens: bool,
     pub(crate) clock: Clock,
 }
@@ -88,17 +88,17 @@ pub(crate) struct CarrierTurns {
 const ENCRYPTED: u64 = 4;
 
 impl CarrierTurns {
-    /// Follows what is carried. Strangers get no haste: it begins with the first bytes of a client that was let in.
+    /// Follows what is carried. Strangers get no priority: it begins with the first bytes of a client that was let in.
     fn follow(self) -> impl FnMut(Carried) {
-        let mut haste = None;
+        let mut priority = None;
         move |carried| {
             let (requests, bytes) = match carried {
                 Carried::FromClient(bytes) => (1, bytes),
                 Carried::ToClient(bytes) => (0, bytes),
             };
-            let haste = haste.get_or_insert_with(|| Haste::new(self.hastens));
-            haste.took(requests, ENCRYPTED * bytes as u64);
-            haste.follow(self.clock);
+            let priority = priority.get_or_insert_with(|| ThreadPriority::new(self.hastens));
+            priority.count(requests, ENCRYPTED * bytes as u64);
+            priority.adapt(self.clock);
         }
     }
 }
@@ -143,7 +143,7 @@ mod tests {
     fn a_thread_that_encrypts_has_the_turns_of_one_that_takes_requests_once_its_client_was_let_in() {
         let clock = Clock::start();
         let hastened = on_a_thread(|| {
-            let _haste = Haste::new(true);
+            let _haste = ThreadPriority::new(true);
             class()
         });
         if hastened == 0 {

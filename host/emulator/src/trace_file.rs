@@ -185,9 +185,9 @@ mod tests {
 
     /// A file that others see at once.
     #[derive(Clone, Default)]
-    struct Shared(Arc<std::sync::Mutex<Vec<u8>>>);
+    struct SharedFile(Arc<std::sync::Mutex<Vec<u8>>>);
 
-    impl Write for Shared {
+    impl Write for SharedFile {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().write(bytes)
         }
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn what_was_recorded_is_there_before_the_end_for_whoever_is_killed() {
-        let file = Shared::default();
+        let file = SharedFile::default();
         let mut writer = writer(file.clone()).unwrap();
         let length = || file.0.lock().unwrap().len();
         let head = length();
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_trace_that_was_cut_short_anywhere_is_told_from_a_whole_one() {
-        let file = Shared::default();
+        let file = SharedFile::default();
         let mut writer = writer(file.clone()).unwrap();
         let head = file.0.lock().unwrap().len();
         writer.record(TraceRecord { export: 0, ..record(0) });
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn how_late_answers_were_is_told_at_the_end() {
         let late = vec![LateExport { export: "data".into(), late_p99_ns: 700_000, modelled_p99_ns: 2_000_000 }];
-        let file = Shared::default();
+        let file = SharedFile::default();
         writer(file.clone()).unwrap().end(late.clone()).unwrap();
         let bytes = file.0.lock().unwrap().clone();
         let whole = Trace::read(&bytes[..]).unwrap();

@@ -1,12 +1,13 @@
 //! What an emulation is doing at the moment: one line for each volume, from the last second or so.
 
 use crate::contents::ContentsState;
-use crate::control::NumberedFault;
-use crate::meter::Figures;
-use crate::serving::Serving;
-use loadline_emulation::{TimeAccount, TimeCause, TimeShare, TimeShares};
+use crate::driver::Driver;
+use crate::export::Export;
+use crate::meter::ExportFigures;
+use loadline_emulation::{Fault, TimeAccount, TimeCause, TimeShare, TimeShares};
 use loadline_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// One volume or disk over the last look's time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -74,6 +75,23 @@ pub struct View {
     pub exports: Vec<ExportView>,
 }
 
+/// An active fault, as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NumberedFault {
+    /// By which it is cleared.
+    pub number: u32,
+    /// What it is.
+    pub fault: Fault,
+    /// The same for people.
+    pub text: String,
+}
+
+impl NumberedFault {
+    pub(crate) fn of((number, fault): (u32, &Fault)) -> Self {
+        Self { number, text: fault.to_string(), fault: fault.clone() }
+    }
+}
+
 /// What the last look found, to tell what came since.
 #[derive(Debug, Default)]
 pub(crate) struct Viewer {
@@ -83,9 +101,9 @@ pub(crate) struct Viewer {
 
 impl Viewer {
     /// Looks again.
-    pub(crate) fn look(&mut self, serving: &Serving) -> View {
-        let count = serving.exports.len();
-        let (now, accounts, credits) = serving.driver.look(|model, now| {
+    pub(crate) fn look(&mut self, of_exports: &[Arc<Export>], driver: &Driver) -> View {
+        let count = of_exports.len();
+        let (now, accounts, credits) = driver.look(|model, now| {
             let accounts: Vec<TimeAccount> = (0..count).map(|export| model.account(now, export)).collect();
             let credits: Vec<_> = (0..count).map(|export| model.credits(now, export)).collect();
             (now, accounts, credits)
@@ -94,7 +112,7 @@ impl Viewer {
         self.at = now;
         self.accounts.resize(count, TimeAccount::default());
         let mut exports = Vec::with_capacity(count);
-        for (number, export) in serving.exports.iter().enumerate() {
+        for (number, export) in of_exports.iter().enumerate() {
             let (recent, total) = export.meter.roll();
             let account = accounts[number].since(&self.accounts[number]);
             exports.push(ExportView {
@@ -111,7 +129,7 @@ impl Viewer {
     }
 }
 
-fn over(recent: &Figures, account: &TimeAccount, span: Duration) -> ExportView {
+fn over(recent: &ExportFigures, account: &TimeAccount, span: Duration) -> ExportView {
     let latency = recent.latency();
     let seconds = span.as_s_f64().max(1e-9);
     let reads = account.waits.cache_hits + account.waits.cache_misses;

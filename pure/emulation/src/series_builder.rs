@@ -1,7 +1,7 @@
 //! The series of an emulated export: its requests second by second, by the model's clock.
 
 use loadline_block::Operation;
-use loadline_record::{Interval, Second, Series};
+use loadline_record::{Second, Series, SeriesInterval};
 use loadline_units::{Duration, Instant, NS_PER_S};
 
 /// The most intervals. In a longer series neighbours are joined, so an emulation may run for months.
@@ -34,7 +34,7 @@ pub struct SeriesBuilder {
     number: u64,
     /// When it ends.
     until: Instant,
-    current: Box<Interval>,
+    current: Box<SeriesInterval>,
 }
 
 impl Default for SeriesBuilder {

@@ -3,17 +3,16 @@
 mod doubt;
 mod facts;
 mod histogram;
-mod interval;
 mod limit;
 mod model;
 mod run;
 mod series;
+mod series_interval;
 mod trial;
 
 pub use doubt::{Doubt, DoubtCode};
 pub use facts::{DeviceFacts, Extents, FileSystemFacts, HostFacts, MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts};
 pub use histogram::{DecodeError, Histogram, HistogramSnapshot};
-pub use interval::Interval;
 pub use limit::{Binding, Ceiling, Limit};
 pub use model::{BurstEnd, CacheUse, DrawTaken, ModelRecord, Stage, StageWait, StateTaken};
 pub use run::{
@@ -21,6 +20,7 @@ pub use run::{
     RunStatus, VOLUME_DEFAULT, is_of_others,
 };
 pub use series::{Second, SecondOperation, Series};
+pub use series_interval::SeriesInterval;
 pub use trial::{
     ClockCheck, DeviceCounters, Ending, EngineUsed, Exceeded, MachineCpu, OperationRecord, OtherLoad, Pressure,
     Residency, Scatter, SteadyState, Stops, StreamWritten, Surroundings, ThreadBusy, TrialRecord, VerifyFault,

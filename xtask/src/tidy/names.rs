@@ -9,14 +9,10 @@ const DECLARED_MAX: usize = 2;
 
 /// Names that are declared more often, each with the reason. A name that no longer is leaves the list.
 const OFTENER: &[(&str, &str)] = &[
-    ("Control", "to be renamed by role"),
-    ("Course", "to be renamed by role"),
-    ("Ended", "to be renamed by role"),
     ("Export", "to be renamed by role"),
     ("Place", "to be renamed by role"),
     ("Progress", "to be renamed by role"),
     ("Request", "to be renamed by role"),
-    ("Settings", "to be renamed by role"),
     ("Spread", "to be renamed by role"),
     ("Step", "to be renamed by role"),
     ("Table", "to be renamed by role"),

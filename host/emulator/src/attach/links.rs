@@ -108,7 +108,7 @@ impl Record {
 
 /// What is in a folder.
 #[derive(Debug)]
-enum Found {
+enum LinkState {
     /// No record.
     Nothing,
     /// Of an emulation that lives.
@@ -117,18 +117,18 @@ enum Found {
     Left(Record),
 }
 
-fn look(folder: &Path) -> io::Result<Found> {
+fn look(folder: &Path) -> io::Result<LinkState> {
     let file = match File::open(folder.join(RECORD)) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(LinkState::Nothing),
         Err(error) => return Err(error),
     };
     let text = io::read_to_string(&file)?;
     let unreadable = || io::Error::other(format!("its {RECORD} is no record of loadline's"));
     let record = Record::parse(&text).ok_or_else(unreadable)?;
     Ok(match flock(&file, FlockOperation::NonBlockingLockShared) {
-        Ok(()) => Found::Left(record),
-        Err(_) => Found::Alive(record.process),
+        Ok(()) => LinkState::Left(record),
+        Err(_) => LinkState::Alive(record.process),
     })
 }
 
@@ -136,10 +136,10 @@ fn look(folder: &Path) -> io::Result<Found> {
 pub(super) fn check(folder: &Path) -> Result<(), AttachError> {
     let place = folder.display().to_string();
     match look(folder) {
-        Ok(Found::Alive(process)) => Err(AttachError::Alive { place, process }),
-        Ok(Found::Left(_)) => Err(AttachError::Left(place)),
+        Ok(LinkState::Alive(process)) => Err(AttachError::Alive { place, process }),
+        Ok(LinkState::Left(_)) => Err(AttachError::Left(place)),
         // What else is there is for others to say.
-        Ok(Found::Nothing) | Err(_) => Ok(()),
+        Ok(LinkState::Nothing) | Err(_) => Ok(()),
     }
 }
 
@@ -148,9 +148,9 @@ pub(super) fn check(folder: &Path) -> Result<(), AttachError> {
 pub(super) fn detach(folder: &Path) -> Result<Option<Vec<(PathBuf, bool)>>, AttachError> {
     let place = folder.display().to_string();
     let record = match look(folder) {
-        Ok(Found::Nothing) => return Ok(None),
-        Ok(Found::Alive(process)) => return Err(AttachError::Alive { place, process }),
-        Ok(Found::Left(record)) => record,
+        Ok(LinkState::Nothing) => return Ok(None),
+        Ok(LinkState::Alive(process)) => return Err(AttachError::Alive { place, process }),
+        Ok(LinkState::Left(record)) => record,
         Err(error) => return Err(AttachError::System { what: "read what is attached at", place, error }),
     };
     let deleted = match ublk_device::delete_marked(record.mark) {

@@ -6,40 +6,18 @@
 
 mod attached_device;
 mod block_device;
+mod delivery;
 mod links;
 mod message;
 mod mount;
-mod mounted;
-mod served;
+mod mounted_file;
 mod ublk_device;
+mod ublk_target;
 
-use crate::answer::{Answer, Body};
-use crate::export::Export;
-use crate::meter::Delivered;
-use crate::serving::Serving;
 pub use attached_device::{AttachedDevice, AttachedDeviceMaking};
 pub use block_device::{BlockDevice, BlockDeviceError, BlockDeviceMaking};
 pub use links::Links;
-use loadline_nbd::NbdError;
 pub use message::ATTACHED_IN_FLIGHT_MAX;
-pub(crate) use mount::Mount;
+pub(crate) use mount::FolderMount;
 pub use mount::{AttachError, Released, detach};
-pub(crate) use mounted::MountedFile;
-pub(crate) use served::ServedDevice;
 pub use ublk_device::{UblkDevice, ublk_is_here};
-
-/// Has the kernel answered by `give` what it asked of `export` during `boot`, and leaves `answers` empty: of an earlier boot nothing is
-/// left but errors. The boot does not end meanwhile.
-fn deliver(export: &Export, serving: &Serving, boot: u64, answers: &mut Vec<Answer>, mut give: impl FnMut(&Answer)) {
-    let now = serving.boot();
-    for answer in answers.iter_mut() {
-        if *now != boot {
-            answer.body = Body::Error { error: NbdError::Io, read: false };
-        }
-        export.settle(answer);
-        give(answer);
-    }
-    drop(now);
-    export.meter.count(serving.driver.clock.now(), answers.iter().map(Delivered::of));
-    answers.clear();
-}

@@ -3,12 +3,12 @@
 use super::block_device::BlockDeviceError;
 use super::links;
 use super::message::{self, Call, MESSAGE_MAX, Node, ROOT, Request};
-use super::mounted::{self, MountedFile};
-use crate::answer::{Answer, Ask};
-use crate::driver::Asker;
-use crate::haste::Haste;
+use super::mounted_file::{self, MountedFile};
+use crate::answer::{Answer, ModelRequest};
+use crate::driver::RoomWaiter;
 use crate::meter::bytes_held;
-use crate::serving::Serving;
+use crate::priority::ThreadPriority;
+use crate::service::{AnswerReceiver, Service};
 use loadline_kernel::ublk::UblkError;
 use loadline_units::Bytes;
 use rustix::fd::{AsRawFd, OwnedFd};
@@ -40,9 +40,7 @@ pub enum AttachError {
     #[error("{0} is not an empty folder; name one that is empty, or that does not exist yet")]
     Taken(String),
     /// An emulation that was killed left it behind.
-    #[error(
-        "{0} is still attached by an emulation that was killed; `loadline emulate --detach {0}` takes down what it left"
-    )]
+    #[error("{0} is still attached by an emulation that was killed; detach it first")]
     Left(String),
     /// Its emulation is alive.
     #[error(
@@ -97,16 +95,16 @@ const FUSE: &str = "/dev/fuse";
 
 /// A mounted folder and the threads that serve it. Dropped, it is gone, with errors for whoever still uses its files.
 #[derive(Debug)]
-pub(crate) struct Mount {
+pub(crate) struct FolderMount {
     folder: PathBuf,
     made: bool,
-    serving: Arc<Serving>,
-    shared: Arc<Shared>,
+    service: Arc<Service>,
+    shared: Arc<MountShared>,
     threads: Vec<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct MountShared {
     device: Arc<OwnedFd>,
     folder: Node,
     files: Vec<Arc<MountedFile>>,
@@ -114,9 +112,9 @@ struct Shared {
     leaves: AtomicBool,
 }
 
-impl Mount {
+impl FolderMount {
     /// Shows every export as a file: a disk's has a dot in its name, where exports have a slash.
-    pub(crate) fn start(serving: &Arc<Serving>, folder: &Path) -> Result<Self, AttachError> {
+    pub(crate) fn start(service: &Arc<Service>, folder: &Path) -> Result<Self, AttachError> {
         let place = folder.display().to_string();
         let system = |what: &'static str| {
             let place = place.clone();
@@ -139,29 +137,29 @@ impl Mount {
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
         let source = format!("{SOURCE}{}", std::process::id());
         rustix::mount::mount(source, folder, KIND, flags, data.as_c_str()).map_err(system("mount volumes at"))?;
-        let files: Vec<Arc<MountedFile>> = serving
-            .exports
+        let files: Vec<Arc<MountedFile>> = service
+            .exports()
             .iter()
             .enumerate()
             .map(|(index, export)| {
                 let node = MountedFile::node(FIRST + index as u64, export, owner);
                 let name = export.info.name.replace('/', ".");
-                let number = serving.fresh_number();
+                let number = service.fresh_number();
                 Arc::new(MountedFile::new(number, name, node, Arc::clone(export), Arc::clone(&device)))
             })
             .collect();
         for file in &files {
-            serving.enter_file(file);
+            service.enter(file.number(), Arc::clone(file) as Arc<dyn AnswerReceiver>);
         }
         let size = files.iter().map(|file| file.node.size.get()).fold(0, u64::saturating_add);
         let folder_node = Node { number: ROOT, size: Bytes::new(size), folder: true, owner, block: 4_096 };
-        let shared = Arc::new(Shared { device, folder: folder_node, files, leaves: AtomicBool::new(false) });
+        let shared = Arc::new(MountShared { device, folder: folder_node, files, leaves: AtomicBool::new(false) });
         let mut mount =
-            Self { folder: folder.to_owned(), made, serving: Arc::clone(serving), shared, threads: Vec::new() };
+            Self { folder: folder.to_owned(), made, service: Arc::clone(service), shared, threads: Vec::new() };
         for number in 0..THREADS {
-            let (serving, shared) = (Arc::clone(serving), Arc::clone(&mount.shared));
+            let (service, shared) = (Arc::clone(service), Arc::clone(&mount.shared));
             let thread = std::thread::Builder::new().name(format!("files-{number}")).stack_size(STACK);
-            let spawned = thread.spawn(move || shared.serve(&serving)).map_err(|error| AttachError::System {
+            let spawned = thread.spawn(move || shared.serve(&service)).map_err(|error| AttachError::System {
                 what: "start a thread for",
                 place: place.clone(),
                 error,
@@ -181,11 +179,11 @@ impl Mount {
     }
 }
 
-impl Drop for Mount {
+impl Drop for FolderMount {
     fn drop(&mut self) {
         let _ = unmount(&self.folder);
         self.shared.leaves.store(true, Ordering::SeqCst);
-        self.serving.driver.give_up();
+        self.service.driver().give_up();
         for thread in self.threads.drain(..) {
             // It panicked where this fails, and said so.
             let _ = thread.join();
@@ -196,13 +194,13 @@ impl Drop for Mount {
     }
 }
 
-impl Shared {
+impl MountShared {
     /// Takes requests of the kernel until the folder is unmounted.
-    fn serve(&self, serving: &Serving) {
+    fn serve(&self, service: &Service) {
         let mut buffer = vec![0; MESSAGE_MAX];
-        let mut asks: Vec<Ask> = Vec::new();
+        let mut asks: Vec<ModelRequest> = Vec::new();
         let mut answers: Vec<Answer> = Vec::new();
-        let mut haste = Haste::new(serving.hastens);
+        let mut priority = ThreadPriority::new(service.hastens());
         loop {
             let message = match rustix::io::read(&*self.device, &mut buffer) {
                 Ok(length) => &buffer[..length],
@@ -212,34 +210,34 @@ impl Shared {
             };
             // The kernel speaks the protocol; what this does not understand is answered by nobody, and cannot be.
             let Ok(request) = Request::parse(message) else { continue };
-            haste.took(THREADS, 0);
-            self.take(serving, &request, &mut asks);
+            priority.count(THREADS, 0);
+            self.take(service, &request, &mut asks);
             // The others take about as much.
             for ask in &asks {
-                haste.took(0, THREADS as u64 * bytes_held(ask.operation, ask.length));
+                priority.count(0, THREADS as u64 * bytes_held(ask.operation, ask.length));
             }
-            haste.follow(serving.driver.clock);
+            priority.adapt(service.driver().clock);
             if !asks.is_empty() {
-                let given_up = || serving.is_closed() || self.leaves.load(Ordering::SeqCst);
+                let given_up = || service.is_closed() || self.leaves.load(Ordering::SeqCst);
                 // The kernel stays until it says otherwise.
-                serving.driver.submit(&mut asks, &mut answers, &Asker { given_up, is_gone: || false });
-                serving.deliver(&mut answers);
+                service.driver().submit(&mut asks, &mut answers, &RoomWaiter { given_up, is_gone: || false });
+                service.deliver(&mut answers);
             }
         }
     }
 
-    fn take(&self, serving: &Serving, request: &Request<'_>, asks: &mut Vec<Ask>) {
+    fn take(&self, service: &Service, request: &Request<'_>, asks: &mut Vec<ModelRequest>) {
         if let Call::Begin { major, minor, readahead, flags } = request.call {
             let mut out = Vec::new();
             let error = message::begin(&mut out, major, minor, readahead, flags).map_or(Some(Errno::PROTO), |()| None);
-            return mounted::answer(&self.device, request.unique, error, &out);
+            return mounted_file::answer(&self.device, request.unique, error, &out);
         }
         if request.node < FIRST || request.call == Call::Space {
             return self.take_for_folder(request);
         }
         match self.files.get((request.node - FIRST) as usize) {
-            Some(file) => file.take(serving, request, asks),
-            None => mounted::answer(&self.device, request.unique, Some(Errno::STALE), &[]),
+            Some(file) => file.take(service, request, asks),
+            None => mounted_file::answer(&self.device, request.unique, Some(Errno::STALE), &[]),
         }
     }
 
@@ -278,7 +276,7 @@ impl Shared {
             Call::Nothing => None,
             _ => Some(Errno::NOSYS),
         };
-        mounted::answer(&self.device, request.unique, error, &out);
+        mounted_file::answer(&self.device, request.unique, error, &out);
     }
 }
 

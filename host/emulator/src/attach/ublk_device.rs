@@ -1,9 +1,9 @@
 //! A volume as a block device of the kernel's driver for such (ublk): made, started, taken down.
 
 use super::block_device;
-use super::served::{SECTOR, ServedDevice, TRANSFER_MAX};
+use super::ublk_target::{SECTOR, TRANSFER_MAX, UblkTarget};
 use crate::export::Export;
-use crate::serving::Serving;
+use crate::service::{AnswerReceiver, Service};
 use loadline_kernel::ublk::{Control, Information, Parameters, UblkError};
 use loadline_nbd::{BLOCK_MIN, BLOCK_PREFERRED};
 use rustix::io::Errno;
@@ -44,9 +44,9 @@ pub fn ublk_is_here() -> Result<(), UblkError> {
 pub struct UblkDevice {
     id: u32,
     path: PathBuf,
-    serving: Arc<Serving>,
+    service: Arc<Service>,
     /// Until it is taken down.
-    served: Option<Arc<ServedDevice>>,
+    target: Option<Arc<UblkTarget>>,
     threads: Vec<JoinHandle<()>>,
     /// Ends when the kernel has shown the device to everybody.
     starting: Option<JoinHandle<Result<(), UblkError>>>,
@@ -55,7 +55,7 @@ pub struct UblkDevice {
 impl UblkDevice {
     /// Begins to make one, of the id wanted where that is free. Waits for no storage.
     pub(crate) fn start(
-        serving: &Arc<Serving>,
+        service: &Arc<Service>,
         export: &Arc<Export>,
         mark: u64,
         id: Option<u32>,
@@ -71,31 +71,31 @@ impl UblkDevice {
         let mut device = Self {
             id: made.id,
             path: path(made.id),
-            serving: Arc::clone(serving),
-            served: None,
+            service: Arc::clone(service),
+            target: None,
             threads: Vec::new(),
             starting: None,
         };
         control.set_parameters(made.id, parameters(export))?;
         let file = OpenOptions::new().read(true).write(true).open(format!("/dev/ublkc{}", made.id));
         let file = file.map_err(UblkError::system("open the file of a new ublk device"))?;
-        let served = ServedDevice::new(serving, export, file, made.queues);
-        let served = Arc::new(served.map_err(UblkError::system("make an eventfd"))?);
-        serving.enter_device(&served);
-        device.served = Some(Arc::clone(&served));
+        let target = UblkTarget::new(service, export, file, made.queues);
+        let target = Arc::new(target.map_err(UblkError::system("make an eventfd"))?);
+        service.enter(target.number(), Arc::clone(&target) as Arc<dyn AnswerReceiver>);
+        device.target = Some(Arc::clone(&target));
         let (told, opened) = mpsc::channel();
         for number in 0..made.queues {
-            let (serving, served, told) = (Arc::clone(serving), Arc::clone(&served), told.clone());
+            let (service, target, told) = (Arc::clone(service), Arc::clone(&target), told.clone());
             let thread = std::thread::Builder::new().name(format!("device-{}.{number}", made.id)).stack_size(STACK);
             let thread = thread.spawn(move || {
-                let mut queue = match served.open_queue(number, made.depth) {
+                let mut queue = match target.open_queue(number, made.depth) {
                     Ok(queue) => queue,
                     Err(error) => return drop(told.send(Err(error))),
                 };
                 let _ = told.send(Ok(()));
                 drop(told);
                 // Where the system refuses to go on, leaving the queue stops the device, and whoever uses it gets errors.
-                let _ = served.serve(&serving, number, &mut queue);
+                let _ = target.serve(&service, number, &mut queue);
             });
             device.threads.push(thread.map_err(UblkError::system("start a thread"))?);
         }
@@ -107,7 +107,7 @@ impl UblkDevice {
         // The kernel looks for partitions, and waits for the volume's answers.
         let thread = std::thread::Builder::new().name(format!("start-{id}")).stack_size(STACK);
         let thread = thread
-            .spawn(move || control.start(id, || !served.is_left()))
+            .spawn(move || control.start(id, || !target.is_left()))
             .map_err(UblkError::system("start a thread"))?;
         device.starting = Some(thread);
         Ok(device)
@@ -144,11 +144,11 @@ impl UblkDevice {
 
     fn take_down(&mut self) -> Result<(), UblkError> {
         let mut control = Control::open();
-        if let Some(served) = self.served.take() {
+        if let Some(target) = self.target.take() {
             let started = self.poll();
             // Of a machine without power nothing is written back, and what looks for partitions need not go on.
-            if served.boot() != *self.serving.boot() || !matches!(started, Ok(true)) {
-                served.fail(&self.serving);
+            if target.boot() != *self.service.boot() || !matches!(started, Ok(true)) {
+                target.fail(&self.service);
             }
             let begun_at = Instant::now();
             while self.starting.as_ref().is_some_and(|starting| !starting.is_finished())
@@ -158,13 +158,13 @@ impl UblkDevice {
             }
             let mut stop = || control.as_mut().is_ok_and(|control| control.stop(self.id, Some(STOP_MAX)).is_ok());
             if !stop() {
-                served.fail(&self.serving);
+                target.fail(&self.service);
                 if !stop() {
-                    served.leave(&self.serving);
+                    target.leave(&self.service);
                 }
             }
             if self.starting.as_ref().is_some_and(|starting| !starting.is_finished()) {
-                served.leave(&self.serving);
+                target.leave(&self.service);
             }
             if let Some(starting) = self.starting.take() {
                 let _ = starting.join();
@@ -173,7 +173,7 @@ impl UblkDevice {
                 // It panicked where this fails, and said so.
                 let _ = thread.join();
             }
-            self.serving.leave(served.number());
+            self.service.leave(target.number());
         }
         let mut control = control?;
         match control.delete(self.id, Some(END_MAX)) {

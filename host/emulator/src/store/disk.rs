@@ -2,7 +2,7 @@
 
 use super::volatile::Volatile;
 use super::{Fresh, Store, StoreError};
-use crate::made::Made;
+use crate::send_buffer::SendBuffer;
 use loadline_nbd::reply::Extent;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -74,8 +74,8 @@ impl Disk {
         self.stale.store(stale, Ordering::Release);
     }
 
-    pub(crate) fn read(&self, offset: u64, length: u64, made: &mut Made) -> Result<(), StoreError> {
-        self.store.read(offset, length, made)
+    pub(crate) fn read(&self, offset: u64, length: u64, buffer: &mut SendBuffer) -> Result<(), StoreError> {
+        self.store.read(offset, length, buffer)
     }
 
     /// Keeps bytes of the write with this ticket.
@@ -132,8 +132,8 @@ impl Disk {
 
     /// Takes over the bytes of a range of another disk, for good.
     pub(crate) fn copy(&self, from: &Self, offset: u64, length: u64) -> Result<(), StoreError> {
-        let mut made = Made::default();
-        from.read(offset, length, &mut made)?;
-        self.store.write(offset, &made.to_vec())
+        let mut buffer = SendBuffer::default();
+        from.read(offset, length, &mut buffer)?;
+        self.store.write(offset, &buffer.to_vec())
     }
 }

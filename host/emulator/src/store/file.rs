@@ -2,7 +2,7 @@
 
 use super::StoreError;
 use super::page::{PAGE, Page, Spare};
-use crate::made::Made;
+use crate::send_buffer::SendBuffer;
 use loadline_nbd::reply::Extent;
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
 use std::fs::File;
@@ -18,14 +18,14 @@ const ZEROES: &[u8] = &[0; 64 << 10];
 #[derive(Debug)]
 pub(crate) struct FileStore {
     file: File,
-    trouble: Arc<Trouble>,
+    trouble: Arc<BackingTrouble>,
 }
 
 /// Why files could not keep bytes, or give them, the first time: of all disks of an emulation together.
 #[derive(Debug, Default)]
-pub(crate) struct Trouble(OnceLock<String>);
+pub(crate) struct BackingTrouble(OnceLock<String>);
 
-impl Trouble {
+impl BackingTrouble {
     /// The first time, in words; `None`: all goes well.
     pub(crate) fn first(&self) -> Option<&str> {
         self.0.get().map(String::as_str)
@@ -34,7 +34,7 @@ impl Trouble {
 
 impl FileStore {
     /// `file` is as long as the disk.
-    pub(crate) const fn new(file: File, trouble: Arc<Trouble>) -> Self {
+    pub(crate) const fn new(file: File, trouble: Arc<BackingTrouble>) -> Self {
         Self { file, trouble }
     }
 
@@ -44,8 +44,8 @@ impl FileStore {
         StoreError::of(error)
     }
 
-    pub(crate) fn read(&self, offset: u64, length: u64, made: &mut Made) -> Result<(), StoreError> {
-        let read = made.fill(length as usize, |bytes| self.file.read_exact_at(bytes, offset));
+    pub(crate) fn read(&self, offset: u64, length: u64, buffer: &mut SendBuffer) -> Result<(), StoreError> {
+        let read = buffer.fill(length as usize, |bytes| self.file.read_exact_at(bytes, offset));
         read.map_err(|error| self.failed("read", error))
     }
 

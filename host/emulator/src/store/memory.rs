@@ -2,7 +2,7 @@
 
 use super::StoreError;
 use super::page::{Old, PAGE, Page, Spare};
-use crate::made::{Made, ZEROES};
+use crate::send_buffer::{SendBuffer, ZEROES};
 use loadline_nbd::reply::Extent;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
@@ -144,7 +144,7 @@ impl Still<'_> {
         while length > 0 {
             let part = part(offset, length);
             let pages = self.0.get(part.region);
-            for (number, Piece { within, length }) in pieces(part.start, part.length) {
+            for (number, MemoryPiece { within, length }) in pieces(part.start, part.length) {
                 let page = pages.and_then(|pages| pages[number].as_ref());
                 each(page.map_or(&ZEROES[..length], |page| &page.bytes()[within..within + length]));
             }
@@ -165,7 +165,7 @@ struct Part {
 
 /// A part of a range that lies in one page.
 #[derive(Clone, Copy)]
-struct Piece {
+struct MemoryPiece {
     /// From the beginning of the page.
     within: usize,
     length: usize,
@@ -177,12 +177,12 @@ fn part(offset: u64, length: u64) -> Part {
 }
 
 /// Cuts a range where pages end: gives the number of each, and what of it the range covers.
-fn pieces(start: usize, length: usize) -> impl Iterator<Item = (usize, Piece)> {
+fn pieces(start: usize, length: usize) -> impl Iterator<Item = (usize, MemoryPiece)> {
     let (mut at, end) = (start, start + length);
     std::iter::from_fn(move || {
         (at < end).then(|| {
             let within = at % PAGE;
-            let piece = Piece { within, length: (end - at).min(PAGE - within) };
+            let piece = MemoryPiece { within, length: (end - at).min(PAGE - within) };
             let number = at / PAGE;
             at += piece.length;
             (number, piece)
@@ -218,17 +218,17 @@ impl MemoryStore {
         Still(self.regions())
     }
 
-    pub(crate) fn read(&self, mut offset: u64, mut length: u64, made: &mut Made) {
+    pub(crate) fn read(&self, mut offset: u64, mut length: u64, buffer: &mut SendBuffer) {
         let regions = self.regions();
         while length > 0 {
             let part = part(offset, length);
             match regions.get(part.region) {
-                None => made.zeroes(part.length),
+                None => buffer.zeroes(part.length),
                 Some(pages) => {
-                    for (number, Piece { within, length }) in pieces(part.start, part.length) {
+                    for (number, MemoryPiece { within, length }) in pieces(part.start, part.length) {
                         match &pages[number] {
-                            Some(page) => made.bytes(&page.bytes()[within..within + length]),
-                            None => made.zeroes(length),
+                            Some(page) => buffer.bytes(&page.bytes()[within..within + length]),
+                            None => buffer.zeroes(length),
                         }
                     }
                 }
@@ -379,7 +379,7 @@ impl MemoryStore {
                 at = regions.next_from(at).map_or(end, |next| next.min(end));
                 continue;
             };
-            for (number, Piece { within, length }) in pieces(part.start, part.length) {
+            for (number, MemoryPiece { within, length }) in pieces(part.start, part.length) {
                 let place = &mut pages[number];
                 if length == PAGE {
                     self.budget.give_back(usize::from(place.take().is_some()));

@@ -7,9 +7,9 @@ mod memory;
 mod page;
 mod volatile;
 
-use crate::made::Made;
+use crate::send_buffer::SendBuffer;
 pub(crate) use disk::{Disk, Keeping, Presence};
-pub(crate) use file::{FileStore, Trouble};
+pub(crate) use file::{BackingTrouble, FileStore};
 pub(crate) use folder::Folder;
 pub use folder::FolderError;
 use loadline_nbd::NbdError;
@@ -76,14 +76,14 @@ impl StoreError {
 }
 
 impl Store {
-    /// Appends the bytes of a range to `made`.
-    pub(crate) fn read(&self, offset: u64, length: u64, made: &mut Made) -> Result<(), StoreError> {
+    /// Appends the bytes of a range to `buffer`.
+    pub(crate) fn read(&self, offset: u64, length: u64, buffer: &mut SendBuffer) -> Result<(), StoreError> {
         match self {
             Self::Memory(memory) => {
-                memory.read(offset, length, made);
+                memory.read(offset, length, buffer);
                 Ok(())
             }
-            Self::File(file) => file.read(offset, length, made),
+            Self::File(file) => file.read(offset, length, buffer),
         }
     }
 

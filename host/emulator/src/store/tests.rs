@@ -21,9 +21,9 @@ fn memory(max: u64) -> (Store, Arc<Budget>) {
 }
 
 fn bytes(store: &Store, offset: u64, length: u64) -> Vec<u8> {
-    let mut made = Made::default();
-    store.read(offset, length, &mut made).unwrap();
-    made.to_vec()
+    let mut buffer = SendBuffer::default();
+    store.read(offset, length, &mut buffer).unwrap();
+    buffer.to_vec()
 }
 
 proptest! {
@@ -136,11 +136,11 @@ fn what_is_being_sent_does_not_change() {
     for length in [32 << 10, 128 << 10] {
         let (store, _) = memory(1 << 20);
         store.write(0, &vec![1; length]).unwrap();
-        let mut made = Made::default();
-        store.read(0, length as u64, &mut made).unwrap();
+        let mut buffer = SendBuffer::default();
+        store.read(0, length as u64, &mut buffer).unwrap();
         store.write(512, &[3; 512]).unwrap();
         store.write(0, &vec![2; length]).unwrap();
-        assert_eq!(made.to_vec(), vec![1; length]);
+        assert_eq!(buffer.to_vec(), vec![1; length]);
         assert_eq!(bytes(&store, 0, length as u64), vec![2; length]);
     }
 }

@@ -95,7 +95,7 @@ pub(super) fn carry(
     let begun = std::time::Instant::now();
     loop {
         let talks = session.is_handshaking();
-        if talks && begun.elapsed() > crate::connection::NEGOTIATION_MAX {
+        if talks && begun.elapsed() > crate::refusal::NEGOTIATION_MAX {
             let text = "the client took too long";
             return Err(io::Error::new(io::ErrorKind::TimedOut, text));
         }

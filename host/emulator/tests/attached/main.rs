@@ -60,7 +60,7 @@ fn files_hold_what_the_disks_hold() {
     volume.read_exact_at(&mut piece, 256 * KIB).unwrap();
     assert!(piece == bytes(64 * KIB, 9), "what is written to a disk is in the volume");
     // Requests are counted once they were answered, by the thread that answered: wait for all of them.
-    let requests = || served.emulation.figures().iter().map(loadline_emulator::Figures::requests).sum::<u64>();
+    let requests = || served.emulation.figures().iter().map(loadline_emulator::ExportFigures::requests).sum::<u64>();
     let deadline = Instant::now() + Duration::from_secs(30);
     while requests() < 8 + 3 && Instant::now() < deadline {
         std::thread::yield_now();

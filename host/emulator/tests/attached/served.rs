@@ -1,7 +1,7 @@
 //! An emulation whose volume is attached.
 
 use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Layout, VolumeSpec};
-use loadline_emulator::{AttachError, Backing, Emulation, Settings};
+use loadline_emulator::{AttachError, Backing, Emulation, EmulationSettings};
 use loadline_units::Bytes;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -30,7 +30,7 @@ impl Served {
             VolumeSpec { name: "data".into(), disks: vec![disk; layout.disks()], layout, ..VolumeSpec::default() };
         let environment = EnvironmentSpec { name: "test".into(), volumes: vec![volume], ..EnvironmentSpec::default() };
         let backing = Backing::Memory { max: Bytes::gib(2) };
-        let settings = Settings {
+        let settings = EmulationSettings {
             seed: 1,
             initial: InitialState::default(),
             backing,

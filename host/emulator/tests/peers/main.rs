@@ -4,7 +4,7 @@ mod encrypted;
 mod tester;
 
 use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Latency, LatencySpec, Layout, VolumeSpec};
-use loadline_emulator::{Backing, Emulation, Settings};
+use loadline_emulator::{Backing, Emulation, EmulationSettings};
 use loadline_units::{Bytes, Duration};
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -29,7 +29,7 @@ impl Served {
         };
         let environment = EnvironmentSpec { name: "test".into(), volumes: vec![volume], ..EnvironmentSpec::default() };
         let backing = Backing::Memory { max: Bytes::gib(1) };
-        let settings = Settings {
+        let settings = EmulationSettings {
             seed: 1,
             initial: InitialState::default(),
             backing,

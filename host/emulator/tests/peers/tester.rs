@@ -2,7 +2,7 @@
 
 use crate::encrypted;
 use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, VolumeSpec};
-use loadline_emulator::{Backing, Emulation, Settings, Tls};
+use loadline_emulator::{Backing, Emulation, EmulationSettings, Tls};
 use loadline_units::Bytes;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -21,7 +21,7 @@ fn served() -> Option<(Emulation, tempfile::TempDir)> {
     let disk = DiskSpec { size: Some(Bytes::mib(50)), ..DiskSpec::default() };
     let volume = VolumeSpec { name: "data".into(), disks: vec![disk], ..VolumeSpec::default() };
     let environment = EnvironmentSpec { name: "test".into(), volumes: vec![volume], ..EnvironmentSpec::default() };
-    let settings = Settings {
+    let settings = EmulationSettings {
         seed: 1,
         initial: InitialState::default(),
         backing: Backing::Memory { max: Bytes::gib(1) },

@@ -26,7 +26,7 @@ pub(crate) struct Ask {
 
 /// A chunk of an extended reply.
 #[derive(Debug)]
-pub(crate) struct Chunk {
+pub(crate) struct ReplyChunk {
     pub(crate) kind: u16,
     pub(crate) cookie: u64,
     pub(crate) offset: u64,
@@ -124,21 +124,21 @@ impl Client {
         (u32::from_be_bytes(header[4..8].try_into().unwrap()), u64::from_be_bytes(header[8..].try_into().unwrap()))
     }
     /// The last chunk of a reply.
-    pub(crate) fn chunk(&mut self) -> Chunk {
+    pub(crate) fn chunk(&mut self) -> ReplyChunk {
         self.chunk_with(1)
     }
     /// A chunk on which others follow.
-    pub(crate) fn part(&mut self) -> Chunk {
+    pub(crate) fn part(&mut self) -> ReplyChunk {
         self.chunk_with(0)
     }
-    fn chunk_with(&mut self, flags: u8) -> Chunk {
+    fn chunk_with(&mut self, flags: u8) -> ReplyChunk {
         let header = self.take(32);
         assert_eq!(header[..6], [&EXTENDED_REPLY_MAGIC.to_be_bytes()[..], &[0, flags]].concat());
         let number = |at: usize| u64::from_be_bytes(header[at..at + 8].try_into().unwrap());
         let kind = u16::from_be_bytes(header[6..8].try_into().unwrap());
         let (cookie, offset) = (number(8), number(16));
         let data = self.take(number(24) as usize);
-        Chunk { kind, cookie, offset, data }
+        ReplyChunk { kind, cookie, offset, data }
     }
     pub(crate) fn write(&mut self, offset: u64, data: &[u8]) {
         self.ask(Ask { kind: code::WRITE, offset, length: data.len() as u64, ..Ask::default() }, data);

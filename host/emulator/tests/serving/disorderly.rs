@@ -4,7 +4,7 @@ use crate::client::{Ask, Client};
 use crate::{Served, disk, environment, free, memory, slow};
 use loadline_disk::Layout;
 use loadline_emulation::{Change, Fault, FaultKind, FaultSelection, Trace};
-use loadline_emulator::{IN_FLIGHT_BYTES_MAX, IN_FLIGHT_MAX, Settings, TraceSettings};
+use loadline_emulator::{EmulationSettings, IN_FLIGHT_BYTES_MAX, IN_FLIGHT_MAX, TraceSettings};
 use loadline_nbd::option::code as option_code;
 use loadline_nbd::request::code;
 use loadline_units::{Bytes, Duration, Ratio};
@@ -199,7 +199,7 @@ fn bytes_under_way_on_a_connection_are_bounded() {
     let path = folder.path().join("trace");
     let trace = Some(TraceSettings { path: path.clone(), about: String::new() });
     let size = Bytes::new(LONG);
-    let served = Served::with(&environment(Layout::Single, vec![disk(size)]), &Settings { trace, ..memory() });
+    let served = Served::with(&environment(Layout::Single, vec![disk(size)]), &EmulationSettings { trace, ..memory() });
     let fault = Fault {
         on: "data".into(),
         kind: FaultKind::Hang,

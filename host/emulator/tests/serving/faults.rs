@@ -7,8 +7,8 @@ use loadline_disk::{EnvironmentSpec, InitialState, Layout, Place};
 use loadline_emulation::replay::repeat_trace;
 use loadline_emulation::{Change, Fault, FaultKind, FaultSelection, FaultyMachine, RequestEnd, Trace};
 use loadline_emulator::{
-    CONTROL_CONNECTIONS_MAX, CONTROL_LINE_MAX, ControlAnswer, ControlRequest, SCRAPES_MAX, Settings, TraceSettings,
-    ask_control,
+    CONTROL_CONNECTIONS_MAX, CONTROL_LINE_MAX, ControlAnswer, ControlRequest, EmulationSettings, SCRAPES_MAX,
+    TraceSettings, ask_control,
 };
 use loadline_nbd::request::code;
 use loadline_units::{Bytes, Duration, Ratio};
@@ -324,7 +324,7 @@ fn a_trace_with_faults_repeats_to_the_nanosecond() {
         };
         disk.latency = loadline_disk::Latency { read: latency, write: latency, flush: None };
     }
-    let served = Served::with(&environment, &Settings { trace, ..memory() });
+    let served = Served::with(&environment, &EmulationSettings { trace, ..memory() });
     let changes = [
         Change::Begin(Fault { share: Ratio::percent(20), ..fault("data", FaultKind::Error(ErrorKind::Io)) }),
         Change::Begin(fault("data/0", FaultKind::Delay(Duration::from_us(300)))),

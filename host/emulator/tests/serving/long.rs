@@ -3,7 +3,7 @@
 use crate::client::{Ask, Client};
 use crate::{Served, disk, environment, free, memory, slow};
 use loadline_disk::{Layout, VolumeSpec};
-use loadline_emulator::{Backing, Settings};
+use loadline_emulator::{Backing, EmulationSettings};
 use loadline_nbd::request::code;
 use loadline_units::{Bytes, Duration};
 use std::io::Write;
@@ -36,7 +36,7 @@ fn long_writes_are_read_back_whatever_is_below_and_wherever_they_begin() {
             let path = folder.path().join(format!("{number}"));
             let backing = if in_folder { Backing::Folder(path) } else { memory().backing };
             for write_cache in [Bytes::ZERO, Bytes::mib(1)] {
-                let settings = Settings { backing: backing.clone(), write_cache, ..memory() };
+                let settings = EmulationSettings { backing: backing.clone(), write_cache, ..memory() };
                 let served = Served::with(&environment(layout, vec![disk(Bytes::mib(16)); disks]), &settings);
                 let mut client = Client::simple(&served.socket(), "data");
                 let mut expected = vec![0; 4 << 20];

@@ -13,7 +13,7 @@ use loadline_disk::{Directions, Enforcement};
 use loadline_disk::{
     DiskSpec, EnvironmentSpec, InitialState, IopsBudget, Latency, LatencySpec, Layout, Limit, VolumeSpec,
 };
-use loadline_emulator::{Backing, Emulation, Figures, Settings};
+use loadline_emulator::{Backing, Emulation, EmulationSettings, ExportFigures};
 use loadline_units::{Bytes, Duration, Iops};
 use std::path::PathBuf;
 
@@ -25,8 +25,8 @@ struct Served {
 
 const SEED: u64 = 7;
 
-fn memory() -> Settings {
-    Settings {
+fn memory() -> EmulationSettings {
+    EmulationSettings {
         seed: SEED,
         initial: InitialState::default(),
         backing: Backing::Memory { max: Bytes::gib(1) },
@@ -42,18 +42,18 @@ impl Served {
     fn new(environment: &EnvironmentSpec) -> Self {
         Self::with(environment, &memory())
     }
-    fn with(environment: &EnvironmentSpec, settings: &Settings) -> Self {
+    fn with(environment: &EnvironmentSpec, settings: &EmulationSettings) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut emulation = Emulation::start(environment, settings).unwrap();
         emulation.listen_unix(&folder.path().join("s")).unwrap();
         Self { emulation, folder }
     }
     /// What every export did, once `count` answers were counted: that comes just after the client has them.
-    fn figures(&self, count: u64) -> Vec<Figures> {
+    fn figures(&self, count: u64) -> Vec<ExportFigures> {
         let begun = std::time::Instant::now();
         loop {
             let figures = self.emulation.figures();
-            let counted: u64 = figures.iter().map(Figures::requests).sum();
+            let counted: u64 = figures.iter().map(ExportFigures::requests).sum();
             assert!(counted <= count && begun.elapsed().as_secs() < 20, "{counted} answers of {count} were counted");
             if counted == count {
                 return figures;

@@ -4,7 +4,7 @@ use crate::client::{Ask, Client};
 use crate::{Served, disk, environment, memory};
 use loadline_disk::{EnvironmentSpec, Layout, Place};
 use loadline_emulation::{Change, Fault, FaultKind, FaultSelection};
-use loadline_emulator::{Backing, Changed, ContentsState, Settings};
+use loadline_emulator::{Backing, ChangeOutcome, ContentsState, EmulationSettings};
 use loadline_nbd::command_flag;
 use loadline_nbd::request::code;
 use loadline_units::{Bytes, Ratio};
@@ -18,7 +18,7 @@ fn begin(served: &Served, on: &str, kind: FaultKind) {
     served.emulation.change(&Change::Begin(fault)).unwrap();
 }
 
-fn clear(served: &Served, on: &str) -> Changed {
+fn clear(served: &Served, on: &str) -> ChangeOutcome {
     served.emulation.change(&Change::Clear(FaultSelection::On(on.into()))).unwrap()
 }
 
@@ -170,7 +170,7 @@ fn copies_are_alike_after_a_power_cut_that_follows_filling() {
 #[test]
 fn copies_are_alike_the_next_time_whatever_was_away_at_the_end() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = Settings { backing: Backing::Folder(folder.path().join("disks")), ..memory() };
+    let settings = EmulationSettings { backing: Backing::Folder(folder.path().join("disks")), ..memory() };
     let served = Served::with(&mirror(2), &settings);
     let mut data = client(&served, "data");
     write(&mut data, 0, 1).unwrap();
@@ -186,7 +186,7 @@ fn copies_are_alike_the_next_time_whatever_was_away_at_the_end() {
 }
 
 #[derive(Debug, Clone)]
-enum Step {
+enum MirrorAction {
     Detach(u32),
     DetachAll,
     Clear(u32),
@@ -194,13 +194,13 @@ enum Step {
     Slicing(u64),
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = MirrorAction> {
     prop_oneof![
-        4 => (0u32..6).prop_map(Step::Detach),
-        1 => Just(Step::DetachAll),
-        4 => (0u32..7).prop_map(Step::Clear),
-        6 => (0u64..2, 1u8..).prop_map(|(block, byte)| Step::Write(block, byte)),
-        1 => any::<u64>().prop_map(Step::Slicing),
+        4 => (0u32..6).prop_map(MirrorAction::Detach),
+        1 => Just(MirrorAction::DetachAll),
+        4 => (0u32..7).prop_map(MirrorAction::Clear),
+        6 => (0u64..2, 1u8..).prop_map(|(block, byte)| MirrorAction::Write(block, byte)),
+        1 => any::<u64>().prop_map(MirrorAction::Slicing),
     ]
 }
 
@@ -218,11 +218,11 @@ proptest! {
         let mut answered = [0; 2];
         for step in &steps {
             match step {
-                Step::Detach(number) => begin(&served, &format!("data/{}", number % disks), FaultKind::Detached),
-                Step::DetachAll => begin(&served, "data", FaultKind::Detached),
-                Step::Clear(number) if *number == 6 => drop(clear(&served, "data")),
-                Step::Clear(number) => drop(clear(&served, &format!("data/{}", number % disks))),
-                Step::Write(block, byte) => {
+                MirrorAction::Detach(number) => begin(&served, &format!("data/{}", number % disks), FaultKind::Detached),
+                MirrorAction::DetachAll => begin(&served, "data", FaultKind::Detached),
+                MirrorAction::Clear(number) if *number == 6 => drop(clear(&served, "data")),
+                MirrorAction::Clear(number) => drop(clear(&served, &format!("data/{}", number % disks))),
+                MirrorAction::Write(block, byte) => {
                     let (offset, length) = (block * BLOCK as u64, BLOCK as u64);
                     let ask = Ask { flags: command_flag::FUA, kind: code::WRITE, offset, length, ..Ask::default() };
                     data.ask(ask, &[*byte; BLOCK]);
@@ -230,7 +230,7 @@ proptest! {
                         answered[*block as usize] = *byte;
                     }
                 }
-                Step::Slicing(seed) => {
+                MirrorAction::Slicing(seed) => {
                     served.emulation.change(&Change::PowerCut { seed: *seed }).unwrap();
                     data = client(&served, "data");
                 }
@@ -266,7 +266,8 @@ fn as_killed(folder: &std::path::Path) -> tempfile::TempDir {
 #[test]
 fn a_copy_that_missed_writes_is_not_believed_after_its_emulation_was_killed() {
     let folder = tempfile::tempdir().unwrap();
-    let in_folder = |path: &std::path::Path| Settings { backing: Backing::Folder(path.to_owned()), ..memory() };
+    let in_folder =
+        |path: &std::path::Path| EmulationSettings { backing: Backing::Folder(path.to_owned()), ..memory() };
     let served = Served::with(&mirror(2), &in_folder(folder.path()));
     let mut data = client(&served, "data");
     write(&mut data, 0, 1).unwrap();

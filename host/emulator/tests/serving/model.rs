@@ -8,7 +8,7 @@ use loadline_disk::{
 };
 use loadline_emulation::replay::repeat_requests;
 use loadline_emulation::{Change, Fault, FaultKind, Trace};
-use loadline_emulator::{Settings, TraceSettings};
+use loadline_emulator::{EmulationSettings, TraceSettings};
 use loadline_nbd::request::code;
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 
@@ -189,7 +189,7 @@ fn a_million_requests_replayed_complete_at_the_same_nanosecond() {
     let path = folder.path().join("trace");
     let trace = Some(TraceSettings { path: path.clone(), about: "a test".into() });
     let environment = everything();
-    let served = Served::with(&environment, &Settings { trace, ..memory() });
+    let served = Served::with(&environment, &EmulationSettings { trace, ..memory() });
     std::thread::scope(|scope| {
         for (number, export) in ["data", "data", "log", "data/1"].into_iter().enumerate() {
             let socket = served.socket();
@@ -217,7 +217,7 @@ fn what_is_under_way_at_the_end_is_recorded_as_not_completed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace");
     let trace = Some(TraceSettings { path: path.clone(), about: String::new() });
-    let served = Served::with(&slow(Duration::from_s(100)), &Settings { trace, ..memory() });
+    let served = Served::with(&slow(Duration::from_s(100)), &EmulationSettings { trace, ..memory() });
     let mut client = Client::simple(&served.socket(), "data");
     client.ask(Ask { kind: code::READ, offset: 4_096, length: 1_024, ..Ask::default() }, &[]);
     // The next answer comes after the request was handed over.

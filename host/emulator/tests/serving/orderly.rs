@@ -3,7 +3,7 @@
 use crate::client::{Ask, Client};
 use crate::{Served, disk, environment, free, memory};
 use loadline_disk::Layout;
-use loadline_emulator::{Backing, Settings};
+use loadline_emulator::{Backing, EmulationSettings};
 use loadline_nbd::request::code;
 use loadline_units::Bytes;
 
@@ -38,7 +38,7 @@ fn every_disk_of_a_mirror_has_everything() {
 #[test]
 fn contents_in_a_folder_outlive_the_emulation() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = Settings { backing: Backing::Folder(folder.path().join("disks")), ..memory() };
+    let settings = EmulationSettings { backing: Backing::Folder(folder.path().join("disks")), ..memory() };
     let layout = Layout::Stripe { columns: 2, interleave: Bytes::kib(64) };
     let environment = environment(layout, vec![disk(Bytes::mib(64)); 2]);
     let bytes: Vec<u8> = (0..1 << 20).map(|at: u32| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
@@ -51,7 +51,7 @@ fn contents_in_a_folder_outlive_the_emulation() {
 
 #[test]
 fn memory_that_is_used_up_is_no_space_and_nothing_worse() {
-    let settings = Settings { backing: Backing::Memory { max: Bytes::mib(2) }, ..memory() };
+    let settings = EmulationSettings { backing: Backing::Memory { max: Bytes::mib(2) }, ..memory() };
     let served = Served::with(&free(), &settings);
     let mut client = Client::simple(&served.socket(), "data");
     client.write(0, &vec![1; 1 << 20]);
@@ -161,7 +161,7 @@ fn good_bye_waits_for_what_was_asked() {
 #[test]
 fn a_spinning_emulation_answers_the_same() {
     let slow = crate::slow(loadline_units::Duration::from_us(700));
-    let served = Served::with(&slow, &Settings { spin: true, ..memory() });
+    let served = Served::with(&slow, &EmulationSettings { spin: true, ..memory() });
     let mut clients: Vec<Client> = (0..4).map(|_| Client::simple(&served.socket(), "data")).collect();
     for round in 0..50 {
         for (number, client) in clients.iter_mut().enumerate() {

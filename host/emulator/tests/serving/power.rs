@@ -4,7 +4,7 @@ use crate::client::{Ask, Client};
 use crate::{Served, disk, environment, free, memory};
 use loadline_disk::Layout;
 use loadline_emulation::Change;
-use loadline_emulator::Settings;
+use loadline_emulator::EmulationSettings;
 use loadline_nbd::request::code;
 use loadline_units::Bytes;
 use std::path::Path;
@@ -104,7 +104,7 @@ impl Database {
 
 /// Runs transactions, cuts the power in the middle of one, and opens again. Gives rows that are not as committed, or corrupt.
 fn lost_after_a_cut(seed: u64, lies: bool) -> usize {
-    let settings = Settings { seed, lie_about_flush: lies, ..memory() };
+    let settings = EmulationSettings { seed, lie_about_flush: lies, ..memory() };
     let served = Served::with(&free(), &settings);
     let mut expected = vec![0; ROWS as usize];
     let mut database = Database::open(&served.socket());

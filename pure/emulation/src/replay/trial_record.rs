@@ -5,7 +5,7 @@ use crate::time_shares::TimeAccount;
 use crate::trace::TraceRecord;
 use loadline_block::Operation;
 use loadline_disk::Waits;
-use loadline_record::{Ending, EngineUsed, Interval, OperationRecord, Series, Surroundings, TrialRecord};
+use loadline_record::{Ending, EngineUsed, OperationRecord, Series, SeriesInterval, Surroundings, TrialRecord};
 use loadline_units::{Duration, Instant, NS_PER_S};
 use std::collections::BTreeMap;
 
@@ -73,7 +73,7 @@ pub fn trial(
     events.sort_unstable();
     let mut series = Series { interval_s: interval_s as u32, ..Series::default() };
     let step = Duration::from_s(interval_s);
-    let (mut interval, mut in_flight, mut at, mut boundary) = (Interval::default(), 0_u64, from, from + step);
+    let (mut interval, mut in_flight, mut at, mut boundary) = (SeriesInterval::default(), 0_u64, from, from + step);
     let mut operations: BTreeMap<Operation, OperationRecord> = BTreeMap::new();
     let mut asked: BTreeMap<Operation, (u64, u64)> = BTreeMap::new();
     for (then, event, number) in events {

@@ -1,7 +1,7 @@
 //! A model of what a power cut may leave, and disks held against it.
 
 use super::*;
-use crate::made::Made;
+use crate::send_buffer::SendBuffer;
 use crate::store::Fresh;
 use crate::store::{Budget, Disk, FileStore, Keeping, MemoryStore};
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ const SIZE: usize = 320;
 const LONG: usize = (64 << 10) / SECTOR;
 
 #[derive(Debug, Clone)]
-enum Step {
+enum VolatileAction {
     /// First sector, sectors, durable, answered.
     Write(usize, usize, bool, bool),
     /// Whether it was answered.
@@ -21,7 +21,7 @@ enum Step {
     Trim(usize, usize),
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = VolatileAction> {
     // Around the end of the first long one, and long ones.
     let near = LONG - 40..LONG + 24;
     let range = prop_oneof![
@@ -32,9 +32,9 @@ fn step() -> impl Strategy<Value = Step> {
     .prop_map(|(first, count)| (first, count.min(SIZE - first)));
     prop_oneof![
         8 => (range.clone(), any::<bool>(), prop::bool::weighted(0.8))
-            .prop_map(|((first, count), durable, answered)| Step::Write(first, count, durable && count < 3, answered)),
-        1 => any::<bool>().prop_map(Step::Flush),
-        1 => range.prop_map(|(first, count)| Step::Trim(first, count)),
+            .prop_map(|((first, count), durable, answered)| VolatileAction::Write(first, count, durable && count < 3, answered)),
+        1 => any::<bool>().prop_map(VolatileAction::Flush),
+        1 => range.prop_map(|(first, count)| VolatileAction::Trim(first, count)),
     ]
 }
 
@@ -67,9 +67,9 @@ fn disk(file: bool, pages_max: usize, lies: bool) -> Disk {
 
 /// The number of the write that each sector holds now. A sector of two numbers fails.
 fn held(disk: &Disk) -> Vec<u8> {
-    let mut made = Made::default();
-    disk.read(0, (SIZE * SECTOR) as u64, &mut made).unwrap();
-    let bytes = made.to_vec();
+    let mut buffer = SendBuffer::default();
+    disk.read(0, (SIZE * SECTOR) as u64, &mut buffer).unwrap();
+    let bytes = buffer.to_vec();
     bytes
         .chunks(SECTOR)
         .map(|sector| {
@@ -80,14 +80,14 @@ fn held(disk: &Disk) -> Vec<u8> {
 }
 
 /// Runs the steps on a disk and on the model of what may be.
-fn run(disk: &Disk, steps: &[Step]) -> Vec<Sector> {
+fn run(disk: &Disk, steps: &[VolatileAction]) -> Vec<Sector> {
     let mut sectors = vec![Sector { may_be: vec![(0, None)] }; SIZE];
     let mut order = 0;
     for (number, step) in steps.iter().enumerate() {
         let write = number as u8 + 1;
         order += 1;
         match *step {
-            Step::Write(first, count, durable, answered) => {
+            VolatileAction::Write(first, count, durable, answered) => {
                 let bytes = vec![write; count * SECTOR];
                 disk.write((first * SECTOR) as u64, Fresh::Bytes(&bytes), u64::from(write)).unwrap();
                 order += 1;
@@ -102,7 +102,7 @@ fn run(disk: &Disk, steps: &[Step]) -> Vec<Sector> {
                     disk.answered(u64::from(write), order);
                 }
             }
-            Step::Flush(answered) => {
+            VolatileAction::Flush(answered) => {
                 if answered {
                     disk.flushed(order);
                     for sector in &mut sectors {
@@ -113,7 +113,7 @@ fn run(disk: &Disk, steps: &[Step]) -> Vec<Sector> {
                     }
                 }
             }
-            Step::Trim(first, count) => {
+            VolatileAction::Trim(first, count) => {
                 disk.clear((first * SECTOR) as u64, (count * SECTOR) as u64).unwrap();
                 for sector in &mut sectors[first..first + count] {
                     sector.may_be = vec![(0, None)];
@@ -151,10 +151,10 @@ proptest! {
 #[test]
 fn whatever_may_be_is_what_some_seed_leaves() {
     let steps = [
-        Step::Write(0, 8, true, true),
-        Step::Write(0, 8, false, true),
-        Step::Write(4, 8, false, true),
-        Step::Write(2, 2, false, false),
+        VolatileAction::Write(0, 8, true, true),
+        VolatileAction::Write(0, 8, false, true),
+        VolatileAction::Write(4, 8, false, true),
+        VolatileAction::Write(2, 2, false, false),
     ];
     let mut seen = vec![std::collections::BTreeSet::new(); SIZE];
     let mut torn = 0;
@@ -179,7 +179,14 @@ fn whatever_may_be_is_what_some_seed_leaves() {
 fn a_disk_that_lies_loses_what_it_said_was_durable() {
     let lost = (0..50).filter(|seed| {
         let disk = disk(false, 1_000, true);
-        run(&disk, &[Step::Write(0, 2, true, true), Step::Write(8, 2, false, true), Step::Flush(true)]);
+        run(
+            &disk,
+            &[
+                VolatileAction::Write(0, 2, true, true),
+                VolatileAction::Write(8, 2, false, true),
+                VolatileAction::Flush(true),
+            ],
+        );
         disk.cut(*seed).unwrap();
         let held = held(&disk);
         held[0] != 1 || held[8] != 2

@@ -1,11 +1,12 @@
 //! One file of a mounted folder: its requests, and their answers.
 
+use super::delivery::deliver;
 use super::message::{self, ANSWER_HEADER, Call, Node, Request};
-use crate::answer::{Answer, Ask, Body};
+use crate::answer::{Answer, ModelRequest, ReplyBody};
 use crate::contents::Settles;
 use crate::export::Export;
-use crate::made::Made;
-use crate::serving::Serving;
+use crate::send_buffer::SendBuffer;
+use crate::service::{AnswerReceiver, Service};
 use loadline_block::Operation;
 use loadline_nbd::reply::{Extent, ReplyTo};
 use loadline_nbd::{BLOCK_PREFERRED, NbdError, ReplyForm};
@@ -56,8 +57,8 @@ fn told(error: NbdError) -> Errno {
     Errno::from_raw_os_error(error.code().cast_signed())
 }
 
-fn done(kept: Result<(), NbdError>, well: Body) -> Body {
-    kept.map_or_else(|error| Body::Error { error, read: false }, |()| well)
+fn done(kept: Result<(), NbdError>, well: ReplyBody) -> ReplyBody {
+    kept.map_or_else(|error| ReplyBody::Error { error, read: false }, |()| well)
 }
 
 impl MountedFile {
@@ -75,15 +76,11 @@ impl MountedFile {
         self.number.load(Ordering::Acquire)
     }
 
-    pub(crate) fn renumber(&self, number: u32) {
-        self.number.store(number, Ordering::Release);
-    }
-
     /// Takes a request for this file: answers it at once, or adds what the model is to be asked.
-    pub(crate) fn take(&self, serving: &Serving, request: &Request<'_>, asks: &mut Vec<Ask>) {
+    pub(crate) fn take(&self, service: &Service, request: &Request<'_>, asks: &mut Vec<ModelRequest>) {
         let unique = request.unique;
         let reply = |error, body: &[u8]| answer(&self.device, unique, error, body);
-        let boot = serving.boot();
+        let boot = service.boot();
         let of_open_file = matches!(
             request.call,
             Call::Read { .. } | Call::Write { .. } | Call::Sync | Call::Clear { .. } | Call::Seek { .. }
@@ -112,7 +109,9 @@ impl MountedFile {
             Call::Read { offset, length } => match self.within(offset, u64::from(length)) {
                 // At the end of a file a read is short.
                 0 => reply(None, &[]),
-                length => asks.push(self.ask(unique, Operation::Read, (offset, length), Body::Data, Settles::Nothing)),
+                length => {
+                    asks.push(self.ask(unique, Operation::Read, (offset, length), ReplyBody::Data, Settles::Nothing));
+                }
             },
             Call::Write { offset, bytes } => {
                 let length = bytes.len() as u64;
@@ -120,7 +119,7 @@ impl MountedFile {
                     return reply(Some(Errno::NOSPC), &[]);
                 }
                 let ticket = contents.ticket();
-                let body = done(contents.write(offset, bytes, ticket), Body::Written);
+                let body = done(contents.write(offset, bytes, ticket), ReplyBody::Written);
                 asks.push(self.ask(unique, Operation::Write, (offset, length), body, Settles::Write(ticket)));
             }
             Call::Clear { offset, length, hole } => {
@@ -128,7 +127,7 @@ impl MountedFile {
                     return reply(Some(Errno::NOSPC), &[]);
                 }
                 let ticket = if hole { 0 } else { contents.ticket() };
-                let body = done(contents.zero(offset, length, hole, ticket), Body::Done);
+                let body = done(contents.zero(offset, length, hole, ticket), ReplyBody::Done);
                 let (operation, settles) =
                     if hole { (Operation::Trim, Settles::Nothing) } else { (Operation::Write, Settles::Write(ticket)) };
                 asks.push(self.ask(unique, operation, (offset, length), body, settles));
@@ -136,7 +135,13 @@ impl MountedFile {
             Call::Sync => {
                 let flush = contents.flush();
                 let settles = flush.unwrap_or(Settles::Nothing);
-                asks.push(self.ask(unique, Operation::Flush, (0, 0), done(flush.map(|_| ()), Body::Done), settles));
+                asks.push(self.ask(
+                    unique,
+                    Operation::Flush,
+                    (0, 0),
+                    done(flush.map(|_| ()), ReplyBody::Done),
+                    settles,
+                ));
             }
             Call::Seek { offset, hole } => match self.seek(offset, hole) {
                 Some(found) => reply(None, &found.to_ne_bytes()),
@@ -154,9 +159,16 @@ impl MountedFile {
         length.min(self.node.size.get().saturating_sub(offset))
     }
 
-    fn ask(&self, unique: u64, operation: Operation, range: (u64, u64), body: Body, settles: Settles) -> Ask {
+    fn ask(
+        &self,
+        unique: u64,
+        operation: Operation,
+        range: (u64, u64),
+        body: ReplyBody,
+        settles: Settles,
+    ) -> ModelRequest {
         let (offset, length) = range;
-        Ask {
+        ModelRequest {
             connection: self.number(),
             export: self.export.number,
             cut: self.export.cut,
@@ -189,34 +201,44 @@ impl MountedFile {
         hole.then_some(size)
     }
 
-    /// Answers the kernel what it asked during this boot, and leaves `answers` empty.
-    pub(crate) fn deliver(&self, serving: &Serving, boot: u64, answers: &mut Vec<Answer>) {
-        super::deliver(&self.export, serving, boot, answers, |answer| self.deliver_one(answer));
-    }
-
     fn deliver_one(&self, answered: &Answer) {
         let unique = answered.to.cookie;
         match answered.body {
-            Body::Data => self.deliver_data(unique, answered.to.offset, answered.length),
-            Body::Error { error, .. } => answer(&self.device, unique, Some(told(error)), &[]),
-            Body::Done => answer(&self.device, unique, None, &[]),
-            Body::Written => {
+            ReplyBody::Data => self.deliver_data(unique, answered.to.offset, answered.length),
+            ReplyBody::Error { error, .. } => answer(&self.device, unique, Some(told(error)), &[]),
+            ReplyBody::Done => answer(&self.device, unique, None, &[]),
+            ReplyBody::Written => {
                 let mut out = Vec::new();
                 message::written(&mut out, answered.length as u32);
                 answer(&self.device, unique, None, &out);
             }
-            Body::Extents { .. } => unreachable!("the kernel asks a file for extents by seeking"),
+            ReplyBody::Extents { .. } => unreachable!("the kernel asks a file for extents by seeking"),
         }
     }
 
     fn deliver_data(&self, unique: u64, offset: u64, length: u64) {
-        let mut made = Made::default();
-        if let Err(error) = self.export.contents.read(offset, length, &mut made) {
+        let mut buffer = SendBuffer::default();
+        if let Err(error) = self.export.contents.read(offset, length, &mut buffer) {
             return answer(&self.device, unique, Some(told(error)), &[]);
         }
         let header = message::header(unique, 0, length as usize);
         let mut parts = vec![IoSlice::new(&header)];
-        made.all_slices(&mut parts);
+        buffer.all_slices(&mut parts);
         send(&self.device, &parts);
+    }
+}
+
+impl AnswerReceiver for MountedFile {
+    fn deliver(&self, service: &Service, boot: u64, answers: &mut Vec<Answer>, _bytes_max: usize) {
+        deliver(&self.export, service, boot, answers, |answer| self.deliver_one(answer));
+    }
+
+    /// Programs may open it again.
+    fn outlives_power_cut(&self) -> bool {
+        true
+    }
+
+    fn renumber(&self, number: u32) {
+        self.number.store(number, Ordering::Release);
     }
 }

@@ -1,7 +1,5 @@
-//! Where clients come in.
+//! Listening sockets, unix and TCP.
 
-use crate::connection::Encrypted;
-use crate::serving::Serving;
 use rustix::fd::OwnedFd;
 use rustix::net::{Shutdown, shutdown, sockopt};
 use std::io;
@@ -77,14 +75,8 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
     Ok((metadata.dev(), metadata.ino()))
 }
 
-/// Takes in whoever comes.
-type Welcome = Box<dyn Fn(OwnedFd) + Send>;
-
-/// NBD clients.
-pub(crate) fn clients(serving: &Arc<Serving>, encrypted: Option<Encrypted>) -> Welcome {
-    let serving = Arc::clone(serving);
-    Box::new(move |client| serving.welcome(client, encrypted.clone()))
-}
+/// What is done with each client.
+pub(crate) type Welcome = Box<dyn Fn(OwnedFd) + Send>;
 
 /// Listens on a unix socket.
 pub(crate) fn unix(welcome: Welcome, path: &Path) -> Result<Listener, ListenError> {

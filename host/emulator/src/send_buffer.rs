@@ -1,4 +1,4 @@
-//! Bytes on their way to a client.
+//! The send buffer of a connection: bytes on their way to a client.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -6,22 +6,22 @@ use std::ops::Range;
 
 /// Parts handed to one system call.
 pub(crate) const PARTS_MAX: usize = 128;
-/// So many zeroes, in bytes, are not made but sent from one place.
+/// Runs of at least so many zeroes are not stored.
 const ZEROES_MIN: usize = 16 << 10;
 
-/// Stand for whatever reads as zeroes.
+/// Zeroes to send.
 pub(crate) static ZEROES: [u8; 64 << 10] = [0; 64 << 10];
 
 #[derive(Debug)]
-enum Piece {
-    /// Of the bytes made here.
+enum BufferPiece {
+    /// A range of the stored bytes.
     Own(Range<usize>),
     Zeroes(usize),
 }
 
-/// An end of [`Made`].
+/// An end of [`SendBuffer`].
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Mark {
+pub(crate) struct BufferMark {
     pieces: usize,
     last: usize,
     own: usize,
@@ -29,20 +29,20 @@ pub(crate) struct Mark {
 
 /// Bytes in the order in which they are to be sent.
 #[derive(Debug, Default)]
-pub(crate) struct Made {
+pub(crate) struct SendBuffer {
     own: Vec<u8>,
-    pieces: VecDeque<Piece>,
+    pieces: VecDeque<BufferPiece>,
 }
 
-impl Made {
+impl SendBuffer {
     pub(crate) fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
-    /// How many bytes were made and not sent.
+    /// Bytes that were not sent yet.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        self.pieces.iter().map(Piece::len).sum()
+        self.pieces.iter().map(BufferPiece::len).sum()
     }
 
     /// Appends what `write` appends.
@@ -52,8 +52,8 @@ impl Made {
         let end = self.own.len();
         match self.pieces.back_mut() {
             _ if start == end => {}
-            Some(Piece::Own(range)) if range.end == start => range.end = end,
-            _ => self.pieces.push_back(Piece::Own(start..end)),
+            Some(BufferPiece::Own(range)) if range.end == start => range.end = end,
+            _ => self.pieces.push_back(BufferPiece::Own(start..end)),
         }
         result
     }
@@ -66,9 +66,9 @@ impl Made {
     /// Appends `count` zeroes.
     pub(crate) fn zeroes(&mut self, count: usize) {
         match self.pieces.back_mut() {
-            Some(Piece::Zeroes(before)) => *before += count,
+            Some(BufferPiece::Zeroes(before)) => *before += count,
             _ if count < ZEROES_MIN => self.own(|own| own.resize(own.len() + count, 0)),
-            _ => self.pieces.push_back(Piece::Zeroes(count)),
+            _ => self.pieces.push_back(BufferPiece::Zeroes(count)),
         }
     }
 
@@ -103,10 +103,10 @@ impl Made {
         slices.extend(self.pieces.iter().flat_map(|piece| self.bytes_of(piece)).map(IoSlice::new));
     }
 
-    fn bytes_of<'a>(&'a self, piece: &'a Piece) -> impl Iterator<Item = &'a [u8]> {
+    fn bytes_of<'a>(&'a self, piece: &'a BufferPiece) -> impl Iterator<Item = &'a [u8]> {
         let (first, mut zeroes): (&[u8], usize) = match piece {
-            Piece::Own(range) => (&self.own[range.clone()], 0),
-            Piece::Zeroes(length) => (&[], *length),
+            BufferPiece::Own(range) => (&self.own[range.clone()], 0),
+            BufferPiece::Zeroes(length) => (&[], *length),
         };
         let zeroes = std::iter::from_fn(move || {
             let part = zeroes.min(ZEROES.len());
@@ -127,8 +127,8 @@ impl Made {
                 continue;
             }
             match piece {
-                Piece::Own(range) => range.start += count,
-                Piece::Zeroes(left) => *left -= count,
+                BufferPiece::Own(range) => range.start += count,
+                BufferPiece::Zeroes(left) => *left -= count,
             }
             count = 0;
         }
@@ -138,17 +138,21 @@ impl Made {
     }
 
     /// Where it ends now.
-    pub(crate) fn mark(&self) -> Mark {
-        Mark { pieces: self.pieces.len(), last: self.pieces.back().map_or(0, Piece::len), own: self.own.len() }
+    pub(crate) fn mark(&self) -> BufferMark {
+        BufferMark {
+            pieces: self.pieces.len(),
+            last: self.pieces.back().map_or(0, BufferPiece::len),
+            own: self.own.len(),
+        }
     }
 
     /// Takes away what was appended since `mark`; nothing may have been sent since.
-    pub(crate) fn back_to(&mut self, mark: Mark) {
+    pub(crate) fn back_to(&mut self, mark: BufferMark) {
         self.pieces.truncate(mark.pieces);
         self.own.truncate(mark.own);
         match self.pieces.back_mut() {
-            Some(Piece::Own(range)) => range.end = range.start + mark.last,
-            Some(Piece::Zeroes(count)) => *count = mark.last,
+            Some(BufferPiece::Own(range)) => range.end = range.start + mark.last,
+            Some(BufferPiece::Zeroes(count)) => *count = mark.last,
             None => {}
         }
     }
@@ -159,7 +163,7 @@ impl Made {
     }
 }
 
-impl Piece {
+impl BufferPiece {
     const fn len(&self) -> usize {
         match self {
             Self::Own(range) => range.end - range.start,
@@ -178,7 +182,7 @@ mod tests {
         fn what_is_sent_in_parts_is_what_was_made(
             steps in prop::collection::vec((0u8..4, prop_oneof![1usize..9_000, 1usize..200_000]), 1..20), part in 1usize..300_000,
         ) {
-            let mut made = Made::default();
+            let mut made = SendBuffer::default();
             let mut expected: Vec<u8> = Vec::new();
             for (kind, length) in steps {
                 match kind {
@@ -211,7 +215,7 @@ mod tests {
     #[test]
     fn what_was_appended_since_a_mark_can_be_taken_away() {
         for count in [2, ZEROES_MIN] {
-            let mut made = Made::default();
+            let mut made = SendBuffer::default();
             made.own(|own| own.extend([1, 2, 3]));
             made.zeroes(count);
             let mark = made.mark();
@@ -227,7 +231,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_leaves_nothing_behind() {
-        let mut made = Made::default();
+        let mut made = SendBuffer::default();
         made.own(|own| own.push(1));
         made.fill(100, |_| Err(io::Error::other("no"))).unwrap_err();
         assert_eq!(made.to_vec(), [1]);

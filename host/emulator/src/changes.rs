@@ -1,36 +1,17 @@
-//! What is done to a running emulation: to the model, to contents, and to clients.
+//! Changes to a running emulation: of the model, of contents, and of clients.
 
 use crate::contents::fill;
-use crate::serving::Serving;
-use crate::store::{Disk, Losses, Presence, StoreError};
+use crate::disks::VolumeDisk;
+use crate::service::Service;
+use crate::store::{Losses, Presence, StoreError};
 use loadline_emulation::{Change, ChangeError, Fault, FaultKind};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::PoisonError;
 
-/// A disk of an emulation.
-#[derive(Debug)]
-pub(crate) struct Member {
-    pub(crate) disk: Arc<Disk>,
-    pub(crate) size: u64,
-    pub(crate) volume: usize,
-    /// Its place in the volume.
-    pub(crate) number: usize,
-    pub(crate) copies: usize,
-    /// Of its volume: see [`crate::contents::Contents`].
-    pub(crate) writing: Arc<RwLock<()>>,
-}
-
-impl Member {
-    fn is_copy_of(&self, other: &Self) -> bool {
-        let column = |member: &Self| (member.volume, member.number / member.copies);
-        column(self) == column(other) && self.number != other.number
-    }
-}
-
-/// What a change did.
+/// The outcome of a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Changed {
+pub struct ChangeOutcome {
     /// The number of a fault that began, by which it is cleared.
     pub fault: Option<u32>,
     /// Faults that ended.
@@ -70,77 +51,77 @@ fn contents(what: &'static str) -> impl Fn(StoreError) -> ChangeFailure {
     move |error| ChangeFailure::Contents { what, error: error.to_string() }
 }
 
-impl Serving {
-    /// Does what is asked, before or after whatever else is done.
-    pub(crate) fn change(&self, change: &Change) -> Result<Changed, ChangeFailure> {
-        let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.driver.look(|model, now| model.has_effect(now, change))?;
+impl Service {
+    /// Makes a change. Changes are made one after the other.
+    pub(crate) fn change(&self, change: &Change) -> Result<ChangeOutcome, ChangeFailure> {
+        let _alone = self.disks().begin_change();
+        self.driver().look(|model, now| model.has_effect(now, change))?;
         match change {
             Change::Begin(fault) => {
-                let number = self.driver.change(change)?;
+                let number = self.driver().change(change)?;
                 let gone = self.take_away(fault)?;
-                Ok(Changed { fault: number, gone, ..Changed::default() })
+                Ok(ChangeOutcome { fault: number, gone, ..ChangeOutcome::default() })
             }
             Change::Clear(which) => {
                 let cleared: Vec<u32> =
-                    self.driver.look(|model, _| model.selected(which).into_iter().map(|(n, _)| n).collect());
+                    self.driver().look(|model, _| model.selected(which).into_iter().map(|(n, _)| n).collect());
                 let back = self.bring_back(&cleared);
-                self.driver.change(change)?;
+                self.driver().change(change)?;
                 back?;
-                Ok(Changed { cleared, waiting: self.waiting(), ..Changed::default() })
+                Ok(ChangeOutcome { cleared, waiting: self.waiting(), ..ChangeOutcome::default() })
             }
             Change::DropCaches(_) | Change::SpendCredits(_) | Change::Environment(_) => {
-                self.driver.change(change)?;
-                Ok(Changed::default())
+                self.driver().change(change)?;
+                Ok(ChangeOutcome::default())
             }
             Change::Redeploy => {
-                let off = self.close_clients();
-                for member in &self.members {
+                let off = self.switch_off();
+                for member in self.disks().iter() {
                     member.disk.settle();
                 }
-                let local: Vec<&Member> = self.driver.look(|model, _| {
-                    let is_local = |member: &&Member| model.is_local(member.volume, member.number);
-                    self.members.iter().filter(is_local).collect()
+                let local: Vec<&VolumeDisk> = self.driver().look(|model, _| {
+                    let is_local = |member: &&VolumeDisk| model.is_local(member.volume, member.number);
+                    self.disks().iter().filter(is_local).collect()
                 });
                 self.empty(&local).map_err(contents("empty the disks of the old host"))?;
-                self.driver.change(change)?;
+                self.driver().change(change)?;
                 self.bring_back(&[])?;
                 let emptied = local.into_iter().map(|member| self.name(member)).collect();
-                Ok(Changed { closed: off.closed, waiting: self.waiting(), emptied, ..Changed::default() })
+                Ok(ChangeOutcome { closed: off.closed, waiting: self.waiting(), emptied, ..ChangeOutcome::default() })
             }
             Change::PowerCut { seed } => {
-                let off = self.close_clients();
+                let off = self.switch_off();
                 // Of all disks: a write that went to several is one.
                 let mut tickets = HashSet::new();
-                let cut = self.members.iter().try_for_each(|member| {
+                let cut = self.disks().iter().try_for_each(|member| {
                     tickets.extend(member.disk.cut(*seed)?);
                     Ok(())
                 });
                 cut.map_err(contents("take writes back"))?;
-                self.driver.change(change)?;
+                self.driver().change(change)?;
                 let losses = Some(Losses::of(*seed, &tickets));
-                Ok(Changed { closed: off.closed, losses, ..Changed::default() })
+                Ok(ChangeOutcome { closed: off.closed, losses, ..ChangeOutcome::default() })
             }
         }
     }
 
     /// The disks that a fault is about.
-    fn concerned(&self, fault: &Fault) -> Vec<&Member> {
-        let whole = self.exports.iter().position(|export| export.info.name == fault.on);
+    fn concerned(&self, fault: &Fault) -> Vec<&VolumeDisk> {
+        let whole = self.exports().iter().position(|export| export.info.name == fault.on);
         let (name, number) = match fault.on.rsplit_once('/') {
             Some((name, number)) if !self.volumes().any(|volume| volume == fault.on) => (name, number.parse().ok()),
             _ => (fault.on.as_str(), None),
         };
         let volume = self.volumes().position(|volume| volume == name);
-        let own = |member: &&Member| {
+        let own = |member: &&VolumeDisk| {
             Some(member.volume) == volume && number.is_none_or(|number: usize| number == member.number)
         };
-        if whole.is_some() { self.members.iter().filter(own).collect() } else { Vec::new() }
+        if whole.is_some() { self.disks().iter().filter(own).collect() } else { Vec::new() }
     }
 
     fn volumes(&self) -> impl Iterator<Item = &str> {
-        let count = self.members.iter().map(|member| member.volume + 1).max().unwrap_or(0);
-        self.exports[..count].iter().map(|export| export.info.name.as_str())
+        let count = self.disks().iter().map(|member| member.volume + 1).max().unwrap_or(0);
+        self.exports()[..count].iter().map(|export| export.info.name.as_str())
     }
 
     /// Gives the disks whose contents are gone for good.
@@ -166,12 +147,12 @@ impl Serving {
     /// Notes, where contents outlive this process, which disks miss what a copy has or will have: whoever finds the contents after it
     /// was killed must not believe them.
     fn keep_behind(&self) -> Result<(), ChangeFailure> {
-        let Some(folder) = &self.folder else { return Ok(()) };
-        let misses = |member: &&Member| {
-            let live = |other: &Member| other.is_copy_of(member) && other.disk.presence() == Presence::Live;
-            member.disk.is_stale() || member.disk.presence() != Presence::Live && self.members.iter().any(live)
+        let Some(folder) = self.disks().folder() else { return Ok(()) };
+        let misses = |member: &&VolumeDisk| {
+            let live = |other: &VolumeDisk| other.is_copy_of(member) && other.disk.presence() == Presence::Live;
+            member.disk.is_stale() || member.disk.presence() != Presence::Live && self.disks().iter().any(live)
         };
-        let behind: Vec<String> = self.members.iter().filter(misses).map(|member| self.name(member)).collect();
+        let behind: Vec<String> = self.disks().iter().filter(misses).map(|member| self.name(member)).collect();
         folder.set_behind(&behind).map_err(|error| {
             let what = "note which disks miss writes";
             ChangeFailure::Contents { what, error: error.to_string() }
@@ -180,8 +161,9 @@ impl Serving {
 
     /// Fills disks that missed writes when contents were last used from their copies, before anybody reads them. Gives their names.
     pub(crate) fn catch_up(&self, behind: &[String]) -> Result<Vec<String>, ChangeFailure> {
-        let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let missed: Vec<&Member> = self.members.iter().filter(|member| behind.contains(&self.name(member))).collect();
+        let _alone = self.disks().begin_change();
+        let missed: Vec<&VolumeDisk> =
+            self.disks().iter().filter(|member| behind.contains(&self.name(member))).collect();
         for member in &missed {
             member.disk.set_stale(true);
             member.disk.set_presence(Presence::Waiting);
@@ -192,12 +174,12 @@ impl Serving {
 
     /// Wipes disks at one moment, while nobody writes. Those of which a copy has the newest bytes still are stale then; where none
     /// has, nothing is what there is: gives these.
-    fn empty<'a>(&self, lost: &[&'a Member]) -> Result<Vec<&'a Member>, StoreError> {
+    fn empty<'a>(&self, lost: &[&'a VolumeDisk]) -> Result<Vec<&'a VolumeDisk>, StoreError> {
         let mut gone = Vec::new();
         for member in lost {
             member.disk.wipe()?;
             let mut kept = self
-                .members
+                .disks()
                 .iter()
                 .filter(|other| other.is_copy_of(member) && !lost.iter().any(|also| std::ptr::eq(*also, *other)));
             match kept.next() {
@@ -220,12 +202,12 @@ impl Serving {
     /// Puts disks back that no fault takes away but these, which end, and fills those that missed writes where a current copy is
     /// there. Without one they wait for it.
     fn bring_back(&self, ending: &[u32]) -> Result<(), ChangeFailure> {
-        let others: Vec<Fault> = self.driver.look(|model, _| {
+        let others: Vec<Fault> = self.driver().look(|model, _| {
             let other = |(number, fault): &(u32, &Fault)| !ending.contains(number) && fault.kind.takes_away();
             model.faults().filter(other).map(|(_, fault)| fault.clone()).collect()
         });
-        let away: Vec<&Member> = others.iter().flat_map(|fault| self.concerned(fault)).collect();
-        for member in &self.members {
+        let away: Vec<&VolumeDisk> = others.iter().flat_map(|fault| self.concerned(fault)).collect();
+        for member in self.disks().iter() {
             let _alone = member.writing.write().unwrap_or_else(PoisonError::into_inner);
             let back = matches!(member.disk.presence(), Presence::Gone | Presence::Waiting);
             if back && !away.iter().any(|gone| std::ptr::eq(*gone, member)) {
@@ -233,9 +215,9 @@ impl Serving {
             }
         }
         let mut filled = Ok(());
-        for member in self.members.iter().filter(|member| member.disk.presence() == Presence::Waiting) {
-            let live = |other: &&Member| other.is_copy_of(member) && other.disk.presence() == Presence::Live;
-            if let Some(copy) = self.members.iter().find(live) {
+        for member in self.disks().iter().filter(|member| member.disk.presence() == Presence::Waiting) {
+            let live = |other: &&VolumeDisk| other.is_copy_of(member) && other.disk.presence() == Presence::Live;
+            if let Some(copy) = self.disks().iter().find(live) {
                 filled = filled.and(fill(&member.disk, &copy.disk, member.size, &member.writing));
             }
         }
@@ -247,19 +229,19 @@ impl Serving {
 
     /// Puts every disk back, whatever took it away, with what its copies have.
     pub(crate) fn bring_all_back(&self) -> Result<(), ChangeFailure> {
-        let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let all: Vec<u32> = self.driver.look(|model, _| model.faults().map(|(number, _)| number).collect());
+        let _alone = self.disks().begin_change();
+        let all: Vec<u32> = self.driver().look(|model, _| model.faults().map(|(number, _)| number).collect());
         self.bring_back(&all)
     }
 
     /// Names of the disks that missed writes and wait.
     fn waiting(&self) -> Vec<String> {
-        let waits = |member: &&Member| member.disk.presence() == Presence::Waiting;
-        self.members.iter().filter(waits).map(|member| self.name(member)).collect()
+        let waits = |member: &&VolumeDisk| member.disk.presence() == Presence::Waiting;
+        self.disks().iter().filter(waits).map(|member| self.name(member)).collect()
     }
 
     /// "data/0".
-    fn name(&self, member: &Member) -> String {
-        format!("{}/{}", self.exports[member.volume].info.name, member.number)
+    fn name(&self, member: &VolumeDisk) -> String {
+        format!("{}/{}", self.exports()[member.volume].info.name, member.number)
     }
 }

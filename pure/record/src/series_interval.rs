@@ -7,14 +7,14 @@ use loadline_units::Duration;
 
 /// Counts, bytes, latencies, errors and time in flight of one interval. It is told spans and reads no clock.
 #[derive(Debug, Clone, Default)]
-pub struct Interval {
+pub struct SeriesInterval {
     latencies: [Histogram; 4],
     bytes: [u64; 4],
     in_flight_ns: u64,
     errors: u64,
 }
 
-impl Interval {
+impl SeriesInterval {
     /// Counts a request that was completed with this latency.
     #[inline]
     pub fn complete(&mut self, operation: Operation, bytes: u64, latency: Duration) {
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn an_interval_counts_completions_errors_and_time_in_flight() {
-        let mut interval = Interval::default();
+        let mut interval = SeriesInterval::default();
         interval.complete(Operation::Write, 4_096, Duration::from_ms(2));
         interval.complete(Operation::Write, 512, Duration::from_ms(4));
         interval.fail();

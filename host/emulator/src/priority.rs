@@ -1,28 +1,28 @@
-//! Which threads of an emulation run as soon as they wake.
+//! The scheduling priority of a thread that takes requests.
 
 use crate::clock::Clock;
 use loadline_kernel::scheduling::{Turns, TurnsOfThread};
 use loadline_units::{Duration, Instant};
 
-/// What a request takes beside its bytes, as if it were bytes.
+/// The cost of a request beside its bytes, in bytes.
 const REQUEST: u64 = 32 << 10;
-/// So much at a time is looked at: 64 short requests.
+/// The work between two decisions: 64 short requests.
 const WORK: u64 = 64 * REQUEST;
-/// A thread that takes it in less does not seldom run: 32,000 short requests a second, or a gigabyte.
+/// A thread that does this work in less is busy: 32,000 short requests/s, or 1 GB/s.
 const SELDOM: Duration = Duration::from_ms(2);
 
-/// A thread that takes requests. As long as these come seldom it runs as soon as it wakes, for what it is asked is due from then on. Of
-/// a disk that nothing holds back it takes what the processor gives, and would keep the client from asking.
+/// The priority of one thread, by how busy it is. A thread with little work runs as soon as it wakes, so that requests reach the model
+/// without delay. A busy one steps back: on a disk without limits it would take the whole processor, and its client could not ask.
 #[derive(Debug)]
-pub(crate) struct Haste {
+pub(crate) struct ThreadPriority {
     turns: Option<TurnsOfThread>,
     /// Since the last look, in bytes.
     work: u64,
     looked_at: Instant,
 }
 
-impl Haste {
-    /// Of the calling thread, if it is wanted.
+impl ThreadPriority {
+    /// The priority of the calling thread; `wanted`: it may be raised.
     pub(crate) fn new(wanted: bool) -> Self {
         let turns = wanted.then(|| {
             let mut turns = TurnsOfThread::given();
@@ -32,15 +32,15 @@ impl Haste {
         Self { turns, work: 0, looked_at: Instant::ZERO }
     }
 
-    /// The thread took `requests` with so many bytes in all.
+    /// Counts requests with so many bytes in all.
     #[inline]
-    pub(crate) const fn took(&mut self, requests: usize, bytes: u64) {
+    pub(crate) const fn count(&mut self, requests: usize, bytes: u64) {
         self.work = self.work.saturating_add(requests as u64 * REQUEST + bytes);
     }
 
-    /// Decides anew, if there was enough to go by. Comes often.
+    /// Decides anew after enough work. Called often.
     #[inline]
-    pub(crate) fn follow(&mut self, clock: Clock) {
+    pub(crate) fn adapt(&mut self, clock: Clock) {
         if self.work >= WORK {
             self.look(clock.now());
         }
@@ -59,7 +59,7 @@ impl Haste {
     }
 }
 
-/// Whether it is little work for the time in which it came.
+/// Whether this is little work for the time.
 fn is_seldom(work: u64, span: Duration) -> bool {
     u128::from(span.as_ns()) * u128::from(WORK) >= u128::from(SELDOM.as_ns()) * u128::from(work)
 }
@@ -71,9 +71,9 @@ mod tests {
     #[test]
     fn thirty_thousand_a_second_are_few_and_thirty_four_are_many() {
         let work = |requests: usize, bytes: u64| {
-            let mut haste = Haste::new(false);
-            haste.took(requests, bytes);
-            haste.work
+            let mut priority = ThreadPriority::new(false);
+            priority.count(requests, bytes);
+            priority.work
         };
         for requests in [64_usize, 65, 200, 1_000_000] {
             let span = |rate: u64| Duration::from_ns(requests as u64 * 1_000_000_000 / rate);
@@ -88,9 +88,9 @@ mod tests {
 
     #[test]
     fn a_thread_is_hastened_as_long_as_it_is_seldom_asked() {
-        let now = |haste: &Haste| haste.turns.as_ref().map(TurnsOfThread::now);
-        let mut haste = Haste::new(true);
-        let hastened = now(&haste);
+        let now = |priority: &ThreadPriority| priority.turns.as_ref().map(TurnsOfThread::now);
+        let mut priority = ThreadPriority::new(true);
+        let hastened = now(&priority);
         let mut at = Instant::ZERO;
         for (requests, span, expected) in [
             (64, Duration::from_ms(10), hastened),
@@ -99,11 +99,11 @@ mod tests {
             (64, Duration::from_s(1), hastened),
         ] {
             at = at + span;
-            haste.took(requests, 0);
-            haste.look(at);
-            assert_eq!((now(&haste), haste.work), (expected, 0));
+            priority.count(requests, 0);
+            priority.look(at);
+            assert_eq!((now(&priority), priority.work), (expected, 0));
         }
-        let mut unwanted = Haste::new(false);
+        let mut unwanted = ThreadPriority::new(false);
         unwanted.look(at);
         assert_eq!(now(&unwanted), None);
     }

@@ -1,13 +1,14 @@
 //! One volume as a block device whose requests the kernel sends here (ublk): its requests, and their answers.
 
-use crate::answer::{Answer, Ask, Body};
+use super::delivery::deliver;
+use crate::answer::{Answer, ModelRequest, ReplyBody};
 use crate::contents::Settles;
-use crate::driver::Asker;
+use crate::driver::RoomWaiter;
 use crate::export::Export;
-use crate::haste::Haste;
-use crate::made::{Made, PARTS_MAX};
 use crate::meter::bytes_held;
-use crate::serving::Serving;
+use crate::priority::ThreadPriority;
+use crate::send_buffer::{PARTS_MAX, SendBuffer};
+use crate::service::{AnswerReceiver, Service};
 use loadline_block::Operation;
 use loadline_kernel::ublk::{self, Queue, Request, State, bytes_at};
 use loadline_nbd::reply::ReplyTo;
@@ -36,7 +37,7 @@ const LEAVING: u8 = 2;
 
 /// A volume as a block device.
 #[derive(Debug)]
-pub(crate) struct ServedDevice {
+pub(crate) struct UblkTarget {
     /// Among those to whom answers go.
     number: u32,
     /// It is of this time that the storage was on for, and gives errors after.
@@ -107,11 +108,11 @@ fn failed(error: NbdError) -> i32 {
 
 const FAILED: i32 = -Errno::IO.raw_os_error();
 
-impl ServedDevice {
-    pub(super) fn new(serving: &Serving, export: &Arc<Export>, file: File, queues: u16) -> io::Result<Self> {
+impl UblkTarget {
+    pub(super) fn new(service: &Service, export: &Arc<Export>, file: File, queues: u16) -> io::Result<Self> {
         Ok(Self {
-            number: serving.fresh_number(),
-            boot: *serving.boot(),
+            number: service.fresh_number(),
+            boot: *service.boot(),
             export: Arc::clone(export),
             file: Arc::new(file),
             lanes: (0..queues).map(|_| Lane::new()).collect::<io::Result<_>>()?,
@@ -130,13 +131,13 @@ impl ServedDevice {
     }
 
     /// From here on every request fails, those under way too.
-    pub(super) fn fail(&self, serving: &Serving) {
-        self.turn(serving, FAILING);
+    pub(super) fn fail(&self, service: &Service) {
+        self.turn(service, FAILING);
     }
 
     /// Has the threads of its queues leave them, whatever is under way.
-    pub(super) fn leave(&self, serving: &Serving) {
-        self.turn(serving, LEAVING);
+    pub(super) fn leave(&self, service: &Service) {
+        self.turn(service, LEAVING);
     }
 
     /// Whether its queues are left.
@@ -144,9 +145,9 @@ impl ServedDevice {
         self.state.load(Ordering::SeqCst) == LEAVING
     }
 
-    fn turn(&self, serving: &Serving, state: u8) {
+    fn turn(&self, service: &Service, state: u8) {
         self.state.fetch_max(state, Ordering::SeqCst);
-        serving.driver.give_up();
+        service.driver().give_up();
         self.lanes.iter().for_each(Lane::wake);
     }
 
@@ -158,13 +159,13 @@ impl ServedDevice {
     }
 
     /// Takes requests of a queue until the device is stopped.
-    pub(super) fn serve(&self, serving: &Serving, number: u16, queue: &mut Queue) -> io::Result<()> {
+    pub(super) fn serve(&self, service: &Service, number: u16, queue: &mut Queue) -> io::Result<()> {
         let lane = &self.lanes[usize::from(number)];
         let mut buffer = vec![0; TRANSFER_MAX as usize];
         let (mut done, mut requests) = (Vec::new(), Vec::new());
-        let mut asks: Vec<Ask> = Vec::new();
+        let mut asks: Vec<ModelRequest> = Vec::new();
         let mut answers: Vec<Answer> = Vec::new();
-        let mut haste = Haste::new(serving.hastens);
+        let mut priority = ThreadPriority::new(service.hastens());
         loop {
             lane.take(&mut done);
             match self.state.load(Ordering::SeqCst) {
@@ -185,21 +186,21 @@ impl ServedDevice {
             if queue.wait(&mut requests)? == State::Ended {
                 return Ok(());
             }
-            haste.took(requests.len(), 0);
+            priority.count(requests.len(), 0);
             for request in requests.drain(..) {
-                if let Err(result) = self.take(serving, number, &request, &mut buffer, &mut asks) {
+                if let Err(result) = self.take(service, number, &request, &mut buffer, &mut asks) {
                     lane.push(request.tag, result);
                 }
             }
             for ask in &asks {
-                haste.took(0, bytes_held(ask.operation, ask.length));
+                priority.count(0, bytes_held(ask.operation, ask.length));
             }
-            haste.follow(serving.driver.clock);
+            priority.adapt(service.driver().clock);
             if !asks.is_empty() {
-                let given_up = || serving.is_closed() || self.state.load(Ordering::SeqCst) != ANSWERING;
+                let given_up = || service.is_closed() || self.state.load(Ordering::SeqCst) != ANSWERING;
                 // The kernel stays until it says otherwise.
-                serving.driver.submit(&mut asks, &mut answers, &Asker { given_up, is_gone: || false });
-                serving.deliver(&mut answers);
+                service.driver().submit(&mut asks, &mut answers, &RoomWaiter { given_up, is_gone: || false });
+                service.deliver(&mut answers);
             }
         }
     }
@@ -207,23 +208,24 @@ impl ServedDevice {
     /// Does what a request asks for, and adds what the model is to be asked. An error is the answer.
     fn take(
         &self,
-        serving: &Serving,
+        service: &Service,
         queue: u16,
         request: &Request,
         buffer: &mut [u8],
-        asks: &mut Vec<Ask>,
+        asks: &mut Vec<ModelRequest>,
     ) -> Result<(), i32> {
-        let boot = serving.boot();
+        let boot = service.boot();
         if *boot != self.boot || self.state.load(Ordering::SeqCst) != ANSWERING {
             return Err(FAILED);
         }
         let contents = &self.export.contents;
         let (offset, length) = range(request, self.export.info.size).ok_or(-Errno::INVAL.raw_os_error())?;
-        let told =
-            |kept: Result<(), NbdError>| kept.map_or_else(|error| Body::Error { error, read: false }, |()| Body::Done);
+        let told = |kept: Result<(), NbdError>| {
+            kept.map_or_else(|error| ReplyBody::Error { error, read: false }, |()| ReplyBody::Done)
+        };
         let wrote = |ticket| if request.durable { Settles::Durable(ticket) } else { Settles::Write(ticket) };
         let (operation, body, settles) = match request.operation {
-            ublk::Operation::Read => (Operation::Read, Body::Data, Settles::Nothing),
+            ublk::Operation::Read => (Operation::Read, ReplyBody::Data, Settles::Nothing),
             ublk::Operation::Write => {
                 let bytes = buffer.get_mut(..length as usize).ok_or(-Errno::INVAL.raw_os_error())?;
                 let at = bytes_at(queue, request.tag, 0).map_err(|_| FAILED)?;
@@ -232,7 +234,7 @@ impl ServedDevice {
                 (Operation::Write, told(contents.write(offset, bytes, ticket)), wrote(ticket))
             }
             ublk::Operation::Flush => match contents.flush() {
-                Ok(settles) => (Operation::Flush, Body::Done, settles),
+                Ok(settles) => (Operation::Flush, ReplyBody::Done, settles),
                 Err(error) => (Operation::Flush, told(Err(error)), Settles::Nothing),
             },
             // Zeroes that keep their space are bytes to write; without it they cost what a trim does.
@@ -245,7 +247,7 @@ impl ServedDevice {
             }
             ublk::Operation::Other(_) => return Err(-Errno::OPNOTSUPP.raw_os_error()),
         };
-        asks.push(Ask {
+        asks.push(ModelRequest {
             connection: self.number,
             export: self.export.number,
             cut: self.export.cut,
@@ -262,43 +264,46 @@ impl ServedDevice {
         Ok(())
     }
 
-    /// Answers the kernel what it asked while the storage was on, and leaves `answers` empty.
-    pub(crate) fn deliver(&self, serving: &Serving, answers: &mut Vec<Answer>) {
-        super::deliver(&self.export, serving, self.boot, answers, |answer| {
-            let (queue, tag) = ((answer.to.cookie >> 16) as u16, answer.to.cookie as u16);
-            let carries = answer.timed.is_some_and(|timed| timed.operation == Operation::Write);
-            let result = match answer.body {
-                Body::Data => self.give(queue, tag, answer),
-                Body::Error { error, .. } => failed(error),
-                Body::Done if carries => answer.length as i32,
-                Body::Done => 0,
-                Body::Written | Body::Extents { .. } => unreachable!("the kernel asks a block device for neither"),
-            };
-            self.lanes[usize::from(queue)].push(tag, result);
-        });
-    }
-
     /// Gives the kernel the bytes of a read; gives how many, or an error.
     fn give(&self, queue: u16, tag: u16, answer: &Answer) -> i32 {
-        let mut made = Made::default();
-        if let Err(error) = self.export.contents.read(answer.to.offset, answer.length, &mut made) {
+        let mut buffer = SendBuffer::default();
+        if let Err(error) = self.export.contents.read(answer.to.offset, answer.length, &mut buffer) {
             return failed(error);
         }
         let mut given = 0;
-        while !made.is_empty() {
+        while !buffer.is_empty() {
             let mut slices = [IoSlice::new(&[]); PARTS_MAX];
-            let count = made.slices(&mut slices);
+            let count = buffer.slices(&mut slices);
             let Ok(at) = bytes_at(queue, tag, given) else { return FAILED };
             match rustix::io::pwritev(&*self.file, &slices[..count], at) {
                 Err(Errno::INTR | Errno::AGAIN) => {}
                 Ok(0) | Err(_) => return FAILED,
                 Ok(count) => {
-                    made.advance(count);
+                    buffer.advance(count);
                     given += count as u32;
                 }
             }
         }
         given.cast_signed()
+    }
+}
+
+impl AnswerReceiver for UblkTarget {
+    fn deliver(&self, service: &Service, _boot: u64, answers: &mut Vec<Answer>, _bytes_max: usize) {
+        deliver(&self.export, service, self.boot, answers, |answer| {
+            let (queue, tag) = ((answer.to.cookie >> 16) as u16, answer.to.cookie as u16);
+            let carries = answer.timed.is_some_and(|timed| timed.operation == Operation::Write);
+            let result = match answer.body {
+                ReplyBody::Data => self.give(queue, tag, answer),
+                ReplyBody::Error { error, .. } => failed(error),
+                ReplyBody::Done if carries => answer.length as i32,
+                ReplyBody::Done => 0,
+                ReplyBody::Written | ReplyBody::Extents { .. } => {
+                    unreachable!("the kernel asks a block device for neither")
+                }
+            };
+            self.lanes[usize::from(queue)].push(tag, result);
+        });
     }
 }
 

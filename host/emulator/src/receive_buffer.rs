@@ -1,5 +1,4 @@
-//! What a client sends, on its way in: bytes that were read and not understood yet, and those of long writes, which are received
-//! into pages that take their place among the contents.
+//! Buffers for what a client sends: unparsed bytes, and the pages of long writes, which become part of the contents without a copy.
 
 use crate::store::{PAGE, Page};
 use loadline_kernel::prefetch::prefetch;
@@ -11,21 +10,21 @@ use std::io::IoSliceMut;
 
 /// Bytes read at once.
 const RECEIVE: usize = 512 << 10;
-/// Room that there is for them at least, but for a message that was cut short.
+/// The least room for them.
 const ROOM: usize = 128 << 10;
-/// So many bytes of a write that are still to come go into pages.
+/// The rest of a write goes into pages from this length on.
 const LANDING_MIN: u64 = 32 << 10;
-/// So many at most are kept together: all of them or, where the connection ends before they are here, none.
+/// The most bytes received into pages together. If the connection ends before, none of them are stored.
 const LANDING_MAX: u64 = 256 << 10;
 
-/// Bytes that were read and not understood yet.
-pub(crate) struct Buffer {
+/// Bytes that were received and not parsed yet.
+pub(crate) struct ReceiveBuffer {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
 }
 
-impl Buffer {
+impl ReceiveBuffer {
     pub(crate) fn new() -> Self {
         Self { bytes: vec![0; RECEIVE], start: 0, end: 0 }
     }
@@ -38,15 +37,15 @@ impl Buffer {
             (self.start, self.end) = (0, 0);
         }
     }
-    /// Reads what is there, at least a byte; `false` at the end.
+    /// Reads at least a byte; `false`: the client sends nothing more.
     pub(crate) fn read(&mut self, socket: &OwnedFd) -> Result<bool, Errno> {
         self.receive(socket, RecvFlags::empty())
     }
 
-    /// As [`Buffer::read`], waiting or not as `flags` have it; that nothing is there is an error ([`Errno::AGAIN`]).
+    /// As [`ReceiveBuffer::read`], with `flags`. Without waiting, nothing to read is an error ([`Errno::AGAIN`]).
     pub(crate) fn receive(&mut self, socket: &OwnedFd, flags: RecvFlags) -> Result<bool, Errno> {
-        // A message that is cut short goes to the front before the rest would not fit: headers, options and stretches of data
-        // are far shorter than the buffer.
+        // An incomplete message moves to the front before its rest would not fit. Headers, options and stretches of data are far
+        // shorter than the buffer.
         if self.bytes.len() - self.end < ROOM && self.start > 0 {
             self.bytes.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
@@ -65,14 +64,14 @@ impl Buffer {
     }
 }
 
-/// Where the bytes of a long write go that are still to come.
+/// Pages for the rest of a long write.
 #[derive(Default)]
-pub(crate) struct Landing {
+pub(crate) struct WritePages {
     pages: Vec<Page>,
 }
 
-impl Landing {
-    /// How many of these bytes are received into pages now; `None`: they come as all others do.
+impl WritePages {
+    /// How many of these bytes to receive into pages now; `None`: receive them as any others.
     pub(crate) fn room(&mut self, awaited: Awaited) -> Option<usize> {
         let Awaited { offset, left } = awaited;
         if left < LANDING_MIN || !offset.is_multiple_of(PAGE as u64) {
@@ -85,18 +84,17 @@ impl Landing {
         Some(count * PAGE)
     }
 
-    /// Has the places of `count` bytes brought into the processor's caches. Where the client works at the same time, that would only be one
-    /// thing more to do; where it cannot, the system copies faster.
+    /// Prefetches the pages of `count` bytes, so that the system copies faster. It only helps for a client on the same processor.
     pub(crate) fn fetch(&self, count: usize) {
         self.pages[..count / PAGE].iter().for_each(|page| prefetch(page.bytes()));
     }
 
-    /// Receives `count` bytes, beginning with those that are in `buffer`; up to `next` more go into the buffer. `wait` calls what it is given, with
-    /// flags to receive with, until something came. `None`: the connection ends before they are here.
+    /// Receives `count` bytes, beginning with those in `buffer`; up to `next` more go into the buffer. `wait` calls its argument, with
+    /// flags, until something was received. `None`: the connection ended before.
     pub(crate) fn receive(
         &mut self,
         count: usize,
-        buffer: &mut Buffer,
+        buffer: &mut ReceiveBuffer,
         socket: &OwnedFd,
         next: usize,
         mut wait: impl FnMut(&mut dyn FnMut(RecvFlags) -> Result<usize, Errno>) -> Result<usize, Errno>,
