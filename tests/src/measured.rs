@@ -4,9 +4,9 @@ use loadline_catalog::{Catalog, Draw, Environment};
 use loadline_disk::{InitialState, Warmth};
 use loadline_prediction::{Going, Model, Putting, is_filled, predict, volume_facts};
 use loadline_record::{
-    CellRecord, Clock, HostFacts, LoadSummary, ModelRecord, RunHeader, RunRecord, RunStatus, TrialRecord,
+    CellRecord, Clock, HostFacts, ModelRecord, RunHeader, RunRecord, RunStatus, RunVerb, TrialRecord,
 };
-use loadline_workload::{Arrival, LoadSpec, Pattern, Plan};
+use loadline_workload::{LoadSpec, Plan};
 
 /// What the model knows, and the record without it.
 pub struct Measured {
@@ -14,28 +14,6 @@ pub struct Measured {
     pub record: RunRecord,
     /// What the model knows of each cell.
     pub truths: Vec<ModelRecord>,
-}
-
-fn load_summary(spec: &LoadSpec) -> LoadSummary {
-    let (queue_depth, arrival, rate) = match spec.arrival {
-        Arrival::Closed { queue_depth, rate_max, .. } => (Some(queue_depth), "closed", rate_max),
-        Arrival::Constant { rate } => (None, "constant", Some(rate)),
-        Arrival::Poisson { rate } => (None, "poisson", Some(rate)),
-    };
-    LoadSummary {
-        pattern: if matches!(spec.pattern, Pattern::Random(_)) { "random" } else { "sequential" }.into(),
-        read_ratio: spec.reads.as_f64(),
-        block_bytes: spec.block_mean().get(),
-        size_bytes: spec.size.map(loadline_units::Bytes::get),
-        queue_depth,
-        threads: spec.threads,
-        arrival: arrival.into(),
-        rate_iops: rate.map(|rate| rate.get() as f64),
-        buffered: false,
-        flush_every: None,
-        duration_ns: spec.duration.as_ns(),
-        objective: None,
-    }
 }
 
 fn trial(model: &Model, load: &LoadSpec, seed: u64) -> TrialRecord {
@@ -66,8 +44,8 @@ pub fn draws(environment: &str, cell: &CellRecord, seeds: impl Iterator<Item = u
     let parsed = Environment::parse(environment, "environment", &Catalog::builtin())
         .unwrap_or_else(|error| panic!("{error}\n{environment}"));
     let model = Model::new(&parsed, 0, Draw::PUBLISHED);
-    let load: LoadSpec = serde_json::from_value(cell.spec.clone()).unwrap_or_else(|error| panic!("{error}"));
-    seeds.map(|seed| trial(&model, &load, seed)).collect()
+    let load = cell.load.spec().expect("a plan's load");
+    seeds.map(|seed| trial(&model, load, seed)).collect()
 }
 
 /// As [`measure`], for one draw of what the catalog knows as intervals.
@@ -89,8 +67,7 @@ pub fn measure_draw(environment: &str, plan: &str, seed: u64, draw: Draw) -> Mea
             id: number.to_string(),
             volume: "data".into(),
             label: spec.to_string(),
-            load: load_summary(spec),
-            spec: serde_json::to_value(spec).unwrap(),
+            load: spec.clone().into(),
             ceilings: Vec::new(),
             trials_planned: 1,
             trials: vec![record],
@@ -99,7 +76,7 @@ pub fn measure_draw(environment: &str, plan: &str, seed: u64, draw: Draw) -> Mea
     let header = RunHeader {
         id: "simulated".into(),
         name: "simulated".into(),
-        verb: "run".into(),
+        verb: RunVerb::Run,
         clock: Clock::Real,
         started: String::new(),
         version: String::new(),

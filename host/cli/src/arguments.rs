@@ -7,10 +7,11 @@ use crate::fault::FaultArguments;
 use crate::hunt::HuntArguments;
 use crate::import::ImportArguments;
 use crate::replay::ReplayArguments;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use loadline_disk::BurstCredits;
 use loadline_prediction::{DRAWS_DEFAULT, DRAWS_MAX};
+use loadline_record::RunVerb;
 use loadline_units::{Bytes, Duration};
 use std::path::PathBuf;
 
@@ -355,8 +356,10 @@ pub(crate) enum CachesName {
     Warm,
 }
 
-/// The verbs that store runs, as they stand with them; `search` is what `--find-objective` stores.
-const MAKERS: [&str; 8] = ["quick", "run", "search", "predict", "hunt", "import", "emulate", "replay"];
+/// Reads a verb that stores runs, by the name that stands with them. `search` is what `--find-objective` stores.
+fn run_verb() -> impl TypedValueParser<Value = RunVerb> {
+    PossibleValuesParser::new(RunVerb::KNOWN.iter().map(RunVerb::name)).map(RunVerb::from)
+}
 
 /// `list`.
 #[derive(Debug, Args)]
@@ -374,8 +377,8 @@ pub(crate) struct ListArguments {
     #[arg(long, value_parser = since, value_name = "TIME")]
     pub(crate) since: Option<String>,
     /// Only runs made by this verb
-    #[arg(long, value_parser = PossibleValuesParser::new(MAKERS), ignore_case = true, hide_possible_values = true, value_name = "VERB")]
-    pub(crate) verb: Option<String>,
+    #[arg(long, value_parser = run_verb(), ignore_case = true, hide_possible_values = true, value_name = "VERB")]
+    pub(crate) verb: Option<RunVerb>,
     /// The newest so many
     #[arg(long, short = 'n', value_name = "COUNT")]
     pub(crate) limit: Option<u32>,

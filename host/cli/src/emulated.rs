@@ -1,6 +1,6 @@
 //! What an emulation did, as a run in the store: a cell for each volume that somebody used.
 
-use crate::modelled::{self, How};
+use crate::modelled::{self, Asker, How};
 use loadline_block::Operation;
 use loadline_catalog::Environment;
 use loadline_disk::InitialState;
@@ -8,8 +8,8 @@ use loadline_emulation::{History, HistoryEntry, TimeAccount};
 use loadline_emulator::{Emulation, ExportFigures, Turns};
 use loadline_prediction::{CreditsWatch, most_plausible, volume_facts};
 use loadline_record::{
-    APPLICATION, Clock, Doubt, DoubtCode, Ending, EngineUsed, OperationRecord, PlanText, RunHeader, RunRecord,
-    RunStatus, Series, Surroundings, TrialRecord,
+    Clock, Doubt, DoubtCode, Ending, EngineName, EngineUsed, OperationRecord, PlanText, RunHeader, RunRecord,
+    RunStatus, RunVerb, Series, Surroundings, TrialRecord,
 };
 use loadline_runs::wall_clock::UtcTime;
 use loadline_units::Bytes;
@@ -113,9 +113,8 @@ pub(crate) fn record(
         trial.model = Some(modelled::record(&model, name, &how)?);
         let volume = volume_facts(&model, name, name)?;
         let label = "an application's load".to_owned();
-        let spec = serde_json::json!({ "emulated": name });
-        let mut cell = modelled::cell(format!("emulate-{number}"), name, label, APPLICATION, &trial, spec);
-        trial.doubts = loadline_analysis::doubts(&cell.load, &trial, &volume);
+        let mut cell = modelled::cell(format!("emulate-{number}"), name, label, Asker::Application, &trial);
+        trial.doubts = loadline_analysis::doubts(&cell.load.figures(), &trial, &volume);
         trial.doubts.extend(doubts(name, figures, account, &done.history));
         trial.doubts.extend(credits.doubt(&model, name, &trial));
         trial.doubts.sort_by_key(|doubt| DoubtCode::ALL.iter().position(|code| *code == doubt.code));
@@ -135,7 +134,7 @@ pub(crate) fn record(
     let header = RunHeader {
         id: emulated.id.clone(),
         name: emulated.name.map_or_else(|| format!("application on {}", environment.name), str::to_owned),
-        verb: "emulate".into(),
+        verb: RunVerb::Emulate,
         clock: Clock::Real,
         started: UtcTime::from_unix_s(emulated.started_unix_s).rfc3339(),
         version: env!("CARGO_PKG_VERSION").into(),
@@ -226,7 +225,7 @@ pub(crate) fn trial(
         trial: 0,
         started_unix_s,
         engine: EngineUsed {
-            name: "emulator".into(),
+            name: EngineName::Emulator,
             reason: "an application asks; the model answers under the real clock".into(),
             options: Vec::new(),
         },

@@ -21,7 +21,7 @@ use loadline_hunt::{
     HuntVariant, IoEngine, Obstacle, VaryError, hunted, variations,
 };
 use loadline_prediction::{Model, fit, most_plausible, volume_facts};
-use loadline_record::{CellRecord, Clock, PlanText, RunHeader, RunRecord, RunStatus, VolumeFacts};
+use loadline_record::{CellRecord, Clock, PlanText, RunHeader, RunRecord, RunStatus, RunVerb, VolumeFacts};
 use loadline_runs::wall_clock::{UtcTime, fresh_seed, run_id};
 use loadline_runs::{
     Ended, Initially, Overrides, PendingStore, PlanLength, Probe, Prober, RunStore, Settings, TrialPlace, Tried, Work,
@@ -86,8 +86,6 @@ pub(crate) struct HuntArguments {
 const SETTINGS_KEY: &str = "hunt";
 /// The key under which its options stand.
 const OPTIONS_KEY: &str = "told";
-/// The verb under which hunts are stored.
-pub(crate) const VERB: &str = "hunt";
 
 /// The options of a hunt beside its plan, environment and targets. They are stored with the run for `--resume`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -430,7 +428,7 @@ fn begin(
     let header = RunHeader {
         id: id.clone(),
         name: format!("hunt around {}", probes[0].label),
-        verb: VERB.into(),
+        verb: RunVerb::Hunt,
         clock: if environment.is_some() { Clock::Virtual } else { Clock::Real },
         started: UtcTime::now().rfc3339(),
         version: env!("CARGO_PKG_VERSION").into(),

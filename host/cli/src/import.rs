@@ -14,7 +14,7 @@ use anyhow::bail;
 use clap::Args;
 use loadline_imported::{LeftOut, Results};
 use loadline_record::{
-    CellRecord, Clock, HostFacts, ImportedFile, ImportedFrom, RunHeader, RunRecord, RunStatus, VolumeFacts,
+    CellRecord, Clock, HostFacts, ImportedFile, ImportedFrom, RunHeader, RunRecord, RunStatus, RunVerb, VolumeFacts,
 };
 use loadline_runs::wall_clock::{UtcTime, run_id};
 use loadline_runs::{DeclaredEnvironment, Ended, store_location};
@@ -151,7 +151,7 @@ fn record(
     let header = RunHeader {
         id: run_id(began),
         name: arguments.name.clone().unwrap_or(stem),
-        verb: "import".into(),
+        verb: RunVerb::Import,
         clock: Clock::Real,
         started: began.rfc3339(),
         version: env!("CARGO_PKG_VERSION").into(),

@@ -4,7 +4,9 @@ use loadline_block::Operation;
 use loadline_disk::InitialState;
 use loadline_emulation::{Standstill, TimeAccount, TimeCause, TimeShare, standstills};
 use loadline_prediction::{CreditsWatch, Model};
-use loadline_record::{Binding, CellRecord, Limit, LoadSummary, ModelRecord, Series, TrialRecord};
+use loadline_record::{
+    Access, ArrivalKind, Binding, CellRecord, Limit, Load, LoadFigures, ModelRecord, OthersLoad, Series, TrialRecord,
+};
 
 /// The model's account of the requests to a volume, from the beginning of the model on.
 ///
@@ -54,15 +56,20 @@ fn stood_still(series: &Series) -> String {
     })
 }
 
-/// A cell of requests that others made, to one volume; `label` tells whose they were, `arrival` when they came.
-pub(crate) fn cell(
-    id: String,
-    volume: &str,
-    label: String,
-    arrival: &str,
-    trial: &TrialRecord,
-    spec: serde_json::Value,
-) -> CellRecord {
+/// Whose requests came to a model.
+#[derive(Clone, Copy)]
+pub(crate) enum Asker<'a> {
+    /// An application's, as they came.
+    Application,
+    /// Those of a trace.
+    Trace {
+        /// What made them come: their times, or the answers.
+        by: &'a str,
+    },
+}
+
+/// A cell of requests that others made, to one volume.
+pub(crate) fn cell(id: String, volume: &str, label: String, asker: Asker<'_>, trial: &TrialRecord) -> CellRecord {
     let transfers: Vec<_> = [Operation::Read, Operation::Write].iter().filter_map(|way| trial.of(*way)).collect();
     let count: u64 = transfers.iter().map(|of| of.count).sum();
     let bytes: u64 = transfers.iter().map(|of| of.bytes).sum();
@@ -72,25 +79,33 @@ pub(crate) fn cell(
         _ => (count, bytes),
     };
     let reads = trial.of(Operation::Read).map_or(0, |of| of.count);
+    let (pattern, arrival) = match asker {
+        Asker::Application => (Access::Application, ArrivalKind::Application),
+        Asker::Trace { .. } => (Access::Recorded, ArrivalKind::Recorded),
+    };
+    let figures = LoadFigures {
+        pattern,
+        read_ratio: reads as f64 / count.max(1) as f64,
+        block_bytes: size / sized.max(1),
+        size_bytes: None,
+        queue_depth: None,
+        threads: 1,
+        arrival,
+        rate_iops: trial.offered_iops,
+        buffered: false,
+        flush_every: None,
+        duration_ns: trial.measured_ns,
+        objective: None,
+    };
+    let load = |by| OthersLoad { volume: volume.to_owned(), by, figures };
     CellRecord {
         id,
         volume: volume.to_owned(),
         label,
-        load: LoadSummary {
-            pattern: arrival.into(),
-            read_ratio: reads as f64 / count.max(1) as f64,
-            block_bytes: size / sized.max(1),
-            size_bytes: None,
-            queue_depth: None,
-            threads: 1,
-            arrival: arrival.into(),
-            rate_iops: trial.offered_iops,
-            buffered: false,
-            flush_every: None,
-            duration_ns: trial.measured_ns,
-            objective: None,
+        load: match asker {
+            Asker::Application => Load::Application(load(None)),
+            Asker::Trace { by } => Load::Recorded(load(Some(by.to_owned()))),
         },
-        spec,
         ceilings: Vec::new(),
         trials_planned: 1,
         trials: Vec::new(),

@@ -12,7 +12,7 @@ use anyhow::{Context as _, bail};
 use loadline_catalog::Environment;
 use loadline_disk::Fullness;
 use loadline_prediction::{Model, volume_facts, volume_names};
-use loadline_record::{Clock, PlanText, RunHeader, RunRecord, RunStatus, VolumeFacts};
+use loadline_record::{Clock, PlanText, RunHeader, RunRecord, RunStatus, RunVerb, VolumeFacts};
 use loadline_runs::wall_clock::{UtcTime, fresh_seed, run_id};
 use loadline_runs::{
     Course, Ended, Error, Event, ModelledTrials, NamedTarget, Observer, Overrides, PendingStore, PlanLength,
@@ -100,7 +100,7 @@ pub(crate) fn predict(
     let header = RunHeader {
         id: id.clone(),
         name,
-        verb: "predict".into(),
+        verb: RunVerb::Predict,
         clock: Clock::Virtual,
         started: UtcTime::now().rfc3339(),
         version: env!("CARGO_PKG_VERSION").into(),
@@ -134,7 +134,7 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: Store) -> 
         output::tell(&format!("run {id} is finished: nothing is left to do"));
         return conclude(&store, &id, Ended::Complete, format, &|_, _| Ok(()));
     }
-    if stored.header.verb == hunt::VERB {
+    if stored.header.verb == RunVerb::Hunt {
         return hunt::resume(&stored, format, quiet, store, claim);
     }
     let (settings, environment) = told(&stored)?;
@@ -142,7 +142,7 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: Store) -> 
     let models = settings.models(&environment, seed);
     let plans = stored.header.plans.iter().map(read_again).collect::<Result<Vec<_>, _>>()?;
     let work = settings.work(plans, seed)?;
-    if stored.header.verb == search::VERB {
+    if stored.header.verb == RunVerb::Search {
         let volumes = settings.pairs();
         let manner = Manner { quiet, format };
         return search::resume_modelled(

@@ -11,7 +11,7 @@ use crate::terminal::Terminal;
 use crate::{typed_settings, words};
 use anyhow::{Context, bail};
 use loadline_engine::{EngineOptions, Filling, Need, Volume};
-use loadline_record::{Ending, MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts};
+use loadline_record::{Ending, MEMORY_FILE_SYSTEMS, RunVerb, TargetKind, VolumeFacts};
 use loadline_runs::open_volumes::{self, OpenVolume, OpenVolumes};
 use loadline_runs::wall_clock::{UtcTime, fresh_seed, run_id};
 use loadline_runs::{
@@ -97,7 +97,7 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
     let work = planned(&volume, reached)?;
     let id = run_id(UtcTime::now());
     let opened = OpenVolumes::from([(name, OpenVolume::filled(volume))]);
-    let beginning = Beginning { id, name: "quick".into(), verb: "quick", seed, settings, work, declared: None };
+    let beginning = Beginning { id, name: "quick".into(), verb: RunVerb::Quick, seed, settings, work, declared: None };
     let manner = Manner { quiet, format: arguments.printing.format };
     let outcome = run::begin(beginning, opened, store, &mut terminal, &manner, &|record, summary| {
         report.write(&loadline_report::html(&[(record, summary)]))?;

@@ -4,7 +4,7 @@ use crate::arguments::{self, Printing};
 use crate::catalog::{self, Own};
 use crate::environments;
 use crate::failure::{Outcome, Usage};
-use crate::modelled::{self, How};
+use crate::modelled::{self, Asker, How};
 use crate::output;
 use crate::run::conclude;
 use anyhow::{Context as _, bail};
@@ -15,7 +15,7 @@ use loadline_emulation::replay::{
 };
 use loadline_emulation::{LateExport, Trace, TraceRecord};
 use loadline_prediction::{CreditsReading, CreditsWatch, most_plausible, volume_facts};
-use loadline_record::{Clock, Doubt, DoubtCode, PlanText, RECORDED, RunHeader, RunStatus, TrialRecord};
+use loadline_record::{Clock, Doubt, DoubtCode, PlanText, RunHeader, RunStatus, RunVerb, TrialRecord};
 use loadline_runs::wall_clock::{UtcTime, fresh_seed, run_id, unix_s};
 use loadline_runs::{Ended, PendingStore};
 use loadline_units::{Bytes, Duration};
@@ -168,9 +168,8 @@ pub(crate) fn replay(
         trial.model = Some(modelled::record(&model, export, &how)?);
         let volume = volume_facts(&model, export, export)?;
         let (id, label) = (format!("replay-{number}"), format!("recorded load, by {}", arguments.by.name()));
-        let spec = serde_json::json!({ "recorded": export, "by": arguments.by.name() });
-        let cell = modelled::cell(id, export, label, RECORDED, &trial, spec);
-        trial.doubts = loadline_analysis::doubts(&cell.load, &trial, &volume);
+        let cell = modelled::cell(id, export, label, Asker::Trace { by: arguments.by.name() }, &trial);
+        trial.doubts = loadline_analysis::doubts(&cell.load.figures(), &trial, &volume);
         if trace.cut_short {
             trial.doubts.push(Doubt { code: DoubtCode::EndedEarly, detail: format!("The trace {CUT_SHORT}") });
         }
@@ -191,7 +190,7 @@ pub(crate) fn replay(
             .name
             .clone()
             .unwrap_or_else(|| format!("{stem} on {}, by {}", environment.name, arguments.by.name())),
-        verb: "replay".into(),
+        verb: RunVerb::Replay,
         clock: Clock::Virtual,
         started: UtcTime::now().rfc3339(),
         version: env!("CARGO_PKG_VERSION").into(),

@@ -7,7 +7,7 @@ use crate::terminal::Terminal;
 use crate::{catalog, dry_run, environments, hunt, output, printing, search, typed_settings, words};
 use anyhow::{Context, bail};
 use loadline_analysis::RunSummary;
-use loadline_record::{Clock, RunHeader, RunRecord, RunStatus};
+use loadline_record::{Clock, RunHeader, RunRecord, RunStatus, RunVerb};
 use loadline_runs::open_volumes::{self, OpenVolumes};
 use loadline_runs::{
     Ahead, DeclaredEnvironment, Ended, Error, Event, MeasuredTrials, Observer, PendingStore, PlanLength, Refusal,
@@ -34,7 +34,7 @@ pub(crate) struct Beginning {
     /// What to call it.
     pub(crate) name: String,
     /// The verb that makes it.
-    pub(crate) verb: &'static str,
+    pub(crate) verb: RunVerb,
     /// The seed of every random choice.
     pub(crate) seed: u64,
     /// What it was told.
@@ -101,7 +101,7 @@ pub(crate) fn run(
     let opened = open_volumes::open(&work, &settings, &id, &[], &mut terminal)?;
     refuse_cells(&work, &settings, &opened)?;
     open_volumes::report_unfilled(&opened, &work, &mut terminal);
-    let beginning = Beginning { id, name, verb: "run", seed, settings, work, declared };
+    let beginning = Beginning { id, name, verb: RunVerb::Run, seed, settings, work, declared };
     let manner = Manner { quiet, format: arguments.printing.format };
     begin(beginning, opened, store, &mut terminal, &manner, &|_, _| Ok(()))
 }
@@ -143,12 +143,12 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: Store) -> 
         output::tell(&format!("run {id} is finished: nothing is left to do"));
         return conclude(&store, &id, Ended::Complete, format, &|_, _| Ok(()));
     }
-    match stored.header.verb.as_str() {
-        hunt::VERB => return hunt::resume(&stored, format, quiet, store, claim),
-        search::VERB if stored.header.clock == Clock::Real => {
+    match stored.header.verb {
+        RunVerb::Hunt => return hunt::resume(&stored, format, quiet, store, claim),
+        RunVerb::Search if stored.header.clock == Clock::Real => {
             return search::resume_measured(&stored, &Manner { quiet, format }, RunStore::ready(store, claim));
         }
-        "emulate" => {
+        RunVerb::Emulate => {
             return Err(Usage(format!(
                 "run {id} is an emulation that was killed: what applications asked of it cannot be asked again; `loadline show {id}` \
                  has what it did, and `loadline emulate` begins another"
@@ -167,7 +167,7 @@ pub(crate) fn resume(typed: &str, format: Format, quiet: bool, store: Store) -> 
     let mut run_store = RunStore::ready(store, claim);
     let going = Going { run: &id, seed, settings: &settings, work: &work };
     let ended = execute(going, &mut run_store, opened, &finished, &mut terminal)?;
-    if ended.is_complete() && stored.header.verb == "quick" {
+    if ended.is_complete() && stored.header.verb == RunVerb::Quick {
         output::tell(&format!("its report, as a page: loadline report {id} -o loadline-report.html"));
     }
     conclude(run_store.store()?, &id, ended, format, &|_, _| Ok(()))
@@ -228,7 +228,7 @@ pub(crate) fn begin(
     let header = RunHeader {
         id,
         name,
-        verb: verb.into(),
+        verb,
         clock: Clock::Real,
         started: wall_clock::UtcTime::now().rfc3339(),
         version: env!("CARGO_PKG_VERSION").into(),

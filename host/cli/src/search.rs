@@ -10,16 +10,13 @@ use anyhow::Context as _;
 use loadline_analysis::SearchQuestion;
 use loadline_catalog::Environment;
 use loadline_prediction::Model;
-use loadline_record::{Clock, PlanText, RunHeader, RunRecord, RunStatus, VolumeFacts};
+use loadline_record::{Clock, PlanText, RunHeader, RunRecord, RunStatus, RunVerb, VolumeFacts};
 use loadline_runs::wall_clock::{UtcTime, run_id};
 use loadline_runs::{
     Ended, Initially, PendingStore, Prober, RunStore, Settings, TrialPlace, Work, answer_question, open_volumes,
     read_again,
 };
 use std::path::PathBuf;
-
-/// The verb under which searches are stored; analysis knows them by it.
-pub(crate) const VERB: &str = "search";
 
 /// An environment to be searched on.
 pub(crate) struct Modelled<'a> {
@@ -138,7 +135,7 @@ fn header(id: String, name: String, seed: u64, plans: Vec<PlanText>) -> RunHeade
     RunHeader {
         id,
         name,
-        verb: VERB.into(),
+        verb: RunVerb::Search,
         clock: Clock::Real,
         started: UtcTime::now().rfc3339(),
         version: env!("CARGO_PKG_VERSION").into(),

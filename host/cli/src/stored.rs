@@ -40,7 +40,7 @@ pub(crate) fn list(arguments: &ListArguments, store: Option<&Store>) -> anyhow::
         table.push(vec![
             Field::text(run.id),
             Field::text(run.name),
-            Field::text(run.verb),
+            Field::text(run.verb.name()),
             Field::text(run.started),
             Field::text(status_name(run.status)),
             Field::text(volumes.join(" ")),

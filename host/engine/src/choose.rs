@@ -4,7 +4,7 @@ use crate::backend::{aio, uring};
 use crate::error::EngineError;
 use crate::options::{EngineChoice, EngineOptions};
 use crate::target::Volume;
-use loadline_record::{EngineUsed, TargetKind};
+use loadline_record::{EngineName, EngineUsed, TargetKind};
 use loadline_workload::{Arrival, FlushMethod, LoadSpec};
 use std::os::fd::AsRawFd;
 
@@ -33,8 +33,8 @@ pub fn capabilities() -> Capabilities {
     Capabilities { io_uring: uring::available(), aio: aio::available() }
 }
 
-fn used(name: &str, reason: impl Into<String>) -> EngineUsed {
-    EngineUsed { name: name.to_owned(), reason: reason.into(), options: Vec::new() }
+fn used(name: EngineName, reason: impl Into<String>) -> EngineUsed {
+    EngineUsed { name, reason: reason.into(), options: Vec::new() }
 }
 
 /// Chooses the engine for `spec` on `volume`.
@@ -52,7 +52,7 @@ pub(crate) fn choose(
         if let Some((mode, _)) = [("SQPOLL", options.sqpoll), ("IOPOLL", options.iopoll)].into_iter().find(|of| of.1) {
             return Err(refused(mode, "it is a mode of io_uring, and null answers without any engine".into()));
         }
-        return Ok((Engine::Null, used("null", "the target is null")));
+        return Ok((Engine::Null, used(EngineName::Null, "the target is null")));
     }
     if volume.facts.kind == TargetKind::Nbd {
         let own = "an export of an NBD server is asked over a socket, whatever the engine";
@@ -61,7 +61,9 @@ pub(crate) fn choose(
             return Err(refused(mode, own.into()));
         }
         let engine = match options.engine {
-            EngineChoice::Auto => return Ok((Engine::Nbd, used("nbd", "the target is an export of an NBD server"))),
+            EngineChoice::Auto => {
+                return Ok((Engine::Nbd, used(EngineName::Nbd, "the target is an export of an NBD server")));
+            }
             EngineChoice::IoUring => "io_uring",
             EngineChoice::Aio => "Linux AIO",
             EngineChoice::Threads => "the threads engine",
@@ -78,7 +80,7 @@ pub(crate) fn choose(
     match options.engine {
         EngineChoice::IoUring => {
             uring::available().map_err(|reason| refused("io_uring", reason))?;
-            Ok((Engine::Uring, used("io_uring", "asked for")))
+            Ok((Engine::Uring, used(EngineName::IoUring, "asked for")))
         }
         EngineChoice::Aio => {
             aio::available().map_err(|reason| refused("Linux AIO", reason))?;
@@ -86,42 +88,49 @@ pub(crate) fn choose(
                 let reason = "it is synchronous without direct I/O, so no depth above 1 would be reached".to_owned();
                 return Err(refused("Linux AIO", reason));
             }
-            Ok((Engine::Aio, used("aio", "asked for")))
+            Ok((Engine::Aio, used(EngineName::Aio, "asked for")))
         }
-        EngineChoice::Threads => Ok((Engine::Threads, used("threads", "asked for"))),
+        EngineChoice::Threads => Ok((Engine::Threads, used(EngineName::Threads, "asked for"))),
         EngineChoice::Auto => {
             let wants_ring = options.sqpoll || options.iopoll;
             match uring::available() {
                 Err(reason) if wants_ring => Err(refused("io_uring", reason)),
-                Ok(()) if direct || wants_ring => {
-                    Ok((Engine::Uring, used("io_uring", "this machine allows it and the volume takes direct I/O")))
-                }
+                Ok(()) if direct || wants_ring => Ok((
+                    Engine::Uring,
+                    used(EngineName::IoUring, "this machine allows it and the volume takes direct I/O"),
+                )),
                 Ok(()) if is_one_at_a_time(spec) => Ok((
                     Engine::Threads,
                     used(
-                        "threads",
+                        EngineName::Threads,
                         "one request at a time through the page cache: a plain pread or pwrite does each with less ado than a \
                          ring, and io_uring hands writes to worker threads on most file systems",
                     ),
                 )),
                 Ok(()) if reads_without_waiting(volume) => Ok((
                     Engine::Uring,
-                    used("io_uring", "this machine allows it and the file system takes requests without waiting"),
+                    used(
+                        EngineName::IoUring,
+                        "this machine allows it and the file system takes requests without waiting",
+                    ),
                 )),
                 Ok(()) => Ok((
                     Engine::Threads,
                     used(
-                        "threads",
+                        EngineName::Threads,
                         "without direct I/O this file system cannot take a request without waiting; io_uring would hand \
                          each one to a worker thread, far slower than pread",
                     ),
                 )),
                 Err(reason) if direct && aio::available().is_ok() => {
-                    Ok((Engine::Aio, used("aio", format!("io_uring: {reason}"))))
+                    Ok((Engine::Aio, used(EngineName::Aio, format!("io_uring: {reason}"))))
                 }
                 Err(reason) => Ok((
                     Engine::Threads,
-                    used("threads", format!("io_uring: {reason}; Linux AIO: not available, or no direct I/O")),
+                    used(
+                        EngineName::Threads,
+                        format!("io_uring: {reason}; Linux AIO: not available, or no direct I/O"),
+                    ),
                 )),
             }
         }

@@ -40,4 +40,4 @@ pub use prediction_settings::{Course, PredictionSettings};
 pub use search_trials::answer_question;
 pub use settings::{NamedTarget, Overrides, Settings, is_volume_name, sole_target};
 pub use trial_place::{Initially, Probe, Prober, TrialPlace, probe};
-pub use work::{Scope, Work, cell_record, label, load_summary};
+pub use work::{Scope, Work, cell_record, label};

@@ -3,13 +3,15 @@
 use crate::engine_watch::EngineWatch;
 use crate::feasibility::refusal_of;
 use crate::open_volumes::{FileSet, OpenVolumes, dirty_beside, filled_before};
-use crate::work::{label, load_summary};
+use crate::work::label;
 use crate::{Activity, Error, Event, Observer, RunStore, Settings, Work, filling, wall_clock};
 use loadline_analysis::doubts;
 use loadline_block::ErrorKind;
 use loadline_engine::{EngineError, Filling};
 use loadline_kernel::facts::CacheScope;
-use loadline_record::{Ending, EngineUsed, Extents, RunStatus, Series, Surroundings, TrialRecord};
+use loadline_record::{
+    Ending, EngineName, EngineUsed, Extents, LoadFigures, RunStatus, Series, Surroundings, TrialRecord,
+};
 use loadline_units::{Duration, Ratio};
 use loadline_workload::{Arrival, BlockShare, Fill, LoadSpec, RunCell, Step};
 use std::collections::{BTreeMap, BTreeSet};
@@ -239,7 +241,7 @@ impl MeasuredTrials<'_> {
         if record.ending == Ending::Interrupted {
             return Ok(None);
         }
-        record.doubts = doubts(&load_summary(&cell.spec), &record, &set.volume.facts);
+        record.doubts = doubts(&LoadFigures::from(&cell.spec), &record, &set.volume.facts);
         // What was trimmed is as if it had never been written.
         set.filled &= !cell.spec.trims_any();
         // What this trial wrote is written when the next begins.
@@ -257,7 +259,7 @@ impl MeasuredTrials<'_> {
         let mut record = TrialRecord {
             trial,
             started_unix_s: wall_clock::unix_s(),
-            engine: EngineUsed { name: "none".into(), reason: how.to_owned(), options: Vec::new() },
+            engine: EngineUsed { name: EngineName::Nothing, reason: how.to_owned(), options: Vec::new() },
             warm_up_ns: 0,
             measured_ns: 0,
             operations: BTreeMap::new(),
@@ -275,7 +277,7 @@ impl MeasuredTrials<'_> {
             doubts: Vec::new(),
         };
         let facts = &set_of(self.volumes, cell).volume.facts;
-        record.doubts = doubts(&load_summary(&cell.spec), &record, facts);
+        record.doubts = doubts(&LoadFigures::from(&cell.spec), &record, facts);
         Ok(self.store.store()?.finish_trial(self.run, &cell.id, &record)?)
     }
 

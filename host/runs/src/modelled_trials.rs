@@ -4,14 +4,14 @@
 
 use crate::measured_trials::Ended;
 use crate::prediction_settings::PredictionSettings;
-use crate::work::{Work, label, load_summary};
+use crate::work::{Work, label};
 use crate::{Advance, Ahead, Error, Event, Observer, RunStore, wall_clock};
 use loadline_analysis::doubts;
 use loadline_disk::{InitialState, Machine, Warmth};
 use loadline_prediction::{
     Going, Model, Predicted, PredictionError, Progress, Putting, for_draw, predict, predict_together, volume_facts,
 };
-use loadline_record::{DoubtCode, TrialRecord};
+use loadline_record::{DoubtCode, LoadFigures, TrialRecord};
 use loadline_units::Duration;
 use loadline_workload::{LoadSpec, RunCell, cell_seed};
 use std::collections::BTreeSet;
@@ -239,7 +239,7 @@ impl ModelledTrials<'_> {
         }
         let facts = volume_facts(&self.models[0], self.settings.volume(&cell.volume), &cell.volume)?;
         let load = self.load_of(cell, record.trial);
-        record.doubts = doubts(&load_summary(&load), &record, &facts);
+        record.doubts = doubts(&LoadFigures::from(&load), &record, &facts);
         if load != cell.spec {
             // It tells a range, and no figure that rests on so few requests.
             record.doubts.retain(|doubt| doubt.code != DoubtCode::FewSamples);

@@ -2,13 +2,13 @@
 
 use crate::measured_trials::MeasuredTrials;
 use crate::open_volumes::OpenVolumes;
-use crate::work::{label, load_summary};
+use crate::work::label;
 use crate::{Activity, Error, Observer, RunStore, Settings, wall_clock};
 use loadline_analysis::doubts;
 use loadline_disk::{Fullness, InitialState, Warmth};
 use loadline_engine::EngineChoice;
 use loadline_prediction::{Going, Model, Putting, is_filled, predict, volume_facts};
-use loadline_record::{Ending, TrialRecord};
+use loadline_record::{Ending, LoadFigures, TrialRecord};
 use loadline_workload::{LoadSpec, RunCell, cell_seed};
 
 /// A load that can be tried.
@@ -145,7 +145,7 @@ impl Prober<'_> {
         let Some(made) = made else { return Ok(None) };
         let mut record = made.record;
         let facts = volume_facts(model, volume, &probe.cell.volume)?;
-        record.doubts = doubts(&load_summary(&probe.cell.spec), &record, &facts);
+        record.doubts = doubts(&LoadFigures::from(&probe.cell.spec), &record, &facts);
         self.store.store()?.finish_trial(self.run, &probe.cell.id, &record)?;
         Ok(Some(record))
     }

@@ -2,9 +2,9 @@
 
 use crate::{Overrides, Refusal};
 use loadline_analysis::{LoadKeys, told_apart};
-use loadline_record::{CellRecord, LoadSummary, PlanText};
+use loadline_record::{CellRecord, PlanText};
 use loadline_units::Duration;
-use loadline_workload::{Arrival, LoadSpec, Pattern, Plan, RunCell, Step, run_cells, schedule, text_hash};
+use loadline_workload::{LoadSpec, Plan, RunCell, Step, run_cells, schedule, text_hash};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All that a run is to do.
@@ -121,10 +121,7 @@ impl Work {
         }
         let namesakes: Vec<Vec<usize>> = namesakes.into_values().filter(|cells| cells.len() > 1).collect();
         for cells in namesakes {
-            let keys = |index: &usize| {
-                let spec = &self.cells[*index].spec;
-                LoadKeys::stored(&stored(spec), &load_summary(spec))
-            };
+            let keys = |index: &usize| LoadKeys::of(&self.cells[*index].spec.clone().into());
             let keys: Vec<LoadKeys> = cells.iter().map(keys).collect();
             for (index, told) in cells.iter().zip(told_apart(&keys.iter().collect::<Vec<_>>(), |_| true)) {
                 for words in told {
@@ -154,17 +151,11 @@ fn record(cell: &RunCell, label: String) -> CellRecord {
         id: cell.id.clone(),
         volume: cell.volume.clone(),
         label,
-        load: load_summary(&cell.spec),
-        spec: stored(&cell.spec),
+        load: cell.spec.clone().into(),
         ceilings: Vec::new(),
         trials_planned: cell.spec.trials,
         trials: Vec::new(),
     }
-}
-
-/// A specification as records have it.
-fn stored(spec: &LoadSpec) -> serde_json::Value {
-    serde_json::to_value(spec).expect("a specification is plain data")
 }
 
 /// The load's name in its plan, if it has one, before what it does.
@@ -173,40 +164,14 @@ pub fn label(spec: &LoadSpec) -> String {
     spec.name.as_ref().map_or_else(|| spec.to_string(), |name| format!("{name}: {spec}"))
 }
 
-/// The figures of a load that tables need.
-pub fn load_summary(spec: &LoadSpec) -> LoadSummary {
-    let (queue_depth, arrival, rate) = match spec.arrival {
-        Arrival::Closed { queue_depth, rate_max, .. } => (Some(queue_depth), "closed", rate_max),
-        Arrival::Constant { rate } => (None, "constant", Some(rate)),
-        Arrival::Poisson { rate } => (None, "poisson", Some(rate)),
-    };
-    let pattern = match spec.pattern {
-        Pattern::Random(_) => "random",
-        Pattern::Sequential { .. } => "sequential",
-    };
-    LoadSummary {
-        pattern: pattern.into(),
-        read_ratio: spec.reads.as_f64(),
-        block_bytes: spec.block_mean().get(),
-        size_bytes: spec.size.map(loadline_units::Bytes::get),
-        queue_depth,
-        threads: spec.threads,
-        arrival: arrival.into(),
-        rate_iops: rate.map(|rate| rate.get() as f64),
-        buffered: spec.buffered,
-        flush_every: spec.flush.map(|flush| flush.every),
-        duration_ns: spec.duration.as_ns(),
-        objective: spec.objective.map(|o| (o.of.name().to_owned(), o.limit.as_ns())),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{NamedTarget, Settings};
     use loadline_units::{Bytes, Ratio};
     use loadline_workload::{
-        BlockShare, Content, Fill, FlushCadence, FlushMethod, LatencyFigure, Objective, SteadyStateRule,
+        Arrival, BlockShare, Content, Fill, FlushCadence, FlushMethod, LatencyFigure, Objective, Pattern,
+        SteadyStateRule,
     };
 
     #[test]
@@ -257,6 +222,7 @@ mod tests {
             objective: Some(Objective { of: LatencyFigure::P99, limit: Duration::from_ms(5) }),
             best_of_trials: true,
         };
+        let stored = |spec: &LoadSpec| serde_json::to_value(spec).unwrap();
         let (load, other) = (stored(&load), stored(&other));
         for (key, value) in other.as_object().unwrap() {
             let mut changed = load.clone();
@@ -298,7 +264,7 @@ mod tests {
         let records = work.records();
         let mut labels: Vec<&str> = records.iter().map(|record| record.label.as_str()).collect();
         assert!(labels[0].ends_with(", over 1 MiB") || labels[0].ends_with(", over 2 MiB"), "{labels:?}");
-        assert_eq!(records.iter().filter(|record| record.load.size_bytes == Some(2 << 20)).count(), 4);
+        assert_eq!(records.iter().filter(|record| record.load.figures().size_bytes == Some(2 << 20)).count(), 4);
         labels.sort_unstable();
         labels.dedup();
         assert_eq!(labels.len(), 8);

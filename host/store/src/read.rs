@@ -5,7 +5,8 @@ use crate::write::{find_run, status_name};
 use crate::{Store, StoreError, series};
 use loadline_block::Operation;
 use loadline_record::{
-    CellRecord, Clock, Doubt, DoubtCode, Histogram, OperationRecord, RunHeader, RunRecord, RunStatus, TrialRecord,
+    CellRecord, Clock, Doubt, DoubtCode, Histogram, OperationRecord, RunHeader, RunRecord, RunStatus, RunVerb,
+    TrialRecord,
 };
 use rusqlite::{Row, Transaction, named_params, params};
 use serde::de::DeserializeOwned;
@@ -20,7 +21,7 @@ pub struct Filter {
     /// The run's name contains this.
     pub name: Option<String>,
     /// Made by this verb.
-    pub verb: Option<String>,
+    pub verb: Option<RunVerb>,
     /// Has come this far.
     pub status: Option<RunStatus>,
     /// Started at this time in UTC or later: a date, or RFC 3339 with `Z`, of any precision.
@@ -39,7 +40,7 @@ pub struct RunLine {
     /// The plan's name, or the user's name for it.
     pub name: String,
     /// The verb that made it.
-    pub verb: String,
+    pub verb: RunVerb,
     /// Measured or predicted.
     pub clock: Clock,
     /// Start in UTC, RFC 3339.
@@ -153,7 +154,7 @@ impl Store {
                  ORDER BY r.started DESC, r.key DESC, volumes.position",
             )?;
             let mut rows = statement.query(named_params! {
-                ":name": filter.name, ":verb": filter.verb, ":status": filter.status.map(status_name),
+                ":name": filter.name, ":verb": filter.verb.as_ref().map(RunVerb::name), ":status": filter.status.map(status_name),
                 ":since": filter.since.as_ref().map(|text| text.trim_end_matches('Z')), ":volume": filter.volume,
                 // SQLite reads a negative limit as none.
                 ":limit": filter.limit.map_or(-1, i64::from),
@@ -179,7 +180,7 @@ impl Store {
         let reader = Reader { store: self, run: &id };
         Ok(RunLine {
             name: row.get(2)?,
-            verb: row.get(3)?,
+            verb: row.get::<_, String>(3)?.into(),
             clock: reader.clock(row.get(4)?)?,
             started: row.get(5)?,
             status: reader.status(row.get(6)?)?,

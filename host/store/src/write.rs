@@ -179,7 +179,7 @@ fn begin(
          VALUES (:key, :id, :name, :verb, :clock, :started, :version, :status, :cells, :planned)",
         )?
         .execute(named_params! {
-            ":key": place, ":id": run, ":name": header.name, ":verb": header.verb, ":clock": clock_name(header.clock),
+            ":key": place, ":id": run, ":name": header.name, ":verb": header.verb.name(), ":clock": clock_name(header.clock),
             ":started": header.started, ":version": header.version, ":status": status_name(RunStatus::Unfinished),
             ":cells": column(cells.len() as u64), ":planned": column(planned),
         })?;
@@ -264,6 +264,7 @@ fn insert_cell(
     cell: &CellRecord,
 ) -> Result<(), Trouble> {
     assert!(cell.trials.is_empty(), "cell {:?} of run {run}: a run begins without trials", cell.id);
+    let load = cell.load.figures();
     let document = to_document(cell, || format!("cell {:?} of run {run}", cell.id))?;
     let inserted = transaction
         .prepare_cached(
@@ -275,9 +276,9 @@ fn insert_cell(
         )?
         .execute(named_params! {
             ":run": run_key, ":position": column(position), ":id": cell.id, ":volume": cell.volume,
-            ":label": cell.label, ":pattern": cell.load.pattern, ":read_ratio": cell.load.read_ratio,
-            ":block_bytes": column(cell.load.block_bytes), ":queue_depth": cell.load.queue_depth,
-            ":threads": cell.load.threads, ":arrival": cell.load.arrival, ":rate_iops": cell.load.rate_iops,
+            ":label": cell.label, ":pattern": load.pattern.name(), ":read_ratio": load.read_ratio,
+            ":block_bytes": column(load.block_bytes), ":queue_depth": load.queue_depth,
+            ":threads": load.threads, ":arrival": load.arrival.name(), ":rate_iops": load.rate_iops,
             ":trials_planned": cell.trials_planned, ":document": document,
         })?;
     if inserted == 0 {
@@ -301,7 +302,7 @@ fn insert_trial(
         )?
         .execute(named_params! {
             ":cell": cell_key, ":trial": trial.trial, ":started": column(trial.started_unix_s),
-            ":engine": trial.engine.name, ":measured": column(trial.measured_ns), ":offered": trial.offered_iops,
+            ":engine": trial.engine.name.name(), ":measured": column(trial.measured_ns), ":offered": trial.offered_iops,
             ":iops": trial.iops(), ":bytes_per_s": trial.bytes_per_s(), ":errors": column(trial.errors_total()),
             ":ending": ending_name(&trial.ending), ":document": document, ":series": series::encode(&trial.series),
         })?;

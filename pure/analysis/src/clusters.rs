@@ -43,7 +43,8 @@ impl Clusters {
 /// The clusters of a cell's latencies over all trials and operations, flushes too. `None` for an open or paced loop, whose latencies
 /// hold the waiting of its own arrivals.
 pub(crate) fn clusters(cell: &CellRecord) -> Option<Clusters> {
-    cell.load.queue_depth.filter(|_| cell.load.rate_iops.is_none())?;
+    let load = cell.load.figures();
+    load.queue_depth.filter(|_| load.rate_iops.is_none())?;
     let mut all = Histogram::new();
     for trial in trials_used(cell) {
         for record in trial.operations.values() {

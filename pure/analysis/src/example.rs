@@ -2,28 +2,54 @@
 
 use crate::doubts;
 use loadline_block::Operation;
+use loadline_load::{Arrival, BlockShare, Distribution, LatencyFigure, LoadSpec, Objective, Pattern};
 use loadline_record::{
-    Binding, BurstEnd, CacheUse, Ceiling, CellRecord, Clock, ClockCheck, DeviceCounters, DeviceFacts, DrawTaken,
-    Ending, EngineUsed, Extents, FileSystemFacts, Histogram, HostFacts, Limit, LoadSummary, MachineCpu, ModelRecord,
-    OperationRecord, PlanText, Pressure, RunHeader, RunRecord, RunStatus, Second, Series, Stage, StageWait, StateTaken,
-    Surroundings, TargetKind, ThreadBusy, TrialRecord, VolumeFacts,
+    Access, ArrivalKind, Binding, BurstEnd, CacheUse, Ceiling, CellRecord, Clock, ClockCheck, DeviceCounters,
+    DeviceFacts, DrawTaken, Ending, EngineName, EngineUsed, Extents, FileSystemFacts, Histogram, HostFacts, Limit,
+    Load, LoadFigures, MachineCpu, ModelRecord, OperationRecord, PlanText, Pressure, RunHeader, RunRecord, RunStatus,
+    RunVerb, Second, Series, Stage, StageWait, StateTaken, Surroundings, TargetKind, ThreadBusy, TrialRecord,
+    VolumeFacts,
 };
-use loadline_units::Duration;
+use loadline_units::{Bytes, Duration, Iops, Ratio};
 use std::collections::BTreeMap;
 
-/// A closed loop's specification as plans store it, of `load` and with nothing chosen that a plan may leave out.
+/// A load of a plan with these figures, and with nothing chosen that a plan may leave out.
 #[must_use]
-pub fn stored(load: &LoadSummary) -> serde_json::Value {
-    let block = format!("{} B", load.block_bytes);
-    serde_json::json!({
-        "name": null, "pattern": {"random": "uniform"}, "reads": format!("{} %", load.read_ratio * 100.0), "trims": "0 %",
-        "blocks": [{"size": block, "share": "100 %"}], "align": null,
-        "arrival": {"closed": {"queue_depth": load.queue_depth, "rate_max": null, "think_time": "0 ns"}},
-        "threads": load.threads, "size": null, "start": "0 B", "files": 1, "flush": null, "buffered": load.buffered,
-        "content": {"compressible": "0 %", "duplicate": "0 %"}, "verify": false, "fill": "auto", "drop_caches": false,
-        "warm_up": "5 s", "cool_down": "0 ns", "steady_state": null, "duration": "1 min", "volume": null, "trials": 1,
-        "pause": "0 ns", "hang_limit": "1 min", "objective": null
-    })
+pub fn planned(load: &LoadFigures) -> LoadSpec {
+    let rate = load.rate_iops.map(|rate| Iops::per_second(rate as u64).expect("a rate is not zero"));
+    LoadSpec {
+        pattern: match load.pattern {
+            Access::Random => Pattern::Random(Distribution::Uniform),
+            _ => Pattern::Sequential { stride: None },
+        },
+        reads: Ratio::ppm((load.read_ratio * 1e6).round() as u32).expect("a share"),
+        blocks: vec![BlockShare { size: Bytes::new(load.block_bytes), share: Ratio::ONE }],
+        arrival: match (load.queue_depth, rate) {
+            (Some(queue_depth), rate_max) => Arrival::Closed { queue_depth, rate_max, think_time: Duration::ZERO },
+            (None, rate) => Arrival::Poisson { rate: rate.expect("an open loop has a rate") },
+        },
+        threads: load.threads,
+        size: load.size_bytes.map(Bytes::new),
+        buffered: load.buffered,
+        duration: Duration::from_ns(load.duration_ns),
+        trials: 1,
+        objective: load.objective,
+        ..LoadSpec::default()
+    }
+}
+
+/// The same as plans store it, without an objective.
+#[must_use]
+pub fn stored(load: &LoadFigures) -> serde_json::Value {
+    let spec = LoadSpec { objective: None, ..planned(load) };
+    serde_json::to_value(spec).expect("a specification is plain data")
+}
+
+/// Changes a cell's load as it is stored.
+pub fn change(cell: &mut CellRecord, how: impl FnOnce(&mut serde_json::Value)) {
+    let mut spec = cell.load.spec_stored();
+    how(&mut spec);
+    cell.load = Load::stored(cell.load.figures(), spec);
 }
 
 /// What else a load may be: the key of [`stored`] in which each differs, as a JSON pointer, and its value there. The sizes of the
@@ -86,29 +112,29 @@ impl Default for ExampleDisk {
 
 /// A closed loop on one thread, measured for 60 s.
 #[must_use]
-pub fn closed(pattern: &str, read_ratio: f64, block_bytes: u64, queue_depth: u32) -> LoadSummary {
-    LoadSummary {
-        pattern: pattern.to_owned(),
+pub fn closed(pattern: &str, read_ratio: f64, block_bytes: u64, queue_depth: u32) -> LoadFigures {
+    LoadFigures {
+        pattern: pattern.into(),
         read_ratio,
         block_bytes,
         queue_depth: Some(queue_depth),
         threads: 1,
-        arrival: "closed".to_owned(),
+        arrival: ArrivalKind::Closed,
         rate_iops: None,
         buffered: false,
         size_bytes: None,
         flush_every: None,
         duration_ns: 60_000_000_000,
-        objective: Some(("mean".to_owned(), 20_000_000)),
+        objective: Some(Objective { of: LatencyFigure::Mean, limit: Duration::from_ms(20) }),
     }
 }
 
 /// Poisson arrivals on one thread, measured for 60 s.
 #[must_use]
-pub fn open(pattern: &str, read_ratio: f64, block_bytes: u64, rate_iops: f64) -> LoadSummary {
-    LoadSummary {
+pub fn open(pattern: &str, read_ratio: f64, block_bytes: u64, rate_iops: f64) -> LoadFigures {
+    LoadFigures {
         queue_depth: None,
-        arrival: "poisson".to_owned(),
+        arrival: ArrivalKind::Poisson,
         rate_iops: Some(rate_iops),
         ..closed(pattern, read_ratio, block_bytes, 1)
     }
@@ -146,7 +172,7 @@ pub fn volume(name: &str) -> VolumeFacts {
 
 /// A trial of `load` on `disk`, number `number`, whose rate is `factor` times what the formula gives; without doubts yet.
 #[must_use]
-pub fn trial(load: &LoadSummary, disk: &ExampleDisk, number: u32, factor: f64) -> TrialRecord {
+pub fn trial(load: &LoadFigures, disk: &ExampleDisk, number: u32, factor: f64) -> TrialRecord {
     let seconds = load.duration_ns as f64 / 1e9;
     let most = disk.iops.min(disk.bytes_per_s / load.block_bytes as f64);
     let outstanding = load.queue_depth.map(|depth| f64::from(depth) * f64::from(load.threads));
@@ -191,7 +217,7 @@ pub fn trial(load: &LoadSummary, disk: &ExampleDisk, number: u32, factor: f64) -
         trial: number,
         started_unix_s: 1_760_000_000 + u64::from(number) * 70,
         engine: EngineUsed {
-            name: "io_uring".to_owned(),
+            name: EngineName::IoUring,
             reason: "the machine allows it".to_owned(),
             options: vec!["fixed buffers".to_owned()],
         },
@@ -228,7 +254,7 @@ pub fn latencies(count: u64, mean_ns: f64) -> Histogram {
 
 /// Counters of one device that did exactly what was asked, and a machine at rest.
 fn surroundings(
-    load: &LoadSummary,
+    load: &LoadFigures,
     operations: &BTreeMap<Operation, OperationRecord>,
     latency_ns: f64,
 ) -> Surroundings {
@@ -268,7 +294,7 @@ fn surroundings(
 
 /// A cell of `load` on the volume "data" with one trial for each factor, doubts included.
 #[must_use]
-pub fn cell(load: LoadSummary, disk: &ExampleDisk, factors: &[f64]) -> CellRecord {
+pub fn cell(load: LoadFigures, disk: &ExampleDisk, factors: &[f64]) -> CellRecord {
     let what = match load.read_ratio {
         r if r >= 1.0 => "read".to_owned(),
         r if r <= 0.0 => "write".to_owned(),
@@ -292,8 +318,7 @@ pub fn cell(load: LoadSummary, disk: &ExampleDisk, factors: &[f64]) -> CellRecor
         id: label.replace([' ', ','], "-").replace("--", "-"),
         volume: facts.name,
         label,
-        load,
-        spec: serde_json::Value::Null,
+        load: load.into(),
         ceilings: Vec::new(),
         trials_planned: factors.len() as u32,
         trials,
@@ -303,24 +328,24 @@ pub fn cell(load: LoadSummary, disk: &ExampleDisk, factors: &[f64]) -> CellRecor
 /// A closed loop of `load` under a throttle of the kernel that lets `iops` requests through, in bursts ten times a second: the
 /// requests outstanding wait together for the next burst, and the device answers each at once.
 #[must_use]
-pub fn throttled(load: LoadSummary, iops: f64) -> CellRecord {
+pub fn throttled(load: LoadFigures, iops: f64) -> CellRecord {
     const QUICK_NS: f64 = 20e3;
     const TURN_NS: f64 = 98e6;
     const TURNS_PER_S: f64 = 10.0;
-    let depth = f64::from(load.queue_depth.unwrap_or(1));
+    let (depth, duration_ns) = (f64::from(load.queue_depth.unwrap_or(1)), load.duration_ns as f64);
     let disk = ExampleDisk { latency_ns: QUICK_NS, iops, bytes_per_s: f64::MAX };
     let mut cell = cell(load, &disk, &[1.0]);
     for trial in &mut cell.trials {
-        let waiting = (TURNS_PER_S * depth * cell.load.duration_ns as f64 / 1e9) as u64;
+        let waiting = (TURNS_PER_S * depth * duration_ns / 1e9) as u64;
         for record in trial.operations.values_mut() {
             let slow = waiting.min(record.count);
             record.latency = latencies(record.count - slow, QUICK_NS);
             (0..slow).for_each(|_| record.latency.record(Duration::from_ns(TURN_NS as u64)));
         }
         for device in &mut trial.surroundings.devices {
-            device.queue_ms = (iops * QUICK_NS / 1e6 * cell.load.duration_ns as f64 / 1e9) as u64;
+            device.queue_ms = (iops * QUICK_NS / 1e6 * duration_ns / 1e9) as u64;
         }
-        trial.doubts = doubts(&cell.load, trial, &volume("data"));
+        trial.doubts = doubts(&cell.load.figures(), trial, &volume("data"));
     }
     cell
 }
@@ -332,7 +357,7 @@ pub fn run(cells: Vec<CellRecord>) -> RunRecord {
         header: RunHeader {
             id: "20260131-142233-1a2b3c".to_owned(),
             name: "example".to_owned(),
-            verb: "run".to_owned(),
+            verb: RunVerb::Run,
             clock: Clock::Real,
             started: "2026-01-31T14:22:33Z".to_owned(),
             version: "0.1.0".to_owned(),
@@ -401,7 +426,7 @@ pub fn predicted(draws: &[f64]) -> RunRecord {
     }
     let mut record = run(vec![cell]);
     record.header.clock = Clock::Virtual;
-    record.header.verb = "predict".into();
+    record.header.verb = RunVerb::Predict;
     record.header.volumes[0].kind = TargetKind::Modelled;
     record
 }
@@ -432,7 +457,7 @@ pub fn golden() -> RunRecord {
 /// A cell of 4 KiB writes at depth 1, each made durable.
 #[must_use]
 pub fn flushing(disk: &ExampleDisk) -> CellRecord {
-    let load = LoadSummary { flush_every: Some(1), ..closed("random", 0.0, 4 << 10, 1) };
+    let load = LoadFigures { flush_every: Some(1), ..closed("random", 0.0, 4 << 10, 1) };
     let mut cell = cell(load, disk, &[0.5]);
     cell.label.push_str(", fdatasync every 1");
     cell.id.push_str("-fdatasync");

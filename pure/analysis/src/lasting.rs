@@ -7,9 +7,8 @@ use crate::summary::{CellSummary, LastingFigures, LastingLatency};
 use crate::trials::trials_used;
 use crate::words::{number, throughput};
 use loadline_block::Operation;
-use loadline_record::{
-    BurstEnd, CellRecord, Limit, LoadSummary, Second, Series, StateTaken, TrialRecord, is_of_others,
-};
+use loadline_load::LatencyFigure;
+use loadline_record::{BurstEnd, CellRecord, Limit, LoadFigures, Second, Series, StateTaken, TrialRecord};
 use loadline_units::Duration;
 
 /// Where the mean over the whole time comes as near to the rate that lasts as this, it is that rate.
@@ -30,7 +29,7 @@ pub(crate) fn lasting(cell: &CellRecord) -> Option<LastingFigures> {
 
 /// The same where it is known already how the rate went.
 pub(crate) fn of_course(cell: &CellRecord, course: Option<&Course>) -> Option<LastingFigures> {
-    if is_of_others(&cell.load.arrival) {
+    if cell.load.is_of_others() {
         return None;
     }
     let trials = trials_used(cell);
@@ -46,7 +45,7 @@ pub(crate) fn of_course(cell: &CellRecord, course: Option<&Course>) -> Option<La
     }
     let latency_ns = match change.at_ns {
         Some(at_ns) => latency_after(cell, &trials, at_ns, change.after),
-        None => latency_at(&cell.load, change.after),
+        None => latency_at(&cell.load.figures(), change.after),
     };
     Some(LastingFigures {
         iops_before: change.before,
@@ -140,7 +139,7 @@ fn latency_after(cell: &CellRecord, trials: &[&TrialRecord], at_ns: u64, rate: f
     let slowest = |figure: fn(&loadline_record::SecondOperation) -> u64| {
         TRANSFERS.iter().filter_map(|operation| of(*operation, figure)).max_by(f64::total_cmp)
     };
-    let outstanding = outstanding(&cell.load)
+    let outstanding = outstanding(&cell.load.figures())
         .or_else(|| mean(&seconds.iter().map(|second| second.outstanding).collect::<Vec<f64>>()))
         .filter(|outstanding| *outstanding > 0.0);
     // Each operation's share of the time that all requests take together, as their medians have it.
@@ -157,28 +156,27 @@ fn latency_after(cell: &CellRecord, trials: &[&TrialRecord], at_ns: u64, rate: f
 }
 
 /// Before a limit that holds evenly every request waits as long as the mean says.
-fn latency_at(load: &LoadSummary, rate: f64) -> LastingLatency {
+fn latency_at(load: &LoadFigures, rate: f64) -> LastingLatency {
     let each = outstanding(load).map(|outstanding| outstanding / rate * 1e9);
     LastingLatency { mean: each, p50: each, p99: each, max: each }
 }
 
-fn outstanding(load: &LoadSummary) -> Option<f64> {
+fn outstanding(load: &LoadFigures) -> Option<f64> {
     load.queue_depth.map(|depth| f64::from(depth) * f64::from(load.threads))
 }
 
 const TRANSFERS: [Operation; 3] = [Operation::Read, Operation::Write, Operation::Trim];
 
 impl LastingLatency {
-    /// The figure "mean", "p50", "p90", "p95", "p99" or "p99_9", ns. Seconds keep no more than the median, the 99th percentile and
+    /// A figure, ns. Seconds keep no more than the median, the 99th percentile and
     /// the largest latency: what lies between two of them is taken for the upper one, which promises nothing that is not kept.
     #[must_use]
-    pub fn figure(&self, figure: &str) -> Option<f64> {
+    pub fn figure(&self, figure: LatencyFigure) -> Option<f64> {
         match figure {
-            "mean" => self.mean,
-            "p50" => self.p50,
-            "p90" | "p95" | "p99" => self.p99,
-            "p99_9" => self.max,
-            _ => None,
+            LatencyFigure::Mean => self.mean,
+            LatencyFigure::P50 => self.p50,
+            LatencyFigure::P90 | LatencyFigure::P95 | LatencyFigure::P99 => self.p99,
+            LatencyFigure::P999 => self.max,
         }
     }
 }
@@ -266,9 +264,15 @@ mod tests {
         assert!((found.iops - 500.0).abs() < 1.0 && (found.iops_before - 3_000.0).abs() < 1.0, "{found:?}");
         assert!(found.before_ns.is_some_and(|ns| ns.abs_diff(30_000_000_000) < 500_000_000), "{found:?}");
         // 16 outstanding at 500 a second take 32 ms.
-        for (figure, wanted) in [("mean", 32e6), ("p50", 32e6), ("p99", 35.2e6), ("p95", 35.2e6), ("p99_9", 38.4e6)] {
+        for (figure, wanted) in [
+            (LatencyFigure::Mean, 32e6),
+            (LatencyFigure::P50, 32e6),
+            (LatencyFigure::P99, 35.2e6),
+            (LatencyFigure::P95, 35.2e6),
+            (LatencyFigure::P999, 38.4e6),
+        ] {
             let value = found.latency_ns.figure(figure).unwrap();
-            assert!((value / wanted - 1.0).abs() < 0.01, "{figure} {value}");
+            assert!((value / wanted - 1.0).abs() < 0.01, "{figure:?} {value}");
         }
         assert_eq!(lasting(&cell(closed("random", 1.0, 4 << 10, 16), &ExampleDisk::default(), &[1.0])), None);
     }
@@ -291,12 +295,12 @@ mod tests {
 
     #[test]
     fn a_search_judges_by_what_lasts() {
-        let probe = Probed::of(&bursting(16, 4 << 10), 16, "mean").unwrap();
+        let probe = Probed::of(&bursting(16, 4 << 10), 16, LatencyFigure::Mean).unwrap();
         assert!((probe.latency_ns / 32e6 - 1.0).abs() < 0.01, "{probe:?}");
         let mut offered = cell(open("random", 1.0, 4 << 10, 1_000.0), &ExampleDisk::default(), &[1.0]);
         offered.trials[0].series = bursting(16, 4 << 10).trials.remove(0).series;
         offered.trials[0].series.seconds[..BURST_S].iter_mut().for_each(|second| second.operations[0].count = 1_000);
-        assert!(!Probed::of(&offered, 1_000, "mean").unwrap().met);
+        assert!(!Probed::of(&offered, 1_000, LatencyFigure::Mean).unwrap().met);
     }
 
     /// A prediction without a burst that ended, whose seconds completed so many reads, and what is left once credits are spent.

@@ -33,7 +33,7 @@ pub use doubts::doubts;
 pub use findings::{OBJECTIVE_USUAL, best_cell, codes as finding_codes};
 pub use limits::{LimitFigure, Quantity, known_limits, limits};
 pub use load_details::{BlockInMix, LoadDetails};
-pub use load_keys::{KeyWords, LoadIdentity, LoadKeys, LoadsApart, distinct_words, spoken_keys, told_apart};
+pub use load_keys::{KeyWords, LoadIdentity, LoadKey, LoadKeys, LoadsApart, distinct_words, spoken_keys, told_apart};
 pub use loadline_record::{Binding, Ceiling, Limit};
 pub use run_verdict::{RunVerdict, run_verdict, trials_cut_short};
 pub use search::{Probed, Search};

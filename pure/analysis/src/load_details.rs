@@ -1,8 +1,9 @@
-//! What a stored specification says of a load beyond the figures that tables need: all that tells one cell from another.
+//! What a load is beyond the figures that tables need, as programs read it.
 
-use loadline_units::{Bytes, Duration, Ratio};
+use loadline_load::{Arrival, BlockShare, Distribution, FlushMethod, LoadSpec, Pattern};
+use loadline_record::Load;
+use loadline_units::Bytes;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// What tells loads of the same pattern, block and depth apart. Everything is `null` for what no plan describes: recorded loads.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -55,105 +56,52 @@ pub struct BlockInMix {
     pub ratio: f64,
 }
 
-/// The parts of a `LoadSpec` of the workload crate that are shown, as it is stored.
-#[derive(Deserialize)]
-struct Stored {
-    pattern: Pattern,
-    trims: Ratio,
-    blocks: Vec<Block>,
-    align: Option<Bytes>,
-    arrival: Arrival,
-    start: Bytes,
-    files: u32,
-    flush: Option<Flush>,
-    content: Content,
-    verify: bool,
-    warm_up: Duration,
-    duration: Duration,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Pattern {
-    Random(Distribution),
-    Sequential { stride: Option<Bytes> },
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Distribution {
-    Uniform,
-    Permutation,
-    Zipf { theta_milli: u32 },
-    HotCold { requests: Ratio, blocks: Ratio },
-}
-
-#[derive(Deserialize)]
-struct Block {
-    size: Bytes,
-    share: Ratio,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Arrival {
-    Closed { think_time: Duration },
-    Constant {},
-    Poisson {},
-}
-
-#[derive(Deserialize)]
-struct Flush {
-    every: u64,
-    how: String,
-}
-
-#[derive(Deserialize)]
-struct Content {
-    compressible: Ratio,
-    duplicate: Ratio,
-}
-
 impl LoadDetails {
-    /// What the stored specification of a cell tells; nothing where it is none of a plan's load.
+    /// Of a load; nothing where it is none of a plan's.
     #[must_use]
-    pub fn of(spec: &Value) -> Self {
-        Stored::deserialize(spec).map_or_else(|_| Self::default(), Self::from)
+    pub fn of(load: &Load) -> Self {
+        load.spec().map_or_else(Self::default, Self::from)
     }
 }
 
-impl From<Stored> for LoadDetails {
-    fn from(stored: Stored) -> Self {
+impl From<&LoadSpec> for LoadDetails {
+    fn from(spec: &LoadSpec) -> Self {
         let mut details = Self {
-            align_bytes: stored.align.map(Bytes::get),
-            start_bytes: Some(stored.start.get()),
-            files: Some(stored.files),
-            block_mix: (stored.blocks.len() > 1).then(|| {
-                let part = |block: &Block| BlockInMix { bytes: block.size.get(), ratio: block.share.as_f64() };
-                stored.blocks.iter().map(part).collect()
+            align_bytes: spec.align.map(Bytes::get),
+            start_bytes: Some(spec.start.get()),
+            files: Some(spec.files),
+            block_mix: (spec.blocks.len() > 1).then(|| {
+                let part = |block: &BlockShare| BlockInMix { bytes: block.size.get(), ratio: block.share.as_f64() };
+                spec.blocks.iter().map(part).collect()
             }),
-            trim_ratio: Some(stored.trims.as_f64()),
-            think_time_ns: match stored.arrival {
-                Arrival::Closed { think_time } => Some(think_time.as_ns()),
-                Arrival::Constant {} | Arrival::Poisson {} => None,
+            trim_ratio: Some(spec.trims.as_f64()),
+            think_time_ns: match spec.arrival {
+                Arrival::Closed { think_time, .. } => Some(think_time.as_ns()),
+                Arrival::Constant { .. } | Arrival::Poisson { .. } => None,
             },
-            flush_every_writes: stored.flush.as_ref().map(|flush| flush.every),
-            flush_method: stored.flush.map(|flush| flush.how),
-            compressible_ratio: Some(stored.content.compressible.as_f64()),
-            duplicate_ratio: Some(stored.content.duplicate.as_f64()),
-            verify: Some(stored.verify),
-            warm_up_ns: Some(stored.warm_up.as_ns()),
-            duration_ns: Some(stored.duration.as_ns()),
+            flush_every_writes: spec.flush.map(|flush| flush.every),
+            flush_method: spec.flush.map(|flush| {
+                match flush.how {
+                    FlushMethod::Fdatasync => "fdatasync",
+                    FlushMethod::Fua => "fua",
+                }
+                .to_owned()
+            }),
+            compressible_ratio: Some(spec.content.compressible.as_f64()),
+            duplicate_ratio: Some(spec.content.duplicate.as_f64()),
+            verify: Some(spec.verify),
+            warm_up_ns: Some(spec.warm_up.as_ns()),
+            duration_ns: Some(spec.duration.as_ns()),
             ..Self::default()
         };
-        match stored.pattern {
+        match &spec.pattern {
             Pattern::Sequential { stride } => details.stride_bytes = stride.map(Bytes::get),
             Pattern::Random(distribution) => {
                 let name = match distribution {
                     Distribution::Uniform => "uniform",
                     Distribution::Permutation => "permutation",
                     Distribution::Zipf { theta_milli } => {
-                        details.zipf_theta = Some(f64::from(theta_milli) / 1e3);
+                        details.zipf_theta = Some(f64::from(*theta_milli) / 1e3);
                         "zipf"
                     }
                     Distribution::HotCold { requests, blocks } => {
@@ -172,7 +120,12 @@ impl From<Stored> for LoadDetails {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use loadline_record::LoadFigures;
+    use serde_json::{Value, json};
+
+    fn of(spec: &Value) -> LoadDetails {
+        LoadDetails::of(&Load::stored(LoadFigures::from(&LoadSpec::default()), spec.clone()))
+    }
 
     /// As stored by a run.
     fn spec() -> Value {
@@ -189,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_stored_specification_tells_what_no_table_has() {
-        let details = LoadDetails::of(&spec());
+        let details = of(&spec());
         assert_eq!((details.distribution.as_deref(), details.zipf_theta), (Some("zipf"), Some(1.2)));
         assert_eq!((details.flush_every_writes, details.flush_method.as_deref()), (Some(4), Some("fua")));
         assert_eq!((details.think_time_ns, details.trim_ratio), (Some(1_000_000), Some(0.1)));
@@ -203,7 +156,7 @@ mod tests {
         spec["arrival"] = json!({"poisson": {"rate": "1000 IOPS"}});
         spec["pattern"] = json!({"sequential": {"stride": "1 MiB"}});
         spec["blocks"] = json!([{"share": "90 %", "size": "4 KiB"}, {"share": "10 %", "size": "64 KiB"}]);
-        let details = LoadDetails::of(&spec);
+        let details = of(&spec);
         assert_eq!((details.distribution, details.think_time_ns, details.stride_bytes), (None, None, Some(1 << 20)));
         let parts = [BlockInMix { bytes: 4_096, ratio: 0.9 }, BlockInMix { bytes: 65_536, ratio: 0.1 }];
         assert_eq!(details.block_mix, Some(parts.to_vec()));
@@ -211,7 +164,7 @@ mod tests {
 
     #[test]
     fn what_is_no_specification_tells_nothing() {
-        assert_eq!(LoadDetails::of(&json!({"trace": "x"})), LoadDetails::default());
-        assert_eq!(LoadDetails::of(&Value::Null), LoadDetails::default());
+        assert_eq!(of(&json!({"trace": "x"})), LoadDetails::default());
+        assert_eq!(of(&Value::Null), LoadDetails::default());
     }
 }

@@ -1,7 +1,8 @@
 //! The verdict on a run as a whole: whether its data was right and its objectives were kept.
 
 use crate::search::Probed;
-use loadline_record::{CellRecord, Ending, RunRecord, VerifyRecord};
+use loadline_load::Objective;
+use loadline_record::{ArrivalKind, CellRecord, Ending, RunRecord, VerifyRecord};
 use std::collections::BTreeMap;
 
 /// The verdict on a run.
@@ -26,8 +27,8 @@ pub fn run_verdict(run: &RunRecord) -> RunVerdict {
     }
     let mut questions: BTreeMap<String, Vec<Option<bool>>> = BTreeMap::new();
     for cell in &run.cells {
-        if let Some((figure, limit_ns)) = &cell.load.objective {
-            questions.entry(question(cell)).or_default().push(kept(cell, figure, *limit_ns));
+        if let Some(objective) = cell.load.figures().objective {
+            questions.entry(question(cell)).or_default().push(kept(cell, objective));
         }
     }
     let answers: Vec<Option<bool>> = questions.into_values().map(|cells| answer(&cells)).collect();
@@ -59,14 +60,14 @@ fn answer(cells: &[Option<bool>]) -> Option<bool> {
 
 /// All of a load but how much of it.
 fn question(cell: &CellRecord) -> String {
-    let load = &cell.load;
+    let load = cell.load.figures();
     format!(
         "{} {} {} {} {} {} {:?} {:?}",
         cell.volume,
         load.pattern,
         load.read_ratio,
         load.block_bytes,
-        load.arrival == "closed",
+        load.arrival == ArrivalKind::Closed,
         load.buffered,
         load.flush_every,
         load.objective
@@ -74,9 +75,9 @@ fn question(cell: &CellRecord) -> String {
 }
 
 /// Whether the cell keeps its objective, as a search judges it; `None` where nothing is known of its latency.
-fn kept(cell: &CellRecord, figure: &str, limit_ns: u64) -> Option<bool> {
-    let tried = Probed::of(cell, 0, figure)?;
-    Some(tried.met && tried.latency_ns <= limit_ns as f64)
+fn kept(cell: &CellRecord, objective: Objective) -> Option<bool> {
+    let tried = Probed::of(cell, 0, objective.of)?;
+    Some(tried.met && tried.latency_ns <= objective.limit.as_ns() as f64)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::compare::latency_estimate;
 use crate::curves::met_of;
 use crate::lasting::lasting;
 use crate::trials::trials_used;
+use loadline_load::LatencyFigure;
 use loadline_record::CellRecord;
 
 /// Kept and lost are near enough when they are no further apart than this.
@@ -46,7 +47,7 @@ impl Probed {
     /// requests was answered within the measured time, because it had a backlog to begin with, the latency is the least that it
     /// can have been.
     #[must_use]
-    pub fn of(cell: &CellRecord, load: u64, figure: &str) -> Option<Self> {
+    pub fn of(cell: &CellRecord, load: u64, figure: LatencyFigure) -> Option<Self> {
         if let Some(lasting) = lasting(cell) {
             let offered = trials_used(cell).iter().find_map(|trial| trial.offered_iops);
             let met = offered.is_none_or(|offered| lasting.iops >= offered * MET_MIN);
@@ -257,11 +258,11 @@ mod tests {
     #[test]
     fn an_open_loop_that_only_answers_its_backlog_has_lost() {
         let mut cell = backlogged();
-        let probe = Probed::of(&cell, 6_400, "p99").unwrap();
+        let probe = Probed::of(&cell, 6_400, LatencyFigure::P99).unwrap();
         // Measured for 60 s.
         assert!(!probe.met && probe.latency_ns >= 30e9, "{probe:?}");
         cell.trials[0].errors.insert(loadline_block::ErrorKind::Io, 1);
-        assert_eq!(Probed::of(&cell, 6_400, "p99"), None);
+        assert_eq!(Probed::of(&cell, 6_400, LatencyFigure::P99), None);
     }
 
     #[test]

@@ -53,7 +53,7 @@ impl SearchQuestion {
     /// A cell that was tried with this amount; `None` where nothing is known of its latency.
     #[must_use]
     pub fn probed(&self, cell: &CellRecord, amount: u64) -> Option<Probed> {
-        Probed::of(cell, amount, self.objective.of.name())
+        Probed::of(cell, amount, self.objective.of)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::statistics::median;
 use crate::trials::trials_used;
-use loadline_record::{CellRecord, DoubtCode, Histogram, LoadSummary, Second, TrialRecord, is_of_others};
+use loadline_record::{CellRecord, DoubtCode, Histogram, LoadFigures, Second, TrialRecord};
 use loadline_units::Duration;
 
 /// A shorter wait is what throttles make that let requests through by slices: those of kernels and clouds take 100 ms and less.
@@ -56,13 +56,14 @@ struct Usual {
 /// The share of a cell's measured time in which its device stood still; `None` where it did not, or nothing tells.
 pub(crate) fn stood_still(cell: &CellRecord) -> Option<f64> {
     let trials = trials_used(cell);
-    let total: f64 = trials.iter().filter_map(|trial| stalls(&cell.load, trial)).flatten().map(|s| s.length_ns).sum();
+    let total: f64 =
+        trials.iter().filter_map(|trial| stalls(&cell.load.figures(), trial)).flatten().map(|s| s.length_ns).sum();
     let measured: u64 = trials.iter().map(|trial| trial.measured_ns).sum();
     (total > 0.0 && measured > 0).then(|| total / measured as f64)
 }
 
 /// The stalls of a trial in order; `None` where it cannot tell, or where what stopped may have been something else.
-pub(crate) fn stalls(load: &LoadSummary, trial: &TrialRecord) -> Option<Vec<Stall>> {
+pub(crate) fn stalls(load: &LoadFigures, trial: &TrialRecord) -> Option<Vec<Stall>> {
     let doubted = |code: DoubtCode| trial.doubts.iter().any(|doubt| doubt.code == code);
     if trial.series.interval_s != 1 || doubted(DoubtCode::ToolStopped) || doubted(DoubtCode::EndedEarly) {
         return None;
@@ -125,7 +126,7 @@ fn recovers(seconds: &[Second], usual: &Usual, stall: Stall) -> bool {
 
 /// Whether the seconds that it touches lack what would have been answered meanwhile: of a request that was slow alone they lack its
 /// own place.
-fn answers_are_missing(load: &LoadSummary, seconds: &[Second], usual: &Usual, all: &[Stall], stall: Stall) -> bool {
+fn answers_are_missing(load: &LoadFigures, seconds: &[Second], usual: &Usual, all: &[Stall], stall: Stall) -> bool {
     let length_s = (stall.length_ns / 1e9).min((stall.ended + 1) as f64);
     let from = (stall.ended + 1).saturating_sub(libm::ceil(length_s) as usize + 1);
     let touched = &seconds[from..=stall.ended];
@@ -144,9 +145,9 @@ fn answers_are_missing(load: &LoadSummary, seconds: &[Second], usual: &Usual, al
 
 /// Whether as many requests took so long as would have waited if nothing was answered, where what was missed is made up for at once: all
 /// that were outstanding of a closed loop, and of an open one those that came until half a stall's length before its end.
-fn all_waited(load: &LoadSummary, trial: &TrialRecord, usual: &Usual, known: &[Stall], rest: &[Stall]) -> bool {
+fn all_waited(load: &LoadFigures, trial: &TrialRecord, usual: &Usual, known: &[Stall], rest: &[Stall]) -> bool {
     let depth = load.queue_depth.map(|depth| f64::from(depth) * f64::from(load.threads));
-    if is_of_others(&load.arrival) || depth.is_some_and(|depth| depth < OUTSTANDING_MIN) {
+    if load.is_of_others() || depth.is_some_and(|depth| depth < OUTSTANDING_MIN) {
         return false;
     }
     let shortest = rest.iter().map(|stall| stall.length_ns).fold(f64::INFINITY, f64::min);

@@ -16,6 +16,7 @@ use crate::summary::{
 use crate::trials::{cell_doubts, latency_figures, merged, trials_counted, trials_used};
 use crate::words::load_name;
 use loadline_block::Operation;
+use loadline_load::LatencyFigure;
 use loadline_record::{
     CellRecord, EngineUsed, Histogram, OperationRecord, RunHeader, RunRecord, SteadyState, TrialRecord,
 };
@@ -125,9 +126,8 @@ fn engines(cell: &CellRecord) -> Vec<EngineUsed> {
 
 /// Where the plan asks for the best of the trials beside their median, and there are several.
 fn best_of(cell: &CellRecord, trials: usize) -> Option<BestOf> {
-    cell.spec.get("best_of_trials")?.as_bool().filter(|wanted| *wanted && trials > 1)?;
-    let name = cell.spec.get("name").and_then(|name| name.as_str()).filter(|name| !name.is_empty());
-    Some(BestOf { name: name.unwrap_or(&cell.label).to_owned(), trials: trials as u32 })
+    cell.load.spec().filter(|spec| spec.best_of_trials && trials > 1)?;
+    Some(BestOf { name: cell.load.name().unwrap_or(&cell.label).to_owned(), trials: trials as u32 })
 }
 
 fn steady_state_view(trial: &TrialRecord) -> Option<SteadyStateView> {
@@ -136,18 +136,18 @@ fn steady_state_view(trial: &TrialRecord) -> Option<SteadyStateView> {
 }
 
 fn load_view(cell: &CellRecord) -> LoadView {
-    let load = &cell.load;
+    let load = cell.load.figures();
     LoadView {
-        pattern: load.pattern.clone(),
+        pattern: load.pattern,
         read_ratio: load.read_ratio,
         block_bytes: load.block_bytes,
         size_bytes: load.size_bytes,
         queue_depth: load.queue_depth,
         threads: load.threads,
-        arrival: load.arrival.clone(),
+        arrival: load.arrival,
         rate_iops: load.rate_iops,
         buffered: load.buffered,
-        details: LoadDetails::of(&cell.spec),
+        details: LoadDetails::of(&cell.load),
     }
 }
 
@@ -225,7 +225,7 @@ fn latency_range(counted: &[&TrialRecord], operation: Operation) -> Option<Laten
 /// How well the latencies of a cell of one operation are known; `None` where nothing is told of any.
 fn latency_intervals(cell: &CellRecord) -> Option<LatencyIntervals> {
     let of = |figure| latency_estimate(cell, figure).and_then(|estimate| estimate.interval_ns);
-    let [mean, p50, p99] = ["mean", "p50", "p99"].map(of);
+    let [mean, p50, p99] = [LatencyFigure::Mean, LatencyFigure::P50, LatencyFigure::P99].map(of);
     let (low, high) = (|ends: (f64, f64)| ends.0, |ends: (f64, f64)| ends.1);
     mean.or(p50).or(p99)?;
     Some(LatencyIntervals {
@@ -288,8 +288,9 @@ fn cpu_figures(trials: &[TrialRecord]) -> CpuFigures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::example::{ExampleDisk, cell, closed, flushing, golden, latencies, open, run};
+    use crate::example::{ExampleDisk, cell, closed, flushing, golden, latencies, open, planned, run};
     use loadline_block::ErrorKind;
+    use loadline_load::LoadSpec;
     use loadline_record::{Doubt, DoubtCode, Ending, RunStatus};
 
     fn depth_8(factors: &[f64]) -> RunRecord {
@@ -313,15 +314,16 @@ mod tests {
 
     #[test]
     fn the_best_is_named_where_the_plan_asks_for_it() {
-        let of = |spec: serde_json::Value, factors: &[f64]| {
+        let of = |best_of_trials, factors: &[f64]| {
             let mut record = depth_8(factors);
-            record.cells[0].spec = spec;
+            let load = &mut record.cells[0].load;
+            let name = Some("RND4K Q8T1".to_owned());
+            *load = LoadSpec { name, best_of_trials, ..planned(&load.figures()) }.into();
             summarize(&record).cells.remove(0).best_of
         };
-        let asked = || serde_json::json!({ "name": "RND4K Q8T1", "best_of_trials": true });
-        assert_eq!(of(asked(), &[1.0, 1.2]), Some(BestOf { name: "RND4K Q8T1".to_owned(), trials: 2 }));
-        assert_eq!(of(asked(), &[1.0]), None, "one trial has no best");
-        assert_eq!(of(serde_json::json!({ "name": "RND4K Q8T1" }), &[1.0, 1.2]), None);
+        assert_eq!(of(true, &[1.0, 1.2]), Some(BestOf { name: "RND4K Q8T1".to_owned(), trials: 2 }));
+        assert_eq!(of(true, &[1.0]), None, "one trial has no best");
+        assert_eq!(of(false, &[1.0, 1.2]), None);
     }
 
     #[test]

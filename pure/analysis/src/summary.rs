@@ -3,8 +3,8 @@
 use crate::load_details::LoadDetails;
 use crate::load_keys::LoadIdentity;
 use loadline_record::{
-    Binding, BurstEnd, Ceiling, Clock, Doubt, EngineUsed, HistogramSnapshot, HostFacts, ImportedFrom, Limit, PlanText,
-    RunStatus, StageWait, VolumeFacts,
+    Access, ArrivalKind, Binding, BurstEnd, Ceiling, Clock, Doubt, EngineUsed, HistogramSnapshot, HostFacts,
+    ImportedFrom, Limit, PlanText, RunStatus, RunVerb, StageWait, VolumeFacts,
 };
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,7 @@ pub struct RunInfo {
     /// The plan's name, or the user's.
     pub name: String,
     /// The verb that made it.
-    pub verb: String,
+    pub verb: RunVerb,
     /// Measured (`real`) or predicted (`virtual`).
     pub clock: Clock,
     /// Start, RFC 3339 in UTC.
@@ -75,12 +75,12 @@ impl RunInfo {
     }
 }
 
-pub(crate) fn is_emulated(verb: &str, clock: Clock) -> bool {
-    verb == "emulate" && clock == Clock::Real
+pub(crate) fn is_emulated(verb: &RunVerb, clock: Clock) -> bool {
+    *verb == RunVerb::Emulate && clock == Clock::Real
 }
 
 /// How figures of a verb under a clock came to be.
-pub(crate) fn how(imported: Option<&ImportedFrom>, verb: &str, clock: Clock) -> String {
+pub(crate) fn how(imported: Option<&ImportedFrom>, verb: &RunVerb, clock: Clock) -> String {
     match (imported, clock) {
         (Some(from), _) => format!("measured by {}", from.tool_and_version()),
         (None, Clock::Real) if is_emulated(verb, clock) => "emulated".to_owned(),
@@ -211,7 +211,7 @@ pub struct PredictionView {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadView {
     /// `random` or `sequential`; `recorded` or `application` where others made the requests.
-    pub pattern: String,
+    pub pattern: Access,
     /// Share of reads among reads and writes.
     pub read_ratio: f64,
     /// Block size, the mean in a mix.
@@ -224,7 +224,7 @@ pub struct LoadView {
     /// Load threads.
     pub threads: u32,
     /// `closed`, `constant` or `poisson`; `recorded` or `application` where others made the requests.
-    pub arrival: String,
+    pub arrival: ArrivalKind,
     /// Open loop: arrivals per second asked for; closed loop: the rate ceiling.
     pub rate_iops: Option<f64>,
     /// Whether the page cache is used on purpose.

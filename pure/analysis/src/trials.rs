@@ -1,6 +1,7 @@
 //! The trials of a cell that count, and what they have together: latencies and doubts.
 
 use crate::statistics::{first_differs, mann_kendall, mean, theil_sen_slope};
+use loadline_load::LatencyFigure;
 use loadline_record::{
     CellRecord, Doubt, DoubtCode, Ending, Histogram, HistogramSnapshot, OperationRecord, TrialRecord,
 };
@@ -37,6 +38,19 @@ pub(crate) fn latency_figures<'a>(
     let parts: Option<Vec<(u64, HistogramSnapshot)>> =
         records.filter(|record| record.count > 0).map(|r| Some((r.figures_count(), r.figures()?))).collect();
     HistogramSnapshot::pooled(&parts?)
+}
+
+/// A figure of some latencies, ns.
+pub(crate) fn latency_figure(of: &HistogramSnapshot, figure: LatencyFigure) -> Option<f64> {
+    let percentile = match figure {
+        LatencyFigure::Mean => return Some(of.mean),
+        LatencyFigure::P50 => of.p50,
+        LatencyFigure::P90 => of.p90,
+        LatencyFigure::P95 => of.p95,
+        LatencyFigure::P99 => of.p99,
+        LatencyFigure::P999 => of.p99_9,
+    };
+    percentile.map(|ns| ns as f64)
 }
 
 /// All of `histograms` in one; `None` where one is missing, since a part would pass for the whole.

@@ -181,6 +181,7 @@ mod tests {
     use crate::example::{ExampleDisk, cell, closed, run};
     use crate::load_details::BlockInMix;
     use crate::summarize;
+    use loadline_record::{Access, ArrivalKind};
 
     #[test]
     fn a_mix_of_sizes_is_called_by_its_sizes_and_not_by_their_mean() {
@@ -198,7 +199,7 @@ mod tests {
     fn what_others_asked_for_is_called_by_what_it_was() {
         let load = closed("random", 1.0, 4 << 10, 1);
         let mut cell = summarize(&run(vec![cell(load, &ExampleDisk::default(), &[1.0])])).cells.remove(0);
-        (cell.load.pattern, cell.load.arrival) = ("recorded".into(), "recorded".into());
+        (cell.load.pattern, cell.load.arrival) = (Access::Recorded, ArrivalKind::Recorded);
         assert_eq!(load_name(&cell), "recorded reads (4 KiB on average)");
         cell.trim = cell.read.clone();
         assert_eq!(load_name(&cell), "recorded reads (4 KiB on average, with trims)");

@@ -42,12 +42,12 @@ pub fn openmetrics(summary: &RunSummary, started_unix_s: Option<u64>) -> String 
         let (depth, threads) = (load.queue_depth.map_or_else(String::new, |d| d.to_string()), load.threads.to_string());
         let more = [
             ("label", cell.label.as_str()),
-            ("pattern", &load.pattern),
+            ("pattern", load.pattern.name()),
             ("read_ratio", &reads),
             ("block_bytes", &block),
             ("queue_depth", &depth),
             ("threads", &threads),
-            ("arrival", &load.arrival),
+            ("arrival", load.arrival.name()),
         ];
         (of_cell(&run.id, cell, &more), 1.0)
     });

@@ -16,7 +16,7 @@ mod sharing;
 use disk::{Disk, Holding, Service, Sharing, Side};
 use loadline_analysis::{LimitFigure, Quantity, limits};
 use loadline_prediction::{PredictionError, SIZE_DEFAULT};
-use loadline_record::{CellRecord, Clock, RunRecord, TargetKind, VolumeFacts, is_of_others};
+use loadline_record::{CellRecord, Clock, RunRecord, TargetKind, VolumeFacts};
 use loadline_units::{ByteRate, Iops};
 use mechanics::Mechanics;
 use progress::Progress;
@@ -101,12 +101,10 @@ pub enum FitError {
         run: String,
     },
     /// A load's specification is not of this version.
-    #[error("cell {cell} of the run cannot be read by this version of loadline: {source}; measure it anew")]
+    #[error("cell {cell} of the run has a load that this version of loadline cannot read; measure it anew")]
     Cell {
         /// Its label.
         cell: String,
-        /// Why.
-        source: serde_json::Error,
     },
     /// The fitted environment is none; a fault of ours.
     #[error("the fitted environment cannot be modelled: {0}")]
@@ -144,7 +142,7 @@ pub fn fit(record: &RunRecord, name: &str) -> Result<Fitted, FitError> {
 /// # Errors
 /// [`FitError`].
 pub fn fit_watched(record: &RunRecord, name: &str, watch: &dyn Fn(f64)) -> Result<Fitted, FitError> {
-    if !record.cells.is_empty() && record.cells.iter().all(|cell| is_of_others(&cell.load.arrival)) {
+    if !record.cells.is_empty() && record.cells.iter().all(|cell| cell.load.is_of_others()) {
         return Err(FitError::OfOthers { run: record.header.id.clone() });
     }
     let (mut doubts, mut assumptions) = (Vec::new(), Vec::new());
@@ -264,7 +262,7 @@ fn size_of(volume: &VolumeFacts, cells: &[&CellRecord]) -> u64 {
     let path = volume.path.as_deref().filter(|_| volume.kind == TargetKind::BlockDevice);
     let name = path.and_then(|path| path.strip_prefix("/dev/"));
     let device = volume.devices.iter().find(|device| Some(device.name.as_str()) == name);
-    let spread = || cells.iter().filter_map(|cell| cell.load.size_bytes).max();
+    let spread = || cells.iter().filter_map(|cell| cell.load.figures().size_bytes).max();
     let whole = device.and_then(|device| device.size_bytes);
     whole.max(volume.size_bytes).or_else(spread).unwrap_or(SIZE_DEFAULT.get())
 }
@@ -493,7 +491,9 @@ mod tests {
     #[test]
     fn what_an_application_asked_for_is_refused_as_such() {
         let mut record = example::golden();
-        record.cells.iter_mut().for_each(|cell| cell.load.arrival = loadline_record::APPLICATION.to_owned());
+        for cell in &mut record.cells {
+            cell.load.figures_mut().expect("figures").arrival = loadline_record::ArrivalKind::Application;
+        }
         let error = fit(&record, "own").unwrap_err().to_string();
         assert!(error.contains(&record.header.id) && error.contains("a run of a plan"), "{error}");
     }

@@ -8,7 +8,7 @@ use loadline_block::Operation;
 use loadline_catalog::{Catalog, Draw, Environment};
 use loadline_disk::InitialState;
 use loadline_prediction::{Going, Model, Putting, predict};
-use loadline_record::{CellRecord, DoubtCode, Ending, Histogram, TrialRecord};
+use loadline_record::{Access, CellRecord, DoubtCode, Ending, Histogram, TrialRecord};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::LoadSpec;
 
@@ -55,7 +55,7 @@ pub struct Agreement {
 
 /// Whether a load is evidence about the disk: a measured closed or open loop of reads and writes with direct I/O.
 pub(crate) fn fits(cell: &CellRecord) -> bool {
-    !cell.load.buffered && cell.trials.iter().any(|t| t.ending == Ending::Complete && t.count() > 0)
+    !cell.load.figures().buffered && cell.trials.iter().any(|t| t.ending == Ending::Complete && t.count() > 0)
 }
 
 /// Whether its rate is that of the tool.
@@ -187,8 +187,7 @@ impl<'w> Bench<'w> {
     ) -> Result<Self, FitError> {
         let mut wanted = Vec::new();
         for cell in spread(cells, loads_max) {
-            let load: LoadSpec = serde_json::from_value(cell.spec.clone())
-                .map_err(|source| FitError::Cell { cell: cell.label.clone(), source })?;
+            let load = cell.load.spec().cloned().ok_or_else(|| FitError::Cell { cell: cell.label.clone() })?;
             let rates: Vec<f64> = cell.trials.iter().filter_map(TrialRecord::iops).collect();
             let iops = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
             let Some((figures, apart)) = figures(&cell.trials).filter(|_| iops > 0.0) else { continue };
@@ -484,9 +483,9 @@ fn spread<'a>(cells: &[&'a CellRecord], most: usize) -> Vec<&'a CellRecord> {
         return cells.to_vec();
     }
     let place = |cell: &CellRecord| {
-        let load = &cell.load;
+        let load = cell.load.figures();
         let outstanding = f64::from(load.queue_depth.unwrap_or(0)) * f64::from(load.threads);
-        let pattern = if load.pattern == "random" { 0.0 } else { 1.0 };
+        let pattern = if load.pattern == Access::Random { 0.0 } else { 1.0 };
         // Only mixes show what reads and writes share, and similar figures say nothing of that.
         let mixed = if load.read_ratio > 0.0 && load.read_ratio < 1.0 { 1.0 } else { 0.0 };
         [load.read_ratio, mixed, pattern, libm::log(load.block_bytes.max(1) as f64), libm::log(outstanding.max(1.0))]

@@ -4,7 +4,7 @@ use crate::disk::{Service, Side};
 use loadline_analysis::in_two;
 use loadline_block::Operation;
 use loadline_disk::normal_quantile;
-use loadline_record::{CellRecord, Histogram, TrialRecord};
+use loadline_record::{Access, CellRecord, Histogram, TrialRecord};
 use std::collections::BTreeMap;
 
 /// Standard deviations at the 99th percentile of a normal distribution.
@@ -66,7 +66,7 @@ fn p99_by(p50: f64, at: f64, rank: f64) -> f64 {
 }
 
 fn is_random(cell: &CellRecord) -> bool {
-    cell.load.pattern == "random"
+    cell.load.figures().pattern == Access::Random
 }
 
 /// Median and 99th percentile by the quickest cells of each block size that do not wait at a limit of `side`, with the
@@ -80,7 +80,8 @@ pub(crate) fn service(cells: &[&CellRecord], reads: bool, side: &Side, of_a_wait
     // By block size, the latencies.
     let (mut free, mut waiting) = (BTreeMap::new(), BTreeMap::new());
     for cell in cells.iter().filter(|cell| is_random(cell) || !anywhere) {
-        if cell.load.queue_depth.is_none() {
+        let load = cell.load.figures();
+        if load.queue_depth.is_none() {
             continue;
         }
         let all = latencies(&cell.trials, operation);
@@ -95,7 +96,7 @@ pub(crate) fn service(cells: &[&CellRecord], reads: bool, side: &Side, of_a_wait
             None if p99 > expected * turns => expected,
             None => p99,
         };
-        let block = cell.load.block_bytes;
+        let block = load.block_bytes;
         let rates: Vec<f64> = cell.trials.iter().filter_map(TrialRecord::iops).collect();
         let iops = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
         let is_waiting = waits(side, iops, iops * block as f64, p50, all.mean_ns().unwrap_or(p50));

@@ -192,11 +192,11 @@ mod tests {
     use super::*;
     use crate::factor::Factor;
     use loadline_analysis::example::{ExampleDisk, cell, closed, open, run};
-    use loadline_record::LoadSummary;
+    use loadline_record::LoadFigures;
 
     /// Four rounds around `baseline` with blocks four times as large, on a disk that serves all of it.
-    fn blocks_varied(baseline: LoadSummary) -> HuntResult {
-        let larger = LoadSummary { block_bytes: baseline.block_bytes * 4, ..baseline.clone() };
+    fn blocks_varied(baseline: LoadFigures) -> HuntResult {
+        let larger = LoadFigures { block_bytes: baseline.block_bytes * 4, ..baseline.clone() };
         let disk = ExampleDisk { iops: 50_000.0, bytes_per_s: 1e9, ..ExampleDisk::default() };
         let factors = [1.0, 1.001, 0.999, 1.0];
         let cells = [cell(baseline, &disk, &factors), cell(larger, &disk, &factors)];

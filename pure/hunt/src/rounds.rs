@@ -198,14 +198,14 @@ mod tests {
     use crate::factor::Factor;
     use crate::plan::HuntVariant;
     use loadline_analysis::example::{self, ExampleDisk};
-    use loadline_record::LoadSummary;
+    use loadline_record::LoadFigures;
     use loadline_units::Iops;
 
     const SEED: u64 = 7;
 
     /// A baseline, and one variant for each of these depths.
-    fn run_and_plan(baseline: LoadSummary, depths: &[u32]) -> (RunRecord, HuntPlan) {
-        let without_trials = |load: LoadSummary| example::cell(load, &ExampleDisk::default(), &[]);
+    fn run_and_plan(baseline: LoadFigures, depths: &[u32]) -> (RunRecord, HuntPlan) {
+        let without_trials = |load: LoadFigures| example::cell(load, &ExampleDisk::default(), &[]);
         let mut cells = vec![without_trials(baseline)];
         cells.extend(depths.iter().map(|depth| without_trials(example::closed("random", 1.0, 4096, *depth))));
         for (number, cell) in cells.iter_mut().enumerate() {
@@ -238,7 +238,12 @@ mod tests {
                     let cell = &mut run.cells[planned.load];
                     // A little noise, the same each time.
                     let factor = 1.0 + f64::from((planned.round * 7 + planned.load as u32 * 3) % 5) / 1_000.0;
-                    cell.trials.push(example::trial(&cell.load, &ExampleDisk::default(), planned.round, factor));
+                    cell.trials.push(example::trial(
+                        &cell.load.figures(),
+                        &ExampleDisk::default(),
+                        planned.round,
+                        factor,
+                    ));
                 }
             }
         }

@@ -282,6 +282,9 @@ pub enum LatencyFigure {
 }
 
 impl LatencyFigure {
+    /// Every figure, the lowest percentile first after the mean.
+    pub const ALL: [Self; 6] = [Self::Mean, Self::P50, Self::P90, Self::P95, Self::P99, Self::P999];
+
     /// Its name in plans and tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -292,6 +295,26 @@ impl LatencyFigure {
             Self::P95 => "p95",
             Self::P99 => "p99",
             Self::P999 => "p99_9",
+        }
+    }
+    /// Its name for people: "mean", "p99.9".
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::P999 => "p99.9",
+            _ => self.name(),
+        }
+    }
+    /// The share of requests that take at most as long; `None` for the mean.
+    #[must_use]
+    pub const fn share(self) -> Option<f64> {
+        match self {
+            Self::Mean => None,
+            Self::P50 => Some(0.5),
+            Self::P90 => Some(0.9),
+            Self::P95 => Some(0.95),
+            Self::P99 => Some(0.99),
+            Self::P999 => Some(0.999),
         }
     }
 }

@@ -4,7 +4,9 @@ mod doubt;
 mod facts;
 mod histogram;
 mod limit;
+mod load;
 mod model;
+mod names;
 mod run;
 mod series;
 mod series_interval;
@@ -14,10 +16,11 @@ pub use doubt::{Doubt, DoubtCode};
 pub use facts::{DeviceFacts, Extents, FileSystemFacts, HostFacts, MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts};
 pub use histogram::{DecodeError, Histogram, HistogramSnapshot};
 pub use limit::{Binding, Ceiling, Limit};
+pub use load::{Load, LoadFigures, OthersLoad, PlannedLoad};
 pub use model::{BurstEnd, CacheUse, DrawTaken, ModelRecord, Stage, StageWait, StateTaken};
+pub use names::{Access, ArrivalKind, EngineName, RunVerb};
 pub use run::{
-    APPLICATION, CellRecord, Clock, ImportedFile, ImportedFrom, LoadSummary, PlanText, RECORDED, RunHeader, RunRecord,
-    RunStatus, VOLUME_DEFAULT, is_of_others,
+    CellRecord, Clock, ImportedFile, ImportedFrom, PlanText, RunHeader, RunRecord, RunStatus, VOLUME_DEFAULT,
 };
 pub use series::{Second, SecondOperation, Series};
 pub use series_interval::SeriesInterval;

@@ -1,6 +1,7 @@
 //! A run: its provenance, its cells, and the trials that each cell has had so far.
 
-use crate::{Ceiling, Doubt, HostFacts, TrialRecord, VolumeFacts};
+use crate::load::StoredFigures;
+use crate::{Ceiling, Doubt, HostFacts, Load, RunVerb, TrialRecord, VolumeFacts};
 use serde::{Deserialize, Serialize};
 
 /// Which clock a run's times are told by.
@@ -61,8 +62,8 @@ pub struct RunHeader {
     pub id: String,
     /// The plan's name, or what the user called the run.
     pub name: String,
-    /// The verb that made it: `quick`, `run`.
-    pub verb: String,
+    /// The verb that made it.
+    pub verb: RunVerb,
     /// Which clock.
     pub clock: Clock,
     /// Start in UTC, RFC 3339.
@@ -103,50 +104,11 @@ pub enum RunStatus {
 /// What a volume is called where the command line gives it no name.
 pub const VOLUME_DEFAULT: &str = "data";
 
-/// How requests arrive that an emulation recorded.
-pub const RECORDED: &str = "recorded";
-/// How requests arrive that an application makes on an emulated disk.
-pub const APPLICATION: &str = "application";
-
-/// Whether requests that arrive so were made by others. Then how many come is theirs at every moment: a rate that falls, or stays
-/// below another, shows nothing of the storage, and no more can be offered.
-#[must_use]
-pub fn is_of_others(arrival: &str) -> bool {
-    [RECORDED, APPLICATION].contains(&arrival)
-}
-
-/// The figures of a load that tables need; the whole specification is `CellRecord::spec`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LoadSummary {
-    /// `random` or `sequential`; `recorded` or `application` where others made the requests.
-    pub pattern: String,
-    /// Share of reads among reads and writes.
-    pub read_ratio: f64,
-    /// Block size; the mean, in a mix.
-    pub block_bytes: u64,
-    /// Bytes that the load spreads over, where it names them.
-    #[serde(default)]
-    pub size_bytes: Option<u64>,
-    /// Requests kept outstanding by each thread; `None` in an open loop.
-    pub queue_depth: Option<u32>,
-    /// Load threads.
-    pub threads: u32,
-    /// `closed`, `constant` or `poisson`; [`RECORDED`] or [`APPLICATION`] where others made the requests.
-    pub arrival: String,
-    /// Open loop: arrivals per second over all threads. Closed loop with a ceiling: the ceiling.
-    pub rate_iops: Option<f64>,
-    /// Whether the page cache is used on purpose.
-    pub buffered: bool,
-    /// Flush after so many writes of a thread.
-    pub flush_every: Option<u64>,
-    /// Length of the measured time that was asked for, ns.
-    pub duration_ns: u64,
-    /// Latency objective, if one is set: "mean" or "p99" and so on, with its limit in ns.
-    pub objective: Option<(String, u64)>,
-}
-
 /// One load on one volume.
+///
+/// It is stored with its load in two parts: the figures that tables need, and the whole specification.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "StoredCell", into = "StoredCell")]
 pub struct CellRecord {
     /// Stable within the run: the same plan and volume give the same id.
     pub id: String,
@@ -154,17 +116,43 @@ pub struct CellRecord {
     pub volume: String,
     /// For people: "random read 4 KiB, depth 32".
     pub label: String,
-    /// The figures that tables need.
-    pub load: LoadSummary,
-    /// The whole specification (`LoadSpec` of the workload crate) as JSON.
-    pub spec: serde_json::Value,
+    /// What was asked of it.
+    pub load: Load,
     /// Every ceiling of this load that a declared environment gives, lowest first; empty where none was declared.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ceilings: Vec<Ceiling>,
     /// Trials that the plan wants.
     pub trials_planned: u32,
     /// Trials done, in order of their number.
     pub trials: Vec<TrialRecord>,
+}
+
+/// A cell as it is stored.
+#[derive(Serialize, Deserialize)]
+struct StoredCell {
+    id: String,
+    volume: String,
+    label: String,
+    load: StoredFigures,
+    spec: serde_json::Value,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    ceilings: Vec<Ceiling>,
+    trials_planned: u32,
+    trials: Vec<TrialRecord>,
+}
+
+impl From<CellRecord> for StoredCell {
+    fn from(cell: CellRecord) -> Self {
+        let CellRecord { id, volume, label, load, ceilings, trials_planned, trials } = cell;
+        let spec = load.spec_stored();
+        Self { id, volume, label, load: load.figures().into(), spec, ceilings, trials_planned, trials }
+    }
+}
+
+impl From<StoredCell> for CellRecord {
+    fn from(stored: StoredCell) -> Self {
+        let StoredCell { id, volume, label, load, spec, ceilings, trials_planned, trials } = stored;
+        Self { id, volume, label, load: Load::stored(load.into(), spec), ceilings, trials_planned, trials }
+    }
 }
 
 /// A run with all that it has so far.

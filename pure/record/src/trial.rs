@@ -1,6 +1,6 @@
 //! One execution of a cell: what was measured, what happened around it, and how it ended.
 
-use crate::{Doubt, Histogram, HistogramSnapshot, ModelRecord, Series};
+use crate::{Doubt, EngineName, Histogram, HistogramSnapshot, ModelRecord, Series};
 use loadline_block::{ErrorKind, Operation};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -60,8 +60,8 @@ pub struct Scatter {
 /// The way to the device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineUsed {
-    /// `io_uring`, `aio`, `threads`, `null` or `simulator`; `none` where the load could not be run at all.
-    pub name: String,
+    /// By name.
+    pub name: EngineName,
     /// Why this one.
     pub reason: String,
     /// Options in force: "fixed buffers", "SQPOLL", ...

@@ -69,13 +69,13 @@ fn columns(summary: &RunSummary, cell: Option<&CellSummary>) -> Vec<(String, Fie
     put("cell_id", text(|c| c.id.clone()));
     put("volume", text(|c| c.volume.clone()));
     put("label", text(|c| c.label.clone()));
-    put("pattern", text(|c| c.load.pattern.clone()));
+    put("pattern", text(|c| c.load.pattern.to_string()));
     put("read_ratio", float(cell.map(|c| c.load.read_ratio)));
     put("block_bytes", count(|c| Some(c.load.block_bytes)));
     put("size_bytes", count(|c| c.load.size_bytes));
     put("queue_depth_requests_per_thread", count(|c| c.load.queue_depth.map(u64::from)));
     put("threads_count", count(|c| Some(u64::from(c.load.threads))));
-    put("arrival", text(|c| c.load.arrival.clone()));
+    put("arrival", text(|c| c.load.arrival.to_string()));
     put("rate_wanted_iops", float(cell.and_then(|c| c.load.rate_iops)));
     put("buffered", is(|c| Some(c.load.buffered)));
     put("trials_count", count(|c| Some(u64::from(c.trials))));
@@ -166,7 +166,7 @@ fn columns(summary: &RunSummary, cell: Option<&CellSummary>) -> Vec<(String, Fie
         ("verify", Field::Flag(details.and_then(|d| d.verify))),
         ("warm_up_ns", whole(|d| d.warm_up_ns)),
         ("duration_ns", whole(|d| d.duration_ns)),
-        ("engine", engines(|engine| engine.name.clone())),
+        ("engine", engines(|engine| engine.name.to_string())),
         ("engine_reason", engines(|engine| engine.reason.clone())),
         ("engine_options", engines(|engine| engine.options.join(", "))),
     ];

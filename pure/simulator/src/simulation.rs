@@ -10,7 +10,7 @@ use crate::log::{Log, Stage};
 use crate::volume_bound::VolumeBound;
 use loadline_block::{Completion, ErrorKind, Request};
 use loadline_disk::{Machine, RequestId, Target, Waits};
-use loadline_record::{Ending, EngineUsed, Surroundings, TrialRecord};
+use loadline_record::{Ending, EngineName, EngineUsed, Surroundings, TrialRecord};
 use loadline_units::{Bytes, Duration, Instant};
 use loadline_workload::{Due, LoadGenerator, LoadSpec, Next, Region, RegionTooSmall, SpecError};
 use std::cmp::Reverse;
@@ -653,7 +653,7 @@ impl Party {
             trial: self.setup.trial,
             started_unix_s: self.setup.started_unix_s,
             engine: EngineUsed {
-                name: "simulator".to_owned(),
+                name: EngineName::Simulator,
                 reason: "the storage is a model in virtual time".to_owned(),
                 options: Vec::new(),
             },

@@ -339,7 +339,11 @@ fn what_a_window_lets_through_waits_for_one_another_on_the_fitted_disk_too() {
     assert!(fitted.contains("parallelism = { requests = 1 }"), "{fitted}");
     for (plan, tolerance) in [(seen, 0.15), (plan("\"70 %\"", "4, 16"), 0.25)] {
         let (wanted, got) = (measure(environment, &plan, 3).record, measure(&fitted, &plan, 4).record);
-        let mixes = wanted.cells.iter().zip(&got.cells).filter(|(cell, _)| (0.5..1.0).contains(&cell.load.read_ratio));
+        let mixes = wanted
+            .cells
+            .iter()
+            .zip(&got.cells)
+            .filter(|(cell, _)| (0.5..1.0).contains(&cell.load.figures().read_ratio));
         for (wanted, got) in mixes {
             for (operation, share) in
                 [Operation::Read, Operation::Write].into_iter().flat_map(|o| [(o, 0.5), (o, 0.99)])
@@ -387,7 +391,10 @@ fn what_each_direction_takes_is_told_by_mixes_alone() {
     let measured = measure(environment, &plan, 1 + (1 << 16)).record;
     let fitted = loadline_fitting::fit(&measured, "fitted").unwrap().text;
     println!("{fitted}");
-    let single = |cell: &&CellRecord| cell.load.queue_depth == Some(1) && (0.1..0.9).contains(&cell.load.read_ratio);
+    let single = |cell: &&CellRecord| {
+        let load = cell.load.figures();
+        load.queue_depth == Some(1) && (0.1..0.9).contains(&load.read_ratio)
+    };
     for cell in measured.cells.iter().filter(single) {
         for operation in [Operation::Read, Operation::Write] {
             let [wanted, got] = [environment, &fitted].map(|environment| {

@@ -1,8 +1,8 @@
 //! Imported jobs as cells: the same job run several times, one time after the other, has several trials.
 
 use super::volumes::Placed;
-use loadline_record::{CellRecord, Doubt, DoubtCode, ImportedFrom, TrialRecord, VolumeFacts};
-use loadline_runs::{DeclaredEnvironment, label, load_summary};
+use loadline_record::{CellRecord, Doubt, DoubtCode, ImportedFrom, LoadFigures, TrialRecord, VolumeFacts};
+use loadline_runs::{DeclaredEnvironment, label};
 use loadline_units::Bytes;
 use loadline_workload::LoadSpec;
 
@@ -57,7 +57,7 @@ pub(crate) fn cells(
             None => Vec::new(),
         };
         let mut record = CellRecord { ceilings, ..record(number, cell, facts, from) };
-        let alike = cells.iter().filter(|c| c.volume == record.volume && c.spec == record.spec).count();
+        let alike = cells.iter().filter(|c| c.volume == record.volume && c.load == record.load).count();
         if alike > 0 {
             record.label = format!("{} ({})", record.label, alike + 1);
         }
@@ -69,7 +69,7 @@ pub(crate) fn cells(
 fn record(number: usize, cell: Gathered, volume: &VolumeFacts, from: &ImportedFrom) -> CellRecord {
     let count = cell.trials.len() as u32;
     let spec = LoadSpec { trials: count, ..cell.spec };
-    let load = load_summary(&spec);
+    let load = LoadFigures::from(&spec);
     let trials = (cell.trials.into_iter().zip(0..)).map(|((mut trial, unknown), number)| {
         trial.trial = number;
         let mut doubts = loadline_analysis::doubts(&load, &trial, volume);
@@ -84,8 +84,7 @@ fn record(number: usize, cell: Gathered, volume: &VolumeFacts, from: &ImportedFr
         id: format!("import-{number}"),
         volume: cell.volume,
         label: label(&spec),
-        spec: serde_json::to_value(&spec).expect("a specification is plain data"),
-        load,
+        load: spec.into(),
         ceilings: Vec::new(),
         trials_planned: count,
         trials,

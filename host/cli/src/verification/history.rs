@@ -1,7 +1,7 @@
 //! Which trials of a stored run were begun on a volume, and in which order.
 
 use loadline_engine::Volume;
-use loadline_record::{Ending, RunRecord, RunStatus, TrialRecord};
+use loadline_record::{Ending, EngineName, RunRecord, RunStatus, TrialRecord};
 use loadline_runs::Work;
 use loadline_runs::filling::{self, Wishes};
 use loadline_workload::{Origin, RunCell, Step};
@@ -31,7 +31,9 @@ pub(super) fn begun<'a>(record: &'a RunRecord, work: &Work, volume: &str, apart:
     let records: Vec<Option<&TrialRecord>> = work.steps.iter().map(stored).collect();
     let volume_of = |index: usize| work.cells[work.steps[index].cell].volume.as_str();
     // One that could not be run at all wrote nothing.
-    let wrote = |index: &usize| volume_of(*index) == volume && records[*index].is_some_and(|r| r.engine.name != "none");
+    let wrote = |index: &usize| {
+        volume_of(*index) == volume && records[*index].is_some_and(|r| r.engine.name != EngineName::Nothing)
+    };
     let mut order: Vec<usize> = (0..records.len()).filter(wrote).collect();
     order.extend(under_way(&records, volume_of, volume));
     let cells: Vec<&RunCell> = order.iter().map(|index| &work.cells[work.steps[*index].cell]).collect();
@@ -103,7 +105,7 @@ mod tests {
         TrialRecord {
             trial: 0,
             started_unix_s: 0,
-            engine: EngineUsed { name: "threads".into(), reason: String::new(), options: Vec::new() },
+            engine: EngineUsed { name: EngineName::Threads, reason: String::new(), options: Vec::new() },
             warm_up_ns: 0,
             measured_ns: 0,
             operations: BTreeMap::new(),

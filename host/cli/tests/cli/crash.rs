@@ -108,7 +108,7 @@ fn kill_and_resume(bench: &Bench, plan: &str, target: &str, kills: u32, mut mome
             kept = newest(bench);
             continue;
         }
-        let verified = now.cells.iter().any(|cell| cell.spec["verify"] == true);
+        let verified = now.cells.iter().any(|cell| cell.load.spec().is_some_and(|load| load.verify));
         let named = format!("loadline-{}-data.data", now.header.id);
         // A name belongs to the run that has just been cut off, and only where its contents are to outlive a crash.
         assert!(left.iter().all(|name| verified && *name == named), "{left:?}");

@@ -5,7 +5,7 @@ use loadline_engine::{
     Access, Control, EngineChoice, EngineError, EngineOptions, Filling, Need, Past, Volume, capabilities, check, fill,
     run_trial, verify_only,
 };
-use loadline_record::{Ending, TrialRecord, VerifyFaultKind};
+use loadline_record::{Ending, EngineName, TrialRecord, VerifyFaultKind};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 use loadline_workload::{Arrival, BlockShare, Content, FlushCadence, FlushMethod, LoadSpec, Pattern};
 use std::fs::{File, OpenOptions};
@@ -65,7 +65,7 @@ fn the_null_target_measures_the_tool_and_counts_every_request_once() {
     let mut volume = open("null", Bytes::gib(1));
     let spec = LoadSpec { arrival: closed(32), reads: Ratio::percent(70), threads: 2, ..short() };
     let record = run(&mut volume, &spec, EngineChoice::Auto);
-    assert_eq!(record.engine.name, "null");
+    assert_eq!(record.engine.name, EngineName::Null);
     assert_eq!(record.ending, Ending::Complete);
     assert_eq!(record.measured_ns, 300_000_000);
     for (operation, kept) in &record.operations {
@@ -270,7 +270,7 @@ fn one_request_at_a_time_through_the_page_cache_is_a_plain_call() {
     for (reads, operation) in [(Ratio::ZERO, Operation::Write), (Ratio::ONE, Operation::Read)] {
         let one = LoadSpec { buffered: true, reads, arrival: closed(1), threads: 2, ..short() };
         let record = run(&mut volume, &one, EngineChoice::Auto);
-        assert_eq!(record.engine.name, "threads", "{}", record.engine.reason);
+        assert_eq!(record.engine.name, EngineName::Threads, "{}", record.engine.reason);
         assert!(record.engine.reason.contains("plain pread or pwrite"), "{}", record.engine.reason);
         assert!(record.of(operation).unwrap().count > 0);
         // What is asked for is done, and what need not be plain has no such reason.

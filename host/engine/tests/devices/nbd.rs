@@ -7,7 +7,7 @@ use loadline_engine::{
     Access, Control, EngineChoice, EngineError, EngineOptions, Filling, Need, Past, TargetError, Volume, fill,
     run_trial, verify_only,
 };
-use loadline_record::{Ending, TargetKind, TrialRecord, VerifyFaultKind};
+use loadline_record::{Ending, EngineName, TargetKind, TrialRecord, VerifyFaultKind};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 use loadline_workload::{Arrival, BlockShare, FlushCadence, FlushMethod, LoadSpec};
 use std::net::ToSocketAddrs;
@@ -60,7 +60,7 @@ fn replies_may_come_in_any_order_and_in_any_pieces() {
             let spec = LoadSpec { verify: true, blocks: blocks(&[sizes[sizes.len() - 1]]), ..mixed(16) };
             let record = go(&mut volume, &spec);
             complete(&record);
-            assert_eq!(record.engine.name, "nbd");
+            assert_eq!(record.engine.name, EngineName::Nbd);
             let verified = record.verify.clone().unwrap();
             assert!(verified.blocks_checked > 0 && verified.faults_total == 0, "{:?}", verified.faults);
             // What one flush made durable was written over other connections.

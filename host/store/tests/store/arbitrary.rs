@@ -1,6 +1,7 @@
 //! Every record comes back exactly as it was stored.
 
 use loadline_block::{ErrorKind, Operation};
+use loadline_load::{LatencyFigure, Objective};
 use loadline_record::*;
 use loadline_store::Store;
 use loadline_units::Duration;
@@ -251,7 +252,7 @@ fn trial() -> impl Strategy<Value = TrialRecord> {
             TrialRecord {
                 trial: 0,
                 started_unix_s: times[0],
-                engine: EngineUsed { name, reason, options },
+                engine: EngineUsed { name: name.into(), reason, options },
                 warm_up_ns: times[1],
                 measured_ns: times[2],
                 operations,
@@ -272,20 +273,28 @@ fn trial() -> impl Strategy<Value = TrialRecord> {
 }
 
 fn cell() -> impl Strategy<Value = CellRecord> {
-    let load = (text(), figure(), any::<u64>(), of(any::<u32>()), text(), of(figure()), of((text(), any::<u64>())))
-        .prop_map(|(pattern, read_ratio, block_bytes, queue_depth, arrival, rate_iops, objective)| LoadSummary {
-            pattern,
+    let load = (
+        text(),
+        figure(),
+        any::<u64>(),
+        of(any::<u32>()),
+        text(),
+        of(figure()),
+        of((select(LatencyFigure::ALL.to_vec()), any::<u64>())),
+    )
+        .prop_map(|(pattern, read_ratio, block_bytes, queue_depth, arrival, rate_iops, objective)| LoadFigures {
+            pattern: pattern.into(),
             read_ratio,
             block_bytes,
             queue_depth,
             threads: queue_depth.unwrap_or(1),
-            arrival,
+            arrival: arrival.into(),
             rate_iops,
             buffered: block_bytes % 2 == 0,
             size_bytes: (block_bytes % 3 == 0).then_some(block_bytes),
             flush_every: (block_bytes % 3 == 0).then_some(block_bytes),
             duration_ns: block_bytes,
-            objective,
+            objective: objective.map(|(of, ns)| Objective { of, limit: Duration::from_ns(ns) }),
         });
     // Some trials of those planned are there.
     (text(), text(), load, json(), 0..5u32, vec((any::<bool>(), trial()), 0..4)).prop_map(
@@ -296,7 +305,15 @@ fn cell() -> impl Strategy<Value = CellRecord> {
                 .map(|(number, (_, trial))| TrialRecord { trial: number, ..trial })
                 .collect();
             let trials_planned = trials.last().map_or(0, |t| t.trial + 1) + beyond;
-            CellRecord { id: String::new(), volume, label, load, spec, ceilings: Vec::new(), trials_planned, trials }
+            CellRecord {
+                id: String::new(),
+                volume,
+                label,
+                load: Load::stored(load, spec),
+                ceilings: Vec::new(),
+                trials_planned,
+                trials,
+            }
         },
     )
 }
@@ -333,7 +350,7 @@ fn run() -> impl Strategy<Value = RunRecord> {
         .prop_map(|((id, name, verb, seed, hostname), (plans, environment, volumes, settings))| RunHeader {
             id,
             name,
-            verb,
+            verb: verb.into(),
             clock: if seed % 2 == 0 { Clock::Real } else { Clock::Virtual },
             started: "2026-01-31T14:22:33Z".into(),
             version: "0.1.0".into(),

@@ -1,10 +1,11 @@
 //! Records like those of a real run, from a seed.
 
 use loadline_block::Operation;
+use loadline_load::{LatencyFigure, Objective};
 use loadline_record::{
-    CellRecord, Clock, DeviceCounters, Doubt, DoubtCode, Ending, EngineUsed, Histogram, HostFacts, LoadSummary,
-    MachineCpu, OperationRecord, PlanText, Pressure, RunHeader, Second, SecondOperation, Series, Surroundings,
-    TargetKind, ThreadBusy, TrialRecord, VolumeFacts,
+    Access, ArrivalKind, CellRecord, Clock, DeviceCounters, Doubt, DoubtCode, Ending, EngineUsed, Histogram, HostFacts,
+    Load, LoadFigures, MachineCpu, OperationRecord, PlanText, Pressure, RunHeader, RunVerb, Second, SecondOperation,
+    Series, Surroundings, TargetKind, ThreadBusy, TrialRecord, VolumeFacts,
 };
 use loadline_units::Duration;
 use std::collections::BTreeMap;
@@ -44,7 +45,7 @@ pub(crate) fn header(id: &str, name: &str, second: u32) -> RunHeader {
     RunHeader {
         id: id.into(),
         name: name.into(),
-        verb: "run".into(),
+        verb: RunVerb::Run,
         clock: Clock::Real,
         started: format!("2026-01-31T{:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60),
         version: "0.1.0".into(),
@@ -66,21 +67,23 @@ pub(crate) fn cell(index: u32, trials_planned: u32) -> CellRecord {
         id: format!("data-{index:04}"),
         volume: "data".into(),
         label,
-        load: LoadSummary {
-            pattern: "random".into(),
-            read_ratio: 0.7,
-            block_bytes: 4096,
-            queue_depth: Some(queue_depth),
-            threads: 1,
-            arrival: "closed".into(),
-            rate_iops: None,
-            buffered: false,
-            size_bytes: None,
-            flush_every: None,
-            duration_ns: 60_000_000_000,
-            objective: Some(("p99".into(), 20_000_000)),
-        },
-        spec: serde_json::json!({"pattern": {"random": "uniform"}, "reads": "70 %", "blocks": [{"size": "4 KiB", "share": "100 %"}]}),
+        load: Load::stored(
+            LoadFigures {
+                pattern: Access::Random,
+                read_ratio: 0.7,
+                block_bytes: 4096,
+                queue_depth: Some(queue_depth),
+                threads: 1,
+                arrival: ArrivalKind::Closed,
+                rate_iops: None,
+                buffered: false,
+                size_bytes: None,
+                flush_every: None,
+                duration_ns: 60_000_000_000,
+                objective: Some(Objective { of: LatencyFigure::P99, limit: Duration::from_ms(20) }),
+            },
+            serde_json::json!({"pattern": {"random": "uniform"}, "reads": "70 %", "blocks": [{"size": "4 KiB", "share": "100 %"}]}),
+        ),
         ceilings: Vec::new(),
         trials_planned,
         trials: Vec::new(),

@@ -2,6 +2,7 @@
 
 mod arbitrary;
 mod files;
+mod kept;
 mod made;
 mod processes;
 mod rules;

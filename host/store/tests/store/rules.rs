@@ -1,7 +1,7 @@
 //! The store's rules within one process.
 
 use crate::made;
-use loadline_record::{DoubtCode, RunRecord, RunStatus};
+use loadline_record::{DoubtCode, RunRecord, RunStatus, RunVerb};
 use loadline_store::{Filter, Store, StoreError};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -161,7 +161,7 @@ fn a_list_is_newest_first_and_filters_narrow_it() {
     begin(&store, "b", "matrix", 30);
     begin(&store, "c", "sweep of logs", 20);
     let mut quick = made::header("d", "quick", 3600);
-    quick.verb = "quick".into();
+    quick.verb = RunVerb::Quick;
     quick.volumes[0].target = "/srv/50%_full".into();
     quick.volumes.push(quick.volumes[0].clone());
     quick.volumes[1].name = "logs".into();
@@ -173,7 +173,7 @@ fn a_list_is_newest_first_and_filters_narrow_it() {
     assert_eq!(ids(&Filter { limit: Some(2), ..all.clone() }), "db");
     assert_eq!(ids(&Filter { limit: Some(0), ..all.clone() }), "");
     assert_eq!(ids(&Filter { name: Some("SWEEP".into()), ..all.clone() }), "ca");
-    assert_eq!(ids(&Filter { verb: Some("quick".into()), ..all.clone() }), "d");
+    assert_eq!(ids(&Filter { verb: Some(RunVerb::Quick), ..all.clone() }), "d");
     assert_eq!(ids(&Filter { status: Some(RunStatus::Finished), ..all.clone() }), "b");
     assert_eq!(ids(&Filter { volume: Some("LOGS".into()), ..all.clone() }), "d");
     assert_eq!(ids(&Filter { volume: Some("%_".into()), ..all.clone() }), "d");
@@ -193,7 +193,7 @@ fn a_list_is_newest_first_and_filters_narrow_it() {
     let line = &lines[1];
     assert_eq!((line.cells, line.trials_done, line.trials_planned), (2, 4, 4));
     assert_eq!(line.doubts, 2, "the same doubt of two trials counts once for its cell");
-    assert_eq!((line.verb.as_str(), line.status), ("run", RunStatus::Finished));
+    assert_eq!((&line.verb, line.status), (&RunVerb::Run, RunStatus::Finished));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::comparison::Note;
 use crate::trials::trials_used;
 use crate::words::{listed, number, percent, size};
 use loadline_block::Operation;
-use loadline_record::{CellRecord, is_of_others};
+use loadline_record::CellRecord;
 
 /// Shares of reads that differ by less are the same.
 const SHARE_APART: f64 = 0.05;
@@ -27,7 +27,7 @@ struct Asked {
 
 impl Asked {
     fn of(cell: &CellRecord) -> Option<Self> {
-        if !is_of_others(&cell.load.arrival) {
+        if !cell.load.is_of_others() {
             return None;
         }
         let trials = trials_used(cell);

@@ -5,6 +5,7 @@ use super::sample::Sample;
 use crate::statistics::mean_over_trials;
 use crate::trials::{latency_figures, trials_used};
 use loadline_block::Operation;
+use loadline_load::LatencyFigure;
 use loadline_record::{CellRecord, OperationRecord};
 
 /// A latency of the slowest of reads, writes and trims, which is what an objective is about.
@@ -18,17 +19,17 @@ pub struct LatencyEstimate {
     pub interval_ns: Option<(f64, f64)>,
 }
 
-/// The figure "mean", "p50", "p90", "p95", "p99" or "p99_9" of a cell; `None` for another, and where nothing was completed.
+/// A latency figure of a cell; `None` where nothing was completed.
 #[must_use]
-pub fn latency_estimate(cell: &CellRecord, figure: &str) -> Option<LatencyEstimate> {
-    let (of, share) = match figure {
-        "mean" => (Figure::Mean, None),
-        "p50" => (Figure::P50, Some(0.5)),
-        "p90" => (Figure::P90, Some(0.9)),
-        "p95" => (Figure::P95, Some(0.95)),
-        "p99" => (Figure::P99, Some(0.99)),
-        "p99_9" => (Figure::P999, Some(0.999)),
-        _ => return None,
+pub fn latency_estimate(cell: &CellRecord, figure: LatencyFigure) -> Option<LatencyEstimate> {
+    let share = figure.share();
+    let of = match figure {
+        LatencyFigure::Mean => Figure::Mean,
+        LatencyFigure::P50 => Figure::P50,
+        LatencyFigure::P90 => Figure::P90,
+        LatencyFigure::P95 => Figure::P95,
+        LatencyFigure::P99 => Figure::P99,
+        LatencyFigure::P999 => Figure::P999,
     };
     let Ok(sample) = Sample::of(cell, of) else {
         // Too few requests lie beyond the percentile for an interval; the figure itself is there all the same.
@@ -73,11 +74,10 @@ mod tests {
         let of =
             |factors: &[f64]| crate::example::cell(closed("random", 1.0, 4 << 10, 8), &ExampleDisk::default(), factors);
         for factors in [&[1.0, 1.02, 0.98][..], &[1.0]] {
-            let estimate = latency_estimate(&of(factors), "p99").unwrap();
+            let estimate = latency_estimate(&of(factors), LatencyFigure::P99).unwrap();
             let (low, high) = estimate.interval_ns.unwrap();
             assert!(low <= estimate.value_ns && estimate.value_ns <= high, "{estimate:?}");
             assert!(high / low < 1.3, "{estimate:?}");
         }
-        assert_eq!(latency_estimate(&of(&[1.0]), "p12"), None);
     }
 }

@@ -112,7 +112,7 @@ fn key(cell: &CellRecord, by_volume: bool) -> String {
 
 /// Whether an application asked, whose requests are no plan's.
 fn is_application(cell: &CellRecord) -> bool {
-    ["emulated", "recorded"].iter().any(|key| cell.spec.get(key).is_some())
+    cell.load.others().is_some()
 }
 
 /// Whether a cell is a replay, and another an application on a volume of the name of the recorded one.
@@ -133,7 +133,7 @@ fn told(name: &str, value: &Value) -> Vec<(String, String)> {
 
 /// The same key by key. Keys without a value do not count: a key that a later version adds is missing in older records.
 fn keys(cell: &CellRecord, by_volume: bool) -> BTreeMap<String, String> {
-    let mut keys: BTreeMap<String, String> = match &cell.spec {
+    let mut keys: BTreeMap<String, String> = match &cell.load.spec_stored() {
         Value::Object(fields) => fields
             .iter()
             .filter(|(name, value)| !value.is_null() && !NOT_THE_LOAD.contains(&name.as_str()))
@@ -142,7 +142,7 @@ fn keys(cell: &CellRecord, by_volume: bool) -> BTreeMap<String, String> {
         // A record without its load's specification has the figures that tables show.
         _ => BTreeMap::from([
             ("load".to_owned(), cell.label.clone()),
-            ("duration".to_owned(), cell.load.duration_ns.to_string()),
+            ("duration".to_owned(), cell.load.figures().duration_ns.to_string()),
         ]),
     };
     if by_volume {
@@ -171,13 +171,14 @@ fn canonical(value: &Value) -> String {
 mod tests {
     use super::*;
     use crate::example::{ExampleDisk, cell, closed, run};
-    use loadline_record::RunRecord;
+    use loadline_record::{Load, RunRecord};
     use serde_json::json;
 
     fn made(specs: &[(&str, Value)]) -> RunRecord {
         let one = |(volume, spec): &(&str, Value)| {
             let mut made = cell(closed("random", 1.0, 4 << 10, 8), &ExampleDisk::default(), &[]);
-            (made.spec, made.volume, made.id) = (spec.clone(), (*volume).to_owned(), format!("{volume} {spec}"));
+            made.load = Load::stored(made.load.figures(), spec.clone());
+            (made.volume, made.id) = ((*volume).to_owned(), format!("{volume} {spec}"));
             made
         };
         run(specs.iter().map(one).collect())

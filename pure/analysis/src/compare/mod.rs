@@ -276,7 +276,8 @@ impl<'a> Pairing<'a> {
 
 /// Whether the load sets the rate: an open loop, or a closed one with a ceiling.
 fn rate_is_asked_for(cell: &CellRecord) -> bool {
-    cell.load.rate_iops.is_some() || cell.load.queue_depth.is_none()
+    let load = cell.load.figures();
+    load.rate_iops.is_some() || load.queue_depth.is_none()
 }
 
 /// The rate, where the storage sets it. Where the load does, a rate that is kept says nothing and the latency at which it is kept
@@ -304,7 +305,7 @@ fn deciding_figure(a: &CellRecord, b: &CellRecord, rates: Option<&SamplePair>, r
 /// Whether less was completed than was asked for, by more than the rounding of the ends of trials.
 fn falls_behind(cell: &CellRecord) -> bool {
     let trials = trials_used(cell);
-    let asked = |trial: &TrialRecord| trial.offered_iops.or(cell.load.rate_iops).filter(|asked| *asked > 0.0);
+    let asked = |trial: &TrialRecord| trial.offered_iops.or(cell.load.figures().rate_iops).filter(|asked| *asked > 0.0);
     let counts: Option<Vec<(f64, f64)>> = trials
         .iter()
         .map(|trial| {

@@ -139,7 +139,7 @@ fn spread_over(a: &VolumeFacts, b: &VolumeFacts, cells: &[(&CellRecord, &CellRec
         TargetKind::Modelled => volume.size_bytes.map(|size| OF_A_MODEL.min(size / 2)),
         _ => volume.size_bytes,
     };
-    let of = |cell: &CellRecord, volume: &VolumeFacts| cell.load.size_bytes.or_else(|| all(volume));
+    let of = |cell: &CellRecord, volume: &VolumeFacts| cell.load.figures().size_bytes.or_else(|| all(volume));
     let own = cells.iter().filter(|(from, to)| from.volume == a.name && to.volume == b.name);
     let mut sizes = own.filter_map(|(from, to)| Some((of(from, a)?, of(to, b)?)));
     let (from, to) = sizes.find(|(from, to)| from != to)?;

@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::example::{ExampleDisk, cell, closed, open, predicted, run, volume};
-use loadline_record::{Clock, DeviceFacts, LoadSummary, RunHeader, RunStatus, Scatter};
+use loadline_record::{
+    Access, ArrivalKind, Clock, DeviceFacts, EngineName, Load, LoadFigures, OthersLoad, RunHeader, RunStatus, RunVerb,
+    Scatter,
+};
 
 fn made(factors: &[f64]) -> RunRecord {
     let disk = ExampleDisk::default();
@@ -97,7 +100,7 @@ fn where_the_rate_is_asked_for_latency_decides() {
 
 /// 1,000 arrivals a second for 20 s, once, on a disk that serves so many.
 fn offered_to(most: f64) -> RunRecord {
-    let load = LoadSummary { duration_ns: 20_000_000_000, ..open("random", 1.0, 4 << 10, 1_000.0) };
+    let load = LoadFigures { duration_ns: 20_000_000_000, ..open("random", 1.0, 4 << 10, 1_000.0) };
     let mut cell = cell(load, &ExampleDisk { iops: most, ..ExampleDisk::default() }, &[1.0]);
     // A backlog grows from second to second.
     let behind = 1.0 - most.min(1_000.0) / 1_000.0;
@@ -264,7 +267,7 @@ fn across_clocks_targets_and_machines_it_says_so() {
     other.header.clock = Clock::Virtual;
     other.header.host.cpu_model = Some("one".to_owned());
     other.header.volumes[0].target = "/dev/other".to_owned();
-    other.cells[0].trials[0].engine.name = "aio".to_owned();
+    other.cells[0].trials[0].engine.name = EngineName::Aio;
     let mut base = base;
     base.header.host.cpu_model = Some("two".to_owned());
     let notes = against(&base, &other, &CompareOptions::default()).notes;
@@ -273,14 +276,14 @@ fn across_clocks_targets_and_machines_it_says_so() {
     assert!(notes[0].text.contains("measured") && notes[0].text.contains("predicted"));
     let itself = against(&base, &base, &CompareOptions::default());
     assert_eq!(itself.notes[0].code, "same-run");
-    let unfinished = |verb: &str, clock: Clock| {
-        let header = RunHeader { verb: verb.into(), clock, ..other.header.clone() };
+    let unfinished = |verb: RunVerb, clock: Clock| {
+        let header = RunHeader { verb, clock, ..other.header.clone() };
         let run = RunRecord { header, status: RunStatus::Unfinished, ..other.clone() };
         let notes = against(&base, &run, &CompareOptions::default()).notes;
         notes.into_iter().find(|note| note.code == "incomplete").expect("it is not finished").text
     };
-    assert_eq!(unfinished("run", Clock::Real), "This run is not finished: trials or cells are missing.");
-    let told = unfinished("emulate", Clock::Real);
+    assert_eq!(unfinished(RunVerb::Run, Clock::Real), "This run is not finished: trials or cells are missing.");
+    let told = unfinished(RunVerb::Emulate, Clock::Real);
     assert_eq!(told, "This run is not finished: its emulation goes on, or was killed.");
     assert_eq!(verdicts(&itself), [Verdict::Same; 3]);
 }
@@ -291,7 +294,7 @@ fn a_larger_volume_is_no_other_size_to_spread_over() {
         let mut record = made(&STEADY);
         record.header.id = id.to_owned();
         record.header.volumes[0].size_bytes = Some(volume_bytes);
-        record.cells.iter_mut().for_each(|cell| cell.load.size_bytes = bytes);
+        record.cells.iter_mut().for_each(|cell| cell.load.figures_mut().expect("figures").size_bytes = bytes);
         record
     };
     let noted = |a: RunRecord, b: RunRecord| {
@@ -406,22 +409,22 @@ fn a_side_that_has_a_figure_shows_it_although_the_other_has_none() {
 #[test]
 fn applications_that_asked_for_different_things_are_told_apart() {
     // As an emulation keeps them: what was asked decides every figure.
-    let application = |id: &str, shares: (f64, u64), depth: u32, arrival: &str| {
+    let application = |id: &str, shares: (f64, u64), depth: u32| {
         let mut record = run(vec![cell(closed("random", shares.0, shares.1, depth), &ExampleDisk::default(), &STEADY)]);
         record.header.id = id.to_owned();
         let cell = &mut record.cells[0];
-        (cell.load.arrival, cell.load.pattern) = (arrival.to_owned(), arrival.to_owned());
-        cell.spec = serde_json::json!({ "emulated": cell.volume });
+        let figures =
+            LoadFigures { arrival: ArrivalKind::Application, pattern: Access::Application, ..cell.load.figures() };
+        cell.load = Load::Application(OthersLoad { volume: cell.volume.clone(), by: None, figures });
         record
     };
     let noted = |a: &RunRecord, b: &RunRecord| {
         let notes = against(a, b, &CompareOptions::default()).notes;
         notes.into_iter().find(|note| note.code == "asked").map(|note| note.text)
     };
-    let own = loadline_record::APPLICATION;
-    let base = application("a", (1.0, 4 << 10), 8, own);
-    assert_eq!(noted(&base, &application("b", (1.0, 4 << 10), 8, own)), None);
-    let other = application("b", (0.0, 16 << 10), 32, own);
+    let base = application("a", (1.0, 4 << 10), 8);
+    assert_eq!(noted(&base, &application("b", (1.0, 4 << 10), 8)), None);
+    let other = application("b", (0.0, 16 << 10), 32);
     let text = noted(&base, &other).expect("a note");
     for part in
         ["100 % reads, here 0.0 %", "4.00 KiB on average, here 16.0 KiB", "requests outstanding on average, here"]
@@ -431,7 +434,8 @@ fn applications_that_asked_for_different_things_are_told_apart() {
     // What a plan asks for is told by its load.
     let planned = |record: &RunRecord| {
         let mut record = record.clone();
-        record.cells[0].load.arrival = "closed".to_owned();
+        let arrival = ArrivalKind::Closed;
+        record.cells[0].load = LoadFigures { arrival, ..record.cells[0].load.figures() }.into();
         record
     };
     assert_eq!(noted(&planned(&base), &planned(&other)), None);

@@ -9,9 +9,11 @@ use crate::findings::OBJECTIVE_USUAL;
 use crate::findings::rises::Rise;
 use crate::findings::trials::{Levels, apart};
 use crate::summary::{CellSummary, Conclusion, LastingFigures, OperationFigures};
+use crate::trials::latency_figure;
 use crate::words::{blocks, counted, load_name, load_names, number, percent, sentence, span, throughput};
 use crate::words::{how_much, warning};
-use loadline_record::{Binding, Ceiling, Clock, Limit, RunRecord, TargetKind};
+use loadline_load::LatencyFigure;
+use loadline_record::{Access, Binding, Ceiling, Clock, Limit, RunRecord, RunVerb, TargetKind};
 use loadline_units::Duration;
 use words::{advice, doubts, first, lift, meaning, what_binds};
 
@@ -37,12 +39,11 @@ const FASTER: &str =
 /// Where requests are kept above the device.
 const WHO_HOLDS: &str = "look first for what keeps requests above the device: a throttle of the kernel (io.max or blkio of the cgroup), \
     a queue limit or the file system; lifting that costs nothing. If it is meant, fewer and larger requests, or a higher limit";
-/// A hunt varies one cell: what it found is told by its own table.
-const HUNT: &str = "hunt";
 
 /// The run in a conclusion for the reads and one for the writes of each volume, or one for both where they stop alike.
 pub(crate) fn conclusions(record: &RunRecord, cells: &[CellSummary]) -> Vec<Conclusion> {
-    if record.header.verb == HUNT {
+    // A hunt varies one cell: what it found is told by its own table.
+    if record.header.verb == RunVerb::Hunt {
         return Vec::new();
     }
     let told = record.header.volumes.iter().filter(|v| v.kind != TargetKind::Null).take(VOLUMES_MAX);
@@ -103,7 +104,7 @@ impl<'a> Told<'a> {
         let all: Vec<&CellSummary> = if clean.is_empty() { among().collect() } else { clean };
         let figure = |c: &CellSummary| figure(c).filter(|f| f.is_finite());
         let most = all.iter().filter_map(|c| figure(c)).max_by(f64::total_cmp).filter(|m| *m > 0.0)?;
-        let demand = |c: &&CellSummary| (outstanding(c), c.load.block_bytes, c.load.pattern != "random");
+        let demand = |c: &&CellSummary| (outstanding(c), c.load.block_bytes, c.load.pattern != Access::Random);
         let good: Vec<&CellSummary> =
             all.into_iter().filter(|c| figure(c).is_some_and(|f| f >= most * AS_GOOD)).collect();
         // Of those that come to the same for good, those with the most before.
@@ -240,7 +241,7 @@ impl<'a> Told<'a> {
         let binding = cell.binding.as_ref()?;
         let operations = || [&cell.read, &cell.write, &cell.trim].into_iter().flatten();
         let (name, much) = (sentence(&load_name(cell)), how_much(cell));
-        let mean = span(latency(cell, "mean")?);
+        let mean = span(latency(cell, LatencyFigure::Mean)?);
         let slowest = span(operations().map(|of| of.latency_ns.max).max()? as f64);
         let answered = match operations().count() {
             1 => format!("after {mean} on average and {slowest} at most"),
@@ -355,7 +356,7 @@ impl<'a> Told<'a> {
         let volume = self.record.header.volumes.iter().find(|v| v.name == cell.volume)?;
         let held = |c: &&CellSummary| {
             let record = self.record.cells.iter().find(|r| r.id == c.id);
-            record.is_some_and(|r| r.trials.iter().any(|t| held_back(&r.load, t, volume).is_some()))
+            record.is_some_and(|r| r.trials.iter().any(|t| held_back(&r.load.figures(), t, volume).is_some()))
         };
         self.alike(cell).filter(held).min_by_key(|c| outstanding(c))
     }
@@ -394,8 +395,8 @@ impl<'a> Told<'a> {
         let (figure, limit_ns) = self.objective(cell);
         let mut row: Vec<&CellSummary> = self.alike(cell).collect();
         row.sort_by_key(|c| outstanding(c));
-        let kept = |c: &&&CellSummary| latency(c, &figure).is_some_and(|l| l <= limit_ns as f64);
-        let rule = format!("{}{}", Duration::from_ns(limit_ns), figure_words(&figure));
+        let kept = |c: &&&CellSummary| latency(c, figure).is_some_and(|l| l <= limit_ns as f64);
+        let rule = format!("{}{}", Duration::from_ns(limit_ns), figure_words(figure));
         // A depth that a deeper one keeps is not where it is lost.
         let deepest_kept = row.iter().rfind(kept);
         let kept_all = deepest_kept.is_some_and(|c| outstanding(c) == row.last().and_then(|l| outstanding(l)));
@@ -406,18 +407,18 @@ impl<'a> Told<'a> {
             None => Some(format!("{rule} is missed at every depth tried")),
         };
         let added = deeper.and_then(|d| {
-            let mean = latency(d, "mean")?;
+            let mean = latency(d, LatencyFigure::Mean)?;
             Some(format!("more at once only adds waiting, {} on average at {}", span(mean), how_much(d)))
         });
         let parts: Vec<String> = added.into_iter().chain(rule).collect();
         (!parts.is_empty()).then(|| format!("{}.", sentence(&parts.join("; "))))
     }
 
-    fn objective(&self, cell: &CellSummary) -> (String, u64) {
+    fn objective(&self, cell: &CellSummary) -> (LatencyFigure, u64) {
         let record = self.record.cells.iter().find(|c| c.id == cell.id);
         record
-            .and_then(|r| r.load.objective.clone())
-            .unwrap_or_else(|| (OBJECTIVE_USUAL.0.to_owned(), OBJECTIVE_USUAL.1))
+            .and_then(|r| r.load.figures().objective)
+            .map_or(OBJECTIVE_USUAL, |objective| (objective.of, objective.limit.as_ns()))
     }
 
     /// The most bytes, where another block size moves more and something else stops it.
@@ -497,28 +498,17 @@ const fn of_vm(limit: Limit) -> bool {
 }
 
 /// A latency figure over all operations, the worst of them, ns; after a burst, where there was one.
-fn latency(cell: &CellSummary, figure: &str) -> Option<f64> {
+fn latency(cell: &CellSummary, figure: LatencyFigure) -> Option<f64> {
     if let Some(lasting) = &cell.lasting {
         return lasting.latency_ns.figure(figure);
     }
-    let of = |o: &OperationFigures| {
-        let l = &o.latency_ns;
-        let percentile = match figure {
-            "p50" => l.p50,
-            "p90" => l.p90,
-            "p95" => l.p95,
-            "p99" => l.p99,
-            "p99_9" => l.p99_9,
-            _ => return Some(l.mean),
-        };
-        percentile.map(|ns| ns as f64)
-    };
+    let of = |o: &OperationFigures| latency_figure(&o.latency_ns, figure);
     let all = [&cell.read, &cell.write, &cell.trim].into_iter().flatten().filter_map(of);
     all.filter(|l| l.is_finite()).max_by(f64::total_cmp)
 }
 
-fn figure_words(figure: &str) -> String {
-    if figure == "mean" { " on average".to_owned() } else { format!(" at {}", figure.replace('_', ".")) }
+fn figure_words(figure: LatencyFigure) -> String {
+    if figure == LatencyFigure::Mean { " on average".to_owned() } else { format!(" at {}", figure.words()) }
 }
 
 /// The lowest ceiling above the one that binds, and by what share it is above; above the rate, where other volumes take their part of

@@ -3,7 +3,7 @@
 use super::*;
 use crate::example::{ExampleDisk, cell, closed, open, predicted, run};
 use crate::summarize;
-use loadline_record::{Ceiling, CellRecord, Doubt, DoubtCode, MachineCpu, ModelRecord, OtherLoad};
+use loadline_record::{Ceiling, CellRecord, Doubt, DoubtCode, Load, MachineCpu, ModelRecord, OtherLoad};
 
 fn sweep(read_ratio: f64) -> Vec<CellRecord> {
     let disk = ExampleDisk::default();
@@ -44,7 +44,7 @@ fn a_load_that_nothing_stops_is_told_to_ask_for_more() {
 fn requests_kept_above_the_device_point_to_who_keeps_them() {
     let mut record = run(sweep(1.0));
     for cell in &mut record.cells {
-        let depth = f64::from(cell.load.queue_depth.unwrap());
+        let depth = f64::from(cell.load.figures().queue_depth.unwrap());
         for device in cell.trials.iter_mut().flat_map(|t| &mut t.surroundings.devices) {
             // A tenth of a request at the device, whatever is outstanding.
             device.queue_ms = (device.queue_ms as f64 * 0.1 / depth) as u64;
@@ -352,8 +352,9 @@ fn what_is_not_known_of_a_level_is_told_where_most_is_outstanding() {
     assert!(shallow.contains("not known exactly it may be 3,") && shallow.contains(" IOPS at depth 8."), "{shallow}");
     let mut deep = record.cells[0].clone();
     let other = predicted(&[1.0, 0.95, 1.04]).cells.remove(0);
-    (deep.id, deep.load.queue_depth, deep.trials) = ("deep".to_owned(), Some(64), other.trials);
-    deep.spec = serde_json::json!({});
+    (deep.id, deep.trials) = ("deep".to_owned(), other.trials);
+    deep.load.figures_mut().expect("figures").queue_depth = Some(64);
+    deep.load = Load::stored(deep.load.figures(), serde_json::json!({}));
     deep.trials.iter_mut().for_each(|trial| trial.model.as_mut().unwrap().bursts_ended.clear());
     record.cells.push(deep);
     let both = one(&record).consequence.unwrap();
@@ -366,6 +367,6 @@ fn a_prediction_says_so_and_a_hunt_has_its_own_words() {
     let told = one(&record);
     assert!(told.text.contains(", predicted)"), "{told:?}");
     assert!(told.consequence.unwrap().contains("By what is not known exactly it may be"));
-    record.header.verb = HUNT.to_owned();
+    record.header.verb = RunVerb::Hunt;
     assert!(summarize(&record).conclusions.is_empty());
 }

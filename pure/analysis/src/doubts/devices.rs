@@ -3,7 +3,7 @@
 use super::{cut, is_busy};
 use crate::words::{listed, number, percent, size};
 use loadline_block::Operation;
-use loadline_record::{DeviceCounters, DeviceFacts, LoadSummary, OtherLoad, TargetKind, TrialRecord, VolumeFacts};
+use loadline_record::{DeviceCounters, DeviceFacts, LoadFigures, OtherLoad, TargetKind, TrialRecord, VolumeFacts};
 
 /// Devices may do this much more than was asked.
 const OTHER_LOAD_SHARE: f64 = 0.05;
@@ -39,7 +39,7 @@ const IN_FLIGHT_SHARE_MIN: f64 = 0.5;
 
 /// A trial with what is known of its way to the devices.
 pub(super) struct Asked<'a> {
-    pub(super) load: &'a LoadSummary,
+    pub(super) load: &'a LoadFigures,
     pub(super) trial: &'a TrialRecord,
     pub(super) volume: &'a VolumeFacts,
     /// Whether nothing but the devices should have answered.
@@ -71,7 +71,7 @@ pub(super) struct Seen {
 }
 
 impl<'a> Asked<'a> {
-    pub(super) fn of(load: &'a LoadSummary, trial: &'a TrialRecord, volume: &'a VolumeFacts) -> Self {
+    pub(super) fn of(load: &'a LoadFigures, trial: &'a TrialRecord, volume: &'a VolumeFacts) -> Self {
         let asked = |operation| {
             let (requests, bytes) = trial.surroundings.asked.get(&operation).copied().unwrap_or_default();
             Amount { requests, bytes: bytes as f64 }
@@ -370,7 +370,7 @@ pub(crate) struct HeldBack {
 
 /// What was held back, where the devices had fewer than half of the requests outstanding; `None` where they had more, or where that
 /// cannot be told.
-pub(crate) fn held_back(load: &LoadSummary, trial: &TrialRecord, volume: &VolumeFacts) -> Option<HeldBack> {
+pub(crate) fn held_back(load: &LoadFigures, trial: &TrialRecord, volume: &VolumeFacts) -> Option<HeldBack> {
     let asked = Asked::of(load, trial, volume);
     let (share, outstanding) = in_flight_of(&asked).filter(|(share, _)| *share < IN_FLIGHT_SHARE_MIN)?;
     let devices = asked.seen?.names;

@@ -17,8 +17,8 @@ use crate::words::{counted, listed, number, percent, seconds};
 use devices::Asked;
 use loadline_block::Operation;
 use loadline_record::{
-    CellRecord, Doubt, DoubtCode, Ending, Histogram, LoadSummary, ModelRecord, Stage, TargetKind, TrialRecord,
-    VolumeFacts, is_of_others,
+    CellRecord, Doubt, DoubtCode, Ending, Histogram, LoadFigures, ModelRecord, Stage, TargetKind, TrialRecord,
+    VolumeFacts,
 };
 use loadline_units::Duration;
 
@@ -75,7 +75,7 @@ const MODELLED: [DoubtCode; 7] = [
 /// `volume.extents` counts as the state of the file when the trial began: who fills the target takes the extents anew, or
 /// clears them. The counters of `surroundings.devices` are added up: of a stack only one layer may be among them.
 #[must_use]
-pub fn doubts(load: &LoadSummary, trial: &TrialRecord, volume: &VolumeFacts) -> Vec<Doubt> {
+pub fn doubts(load: &LoadFigures, trial: &TrialRecord, volume: &VolumeFacts) -> Vec<Doubt> {
     let asked = Asked::of(load, trial, volume);
     let checks = [
         (DoubtCode::VerifyFailed, verify_failed(trial)),
@@ -126,7 +126,7 @@ fn errors(trial: &TrialRecord) -> Option<String> {
         .then(|| format!("{} failed ({}){first}.", counted(trial.errors_total() as usize, "request"), listed(&kinds)))
 }
 
-fn ended_early(load: &LoadSummary, trial: &TrialRecord) -> Option<String> {
+fn ended_early(load: &LoadFigures, trial: &TrialRecord) -> Option<String> {
     let why = match &trial.ending {
         Ending::Complete => return None,
         Ending::Interrupted => "It was stopped by the user".to_owned(),
@@ -248,8 +248,8 @@ fn clock_unstable(trial: &TrialRecord) -> Option<String> {
     (!seen.is_empty()).then(|| format!("The clock {}.", listed(&seen)))
 }
 
-fn not_steady(load: &LoadSummary, trial: &TrialRecord) -> Option<String> {
-    if is_of_others(&load.arrival) {
+fn not_steady(load: &LoadFigures, trial: &TrialRecord) -> Option<String> {
+    if load.is_of_others() {
         // Its rate is the application's at every moment.
         return None;
     }
@@ -296,7 +296,7 @@ fn not_steady(load: &LoadSummary, trial: &TrialRecord) -> Option<String> {
     })
 }
 
-fn short_run(load: &LoadSummary, trial: &TrialRecord, volume: &VolumeFacts) -> Option<String> {
+fn short_run(load: &LoadFigures, trial: &TrialRecord, volume: &VolumeFacts) -> Option<String> {
     let measured_s = trial.measured_ns as f64 / 1e9;
     if volume.kind == TargetKind::Null || measured_s * (1.0 + SHORT_RUN_SLACK) >= SHORT_RUN_S || measured_s <= 0.0 {
         return None;
@@ -331,10 +331,10 @@ fn shows(span_ns: u64, trial: &TrialRecord) -> bool {
 
 /// A limit that counts in windows gives each window's share when it begins: a measurement has one share more or less than its time
 /// comes to. Only a load that waited for a limit has them; what others asked for has a rate of its own.
-fn short_of_windows(load: &LoadSummary, trial: &TrialRecord, model: &ModelRecord) -> Option<String> {
+fn short_of_windows(load: &LoadFigures, trial: &TrialRecord, model: &ModelRecord) -> Option<String> {
     let is_limit = |stage: Stage| !matches!(stage, Stage::Cache | Stage::Service);
     let waited = model.waits.iter().any(|wait| is_limit(wait.stage) && wait.total_ns() > 0);
-    (waited && model.window_ns > 0 && shows(model.window_ns, trial) && !is_of_others(&load.arrival)).then(|| {
+    (waited && model.window_ns > 0 && shows(model.window_ns, trial) && !load.is_of_others()).then(|| {
         format!(
             "Measured for {}: a limit that counts in windows of {} gives out each one's share as it begins, so that so short a run \
              may show up to {} more or less than lasts.",

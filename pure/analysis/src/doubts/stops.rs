@@ -5,7 +5,7 @@
 
 use super::{PERCENTILES, REQUESTS_BEYOND_MIN};
 use crate::words::{listed, percent, seconds};
-use loadline_record::{LoadSummary, Stops, TrialRecord};
+use loadline_record::{LoadFigures, Stops, TrialRecord};
 
 /// A tool that did not run for a larger share of the time than this has another rate than the storage's.
 const SHARE_MAX: f64 = 0.01;
@@ -20,7 +20,7 @@ const JUDGED: usize = 2;
 const OF_PERCENTILE: f64 = 0.5;
 
 /// The tool's own stops, where rates, percentiles or maxima hold them as if they were the storage's.
-pub(super) fn tool_stopped(load: &LoadSummary, trial: &TrialRecord) -> Option<String> {
+pub(super) fn tool_stopped(load: &LoadFigures, trial: &TrialRecord) -> Option<String> {
     let stops = trial.surroundings.stops?;
     let share = stopped_share(trial)?;
     let mut shown: Vec<String> = Vec::new();
@@ -57,7 +57,7 @@ pub(crate) fn stopped_share(trial: &TrialRecord) -> Option<f64> {
 
 /// The percentiles beyond which no more requests lie than stops can have touched: in a closed loop those outstanding at each, in an
 /// open one those that were due meanwhile.
-fn percentiles_touched(load: &LoadSummary, trial: &TrialRecord, stops: Stops, share: f64) -> Vec<&'static str> {
+fn percentiles_touched(load: &LoadFigures, trial: &TrialRecord, stops: Stops, share: f64) -> Vec<&'static str> {
     let requests = trial.count() as f64;
     // Not counted in older records: no fewer than this.
     let count = stops.count.max(stops.total_ns.div_ceil(stops.longest_ns.max(1)));
@@ -84,8 +84,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn told(load: &LoadSummary, measured_ms: u64, stops: &[u64]) -> Option<String> {
-        let load = LoadSummary { duration_ns: measured_ms * MS, ..load.clone() };
+    fn told(load: &LoadFigures, measured_ms: u64, stops: &[u64]) -> Option<String> {
+        let load = LoadFigures { duration_ns: measured_ms * MS, ..load.clone() };
         let mut trial = trial(&load, &ExampleDisk::default(), 0, 1.0);
         trial.surroundings.stops = Some(Stops {
             count: stops.len() as u64,

@@ -2,7 +2,7 @@
 
 use super::devices::{Asked, Seen, of_asked, shortage};
 use crate::words::{listed, percent, size};
-use loadline_record::{Extents, FileSystemFacts, LoadSummary, MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts};
+use loadline_record::{Extents, FileSystemFacts, LoadFigures, MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts};
 
 /// Devices may read this much less than was asked: counters are taken a moment before and after.
 const CACHED_SHARE: f64 = 0.05;
@@ -161,7 +161,7 @@ fn first_writes(asked: &Asked<'_>, extents: Extents) -> Option<String> {
 }
 
 /// The page cache took part.
-pub(super) fn buffered(load: &LoadSummary, volume: &VolumeFacts) -> Option<String> {
+pub(super) fn buffered(load: &LoadFigures, volume: &VolumeFacts) -> Option<String> {
     if volume.kind == TargetKind::Null {
         return None;
     }

@@ -15,14 +15,14 @@ const KIB4: u64 = 4 << 10;
 const GIB: u64 = 1 << 30;
 
 struct Scene {
-    load: LoadSummary,
+    load: LoadFigures,
     trial: TrialRecord,
     volume: VolumeFacts,
 }
 
 impl Scene {
     /// A minute of a load on the example's disk, which leaves nothing to doubt.
-    fn of(load: LoadSummary) -> Self {
+    fn of(load: LoadFigures) -> Self {
         let trial = trial(&load, &ExampleDisk::default(), 0, 1.0);
         Self { load, trial, volume: volume("data") }
     }

@@ -4,7 +4,7 @@ use super::{View, at_depth, codes};
 use crate::curves::{Curve, Plateau, outstanding};
 use crate::summary::{CellSummary, Finding};
 use crate::words::{counted, listed, load_names, number, span, throughput};
-use loadline_record::Limit;
+use loadline_record::{Access, Limit};
 
 /// Plateaus told one by one; a matrix of hundreds of cells gives the rest in one sentence.
 const TOLD_ONE_BY_ONE: usize = 6;
@@ -76,7 +76,7 @@ fn deepest(view: &View<'_>, (curve, plateau): (&Curve, &Plateau)) -> Option<(u64
 pub(super) fn importance(cell: &CellSummary) -> (bool, bool, u64, u64) {
     let mixed = cell.load.read_ratio > 0.0 && cell.load.read_ratio < 1.0;
     let writes = ((1.0 - cell.load.read_ratio) * 1e6) as u64;
-    (mixed, cell.load.pattern != "random", cell.load.block_bytes, writes)
+    (mixed, cell.load.pattern != Access::Random, cell.load.block_bytes, writes)
 }
 
 fn told_together(view: &View<'_>, group: &[(&Curve, &Plateau)]) -> Finding {

@@ -17,7 +17,7 @@ use crate::curves::{Curve, iops, outstanding};
 use crate::limits::{Direction, one_direction, surpassed};
 use crate::summary::{CellSummary, Finding, OperationFigures, is_emulated};
 use crate::words::{NOT_THE_BEST, counted, how_much, listed, load_name, number, sentence, span, throughput, warning};
-use loadline_record::{Ceiling, CellRecord, Clock, Limit, RunRecord, RunStatus, is_of_others};
+use loadline_record::{Access, Ceiling, CellRecord, Clock, Limit, RunRecord, RunStatus};
 use rises::Rise;
 
 /// Stable codes of findings.
@@ -223,7 +223,8 @@ impl View<'_> {
     }
 
     fn best_random_iops(&self) -> Option<Finding> {
-        let best = self.best_by_kind(|c| c.load.pattern == "random" && c.flush.is_none(), CellSummary::iops_lasting);
+        let best =
+            self.best_by_kind(|c| c.load.pattern == Access::Random && c.flush.is_none(), CellSummary::iops_lasting);
         let parts: Vec<String> = best
             .iter()
             .map(|(i, rate)| {
@@ -310,7 +311,8 @@ impl View<'_> {
 
     /// What bound the best cell, in the words of its evidence.
     fn bound_by(&self) -> Option<Finding> {
-        let random = self.best_by_kind(|c| c.load.pattern == "random" && c.flush.is_none(), CellSummary::iops_lasting);
+        let random =
+            self.best_by_kind(|c| c.load.pattern == Access::Random && c.flush.is_none(), CellSummary::iops_lasting);
         let (i, _) = *random.first().or(self.best_by_kind(|_| true, CellSummary::throughput_lasting).first())?;
         let (cell, binding) = (&self.cells[i], self.cells[i].binding.as_ref()?);
         let by = match binding.limit {
@@ -361,7 +363,7 @@ impl View<'_> {
             .filter(|i| outstanding(&self.cells[*i]) == Some(1) && !crate::curves::paced(&self.cells[*i]))
             .filter(|i| self.cells[*i].total.is_some() && self.cells[*i].flush.is_none())
             .collect();
-        let order = |i: &usize| (self.cells[*i].load.pattern != "random", self.cells[*i].load.block_bytes);
+        let order = |i: &usize| (self.cells[*i].load.pattern != Access::Random, self.cells[*i].load.block_bytes);
         let chosen: Vec<(usize, &OperationFigures)> =
             [(CellSummary::reads_only as fn(&_) -> bool, 0), (CellSummary::writes_only, 1)]
                 .into_iter()
@@ -433,7 +435,7 @@ impl CellSummary {
     }
     /// Whether others made the requests, an application or what was recorded of one.
     pub(crate) fn is_of_others(&self) -> bool {
-        is_of_others(&self.load.arrival)
+        self.load.arrival.is_of_others()
     }
     /// Whether all that was completed had been due before the measured time: an overload whose requests have no latency yet.
     fn is_unanswered(&self) -> bool {

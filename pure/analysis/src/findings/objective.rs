@@ -5,12 +5,14 @@ use super::{View, at_depth, codes};
 use crate::compare::latency_estimate;
 use crate::curves::{Curve, doubted, met_lasting, outstanding};
 use crate::summary::{CellSummary, Finding, OperationFigures};
+use crate::trials::latency_figure;
 use crate::words::{counted, listed, load_name, number, percent, span};
-use loadline_record::{DoubtCode, LoadSummary, RunRecord};
+use loadline_load::LatencyFigure;
+use loadline_record::{ArrivalKind, DoubtCode, LoadFigures, RunRecord, RunVerb};
 use loadline_units::{Duration, percent_places};
 
 /// The figure and the limit, ns, where none is set: database vendors' 20 ms on average.
-pub const OBJECTIVE_USUAL: (&str, u64) = ("mean", 20_000_000);
+pub const OBJECTIVE_USUAL: (LatencyFigure, u64) = (LatencyFigure::Mean, 20_000_000);
 /// An open loop that completes less than this share of what it offers has lost it, whatever its latency: the backlog grows.
 const MET_MIN: f64 = 0.99;
 /// What the names of loads begin with that go by their share of what was reached before the run, as `quick` gives them.
@@ -22,12 +24,9 @@ const AS_PRINTED: f64 = 1.002;
 /// Curves told one by one.
 const TOLD_ONE_BY_ONE: usize = 6;
 
-/// The verb of runs that look for the turn, as stored with them.
-const SEARCH: &str = "search";
-
 /// A latency to keep.
-struct Objective<'a> {
-    figure: &'a str,
+struct Objective {
+    figure: LatencyFigure,
     limit_ns: u64,
     chosen: bool,
 }
@@ -45,14 +44,14 @@ pub(super) fn objectives(view: &View<'_>, record: &RunRecord, curves: &[&Curve])
     let mut told: Vec<(usize, Told)> = Vec::new();
     for curve in curves {
         if let Some(first) = curve.closed.first().copied() {
-            let objective = Objective::of(&record.cells[first].load);
+            let objective = Objective::of(&record.cells[first].load.figures());
             told.extend(of_closed(view, record, curve, &objective).map(|t| (first, t)));
         }
         // Arrivals by chance queue where evenly spaced ones do not: either way of arriving has a turn of its own.
         let ways = [false, true].map(|evenly| curve.with_open(|i| is_even(&view.cells[i]) == evenly));
         for way in ways {
             let Some(first) = way.open.first().copied() else { continue };
-            let objective = Objective::of(&record.cells[first].load);
+            let objective = Objective::of(&record.cells[first].load.figures());
             told.extend(of_open(view, record, &way, &objective).map(|t| (first, t)));
         }
     }
@@ -85,7 +84,7 @@ pub(super) fn objectives(view: &View<'_>, record: &RunRecord, curves: &[&Curve])
 
 /// Requests that others made and that miss the objective as they came: there is one such load, and no heavier or lighter one.
 fn missed_by_others(view: &View<'_>, record: &RunRecord, index: usize) -> Option<Finding> {
-    let (cell, objective) = (&view.cells[index], Objective::of(&record.cells[index].load));
+    let (cell, objective) = (&view.cells[index], Objective::of(&record.cells[index].load.figures()));
     let missed = objective.figure_of(cell)? > objective.limit_ns as f64;
     let text = format!("{} miss {}: {}.", load_name(cell), objective.name(), objective.told_of(cell)?);
     missed.then(|| finding(view, &text, &[index]))
@@ -110,11 +109,11 @@ fn finding(view: &View<'_>, text: &str, cells: &[usize]) -> Finding {
     view.finding(codes::OBJECTIVE, &(text.to_owned() + &aside), cells)
 }
 
-impl<'a> Objective<'a> {
-    fn of(load: &'a LoadSummary) -> Self {
+impl Objective {
+    fn of(load: &LoadFigures) -> Self {
         load.objective.as_ref().map_or(
             Self { figure: OBJECTIVE_USUAL.0, limit_ns: OBJECTIVE_USUAL.1, chosen: false },
-            |(figure, limit_ns)| Self { figure, limit_ns: *limit_ns, chosen: true },
+            |objective| Self { figure: objective.of, limit_ns: objective.limit.as_ns(), chosen: true },
         )
     }
     /// The figure that the objective is about: each operation is to keep it, the slowest counts, and of it what lasts.
@@ -135,18 +134,7 @@ impl<'a> Objective<'a> {
         }
     }
     fn slowest(&self, cell: &CellSummary) -> Option<(&'static str, f64)> {
-        let of = |o: &OperationFigures| {
-            let l = &o.latency_ns;
-            Some(match self.figure {
-                "mean" => l.mean,
-                "p50" => l.p50? as f64,
-                "p90" => l.p90? as f64,
-                "p95" => l.p95? as f64,
-                "p99" => l.p99? as f64,
-                "p99_9" => l.p99_9? as f64,
-                _ => return None,
-            })
-        };
+        let of = |o: &OperationFigures| latency_figure(&o.latency_ns, self.figure);
         let named = [("reads", &cell.read), ("writes", &cell.write), ("trims", &cell.trim)];
         let figures = named.into_iter().filter_map(|(name, found)| Some((name, of(found.as_ref()?)?)));
         figures.max_by(|a, b| a.1.total_cmp(&b.1))
@@ -171,10 +159,10 @@ impl<'a> Objective<'a> {
     }
     fn name(&self) -> String {
         let limit = Duration::from_ns(self.limit_ns);
-        let figure = if self.figure == "mean" {
+        let figure = if self.figure == LatencyFigure::Mean {
             "on average".to_owned()
         } else {
-            format!("at {}", self.figure.replace('_', "."))
+            format!("at {}", self.figure.words())
         };
         let usual = if self.chosen { "" } else { " (the usual rule)" };
         format!("{limit} {figure}{usual}")
@@ -231,14 +219,14 @@ impl Turn {
 
 /// How many outstanding requests take as long as a mean allows, to three digits, by Little's law, where that lies between the two
 /// depths measured and the rate is level at both. Not for mixed loads, whose reads and writes have a mean each.
-fn between(view: &View<'_>, curve: &Curve, objective: &Objective<'_>, kept: usize, lost: usize) -> Option<f64> {
+fn between(view: &View<'_>, curve: &Curve, objective: &Objective, kept: usize, lost: usize) -> Option<f64> {
     let plateau = curve.plateau.as_ref()?;
     let level = [kept, lost].iter().all(|i| plateau.cells.contains(i));
     let cell = &view.cells[lost];
     let single = [&cell.read, &cell.write, &cell.trim].into_iter().flatten().count() == 1;
     let depth = (cell.iops_lasting()? * objective.limit_ns as f64 / 1e9 * AS_PRINTED).floor();
     let (least, most) = (outstanding(&view.cells[kept])? as f64, outstanding(cell)? as f64);
-    (objective.figure == "mean" && level && single && least < depth && depth < most).then_some(depth)
+    (objective.figure == LatencyFigure::Mean && level && single && least < depth && depth < most).then_some(depth)
 }
 
 /// Of a search: between which loads the turn lies with 95 % confidence, by the intervals of their latencies.
@@ -246,10 +234,10 @@ fn known(
     view: &View<'_>,
     record: &RunRecord,
     row: &[usize],
-    (objective, turn): (&Objective<'_>, &Turn),
+    (objective, turn): (&Objective, &Turn),
     named: impl Fn(usize) -> Option<String>,
 ) -> String {
-    if record.header.verb != SEARCH {
+    if record.header.verb != RunVerb::Search {
         return String::new();
     }
     let limit = objective.limit_ns as f64;
@@ -287,7 +275,7 @@ fn known(
 /// another: of what the names are shares.
 fn shares_of_another(view: &View<'_>, record: &RunRecord, curve: &Curve, most: f64) -> Option<String> {
     let named = |i: &usize| {
-        let name = record.cells[*i].spec.get("name")?.as_str()?;
+        let name = record.cells[*i].load.name()?;
         let share = name.strip_prefix(CURVE)?.strip_suffix('%')?.trim().parse::<f64>().ok()?;
         let rate = view.cells[*i].load.rate_iops?;
         (share > 0.0).then(|| (share, rate * 100.0 / share))
@@ -311,7 +299,7 @@ fn rate_of(cell: &CellSummary) -> Option<String> {
     })
 }
 
-fn of_closed(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Objective<'_>) -> Option<Told> {
+fn of_closed(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Objective) -> Option<Told> {
     let turn = objective.turn(view, &curve.closed)?;
     let told = |i: usize| {
         let cell = &view.cells[i];
@@ -360,10 +348,10 @@ fn of_closed(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Obj
 
 /// Whether requests arrive in equal steps of time.
 fn is_even(cell: &CellSummary) -> bool {
-    cell.load.arrival == "constant"
+    cell.load.arrival == ArrivalKind::Constant
 }
 
-fn of_open(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Objective<'_>) -> Option<Told> {
+fn of_open(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Objective) -> Option<Told> {
     let turn = objective.turn(view, &curve.open)?;
     // What was offered as a share of what can be had: where the rate levels off, or else the most that was seen.
     let (most, what) = if let Some(plateau) = &curve.plateau {

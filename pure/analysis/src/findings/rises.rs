@@ -5,7 +5,7 @@ use crate::limits::{Level, rises};
 use crate::summary::Finding;
 use crate::trials::trials_used;
 use crate::words::{counted, how_much, listed, load_name, number, seconds};
-use loadline_record::{CellRecord, Clock, is_of_others};
+use loadline_record::{CellRecord, Clock};
 
 /// Where the mean comes as near to the last level as this, nothing need be said.
 const NEAR: f64 = 1.05;
@@ -21,7 +21,7 @@ pub(crate) struct Rise {
 impl Rise {
     /// That of a cell whose load was ours; `None` where its mean says all there is.
     pub(crate) fn of(cell: &CellRecord, clock: Clock) -> Option<Self> {
-        if clock != Clock::Real || is_of_others(&cell.load.arrival) {
+        if clock != Clock::Real || cell.load.is_of_others() {
             return None;
         }
         let trials = trials_used(cell);
@@ -92,7 +92,7 @@ mod tests {
     use crate::summarize;
     use crate::summary::RunSummary;
     use loadline_block::Operation;
-    use loadline_record::RunRecord;
+    use loadline_record::{ArrivalKind, RunRecord};
 
     /// Trials of reads at depth 8, of which each second completes so many.
     fn reads(trials: &[&[(usize, u64)]]) -> RunRecord {
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(code(&reads(&[&[(3, 2_000), (57, 3_000)]])), None, "1.7 %");
         let of_others = |record: RunRecord| {
             let mut record = record;
-            record.cells[0].load.arrival = "application".to_owned();
+            record.cells[0].load.figures_mut().expect("figures").arrival = ArrivalKind::Application;
             record
         };
         assert_eq!(code(&of_others(reads(&[&[(20, 1_000), (40, 3_000)]]))), None);

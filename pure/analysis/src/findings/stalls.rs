@@ -19,8 +19,10 @@ pub(super) fn told(view: &View<'_>, record: &RunRecord) -> Option<Finding> {
     let mut seen: Vec<(usize, Vec<Vec<Stall>>)> = Vec::new();
     for index in view.own.iter().copied().filter(|index| view.clustered[*index].is_none()) {
         let cell = &record.cells[index];
-        let by_trial: Vec<Vec<Stall>> =
-            trials_used(cell).into_iter().map(|trial| stalls(&cell.load, trial).unwrap_or_default()).collect();
+        let by_trial: Vec<Vec<Stall>> = trials_used(cell)
+            .into_iter()
+            .map(|trial| stalls(&cell.load.figures(), trial).unwrap_or_default())
+            .collect();
         if by_trial.iter().any(|stalls| !stalls.is_empty()) {
             seen.push((index, by_trial));
         }
@@ -103,7 +105,7 @@ mod tests {
     use crate::example::{ExampleDisk, cell, closed, open, run, throttled};
     use crate::summarize;
     use loadline_block::Operation;
-    use loadline_record::{CellRecord, Doubt, DoubtCode, Histogram, Limit, LoadSummary, Series, Stops, TrialRecord};
+    use loadline_record::{CellRecord, Doubt, DoubtCode, Histogram, Limit, LoadFigures, Series, Stops, TrialRecord};
     use loadline_units::Duration;
 
     const KIB4: u64 = 4 << 10;
@@ -112,7 +114,7 @@ mod tests {
     /// The cell's reads, of which a device answers nothing at these times: from so many ms on, for so many ms. All that are outstanding
     /// of a closed loop wait until the end; of an open one those that come meanwhile, each as long as is left.
     fn standing_still(mut cell: CellRecord, stops: &[(u64, u64)]) -> CellRecord {
-        let depth = cell.load.queue_depth.map(u64::from);
+        let depth = cell.load.figures().queue_depth.map(u64::from);
         for trial in &mut cell.trials {
             for (begin, length) in stops {
                 let rate = trial.series.seconds[0].operations[0].count;
@@ -181,7 +183,7 @@ mod tests {
     #[test]
     fn a_load_that_stalls_keep_below_its_own_ceiling_is_told_of_them_where_its_limit_is() {
         let of = |stops: &[(u64, u64)]| {
-            let load = LoadSummary { rate_iops: Some(5_000.0), ..closed("random", 1.0, KIB4, 32) };
+            let load = LoadFigures { rate_iops: Some(5_000.0), ..closed("random", 1.0, KIB4, 32) };
             let paced = standing_still(cell(load, &ExampleDisk::default(), &[1.0]), stops);
             summarize(&run(vec![paced])).cells.remove(0).binding.unwrap()
         };

@@ -1,13 +1,16 @@
 //! Findings as a reader meets them.
 
 use super::codes;
-use crate::example::{ExampleDisk, cell, closed, flushing, golden, latencies, open, predicted, run, throttled};
+use crate::example::{
+    ExampleDisk, cell, closed, flushing, golden, latencies, open, planned, predicted, run, throttled,
+};
 use crate::summarize;
 use crate::summary::{Finding, RunSummary};
 use loadline_block::Operation;
+use loadline_load::{LatencyFigure, LoadSpec, Objective};
 use loadline_record::{
-    Ceiling, CellRecord, Doubt, DoubtCode, Limit, RECORDED, RunRecord, RunStatus, SteadyState, TargetKind, VerifyFault,
-    VerifyFaultKind, VerifyRecord,
+    Access, ArrivalKind, Ceiling, CellRecord, Doubt, DoubtCode, Limit, RunRecord, RunStatus, RunVerb, SteadyState,
+    TargetKind, VerifyFault, VerifyFaultKind, VerifyRecord,
 };
 
 const KIB4: u64 = 4 << 10;
@@ -132,7 +135,7 @@ fn rising(loads: &[(f64, f64)]) -> RunRecord {
     let disk = ExampleDisk::default();
     let of = |(rate, share): &(f64, f64)| {
         let mut cell = cell(open("random", 1.0, KIB4, rate * share), &disk, &[1.0]);
-        cell.load.rate_iops = Some(*rate);
+        cell.load.figures_mut().expect("figures").rate_iops = Some(*rate);
         cell.trials[0].offered_iops = Some(*rate);
         cell
     };
@@ -143,7 +146,7 @@ fn rising(loads: &[(f64, f64)]) -> RunRecord {
 fn arrivals_by_chance_and_evenly_spaced_ones_lose_it_each_at_a_rate_of_their_own() {
     let mut record = rising(&[(500.0, 1.0), (4_000.0, 1.0), (4_500.0, 1.0), (5_500.0, 1.0)]);
     for cell in &mut record.cells[2..] {
-        cell.load.arrival = "constant".to_owned();
+        cell.load.figures_mut().expect("figures").arrival = ArrivalKind::Constant;
     }
     // By chance they queue below the rate that evenly spaced ones reach.
     record.cells[1].trials = record.cells[3].trials.clone();
@@ -239,12 +242,13 @@ fn of_a_mix_the_slower_operation_loses_the_objective_and_is_named() {
 fn the_users_objective_is_the_one_that_counts() {
     let mut record = run(sweep(1.0, &[1, 8, 64]));
     for cell in &mut record.cells {
-        cell.load.objective = Some(("p99".to_owned(), 3_000_000));
+        cell.load.figures_mut().expect("figures").objective =
+            Some(Objective { of: LatencyFigure::P99, limit: loadline_units::Duration::from_ms(3) });
     }
     let text = one(&summarize(&record), codes::OBJECTIVE);
     assert!(text.contains("within 3 ms at p99 up to depth 8 (2.2"), "{text}");
     for cell in &mut record.cells {
-        cell.load.objective = None;
+        cell.load.figures_mut().expect("figures").objective = None;
     }
     assert!(one(&summarize(&record), codes::OBJECTIVE).contains("(the usual rule)"));
 }
@@ -575,11 +579,11 @@ fn shares_of_what_was_reached_before_the_run_are_told_where_the_run_reached_some
         let mut cells = vec![cell(closed("random", 1.0, KIB4, 32), &disk, &[1.0])];
         for share in [50.0, 110.0] {
             let mut cell = cell(open("random", 1.0, KIB4, reached * share / 100.0), &disk, &[1.0]);
-            cell.spec = serde_json::json!({ "name": format!("curve {share} %") });
+            cell.load = LoadSpec { name: Some(format!("curve {share} %")), ..planned(&cell.load.figures()) }.into();
             cells.push(cell);
         }
         // The keys of a load's specification are the same for all but the name and the amount.
-        cells[0].spec = serde_json::json!({ "name": "RND4K Q32T1" });
+        cells[0].load = LoadSpec { name: Some("RND4K Q32T1".to_owned()), ..planned(&cells[0].load.figures()) }.into();
         one(&summarize(&run(cells)), codes::OBJECTIVE)
     };
     let differs = named(1_800.0);
@@ -591,7 +595,8 @@ fn shares_of_what_was_reached_before_the_run_are_told_where_the_run_reached_some
 fn recorded(rates: &[u64], mean_ns: f64) -> RunRecord {
     let mut record = predicted(&[1.0]);
     let cell = &mut record.cells[0];
-    (cell.load.pattern, cell.load.arrival, cell.load.queue_depth) = (RECORDED.into(), RECORDED.into(), None);
+    let load = cell.load.figures_mut().expect("figures");
+    (load.pattern, load.arrival, load.queue_depth) = (Access::Recorded, ArrivalKind::Recorded, None);
     let trial = &mut cell.trials[0];
     let count: u64 = rates.iter().sum();
     let seconds = rates.len() as u64;
@@ -607,7 +612,7 @@ fn recorded(rates: &[u64], mean_ns: f64) -> RunRecord {
     let model = trial.model.as_mut().unwrap();
     model.bursts_ended.clear();
     model.ceilings.push(Ceiling { limit: Limit::BurstExhausted, iops: 500.0, source: "the disk".to_owned() });
-    record.header.verb = "replay".into();
+    record.header.verb = RunVerb::Replay;
     record
 }
 

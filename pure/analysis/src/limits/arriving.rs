@@ -3,7 +3,7 @@
 use crate::doubts::{in_flight_at_the_end, many_missed};
 use crate::trials::trials_used;
 use loadline_block::Operation;
-use loadline_record::{CellRecord, TrialRecord, is_of_others};
+use loadline_record::{CellRecord, TrialRecord};
 
 /// Fewer requests more at the end than at the begin are chance,
 const GROWN_MIN: f64 = 20.0;
@@ -18,7 +18,7 @@ const WAITED_MAX: f64 = 1.5;
 pub(super) fn is_left_waiting(record: &CellRecord) -> bool {
     let trials = trials_used(record);
     let count = |is: fn(&TrialRecord) -> bool| trials.iter().filter(|trial| is(trial)).count();
-    !is_of_others(&record.load.arrival) && (count(many_missed) > 0 || count(queue_grew) * 2 > trials.len())
+    !record.load.is_of_others() && (count(many_missed) > 0 || count(queue_grew) * 2 > trials.len())
 }
 
 /// What was due and not completed waits at the end: over the time half as many did, on average, so that by Little's law each request

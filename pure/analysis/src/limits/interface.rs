@@ -146,7 +146,7 @@ fn shared(record: &RunRecord, cells: &[CellSummary], index: usize) -> Option<Sha
 /// Whether requests of this kind of load were kept above the devices of a volume.
 fn held(record: &RunRecord, cells: &[CellSummary], volume: &VolumeFacts, own: &CellSummary) -> bool {
     let of_kind = cells.iter().zip(&record.cells).filter(|(cell, _)| alike(own, cell));
-    of_kind.into_iter().any(|(_, r)| r.trials.iter().any(|trial| held_back(&r.load, trial, volume).is_some()))
+    of_kind.into_iter().any(|(_, r)| r.trials.iter().any(|trial| held_back(&r.load.figures(), trial, volume).is_some()))
 }
 
 /// Devices that say what they are, and are the same: limits of their own would be the same, too, and add up.

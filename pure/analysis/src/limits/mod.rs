@@ -37,7 +37,9 @@ use kinds::{
     Kind, SAME_RATE, alike, apart, comparable, highest, kinds, larger_moves_more, moved, requests_of, same, sample,
 };
 pub use listing::{LimitFigure, Quantity, known_limits, limits};
-use loadline_record::{Binding, CellRecord, Clock, DoubtCode, Ending, Limit, RunRecord, TargetKind, VolumeFacts};
+use loadline_record::{
+    Access, Binding, CellRecord, Clock, DoubtCode, Ending, Limit, RunRecord, TargetKind, VolumeFacts,
+};
 use passed::Of;
 use single::{waiting_alone, waits_alone};
 use thinking::by_think_time;
@@ -169,12 +171,12 @@ fn seen(
                 let trials = record.cells[index].trials.iter();
                 trials
                     .filter_map(|t| Some((t, volume?)))
-                    .any(|(t, v)| held_back(&record.cells[index].load, t, v).is_some())
+                    .any(|(t, v)| held_back(&record.cells[index].load.figures(), t, v).is_some())
             };
             let left = cell.load.queue_depth.is_none() && is_left_waiting(&record.cells[index]);
             let unmet = met(cell).is_some_and(|share| share < 1.0 - MET_TOLERANCE || left);
             let met = met(cell).is_some() && !unmet;
-            let spins = cell.load.pattern == "random"
+            let spins = cell.load.pattern == Access::Random
                 && !level.contains(&index)
                 && volume.is_some_and(|volume| volume.devices.iter().any(|device| device.rotational == Some(true)));
             let shown = clustered[index].is_some() || (is_closed && course.steady && !spins) || held();
@@ -448,8 +450,9 @@ impl Case<'_> {
 
     /// Where requests wait and in what manner, where that was seen: sentences, each with a blank before it.
     fn how_it_waits(&self) -> String {
-        let held =
-            self.volume.and_then(|v| self.record().trials.iter().find_map(|t| held_back(&self.record().load, t, v)));
+        let held = self
+            .volume
+            .and_then(|v| self.record().trials.iter().find_map(|t| held_back(&self.record().load.figures(), t, v)));
         let held = held.map(|held| {
             format!(
                 " Requests are kept above the device, by a throttle of the kernel (cgroup), a queue limit or the file \

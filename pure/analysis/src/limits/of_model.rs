@@ -82,8 +82,8 @@ mod tests {
             model.ceilings.push(of(Limit::Latency, 8_000.0, "8 outstanding, 1.00 ms each when nothing waits"));
         }
         let mut deeper = record.cells[0].clone();
-        (deeper.id, deeper.label, deeper.load.queue_depth) =
-            ("deep".into(), "random read 4 KiB, depth 16".into(), Some(16));
+        (deeper.id, deeper.label) = ("deep".into(), "random read 4 KiB, depth 16".into());
+        deeper.load.figures_mut().expect("figures").queue_depth = Some(16);
         for model in deeper.trials.iter_mut().filter_map(|trial| trial.model.as_mut()) {
             model.ceilings[0].source.push_str("; 2 counted requests on it for each of this load");
         }

@@ -7,7 +7,7 @@ use crate::example::{ExampleDisk, cell, closed, golden, latencies, open, run, th
 use crate::summarize;
 use crate::summary::{CellSummary, RunSummary};
 use loadline_block::Operation;
-use loadline_record::{Binding, Limit};
+use loadline_record::{Binding, Limit, Load};
 use loadline_record::{CellRecord, Doubt, DoubtCode, Ending, Histogram, RunRecord, Scatter, Stops, TargetKind};
 use loadline_units::Duration;
 
@@ -105,9 +105,9 @@ fn an_open_loop_that_is_met_is_bound_by_nothing_and_an_overloaded_one_shows_the_
 #[test]
 fn a_rate_ceiling_that_is_met_is_the_loads_own() {
     let mut record = run(sweep(1.0, 4 * KIB, &[1]));
-    record.cells[0].load.rate_iops = Some(1_000.0);
+    record.cells[0].load.figures_mut().expect("figures").rate_iops = Some(1_000.0);
     assert_eq!(limits(&record), [Limit::Arrival]);
-    record.cells[0].load.rate_iops = Some(2_000.0);
+    record.cells[0].load.figures_mut().expect("figures").rate_iops = Some(2_000.0);
     assert_eq!(limits(&record), [Limit::Unexplained]);
 }
 
@@ -575,10 +575,10 @@ fn cells_that_differ_in_more_than_depth_are_no_curve() {
     let spec =
         |theta: u32| serde_json::json!({"pattern": {"random": {"zipf": theta}}, "arrival": theta, "trials": theta});
     for (cell, theta) in record.cells.iter_mut().zip([500, 500]) {
-        cell.spec = spec(theta);
+        cell.load = Load::stored(cell.load.figures(), spec(theta));
     }
     assert!(bindings(&record)[1].evidence.contains("levels off"));
-    record.cells[1].spec = spec(1_200);
+    record.cells[1].load = Load::stored(record.cells[1].load.figures(), spec(1_200));
     let alone = &bindings(&record)[1].evidence;
     assert!(!alone.contains("levels off"), "{alone}");
 }

@@ -18,7 +18,8 @@ const NORMAL_90: f64 = 1.281_551_565_545;
 
 /// Whether requests of the operation that takes most of a closed loop's time wait for a turn for most of theirs.
 pub(super) fn waits_for_turns(cell: &CellRecord) -> bool {
-    if cell.load.queue_depth.is_none() || cell.load.rate_iops.is_some() {
+    let load = cell.load.figures();
+    if load.queue_depth.is_none() || load.rate_iops.is_some() {
         return false;
     }
     let mut all = BTreeMap::new();

@@ -2,7 +2,7 @@
 
 use loadline_analysis::example::{ExampleDisk, cell, closed, open, run};
 use loadline_block::Operation;
-use loadline_record::{CellRecord, Histogram, LoadSummary, RunRecord, TrialRecord};
+use loadline_record::{CellRecord, Histogram, LoadFigures, RunRecord, TrialRecord};
 use loadline_units::Duration;
 
 /// Standard deviations of the logarithm of the rate.
@@ -83,7 +83,7 @@ impl Random {
 }
 
 /// `count` different closed loops.
-pub(crate) fn closed_loops(count: usize) -> Vec<LoadSummary> {
+pub(crate) fn closed_loops(count: usize) -> Vec<LoadFigures> {
     (0..count)
         .map(|i| {
             let (pattern, reads) = [("random", 1.0), ("random", 0.0), ("random", 0.7), ("sequential", 1.0)][i % 4];
@@ -93,12 +93,12 @@ pub(crate) fn closed_loops(count: usize) -> Vec<LoadSummary> {
 }
 
 /// `count` open loops that the disk can keep up with.
-pub(crate) fn open_loops(count: usize) -> Vec<LoadSummary> {
+pub(crate) fn open_loops(count: usize) -> Vec<LoadFigures> {
     (0..count).map(|i| open("random", 1.0, 4096, 100.0 + 20.0 * i as f64)).collect()
 }
 
 /// A run of `loads`, each at `factor` of its usual rate (or, where the rate is asked for, of its usual speed).
-pub(crate) fn made(loads: &[LoadSummary], how: Made, factor: impl Fn(usize) -> f64) -> RunRecord {
+pub(crate) fn made(loads: &[LoadFigures], how: Made, factor: impl Fn(usize) -> f64) -> RunRecord {
     let mut random = Random::new(how.seed);
     let rounds: Vec<f64> = (0..how.trials).map(|_| how.noise.rounds * random.normal()).collect();
     let cells = loads.iter().enumerate().map(|(i, load)| noisy(load, how, factor(i), &rounds, &mut random)).collect();
@@ -107,8 +107,8 @@ pub(crate) fn made(loads: &[LoadSummary], how: Made, factor: impl Fn(usize) -> f
     record
 }
 
-fn noisy(load: &LoadSummary, how: Made, factor: f64, rounds: &[f64], random: &mut Random) -> CellRecord {
-    let load = LoadSummary { duration_ns: how.seconds * 1_000_000_000, ..load.clone() };
+fn noisy(load: &LoadFigures, how: Made, factor: f64, rounds: &[f64], random: &mut Random) -> CellRecord {
+    let load = LoadFigures { duration_ns: how.seconds * 1_000_000_000, ..load.clone() };
     let disk = ExampleDisk { latency_ns: 2e6, iops: 600.0, bytes_per_s: 1e9 };
     let mut cell = cell(load, &disk, &[1.0]);
     cell.trials_planned = how.trials;
@@ -116,7 +116,7 @@ fn noisy(load: &LoadSummary, how: Made, factor: f64, rounds: &[f64], random: &mu
     cell.trials = (0..how.trials).map(|trial| TrialRecord { trial, ..first.clone() }).collect();
     let noise = how.noise;
     // Enough for the percentile that decides.
-    let samples = if cell.load.queue_depth.is_some() { 12 } else { 40 };
+    let samples = if cell.load.figures().queue_depth.is_some() { 12 } else { 40 };
     for (trial, round) in cell.trials.iter_mut().zip(rounds) {
         trial.doubts.clear();
         let odd = if noise.odd > 0.0 && random.uniform() < noise.odd { ODD_TRIAL } else { 0.0 };
@@ -140,7 +140,7 @@ fn noisy(load: &LoadSummary, how: Made, factor: f64, rounds: &[f64], random: &mu
                 let of_second = &mut second.operations[operation.index()];
                 if !asked_for {
                     of_second.count = (of_second.count as f64 * speed).round() as u64;
-                    of_second.bytes = of_second.count * cell.load.block_bytes;
+                    of_second.bytes = of_second.count * cell.load.figures().block_bytes;
                 }
                 record.count += of_second.count;
                 record.bytes += of_second.bytes;

@@ -4,7 +4,7 @@ use crate::bounds::{least, most, tried};
 use crate::noise::{CALM, Made, Noise, ROUGH, Random, SHARED, closed_loops, made, open_loops, queued};
 use loadline_analysis::example::volume;
 use loadline_analysis::{CompareOptions, Comparison, Verdict, compare};
-use loadline_record::{LoadSummary, RunRecord, TrialRecord};
+use loadline_record::{LoadFigures, RunRecord, TrialRecord};
 
 /// Pairs of runs; the gate tries a fifth of them.
 const PAIRS: u64 = 200;
@@ -24,7 +24,7 @@ fn different(comparison: &Comparison) -> bool {
 }
 
 /// In how many of so many pairs of runs of the same thing anything at all is called different.
-fn false_calls(pairs: u64, loads: &[LoadSummary], how: impl Fn(u64) -> Made) -> usize {
+fn false_calls(pairs: u64, loads: &[LoadFigures], how: impl Fn(u64) -> Made) -> usize {
     let same = |_: usize| 1.0;
     let falsely =
         |pair: &u64| different(&compared(&made(loads, how(2 * pair), same), &made(loads, how(2 * pair + 1), same)));
@@ -33,7 +33,7 @@ fn false_calls(pairs: u64, loads: &[LoadSummary], how: impl Fn(u64) -> Made) -> 
 
 /// Of pairs of which the second does everything at `factor` of the first: how many are found overall, and the share of cells
 /// that are found each by itself.
-fn found(pairs: u64, loads: &[LoadSummary], factor: f64, how: impl Fn(u64) -> Made) -> (usize, f64) {
+fn found(pairs: u64, loads: &[LoadFigures], factor: f64, how: impl Fn(u64) -> Made) -> (usize, f64) {
     let wanted = if factor < 1.0 { Verdict::Worse } else { Verdict::Better };
     let (mut overall, mut cells) = (0, 0);
     for pair in 0..pairs {
@@ -46,7 +46,7 @@ fn found(pairs: u64, loads: &[LoadSummary], factor: f64, how: impl Fn(u64) -> Ma
 }
 
 /// Half of them rates, half latencies under arrivals.
-fn mixed(count: usize) -> Vec<LoadSummary> {
+fn mixed(count: usize) -> Vec<LoadFigures> {
     closed_loops(count / 2).into_iter().chain(open_loops(count - count / 2)).collect()
 }
 
@@ -198,7 +198,7 @@ fn a_drift_that_both_volumes_share_is_no_difference_and_hides_none() {
         let loads = closed_loops(4);
         let volumes =
             |factor: f64| {
-                let both: Vec<LoadSummary> = loads.iter().chain(&loads).cloned().collect();
+                let both: Vec<LoadFigures> = loads.iter().chain(&loads).cloned().collect();
                 let mut run = made(&both, Made { trials: 5, ..Made::by_default(pair, drifting) }, |i| {
                     if i < 4 { 1.0 } else { factor }
                 });

@@ -9,7 +9,6 @@ mod options;
 use loadline_analysis::{CellSummary, RunSummary};
 use loadline_block::{ErrorKind, Operation};
 use loadline_record::{CellRecord, DeviceCounters, Ending, RunRecord, TrialRecord};
-use loadline_workload::LoadSpec;
 use options::Options;
 use serde_json::{Map, Value, json};
 
@@ -52,14 +51,14 @@ fn job(
 ) -> Value {
     let several = record.cells.iter().any(|other| other.volume != cell.volume);
     let name = if several { format!("{}: {}", cell.volume, cell.label) } else { cell.label.clone() };
-    let threads = u64::from(cell.load.threads);
+    let threads = u64::from(cell.load.figures().threads);
     let runtime_ms = (trial.measured_ns / 1_000_000).max(1);
     // The file if there is one, else the target; colons would separate files.
     let volume = record.header.volumes.iter().find(|volume| volume.name == cell.volume);
     let target = volume.map(|of| of.path.as_ref().unwrap_or(&of.target).replace(':', "\\:"));
-    let Options { options, beyond } = serde_json::from_value::<LoadSpec>(cell.spec.clone()).map_or_else(
-        |_| Options { options: Map::new(), beyond: vec!["the load, which is none that a plan could say".to_owned()] },
-        |spec| options::of(&spec, trial, target.as_deref()),
+    let Options { options, beyond } = cell.load.spec().map_or_else(
+        || Options { options: Map::new(), beyond: vec!["the load, which is none that a plan could say".to_owned()] },
+        |spec| options::of(spec, trial, target.as_deref()),
     );
     let mut job = Map::new();
     let mut put = |key: &str, value: Value| {

@@ -1,6 +1,6 @@
 //! A load as the options of a job, as far as fio has them.
 
-use loadline_record::TrialRecord;
+use loadline_record::{EngineName, TrialRecord};
 use loadline_units::{Bytes, Duration, Ratio};
 use loadline_workload::{Arrival, Distribution, FlushMethod, LoadSpec, Pattern};
 use serde_json::{Map, Value, json};
@@ -116,15 +116,14 @@ fn pattern(all: &mut Options, spec: &LoadSpec) {
 
 fn arrival(all: &mut Options, spec: &LoadSpec, trial: &TrialRecord, is_mixed: bool) {
     // fio has no word for a model.
-    let engine = match trial.engine.name.as_str() {
-        "io_uring" | "simulator" => "io_uring",
-        "aio" => "libaio",
-        "threads" => "psync",
-        "null" => "null",
-        other => other,
+    let engine = match &trial.engine.name {
+        EngineName::IoUring | EngineName::Simulator => "io_uring",
+        EngineName::Aio => "libaio",
+        EngineName::Threads => "psync",
+        other => other.name(),
     };
     all.put("ioengine", engine);
-    if trial.engine.name == "simulator" {
+    if trial.engine.name == EngineName::Simulator {
         all.beyond.push("nothing real was measured: the storage is a model in virtual time".to_owned());
     }
     let rate = match spec.arrival {

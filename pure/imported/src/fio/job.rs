@@ -363,7 +363,11 @@ fn finished(name: String, job: ReportedJob, measured: Measured, version: Option<
     let trial = TrialRecord {
         trial: 0,
         started_unix_s: 0,
-        engine: EngineUsed { name: engine.clone(), reason: format!("as the job says, in {by}"), options: Vec::new() },
+        engine: EngineUsed {
+            name: engine.as_str().into(),
+            reason: format!("as the job says, in {by}"),
+            options: Vec::new(),
+        },
         warm_up_ns: spec.warm_up.as_ns(),
         measured_ns,
         operations: measured.operations,

@@ -69,7 +69,7 @@ fn a_job_has_its_load_and_its_figures() {
     let trial = &job.trial;
     assert_eq!((trial.iops(), trial.bytes_per_s()), (Some(100.0), Some(409_600.0)));
     assert_eq!((trial.measured_ns, trial.started_unix_s), (10_000_000_000, 1_700_000_090));
-    assert_eq!((trial.engine.name.as_str(), &trial.ending), ("libaio", &Ending::Complete));
+    assert_eq!((trial.engine.name.name(), &trial.ending), ("libaio", &Ending::Complete));
     assert_eq!((trial.surroundings.load_user_ns, trial.surroundings.load_system_ns), (150_000_000, 350_000_000));
     assert!((trial.surroundings.threads[0].busy - 0.05).abs() < 1e-9);
     assert!(trial.series.seconds.is_empty() && trial.doubts.is_empty() && job.unknown.is_empty(), "{job:?}");

@@ -8,6 +8,7 @@ use crate::put;
 use crate::rows;
 use loadline_analysis::{LatencyIntervals, OperationFigures};
 use loadline_block::Operation;
+use loadline_load::LatencyFigure;
 use loadline_record::{CellRecord, Ending, Histogram, HistogramSnapshot, SecondOperation, Series};
 use loadline_units::{Bytes, Duration};
 
@@ -226,8 +227,8 @@ fn percentile_curve(run: &Run<'_>, view: &CellView<'_>) -> Option<LineChart> {
         return None;
     }
     // An objective on the mean limits no percentile.
-    let reference = view.objective().filter(|o| o.0 != "mean").and_then(|(name, limit_ns)| {
-        let label = format!("objective: {} {}", plain(name), figures::latency_tick(limit_ns as f64));
+    let reference = view.objective().filter(|o| o.0 != LatencyFigure::Mean).and_then(|(of, limit_ns)| {
+        let label = format!("objective: {} {}", of.words(), figures::latency_tick(limit_ns as f64));
         Some(Reference { y: limit_ns as f64, label }).filter(|r| r.y > 0.0)
     });
     let references: Vec<Reference> = reference.into_iter().collect();
@@ -506,7 +507,7 @@ fn trials(out: &mut String, view: &CellView<'_>) {
             Duration::from_ns(trial.measured_ns).human(),
             if errors.is_empty() { "0".to_owned() } else { errors.join(", ") },
             Escaped(plain(&trial.engine.reason)),
-            Escaped(plain(&trial.engine.name)),
+            Escaped(plain(trial.engine.name.name())),
             Escaped(ended),
             doubts.join(", ")
         );

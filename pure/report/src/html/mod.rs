@@ -17,6 +17,7 @@ use crate::put;
 use crate::rows;
 use loadline_analysis::{CellSummary, RunInfo, RunSummary};
 use loadline_block::Operation;
+use loadline_load::LatencyFigure;
 use loadline_record::{CellRecord, Clock, Histogram, HostFacts, RunRecord};
 
 const STYLE: &str = include_str!("style.css");
@@ -60,45 +61,35 @@ pub(crate) struct CellView<'a> {
 impl<'a> CellView<'a> {
     /// The name that the plan gave the load.
     pub(crate) fn name(&self) -> Option<&'a str> {
-        self.record?.spec.get("name")?.as_str().filter(|name| !name.is_empty())
+        self.record?.load.name()
     }
     /// The objective: its figure, and its limit in ns.
-    pub(crate) fn objective(&self) -> Option<(&'a str, u64)> {
-        let (name, limit_ns) = self.record?.load.objective.as_ref()?;
-        Some((name, *limit_ns))
+    pub(crate) fn objective(&self) -> Option<(LatencyFigure, u64)> {
+        let objective = self.record?.load.figures().objective?;
+        Some((objective.of, objective.limit.as_ns()))
     }
     /// A latency for charts: after a burst, the lasting one.
-    pub(crate) fn latency_lasting_ns(&self, figure: &str) -> Option<f64> {
+    pub(crate) fn latency_lasting_ns(&self, figure: LatencyFigure) -> Option<f64> {
         match &self.summary.lasting {
             Some(lasting) => lasting.latency_ns.figure(figure),
             None => self.latency_ns(figure),
         }
     }
-    /// A latency figure over all reads, writes and trims, ns: "mean", "p50", "p90", "p95", "p99", "p99_9".
-    pub(crate) fn latency_ns(&self, figure: &str) -> Option<f64> {
+    /// A latency figure over all reads, writes and trims, ns.
+    pub(crate) fn latency_ns(&self, figure: LatencyFigure) -> Option<f64> {
         let transfers = rows::transfers(self.summary);
         if let [(_, only)] = transfers.as_slice() {
             let snapshot = &only.latency_ns;
-            return match figure {
-                "mean" => Some(snapshot.mean).filter(|v| v.is_finite()),
-                "p50" => snapshot.p50.map(|ns| ns as f64),
-                "p90" => snapshot.p90.map(|ns| ns as f64),
-                "p95" => snapshot.p95.map(|ns| ns as f64),
-                "p99" => snapshot.p99.map(|ns| ns as f64),
-                "p99_9" => snapshot.p99_9.map(|ns| ns as f64),
-                _ => None,
+            return match figure.share() {
+                None => Some(snapshot.mean).filter(|v| v.is_finite()),
+                Some(share) => snapshot.percentile(share).map(|ns| ns as f64),
             };
         }
         // A mix: its percentiles follow only from the histograms themselves.
         let merged = self.merged(&[Operation::Read, Operation::Write, Operation::Trim]);
-        match figure {
-            "mean" => merged.mean_ns(),
-            "p50" => merged.quantile(0.50).map(|d| d.as_ns() as f64),
-            "p90" => merged.quantile(0.90).map(|d| d.as_ns() as f64),
-            "p95" => merged.quantile(0.95).map(|d| d.as_ns() as f64),
-            "p99" => merged.quantile(0.99).map(|d| d.as_ns() as f64),
-            "p99_9" => merged.quantile(0.999).map(|d| d.as_ns() as f64),
-            _ => None,
+        match figure.share() {
+            None => merged.mean_ns(),
+            Some(share) => merged.quantile(share).map(|d| d.as_ns() as f64),
         }
     }
     /// The latencies of some operations over all trials.
@@ -173,7 +164,7 @@ impl<'a> Run<'a> {
                 put!(title, "\n{iops} IOPS{interval}, {megabytes} MB/s");
             }
         }
-        if let (Some(mean), Some(p99)) = (view.latency_ns("mean"), view.latency_ns("p99")) {
+        if let (Some(mean), Some(p99)) = (view.latency_ns(LatencyFigure::Mean), view.latency_ns(LatencyFigure::P99)) {
             put!(title, "\nlatency: mean {}, p99 {}", figures::latency(mean), figures::latency(p99));
         }
         if let Some(lasting) = &view.summary.lasting {

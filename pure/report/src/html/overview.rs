@@ -10,6 +10,7 @@ use crate::figures;
 use crate::put;
 use crate::rows::doubts_the_rate;
 use loadline_analysis::{OBJECTIVE_USUAL, scaling_of};
+use loadline_load::LatencyFigure;
 use loadline_record::TrialRecord;
 
 /// Rows of named loads in the bar chart at most; more is a matrix, not a suite.
@@ -53,7 +54,7 @@ pub(crate) const MEAN_LATENCY: Metric = Metric {
     code: "latency",
     name: "Mean latency",
     unit: "",
-    value: |view| view.latency_lasting_ns("mean"),
+    value: |view| view.latency_lasting_ns(LatencyFigure::Mean),
     print: figures::latency,
 };
 
@@ -110,23 +111,23 @@ pub(crate) fn legend(out: &mut String, names: &[(String, usize)]) {
 
 /// Objectives among some cells, as lines over charts of the figure that they limit. Without one, it is the default that
 /// findings use.
-pub(crate) fn references<'a>(cells: impl Iterator<Item = &'a CellView<'a>>, figure: Option<&str>) -> Vec<Reference> {
+pub(crate) fn references<'a>(
+    cells: impl Iterator<Item = &'a CellView<'a>>,
+    figure: Option<LatencyFigure>,
+) -> Vec<Reference> {
     let mut references: Vec<Reference> = Vec::new();
     let (usual, usual_ns) = OBJECTIVE_USUAL;
     let cells: Vec<&CellView<'_>> = cells.collect();
     if cells.iter().all(|view| view.objective().is_none()) && figure.is_none_or(|figure| figure == usual) {
         let y = usual_ns as f64;
-        let label = format!("usual rule: {} {}", figures::plain(usual), figures::latency_tick(y));
+        let label = format!("usual rule: {} {}", usual.words(), figures::latency_tick(y));
         return vec![Reference { y, label }];
     }
-    for (name, limit_ns) in cells.into_iter().filter_map(CellView::objective) {
-        let wanted = figure.is_none_or(|f| f == name);
+    for (of, limit_ns) in cells.into_iter().filter_map(CellView::objective) {
+        let wanted = figure.is_none_or(|f| f == of);
         let y = limit_ns as f64;
         if wanted && !references.iter().any(|r| r.y.to_bits() == y.to_bits()) {
-            references.push(Reference {
-                y,
-                label: format!("objective: {} {}", figures::plain(name), figures::latency_tick(y)),
-            });
+            references.push(Reference { y, label: format!("objective: {} {}", of.words(), figures::latency_tick(y)) });
         }
     }
     references
@@ -137,19 +138,29 @@ pub(crate) fn point(run: &Run<'_>, x: f64, y: f64, view: &CellView<'_>) -> Point
 }
 
 /// The latency that objectives among some cells limit, by which charts of latency are drawn; without one it is the mean.
-pub(crate) fn limited<'a>(mut cells: impl Iterator<Item = &'a CellView<'a>>) -> &'a str {
+pub(crate) fn limited<'a>(mut cells: impl Iterator<Item = &'a CellView<'a>>) -> LatencyFigure {
     cells.find_map(CellView::objective).map_or(OBJECTIVE_USUAL.0, |o| o.0)
 }
 
 /// A latency by the name that objectives have for it.
-pub(crate) fn latency_of(limited: &str) -> Metric {
+pub(crate) fn latency_of(limited: LatencyFigure) -> Metric {
     match limited {
-        "p50" => Metric { name: "Median latency", value: |v| v.latency_lasting_ns("p50"), ..MEAN_LATENCY },
-        "p90" => Metric { name: "p90 latency", value: |v| v.latency_lasting_ns("p90"), ..MEAN_LATENCY },
-        "p95" => Metric { name: "p95 latency", value: |v| v.latency_lasting_ns("p95"), ..MEAN_LATENCY },
-        "p99" => Metric { name: "p99 latency", value: |v| v.latency_lasting_ns("p99"), ..MEAN_LATENCY },
-        "p99_9" => Metric { name: "p99.9 latency", value: |v| v.latency_lasting_ns("p99_9"), ..MEAN_LATENCY },
-        _ => MEAN_LATENCY,
+        LatencyFigure::P50 => {
+            Metric { name: "Median latency", value: |v| v.latency_lasting_ns(LatencyFigure::P50), ..MEAN_LATENCY }
+        }
+        LatencyFigure::P90 => {
+            Metric { name: "p90 latency", value: |v| v.latency_lasting_ns(LatencyFigure::P90), ..MEAN_LATENCY }
+        }
+        LatencyFigure::P95 => {
+            Metric { name: "p95 latency", value: |v| v.latency_lasting_ns(LatencyFigure::P95), ..MEAN_LATENCY }
+        }
+        LatencyFigure::P99 => {
+            Metric { name: "p99 latency", value: |v| v.latency_lasting_ns(LatencyFigure::P99), ..MEAN_LATENCY }
+        }
+        LatencyFigure::P999 => {
+            Metric { name: "p99.9 latency", value: |v| v.latency_lasting_ns(LatencyFigure::P999), ..MEAN_LATENCY }
+        }
+        LatencyFigure::Mean => MEAN_LATENCY,
     }
 }
 
@@ -238,7 +249,7 @@ fn by_depth(out: &mut String, run: &Run<'_>) {
 }
 
 /// Latency against rate: the curve bends upwards at a limit.
-fn latency_against_load(out: &mut String, run: &Run<'_>, family: &Family<'_>, latency: Metric, limited: &str) {
+fn latency_against_load(out: &mut String, run: &Run<'_>, family: &Family<'_>, latency: Metric, limited: LatencyFigure) {
     let Some(panel) = family.panels.first() else { return };
     let line = |curve: &Curve<'_>| {
         let points =
@@ -364,7 +375,7 @@ fn by_rate(out: &mut String, run: &Run<'_>) {
     for (index, panel) in family.panels.iter().enumerate() {
         let curve = &panel.curves[0];
         let references = references(curve.cells.iter().map(|(_, view)| view), None);
-        let mut wanted = vec!["p50", "p99"];
+        let mut wanted = vec![LatencyFigure::P50, LatencyFigure::P99];
         let limited = curve.cells.iter().find_map(|(_, view)| view.objective()).map_or(OBJECTIVE_USUAL.0, |o| o.0);
         if !wanted.contains(&limited) {
             wanted.insert(1, limited);
@@ -373,18 +384,18 @@ fn by_rate(out: &mut String, run: &Run<'_>) {
             .iter()
             .enumerate()
             .map(|(style, quantile)| {
-                let points = curve
-                    .cells
-                    .iter()
-                    .map(|(rate, view)| point(run, *rate, view.latency_lasting_ns(quantile).unwrap_or(f64::NAN), view));
-                Line::marked(quantile.replace('_', "."), style, points.collect())
+                let points = curve.cells.iter().map(|(rate, view)| {
+                    point(run, *rate, view.latency_lasting_ns(*quantile).unwrap_or(f64::NAN), view)
+                });
+                Line::marked(quantile.words().to_owned(), style, points.collect())
             })
             .collect();
         let values = lines.iter().flat_map(|l| l.points.values()).map(|(_, y)| y);
         let y = Axis::logarithmic("latency", figures::latency_tick, values.chain(references.iter().map(|r| r.y)));
         let x = Axis::linear("offered IOPS", figures::tick, curve.cells.iter().map(|(rate, _)| *rate));
         let name = if panel.name.is_empty() { "Latency against offered load" } else { &panel.name };
-        let metric = Metric { name: "p99 latency", value: |v| v.latency_lasting_ns("p99"), ..MEAN_LATENCY };
+        let metric =
+            Metric { name: "p99 latency", value: |v| v.latency_lasting_ns(LatencyFigure::P99), ..MEAN_LATENCY };
         let chart = LineChart {
             id: format!("r{}-load-{index}", run.number),
             title: format!("Latency against offered load {}", panel.name).trim_end().to_owned(),

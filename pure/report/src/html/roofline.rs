@@ -7,7 +7,7 @@ use crate::chart::{Axis, Line, LineChart, STYLES, Size};
 use crate::figures;
 use crate::put;
 use crate::rows::{doubts_the_rate, limit_name};
-use loadline_record::Limit;
+use loadline_record::{Access, Limit};
 use loadline_units::Bytes;
 use std::collections::BTreeMap;
 
@@ -119,7 +119,7 @@ fn grouped<'a>(run: &Run<'a>, views: &[CellView<'a>], along: Along) -> Vec<Roof<
     for ((_, view), traits) in views.iter().zip(&all) {
         let load = &view.summary.load;
         // Sequential threads are separate streams, so their number is part of the load.
-        let streams = load.pattern == "sequential";
+        let streams = load.pattern == Access::Sequential;
         let other = [Some(BLOCK).filter(|_| along == Along::Block), Some(THREADS).filter(|_| !streams)];
         let shared = traits.without(&other.into_iter().flatten().collect::<Vec<_>>());
         let name = traits.name(&all, |place| match place {
@@ -147,7 +147,7 @@ fn grouped<'a>(run: &Run<'a>, views: &[CellView<'a>], along: Along) -> Vec<Roof<
         let load = &roof.views[0].summary.load;
         let mixed = load.read_ratio > 0.0 && load.read_ratio < 1.0;
         let between = along == Along::Depth && Some(block(roof)) != ends.0 && Some(block(roof)) != ends.1;
-        (mixed, load.pattern != "random", between)
+        (mixed, load.pattern != Access::Random, between)
     });
     roofs
 }

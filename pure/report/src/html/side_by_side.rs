@@ -10,6 +10,7 @@ use crate::comparison::{interval, ratio};
 use crate::figures::{self, MISSING, plain};
 use crate::put;
 use loadline_analysis::{CellComparison, CompareOptions, Comparison, Verdict, compare};
+use loadline_load::LatencyFigure;
 use loadline_record::RunRecord;
 use std::collections::BTreeMap;
 
@@ -145,7 +146,7 @@ fn figures_of(out: &mut String, run: &Run<'_>, index: Option<usize>) {
         "<td class=\"num first dbt\">{marks} {}</td><td class=\"num\">{}</td><td class=\"num\">{}</td>",
         or_missing(total.map(|t| figures::iops(t.iops))),
         or_missing(total.map(|t| figures::megabytes(t.throughput_bytes_per_s))),
-        or_missing(view.and_then(|view| view.latency_ns("p99")).map(figures::latency))
+        or_missing(view.and_then(|view| view.latency_ns(LatencyFigure::P99)).map(figures::latency))
     );
 }
 

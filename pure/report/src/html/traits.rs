@@ -2,7 +2,8 @@
 
 use crate::figures;
 use crate::html::CellView;
-use loadline_analysis::{LoadKeys, LoadsApart, distinct_words, spoken_keys};
+use loadline_analysis::{LoadKey, LoadKeys, LoadsApart, distinct_words, spoken_keys};
+use loadline_record::ArrivalKind;
 use loadline_units::Bytes;
 
 /// Indices of the traits that every load has, in the order in which curves are put side by side. Further traits follow.
@@ -18,9 +19,10 @@ pub(crate) const THREADS: usize = 4;
 /// The order in which a person names them.
 const SPOKEN: [usize; 5] = [VOLUME, PATTERN, READS, BLOCK, THREADS];
 /// Keys of a load that are in those places.
-const PLACED: [&str; 5] = ["reads", "trims", "pattern", "blocks", "threads"];
+const PLACED: [LoadKey; 5] = [LoadKey::Reads, LoadKey::Trims, LoadKey::Pattern, LoadKey::Blocks, LoadKey::Threads];
 /// Keys that are printed even if all loads have the same value, unless it is the default.
-const SAID: [&str; 6] = ["flush", "buffered", "verify", "arrival", "arrival.rate_max", "arrival.think_time"];
+const SAID: [LoadKey; 6] =
+    [LoadKey::Flush, LoadKey::Buffered, LoadKey::Verify, LoadKey::Arrival, LoadKey::RateMax, LoadKey::ThinkTime];
 
 /// The distinguishing traits of a load: as stored, and in words. Traits of one call have the same length and order.
 #[derive(Debug, Clone)]
@@ -79,23 +81,23 @@ pub(crate) fn traits(cells: &[(usize, CellView<'_>)], volumes_several: bool) -> 
     let places = cells.iter().map(|(run, view)| format!("{run} {}", view.summary.volume));
     let apart = LoadsApart::of(places.zip(&keys));
     let all: Vec<&LoadKeys> = keys.iter().collect();
-    let told = |key: &String| apart.holds(key) && !PLACED.contains(&key.as_str());
-    let rarer: Vec<String> = spoken_keys(&all).into_iter().filter(told).collect();
+    let told = |key: &LoadKey| apart.holds(key) && !PLACED.contains(key);
+    let rarer: Vec<LoadKey> = spoken_keys(&all).into_iter().filter(told).collect();
     let blocks = blocks(cells, &keys);
     let mut traits: Vec<Traits> = cells
         .iter()
         .zip(&keys)
         .zip(blocks)
         .map(|(((_, view), keys), blocks)| {
-            let value = |key: &str| keys.value(key).to_string();
+            let value = |key: LoadKey| keys.value(&key).to_string();
             let volume = if volumes_several { view.summary.volume.as_str() } else { "" };
             // As stored: for a load of trims alone the share of reads means nothing.
             let values = [
                 volume.to_owned(),
-                format!("{} {} {}", operation_mix(view), value("reads"), value("trims")),
-                format!("{} {}", view.summary.load.pattern, value("pattern")),
-                format!("{} {}", view.summary.load.block_bytes, value("blocks")),
-                value("threads"),
+                format!("{} {} {}", operation_mix(view), value(LoadKey::Reads), value(LoadKey::Trims)),
+                format!("{} {}", view.summary.load.pattern, value(LoadKey::Pattern)),
+                format!("{} {}", view.summary.load.block_bytes, value(LoadKey::Blocks)),
+                value(LoadKey::Threads),
             ];
             let threads = match view.summary.load.threads {
                 1 => "1 thread".to_owned(),
@@ -111,15 +113,16 @@ pub(crate) fn traits(cells: &[(usize, CellView<'_>)], volumes_several: bool) -> 
         })
         .collect();
     for key in &rarer {
-        for ((traits, keys), words) in traits.iter_mut().zip(&keys).zip(distinct_words(&all, key)) {
+        let places = traits.iter_mut().zip(cells).zip(&keys);
+        for (((traits, (_, view)), keys), words) in places.zip(distinct_words(&all, key)) {
             traits.values.push(keys.value(key).to_string());
             traits.absent.push(words.is_absence);
-            traits.said.push(SAID.contains(&key.as_str()) && !words.is_absence);
-            let arrivals = if key == "arrival" { keys.value(key).as_str() } else { None };
-            traits.words.push(match arrivals {
-                None | Some("closed") => figures::plain(&words.text),
-                Some("poisson") => "Poisson arrivals".to_owned(),
-                Some(other) => format!("{} arrivals", figures::plain(other)),
+            traits.said.push(SAID.contains(key) && !words.is_absence);
+            let arrival = (*key == LoadKey::Arrival).then_some(&view.summary.load.arrival);
+            traits.words.push(match arrival {
+                None | Some(ArrivalKind::Closed) => figures::plain(&words.text),
+                Some(ArrivalKind::Poisson) => "Poisson arrivals".to_owned(),
+                Some(other) => format!("{} arrivals", figures::plain(other.name())),
             });
         }
     }
@@ -128,7 +131,7 @@ pub(crate) fn traits(cells: &[(usize, CellView<'_>)], volumes_several: bool) -> 
 
 /// A cell's load key by key; only the common keys if the record lacks the cell.
 fn keys(view: &CellView<'_>) -> LoadKeys {
-    view.record.map(LoadKeys::of).unwrap_or_default()
+    view.record.map(|record| LoadKeys::of(&record.load)).unwrap_or_default()
 }
 
 /// "read", "write", "70 % read", "trim".
@@ -146,14 +149,14 @@ pub(crate) fn operation_mix(view: &CellView<'_>) -> String {
 
 /// The same with the trims among them: "70 % read (10 % trims)".
 fn operations(view: &CellView<'_>, keys: &LoadKeys) -> String {
-    let (mix, trims) = (operation_mix(view), keys.words("trims"));
+    let (mix, trims) = (operation_mix(view), keys.words(&LoadKey::Trims));
     if trims.is_absence || mix == "trim" { mix } else { format!("{mix} ({})", figures::plain(&trims.text)) }
 }
 
 /// "random", "random (zipf 1.2)", "sequential (stride 64 KiB)".
 fn pattern(view: &CellView<'_>, keys: &LoadKeys) -> String {
-    let (name, words) = (figures::plain(&view.summary.load.pattern), keys.words("pattern"));
-    let is_usual = words.is_absence || words.text == "uniform" || words.text == view.summary.load.pattern;
+    let (name, words) = (figures::plain(view.summary.load.pattern.name()), keys.words(&LoadKey::Pattern));
+    let is_usual = words.is_absence || words.text == "uniform" || words.text == view.summary.load.pattern.name();
     if is_usual { name } else { format!("{name} ({})", figures::plain(&words.text)) }
 }
 
@@ -161,10 +164,11 @@ fn pattern(view: &CellView<'_>, keys: &LoadKeys) -> String {
 fn blocks(cells: &[(usize, CellView<'_>)], keys: &[LoadKeys]) -> Vec<String> {
     let sizes: Vec<String> = cells.iter().map(|(_, view)| block_sizes(view)).collect();
     let of = |(place, sizes_of): (usize, &String)| {
-        let is_like =
-            |other: usize| sizes[other] == *sizes_of && keys[other].value("blocks") != keys[place].value("blocks");
+        let is_like = |other: usize| {
+            sizes[other] == *sizes_of && keys[other].value(&LoadKey::Blocks) != keys[place].value(&LoadKey::Blocks)
+        };
         if (0..cells.len()).any(is_like) {
-            format!("{sizes_of} ({})", figures::plain(&keys[place].words("blocks").text))
+            format!("{sizes_of} ({})", figures::plain(&keys[place].words(&LoadKey::Blocks).text))
         } else {
             sizes_of.clone()
         }

@@ -1,8 +1,9 @@
 //! The best of trials beside their median, in every form that people read.
 
 use crate::golden::compare as golden;
-use loadline_analysis::example::{ExampleDisk, cell, closed, run};
+use loadline_analysis::example::{ExampleDisk, cell, closed, planned, run};
 use loadline_analysis::{RunSummary, summarize};
+use loadline_load::LoadSpec;
 use loadline_record::RunRecord;
 use loadline_report::{Colour, Columns, TerminalOptions, html, markdown, terminal};
 
@@ -11,7 +12,9 @@ fn made(asked: bool) -> (RunRecord, RunSummary) {
     let disk = ExampleDisk::default();
     let cells = [(1.0, 8), (0.0, 8), (1.0, 1)].map(|(reads, depth)| {
         let mut cell = cell(closed("random", reads, 4 << 10, depth), &disk, &[0.8, 1.0, 1.2, 1.0, 1.0]);
-        cell.spec = serde_json::json!({ "name": format!("RND4K Q{depth}T1"), "best_of_trials": asked && depth == 8 });
+        let name = Some(format!("RND4K Q{depth}T1"));
+        let best_of_trials = asked && depth == 8;
+        cell.load = LoadSpec { name, best_of_trials, ..planned(&cell.load.figures()) }.into();
         cell
     });
     let record = run(cells.into());

@@ -2,13 +2,13 @@
 
 use crate::made_up;
 use loadline_analysis::{CompareOptions, compare, summarize};
-use loadline_record::{RunRecord, TargetKind};
+use loadline_record::{RunRecord, RunVerb, TargetKind};
 use loadline_report::{Colour, Columns, TerminalOptions, comparison_terminal, html, markdown, terminal};
 
 fn emulated() -> RunRecord {
     let plan = made_up::CellPlan::closed("random", 1.0, 4096, 4);
     let (mut record, _) = made_up::run("application on ds3-p30", &["data"], vec![made_up::cell(0, &plan)]);
-    "emulate".clone_into(&mut record.header.verb);
+    record.header.verb = RunVerb::Emulate;
     record.header.volumes[0].kind = TargetKind::Modelled;
     record
 }
@@ -83,7 +83,7 @@ fn what_was_done_to_it_is_drawn_where_it_was_done_and_what_stood_still_has_no_la
 #[test]
 fn beside_a_measurement_it_is_told_apart() {
     let (emulated, mut measured) = (emulated(), emulated());
-    "run".clone_into(&mut measured.header.verb);
+    measured.header.verb = RunVerb::Run;
     let summaries = [summarize(&emulated), summarize(&measured)];
     let page = html(&[(&emulated, &summaries[0]), (&measured, &summaries[1])]);
     assert!(page.contains("some are measured and some emulated"), "{page}");

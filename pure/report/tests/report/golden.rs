@@ -85,7 +85,9 @@ fn html_of_several_volumes_and_runs() {
 #[test]
 fn a_load_without_an_objective_has_the_line_of_the_usual_rule_and_one_with_it_its_own() {
     use loadline_analysis::{example, summarize};
-    let page = |objective: Option<(String, u64)>| {
+    use loadline_load::{LatencyFigure, Objective};
+    use loadline_units::Duration;
+    let page = |objective: Option<Objective>| {
         let disk = example::ExampleDisk::default();
         let mut cells: Vec<_> = [8, 64, 256]
             .map(|depth| example::cell(example::closed("random", 1.0, 4 << 10, depth), &disk, &[1.0]))
@@ -94,14 +96,14 @@ fn a_load_without_an_objective_has_the_line_of_the_usual_rule_and_one_with_it_it
             [1_000.0, 4_000.0].map(|rate| example::cell(example::open("random", 1.0, 4 << 10, rate), &disk, &[1.0]));
         cells.extend(open);
         for cell in &mut cells {
-            cell.load.objective.clone_from(&objective);
+            cell.load.figures_mut().expect("figures").objective = objective;
         }
         let record = example::run(cells);
         html(&[(&record, &summarize(&record))])
     };
     // By depth, by rate, and latency against load.
     assert_eq!(page(None).matches(">usual rule: mean 20").count(), 3);
-    let chosen = page(Some(("mean".to_owned(), 5_000_000)));
+    let chosen = page(Some(Objective { of: LatencyFigure::Mean, limit: Duration::from_ms(5) }));
     assert!(!chosen.contains("usual rule: mean") && chosen.contains(">objective: mean 5"));
 }
 

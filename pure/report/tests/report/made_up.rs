@@ -5,12 +5,15 @@ use loadline_analysis::{
     OperationFigures, RunInfo, RunSummary, SCHEMA, TotalFigures,
 };
 use loadline_block::{ErrorKind, Operation};
+use loadline_load::{
+    Arrival, BlockShare, Content, Distribution, FlushCadence, FlushMethod, LatencyFigure, LoadSpec, Objective, Pattern,
+};
 use loadline_record::{
-    CellRecord, Clock, DeviceFacts, Doubt, DoubtCode, Ending, EngineUsed, Extents, FileSystemFacts, Histogram,
-    HostFacts, LoadSummary, OperationRecord, PlanText, RunHeader, RunRecord, RunStatus, Second, SecondOperation,
+    Access, CellRecord, Clock, DeviceFacts, Doubt, DoubtCode, Ending, EngineName, EngineUsed, Extents, FileSystemFacts,
+    Histogram, HostFacts, OperationRecord, PlanText, RunHeader, RunRecord, RunStatus, RunVerb, Second, SecondOperation,
     Series, Surroundings, TargetKind, TrialRecord, VolumeFacts,
 };
-use loadline_units::Duration;
+use loadline_units::{Bytes, Duration, Iops, Ratio};
 use std::collections::BTreeMap;
 
 /// A sequence of numbers between 0 and 1 that is the same every time.
@@ -45,7 +48,7 @@ pub(crate) struct CellPlan {
     pub(crate) trials: u32,
     pub(crate) seconds: usize,
     pub(crate) flush_every: Option<u64>,
-    pub(crate) objective: Option<(&'static str, u64)>,
+    pub(crate) objective: Option<Objective>,
     pub(crate) doubts: Vec<(DoubtCode, &'static str)>,
     pub(crate) trend: f64,
 }
@@ -77,7 +80,7 @@ impl CellPlan {
             trials: 3,
             seconds: 30,
             flush_every: None,
-            objective: Some(("mean", 20_000_000)),
+            objective: Some(Objective { of: LatencyFigure::Mean, limit: Duration::from_ms(20) }),
             doubts: Vec::new(),
             trend: 0.0,
         }
@@ -160,7 +163,7 @@ fn trial(plan: &CellPlan, number: u32, noise: &mut Noise) -> TrialRecord {
         trial: number,
         started_unix_s: 1_769_868_000 + u64::from(number) * 40,
         engine: EngineUsed {
-            name: "io_uring".to_owned(),
+            name: EngineName::IoUring,
             reason: "the kernel allows it".to_owned(),
             options: vec!["fixed buffers".to_owned(), "registered files".to_owned()],
         },
@@ -188,47 +191,41 @@ fn doubts(plan: &CellPlan) -> Vec<Doubt> {
 
 pub(crate) fn cell(index: usize, plan: &CellPlan) -> CellRecord {
     let mut noise = Noise::new(index as u64 + 7);
-    let arrival = if plan.offered_iops.is_some() { "poisson" } else { "closed" };
-    // Random loads prefer some blocks; mixes of reads and writes also mix two sizes, with the same mean.
+    // Random loads prefer some blocks; what mixes reads and writes mixes two sizes as well, of the same mean.
     let pattern = match plan.pattern {
-        "random" => serde_json::json!({"random": {"zipf": {"theta_milli": 1_100}}}),
-        _ => serde_json::json!({"sequential": {"stride": null}}),
+        "random" => Pattern::Random(Distribution::Zipf { theta_milli: 1_100 }),
+        _ => Pattern::Sequential { stride: None },
     };
-    let size = |bytes: u64, share: &str| serde_json::json!({"size": format!("{bytes} B"), "share": share});
     let (block, is_mix) = (plan.block_bytes, plan.read_ratio > 0.0 && plan.read_ratio < 1.0);
-    let blocks =
-        if is_mix { vec![size(block / 2, "50 %"), size(block / 2 * 3, "50 %")] } else { vec![size(block, "100 %")] };
-    let arrives = match plan.offered_iops {
-        Some(rate) => serde_json::json!({"poisson": {"rate": format!("{rate} IOPS")}}),
-        None => {
-            serde_json::json!({"closed": {"queue_depth": plan.queue_depth, "rate_max": null, "think_time": "1 ms"}})
-        }
+    let of_size = |bytes: u64, share| BlockShare { size: Bytes::new(bytes), share };
+    let blocks = if is_mix {
+        [block / 2, block / 2 * 3].map(|size| of_size(size, Ratio::percent(50))).to_vec()
+    } else {
+        vec![of_size(block, Ratio::ONE)]
     };
-    let flush = plan.flush_every.map(|every| serde_json::json!({"every": every, "how": "fua"}));
-    let spec = serde_json::json!({
-        "name": plan.name, "pattern": pattern, "trims": "0 %", "align": null, "blocks": blocks, "start": "0 B", "files": 2,
-        "arrival": arrives, "verify": false, "flush": flush, "content": {"compressible": "50 %", "duplicate": "0 %"},
-        "warm_up": "5 s", "duration": "1 min"
-    });
+    let arrival = match (plan.offered_iops, plan.queue_depth) {
+        (None, Some(queue_depth)) => Arrival::Closed { queue_depth, rate_max: None, think_time: Duration::from_ms(1) },
+        (rate, _) => Arrival::Poisson { rate: Iops::per_second(rate.expect("an open loop") as u64).expect("a rate") },
+    };
+    let load = LoadSpec {
+        name: plan.name.map(str::to_owned),
+        pattern,
+        reads: Ratio::ppm((plan.read_ratio * 1e6).round() as u32).expect("a share"),
+        blocks,
+        files: 2,
+        arrival,
+        threads: plan.threads,
+        flush: plan.flush_every.map(|every| FlushCadence { every, how: FlushMethod::Fua }),
+        content: Content { compressible: Ratio::percent(50), ..Content::default() },
+        duration: Duration::from_s(60),
+        objective: plan.objective,
+        ..LoadSpec::default()
+    };
     CellRecord {
         id: format!("cell-{index:03}"),
         volume: plan.volume.to_owned(),
         label: plan.label.clone(),
-        load: LoadSummary {
-            pattern: plan.pattern.to_owned(),
-            read_ratio: plan.read_ratio,
-            block_bytes: plan.block_bytes,
-            queue_depth: plan.queue_depth,
-            threads: plan.threads,
-            arrival: arrival.to_owned(),
-            rate_iops: plan.offered_iops,
-            buffered: false,
-            size_bytes: None,
-            flush_every: plan.flush_every,
-            duration_ns: plan.seconds as u64 * 1_000_000_000,
-            objective: plan.objective.map(|(name, ns)| (name.to_owned(), ns)),
-        },
-        spec,
+        load: load.into(),
         ceilings: Vec::new(),
         trials_planned: plan.trials,
         trials: (0..plan.trials).map(|number| trial(plan, number, &mut noise)).collect(),
@@ -276,22 +273,22 @@ pub(crate) fn figures(cell: &CellRecord) -> CellSummary {
             service_ns: parts[2].snapshot(),
         })
     };
-    let load = &cell.load;
+    let load = cell.load.figures();
     CellSummary {
         id: cell.id.clone(),
         volume: cell.volume.clone(),
         label: cell.label.clone(),
         load: LoadView {
-            pattern: load.pattern.clone(),
+            pattern: load.pattern,
             read_ratio: load.read_ratio,
             block_bytes: load.block_bytes,
             queue_depth: load.queue_depth,
             threads: load.threads,
-            arrival: load.arrival.clone(),
+            arrival: load.arrival,
             rate_iops: load.rate_iops,
             buffered: load.buffered,
             size_bytes: load.size_bytes,
-            details: LoadDetails::of(&cell.spec),
+            details: LoadDetails::of(&cell.load),
         },
         identity: LoadIdentity::default(),
         engines: cell.trials.first().map(|trial| trial.engine.clone()).into_iter().collect(),
@@ -354,7 +351,7 @@ pub(crate) fn run(name: &str, volumes: &[&str], cells: Vec<CellRecord>) -> (RunR
     let header = RunHeader {
         id: "20260131-142233-1a2b3c".to_owned(),
         name: name.to_owned(),
-        verb: "run".to_owned(),
+        verb: RunVerb::Run,
         clock: Clock::Real,
         started: "2026-01-31T14:22:33Z".to_owned(),
         version: "0.1.0".to_owned(),
@@ -504,7 +501,7 @@ pub(crate) fn everything() -> (RunRecord, RunSummary) {
     trial.ending = Ending::Failed("the device is full; free some space or set a smaller `size`".to_owned());
     let (record, mut summary) = run("quick look at /mnt/data", &["data"], cells);
     for cell in &mut summary.cells {
-        let Some(total) = cell.total.as_ref().filter(|_| cell.load.pattern == "random") else { continue };
+        let Some(total) = cell.total.as_ref().filter(|_| cell.load.pattern == Access::Random) else { continue };
         let (limit, ceiling, evidence) = if cell.offered_iops.is_some_and(|offered| total.iops > offered * 0.97) {
             (Limit::Arrival, None, "all that was offered was done")
         } else if total.iops > 4_800.0 && cell.load.read_ratio <= 0.0 {

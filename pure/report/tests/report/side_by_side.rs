@@ -3,13 +3,13 @@
 use crate::well_formed::check;
 use loadline_analysis::example::{ExampleDisk, cell, closed, open, predicted, run};
 use loadline_analysis::summarize;
-use loadline_record::{CellRecord, Clock, Doubt, DoubtCode, LoadSummary, PlanText, RunRecord};
+use loadline_record::{CellRecord, Clock, Doubt, DoubtCode, LoadFigures, PlanText, RunRecord};
 use loadline_report::html;
 
 const THREE: [f64; 3] = [1.0, 0.998, 1.003];
 
 /// A run of these loads on a disk with this many IOPS.
-fn on(name: &str, iops: f64, loads: &[LoadSummary]) -> RunRecord {
+fn on(name: &str, iops: f64, loads: &[LoadFigures]) -> RunRecord {
     let disk = ExampleDisk { iops, ..ExampleDisk::default() };
     let mut record = run(loads.iter().map(|load| cell(load.clone(), &disk, &THREE)).collect());
     record.header.name = format!("sweep on {name}");
@@ -31,7 +31,7 @@ fn charts<'a>(text: &'a str, id: &str) -> Vec<&'a str> {
     all.filter(|chart| chart.contains(&format!("aria-labelledby=\"{id}"))).collect()
 }
 
-fn depths(reads: f64, kib: u64) -> Vec<LoadSummary> {
+fn depths(reads: f64, kib: u64) -> Vec<LoadFigures> {
     [1, 4, 16, 64, 256].map(|depth| closed("random", reads, kib << 10, depth)).into()
 }
 
@@ -60,7 +60,7 @@ fn runs_of_a_sweep_share_charts_of_rate_and_latency_with_a_line_each() {
 
 #[test]
 fn runs_at_offered_rates_share_charts_too() {
-    let loads: Vec<LoadSummary> = [500.0, 2_000.0, 4_500.0].map(|rate| open("random", 1.0, 4 << 10, rate)).into();
+    let loads: Vec<LoadFigures> = [500.0, 2_000.0, 4_500.0].map(|rate| open("random", 1.0, 4 << 10, rate)).into();
     let text = page(&[on("a", 5_000.0, &loads), on("b", 20_000.0, &loads)]);
     let (rate, latency) = (charts(&text, "beside-offered-iops"), charts(&text, "beside-offered-latency"));
     assert_eq!((rate.len(), latency.len()), (1, 1));

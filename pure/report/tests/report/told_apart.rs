@@ -1,8 +1,9 @@
 //! Lines and names of loads that differ in one thing stay distinct.
 
 use crate::well_formed::check;
-use loadline_analysis::example::{ExampleDisk, cell, closed, other_loads, run, stored};
+use loadline_analysis::example::{ExampleDisk, cell, change, closed, other_loads, planned, run};
 use loadline_analysis::summarize;
+use loadline_load::LoadSpec;
 use loadline_record::{CellRecord, RunRecord};
 use loadline_report::html;
 use std::collections::BTreeSet;
@@ -12,7 +13,7 @@ fn beside(other: &dyn Fn(&mut CellRecord)) -> RunRecord {
     let of = |depth| cell(closed("random", 0.5, 34 << 10, depth), &ExampleDisk::default(), &[1.0]);
     let mut cells: Vec<CellRecord> = [1, 8, 32, 1, 8, 32].map(of).into();
     for (place, cell) in cells.iter_mut().enumerate() {
-        cell.spec = stored(&cell.load);
+        cell.load = LoadSpec { objective: None, ..planned(&cell.load.figures()) }.into();
         cell.id.push_str(if place < 3 { "-a" } else { "-b" });
     }
     cells[3..].iter_mut().for_each(other);
@@ -41,7 +42,9 @@ fn names(chart: &str) -> BTreeSet<&str> {
 fn loads_that_differ_in_any_one_key_are_two_lines_with_two_names() {
     for (pointer, value) in other_loads() {
         // A suite of named loads is drawn as bars, not as curves; these share their name.
-        let text = page(&beside(&|cell| *cell.spec.pointer_mut(pointer).expect(pointer) = value.clone()));
+        let text = page(&beside(&|cell| {
+            change(cell, |spec| *spec.pointer_mut(pointer).expect(pointer) = value.clone());
+        }));
         let charts = by_depth(&text);
         assert_eq!(charts.len(), 1, "{pointer}: {value}");
         assert_eq!(charts[0].matches("class=\"ln\"").count(), 2, "{pointer}: {value}");
@@ -52,7 +55,7 @@ fn loads_that_differ_in_any_one_key_are_two_lines_with_two_names() {
 
 #[test]
 fn a_key_that_nobody_foresaw_is_a_line_of_its_own_too() {
-    let text = page(&beside(&|cell| cell.spec["brand_new"] = "90 %".into()));
+    let text = page(&beside(&|cell| change(cell, |spec| spec["brand_new"] = "90 %".into())));
     assert_eq!(names(by_depth(&text)[0]), BTreeSet::from(["brand new 90 %", "no brand new"]));
 }
 
@@ -64,10 +67,10 @@ fn mixes_of_sizes_are_called_by_their_sizes_and_by_their_shares_where_those_alon
             sizes.map(|(size, share)| serde_json::json!({"size": size, "share": share})).collect::<Vec<_>>()
         )
     };
-    let mut record = beside(&|cell| cell.spec["blocks"] = mix(["60 %", "20 %", "20 %"]));
+    let mut record = beside(&|cell| change(cell, |spec| spec["blocks"] = mix(["60 %", "20 %", "20 %"])));
     let text = page(&record);
     assert_eq!(names(by_depth(&text)[0]), BTreeSet::from(["34 KiB", "4 KiB + 12 KiB + 64 KiB"]));
-    record.cells[..3].iter_mut().for_each(|cell| cell.spec["blocks"] = mix(["20 %", "60 %", "20 %"]));
+    record.cells[..3].iter_mut().for_each(|cell| change(cell, |spec| spec["blocks"] = mix(["20 %", "60 %", "20 %"])));
     let sizes = "4 KiB + 12 KiB + 64 KiB";
     let told = [format!("{sizes} (20 % + 60 % + 20 %)"), format!("{sizes} (60 % + 20 % + 20 %)")];
     let text = page(&record);
@@ -78,7 +81,9 @@ fn mixes_of_sizes_are_called_by_their_sizes_and_by_their_shares_where_those_alon
 
 #[test]
 fn findings_of_different_loads_begin_with_different_words() {
-    let record = beside(&|cell| cell.spec["pattern"] = serde_json::json!({"random": {"zipf": {"theta_milli": 1200}}}));
+    let record = beside(&|cell| {
+        change(cell, |spec| spec["pattern"] = serde_json::json!({"random": {"zipf": {"theta_milli": 1200}}}));
+    });
     let summary = summarize(&record);
     let texts: BTreeSet<&str> = summary.findings.iter().map(|finding| finding.text.as_str()).collect();
     assert_eq!(texts.len(), summary.findings.len(), "{texts:?}");

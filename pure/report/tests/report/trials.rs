@@ -2,6 +2,7 @@
 
 use loadline_analysis::example::{ExampleDisk, cell, closed, predicted, run};
 use loadline_analysis::summarize;
+use loadline_load::LoadSpec;
 use loadline_record::{Doubt, DoubtCode, RunRecord};
 use loadline_report::html;
 
@@ -29,7 +30,9 @@ fn too_few_requests_for_far_percentiles_make_no_bar_of_a_rate_hollow() {
         let disk = ExampleDisk::default();
         let mut cells = [8, 32].map(|depth| cell(closed("random", 1.0, 4 << 10, depth), &disk, &[1.0]));
         for (cell, name) in cells.iter_mut().zip(["one", "other"]) {
-            cell.spec = serde_json::json!({ "name": name });
+            cell.load =
+                LoadSpec { name: Some(name.to_owned()), ..loadline_analysis::example::planned(&cell.load.figures()) }
+                    .into();
             cell.label = format!("{name}: {}", cell.label);
             cell.trials[0].doubts = vec![Doubt { code, detail: "As seen.".to_owned() }];
         }

@@ -117,7 +117,7 @@ fn limits_of_modelled_disks_are_named_from_their_figures() {
         assert!(still.is_none(), "environment {number}, {mechanisms:?}, seed {seed}: {still:?}");
         for (cell, truth) in summary.cells.iter().zip(&measured.truths) {
             let (Some(named), Some(known)) = (&cell.binding, &truth.binding) else { continue };
-            let wanted = right(truth, known, (&cell.load.pattern, striped && cell.load.block_bytes > INTERLEAVE));
+            let wanted = right(truth, known, (cell.load.pattern.name(), striped && cell.load.block_bytes > INTERLEAVE));
             let name = class(named.limit);
             let is_right = wanted.contains(&name);
             cells += 1;

@@ -56,7 +56,7 @@ fn a_prediction_of_few_windows_is_doubted_where_it_waited_for_a_limit() {
         in_windows().changed(elsewhere).lacks(DoubtCode::ShortRun);
     }
     // What an application asked for has a rate of its own.
-    in_windows().changed(|s| s.load.arrival = "recorded".to_owned()).lacks(DoubtCode::ShortRun);
+    in_windows().changed(|s| s.load.arrival = loadline_record::ArrivalKind::Recorded).lacks(DoubtCode::ShortRun);
     // The deeper of both doubts tells.
     let both = |s: &mut Scene| s.trial.model.as_mut().unwrap().bucket_ns = 100_000_000;
     in_windows().changed(both).changed(|s| s.trial.warm_up_ns = 0).earns(DoubtCode::ShortRun, &["token bucket"]);

@@ -1,7 +1,7 @@
 //! When a rate that moves is told.
 
 use super::Scene;
-use loadline_record::{DoubtCode, SteadyState};
+use loadline_record::{ArrivalKind, DoubtCode, SteadyState};
 
 #[test]
 fn a_rate_that_falls_is_not_steady() {
@@ -21,9 +21,9 @@ fn a_rate_that_ends_in_nothing_fell_by_all_of_it_and_no_more() {
 
 #[test]
 fn how_the_rate_of_an_application_rises_and_falls_is_its_own() {
-    for arrival in [loadline_record::RECORDED, loadline_record::APPLICATION] {
+    for arrival in [ArrivalKind::Recorded, ArrivalKind::Application] {
         let falling = Scene::reads().with_rates(|i| (5_000.0 - 88.0 * i as f64).max(0.0));
-        falling.changed(|s| s.load.arrival = arrival.into()).lacks(DoubtCode::NotSteady);
+        falling.changed(|s| s.load.arrival = arrival).lacks(DoubtCode::NotSteady);
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::example::{ExampleDisk, cell, closed, run, throttled};
 use crate::summarize;
 use loadline_block::Operation;
-use loadline_record::{Binding, CellRecord, Histogram, Limit, LoadSummary, Series, Surroundings};
+use loadline_record::{Binding, CellRecord, Histogram, Limit, LoadFigures, Series, Surroundings};
 use loadline_units::Duration;
 
 const KIB: u64 = 1 << 10;
@@ -47,7 +47,7 @@ fn requests_that_take_longer_than_others_that_wait_wait_too() {
 
 /// A closed loop for 8 s whose requests take from `least` to `most`, ns.
 fn short(depth: u32, rate: f64, (least, most): (f64, f64)) -> CellRecord {
-    let load = LoadSummary { duration_ns: 8_000_000_000, ..closed("random", 1.0, 4 * KIB, depth) };
+    let load = LoadFigures { duration_ns: 8_000_000_000, ..closed("random", 1.0, 4 * KIB, depth) };
     let disk = ExampleDisk { latency_ns: 1.0, iops: rate, bytes_per_s: 1e10 };
     let mut cell = cell(load, &disk, &[1.0]);
     let reads = cell.trials[0].operations.get_mut(&Operation::Read).unwrap();

@@ -11,6 +11,7 @@ use crate::html::{CellView, Escaped};
 use crate::put;
 use crate::rows::doubts_the_rate;
 use loadline_analysis::Figure;
+use loadline_load::LatencyFigure;
 use std::collections::BTreeSet;
 
 /// Bars of one chart at most.
@@ -19,8 +20,12 @@ const BARS_MAX: usize = 64;
 const LOGARITHMIC_FROM: f64 = 10.0;
 
 /// p99 of all transfers, after a burst the lasting one.
-const P99: Metric =
-    Metric { code: "p99", name: "p99 latency", value: |view| view.latency_lasting_ns("p99"), ..MEAN_LATENCY };
+const P99: Metric = Metric {
+    code: "p99",
+    name: "p99 latency",
+    value: |view| view.latency_lasting_ns(LatencyFigure::P99),
+    ..MEAN_LATENCY
+};
 
 /// Charts of the rows that at least two of the runs drawn have and that are not on a curve.
 pub(super) fn bars(out: &mut String, told: &Told<'_, '_>, rows: &[Row<'_>], on_curves: &BTreeSet<(usize, usize)>) {

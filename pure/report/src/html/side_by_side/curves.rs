@@ -12,6 +12,7 @@ use crate::html::overview::{
 };
 use crate::html::traits::{self, traits};
 use crate::put;
+use loadline_load::LatencyFigure;
 use loadline_record::Clock;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -189,7 +190,7 @@ fn chart(
     kinds: &[&Kind<'_>],
     index: usize,
     metric: Metric,
-    limited: &str,
+    limited: LatencyFigure,
     size: Size,
 ) -> String {
     let kind = kinds[index];
