@@ -2,11 +2,11 @@
 
 use crate::catalog::{CatalogArguments, Own};
 use crate::compare::CompareArguments;
-use crate::emulate::EmulateArguments;
-use crate::fault::FaultArguments;
+use crate::emulate::arguments::EmulateArguments;
+use crate::fault::arguments::FaultArguments;
 use crate::hunt::HuntArguments;
 use crate::import::ImportArguments;
-use crate::replay::ReplayArguments;
+use crate::replay::arguments::ReplayArguments;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use loadline_disk::BurstCredits;

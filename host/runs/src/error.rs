@@ -3,6 +3,9 @@
 //! A [`Refusal`] is a request that contradicts itself or what is there: nothing was done. Which option of a command line
 //! mends it is the caller's to say.
 
+use crate::replay_run::ReplayError;
+use loadline_disk::EnvironmentError;
+use loadline_emulator::EmulationError;
 use loadline_engine::{EngineError, TargetError};
 use loadline_prediction::{PredictionError, VolumeUnknown};
 use loadline_store::StoreError;
@@ -348,6 +351,23 @@ pub enum Error {
         /// The load, for people.
         load: String,
     },
+    /// An emulation cannot begin.
+    #[error(transparent)]
+    Emulation(#[from] EmulationError),
+    /// The record of an emulation cannot be kept.
+    #[error("cannot keep a record of this emulation in {}", path.display())]
+    RecordNotKept {
+        /// The store.
+        path: PathBuf,
+        /// Why not.
+        source: Box<Error>,
+    },
+    /// A trace cannot be replayed on an environment.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+    /// An environment cannot be modelled.
+    #[error(transparent)]
+    Environment(#[from] EnvironmentError),
     /// A run that had begun ended early; what was finished is kept.
     #[error("run {run} ended early; what was finished is kept")]
     RunEndedEarly {

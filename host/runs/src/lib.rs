@@ -5,6 +5,7 @@
 //! [`Observer`] follows, and errors are typed.
 
 mod declared_environment;
+pub mod emulation;
 mod engine_watch;
 mod error;
 mod feasibility;
@@ -18,6 +19,7 @@ pub mod open_volumes;
 mod pending_store;
 mod plan_file;
 mod prediction_settings;
+pub mod replay_run;
 mod search_trials;
 mod settings;
 mod storage_identity;

@@ -12,6 +12,9 @@ pub struct BurstCredits {
 }
 
 impl BurstCredits {
+    /// All buckets full, as on a new disk.
+    pub const FULL: Self = Self { disks: Fullness::Full, vm: Fullness::Full };
+
     /// The state of storage with these credits.
     #[must_use]
     pub fn initial_state(self) -> InitialState {

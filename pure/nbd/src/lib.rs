@@ -4,6 +4,7 @@
 //! big-endian. Nothing here touches a socket, and nothing grows with what the other side sends.
 
 pub mod client;
+pub mod export_uri;
 pub mod negotiation;
 pub mod option;
 pub mod reply;

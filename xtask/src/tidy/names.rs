@@ -9,8 +9,6 @@ const DECLARED_MAX: usize = 2;
 
 /// Names that are declared more often, each with the reason. A name that no longer is leaves the list.
 const OFTENER: &[(&str, &str)] = &[
-    ("Export", "to be renamed by role"),
-    ("Place", "to be renamed by role"),
     ("Progress", "to be renamed by role"),
     ("Request", "to be renamed by role"),
     ("Spread", "to be renamed by role"),

@@ -1,8 +1,7 @@
-//! What an emulation did so far, kept in the store while it goes on: one that is killed, or whose machine ends, leaves it there.
+//! Keeps the record of an emulation in a store while it goes on. One that is killed leaves its record so far.
 
-use anyhow::Context;
+use crate::{Error, store_location};
 use loadline_record::RunRecord;
-use loadline_runs::store_location;
 use loadline_store::{Claim, Store};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -10,30 +9,30 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Between two times at least.
-const EVERY: Duration = Duration::from_secs(10);
-/// And this part of all the time that has gone by: a record of days is long.
-const SHARE: u32 = 20;
+/// Time between two records, at least.
+const INTERVAL_MIN: Duration = Duration::from_secs(10);
+/// The interval is at least one part in so many of the time gone by: a record of days is long.
+const INTERVAL_PART: u32 = 20;
 
 /// Keeps records on a thread of its own: a store that does not answer holds nobody up.
-pub(crate) struct Keeper {
+pub(super) struct RecordKeeper {
     records: SyncSender<RunRecord>,
-    thread: JoinHandle<Kept>,
+    thread: JoinHandle<KeptRecord>,
     trouble: Arc<Mutex<Option<String>>>,
     begun: Instant,
     last: Instant,
 }
 
 /// The store, and the right to a run in it.
-struct Kept {
+struct KeptRecord {
     path: PathBuf,
     store: Store,
     claim: Claim,
 }
 
-impl Kept {
+impl KeptRecord {
     /// Puts a record in place of the one before; where the store was removed or moved meanwhile, in a new one.
-    fn put(&mut self, record: &RunRecord) -> anyhow::Result<()> {
+    fn put(&mut self, record: &RunRecord) -> Result<(), Error> {
         if self.store.replace_run(record).is_ok() {
             return Ok(());
         }
@@ -42,40 +41,32 @@ impl Kept {
     }
 }
 
-impl Keeper {
-    /// Opens the store, and puts there that the run has begun: what cannot be kept is to be known before there is anything to lose,
-    /// and runs that are made meanwhile are added after this one.
+impl RecordKeeper {
+    /// Opens the store, and puts there that the run has begun: a store that cannot be written is
+    /// known before there is anything to lose, and runs made meanwhile come after this one.
     ///
     /// # Errors
     /// The store cannot be opened, or written.
-    pub(crate) fn start(path: &Path, record: &RunRecord) -> anyhow::Result<Self> {
-        let start = || {
-            let store = store_location::open_store(path)?;
-            let claim = store.claim(&record.header.id)?;
-            store.replace_run(record)?;
-            anyhow::Ok(Kept { path: path.to_owned(), store, claim })
-        };
-        let kept = start().with_context(|| {
-            format!(
-                "cannot keep a record of this emulation in {}; --store FILE names another place, --no-record does without one",
-                path.display()
-            )
-        })?;
+    pub(super) fn start(path: &Path, record: &RunRecord) -> Result<Self, Error> {
+        let store = store_location::open_store(path)?;
+        let claim = store.claim(&record.header.id)?;
+        store.replace_run(record)?;
+        let kept = KeptRecord { path: path.to_owned(), store, claim };
         let (records, received) = sync_channel(1);
         let trouble = Arc::default();
-        let told = Arc::clone(&trouble);
-        let thread = std::thread::spawn(move || keep(kept, &received, &told));
+        let shared = Arc::clone(&trouble);
+        let thread = std::thread::spawn(move || keep(kept, &received, &shared));
         let begun = Instant::now();
         Ok(Self { records, thread, trouble, begun, last: begun })
     }
 
     /// Whether it is time to keep what was done since the last time.
-    pub(crate) fn is_time(&self) -> bool {
-        self.last.elapsed() >= EVERY.max(self.begun.elapsed() / SHARE)
+    pub(super) fn is_time(&self) -> bool {
+        self.last.elapsed() >= INTERVAL_MIN.max(self.begun.elapsed() / INTERVAL_PART)
     }
 
     /// Keeps a record instead of the one before; where the store is not done with that yet, another time will do.
-    pub(crate) fn keep(&mut self, record: Option<RunRecord>) {
+    pub(super) fn keep(&mut self, record: Option<RunRecord>) {
         self.last = Instant::now();
         if let Some(record) = record {
             let sent = self.records.try_send(record);
@@ -84,7 +75,7 @@ impl Keeper {
     }
 
     /// Why the last record is not in the store, once.
-    pub(crate) fn trouble(&self) -> Option<String> {
+    pub(super) fn trouble(&self) -> Option<String> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
@@ -92,31 +83,31 @@ impl Keeper {
     ///
     /// # Errors
     /// The store cannot be written.
-    pub(crate) fn end(self, record: &RunRecord) -> anyhow::Result<()> {
+    pub(super) fn end(self, record: &RunRecord) -> Result<(), Error> {
         self.stop().put(record)
     }
 
-    /// Takes back that the run has begun: there is nothing to tell of it.
+    /// Removes the run from the store: nothing was done in it.
     ///
     /// # Errors
     /// The store cannot be written.
-    pub(crate) fn forget(self, run: &str) -> anyhow::Result<()> {
-        let Kept { store, claim, .. } = self.stop();
-        // Who removes a run takes it for that.
+    pub(super) fn forget(self, run: &str) -> Result<(), Error> {
+        let KeptRecord { store, claim, .. } = self.stop();
+        // Removing a run takes the claim.
         drop(claim);
         Ok(store.remove(run)?)
     }
 
-    fn stop(self) -> Kept {
+    fn stop(self) -> KeptRecord {
         drop(self.records);
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }
 
 /// Keeps what is received until nothing more can be.
-fn keep(mut kept: Kept, records: &Receiver<RunRecord>, trouble: &Mutex<Option<String>>) -> Kept {
+fn keep(mut kept: KeptRecord, records: &Receiver<RunRecord>, trouble: &Mutex<Option<String>>) -> KeptRecord {
     for record in records {
-        let failed = kept.put(&record).err().map(|error| format!("{error:#}"));
+        let failed = kept.put(&record).err().map(|error| error.to_string());
         *trouble.lock().unwrap_or_else(PoisonError::into_inner) = failed;
     }
     kept

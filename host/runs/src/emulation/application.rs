@@ -1,5 +1,6 @@
-//! What a model knows of requests that others made: recorded ones on other storage, an application's on an emulated disk.
+//! Records of requests that an application made: on an emulated disk, or recorded there and replayed on another.
 
+use crate::Error;
 use loadline_block::Operation;
 use loadline_disk::InitialState;
 use loadline_emulation::{Standstill, TimeAccount, TimeCause, TimeShare, standstills};
@@ -8,27 +9,36 @@ use loadline_record::{
     Access, ArrivalKind, Binding, CellRecord, Limit, Load, LoadFigures, ModelRecord, OthersLoad, Series, TrialRecord,
 };
 
-/// The model's account of the requests to a volume, from the beginning of the model on.
+/// The model's record of the requests to a volume, from the beginning of the model on.
 ///
 /// # Errors
 /// The environment has no such volume.
-pub(crate) fn record(model: &Model, volume: &str, how: &How<'_>) -> anyhow::Result<ModelRecord> {
-    let How { seed, initial, account, series, credits } = *how;
-    let record = loadline_prediction::account(model, volume, seed, initial, &account.waits, binding(account, series))?;
+pub fn application_model_record(
+    model: &Model,
+    volume: &str,
+    trial: &ApplicationTrial<'_>,
+) -> Result<ModelRecord, Error> {
+    let ApplicationTrial { seed, initial, account, series, credits } = *trial;
+    let binding = binding(account, series);
+    let record = loadline_prediction::account(model, volume, seed, initial, &account.waits, binding)
+        .map_err(|source| Error::Prediction { what: volume.to_owned(), source })?;
     let bursts_ended = credits.map_or_else(Vec::new, |credits| credits.ended(series));
     Ok(ModelRecord { bursts_ended, ..record })
 }
 
-/// How a model answered.
+/// How a model answered an application.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct How<'a> {
-    pub(crate) seed: u64,
-    pub(crate) initial: InitialState,
-    pub(crate) account: &'a TimeAccount,
-    /// From the first request on.
-    pub(crate) series: &'a Series,
-    /// `None`: nothing saves any.
-    pub(crate) credits: Option<&'a CreditsWatch>,
+pub struct ApplicationTrial<'a> {
+    /// Seed of the model.
+    pub seed: u64,
+    /// How the storage was before the first request.
+    pub initial: InitialState,
+    /// What the time of the requests went to.
+    pub account: &'a TimeAccount,
+    /// Second by second, from the first request on.
+    pub series: &'a Series,
+    /// Burst credits; `None`: nothing saves any.
+    pub credits: Option<&'a CreditsWatch>,
 }
 
 /// What bound the requests of an account; `None`: there were none.
@@ -56,20 +66,27 @@ fn stood_still(series: &Series) -> String {
     })
 }
 
-/// Whose requests came to a model.
-#[derive(Clone, Copy)]
-pub(crate) enum Asker<'a> {
-    /// An application's, as they came.
+/// Where the requests to a model come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestSource<'a> {
+    /// An application, at work.
     Application,
-    /// Those of a trace.
+    /// A trace.
     Trace {
         /// What made them come: their times, or the answers.
         by: &'a str,
     },
 }
 
-/// A cell of requests that others made, to one volume.
-pub(crate) fn cell(id: String, volume: &str, label: String, asker: Asker<'_>, trial: &TrialRecord) -> CellRecord {
+/// The cell of an application's requests to one volume.
+#[must_use]
+pub fn application_cell(
+    id: String,
+    volume: &str,
+    label: String,
+    source: RequestSource<'_>,
+    trial: &TrialRecord,
+) -> CellRecord {
     let transfers: Vec<_> = [Operation::Read, Operation::Write].iter().filter_map(|way| trial.of(*way)).collect();
     let count: u64 = transfers.iter().map(|of| of.count).sum();
     let bytes: u64 = transfers.iter().map(|of| of.bytes).sum();
@@ -79,9 +96,9 @@ pub(crate) fn cell(id: String, volume: &str, label: String, asker: Asker<'_>, tr
         _ => (count, bytes),
     };
     let reads = trial.of(Operation::Read).map_or(0, |of| of.count);
-    let (pattern, arrival) = match asker {
-        Asker::Application => (Access::Application, ArrivalKind::Application),
-        Asker::Trace { .. } => (Access::Recorded, ArrivalKind::Recorded),
+    let (pattern, arrival) = match source {
+        RequestSource::Application => (Access::Application, ArrivalKind::Application),
+        RequestSource::Trace { .. } => (Access::Recorded, ArrivalKind::Recorded),
     };
     let figures = LoadFigures {
         pattern,
@@ -102,9 +119,9 @@ pub(crate) fn cell(id: String, volume: &str, label: String, asker: Asker<'_>, tr
         id,
         volume: volume.to_owned(),
         label,
-        load: match asker {
-            Asker::Application => Load::Application(load(None)),
-            Asker::Trace { by } => Load::Recorded(load(Some(by.to_owned()))),
+        load: match source {
+            RequestSource::Application => Load::Application(load(None)),
+            RequestSource::Trace { by } => Load::Recorded(load(Some(by.to_owned()))),
         },
         ceilings: Vec::new(),
         trials_planned: 1,

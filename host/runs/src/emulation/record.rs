@@ -1,6 +1,8 @@
-//! What an emulation did, as a run in the store: a cell for each volume that somebody used.
+//! The record of an emulation: a run with a cell for each volume that somebody used.
 
-use crate::modelled::{self, Asker, How};
+use super::application::{ApplicationTrial, RequestSource, application_cell, application_model_record};
+use crate::Error;
+use crate::wall_clock::UtcTime;
 use loadline_block::Operation;
 use loadline_catalog::Environment;
 use loadline_disk::InitialState;
@@ -11,76 +13,93 @@ use loadline_record::{
     Clock, Doubt, DoubtCode, Ending, EngineName, EngineUsed, OperationRecord, PlanText, RunHeader, RunRecord,
     RunStatus, RunVerb, Series, Surroundings, TrialRecord,
 };
-use loadline_runs::wall_clock::UtcTime;
 use loadline_units::Bytes;
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
 /// What is emulated, and since when.
-pub(crate) struct Emulated<'a> {
+#[derive(Debug, Clone)]
+pub(super) struct EmulationAbout {
     /// Of the run.
-    pub(crate) id: String,
-    pub(crate) environment: &'a Environment,
+    pub(super) id: String,
+    pub(super) environment: Environment,
     /// What to call the run, where somebody said so.
-    pub(crate) name: Option<&'a str>,
-    pub(crate) seed: u64,
+    pub(super) name: Option<String>,
+    pub(super) seed: u64,
     /// How it was before the first request.
-    pub(crate) initial: InitialState,
-    pub(crate) started_unix_s: u64,
+    pub(super) initial: InitialState,
+    pub(super) started_unix_s: u64,
     /// Settings that matter to what clients see.
-    pub(crate) settings: Settings,
+    pub(super) settings: EmulationRecordSettings,
 }
 
-/// As they stand in a record.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct Settings {
-    pub(crate) write_cache: Bytes,
-    pub(crate) lie_about_flush: bool,
-    pub(crate) spin: bool,
-    pub(crate) bursts: String,
-    pub(crate) attached: bool,
+/// The settings of an emulation, as they stand in its record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct EmulationRecordSettings {
+    /// Bytes of writes that each disk's own cache may hold.
+    pub write_cache: Bytes,
+    /// Flushes make nothing durable.
+    pub lie_about_flush: bool,
+    /// The clock is polled while an answer is due soon.
+    pub spin: bool,
+    /// Burst credits at the beginning, as they are written.
+    pub bursts: String,
+    /// Volumes are attached to this machine.
+    pub attached: bool,
 }
 
-/// What was done up to a moment, by every export.
-pub(crate) struct Done {
+/// What the clients of every export did up to a moment.
+#[derive(Debug, Clone)]
+pub struct EmulationFigures {
     names: Vec<String>,
     figures: Vec<ExportFigures>,
-    went: Vec<(TimeAccount, Series)>,
-    pub(crate) turns: Turns,
-    pub(crate) history: History,
+    accounts: Vec<(TimeAccount, Series)>,
+    /// How the emulator's threads got the processor.
+    pub turns: Turns,
+    /// Every change to the storage.
+    pub history: History,
 }
 
-/// An export: its name, what it did, what became of its time, how that went second by second, and what of its credits.
-pub(crate) struct Export<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) figures: &'a ExportFigures,
-    pub(crate) account: &'a TimeAccount,
-    pub(crate) series: &'a Series,
-    pub(crate) credits: &'a CreditsWatch,
+/// What the clients of one export did.
+#[derive(Debug, Clone, Copy)]
+pub struct ExportResult<'a> {
+    /// The volume or disk.
+    pub name: &'a str,
+    /// Requests, latencies, and how late answers left.
+    pub figures: &'a ExportFigures,
+    /// What its time went to.
+    pub account: &'a TimeAccount,
+    /// The same second by second.
+    pub series: &'a Series,
+    /// Its burst credits.
+    pub credits: &'a CreditsWatch,
 }
 
-impl Done {
+impl EmulationFigures {
     /// Up to now.
-    pub(crate) fn of(emulation: &Emulation) -> Self {
+    #[must_use]
+    pub fn of(emulation: &Emulation) -> Self {
         Self {
             names: emulation.exports().iter().map(|export| export.name.clone()).collect(),
             figures: emulation.figures(),
-            went: emulation.accounts_and_series(),
+            accounts: emulation.accounts_and_series(),
             turns: emulation.turns(),
             history: emulation.history(),
         }
     }
 
     /// Requests that have been answered, over all exports.
-    pub(crate) fn requests(&self) -> u64 {
-        self.went.iter().map(|(account, _)| account.requests).sum()
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.accounts.iter().map(|(account, _)| account.requests).sum()
     }
 
-    /// Each export with its `credits`; of the disks those that somebody used by themselves.
-    pub(crate) fn exports<'a>(&'a self, credits: &'a [CreditsWatch]) -> Vec<Export<'a>> {
-        let all = self.names.iter().zip(&self.figures).zip(&self.went).zip(credits);
-        let all = all.map(|(((name, figures), (account, series)), credits)| Export {
+    /// Each volume with its `credits`, and each disk that somebody used by itself.
+    #[must_use]
+    pub fn exports<'a>(&'a self, credits: &'a [CreditsWatch]) -> Vec<ExportResult<'a>> {
+        let all = self.names.iter().zip(&self.figures).zip(&self.accounts).zip(credits);
+        let all = all.map(|(((name, figures), (account, series)), credits)| ExportResult {
             name,
             figures,
             account,
@@ -91,49 +110,55 @@ impl Done {
     }
 }
 
-/// What each export did so far, as a run; without cells as long as nobody asked for anything.
+/// The run so far. It has no cells as long as nobody asked for anything.
 ///
 /// # Errors
-/// The model cannot be made of the environment.
-pub(crate) fn record(
-    emulated: &Emulated<'_>,
-    done: &Done,
+/// An export is no volume of the environment.
+pub(super) fn emulation_record(
+    emulated: &EmulationAbout,
+    done: &EmulationFigures,
     credits: &[CreditsWatch],
     status: RunStatus,
-) -> anyhow::Result<RunRecord> {
+) -> Result<RunRecord, Error> {
     let exports = done.exports(credits);
-    let model = most_plausible(emulated.environment);
+    let model = most_plausible(&emulated.environment);
     let (mut cells, mut volumes) = (Vec::new(), Vec::new());
-    for (number, Export { name, figures, account, series, credits }) in exports.iter().enumerate() {
+    for (number, ExportResult { name, figures, account, series, credits }) in exports.iter().enumerate() {
         if account.requests == 0 {
             continue;
         }
         let mut trial = trial(figures, account, series, emulated.started_unix_s);
-        let how = How { seed: emulated.seed, initial: emulated.initial, account, series, credits: Some(credits) };
-        trial.model = Some(modelled::record(&model, name, &how)?);
+        let of_trial = ApplicationTrial {
+            seed: emulated.seed,
+            initial: emulated.initial,
+            account,
+            series,
+            credits: Some(credits),
+        };
+        trial.model = Some(application_model_record(&model, name, &of_trial)?);
         let volume = volume_facts(&model, name, name)?;
         let label = "an application's load".to_owned();
-        let mut cell = modelled::cell(format!("emulate-{number}"), name, label, Asker::Application, &trial);
+        let mut cell = application_cell(format!("emulate-{number}"), name, label, RequestSource::Application, &trial);
         trial.doubts = loadline_analysis::doubts(&cell.load.figures(), &trial, &volume);
-        trial.doubts.extend(doubts(name, figures, account, &done.history));
+        trial.doubts.extend(emulation_doubts(name, figures, account, &done.history));
         trial.doubts.extend(credits.doubt(&model, name, &trial));
         trial.doubts.sort_by_key(|doubt| DoubtCode::ALL.iter().position(|code| *code == doubt.code));
         cell.trials.push(trial);
         volumes.push(volume);
         cells.push(cell);
     }
-    let environment = emulated.environment;
+    let environment = &emulated.environment;
     let first: serde_json::Map<String, Json> = exports
         .iter()
         .filter_map(|export| Some((export.name.to_owned(), export.account.first?.as_ns().into())))
         .collect();
-    let mut settings = serde_json::to_value(&emulated.settings)?;
+    let mut settings = serde_json::to_value(&emulated.settings).expect("settings are plain data");
     settings["turns"] = done.turns.name().into();
-    settings["changes"] = serde_json::to_value(&done.history)?;
+    settings["changes"] = serde_json::to_value(&done.history).expect("a history is plain data");
     settings["first_request_ns"] = first.into();
     let header = RunHeader {
         id: emulated.id.clone(),
-        name: emulated.name.map_or_else(|| format!("application on {}", environment.name), str::to_owned),
+        name: emulated.name.clone().unwrap_or_else(|| format!("application on {}", environment.name)),
         verb: RunVerb::Emulate,
         clock: Clock::Real,
         started: UtcTime::from_unix_s(emulated.started_unix_s).rfc3339(),
@@ -153,15 +178,16 @@ pub(crate) fn record(
     Ok(RunRecord { header, status, cells })
 }
 
-/// Changes that a doubt tells one by one.
-const TOLD_MAX: usize = 20;
+/// Changes that a doubt lists one by one.
+const LISTED_MAX: usize = 20;
 
-/// Why what an export did should not be believed as it stands, by what the emulation alone knows.
-pub(crate) fn doubts(export: &str, figures: &ExportFigures, account: &TimeAccount, history: &History) -> Vec<Doubt> {
+/// Doubts about the figures of an export that the emulation alone knows.
+#[must_use]
+pub fn emulation_doubts(export: &str, figures: &ExportFigures, account: &TimeAccount, history: &History) -> Vec<Doubt> {
     late(figures).into_iter().chain(changed(export, account, history)).collect()
 }
 
-/// That the storage was changed before the export's last answer, with each change and its time.
+/// A doubt where the storage was changed before the export's last answer, with each change and its time.
 fn changed(export: &str, account: &TimeAccount, history: &History) -> Option<Doubt> {
     let first = account.first?;
     let concerns = |happened: &&HistoryEntry| happened.concerns(export) && happened.at <= account.last;
@@ -169,7 +195,7 @@ fn changed(export: &str, account: &TimeAccount, history: &History) -> Option<Dou
     if all.is_empty() {
         return None;
     }
-    let (told, rest) = all.split_at(all.len().min(TOLD_MAX));
+    let (listed, rest) = all.split_at(all.len().min(LISTED_MAX));
     let one = |happened: &&HistoryEntry| {
         let when = if happened.at < first {
             format!("{} before it,", first.since(happened.at).human())
@@ -178,20 +204,20 @@ fn changed(export: &str, account: &TimeAccount, history: &History) -> Option<Dou
         };
         format!("{when} {}", happened.what)
     };
-    let mut told: Vec<String> = told.iter().map(one).collect();
+    let mut listed: Vec<String> = listed.iter().map(one).collect();
     let more = rest.len() as u64 + history.more;
     if more > 0 {
-        told.push(format!("and {more} more"));
+        listed.push(format!("and {more} more"));
     }
     let detail = format!(
         "The storage was changed on purpose, counted from the first request as the seconds are: {}. The figures mix what was before \
          and after, and ceilings are those of the environment at the beginning.",
-        told.join("; ")
+        listed.join("; ")
     );
     Some(Doubt { code: DoubtCode::ChangedMeanwhile, detail })
 }
 
-/// That answers left too late to be the disk's, where they did.
+/// A doubt where answers left too late to be the disk's.
 fn late(figures: &ExportFigures) -> Option<Doubt> {
     let (late, modelled) = figures.late()?;
     let detail = format!(
@@ -203,13 +229,8 @@ fn late(figures: &ExportFigures) -> Option<Doubt> {
     Some(Doubt { code: DoubtCode::LateDelivery, detail })
 }
 
-/// From the first request until the last answer.
-pub(crate) fn trial(
-    figures: &ExportFigures,
-    account: &TimeAccount,
-    series: &Series,
-    started_unix_s: u64,
-) -> TrialRecord {
+/// The trial from the first request until the last answer.
+fn trial(figures: &ExportFigures, account: &TimeAccount, series: &Series, started_unix_s: u64) -> TrialRecord {
     let mut operations: BTreeMap<Operation, OperationRecord> = BTreeMap::new();
     for operation in Operation::ALL {
         let of = &figures.operations[operation.index()];
