@@ -231,7 +231,7 @@ fn limits_table(record: &RunRecord) -> Table {
     table
 }
 
-/// One row for each interval and operation that occurred in it.
+/// One row for each interval and operation, or step of an application, that occurred in it.
 fn series(record: &RunRecord) -> Table {
     let mut table = Table::new(&[
         Column::words("cell", "cell"),
@@ -274,6 +274,11 @@ fn series(record: &RunRecord) -> Table {
                 for (operation, of) in answered.filter(|(_, of)| of.count > 0) {
                     let times = [of.p50_ns, of.p99_ns, of.max_ns].map(latency);
                     row(Field::text(operation.name()), of.count, of.bytes, times);
+                }
+                let steps = trial.steps.iter().filter_map(|(name, step)| Some((name, step.series.get(index)?)));
+                for (name, of) in steps.filter(|(_, of)| of.count > 0) {
+                    let times = [of.p50_ns, of.p99_ns, of.max_ns].map(latency);
+                    row(Field::text(name.name()), of.count, of.bytes, times);
                 }
                 // What waited, or failed, where nothing was answered.
                 let nothing = Operation::ALL.iter().all(|operation| second.of(*operation).count == 0);

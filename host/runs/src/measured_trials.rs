@@ -270,6 +270,7 @@ impl MeasuredTrials<'_> {
             error_samples: Vec::new(),
             surroundings: Surroundings::default(),
             told_scatter: None,
+            steps: loadline_record::Steps::default(),
             steady_state: None,
             verify: None,
             model: None,

@@ -231,6 +231,7 @@ pub fn trial(load: &LoadFigures, disk: &ExampleDisk, number: u32, factor: f64) -
         errors: BTreeMap::new(),
         error_samples: Vec::new(),
         told_scatter: None,
+        steps: loadline_record::Steps::default(),
         steady_state: None,
         verify: None,
         model: None,

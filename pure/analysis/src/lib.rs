@@ -42,6 +42,6 @@ pub use summarize::summarize;
 pub use summary::{
     BestOf, CellSummary, Conclusion, CpuFigures, ExceededView, Finding, LastingFigures, LastingLatency,
     LatencyIntervals, LatencyRange, LoadView, OperationFigures, PredictionView, RunInfo, RunSummary, SCHEMA,
-    TotalFigures,
+    StepFigures, TotalFigures,
 };
 pub use words::listed;

@@ -11,15 +11,16 @@ use crate::load_keys::LoadIdentity;
 use crate::statistics::{Interval, around, mean, mean_over_trials, median, scatter_error, series_interval};
 use crate::summary::{
     BestOf, CellSummary, CpuFigures, LatencyIntervals, LatencyRange, LoadView, OperationFigures, PredictionView,
-    RunInfo, RunSummary, SCHEMA, SteadyStateView, TotalFigures,
+    RunInfo, RunSummary, SCHEMA, SteadyStateView, StepFigures, TotalFigures,
 };
 use crate::trials::{cell_doubts, latency_figures, merged, trials_counted, trials_used};
 use crate::words::load_name;
 use loadline_block::Operation;
 use loadline_load::LatencyFigure;
 use loadline_record::{
-    CellRecord, EngineUsed, Histogram, OperationRecord, RunHeader, RunRecord, SteadyState, TrialRecord,
+    CellRecord, EngineUsed, Histogram, OperationRecord, RunHeader, RunRecord, SteadyState, StepName, TrialRecord,
 };
+use std::collections::BTreeSet;
 
 /// Estimates, limits and findings of a run, finished or not.
 #[must_use]
@@ -78,7 +79,11 @@ fn run_info(record: &RunRecord) -> RunInfo {
 
 fn summarize_cell(cell: &CellRecord) -> CellSummary {
     let (used, counted) = (trials_used(cell), trials_counted(cell));
-    let of = |operation| operation_figures(&used, &counted, operation);
+    let of = |operation| {
+        let range = latency_range(&counted, operation).filter(|_| is_predicted(&used) && differ_in_draw(&counted));
+        let figures = figures_of(&used, |trial| trial.of(operation))?;
+        Some(OperationFigures { latency_range_ns: range, ..figures })
+    };
     let offered: Option<Vec<f64>> = used.iter().map(|t| t.offered_iops).collect();
     let mut transfers = [Operation::Read, Operation::Write, Operation::Trim].map(of);
     let mut occurring: Vec<&mut OperationFigures> = transfers.iter_mut().flatten().collect();
@@ -100,6 +105,7 @@ fn summarize_cell(cell: &CellRecord) -> CellSummary {
         trim,
         lasting: None,
         flush: of(Operation::Flush),
+        steps: steps(&used),
         offered_iops: offered.and_then(|o| mean(&o)),
         steady_state: cell.trials.iter().filter_map(steady_state_view).collect(),
         errors: cell.trials.iter().map(TrialRecord::errors_total).sum(),
@@ -251,13 +257,12 @@ fn interval_of_one(trial: &TrialRecord, iops: f64) -> Option<Interval> {
     Some(around(iops, half_width))
 }
 
-fn operation_figures(
-    used: &[&TrialRecord],
-    counted: &[&TrialRecord],
-    operation: Operation,
+/// The figures of what `of` gives of each trial.
+fn figures_of<'a>(
+    used: &[&'a TrialRecord],
+    of: impl Fn(&'a TrialRecord) -> Option<&'a OperationRecord>,
 ) -> Option<OperationFigures> {
-    let records: Vec<(&TrialRecord, &OperationRecord)> =
-        used.iter().filter_map(|t| Some((*t, t.of(operation)?))).collect();
+    let records: Vec<(&TrialRecord, &OperationRecord)> = used.iter().filter_map(|t| Some((*t, of(t)?))).collect();
     // Trials in which the operation did not occur completed none of it: a rate of 0, not a missing one.
     let rate = |of: fn(&OperationRecord) -> u64| {
         records.iter().map(|(t, r)| of(r) as f64 * 1e9 / t.measured_ns as f64).sum::<f64>() / used.len() as f64
@@ -270,11 +275,21 @@ fn operation_figures(
         iops: rate(|r| r.count),
         throughput_bytes_per_s: rate(|r| r.bytes),
         latency_ns,
-        latency_range_ns: latency_range(counted, operation).filter(|_| is_predicted(used) && differ_in_draw(counted)),
+        latency_range_ns: None,
         latency_interval_ns: None,
         waiting_ns: part(|r| r.waiting.as_ref()),
         service_ns: part(|r| r.service.as_ref()),
     })
+}
+
+/// Every named step of the trials, by name.
+fn steps(used: &[&TrialRecord]) -> Vec<StepFigures> {
+    let names: BTreeSet<&StepName> = used.iter().flat_map(|trial| trial.steps.iter().map(|(name, _)| name)).collect();
+    let figures = |name: &StepName| {
+        let figures = figures_of(used, |trial| Some(&trial.steps.get(name)?.record))?;
+        Some(StepFigures { name: name.clone(), figures })
+    };
+    names.into_iter().filter_map(figures).collect()
 }
 
 fn cpu_figures(trials: &[TrialRecord]) -> CpuFigures {

@@ -4,7 +4,7 @@ use crate::load_details::LoadDetails;
 use crate::load_keys::LoadIdentity;
 use loadline_record::{
     Access, ArrivalKind, Binding, BurstEnd, Ceiling, Clock, Doubt, EngineUsed, HistogramSnapshot, HostFacts,
-    ImportedFrom, Limit, PlanText, RunStatus, RunVerb, StageWait, VolumeFacts,
+    ImportedFrom, Limit, PlanText, RunStatus, RunVerb, StageWait, StepName, VolumeFacts,
 };
 use serde::{Deserialize, Serialize};
 
@@ -121,6 +121,9 @@ pub struct CellSummary {
     pub lasting: Option<LastingFigures>,
     /// Flushes.
     pub flush: Option<OperationFigures>,
+    /// Steps of an application, by name; none where the load is storage's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepFigures>,
     /// Open loop: arrivals per second that the load wanted.
     pub offered_iops: Option<f64>,
     /// How each trial that was to begin in the steady state came to begin; empty where none was.
@@ -320,6 +323,16 @@ pub struct LatencyIntervals {
     pub p99_low: Option<f64>,
     /// Upper end.
     pub p99_high: Option<f64>,
+}
+
+/// A named step of an application over the trials. `iops` counts how often it was done in a second.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepFigures {
+    /// Its name.
+    pub name: StepName,
+    /// Its figures.
+    #[serde(flatten)]
+    pub figures: OperationFigures,
 }
 
 /// One operation's figures. Latency counts from when the load wanted the request.

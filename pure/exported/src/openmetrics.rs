@@ -101,11 +101,12 @@ pub fn openmetrics(summary: &RunSummary, started_unix_s: Option<u64>) -> String 
     text.0
 }
 
-/// Every operation that occurred in a cell.
-fn by_operation(summary: &RunSummary) -> impl Iterator<Item = (&CellSummary, &'static str, &OperationFigures)> {
+/// Every operation that occurred in a cell, then every step of its application.
+fn by_operation(summary: &RunSummary) -> impl Iterator<Item = (&CellSummary, &str, &OperationFigures)> {
     summary.cells.iter().flat_map(|cell| {
         let all = [("read", &cell.read), ("write", &cell.write), ("trim", &cell.trim), ("flush", &cell.flush)];
-        all.into_iter().filter_map(move |(name, of)| Some((cell, name, of.as_ref()?)))
+        let operations = all.into_iter().filter_map(move |(name, of)| Some((cell, name, of.as_ref()?)));
+        operations.chain(cell.steps.iter().map(move |step| (cell, step.name.name(), &step.figures)))
     })
 }
 

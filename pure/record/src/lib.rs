@@ -10,6 +10,7 @@ mod names;
 mod run;
 mod series;
 mod series_interval;
+mod step;
 mod trial;
 
 pub use doubt::{Doubt, DoubtCode};
@@ -24,6 +25,7 @@ pub use run::{
 };
 pub use series::{Second, SecondOperation, Series};
 pub use series_interval::SeriesInterval;
+pub use step::{STEP_NAME_MAX, STEPS_MAX, Step, StepName, StepNameError, StepRecord, Steps, StepsFull};
 pub use trial::{
     ClockCheck, DeviceCounters, Ending, EngineUsed, Exceeded, MachineCpu, OperationRecord, OtherLoad, Pressure,
     Residency, Scatter, SteadyState, Stops, StreamWritten, Surroundings, ThreadBusy, TrialRecord, VerifyFault,

@@ -1,6 +1,6 @@
 //! One execution of a cell: what was measured, what happened around it, and how it ended.
 
-use crate::{Doubt, EngineName, Histogram, HistogramSnapshot, ModelRecord, Series};
+use crate::{Doubt, EngineName, Histogram, HistogramSnapshot, ModelRecord, Series, Step, StepRecord, Steps};
 use loadline_block::{ErrorKind, Operation};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -20,6 +20,9 @@ pub struct TrialRecord {
     pub measured_ns: u64,
     /// By operation; only those that occurred.
     pub operations: BTreeMap<Operation, OperationRecord>,
+    /// Steps of an application, by name. No rate of storage counts them.
+    #[serde(default, skip_serializing_if = "Steps::is_empty")]
+    pub steps: Steps<StepRecord>,
     /// Open loop: arrivals per second that the load wanted within the measured time.
     pub offered_iops: Option<f64>,
     /// Open loop: arrivals due within the measured time that were never issued.
@@ -375,6 +378,11 @@ impl TrialRecord {
     #[must_use]
     pub fn of(&self, operation: Operation) -> Option<&OperationRecord> {
         self.operations.get(&operation)
+    }
+    /// Everything that occurred: the operations, then the named steps.
+    pub fn all_steps(&self) -> impl Iterator<Item = (Step, &OperationRecord)> {
+        let operations = self.operations.iter().map(|(operation, record)| (Step::Operation(*operation), record));
+        operations.chain(self.steps.iter().map(|(name, step)| (Step::Named(name.clone()), &step.record)))
     }
     /// Reads, writes and trims completed; flushes are not counted as I/O.
     #[must_use]

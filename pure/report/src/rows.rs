@@ -6,7 +6,7 @@ use loadline_analysis::{
     CellSummary, LastingFigures, LatencyRange, Limit, OperationFigures, RunInfo, RunSummary, best_cell,
 };
 use loadline_block::Operation;
-use loadline_record::{Clock, DoubtCode, HistogramSnapshot, RunStatus};
+use loadline_record::{Clock, DoubtCode, HistogramSnapshot, RunStatus, Step};
 use std::collections::BTreeSet;
 
 /// One row.
@@ -15,8 +15,8 @@ pub(crate) struct Row<'a> {
     pub(crate) index: usize,
     /// The cell.
     pub(crate) cell: &'a CellSummary,
-    /// `None` for the cell itself, else one operation of it.
-    pub(crate) part: Option<Operation>,
+    /// `None` for the cell itself, else one operation of it, or a step of an application.
+    pub(crate) part: Option<Step>,
     /// Requests per second.
     pub(crate) iops: Option<f64>,
     /// Bytes per second.
@@ -81,7 +81,7 @@ pub(crate) fn cell_rows<'a>(index: usize, cell: &'a CellSummary, groups: &[Doubt
         rows.push(Row {
             index,
             cell,
-            part: Some(operation),
+            part: Some(Step::Operation(operation)),
             iops: Some(figures.iops),
             // Beside reads and writes, neither moves any.
             throughput_bytes_per_s: matches!(operation, Operation::Read | Operation::Write)
@@ -91,6 +91,16 @@ pub(crate) fn cell_rows<'a>(index: usize, cell: &'a CellSummary, groups: &[Doubt
             mark: String::new(),
         });
     }
+    rows.extend(cell.steps.iter().map(|step| Row {
+        index,
+        cell,
+        part: Some(Step::Named(step.name.clone())),
+        iops: Some(step.figures.iops),
+        throughput_bytes_per_s: Some(step.figures.throughput_bytes_per_s).filter(|bytes| *bytes > 0.0),
+        latency: RowLatency::Known(&step.figures.latency_ns),
+        latency_range: None,
+        mark: String::new(),
+    }));
     rows
 }
 
@@ -259,13 +269,13 @@ impl Row<'_> {
         let own = self.part.is_none();
         let or_missing = |text: Option<String>| text.unwrap_or_else(|| MISSING.to_owned());
         match column {
-            Column::Load => match self.part {
+            Column::Load => match &self.part {
                 None => plain(&self.cell.label),
-                Some(operation) => operation.name().to_owned(),
+                Some(step) => plain(step.name()),
             },
             Column::Iops => or_missing(self.iops.map(figures::iops)),
             Column::Throughput => match self.part {
-                Some(Operation::Flush) => String::new(),
+                Some(Step::Operation(Operation::Flush)) => String::new(),
                 _ => or_missing(self.throughput_bytes_per_s.map(figures::megabytes)),
             },
             _ if column.is_latency() => match (self.latency, self.latency_ns(column)) {

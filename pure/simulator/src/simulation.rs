@@ -668,6 +668,7 @@ impl Party {
             error_samples: Vec::new(),
             surroundings: Surroundings { elapsed_ns: elapsed.as_ns(), asked: kept.asked, ..Surroundings::default() },
             told_scatter: None,
+            steps: loadline_record::Steps::default(),
             steady_state: kept.steady_state,
             verify: None,
             model: None,

@@ -1,5 +1,6 @@
 //! What spans crates: documents, kept inputs, the catalog, fits and limits against the model's truth, published figures.
 
+mod application_steps;
 mod catalog_limits;
 mod document_examples;
 mod fio_values;

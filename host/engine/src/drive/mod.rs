@@ -151,6 +151,7 @@ pub fn run_trial(
         error_samples: std::mem::take(&mut book.error_samples),
         surroundings,
         told_scatter: None,
+        steps: loadline_record::Steps::default(),
         steady_state: outcome.steady_state,
         verify,
         model: None,

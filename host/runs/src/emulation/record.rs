@@ -260,6 +260,7 @@ fn trial(figures: &ExportFigures, account: &TimeAccount, series: &Series, starte
         error_samples: Vec::new(),
         surroundings: Surroundings { asked, ..Surroundings::default() },
         told_scatter: None,
+        steps: loadline_record::Steps::default(),
         steady_state: None,
         verify: None,
         model: None,

@@ -263,6 +263,7 @@ fn trial() -> impl Strategy<Value = TrialRecord> {
                 error_samples,
                 surroundings,
                 told_scatter,
+                steps: Steps::default(),
                 steady_state,
                 verify,
                 model,

@@ -125,6 +125,7 @@ pub fn trial(
         error_samples: Vec::new(),
         surroundings: Surroundings { asked, ..Surroundings::default() },
         told_scatter: None,
+        steps: loadline_record::Steps::default(),
         steady_state: None,
         verify: None,
         model: None,

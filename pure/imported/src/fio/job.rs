@@ -362,6 +362,7 @@ fn finished(name: String, job: ReportedJob, measured: Measured, version: Option<
     let by = version.map_or_else(|| "fio".to_owned(), |version| format!("fio {version}"));
     let trial = TrialRecord {
         trial: 0,
+        steps: loadline_record::Steps::default(),
         started_unix_s: 0,
         engine: EngineUsed {
             name: engine.as_str().into(),

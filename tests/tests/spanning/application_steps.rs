@@ -1,0 +1,103 @@
+//! The steps of an application on their whole way: stored, read again, analysed, reported, exported and compared.
+
+use loadline_analysis::example::{ExampleDisk, cell, closed, latencies, run};
+use loadline_analysis::{CompareOptions, compare, summarize};
+use loadline_exported::openmetrics;
+use loadline_record::{
+    Access, ArrivalKind, Load, LoadFigures, OperationRecord, OthersLoad, RunRecord, RunStatus, RunVerb,
+    SecondOperation, Step, StepName,
+};
+use loadline_report::{Colour, Columns, TerminalOptions, html, markdown, terminal};
+use loadline_store::Store;
+
+const STEPS: [(&str, u64, f64); 3] =
+    [("index commit", 60, 40e6), ("page fetched", 6_000, 2e6), ("row read", 120_000, 0.3e6)];
+
+/// An application that read a disk and told of its own work.
+fn crawl() -> RunRecord {
+    let mut cell = cell(closed("random", 1.0, 4 << 10, 8), &ExampleDisk::default(), &[1.0]);
+    let figures = LoadFigures {
+        pattern: Access::Application,
+        arrival: ArrivalKind::Application,
+        queue_depth: None,
+        objective: None,
+        ..cell.load.figures()
+    };
+    cell.load = Load::Application(OthersLoad { volume: cell.volume.clone(), by: None, figures });
+    let trial = &mut cell.trials[0];
+    for (name, count, mean_ns) in STEPS {
+        let step = trial.steps.at(&StepName::new(name).unwrap()).unwrap();
+        step.record = OperationRecord { count, latency: latencies(count, mean_ns), ..OperationRecord::default() };
+        let second = SecondOperation { count: count / 60, p50_ns: mean_ns as u64, ..SecondOperation::default() };
+        step.series = vec![second; 60];
+    }
+    let mut record = run(vec![cell]);
+    (record.header.verb, record.status) = (RunVerb::Emulate, RunStatus::Finished);
+    record
+}
+
+/// Stores a run trial by trial, and reads it.
+fn through_the_store(record: &RunRecord) -> RunRecord {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&folder.path().join("runs.db")).unwrap();
+    let mut begun = record.cells.clone();
+    begun.iter_mut().for_each(|cell| cell.trials.clear());
+    store.begin_run(&record.header, &begun).unwrap();
+    for cell in &record.cells {
+        for trial in &cell.trials {
+            store.finish_trial(&record.header.id, &cell.id, trial).unwrap();
+        }
+    }
+    store.set_status(&record.header.id, record.status).unwrap();
+    store.load(&record.header.id).unwrap()
+}
+
+#[test]
+fn steps_come_back_from_the_store_with_their_latencies_and_their_course() {
+    let record = crawl();
+    let read = through_the_store(&record);
+    assert_eq!(read, record);
+    let steps: Vec<String> = read.cells[0].trials[0].all_steps().map(|(step, _)| step.name().to_owned()).collect();
+    assert_eq!(steps, ["read", "index commit", "page fetched", "row read"]);
+    assert!(matches!(Step::try_from("read".to_owned()), Ok(Step::Operation(_))));
+}
+
+#[test]
+fn steps_have_figures_and_storage_counts_none_of_them() {
+    let (with, mut without) = (through_the_store(&crawl()), crawl());
+    without.cells[0].trials[0].steps = loadline_record::Steps::default();
+    let (told, plain) = (summarize(&with), summarize(&without));
+    assert_eq!(told.cells[0].total, plain.cells[0].total);
+    assert_eq!(told.findings, plain.findings);
+    let steps: Vec<(&str, f64)> = told.cells[0].steps.iter().map(|of| (of.name.name(), of.figures.iops)).collect();
+    assert_eq!(steps, [("index commit", 1.0), ("page fetched", 100.0), ("row read", 2_000.0)]);
+    // Programs read them back, and a run without steps is written as ever.
+    let text = serde_json::to_string(&told).unwrap();
+    assert_eq!(serde_json::from_str::<loadline_analysis::RunSummary>(&text).unwrap(), told);
+    assert!(text.contains(r#""name":"page fetched""#) && !serde_json::to_string(&plain).unwrap().contains("\"steps\""));
+}
+
+#[test]
+fn every_form_of_a_report_has_a_row_for_each_step() {
+    let record = through_the_store(&crawl());
+    let summary = summarize(&record);
+    let options = TerminalOptions { width: 160, colour: Colour::Never, columns: Columns::All };
+    let texts = [terminal(&summary, &options), markdown(&summary), html(&[(&record, &summary)])];
+    let exported = openmetrics(&summary, None);
+    for (name, ..) in STEPS {
+        assert!(texts.iter().all(|text| text.contains(name)), "{name}");
+        assert!(exported.contains(&format!("operation=\"{name}\"")), "{name}: {exported}");
+    }
+    assert!(exported.contains("operation=\"page fetched\"} 100\n"), "{exported}");
+}
+
+#[test]
+fn applications_are_compared_by_what_storage_did() {
+    let (mut a, mut b) = (through_the_store(&crawl()), crawl());
+    (a.header.id, b.header.id) = ("a".to_owned(), "b".to_owned());
+    b.cells[0].trials[0].steps = loadline_record::Steps::default();
+    let compared = compare(&[&a, &b], &CompareOptions::default()).unwrap();
+    let against = &compared.against[0];
+    assert_eq!((against.cells.len(), against.unmatched.len()), (1, 0));
+    assert_eq!(against.cells[0].baseline_figure, against.cells[0].other_figure);
+}
