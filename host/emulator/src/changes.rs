@@ -144,8 +144,7 @@ impl Service {
         Ok(gone.into_iter().map(|member| self.name(member)).collect())
     }
 
-    /// Notes, where contents outlive this process, which disks miss what a copy has or will have: whoever finds the contents after it
-    /// was killed must not believe them.
+    /// Notes in the folder which disks miss writes that a copy has or will have. After a kill their contents must not be believed.
     fn keep_behind(&self) -> Result<(), ChangeFailure> {
         let Some(folder) = self.disks().folder() else { return Ok(()) };
         let misses = |member: &&VolumeDisk| {

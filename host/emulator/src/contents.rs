@@ -1,7 +1,7 @@
 //! The bytes of a volume, laid over its disks as requests are.
 
 use crate::send_buffer::SendBuffer;
-use crate::store::{Disk, Fresh, PAGE, Page, Presence, Still, StoreError};
+use crate::store::{Fresh, PAGE, Page, Presence, Still, StoreError, StoredDisk};
 use loadline_disk::Layout;
 use loadline_nbd::NbdError;
 use loadline_nbd::reply::{EXTENTS_MAX, Extent};
@@ -20,7 +20,7 @@ const ZEROES: &[u8] = &[0; 64 << 10];
 #[derive(Debug)]
 pub(crate) struct Contents {
     layout: Layout,
-    disks: Vec<Arc<Disk>>,
+    disks: Vec<Arc<StoredDisk>>,
     /// Held while bytes go to the disks of the volume, by all who write; alone by whoever fills a disk from another.
     writing: Arc<RwLock<()>>,
     order: WriteTickets,
@@ -93,7 +93,7 @@ struct LayoutRun {
 impl Contents {
     pub(crate) const fn new(
         layout: Layout,
-        disks: Vec<Arc<Disk>>,
+        disks: Vec<Arc<StoredDisk>>,
         writing: Arc<RwLock<()>>,
         order: WriteTickets,
     ) -> Self {
@@ -140,19 +140,19 @@ impl Contents {
     }
 
     /// The disks of a column, which hold the same.
-    fn copies(&self, column: usize) -> &[Arc<Disk>] {
+    fn copies(&self, column: usize) -> &[Arc<StoredDisk>] {
         let copies = self.layout.copies();
         &self.disks[column * copies..(column + 1) * copies]
     }
 
     /// A disk of a column that has all its bytes.
-    fn live(&self, column: usize) -> Result<&Disk, NbdError> {
-        let live = |disk: &&Arc<Disk>| disk.presence() == Presence::Live;
+    fn live(&self, column: usize) -> Result<&StoredDisk, NbdError> {
+        let live = |disk: &&Arc<StoredDisk>| disk.presence() == Presence::Live;
         self.copies(column).iter().find(live).map(|disk| &**disk).ok_or(NbdError::Io)
     }
 
     /// The disks of a column that are written to; those that are not miss what is written.
-    fn written(&self, column: usize) -> Result<impl Iterator<Item = &Disk>, NbdError> {
+    fn written(&self, column: usize) -> Result<impl Iterator<Item = &StoredDisk>, NbdError> {
         self.live(column)?;
         Ok(self.copies(column).iter().map(|disk| &**disk).filter(|disk| {
             let written = matches!(disk.presence(), Presence::Live | Presence::Filling);
@@ -167,7 +167,7 @@ impl Contents {
     pub(crate) fn state(&self) -> ContentsState {
         let columns = self.disks.len() / self.layout.copies();
         if (0..columns).any(|column| self.live(column).is_err()) {
-            let waits = |disk: &Arc<Disk>| disk.presence() == Presence::Waiting;
+            let waits = |disk: &Arc<StoredDisk>| disk.presence() == Presence::Waiting;
             return if self.disks.iter().any(waits) { ContentsState::Waiting } else { ContentsState::Absent };
         }
         let live = self.disks.iter().all(|disk| disk.presence() == Presence::Live);
@@ -347,7 +347,7 @@ const LOOK: u64 = 1 << 36;
 
 /// Fills a disk that missed writes from `copy` while others write. Both have the same then, and the same of it is durable. Where
 /// that fails the disk waits for the next time.
-pub(crate) fn fill(disk: &Disk, copy: &Disk, size: u64, writing: &RwLock<()>) -> Result<(), StoreError> {
+pub(crate) fn fill(disk: &StoredDisk, copy: &StoredDisk, size: u64, writing: &RwLock<()>) -> Result<(), StoreError> {
     let filled = fill_all(disk, copy, size, writing);
     let _alone = writing.write().unwrap_or_else(PoisonError::into_inner);
     if filled.is_ok() {
@@ -361,7 +361,7 @@ pub(crate) fn fill(disk: &Disk, copy: &Disk, size: u64, writing: &RwLock<()>) ->
     filled
 }
 
-fn fill_all(disk: &Disk, copy: &Disk, size: u64, writing: &RwLock<()>) -> Result<(), StoreError> {
+fn fill_all(disk: &StoredDisk, copy: &StoredDisk, size: u64, writing: &RwLock<()>) -> Result<(), StoreError> {
     {
         let _alone = writing.write().unwrap_or_else(PoisonError::into_inner);
         disk.wipe()?;
@@ -389,13 +389,13 @@ mod tests {
 
     const SIZE: usize = 1 << 20;
 
-    fn disks(count: usize) -> Vec<Arc<Disk>> {
+    fn disks(count: usize) -> Vec<Arc<StoredDisk>> {
         let budget = Arc::new(Budget::new(1 << 30));
         let store = || Store::Memory(MemoryStore::new(Arc::clone(&budget)));
-        (0..count).map(|_| Arc::new(Disk::new(store(), Keeping { pages_max: 64, lies: false }))).collect()
+        (0..count).map(|_| Arc::new(StoredDisk::new(store(), Keeping { pages_max: 64, lies: false }))).collect()
     }
 
-    fn laid(layout: Layout, disks: Vec<Arc<Disk>>) -> Contents {
+    fn laid(layout: Layout, disks: Vec<Arc<StoredDisk>>) -> Contents {
         Contents::new(layout, disks, Arc::default(), WriteTickets::default())
     }
 

@@ -114,7 +114,7 @@ impl ControlSocket {
         }
         let (service, askers, own) = (Arc::clone(&self.service), Arc::clone(&self.askers), Arc::clone(&asker));
         let spawned = std::thread::Builder::new().name("control".into()).spawn(move || {
-            // Who cannot be read or written any more is gone.
+            // A client that cannot be read or written is gone.
             let _ = serve(&service, &own);
             leave(&askers, &own);
         });
@@ -160,14 +160,14 @@ fn serve(service: &Service, asker: &RoomWaiter) -> io::Result<()> {
             Err(error) => return Err(error),
         }
         let too_long = !line.ends_with(b"\n") && line.len() == CONTROL_LINE_MAX;
-        // Whoever sends no more may have left out the end of the last line.
+        // A client that closes its end may leave out the last line break.
         let mut is_last = !too_long && !line.ends_with(b"\n");
         if line.is_empty() {
             return Ok(());
         }
         *asker.idle_since() = None;
         let answer = if too_long {
-            // Who is not done with it would not come to read the answer.
+            // A client that is still sending would not read the answer.
             is_last = !skip_line(&mut lines, service)?;
             ControlAnswer::Error(format!("a request is at most {CONTROL_LINE_MAX} bytes long"))
         } else {

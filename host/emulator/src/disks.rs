@@ -1,12 +1,12 @@
 //! The disks of an emulation, and which of them are copies of each other.
 
-use crate::store::{Disk, Folder};
+use crate::store::{Folder, StoredDisk};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// A disk of a volume.
 #[derive(Debug)]
 pub(crate) struct VolumeDisk {
-    pub(crate) disk: Arc<Disk>,
+    pub(crate) disk: Arc<StoredDisk>,
     pub(crate) size: u64,
     pub(crate) volume: usize,
     /// Its place in the volume.

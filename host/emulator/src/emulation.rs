@@ -14,7 +14,9 @@ use crate::meter::{ExportFigures, Meter};
 use crate::metrics::{SCRAPES_MAX, Scrapes};
 use crate::refusal::Refused;
 use crate::service::Service;
-use crate::store::{BackingTrouble, Budget, Disk, FileStore, Folder, FolderError, Keeping, MemoryStore, PAGE, Store};
+use crate::store::{
+    BackingTrouble, Budget, FileStore, Folder, FolderError, Keeping, MemoryStore, PAGE, Store, StoredDisk,
+};
 use crate::tls::Tls;
 use crate::trace_file::{TraceSettings, TraceWriter};
 use crate::view::View;
@@ -168,7 +170,7 @@ impl Emulation {
         let own = Arc::clone(&service);
         let thread = std::thread::Builder::new().name("viewer".into());
         let viewer = thread.spawn(move || own.watch()).map_err(system("start a thread"))?;
-        // Whoever looks from now on finds something.
+        // The view is complete from now on.
         while service.view().exports.len() < service.exports().len() {
             std::thread::sleep(FIRST_LOOK);
         }
@@ -231,8 +233,8 @@ impl Emulation {
         Ok(files)
     }
 
-    /// Takes down what [`Emulation::mount`] shows: whoever still uses the files, or block devices made of them, gets errors, also
-    /// for what was not answered yet. Other clients are served as before.
+    /// Takes down what [`Emulation::mount`] shows. Programs that still use the files, or block devices made of them, get errors, also for
+    /// unanswered requests. Other clients are served as before.
     pub fn unmount(&mut self) {
         for mount in self.mounts.drain(..) {
             let numbers: Vec<u32> = mount.numbers().collect();
@@ -485,7 +487,7 @@ fn members(
         for number in 0..spec.disks.len() {
             let (store, (_, size)) = stores.next().expect("there is a store for each disk");
             members.push(VolumeDisk {
-                disk: Arc::new(Disk::new(store, keeping)),
+                disk: Arc::new(StoredDisk::new(store, keeping)),
                 size: *size,
                 volume,
                 number,

@@ -19,8 +19,8 @@ pub(crate) struct Export {
 }
 
 impl Export {
-    /// An answer is about to leave: whoever delivers answers calls this before the client can see them, so that a flush covers
-    /// what was answered before it and nothing else need be kept by a power cut.
+    /// Settles a write or flush whose answer is about to leave. Called before the client can see the answer: so a flush covers what was
+    /// answered before it, and a power cut may take the rest.
     pub(crate) fn settle(&self, answer: &Answer) {
         if !matches!(answer.body, ReplyBody::Error { .. }) {
             self.contents.settle(answer.settles);

@@ -28,7 +28,7 @@ impl Scrapes {
         Self { service: Arc::clone(service), going_on: Arc::default() }
     }
 
-    /// Answers one on a thread of its own: whoever dawdles is cut off, and meanwhile holds up nobody.
+    /// Answers one client on a thread of its own. A slow one is cut off, and delays no other.
     pub(crate) fn welcome(&self, socket: OwnedFd) {
         if self.going_on.fetch_add(1, Ordering::AcqRel) >= SCRAPES_MAX {
             self.going_on.fetch_sub(1, Ordering::AcqRel);
@@ -36,7 +36,7 @@ impl Scrapes {
         }
         let (service, going_on) = (Arc::clone(&self.service), Arc::clone(&self.going_on));
         let spawned = std::thread::Builder::new().name("metrics".into()).spawn(move || {
-            // Who cannot be read or written any more is gone.
+            // A client that cannot be read or written is gone.
             let _ = answer(&service, TcpStream::from(socket));
             going_on.fetch_sub(1, Ordering::AcqRel);
         });
@@ -64,7 +64,7 @@ fn answer(service: &Service, mut stream: TcpStream) -> io::Result<()> {
 
 const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// What is answered to a request; `metrics` tells the figures.
+/// The reply to a request; `metrics` makes the figures.
 fn reply(request: &[u8], metrics: impl FnOnce() -> String) -> Vec<u8> {
     let line = request.split(|byte| *byte == b'\r').next().unwrap_or_default();
     let mut words = line.split(|byte| *byte == b' ');

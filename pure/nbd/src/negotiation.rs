@@ -306,42 +306,14 @@ impl Negotiation {
                 ack(out);
                 NegotiationStep::Next
             }
-            ClientOption::StartTls => match self.encryption {
-                Encryption::Offered | Encryption::Required => {
-                    ack(out);
-                    NegotiationStep::Encrypt
-                }
-                Encryption::None => {
-                    self.error = Some(NegotiationError::NoTls);
-                    option::reply(out, code, OptionReply::Policy, &[b"there is no TLS here"]);
-                    NegotiationStep::Next
-                }
-                Encryption::Done => {
-                    option::reply(out, code, OptionReply::Invalid, &[b"the connection is encrypted already"]);
-                    NegotiationStep::Next
-                }
-            },
+            ClientOption::StartTls => self.start_tls(code, out),
             ClientOption::Info { name, go, wants_name, wants_description } => {
                 let Some(number) = find(exports, name) else {
                     self.error = Some(NegotiationError::no_export(name));
                     option::reply(out, code, OptionReply::Unknown, &[b"no such export"]);
                     return NegotiationStep::Next;
                 };
-                let export = &exports[number];
-                let mut tell = |kind: u16, parts: [&[u8]; 3]| {
-                    let parts = [&kind.to_be_bytes()[..], parts[0], parts[1], parts[2]];
-                    option::reply(out, code, OptionReply::Info, &parts);
-                };
-                let flags = export.flags(self.form).to_be_bytes();
-                tell(info_type::EXPORT, [&export.size.to_be_bytes(), &flags, &[]]);
-                let sizes = [BLOCK_MIN, BLOCK_PREFERRED, PAYLOAD_MAX].map(u32::to_be_bytes);
-                tell(info_type::BLOCK_SIZE, [&sizes[0], &sizes[1], &sizes[2]]);
-                if *wants_name {
-                    tell(info_type::NAME, [export.name.as_bytes(), &[], &[]]);
-                }
-                if *wants_description {
-                    tell(info_type::DESCRIPTION, [export.description.as_bytes(), &[], &[]]);
-                }
+                self.describe(code, &exports[number], (*wants_name, *wants_description), out);
                 self.error = None;
                 ack(out);
                 if *go { self.agree(number, true) } else { NegotiationStep::Next }
@@ -365,6 +337,45 @@ impl Negotiation {
                 self.contexts(code, name, queries, *set, exports, out);
                 NegotiationStep::Next
             }
+        }
+    }
+
+    fn start_tls(&mut self, code: u32, out: &mut Vec<u8>) -> NegotiationStep {
+        let (kind, text, step): (_, &[&[u8]], _) = match self.encryption {
+            Encryption::Offered | Encryption::Required => (OptionReply::Ack, &[], NegotiationStep::Encrypt),
+            Encryption::None => {
+                self.error = Some(NegotiationError::NoTls);
+                (OptionReply::Policy, &[b"there is no TLS here"], NegotiationStep::Next)
+            }
+            Encryption::Done => {
+                (OptionReply::Invalid, &[b"the connection is encrypted already"], NegotiationStep::Next)
+            }
+        };
+        option::reply(out, code, kind, text);
+        step
+    }
+
+    /// Sends size, flags and block sizes of an export, and its name and description if the client wants them.
+    fn describe(
+        &self,
+        code: u32,
+        export: &ExportInfo,
+        (wants_name, wants_description): (bool, bool),
+        out: &mut Vec<u8>,
+    ) {
+        let mut info = |kind: u16, parts: [&[u8]; 3]| {
+            let parts = [&kind.to_be_bytes()[..], parts[0], parts[1], parts[2]];
+            option::reply(out, code, OptionReply::Info, &parts);
+        };
+        let flags = export.flags(self.form).to_be_bytes();
+        info(info_type::EXPORT, [&export.size.to_be_bytes(), &flags, &[]]);
+        let sizes = [BLOCK_MIN, BLOCK_PREFERRED, PAYLOAD_MAX].map(u32::to_be_bytes);
+        info(info_type::BLOCK_SIZE, [&sizes[0], &sizes[1], &sizes[2]]);
+        if wants_name {
+            info(info_type::NAME, [export.name.as_bytes(), &[], &[]]);
+        }
+        if wants_description {
+            info(info_type::DESCRIPTION, [export.description.as_bytes(), &[], &[]]);
         }
     }
 

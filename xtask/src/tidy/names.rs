@@ -10,7 +10,6 @@ const DECLARED_MAX: usize = 2;
 /// Names that are declared more often, each with the reason. A name that no longer is leaves the list.
 const OFTENER: &[(&str, &str)] = &[
     ("Progress", "to be renamed by role"),
-    ("Request", "to be renamed by role"),
     ("Spread", "to be renamed by role"),
     ("Step", "to be renamed by role"),
     ("Table", "to be renamed by role"),

@@ -47,7 +47,7 @@ pub(crate) const ROOT: u64 = 1;
 
 /// A request of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Request<'a> {
+pub(crate) struct FuseRequest<'a> {
     /// The answer carries the same.
     pub(crate) unique: u64,
     /// The file or folder.
@@ -138,7 +138,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-impl<'a> Request<'a> {
+impl<'a> FuseRequest<'a> {
     /// Reads one message, as the kernel gives it: whole.
     pub(crate) fn parse(message: &'a [u8]) -> Result<Self, MessageError> {
         let header = message.get(..REQUEST_HEADER).ok_or(MessageError::Short)?;
@@ -334,7 +334,7 @@ mod tests {
     }
 
     fn call(code: u32, body: &[u8]) -> Result<(u64, u64), MessageError> {
-        Request::parse(&message(code, body)).map(|request| (request.unique, request.node))
+        FuseRequest::parse(&message(code, body)).map(|request| (request.unique, request.node))
     }
 
     #[test]
@@ -347,11 +347,11 @@ mod tests {
         body.resize(40, 0);
         assert_eq!(call(15, &body), Ok((77, 2)));
         let read = message(15, &body);
-        assert_eq!(Request::parse(&read).unwrap().call, Call::Read { offset: 8_192, length: 4 });
+        assert_eq!(FuseRequest::parse(&read).unwrap().call, Call::Read { offset: 8_192, length: 4 });
         assert_eq!(call(16, &body), Err(MessageError::Short));
         body.extend_from_slice(b"abcd");
         let write = message(16, &body);
-        assert_eq!(Request::parse(&write).unwrap().call, Call::Write { offset: 8_192, bytes: b"abcd" });
+        assert_eq!(FuseRequest::parse(&write).unwrap().call, Call::Write { offset: 8_192, bytes: b"abcd" });
     }
 
     #[test]
@@ -366,8 +366,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_a_request_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200), code in 0u32..64) {
-            let _ = Request::parse(&bytes);
-            let _ = Request::parse(&message(code, &bytes));
+            let _ = FuseRequest::parse(&bytes);
+            let _ = FuseRequest::parse(&message(code, &bytes));
         }
 
         #[test]

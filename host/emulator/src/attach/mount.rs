@@ -2,7 +2,7 @@
 
 use super::block_device::BlockDeviceError;
 use super::links;
-use super::message::{self, Call, MESSAGE_MAX, Node, ROOT, Request};
+use super::message::{self, Call, FuseRequest, MESSAGE_MAX, Node, ROOT};
 use super::mounted_file::{self, MountedFile};
 use crate::answer::{Answer, ModelRequest};
 use crate::driver::RoomWaiter;
@@ -209,7 +209,7 @@ impl MountShared {
                 Err(_) => return,
             };
             // The kernel speaks the protocol; what this does not understand is answered by nobody, and cannot be.
-            let Ok(request) = Request::parse(message) else { continue };
+            let Ok(request) = FuseRequest::parse(message) else { continue };
             priority.count(THREADS, 0);
             self.take(service, &request, &mut asks);
             // The others take about as much.
@@ -226,7 +226,7 @@ impl MountShared {
         }
     }
 
-    fn take(&self, service: &Service, request: &Request<'_>, asks: &mut Vec<ModelRequest>) {
+    fn take(&self, service: &Service, request: &FuseRequest<'_>, asks: &mut Vec<ModelRequest>) {
         if let Call::Begin { major, minor, readahead, flags } = request.call {
             let mut out = Vec::new();
             let error = message::begin(&mut out, major, minor, readahead, flags).map_or(Some(Errno::PROTO), |()| None);
@@ -242,7 +242,7 @@ impl MountShared {
     }
 
     /// Requests for the folder, or for the file system as a whole.
-    fn take_for_folder(&self, request: &Request<'_>) {
+    fn take_for_folder(&self, request: &FuseRequest<'_>) {
         let mut out = Vec::new();
         let error = match request.call {
             Call::Unanswered => return,

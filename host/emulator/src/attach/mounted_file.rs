@@ -1,7 +1,7 @@
 //! One file of a mounted folder: its requests, and their answers.
 
 use super::delivery::deliver;
-use super::message::{self, ANSWER_HEADER, Call, Node, Request};
+use super::message::{self, ANSWER_HEADER, Call, FuseRequest, Node};
 use crate::answer::{Answer, ModelRequest, ReplyBody};
 use crate::contents::Settles;
 use crate::export::Export;
@@ -77,7 +77,7 @@ impl MountedFile {
     }
 
     /// Takes a request for this file: answers it at once, or adds what the model is to be asked.
-    pub(crate) fn take(&self, service: &Service, request: &Request<'_>, asks: &mut Vec<ModelRequest>) {
+    pub(crate) fn take(&self, service: &Service, request: &FuseRequest<'_>, asks: &mut Vec<ModelRequest>) {
         let unique = request.unique;
         let reply = |error, body: &[u8]| answer(&self.device, unique, error, body);
         let boot = service.boot();

@@ -3,7 +3,7 @@
 use super::*;
 use crate::contents::{Settles, WriteTickets};
 use crate::meter::Meter;
-use crate::store::{Budget, Disk, Keeping, MemoryStore, Presence, Store};
+use crate::store::{Budget, Keeping, MemoryStore, Presence, Store, StoredDisk};
 use crate::{answer, contents};
 use loadline_block::Operation;
 use loadline_disk::Layout;
@@ -19,11 +19,11 @@ use std::sync::Arc;
 const SIZE: u64 = 4 << 20;
 
 /// An export in which every byte tells its place, on a stripe; and one of its disks.
-fn export() -> (Export, Arc<Disk>) {
+fn export() -> (Export, Arc<StoredDisk>) {
     let budget = Arc::new(Budget::new(1 << 30));
     let store = || Store::Memory(MemoryStore::new(Arc::clone(&budget)));
-    let disks: Vec<Arc<Disk>> =
-        (0..2).map(|_| Arc::new(Disk::new(store(), Keeping { pages_max: 0, lies: false }))).collect();
+    let disks: Vec<Arc<StoredDisk>> =
+        (0..2).map(|_| Arc::new(StoredDisk::new(store(), Keeping { pages_max: 0, lies: false }))).collect();
     let first = Arc::clone(&disks[0]);
     let layout = Layout::Stripe { columns: 2, interleave: Bytes::kib(64) };
     let contents = contents::Contents::new(layout, disks, Arc::default(), WriteTickets::default());

@@ -33,7 +33,7 @@ pub(crate) struct Keeping {
 
 /// One disk.
 #[derive(Debug)]
-pub(crate) struct Disk {
+pub(crate) struct StoredDisk {
     pub(crate) store: Store,
     keeping: Keeping,
     volatile: Mutex<Volatile>,
@@ -42,7 +42,7 @@ pub(crate) struct Disk {
     stale: AtomicBool,
 }
 
-impl Disk {
+impl StoredDisk {
     pub(crate) fn new(store: Store, keeping: Keeping) -> Self {
         let presence = AtomicU8::new(Presence::Live as u8);
         Self { store, keeping, volatile: Mutex::default(), presence, stale: AtomicBool::new(false) }

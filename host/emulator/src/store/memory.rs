@@ -58,21 +58,21 @@ impl Budget {
 }
 
 /// Pages that are looked up together, as far as they were written.
-type Region = Box<[Option<Page>; REGION_PAGES]>;
+type PageRegion = Box<[Option<Page>; REGION_PAGES]>;
 
 /// The regions in which something was written, by number.
 #[derive(Debug, Default)]
 struct Regions {
-    tables: HashMap<u64, Region, BuildHasherDefault<NumberHasher>>,
+    tables: HashMap<u64, PageRegion, BuildHasherDefault<NumberHasher>>,
     /// The numbers of all of them: what lies next on a large disk is found without asking for each that is not there.
     numbers: BTreeSet<u64>,
 }
 
 impl Regions {
-    fn get(&self, number: u64) -> Option<&Region> {
+    fn get(&self, number: u64) -> Option<&PageRegion> {
         self.tables.get(&number)
     }
-    fn get_mut(&mut self, number: u64) -> Option<&mut Region> {
+    fn get_mut(&mut self, number: u64) -> Option<&mut PageRegion> {
         self.tables.get_mut(&number)
     }
     fn remove(&mut self, number: u64) {
@@ -122,7 +122,7 @@ impl Still<'_> {
     /// hold comes side by side then; copying range by range waits for each.
     #[inline]
     pub(crate) fn fetch(&self, offset: u64, length: u64) {
-        let Part { region, start, length } = part(offset, length);
+        let RegionPart { region, start, length } = part(offset, length);
         if let Some(page) = self.0.get(region).and_then(|pages| pages[start / PAGE].as_ref()) {
             let within = start % PAGE;
             let bytes = &page.bytes()[within..(within + length).min(PAGE)];
@@ -133,7 +133,7 @@ impl Still<'_> {
     /// Has the place fetched where the page is noted that `offset` lies in: it is written soon.
     #[inline]
     pub(crate) fn fetch_place(&self, offset: u64) {
-        let Part { region, start, .. } = part(offset, 1);
+        let RegionPart { region, start, .. } = part(offset, 1);
         if let Some(pages) = self.0.get(region) {
             loadline_kernel::prefetch::prefetch_value(&pages[start / PAGE]);
         }
@@ -156,7 +156,7 @@ impl Still<'_> {
 
 /// A part of a range that lies in one region.
 #[derive(Clone, Copy)]
-struct Part {
+struct RegionPart {
     region: u64,
     /// From the region's beginning.
     start: usize,
@@ -171,9 +171,9 @@ struct MemoryPiece {
     length: usize,
 }
 
-fn part(offset: u64, length: u64) -> Part {
+fn part(offset: u64, length: u64) -> RegionPart {
     let start = offset % REGION;
-    Part { region: offset / REGION, start: start as usize, length: length.min(REGION - start) as usize }
+    RegionPart { region: offset / REGION, start: start as usize, length: length.min(REGION - start) as usize }
 }
 
 /// Cuts a range where pages end: gives the number of each, and what of it the range covers.
@@ -359,7 +359,7 @@ impl MemoryStore {
     }
 
     /// A region's own table, which is as large as a page.
-    fn region<'r>(&self, regions: &'r mut Regions, number: u64) -> Result<&'r mut Region, StoreError> {
+    fn region<'r>(&self, regions: &'r mut Regions, number: u64) -> Result<&'r mut PageRegion, StoreError> {
         match regions.tables.entry(number) {
             Entry::Occupied(region) => Ok(region.into_mut()),
             Entry::Vacant(place) => {

@@ -8,7 +8,7 @@ mod page;
 mod volatile;
 
 use crate::send_buffer::SendBuffer;
-pub(crate) use disk::{Disk, Keeping, Presence};
+pub(crate) use disk::{Keeping, Presence, StoredDisk};
 pub(crate) use file::{BackingTrouble, FileStore};
 pub(crate) use folder::Folder;
 pub use folder::FolderError;

@@ -25,7 +25,7 @@ const NOBODY: u64 = u64::MAX;
 
 /// What stood in pages before a write, or what became durable there.
 #[derive(Debug)]
-struct Entry {
+struct CachedWrite {
     ticket: u64,
     first: u64,
     pages: u64,
@@ -81,7 +81,7 @@ impl Losses {
 /// durable; `held` counts the pages of the entries that are not.
 #[derive(Debug, Default)]
 pub(crate) struct Volatile {
-    entries: VecDeque<Entry>,
+    entries: VecDeque<CachedWrite>,
     /// How many entries went before those that are here.
     gone: u64,
     writes: VecDeque<Write>,
@@ -117,7 +117,7 @@ impl Volatile {
         let written = store.put_keeping(offset, fresh, spare, &mut |number, old| {
             let (from, to) = (offset.max(number * size) % size, (end - 1).min(number * size + size - 1) % size);
             let sectors = (from / SECTOR as u64..=to / SECTOR as u64).fold(0, |bits, sector| bits | 1 << sector);
-            entries.push_back(Entry { ticket, first: number, pages: 1, sectors, old: Some(old) });
+            entries.push_back(CachedWrite { ticket, first: number, pages: 1, sectors, old: Some(old) });
             *held += 1;
         });
         let (first, added) = (self.gone + before as u64, (self.entries.len() - before) as u64);
@@ -179,7 +179,7 @@ impl Volatile {
     pub(crate) fn cleared(&mut self, offset: u64, length: u64, pages_max: usize) {
         let (first, end) = (offset / PAGE as u64, (offset + length).div_ceil(PAGE as u64));
         if !self.entries.is_empty() {
-            let all = Entry { ticket: NOBODY, first, pages: end - first, sectors: u8::MAX, old: None };
+            let all = CachedWrite { ticket: NOBODY, first, pages: end - first, sectors: u8::MAX, old: None };
             self.entries.push_back(all);
             self.settle_beyond(pages_max);
         }
@@ -245,9 +245,9 @@ struct Before<'a> {
 struct Replaced<'a>(HashMap<u64, SmallVec<[Before<'a>; 1]>, BuildHasherDefault<NumberHasher>>);
 
 impl<'a> Replaced<'a> {
-    fn of(entries: &'a VecDeque<Entry>) -> Self {
+    fn of(entries: &'a VecDeque<CachedWrite>) -> Self {
         let mut replaced = Self::default();
-        for Entry { ticket, first, pages, sectors, old } in entries {
+        for CachedWrite { ticket, first, pages, sectors, old } in entries {
             match old {
                 Some(old) => {
                     let before = Before { ticket: *ticket, sectors: *sectors, old };

@@ -18,12 +18,12 @@ fn cuts(default: u64) -> u64 {
 }
 
 /// A machine with a file system on an emulated disk.
-struct Machine {
+struct PowerCutMachine {
     served: Served,
     on: Option<(Mounted, BlockDevice)>,
 }
 
-impl Machine {
+impl PowerCutMachine {
     fn start(lie_about_flush: bool) -> Option<Self> {
         let quick =
             LatencySpec { median: Duration::from_us(30), p99: Duration::from_us(200), ..LatencySpec::default() };
@@ -81,7 +81,7 @@ fn open(path: &std::path::Path, journal: &str) -> Connection {
 
 /// Cuts the power in the midst of transactions, again and again; gives how many committed ones were lost in all.
 fn lost_by_sqlite(lie_about_flush: bool, cuts: u64) -> Option<u64> {
-    let mut machine = Machine::start(lie_about_flush)?;
+    let mut machine = PowerCutMachine::start(lie_about_flush)?;
     let path = machine.folder().join("base");
     let mut lost = 0;
     let mut next = 1;
@@ -163,7 +163,7 @@ fn postgresql_keeps_what_it_committed() {
         println!("skipped: PostgreSQL without power (it is not there)");
         return;
     };
-    let Some(mut machine) = Machine::start(false) else { return };
+    let Some(mut machine) = PowerCutMachine::start(false) else { return };
     let own = folder(&machine.folder(), user);
     let database = Database::create(programs, own);
     database.query("create table rows (number bigint primary key, filling text)");

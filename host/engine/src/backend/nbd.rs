@@ -1,7 +1,7 @@
 //! An export of an NBD server: many requests at once over one connection, each answered when the server likes.
 
 use super::{Backend, Io};
-use crate::nbd::{Connection, Export};
+use crate::nbd::{Connection, NbdExport};
 use loadline_block::Operation;
 use loadline_nbd::client::{ClientRequest, SIMPLE_REPLY, SimpleReply};
 use loadline_nbd::request::{HEADER, code};
@@ -27,7 +27,7 @@ const ANSWERS: usize = 64;
 pub(crate) struct Nbd {
     connection: Connection,
     /// What stands in each queue place.
-    places: Box<[Option<Place>]>,
+    places: Box<[Option<InFlightRequest>]>,
     outgoing: VecDeque<Outgoing>,
     /// Bytes of the first of them that have left.
     left: usize,
@@ -43,7 +43,7 @@ pub(crate) struct Nbd {
 
 /// A request in flight.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct InFlightRequest {
     operation: Operation,
     buffer: *mut u8,
     length: u32,
@@ -89,7 +89,7 @@ impl Nbd {
     ///
     /// # Errors
     /// The server is gone, or refuses.
-    pub(crate) fn new(export: &Arc<Export>, slots: u32, block_max: Bytes, unhurried: bool) -> io::Result<Self> {
+    pub(crate) fn new(export: &Arc<NbdExport>, slots: u32, block_max: Bytes, unhurried: bool) -> io::Result<Self> {
         let connection = export.connect()?;
         connection.stream().set_read_timeout(Some(PATIENCE.into()))?;
         let at_once = if block_max <= SMALL { TOGETHER } else { BETWEEN };
@@ -310,7 +310,8 @@ impl Backend for Nbd {
         let header = ClientRequest { command, durable, cookie, offset, length: io.length }.encode();
         let length = if io.operation == Operation::Write { io.length as usize } else { 0 };
         self.outgoing.push_back(Outgoing { header, data: io.buffer, length });
-        self.places[slot as usize] = Some(Place { operation: io.operation, buffer: io.buffer, length: io.length });
+        self.places[slot as usize] =
+            Some(InFlightRequest { operation: io.operation, buffer: io.buffer, length: io.length });
     }
 
     fn enter(&mut self, wait: Option<Duration>) -> io::Result<()> {

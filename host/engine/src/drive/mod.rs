@@ -17,7 +17,7 @@ use crate::backend::Trims;
 use crate::choose;
 use crate::control::{Control, Phase, Progress};
 use crate::error::EngineError;
-use crate::nbd::Export;
+use crate::nbd::NbdExport;
 use crate::options::EngineOptions;
 use crate::surroundings::Observation;
 use crate::target::Volume;
@@ -58,7 +58,7 @@ struct TrialFiles {
     /// They are read and written past the page cache.
     direct: bool,
     /// In place of files.
-    export: Option<Arc<Export>>,
+    export: Option<Arc<NbdExport>>,
 }
 
 /// Where `spec` puts its requests on `volume`.

@@ -1,6 +1,6 @@
 //! Where a server is on this machine or network: sockets and hosts are looked up, compared and connected to.
 
-use super::Stream;
+use super::NbdStream;
 use loadline_kernel::system_calls::connect_unix;
 use loadline_nbd::uri::{NbdUri, ServerAddress, percent_encoded};
 use loadline_units::Duration;
@@ -39,15 +39,15 @@ pub(crate) fn common_address(one: &NbdUri, other: &NbdUri) -> Option<SocketAddr>
 }
 
 /// Connects to the server.
-pub(super) fn connect(server: &ServerAddress) -> io::Result<Stream> {
+pub(super) fn connect(server: &ServerAddress) -> io::Result<NbdStream> {
     match server {
-        ServerAddress::Socket(path) => connect_unix(path, CONNECT_TIME).map(Stream::Unix),
+        ServerAddress::Socket(path) => connect_unix(path, CONNECT_TIME).map(NbdStream::Unix),
         ServerAddress::Host(host, port) => {
             let mut failure = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
             for address in (host.as_str(), *port).to_socket_addrs()? {
                 match TcpStream::connect_timeout(&address, CONNECT_TIME.into()) {
                     // Requests are sent when they are due; TCP must not hold them back to send several together.
-                    Ok(stream) => return stream.set_nodelay(true).map(|()| Stream::Tcp(stream)),
+                    Ok(stream) => return stream.set_nodelay(true).map(|()| NbdStream::Tcp(stream)),
                     Err(error) => failure = error,
                 }
             }

@@ -28,10 +28,10 @@ const FURTHER_TIME: Duration = Duration::from_secs(5);
 /// An export that was found. Connections to it are made as they are needed, and kept for whoever needs one next: many servers
 /// take one client at a time, and some end with the first that leaves.
 #[derive(Debug)]
-pub(crate) struct Export {
+pub(crate) struct NbdExport {
     pub(crate) uri: NbdUri,
     pub(crate) facts: ExportFacts,
-    idle: Mutex<Vec<Stream>>,
+    idle: Mutex<Vec<NbdStream>>,
     /// Set once its server has shown how many connections it takes.
     limit: OnceLock<ConnectionLimit>,
     /// What it carried when it was handed over for writing.
@@ -42,8 +42,8 @@ pub(crate) struct Export {
 #[derive(Debug)]
 pub(crate) struct Connection {
     /// There until it is dropped.
-    stream: Option<Stream>,
-    export: Arc<Export>,
+    stream: Option<NbdStream>,
+    export: Arc<NbdExport>,
     /// Nothing of a request or a reply is under way, so that another user can go on.
     pub(crate) at_rest: bool,
 }
@@ -58,12 +58,12 @@ pub(crate) struct ConnectionLimit {
 
 /// A connection to a server.
 #[derive(Debug)]
-pub(crate) enum Stream {
+pub(crate) enum NbdStream {
     Unix(UnixStream),
     Tcp(TcpStream),
 }
 
-impl Export {
+impl NbdExport {
     /// Asks the server of `uri`, and gives the connection that it was asked by.
     ///
     /// # Errors
@@ -76,7 +76,7 @@ impl Export {
     /// A connection that nobody uses, or one more, which must show the same export.
     ///
     /// # Errors
-    /// Those of [`Export::find`]; another export than was found before.
+    /// Those of [`NbdExport::find`]; another export than was found before.
     pub(crate) fn connect(self: &Arc<Self>) -> io::Result<Connection> {
         self.connect_within(HANDSHAKE_TIME)
     }
@@ -84,7 +84,7 @@ impl Export {
         // One that ended meanwhile is of no use.
         let stream = {
             let mut idle = self.idle();
-            std::iter::from_fn(|| idle.pop()).find(Stream::is_quiet)
+            std::iter::from_fn(|| idle.pop()).find(NbdStream::is_quiet)
         };
         let Some(stream) = stream else {
             let (stream, facts) = connect(&self.uri, greeting).map_err(io::Error::from)?;
@@ -98,7 +98,7 @@ impl Export {
     /// Sees to it that there are `count` connections for a load to take, and tells where its server takes fewer.
     ///
     /// # Errors
-    /// Those of [`Export::connect`].
+    /// Those of [`NbdExport::connect`].
     pub(crate) fn reserve(self: &Arc<Self>, count: u32) -> io::Result<Result<(), ConnectionLimit>> {
         if let Some(limit) = self.limit.get().filter(|limit| limit.taken < count) {
             return Ok(Err(*limit));
@@ -130,7 +130,7 @@ impl Export {
     }
     /// One more connection. Where the export is written to, it must not carry anything that was not there when it was handed over: a
     /// server may have been started anew with another image.
-    fn new_connection(self: &Arc<Self>, stream: Stream) -> io::Result<Connection> {
+    fn new_connection(self: &Arc<Self>, stream: NbdStream) -> io::Result<Connection> {
         let connection = Connection { stream: Some(stream), export: Arc::clone(self), at_rest: true };
         let Some(carried) = self.carried.get() else { return Ok(connection) };
         connection.stream().set_read_timeout(Some(HANDSHAKE_TIME))?;
@@ -152,19 +152,19 @@ impl Export {
     /// A connection for one request at a time.
     ///
     /// # Errors
-    /// Those of [`Export::connect`].
+    /// Those of [`NbdExport::connect`].
     pub(crate) fn session(self: &Arc<Self>) -> io::Result<Session> {
         let connection = self.connect()?;
         connection.stream().set_read_timeout(None)?;
         Ok(Session::new(connection))
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Stream>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<NbdStream>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Export {
+impl Drop for NbdExport {
     fn drop(&mut self) {
         for stream in self.idle().drain(..) {
             // A server that is gone need not be told.
@@ -175,7 +175,7 @@ impl Drop for Export {
 }
 
 impl Connection {
-    pub(crate) fn stream(&self) -> &Stream {
+    pub(crate) fn stream(&self) -> &NbdStream {
         self.stream.as_ref().expect("the stream is there until it is dropped")
     }
     fn facts(&self) -> &ExportFacts {
@@ -192,7 +192,7 @@ impl Drop for Connection {
 }
 
 /// Connects to a server, which greets within this time.
-fn connect(uri: &NbdUri, greeting: Duration) -> Result<(Stream, ExportFacts), Refusal> {
+fn connect(uri: &NbdUri, greeting: Duration) -> Result<(NbdStream, ExportFacts), Refusal> {
     let stream = address::connect(&uri.server).map_err(Refusal::NoServer)?;
     stream.await_greeting(greeting).map_err(Refusal::Broken)?;
     stream.set_read_timeout(Some(HANDSHAKE_TIME)).map_err(Refusal::Broken)?;
@@ -201,7 +201,7 @@ fn connect(uri: &NbdUri, greeting: Duration) -> Result<(Stream, ExportFacts), Re
     Ok((stream, facts))
 }
 
-impl Stream {
+impl NbdStream {
     /// How long a read may wait for bytes.
     pub(crate) fn set_read_timeout(&self, time: Option<Duration>) -> io::Result<()> {
         match self {
@@ -242,7 +242,7 @@ impl Stream {
     }
 }
 
-impl AsRawFd for Stream {
+impl AsRawFd for NbdStream {
     fn as_raw_fd(&self) -> RawFd {
         match self {
             Self::Unix(stream) => stream.as_raw_fd(),
@@ -251,20 +251,20 @@ impl AsRawFd for Stream {
     }
 }
 
-impl io::Read for &Stream {
+impl io::Read for &NbdStream {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         match self {
-            Stream::Unix(stream) => (&*stream).read(bytes),
-            Stream::Tcp(stream) => (&*stream).read(bytes),
+            NbdStream::Unix(stream) => (&*stream).read(bytes),
+            NbdStream::Tcp(stream) => (&*stream).read(bytes),
         }
     }
 }
 
-impl io::Write for &Stream {
+impl io::Write for &NbdStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Stream::Unix(stream) => (&*stream).write(bytes),
-            Stream::Tcp(stream) => (&*stream).write(bytes),
+            NbdStream::Unix(stream) => (&*stream).write(bytes),
+            NbdStream::Tcp(stream) => (&*stream).write(bytes),
         }
     }
     fn flush(&mut self) -> io::Result<()> {

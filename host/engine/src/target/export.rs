@@ -7,7 +7,7 @@ use super::signature::signatures_by;
 use super::standing::absolute;
 use super::{Access, Holding, Need, Volume};
 use crate::error::EngineError;
-use crate::nbd::{self, Export, Refusal};
+use crate::nbd::{self, NbdExport, Refusal};
 use loadline_nbd::uri::{NbdUri, is_nbd_uri};
 use loadline_record::{TargetKind, VolumeFacts};
 use loadline_units::{Bytes, Ratio};
@@ -24,7 +24,7 @@ pub(super) fn open(name: &str, target: &str, need: &Need, access: &Access) -> Re
         // Before anybody is asked: some servers end with the first client that leaves.
         return Err(TargetError::NbdNotHandedOver { target: typed() });
     }
-    let export = Export::find(uri).map_err(|refusal| match refusal {
+    let export = NbdExport::find(uri).map_err(|refusal| match refusal {
         Refusal::NoServer(cause) => TargetError::NbdUnreachable { target: typed(), cause },
         Refusal::Broken(cause) => TargetError::NbdRefused { target: typed(), cause: cause.to_string() },
         Refusal::Refused(cause) => TargetError::NbdRefused { target: typed(), cause },
@@ -79,7 +79,7 @@ pub(super) fn overlap(one: &str, other: &str) -> Option<String> {
 }
 
 /// Refuses what carries something and was not identified; gives the words that identified it.
-fn refuse_signed(target: &str, export: &Arc<Export>, access: &Access) -> Result<Vec<String>, TargetError> {
+fn refuse_signed(target: &str, export: &Arc<NbdExport>, access: &Access) -> Result<Vec<String>, TargetError> {
     let path = || PathBuf::from(target);
     let unknown = |cause| TargetError::ContentsUnknown { path: path(), cause };
     let mut session = export.session().map_err(unknown)?;
@@ -113,7 +113,7 @@ fn usable_size(
     }
 }
 
-impl Export {
+impl NbdExport {
     /// Whether its server does what `spec` asks for. The connections that this takes are made, and kept for the load.
     ///
     /// # Errors

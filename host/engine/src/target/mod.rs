@@ -16,7 +16,7 @@ pub use signature::Signature;
 pub(crate) use signature::signatures_by;
 pub use standing::absolute;
 
-use crate::nbd::Export;
+use crate::nbd::NbdExport;
 use loadline_kernel::facts::{self, CacheScope, KernelView, cached_share, drop_caches, drop_machine_caches, extents};
 use loadline_record::{Extents, VolumeFacts};
 use loadline_units::Bytes;
@@ -98,7 +98,7 @@ pub(crate) struct Holding {
     /// Of the words that allow writing, those that were needed for it.
     pub(crate) handed_over: Vec<String>,
     /// What stands in place of files.
-    pub(crate) export: Option<Arc<Export>>,
+    pub(crate) export: Option<Arc<NbdExport>>,
 }
 
 impl Volume {
@@ -134,7 +134,7 @@ impl Volume {
         if self.holding.export.is_some() { 1 } else { self.files.len() as u32 }
     }
     /// The export of an NBD server that it is, if it is one.
-    pub(crate) fn export(&self) -> Option<&Arc<Export>> {
+    pub(crate) fn export(&self) -> Option<&Arc<NbdExport>> {
         self.holding.export.as_ref()
     }
     /// Whether it could be written to by whoever hands it over, as far as is known without trying.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::send_buffer::SendBuffer;
 use crate::store::Fresh;
-use crate::store::{Budget, Disk, FileStore, Keeping, MemoryStore};
+use crate::store::{Budget, FileStore, Keeping, MemoryStore, StoredDisk};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl Sector {
     }
 }
 
-fn disk(file: bool, pages_max: usize, lies: bool) -> Disk {
+fn disk(file: bool, pages_max: usize, lies: bool) -> StoredDisk {
     let store = if file {
         let file = tempfile::tempfile().unwrap();
         file.set_len((SIZE * SECTOR) as u64).unwrap();
@@ -62,11 +62,11 @@ fn disk(file: bool, pages_max: usize, lies: bool) -> Disk {
     } else {
         Store::Memory(MemoryStore::new(Arc::new(Budget::new(1 << 30))))
     };
-    Disk::new(store, Keeping { pages_max, lies })
+    StoredDisk::new(store, Keeping { pages_max, lies })
 }
 
 /// The number of the write that each sector holds now. A sector of two numbers fails.
-fn held(disk: &Disk) -> Vec<u8> {
+fn held(disk: &StoredDisk) -> Vec<u8> {
     let mut buffer = SendBuffer::default();
     disk.read(0, (SIZE * SECTOR) as u64, &mut buffer).unwrap();
     let bytes = buffer.to_vec();
@@ -80,7 +80,7 @@ fn held(disk: &Disk) -> Vec<u8> {
 }
 
 /// Runs the steps on a disk and on the model of what may be.
-fn run(disk: &Disk, steps: &[VolatileAction]) -> Vec<Sector> {
+fn run(disk: &StoredDisk, steps: &[VolatileAction]) -> Vec<Sector> {
     let mut sectors = vec![Sector { may_be: vec![(0, None)] }; SIZE];
     let mut order = 0;
     for (number, step) in steps.iter().enumerate() {
