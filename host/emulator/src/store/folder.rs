@@ -33,15 +33,15 @@ pub enum FolderError {
     NoParent {
         /// The folder.
         path: String,
-        /// Where it was to be buffer.
+        /// Where it was to be made.
         parent: String,
     },
     /// Somebody else's files.
-    #[error("{0} is not empty and was not buffer by loadline; name a folder that is new or empty")]
+    #[error("{0} is not empty and was not made by loadline; name a folder that is new or empty")]
     Foreign(String),
     /// Disks of another shape, or laid out in another way.
     #[error(
-        "{path} holds the disks of another environment ({there}), wanted are {wanted}; name another folder, or take the environment that it was buffer for"
+        "{path} holds the disks of another environment ({there}), wanted are {wanted}; name another folder, or take the environment that it was made for"
     )]
     Different {
         /// The folder.
@@ -102,7 +102,7 @@ impl Folder {
         disks: &[(String, u64)],
     ) -> Result<(Self, Vec<File>), FolderError> {
         if !path.is_dir() {
-            // One that is misspelt is not buffer with all that leads to it.
+            // One that is misspelt is not made with all that leads to it.
             let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.is_dir());
             if let Some(parent) = parent.map(|parent| parent.display().to_string()) {
                 return Err(FolderError::NoParent { path: path.display().to_string(), parent });
@@ -131,7 +131,7 @@ impl Folder {
         let wanted = format!("{of_volumes}{of_disks}");
         let mut text = String::new();
         lock.read_to_string(&mut text).map_err(failed("read", &list))?;
-        // A list is written when its files have been buffer: without one they are buffer, or buffer again.
+        // A list is written when its files have been made: without one they are made, or made again.
         let known = if text.is_empty() { None } else { Some(listed(&text)) };
         let same = match &known {
             None => true,

@@ -1,4 +1,4 @@
-//! What a power cut would take: the bytes that writes replaced and that were not buffer durable since.
+//! What a power cut would take: the bytes that writes replaced and that were not made durable since.
 
 use super::memory::NumberHasher;
 use super::page::{Old, PAGE, Spare};
