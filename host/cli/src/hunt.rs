@@ -9,7 +9,7 @@ use crate::catalog::Own;
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
 use crate::output::{self, Column, Field, Table};
-use crate::run::{read_plan, remove_leftovers, tell_how_to_go_on};
+use crate::run::{read_plan, tell_how_to_go_on};
 use crate::terminal::Terminal;
 use crate::{catalog, environments, typed_settings, words};
 use anyhow::{Context as _, bail};
@@ -22,10 +22,11 @@ use loadline_hunt::{
 };
 use loadline_prediction::{Model, fit, most_plausible, volume_facts};
 use loadline_record::{CellRecord, Clock, PlanText, RunHeader, RunRecord, RunStatus, RunVerb, VolumeFacts};
-use loadline_runs::wall_clock::{UtcTime, fresh_seed, run_id};
+use loadline_runs::wall_clock::fresh_seed;
 use loadline_runs::{
-    Ended, Initially, Overrides, PendingStore, PlanLength, Probe, Prober, RunStore, Settings, TrialPlace, Tried, Work,
-    cell_record, label, measure_hunt, open_volumes, read_again, refusal_of, refuse_impossible,
+    Ended, Initially, NewRun, Overrides, PendingStore, PlanLength, Probe, Prober, RunStore, Settings, TrialPlace,
+    Tried, Work, cell_record, label, leftovers, measure_hunt, open_volumes, read_again, refusal_of, refuse_impossible,
+    stored_environment,
 };
 use loadline_store::{Claim, Store};
 use loadline_units::{Bytes, Duration, Ratio};
@@ -188,7 +189,7 @@ pub(crate) fn resume(
     let place = if environment.is_some() {
         TrialPlace::Modelled { models, volume: hunt.volume, initially: Initially::default() }
     } else {
-        remove_leftovers(id, &settings, &mut terminal)?;
+        leftovers::remove_of_run(id, &settings, &mut terminal)?;
         let opened = open_volumes::open(&work_of(&hunt.plans, &probes), &settings, id, &header.volumes, &mut terminal)?;
         TrialPlace::Measured { settings: Box::new(settings), volumes: opened }
     };
@@ -375,7 +376,9 @@ fn begin(
 ) -> anyhow::Result<Outcome> {
     let mut terminal = Terminal::new(begun.quiet, &Interruption::watch()?);
     let opening = PendingStore::start(store, |_| Vec::new());
-    let id = run_id(UtcTime::now());
+    let clock = if environment.is_some() { Clock::Virtual } else { Clock::Real };
+    let new = NewRun::now(String::new(), RunVerb::Hunt, clock, Some(begun.seed));
+    let id = new.id.clone();
     let opened = match environment {
         Some(_) => None,
         None => Some(open_volumes::open(&work_of(&hunt.plans, &hunt.probes()), &settings, &id, &[], &mut terminal)?),
@@ -426,19 +429,12 @@ fn begin(
         }
     };
     let header = RunHeader {
-        id: id.clone(),
-        name: format!("hunt around {}", probes[0].label),
-        verb: RunVerb::Hunt,
-        clock: if environment.is_some() { Clock::Virtual } else { Clock::Real },
-        started: UtcTime::now().rfc3339(),
-        version: env!("CARGO_PKG_VERSION").into(),
-        seed: begun.seed,
-        imported: None,
-        host: loadline_kernel::facts::host(),
         plans,
-        environment: environment.map(|e| PlanText { name: e.name.clone(), text: e.text.clone(), hash: e.hash() }),
+        environment: environment.map(stored_environment),
         volumes: facts,
         settings: stored_settings,
+        name: format!("hunt around {}", probes[0].label),
+        ..new.header()
     };
     let records = probes.iter().map(|probe| {
         let mut record = cell_record(&probe.cell);

@@ -17,7 +17,7 @@ use loadline_record::{
     CellRecord, Clock, HostFacts, ImportedFile, ImportedFrom, RunHeader, RunRecord, RunStatus, RunVerb, VolumeFacts,
 };
 use loadline_runs::wall_clock::{UtcTime, run_id};
-use loadline_runs::{DeclaredEnvironment, Ended, store_location};
+use loadline_runs::{DeclaredEnvironment, Ended, NewRun, RunOutcome, store_location};
 use loadline_workload::text_hash;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -82,7 +82,7 @@ pub(crate) fn import(
     if !quiet {
         output::tell(&format!("imported as run {id}"));
     }
-    conclude(&store, id, Ended::Complete, arguments.printing.format, &|_, _| Ok(()))
+    conclude(&RunOutcome { record: store.load(id)?, ended: Ended::Complete }, arguments.printing.format)
 }
 
 /// A file with what is in it.
@@ -148,21 +148,21 @@ fn record(
 ) -> RunRecord {
     let began = UtcTime::from_unix_s(began_s);
     let stem = arguments.files[0].file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-    let header = RunHeader {
+    let new = NewRun {
         id: run_id(began),
         name: arguments.name.clone().unwrap_or(stem),
         verb: RunVerb::Import,
         clock: Clock::Real,
-        started: began.rfc3339(),
-        version: env!("CARGO_PKG_VERSION").into(),
         // No choice was left to chance here.
         seed: 0,
+        started: began,
+    };
+    let header = RunHeader {
         imported: Some(from),
-        host: HostFacts::default(),
-        plans: Vec::new(),
         environment: declared.map(DeclaredEnvironment::text),
         volumes,
         settings: serde_json::json!({ "files": arguments.files, "on": arguments.on }),
+        ..new.header_on(HostFacts::default())
     };
     RunRecord { header, status: RunStatus::Finished, cells }
 }

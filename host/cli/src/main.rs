@@ -32,7 +32,6 @@ mod replay;
 mod report_file;
 mod run;
 mod screen;
-mod search;
 mod stored;
 mod terminal;
 mod typed_settings;

@@ -14,7 +14,7 @@ use loadline_emulation::replay::Dependence;
 use loadline_record::{RunRecord, RunStatus, TrialRecord};
 use loadline_runs::replay_run::{ReplayError, ReplayOptions, ReplayRun, TRACE_CUT_SHORT, blind_spot};
 use loadline_runs::wall_clock::fresh_seed;
-use loadline_runs::{Ended, Error, PendingStore};
+use loadline_runs::{Ended, Error, PendingStore, RunOutcome};
 use std::io::BufReader;
 use std::path::PathBuf;
 
@@ -70,7 +70,7 @@ pub(crate) fn replay(
         }
     }
     store.set_status(&id, RunStatus::Finished)?;
-    conclude(store, &id, Ended::Complete, arguments.printing.format, &|_, _| Ok(()))
+    conclude(&RunOutcome { record: store.load(&id)?, ended: Ended::Complete }, arguments.printing.format)
 }
 
 /// Why a trace cannot be replayed, with what helps.

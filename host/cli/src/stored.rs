@@ -5,11 +5,12 @@ use crate::arguments::{
 };
 use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
-use crate::{columnar, figures, hunt, output_file, printing, run, typed_settings};
+use crate::{columnar, figures, hunt, output_file, printing, typed_settings};
 use loadline_analysis::{Quantity, RunSummary, known_limits, summarize};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, RunRecord, RunStatus};
 use loadline_runs::leftovers::{self, Leftover};
+use loadline_runs::settings_of;
 use loadline_store::{Filter, Store};
 use std::collections::BTreeSet;
 
@@ -85,7 +86,7 @@ pub(crate) fn show(arguments: &ShowArguments, store: &Store) -> anyhow::Result<O
     let mut record = load(store, &arguments.run)?;
     if let Some(name) = &arguments.plan {
         let text = plan_text(&record, name)?;
-        let settings = run::settings_of(&record).ok();
+        let settings = settings_of(&record).ok();
         if let Some(other) = settings.as_ref().and_then(|settings| typed_settings::typed(&settings.overrides)) {
             output::tell(&format!("the run had other values than the plan's own: {other}"));
         }
@@ -156,7 +157,7 @@ fn plan_text<'a>(record: &'a RunRecord, name: &str) -> Result<&'a str, Usage> {
 
 /// Test files with names that are still there; none where the run was told things that this version does not understand.
 fn left_behind(record: &RunRecord) -> Vec<Leftover> {
-    run::settings_of(record).map_or_else(|_| Vec::new(), |settings| leftovers::of_run(&record.header.id, &settings))
+    settings_of(record).map_or_else(|_| Vec::new(), |settings| leftovers::of_run(&record.header.id, &settings))
 }
 
 /// Ids of the cells that `typed` means: one by its place in the run's table, counted from 1; or those whose id begins with it

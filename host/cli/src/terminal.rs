@@ -5,8 +5,8 @@ use crate::interruption::Interruption;
 use crate::live::Live;
 use crate::{output, words};
 use loadline_block::Operation;
-use loadline_record::{Ending, TrialRecord};
-use loadline_runs::{Activity, Advance, Ahead, Event, Observer, Unneeded, filling};
+use loadline_record::{Ending, MEMORY_FILE_SYSTEMS, TargetKind, TrialRecord, VolumeFacts};
+use loadline_runs::{Activity, Advance, Ahead, Event, Observer, QUICK_FILL_TIME, QuickAhead, Unneeded, filling};
 use loadline_units::Bytes;
 
 /// Standard error and the user's signals.
@@ -55,6 +55,12 @@ impl Observer for Terminal {
             Event::Idle => self.clear(),
             Event::Planned(time) => self.live.expect(*time),
             Event::Forgone(time) => self.live.forgo(*time),
+            Event::QuickBegins(ahead) => {
+                self.say(&sentence(event));
+                if let Some(warning) = not_storage(&ahead.volume.facts) {
+                    self.tell(&warning);
+                }
+            }
             Event::NotFilledFirst { .. } if self.quiet => {}
             Event::SlowToOpen { .. }
             | Event::NotLookedAt { .. }
@@ -62,7 +68,7 @@ impl Observer for Terminal {
             | Event::NotFilledFirst { .. }
             | Event::LeftOut { .. }
             | Event::LeftoverRemoved { .. }
-            | Event::LeftoverFound(_)
+            | Event::LeftoverFound { .. }
             | Event::NotClosed { .. } => self.tell(&sentence(event)),
             _ => self.say(&sentence(event)),
         }
@@ -101,10 +107,10 @@ fn sentence(event: &Event<'_>) -> String {
         Event::LeftoverRemoved { path } => {
             format!("removed {}, a test file that the run left when it was cut off", path.display())
         }
-        Event::LeftoverFound(leftover) => format!(
+        Event::LeftoverFound { path, size } => format!(
             "{} ({}) looks like a test file of a run that was killed as it began; if no loadline is at work there, remove it",
-            leftover.path.display(),
-            leftover.size.human()
+            path.display(),
+            size.human()
         ),
         Event::Filled { volume, bytes, elapsed } => {
             let rate = bytes.get() as f64 / elapsed.as_s_f64().max(1e-9);
@@ -119,6 +125,23 @@ fn sentence(event: &Event<'_>) -> String {
         Event::VolumeGivenUp { volume, why, trials } => {
             let trials = if *trials == 1 { "1 trial".to_owned() } else { format!("{trials} trials") };
             format!("volume {volume}: {why}; {trials} left out")
+        }
+        Event::QuickBegins(ahead) => quick_foretold(ahead),
+        Event::NotSettled { error } => format!("{}; measuring goes on", words::in_a_line(*error)),
+        Event::Settled { elapsed, complete: true } => {
+            format!("what programs wrote before was written back first, which took {}", elapsed.human())
+        }
+        Event::Settled { elapsed, complete: false } => format!(
+            "what programs wrote before is still on its way to the device after {}, and is measured along: for undisturbed figures \
+             wait until `sync` ends, and measure again",
+            elapsed.human()
+        ),
+        Event::FilledFirst { bytes, elapsed, reason } => {
+            let rate = figures::megabytes_per_s(bytes.get() as f64 / elapsed.as_s_f64().max(1e-9));
+            format!("filled {} in {}, {rate} ({reason})", bytes.human(), elapsed.human())
+        }
+        Event::ReachedAtMost { failed, error, depth } => {
+            format!("with {failed} at once {}; the curve rests on what {depth} at once reach", words::in_a_line(*error))
         }
         Event::NothingCompleted { load } => format!(
             "{load}: no request was completed, so nothing is known of its latency, and this search ends here; a longer trial \
@@ -141,6 +164,8 @@ fn foretold(ahead: Ahead) -> String {
         Ahead::Measured { time, fill } => {
             format!("{} at most, and the time to fill {} ({})", time.clock(), fill.human(), filling::in_words(fill))
         }
+        Ahead::Searched { loads: 1 } => "1 load to find".to_owned(),
+        Ahead::Searched { loads } => format!("{loads} loads to find"),
         Ahead::Modelled { trials, time } => {
             let plural = if trials == 1 { "" } else { "s" };
             format!("{trials} trial{plural}, {} of virtual time at most", time.clock())
@@ -167,4 +192,41 @@ fn outcome(trial: &TrialRecord) -> String {
     let codes: Vec<&str> = trial.doubts.iter().map(|doubt| doubt.code.name()).collect();
     let doubts = if codes.is_empty() { String::new() } else { format!(" [{}]", codes.join(", ")) };
     parts.join(", ") + &doubts
+}
+
+/// What a quick measurement does and how long it takes, in a line.
+fn quick_foretold(ahead: &QuickAhead<'_>) -> String {
+    let QuickAhead { target, volume, fills_all, row, loads, measuring } = *ahead;
+    let size = volume.size().human();
+    let null = volume.facts.kind == TargetKind::Null;
+    let fills = volume.writable && !null;
+    let (what, time) = match (fills, fills_all) {
+        (false, _) if null => ("measures the tool itself".to_owned(), format!("{} in all", measuring.clock())),
+        (false, _) => (format!("reads only, over {size}"), format!("{} in all", measuring.clock())),
+        (true, true) => (format!("fills {size} first"), format!("{} after the filling", measuring.clock())),
+        (true, false) => (
+            format!("fills up to {size} first, for at most {}", QUICK_FILL_TIME.clock()),
+            format!("{} in all", (QUICK_FILL_TIME + measuring).clock()),
+        ),
+    };
+    let after = if volume.facts.kind == TargetKind::TestFile { "; the test file is removed at the end" } else { "" };
+    let more = loads + 1;
+    format!("quick on {target}: {what}, then {loads} or {more} loads of {} each, about {time}{after}", row.human())
+}
+
+/// What everyone who reads the figures must know first, where the target is no storage or cannot be measured as such.
+fn not_storage(facts: &VolumeFacts) -> Option<String> {
+    if facts.kind == TargetKind::Null || facts.direct {
+        return None;
+    }
+    Some(match &facts.file_system {
+        Some(at) if MEMORY_FILE_SYSTEMS.contains(&at.kind.as_str()) => format!(
+            "{} is a {}: this is memory, not storage; the figures say how fast memory is, and nothing about any disk",
+            at.mount_point, at.kind
+        ),
+        _ => format!(
+            "direct I/O is not possible here ({}): the page cache takes part in every figure",
+            facts.direct_reason.as_deref().unwrap_or("the reason is unknown")
+        ),
+    })
 }

@@ -1,285 +1,33 @@
-//! `run --verify-only RUN`: reads back what a stored run wrote with `verify = true`, and checks every block.
+//! `run --verify-only RUN`: reads back what a stored run wrote with `verify = true`, and prints what was found.
 
-mod findings;
-mod history;
-
-use crate::arguments::RunArguments;
+use crate::arguments::{Format, RunArguments};
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
+use crate::output::{self, Column, Field, Table};
 use crate::terminal::Terminal;
-use crate::{run, typed_settings};
-use anyhow::{Context, bail};
-use findings::{Check, report};
-use history::{Begun, begun, made_at};
-use loadline_engine::{Access, Ground, Keep, Need, Past, Volume};
-use loadline_record::{Ending, RunRecord, RunStatus, StreamWritten, TargetKind, TrialRecord, VerifyRecord};
-use loadline_runs::{Activity, EngineWatch, NamedTarget, Observer, Settings, Work, leftovers, open_volumes};
+use crate::typed_settings;
+use loadline_record::{RunRecord, VerifyRecord};
+use loadline_runs::{Observer, Settings, VerifiedTrial};
 use loadline_store::Store;
-use loadline_units::{Bytes, Duration};
-use loadline_workload::{LoadSpec, RunCell};
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
-use std::path::Path;
+use serde_json::json;
+use std::collections::BTreeMap;
 
-/// Checks every trial with `verify` of the run, but for what later ones that are checked may have written over.
+/// Checks, and prints what was found.
 pub(crate) fn verify(typed: &str, arguments: &RunArguments, quiet: bool, store: &Store) -> anyhow::Result<Outcome> {
     let record = store.load(&store.resolve(typed)?)?;
-    let id = &record.header.id;
     let settings = settings_of(&record, arguments)?;
-    let work = run::work_of(&record, &settings)?;
-    if !work.cells.iter().any(|cell| cell.spec.verify) {
-        return Err(Usage(format!("run {id} wrote nothing with verify = true, so there is nothing to check")).into());
-    }
-    let labels = work.labels();
-    let stored = Stored { record: &record, settings: &settings, work: &work, labels: &labels };
     let mut terminal = Terminal::new(quiet, &Interruption::watch()?);
-    let mut checks: Vec<Check<'_>> = Vec::new();
-    for named in &settings.targets {
-        stored.check(named, &mut terminal, &mut checks)?;
-        if terminal.wants_an_end() {
-            return Ok(Outcome::Interrupted);
-        }
-    }
-    terminal.clear();
-    if checks.iter().all(|check| check.is_absent) {
-        bail!("nothing that run {id} wrote is found on its volumes: the data is gone, or --on names other targets");
+    let checks = loadline_runs::verify(&record, &settings, &mut terminal)?;
+    if terminal.wants_an_end() {
+        return Ok(Outcome::Interrupted);
     }
     report(&checks, arguments.printing.format)
 }
 
-/// A stored run.
-#[derive(Clone, Copy)]
-struct Stored<'a> {
-    record: &'a RunRecord,
-    settings: &'a Settings,
-    work: &'a Work,
-    labels: &'a [String],
-}
-
-impl<'a> Stored<'a> {
-    /// Checks what was written to one of its volumes, the last trial first; ends early where the user wants that.
-    fn check(
-        self,
-        named: &'a NamedTarget,
-        observer: &mut dyn Observer,
-        checks: &mut Vec<Check<'a>>,
-    ) -> anyhow::Result<()> {
-        let apart = Path::new(&named.target).is_dir();
-        let is_verified = |cell: &&RunCell| cell.volume == named.volume && cell.spec.verify;
-        let verified: BTreeSet<u32> = self.work.cells.iter().filter(is_verified).map(|cell| cell.spec.files).collect();
-        // By the number of files, for each of which a run makes files of their own.
-        let mut sites: BTreeMap<u32, Site> = BTreeMap::new();
-        for trial in begun(self.record, self.work, &named.volume, apart) {
-            let (cell, load) = (&self.work.cells[trial.cell], &self.labels[trial.cell]);
-            if !verified.contains(&cell.spec.files) {
-                continue;
-            }
-            let site = match sites.entry(cell.spec.files) {
-                Entry::Occupied(there) => there.into_mut(),
-                Entry::Vacant(free) => {
-                    let volume = self.reopened(&cell.spec, named, apart, observer)?;
-                    let made_at = if apart { made_at(&volume, self.record) } else { None };
-                    free.insert(Site::new(volume, made_at))
-                }
-            };
-            site.come_to(&trial);
-            let ground = Ground::of(&site.volume, &cell.spec);
-            if cell.spec.verify {
-                observer.begins(&Activity {
-                    place: format!("volume {}", named.volume),
-                    label: format!("reading back {load}, trial {}", trial.trial + 1),
-                    planned: Duration::ZERO,
-                    is_guessed: false,
-                });
-                let found = site.found(&trial, &ground, |volume, past| {
-                    Ok(EngineWatch(observer).verification(volume, cell, trial.trial, self.record.header.seed, past)?)
-                })?;
-                if observer.wants_an_end() {
-                    return Ok(());
-                }
-                if let Some(Seen { found, blocks_overwritten, is_absent, why }) = found {
-                    let (volume, trial) = (named.volume.as_str(), trial.trial);
-                    checks.push(Check { volume, load, trial, found, blocks_overwritten, is_absent, why });
-                }
-            } else if cell.spec.writes_any() {
-                add(&mut site.overwritten, ground.part);
-            }
-            site.leave(&trial);
-        }
-        Ok(())
-    }
-
-    /// The volume as the run left it, for reading only.
-    fn reopened(
-        self,
-        spec: &LoadSpec,
-        named: &NamedTarget,
-        apart: bool,
-        observer: &mut dyn Observer,
-    ) -> anyhow::Result<Volume> {
-        let NamedTarget { volume: name, target } = named;
-        let header = &self.record.header;
-        let facts = header.volumes.iter().find(|volume| volume.name == *name);
-        let file_name = open_volumes::file_name(&header.id, name, spec.files);
-        // Whoever ends in order removes them; after a crash they are there.
-        let is_over = self.record.status != RunStatus::Unfinished;
-        if apart && is_over && !self.settings.keep && leftovers::in_directory(target.as_ref(), &file_name).is_empty() {
-            bail!(
-                "volume {name}: there is nothing to check in {target}: run {} removed its test file when it ended; with --keep a run \
-                 leaves it for a later check",
-                header.id
-            );
-        }
-        let need = Need {
-            // Of test files, all that is there: each was made in the size that it should have.
-            size: facts
-                .filter(|facts| facts.kind != TargetKind::TestFile)
-                .and_then(|facts| facts.size_bytes)
-                .map(Bytes::new),
-            files: spec.files,
-            buffered: spec.buffered,
-            keep: Some(Keep { file_name: Some(file_name), remove_at_end: false }),
-            ..Need::default()
-        };
-        let access = Access { read_only: true, ..Access::default() };
-        open_volumes::open_watched(name, target, &need, &access, observer).with_context(|| format!("volume {name}"))
-    }
-}
-
-/// What was found of a trial; see [`Check`].
-struct Seen {
-    found: VerifyRecord,
-    blocks_overwritten: u64,
-    is_absent: bool,
-    why: Option<String>,
-}
-
-/// Files on which trials took turns, with what came after the trial that is looked at.
-struct Site {
-    volume: Volume,
-    /// Trials that began before, in seconds since 1970, wrote to other files.
-    made_at: Option<u64>,
-    is_before: bool,
-    /// They were made anew since, or may have been filled.
-    is_replaced: bool,
-    /// Bytes of each file where what is missing is no fault.
-    overwritten: Vec<Range<u64>>,
-    /// Bytes of each file that are checked.
-    checked: Vec<Range<u64>>,
-}
-
-impl Site {
-    const fn new(volume: Volume, made_at: Option<u64>) -> Self {
-        Self { volume, made_at, is_before: false, is_replaced: false, overwritten: Vec::new(), checked: Vec::new() }
-    }
-
-    /// Goes back to the end of this trial.
-    fn come_to(&mut self, trial: &Begun<'_>) {
-        let started = trial.record.map(|record| record.started_unix_s);
-        self.is_before |= started.zip(self.made_at).is_some_and(|(started, made_at)| started < made_at);
-        self.is_replaced |= self.is_before;
-    }
-
-    /// Goes back to what was there before this trial.
-    fn leave(&mut self, trial: &Begun<'_>) {
-        match trial.record {
-            _ if !trial.is_filled => {}
-            // No trial begins before its files are full.
-            Some(_) => self.is_replaced = true,
-            // The filling itself may have been cut off.
-            None => add(&mut self.overwritten, 0..u64::MAX),
-        }
-    }
-
-    /// Checks a trial as far as no later one is checked in its place; `None` where nothing is there of it and nothing is known to
-    /// have been.
-    fn found(
-        &mut self,
-        trial: &Begun<'_>,
-        ground: &Ground,
-        read: impl FnOnce(&mut Volume, &Past<'_>) -> anyhow::Result<Option<VerifyRecord>>,
-    ) -> anyhow::Result<Option<Seen>> {
-        let (all, blocks) = (ground.blocks_outside(&[]), ground.blocks_outside(&self.checked));
-        let blocks_overwritten = all - blocks;
-        let streams = streams(trial);
-        if streams.is_some_and(|streams| streams.iter().all(|stream| stream.issued == 0)) {
-            return Ok(None);
-        }
-        if blocks == 0 && all > 0 {
-            let found = VerifyRecord::default();
-            return Ok(Some(Seen { found, blocks_overwritten, is_absent: false, why: None }));
-        }
-        let past = Past {
-            streams: streams.unwrap_or_default(),
-            overwritten: &self.overwritten,
-            replaced: self.is_replaced,
-            left_out: &self.checked,
-        };
-        let found = read(&mut self.volume, &past)?;
-        let (found, is_absent) = match (found, trial.record) {
-            (Some(found), _) => {
-                add(&mut self.checked, ground.part.clone());
-                (found, false)
-            }
-            (None, Some(_)) => (VerifyRecord { blocks_unknown: blocks, ..VerifyRecord::default() }, true),
-            // One that was cut off may not have come to its first write.
-            (None, None) => return Ok(None),
-        };
-        let is_overwritten = ground.blocks_outside(&self.overwritten) < all
-            || self.is_replaced && found.blocks_checked == 0 && found.blocks_unknown > 0;
-        let why = self.unsure(trial, is_overwritten, &found);
-        Ok(Some(Seen { found, blocks_overwritten, is_absent, why }))
-    }
-
-    /// Why not all could be judged, where that is so.
-    fn unsure(&self, trial: &Begun<'_>, is_overwritten: bool, found: &VerifyRecord) -> Option<String> {
-        const INFERRED: &str = "so how far its writes came is inferred from what is there: writes that were lost after the \
-                                last one found leave no trace";
-        if is_overwritten {
-            let why = if self.is_before {
-                "the run was carried on with after it, maybe with a new test file, so what is missing is no fault"
-            } else {
-                "other loads of the run came after it and may have written there, so what is missing is no fault"
-            };
-            return (found.blocks_unknown > 0).then(|| why.into());
-        }
-        if streams(trial).is_some() {
-            let some = found.blocks_unknown > 0;
-            return some.then(|| "the last writes of some blocks failed or were never confirmed as durable".into());
-        }
-        Some(match trial.record {
-            None => format!("the trial was cut off, {INFERRED}"),
-            Some(TrialRecord { ending: Ending::Hung(_), .. }) => {
-                format!("the trial ended with requests unanswered, {INFERRED}")
-            }
-            Some(_) => format!("the trial was recorded without how far it came, {INFERRED}"),
-        })
-    }
-}
-
-/// How far the threads of a trial came, where its record tells.
-fn streams<'a>(trial: &Begun<'a>) -> Option<&'a [StreamWritten]> {
-    let streams = &trial.record?.verify.as_ref()?.streams;
-    (!streams.is_empty()).then_some(streams)
-}
-
-/// Adds a part to others, none of which touch.
-fn add(parts: &mut Vec<Range<u64>>, mut part: Range<u64>) {
-    parts.retain(|other| {
-        let is_apart = other.end < part.start || part.end < other.start;
-        if !is_apart {
-            part = part.start.min(other.start)..part.end.max(other.end);
-        }
-        is_apart
-    });
-    parts.push(part);
-}
-
+/// The run's own settings; `--on` names the new place of a target that has moved.
 fn settings_of(record: &RunRecord, arguments: &RunArguments) -> anyhow::Result<Settings> {
     let id = &record.header.id;
-    let mut settings = run::settings_of(record)?;
-    // A target may have moved: `--on` names its new place.
+    let mut settings = loadline_runs::settings_of(record)?;
     for named in typed_settings::of_run(arguments)?.targets {
         match settings.targets.iter_mut().find(|t| t.volume == named.volume) {
             Some(old) => old.target = named.target,
@@ -289,16 +37,121 @@ fn settings_of(record: &RunRecord, arguments: &RunArguments) -> anyhow::Result<S
     Ok(settings)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_that_touch_become_one() {
-        let mut parts = Vec::new();
-        for part in [10..20, 40..50, 25..30, 20..22, 60..70, 21..45] {
-            add(&mut parts, part);
-        }
-        assert_eq!(parts, [60..70, 10..50]);
+/// A word for what was found of a trial.
+fn outcome_of(check: &VerifiedTrial) -> &'static str {
+    match &check.found {
+        found if found.faults_total > 0 => "faulty",
+        found if found.blocks_unknown > 0 => "not-judged",
+        found if found.blocks_checked + found.blocks_unwritten == 0 => "overwritten",
+        _ => "sound",
     }
+}
+
+/// The same in a line.
+fn line_of(check: &VerifiedTrial) -> String {
+    let VerifyRecord { blocks_checked, blocks_unwritten, blocks_unknown, faults_total, faults, .. } = &check.found;
+    let mut parts = vec![format!("{blocks_checked} blocks checked")];
+    if *blocks_unwritten > 0 || *blocks_unknown == 0 {
+        parts.push(format!("{blocks_unwritten} never written by the load"));
+    }
+    if *blocks_unknown > 0 {
+        parts.push(format!("{blocks_unknown} not judged, which may have been written and lost"));
+    }
+    if check.blocks_overwritten > 0 {
+        parts.push(format!(
+            "{} not checked, where later trials that are checked may have written over them",
+            check.blocks_overwritten
+        ));
+    }
+    parts.push(format!("{faults_total} faulty"));
+    match faults_total - faults.len() as u64 {
+        0 => {}
+        more => parts.push(format!("of which the first {} are listed and {more} are not", faults.len())),
+    }
+    parts.join(", ")
+}
+
+fn for_programs(check: &VerifiedTrial) -> serde_json::Value {
+    let VerifyRecord { blocks_checked, blocks_unwritten, blocks_unknown, faults_total, faults, .. } = &check.found;
+    json!({
+        "volume": check.volume,
+        "load": check.load,
+        "trial": check.trial + 1,
+        "outcome": outcome_of(check),
+        "blocks_checked": blocks_checked,
+        "blocks_unwritten": blocks_unwritten,
+        "blocks_unknown": blocks_unknown,
+        "blocks_overwritten": check.blocks_overwritten,
+        "faults_total": faults_total,
+        "faults_listed": faults.len(),
+        "why": check.why,
+    })
+}
+
+/// Prints what was found, and says how it came out.
+fn report(checks: &[VerifiedTrial], format: Format) -> anyhow::Result<Outcome> {
+    let mut overwritten: BTreeMap<(&str, &str), Vec<u32>> = BTreeMap::new();
+    for check in checks {
+        if outcome_of(check) == "overwritten" {
+            overwritten.entry((&check.volume, &check.load)).or_default().push(check.trial + 1);
+            continue;
+        }
+        let named = format!("{}: {}, trial {}", check.volume, check.load, check.trial + 1);
+        output::tell(&format!("{named}: {}", line_of(check)));
+        if let Some(why) = &check.why {
+            output::tell(&format!("{named}: {why}"));
+        }
+    }
+    for ((volume, load), mut trials) in overwritten {
+        trials.sort_unstable();
+        let word = if trials.len() == 1 { "trial" } else { "trials" };
+        let trials: Vec<String> = trials.iter().map(u32::to_string).collect();
+        output::tell(&format!(
+            "{volume}: {load}, {word} {}: not checked: later trials that are checked may have written over all of it",
+            trials.join(", ")
+        ));
+    }
+    let faults = faults(checks);
+    match format {
+        Format::Json => {
+            let mut rows = faults.to_json();
+            rows.as_array_mut().expect("a table is an array").extend(checks.iter().map(for_programs));
+            output::print(&output::pretty(&rows))?;
+        }
+        Format::Table if faults.is_empty() => {}
+        _ => output::print(&faults.render(format, output::colour_wanted()))?,
+    }
+    let sum = |of: fn(&VerifyRecord) -> u64| checks.iter().map(|check| of(&check.found)).sum::<u64>();
+    Ok(match (sum(|found| found.faults_total), sum(|found| found.blocks_unknown)) {
+        (0, 0) => Outcome::Done,
+        (0, _) => Outcome::Inconclusive,
+        _ => Outcome::Failed,
+    })
+}
+
+fn faults(checks: &[VerifiedTrial]) -> Table {
+    let mut table = Table::new(&[
+        Column::words("volume", "volume"),
+        Column::words("load", "load"),
+        Column::numbers("trial", "trial"),
+        Column::numbers("offset", "offset"),
+        Column::numbers("length", "length"),
+        Column::words("fault", "fault"),
+        Column::words("found", "detail"),
+    ]);
+    for check in checks {
+        for fault in &check.found.faults {
+            let kind = serde_json::to_value(fault.kind).expect("a kind is a word");
+            table.push(vec![
+                Field::text(&check.volume),
+                Field::text(&check.load),
+                Field::count((check.trial + 1).into()),
+                Field::count(fault.offset),
+                Field::count(fault.length),
+                Field::text(kind.as_str().unwrap_or_default()),
+                Field::text(&fault.detail),
+            ]);
+        }
+    }
+    table
 }

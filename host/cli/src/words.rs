@@ -22,6 +22,15 @@ pub(crate) fn of(cause: &(dyn StdError + 'static)) -> String {
     match cause.downcast_ref::<Error>() {
         Some(Error::StoreFolder { .. }) => format!("{cause}; name another place with --store FILE"),
         Some(Error::NoHome) => format!("{cause}; name a place with --store FILE"),
+        Some(Error::NothingFound { run }) => {
+            format!(
+                "nothing that run {run} wrote is found on its volumes: the data is gone, or --on names other targets"
+            )
+        }
+        Some(Error::NotFilled { .. }) => {
+            format!("{cause}: name a target that answers, or --size with a size that fits")
+        }
+        Some(Error::FilesRemoved { .. }) => format!("{cause}; with --keep a run leaves it for a later check"),
         _ => cause.to_string(),
     }
 }
@@ -67,6 +76,9 @@ pub(crate) fn chain<'a>(causes: impl Iterator<Item = &'a (dyn StdError + 'static
 /// A refusal, with the option that mends it.
 fn refused(refusal: &Refusal) -> String {
     match refusal {
+        Refusal::QuickTime { .. } => format!("--duration: {refusal}"),
+        Refusal::QuickSize { .. } => format!("--size: {refusal}"),
+        Refusal::TooSmall { .. } => format!("{refusal} (loadline run)"),
         Refusal::NoSuchPlan { typed, nearest } => {
             let near = nearest.map_or(String::new(), |name| format!(" (did you mean {name}?)"));
             format!(
@@ -129,6 +141,8 @@ fn refused(refusal: &Refusal) -> String {
         | Refusal::NotAJobFile { .. }
         | Refusal::NotAPlan { .. }
         | Refusal::VolumeName { .. }
+        | Refusal::NoObjective
+        | Refusal::NothingToVerify { .. }
         | Refusal::NoSuchVolume(_)
         | Refusal::NotModelled { .. } => refusal.to_string(),
     }

@@ -8,7 +8,9 @@ use loadline_disk::EnvironmentError;
 use loadline_emulator::EmulationError;
 use loadline_engine::{EngineError, TargetError};
 use loadline_prediction::{PredictionError, VolumeUnknown};
+use loadline_record::RunRecord;
 use loadline_store::StoreError;
+use loadline_units::{Bytes, Duration};
 use loadline_workload::{FioError, PlanError, SpecError};
 use std::path::PathBuf;
 
@@ -163,6 +165,44 @@ pub enum Refusal {
     IsPrediction {
         /// Its id.
         run: String,
+    },
+    /// A run wrote nothing that can be checked.
+    #[error("run {run} wrote nothing with verify = true, so there is nothing to check")]
+    NothingToVerify {
+        /// Its id.
+        run: String,
+    },
+    /// A search was asked for, and no load has an objective.
+    #[error("no load of the plan has an objective to find: write objective = {{ p99 = \"20 ms\" }} in one")]
+    NoObjective,
+    /// A quick measurement is asked for a time in which nothing is measured.
+    #[error("no row is measured in {duration}; give at least {least}")]
+    QuickTime {
+        /// The time.
+        duration: Duration,
+        /// The shortest.
+        least: Duration,
+    },
+    /// A quick measurement is asked for a size that does not hold its largest block.
+    #[error("{size} does not hold the largest block of quick; give at least {least}")]
+    QuickSize {
+        /// The size.
+        size: Bytes,
+        /// The smallest.
+        least: Bytes,
+    },
+    /// A target is too small for a quick measurement.
+    #[error(
+        "{target} has {size}, which does not hold the largest block of quick: name something of {least} at least, or measure it by a \
+         plan with smaller blocks"
+    )]
+    TooSmall {
+        /// The target.
+        target: String,
+        /// What it has.
+        size: Bytes,
+        /// What it needs.
+        least: Bytes,
     },
     /// There is no store at a path.
     #[error("there is no store at {}", path.display())]
@@ -345,7 +385,15 @@ pub enum Error {
     /// The job file of a stored run cannot be read by this version.
     #[error(transparent)]
     StoredJobFile(#[from] FioError),
-    /// A kept trial ended early, and no trial is run twice.
+    /// A search ended early; what was finished is kept.
+    #[error("run {} ended early; what was finished is kept", record.header.id)]
+    SearchEndedEarly {
+        /// What is known so far.
+        record: Box<RunRecord>,
+        /// Why.
+        source: Box<Error>,
+    },
+    /// A stored trial ended early, and no trial is run twice.
     #[error("{load}: its trial ended early and is kept, and no trial is run twice: begin anew")]
     KeptTrialEndedEarly {
         /// The load, for people.
@@ -368,6 +416,48 @@ pub enum Error {
     /// An environment cannot be modelled.
     #[error(transparent)]
     Environment(#[from] EnvironmentError),
+    /// A target could not be filled at all.
+    #[error("less than {least} could be written in {}", elapsed.human())]
+    NotFilled {
+        /// What would have done.
+        least: Bytes,
+        /// The time that it had.
+        elapsed: Duration,
+    },
+    /// A test file cannot be shortened to what was filled.
+    #[error("cannot shorten the test file")]
+    NotShortened {
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// No read was answered.
+    #[error("not one read of 4 KiB was answered in {}: the target does not answer", time.clock())]
+    NothingAnswered {
+        /// The time that there was.
+        time: Duration,
+    },
+    /// Reads fail.
+    #[error("reading from the target failed: {how}")]
+    NotRead {
+        /// How.
+        how: String,
+    },
+    /// Nothing that a run wrote is found on its volumes.
+    #[error("nothing that run {run} wrote is found on its volumes: the data is gone, or the targets are others")]
+    NothingFound {
+        /// Its id.
+        run: String,
+    },
+    /// A run removed the test files that were to be checked.
+    #[error("volume {volume}: there is nothing to check in {target}: run {run} removed its test file when it ended")]
+    FilesRemoved {
+        /// The volume's name.
+        volume: String,
+        /// The directory.
+        target: String,
+        /// The run's id.
+        run: String,
+    },
     /// A run that had begun ended early; what was finished is kept.
     #[error("run {run} ended early; what was finished is kept")]
     RunEndedEarly {

@@ -4,7 +4,7 @@
 //! machine (`verify = true`, `--keep`); then a kill leaves it behind.
 
 use crate::wall_clock::RUN_ID_LENGTH;
-use crate::{Error, Settings};
+use crate::{Error, Event, Observer, Settings};
 use loadline_store::Store;
 use loadline_units::Bytes;
 use std::path::{Path, PathBuf};
@@ -35,6 +35,18 @@ pub fn of_run(run: &str, settings: &Settings) -> Vec<Leftover> {
     found.sort_by(|a, b| a.path.cmp(&b.path));
     found.dedup();
     found
+}
+
+/// Removes the files that `run` left, and says so. Only for the holder of its claim.
+///
+/// # Errors
+/// A file that cannot be removed.
+pub fn remove_of_run(run: &str, settings: &Settings, observer: &mut dyn Observer) -> Result<(), Error> {
+    for leftover in of_run(run, settings) {
+        remove(&leftover)?;
+        observer.says(&Event::LeftoverRemoved { path: &leftover.path });
+    }
+    Ok(())
 }
 
 /// Test files in the directories that are about to be measured whose run is not in the store: of runs killed before they
@@ -76,7 +88,7 @@ fn is_number(text: &str) -> bool {
 ///
 /// # Errors
 /// The system's answer, with the file's path.
-pub fn remove(leftover: &Leftover) -> Result<(), Error> {
+fn remove(leftover: &Leftover) -> Result<(), Error> {
     std::fs::remove_file(&leftover.path).map_err(|source| Error::Leftover { path: leftover.path.clone(), source })
 }
 

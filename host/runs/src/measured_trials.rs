@@ -4,14 +4,12 @@ use crate::engine_watch::EngineWatch;
 use crate::feasibility::refusal_of;
 use crate::open_volumes::{FileSet, OpenVolumes, dirty_beside, filled_before};
 use crate::work::label;
-use crate::{Activity, Error, Event, Observer, RunStore, Settings, Work, filling, wall_clock};
+use crate::{Activity, Ended, Error, Event, Observer, RunStore, Settings, Work, filling, wall_clock};
 use loadline_analysis::doubts;
 use loadline_block::ErrorKind;
 use loadline_engine::{EngineError, Filling};
 use loadline_kernel::facts::CacheScope;
-use loadline_record::{
-    Ending, EngineName, EngineUsed, Extents, LoadFigures, RunStatus, Series, Surroundings, TrialRecord,
-};
+use loadline_record::{Ending, EngineName, EngineUsed, Extents, LoadFigures, Series, Surroundings, TrialRecord};
 use loadline_units::{Duration, Ratio};
 use loadline_workload::{Arrival, BlockShare, Fill, LoadSpec, RunCell, Step};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,39 +28,6 @@ pub struct MeasuredTrials<'a> {
     pub volumes: &'a mut OpenVolumes,
     /// Who follows.
     pub observer: &'a mut dyn Observer,
-}
-
-/// How the execution ended.
-#[derive(Debug)]
-pub enum Ended {
-    /// Every trial was run; how each of them ended is in its record.
-    Complete,
-    /// The user stopped it.
-    Interrupted,
-    /// Trials are missing because going on made no sense.
-    Broken {
-        /// Volumes that stopped answering, each with how that shows.
-        given_up: Vec<(String, String)>,
-        /// Trials that the system did not let begin.
-        not_started: Vec<Error>,
-    },
-}
-
-impl Ended {
-    /// Whether every trial was run.
-    #[must_use]
-    pub const fn is_complete(&self) -> bool {
-        matches!(self, Self::Complete)
-    }
-    /// How the run of these trials stands in the store.
-    #[must_use]
-    pub fn status(result: &Result<Self, Error>) -> RunStatus {
-        match result {
-            Ok(Self::Complete) => RunStatus::Finished,
-            Ok(Self::Interrupted) => RunStatus::Interrupted,
-            Ok(Self::Broken { .. }) | Err(_) => RunStatus::Failed,
-        }
-    }
 }
 
 /// Reads that find out whether a volume answers at all.
@@ -178,7 +143,7 @@ impl MeasuredTrials<'_> {
     /// Finds out whether there will be no store, and passes on what was found beside it.
     fn look_at_store(&mut self) -> Result<(), Error> {
         for leftover in self.store.leftovers_found() {
-            self.observer.says(&Event::LeftoverFound(&leftover));
+            self.observer.says(&Event::LeftoverFound { path: &leftover.path, size: leftover.size });
         }
         self.store.look()
     }

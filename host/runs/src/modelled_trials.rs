@@ -2,10 +2,9 @@
 //!
 //! What is predicted does not depend on how many there are: every trial has its own model and seed.
 
-use crate::measured_trials::Ended;
 use crate::prediction_settings::PredictionSettings;
 use crate::work::{Work, label};
-use crate::{Advance, Ahead, Error, Event, Observer, RunStore, wall_clock};
+use crate::{Advance, Ahead, Ended, Error, Event, Observer, RunStore, wall_clock};
 use loadline_analysis::doubts;
 use loadline_disk::{InitialState, Machine, Warmth};
 use loadline_prediction::{

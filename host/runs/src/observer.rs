@@ -3,8 +3,7 @@
 //! A terminal draws them, a daemon may send them on, and [`Silent`] drops them.
 
 use crate::Error;
-use crate::leftovers::Leftover;
-use loadline_engine::{EngineError, Progress as EngineProgress};
+use loadline_engine::{EngineError, Progress as EngineProgress, Volume};
 use loadline_record::TrialRecord;
 use loadline_units::{Bytes, Duration};
 use std::path::Path;
@@ -148,7 +147,12 @@ pub enum Event<'a> {
         path: &'a Path,
     },
     /// A test file in a target's directory belongs to no stored run.
-    LeftoverFound(&'a Leftover),
+    LeftoverFound {
+        /// Where it is.
+        path: &'a Path,
+        /// How large.
+        size: Bytes,
+    },
     /// A volume was written in full.
     Filled {
         /// The volume's name.
@@ -192,6 +196,38 @@ pub enum Event<'a> {
         /// Trials on it that are left out.
         trials: usize,
     },
+    /// A quick measurement begins.
+    QuickBegins(&'a QuickAhead<'a>),
+    /// What other programs wrote could not be written back first.
+    NotSettled {
+        /// Why not.
+        error: &'a EngineError,
+    },
+    /// What other programs wrote was waited for.
+    Settled {
+        /// For so long.
+        elapsed: Duration,
+        /// All of it was written; otherwise the rest is measured along.
+        complete: bool,
+    },
+    /// A target was filled before its loads were planned.
+    FilledFirst {
+        /// What was written.
+        bytes: Bytes,
+        /// The time that it took.
+        elapsed: Duration,
+        /// Why the target has its size.
+        reason: &'a str,
+    },
+    /// What a target reaches was looked for at a depth that fails.
+    ReachedAtMost {
+        /// The depth.
+        failed: u32,
+        /// Why.
+        error: &'a Error,
+        /// The depth that counts.
+        depth: u32,
+    },
     /// No request of a trial was completed: the search that rests on it ends.
     NothingCompleted {
         /// The load, for people.
@@ -227,6 +263,11 @@ pub enum Ahead {
         /// Bytes to be filled first.
         fill: Bytes,
     },
+    /// A search, whose trials follow from one another.
+    Searched {
+        /// Loads whose depth or rate is looked for.
+        loads: usize,
+    },
     /// Trials in virtual time.
     Modelled {
         /// How many.
@@ -245,4 +286,21 @@ pub enum Unneeded {
     OnlyRead,
     /// It is no target, and no serial number or UUID that a refusal asked for.
     NoTarget,
+}
+
+/// What a quick measurement is about to do.
+#[derive(Debug)]
+pub struct QuickAhead<'a> {
+    /// The target.
+    pub target: &'a str,
+    /// The volume, as it was opened.
+    pub volume: &'a Volume,
+    /// A size was asked for, and all of it is filled.
+    pub fills_all: bool,
+    /// Measured time of each load.
+    pub row: Duration,
+    /// How many loads there are at least.
+    pub loads: usize,
+    /// The time of all of it apart from filling.
+    pub measuring: Duration,
 }

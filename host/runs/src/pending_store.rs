@@ -4,7 +4,7 @@
 //! the first one waits until the run stands in the store.
 
 use crate::leftovers::Leftover;
-use crate::{Error, store_location};
+use crate::{Ended, Error, RunOutcome, store_location};
 use loadline_record::{CellRecord, RunHeader};
 use loadline_store::{Claim, Store};
 use std::path::PathBuf;
@@ -109,6 +109,21 @@ impl RunStore {
     /// Test files of no run that were found since the last call. Does not wait.
     pub fn leftovers_found(&self) -> impl Iterator<Item = Leftover> {
         self.found.iter().flat_map(Receiver::try_iter)
+    }
+    /// Stores how a run ended, and takes from the store all that is kept of it.
+    ///
+    /// # Errors
+    /// What ended the run early; the store.
+    pub fn conclude(mut self, run: &str, result: Result<Ended, Error>) -> Result<RunOutcome, Error> {
+        let status = Ended::status(&result);
+        let stored = self.store().and_then(|store| Ok(store.set_status(run, status)?));
+        match result {
+            Ok(ended) => {
+                stored?;
+                Ok(RunOutcome { record: self.store()?.load(run)?, ended })
+            }
+            Err(error) => Err(Error::RunEndedEarly { run: run.to_owned(), source: Box::new(error) }),
+        }
     }
     /// Finds out, without waiting, whether there will be no store: a measurement would be for nothing then.
     ///

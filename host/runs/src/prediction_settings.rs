@@ -4,7 +4,8 @@ use crate::{Initially, NamedTarget, Overrides, Refusal, Scope, Work};
 use loadline_analysis::statistics::SERIES_MIN;
 use loadline_catalog::Environment;
 use loadline_disk::{Fullness, Warmth};
-use loadline_prediction::{Limits, Model, models};
+use loadline_prediction::{DRAWS_DEFAULT, Limits, Model, models, volume_facts, volume_names};
+use loadline_record::VolumeFacts;
 use loadline_units::Duration;
 use loadline_workload::{LoadSpec, Plan, TRIALS_MAX};
 use serde::{Deserialize, Serialize};
@@ -50,6 +51,24 @@ pub enum Course {
     Carried,
     /// Those at the same place on all volumes run at the same time.
     Together,
+}
+
+impl Default for PredictionSettings {
+    /// Every volume apart from the others, with full credits and limits as they are delivered.
+    fn default() -> Self {
+        Self {
+            volumes: Vec::new(),
+            catalog: None,
+            draws: DRAWS_DEFAULT,
+            published: false,
+            bursts_empty: false,
+            vm_bursts_empty: None,
+            caches_warm: None,
+            course: Course::Apart,
+            trials: None,
+            overrides: Overrides::default(),
+        }
+    }
 }
 
 impl PredictionSettings {
@@ -116,6 +135,29 @@ impl PredictionSettings {
             }
         }
         Ok(())
+    }
+
+    /// As a run's header keeps them.
+    #[must_use]
+    pub fn stored(&self) -> serde_json::Value {
+        serde_json::to_value(self).expect("settings are plain data")
+    }
+
+    /// Takes every volume of the environment, where none was chosen.
+    pub fn choose_volumes(&mut self, model: &Model) {
+        if self.volumes.is_empty() {
+            let named = |name: String| NamedTarget { volume: name.clone(), target: name };
+            self.volumes = volume_names(model).into_iter().map(named).collect();
+        }
+    }
+
+    /// What is stored of the volumes.
+    ///
+    /// # Errors
+    /// [`Refusal::NoSuchVolume`].
+    pub fn facts(&self, model: &Model) -> Result<Vec<VolumeFacts>, Refusal> {
+        let one = |named: &NamedTarget| volume_facts(model, &named.target, &named.volume);
+        self.volumes.iter().map(|named| one(named).map_err(Refusal::NoSuchVolume)).collect()
     }
 
     /// Whether all volumes are loaded at the same time.

@@ -132,6 +132,12 @@ impl Settings {
         label(spec) + &on
     }
 
+    /// As a run's header keeps them.
+    #[must_use]
+    pub fn stored(&self) -> serde_json::Value {
+        serde_json::to_value(self).expect("settings are plain data")
+    }
+
     /// What the engine may do to the targets.
     #[must_use]
     pub fn access(&self) -> Access {

@@ -1,8 +1,8 @@
 //! From plans and volumes to cells, and the order in which their trials are run.
 
-use crate::{Overrides, Refusal};
+use crate::{Error, Overrides, Refusal};
 use loadline_analysis::{LoadKeys, told_apart};
-use loadline_record::{CellRecord, PlanText};
+use loadline_record::{CellRecord, PlanText, RunRecord};
 use loadline_units::Duration;
 use loadline_workload::{LoadSpec, Plan, RunCell, Step, run_cells, schedule, text_hash};
 use std::collections::{BTreeMap, BTreeSet};
@@ -131,6 +131,18 @@ impl Work {
             }
         }
         labels
+    }
+
+    /// Checks that a stored run has these cells.
+    ///
+    /// # Errors
+    /// [`Error::OtherReading`]; `again` says what is to be done with the plan instead: measure, predict.
+    pub fn check_against(&self, stored: &RunRecord, again: &'static str) -> Result<(), Error> {
+        if self.cells.iter().map(|cell| &cell.id).eq(stored.cells.iter().map(|cell| &cell.id)) {
+            return Ok(());
+        }
+        let (run, version) = (stored.header.id.clone(), stored.header.version.clone());
+        Err(Error::OtherReading { run, version, again })
     }
 
     /// The records with which the run begins: no trials yet.

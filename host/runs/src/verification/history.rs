@@ -1,9 +1,9 @@
 //! Which trials of a stored run were begun on a volume, and in which order.
 
+use crate::Work;
+use crate::filling::{self, Wishes};
 use loadline_engine::Volume;
 use loadline_record::{Ending, EngineName, RunRecord, RunStatus, TrialRecord};
-use loadline_runs::Work;
-use loadline_runs::filling::{self, Wishes};
 use loadline_workload::{Origin, RunCell, Step};
 use std::collections::BTreeSet;
 use std::time::UNIX_EPOCH;

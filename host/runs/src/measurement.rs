@@ -1,0 +1,270 @@
+//! Measurements: plans on targets, begun or resumed, carried out to the end.
+
+use crate::open_volumes::{self, OpenVolumes};
+use crate::{
+    Ahead, DeclaredEnvironment, Error, Event, MeasuredTrials, NamedTarget, NewRun, Observer, PendingStore, Refusal,
+    RunOutcome, RunStore, Settings, Tried, Work, leftovers, read_again, refuse_impossible, store_location,
+};
+use loadline_record::{Clock, RunHeader, RunRecord, RunVerb};
+use loadline_store::{Claim, Store};
+use loadline_units::{Bytes, Duration};
+use loadline_workload::{Plan, RunCell};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// Plans that are to be measured on targets.
+///
+/// ```no_run
+/// use loadline_runs::{Measurement, PlanLength, Silent, read_plan};
+///
+/// let plan = read_plan("queue-depth", PlanLength::Short)?.plan;
+/// let outcome = Measurement::new(plan).on("data", "/mnt/data").stored_in("runs.db").run(&mut Silent::default())?;
+/// println!("{} cells", outcome.record.cells.len());
+/// # Ok::<(), loadline_runs::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Measurement {
+    plans: Vec<Plan>,
+    settings: Settings,
+    name: Option<String>,
+    seed: Option<u64>,
+    store: Option<PathBuf>,
+    declared: Option<DeclaredEnvironment>,
+}
+
+impl Measurement {
+    /// Of one plan. Its targets are named by [`Measurement::on`].
+    #[must_use]
+    pub fn new(plan: Plan) -> Self {
+        Self::of(vec![plan], Settings::of(Vec::new()))
+    }
+
+    /// Of plans, with settings made elsewhere.
+    #[must_use]
+    pub const fn of(plans: Vec<Plan>, settings: Settings) -> Self {
+        Self { plans, settings, name: None, seed: None, store: None, declared: None }
+    }
+
+    /// Measures `target`, too: a directory, a file, a block device or an NBD URI. `volume` is its name in the results.
+    #[must_use]
+    pub fn on(mut self, volume: &str, target: &str) -> Self {
+        self.settings.targets.push(NamedTarget { volume: volume.to_owned(), target: target.to_owned() });
+        self
+    }
+
+    /// Writes nothing to the targets; loads that write are left out.
+    #[must_use]
+    pub const fn read_only(mut self) -> Self {
+        self.settings.read_only = true;
+        self
+    }
+
+    /// Allows writing to a target that exists, by its name or by the serial number or UUID that a refusal asks for.
+    #[must_use]
+    pub fn overwrite(mut self, word: &str) -> Self {
+        self.settings.overwrite.push(word.to_owned());
+        self
+    }
+
+    /// Calls the run so. By default it has the plans' names.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Makes every random choice by this seed. By default one is drawn.
+    #[must_use]
+    pub const fn seeded(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Keeps the run in this store, which is made where it is missing. By default it is the user's.
+    #[must_use]
+    pub fn stored_in(mut self, store: impl Into<PathBuf>) -> Self {
+        self.store = Some(store.into());
+        self
+    }
+
+    /// What the storage is: its ceilings name limits, and it says where its volumes are if no target is named.
+    #[must_use]
+    pub fn declared(mut self, environment: DeclaredEnvironment) -> Self {
+        self.declared = Some(environment);
+        self
+    }
+
+    /// Opens the targets, begins the run and carries it out.
+    ///
+    /// # Errors
+    /// A [`Refusal`] before anything was written; what kept the run from beginning or ended it early.
+    pub fn run(self, observer: &mut dyn Observer) -> Result<RunOutcome, Error> {
+        let Self { plans, mut settings, name, seed, store, declared } = self;
+        match &declared {
+            Some(declared) if settings.targets.is_empty() => settings.targets = declared.targets()?,
+            _ => settings.check()?,
+        }
+        if let Some(declared) = &declared {
+            declared.check(&settings.targets)?;
+        }
+        let new = NewRun::now(name.unwrap_or_else(|| joined_names(&plans)), RunVerb::Run, Clock::Real, seed);
+        let work = Work::of(plans, &settings.scope(), new.seed)?;
+        for load in &work.left_out {
+            observer.says(&Event::LeftOut { load });
+        }
+        let path = store.map_or_else(|| store_location::store_path(None), Ok)?;
+        let (own, directories) = (new.id.clone(), settings.clone());
+        let store = PendingStore::start(path, move |store| leftovers::of_no_run(&directories, store, &own));
+        let opened = open_volumes::open(&work, &settings, &new.id, &[], observer)?;
+        refuse_cells(&work, &settings, &opened)?;
+        open_volumes::report_unfilled(&opened, &work, observer);
+        OpenedMeasurement { new, settings, work, declared, opened }.begin(store, observer)
+    }
+}
+
+/// A measurement whose targets are open.
+#[derive(Debug)]
+pub struct OpenedMeasurement {
+    /// The run.
+    pub new: NewRun,
+    /// Its choices.
+    pub settings: Settings,
+    /// What it does.
+    pub work: Work,
+    /// What the storage is, where that is known.
+    pub declared: Option<DeclaredEnvironment>,
+    /// By name.
+    pub opened: OpenVolumes,
+}
+
+impl OpenedMeasurement {
+    /// Stores the run's header and cells, and carries out all of it.
+    ///
+    /// # Errors
+    /// The store; a load that cannot be modelled on the declared storage; what ended the run early.
+    pub fn begin(self, store: PendingStore, observer: &mut dyn Observer) -> Result<RunOutcome, Error> {
+        let Self { new, settings, work, declared, opened } = self;
+        let records = match &declared {
+            Some(declared) => {
+                declared.records(&work, |cell| opened[&cell.volume].facts().size_bytes.map(Bytes::new))?
+            }
+            None => work.records(),
+        };
+        let header = RunHeader {
+            plans: work.plans.clone(),
+            environment: declared.as_ref().map(DeclaredEnvironment::text),
+            volumes: settings.targets.iter().map(|t| opened[&t.volume].facts()).collect(),
+            settings: settings.standing().stored(),
+            ..new.header()
+        };
+        let run_store = store.begin(header, records)?;
+        let run = UnderWay { run: &new.id, seed: new.seed, settings: &settings, work: &work };
+        run.execute(run_store, opened, &BTreeSet::new(), observer)
+    }
+}
+
+/// Resumes a measurement that was interrupted or killed: finished trials are taken as they are, the others are run.
+///
+/// # Errors
+/// A [`Refusal`] of a run that is no measurement; a run of another version; targets that are not what they were; what ended
+/// the run early.
+pub fn resume_measurement(
+    store: Store,
+    claim: Claim,
+    stored: &RunRecord,
+    observer: &mut dyn Observer,
+) -> Result<RunOutcome, Error> {
+    let RunHeader { id, seed, volumes, .. } = &stored.header;
+    let settings = settings_of(stored)?;
+    let work = work_of(stored, &settings)?;
+    leftovers::remove_of_run(id, &settings, observer)?;
+    let opened = open_volumes::open(&work, &settings, id, volumes, observer)?;
+    let finished = store.finished_trials(id)?;
+    let run = UnderWay { run: id, seed: *seed, settings: &settings, work: &work };
+    run.execute(RunStore::ready(store, claim), opened, &finished, observer)
+}
+
+/// A run under way.
+#[derive(Clone, Copy)]
+struct UnderWay<'a> {
+    run: &'a str,
+    seed: u64,
+    settings: &'a Settings,
+    work: &'a Work,
+}
+
+impl UnderWay<'_> {
+    /// Runs what is left, and stores how it ended, also when it ends with an error. Test files go before that: of a run that
+    /// is over nobody would look for them.
+    fn execute(
+        self,
+        mut store: RunStore,
+        mut opened: OpenVolumes,
+        finished: &BTreeSet<(String, u32)>,
+        observer: &mut dyn Observer,
+    ) -> Result<RunOutcome, Error> {
+        let Self { run, seed, settings, work } = self;
+        observer.says(&Event::RunBegins { run, seed, ahead: ahead(work, finished, &opened) });
+        if settings.keep {
+            open_volumes::keep(&mut opened);
+        }
+        let mut trials = MeasuredTrials { store: &mut store, run, seed, settings, volumes: &mut opened, observer };
+        let result = trials.run(work, finished);
+        observer.says(&Event::Idle);
+        open_volumes::close(opened, observer);
+        store.conclude(run, result)
+    }
+}
+
+/// How long what is not `finished` takes.
+fn ahead(work: &Work, finished: &BTreeSet<(String, u32)>, opened: &OpenVolumes) -> Ahead {
+    let left = || work.left(finished).map(|step| &work.cells[step.cell]);
+    let time: Duration = left().map(|cell| cell.spec.trial_time()).sum();
+    let fills = open_volumes::filled_before(opened, left());
+    Ahead::Measured { time, fill: fills.into_values().fold(Bytes::ZERO, |sum, size| sum + size) }
+}
+
+/// Refuses a run of which some cells cannot be run on what was opened, before anything is filled or stored.
+///
+/// # Errors
+/// [`Refusal::Impossible`], which names the cells.
+pub fn refuse_cells(work: &Work, settings: &Settings, opened: &OpenVolumes) -> Result<(), Refusal> {
+    let cells: Vec<&RunCell> = work.cells.iter().filter(|cell| opened.contains_key(&cell.volume)).collect();
+    let labels: Vec<String> = cells.iter().map(|cell| settings.named(&cell.spec, &cell.volume)).collect();
+    let options = settings.engine;
+    let volume_of = |cell: &RunCell| opened[&cell.volume].volume_for(&cell.spec);
+    refuse_impossible(volume_of, cells.into_iter().zip(&labels).map(|(cell, label)| Tried { cell, label, options }))
+}
+
+/// The settings of a stored measurement.
+///
+/// # Errors
+/// [`Refusal::IsPrediction`]; settings of another version.
+pub fn settings_of(stored: &RunRecord) -> Result<Settings, Error> {
+    let run = || stored.header.id.clone();
+    if stored.header.clock == Clock::Virtual {
+        return Err(Refusal::IsPrediction { run: run() }.into());
+    }
+    serde_json::from_value(stored.header.settings.clone()).map_err(|source| Error::OtherSettings {
+        run: run(),
+        again: "measure",
+        source,
+    })
+}
+
+/// What a stored measurement had to do, made from its plans once more.
+///
+/// # Errors
+/// A plan that this version does not read, or reads otherwise.
+pub fn work_of(stored: &RunRecord, settings: &Settings) -> Result<Work, Error> {
+    let plans = stored.header.plans.iter().map(read_again).collect::<Result<Vec<_>, _>>()?;
+    let work = Work::of(plans, &settings.scope(), stored.header.seed)?;
+    work.check_against(stored, "measure")?;
+    Ok(work)
+}
+
+/// "a + b".
+#[must_use]
+pub fn joined_names(plans: &[Plan]) -> String {
+    plans.iter().map(|plan| plan.name.as_str()).collect::<Vec<_>>().join(" + ")
+}
