@@ -11,7 +11,7 @@ use loadline_engine::{EngineError, Filling};
 use loadline_kernel::facts::CacheScope;
 use loadline_record::{Ending, EngineName, EngineUsed, Extents, LoadFigures, Series, Surroundings, TrialRecord};
 use loadline_units::{Duration, Ratio};
-use loadline_workload::{Arrival, BlockShare, Fill, LoadSpec, RunCell, Step};
+use loadline_workload::{Arrival, BlockShare, Fill, LoadSpec, RunCell, ScheduledTrial};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a run needs while it goes on.
@@ -43,8 +43,8 @@ impl MeasuredTrials<'_> {
     /// # Errors
     /// A volume that cannot be filled, or the store.
     pub fn run(&mut self, work: &Work, finished: &BTreeSet<(String, u32)>) -> Result<Ended, Error> {
-        let steps: Vec<Step> = work.left(finished).copied().collect();
-        let cell_of = |step: &Step| &work.cells[step.cell];
+        let steps: Vec<ScheduledTrial> = work.left(finished).copied().collect();
+        let cell_of = |step: &ScheduledTrial| &work.cells[step.cell];
         let fills = filled_before(self.volumes, steps.iter().map(cell_of));
         self.plan_ahead(steps.iter().map(|step| cell_of(step).spec.trial_time()).sum());
         self.plan_ahead(fills.values().copied().map(filling::time).sum());
@@ -94,7 +94,7 @@ impl MeasuredTrials<'_> {
             };
             if let Some(why) = why {
                 self.volumes.get_mut(&cell.volume).expect("every volume of the plan is open").lost = true;
-                let is_here = |step: &Step| cell_of(step).volume == cell.volume;
+                let is_here = |step: &ScheduledTrial| cell_of(step).volume == cell.volume;
                 let left: Vec<&RunCell> = steps[from..].iter().filter(|step| is_here(step)).map(cell_of).collect();
                 self.forgo(left.iter().map(|c| c.spec.trial_time()).sum());
                 // One that was begun is not ahead any more.

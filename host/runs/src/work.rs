@@ -4,7 +4,7 @@ use crate::{Error, Overrides, Refusal};
 use loadline_analysis::{LoadKeys, told_apart};
 use loadline_record::{CellRecord, PlanText, RunRecord};
 use loadline_units::Duration;
-use loadline_workload::{LoadSpec, Plan, RunCell, Step, run_cells, schedule, text_hash};
+use loadline_workload::{LoadSpec, Plan, RunCell, ScheduledTrial, run_cells, schedule, text_hash};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All that a run is to do.
@@ -15,7 +15,7 @@ pub struct Work {
     /// In the plans' order.
     pub cells: Vec<RunCell>,
     /// Every trial, in the order of execution.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ScheduledTrial>,
     /// Labels of loads left out because nothing may be written.
     pub left_out: Vec<String>,
 }
@@ -74,7 +74,7 @@ impl Work {
             let before = all.cells.len();
             all.plans.extend(part.plans);
             all.cells.extend(part.cells);
-            all.steps.extend(part.steps.into_iter().map(|step| Step { cell: step.cell + before, ..step }));
+            all.steps.extend(part.steps.into_iter().map(|step| ScheduledTrial { cell: step.cell + before, ..step }));
             all.left_out.extend(part.left_out);
         }
         all
@@ -92,8 +92,9 @@ impl Work {
             cell.spec.trials = trials(&cell.spec);
         }
         let count = |cell: usize| self.cells[cell].spec.trials;
-        self.steps =
-            (0..self.cells.len()).flat_map(|cell| (0..count(cell)).map(move |trial| Step { cell, trial })).collect();
+        self.steps = (0..self.cells.len())
+            .flat_map(|cell| (0..count(cell)).map(move |trial| ScheduledTrial { cell, trial }))
+            .collect();
         self.steps.sort_by_key(|step| (step.trial, step.cell));
         self
     }
@@ -105,9 +106,9 @@ impl Work {
     }
 
     /// What is not `finished`, in the order of execution.
-    pub fn left(&self, finished: &BTreeSet<(String, u32)>) -> impl Iterator<Item = &Step> {
+    pub fn left(&self, finished: &BTreeSet<(String, u32)>) -> impl Iterator<Item = &ScheduledTrial> {
         // Most runs begin with nothing finished, and need not look up a hundred thousand names.
-        let done = |step: &&Step| finished.contains(&(self.cells[step.cell].id.clone(), step.trial));
+        let done = |step: &&ScheduledTrial| finished.contains(&(self.cells[step.cell].id.clone(), step.trial));
         self.steps.iter().filter(move |step| finished.is_empty() || !done(step))
     }
 

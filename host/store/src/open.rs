@@ -18,9 +18,9 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 const SECOND_LOOK: Duration = Duration::from_millis(50);
 
 /// One step of the format: from the version that is its place in the list to the next.
-pub(crate) type Step = fn(&Transaction<'_>) -> rusqlite::Result<()>;
+pub(crate) type Migration = fn(&Transaction<'_>) -> rusqlite::Result<()>;
 /// Every step there has been. A new format is a new step at the end; older ones never change.
-pub(crate) const STEPS: &[Step] = &[
+pub(crate) const MIGRATIONS: &[Migration] = &[
     |transaction| transaction.execute_batch(include_str!("schema/1.sql")),
     |transaction| transaction.execute_batch(include_str!("schema/2.sql")),
 ];
@@ -45,11 +45,11 @@ impl Store {
     /// # Errors
     /// A damaged file, another program's database and a store of a newer version are named and left as they are.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        Self::open_with(path, STEPS)
+        Self::open_with(path, MIGRATIONS)
     }
 
     /// [`Store::open`] with the given steps, as a version of the tool with these steps would do.
-    pub(crate) fn open_with(path: &Path, steps: &[Step]) -> Result<Self, StoreError> {
+    pub(crate) fn open_with(path: &Path, steps: &[Migration]) -> Result<Self, StoreError> {
         let unreachable = |source| StoreError::Path { path: path.to_owned(), source };
         let path = std::path::absolute(path).map_err(unreachable)?;
         if let Some(folder) = path.parent() {
@@ -244,7 +244,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 /// Runs the missing steps, all in one transaction.
-fn bring_up_to_date(connection: &Connection, path: &Path, steps: &[Step]) -> Result<(), Trouble> {
+fn bring_up_to_date(connection: &Connection, path: &Path, steps: &[Migration]) -> Result<(), Trouble> {
     let known = steps.len() as u32;
     let marks = Marks::read(&Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?)?;
     if marks.check(path, known)? < known {
@@ -293,17 +293,18 @@ fn use_write_ahead_log(connection: &Connection) -> rusqlite::Result<()> {
 mod tests {
     use super::*;
 
-    const ADDS_A_COLUMN: Step = |transaction| {
+    const ADDS_A_COLUMN: Migration = |transaction| {
         transaction.execute_batch(
             "ALTER TABLE runs ADD COLUMN note TEXT NOT NULL DEFAULT 'none'; INSERT INTO runs
             (id, name, verb, clock, started, version, status, cells, trials_planned)
             VALUES ('by-the-step', '', '', 'real', '', '', 'failed', 0, 0)",
         )
     };
-    const FAILS_HALF_WAY: Step = |transaction| transaction.execute_batch("DROP TABLE doubts; SELECT * FROM nowhere");
+    const FAILS_HALF_WAY: Migration =
+        |transaction| transaction.execute_batch("DROP TABLE doubts; SELECT * FROM nowhere");
 
-    fn next(step: Step) -> Vec<Step> {
-        STEPS.iter().copied().chain([step]).collect()
+    fn next(step: Migration) -> Vec<Migration> {
+        MIGRATIONS.iter().copied().chain([step]).collect()
     }
     fn notes(store: &Store) -> Vec<(String, String)> {
         let mut statement = store.connection.prepare("SELECT id, note FROM runs ORDER BY key").unwrap();
@@ -324,7 +325,7 @@ mod tests {
             assert_eq!(notes(&Store::open_with(&path, &newer).unwrap()), expected);
         }
         let older = Store::open(&path).unwrap_err();
-        let (found, known) = (newer.len() as u32, STEPS.len() as u32);
+        let (found, known) = (newer.len() as u32, MIGRATIONS.len() as u32);
         assert!(matches!(older, StoreError::Newer { found: f, known: k, .. } if (f, k) == (found, known)), "{older}");
     }
 
@@ -332,7 +333,7 @@ mod tests {
     fn a_store_of_version_1_keeps_its_volumes_and_operations() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.db");
-        let first = Store::open_with(&path, &STEPS[..1]).unwrap();
+        let first = Store::open_with(&path, &MIGRATIONS[..1]).unwrap();
         let insert = "INSERT INTO runs (id, name, verb, clock, started, version, status, cells, trials_planned)
                       VALUES ('old', '', '', 'real', '', '', 'failed', 0, 0);
                       INSERT INTO volumes VALUES (1, 0, 'data', '/mnt', 4096);

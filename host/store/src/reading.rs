@@ -2,7 +2,7 @@
 //! beside them: they would belong to the reader, and stop the owner.
 
 use crate::error::Trouble;
-use crate::open::{Marks, STEPS, connect_to_read, examine, look_at_tables};
+use crate::open::{MIGRATIONS, Marks, connect_to_read, examine, look_at_tables};
 use crate::{Store, StoreError};
 use rusqlite::{ErrorCode, Transaction, TransactionBehavior};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
@@ -131,7 +131,7 @@ impl Store {
 }
 
 fn open_unwritable(path: PathBuf, why: Unwritable) -> Result<Store, StoreError> {
-    let known = STEPS.len() as u32;
+    let known = MIGRATIONS.len() as u32;
     examine(&path, known)?;
     // Before it is seen whether there is a log: a writer that begins in between leaves the file alone until its log is full.
     let before = state(&path).map_err(|source| StoreError::Path { path: path.clone(), source })?;
@@ -199,7 +199,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 mod tests {
     use super::*;
     use crate::Filter;
-    use crate::open::Step;
+    use crate::open::Migration;
 
     /// As another user's store, whichever user runs this.
     fn others(path: &Path) -> Result<Store, StoreError> {
@@ -297,7 +297,7 @@ mod tests {
     fn an_older_store_that_may_only_be_read_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.db");
-        let first: &[Step] = &STEPS[..1];
+        let first: &[Migration] = &MIGRATIONS[..1];
         drop(Store::open_with(&path, first).unwrap());
         assert!(matches!(others(&path), Err(StoreError::Older { found: 1, known: 2, .. })));
         std::fs::write(&path, b"").unwrap();

@@ -18,4 +18,4 @@ pub use loadline_load::{
 pub use plan::{CELLS_MAX, Order, PLAN_SCHEMA, PLAN_TRIALS_MAX, Plan, PlanError, PlanLoad};
 pub use presets::{Preset, nearest_preset, preset, presets, short_form};
 pub use quick::{ObjectiveError, QUICK_DEPTH_MAX, QUICK_SIZE_MIN, QuickPlan, RateReached, parse_objective};
-pub use schedule::{RunCell, Step, cell_id, cell_seed, run_cells, schedule};
+pub use schedule::{RunCell, ScheduledTrial, cell_id, cell_seed, run_cells, schedule};

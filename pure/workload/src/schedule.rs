@@ -22,7 +22,7 @@ pub struct RunCell {
 
 /// One trial of one cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Step {
+pub struct ScheduledTrial {
     /// Index of the cell.
     pub cell: usize,
     /// Which trial of it, from 0.
@@ -100,18 +100,18 @@ pub fn run_cells(plans: &[Plan], volumes: &[String]) -> Vec<RunCell> {
 /// order that follows from `seed`, so that the same cell on several volumes is interleaved too. A cell that is run as
 /// listed is run where it stands, all its trials one after the other.
 #[must_use]
-pub fn schedule(cells: &[(Order, u32)], seed: u64) -> Vec<Step> {
+pub fn schedule(cells: &[(Order, u32)], seed: u64) -> Vec<ScheduledTrial> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut steps = Vec::new();
     let mut first = 0;
     for stretch in cells.chunk_by(|(a, _), (b, _)| *a == Order::Interleaved && *b == Order::Interleaved) {
         let rounds = stretch.iter().map(|(_, trials)| *trials).max().unwrap_or(0);
         for trial in 0..rounds {
-            let mut round: Vec<Step> = stretch
+            let mut round: Vec<ScheduledTrial> = stretch
                 .iter()
                 .enumerate()
                 .filter(|(_, (_, trials))| trial < *trials)
-                .map(|(index, _)| Step { cell: first + index, trial })
+                .map(|(index, _)| ScheduledTrial { cell: first + index, trial })
                 .collect();
             shuffle(&mut round, &mut random);
             steps.append(&mut round);
@@ -123,7 +123,7 @@ pub fn schedule(cells: &[(Order, u32)], seed: u64) -> Vec<Step> {
 
 /// Fisher and Yates's shuffle (Durstenfeld 1964), with Lemire's multiplication for the choice: its bias is below
 /// `len / 2^64`.
-fn shuffle(steps: &mut [Step], random: &mut Xoshiro256PlusPlus) {
+fn shuffle(steps: &mut [ScheduledTrial], random: &mut Xoshiro256PlusPlus) {
     for last in (1..steps.len()).rev() {
         let product = u128::from(random.next_u64()) * (last as u128 + 1);
         steps.swap(last, (product >> 64) as usize);
@@ -153,10 +153,10 @@ mod tests {
         fn each_trial_is_run_exactly_once(cells in orders(), seed in any::<u64>()) {
             let mut steps = schedule(&cells, seed);
             steps.sort();
-            let all: Vec<Step> = cells
+            let all: Vec<ScheduledTrial> = cells
                 .iter()
                 .enumerate()
-                .flat_map(|(cell, (_, trials))| (0..*trials).map(move |trial| Step { cell, trial }))
+                .flat_map(|(cell, (_, trials))| (0..*trials).map(move |trial| ScheduledTrial { cell, trial }))
                 .collect();
             prop_assert_eq!(steps, all);
         }
@@ -196,7 +196,7 @@ mod tests {
     fn rounds_differ_in_their_order_and_so_do_seeds() {
         let cells = [(Order::Interleaved, 2); 50];
         let steps = schedule(&cells, 1);
-        let order = |steps: &[Step]| steps.iter().map(|step| step.cell).collect::<Vec<_>>();
+        let order = |steps: &[ScheduledTrial]| steps.iter().map(|step| step.cell).collect::<Vec<_>>();
         assert_ne!(order(&steps[..50]), order(&steps[50..]));
         assert_ne!(order(&steps[..50]), order(&schedule(&cells, 2)[..50]));
     }

@@ -41,7 +41,9 @@ fn through_the_store(record: &RunRecord) -> RunRecord {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(&folder.path().join("runs.db")).unwrap();
     let mut begun = record.cells.clone();
-    begun.iter_mut().for_each(|cell| cell.trials.clear());
+    for cell in &mut begun {
+        cell.trials.clear();
+    }
     store.begin_run(&record.header, &begun).unwrap();
     for cell in &record.cells {
         for trial in &cell.trials {

@@ -4,7 +4,7 @@ use crate::Work;
 use crate::filling::{self, Wishes};
 use loadline_engine::Volume;
 use loadline_record::{Ending, EngineName, RunRecord, RunStatus, TrialRecord};
-use loadline_workload::{Origin, RunCell, Step};
+use loadline_workload::{Origin, RunCell, ScheduledTrial};
 use std::collections::BTreeSet;
 use std::time::UNIX_EPOCH;
 
@@ -23,7 +23,7 @@ pub(super) struct Begun<'a> {
 /// The trials on this volume that were begun, the last first: before each stored one the one that may have been under way when
 /// the run was cut off. `apart`: numbers of files differ in the files, too.
 pub(super) fn begun<'a>(record: &'a RunRecord, work: &Work, volume: &str, apart: bool) -> Vec<Begun<'a>> {
-    let stored = |step: &Step| {
+    let stored = |step: &ScheduledTrial| {
         let id = &work.cells[step.cell].id;
         let of_cell = record.cells.iter().find(|cell| cell.id == *id)?;
         of_cell.trials.iter().find(|trial| trial.trial == step.trial)

@@ -1,7 +1,7 @@
 //! What the trials of a cell say together: trends over their number, and data read back.
 
 use super::{View, codes};
-use crate::statistics::{Step, first_differs, mann_kendall, mean, step, theil_sen_slope};
+use crate::statistics::{LevelShift, first_differs, mann_kendall, mean, step, theil_sen_slope};
 use crate::summary::Finding;
 use crate::trials::{CHANGE_MIN, SIGNIFICANCE, TRIALS_MIN, trials_used};
 use crate::words::{counted, how_much, load_name, number, percent, seconds, significance, throughput};
@@ -17,7 +17,7 @@ const APART: f64 = 1.5;
 /// Trials of a cell that lie on two levels, one after the other: something changed between them.
 pub(crate) struct Levels<'a> {
     trials: Vec<&'a TrialRecord>,
-    step: Step,
+    step: LevelShift,
 }
 
 impl<'a> Levels<'a> {

@@ -12,7 +12,7 @@ use loadline_record::Scatter;
 pub(crate) use gamma::{digamma, trigamma, variance_below};
 pub use student::{t_p_value, t_quantile};
 pub use trend::{
-    FirstDiffers, Line, MannKendall, Shift, Step, Trend, first_differs, least_squares, mann_kendall, shift, step,
+    FirstDiffers, LevelShift, Line, MannKendall, Shift, Trend, first_differs, least_squares, mann_kendall, shift, step,
     theil_sen_slope, trend,
 };
 

@@ -56,7 +56,7 @@ pub struct Shift {
 
 /// Two levels of a handful of values, one after the other.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Step {
+pub struct LevelShift {
     /// Index of the first value of the second level.
     pub at: usize,
     /// Mean before.
@@ -266,7 +266,7 @@ pub fn first_differs(values: &[f64]) -> Option<FirstDiffers> {
 /// that leaves the least variance, times all places where it may be (Bonferroni). `None` below five values, and where two levels
 /// leave more than a fifth of the variance: what climbs evenly has none.
 #[must_use]
-pub fn step(values: &[f64]) -> Option<Step> {
+pub fn step(values: &[f64]) -> Option<LevelShift> {
     if values.len() < STEP_VALUES_MIN {
         return None;
     }
@@ -282,7 +282,7 @@ pub fn step(values: &[f64]) -> Option<Step> {
     let (count, freedom) = (values.len() as f64, values.len() as f64 - 2.0);
     let error = libm::sqrt(left / freedom * (1.0 / at as f64 + 1.0 / (count - at as f64)));
     let p_value = (p_of(after - before, error, freedom) * places.len() as f64).min(1.0);
-    Some(Step { at, before, after, p_value })
+    Some(LevelShift { at, before, after, p_value })
 }
 
 #[cfg(test)]
