@@ -1,4 +1,7 @@
-//! Measures random reads on a target, and prints what each load reached.
+//! Measures random reads on a target, and prints for each load its rate, its limit and its doubts.
+//!
+//! A target is a directory, which gets a test file, a block device, an NBD URI, or `null` for no storage at all. Nothing that
+//! exists is written to unless `Measurement::overwrite` names it.
 //!
 //! `cargo run -p loadline-runs --example measure -- /mnt/data runs.db`
 
@@ -31,15 +34,19 @@ pub(crate) fn measure(target: &str, store: &Path, observer: &mut dyn Observer) -
     Measurement::new(plan).on("data", target).seeded(1).stored_in(store).run(observer)
 }
 
-/// A line for each cell of a run: its load and its requests per second.
+/// What came of a run: how it ended if it is not whole, then for each load its rate, what bound it and what is in doubt.
 #[must_use]
 pub(crate) fn lines(outcome: &RunOutcome) -> Vec<String> {
-    let line = |cell: &loadline_record::CellRecord| {
-        let rates: Vec<f64> = cell.trials.iter().filter_map(loadline_record::TrialRecord::iops).collect();
-        let mean = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
-        format!("{}: {mean:.0} IOPS", cell.label)
-    };
-    outcome.record.cells.iter().map(line).collect()
+    let summary = loadline_analysis::summarize(&outcome.record);
+    let unfinished = (!outcome.ended.is_complete()).then(|| format!("not every trial was run: {:?}", outcome.ended));
+    let cells = summary.cells.iter().map(|cell| {
+        let rate =
+            cell.total.as_ref().map_or_else(|| "no figure".to_owned(), |total| format!("{:.0} IOPS", total.iops));
+        let limit = cell.binding.as_ref().map_or("unknown", |binding| binding.limit.name());
+        let doubts: Vec<&str> = cell.doubts.iter().map(|doubt| doubt.code.name()).collect();
+        format!("{}: {rate}, limit {limit}, doubts {doubts:?}", cell.label)
+    });
+    unfinished.into_iter().chain(cells).collect()
 }
 
 #[allow(dead_code, reason = "tests take the functions above")]

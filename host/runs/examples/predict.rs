@@ -39,11 +39,13 @@ pub(crate) fn predict(environment: &str, store: &Path) -> Result<RunOutcome, Err
 #[must_use]
 pub(crate) fn lines(outcome: &RunOutcome) -> Vec<String> {
     let summary = loadline_analysis::summarize(&outcome.record);
-    let binding = |cell: &str| {
-        let found = summary.conclusions.iter().find(|conclusion| conclusion.cell == cell);
-        found.map_or_else(String::new, |conclusion| format!(": {}", conclusion.text))
+    let line = |cell: &loadline_analysis::CellSummary| {
+        let rate =
+            cell.total.as_ref().map_or_else(|| "no figure".to_owned(), |total| format!("{:.0} IOPS", total.iops));
+        let limit = cell.binding.as_ref().map_or("unknown", |binding| binding.limit.name());
+        format!("{}: {rate}, limit {limit}", cell.label)
     };
-    summary.cells.iter().map(|cell| format!("{}{}", cell.label, binding(&cell.id))).collect()
+    summary.cells.iter().map(line).collect()
 }
 
 #[allow(dead_code, reason = "tests take the functions above")]

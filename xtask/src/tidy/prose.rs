@@ -18,6 +18,9 @@ pub(super) fn whitespace(tree: &Tree) -> Vec<Finding> {
             } else if line.contains('\t') {
                 findings.push(Finding::new(&file.path, index + 1, "a tab"));
             }
+            if ["<<<<<<< ", ">>>>>>> "].iter().any(|mark| line.starts_with(mark)) {
+                findings.push(Finding::new(&file.path, index + 1, "a conflict of a merge that nobody resolved"));
+            }
         }
         if !file.text.ends_with('\n') || file.text.ends_with("\n\n") {
             let lines = file.text.lines().count();
@@ -230,6 +233,8 @@ mod tests {
         assert_eq!(lines(&whitespace(&Tree::of([("a.md", text)]))), [1, 2, 3]);
         assert_eq!(lines(&whitespace(&Tree::of([("tests/golden/a.txt", text)]))), NONE);
         assert_eq!(lines(&whitespace(&Tree::of([("a.md", "a\n\n")]))), [2]);
+        let conflict = concat!("<<<<<<", "< here\na\n>>>>>>", "> there\n");
+        assert_eq!(lines(&whitespace(&Tree::of([("a.md", conflict)]))), [1, 3]);
     }
 
     #[test]
