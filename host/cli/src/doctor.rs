@@ -4,6 +4,7 @@ use crate::arguments::{DoctorArguments, Format};
 use crate::failure::Outcome;
 use crate::output::{self, Column, Field, Table};
 use crate::recognition;
+use crate::words;
 
 use loadline_emulator::ublk_is_here;
 use loadline_engine::{Access, Need, Observation, Volume, capabilities};
@@ -260,7 +261,7 @@ fn target(path: &Path) -> Vec<Check> {
     let typed = path.display().to_string();
     let need = Need { size: path.is_dir().then_some(TRIAL_SIZE), files: 1, ..Need::default() };
     match Volume::open("target", &typed, &need, &Access::default()) {
-        Err(error) => vec![Check::new(typed, Verdict::Trouble, error.to_string())],
+        Err(error) => vec![Check::new(typed, Verdict::Trouble, words::of(&error))],
         Ok(volume) => {
             let mut checks = of_volume(&volume.facts);
             checks.extend(leftovers::in_directory(path, leftovers::NAME_BEGIN).into_iter().map(|leftover| {

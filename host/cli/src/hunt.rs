@@ -268,7 +268,7 @@ impl Hunt {
             let facts = volume_facts(&model, &volume, &volume).map_err(|error| Usage(error.to_string()))?;
             spec = fit(&spec, facts.size_bytes.map(Bytes::new));
             loadline_prediction::check(&model, &volume, &spec)
-                .map_err(|error| Usage(format!("{} on {volume}: {error}", label(&spec))))?;
+                .map_err(|error| Usage(format!("{} on {volume}: {}", label(&spec), words::of(&error))))?;
         }
         if settings.read_only && spec.writes_any() {
             let text = format!("{} writes, and --read-only forbids it: choose another cell", label(&spec));

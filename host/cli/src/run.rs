@@ -7,8 +7,8 @@ use crate::terminal::Terminal;
 use crate::{catalog, dry_run, environments, hunt, output, printing, typed_settings, words};
 use loadline_record::{Clock, RunStatus, RunVerb};
 use loadline_runs::{
-    DeclaredEnvironment, Ended, Error, Event, Measurement, Observer, PlanLength, Refusal, RunOutcome, RunStore, Work,
-    joined_names, open_volumes, refuse_cells, resume_measurement, resume_search, search_measured, sole_target,
+    DeclaredEnvironment, Ended, Error, Event, Loss, Measurement, Observer, PlanLength, Refusal, RunOutcome, RunStore,
+    Work, joined_names, open_volumes, refuse_cells, resume_measurement, resume_search, search_measured, sole_target,
     target_named, wall_clock,
 };
 use loadline_store::Store;
@@ -135,8 +135,9 @@ pub(crate) fn tell_how_to_go_on(run: &str) {
 }
 
 /// Why trials are missing, volume by volume.
-fn why_broken(given_up: &[(String, String)], not_started: &[Error]) -> String {
-    let mut why: Vec<String> = given_up.iter().map(|(volume, why)| format!("volume {volume}: {why}")).collect();
+fn why_broken(given_up: &[(String, Loss)], not_started: &[Error]) -> String {
+    let mut why: Vec<String> =
+        given_up.iter().map(|(volume, why)| format!("volume {volume}: {}", words::lost(why))).collect();
     if let Some(first) = not_started.first() {
         let more = match not_started.len() {
             1 => String::new(),

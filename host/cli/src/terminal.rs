@@ -124,7 +124,7 @@ fn sentence(event: &Event<'_>) -> String {
         Event::TrialNotStarted { place, error } => format!("{place}: {}", words::in_a_line(*error)),
         Event::VolumeGivenUp { volume, why, trials } => {
             let trials = if *trials == 1 { "1 trial".to_owned() } else { format!("{trials} trials") };
-            format!("volume {volume}: {why}; {trials} left out")
+            format!("volume {volume}: {}; {trials} left out", words::lost(why))
         }
         Event::QuickBegins(ahead) => quick_foretold(ahead),
         Event::NotSettled { error } => format!("{}; measuring goes on", words::in_a_line(*error)),

@@ -1,7 +1,10 @@
 //! Errors of the library for people: what to change, by the options that are typed.
 
-use loadline_engine::EngineError;
-use loadline_runs::{Error, Refusal};
+use loadline_analysis::CompareError;
+use loadline_engine::{EngineError, Remedy, TargetError};
+use loadline_prediction::PredictionError;
+use loadline_runs::{Error, Loss, Refusal};
+use loadline_store::StoreError;
 use std::error::Error as StdError;
 use std::fmt::Write as _;
 
@@ -13,13 +16,37 @@ pub(crate) fn of(cause: &(dyn StdError + 'static)) -> String {
     if let Some(inner) = cause.downcast_ref::<Box<EngineError>>() {
         return of(&**inner);
     }
+    if let Some(inner) = cause.downcast_ref::<Box<Error>>() {
+        return of(&**inner);
+    }
     if let Some(Error::Refused(refusal)) = cause.downcast_ref::<Error>() {
         return refused(refusal);
     }
     if let Some(refusal) = cause.downcast_ref::<Refusal>() {
         return refused(refusal);
     }
+    if let Some(error) = cause.downcast_ref::<EngineError>() {
+        return with_remedy(error.to_string(), error.remedy().as_ref());
+    }
+    if let Some(error) = cause.downcast_ref::<TargetError>() {
+        return with_remedy(error.to_string(), error.remedy().as_ref());
+    }
+    if let Some(error) = cause.downcast_ref::<StoreError>() {
+        return format!("{error}{}", other_store(error));
+    }
+    if let Some(error @ PredictionError::Size { .. }) = cause.downcast_ref::<PredictionError>() {
+        return format!("{error}, or with --size");
+    }
+    if let Some(CompareError::DisksTogether) = cause.downcast_ref::<CompareError>() {
+        return "how rates grow with the disks does not show where volumes were loaded at the same time (--together): \
+                leave the disks out"
+            .to_owned();
+    }
     match cause.downcast_ref::<Error>() {
+        Some(Error::Store(error)) => of(error),
+        Some(Error::Engine(error)) => of(error),
+        Some(Error::Target(error)) => of(error),
+        Some(Error::Lost { volume, why }) => format!("volume {volume}: {}", lost(why)),
         Some(Error::StoreFolder { .. }) => format!("{cause}; name another place with --store FILE"),
         Some(Error::NoHome) => format!("{cause}; name a place with --store FILE"),
         Some(Error::NothingFound { run }) => {
@@ -71,6 +98,45 @@ pub(crate) fn chain<'a>(causes: impl Iterator<Item = &'a (dyn StdError + 'static
         last = cause;
     }
     text
+}
+
+/// How to use another store, after what is wrong with this one.
+fn other_store(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::Path { .. } | StoreError::Moved { .. } => ", or name another with --store",
+        StoreError::Corrupt { .. } => {
+            ": name another with --store, or recover what can be read with the sqlite3 shell's .recover"
+        }
+        StoreError::Foreign { .. } => ": name another file with --store",
+        StoreError::Newer { .. } => ", or name another store with --store",
+        StoreError::Unwritable { .. } => "; name another with --store",
+        StoreError::Open { .. } => " with --store; or ask the store's owner to close it (`loadline list` does)",
+        StoreError::Older { .. } => " with --store, or ask its owner to run `loadline list`",
+        _ => "",
+    }
+}
+
+/// How a volume was lost, with the option that would have let it go on.
+pub(crate) fn lost(loss: &Loss) -> String {
+    with_remedy(loss.how.clone(), loss.remedy.as_ref())
+}
+
+/// A cause, followed by what to type.
+fn with_remedy(cause: String, remedy: Option<&Remedy>) -> String {
+    match remedy {
+        None => cause,
+        Some(Remedy::AllowWrites) => format!("{cause}; drop --read-only or choose a load that reads"),
+        Some(Remedy::ReadOnly) => format!("{cause}, or measure with --read-only"),
+        Some(Remedy::ReadOnlyFile) => format!("{cause}, or measure a file that is there with --read-only"),
+        Some(Remedy::HandOver(names)) => {
+            let typed: Vec<String> = names.iter().map(|name| format!("--overwrite {name}")).collect();
+            format!("{cause}: {}", typed.join(" "))
+        }
+        Some(Remedy::SmallerSize) => format!("{cause}; free the rest, or ask for less with --size"),
+        Some(Remedy::AutomaticEngine) => format!("{cause}; try --engine auto"),
+        Some(Remedy::NoSubmissionThread) => format!("{cause}; leave out --sqpoll"),
+        Some(Remedy::NoCompletionPolling) => format!("{cause}; leave out --iopoll"),
+    }
 }
 
 /// A refusal, with the option that mends it.
@@ -137,14 +203,14 @@ fn refused(refusal: &Refusal) -> String {
             "there is no store at {}: name the one that is meant with --store FILE; `loadline quick` or `loadline run` makes one",
             path.display()
         ),
+        Refusal::NotModelled { load, volume, source } => format!("{load} on {volume}: {}", of(source)),
         Refusal::UnreadablePlan { .. }
         | Refusal::NotAJobFile { .. }
         | Refusal::NotAPlan { .. }
         | Refusal::VolumeName { .. }
         | Refusal::NoObjective
         | Refusal::NothingToVerify { .. }
-        | Refusal::NoSuchVolume(_)
-        | Refusal::NotModelled { .. } => refusal.to_string(),
+        | Refusal::NoSuchVolume(_) => refusal.to_string(),
     }
 }
 
@@ -184,5 +250,34 @@ mod tests {
              more:\n    too small\n  cell 6:\n    too deep"
         );
         assert!(impossible(1, &all[5..]).starts_with("the only cell cannot be run; "));
+    }
+
+    #[test]
+    fn each_remedy_ends_in_what_to_type() {
+        let target = "/dev/sdx".to_owned();
+        let unavailable =
+            |engine| EngineError::Unavailable { engine, volume: "a".into(), reason: "it is not there".into() };
+        let ends: [(&(dyn StdError + 'static), &str); 6] = [
+            (
+                &EngineError::ReadOnly { volume: "a".into(), load: "write".into() },
+                "and write writes; drop --read-only or choose a load that reads",
+            ),
+            (&unavailable("SQPOLL"), "it is not there; leave out --sqpoll"),
+            (&unavailable("IOPOLL"), "it is not there; leave out --iopoll"),
+            (&unavailable("io_uring"), "it is not there; try --engine auto"),
+            (
+                &TargetError::NotHandedOver { target: target.clone(), path: (&target).into() },
+                "name it a second time: --overwrite /dev/sdx",
+            ),
+            (&TargetError::NbdReadOnly { target }, "have it serve for writing, or measure with --read-only"),
+        ];
+        for (error, end) in ends {
+            assert!(of(error).ends_with(end), "{}", of(error));
+        }
+        let number =
+            TargetError::HardLinked { target: "x".into(), path: "x".into(), links: 2, identity: "inode 7".into() };
+        let through = Error::Volume { volume: "a".into(), source: Box::new(Error::Target(number)) };
+        let line = in_a_line(&through);
+        assert!(line.ends_with("name it by its number as well: --overwrite x --overwrite inode 7"), "{line}");
     }
 }

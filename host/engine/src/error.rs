@@ -1,5 +1,6 @@
 //! What can keep a trial from running at all. Failures of single requests are counted in the record instead.
 
+use crate::remedy::Remedy;
 use loadline_units::Bytes;
 use loadline_workload::{RegionTooSmall, SpecError};
 
@@ -18,9 +19,7 @@ pub enum EngineError {
         source: RegionTooSmall,
     },
     /// The load writes and the volume may not be written.
-    #[error(
-        "volume {volume} was opened for reading only, and {load} writes; drop --read-only or choose a load that reads"
-    )]
+    #[error("volume {volume} was opened for reading only, and {load} writes")]
     ReadOnly {
         /// The volume's name.
         volume: String,
@@ -36,7 +35,7 @@ pub enum EngineError {
         volume: String,
     },
     /// An engine that was asked for cannot be had here.
-    #[error("{engine} cannot be used on volume {volume}: {reason}; {}", remedy(engine))]
+    #[error("{engine} cannot be used on volume {volume}: {reason}")]
     Unavailable {
         /// The engine or the option.
         engine: &'static str,
@@ -81,8 +80,7 @@ pub enum EngineError {
     },
     /// The volume became full while it was being filled.
     #[error(
-        "no room on volume {volume} to fill it: {} were to be written before the load, and {} were ({source}); free the rest, \
-         or ask for less with --size",
+        "no room on volume {volume} to fill it: {} were to be written before the load, and {} were ({source})",
         wanted.human(), written.human()
     )]
     NoRoom {
@@ -121,16 +119,19 @@ impl EngineError {
             Self::NoRoom { .. } | Self::Os { .. } => false,
         }
     }
+    /// What would let the load run; `None` where the text says it, or nothing is known.
+    #[must_use]
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::ReadOnly { .. } => Some(Remedy::AllowWrites),
+            Self::NoRoom { .. } => Some(Remedy::SmallerSize),
+            Self::Unavailable { engine: "SQPOLL", .. } => Some(Remedy::NoSubmissionThread),
+            Self::Unavailable { engine: "IOPOLL", .. } => Some(Remedy::NoCompletionPolling),
+            Self::Unavailable { .. } => Some(Remedy::AutomaticEngine),
+            _ => None,
+        }
+    }
     pub(crate) fn os(attempted: impl Into<String>, source: std::io::Error) -> Self {
         Self::Os { attempted: attempted.into(), source }
-    }
-}
-
-/// What to change where this engine or option cannot be had.
-fn remedy(engine: &str) -> &'static str {
-    match engine {
-        "SQPOLL" => "leave out --sqpoll",
-        "IOPOLL" => "leave out --iopoll",
-        _ => "try --engine auto",
     }
 }

@@ -6,7 +6,7 @@
 use crate::replay_run::ReplayError;
 use loadline_disk::EnvironmentError;
 use loadline_emulator::EmulationError;
-use loadline_engine::{EngineError, TargetError};
+use loadline_engine::{EngineError, Remedy, TargetError};
 use loadline_prediction::{PredictionError, VolumeUnknown};
 use loadline_record::RunRecord;
 use loadline_store::StoreError;
@@ -212,6 +212,27 @@ pub enum Refusal {
     },
 }
 
+/// How it shows that a volume cannot be used any more.
+#[derive(Debug)]
+pub struct Loss {
+    /// What happened.
+    pub how: String,
+    /// What would have let it go on, where that is known.
+    pub remedy: Option<Remedy>,
+}
+
+impl From<String> for Loss {
+    fn from(how: String) -> Self {
+        Self { how, remedy: None }
+    }
+}
+
+impl std::fmt::Display for Loss {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.how)
+    }
+}
+
 /// A cell that cannot be run.
 #[derive(Debug)]
 pub struct ImpossibleCell {
@@ -295,7 +316,7 @@ pub enum Error {
         /// Its name.
         volume: String,
         /// How that shows.
-        why: String,
+        why: Loss,
     },
     /// A trial on which the next ones rest did not last as long as it should.
     #[error("{load}: the trial ended early: {how}")]

@@ -37,7 +37,7 @@ mod work;
 
 pub use declared_environment::DeclaredEnvironment;
 pub use engine_watch::EngineWatch;
-pub use error::{Error, ImpossibleCell, Refusal};
+pub use error::{Error, ImpossibleCell, Loss, Refusal};
 pub use feasibility::{Tried, refusal_of, refuse_impossible};
 pub use hunt_trials::measure_hunt;
 pub use measured_trials::MeasuredTrials;

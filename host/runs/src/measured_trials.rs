@@ -4,7 +4,7 @@ use crate::engine_watch::EngineWatch;
 use crate::feasibility::refusal_of;
 use crate::open_volumes::{FileSet, OpenVolumes, dirty_beside, filled_before};
 use crate::work::label;
-use crate::{Activity, Ended, Error, Event, Observer, RunStore, Settings, Work, filling, wall_clock};
+use crate::{Activity, Ended, Error, Event, Loss, Observer, RunStore, Settings, Work, filling, wall_clock};
 use loadline_analysis::doubts;
 use loadline_block::ErrorKind;
 use loadline_engine::{EngineError, Filling};
@@ -50,7 +50,7 @@ impl MeasuredTrials<'_> {
         self.plan_ahead(fills.values().copied().map(filling::time).sum());
         let all = work.steps.len();
         let before = all - steps.len();
-        let mut given_up: Vec<(String, String)> = Vec::new();
+        let mut given_up: Vec<(String, Loss)> = Vec::new();
         let mut not_started: Vec<Error> = Vec::new();
         for (index, step) in steps.iter().enumerate() {
             let cell = cell_of(step);
@@ -87,7 +87,7 @@ impl MeasuredTrials<'_> {
                         Err(error) => return Err(error),
                     };
                     self.observer.says(&Event::TrialFinished { place: &place, label: &label, trial: &trial });
-                    (self.why_to_give_up(&trial, cell)?, index + 1)
+                    (self.why_to_give_up(&trial, cell)?.map(Loss::from), index + 1)
                 }
                 Ready::Interrupted => return Ok(Ended::Interrupted),
                 Ready::Failed(why) => (Some(why), index),
@@ -265,10 +265,10 @@ impl MeasuredTrials<'_> {
         let report = match watch.fill(&mut set.volume, range, self.seed, filling, self.settings.engine) {
             Ok(report) => report,
             Err(EngineError::Os { attempted, source }) => {
-                return Ok(Ready::Failed(format!("cannot {attempted}: {source}")));
+                return Ok(Ready::Failed(format!("cannot {attempted}: {source}").into()));
             }
             Err(error @ (EngineError::NoRoom { .. } | EngineError::Lacking { .. })) => {
-                return Ok(Ready::Failed(error.to_string()));
+                return Ok(Ready::Failed(Loss { how: error.to_string(), remedy: error.remedy() }));
             }
             Err(source) => return Err(Error::Fill { volume: cell.volume.clone(), source: Box::new(source) }),
         };
@@ -293,5 +293,5 @@ enum Ready {
     /// The user stopped the filling.
     Interrupted,
     /// The volume could not be filled.
-    Failed(String),
+    Failed(Loss),
 }

@@ -2,7 +2,7 @@
 //!
 //! A terminal draws them, a daemon may send them on, and [`Silent`] drops them.
 
-use crate::Error;
+use crate::{Error, Loss};
 use loadline_engine::{EngineError, Progress as EngineProgress, Volume};
 use loadline_record::TrialRecord;
 use loadline_units::{Bytes, Duration};
@@ -192,7 +192,7 @@ pub enum Event<'a> {
         /// The volume's name.
         volume: &'a str,
         /// How that shows.
-        why: &'a str,
+        why: &'a Loss,
         /// Trials on it that are left out.
         trials: usize,
     },

@@ -1,6 +1,6 @@
 //! How a run came to its end.
 
-use crate::Error;
+use crate::{Error, Loss};
 use loadline_record::{RunRecord, RunStatus};
 
 /// What a run left in the store when it came to its end.
@@ -22,7 +22,7 @@ pub enum Ended {
     /// Trials are missing because going on made no sense.
     Broken {
         /// Volumes that stopped answering, each with how that shows.
-        given_up: Vec<(String, String)>,
+        given_up: Vec<(String, Loss)>,
         /// Trials that the system did not let begin.
         not_started: Vec<Error>,
     },

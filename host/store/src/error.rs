@@ -1,4 +1,4 @@
-//! Errors of a store: the attempt, the file, and the remedy.
+//! Errors of a store: the attempt, the file, and why. How another store is named is up to the program that asked.
 
 use crate::SeriesError;
 use crate::reading::Unwritable;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum StoreError {
     /// The folder of the store cannot be made, or the path cannot be looked at.
-    #[error("cannot reach the store {}: {source}; check the path, or name another with --store", path.display())]
+    #[error("cannot reach the store {}: {source}; check the path", path.display())]
     Path {
         /// The store.
         path: PathBuf,
@@ -19,8 +19,7 @@ pub enum StoreError {
     },
     /// The file is no SQLite database, or a damaged one.
     #[error(
-        "the store {} is damaged or no store at all ({detail}); it was left as it is: name another with --store, \
-         or recover what can be read with the sqlite3 shell's .recover",
+        "the store {} is damaged or no store at all ({detail}); it was left as it is",
         path.display()
     )]
     Corrupt {
@@ -31,7 +30,7 @@ pub enum StoreError {
     },
     /// A file of another program, such as its SQLite database.
     #[error(
-        "{} is another program's file, not a loadline store; it was left as it is: name another file with --store",
+        "{} is another program's file, not a loadline store; it was left as it is",
         path.display()
     )]
     Foreign {
@@ -41,7 +40,7 @@ pub enum StoreError {
     /// Written by a newer version of the tool.
     #[error(
         "the store {} has format {found}, this version of loadline reads up to {known}; it was left as it is: \
-         use the newer loadline, or name another store with --store",
+         use the newer loadline",
         path.display()
     )]
     Newer {
@@ -53,7 +52,7 @@ pub enum StoreError {
         known: u32,
     },
     /// This user may read it at most.
-    #[error("the store {} {why} and cannot be written; name another with --store", path.display())]
+    #[error("the store {} {why} and cannot be written", path.display())]
     Unwritable {
         /// The store.
         path: PathBuf,
@@ -63,7 +62,7 @@ pub enum StoreError {
     /// This user may only read it, and part of it is in a file beside it that only who may write can make sense of.
     #[error(
         "the store {} was not closed, this user may only read it, and what is in {} cannot be read that way: copy both files, \
-         and {} if it is there, and name the copy with --store; or ask the store's owner to close it (`loadline list` does)",
+         and {} if it is there, and name the copy",
         path.display(), beside.display(), index.display()
     )]
     Open {
@@ -77,7 +76,7 @@ pub enum StoreError {
     /// This user may only read it, and it is of an older version, or empty.
     #[error(
         "the store {} has format {found} and would have to be brought up to format {known}, which this user may not do: copy it \
-         and name the copy with --store, or ask its owner to run `loadline list`",
+         and name the copy",
         path.display()
     )]
     Older {
@@ -96,8 +95,7 @@ pub enum StoreError {
     },
     /// The file that was opened is not at its path any more.
     #[error(
-        "could not {attempt}: the store {} was removed, moved or replaced while it was in use; try again with the store in its place, \
-         or name another with --store",
+        "could not {attempt}: the store {} was removed, moved or replaced while it was in use; try again with the store in its place",
         path.display()
     )]
     Moved {

@@ -88,7 +88,7 @@ pub enum PredictionError {
     #[error(transparent)]
     Simulation(#[from] SimulationError),
     /// It names more than there is.
-    #[error("the load spreads over {asked}, and the volume has {size}: give less in the plan, or with --size")]
+    #[error("the load spreads over {asked}, and the volume has {size}: give less in the plan")]
     Size {
         /// The range of the load, from its start on.
         asked: Bytes,

@@ -1,6 +1,7 @@
 //! The rules of the tree that a machine can hold: each a function from the tree to what it finds, with file and line.
 
 mod circles;
+mod flags;
 mod manifests;
 mod names;
 mod prose;
@@ -117,6 +118,7 @@ const RULES: &[Rule] = &[
     ("every crate keeps the workspace's lints", manifests::lints),
     ("pure/ touches no clock, file, thread or environment", rust::purity),
     ("unsafe code lives in host/kernel and host/engine, each with its SAFETY comment", rust::unsafety),
+    ("only the command names its options", flags::flags),
     ("nothing is left undone or switched off", rust::leftovers),
     ("a Rust file opens with its purpose", rust::purpose),
     ("a Rust file is at most 700 lines long", rust::length),

@@ -8,6 +8,8 @@ pub(super) struct Source {
     pub(super) code: Vec<String>,
     /// The comments of each line, with their marks; a block comment appears on each of its lines.
     pub(super) comments: Vec<String>,
+    /// The literals of each line, with their quotes.
+    pub(super) literals: Vec<String>,
     /// Whether the line belongs to an item under `#[cfg(test)]`.
     pub(super) is_test: Vec<bool>,
 }
@@ -30,8 +32,9 @@ impl Source {
         };
         let code: Vec<String> = part(Kind::Code).lines().map(|line| line.trim_end().to_owned()).collect();
         let comments = part(Kind::Comment).lines().map(|line| line.trim().to_owned()).collect();
+        let literals = part(Kind::Literal).lines().map(str::to_owned).collect();
         let is_test = test_lines(&code);
-        Self { code, comments, is_test }
+        Self { code, comments, literals, is_test }
     }
 }
 

@@ -1,6 +1,7 @@
-//! Why a target may not or cannot be used: what was attempted, on what, why not, and what to do next.
+//! Why a target may not or cannot be used: what was attempted, on what, why not, and the kind of remedy.
 
 use super::signature::Signature;
+use crate::remedy::Remedy;
 use loadline_kernel::facts::in_use::InUse;
 use loadline_nbd::uri::UriError;
 use loadline_units::{Bytes, UnitError};
@@ -46,17 +47,13 @@ pub enum TargetError {
         cause: String,
     },
     /// An export that was not named a second time.
-    #[error(
-        "refused to write to {target}: what it holds would be lost. If that is meant, name it a second time: --overwrite {target}"
-    )]
+    #[error("refused to write to {target}: what it holds would be lost. If that is meant, name it a second time")]
     NbdNotHandedOver {
         /// As typed.
         target: String,
     },
     /// The server gives the export for reading only.
-    #[error(
-        "refused to write to {target}: its server gives it for reading only; have it serve for writing, or measure with --read-only"
-    )]
+    #[error("refused to write to {target}: its server gives it for reading only; have it serve for writing")]
     NbdReadOnly {
         /// As typed.
         target: String,
@@ -142,8 +139,7 @@ pub enum TargetError {
     },
     /// Exists, and was not named a second time.
     #[error(
-        "refused to write to {}: it exists, and its contents would be lost. If that is meant, name it a second time: \
-         --overwrite {target}",
+        "refused to write to {}: it exists, and its contents would be lost. If that is meant, name it a second time",
         path.display()
     )]
     NotHandedOver {
@@ -154,9 +150,8 @@ pub enum TargetError {
     },
     /// Carries a partition table, a file system or the like, and no identity was given.
     #[error(
-        "refused to write to {}: it carries {}. If its contents may be lost, hand it over by its identity as well: \
-         --overwrite {target} --overwrite {}",
-        path.display(), list(signatures), first_identity(serial.as_deref(), signatures)
+        "refused to write to {}: it carries {}. If its contents may be lost, hand it over by its identity as well",
+        path.display(), list(signatures)
     )]
     Signed {
         /// As typed.
@@ -183,7 +178,7 @@ pub enum TargetError {
     /// The same contents have other names, which the user may not know of.
     #[error(
         "refused to write to {}: the same file has {} more name(s) (hard links), under which its contents would be lost \
-         too. If that is meant, name it by its number as well: --overwrite {target} --overwrite {identity}",
+         too. If that is meant, name it by its number as well",
         path.display(), links - 1
     )]
     HardLinked {
@@ -193,7 +188,7 @@ pub enum TargetError {
         path: PathBuf,
         /// Names in all.
         links: u64,
-        /// What to give with `--overwrite`.
+        /// What identifies it.
         identity: String,
     },
     /// Something else lies at the path than when it was checked.
@@ -240,8 +235,7 @@ pub enum TargetError {
     },
     /// A directory in which no test file can be made, however much room there is.
     #[error(
-        "cannot make a test file in {}: it is a read-only file system; name a directory on another, mount it for writing, or \
-         measure a file that is there with --read-only",
+        "cannot make a test file in {}: it is a read-only file system; name a directory on another, mount it for writing",
         path.display()
     )]
     ReadOnlyFileSystem {
@@ -289,6 +283,24 @@ pub enum TargetError {
         /// As given.
         name: String,
     },
+}
+
+impl TargetError {
+    /// What would let the target be used; `None` where the text says it, or nothing would.
+    #[must_use]
+    pub fn remedy(&self) -> Option<Remedy> {
+        let hand_over = |words: &[&str]| Some(Remedy::HandOver(words.iter().map(ToString::to_string).collect()));
+        match self {
+            Self::NbdNotHandedOver { target } | Self::NotHandedOver { target, .. } => hand_over(&[target]),
+            Self::Signed { target, signatures, serial, .. } => {
+                hand_over(&[target, first_identity(serial.as_deref(), signatures)])
+            }
+            Self::HardLinked { target, identity, .. } => hand_over(&[target, identity]),
+            Self::NbdReadOnly { .. } => Some(Remedy::ReadOnly),
+            Self::ReadOnlyFileSystem { .. } => Some(Remedy::ReadOnlyFile),
+            _ => None,
+        }
+    }
 }
 
 fn list(signatures: &[Signature]) -> String {

@@ -5,7 +5,7 @@
 
 use crate::loop_devices::{Image, Loop, Mount, Swap, run};
 use crate::or_skip;
-use loadline_engine::{Access, Need, TargetError, Volume};
+use loadline_engine::{Access, Need, Remedy, TargetError, Volume};
 use loadline_kernel::facts::in_use::{InUse, Use};
 use loadline_units::Bytes;
 use std::fs::{self, File, OpenOptions};
@@ -150,7 +150,7 @@ fn a_partition_table_wants_its_identity() {
     let error = refusal(&device.node, &["cafebabe", ""]);
     let TargetError::Signed { signatures, .. } = &error else { panic!("{error}") };
     assert_eq!((signatures[0].kind, signatures[0].identity.as_str()), ("MBR partition table", "deadbeef"));
-    assert!(error.to_string().contains(&format!("--overwrite {} --overwrite deadbeef", device.node)), "{error}");
+    assert_eq!(error.remedy(), Some(Remedy::HandOver(vec![device.node.clone(), "deadbeef".to_owned()])), "{error}");
     assert_eq!(image.contents(), before);
     let volume = open(&device.node, &to_write(), &handed_over(&device.node, &["DEADBEEF"])).unwrap();
     assert!(volume.writable && volume.facts.direct, "{:?}", volume.facts);
@@ -302,7 +302,7 @@ fn an_existing_file_must_be_named_twice() {
     for named in [target, text(&link)] {
         let error = open(named, &to_write(), &Access::default()).unwrap_err();
         assert!(matches!(error, TargetError::NotHandedOver { .. }), "{error}");
-        assert!(error.to_string().contains(&format!("--overwrite {named}")), "{error}");
+        assert_eq!(error.remedy(), Some(Remedy::HandOver(vec![named.to_owned()])), "{error}");
         let other = handed_over(text(directory.path()), &[]);
         assert!(matches!(open(named, &to_write(), &other), Err(TargetError::NotHandedOver { .. })));
     }

@@ -107,7 +107,7 @@ pub enum CompareError {
     DisksDoNotGrow(u32),
     /// Volumes that are loaded at the same time take part of each other's budgets.
     #[error(
-        "how rates grow with the disks does not show where volumes were loaded at the same time (--together): leave the disks out"
+        "how rates grow with the disks does not show where volumes were loaded at the same time: leave the disks out"
     )]
     DisksTogether,
     /// Scaling is about rates.

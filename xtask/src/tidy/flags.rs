@@ -1,0 +1,117 @@
+//! The rule about options: only the command names its own.
+//!
+//! A library is called by other programs too, which have no `--overwrite` to drop. Its errors name the cause and the kind of remedy.
+
+use super::source::Source;
+use super::{Finding, Tree};
+
+/// Where options may be named: the command, programs that start it or others, and tests.
+const ALLOWED_IN: [&str; 5] = ["host/cli/", "xtask/", "benches/", "tests/", "fuzz/"];
+
+/// Options of other programs, and of the command in sentences that it prints as they are: file, option, whose.
+const EXCEPTIONS: &[(&str, &str, &str)] = &[
+    ("host/emulator/src/attach/block_device.rs", "--detach", "losetup's"),
+    ("host/emulator/src/attach/block_device.rs", "--direct-io", "losetup's"),
+    ("host/emulator/src/attach/block_device.rs", "--find", "losetup's"),
+    ("host/emulator/src/attach/block_device.rs", "--show", "losetup's"),
+    ("host/emulator/src/attach/mount.rs", "--detach", "in a sentence"),
+    ("host/emulator/src/tls.rs", "--features", "cargo's"),
+    ("host/emulator/src/tls.rs", "--path", "cargo's"),
+    ("host/engine/src/nbd/handshake.rs", "--list", "nbdinfo's"),
+    ("host/engine/src/nbd/mod.rs", "--shared", "qemu-nbd's"),
+    ("host/engine/src/target/export.rs", "--shared", "qemu-nbd's"),
+    ("host/kernel/src/facts/in_use.rs", "--stop", "mdadm's"),
+    ("pure/analysis/src/conclusions/words.rs", "--cell", "in advice that ends in a command"),
+    ("pure/analysis/src/conclusions/words.rs", "--duration", "in a sentence"),
+    ("pure/analysis/src/conclusions/words.rs", "--env", "in advice that ends in a command"),
+    ("pure/analysis/src/conclusions/words.rs", "--on", "in advice that ends in a command"),
+    ("pure/analysis/src/conclusions/words.rs", "--overwrite", "in advice that ends in a command"),
+    ("pure/analysis/src/conclusions/words.rs", "--plan", "in advice that ends in a command"),
+    ("pure/analysis/src/conclusions/words.rs", "--size", "in a sentence"),
+    ("pure/fitting/src/lib.rs", "--on", "in a sentence"),
+    ("pure/imported/src/error.rs", "--output-format", "fio's"),
+    ("pure/imported/src/error.rs", "--store", "in a sentence"),
+    ("pure/imported/src/fio/mod.rs", "--status-interval", "fio's"),
+    ("pure/recognition/src/text.rs", "--catalog", "in a sentence"),
+    ("pure/recognition/src/text.rs", "--volume-ids", "the AWS command's"),
+    ("pure/recognition/src/text.rs", "--volumes", "in a sentence"),
+    ("pure/report/src/comparison/terminal.rs", "--format", "in a sentence"),
+    ("pure/workload/src/fio/job.rs", "--engine", "in a sentence"),
+    ("pure/workload/src/fio/job.rs", "--find-objective", "in a sentence"),
+    ("pure/workload/src/plan/load.rs", "--on", "in a sentence"),
+    ("pure/workload/src/plan/load.rs", "--volume", "in a sentence"),
+];
+
+/// Options in string literals, outside the command.
+pub(super) fn flags(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree.with_extension("rs").filter(|file| is_library(&file.path)) {
+        let source = Source::parse(&file.text);
+        for (index, literal) in source.literals.iter().enumerate().filter(|(index, _)| !source.is_test[*index]) {
+            for option in options(literal) {
+                let excepted = EXCEPTIONS.iter().any(|(path, known, _)| (*path, *known) == (&*file.path, option));
+                if !excepted {
+                    let text = format!("{option} is the command's to name; give the cause and a typed remedy");
+                    findings.push(Finding::new(&file.path, index + 1, text));
+                }
+            }
+        }
+    }
+    findings
+}
+
+/// Sources of a library, without what only its tests use.
+fn is_library(path: &str) -> bool {
+    let is_tests = path.ends_with("/tests.rs") || path.contains("/tests/");
+    !is_tests && !ALLOWED_IN.iter().any(|place| path.starts_with(place))
+}
+
+/// Each `--word` in a line of literals.
+fn options(literal: &str) -> impl Iterator<Item = &str> {
+    literal.match_indices("--").filter_map(|(at, _)| {
+        let (before, option) = literal.split_at(at);
+        if before.ends_with(|c: char| c.is_alphanumeric() || c == '-')
+            || !option[2..].starts_with(|c: char| c.is_ascii_lowercase())
+        {
+            return None;
+        }
+        let end =
+            option[2..].find(|c: char| !(c.is_ascii_alphanumeric() || c == '-')).map_or(option.len(), |end| end + 2);
+        Some(option[..end].trim_end_matches('-'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(path: &str, text: &str) -> Vec<usize> {
+        flags(&Tree::of([(path, text)])).iter().map(|finding| finding.line).collect()
+    }
+
+    #[test]
+    fn an_option_in_a_string_of_a_library_is_found() {
+        let text = "//! p\n// drop --read-only\n/// See `--size`.\nfn f() { g(\"drop --read-only\", \"a--b\", '-'); }\n\
+                    const A: &str = \"a \\\n    with --size\";\nlet x = y --z;\n#[cfg(test)]\nmod t { f(\"--x\"); }\n";
+        assert_eq!(lines("host/engine/src/a.rs", text), [4, 6]);
+        assert_eq!(lines("pure/a/src/a.rs", text), [4, 6]);
+        for path in ["host/cli/src/a.rs", "pure/a/tests/a.rs", "pure/a/src/a/tests.rs", "xtask/src/a.rs"] {
+            assert_eq!(lines(path, text), [0; 0], "{path}");
+        }
+    }
+
+    #[test]
+    fn options_of_other_programs_are_excepted_by_name() {
+        let text = "const A: &str = \"mdadm --stop\";\nconst B: &str = \"--stopped\";\n";
+        assert_eq!(lines("host/kernel/src/facts/in_use.rs", text), [2]);
+    }
+
+    #[test]
+    fn no_exception_is_left_over() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        for (path, option, _) in EXCEPTIONS {
+            let text = std::fs::read_to_string(root.join(path)).unwrap_or_default();
+            assert!(text.contains(option), "{path} has no {option}");
+        }
+    }
+}
