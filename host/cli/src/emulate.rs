@@ -212,8 +212,8 @@ fn conclude(
     match ended.stored? {
         StoredEmulation::Stored if !quiet => output::tell(&format!("Stored as {0}: loadline show {0}", ended.id)),
         StoredEmulation::BeginningLeft(error) => output::tell(&format!(
-            "That it began stays in the store, though nobody asked it for anything: {:#}",
-            anyhow::Error::from(error)
+            "That it began stays in the store, though nobody asked it for anything: {}",
+            crate::words::in_a_line(&error)
         )),
         StoredEmulation::Stored | StoredEmulation::Unwanted | StoredEmulation::NothingDone => {}
     }

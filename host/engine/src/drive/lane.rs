@@ -95,10 +95,10 @@ impl InFlight {
         let idle = Flight { request, submitted_at: Instant::ZERO, buffer, number: 0, busy: false };
         Self { flights: vec![idle; slots as usize], free: (0..slots).rev().collect(), outstanding: 0 }
     }
+}
 
-    fn busy(&self) -> impl Iterator<Item = &Flight> {
-        self.flights.iter().filter(|flight| flight.busy)
-    }
+fn busy(flights: &[Flight]) -> impl Iterator<Item = &Flight> {
+    flights.iter().filter(|flight| flight.busy)
 }
 
 /// How far issuing came.
@@ -115,7 +115,8 @@ struct Issuing {
     unstamped: Vec<(Buffer, u32)>,
 }
 
-/// Finds requests that hang. Looking through all flights takes time, so it is done a few times within the limit.
+/// When to look for requests that hang. Looking through all flights takes time, so it is done a few times within the limit.
+#[derive(Clone, Copy)]
 struct HangCheck {
     between: Duration,
     next_at: Instant,
@@ -151,6 +152,7 @@ pub(super) struct LaneEnd {
 
 impl Lane {
     /// Runs until the times say stop and every request is answered, or something makes going on pointless.
+    #[inline(always)]
     pub(super) fn run<B: Backend>(mut self, backend: &mut B) -> LaneEnd {
         let mut queue = InFlight::new(self.slots, self.buffers.for_read(0));
         let mut issuing = Issuing {
@@ -186,7 +188,7 @@ impl Lane {
             self.log.turn(turned, queue.outstanding);
             if before_measurement && turned >= self.times.from() {
                 before_measurement = false;
-                self.bound_from_here(&queue);
+                self.bound_from_here(&queue.flights);
             }
             // A deep queue is filled first: where handing over takes as long as answers do, as many would come back in each turn as
             // are handed over, and the queue would stay as short as it is.
@@ -196,10 +198,10 @@ impl Lane {
             let span = turned.since(now);
             now = turned;
             if now >= hangs.next_at {
-                self.look_for_hangs(&mut hangs, &queue, span, now);
+                hangs = self.look_for_hangs(hangs, &queue.flights, span, now);
             }
             if now >= hangs.give_up_at && queue.outstanding > 0 {
-                for flight in queue.busy() {
+                for flight in busy(&queue.flights) {
                     self.log.timed_out(&flight.request, now.since(flight.submitted_at));
                 }
                 in_flight = true;
@@ -235,9 +237,11 @@ impl Lane {
             && count < batch
         {
             let Some(&slot) = queue.free.last() else { break };
-            let request = match issuing.held.take() {
-                Some(request) => request,
-                None => match self.generator.due(due_until) {
+            let request = if let Some(held) = issuing.held {
+                issuing.held = None;
+                held
+            } else {
+                match self.generator.due(due_until) {
                     Due::Now(due_at) => self.generator.take(due_at),
                     Due::At(at) => {
                         issuing.settled = due_until < now;
@@ -245,7 +249,7 @@ impl Lane {
                         break;
                     }
                     Due::Blocked => break,
-                },
+                }
             };
             // The checker gets a copy: a request whose address is known to nobody stays in the processor's registers.
             if let Some(checker) = &self.checker
@@ -262,7 +266,7 @@ impl Lane {
                 break;
             }
             queue.free.pop();
-            let (buffer, number) = self.buffer_for(slot, &{ request }, issuing);
+            let (buffer, number) = self.buffer_for(slot, request, issuing);
             let file = self.queue(backend, slot, request, buffer, issuing.last_file);
             if request.operation == Operation::Write {
                 issuing.last_file = file;
@@ -279,7 +283,7 @@ impl Lane {
 
     /// The buffer of a request, with its contents where it writes, and its number where contents are checked.
     #[inline(always)]
-    fn buffer_for(&mut self, slot: u32, request: &Request, issuing: &mut Issuing) -> (Buffer, u32) {
+    fn buffer_for(&mut self, slot: u32, request: Request, issuing: &mut Issuing) -> (Buffer, u32) {
         let buffer = match request.operation {
             Operation::Write => {
                 let buffer = self.buffers.for_write();
@@ -295,7 +299,7 @@ impl Lane {
         let Some(checker) = &mut self.checker else { return (buffer, 0) };
         // SAFETY: this buffer was just taken and is in no request; `length` is a block of the load.
         let bytes = unsafe { buffer.bytes_mut(request.length as usize) };
-        (buffer, checker.issue(request, bytes))
+        (buffer, checker.issue(&{ request }, bytes))
     }
 
     /// Hands a request to the backend's queue; returns its file. A flush goes to the file of the last write.
@@ -341,28 +345,29 @@ impl Lane {
     }
 
     /// The measurement has begun: the bytes then in flight count when they come.
-    fn bound_from_here(&self, queue: &InFlight) {
+    fn bound_from_here(&self, flights: &[Flight]) {
         let Some(volume) = &self.volume else { return };
         let from = self.times.from();
-        let earlier = queue.busy().filter(|flight| flight.submitted_at < from);
+        let earlier = busy(flights).filter(|flight| flight.submitted_at < from);
         volume.in_flight(earlier.map(|flight| u64::from(flight.request.length)).sum());
     }
 
     /// Ends the load where its oldest request has been in flight for longer than the limit. After a turn of `span`.
     #[cold]
-    fn look_for_hangs(&mut self, hangs: &mut HangCheck, queue: &InFlight, span: Duration, now: Instant) {
+    fn look_for_hangs(&mut self, mut hangs: HangCheck, flights: &[Flight], span: Duration, now: Instant) -> HangCheck {
         hangs.next_at = now + hangs.between;
         // This process may have been stopped: what was answered meanwhile is collected before anything is missed.
         let stood_still = span > hangs.between + STANDING;
         if stood_still || hangs.give_up_at != Instant::MAX {
-            return;
+            return hangs;
         }
-        let oldest = queue.busy().min_by_key(|flight| flight.submitted_at);
+        let oldest = busy(flights).min_by_key(|flight| flight.submitted_at);
         if let Some(flight) = oldest.filter(|flight| now.since(flight.submitted_at) > self.hang_limit) {
             self.log.gave_up(GaveUp::Hung(unanswered(&flight.request, now.since(flight.submitted_at))));
             self.times.abort();
             hangs.give_up_at = now + DRAIN;
         }
+        hangs
     }
 
     /// Arrivals that were due within the measured time, or before `now` where that was cut short, and never issued.

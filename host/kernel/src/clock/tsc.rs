@@ -29,7 +29,7 @@ struct Look {
 }
 
 /// Turns the counter into time, by readings of both.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 struct Calibration {
     /// The last reading. Its time is never before one that was given out.
     last: Look,
@@ -111,24 +111,27 @@ impl TscClock {
     /// The time.
     #[inline]
     pub fn now(&mut self) -> Instant {
-        match self.calibration.as_ref().and_then(|calibration| calibration.at(counter())) {
-            Some(at) => Instant::from_ns(at),
-            None => self.look(),
+        let Some(calibration) = &self.calibration else { return super::now() };
+        if let Some(at) = calibration.at(counter()) {
+            return Instant::from_ns(at);
         }
+        // By value: a pointer that leaves this crate would keep the caller's other state out of registers.
+        let (at, calibration) = reread(*calibration);
+        self.calibration = calibration;
+        at
     }
+}
 
-    #[inline(never)]
-    fn look(&mut self) -> Instant {
-        let Some(calibration) = &mut self.calibration else { return super::now() };
-        let Some(look) = look() else {
-            // Disturbed each time: the next call tries again.
-            return super::now().max(Instant::from_ns(calibration.told(counter())));
-        };
-        let told = calibration.looked(look);
-        if told.is_none() {
-            self.calibration = None;
-        }
-        Instant::from_ns(told.unwrap_or(look.at))
+/// Reads the kernel's clock; without a calibration from when on the counter strays.
+#[inline(never)]
+fn reread(mut calibration: Calibration) -> (Instant, Option<Calibration>) {
+    let Some(look) = look() else {
+        // Disturbed each time: the next call tries again.
+        return (super::now().max(Instant::from_ns(calibration.told(counter()))), Some(calibration));
+    };
+    match calibration.looked(look) {
+        Some(at) => (Instant::from_ns(at), Some(calibration)),
+        None => (Instant::from_ns(look.at), None),
     }
 }
 
