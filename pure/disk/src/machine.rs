@@ -74,7 +74,7 @@ pub struct Machine {
     caches: Vec<CacheState>,
     samplers: Vec<Sampler>,
     random: Xoshiro256PlusPlus,
-    /// Certain answers, and internal events that come before others are certain.
+    /// `answers`: completions whose time is fixed. `events`: internal steps that other completion times depend on.
     answers: Queue,
     events: Queue,
     outstanding: Vec<Outstanding>,
@@ -371,8 +371,8 @@ impl Machine {
             waits.cache_hits += cache.hits;
             waits.cache_misses += cache.misses;
         }
-        // Waiting of write-back is nobody's: at the machine's budget and in pools that of all disks, at the disks their
-        // own.
+        // Leave out what write-back waited: at the VM and in shared pools for all disks, at the disks' limits for this
+        // target's own.
         let mut behind = Waits::default();
         for (number, disk) in self.disks.iter().enumerate() {
             let of_disk = disk.write_back.waited;

@@ -38,10 +38,10 @@ const ROWS: [(&str, &str, &str, u32); 4] = [
     ("RND4K Q1T1", "random", "4 KiB", 1),
 ];
 
-/// The least that every load can spread over: the largest block of [`ROWS`].
+/// The least that every load can spread over: the largest block of the rows.
 pub const QUICK_SIZE_MIN: Bytes = Bytes::mib(1);
 
-/// The deepest of [`ROWS`].
+/// The deepest queue of the rows.
 pub const QUICK_DEPTH_MAX: u32 = 32;
 
 impl QuickPlan {

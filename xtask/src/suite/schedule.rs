@@ -29,6 +29,8 @@ const TIMED: &[(&str, &str)] = &[
     ("loadline-engine", "ground_truth::"),
     // Each block must have been written twice before the trial ends.
     ("loadline-engine", "drive::a_corrupted_"),
+    // Trials of a second on two throttled disks, which must scatter less than the disks differ.
+    ("loadline", "compare::disks_that_the_kernel_"),
 ];
 
 /// Tests on throttled devices: what limits them, and what is fitted to them.

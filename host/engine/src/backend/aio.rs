@@ -138,7 +138,7 @@ impl Backend for Aio {
     }
 
     #[inline(always)]
-    fn enter(&mut self, wait: Option<Duration>) -> io::Result<()> {
+    fn submit_and_wait(&mut self, wait: Option<Duration>) -> io::Result<()> {
         self.submit()?;
         if self.ready > 0 {
             // What was fetched before was not taken yet.

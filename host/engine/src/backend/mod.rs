@@ -52,7 +52,7 @@ pub(crate) fn trim(file: RawFd, io: &Io, trims: Trims) -> i32 {
 
 /// A way to hand over many requests and to collect their answers.
 pub(crate) trait Backend {
-    /// Whether nothing reads the data of queued requests before `enter`.
+    /// Whether nothing reads the data of queued requests before `submit_and_wait`.
     fn waits_for_enter(&self) -> bool {
         true
     }
@@ -74,7 +74,7 @@ pub(crate) trait Backend {
     fn announces(&self) -> bool {
         false
     }
-    /// Whether an answer can be collected, or would be after `enter` without waiting.
+    /// Whether an answer can be collected, or would be after `submit_and_wait` without waiting.
     fn is_announced(&mut self) -> bool {
         self.is_answered()
     }
@@ -82,8 +82,9 @@ pub(crate) trait Backend {
     fn queue(&mut self, slot: u32, io: &Io);
     /// Hands over what is queued. With `wait`, returns when at least one answer is there or the time is over, which is [`SLICE`] at
     /// most, and may be sooner where that much was asked for; without, at once.
-    fn enter(&mut self, wait: Option<Duration>) -> std::io::Result<()>;
-    /// Gives every answer that is there, from this turn and from those after which it was not called: the queue place, and the bytes moved or a negative error number.
+    fn submit_and_wait(&mut self, wait: Option<Duration>) -> std::io::Result<()>;
+    /// Calls `each` for every answer not yet taken, those of skipped turns included. It gets the queue place, and the bytes moved
+    /// or a negative error number.
     fn reap(&mut self, each: impl FnMut(u32, i32));
 }
 

@@ -314,7 +314,7 @@ impl Backend for Nbd {
             Some(InFlightRequest { operation: io.operation, buffer: io.buffer, length: io.length });
     }
 
-    fn enter(&mut self, wait: Option<Duration>) -> io::Result<()> {
+    fn submit_and_wait(&mut self, wait: Option<Duration>) -> io::Result<()> {
         let mut until: Option<Instant> = None;
         loop {
             self.send();

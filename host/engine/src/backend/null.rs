@@ -15,7 +15,7 @@ impl Backend for Null {
         self.queued.push((slot, io.length as i32));
     }
     #[inline]
-    fn enter(&mut self, wait: Option<Duration>) -> std::io::Result<()> {
+    fn submit_and_wait(&mut self, wait: Option<Duration>) -> std::io::Result<()> {
         if let Some(wait) = wait
             && self.queued.is_empty()
         {

@@ -336,7 +336,7 @@ impl Backend for Uring {
     }
 
     #[inline(always)]
-    fn enter(&mut self, wait: Option<Duration>) -> io::Result<()> {
+    fn submit_and_wait(&mut self, wait: Option<Duration>) -> io::Result<()> {
         let wait = wait.filter(|_| self.answered.is_empty());
         let result = if self.way == Way::Polled { self.enter_polled(wait) } else { self.enter_here(wait) };
         match result {
@@ -424,12 +424,12 @@ mod tests {
             };
             ring.queue(0, &io);
             assert!(!ring.is_answered() && !ring.is_announced());
-            ring.enter(None).unwrap();
+            ring.submit_and_wait(None).unwrap();
             while !ring.is_announced() {
                 std::thread::yield_now();
             }
             // What was announced is collected without waiting.
-            ring.enter(None).unwrap();
+            ring.submit_and_wait(None).unwrap();
             assert!(ring.is_answered());
             let mut answers = Vec::new();
             ring.reap(|slot, result| answers.push((slot, result)));
@@ -450,7 +450,7 @@ mod tests {
             // As on a kernel that refuses them.
             ring.ticks &= ticks;
             for _ in 0..3 {
-                ring.enter(Some(wait)).unwrap();
+                ring.submit_and_wait(Some(wait)).unwrap();
                 ring.reap(|slot, result| panic!("an answer from place {slot}: {result}"));
             }
         }
@@ -460,10 +460,10 @@ mod tests {
             let end = opcode::TimeoutRemove::new(TICK).build().user_data(TICK);
             // SAFETY: the entry points to no memory.
             unsafe { ring.ring.submission().push(&end) }.unwrap();
-            ring.enter(Some(SLICE)).unwrap();
+            ring.submit_and_wait(Some(SLICE)).unwrap();
             ring.reap(|slot, result| panic!("an answer from place {slot}: {result}"));
             assert!(!ring.ticks);
-            ring.enter(Some(SLICE)).unwrap();
+            ring.submit_and_wait(Some(SLICE)).unwrap();
             ring.reap(|slot, result| panic!("an answer from place {slot}: {result}"));
         }
     }

@@ -18,7 +18,7 @@ const APART_MAX: Duration = Duration::from_us(20);
 /// Answers are counted for this long asleep, and then as long awake, before the two are compared. Where the scheduler puts a thread and
 /// who answers it stays for some milliseconds.
 const SAMPLE: Duration = Duration::from_ms(20);
-/// Of so many answers awake, one at least must be more than sleep would have brought.
+/// Polling must bring a tenth more answers than sleep does: one in 11.
 const GAIN_OF: u64 = 11;
 /// What speaks against polling at once is looked for after this long for the first time,
 const FIRST_STRETCH: Duration = Duration::from_ms(1);

@@ -18,9 +18,9 @@ use loadline_workload::{Due, LoadGenerator, Next};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Of queues with more places than this an eighth may stand free at most, but for what cannot be handed over.
+/// Deeper queues than this are filled to seven eighths before answers are taken in.
 const DEEP_MIN: u32 = 4 * BATCH_MAX;
-/// So much longer than a wait does no turn take by itself, whatever the kernel's ticks add to it.
+/// A turn that lasts longer than the hang check's interval by this much: the process was stopped.
 const STANDING: Duration = Duration::from_ms(100);
 /// After a request was found hung, the others have this long to be answered.
 const DRAIN: Duration = Duration::from_ms(200);
@@ -45,7 +45,7 @@ impl VolumeBound {
         let _ = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 
-    /// Of those, these came before.
+    /// Returns bytes that [`Self::in_flight`] took for requests answered before the measurement began.
     pub(super) fn give_back(&self, bytes: u64) {
         self.left.fetch_add(bytes, Ordering::Relaxed);
     }

@@ -95,14 +95,14 @@ impl Waiting {
         let only_waits = next_at.is_none() && !more;
         self.waited = Waited::Asleep;
         if self.yields && count > 0 && only_waits && now >= self.keeps_until {
-            if self.give_way(backend, log)? { Ok(()) } else { backend.enter(span) }
+            if self.give_way(backend, log)? { Ok(()) } else { backend.submit_and_wait(span) }
         } else if only_waits && self.polling.polls_at(now, clock::thread_time, |span| log.waited_awake(span)) {
             self.poll(backend, now)
         } else {
             if span.is_none() {
                 self.waited = Waited::NotAtAll;
             }
-            backend.enter(span)
+            backend.submit_and_wait(span)
         }
     }
 
@@ -130,7 +130,7 @@ impl Waiting {
     /// Hands over, and lets the workers that share this processor go first, once: they carry out what they have. Otherwise each answer
     /// would wake this thread and take the processor from them. Returns whether there are answers to collect.
     fn give_way<B: Backend>(&mut self, backend: &mut B, log: &mut Log) -> io::Result<bool> {
-        backend.enter(None)?;
+        backend.submit_and_wait(None)?;
         if !backend.is_answered() {
             let from = self.clock.now();
             std::thread::yield_now();
@@ -150,27 +150,27 @@ impl Waiting {
             return self.poll_measured(backend, now);
         }
         self.waited = Waited::Polling;
-        backend.enter(Some(clock::SLEEP_MIN))?;
+        backend.submit_and_wait(Some(clock::SLEEP_MIN))?;
         while !backend.is_answered() {
             let at = self.clock.now();
             if at.since(now) >= POLL_MAX {
-                backend.enter(Some(SLICE))?;
+                backend.submit_and_wait(Some(SLICE))?;
                 self.polling.polled_in_vain(self.clock.now().since(at));
                 break;
             }
-            backend.enter(Some(clock::SLEEP_MIN))?;
+            backend.submit_and_wait(Some(clock::SLEEP_MIN))?;
         }
         Ok(())
     }
 
     /// The same, with a system call and a reading of the clock for each part. Collecting answers is work, as handing over is.
     fn poll_measured<B: Backend>(&mut self, backend: &mut B, now: Instant) -> io::Result<()> {
-        backend.enter(None)?;
+        backend.submit_and_wait(None)?;
         let from = self.clock.now();
         let mut at = from;
         while !backend.is_announced() {
             if at.since(now) >= POLL_MAX {
-                backend.enter(Some(SLICE))?;
+                backend.submit_and_wait(Some(SLICE))?;
                 let slept = self.clock.now().since(at);
                 self.polling.polled_in_vain(slept);
                 self.waited = Waited::PollingFor(at.since(from) + slept);
@@ -179,7 +179,7 @@ impl Waiting {
             clock::sleep_min();
             at = self.clock.now();
         }
-        backend.enter(None)?;
+        backend.submit_and_wait(None)?;
         self.waited = Waited::PollingFor(at.since(from));
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! What was asked of a volume against what its devices counted.
 
-use super::{cut, is_busy};
+use super::{is_busy, split_requests};
 use crate::words::{listed, number, percent, size};
 use loadline_block::Operation;
 use loadline_record::{DeviceCounters, DeviceFacts, LoadFigures, OtherLoad, TargetKind, TrialRecord, VolumeFacts};
@@ -315,7 +315,7 @@ fn recut(asked: &Asked<'_>, word: &str, wanted: Amount, got: Amount) -> Option<S
     };
     let by = if how == "split" {
         facts(asked)
-            .find_map(|device| cut::split_by(device, from, to))
+            .find_map(|device| split_requests::split_by(device, from, to))
             .map_or_else(String::new, |by| format!(" ({by})"))
     } else {
         String::new()

@@ -3,8 +3,8 @@
 //! Each check gives a doubt with its figures, or nothing. What a check cannot see (no counters, no extents) it says nothing
 //! about. `docs/doubts.md` tells readers what each code means and what to do.
 
-mod cut;
 mod devices;
+mod split_requests;
 mod stops;
 mod storage;
 
@@ -212,9 +212,10 @@ pub(crate) fn many_missed(trial: &TrialRecord) -> bool {
 /// Of a measurement in which requests take longer than this share of it, it cannot be told whether a load is met.
 const IN_FLIGHT_OF_TIME_MAX: f64 = 0.1;
 
-/// Requests of a load that is met which are in flight at the end of the measurement, less those that were at its begin: as many as are
-/// offered in the time that three in four take at least, as far as the warm-up was shorter than that. Where a queue grows, a quarter of
-/// them took little of what they take in the end, so that this is little beside what is missing.
+/// How many more requests may be in flight at the end of the measurement than at its begin although the load is met.
+///
+/// It is the offered rate times the 25th percentile of the latency, less the warm-up. Where a queue grows, that percentile is
+/// small beside the latency at the end, so this is little beside what is missing.
 pub(crate) fn in_flight_at_the_end(trial: &TrialRecord, offered: f64) -> f64 {
     let mut all = Histogram::new();
     for (_, kept) in trial.operations.iter().filter(|(operation, _)| **operation != Operation::Flush) {

@@ -3,8 +3,8 @@
 mod bursts;
 mod doubts;
 mod durable;
-mod levels;
 mod objective;
+mod plateaus;
 pub(crate) mod rises;
 pub(crate) mod stalls;
 pub(crate) mod trials;
@@ -127,7 +127,7 @@ pub(crate) fn findings(
         found.extend(trials::levels(&view, record));
         found.extend(rises::told(&view));
         let mut best = view.best_random_iops().into_iter().chain(view.best_throughput());
-        let mut plateaus = levels::plateaus(&view, &curves).into_iter();
+        let mut plateaus = plateaus::plateaus(&view, &curves).into_iter();
         found.extend(best.next());
         found.extend(plateaus.next().or_else(|| view.bound_by()));
         found.extend(view.declared_surpassed(record));
@@ -329,7 +329,7 @@ impl View<'_> {
             self.own.iter().filter_map(|i| Some((*i, self.clustered[*i].as_ref()?))).collect();
         // A burst and what came after it are two clusters too, one after the other.
         seen.retain(|(i, _)| self.cells[*i].lasting.as_ref().is_none_or(|lasting| lasting.before_ns.is_none()));
-        seen.sort_by_key(|(i, _)| (levels::importance(&self.cells[*i]), outstanding(&self.cells[*i])));
+        seen.sort_by_key(|(i, _)| (plateaus::importance(&self.cells[*i]), outstanding(&self.cells[*i])));
         let (first, clusters) = *seen.first()?;
         let cells: Vec<usize> = seen.iter().map(|(i, _)| *i).collect();
         let others = match seen.len() - 1 {

@@ -1,6 +1,6 @@
 //! The deepest queue, and the highest rate of arrivals, at which the latency objective is kept.
 
-use super::levels::importance;
+use super::plateaus::importance;
 use super::{View, at_depth, codes};
 use crate::compare::latency_estimate;
 use crate::curves::{Curve, doubted, met_lasting, outstanding};

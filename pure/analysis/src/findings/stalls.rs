@@ -1,6 +1,6 @@
 //! Devices that stand still now and then: nothing is answered for a time, and then it goes on as before.
 
-use super::{View, codes, levels};
+use super::{View, codes, plateaus};
 use crate::curves::{iops, outstanding};
 use crate::stalls::{Stall, period, stalls};
 use crate::summary::Finding;
@@ -29,7 +29,7 @@ pub(super) fn told(view: &View<'_>, record: &RunRecord) -> Option<Finding> {
     }
     let order = |index: usize| {
         let cell = &view.cells[index];
-        (outstanding(cell) == Some(1), levels::importance(cell), outstanding(cell))
+        (outstanding(cell) == Some(1), plateaus::importance(cell), outstanding(cell))
     };
     seen.sort_by_key(|(index, _)| order(*index));
     let (first, by_trial) = seen.first()?;

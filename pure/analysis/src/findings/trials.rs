@@ -21,7 +21,7 @@ pub(crate) struct Levels<'a> {
 }
 
 impl<'a> Levels<'a> {
-    /// The levels of a measured cell's trials, where as clear a step would come of noise once in a hundred runs of so many `cells`.
+    /// The levels of a measured cell's trials, if the step is significant at 1 % after correction for `cells` tests.
     pub(crate) fn of(cell: &'a CellRecord, clock: Clock, cells: usize) -> Option<Self> {
         if clock != Clock::Real {
             return None;

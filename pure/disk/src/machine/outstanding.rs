@@ -88,7 +88,7 @@ pub(super) struct Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
     Request(u32),
-    /// The so-manieth of its disk.
+    /// The number of the write-back on its disk.
     WriteBack(u64),
 }
 
