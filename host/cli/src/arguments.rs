@@ -1,18 +1,26 @@
 //! What can be typed: every verb and option, once, for parsing, help, man pages and completions.
 
-use crate::catalog::{CatalogArguments, Own};
-use crate::compare::CompareArguments;
-use crate::emulate::arguments::EmulateArguments;
-use crate::fault::arguments::FaultArguments;
-use crate::hunt::HuntArguments;
-use crate::import::ImportArguments;
-use crate::replay::arguments::ReplayArguments;
+pub(crate) mod catalog;
+pub(crate) mod compare;
+pub(crate) mod emulate;
+pub(crate) mod fault;
+pub(crate) mod hunt;
+pub(crate) mod import;
+pub(crate) mod replay;
+
+use catalog::CatalogArguments;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use compare::CompareArguments;
+use emulate::EmulateArguments;
+use fault::FaultArguments;
+use hunt::HuntArguments;
+use import::ImportArguments;
 use loadline_disk::BurstCredits;
 use loadline_prediction::{DRAWS_DEFAULT, DRAWS_MAX};
 use loadline_record::RunVerb;
 use loadline_units::{Bytes, Duration};
+use replay::ReplayArguments;
 use std::path::PathBuf;
 
 /// Measures, or predicts, how much load storage can take, and what stops it.
@@ -115,6 +123,14 @@ pub(crate) enum Verb {
     Completions(CompletionsArguments),
     /// Writes the man pages
     Man(ManArguments),
+}
+
+/// Where entries come from beside those that come along.
+#[derive(Debug, Args)]
+pub(crate) struct Own {
+    /// A folder of catalog files of your own; an entry in it counts before one of the same name that comes along
+    #[arg(long, value_name = "DIR")]
+    pub(crate) catalog: Option<PathBuf>,
 }
 
 /// What may be done to targets, and how they are driven.

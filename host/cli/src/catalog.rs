@@ -1,91 +1,13 @@
 //! `catalog`: disks and virtual machines as sold.
 
-use crate::arguments::{Format, Printing};
+use crate::arguments::catalog::{CatalogArguments, CatalogVerb, CheckArguments, ListArguments, ShowArguments};
+use crate::arguments::{Format, Own};
 use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
 use anyhow::Context as _;
-use clap::{Args, Subcommand};
 use loadline_catalog::{Catalog, CatalogProblem, Filter, Price, rate_text};
-use loadline_units::{ByteRate, Bytes, Iops};
 use serde_json::{Map, Value as Json};
 use std::path::{Path, PathBuf};
-
-/// `catalog`.
-#[derive(Debug, Args)]
-pub(crate) struct CatalogArguments {
-    #[command(subcommand)]
-    verb: CatalogVerb,
-}
-
-/// What to do with the catalog.
-#[derive(Debug, Subcommand)]
-enum CatalogVerb {
-    /// Lists disks and VM sizes, with the most that they do for good and what they cost
-    List(ListArguments),
-    /// Shows one: limits, mechanism, latency with what is uncertain, price and source
-    Show(ShowArguments),
-    /// Says what is wrong with the catalog: contradictions, duplicates, figures that fall with size, sources and prices without a
-    /// date, prices without a region, limits that are not reached when simulated
-    Check(CheckArguments),
-}
-
-/// Where entries come from beside those that come along.
-#[derive(Debug, Args)]
-pub(crate) struct Own {
-    /// A folder of catalog files of your own; an entry in it counts before one of the same name that comes along
-    #[arg(long, value_name = "DIR")]
-    pub(crate) catalog: Option<PathBuf>,
-}
-
-/// `catalog list`.
-#[derive(Debug, Args)]
-struct ListArguments {
-    /// Only disks and VM sizes with this in their names, as in "c7i" or "p30"
-    #[arg(long, value_name = "TEXT")]
-    name: Option<String>,
-    /// Only this provider's
-    #[arg(long, value_name = "NAME")]
-    provider: Option<String>,
-    /// Only this family
-    #[arg(long, value_name = "NAME")]
-    family: Option<String>,
-    /// Only what does at least this, as in "5000 IOPS"
-    #[arg(long, value_name = "RATE")]
-    iops_min: Option<Iops>,
-    /// Only what does at least this, as in "200 MB/s"
-    #[arg(long, value_name = "RATE")]
-    throughput_min: Option<ByteRate>,
-    /// Only disks that can be at least this large, as in "1 TiB"
-    #[arg(long, value_name = "SIZE")]
-    size_min: Option<Bytes>,
-    /// Prices of this region alone, as in "us-east-1"; without it, a table has those of the first that is known
-    #[arg(long, value_name = "NAME")]
-    region: Option<String>,
-    #[command(flatten)]
-    own: Own,
-    #[command(flatten)]
-    printing: Printing,
-}
-
-/// `catalog show`.
-#[derive(Debug, Args)]
-struct ShowArguments {
-    /// A disk or a VM size, as `catalog list` names it
-    name: String,
-    #[command(flatten)]
-    own: Own,
-    #[command(flatten)]
-    printing: Printing,
-}
-
-/// `catalog check`.
-#[derive(Debug, Args)]
-struct CheckArguments {
-    #[command(flatten)]
-    own: Own,
-    #[command(flatten)]
-    printing: Printing,
-}
 
 /// Does what was asked of the catalog.
 pub(crate) fn catalog(arguments: &CatalogArguments) -> anyhow::Result<Outcome> {

@@ -1,8 +1,8 @@
 //! `emulate`: the volumes and disks of an environment as NBD exports, until the user ends it.
 
-pub(crate) mod arguments;
 mod printed;
 
+use crate::arguments::emulate::EmulateArguments;
 use crate::attach;
 use crate::catalog;
 use crate::environments;
@@ -13,7 +13,6 @@ use crate::output;
 use crate::refusals::Refusals;
 use crate::screen::Screen;
 use anyhow::Context;
-use arguments::EmulateArguments;
 use loadline_emulator::{Backing, Emulation, Tls};
 use loadline_nbd::export_uri::{ClientEncryption, ListenAddress};
 use loadline_runs::emulation::{

@@ -1,14 +1,13 @@
 //! `fault`: faults of a running emulation, on purpose.
 
-pub(crate) mod arguments;
 mod printed;
 mod request;
 
 use crate::arguments::Format;
+use crate::arguments::fault::FaultArguments;
 use crate::failure::Outcome;
 use crate::output::{self, Column, Field, Table};
 use anyhow::bail;
-use arguments::FaultArguments;
 use loadline_emulation::{Change, ChangeError, FaultSelection};
 use loadline_emulator::{ControlAnswer, ControlRequest, NumberedFault, ask_control};
 use std::os::unix::fs::FileTypeExt as _;

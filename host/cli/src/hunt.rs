@@ -4,8 +4,8 @@ mod printed;
 
 pub(crate) use printed::text;
 
-use crate::arguments::{Driving, Format, Printing};
-use crate::catalog::Own;
+use crate::arguments::Format;
+use crate::arguments::hunt::HuntArguments;
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
 use crate::output::{self, Column, Field, Table};
@@ -13,7 +13,6 @@ use crate::run::{read_plan, tell_how_to_go_on};
 use crate::terminal::Terminal;
 use crate::{catalog, environments, typed_settings, words};
 use anyhow::{Context as _, bail};
-use clap::Args;
 use loadline_catalog::Environment;
 use loadline_engine::{EngineChoice, EngineOptions};
 use loadline_hunt::{
@@ -29,59 +28,12 @@ use loadline_runs::{
     stored_environment,
 };
 use loadline_store::{Claim, Store};
-use loadline_units::{Bytes, Duration, Ratio};
+use loadline_units::{Bytes, Ratio};
 use loadline_workload::{LoadSpec, Plan, RunCell};
 use printed::not_tried;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
-
-/// `hunt`.
-#[derive(Debug, Args)]
-pub(crate) struct HuntArguments {
-    /// Plan file (TOML), or a name from `loadline plans`
-    plan: String,
-    /// The cell that falls short: its number in the plan (from 1), or part of what it is called
-    #[arg(long, value_name = "CELL")]
-    cell: Option<String>,
-    /// What to vary: depth, threads, files, block, alignment, interleave, layout, vm, engine, direct; each may name settings,
-    /// as in depth=64:256. By default all that can be varied here
-    #[arg(long, value_name = "FACTOR", value_delimiter = ',')]
-    vary: Vec<String>,
-    /// Hunt on a model: an environment file (TOML), or a name from `loadline environments`
-    #[arg(long, value_name = "FILE", conflicts_with = "on")]
-    env: Option<String>,
-    /// The volume of the environment; by default its first
-    #[arg(long, value_name = "NAME", requires = "env")]
-    volume: Option<String>,
-    #[command(flatten)]
-    own: Own,
-    /// Hunt on this: a directory, a file or a block device
-    #[arg(long, value_name = "TARGET", required_unless_present = "env")]
-    on: Option<String>,
-    /// Effects that are no larger are none
-    #[arg(long, value_name = "SHARE", default_value = "5 %")]
-    margin: Ratio,
-    /// Measured time of each trial, in place of the plan's
-    #[arg(long, value_name = "TIME")]
-    duration: Option<Duration>,
-    /// Load before each measurement, in place of the plan's
-    #[arg(long, value_name = "TIME")]
-    warm_up: Option<Duration>,
-    /// Bytes that the load spreads over, in place of the plan's
-    #[arg(long, value_name = "SIZE")]
-    size: Option<Bytes>,
-    /// Cut the plan's times short: 3 s each at most
-    #[arg(long)]
-    short: bool,
-    /// Print what would be varied; touch nothing
-    #[arg(long)]
-    dry_run: bool,
-    #[command(flatten)]
-    driving: Driving,
-    #[command(flatten)]
-    printing: Printing,
-}
 
 /// The key of a run's settings under which its hunt stands.
 const SETTINGS_KEY: &str = "hunt";

@@ -3,15 +3,14 @@
 mod cells;
 mod volumes;
 
-use crate::arguments::Printing;
-use crate::catalog::{self, Own};
+use crate::arguments::import::ImportArguments;
+use crate::catalog;
+use crate::environments;
 use crate::failure::{Outcome, Usage};
 use crate::output;
 use crate::run::conclude;
 use crate::typed_settings::named_targets;
-use crate::{arguments, environments};
 use anyhow::bail;
-use clap::Args;
 use loadline_imported::{LeftOut, Results};
 use loadline_record::{
     CellRecord, Clock, HostFacts, ImportedFile, ImportedFrom, RunHeader, RunRecord, RunStatus, RunVerb, VolumeFacts,
@@ -25,28 +24,6 @@ use std::time::UNIX_EPOCH;
 
 /// The largest file of results that is read.
 const FILE_MAX: u64 = 256 << 20;
-
-/// `import`.
-#[derive(Debug, Args)]
-pub(crate) struct ImportArguments {
-    /// Files that fio wrote with --output-format=json or json+. The same job in several files, run one after the other, makes the
-    /// trials of one cell
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
-    /// What was measured: an environment file (TOML), or a name from `loadline environments`; names limits by its ceilings
-    #[arg(long, value_name = "FILE")]
-    env: Option<String>,
-    /// Which volume a target in the results is: of the environment, or the name that it gets here
-    #[arg(long, value_name = "VOLUME=TARGET")]
-    on: Vec<String>,
-    /// What to call the run; by default the file's name
-    #[arg(long, value_parser = arguments::name, value_name = "NAME")]
-    name: Option<String>,
-    #[command(flatten)]
-    own: Own,
-    #[command(flatten)]
-    printing: Printing,
-}
 
 /// Reads every file, and stores them as one run; nothing where one of them cannot be read.
 pub(crate) fn import(

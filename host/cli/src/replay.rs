@@ -1,14 +1,12 @@
 //! `replay`: an application that was recorded on an emulated disk, on another disk.
 
-pub(crate) mod arguments;
-
+use crate::arguments::replay::{DependenceName, ReplayArguments};
 use crate::catalog;
 use crate::environments;
 use crate::failure::{Outcome, Usage};
 use crate::output;
 use crate::run::conclude;
 use anyhow::{Context as _, anyhow};
-use arguments::{DependenceName, ReplayArguments};
 use loadline_emulation::Trace;
 use loadline_emulation::replay::Dependence;
 use loadline_record::{RunRecord, RunStatus, TrialRecord};

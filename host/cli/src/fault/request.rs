@@ -1,6 +1,6 @@
 //! The request to an emulation that the command line asks for.
 
-use super::arguments::{ErrorName, FaultArguments};
+use crate::arguments::fault::{ErrorName, FaultArguments};
 use crate::catalog;
 use crate::environments;
 use crate::failure::Usage;

@@ -1,7 +1,6 @@
 //! The options of `fault`.
 
-use crate::arguments::Printing;
-use crate::catalog::Own;
+use super::{Own, Printing};
 use clap::{ArgGroup, Args, ValueEnum};
 use loadline_block::Operation;
 use loadline_units::{Bytes, Duration, Ratio};
@@ -20,78 +19,78 @@ use std::path::PathBuf;
 pub(crate) struct FaultArguments {
     /// The emulation: its NBD socket, or its control socket
     #[arg(value_name = "SOCKET")]
-    pub(super) socket: PathBuf,
+    pub(crate) socket: PathBuf,
     /// The volume (data) or disk (data/0); what concerns the whole machine goes without
     #[arg(value_name = "VOLUME")]
-    pub(super) volume: Option<String>,
+    pub(crate) volume: Option<String>,
     /// List the faults in force, with their numbers: all, or those on VOLUME and its disks
     #[arg(long)]
-    pub(super) list: bool,
+    pub(crate) list: bool,
     /// Show what the emulation is doing: all of it, or VOLUME and its disks
     #[arg(long)]
-    pub(super) status: bool,
+    pub(crate) status: bool,
     /// Let requests fail: io (EIO) or no-space (ENOSPC)
     #[arg(long, value_enum, value_name = "ERROR", ignore_case = true, hide_possible_values = true)]
-    pub(super) error: Option<ErrorName>,
+    pub(crate) error: Option<ErrorName>,
     /// Let requests that come from now on take this much longer
     #[arg(long, value_name = "TIME")]
-    pub(super) delay: Option<Duration>,
+    pub(crate) delay: Option<Duration>,
     /// Answer nothing that is asked from now on for this long, then all at once
     #[arg(long, value_name = "TIME")]
-    pub(super) stall: Option<Duration>,
+    pub(crate) stall: Option<Duration>,
     /// With --stall: again and again, from the beginning of one to that of the next
     #[arg(long, value_name = "TIME", requires = "stall")]
-    pub(super) every: Option<Duration>,
+    pub(crate) every: Option<Duration>,
     /// Answer nothing that is asked from now on until the fault is cleared
     #[arg(long)]
-    pub(super) hang: bool,
+    pub(crate) hang: bool,
     /// Lose a disk with all it holds; cleared, an empty one takes its place, filled from a copy if there is one
     #[arg(long)]
-    pub(super) lose: bool,
+    pub(crate) lose: bool,
     /// Detach; cleared, it is back with what it held, brought up to date from a copy if there is one
     #[arg(long)]
-    pub(super) detach: bool,
+    pub(crate) detach: bool,
     /// End the faults on VOLUME and its disks, or the one of this number
     #[arg(long, value_name = "NUMBER", num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "not given, given without a number, given with one")]
-    pub(super) clear: Option<Option<u32>>,
+    pub(crate) clear: Option<Option<u32>>,
     /// End all faults
     #[arg(long)]
-    pub(super) clear_all: bool,
+    pub(crate) clear_all: bool,
     /// Let host caches forget what is on disk: of VOLUME, or all
     #[arg(long)]
-    pub(super) drop_caches: bool,
+    pub(crate) drop_caches: bool,
     /// Spend the burst credits: of VOLUME's disks and the machine, or all
     #[arg(long)]
-    pub(super) spend_credits: bool,
+    pub(crate) spend_credits: bool,
     /// Go on with the disks and the VM of this environment, which has the same volumes
     #[arg(long, value_name = "ENV")]
-    pub(super) environment: Option<String>,
+    pub(crate) environment: Option<String>,
     /// Move the machine to another host: connections drop, caches and the disks of the host are empty
     #[arg(long)]
-    pub(super) redeploy: bool,
+    pub(crate) redeploy: bool,
     /// Cut the power: connections drop; what was not flushed is lost, kept or torn
     #[arg(long)]
-    pub(super) power_cut: bool,
+    pub(crate) power_cut: bool,
     /// Only these operations, separated by commas: read, write, flush, trim
     #[arg(long, value_name = "OPERATIONS", value_enum, value_delimiter = ',', hide_possible_values = true)]
-    pub(super) on: Vec<OperationName>,
+    pub(crate) on: Vec<OperationName>,
     /// Only requests that touch what lies from this offset on
     #[arg(long, value_name = "SIZE")]
-    pub(super) from: Option<Bytes>,
+    pub(crate) from: Option<Bytes>,
     /// Only requests that touch what lies before this offset
     #[arg(long, value_name = "SIZE")]
-    pub(super) until: Option<Bytes>,
+    pub(crate) until: Option<Bytes>,
     /// Only this share of requests, such as "1 %"
     #[arg(long, value_name = "SHARE")]
-    pub(super) share: Option<Ratio>,
+    pub(crate) share: Option<Ratio>,
     /// With --power-cut: decides what becomes of each write; by default drawn anew and printed
     #[arg(long, value_name = "NUMBER", requires = "power_cut")]
-    pub(super) seed: Option<u64>,
+    pub(crate) seed: Option<u64>,
     #[command(flatten)]
-    pub(super) own: Own,
+    pub(crate) own: Own,
     #[command(flatten)]
-    pub(super) printing: Printing,
+    pub(crate) printing: Printing,
 }
 
 /// Errors by the names that people type.

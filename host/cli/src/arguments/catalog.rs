@@ -1,0 +1,74 @@
+//! The options of `catalog`.
+
+use super::{Own, Printing};
+use clap::{Args, Subcommand};
+use loadline_units::{ByteRate, Bytes, Iops};
+
+/// `catalog`.
+#[derive(Debug, Args)]
+pub(crate) struct CatalogArguments {
+    #[command(subcommand)]
+    pub(crate) verb: CatalogVerb,
+}
+
+/// What to do with the catalog.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CatalogVerb {
+    /// Lists disks and VM sizes, with the most that they do for good and what they cost
+    List(ListArguments),
+    /// Shows one: limits, mechanism, latency with what is uncertain, price and source
+    Show(ShowArguments),
+    /// Says what is wrong with the catalog: contradictions, duplicates, figures that fall with size, sources and prices without a
+    /// date, prices without a region, limits that are not reached when simulated
+    Check(CheckArguments),
+}
+
+/// `catalog list`.
+#[derive(Debug, Args)]
+pub(crate) struct ListArguments {
+    /// Only disks and VM sizes with this in their names, as in "c7i" or "p30"
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) name: Option<String>,
+    /// Only this provider's
+    #[arg(long, value_name = "NAME")]
+    pub(crate) provider: Option<String>,
+    /// Only this family
+    #[arg(long, value_name = "NAME")]
+    pub(crate) family: Option<String>,
+    /// Only what does at least this, as in "5000 IOPS"
+    #[arg(long, value_name = "RATE")]
+    pub(crate) iops_min: Option<Iops>,
+    /// Only what does at least this, as in "200 MB/s"
+    #[arg(long, value_name = "RATE")]
+    pub(crate) throughput_min: Option<ByteRate>,
+    /// Only disks that can be at least this large, as in "1 TiB"
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) size_min: Option<Bytes>,
+    /// Prices of this region alone, as in "us-east-1"; without it, a table has those of the first that is known
+    #[arg(long, value_name = "NAME")]
+    pub(crate) region: Option<String>,
+    #[command(flatten)]
+    pub(crate) own: Own,
+    #[command(flatten)]
+    pub(crate) printing: Printing,
+}
+
+/// `catalog show`.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArguments {
+    /// A disk or a VM size, as `catalog list` names it
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) own: Own,
+    #[command(flatten)]
+    pub(crate) printing: Printing,
+}
+
+/// `catalog check`.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    #[command(flatten)]
+    pub(crate) own: Own,
+    #[command(flatten)]
+    pub(crate) printing: Printing,
+}

@@ -1,0 +1,27 @@
+//! The options of `import`.
+
+use super::{Own, Printing};
+use clap::Args;
+use std::path::PathBuf;
+
+/// `import`.
+#[derive(Debug, Args)]
+pub(crate) struct ImportArguments {
+    /// Files that fio wrote with --output-format=json or json+. The same job in several files, run one after the other, makes the
+    /// trials of one cell
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// What was measured: an environment file (TOML), or a name from `loadline environments`; names limits by its ceilings
+    #[arg(long, value_name = "FILE")]
+    pub(crate) env: Option<String>,
+    /// Which volume a target in the results is: of the environment, or the name that it gets here
+    #[arg(long, value_name = "VOLUME=TARGET")]
+    pub(crate) on: Vec<String>,
+    /// What to call the run; by default the file's name
+    #[arg(long, value_parser = super::name, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) own: Own,
+    #[command(flatten)]
+    pub(crate) printing: Printing,
+}
