@@ -101,7 +101,8 @@ fn busy(flights: &[Flight]) -> impl Iterator<Item = &Flight> {
     flights.iter().filter(|flight| flight.busy)
 }
 
-/// How far issuing came.
+/// How far issuing came. Plain values only: a list that can grow would give its address to the allocator, and keep all of them out of
+/// registers.
 struct Issuing {
     /// Taken from the generator, and not issued so far: the checker still forbids it.
     held: Option<Request>,
@@ -112,7 +113,6 @@ struct Issuing {
     settled: bool,
     /// Buffers are stamped just before they are handed over.
     stamps_late: bool,
-    unstamped: Vec<(Buffer, u32)>,
 }
 
 /// When to look for requests that hang. Looking through all flights takes time, so it is done a few times within the limit.
@@ -161,7 +161,6 @@ impl Lane {
             exhausted: false,
             settled: false,
             stamps_late: backend.waits_for_enter(),
-            unstamped: Vec::with_capacity(BATCH_MAX as usize),
         };
         self.waiting.begin(backend, self.slots);
         let mut before_measurement = true;
@@ -172,11 +171,7 @@ impl Lane {
         // Dropped first when something below panics: before buffers are given back that the kernel still writes into.
         let _guard = AbortOnPanic;
         while let Some(issued) = self.issue(backend, &mut queue, &mut issuing, now) {
-            // The blocks of the last round may still stand in another CPU's cache. One after the other each store to them is
-            // waited for; together they are fetched at once.
-            for (buffer, length) in issuing.unstamped.drain(..) {
-                self.buffers.stamp(buffer, length);
-            }
+            self.buffers.stamp_late();
             if let Err(error) = self.waiting.wait(backend, issued, &mut self.log) {
                 self.log.gave_up(GaveUp::Failed(format!("handing requests to the kernel: {error}")));
                 self.times.abort();
@@ -266,7 +261,7 @@ impl Lane {
                 break;
             }
             queue.free.pop();
-            let (buffer, number) = self.buffer_for(slot, request, issuing);
+            let (buffer, number) = self.buffer_for(slot, request, issuing.stamps_late);
             let file = self.queue(backend, slot, request, buffer, issuing.last_file);
             if request.operation == Operation::Write {
                 issuing.last_file = file;
@@ -283,12 +278,12 @@ impl Lane {
 
     /// The buffer of a request, with its contents where it writes, and its number where contents are checked.
     #[inline(always)]
-    fn buffer_for(&mut self, slot: u32, request: Request, issuing: &mut Issuing) -> (Buffer, u32) {
+    fn buffer_for(&mut self, slot: u32, request: Request, stamps_late: bool) -> (Buffer, u32) {
         let buffer = match request.operation {
             Operation::Write => {
                 let buffer = self.buffers.for_write();
-                if issuing.stamps_late {
-                    issuing.unstamped.push((buffer, request.length));
+                if stamps_late {
+                    self.buffers.keep_unstamped(buffer, request.length);
                 } else {
                     self.buffers.stamp(buffer, request.length);
                 }
