@@ -434,6 +434,9 @@ pub(crate) struct ShowArguments {
     /// from the command line of the run are not in it, and told on standard error
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["series", "cell", "limits", "format"])]
     pub(crate) plan: Option<String>,
+    /// The text of the environment in place of the summary, to predict or hunt with it
+    #[arg(long, conflicts_with_all = ["series", "cell", "limits", "format", "plan"])]
+    pub(crate) env: bool,
     #[command(flatten)]
     pub(crate) printing: Printing,
 }

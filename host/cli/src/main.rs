@@ -27,6 +27,7 @@ mod predict;
 mod printing;
 mod quick;
 mod recognition;
+mod recommendations;
 mod refusals;
 mod replay;
 mod report_file;

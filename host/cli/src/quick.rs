@@ -3,6 +3,7 @@
 use crate::arguments::QuickArguments;
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
+use crate::recommendations::summarized;
 use crate::report_file::ReportFile;
 use crate::run::conclude;
 use crate::terminal::Terminal;
@@ -59,7 +60,7 @@ fn write_report(report: &ReportFile, outcome: &RunOutcome, quiet: bool) -> anyho
     if record.cells.iter().all(|cell| cell.trials.is_empty()) {
         return Ok(());
     }
-    report.write(&loadline_report::html(&[(record, &loadline_analysis::summarize(record))]))?;
+    report.write(&loadline_report::html(&[(record, &summarized(record))]))?;
     if !quiet {
         output::tell(&format!("report: {}", report.path().display()));
     }

@@ -25,6 +25,9 @@ pub(crate) fn print(volumes: Option<&Path>, catalog: &Catalog) -> anyhow::Result
     for note in &found.notes {
         output::tell(note);
     }
+    if !found.undescribed.is_empty() {
+        output::tell(&described(&found.undescribed));
+    }
     output::print(&found.text)
 }
 
@@ -40,6 +43,15 @@ pub(crate) fn environment(catalog: &Catalog) -> anyhow::Result<Environment> {
     Environment::parse(&found.text, AUTO, catalog).with_context(|| {
         Usage("what was recognised of this machine cannot be modelled: write its environment".to_owned())
     })
+}
+
+/// How EBS volumes are described; an AWS machine is not told their types.
+fn described(volumes: &[String]) -> String {
+    format!(
+        "what describes them: aws ec2 describe-volumes --volume-ids {} > volumes.json && loadline environments recognise \
+         --volumes volumes.json",
+        volumes.join(" ")
+    )
 }
 
 fn of_this_machine(volumes: Option<&str>, catalog: &Catalog) -> anyhow::Result<Recognised> {

@@ -3,6 +3,7 @@
 use crate::arguments::{Format, RunArguments};
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
+use crate::recommendations::summarized;
 use crate::terminal::Terminal;
 use crate::{catalog, dry_run, environments, hunt, output, printing, typed_settings, words};
 use loadline_record::{Clock, RunStatus, RunVerb};
@@ -124,7 +125,7 @@ pub(crate) fn conclude_search(outcome: Result<RunOutcome, Error>, format: Format
     if let Err(Error::SearchEndedEarly { record, .. }) = &outcome
         && record.cells.iter().any(|cell| !cell.trials.is_empty())
     {
-        output::print(&printing::summary(&loadline_analysis::summarize(record), format))?;
+        output::print(&printing::summary(&summarized(record), format))?;
     }
     conclude(&outcome?, format)
 }
@@ -153,7 +154,7 @@ pub(crate) fn conclude(outcome: &RunOutcome, format: Format) -> anyhow::Result<O
     let RunOutcome { record, ended } = outcome;
     let run = &record.header.id;
     if record.cells.iter().any(|cell| !cell.trials.is_empty()) {
-        output::print(&printing::summary(&loadline_analysis::summarize(record), format))?;
+        output::print(&printing::summary(&summarized(record), format))?;
     }
     let outcome = match ended {
         Ended::Complete => match loadline_analysis::trials_cut_short(record) {

@@ -5,8 +5,9 @@ use crate::arguments::{
 };
 use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
+use crate::recommendations::summarized;
 use crate::{columnar, figures, hunt, output_file, printing, typed_settings};
-use loadline_analysis::{Quantity, RunSummary, known_limits, summarize};
+use loadline_analysis::{Quantity, RunSummary, known_limits};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, RunRecord, RunStatus};
 use loadline_runs::leftovers::{self, Leftover};
@@ -93,6 +94,13 @@ pub(crate) fn show(arguments: &ShowArguments, store: &Store) -> anyhow::Result<O
         output::print(text)?;
         return Ok(Outcome::Done);
     }
+    if arguments.env {
+        let id = &record.header.id;
+        let environment = record.header.environment.as_ref();
+        let environment = environment.ok_or_else(|| Usage(format!("run {id} was given no environment to show")))?;
+        output::print(&environment.text)?;
+        return Ok(Outcome::Done);
+    }
     let chosen = arguments.cell.as_deref().map(|typed| chosen_cells(&record, typed)).transpose()?;
     let wanted = |id: &str| chosen.as_ref().is_none_or(|ids| ids.contains(id));
     let text = if arguments.series {
@@ -105,7 +113,7 @@ pub(crate) fn show(arguments: &ShowArguments, store: &Store) -> anyhow::Result<O
         limits_table(&record).render(arguments.printing.format, output::colour_wanted())
     } else {
         // Summed up before cells are left out: what is known of one cell may rest on others.
-        let mut summary = summarize(&record);
+        let mut summary = summarized(&record);
         summary.cells.retain(|cell| wanted(&cell.id));
         summary.conclusions.retain(|conclusion| wanted(&conclusion.cell));
         summary.findings.retain(|finding| {
@@ -325,7 +333,7 @@ pub(crate) fn report(arguments: &ReportArguments, store: &Store) -> anyhow::Resu
     let summarized: Vec<(RunRecord, RunSummary)> = records
         .into_iter()
         .map(|r| {
-            let s = summarize(&r);
+            let s = summarized(&r);
             (r, s)
         })
         .collect();
@@ -352,7 +360,7 @@ pub(crate) fn report(arguments: &ReportArguments, store: &Store) -> anyhow::Resu
 /// `export`: one run for other programs.
 pub(crate) fn export(arguments: &ExportArguments, store: &Store) -> anyhow::Result<Outcome> {
     let record = load(store, &arguments.run)?;
-    let summary = summarize(&record);
+    let summary = summarized(&record);
     let text = match arguments.form {
         ExportForm::Json => printing::summary(&summary, Format::Json),
         ExportForm::Csv => printing::summary(&summary, Format::Csv),

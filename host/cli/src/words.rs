@@ -2,9 +2,12 @@
 
 use loadline_analysis::CompareError;
 use loadline_engine::{EngineError, Remedy, TargetError};
+use loadline_fitting::FitError;
+use loadline_imported::ImportError;
 use loadline_prediction::PredictionError;
 use loadline_runs::{Error, Loss, Refusal};
 use loadline_store::StoreError;
+use loadline_workload::{FioError, FioRemedy};
 use std::error::Error as StdError;
 use std::fmt::Write as _;
 
@@ -36,6 +39,19 @@ pub(crate) fn of(cause: &(dyn StdError + 'static)) -> String {
     }
     if let Some(error @ PredictionError::Size { .. }) = cause.downcast_ref::<PredictionError>() {
         return format!("{error}, or with --size");
+    }
+    if let Some(error @ FitError::OfOthers { .. }) = cause.downcast_ref::<FitError>() {
+        return format!("{error} (loadline run --on data=nbd+unix:...)");
+    }
+    if let Some(error @ ImportError::OwnExport { .. }) = cause.downcast_ref::<ImportError>() {
+        return format!("{error} (--store FILE)");
+    }
+    if let Some(error) = cause.downcast_ref::<FioError>() {
+        let searches = error.problems.iter().any(|problem| problem.remedy == Some(FioRemedy::FindObjective));
+        return format!(
+            "{error}{}",
+            if searches { "\n--find-objective searches for the load that keeps an objective" } else { "" }
+        );
     }
     if let Some(CompareError::DisksTogether) = cause.downcast_ref::<CompareError>() {
         return "how rates grow with the disks does not show where volumes were loaded at the same time (--together): \

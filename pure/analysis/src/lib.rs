@@ -41,7 +41,7 @@ pub use search_question::SearchQuestion;
 pub use summarize::summarize;
 pub use summary::{
     BestOf, CellSummary, Conclusion, CpuFigures, ExceededView, Finding, LastingFigures, LastingLatency,
-    LatencyIntervals, LatencyRange, LoadView, OperationFigures, PredictionView, RunInfo, RunSummary, SCHEMA,
-    StepFigures, TotalFigures,
+    LatencyIntervals, LatencyRange, LoadView, NextMeasurement, OperationFigures, PredictionView, RunInfo, RunSummary,
+    SCHEMA, StepFigures, TotalFigures,
 };
 pub use words::listed;

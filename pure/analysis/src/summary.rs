@@ -383,6 +383,32 @@ pub struct Conclusion {
     pub consequence: Option<String>,
     /// What to do now; `null` where the conclusion before says it.
     pub next: Option<String>,
+    /// Measurements that `next` recommends, in its order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub next_measurements: Vec<NextMeasurement>,
+    /// The same as commands; empty until a program with a command line spells them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
+}
+
+/// A measurement that settles what a conclusion leaves open. It is about the conclusion's cell and volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum NextMeasurement {
+    /// Vary one factor at a time around the cell's load, on the same storage.
+    VaryFactors,
+    /// Measure the cell's plan for longer.
+    Longer {
+        /// Measured time of a trial.
+        duration_ns: u64,
+    },
+    /// Measure the cell's plan over a larger range.
+    LargerRange {
+        /// Bytes that the load should spread over.
+        size_bytes: u64,
+    },
+    /// Measure the storage that was predicted.
+    RealStorage,
 }
 
 /// Something that follows from the figures, in a sentence or two.

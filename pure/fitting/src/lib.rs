@@ -93,8 +93,8 @@ pub enum FitError {
     },
     /// An application's requests, as emulations and replays record them.
     #[error(
-        "run {run} is of what an application asked for, so that nothing in it was varied: a disk is fitted to a run of a plan (loadline run), \
-         of an emulated disk too (--on data=nbd+unix:...)"
+        "run {run} is of what an application asked for, so that nothing in it was varied: a disk is fitted to a run of a plan, \
+         which may measure the emulated disk"
     )]
     OfOthers {
         /// Its id.

@@ -22,7 +22,7 @@ pub enum ImportError {
     /// It is an export of loadline.
     #[error(
         "{source_name} is what loadline exports: a summary, without the trials and histograms that a stored run rests on; take the run \
-         from its store (--store FILE)"
+         from its store"
     )]
     OwnExport {
         /// The file.

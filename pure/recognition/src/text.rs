@@ -15,6 +15,8 @@ pub struct Recognised {
     pub text: String,
     /// Missing facts, in sentences; the text has them as comments too.
     pub notes: Vec<String>,
+    /// EBS volumes of unknown type, by their ids. `aws ec2 describe-volumes` prints what [`crate::aws`] reads of them.
+    pub undescribed: Vec<String>,
 }
 
 /// One volume that is about to be written.
@@ -38,8 +40,8 @@ pub fn recognised(told: &Told, devices: &[Attached], places: &[Place], catalog: 
             let _ = writeln!(text, "vm = {}", quoted(&name));
         }
         None => notes.push(format!(
-            "VM size {} is not in the catalog: what it allows all disks together is not known; give [vm] in full, or a \
-             catalog of your own with --catalog",
+            "VM size {} is not in the catalog: what it allows all disks together is not known; give [vm] in full, or add \
+             the size to a catalog of your own",
             told.machine
         )),
     }
@@ -62,7 +64,9 @@ pub fn recognised(told: &Told, devices: &[Attached], places: &[Place], catalog: 
         let _ = writeln!(comments, "# {}", note.replace(['\n', '\r'], " "));
     }
     text.insert_str(0, &comments);
-    Recognised { machine, text, notes }
+    let undescribed = devices.iter().filter(|device| told.disks.iter().all(|disk| !device.is(disk)));
+    let undescribed = undescribed.filter_map(Attached::ebs_volume).collect();
+    Recognised { machine, text, notes, undescribed }
 }
 
 /// The VM size's name in the catalog, if it is there.
@@ -195,7 +199,7 @@ fn untold(device: &Attached, known: Option<&DiskTold>, provider: Provider) -> St
         ),
         (None, Some(volume)) => format!(
             "{name} is EBS volume {volume}, whose type the machine is not told: give what `aws ec2 describe-volumes --volume-ids \
-             {volume}` prints with --volumes, or write its sku"
+             {volume}` prints, or write its sku"
         ),
         (None, None) => format!("{} tells nothing of {name}: its limits are not written", provider.name()),
     }

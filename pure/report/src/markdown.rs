@@ -27,6 +27,9 @@ pub fn markdown(summary: &RunSummary) -> String {
         for (question, answer) in conclusions::parts(conclusion) {
             put!(out, "- {question}: {}\n", escape(answer));
         }
+        for command in &conclusion.commands {
+            put!(out, "- Run: {}\n", code_span(command));
+        }
         out.push('\n');
     }
     out.push_str("## Findings\n\n");
@@ -111,6 +114,12 @@ impl MapJoin for Vec<Column> {
 fn code(text: &str) -> String {
     let harmless = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':'));
     if harmless && !text.is_empty() { format!("`{text}`") } else { escape(text) }
+}
+
+/// A command that can be copied as it is. One with marks that not every reader of Markdown takes for text is escaped.
+fn code_span(text: &str) -> String {
+    let text = plain(text);
+    if text.contains(['`', '<']) { escape(&text) } else { format!("`{text}`") }
 }
 
 /// Text that Markdown shows as it is.

@@ -160,6 +160,10 @@ fn conclude(out: &mut String, summary: &RunSummary, options: &TerminalOptions) {
                 put!(out, "  {}{fill}  {line}\n", colour.paint(Style::Dim, question));
             }
         }
+        // A command in one piece can be copied; a wrapped one would run in parts.
+        for command in &conclusion.commands {
+            put!(out, "{}{}\n", " ".repeat(QUESTION_WIDTH + 4), plain(command));
+        }
     }
 }
 

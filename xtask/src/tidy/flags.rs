@@ -8,7 +8,7 @@ use super::{Finding, Tree};
 /// Where options may be named: the command, programs that start it or others, and tests.
 const ALLOWED_IN: [&str; 5] = ["host/cli/", "xtask/", "benches/", "tests/", "fuzz/"];
 
-/// Options of other programs, and of the command in sentences that it prints as they are: file, option, whose.
+/// Options of other programs: file, option, whose.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("host/emulator/src/attach/block_device.rs", "--detach", "losetup's"),
     ("host/emulator/src/attach/block_device.rs", "--direct-io", "losetup's"),
@@ -18,25 +18,9 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("host/engine/src/nbd/mod.rs", "--shared", "qemu-nbd's"),
     ("host/engine/src/target/export.rs", "--shared", "qemu-nbd's"),
     ("host/kernel/src/facts/in_use.rs", "--stop", "mdadm's"),
-    ("pure/analysis/src/conclusions/words.rs", "--cell", "in advice that ends in a command"),
-    ("pure/analysis/src/conclusions/words.rs", "--duration", "in a sentence"),
-    ("pure/analysis/src/conclusions/words.rs", "--env", "in advice that ends in a command"),
-    ("pure/analysis/src/conclusions/words.rs", "--on", "in advice that ends in a command"),
-    ("pure/analysis/src/conclusions/words.rs", "--overwrite", "in advice that ends in a command"),
-    ("pure/analysis/src/conclusions/words.rs", "--plan", "in advice that ends in a command"),
-    ("pure/analysis/src/conclusions/words.rs", "--size", "in a sentence"),
-    ("pure/fitting/src/lib.rs", "--on", "in a sentence"),
     ("pure/imported/src/error.rs", "--output-format", "fio's"),
-    ("pure/imported/src/error.rs", "--store", "in a sentence"),
     ("pure/imported/src/fio/mod.rs", "--status-interval", "fio's"),
-    ("pure/recognition/src/text.rs", "--catalog", "in a sentence"),
     ("pure/recognition/src/text.rs", "--volume-ids", "the AWS command's"),
-    ("pure/recognition/src/text.rs", "--volumes", "in a sentence"),
-    ("pure/report/src/comparison/terminal.rs", "--format", "in a sentence"),
-    ("pure/workload/src/fio/job.rs", "--engine", "in a sentence"),
-    ("pure/workload/src/fio/job.rs", "--find-objective", "in a sentence"),
-    ("pure/workload/src/plan/load.rs", "--on", "in a sentence"),
-    ("pure/workload/src/plan/load.rs", "--volume", "in a sentence"),
 ];
 
 /// Options in string literals, outside the command.

@@ -15,7 +15,7 @@ use crate::words::{how_much, warning};
 use loadline_load::LatencyFigure;
 use loadline_record::{Access, Binding, Ceiling, Clock, Limit, RunRecord, RunVerb, TargetKind};
 use loadline_units::Duration;
-use words::{advice, doubts, first, lift, meaning, what_binds};
+use words::{Advice, advice, doubts, first, lift, meaning, what_binds};
 
 /// Volumes that are told of at most; of more, tables and comparisons tell better.
 const VOLUMES_MAX: usize = 8;
@@ -179,19 +179,22 @@ impl<'a> Told<'a> {
             format!("At {} most requests wait above the device: the limit need not be the device's.", how_much(cell))
         }));
         let what_to_do = match little {
-            Some(_) => FASTER.to_owned(),
+            Some(_) => FASTER.into(),
             None if foretold.is_some() && binding.limit != Limit::Cache => {
                 advice(self.record, cell, Limit::BurstExhausted, binding.inferred)
             }
-            None if held.is_some() && binding.inferred => WHO_HOLDS.to_owned(),
+            None if held.is_some() && binding.inferred => WHO_HOLDS.into(),
             None => {
-                let text = advice(self.record, cell, binding.limit, binding.inferred);
+                let alone = advice(self.record, cell, binding.limit, binding.inferred);
                 let follower =
                     follower(self.record, cell, binding).filter(|(_, share)| *share <= NEAR && foretold.is_none());
-                follower.and_then(|(next, _)| Some(format!("{text}; and {}", lift(next)?))).unwrap_or(text)
+                match follower.and_then(|(next, _)| lift(next)) {
+                    Some(more) => alone.and(&more),
+                    None => alone,
+                }
             }
         };
-        let next = (*advised != Some(binding.limit)).then(|| format!("{}.", sentence(&what_to_do)));
+        let next = (*advised != Some(binding.limit)).then_some(what_to_do);
         *advised = Some(binding.limit);
         self.conclusion(cell, text, &meant, next)
     }
@@ -215,7 +218,7 @@ impl<'a> Told<'a> {
         let Some(lost) = lost else {
             let text = format!("{}, the most that was offered (arrival).", up_to?);
             let doubted: Vec<String> = doubts(self.record, cell).into_iter().collect();
-            let next = format!("{}.", sentence(&advice(self.record, cell, Limit::Arrival, false)));
+            let next = advice(self.record, cell, Limit::Arrival, false);
             return Some(self.conclusion(cell, text, &doubted, Some(next)));
         };
         let done = format!("of {}, {} are completed", how_much(lost), level(lost));
@@ -230,8 +233,7 @@ impl<'a> Told<'a> {
         let mut meant = vec!["What is not completed waits, and the longer the load lasts the longer.".to_owned()];
         meant.extend(lost.binding.as_ref().and_then(|b| meaning(lost, b.limit)).map(str::to_owned));
         meant.extend(doubts(self.record, lost));
-        let next =
-            lost.binding.as_ref().map(|b| format!("{}.", sentence(&advice(self.record, lost, b.limit, b.inferred))));
+        let next = lost.binding.as_ref().map(|b| advice(self.record, lost, b.limit, b.inferred));
         Some(self.conclusion(lost, text, &meant, next))
     }
 
@@ -257,23 +259,20 @@ impl<'a> Told<'a> {
             meaning(cell, binding.limit).filter(|_| held).map(str::to_owned).into_iter().collect();
         meant.extend(doubts(self.record, cell));
         let next = held
-            .then(|| format!("{}.", sentence(&advice(self.record, cell, binding.limit, binding.inferred))))
+            .then(|| advice(self.record, cell, binding.limit, binding.inferred))
             .filter(|_| binding.limit != Limit::Unexplained);
         Some(self.conclusion(cell, text, &meant, next))
     }
 
-    fn conclusion(&self, cell: &CellSummary, text: String, meant: &[String], next: Option<String>) -> Conclusion {
+    fn conclusion(&self, cell: &CellSummary, text: String, meant: &[String], next: Option<Advice>) -> Conclusion {
         let binding = cell.binding.as_ref();
         let evidence = binding.map(|b| b.evidence.trim()).filter(|e| !e.is_empty());
-        let between = self.levels(cell).map(|_| "First find out what changed between the trials, and measure again.");
-        let within = "First find out what changed while it was measured, and measure again.";
+        let between = self.levels(cell).map(|_| "First find out what changed between the trials, and measure again");
+        let within = "First find out what changed while it was measured, and measure again";
         let changed = between.or_else(|| self.rise(cell).map(|_| within));
-        let steps: Vec<String> = changed
-            .or_else(|| first(cell, self.record.header.clock))
-            .map(str::to_owned)
-            .into_iter()
-            .chain(next)
-            .collect();
+        let first = changed.map(Advice::from).or_else(|| first(cell, self.record.header.clock));
+        let steps: Vec<Advice> = first.into_iter().chain(next).collect();
+        let sentences: Vec<String> = steps.iter().map(Advice::sentence).collect();
         Conclusion {
             volume: cell.volume.clone(),
             cell: cell.id.clone(),
@@ -281,7 +280,9 @@ impl<'a> Told<'a> {
             text,
             evidence: evidence.map(|e| format!("{}.", sentence(e).trim_end_matches('.'))),
             consequence: (!meant.is_empty()).then(|| meant.join(" ")),
-            next: (!steps.is_empty()).then(|| steps.join(" ")),
+            next: (!steps.is_empty()).then(|| sentences.join(" ")),
+            next_measurements: steps.iter().filter_map(|step| step.measurement).collect(),
+            commands: Vec::new(),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::*;
 use crate::example::{ExampleDisk, cell, closed, open, predicted, run};
 use crate::summarize;
+use crate::summary::NextMeasurement;
 use loadline_record::{Ceiling, CellRecord, Doubt, DoubtCode, Load, MachineCpu, ModelRecord, OtherLoad};
 
 fn sweep(read_ratio: f64) -> Vec<CellRecord> {
@@ -183,6 +184,17 @@ fn reads_and_writes_that_stop_alike_are_told_once() {
 }
 
 #[test]
+fn reads_and_writes_that_stop_apart_are_two_conclusions() {
+    let told = |writes: f64| {
+        let mut cells = sweep(1.0);
+        let disk = ExampleDisk { iops: ExampleDisk::default().iops * writes, ..ExampleDisk::default() };
+        cells.extend([1, 4, 16, 64, 256].map(|d| cell(closed("random", 0.0, 4 << 10, d), &disk, &[1.0, 1.0, 1.0])));
+        summarize(&run(cells)).conclusions.len()
+    };
+    assert_eq!([told(0.96), told(0.93)], [1, 2]);
+}
+
+#[test]
 fn cpus_that_others_keep_busy_are_no_reason_to_buy_any() {
     // At one depth that nothing is compared with.
     let mut record = run(vec![cell(closed("random", 1.0, 4 << 10, 2), &ExampleDisk::default(), &[1.0])]);
@@ -205,6 +217,7 @@ fn doubts_stand_beside_the_limit_and_say_what_to_do_first() {
     let told = one(&record);
     assert!(told.consequence.unwrap().contains("In doubt at depth 16: short-run (too short to see past a burst"));
     assert!(told.next.unwrap().starts_with("Before relying on the rate, measure for minutes"));
+    assert_eq!(told.next_measurements[0], NextMeasurement::Longer { duration_ns: 120_000_000_000 });
 }
 
 #[test]
@@ -273,28 +286,30 @@ fn an_open_loop_of_which_nothing_was_answered_in_time_is_overloaded() {
 }
 
 #[test]
-fn what_nothing_explains_names_the_command_that_finds_out() {
-    let mut record = run(vec![cell(closed("random", 1.0, 4 << 10, 8), &ExampleDisk::default(), &[1.0])]);
+fn what_nothing_explains_recommends_to_vary_one_factor_at_a_time() {
+    let record = run(vec![cell(closed("random", 1.0, 4 << 10, 8), &ExampleDisk::default(), &[1.0])]);
     let cells = summarize(&record).cells;
-    let next = |record: &RunRecord| advice(record, &cells[0], Limit::Unexplained, true);
-    let (id, label) = (record.header.id.clone(), cells[0].label.clone());
-    let hunt =
-        format!("loadline show {id} --plan > plan.toml && loadline hunt plan.toml --cell \"{label}\" --on /mnt/data");
-    assert!(next(&record).ends_with(&hunt), "{}", next(&record));
-    record.header.plans.clear();
-    let hunt = format!("loadline hunt PLAN --cell \"{label}\" --on /mnt/data, with the plan of this load as PLAN");
-    assert!(next(&record).ends_with(&hunt), "{}", next(&record));
+    let next = advice(&record, &cells[0], Limit::Unexplained, true);
+    assert_eq!(next.measurement, Some(NextMeasurement::VaryFactors));
+    assert_eq!(next.sentence(), "Vary one factor at a time and see which moves it.");
 }
 
 #[test]
-fn a_command_that_is_advised_can_be_given_to_a_shell_as_it_stands() {
-    let mut record = run(vec![cell(closed("random", 0.5, 4 << 10, 8), &ExampleDisk::default(), &[1.0])]);
-    let uri = "nbd+unix:///data?socket=/tmp/it's.sock";
-    (record.header.volumes[0].target, record.header.volumes[0].kind) = (uri.into(), TargetKind::Nbd);
+fn a_cache_recommends_a_range_that_memory_does_not_hold() {
+    let mut record = run(vec![cell(closed("random", 1.0, 4 << 10, 8), &ExampleDisk::default(), &[1.0])]);
     let cells = summarize(&record).cells;
-    let quoted = r"'nbd+unix:///data?socket=/tmp/it'\''s.sock'";
-    let next = advice(&record, &cells[0], Limit::Unexplained, true);
-    assert!(next.ends_with(&format!(" --on {quoted} --overwrite {quoted}")), "{next}");
+    let larger = |record: &RunRecord| advice(record, &cells[0], Limit::Cache, true).measurement;
+    (record.header.host.memory_bytes, record.header.volumes[0].size_bytes) = (Some(16_000_000_000), Some(1 << 40));
+    assert_eq!(larger(&record), Some(NextMeasurement::LargerRange { size_bytes: 30 << 30 }));
+    // A test file grows, a device does not.
+    record.header.volumes[0].kind = TargetKind::BlockDevice;
+    assert_eq!(larger(&record), Some(NextMeasurement::LargerRange { size_bytes: 30 << 30 }));
+    record.header.volumes[0].size_bytes = Some(20 << 30);
+    assert_eq!(larger(&record), None);
+    record.header.volumes[0].size_bytes = Some(1 << 40);
+    // Neither the caches of a model nor those of an unknown machine have a size here.
+    record.header.host.memory_bytes = None;
+    assert_eq!(larger(&record), None);
 }
 
 #[test]
@@ -304,10 +319,11 @@ fn where_an_environment_was_declared_it_is_not_asked_for() {
     record.header.environment = Some(record.header.plans[0].clone());
     // It may declare a VM alone.
     cells[0].ceilings.clear();
-    assert!(advice(&record, &cells[0], Limit::DiskIops, true).contains("--env"));
+    let asked = "declare the disk in an environment";
+    assert!(advice(&record, &cells[0], Limit::DiskIops, true).text.contains(asked));
     cells[0].ceilings.push(Ceiling { limit: Limit::DiskThroughput, iops: 1e5, source: "declared".into() });
-    let next = advice(&record, &cells[0], Limit::DiskIops, true);
-    assert!(!next.contains("--env") && next.contains("the environment declares more"), "{next}");
+    let next = advice(&record, &cells[0], Limit::DiskIops, true).text;
+    assert!(!next.contains(asked) && next.contains("the environment declares more"), "{next}");
 }
 
 #[test]

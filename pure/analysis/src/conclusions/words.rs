@@ -2,17 +2,56 @@
 
 use crate::doubts::meaning as meaning_of_doubt;
 use crate::limits::others_share;
-use crate::summary::CellSummary;
+use crate::summary::{CellSummary, NextMeasurement};
 use crate::words::how_much;
-use crate::words::{number, percent};
-use loadline_record::{
-    Ceiling, CellRecord, Clock, DoubtCode, Limit, RunRecord, TargetKind, VOLUME_DEFAULT, VolumeFacts,
-};
+use crate::words::{number, percent, sentence};
+use loadline_record::{Ceiling, CellRecord, Clock, DoubtCode, Limit, RunRecord, TargetKind};
+use loadline_units::{Bytes, Duration};
 
 /// Other work took the CPUs if this share of their busy time was not the tool's.
 const OTHERS_MOST: f64 = 0.5;
 /// Time that a hypervisor takes above this explains CPUs that are busy.
 const STEAL_MUCH: f64 = 0.1;
+
+/// Measured time after which the usual bursts are spent.
+const LONGER: Duration = Duration::from_s(120);
+/// A range this many times the machine's memory, or the range before, is larger than most caches.
+const RANGE_FACTOR: u64 = 2;
+
+/// What to do about a limit, and the measurement that it asks for.
+pub(super) struct Advice {
+    /// Completes "Next: ..."; without a full stop.
+    pub(super) text: String,
+    /// In types, for programs that carry it out or print how.
+    pub(super) measurement: Option<NextMeasurement>,
+}
+
+impl Advice {
+    fn of(text: impl Into<String>) -> Self {
+        Self { text: text.into(), measurement: None }
+    }
+
+    fn with(text: impl Into<String>, measurement: NextMeasurement) -> Self {
+        Self { text: text.into(), measurement: Some(measurement) }
+    }
+
+    /// The advice with more behind it.
+    pub(super) fn and(mut self, more: &str) -> Self {
+        self.text = format!("{}; and {more}", self.text);
+        self
+    }
+
+    /// As a sentence.
+    pub(super) fn sentence(&self) -> String {
+        format!("{}.", sentence(self.text.trim_end_matches('.')))
+    }
+}
+
+impl From<&str> for Advice {
+    fn from(text: &str) -> Self {
+        Self::of(text)
+    }
+}
 
 /// What binds.
 pub(super) const fn what_binds(limit: Limit) -> &'static str {
@@ -61,7 +100,7 @@ pub(super) fn meaning(cell: &CellSummary, limit: Limit) -> Option<&'static str> 
 }
 
 /// What would move this limit, and what would not: completes "Next: ...".
-pub(super) fn advice(record: &RunRecord, cell: &CellSummary, limit: Limit, inferred: bool) -> String {
+pub(super) fn advice(record: &RunRecord, cell: &CellSummary, limit: Limit, inferred: bool) -> Advice {
     let own = record.cells.iter().find(|c| c.id == cell.id);
     let measured = record.header.clock == Clock::Real;
     let text = match limit {
@@ -76,32 +115,34 @@ pub(super) fn advice(record: &RunRecord, cell: &CellSummary, limit: Limit, infer
             "a larger VM size, or the host's cache off where the disks by themselves allow more"
         }
         Limit::BurstExhausted => "plan with the rate after the burst, or take a disk whose baseline is high enough",
-        Limit::Cache => {
-            "measure a range larger than the cache (--size) before counting on this rate for what is not cached"
-        }
+        Limit::Cache => return of_cache(record, own),
         Limit::Latency => "ask for more at once (deeper queues, more threads) before buying anything",
         Limit::Arrival => "offer more, to see where it stops",
-        Limit::Cpu => return of_cpu(own),
+        Limit::Cpu => return Advice::of(of_cpu(own)),
         Limit::Generator => "more load threads (threads in the plan), or a larger machine to measure from",
         Limit::Interface => "devices on another interface",
-        Limit::Unexplained => return of_unexplained(record, cell),
+        Limit::Unexplained => {
+            let text = "vary one factor at a time and see which moves it";
+            return Advice::with(text, NextMeasurement::VaryFactors);
+        }
     };
     let is_of_disk = |limit| matches!(limit, Limit::DiskIops | Limit::DiskThroughput);
     let of_disk = is_of_disk(limit);
     let declared = record.header.environment.is_some() && cell.ceilings.iter().any(|c| is_of_disk(c.limit));
     if of_disk && inferred && measured && declared {
-        return format!(
+        return Advice::of(format!(
             "find out what holds it, for the environment declares more than this for the disk and has nothing else that binds here: a \
              throttle, pauses, or another disk or size than declared. If the rate is the disk's own after all, {text}"
-        );
+        ));
     }
     if of_disk && inferred && measured {
-        return format!(
+        return Advice::of(format!(
             "compare this rate with what the disk is sold with. If they agree, {text}. If the disk should do more, a limit of the \
-             VM or of a throttle looks the same from here; measuring two disks at once, or with --env and the environment, tells"
-        );
+             VM or of a throttle looks the same from here. To distinguish them, measure two disks at once, or declare the disk \
+             in an environment"
+        ));
     }
-    text.to_owned()
+    Advice::of(text)
 }
 
 /// What would move the limit that follows right above the one that binds, too: completes "...; and ...".
@@ -143,38 +184,19 @@ fn of_cpu(record: Option<&CellRecord>) -> String {
     )
 }
 
-/// The command that varies one factor at a time around this cell.
-fn of_unexplained(record: &RunRecord, cell: &CellSummary) -> String {
-    let header = &record.header;
-    let on = match (header.clock, &header.environment) {
-        (Clock::Virtual, Some(environment)) => format!("--env {}", environment.name),
-        _ => header.volumes.iter().find(|v| v.name == cell.volume).map_or_else(String::new, |volume| on(volume, cell)),
-    };
-    let hunt = |plan: &str| format!("loadline hunt {plan} --cell \"{}\" {on}", cell.label);
-    let how = match &header.plans[..] {
-        [_] => format!("loadline show {} --plan > plan.toml && {}", header.id, hunt("plan.toml")),
-        _ => format!("{}, with the plan of this load as PLAN", hunt("PLAN")),
-    };
-    format!("vary one factor at a time and see which moves it: {how}")
-}
-
-/// The words that name a volume on the command line; what exists and is written to must be named twice.
-fn on(volume: &VolumeFacts, cell: &CellSummary) -> String {
-    let target = in_shell(&volume.target);
-    let is_found = matches!(volume.kind, TargetKind::File | TargetKind::BlockDevice | TargetKind::Nbd);
-    let overwrite = if is_found && !cell.reads_only() { format!(" --overwrite {target}") } else { String::new() };
-    let name = if volume.name == VOLUME_DEFAULT { String::new() } else { format!("{}=", volume.name) };
-    format!("--on {name}{target}{overwrite}")
-}
-
-/// As a shell takes it for one word.
-fn in_shell(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=@%,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
+/// A larger range: of a measured load, one that the machine's memory does not hold.
+fn of_cache(record: &RunRecord, own: Option<&CellRecord>) -> Advice {
+    let text = "measure a range larger than the cache before counting on this rate for what is not cached";
+    let memory = record.header.host.memory_bytes.filter(|_| record.header.clock == Clock::Real);
+    let volume = own.and_then(|cell| record.header.volumes.iter().find(|volume| volume.name == cell.volume));
+    let (Some(memory), Some(volume)) = (memory, volume) else { return Advice::of(text) };
+    let range = own.and_then(|cell| cell.load.figures().size_bytes).unwrap_or(0);
+    let size_bytes = memory.max(range).saturating_mul(RANGE_FACTOR).next_multiple_of(Bytes::GIB.get());
+    // A test file can be made larger, what was found cannot.
+    if volume.kind != TargetKind::TestFile && volume.size_bytes.is_some_and(|most| size_bytes > most) {
+        return Advice::of(text);
     }
+    Advice::with(text, NextMeasurement::LargerRange { size_bytes })
 }
 
 /// The doubts that an engineer must know of before believing a limit, in words.
@@ -190,30 +212,35 @@ pub(super) fn doubts(record: &RunRecord, cell: &CellSummary) -> Option<String> {
 }
 
 /// What to do first about a doubt that a longer or calmer run would settle.
-pub(super) fn first(cell: &CellSummary, clock: Clock) -> Option<&'static str> {
+pub(super) fn first(cell: &CellSummary, clock: Clock) -> Option<Advice> {
     let doubted = |code| crate::curves::doubted(cell, code);
     if doubted(DoubtCode::UnknownLimit) {
-        return Some("Measure there before counting on it (loadline quick): a limit on the way was not published.");
+        let text = "Measure in a directory there before counting on it: a limit on the way was not published";
+        return Some(Advice::with(text, NextMeasurement::RealStorage));
     }
     if clock == Clock::Virtual {
         return None;
     }
     if doubted(DoubtCode::VerifyFailed) || doubted(DoubtCode::Errors) {
         Some(
-            "First find out why requests failed; the doubts tell the first of them. A rate with failures in it is not the storage's.",
+            "First find out why requests failed; the doubts tell the first of them. A rate with failures in it is not the storage's"
+                .into(),
         )
     } else if doubted(DoubtCode::ToolStopped) {
-        Some("First measure where nothing stops the tool itself: without a CPU quota, on a machine with CPU to spare.")
+        Some(
+            "First measure where nothing stops the tool itself: without a CPU quota, on a machine with CPU to spare"
+                .into(),
+        )
     } else if doubted(DoubtCode::CachedReads) || doubted(DoubtCode::UnwrittenExtents) {
         Some(
-            "First measure what is written (fill in the plan) and larger than every cache: this was not the disk's own rate.",
+            "First measure what is written (fill in the plan) and larger than every cache: this was not the disk's own rate"
+                .into(),
         )
     } else if doubted(DoubtCode::OtherLoad) {
-        Some("First measure again with nothing else on the device.")
+        Some("First measure again with nothing else on the device".into())
     } else if doubted(DoubtCode::ShortRun) {
-        Some(
-            "Before relying on the rate, measure for minutes (loadline run with --duration): a burst looks the same in seconds.",
-        )
+        let text = "Before relying on the rate, measure for minutes: a burst looks the same in seconds";
+        Some(Advice::with(text, NextMeasurement::Longer { duration_ns: LONGER.as_ns() }))
     } else {
         None
     }

@@ -77,7 +77,7 @@ fn one(out: &mut String, against: &Against, options: &TerminalOptions) {
             paragraph(out, "- ", line, Style::Dim, options);
         }
         if let Some(rest) = alone.len().checked_sub(UNMATCHED_MAX).filter(|rest| *rest > 0) {
-            put!(out, "- and {rest} more; --format json has them all\n");
+            put!(out, "- and {rest} more; the JSON form has them all\n");
         }
     }
 }

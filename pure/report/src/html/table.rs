@@ -19,6 +19,7 @@ pub(crate) fn findings(out: &mut String, run: &Run<'_>) {
         let volume = conclusions::volume(run.summary, conclusion).map_or_else(String::new, |name| format!("{name}: "));
         let parts: Vec<String> = conclusions::parts(conclusion)
             .map(|(question, answer)| format!("<br><em>{question}:</em> {}", Escaped(plain(answer))))
+            .chain(conclusion.commands.iter().map(|command| format!("<br><code>{}</code>", Escaped(plain(command)))))
             .collect();
         let text = format!("{volume}{}", conclusion.text);
         put!(out, "<p class=\"story\"><strong>{}</strong>{}</p>\n", Escaped(plain(&text)), parts.concat());

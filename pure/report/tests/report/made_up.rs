@@ -2,7 +2,7 @@
 
 use loadline_analysis::{
     Binding, Ceiling, CellSummary, Conclusion, CpuFigures, Finding, Limit, LoadDetails, LoadIdentity, LoadView,
-    OperationFigures, RunInfo, RunSummary, SCHEMA, TotalFigures,
+    NextMeasurement, OperationFigures, RunInfo, RunSummary, SCHEMA, TotalFigures,
 };
 use loadline_block::{ErrorKind, Operation};
 use loadline_load::{
@@ -416,6 +416,8 @@ fn conclusion(volume: &str, cell: &str, text: &str) -> Conclusion {
         evidence: None,
         consequence: None,
         next: None,
+        next_measurements: Vec::new(),
+        commands: Vec::new(),
     }
 }
 
@@ -529,6 +531,11 @@ pub(crate) fn everything() -> (RunRecord, RunSummary) {
             evidence: Some("The device completed 31 % of the bytes that were asked.".to_owned()),
             consequence: Some("What the cache does not hold goes at the disk's own rate.".to_owned()),
             next: Some("Measure a range larger than the cache before counting on this rate.".to_owned()),
+            next_measurements: vec![NextMeasurement::LargerRange { size_bytes: 64 << 30 }],
+            commands: vec![
+                "loadline show 20260131-142233-1a2b3c --plan > plan.toml && loadline run plan.toml --on /mnt/data --size '64 GiB'"
+                    .to_owned(),
+            ],
             ..conclusion(
                 "data",
                 "cell-011",

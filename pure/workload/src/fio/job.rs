@@ -1,7 +1,7 @@
 //! One job's options onto a load.
 
 use super::units::{self, Bare};
-use super::{FioProblem, Purpose, Section, Setting, base};
+use super::{FioProblem, FioRemedy, Purpose, Section, Setting, base};
 use loadline_load::{Arrival, BlockShare, Content, Distribution, FlushCadence, FlushMethod, LoadSpec, Pattern};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 
@@ -133,7 +133,7 @@ impl<'a> Job<'a> {
     }
 
     pub(super) fn problem(&mut self, line: usize, message: String) {
-        self.problems.push(FioProblem { line, message });
+        self.problems.push(FioProblem::new(line, message));
     }
 
     fn get(&mut self, key: &'static str) -> Option<&'a Setting> {
@@ -415,7 +415,7 @@ impl<'a> Job<'a> {
         };
         if engine.is_some_and(|s| s.value != "io_uring") {
             self.note(
-                "ioengine only says whether requests wait for each other; how they get to the device is up to --engine",
+                "ioengine only says whether requests wait for each other; how they get to the device is chosen for the run",
             );
         }
         let think_time = self.time("thinktime", Bare::Microseconds).unwrap_or(Duration::ZERO);
@@ -470,6 +470,7 @@ impl<'a> Job<'a> {
                 self.ignored.push(key.clone());
                 continue;
             }
+            let mut remedy = None;
             let advice = match key.as_str() {
                 "verify" | "do_verify" | "verify_pattern" => "write the job as a plan with verify = true",
                 "end_fsync" | "fsync_on_close" => {
@@ -482,13 +483,14 @@ impl<'a> Job<'a> {
                 "bsrange" => "write bssplit with the sizes and their shares",
                 "zonesize" | "zonerange" | "zonemode" => "zoned loads are not here; leave it out",
                 "latency_target" | "latency_window" | "latency_percentile" => {
-                    "write the job as a plan with an objective, and search with --find-objective"
+                    remedy = Some(FioRemedy::FindObjective);
+                    "write the job as a plan with an objective, and search for the load that keeps it"
                 }
                 _ => "leave it out if the load does not need it, or write the job as a plan",
             };
             let message =
                 format!("{key}={}: would change the load, and loadline does not know it: {advice}", setting.value);
-            self.problems.push(FioProblem { line: setting.line, message });
+            self.problems.push(FioProblem { line: setting.line, message, remedy });
         }
     }
 }

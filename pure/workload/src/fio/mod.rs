@@ -20,6 +20,21 @@ pub struct FioProblem {
     pub line: usize,
     /// What is wrong, and what to do.
     pub message: String,
+    /// The part of the remedy that only the program with a command line can name.
+    pub remedy: Option<FioRemedy>,
+}
+
+/// What a program offers in place of a setting of fio.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FioRemedy {
+    /// A search for the load that keeps an objective.
+    FindObjective,
+}
+
+impl FioProblem {
+    fn new(line: usize, message: impl Into<String>) -> Self {
+        Self { line, message: message.into(), remedy: None }
+    }
 }
 
 /// A text that is no job file that can be run.
@@ -102,7 +117,7 @@ pub fn fio_jobs(text: &str, source: &str) -> Result<FioJobs, FioError> {
     let mut problems = Vec::new();
     let sections = sections(text, &mut problems);
     if sections.is_empty() && problems.is_empty() {
-        problems.push(FioProblem { line: 0, message: "a job file without a job measures nothing".into() });
+        problems.push(FioProblem::new(0, "a job file without a job measures nothing"));
     }
     let mut ignored: Vec<String> = Vec::new();
     let mut notes: Vec<String> = Vec::new();
@@ -139,18 +154,15 @@ pub fn fio_jobs(text: &str, source: &str) -> Result<FioJobs, FioError> {
             targets.push(target);
         }
         if let Err(error) = spec.check() {
-            problems.push(FioProblem { line: section.line, message: format!("[{}]: {error}", section.name) });
+            problems.push(FioProblem::new(section.line, format!("[{}]: {error}", section.name)));
         }
         loads.push(PlanLoad { cells: vec![spec], order: Order::AsListed });
     }
     if targets.len() > 1 {
-        problems.push(FioProblem {
-            line: 0,
-            message: format!(
-                "its jobs name several targets ({}): name one, or give each a file of its own",
-                targets.join(", ")
-            ),
-        });
+        problems.push(FioProblem::new(
+            0,
+            format!("its jobs name several targets ({}): name one, or give each a file of its own", targets.join(", ")),
+        ));
     }
     problems.sort_by_key(|p| p.line);
     if !problems.is_empty() {
@@ -188,17 +200,16 @@ fn sections(text: &str, problems: &mut Vec<FioProblem>) -> Vec<Section> {
         let setting = Setting { line: number, value: value.trim().to_owned() };
         if setting.value.contains('$') {
             let message = format!("{key}: loadline replaces no variables: write the value itself");
-            problems.push(FioProblem { line: number, message });
+            problems.push(FioProblem::new(number, message));
         } else if key.starts_with("include ") {
-            problems
-                .push(FioProblem { line: number, message: "include: put the other file's lines here instead".into() });
+            problems.push(FioProblem::new(number, "include: put the other file's lines here instead"));
         } else {
             match (in_job, jobs.last_mut()) {
                 (Some(true), Some(job)) => drop(job.settings.insert(key, setting)),
                 (Some(_), _) => drop(global.insert(key, setting)),
                 (None, _) => {
                     let message = format!("{key} stands before the first section: put [global] above it");
-                    problems.push(FioProblem { line: number, message });
+                    problems.push(FioProblem::new(number, message));
                 }
             }
         }

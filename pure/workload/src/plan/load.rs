@@ -325,7 +325,7 @@ fn read_choices(r: &mut Reader<'_>, key: &str, v: &Item<'_>) -> Vec<Choice> {
             {
                 let message = format!(
                     "is how much a trial transfers, such as \"1 GiB\", and {text:?} is no amount; a plan names no volume to run on: \
-                     say that on the command line, with --on or --volume"
+                     that is named when it is run"
                 );
                 r.problem(v.span(), key, message);
                 None

@@ -1,0 +1,305 @@
+//! The measurements that conclusions recommend, as commands that run as printed.
+
+use crate::typed_settings;
+use loadline_analysis::{CellSummary, Conclusion, NextMeasurement, RunSummary, summarize};
+use loadline_catalog::environment_text;
+use loadline_record::{Clock, PlanText, RunRecord, TargetKind, VOLUME_DEFAULT, VolumeFacts};
+use loadline_runs::{Overrides, label, read_again};
+use loadline_units::{Bytes, Duration};
+use loadline_workload::preset;
+use std::fmt::Write as _;
+
+/// The file that a command writes the run's plan to.
+const PLAN_FILE: &str = "plan.toml";
+/// The file that a command writes the run's environment to.
+const ENVIRONMENT_FILE: &str = "environment.toml";
+
+/// The run summed up, with the commands that its conclusions recommend.
+pub(crate) fn summarized(record: &RunRecord) -> RunSummary {
+    let mut summary = summarize(record);
+    let commands: Vec<Vec<String>> =
+        summary.conclusions.iter().map(|conclusion| commands(&summary, conclusion)).collect();
+    for (conclusion, commands) in summary.conclusions.iter_mut().zip(commands) {
+        conclusion.commands = commands;
+    }
+    summary
+}
+
+fn commands(summary: &RunSummary, conclusion: &Conclusion) -> Vec<String> {
+    let Some(cell) = summary.cells.iter().find(|cell| cell.id == conclusion.cell) else { return Vec::new() };
+    let of = Recommended { summary, cell };
+    conclusion.next_measurements.iter().filter_map(|measurement| of.command(*measurement)).collect()
+}
+
+/// What a recommended measurement is about.
+#[derive(Clone, Copy)]
+struct Recommended<'a> {
+    summary: &'a RunSummary,
+    cell: &'a CellSummary,
+}
+
+impl<'a> Recommended<'a> {
+    /// The command; `None` if the run keeps no plan to repeat, as an import.
+    fn command(self, measurement: NextMeasurement) -> Option<String> {
+        match measurement {
+            NextMeasurement::VaryFactors => self.hunt(),
+            NextMeasurement::Longer { duration_ns } => self.run(Overrides {
+                trials: Some(1),
+                duration: Some(Duration::from_ns(duration_ns)),
+                short: false,
+                ..self.overrides()
+            }),
+            NextMeasurement::LargerRange { size_bytes } => {
+                self.run(Overrides { size: Some(Bytes::new(size_bytes)), ..self.overrides() })
+            }
+            NextMeasurement::RealStorage => Some("loadline quick .".to_owned()),
+        }
+    }
+
+    fn hunt(self) -> Option<String> {
+        let run = &self.summary.run;
+        let (mut steps, plan) = self.plan()?;
+        let mut command = format!("loadline hunt {plan} --cell {}", in_shell(&self.cell.label));
+        if run.clock == Clock::Virtual {
+            command.push_str(&self.environment(&mut steps)?);
+            if run.volumes.len() > 1 {
+                let _ = write!(command, " --volume {}", in_shell(&self.cell.volume));
+            }
+        } else {
+            command.push_str(&on(self.volume()?, self.cell.reads_only()));
+        }
+        // A hunt decides itself how many trials it takes.
+        let overrides = Overrides { trials: None, ..self.overrides() };
+        command.extend(typed_settings::typed(&overrides).map(|options| format!(" {options}")));
+        steps.push(command);
+        Some(steps.join(" && "))
+    }
+
+    fn run(self, overrides: Overrides) -> Option<String> {
+        let (mut steps, plan) = self.plan()?;
+        let mut of_volume = self.summary.cells.iter().filter(|cell| cell.volume == self.cell.volume);
+        let mut command = format!("loadline run {plan}{}", on(self.volume()?, of_volume.all(CellSummary::reads_only)));
+        if self.summary.run.environment.is_some() {
+            command.push_str(&self.environment(&mut steps)?);
+        }
+        command.extend(typed_settings::typed(&overrides).map(|options| format!(" {options}")));
+        steps.push(command);
+        Some(steps.join(" && "))
+    }
+
+    /// The plan that has the cell, by its name or in a file, and the command that writes the file.
+    fn plan(self) -> Option<(Vec<String>, String)> {
+        let run = &self.summary.run;
+        let plan = match &run.plan[..] {
+            [only] => only,
+            several => {
+                // Plans are shown by name.
+                let is_alone = |name: &str| several.iter().filter(|plan| plan.name == name).count() == 1;
+                several.iter().find(|plan| is_alone(&plan.name) && has_cell(plan, &self.cell.label))?
+            }
+        };
+        if preset(&plan.name).is_some_and(|known| known.text == plan.text) {
+            return Some((Vec::new(), plan.name.clone()));
+        }
+        let which = if run.plan.len() == 1 { String::new() } else { format!("={}", in_shell(&plan.name)) };
+        Some((vec![format!("loadline show {} --plan{which} > {PLAN_FILE}", run.id)], PLAN_FILE.to_owned()))
+    }
+
+    /// The option that names the run's environment; a file of one's own is written first.
+    fn environment(self, steps: &mut Vec<String>) -> Option<String> {
+        let run = &self.summary.run;
+        let environment = run.environment.as_ref()?;
+        if environment_text(&environment.name) == Some(&*environment.text) {
+            return Some(format!(" --env {}", environment.name));
+        }
+        steps.push(format!("loadline show {} --env > {ENVIRONMENT_FILE}", run.id));
+        Some(format!(" --env {ENVIRONMENT_FILE}"))
+    }
+
+    fn volume(self) -> Option<&'a VolumeFacts> {
+        self.summary.run.volumes.iter().find(|volume| volume.name == self.cell.volume)
+    }
+
+    /// The values that the run had in place of its plan's.
+    fn overrides(self) -> Overrides {
+        let kept = self.summary.run.settings.get("overrides").cloned();
+        kept.and_then(|kept| serde_json::from_value(kept).ok()).unwrap_or_default()
+    }
+}
+
+fn has_cell(plan: &PlanText, wanted: &str) -> bool {
+    read_again(plan).is_ok_and(|plan| plan.cells().any(|(spec, _)| label(spec) == wanted))
+}
+
+/// The options that name a volume. What exists and is written to must be named twice.
+fn on(volume: &VolumeFacts, reads_only: bool) -> String {
+    // Runs of earlier versions may have a path from a working folder of then.
+    let target = in_shell(if volume.kind == TargetKind::Nbd { &volume.target } else { volume.place() });
+    let is_found = matches!(volume.kind, TargetKind::File | TargetKind::BlockDevice | TargetKind::Nbd);
+    let overwrite = if is_found && !reads_only { format!(" --overwrite {target}") } else { String::new() };
+    let name = if volume.name == VOLUME_DEFAULT { String::new() } else { format!("{}=", volume.name) };
+    format!(" --on {name}{target}{overwrite}")
+}
+
+/// As a shell takes it for one word.
+fn in_shell(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=@%,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::CommandLine;
+    use clap::Parser as _;
+    use loadline_analysis::example::{self, ExampleDisk};
+    use loadline_record::{Doubt, DoubtCode};
+    use loadline_report::{Colour, Columns};
+
+    /// The words of a command line, as a shell takes them apart, without what it redirects.
+    fn words(command: &str) -> Vec<String> {
+        let (mut words, mut word, mut quoted, mut characters) = (Vec::new(), None::<String>, false, command.chars());
+        while let Some(c) = characters.next() {
+            match c {
+                '\'' => {
+                    quoted = !quoted;
+                    word.get_or_insert_default();
+                }
+                '\\' if !quoted => word.get_or_insert_default().extend(characters.next()),
+                ' ' if !quoted => words.extend(word.take()),
+                _ => word.get_or_insert_default().push(c),
+            }
+        }
+        words.extend(word);
+        if let Some(at) = words.iter().position(|word| word == ">") {
+            words.drain(at..at + 2);
+        }
+        words
+    }
+
+    /// Each command of a line is one that loadline takes.
+    fn assert_typed(line: &str) {
+        for command in line.split(" && ") {
+            let parsed = CommandLine::try_parse_from(words(command));
+            assert!(parsed.is_ok(), "{command}: {}", parsed.unwrap_err());
+        }
+    }
+
+    fn record(reads: f64) -> RunRecord {
+        let load = example::closed("random", reads, 4 << 10, 8);
+        let mut record = example::run(vec![example::cell(load, &ExampleDisk::default(), &[1.0])]);
+        record.header.plans = vec![PlanText { name: "mine".into(), text: "schema = 1".into(), hash: String::new() }];
+        record
+    }
+
+    /// The command for a measurement around the run's only cell.
+    fn command(record: &RunRecord, measurement: NextMeasurement) -> Option<String> {
+        let summary = summarize(record);
+        Recommended { summary: &summary, cell: &summary.cells[0] }.command(measurement)
+    }
+
+    #[test]
+    fn each_measurement_is_a_command_that_loadline_takes() {
+        let measured = record(1.0);
+        let id = &measured.header.id;
+        let label = &measured.cells[0].label;
+        let longer = NextMeasurement::Longer { duration_ns: 120_000_000_000 };
+        let larger = NextMeasurement::LargerRange { size_bytes: 64 << 30 };
+        let plan = format!("loadline show {id} --plan > plan.toml && loadline");
+        for (measurement, wanted) in [
+            (NextMeasurement::VaryFactors, format!("{plan} hunt plan.toml --cell '{label}' --on /mnt/data")),
+            (longer, format!("{plan} run plan.toml --on /mnt/data --trials 1 --duration '2 min'")),
+            (larger, format!("{plan} run plan.toml --on /mnt/data --size '64 GiB'")),
+            (NextMeasurement::RealStorage, "loadline quick .".to_owned()),
+        ] {
+            let command = command(&measured, measurement).unwrap();
+            assert_eq!(command, wanted);
+            assert_typed(&command);
+        }
+    }
+
+    #[test]
+    fn targets_that_are_written_to_are_named_twice_and_quoted() {
+        let mut record = record(0.5);
+        let uri = "nbd+unix:///data?socket=/tmp/it's.sock";
+        (record.header.volumes[0].target, record.header.volumes[0].kind) = (uri.into(), TargetKind::Nbd);
+        let quoted = r"'nbd+unix:///data?socket=/tmp/it'\''s.sock'";
+        let command = command(&record, NextMeasurement::VaryFactors).unwrap();
+        assert!(command.ends_with(&format!(" --on {quoted} --overwrite {quoted}")), "{command}");
+        assert_eq!(words(&command).last().map(String::as_str), Some(uri));
+        assert_typed(&command);
+    }
+
+    #[test]
+    fn plans_and_environments_that_come_along_are_named() {
+        let mut record = record(1.0);
+        let known = preset("outstanding-sweep").unwrap();
+        record.header.plans[0] = PlanText { name: known.name.into(), text: known.text.into(), hash: String::new() };
+        record.header.clock = Clock::Virtual;
+        let text = environment_text("ds3-p30").unwrap();
+        record.header.environment = Some(PlanText { name: "ds3-p30".into(), text: text.into(), hash: String::new() });
+        let named = command(&record, NextMeasurement::VaryFactors).unwrap();
+        assert!(named.starts_with("loadline hunt outstanding-sweep --cell "), "{named}");
+        assert!(named.ends_with(" --env ds3-p30"), "{named}");
+        assert_typed(&named);
+        record.header.environment.as_mut().unwrap().text.push_str("# mine");
+        let written = command(&record, NextMeasurement::VaryFactors).unwrap();
+        let show = format!("loadline show {} --env > environment.toml && loadline hunt ", record.header.id);
+        assert!(written.starts_with(&show) && written.ends_with(" --env environment.toml"), "{written}");
+        assert_typed(&written);
+    }
+
+    #[test]
+    fn of_several_plans_the_one_with_the_cell_is_shown() {
+        let mut record = record(1.0);
+        let plan = |name: &str, depth: u32| {
+            let text = format!("schema = 1\nname = \"{name}\"\n[[load]]\nblock = \"4 KiB\"\nqueue_depth = {depth}\n");
+            PlanText { name: name.into(), text, hash: String::new() }
+        };
+        record.header.plans = vec![plan("a", 1), plan("b c", 8)];
+        let of_b = read_again(&record.header.plans[1]).unwrap();
+        record.cells[0].label = label(of_b.cells().next().unwrap().0);
+        let found = command(&record, NextMeasurement::VaryFactors).unwrap();
+        assert!(found.starts_with(&format!("loadline show {} --plan='b c' > plan.toml", record.header.id)), "{found}");
+        assert_typed(&found);
+        // An import has no plan to repeat.
+        record.header.plans.clear();
+        assert_eq!(command(&record, NextMeasurement::VaryFactors), None);
+    }
+
+    #[test]
+    fn values_of_the_command_line_are_repeated() {
+        let mut record = record(1.0);
+        let overrides = Overrides { size: Some(Bytes::gib(1)), trials: Some(5), ..Overrides::default() };
+        record.header.settings = serde_json::json!({ "overrides": overrides });
+        let hunt = command(&record, NextMeasurement::VaryFactors).unwrap();
+        assert!(hunt.ends_with(" --on /mnt/data --size '1 GiB'"), "{hunt}");
+        let larger = command(&record, NextMeasurement::LargerRange { size_bytes: 8 << 30 }).unwrap();
+        assert!(larger.ends_with(" --trials 5 --size '8 GiB'"), "{larger}");
+        for command in [hunt, larger] {
+            assert_typed(&command);
+        }
+    }
+
+    #[test]
+    fn printed_forms_have_each_command_in_one_piece() {
+        let mut record = record(1.0);
+        let doubt = Doubt { code: DoubtCode::ShortRun, detail: "Measured for 3 s.".into() };
+        record.cells[0].trials[0].doubts = vec![doubt];
+        let summary = summarized(&record);
+        let [longer, ..] = &summary.conclusions[0].commands[..] else { panic!("{:?}", summary.conclusions) };
+        assert_typed(longer);
+        let options = loadline_report::TerminalOptions { colour: Colour::Never, width: 80, columns: Columns::Fitting };
+        let terminal = loadline_report::terminal(&summary, &options);
+        assert!(terminal.lines().any(|line| line.trim() == longer), "{terminal}");
+        let markdown = loadline_report::markdown(&summary);
+        assert!(markdown.contains(&format!("`{longer}`")), "{markdown}");
+        let html = loadline_report::html(&[(&record, &summary)]);
+        let escaped = longer.replace('&', "&amp;").replace('>', "&gt;").replace('\'', "&#39;");
+        assert!(html.contains(&format!("<code>{escaped}</code>")), "{escaped}");
+    }
+}
