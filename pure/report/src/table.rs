@@ -2,6 +2,7 @@
 
 use loadline_analysis::{CellSummary, LatencyRange, LoadDetails, OperationFigures, RunSummary};
 use loadline_record::{Clock, EngineUsed, HistogramSnapshot, ImportedFrom};
+use std::collections::BTreeSet;
 
 /// A figure of a cell; `None` if it is missing.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,16 +109,7 @@ fn columns(summary: &RunSummary, cell: Option<&CellSummary>) -> Vec<(String, Fie
             ("waiting", figures.and_then(|f| f.waiting_ns)),
             ("service", figures.and_then(|f| f.service_ns)),
         ] {
-            let integer = |of: fn(&HistogramSnapshot) -> Option<u64>| Field::Whole(snapshot.and_then(|s| of(&s)));
-            put(&format!("{name}_{span}_mean_ns"), float(snapshot.map(|s| s.mean)));
-            put(&format!("{name}_{span}_min_ns"), integer(|s| Some(s.min)));
-            put(&format!("{name}_{span}_p50_ns"), integer(|s| s.p50));
-            put(&format!("{name}_{span}_p90_ns"), integer(|s| s.p90));
-            put(&format!("{name}_{span}_p95_ns"), integer(|s| s.p95));
-            put(&format!("{name}_{span}_p99_ns"), integer(|s| s.p99));
-            put(&format!("{name}_{span}_p99_9_ns"), integer(|s| s.p99_9));
-            put(&format!("{name}_{span}_p99_99_ns"), integer(|s| s.p99_99));
-            put(&format!("{name}_{span}_max_ns"), integer(|s| Some(s.max)));
+            spread(&mut put, &format!("{name}_{span}"), snapshot);
         }
     }
     put("errors_count", count(|c| Some(c.errors)));
@@ -174,5 +166,26 @@ fn columns(summary: &RunSummary, cell: Option<&CellSummary>) -> Vec<(String, Fie
     for (name, value) in later {
         put(name, value);
     }
+    let names: BTreeSet<&str> = summary.cells.iter().flat_map(|c| &c.steps).map(|step| step.name.name()).collect();
+    for name in names {
+        let figures = cell.and_then(|c| c.steps.iter().find(|step| step.name.name() == name)).map(|step| &step.figures);
+        put(&format!("step_{name}_iops"), float(figures.map(|f| f.iops)));
+        put(&format!("step_{name}_throughput_bytes_per_s"), float(figures.map(|f| f.throughput_bytes_per_s)));
+        spread(&mut put, &format!("step_{name}_latency"), figures.map(|f| f.latency_ns));
+    }
     columns
+}
+
+/// The columns of a latency's mean and percentiles.
+fn spread(put: &mut impl FnMut(&str, Field), name: &str, snapshot: Option<HistogramSnapshot>) {
+    let integer = |of: fn(&HistogramSnapshot) -> Option<u64>| Field::Whole(snapshot.and_then(|s| of(&s)));
+    put(&format!("{name}_mean_ns"), Field::Float(snapshot.map(|s| s.mean).filter(|mean| mean.is_finite())));
+    put(&format!("{name}_min_ns"), integer(|s| Some(s.min)));
+    put(&format!("{name}_p50_ns"), integer(|s| s.p50));
+    put(&format!("{name}_p90_ns"), integer(|s| s.p90));
+    put(&format!("{name}_p95_ns"), integer(|s| s.p95));
+    put(&format!("{name}_p99_ns"), integer(|s| s.p99));
+    put(&format!("{name}_p99_9_ns"), integer(|s| s.p99_9));
+    put(&format!("{name}_p99_99_ns"), integer(|s| s.p99_99));
+    put(&format!("{name}_max_ns"), integer(|s| Some(s.max)));
 }

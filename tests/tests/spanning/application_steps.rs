@@ -2,7 +2,7 @@
 
 use loadline_analysis::example::{ExampleDisk, cell, closed, latencies, run};
 use loadline_analysis::{CompareOptions, compare, summarize};
-use loadline_exported::openmetrics;
+use loadline_exported::{fio, openmetrics};
 use loadline_record::{
     Access, ArrivalKind, Load, LoadFigures, OperationRecord, OthersLoad, RunRecord, RunStatus, RunVerb,
     SecondOperation, Step, StepName,
@@ -73,6 +73,8 @@ fn steps_have_figures_and_storage_counts_none_of_them() {
     assert_eq!(told.findings, plain.findings);
     let steps: Vec<(&str, f64)> = told.cells[0].steps.iter().map(|of| (of.name.name(), of.figures.iops)).collect();
     assert_eq!(steps, [("index commit", 1.0), ("page fetched", 100.0), ("row read", 2_000.0)]);
+    assert!(loadline_report::table(&plain).names.iter().all(|name| !name.starts_with("step_")));
+    assert!(!fio::fio(&without, &plain).contains("\"steps\""));
     // Programs read them back, and a run without steps is written as ever.
     let text = serde_json::to_string(&told).unwrap();
     assert_eq!(serde_json::from_str::<loadline_analysis::RunSummary>(&text).unwrap(), told);
@@ -91,6 +93,13 @@ fn every_form_of_a_report_has_a_row_for_each_step() {
         assert!(exported.contains(&format!("operation=\"{name}\"")), "{name}: {exported}");
     }
     assert!(exported.contains("operation=\"page fetched\"} 100\n"), "{exported}");
+    // The percentiles of a cell, with those of its steps.
+    let row = "<tr><th scope=\"row\">index commit</th><td class=\"num\">1</td>";
+    assert!(texts[2].contains(row), "{row}");
+    let table = loadline_report::table(&summary);
+    let column = table.names.iter().position(|name| name == "step_page fetched_iops").unwrap();
+    assert_eq!(table.rows[0][column], loadline_report::Field::Float(Some(100.0)));
+    assert!(fio::fio(&record, &summary).contains("\"name\": \"index commit\""));
 }
 
 #[test]

@@ -29,6 +29,7 @@ mod replayed;
 mod results;
 mod safety;
 mod search;
+mod steps;
 mod throttle;
 mod verify_only;
 mod volumes;

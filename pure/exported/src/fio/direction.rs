@@ -60,6 +60,19 @@ pub(super) fn flushes(record: &OperationRecord) -> Value {
     json!({ "total_ios": record.count, "lat_ns": latency(&record.latency, record.told, record.count) })
 }
 
+/// A named step of an application, under the names that directions have.
+pub(super) fn step(name: &str, record: &OperationRecord, measured_ns: u64) -> Value {
+    let per_second = |amount: u64| amount as f64 * 1e9 / measured_ns.max(1) as f64;
+    json!({
+        "name": name,
+        "total_ios": record.count,
+        "iops": per_second(record.count),
+        "io_bytes": record.bytes,
+        "bw_bytes": per_second(record.bytes) as u64,
+        "lat_ns": latency(&record.latency, record.told, record.count),
+    })
+}
+
 /// A latency with its percentiles and, if there is a histogram, its buckets by their middle, as in fio.
 fn latency(histogram: &Histogram, told: Option<HistogramSnapshot>, count: u64) -> Value {
     let Some(figures) = histogram.snapshot() else { return by_figures(told, count) };

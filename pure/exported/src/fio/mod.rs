@@ -120,6 +120,11 @@ fn own(record: &RunRecord, cell: &CellRecord, known: &CellSummary, trial: &Trial
     if let Some(how) = how {
         own["ended"] = json!(how);
     }
+    let steps: Vec<Value> =
+        trial.steps.iter().map(|(name, step)| direction::step(name.name(), &step.record, trial.measured_ns)).collect();
+    if !steps.is_empty() {
+        own["steps"] = json!(steps);
+    }
     own
 }
 

@@ -162,9 +162,15 @@ fn operations<'a>(view: &CellView<'a>) -> Vec<(Operation, &'a OperationFigures)>
     operations
 }
 
+/// The operations, and the steps of an application after them.
+fn rows_of<'a>(view: &CellView<'a>) -> impl Iterator<Item = (String, &'a OperationFigures)> {
+    let operations = operations(view).into_iter().map(|(operation, figures)| (operation.name().to_owned(), figures));
+    operations.chain(view.summary.steps.iter().map(|step| (plain(step.name.name()), &step.figures)))
+}
+
 fn percentiles(out: &mut String, view: &CellView<'_>) {
-    let operations = operations(view);
-    if operations.is_empty() {
+    let mut rows = rows_of(view).peekable();
+    if rows.peek().is_none() {
         out.push_str("<p>No figures.</p>\n");
         return;
     }
@@ -173,7 +179,7 @@ fn percentiles(out: &mut String, view: &CellView<'_>) {
         put!(out, "<th scope=\"col\" class=\"num\">{name}</th>");
     }
     out.push_str("</tr></thead><tbody>\n");
-    for (operation, figures) in operations {
+    for (name, figures) in rows {
         for (part, snapshot) in [
             ("", Some(&figures.latency_ns)),
             (": waiting to be issued", figures.waiting_ns.as_ref()),
@@ -182,7 +188,7 @@ fn percentiles(out: &mut String, view: &CellView<'_>) {
             let Some(snapshot) = snapshot else { continue };
             let iops = if part.is_empty() { figures::iops(figures.iops) } else { String::new() };
             let class = if part.is_empty() { "" } else { " class=\"part\"" };
-            put!(out, "<tr{class}><th scope=\"row\">{}{part}</th><td class=\"num\">{iops}</td>", operation.name());
+            put!(out, "<tr{class}><th scope=\"row\">{}{part}</th><td class=\"num\">{iops}</td>", Escaped(&name));
             for (_, quantile) in QUANTILES {
                 let text = quantile(snapshot).map_or_else(|| MISSING.to_owned(), figures::latency);
                 put!(out, "<td class=\"num\">{text}</td>");
@@ -190,15 +196,15 @@ fn percentiles(out: &mut String, view: &CellView<'_>) {
             out.push_str("</tr>\n");
         }
         if let Some(ends) = &figures.latency_interval_ns {
-            intervals(out, operation, ends);
+            intervals(out, &name, ends);
         }
     }
     out.push_str("</tbody></table></div>\n");
 }
 
 /// How well the mean, the median and p99 are known.
-fn intervals(out: &mut String, operation: Operation, ends: &LatencyIntervals) {
-    put!(out, "<tr class=\"part\"><th scope=\"row\">{}: 95 % interval</th><td></td>", operation.name());
+fn intervals(out: &mut String, name: &str, ends: &LatencyIntervals) {
+    put!(out, "<tr class=\"part\"><th scope=\"row\">{}: 95 % interval</th><td></td>", Escaped(name));
     for (name, _) in QUANTILES {
         let (low, high) = match name {
             "mean" => (ends.mean_low, ends.mean_high),
