@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::sections::Section;
+use crate::section::Section;
 use anyhow::{Context, Result, bail};
 use loadline_units::Duration;
 use std::path::PathBuf;

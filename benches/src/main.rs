@@ -8,6 +8,7 @@ mod ours;
 mod peak;
 mod placement;
 mod process;
+mod section;
 mod sections;
 mod server;
 mod stage;

@@ -1,4 +1,4 @@
-//! The sections of the comparison.
+//! What each section of the comparison does, a file for each.
 
 mod agree;
 mod attached;
@@ -15,65 +15,11 @@ mod throttle;
 mod truth;
 
 use crate::bench::Bench;
+use crate::section::Section;
 use crate::stage;
 use anyhow::Result;
 
-/// A section of the benchmark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Section {
-    Rate,
-    Null,
-    Start,
-    Open,
-    Stall,
-    Agree,
-    Throttle,
-    Exports,
-    Simulate,
-    Emulate,
-    Attached,
-    Truth,
-    Busy,
-}
-
 impl Section {
-    pub(crate) const ALL: &[Self] = &[
-        Self::Rate,
-        Self::Null,
-        Self::Start,
-        Self::Open,
-        Self::Stall,
-        Self::Agree,
-        Self::Throttle,
-        Self::Exports,
-        Self::Simulate,
-        Self::Emulate,
-        Self::Attached,
-        Self::Truth,
-        Self::Busy,
-    ];
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Rate => "rate",
-            Self::Null => "null",
-            Self::Start => "start",
-            Self::Open => "open",
-            Self::Stall => "stall",
-            Self::Agree => "agree",
-            Self::Throttle => "throttle",
-            Self::Exports => "exports",
-            Self::Simulate => "simulate",
-            Self::Emulate => "emulate",
-            Self::Attached => "attached",
-            Self::Truth => "truth",
-            Self::Busy => "busy",
-        }
-    }
-    /// Whether it has a peer to be compared with.
-    pub(crate) fn has_peer(self) -> bool {
-        self != Self::Simulate
-    }
     /// Why it cannot run here, if it cannot.
     pub(crate) fn obstacle(self) -> Option<String> {
         match self {

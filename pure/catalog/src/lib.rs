@@ -16,6 +16,7 @@ mod megabytes;
 mod parts;
 mod price;
 mod resolve;
+mod unit_check;
 
 pub use catalog::{Catalog, Filter, FilterUnknown, Kind, Listing};
 pub use check::{CatalogProblem, ProblemKind};

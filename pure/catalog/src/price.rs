@@ -6,7 +6,6 @@ mod read;
 
 pub use bill::{Item, ItemCost};
 pub use cost::CostError;
-pub(crate) use cost::Priced;
 pub(crate) use read::{lists, of_entry};
 
 use crate::figure::{Scalar, decimal};
@@ -73,6 +72,20 @@ impl std::fmt::Display for Currency {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.iter().try_for_each(|letter| write!(f, "{}", char::from(*letter)))
     }
+}
+
+/// A price and its entry.
+#[derive(Debug, Clone)]
+pub(crate) struct Priced {
+    /// `provider/name`.
+    pub(crate) name: String,
+    pub(crate) price: Price,
+    /// The index in the catalog of the file that contains it.
+    pub(crate) family: usize,
+    /// The line of that file.
+    pub(crate) line: usize,
+    /// Whether it is in a list of prices, whose source and date are the file's.
+    pub(crate) is_listed: bool,
 }
 
 /// The price of an entry in one region. Invariant: at least one charge, all in one currency.

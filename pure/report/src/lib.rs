@@ -9,6 +9,7 @@ mod comparison;
 mod conclusions;
 mod csv;
 mod doubts;
+mod escaped;
 mod figures;
 mod html;
 mod markdown;

@@ -1,26 +1,12 @@
 //! Prices by name and region, the monthly cost of a disk or machine, and checks of prices.
 
-use super::{Basis, Bought, Money, Price};
+use super::{Basis, Bought, Money, Price, Priced};
 use crate::catalog::{Catalog, FilterUnknown};
 use crate::check::{CatalogProblem, ProblemKind};
 use crate::entry::{Choice, DiskEntry, Figure, SizeRule};
 use crate::figure::Scalar;
 use crate::resolve::{EntryError, Provisioned};
 use std::collections::BTreeMap;
-
-/// A price and its entry.
-#[derive(Debug, Clone)]
-pub(crate) struct Priced {
-    /// `provider/name`.
-    pub(crate) name: String,
-    pub(crate) price: Price,
-    /// The index in the catalog of the file that contains it.
-    pub(crate) family: usize,
-    /// The line of that file.
-    pub(crate) line: usize,
-    /// Whether it is in a list of prices, whose source and date are the file's.
-    pub(crate) is_listed: bool,
-}
 
 /// The key of a price: a name, its region and terms, and whether it is the user's.
 type Sold<'p> = (&'p str, Option<&'p str>, Option<&'p str>, bool);

@@ -1,7 +1,7 @@
 //! Horizontal bars, in groups, each with its figure at its end.
 
 use super::{Axis, STYLES, at, fitted, text_width};
-use crate::html::Escaped;
+use crate::escaped::Escaped;
 use crate::put;
 
 /// One bar.

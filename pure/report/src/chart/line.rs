@@ -1,7 +1,7 @@
 //! A line chart: lines with markers and intervals, or long series without; each line named at its end.
 
 use super::{Axis, Ticks, at, fitted, marker, text_width};
-use crate::html::Escaped;
+use crate::escaped::Escaped;
 use crate::put;
 
 /// The size of one chart, in units of about a pixel each.

@@ -12,6 +12,7 @@ mod table;
 mod traits;
 
 use crate::doubts::{self, DoubtGroup};
+use crate::escaped::Escaped;
 use crate::figures::{self, plain};
 use crate::put;
 use crate::rows;
@@ -22,30 +23,6 @@ use loadline_record::{CellRecord, Clock, Histogram, HostFacts, RunRecord};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
-
-/// Text as HTML shows it, in elements and in quoted attributes. Characters that XML forbids are replaced.
-pub(crate) struct Escaped<T>(pub(crate) T);
-
-impl<T: AsRef<str>> std::fmt::Display for Escaped<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        use std::fmt::Write;
-        for c in self.0.as_ref().chars() {
-            match c {
-                '&' => f.write_str("&amp;")?,
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '"' => f.write_str("&quot;")?,
-                '\'' => f.write_str("&#39;")?,
-                '\n' | '\t' => f.write_char(c)?,
-                c if c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') => {
-                    f.write_char('\u{fffd}')?;
-                }
-                c => f.write_char(c)?,
-            }
-        }
-        Ok(())
-    }
-}
 
 /// A cell's figures with the record behind them.
 #[derive(Clone, Copy)]
