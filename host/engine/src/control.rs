@@ -1,4 +1,4 @@
-//! The line between a running trial and whoever watches it: stop it, ask how far it has come.
+//! The line between a running trial and its watcher: stop it, ask how far it has come.
 
 use loadline_units::Duration;
 use std::sync::Mutex;
@@ -32,7 +32,7 @@ pub enum Phase {
 /// How far a trial has come.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Progress {
-    /// What is going on.
+    /// The present phase.
     pub phase: Phase,
     /// Time spent in this phase.
     pub elapsed: Duration,

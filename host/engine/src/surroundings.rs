@@ -34,7 +34,7 @@ impl Observation {
     #[must_use]
     pub fn begin(volume: &Volume) -> Self {
         let view = KernelView::live();
-        // What takes long comes first, what is compared to the nanosecond last; `end` goes the other way.
+        // Slow readings come first, those compared to the nanosecond last; `end` goes the other way.
         let processes = std::thread::spawn({
             let view = view.clone();
             move || ProcessBytes::read(&view)

@@ -93,7 +93,7 @@ impl Drop for BlockDevice {
 }
 
 /// A loop device that is being made. `losetup` waits in the kernel for as long as the file's storage does not answer, and every
-/// other `losetup` of this machine with it: whoever asks for one is to end the mount when that takes too long. Dropped, it is
+/// other `losetup` of this machine with it: a caller ends the mount if that takes too long. Dropped, it is
 /// waited for a little, and the device is released.
 #[derive(Debug)]
 pub struct BlockDeviceMaking {
@@ -160,12 +160,12 @@ pub(super) fn release(device: &Path) -> io::Result<()> {
 pub(super) fn in_use(device: &Path) -> bool {
     let (told, answer) = mpsc::channel();
     let path = device.to_owned();
-    // Whoever closes the device may be waiting for its storage, and everyone who opens it waits for them.
+    // A program that closes the device may wait for its storage, and everyone who opens it waits for that.
     std::thread::spawn(move || {
         let exclusive = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::EXCL | rustix::fs::OFlags::CLOEXEC;
         let opened = rustix::fs::open(&path, exclusive, rustix::fs::Mode::empty());
         let busy = matches!(opened, Err(rustix::io::Errno::BUSY));
-        // Before it is told: nobody finds the device held by this look.
+        // Before its name is shown: nobody finds the device held by this look.
         drop(opened);
         let _ = told.send(busy);
     });

@@ -31,7 +31,7 @@ impl Links {
         // Drawn anew: no device of anybody else has it.
         let mark = RandomState::new().build_hasher().finish();
         let system = |what, error| AttachError::System { what, place: folder.display().to_string(), error };
-        // What the record tells has to be true for others: they may stand elsewhere.
+        // The record must hold for other programs, which may have another working folder.
         let folder = &std::path::absolute(folder).map_err(|error| system("find", error))?;
         mount::check(folder)?;
         let made = prepare(folder)?;
@@ -106,7 +106,7 @@ impl Record {
     }
 }
 
-/// What is in a folder.
+/// The contents of a folder.
 #[derive(Debug)]
 enum LinkState {
     /// No record.

@@ -1,4 +1,4 @@
-//! The kernel's file system protocol (FUSE), as far as a folder of files of fixed size needs it: what is asked, and what
+//! The kernel's file system protocol (FUSE), as far as a folder of files of fixed size needs it: the requests, and what
 //! answers look like as bytes. Numbers are in the machine's own order.
 
 use loadline_units::Bytes;
@@ -57,7 +57,7 @@ pub(crate) struct FuseRequest<'a> {
     pub(crate) call: Call<'a>,
 }
 
-/// What is asked.
+/// A request of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Call<'a> {
     Begin {

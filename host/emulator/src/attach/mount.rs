@@ -93,7 +93,7 @@ fn hint(place: &str, error: &io::Error) -> &'static str {
 /// FUSE's device.
 const FUSE: &str = "/dev/fuse";
 
-/// A mounted folder and the threads that serve it. Dropped, it is gone, with errors for whoever still uses its files.
+/// A mounted folder and the threads that serve it. Dropped, it is gone, and programs that still use its files get errors.
 #[derive(Debug)]
 pub(crate) struct FolderMount {
     folder: PathBuf,
@@ -292,7 +292,7 @@ pub(super) fn check(folder: &Path) -> Result<(), AttachError> {
     }
 }
 
-/// Makes the folder where it is missing, and tells so.
+/// Makes the folder if it is missing, and reports that.
 pub(super) fn prepare(folder: &Path) -> Result<bool, AttachError> {
     let place = folder.display().to_string();
     match std::fs::read_dir(folder).map(|mut entries| entries.next()) {
@@ -422,7 +422,7 @@ mod tests {
         assert!(told(FUSE, Errno::NOENT).contains("modprobe fuse"));
         assert!(told("/mnt/disk", Errno::NODEV).contains("modprobe fuse"));
         assert!(told(FUSE, Errno::ACCESS).contains("needs root"));
-        // No folder can be made in /proc, whoever asks, and no module helps.
+        // No user can make a folder in /proc, and no module helps.
         let error = prepare(Path::new("/proc/loadline")).unwrap_err().to_string();
         assert!(error.contains("make the folder") && error.contains("name a folder where"), "{error}");
     }

@@ -29,7 +29,7 @@ pub(crate) struct MountedFile {
     pub(crate) device: Arc<OwnedFd>,
 }
 
-/// Sends one answer to the kernel. One that nobody waits for any more is none: whoever asked was interrupted, or the folder
+/// Sends one answer to the kernel. One that nobody waits for any more is none: the asking program was interrupted, or the folder
 /// is gone.
 pub(crate) fn answer(device: &OwnedFd, unique: u64, error: Option<Errno>, body: &[u8]) {
     let body = if error.is_some() { &[] } else { body };
@@ -62,7 +62,7 @@ fn done(kept: Result<(), NbdError>, well: ReplyBody) -> ReplyBody {
 }
 
 impl MountedFile {
-    /// What the kernel is told of an export.
+    /// The attributes of an export, as the kernel gets them.
     pub(crate) fn node(number: u64, export: &Export, owner: (u32, u32)) -> Node {
         Node { number, size: Bytes::new(export.info.size), folder: false, owner, block: BLOCK_PREFERRED }
     }

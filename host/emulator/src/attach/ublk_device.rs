@@ -94,7 +94,7 @@ impl UblkDevice {
                 };
                 let _ = told.send(Ok(()));
                 drop(told);
-                // Where the system refuses to go on, leaving the queue stops the device, and whoever uses it gets errors.
+                // Where the system refuses to go on, leaving the queue stops the device, and its users get errors.
                 let _ = target.serve(&service, number, &mut queue);
             });
             device.threads.push(thread.map_err(UblkError::system("start a thread"))?);

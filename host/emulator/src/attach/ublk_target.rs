@@ -92,7 +92,7 @@ fn cookie(queue: u16, tag: u16) -> u64 {
     u64::from(queue) << 16 | u64::from(tag)
 }
 
-/// Offset and length of a request in bytes; `None`: it does not lie within the device. Of a flush the kernel tells no place, and not
+/// Offset and length of a request in bytes; `None`: it does not lie within the device. For a flush the kernel names no place, and not
 /// zeroes either.
 fn range(request: &Request, size: u64) -> Option<(u64, u64)> {
     if request.operation == ublk::Operation::Flush {

@@ -22,7 +22,7 @@ pub(crate) enum Presence {
     Waiting = 3,
 }
 
-/// How a disk keeps what is written.
+/// How a disk keeps written data.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Keeping {
     /// Pages of writes that are not durable at most; 0: every write is durable at once.

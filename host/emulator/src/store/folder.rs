@@ -173,7 +173,7 @@ impl Folder {
         }
     }
 
-    /// Names the disks that miss writes from now on, for whoever uses the folder after this process was killed.
+    /// Names the disks that miss writes from now on, for the next user of the folder if this process is killed.
     ///
     /// # Errors
     /// The file cannot be written.

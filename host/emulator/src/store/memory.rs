@@ -14,7 +14,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 const REGION_PAGES: usize = 512;
 /// Bytes of a region.
 const REGION: u64 = (REGION_PAGES * PAGE) as u64;
-/// Pages looked at for an extent while whoever writes waits.
+/// Pages looked at for an extent while a writer waits.
 const LOOKS_MAX: u64 = 1 << 14;
 
 /// Memory that all disks of an emulation may use together.

@@ -60,7 +60,7 @@ pub(crate) enum StoreError {
 }
 
 impl StoreError {
-    /// What a client is told.
+    /// The answer for a client.
     pub(crate) const fn told(&self) -> NbdError {
         match self {
             Self::NoSpace => NbdError::NoSpace,
@@ -124,7 +124,7 @@ impl Store {
     }
 
     /// The run from `offset` on that is all data or all hole, at most `length` bytes long; it may end early, and does before so much is
-    /// looked at that whoever writes would wait for it. Adds to `looks` what was looked at, in pages.
+    /// looked at that a writer would wait for it. Adds to `looks` the pages looked at.
     pub(crate) fn extent(&self, offset: u64, length: u64, looks: &mut u64) -> Extent {
         *looks += LOCK_LOOKS;
         match self {

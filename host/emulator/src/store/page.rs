@@ -13,7 +13,7 @@ const SLAB: usize = 2 << 20;
 /// Pages that nobody uses are kept ready, at least so many.
 const READY: usize = (16 << 20) / PAGE;
 
-/// Pages that nobody uses. They are never given back to the system, but to whoever wants one next.
+/// Unused pages. They are never given back to the system, but to the next writer.
 static STOCK: Stock = Stock { pages: Mutex::new(VecDeque::new()), low: Condvar::new(), replenished: Once::new() };
 
 struct Stock {
@@ -28,7 +28,7 @@ impl Stock {
     }
 
     fn page(&'static self) -> Option<&'static mut [u8; PAGE]> {
-        // Without such a thread whoever wants a page waits for it.
+        // Without such a thread, a writer waits for its page.
         self.replenished.call_once(|| {
             let _ = std::thread::Builder::new().name("pages".into()).spawn(|| self.replenish());
         });
@@ -140,7 +140,7 @@ impl Spare {
         self.0.pop().or_else(Page::new)
     }
 
-    /// Takes what is no longer wanted.
+    /// Takes pages that are no longer wanted.
     #[inline]
     pub(super) fn take(&mut self, old: Old) {
         if let Old::Page(page) = old

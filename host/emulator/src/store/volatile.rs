@@ -12,15 +12,15 @@ use std::hash::BuildHasherDefault;
 /// What a disk writes in one piece, whatever happens.
 pub(crate) const SECTOR: usize = 512;
 const SECTORS: u64 = (PAGE / SECTOR) as u64;
-/// Entries at most that only say what is durable, beside those that hold pages.
+/// The most entries that only record durability, beside those that hold pages.
 const SETTLED_MAX: usize = 1_024;
 /// Writes that are looked for among so many of the newest first, one by one: those that were just answered are there.
 const NEWEST: usize = 32;
 /// Pages are fetched so many writes before bytes go to them.
 const AHEAD: usize = 2;
-/// And what is noted about them so many writes before it is read.
+/// And the notes about them so many writes before they are read.
 const FAR_AHEAD: usize = 16;
-/// The ticket of what is no write.
+/// The ticket of a request that is no write.
 const NOBODY: u64 = u64::MAX;
 
 /// What stood in pages before a write, or what became durable there.
@@ -130,7 +130,7 @@ impl Volatile {
             if let Some(Old::Page(page)) = self.entries.get(AHEAD).and_then(|entry| entry.old.as_ref()) {
                 prefetch(page.bytes());
             }
-            // And what tells which it is was noted long ago.
+            // And the note that identifies it is old.
             self.entries.get(FAR_AHEAD).into_iter().for_each(prefetch_value);
             self.writes.get(FAR_AHEAD).into_iter().for_each(prefetch_value);
         }

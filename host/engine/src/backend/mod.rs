@@ -56,7 +56,7 @@ pub(crate) trait Backend {
     fn waits_for_enter(&self) -> bool {
         true
     }
-    /// Whether what is handed over may be carried out by threads of this process that share its processors.
+    /// Whether threads of this process, on the same processors, may carry out the requests handed over.
     fn has_workers(&self) -> bool {
         false
     }
@@ -70,7 +70,7 @@ pub(crate) trait Backend {
     fn is_answered(&mut self) -> bool {
         false
     }
-    /// Whether [`Backend::is_announced`] tells of answers while none is waited for.
+    /// Whether [`Backend::is_announced`] reports answers outside a wait.
     fn announces(&self) -> bool {
         false
     }
@@ -80,7 +80,7 @@ pub(crate) trait Backend {
     }
     /// Prepares `io` in queue place `slot`; the buffer must stay untouched until `slot` is reaped.
     fn queue(&mut self, slot: u32, io: &Io);
-    /// Hands over what is queued. With `wait`, returns when at least one answer is there or the time is over, which is [`SLICE`] at
+    /// Hands over the queued requests. With `wait`, returns when at least one answer is there or the time is over, which is [`SLICE`] at
     /// most, and may be sooner where that much was asked for; without, at once.
     fn submit_and_wait(&mut self, wait: Option<Duration>) -> std::io::Result<()>;
     /// Calls `each` for every answer not yet taken, those of skipped turns included. It gets the queue place, and the bytes moved

@@ -37,7 +37,7 @@ pub(crate) struct Nbd {
     answered: Vec<(u32, i32)>,
     /// The connection ended, with this error number.
     gone: Option<i32>,
-    /// No request is due at a time: what is waited for is an answer, however exactly.
+    /// No request has a due time: the wait is for an answer, and need not be exact.
     unhurried: bool,
 }
 
@@ -178,7 +178,7 @@ impl Nbd {
             if self.gone.is_some() {
                 return;
             }
-            // What is missing of a block goes where it belongs, and what follows it beside.
+            // The missing part of a block goes to its place, and the bytes after it beside.
             let (start, missing) = match self.filling {
                 Some((slot, here)) => {
                     let place = self.places[slot as usize].expect("a place that is filled is in flight");
@@ -318,7 +318,7 @@ impl Backend for Nbd {
         let mut until: Option<Instant> = None;
         loop {
             self.send();
-            // Whoever has sent all and may wait need not look before.
+            // With everything sent and a wait allowed, there is no need to look before.
             let may_wait = self.unhurried && until.is_none() && wait.is_some_and(|wait| wait >= PATIENCE);
             let patient = may_wait && self.outgoing.is_empty() && self.answered.is_empty();
             self.receive(patient);

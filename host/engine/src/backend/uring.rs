@@ -37,7 +37,7 @@ const TICK: u64 = u64::MAX;
 /// `BLOCK_URING_CMD_DISCARD` of linux/blkdev.h, from Linux 6.12 on.
 const BLOCK_DISCARD: u32 = 0x1200;
 
-/// What is asked of the ring.
+/// An operation for the ring.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct UringOptions {
     /// A kernel thread submits.
@@ -90,7 +90,7 @@ impl Uring {
     /// Also says which options are in force.
     ///
     /// # Errors
-    /// What the kernel says where it has no `io_uring`, forbids it, or cannot do what is asked.
+    /// The errors of a kernel that has no `io_uring`, forbids it, or lacks the operation.
     pub(crate) fn new(
         slots: u32,
         files: &[RawFd],
@@ -259,7 +259,7 @@ fn ticks(ring: &mut IoUring) -> io::Result<bool> {
         match ring.submit() {
             Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
             Err(error) => return Err(error),
-            // Refused at once, or told later.
+            // Refused at once, or reported later.
             Ok(_) => return Ok(ring.completion().next().is_none()),
         }
     }

@@ -25,7 +25,7 @@ const TIME_MAX: Duration = Duration::from_s(7 * 24 * 3600);
 pub struct Filling {
     /// What the data looks like.
     pub content: Content,
-    /// When this time is up it stops and tells how far it came.
+    /// When this time is up it stops and returns how far it came.
     pub limit: Option<Duration>,
 }
 

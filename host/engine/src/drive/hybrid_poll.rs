@@ -7,7 +7,7 @@ use loadline_kernel::clock::ThreadTime;
 use loadline_units::{Duration, Instant};
 
 /// A thread polls for this long at most before it sleeps after all: as long as waking a sleeping processor takes on a
-/// virtual machine. Whoever polls no longer than that loses no more than sleep would have cost.
+/// virtual machine. A thread that polls no longer than that loses no more than sleep would have cost.
 pub(super) const POLL_MAX: Duration = Duration::from_us(60);
 /// Where a request takes longer than this, the queue is so deep that it does not run empty while the thread is woken.
 const LATENCY_MAX: Duration = Duration::from_us(4 * 60);
@@ -34,7 +34,7 @@ const VAIN_OF: u32 = 4;
 const VAIN_MIN: u32 = 8;
 /// Of so many parts of the time one may be spent in the queue for the processor: beyond, others need it.
 const QUEUED_OF: u64 = 8;
-/// Of so many turns one tells handing over, waiting and collecting apart, which takes a system call and a reading of the clock for each.
+/// One of so many turns measures handing over, waiting and collecting separately. That takes a system call and a clock reading for each.
 /// The others do all three in one. Not a power of two, with which depths and batches go in step.
 const APART_OF: u32 = 31;
 
@@ -47,7 +47,7 @@ struct Stretch {
     turns: u32,
     /// and their time.
     turned: Duration,
-    /// Those that told work and waiting apart,
+    /// Turns that measured work and waiting separately,
     told: u32,
     /// and their work.
     worked: Duration,
@@ -125,7 +125,7 @@ impl HybridPoll {
         self.judge(now, readiness(), waited)
     }
 
-    /// Whether sleep was found to bring as much lately, or is being sampled: whoever answers is woken, or scheduled, anyhow.
+    /// Whether sleep was found to bring as much lately, or is being sampled: the answering thread is woken, or scheduled, anyhow.
     #[inline]
     pub(super) const fn prefers_sleep(&self) -> bool {
         self.stretch.is_none() && self.judge_at.as_ns() != Instant::MAX.as_ns()
@@ -301,7 +301,7 @@ mod tests {
             let until = self.now + Duration::from_s(seconds);
             while self.now < until {
                 turns += 1;
-                // What is done for each answer differs from turn to turn.
+                // The work for each answer differs from turn to turn.
                 let work = Duration::from_ns(1_900 + u64::from(turns) * 37 % 200);
                 let (from, ready, told) = (self.now, self.ready, &mut self.told);
                 let mut wait = Waited::Asleep;
@@ -342,7 +342,7 @@ mod tests {
         assert!(thread.vigil.prefers_sleep(), "it samples sleep first");
         assert!(thread.run(4) > 0.98);
         assert!(!thread.vigil.prefers_sleep());
-        // A stretch that is not over is told when the load is.
+        // An open stretch is reported when the load ends.
         let ready = thread.ready;
         let told = thread.told + thread.vigil.ends(|| Some(ready));
         let share = told.as_s_f64() / thread.waited.as_s_f64();

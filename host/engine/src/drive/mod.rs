@@ -116,7 +116,7 @@ pub fn run_trial(
                 ending = Ending::Hung(detail);
             }
             Some(Kept::Away(error)) if ending == Ending::Complete => ending = Ending::Failed(error.to_string()),
-            // What ended the load is told already.
+            // The cause that ended the load is reported already.
             Some(Kept::Away(_)) | None => {}
         }
         verify = Some(record);
@@ -353,7 +353,7 @@ fn conduct(
     assert!(!panicked, "a load thread panicked; its message is above");
     let from = conductor.from.map_or(ended_at, |from| from.min(ended_at));
     let mut book = ledger.book();
-    // What these threads counted since they last told the ledger is lost with them: at most a second.
+    // Their counts since the last entry in the ledger are lost with them: at most a second.
     for thread in &held {
         book.timed_out(thread.request.map(|request| request.operation), thread.describe(ended_at));
     }
@@ -385,7 +385,7 @@ fn conduct(
     })
 }
 
-/// Sets the times of a trial and tells watchers how far it has come.
+/// Sets the times of a trial and reports its progress to watchers.
 struct Conductor<'a> {
     spec: &'a LoadSpec,
     times: &'a Times,

@@ -63,7 +63,7 @@ impl TimedSleep {
         }
     }
 
-    /// For how long to sleep at `now` for what is due at `at`; `None`: not at all.
+    /// For how long to sleep at `now` for a request due at `at`; `None`: not at all.
     #[inline]
     pub(super) fn span_before(&mut self, at: Instant, now: Instant) -> Option<Duration> {
         if now < self.stays_until {

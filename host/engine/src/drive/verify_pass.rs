@@ -197,7 +197,7 @@ impl Sources {
     }
 }
 
-/// What is to be read back, and how.
+/// The blocks to read back, and how.
 struct Reading<'a> {
     volume: &'a Volume,
     block: u64,
@@ -228,7 +228,7 @@ impl Reading<'_> {
             let beat = Arc::clone(&beat);
             std::thread::Builder::new().name("read back".into()).spawn(move || {
                 for offsets in offsets.chunks(in_piece) {
-                    // Whoever listens has left where either channel is closed.
+                    // If either channel is closed, its listener has left.
                     let Ok(mut memory) = memories.recv() else { return };
                     let blocks = memory.bytes_mut(block * in_piece).chunks_exact_mut(block);
                     let read_one = |(bytes, &offset): (&mut [u8], &u64)| {
@@ -284,7 +284,7 @@ impl Reading<'_> {
             // The reader is gone once it has read all.
             let _ = memory_back.send(piece.memory);
         }
-        // It gives back what it read from before anybody goes on; a panic in it was told above.
+        // It returns its files before the caller goes on; a panic in it was reported above.
         let _ = reader.join();
         Ok(End::All)
     }

@@ -39,7 +39,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// It is `now`: with the begin of the measurement what is in flight counts towards its bound.
+    /// Notes the time. When the measurement begins, requests in flight count towards its bound.
     fn tell(&mut self, volume: &VolumeBound, from: Instant, now: Instant) {
         if self.before && now >= from {
             self.before = false;
@@ -225,7 +225,7 @@ impl Means {
         let (mut stream, queued) = source.lock_or_queue();
         let late = late || queued;
         if late && self.log.has_due_times() {
-            // With the old time this worker would sleep past what is due.
+            // With the old time this worker would sleep past a due request.
             *now = self.watch.now();
             self.log.turn(*now, 0);
         }

@@ -9,7 +9,7 @@ use loadline_record::TargetKind;
 use loadline_units::Duration;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 
-/// How often whoever waits looks at the time and at the user's wish to stop.
+/// How often a waiting thread looks at the time and at the user's wish to stop.
 const LOOK_EVERY: Duration = Duration::from_ms(20);
 
 /// What came of it.
@@ -21,7 +21,7 @@ pub struct Settled {
     pub complete: bool,
 }
 
-/// Has the file system that the volume's files are in write back all that is dirty in it, whoever wrote it (`syncfs`), and waits for that
+/// Has the file system that the volume's files are in write back all dirty pages of any program (`syncfs`), and waits for that
 /// for `limit` at most. `None` where the volume is no file in a file system.
 ///
 /// # Errors

@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(&heard[..4], &[0, 0, 0, 3]);
         assert_eq!(&heard[4..], b"IHAVEOPT\0\0\0\x07\0\0\0\x0c\0\0\0\x04data\0\x01\0\x03");
 
-        // Unknown information is passed over; sizes of blocks need not be told; flags count where there are some.
+        // Unknown information is passed over; sizes of blocks need not be there; flags count where there are some.
         let other = answer(GO, INFORMATION, &[0, 2, b'x']);
         let facts = told(&[greeting(), other, export_of(4096, 2), end]).0.unwrap();
         assert_eq!((facts.block_min, facts.block_max, facts.read_only), (Bytes::new(1), Bytes::mib(32), false));
@@ -281,7 +281,7 @@ mod tests {
             bytes.truncate((state >> 32) as usize % (2 * bytes.len()));
             let _ = told(&[bytes]);
         }
-        // An answer that claims to be long is not kept, and one that ends early is told.
+        // An answer that claims to be long is not kept, and one that ends early is an error.
         let mut long = answer(GO, INFORMATION, &[0, 9]);
         long[16..20].copy_from_slice(&u32::MAX.to_be_bytes());
         assert!(refusal(&[greeting(), long]).contains("closed the connection"));

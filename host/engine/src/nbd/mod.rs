@@ -25,7 +25,7 @@ const HANDSHAKE_TIME: Duration = Duration::from_secs(20);
 /// How long one that greeted a client before may take to greet one more.
 const FURTHER_TIME: Duration = Duration::from_secs(5);
 
-/// An export that was found. Connections to it are made as they are needed, and kept for whoever needs one next: many servers
+/// An export that was found. Connections to it are made as they are needed, and kept for the next load: many servers
 /// take one client at a time, and some end with the first that leaves.
 #[derive(Debug)]
 pub(crate) struct NbdExport {
@@ -95,7 +95,7 @@ impl NbdExport {
         };
         Ok(Connection { stream: Some(stream), export: Arc::clone(self), at_rest: true })
     }
-    /// Sees to it that there are `count` connections for a load to take, and tells where its server takes fewer.
+    /// Makes `count` connections for a load, or an error if the server takes fewer.
     ///
     /// # Errors
     /// Those of [`NbdExport::connect`].
@@ -167,7 +167,7 @@ impl NbdExport {
 impl Drop for NbdExport {
     fn drop(&mut self) {
         for stream in self.idle().drain(..) {
-            // A server that is gone need not be told.
+            // A server that is gone needs no goodbye.
             let goodbye = ClientRequest { command: code::DISCONNECT, durable: false, cookie: 0, offset: 0, length: 0 };
             let _ = (&stream).write(&goodbye.encode());
         }

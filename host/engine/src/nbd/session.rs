@@ -1,4 +1,4 @@
-//! One request at a time, for what is no load: looking at an export, reading it back, making it durable.
+//! One request at a time, outside loads: looking at an export, reading it back, making it durable.
 
 use super::Connection;
 use loadline_nbd::client::{ClientRequest, SIMPLE_REPLY, SimpleReply};

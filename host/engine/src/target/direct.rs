@@ -25,7 +25,7 @@ impl Default for Alignment {
 }
 
 const SECTOR: Bytes = Bytes::new(512);
-/// The largest that is tried where neither file system nor device tells.
+/// The largest alignment to try if neither file system nor device reports one.
 const PAGE: Bytes = Bytes::kib(4);
 
 /// How far a file may be tried.
@@ -64,7 +64,7 @@ pub(crate) fn hopeless(storage: &Storage, buffered: bool) -> Option<String> {
     None
 }
 
-/// Whether this version ("2.2.4-1") bypasses its cache when told to.
+/// Whether this version ("2.2.4-1") bypasses its cache on request.
 fn zfs_means_it(version: &str) -> bool {
     let mut parts = version.trim().split(['.', '-']).map(|p| p.parse::<u32>().unwrap_or(0));
     (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) >= (2, 3)
@@ -132,7 +132,7 @@ fn try_direct(file: &File, trial: Trial) -> Result<Alignment, String> {
             return Ok(candidate);
         }
         refusal = cached();
-        // What is not forgotten shows once more.
+        // A page that is still cached shows once more.
         let _ = system_calls::drop_clean_pages(file);
     }
     Err(refusal)

@@ -96,7 +96,7 @@ pub enum TargetError {
         /// The resolved path.
         path: PathBuf,
     },
-    /// It cannot be told whether the target is in use, so it is taken to be.
+    /// Whether the target is in use is unknown, so it counts as used.
     #[error(
         "cannot tell whether {} is in use: {cause}; the target stays untouched. Run where /proc and /sys are mounted, or read only",
         path.display()
@@ -334,7 +334,7 @@ fn room_advice(available: Bytes, reserve: Bytes) -> String {
     match available.saturating_sub(reserve).get() {
         0 => "free some space".to_owned(),
         left => {
-            // Rounded down, for what is said to fit must fit.
+            // Rounded down: a size that is said to fit must fit.
             let unit = Bytes::new(((1 << left.ilog2()) / 128).max(512));
             format!("ask for at most {}", Bytes::new(left).round_down(unit))
         }

@@ -1,4 +1,4 @@
-//! What is measured: opened, checked against the safety rules of `docs/safety.md`, and cleaned up.
+//! Targets of measurements: opened, checked against the safety rules of `docs/safety.md`, and cleaned up.
 
 mod direct;
 mod error;
@@ -26,7 +26,7 @@ use std::sync::Arc;
 use test_file::NamedFiles;
 
 /// What two targets have in common where writing to one is writing to the other, in words: "both are /dev/sdb", or "/dev/sdb1 is a
-/// part of /dev/sdb". `None` where each has bytes of its own, as test files in one directory have, and where it cannot be told.
+/// part of /dev/sdb". `None` where each has bytes of its own, as test files in one directory have, and where that is unknown.
 #[must_use]
 pub fn overlap(one: &str, other: &str) -> Option<String> {
     export::overlap(one, other).or_else(|| facts::overlap(&KernelView::live(), Path::new(one), Path::new(other)))
@@ -82,7 +82,7 @@ pub struct Volume {
     pub start: Bytes,
     /// Whether the load may write.
     pub writable: bool,
-    /// What is needed while it is open but not stored.
+    /// Needed while it is open, and not stored.
     pub(crate) holding: Holding,
 }
 
@@ -129,7 +129,7 @@ impl Volume {
     pub(crate) fn parts(&self) -> u32 {
         self.files.len().max(1) as u32
     }
-    /// Those of them that keep what is written.
+    /// Those of them that keep written data.
     pub(crate) fn parts_kept(&self) -> u32 {
         if self.holding.export.is_some() { 1 } else { self.files.len() as u32 }
     }
@@ -137,12 +137,12 @@ impl Volume {
     pub(crate) fn export(&self) -> Option<&Arc<NbdExport>> {
         self.holding.export.as_ref()
     }
-    /// Whether it could be written to by whoever hands it over, as far as is known without trying.
+    /// Whether the user may write to it, as far as is known without trying.
     #[must_use]
     pub fn may_be_written(&self) -> bool {
         self.export().is_none_or(|export| !export.facts.read_only)
     }
-    /// What is stored by now of the files, from where the loads begin on; `None` where that cannot be told, and for devices.
+    /// How much of the files is stored by now, from where the loads begin on; `None` for devices, and where that is unknown.
     #[must_use]
     pub fn extents(&self) -> Option<Extents> {
         let each: Option<Vec<Extents>> =
@@ -161,7 +161,7 @@ impl Volume {
     pub fn cached_share(&self) -> Option<f64> {
         cached_share(&self.files, self.file_size)
     }
-    /// Writes back what is dirty and drops it from the page cache; says in words what was achieved.
+    /// Writes back dirty pages and drops them from the page cache; says in words how far that went.
     #[must_use]
     pub fn drop_caches(&self, scope: CacheScope) -> String {
         if self.export().is_some() {

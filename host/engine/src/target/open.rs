@@ -225,7 +225,7 @@ impl Opening<'_> {
         let writing = self.need.writes && !self.access.read_only;
         let is_device = kind == TargetKind::BlockDevice;
         if writing {
-            // Before anything is opened: what cannot be overridden is told first, then what can.
+            // Before anything is opened: refusals without an override come first, then the others.
             self.refuse_in_use(is_device)?;
             if !self.handed_over() {
                 return Err(TargetError::NotHandedOver { target: self.target.to_owned(), path: self.path.to_owned() });
@@ -357,7 +357,7 @@ impl Opening<'_> {
         Ok(identified)
     }
 
-    /// Refuses what is not the thing that was checked.
+    /// Refuses a target that is not the one that was checked.
     fn refuse_another(&self, file: &File) -> Result<(), TargetError> {
         let key = |m: &Metadata| (m.dev(), m.ino(), m.rdev(), m.mode() & libc::S_IFMT);
         match file.metadata() {

@@ -120,7 +120,7 @@ pub(crate) fn signatures(file: &File, size: u64) -> io::Result<Vec<Signature>> {
     signatures_by(&mut |bytes, at| file.read_exact_at(bytes, at), size)
 }
 
-/// The same of what is read by `read`: that many bytes, from the place given on.
+/// The same of bytes that `read` returns: that many, from the place given on.
 pub(crate) fn signatures_by(
     read: &mut dyn FnMut(&mut [u8], u64) -> io::Result<()>,
     size: u64,

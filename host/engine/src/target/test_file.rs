@@ -30,7 +30,7 @@ fn reserve(total: Bytes) -> Bytes {
     RESERVE_LEAST.max(five_percent).min(Bytes::new(total.get() / 10))
 }
 
-/// What is known of the room for test files.
+/// The known room for test files.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Room {
     /// The file system's.
@@ -66,7 +66,7 @@ pub(crate) fn choose_size(path: &Path, asked: Option<Bytes>, room: &Room) -> Res
         let memory = room.memory.unwrap_or(SIZE_DIRECT);
         (memory * 2, format!("twice the machine's memory ({}), as the page cache takes part", memory.human()))
     };
-    // Half of what is usable leaves room for whoever else writes meanwhile.
+    // Half of the usable room leaves enough for other programs that write meanwhile.
     let half = Bytes::new(usable.get() / 2);
     if wanted <= half {
         return Ok((wanted, reason));
@@ -201,7 +201,7 @@ impl Drop for NamedFiles {
         for (path, device, inode) in &self.files {
             // Only what was made here: somebody may have put another file in its place.
             if fs::symlink_metadata(path).is_ok_and(|m| (m.dev(), m.ino()) == (*device, *inode)) {
-                // Nothing can be done about a failure here, and nobody is there to be told.
+                // Nothing can be done about a failure here, and nobody is there to read of it.
                 let _ = fs::remove_file(path);
             }
         }
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(size, SIZE_SMALL);
         assert!(reason.contains("of 90.0 MiB of usable") && reason.contains("16.0 GiB would be better"), "{reason}");
         assert_eq!(choose(None, &room(Bytes::mib(40), Bytes::mib(30))).unwrap().0, Bytes::mib(26));
-        // What is called too little would not have been enough, and what is said to be there can be asked for.
+        // A refused room would not have been enough, and a reported room can be asked for.
         let tiny = room(Bytes::mib(100), Bytes::mib(12));
         let refused = choose(None, &tiny).unwrap_err().to_string();
         assert!(refused.contains("of 4 MiB") && refused.contains("at most 2 MiB"), "{refused}");

@@ -7,10 +7,10 @@ use loadline_record::{StreamWritten, VerifyFaultKind, VerifyRecord};
 use loadline_workload::{LoadGenerator, Region};
 use std::ops::Range;
 
-/// What is known of a trial that is checked after the fact.
+/// The known facts of a trial that is checked after its end.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Past<'a> {
-    /// How far each thread's writes came, by the trial's record. Empty where no record tells: then it is inferred from what is
+    /// How far each thread's writes came, by the trial's record. Empty without a record: then it is inferred from what is
     /// there, and writes that were lost after the last one found leave no trace.
     pub streams: &'a [StreamWritten],
     /// Bytes of each file where something else may have written since: what is missing there is no fault.
@@ -22,7 +22,7 @@ pub struct Past<'a> {
     pub left_out: &'a [Range<u64>],
 }
 
-/// A first pass (`observe`) sees what is there; a second, over the streams alone, tells what must be there.
+/// A first pass (`observe`) reads the present blocks; a second, over the streams alone, computes the blocks that must be there.
 #[derive(Debug)]
 pub(crate) struct Afterwards {
     seed: u64,

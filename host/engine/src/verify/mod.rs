@@ -35,7 +35,7 @@ pub(crate) struct Ledger {
     region: Region,
     /// Number of the block's last completed write in its thread's stream; 0 for none.
     latest: Box<[AtomicU32]>,
-    /// How far each thread's writes came, as far as the threads have told.
+    /// How far each thread's writes came, as far as the threads have reported.
     streams: Mutex<Vec<Option<StreamWritten>>>,
 }
 
@@ -112,7 +112,7 @@ impl Ledger {
     }
 }
 
-/// What is wrong with a block whose last write is at least number `least` and at most `most`.
+/// The fault of a block whose last write is at least number `least` and at most `most`.
 fn judge(block: &Block, least: u32, most: u32) -> Option<(VerifyFaultKind, String)> {
     match block {
         Block::Whole(generation) => {
