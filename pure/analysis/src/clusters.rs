@@ -128,6 +128,19 @@ mod tests {
     }
 
     #[test]
+    fn waits_of_every_length_up_to_a_slow_mode_are_no_clusters() {
+        // Quick answers of a cache, waits in a queue that get rarer the longer they are, and those of a full queue.
+        let filled = |shortest: f64| {
+            let waits = |i: i32| ((shortest * 0.9_f64.powi(i)) as u64 + 1, 60e3 * 1.2_f64.powi(i));
+            let waits: Vec<(u64, f64)> = (0..40).map(waits).collect();
+            in_two(&together(&[&[(14_000, 20e3), (900, 98e6)], &waits[..]].concat()))
+        };
+        assert_eq!(filled(400.0), None);
+        // Strays alone leave the gap a gap.
+        assert!(filled(0.0).is_some());
+    }
+
+    #[test]
     fn other_shapes_are_no_clusters() {
         assert_eq!(in_two(&Histogram::new()), None);
         assert_eq!(in_two(&latencies(10_000, 1e6)), None, "one cluster");

@@ -4,7 +4,7 @@ use super::*;
 use crate::example::{ExampleDisk, cell, closed, open, predicted, run, volume};
 use loadline_record::{
     Access, ArrivalKind, Clock, DeviceFacts, EngineName, Load, LoadFigures, OthersLoad, RunHeader, RunStatus, RunVerb,
-    Scatter,
+    Scatter, TargetKind,
 };
 
 fn made(factors: &[f64]) -> RunRecord {
@@ -306,6 +306,26 @@ fn a_larger_volume_is_no_other_size_to_spread_over() {
     let differs = "The size that the load spreads over differs: 500 MiB, here 600 MiB.";
     assert_eq!(noted(size(None, 500 << 20, "a"), size(None, 600 << 20, "b")).as_deref(), Some(differs));
     assert_eq!(noted(size(Some(500 << 20), 1 << 30, "a"), size(None, 600 << 20, "b")).as_deref(), Some(differs));
+}
+
+#[test]
+fn a_model_spreads_a_load_over_16_gib_or_half_of_its_volume() {
+    let run_of = |kind: TargetKind, volume_bytes: u64, id: &str| {
+        let mut record = made(&STEADY);
+        record.header.id = id.to_owned();
+        (record.header.volumes[0].kind, record.header.volumes[0].size_bytes) = (kind, Some(volume_bytes));
+        record.cells.iter_mut().for_each(|cell| cell.load.figures_mut().expect("figures").size_bytes = None);
+        record
+    };
+    let noted = |measured: u64, modelled: u64| {
+        let (a, b) = (run_of(TargetKind::TestFile, measured, "a"), run_of(TargetKind::Modelled, modelled, "b"));
+        let notes = against(&a, &b, &CompareOptions::default()).notes;
+        notes.into_iter().find(|note| note.code == "volume-size").map(|note| note.text)
+    };
+    assert_eq!(noted(16 << 30, 1 << 40), None);
+    assert_eq!(noted(10 << 30, 20 << 30), None);
+    let differs = "The size that the load spreads over differs: 1.00 TiB, here 16.0 GiB.";
+    assert_eq!(noted(1 << 40, 1 << 40).as_deref(), Some(differs));
 }
 
 /// One run with a volume for each entry: its disks, and how many times the rate each cell has there.

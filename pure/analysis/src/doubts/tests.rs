@@ -299,6 +299,25 @@ fn bytes_that_nobody_asked_for_are_another_load() {
 }
 
 #[test]
+fn what_a_journal_writes_for_each_flush_is_no_other_load() {
+    // A transaction of the journal for each of 20,000 flushes: so many blocks of 4 KiB, and requests.
+    let flushed = |kind: TargetKind, blocks: u64, requests: u64| {
+        Scene::writes().changed(|s| {
+            s.volume.kind = kind;
+            s.trial.surroundings.asked.insert(Operation::Flush, (20_000, 0));
+            s.counters().writes += 20_000 * requests;
+            s.counters().write_bytes += 20_000 * blocks * KIB4;
+        })
+    };
+    let code = DoubtCode::OtherLoad;
+    flushed(TargetKind::TestFile, 6, 3).lacks(code);
+    // More than a journal does, in bytes or in requests; and a device without a file system has no journal.
+    flushed(TargetKind::TestFile, 24, 3).earns(code, &["1.83 GiB more were written"]);
+    flushed(TargetKind::TestFile, 12, 12).earns(code, &["240,000 more requests"]);
+    flushed(TargetKind::BlockDevice, 6, 3).earns(code, &["more were written"]);
+}
+
+#[test]
 fn trims_of_the_load_are_no_other_load_however_they_reach_the_device() {
     let trimming = |as_writes: u64, as_discards: u64| {
         Scene::writes().changed(|s| {

@@ -399,6 +399,19 @@ fn slow_flushes_are_held_against_the_rule() {
 }
 
 #[test]
+fn levels_of_reads_and_writes_share_a_sentence_if_they_are_alike() {
+    let told = |writes: f64| {
+        let mut cells: Vec<CellRecord> = Vec::new();
+        for (reads, share) in [(1.0, 1.0), (0.0, writes)] {
+            let disk = ExampleDisk { iops: 5_000.0 * share, ..ExampleDisk::default() };
+            cells.extend([1, 8, 64, 256].map(|d| cell(closed("random", reads, 4 << 10, d), &disk, &[1.0])));
+        }
+        texts(&summarize(&run(cells)), codes::PLATEAU).len()
+    };
+    assert_eq!([told(0.96), told(0.93)], [1, 2]);
+}
+
+#[test]
 fn a_matrix_is_not_told_line_by_line() {
     let disk = ExampleDisk::default();
     let mut cells = Vec::new();

@@ -406,6 +406,14 @@ mod tests {
     }
 
     #[test]
+    fn a_trial_of_five_seconds_shows_a_fall_that_is_deeper_than_its_noise() {
+        let falls = |seconds: [u64; 5]| course(&of(seconds)).unwrap().falls.len();
+        assert_eq!(falls([3_060, 2_940, 1_700, 500, 520]), 1);
+        // Levels of two seconds each that differ by a fifth are no certain ones.
+        assert_eq!(falls([1_240, 1_200, 1_100, 1_000, 1_010]), 0);
+    }
+
+    #[test]
     fn a_burst_ends_with_the_last_of_several_falls() {
         // A cache that answers for a while, then a burst, then what lasts.
         let course = course(&of(counts(&[(3, 50_000), (1, 12_000), (28, 5_250), (1, 2_325), (27, 1_450)]))).unwrap();

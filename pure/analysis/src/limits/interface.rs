@@ -247,6 +247,22 @@ mod tests {
     }
 
     #[test]
+    fn what_each_device_did_is_given_if_all_did_as_much() {
+        let evidence = |first: f64| {
+            let mut record = beside(4, 5_000.0, 1.0);
+            for trial in record.cells.iter_mut().filter(|cell| cell.volume == "many").flat_map(|cell| &mut cell.trials)
+            {
+                let device = &mut trial.surroundings.devices[0];
+                device.reads = (device.reads as f64 * first) as u64;
+            }
+            summarize(&record).cells[1].binding.clone().unwrap().evidence
+        };
+        assert!(evidence(1.03).contains("as much (1,250 IOPS on each of 4)"), "{}", evidence(1.03));
+        // One disk with more of the data than the others has no limit that adds up.
+        assert!(!evidence(1.2).contains("on each of"), "{}", evidence(1.2));
+    }
+
+    #[test]
     fn where_requests_wait_above_the_devices_it_is_no_interface() {
         // A throttle holds one device to as much as four others together.
         let record = beside(4, 5_000.0, 0.02);

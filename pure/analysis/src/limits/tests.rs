@@ -2,6 +2,7 @@
 
 mod cpu;
 mod levels;
+mod sources;
 
 use crate::example::{ExampleDisk, cell, closed, golden, latencies, open, run, throttled};
 use crate::summarize;
