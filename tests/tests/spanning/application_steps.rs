@@ -94,7 +94,7 @@ fn every_form_of_a_report_has_a_row_for_each_step() {
     }
     assert!(exported.contains("operation=\"page fetched\"} 100\n"), "{exported}");
     // The percentiles of a cell, with those of its steps.
-    let row = "<tr><th scope=\"row\">index commit</th><td class=\"num\">1</td>";
+    let row = "<tr><th scope=\"row\">page fetched</th><td class=\"num\">100</td>";
     assert!(texts[2].contains(row), "{row}");
     let table = loadline_report::table(&summary);
     let column = table.names.iter().position(|name| name == "step_page fetched_iops").unwrap();
