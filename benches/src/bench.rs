@@ -5,7 +5,7 @@ use crate::fio::{self, Tuning};
 use crate::job::{Job, Length, Target, Told};
 use crate::process::{self, Ended, Stop};
 use crate::statistics::{median, order};
-use crate::table::{Table, Verdicts};
+use crate::table::{FigureTable, Verdicts};
 use crate::{ours, peak};
 use anyhow::{Context, Error, Result};
 use loadline_block::Operation;
@@ -166,7 +166,7 @@ impl Bench {
     ///
     /// # Errors
     /// The reason of an interruption in its last rounds; then the table is printed as incomplete.
-    pub(crate) fn print(&self, table: Table) -> Result<()> {
+    pub(crate) fn print(&self, table: FigureTable) -> Result<()> {
         self.check()?;
         table.print();
         Ok(())
@@ -315,7 +315,7 @@ mod tests {
             Ok(())
         };
         bench.rounds(1, &mut one).unwrap();
-        assert!(bench.print(Table::new("title", &["a"])).is_err());
-        assert!(bench.print(Table::new("title", &["a"])).is_ok());
+        assert!(bench.print(FigureTable::new("title", &["a"])).is_err());
+        assert!(bench.print(FigureTable::new("title", &["a"])).is_ok());
     }
 }

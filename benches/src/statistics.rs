@@ -2,13 +2,13 @@
 
 /// A figure over rounds: its median and its range.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Spread {
+pub(crate) struct MedianSpread {
     pub(crate) median: f64,
     pub(crate) least: f64,
     pub(crate) most: f64,
 }
 
-impl Spread {
+impl MedianSpread {
     /// Of `values`; `None` when there are none.
     pub(crate) fn of(values: &[f64]) -> Option<Self> {
         let least = values.iter().copied().reduce(f64::min)?;
@@ -17,7 +17,7 @@ impl Spread {
     }
 }
 
-impl std::fmt::Display for Spread {
+impl std::fmt::Display for MedianSpread {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         show(self.median, self, f)
     }
@@ -28,7 +28,7 @@ impl std::fmt::Display for Spread {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Pooled {
     pub(crate) whole: f64,
-    pub(crate) rounds: Spread,
+    pub(crate) rounds: MedianSpread,
 }
 
 impl std::fmt::Display for Pooled {
@@ -37,7 +37,7 @@ impl std::fmt::Display for Pooled {
     }
 }
 
-fn show(middle: f64, rounds: &Spread, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+fn show(middle: f64, rounds: &MedianSpread, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
     // Enough digits to show a difference of 2 %, also for small ratios.
     let digits = if middle < 0.3 { 3 } else { 2 };
     write!(f, "{middle:.digits$} ({:.digits$}..{:.digits$})", rounds.least, rounds.most)
@@ -91,10 +91,10 @@ mod tests {
 
     #[test]
     fn a_spread_holds_the_least_and_the_most() {
-        let spread = Spread::of(&[2.0, 8.0, 4.0]).unwrap();
-        assert_eq!(spread, Spread { median: 4.0, least: 2.0, most: 8.0 });
+        let spread = MedianSpread::of(&[2.0, 8.0, 4.0]).unwrap();
+        assert_eq!(spread, MedianSpread { median: 4.0, least: 2.0, most: 8.0 });
         assert_eq!(spread.to_string(), "4.00 (2.00..8.00)");
-        assert_eq!(Spread::of(&[]), None);
+        assert_eq!(MedianSpread::of(&[]), None);
         assert_eq!(Pooled { whole: 0.25, rounds: spread }.to_string(), "0.250 (2.000..8.000)");
     }
 

@@ -5,14 +5,14 @@ use std::fmt::Write;
 /// Rows under a heading; the first column is aligned to the left, the others to the right. If its section ends before
 /// it is printed, its rows are printed as incomplete.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct FigureTable {
     title: String,
     rows: Vec<Vec<String>>,
     notes: Vec<String>,
     printed: bool,
 }
 
-impl Table {
+impl FigureTable {
     pub(crate) fn new(title: impl Into<String>, header: &[&str]) -> Self {
         let header = header.iter().map(|cell| (*cell).to_owned()).collect();
         Self { title: title.into(), rows: vec![header], notes: Vec::new(), printed: false }
@@ -41,7 +41,7 @@ impl Table {
     }
 }
 
-impl Drop for Table {
+impl Drop for FigureTable {
     fn drop(&mut self) {
         if let Some(text) = self.cut_short() {
             println!("\n{text}");
@@ -49,7 +49,7 @@ impl Drop for Table {
     }
 }
 
-impl std::fmt::Display for Table {
+impl std::fmt::Display for FigureTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let width = |column: usize| self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..self.rows[0].len()).map(width).collect();
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
-        let mut table = Table::new("title", &["a", "value"]);
+        let mut table = FigureTable::new("title", &["a", "value"]);
         table.row(vec!["longer".into(), "1".into()]);
         table.note("below");
         assert_eq!(table.to_string(), "## title\na       value\nlonger      1\nbelow\n");
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn what_was_not_printed_as_whole_is_said_to_be_incomplete() {
-        let mut table = Table::new("rate: so many", &["a", "value"]);
+        let mut table = FigureTable::new("rate: so many", &["a", "value"]);
         assert_eq!(table.cut_short(), None, "nothing was measured");
         table.row(vec!["one".into(), "1".into()]);
         let told = table.cut_short().unwrap();

@@ -4,8 +4,8 @@ use crate::bench::{Bench, Runs, Sample, Tool, of};
 use crate::job::{Job, Pace, Target};
 use crate::placement::{Placed, Placement};
 use crate::stage::{FileOnExt4, Loop, MemoryDisk, Throttle};
-use crate::statistics::{Spread, against_itself, is_within, ratios};
-use crate::table::{Goal, Table};
+use crate::statistics::{MedianSpread, against_itself, is_within, ratios};
+use crate::table::{FigureTable, Goal};
 use anyhow::{Context, Result};
 use loadline_block::Operation;
 use loadline_units::Iops;
@@ -17,11 +17,11 @@ const THROTTLED_TO: u64 = 10_000;
 
 pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     let mut tables = Tables {
-        agreement: Table::new(
+        agreement: FigureTable::new(
             "agree: loadline over fio, beside each run of fio over the one before it; 4 KiB random reads",
             &["", "figure", "loadline / fio", "fio / fio", "within", "loadline / fio tuned", "tuned / tuned", "within"],
         ),
-        device: Table::new(
+        device: FigureTable::new(
             "agree: from submitted to completed on average, as the kernel counts it, and what each tool adds to it, us",
             &["", "fio", "adds", "fio tuned", "adds", "loadline", "adds"],
         ),
@@ -75,8 +75,8 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
 
 /// The agreement, and the kernel's view of it.
 struct Tables {
-    agreement: Table,
-    device: Table,
+    agreement: FigureTable,
+    device: FigureTable,
 }
 
 /// Half of `rate`.
@@ -122,12 +122,12 @@ fn compare(bench: &mut Bench, tables: &mut Tables, job: &Job, name: &str) -> Res
 }
 
 /// The kernel's time in the device under each tool, and the tools' time beyond it.
-fn at_device(bench: &Bench, table: &mut Table, name: &str, runs: &[Runs]) {
+fn at_device(bench: &Bench, table: &mut FigureTable, name: &str, runs: &[Runs]) {
     let us = |sample: &Sample| sample.device_mean_ns.unwrap_or(f64::NAN) / 1e3;
     let told = |sample: &Sample| {
         sample.told.service_mean_ns.or(sample.told.latency_mean_ns).unwrap_or(f64::NAN) / 1e3 - us(sample)
     };
-    let shown = |figures: &[f64]| Spread::of(figures).map_or("-".to_owned(), |spread| spread.to_string());
+    let shown = |figures: &[f64]| MedianSpread::of(figures).map_or("-".to_owned(), |spread| spread.to_string());
     let mut row = vec![name.to_owned()];
     for tool in TOOLS {
         let runs = of(runs, tool);
@@ -143,7 +143,7 @@ fn job(bench: &Bench, target: &Target, pace: Pace) -> Job {
     Job { with_submission: true, asleep: true, ..Job::new(target.clone(), Operation::Read, pace, bench.time()) }
 }
 
-fn rows(bench: &mut Bench, table: &mut Table, name: &str, runs: &[Runs]) -> Result<()> {
+fn rows(bench: &mut Bench, table: &mut FigureTable, name: &str, runs: &[Runs]) -> Result<()> {
     let p50 = |sample: &Sample| {
         let whole = sample.told.latency.map(|latency| latency.p50);
         sample.told.service_p50.or(whole).map_or(0.0, |span| span.as_ns() as f64)
@@ -158,11 +158,11 @@ fn rows(bench: &mut Bench, table: &mut Table, name: &str, runs: &[Runs]) -> Resu
         for tool in [Tool::FioDefault, Tool::FioBest] {
             let theirs = of(runs, tool).context("fio ran")?.figures(figure);
             let own = against_itself(&theirs);
-            let shown = |spread: Option<Spread>| spread.map_or("-".to_owned(), |spread| spread.to_string());
-            let ratio = Spread::of(&ratios(&ours.figures(figure), &theirs));
+            let shown = |spread: Option<MedianSpread>| spread.map_or("-".to_owned(), |spread| spread.to_string());
+            let ratio = MedianSpread::of(&ratios(&ours.figures(figure), &theirs));
             let agrees = ratio.is_some_and(|ratio| is_within(ratio.median, &own, resolution));
             within |= agrees;
-            row.extend([shown(ratio), shown(Spread::of(&own)), if agrees { "yes" } else { "no" }.to_owned()]);
+            row.extend([shown(ratio), shown(MedianSpread::of(&own)), if agrees { "yes" } else { "no" }.to_owned()]);
         }
         let what = format!("agreement, {name}, {what} (1 for yes)");
         bench.verdicts.judge(&what, f64::from(u8::from(within)), Goal::AtLeast(1.0));

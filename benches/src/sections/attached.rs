@@ -5,8 +5,8 @@ use crate::bench::Bench;
 use crate::process;
 use crate::server::{Server, machine_cpu_s, settle};
 use crate::stage::Loop;
-use crate::statistics::{Spread, ratios};
-use crate::table::{Goal, Table};
+use crate::statistics::{MedianSpread, ratios};
+use crate::table::{FigureTable, Goal};
 use anyhow::{Context, Result, bail};
 use loadline_block::Operation;
 use loadline_units::Bytes;
@@ -139,7 +139,7 @@ fn measure(
 pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     let header =
         ["4 KiB random", "peer: IOPS, p50", "loadline: IOPS, p50", "IOPS", "goal", "CPU", "goal", "servers' CPU"];
-    let mut table = Table::new(
+    let mut table = FigureTable::new(
         "attached: a block device over the emulator, over one of nbdkit's memory plugin and nbdfuse; fio, Linux AIO",
         &header,
     );
@@ -160,7 +160,8 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
             measure(bench, devices[place], servers_s, *operation, *depth)
         })?;
         let of = |place: usize, figure: fn(&Run) -> f64| runs[place].iter().map(figure).collect::<Vec<f64>>();
-        let ratio = |figure: fn(&Run) -> f64| Spread::of(&ratios(&of(1, figure), &of(0, figure))).context("no rounds");
+        let ratio =
+            |figure: fn(&Run) -> f64| MedianSpread::of(&ratios(&of(1, figure), &of(0, figure))).context("no rounds");
         let (rate, cpu) = (ratio(|run| run.rate)?, ratio(|run| run.cpu_us)?);
         let servers = ratio(|run| run.servers_us)?;
         let reached = bench.verdicts.judge(&format!("attached, {name}, IOPS"), rate.median, Goal::AtLeast(RATE));

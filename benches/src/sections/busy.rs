@@ -4,8 +4,8 @@ use super::truth::{SPAN, case, fill, fio, load_words};
 use crate::bench::Bench;
 use crate::process;
 use crate::server::{Server, settle};
-use crate::statistics::{Spread, median};
-use crate::table::{Goal, Table};
+use crate::statistics::{MedianSpread, median};
+use crate::table::{FigureTable, Goal};
 use anyhow::{Context, Result};
 use loadline_block::Operation;
 use loadline_catalog::{Catalog, Draw, Environment};
@@ -24,7 +24,7 @@ fn sold(text: &str) -> Result<EnvironmentSpec> {
 }
 
 pub(crate) fn run(bench: &mut Bench) -> Result<()> {
-    let mut table = Table::new(
+    let mut table = FigureTable::new(
         "busy: what busy disks as sold cost, 4 KiB random reads: the emulation's CPU, as a share of a core",
         &["", "IOPS", "CPU", "goal", "", "late p50, p99"],
     );
@@ -67,7 +67,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
             rates.push(total_rate(&ended.stdout)?);
             Ok(())
         })?;
-        let share = Spread::of(&shares).context("no rounds")?;
+        let share = MedianSpread::of(&shares).context("no rounds")?;
         let mark = bench.verdicts.judge(&format!("busy, {name}, CPU of a core"), share.median, Goal::AtMost(most));
         let [p50, p99] = late.map(|figures| median(&figures).unwrap_or_default());
         table.row(bench.marked(vec![

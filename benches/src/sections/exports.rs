@@ -5,8 +5,8 @@ use crate::bench::{Bench, Runs, Tool, of};
 use crate::job::{Job, Pace, Target};
 use crate::placement::Pinned;
 use crate::server::Server;
-use crate::statistics::{Spread, ratios};
-use crate::table::{Goal, Table};
+use crate::statistics::{MedianSpread, ratios};
+use crate::table::{FigureTable, Goal};
 use anyhow::{Context, Result};
 use loadline_block::Operation;
 use std::path::Path;
@@ -18,7 +18,7 @@ const TOOLS: [Tool; 3] = [Tool::FioDefault, Tool::FioBest, Tool::Loadline];
 const CPU: (f64, f64) = (1.0 / 3.0, 0.2);
 
 pub(crate) fn run(bench: &mut Bench) -> Result<()> {
-    let mut table = Table::new(
+    let mut table = FigureTable::new(
         "exports: nbdkit's memory plugin, asked over NBD; thousands a second, and user CPU per request in us",
         &["4 KiB random", "fio", "fio tuned", "loadline", "/ better fio", "", "fio us", "loadline us", "/ fio", ""],
     );
@@ -40,7 +40,7 @@ fn wanted(bench: &Bench, socket: &Path, placed: &str) -> Vec<(String, u32, Job)>
     named.filter(|(name, ..)| bench.arguments.wants(name)).collect()
 }
 
-fn rows(bench: &mut Bench, place: Option<usize>, placed: &str, table: &mut Table) -> Result<()> {
+fn rows(bench: &mut Bench, place: Option<usize>, placed: &str, table: &mut FigureTable) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let socket = folder.path().join("s");
     let wanted = wanted(bench, &socket, placed);
@@ -69,7 +69,7 @@ fn row(bench: &mut Bench, name: &str, depth: u32, runs: &[Runs]) -> Result<Vec<S
     let fio = of(runs, Tool::FioDefault).context("fio ran")?;
     let better = [Tool::FioDefault, Tool::FioBest].iter().filter_map(|tool| of(runs, *tool));
     let better = better.max_by(|a, b| a.rate().total_cmp(&b.rate())).context("fio ran")?;
-    let rate = Spread::of(&ratios(&ours.rates(), &better.rates())).context("no rounds")?;
+    let rate = MedianSpread::of(&ratios(&ours.rates(), &better.rates())).context("no rounds")?;
     let rate_mark =
         bench.verdicts.judge(&format!("rate, {name}, over the better fio"), rate.median, Goal::AtLeast(1.0));
     let most = if depth == 1 { CPU.0 } else { CPU.1 };

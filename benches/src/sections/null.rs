@@ -3,8 +3,8 @@
 use crate::bench::{Bench, Tool, of};
 use crate::job::{Job, Length, Pace, Target};
 use crate::process::peak_memory;
-use crate::statistics::{Spread, ratios};
-use crate::table::{Goal, Table};
+use crate::statistics::{MedianSpread, ratios};
+use crate::table::{FigureTable, Goal};
 use anyhow::{Context, Result};
 use loadline_block::Operation;
 use loadline_units::{Bytes, Duration};
@@ -21,7 +21,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
 }
 
 fn rates(bench: &mut Bench) -> Result<()> {
-    let mut table = Table::new(
+    let mut table = FigureTable::new(
         "null: millions of requests per second of CPU time (user and system), one thread",
         &["depth", "fio", "fio tuned", "loadline", "loadline / fio tuned", "loadline >= 20"],
     );
@@ -38,12 +38,12 @@ fn rates(bench: &mut Bench) -> Result<()> {
         };
         let mut row = vec![depth.to_string()];
         for tool in TOOLS {
-            let spread = Spread::of(&per_core(tool)).context("no rounds")?;
+            let spread = MedianSpread::of(&per_core(tool)).context("no rounds")?;
             row.push(format!("{:.2} ({:.2}..{:.2})", spread.median / 1e6, spread.least / 1e6, spread.most / 1e6));
         }
-        let ratio = Spread::of(&ratios(&per_core(Tool::Loadline), &per_core(Tool::FioBest)));
+        let ratio = MedianSpread::of(&ratios(&per_core(Tool::Loadline), &per_core(Tool::FioBest)));
         row.push(ratio.map_or("-".to_owned(), |spread| spread.to_string()));
-        let ours = Spread::of(&per_core(Tool::Loadline)).context("no rounds")?.median / 1e6;
+        let ours = MedianSpread::of(&per_core(Tool::Loadline)).context("no rounds")?.median / 1e6;
         let what = format!("null, depth {depth}, millions of requests per second and core");
         row.push(bench.verdicts.judge(&what, ours, Goal::AtLeast(20.0)).to_owned());
         table.row(bench.marked(row));
@@ -53,7 +53,7 @@ fn rates(bench: &mut Bench) -> Result<()> {
 
 fn memory(bench: &mut Bench) -> Result<()> {
     let mut table =
-        Table::new("null: most resident memory of the first process, MiB", &["", "2 s", "20 s", "ratio", ""]);
+        FigureTable::new("null: most resident memory of the first process, MiB", &["", "2 s", "20 s", "ratio", ""]);
     for tool in [Tool::FioDefault, Tool::Loadline] {
         let mut held = Vec::new();
         for seconds in [2, if bench.arguments.quick { 6 } else { 20 }] {

@@ -3,14 +3,14 @@
 use crate::bench::{Bench, Sample, Tool, of};
 use crate::job::{Job, Pace, Target};
 use crate::stage::{self, MemoryDisk};
-use crate::statistics::Spread;
-use crate::table::{Goal, Table};
+use crate::statistics::MedianSpread;
+use crate::table::{FigureTable, Goal};
 use anyhow::{Context, Result};
 use loadline_block::Operation;
 use loadline_units::{Duration, Iops};
 
 pub(crate) fn run(bench: &mut Bench) -> Result<()> {
-    let mut table = Table::new(
+    let mut table = FigureTable::new(
         "open: achieved over offered rate, median lateness of issue",
         &["4 KiB random", "fio", "loadline", "within 0.1 %", "lateness p50, us", "< 20 us", "latency p50, us"],
     );
@@ -36,11 +36,12 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
             let us = |span: Option<Duration>| span.map_or(f64::NAN, |span| span.as_ns() as f64 / 1e3);
             let lateness = ours.figures(|s: &Sample| us(s.told.waiting_p50));
             let latency = ours.figures(|s: &Sample| us(s.told.latency.map(|latency| latency.p50)));
-            let median = |figures: &[f64]| Spread::of(figures).map_or(f64::NAN, |spread| spread.median);
+            let median = |figures: &[f64]| MedianSpread::of(figures).map_or(f64::NAN, |spread| spread.median);
             let exact = |figures: &[f64]| {
-                Spread::of(figures).map_or("-".into(), |s| format!("{:.4} ({:.4}..{:.4})", s.median, s.least, s.most))
+                MedianSpread::of(figures)
+                    .map_or("-".into(), |s| format!("{:.4} ({:.4}..{:.4})", s.median, s.least, s.most))
             };
-            let plain = |figures: &[f64]| Spread::of(figures).map_or("-".into(), |spread| spread.to_string());
+            let plain = |figures: &[f64]| MedianSpread::of(figures).map_or("-".into(), |spread| spread.to_string());
             let (name, ours) = (job.name(), median(&achieved));
             let off =
                 bench.verdicts.judge(&format!("open, {name}, share missed"), (ours - 1.0).abs(), Goal::AtMost(0.001));

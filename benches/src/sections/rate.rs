@@ -4,8 +4,8 @@ use crate::bench::{Bench, Runs, Tool, of};
 use crate::job::{Job, Pace, Target};
 use crate::placement::{Placed, Placement};
 use crate::stage::{FileOnExt4, MemoryDisk};
-use crate::statistics::{Pooled, Spread, ratios};
-use crate::table::{Goal, Table};
+use crate::statistics::{MedianSpread, Pooled, ratios};
+use crate::table::{FigureTable, Goal};
 use anyhow::{Context, Result, bail};
 use loadline_block::Operation;
 use std::path::PathBuf;
@@ -17,17 +17,17 @@ const TOOLS: [Tool; 5] = [Tool::FioDefault, Tool::FioBest, Tool::FioRepeating, T
 
 /// In the order in which they are printed, also when the section is cut short.
 struct Tables {
-    rates: Table,
-    costs: Table,
+    rates: FigureTable,
+    costs: FigureTable,
 }
 
 pub(crate) fn run(bench: &mut Bench) -> Result<()> {
-    let rates = Table::new(
+    let rates = FigureTable::new(
         "rate: thousands of requests per second; loadline over the better of fio and tuned fio, over t/io_uring, and over fio \
          that repeats what it writes",
         &[&COLUMNS[..], &["/ better fio", "", "/ t/io_uring", "", "/ repeating"]].concat(),
     );
-    let costs = Table::new(
+    let costs = FigureTable::new(
         "rate: user CPU per request in us, all rounds together; loadline over fio, over tuned fio, and over fio that repeats \
          what it writes",
         &[&COLUMNS[..], &["/ fio", "", "/ fio tuned", "", "/ repeating"]].concat(),
@@ -99,7 +99,7 @@ fn measure(bench: &mut Bench, target: &Target, placement: Placement, tables: &mu
 
 /// The spread of the ratios of `ours` to `theirs`, and the mark of its median.
 fn against(bench: &mut Bench, what: &str, goal: Goal, ours: &[f64], theirs: &[f64]) -> [String; 2] {
-    match Spread::of(&ratios(ours, theirs)) {
+    match MedianSpread::of(&ratios(ours, theirs)) {
         Some(spread) => {
             let mark = bench.verdicts.judge(what, spread.median, goal);
             [spread.to_string(), mark.to_owned()]
@@ -123,7 +123,8 @@ fn rate_row(bench: &mut Bench, name: &str, runs: &[Runs], ours: &Runs) -> Vec<St
         }
         None => row.extend(["-".to_owned(), String::new()]),
     }
-    let repeating = of(runs, Tool::FioRepeating).and_then(|theirs| Spread::of(&ratios(&ours.rates(), &theirs.rates())));
+    let repeating =
+        of(runs, Tool::FioRepeating).and_then(|theirs| MedianSpread::of(&ratios(&ours.rates(), &theirs.rates())));
     row.push(shown_or_dash(repeating));
     row
 }
@@ -135,7 +136,7 @@ fn shown_or_dash(cell: Option<impl std::fmt::Display>) -> String {
 /// User CPU of `ours` over that of `tool`, all rounds together.
 fn cost(runs: &[Runs], ours: &Runs, tool: Tool) -> Option<Pooled> {
     let theirs = of(runs, tool)?;
-    let rounds = Spread::of(&ratios(&ours.user_us(), &theirs.user_us()))?;
+    let rounds = MedianSpread::of(&ratios(&ours.user_us(), &theirs.user_us()))?;
     let whole = theirs.user_us_pooled();
     (whole > 0.0).then(|| Pooled { whole: ours.user_us_pooled() / whole, rounds })
 }

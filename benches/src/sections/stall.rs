@@ -5,7 +5,7 @@ use crate::job::Target;
 use crate::job::{Job, Length, Pace};
 use crate::stage::StallingDisk;
 use crate::statistics::median;
-use crate::table::{Goal, Table};
+use crate::table::{FigureTable, Goal};
 use anyhow::{Context, Result, anyhow};
 use loadline_block::Operation;
 use loadline_units::{Bytes, Duration, Iops};
@@ -14,7 +14,7 @@ use std::time::Duration as Span;
 const TOOLS: [Tool; 2] = [Tool::FioDefault, Tool::Loadline];
 
 pub(crate) fn run(bench: &mut Bench) -> Result<()> {
-    let mut table = Table::new(
+    let mut table = FigureTable::new(
         "stall: 1000 Poisson arrivals per second for 6 s, the device stalled for 1 s; ms",
         &["4 KiB random writes", "p50", "p90", "p99", "max"],
     );

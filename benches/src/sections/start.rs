@@ -4,8 +4,8 @@ use crate::bench::{Bench, Tool};
 use crate::job::{Job, Length, Pace, Target};
 use crate::process::{self, first_write};
 use crate::stage::{Loop, MemoryDisk};
-use crate::statistics::Spread;
-use crate::table::{Goal, Table};
+use crate::statistics::MedianSpread;
+use crate::table::{FigureTable, Goal};
 use anyhow::{Context, Result};
 use loadline_block::Operation;
 use loadline_units::{Bytes, Duration};
@@ -33,7 +33,7 @@ struct Starter<'a> {
 }
 
 pub(crate) fn run(bench: &mut Bench) -> Result<()> {
-    let mut table = Table::new(
+    let mut table = FigureTable::new(
         "start: from the start of the program to the end of its first write, and to its own end; loop device, ms",
         &["one write of 4 KiB", "first write", "at most 20", "end"],
     );
@@ -55,9 +55,10 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         let (first, whole): (Vec<Option<f64>>, Vec<f64>) = figures.into_iter().unzip();
         let first: Vec<f64> = first.into_iter().flatten().collect();
         let shown = |figures: &[f64]| {
-            Spread::of(figures).map_or("-".to_owned(), |s| format!("{:.1} ({:.1}..{:.1})", s.median, s.least, s.most))
+            MedianSpread::of(figures)
+                .map_or("-".to_owned(), |s| format!("{:.1} ({:.1}..{:.1})", s.median, s.least, s.most))
         };
-        let judged = Spread::of(&first).filter(|_| ours).map_or("", |spread| {
+        let judged = MedianSpread::of(&first).filter(|_| ours).map_or("", |spread| {
             bench.verdicts.judge(&format!("start of {name}, ms"), spread.median, Goal::AtMost(20.0))
         });
         table.row(bench.marked(vec![name.to_owned(), shown(&first), judged.to_owned(), shown(&whole)]));

@@ -3,14 +3,14 @@
 use crate::bench::{Bench, Tool, of};
 use crate::job::{Job, Length, Pace, Target};
 use crate::stage::{MemoryDisk, Throttle};
-use crate::statistics::Spread;
-use crate::table::{Goal, Table};
+use crate::statistics::MedianSpread;
+use crate::table::{FigureTable, Goal};
 use anyhow::{Context, Result};
 use loadline_block::Operation;
 use loadline_units::{Duration, Iops};
 
 pub(crate) fn run(bench: &mut Bench) -> Result<()> {
-    let mut table = Table::new(
+    let mut table = FigureTable::new(
         "throttle: reads bounded by the kernel to 5000 per second, depth 64: delivered over due",
         &["", "delivered / due", "within 1 %"],
     );
@@ -29,7 +29,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     let runs = bench.interleaved(&tools, &job)?;
     for tool in tools {
         let rates = of(&runs, tool).context("both ran")?.figures(|s| s.told.requests_per_s / due.get() as f64);
-        let spread = Spread::of(&rates).context("no rounds")?;
+        let spread = MedianSpread::of(&rates).context("no rounds")?;
         let mark = if tool == Tool::Loadline {
             let off = (spread.median - 1.0).abs();
             bench.verdicts.judge("throttle, share off the due rate", off, Goal::AtMost(0.01))

@@ -3,8 +3,8 @@
 use crate::bench::Bench;
 use crate::process;
 use crate::server::{Server, settle};
-use crate::statistics::{Spread, median};
-use crate::table::{Goal, Table};
+use crate::statistics::{MedianSpread, median};
+use crate::table::{FigureTable, Goal};
 use anyhow::{Context, Result, bail, ensure};
 use loadline_block::Operation;
 use loadline_disk::{
@@ -202,7 +202,7 @@ fn measure(bench: &Bench, server: &mut Server, case: Case) -> Result<Run> {
 /// A figure off the model's, as a share of it, signed; over rounds.
 fn off(runs: &[Run], model: f64, figure: fn(&Seen) -> f64) -> Result<(f64, String)> {
     let off: Vec<f64> = runs.iter().map(|run| figure(&run.seen) / model - 1.0).collect();
-    let Spread { median, least, most } = Spread::of(&off).context("no rounds")?;
+    let MedianSpread { median, least, most } = MedianSpread::of(&off).context("no rounds")?;
     Ok((median, format!("{:+.2} % ({:+.2}..{:+.2})", median * 100.0, least * 100.0, most * 100.0)))
 }
 
@@ -229,7 +229,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         "50 us, 1 ms",
         "CPU",
     ];
-    let mut table = Table::new(title, &header);
+    let mut table = FigureTable::new(title, &header);
     let mut cases = if bench.arguments.all { all() } else { SELECTED.to_vec() };
     cases.retain(|case| bench.arguments.wants(&case.name()));
     if let (Some(only), true) = (&bench.arguments.only, cases.is_empty()) {

@@ -168,7 +168,7 @@ fn show(arguments: &ShowArguments) -> anyhow::Result<Outcome> {
 
 /// Simulates every entry, on all the machine's processors.
 fn unreached(catalog: &Catalog) -> Vec<CatalogProblem> {
-    let entries = loadline_prediction::held(catalog);
+    let entries = loadline_prediction::entry_groups(catalog);
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     std::thread::scope(|scope| {
         let of = |first: usize| {

@@ -6,7 +6,7 @@ use crate::output;
 use anyhow::Context as _;
 use loadline_catalog::{Catalog, Environment};
 use loadline_kernel::facts::{self, AttachedDisk, Firmware, Spread, SpreadVolume};
-use loadline_recognition::{Attached, Layout, Place, Provider, Recognised, Told, recognised};
+use loadline_recognition::{Attached, CloudAnswers, Layout, Place, Provider, Recognised, recognised};
 use std::net::SocketAddr;
 use std::path::Path;
 
@@ -92,7 +92,7 @@ fn provider(firmware: &Firmware) -> Option<Provider> {
 }
 
 /// Asks the cloud's metadata service at `address` what this machine is.
-fn told(provider: Provider, address: SocketAddr, volumes: Option<&str>) -> anyhow::Result<Told> {
+fn told(provider: Provider, address: SocketAddr, volumes: Option<&str>) -> anyhow::Result<CloudAnswers> {
     const HOST: &str = "169.254.169.254";
     let get = |path, host, header| metadata::ask(address, &Question { method: "GET", path, host, header });
     Ok(match provider {

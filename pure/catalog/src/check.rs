@@ -3,7 +3,7 @@
 use crate::catalog::{Catalog, Kind, words_and_numbers};
 use crate::entry::{Choice, DiskEntry, Family, Figure, Published, SizeRule, VmEntry};
 use crate::figure::{Rule, Scalar};
-use crate::resolve::{Part, Provisioned};
+use crate::resolve::{Provisioned, PurchasePart};
 use loadline_disk::{Directions, IopsBudget, Limit, ThroughputBudget};
 use loadline_units::{ByteRate, Bytes, Iops, Ratio};
 use std::collections::BTreeMap;
@@ -474,14 +474,14 @@ fn differences(disk: &DiskEntry, family: &Family, row: &Published) -> Vec<String
 /// Differences between the most that can be provisioned at the row's size and the row: the row itself must be possible,
 /// and more must not.
 fn highest_differences(disk: &DiskEntry, family: &Family, row: &Published) -> Vec<String> {
-    let chosen = |part: Part| match part {
-        Part::Iops => matches!(&disk.iops, Some(Figure::Together(p)) if p.choice != Choice::None),
+    let chosen = |part: PurchasePart| match part {
+        PurchasePart::Iops => matches!(&disk.iops, Some(Figure::Together(p)) if p.choice != Choice::None),
         _ => matches!(&disk.throughput, Some(Figure::Together(p)) if p.choice != Choice::None),
     };
     let wanted = Provisioned {
         size: Some(row.size),
-        iops: row.iops.filter(|_| chosen(Part::Iops)),
-        throughput: row.throughput.filter(|_| chosen(Part::Throughput)),
+        iops: row.iops.filter(|_| chosen(PurchasePart::Iops)),
+        throughput: row.throughput.filter(|_| chosen(PurchasePart::Throughput)),
         option: None,
     };
     let figures = match disk.resolve(family, &wanted) {

@@ -34,7 +34,7 @@ pub use figure::{Factor, Formula, Interval, Proportion, Rule, Scalar};
 pub use file::CATALOG_SCHEMA;
 pub use megabytes::{Megabyte, PublishedUnits};
 pub use price::{Basis, Charge, ChargeError, CostError, Currency, HOURS_PER_MONTH, Item, ItemCost, Money, Price, Span};
-pub use resolve::{DiskFigures, Draw, EntryError, EstimatedLimit, LimitFigures, Part, Provisioned, VmFigures};
+pub use resolve::{DiskFigures, Draw, EntryError, EstimatedLimit, LimitFigures, Provisioned, PurchasePart, VmFigures};
 
 #[cfg(test)]
 mod tests;

@@ -54,7 +54,7 @@ impl Draw {
 
 /// The wrong part of a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum PurchasePart {
     /// Its name.
     Sku,
     /// Its size.
@@ -67,7 +67,7 @@ pub enum Part {
     Option,
 }
 
-impl Part {
+impl PurchasePart {
     /// The key in an environment file.
     #[must_use]
     pub const fn key(self) -> &'static str {
@@ -125,7 +125,7 @@ pub enum EntryError {
         /// The disk.
         name: String,
         /// Which figure.
-        part: Part,
+        part: PurchasePart,
     },
     /// The figure is missing.
     #[error("{name} has no {} of its own: give {} {}", .part.key(), .part.key(), .most.as_ref().map_or("= ...".to_owned(), |most| format!("up to {most}")))]
@@ -133,7 +133,7 @@ pub enum EntryError {
         /// The disk.
         name: String,
         /// Which figure.
-        part: Part,
+        part: PurchasePart,
         /// The most at this size.
         most: Option<String>,
     },
@@ -143,7 +143,7 @@ pub enum EntryError {
         /// The disk.
         name: String,
         /// Which figure.
-        part: Part,
+        part: PurchasePart,
         /// The requested figure.
         wanted: String,
         /// The most.
@@ -157,7 +157,7 @@ pub enum EntryError {
         /// The disk.
         name: String,
         /// Which figure.
-        part: Part,
+        part: PurchasePart,
         /// The requested figure.
         wanted: String,
         /// The least.
@@ -183,15 +183,15 @@ fn sizes(least: Bytes, most: Bytes) -> String {
 impl EntryError {
     /// The wrong part.
     #[must_use]
-    pub const fn part(&self) -> Part {
+    pub const fn part(&self) -> PurchasePart {
         match self {
-            Self::Unknown { .. } => Part::Sku,
-            Self::SizeMissing { .. } | Self::SizeOutside { .. } => Part::Size,
+            Self::Unknown { .. } => PurchasePart::Sku,
+            Self::SizeMissing { .. } | Self::SizeOutside { .. } => PurchasePart::Size,
             Self::NotChosen { part, .. }
             | Self::Unchosen { part, .. }
             | Self::Above { part, .. }
             | Self::Below { part, .. } => *part,
-            Self::NoOption { .. } => Part::Option,
+            Self::NoOption { .. } => PurchasePart::Option,
         }
     }
 }
@@ -484,13 +484,15 @@ impl DiskEntry {
             let iops_last = self.iops.as_ref().is_some_and(needs_other);
             let mut throughput = None;
             if iops_last {
-                throughput = self.figure(self.throughput.as_ref(), Part::Throughput, size, wanted.throughput, None)?;
+                throughput =
+                    self.figure(self.throughput.as_ref(), PurchasePart::Throughput, size, wanted.throughput, None)?;
             }
             let other = throughput.map(|found| single(found).get());
-            let iops = self.figure(self.iops.as_ref(), Part::Iops, size, wanted.iops, other)?;
+            let iops = self.figure(self.iops.as_ref(), PurchasePart::Iops, size, wanted.iops, other)?;
             if !iops_last {
                 let other = iops.map(|found| single(found).get());
-                throughput = self.figure(self.throughput.as_ref(), Part::Throughput, size, wanted.throughput, other)?;
+                throughput =
+                    self.figure(self.throughput.as_ref(), PurchasePart::Throughput, size, wanted.throughput, other)?;
             }
             let traded = mechanism.reads_and_writes == ReadsAndWrites::Traded;
             let burst = self.burst.clone().unwrap_or_default();
@@ -517,9 +519,9 @@ impl DiskEntry {
     fn by_iops(&self, size: Option<Bytes>, wanted: &Provisioned) -> Result<Option<Rates>, EntryError> {
         let Some((ByIops { least, most, throughput }, iops)) = self.by_iops.zip(wanted.iops) else { return Ok(None) };
         let name = || self.name.clone();
-        let part = Part::Iops;
+        let part = PurchasePart::Iops;
         if wanted.throughput.is_some() {
-            return Err(EntryError::NotChosen { name: name(), part: Part::Throughput });
+            return Err(EntryError::NotChosen { name: name(), part: PurchasePart::Throughput });
         }
         if iops > most {
             return Err(EntryError::Above {
@@ -540,7 +542,7 @@ impl DiskEntry {
     fn figure<T: Scalar>(
         &self,
         figure: Option<&Figure<T>>,
-        part: Part,
+        part: PurchasePart,
         size: Option<Bytes>,
         wanted: Option<T>,
         other: Option<u64>,
@@ -571,7 +573,7 @@ impl DiskEntry {
     fn chosen<T: Scalar>(
         &self,
         provision: &Provision<T>,
-        part: Part,
+        part: PurchasePart,
         size: Option<Bytes>,
         wanted: Option<T>,
         most: Option<T>,

@@ -121,7 +121,7 @@ fn an_unknown_name_is_answered_with_the_nearest() {
     let catalog = Catalog::builtin();
     let error = catalog.disk("azure/premium-30", &Provisioned::default()).unwrap_err();
     assert!(error.to_string().ends_with("did you mean azure/premium-p30?"), "{error}");
-    assert_eq!(error.part(), Part::Sku);
+    assert_eq!(error.part(), PurchasePart::Sku);
     let error = catalog.disk("premium-p30", &Provisioned::default()).unwrap_err();
     assert!(error.to_string().ends_with("did you mean azure/premium-p30?"), "{error}");
     let error = catalog.describe("azure/p30").unwrap_err();
@@ -345,7 +345,7 @@ fn figures_that_follow_from_the_size_cannot_be_chosen() {
     );
     let wanted = Provisioned { iops: Some(iops(500)), ..sized(Bytes::gib(20)) };
     let error = Catalog::builtin().disk("aws/gp2", &wanted).unwrap_err();
-    assert_eq!(error.part(), Part::Iops);
+    assert_eq!(error.part(), PurchasePart::Iops);
     let error = Catalog::builtin().disk("aws/gp2", &Provisioned::default()).unwrap_err();
     assert!(error.to_string().contains("give a size from 1 GiB to 16 TiB"), "{error}");
 }

@@ -52,7 +52,7 @@ impl TokenBucket {
 
     /// [`TokenBucket::pass`] for the same number of tokens as the last time.
     #[inline(always)]
-    pub(crate) fn pass_easily(&mut self, now: u64, tokens: u64) -> Option<u64> {
+    pub(crate) fn pass_fast(&mut self, now: u64, tokens: u64) -> Option<u64> {
         (self.memo.tokens == tokens).then(|| self.pass_at_price(now))
     }
 
@@ -184,7 +184,7 @@ impl Windows {
 
     /// [`Windows::pass`], if the current window has room.
     #[inline(always)]
-    pub(crate) fn pass_easily(&mut self, now: u64, tokens: u64) -> Option<u64> {
+    pub(crate) fn pass_fast(&mut self, now: u64, tokens: u64) -> Option<u64> {
         let at = now.max(self.last);
         if at >= self.end || self.passed >= self.room {
             return None;

@@ -20,7 +20,7 @@ pub use burst_credits::{BurstCredits, BurstCreditsError};
 pub use check::{DISKS_MAX, EnvironmentError, SPAN_MAX};
 pub use latency::normal_quantile;
 pub use layout::Location;
-pub use limit::Waited;
+pub use limit::WaitTimes;
 pub use machine::{Machine, OUTSTANDING_MAX, RequestId, Target};
 pub use spec::{
     DeviceQueues, Directions, DiskSpec, Enforcement, EnvironmentSpec, Fullness, Holds, HostCache, HostCacheSpec,

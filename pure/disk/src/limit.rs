@@ -15,7 +15,7 @@ const STREAMS_MAX: usize = 16;
 
 /// How long requests waited at a limit, in all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Waited {
+pub struct WaitTimes {
     /// For requests per second.
     pub iops: Duration,
     /// For bytes per second.
@@ -24,7 +24,7 @@ pub struct Waited {
     pub credits: Duration,
 }
 
-impl Waited {
+impl WaitTimes {
     /// The waiting since `earlier`, an account of the same limit.
     pub(crate) fn since(self, earlier: Self) -> Self {
         Self {
@@ -35,7 +35,7 @@ impl Waited {
     }
 }
 
-impl std::ops::Add for Waited {
+impl std::ops::Add for WaitTimes {
     type Output = Self;
     fn add(self, other: Self) -> Self {
         Self {
@@ -49,22 +49,22 @@ impl std::ops::Add for Waited {
 /// The gates of one resource, by direction.
 #[derive(Debug, Clone)]
 struct Gates {
-    held: Held,
+    layout: GateLayout,
     waited: u64,
     unsaved: u64,
 }
 
 #[derive(Debug, Clone)]
-enum Held {
-    Nothing,
+enum GateLayout {
+    Unlimited,
     /// Both directions in one gate without bursts. Most limits are of this kind, so it is stored inline.
-    Steady(TokenBucket),
+    Bucket(TokenBucket),
     Windows(Windows),
-    Otherwise(Box<Otherwise>),
+    Gates(Box<DirectionGates>),
 }
 
 #[derive(Debug, Clone)]
-enum Otherwise {
+enum DirectionGates {
     /// Both directions by one gate.
     Together(Gate),
     /// Reads, then writes.
@@ -73,7 +73,7 @@ enum Otherwise {
     Traded(Gate, [u64; 2]),
 }
 
-impl Otherwise {
+impl DirectionGates {
     /// When units of a direction have passed.
     fn pass(&mut self, now: u64, direction: usize, units: u64) -> Passed {
         let (gate, tokens) = match self {
@@ -103,33 +103,35 @@ impl Otherwise {
 
 impl Gates {
     fn new(budget: Option<Directions<Rate>>, gate: impl Fn(Rate) -> Gate) -> Self {
-        let otherwise = |gates| Held::Otherwise(Box::new(gates));
-        let held = match budget {
-            None => Held::Nothing,
+        let by_direction = |gates| GateLayout::Gates(Box::new(gates));
+        let layout = match budget {
+            None => GateLayout::Unlimited,
             Some(Directions::Together(both)) => match gate(both) {
-                Gate::Steady(bucket) => Held::Steady(bucket),
-                Gate::Windows(windows) => Held::Windows(windows),
-                gate => otherwise(Otherwise::Together(gate)),
+                Gate::Steady(bucket) => GateLayout::Bucket(bucket),
+                Gate::Windows(windows) => GateLayout::Windows(windows),
+                gate => by_direction(DirectionGates::Together(gate)),
             },
-            Some(Directions::Apart { read, write }) => otherwise(Otherwise::Apart([read.map(&gate), write.map(&gate)])),
+            Some(Directions::Apart { read, write }) => {
+                by_direction(DirectionGates::Apart([read.map(&gate), write.map(&gate)]))
+            }
             Some(Directions::Traded { read, write }) => {
                 // Tokens of which `read x write` come in a second, less the common factor: exact for both directions.
                 let factor = common_factor(read.base, write.base);
                 let rate = Rate { base: read.base / factor * write.base, burst: None };
-                otherwise(Otherwise::Traded(gate(rate), [write.base / factor, read.base / factor]))
+                by_direction(DirectionGates::Traded(gate(rate), [write.base / factor, read.base / factor]))
             }
         };
-        Self { held, waited: 0, unsaved: 0 }
+        Self { layout, waited: 0, unsaved: 0 }
     }
 
     /// When units of a direction have passed.
     #[inline(never)]
     fn pass(&mut self, now: u64, direction: usize, units: u64) -> u64 {
-        let at = match &mut self.held {
-            Held::Nothing => now,
-            Held::Steady(bucket) => bucket.pass(now, units),
-            Held::Windows(windows) => windows.pass(now, units),
-            Held::Otherwise(gates) => {
+        let at = match &mut self.layout {
+            GateLayout::Unlimited => now,
+            GateLayout::Bucket(bucket) => bucket.pass(now, units),
+            GateLayout::Windows(windows) => windows.pass(now, units),
+            GateLayout::Gates(gates) => {
                 let passed = gates.pass(now, direction, units);
                 self.unsaved += passed.unsaved;
                 passed.at
@@ -141,11 +143,11 @@ impl Gates {
 
     /// The fast path of [`Gates::pass`]; `None` if it does not apply, and then nothing has changed.
     #[inline(always)]
-    fn pass_easily(&mut self, now: u64, units: u64) -> Option<u64> {
-        let at = if let Held::Steady(bucket) = &mut self.held {
-            bucket.pass_easily(now, units)?
-        } else if let Held::Windows(windows) = &mut self.held {
-            windows.pass_easily(now, units)?
+    fn pass_fast(&mut self, now: u64, units: u64) -> Option<u64> {
+        let at = if let GateLayout::Bucket(bucket) = &mut self.layout {
+            bucket.pass_fast(now, units)?
+        } else if let GateLayout::Windows(windows) = &mut self.layout {
+            windows.pass_fast(now, units)?
         } else {
             return None;
         };
@@ -154,22 +156,22 @@ impl Gates {
     }
 
     fn spend_credits(&mut self, now: u64) {
-        if let Held::Otherwise(gates) = &mut self.held {
+        if let GateLayout::Gates(gates) = &mut self.layout {
             gates.gates_mut().for_each(|gate| gate.spend_credits(now));
         }
     }
 
     fn break_off(&mut self, now: u64) {
-        match &mut self.held {
-            Held::Nothing => {}
-            Held::Steady(bucket) => bucket.break_off(now),
-            Held::Windows(windows) => windows.break_off(now),
-            Held::Otherwise(gates) => gates.gates_mut().for_each(|gate| gate.break_off(now)),
+        match &mut self.layout {
+            GateLayout::Unlimited => {}
+            GateLayout::Bucket(bucket) => bucket.break_off(now),
+            GateLayout::Windows(windows) => windows.break_off(now),
+            GateLayout::Gates(gates) => gates.gates_mut().for_each(|gate| gate.break_off(now)),
         }
     }
 
     fn credits(&self, now: u64) -> Option<Ratio> {
-        let Held::Otherwise(gates) = &self.held else { return None };
+        let GateLayout::Gates(gates) = &self.layout else { return None };
         gates.gates().filter_map(|gate| gate.credits(now)).min()
     }
 }
@@ -274,9 +276,9 @@ impl Limiter {
         if !moves_bytes || length == 0 || length > self.one_max {
             return self.pass_counted(now, operation, offset, length);
         }
-        let Some(at) = self.iops.pass_easily(now, 1) else { return self.pass_counted(now, operation, offset, length) };
+        let Some(at) = self.iops.pass_fast(now, 1) else { return self.pass_counted(now, operation, offset, length) };
         let bytes = length.max(self.least_charge);
-        match self.throughput.pass_easily(at, bytes) {
+        match self.throughput.pass_fast(at, bytes) {
             Some(at) => at,
             None => self.throughput.pass(at, usize::from(operation != Operation::Read), bytes),
         }
@@ -349,8 +351,8 @@ impl Limiter {
     }
 
     /// How long requests have waited here so far.
-    pub(crate) fn waited(&self) -> Waited {
-        Waited {
+    pub(crate) fn waited(&self) -> WaitTimes {
+        WaitTimes {
             iops: Duration::from_ns(self.iops.waited),
             throughput: Duration::from_ns(self.throughput.waited),
             credits: Duration::from_ns(self.iops.unsaved + self.throughput.unsaved),

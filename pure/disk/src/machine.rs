@@ -15,7 +15,7 @@ mod write_back;
 use crate::cache::{BLOCK, Cache, Member};
 use crate::latency::Sampler;
 use crate::layout::Placement;
-use crate::limit::{Limiter, Waited};
+use crate::limit::{Limiter, WaitTimes};
 use crate::queue::{Entry, Queue};
 use crate::service::{Errand, Lanes, Spindle};
 use crate::waits::Waits;
@@ -26,7 +26,7 @@ use crate::{
 use accounts::Accounts;
 use loadline_block::{Completion, Operation, Request};
 use loadline_units::{Bytes, Duration, Instant};
-use outstanding::{Event, Known, NUMBER_BITS, Outstanding, Owner, Part};
+use outstanding::{Event, KnownTimes, NUMBER_BITS, Outstanding, Owner, PendingPart};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use write_back::WriteBack;
@@ -79,7 +79,7 @@ pub struct Machine {
     events: Queue,
     outstanding: Vec<Outstanding>,
     free: Vec<u32>,
-    parts: Vec<Part>,
+    parts: Vec<PendingPart>,
     free_parts: Vec<u32>,
     sequence: u64,
     now: u64,
@@ -376,7 +376,7 @@ impl Machine {
         let mut behind = Waits::default();
         for (number, disk) in self.disks.iter().enumerate() {
             let of_disk = disk.write_back.waited;
-            let (none, own) = (Waited::default(), self.targets[target.0].disks.contains(&number));
+            let (none, own) = (WaitTimes::default(), self.targets[target.0].disks.contains(&number));
             let shares = disk.pool.is_some_and(|pool| pools.contains(&pool));
             let allowed = disk.allowance.is_some_and(|allowance| allowances.contains(&allowance));
             behind = behind.and(&Waits {
@@ -418,7 +418,7 @@ impl Machine {
         let within = request.offset.checked_add(length).is_some_and(|end| end <= size);
         let known = if !within {
             self.outstanding[id as usize].refused = true;
-            Known::nothing(now)
+            KnownTimes::nothing(now)
         } else if let Some(disk) = only {
             let known = self.start(now, id, disk, request.operation, request.offset, length);
             if self.accounts.is_some() {
@@ -524,7 +524,7 @@ impl Machine {
         match event {
             Event::Admitted(number) => self.admitted(now, number),
             Event::Arrives(number) => {
-                let Part { disk, operation, offset, length, .. } = self.parts[number as usize];
+                let PendingPart { disk, operation, offset, length, .. } = self.parts[number as usize];
                 let length = if operation == Operation::Trim { 0 } else { length };
                 let spindle = self.disks[disk].spindle.as_mut().expect("only spinning disks have a head");
                 if let Some(done) = spindle.arrive(now, Errand::new(number, operation, offset, length)) {
@@ -572,7 +572,7 @@ impl Machine {
         self.events.push(Entry { at, what });
     }
 
-    fn new_part(&mut self, part: Part) -> u32 {
+    fn new_part(&mut self, part: PendingPart) -> u32 {
         if let Some(number) = self.free_parts.pop() {
             self.parts[number as usize] = part;
             return number;

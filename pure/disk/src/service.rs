@@ -1,7 +1,7 @@
 //! Service of a request after the limits: places, a shared pipe, and the head of a spinning disk.
 
 use crate::gate::{Gate, Rate};
-use crate::limit::Waited;
+use crate::limit::WaitTimes;
 use crate::{Enforcement, Parallelism, Spinning};
 use loadline_block::Operation;
 use loadline_units::{Bytes, Duration, NS_PER_S};
@@ -48,9 +48,9 @@ impl Lanes {
     }
 
     /// How long requests have waited so far: for a place, and for the bytes of others.
-    pub(crate) fn waited(&self) -> Waited {
+    pub(crate) fn waited(&self) -> WaitTimes {
         let [requests, bytes] = self.waited.map(Duration::from_ns);
-        Waited { iops: requests, throughput: bytes, credits: Duration::ZERO }
+        WaitTimes { iops: requests, throughput: bytes, credits: Duration::ZERO }
     }
 
     /// When a request that comes at `now` and needs `service` is done. Requests come in their order.

@@ -1,24 +1,24 @@
 //! The account of waiting: at which limits requests waited, for what, and for how long.
 
-use crate::limit::Waited;
+use crate::limit::WaitTimes;
 use loadline_units::Duration;
 
 /// The waiting of requests to a target so far, by limit. Write-back of a cache is not part of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Waits {
     /// At the virtual machine's budget for the host's cache; of all volumes together.
-    pub vm_cached: Waited,
+    pub vm_cached: WaitTimes,
     /// At the virtual machine's budget for network disks; of all volumes together.
-    pub vm_uncached: Waited,
+    pub vm_uncached: WaitTimes,
     /// At the virtual machine's totals by type of disk, of all such disks.
-    pub allowances: Waited,
+    pub allowances: WaitTimes,
     /// At budgets shared by several disks, of all disks that share them.
-    pub pools: Waited,
+    pub pools: WaitTimes,
     /// At the limits of the target's disks.
-    pub disks: Waited,
+    pub disks: WaitTimes,
     /// At the target's disks themselves: for one of the places in service, and for the bytes of others. The queue before the head
     /// of a spinning disk is not in it.
-    pub service: Waited,
+    pub service: WaitTimes,
     /// Writes for which the host's cache had no room, of all disks that share it.
     pub cache: Duration,
     /// Parts of reads that the host's cache answered, of all disks that share it.

@@ -1,6 +1,6 @@
 //! Time shares of an export: how much of its time went to limits, latency, faults, and idleness.
 
-use loadline_disk::{Waited, Waits};
+use loadline_disk::{WaitTimes, Waits};
 use loadline_record::{Limit, Second, Series};
 use loadline_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -172,7 +172,7 @@ impl TimeAccount {
         let Waits { vm_cached, vm_uncached, allowances, pools, disks, service, cache, .. } = self.waits;
         let at_disk = self.at_disk.as_ns() as f64;
         let mut spent: Vec<(Limit, f64)> = vec![(Limit::Cache, cache.as_ns() as f64)];
-        let mut add = |waited: Waited, requests: Limit, bytes: Limit| {
+        let mut add = |waited: WaitTimes, requests: Limit, bytes: Limit| {
             let total = total_ns(waited) as f64;
             let for_credits = (waited.credits.as_ns() as f64).min(total);
             let rest = if total > 0.0 { 1.0 - for_credits / total } else { 0.0 };
@@ -241,7 +241,7 @@ pub fn standstills(series: &Series) -> impl Iterator<Item = Standstill> + '_ {
     })
 }
 
-fn total_ns(waited: Waited) -> u64 {
+fn total_ns(waited: WaitTimes) -> u64 {
     waited.iops.as_ns() + waited.throughput.as_ns()
 }
 
@@ -265,8 +265,8 @@ mod tests {
         TimeAccount { requests: 1, at_disk: S * at_disk, busy: S * busy, waits, ..TimeAccount::default() }
     }
 
-    fn waited(iops: u64, throughput: u64, credits: u64) -> Waited {
-        Waited { iops: S * iops, throughput: S * throughput, credits: S * credits }
+    fn waited(iops: u64, throughput: u64, credits: u64) -> WaitTimes {
+        WaitTimes { iops: S * iops, throughput: S * throughput, credits: S * credits }
     }
 
     #[test]

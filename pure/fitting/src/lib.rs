@@ -19,7 +19,7 @@ use loadline_prediction::{PredictionError, SIZE_DEFAULT};
 use loadline_record::{CellRecord, Clock, RunRecord, TargetKind, VolumeFacts};
 use loadline_units::{ByteRate, Iops};
 use mechanics::Mechanics;
-use progress::Progress;
+use progress::FitProgress;
 pub use score::Agreement;
 use score::{Bench, Made, Wanted};
 use service::{OF_A_WAIT, service};
@@ -173,7 +173,7 @@ pub fn fit_watched(record: &RunRecord, name: &str, watch: &dyn Fn(f64)) -> Resul
             continue;
         }
         let of_volume: Vec<&LimitFigure> = figures.iter().filter(|f| f.inferred && f.volume == volume.name).collect();
-        let progress = || Progress::of(watch, number, record.header.volumes.len());
+        let progress = || FitProgress::of(watch, number, record.header.volumes.len());
         let tried = Bench::new(&volume.name, &cells, LOADS_TRIED, progress())?;
         let bench = Bench::new(&volume.name, &cells, LOADS_REFINED, progress().done())?;
         let guess = |figures: &[&LimitFigure]| {

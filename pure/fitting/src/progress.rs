@@ -6,7 +6,7 @@ use std::cell::Cell;
 const TRIED: f64 = 120.0;
 
 /// Who watches, and the part of the whole that is under way.
-pub(crate) struct Progress<'w> {
+pub(crate) struct FitProgress<'w> {
     watch: &'w dyn Fn(f64),
     /// This part's share of the whole.
     volume: (f64, f64),
@@ -14,7 +14,7 @@ pub(crate) struct Progress<'w> {
     made: Cell<f64>,
 }
 
-impl<'w> Progress<'w> {
+impl<'w> FitProgress<'w> {
     /// Volume `number` of so many.
     pub(crate) fn of(watch: &'w dyn Fn(f64), number: usize, volumes: usize) -> Self {
         let share = 1.0 / volumes.max(1) as f64;

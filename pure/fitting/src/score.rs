@@ -2,7 +2,7 @@
 
 use crate::FitError;
 use crate::disk::{Disk, Service, Side};
-use crate::progress::Progress;
+use crate::progress::FitProgress;
 use crate::service::{TURNS, latencies, quantile, quick, usual_p99, waits};
 use loadline_block::Operation;
 use loadline_catalog::{Catalog, Draw, Environment};
@@ -156,7 +156,7 @@ pub(crate) struct Bench<'w> {
     volume: String,
     pub(crate) wanted: Vec<Wanted>,
     catalog: Catalog,
-    progress: Progress<'w>,
+    progress: FitProgress<'w>,
 }
 
 /// The model's result for a load.
@@ -183,7 +183,7 @@ impl<'w> Bench<'w> {
         volume: &str,
         cells: &[&CellRecord],
         loads_max: usize,
-        progress: Progress<'w>,
+        progress: FitProgress<'w>,
     ) -> Result<Self, FitError> {
         let mut wanted = Vec::new();
         for cell in spread(cells, loads_max) {
@@ -207,7 +207,7 @@ impl<'w> Bench<'w> {
     }
 
     /// How far the search has come.
-    pub(crate) const fn progress(&self) -> &Progress<'w> {
+    pub(crate) const fn progress(&self) -> &FitProgress<'w> {
         &self.progress
     }
 

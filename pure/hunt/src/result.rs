@@ -2,7 +2,7 @@
 
 use crate::effect::{Effect, judge, round_log};
 use crate::plan::{HuntPlan, HuntVariant, SkippedSetting};
-use crate::suspects::{Known, suspects};
+use crate::suspects::{StorageFacts, suspects};
 use loadline_analysis::statistics::mean;
 use loadline_analysis::summarize;
 use loadline_record::{CellRecord, Limit, RunRecord, TrialRecord};
@@ -165,7 +165,7 @@ pub fn hunted(record: &RunRecord, plan: &HuntPlan) -> HuntResult {
     let nothing_bound = nothing_bound(record, &plan.baseline);
     let rows = if nothing_bound.is_some() { unbound(rows) } else { rows };
     let declared: Vec<&str> = baseline.map(declared).unwrap_or_default();
-    let known = Known { declared: &declared, lacks: &plan.lacks };
+    let known = StorageFacts { declared: &declared, lacks: &plan.lacks };
     let trials = || baseline.into_iter().flat_map(|c| &c.trials);
     let mut named = if nothing_bound.is_some() { Vec::new() } else { suspects(&rows, plan.margin, known) };
     if nothing_bound.is_none() {

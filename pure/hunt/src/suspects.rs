@@ -8,7 +8,7 @@ use loadline_units::Bytes;
 
 /// What is known of the storage beside the effects.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Known<'a> {
+pub(crate) struct StorageFacts<'a> {
     /// The limits that an environment puts in the way of the load; empty where there is no environment.
     pub(crate) declared: &'a [&'a str],
     /// Factors that there is nothing of.
@@ -17,7 +17,7 @@ pub(crate) struct Known<'a> {
 
 /// What the effects say about each limit that there may be; where an environment declares limits, only those may be, and nothing that the
 /// storage lacks.
-pub(crate) fn suspects(rows: &[HuntRow], margin: f64, known: Known<'_>) -> Vec<Suspect> {
+pub(crate) fn suspects(rows: &[HuntRow], margin: f64, known: StorageFacts<'_>) -> Vec<Suspect> {
     let lacking = |factor: Factor| known.lacks.contains(&factor);
     let told = |limits: &[&str], what: &str, factors: &[Factor]| {
         let own: Vec<&HuntRow> = rows.iter().filter(|r| factors.contains(&r.variant.factor)).collect();
@@ -360,11 +360,11 @@ mod tests {
             in_bytes: factor.in_bytes(),
         }
     }
-    fn of<'a>(declared: &'a [&'a str]) -> Known<'a> {
-        Known { declared, lacks: &[] }
+    fn of<'a>(declared: &'a [&'a str]) -> StorageFacts<'a> {
+        StorageFacts { declared, lacks: &[] }
     }
     fn standing(rows: &[HuntRow], what: &str) -> Standing {
-        suspects(rows, 0.05, Known::default())
+        suspects(rows, 0.05, StorageFacts::default())
             .into_iter()
             .find(|s| s.what.contains(what))
             .unwrap_or_else(|| panic!("{what}"))
@@ -445,12 +445,12 @@ mod tests {
     fn what_the_storage_lacks_is_no_suspect() {
         let lacks = [Factor::Files, Factor::Direct, Factor::Engine, Factor::Interleave];
         let rows = [row(Factor::Threads, Effect::RuledOut), row(Factor::Block, Effect::Moved)];
-        let all = suspects(&rows, 0.05, Known { declared: &[], lacks: &lacks });
+        let all = suspects(&rows, 0.05, StorageFacts { declared: &[], lacks: &lacks });
         let told = |what: &str| all.iter().any(|suspect| suspect.what.contains(what));
         assert!(told("requests per second") && told("too few requests"), "{all:?}");
         assert!(!told("file system") && !told("load threads") && !told("a stripe"), "{all:?}");
         // Where there are no files, they are not what to vary.
-        let all = suspects(&rows, 0.05, Known { declared: &[], lacks: &[Factor::Files] });
+        let all = suspects(&rows, 0.05, StorageFacts { declared: &[], lacks: &[Factor::Files] });
         let files = all.iter().find(|suspect| suspect.what.contains("file system")).unwrap();
         assert_eq!(files.because, "not varied; vary direct");
     }

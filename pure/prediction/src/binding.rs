@@ -4,7 +4,7 @@ use crate::bursts::{FirstEnd, budgets};
 use crate::ceilings::{Ceilings, Resource};
 use crate::words::{number, percent, span};
 use loadline_block::Operation;
-use loadline_disk::{VolumeSpec, Waited, Waits};
+use loadline_disk::{VolumeSpec, WaitTimes, Waits};
 use loadline_record::{Binding, Histogram, Limit, OperationRecord, Stage, StageWait, TrialRecord};
 use loadline_units::Duration;
 use loadline_workload::{Arrival, LoadSpec};
@@ -22,7 +22,7 @@ const AT_CEILING: f64 = 0.95;
 
 /// Waiting by stage, without stages that had none.
 pub(crate) fn stage_waits(waits: &Waits) -> Vec<StageWait> {
-    let of = |(stage, waited): (Stage, Waited)| StageWait {
+    let of = |(stage, waited): (Stage, WaitTimes)| StageWait {
         stage,
         requests_ns: waited.iops.as_ns(),
         bytes_ns: waited.throughput.as_ns(),
@@ -186,7 +186,7 @@ pub(crate) fn shared(binding: Binding, beside: &[(String, Waits)]) -> Binding {
     let at = |waits: &Waits| match binding.limit {
         Limit::VmCachedIops | Limit::VmCachedThroughput => waits.vm_cached,
         Limit::VmUncachedIops | Limit::VmUncachedThroughput => waits.vm_uncached + waits.allowances,
-        _ => Waited::default(),
+        _ => WaitTimes::default(),
     };
     let waited = |waits: &Waits| at(waits).iops + at(waits).throughput > Duration::ZERO;
     let names: Vec<&str> = beside.iter().filter(|(_, waits)| waited(waits)).map(|(name, _)| name.as_str()).collect();

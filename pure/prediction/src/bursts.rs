@@ -1,11 +1,11 @@
 //! Detects the ends of bursts: requests begin to wait because saved-up credits are spent.
 
-use loadline_disk::{Fullness, InitialState, Waited, Waits};
+use loadline_disk::{Fullness, InitialState, WaitTimes, Waits};
 use loadline_record::{BurstEnd, Second, Series, Stage};
 use loadline_units::{Duration, NS_PER_S};
 
 /// The stages that may burst.
-pub(crate) fn budgets(waits: &Waits) -> [(Stage, Waited); 4] {
+pub(crate) fn budgets(waits: &Waits) -> [(Stage, WaitTimes); 4] {
     [
         (Stage::VmCached, waits.vm_cached),
         (Stage::VmUncached, waits.vm_uncached + waits.allowances),

@@ -126,7 +126,7 @@ mod tests {
     use crate::models::most_plausible;
     use crate::trial::{Going, Putting, predict};
     use loadline_catalog::{Catalog, Environment, environment_text};
-    use loadline_disk::Waited;
+    use loadline_disk::WaitTimes;
     use loadline_record::Second;
 
     fn at(second: u64) -> Instant {
@@ -144,7 +144,7 @@ mod tests {
         let mut waits = Waits::default();
         for second in 2..10 {
             let credits = if second > 6 { Duration::from_s(30) } else { Duration::ZERO };
-            let more = Waited { iops: Duration::from_s(30), throughput: Duration::ZERO, credits };
+            let more = WaitTimes { iops: Duration::from_s(30), throughput: Duration::ZERO, credits };
             waits.disks = waits.disks + more;
             watch.look(reading(second, Some(at(1)), waits, 1_000_000 - second as u32 * 100_000));
         }

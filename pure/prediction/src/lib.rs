@@ -21,7 +21,7 @@ pub use bursts::BurstWatch;
 pub use ceilings::{Ceilings, ceilings};
 pub use credits::{CreditsReading, CreditsWatch};
 pub use models::{DRAWS_DEFAULT, DRAWS_MAX, Limits, Model, models, most_plausible};
-pub use reach::{Held, held, unreached};
+pub use reach::{EntryGroup, entry_groups, unreached};
 pub use trial::{
     Going, INTERVALS_MAX, Predicted, PredictionError, Progress, Putting, SIZE_DEFAULT, account, check, fit, for_draw,
     is_filled, predict, predict_together,

@@ -2,7 +2,9 @@
 //! them.
 
 use loadline_block::Operation;
-use loadline_catalog::{Cap, Catalog, CatalogProblem, DiskEntry, Draw, Part, ProblemKind, Provisioned, VmEntry};
+use loadline_catalog::{
+    Cap, Catalog, CatalogProblem, DiskEntry, Draw, ProblemKind, Provisioned, PurchasePart, VmEntry,
+};
 use loadline_disk::{
     Directions, DiskSpec, Enforcement, EnvironmentSpec, Fullness, InitialState, Latency, LatencySpec, Limit, Machine,
     Place, VmSpec, VolumeSpec,
@@ -33,7 +35,7 @@ const QUEUE_DEPTH: u32 = 2_048;
 
 /// Entries to check: one, or several disks, machines or limits that are equal in a simulation.
 #[derive(Debug, Clone)]
-pub struct Held<'c>(Vec<Which<'c>>);
+pub struct EntryGroup<'c>(Vec<Which<'c>>);
 
 #[derive(Debug, Clone, Copy)]
 enum Which<'c> {
@@ -51,7 +53,7 @@ enum Subject {
     Cap(Limit),
 }
 
-impl Held<'_> {
+impl EntryGroup<'_> {
     /// How many entries these are.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "there is always one")]
@@ -63,7 +65,7 @@ impl Held<'_> {
 /// Every entry of the catalog, those that do not differ together: most sizes of machines have the limits of others, and the same disks in
 /// their hosts.
 #[must_use]
-pub fn held(catalog: &Catalog) -> Vec<Held<'_>> {
+pub fn entry_groups(catalog: &Catalog) -> Vec<EntryGroup<'_>> {
     let disks = catalog.disks().iter().map(|disk| {
         let iops_at = catalog.disk_family(disk).iops_at;
         (Subject::Disk(bought(catalog, disk), iops_at), Which::Disk(disk))
@@ -75,11 +77,11 @@ pub fn held(catalog: &Catalog) -> Vec<Held<'_>> {
         Some((Subject::Vm(Box::new(spec)), Which::Vm(vm)))
     });
     let caps = catalog.caps().iter().map(|cap| (Subject::Cap(catalog.cap_limit(cap, &DRAW)), Which::Cap(cap)));
-    let mut apart: Vec<(Subject, Held<'_>)> = Vec::new();
+    let mut apart: Vec<(Subject, EntryGroup<'_>)> = Vec::new();
     for (subject, which) in disks.chain(vms).chain(caps) {
         match apart.iter_mut().find(|(other, _)| *other == subject) {
             Some((_, alike)) => alike.0.push(which),
-            None => apart.push((subject, Held(vec![which]))),
+            None => apart.push((subject, EntryGroup(vec![which]))),
         }
     }
     apart.into_iter().map(|(_, entries)| entries).collect()
@@ -89,7 +91,7 @@ pub fn held(catalog: &Catalog) -> Vec<Held<'_>> {
 /// checked at every size in their source, machines through the host and past it, and the machines' totals by type of
 /// disk.
 #[must_use]
-pub fn unreached(catalog: &Catalog, entries: &Held<'_>) -> Vec<CatalogProblem> {
+pub fn unreached(catalog: &Catalog, entries: &EntryGroup<'_>) -> Vec<CatalogProblem> {
     let texts = unreached_by(catalog, entries.0[0]);
     let of = |which: &Which<'_>| {
         let (place, name, disk) = match which {
@@ -292,5 +294,5 @@ fn purchases(catalog: &Catalog, disk: &DiskEntry) -> Vec<Provisioned> {
 /// Whether the disk comes in this size, whatever else it needs.
 fn comes_with(catalog: &Catalog, disk: &DiskEntry, size: Option<Bytes>) -> bool {
     let wanted = Provisioned { size, ..Provisioned::default() };
-    !matches!(catalog.disk(&disk.name, &wanted), Err(error) if error.part() == Part::Size)
+    !matches!(catalog.disk(&disk.name, &wanted), Err(error) if error.part() == PurchasePart::Size)
 }

@@ -1,6 +1,6 @@
 //! Matches the machine's devices with the disks that its cloud reports.
 
-use crate::answers::{DiskTold, Role};
+use crate::answers::{CloudDisk, Role};
 use loadline_record::DeviceFacts;
 use loadline_units::Bytes;
 
@@ -72,7 +72,7 @@ impl Attached {
         self.mounted_at.as_deref() == Some("/") || self.has_link("azure/root") || self.has_link("azure/os")
     }
     /// Whether it is the reported disk.
-    pub(crate) fn is(&self, told: &DiskTold) -> bool {
+    pub(crate) fn is(&self, told: &CloudDisk) -> bool {
         match &told.role {
             Role::System => self.is_system() || (self.is_azure_nvme() && self.namespace == Some(1)),
             Role::Unit(unit) => {

@@ -7,6 +7,6 @@ mod answers;
 mod disks;
 mod text;
 
-pub use answers::{AnswerError, CachingTold, DiskTold, Provider, Role, Told, aws, azure, gcp};
+pub use answers::{AnswerError, CloudAnswers, CloudDisk, DiskCaching, Provider, Role, aws, azure, gcp};
 pub use disks::{Attached, Layout, Place};
 pub use text::{Recognised, recognised};

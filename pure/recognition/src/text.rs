@@ -1,6 +1,6 @@
 //! Writes the reported facts as the text of an environment.
 
-use crate::answers::{CachingTold, DiskTold, Provider, Told};
+use crate::answers::{CloudAnswers, CloudDisk, DiskCaching, Provider};
 use crate::disks::{Attached, Layout, Place};
 use loadline_catalog::{Catalog, Provisioned, SizeRule};
 use loadline_units::Bytes;
@@ -30,7 +30,7 @@ struct Volume<'a> {
 /// disk with unknown limits has its size alone, so that no limit is made up. The system's disk has no path, so that
 /// nobody measures it by accident.
 #[must_use]
-pub fn recognised(told: &Told, devices: &[Attached], places: &[Place], catalog: &Catalog) -> Recognised {
+pub fn recognised(told: &CloudAnswers, devices: &[Attached], places: &[Place], catalog: &Catalog) -> Recognised {
     let machine = format!("{} {}", told.provider.name(), told.machine);
     let mut notes = Vec::new();
     let mut text = format!("# Recognised: {machine}.\nschema = 1\n");
@@ -70,7 +70,7 @@ pub fn recognised(told: &Told, devices: &[Attached], places: &[Place], catalog: 
 }
 
 /// The VM size's name in the catalog, if it is there.
-fn vm_name(told: &Told, devices: &[Attached], catalog: &Catalog) -> Option<String> {
+fn vm_name(told: &CloudAnswers, devices: &[Attached], catalog: &Catalog) -> Option<String> {
     let machine = told.machine.to_ascii_lowercase().replace('_', "-");
     let machine = machine.strip_prefix("standard-").filter(|_| told.provider == Provider::Azure).unwrap_or(&machine);
     let name = format!("{}/{machine}", told.provider.key());
@@ -136,7 +136,7 @@ fn write_volume(
     text: &mut String,
     name: &str,
     volume: &Volume<'_>,
-    told: &Told,
+    told: &CloudAnswers,
     catalog: &Catalog,
     notes: &mut Vec<String>,
 ) {
@@ -167,9 +167,9 @@ fn write_volume(
     }
     let caching_of_all = caching.first().filter(|first| caching.iter().all(|other| other == *first));
     match caching_of_all {
-        Some(CachingTold::None) => {}
-        Some(CachingTold::ReadOnly) => text.push_str("host_cache = \"read-only\"\n"),
-        Some(CachingTold::ReadWrite) => text.push_str("host_cache = \"read-write\"\n"),
+        Some(DiskCaching::None) => {}
+        Some(DiskCaching::ReadOnly) => text.push_str("host_cache = \"read-only\"\n"),
+        Some(DiskCaching::ReadWrite) => text.push_str("host_cache = \"read-write\"\n"),
         None => {
             notes.push(format!("the disks of volume {name} are cached by the host in different ways: none is written"));
         }
@@ -190,7 +190,7 @@ fn words(device: &Attached) -> String {
 }
 
 /// Why a disk has no name in the catalog, and the remedy.
-fn untold(device: &Attached, known: Option<&DiskTold>, provider: Provider) -> String {
+fn untold(device: &Attached, known: Option<&CloudDisk>, provider: Provider) -> String {
     let name = &device.facts.name;
     match (known, device.ebs_volume()) {
         (Some(known), _) => format!(
@@ -206,7 +206,7 @@ fn untold(device: &Attached, known: Option<&DiskTold>, provider: Provider) -> St
 }
 
 /// The disk in the catalog's form: the key and values between braces; `None` if the catalog has none like it.
-fn sold_as(told: &DiskTold, size: Option<Bytes>, provider: Provider, catalog: &Catalog) -> Option<String> {
+fn sold_as(told: &CloudDisk, size: Option<Bytes>, provider: Provider, catalog: &Catalog) -> Option<String> {
     let family = told.family.as_deref()?;
     let size = told.size.or(size);
     let own = format!("{}/{family}", provider.key());

@@ -2,7 +2,7 @@
 //! there.
 
 use loadline_catalog::{Catalog, Environment};
-use loadline_recognition::{Attached, Layout, Place, Recognised, Told, aws, azure, gcp, recognised};
+use loadline_recognition::{Attached, CloudAnswers, Layout, Place, Recognised, aws, azure, gcp, recognised};
 use loadline_record::DeviceFacts;
 use loadline_units::Bytes;
 
@@ -28,7 +28,7 @@ fn device(name: &str, model: &str, gib: u64, links: &[&str], mounted_at: Option<
 
 /// The text is an environment that can be modelled.
 #[track_caller]
-fn read(told: &Told, devices: &[Attached], places: &[Place]) -> (Recognised, Environment) {
+fn read(told: &CloudAnswers, devices: &[Attached], places: &[Place]) -> (Recognised, Environment) {
     let found = recognised(told, devices, places, &Catalog::builtin());
     let environment = Environment::parse(&found.text, "recognised", &Catalog::builtin());
     let environment = environment.unwrap_or_else(|error| panic!("{error}\n{}", found.text));

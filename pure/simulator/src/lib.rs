@@ -7,7 +7,7 @@ mod guest;
 mod log;
 mod simulation;
 mod together;
-mod volume_bound;
+mod transfer_budget;
 
 pub use simulation::{
     OPEN_OUTSTANDING_MAX, Reached, Simulated, Simulation, SimulationError, TrialSetup, UNBOUNDED_SIZE, simulate,

@@ -7,7 +7,7 @@
 
 use crate::guest::GuestQueue;
 use crate::log::{Log, Stage};
-use crate::volume_bound::VolumeBound;
+use crate::transfer_budget::TransferBudget;
 use loadline_block::{Completion, ErrorKind, Request};
 use loadline_disk::{Machine, RequestId, Target, Waits};
 use loadline_record::{Ending, EngineName, EngineUsed, Surroundings, TrialRecord};
@@ -93,13 +93,13 @@ pub(crate) fn is_over(
 
 /// Checks now and then that time advances.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Progress {
+pub(crate) struct SimulationProgress {
     at: Instant,
     /// Events since then at least, all of them at that time.
     events: u64,
 }
 
-impl Progress {
+impl SimulationProgress {
     /// `events` more have happened, and it is `now`. Returns the events at this very time if there are so many, with
     /// `outstanding` requests, that time will never advance.
     pub(crate) fn look(&mut self, now: Instant, events: u64, outstanding: u64) -> Option<u64> {
@@ -131,7 +131,7 @@ pub struct Simulated {
 pub struct Simulation {
     machine: Machine,
     party: Party,
-    progress: Progress,
+    progress: SimulationProgress,
 }
 
 /// A load with all that is known of it, beside the machine that it is put on.
@@ -159,7 +159,7 @@ pub(crate) struct Party {
     hang_limit: Duration,
     cool_down: Duration,
     /// Bytes that may still be issued.
-    volume: Option<VolumeBound>,
+    volume: Option<TransferBudget>,
     exhausted: bool,
     /// From when on nothing is issued any more, as far as that is known.
     issues_until: Instant,
@@ -212,7 +212,7 @@ impl Simulation {
     /// When the load cannot be simulated there.
     pub fn new(load: &LoadSpec, machine: Machine, target: Target, setup: TrialSetup) -> Result<Self, SimulationError> {
         let party = Party::new(load, &machine, target, setup)?;
-        Ok(Self { machine, party, progress: Progress::default() })
+        Ok(Self { machine, party, progress: SimulationProgress::default() })
     }
 
     /// Runs until the trial is over or nothing more happens until `until`; returns whether it is over.
@@ -350,7 +350,7 @@ impl Party {
             follows_at_once,
             hang_limit: load.hang_limit,
             cool_down: load.cool_down,
-            volume: load.volume.map(VolumeBound::of),
+            volume: load.volume.map(TransferBudget::of),
             exhausted: false,
             issues_until: Instant::MAX,
             now,

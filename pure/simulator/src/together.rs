@@ -1,6 +1,6 @@
 //! Several loads on one machine at the same time, each on its own volume.
 
-use crate::simulation::{Party, Progress, Reached, SimulationError, TrialSetup, drain, is_over};
+use crate::simulation::{Party, Reached, SimulationError, SimulationProgress, TrialSetup, drain, is_over};
 use loadline_disk::{Machine, Target, Waits};
 use loadline_record::TrialRecord;
 use loadline_units::Instant;
@@ -17,7 +17,7 @@ pub struct Together {
     owners: Vec<u32>,
     /// The request that was answered last, by its number.
     last: usize,
-    progress: Progress,
+    progress: SimulationProgress,
 }
 
 impl Together {
@@ -32,7 +32,7 @@ impl Together {
             machine,
             owners: Vec::new(),
             last: 0,
-            progress: Progress::default(),
+            progress: SimulationProgress::default(),
         })
     }
 

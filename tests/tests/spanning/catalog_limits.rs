@@ -2,15 +2,15 @@
 //! limits and does not pass them; and no product is named in code.
 
 use loadline_catalog::{Catalog, DiskEntry, Figure, ProblemKind, Rule, environments};
-use loadline_prediction::{Held, held, unreached};
+use loadline_prediction::{EntryGroup, entry_groups, unreached};
 use loadline_tests::sample;
 use std::path::Path;
 
 #[test]
 fn everything_that_comes_along_reaches_its_published_limits() {
     let catalog = Catalog::builtin();
-    let entries = held(&catalog);
-    let all: usize = entries.iter().map(Held::len).sum();
+    let entries = entry_groups(&catalog);
+    let all: usize = entries.iter().map(EntryGroup::len).sum();
     assert_eq!(all, catalog.disks().len() + catalog.vms().len() + catalog.caps().len());
     assert!(entries.len() > 400, "{}", entries.len());
     let tried = entries.len().div_ceil(4);
@@ -74,7 +74,7 @@ fn a_disk_whose_throughput_lets_fewer_through_than_its_iops_of_that_size_is_name
                 [disk]\narray = { size = \"1 TiB\", iops = \"17000 IOPS\", throughput = \"66 MB/s\" }\n";
     let found = |text: &str| {
         let catalog = Catalog::default().with(&[("own.toml", text)]).unwrap();
-        let held = held(&catalog);
+        let held = entry_groups(&catalog);
         let problems = held.iter().flat_map(|entries| unreached(&catalog, entries));
         problems.map(|problem| problem.text).collect::<Vec<_>>()
     };
@@ -90,7 +90,7 @@ fn a_disk_that_cannot_reach_what_it_publishes_is_named() {
                 [disk]\narray = { size = \"1 TiB\", iops = \"5000 IOPS\", parallelism = { requests = 4 } }\n\
                 good = { size = \"2 TiB\", iops = \"5000 IOPS\" }\n";
     let catalog = Catalog::default().with(&[("own.toml", text)]).unwrap();
-    let problems: Vec<_> = held(&catalog).iter().flat_map(|entries| unreached(&catalog, entries)).collect();
+    let problems: Vec<_> = entry_groups(&catalog).iter().flat_map(|entries| unreached(&catalog, entries)).collect();
     assert!(problems.iter().all(|problem| problem.kind == ProblemKind::Unreached && problem.name == "own/array"));
     // Four at a time in 5 ms each.
     assert!(problems[0].text.contains("reads of 512 B come to 800"), "{problems:?}");
@@ -105,8 +105,8 @@ fn of_disks_that_are_alike_each_is_named() {
                 second = { size = \"1 TiB\", iops = \"5000 IOPS\", parallelism = { requests = 4 }, note = \"x\" }\n\
                 larger = { size = \"2 TiB\", iops = \"5000 IOPS\", parallelism = { requests = 4 } }\n";
     let catalog = Catalog::default().with(&[("own.toml", text)]).unwrap();
-    let held = held(&catalog);
-    assert_eq!(held.iter().map(Held::len).collect::<Vec<_>>(), [2, 1]);
+    let held = entry_groups(&catalog);
+    assert_eq!(held.iter().map(EntryGroup::len).collect::<Vec<_>>(), [2, 1]);
     let mut named: Vec<_> = held.iter().flat_map(|entries| unreached(&catalog, entries)).map(|p| p.name).collect();
     named.dedup();
     assert_eq!(named, ["own/first", "own/second", "own/larger"]);
@@ -121,8 +121,8 @@ fn of_machines_that_are_alike_each_is_named() {
                 large = { vcpus = 4, uncached = { iops = \"1000 IOPS\" } }\n\
                 other = { uncached = { iops = \"1001 IOPS\" } }\n";
     let catalog = Catalog::default().with(&[("own.toml", text)]).unwrap();
-    let held = held(&catalog);
-    assert_eq!(held.iter().map(Held::len).collect::<Vec<_>>(), [2, 1]);
+    let held = entry_groups(&catalog);
+    assert_eq!(held.iter().map(EntryGroup::len).collect::<Vec<_>>(), [2, 1]);
     let problems: Vec<_> = held.iter().flat_map(|entries| unreached(&catalog, entries)).collect();
     let of = |name: &str| {
         let texts = problems.iter().filter(|problem| problem.name == name).map(|problem| problem.text.as_str());

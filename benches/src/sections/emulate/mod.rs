@@ -6,8 +6,8 @@ use crate::bench::Bench;
 use crate::placement::Pinned;
 use crate::process;
 use crate::server::Server;
-use crate::statistics::{Spread, ratios};
-use crate::table::{Goal, Table};
+use crate::statistics::{MedianSpread, ratios};
+use crate::table::{FigureTable, Goal};
 use anyhow::{Context, Result, bail};
 use client::Load;
 use loadline_disk::{Directions, DiskSpec, EnvironmentSpec, IopsBudget, Limit, VolumeSpec};
@@ -96,7 +96,7 @@ pub(crate) fn obstacle() -> Option<String> {
 
 pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     let title = "emulate: NBD with the disk model in the way, over nbdkit's memory plugin";
-    let mut table = Table::new(
+    let mut table = FigureTable::new(
         title,
         &["random", "nbdkit / s", "loadline / s", "ratio", "goal", "CPU per request", "goal", "client busy"],
     );
@@ -116,7 +116,7 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
 }
 
 /// Gives how many rows were wanted.
-fn rows(bench: &mut Bench, place: Option<usize>, placed: &str, table: &mut Table) -> Result<usize> {
+fn rows(bench: &mut Bench, place: Option<usize>, placed: &str, table: &mut FigureTable) -> Result<usize> {
     let named = ROWS.iter().map(|(name, asker, load, goal)| (format!("{name}, {placed}"), *asker, *load, *goal));
     let named: Vec<_> = named.filter(|(name, ..)| bench.arguments.wants(name)).collect();
     if named.is_empty() {
@@ -141,8 +141,8 @@ fn rows(bench: &mut Bench, place: Option<usize>, placed: &str, table: &mut Table
         let figures = bench.rounds(2, |bench, place| measure(bench, &servers[place], asker, load))?;
         let of = |place: usize, figure: fn(&Figures) -> f64| figures[place].iter().map(figure).collect::<Vec<f64>>();
         let rates = [of(0, |one| one.rate), of(1, |one| one.rate)];
-        let ratio = Spread::of(&ratios(&rates[1], &rates[0])).context("no rounds")?;
-        let cpu = Spread::of(&ratios(&of(1, |one| one.cpu_s), &of(0, |one| one.cpu_s))).context("no rounds")?;
+        let ratio = MedianSpread::of(&ratios(&rates[1], &rates[0])).context("no rounds")?;
+        let cpu = MedianSpread::of(&ratios(&of(1, |one| one.cpu_s), &of(0, |one| one.cpu_s))).context("no rounds")?;
         let reached = bench.verdicts.judge(&format!("emulate, {name}"), ratio.median, Goal::AtLeast(goal));
         let cheap = if asker == Asker::Pipelining && load.length <= 4 << 10 {
             bench.verdicts.judge(&format!("emulate, {name}, CPU"), cpu.median, Goal::AtMost(CPU))
@@ -150,10 +150,10 @@ fn rows(bench: &mut Bench, place: Option<usize>, placed: &str, table: &mut Table
             ""
         };
         let median =
-            |place: usize| Spread::of(&rates[place]).map_or("-".into(), |spread| format!("{:.0}", spread.median));
+            |place: usize| MedianSpread::of(&rates[place]).map_or("-".into(), |spread| format!("{:.0}", spread.median));
         let busy = |place: usize| {
             let shares: Vec<f64> = figures[place].iter().filter_map(|one| one.client).collect();
-            Spread::of(&shares).map(|spread| format!("{:.0} %", spread.median * 100.0))
+            MedianSpread::of(&shares).map(|spread| format!("{:.0} %", spread.median * 100.0))
         };
         let busy = busy(0).zip(busy(1)).map_or_else(|| "-".into(), |(peer, ours)| format!("{peer}, {ours}"));
         let (ratio, cpu) = (ratio.to_string(), cpu.to_string());

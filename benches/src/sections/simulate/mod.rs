@@ -4,8 +4,8 @@ mod cases;
 
 use crate::bench::Bench;
 use crate::process::{core_time, peak_memory};
-use crate::statistics::Spread;
-use crate::table::{Goal, Table};
+use crate::statistics::MedianSpread;
+use crate::table::{FigureTable, Goal};
 use anyhow::{Context, Result, bail, ensure};
 use cases::Case;
 use loadline_catalog::{Catalog, Draw, Environment, environment_text};
@@ -46,7 +46,7 @@ fn requests(record: &TrialRecord) -> u64 {
 }
 
 fn rates(bench: &mut Bench) -> Result<()> {
-    let mut table = Table::new(
+    let mut table = FigureTable::new(
         "simulate: millions of requests simulated per second of core time, depth 32",
         &["", "requests", "millions per second", "goal", ""],
     );
@@ -62,7 +62,7 @@ fn rates(bench: &mut Bench) -> Result<()> {
         // The same in every round: it is simulated from one seed.
         let count = figures.first().map_or(0, |(count, _)| *count);
         let rates: Vec<f64> = figures.iter().map(|(_, rate)| *rate).collect();
-        let spread = Spread::of(&rates).context("no rounds")?;
+        let spread = MedianSpread::of(&rates).context("no rounds")?;
         let what = format!("simulate, {}, millions of requests per second and core", case.name);
         let mark = case.goal.map_or("", |goal| bench.verdicts.judge(&what, spread.median, Goal::AtLeast(goal)));
         let goal = case.goal.map_or(String::new(), |goal| format!(">= {goal:.0}"));
@@ -97,8 +97,8 @@ fn matrix(bench: &mut Bench) -> Result<()> {
         walls.push(begun.elapsed().as_secs_f64());
     }
     let title = format!("simulate: {PLAN} on {} over {THREADS} threads, wall time in s", POOLS.join(", "));
-    let mut table = Table::new(title, &["trials", "requests", "wall time", "goal", ""]);
-    let spread = Spread::of(&walls).context("no rounds")?;
+    let mut table = FigureTable::new(title, &["trials", "requests", "wall time", "goal", ""]);
+    let spread = MedianSpread::of(&walls).context("no rounds")?;
     let mark = bench.verdicts.judge("simulate, the matrix, s", spread.median, Goal::AtMost(60.0));
     let cells = [trials.len().to_string(), count.to_string(), spread.to_string(), "<= 60".to_owned(), mark.to_owned()];
     table.row(cells.to_vec());
@@ -125,7 +125,7 @@ fn in_parallel(trials: &[(EnvironmentSpec, &LoadSpec)]) -> Result<u64> {
 }
 
 fn memory(bench: &mut Bench) -> Result<()> {
-    let mut table = Table::new(
+    let mut table = FigureTable::new(
         "simulate: most resident memory of a process that simulates days at 20 requests a second, MiB",
         &["2 days", "16 days", "ratio", ""],
     );

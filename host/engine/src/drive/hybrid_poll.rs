@@ -58,7 +58,7 @@ struct Stretch {
 
 /// How a turn waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Waited {
+pub(super) enum WaitOutcome {
     /// Not at all.
     NotAtAll,
     /// Asleep.
@@ -206,14 +206,14 @@ impl HybridPoll {
 
     /// A turn took `span` and brought so many answers.
     #[inline]
-    pub(super) fn turned(&mut self, span: Duration, answers: u32, waited: Waited) {
+    pub(super) fn turned(&mut self, span: Duration, answers: u32, waited: WaitOutcome) {
         self.count.answers += u64::from(answers);
-        if matches!(waited, Waited::Polling | Waited::PollingFor(_))
+        if matches!(waited, WaitOutcome::Polling | WaitOutcome::PollingFor(_))
             && let Some(stretch) = &mut self.stretch
         {
             stretch.turns += 1;
             stretch.turned = stretch.turned + span;
-            if let Waited::PollingFor(polled) = waited {
+            if let WaitOutcome::PollingFor(polled) = waited {
                 stretch.told += 1;
                 stretch.worked = stretch.worked + span.saturating_sub(polled);
             }
@@ -304,13 +304,17 @@ mod tests {
                 // The work for each answer differs from turn to turn.
                 let work = Duration::from_ns(1_900 + u64::from(turns) * 37 % 200);
                 let (from, ready, told) = (self.now, self.ready, &mut self.told);
-                let mut wait = Waited::Asleep;
+                let mut wait = WaitOutcome::Asleep;
                 let stands = self.vigil.polls_at(from, || Some(ready), |span| *told = *told + span);
                 self.now = self.now + work + self.wait;
                 self.ready.running = self.ready.running + work;
                 if stands {
                     self.awake += 1;
-                    wait = if self.vigil.is_measured() { Waited::PollingFor(self.wait) } else { Waited::Polling };
+                    wait = if self.vigil.is_measured() {
+                        WaitOutcome::PollingFor(self.wait)
+                    } else {
+                        WaitOutcome::Polling
+                    };
                     self.waited = self.waited + self.wait;
                     self.ready.running = self.ready.running + self.wait.saturating_sub(self.queued);
                     self.ready.queued = self.ready.queued + self.queued;
@@ -423,10 +427,10 @@ mod tests {
             assert!(turn != 0 || !tells);
             apart += u32::from(tells);
             // Of 50 us each 20 are work.
-            let wait = if tells { Waited::PollingFor(Duration::from_us(30)) } else { Waited::Polling };
+            let wait = if tells { WaitOutcome::PollingFor(Duration::from_us(30)) } else { WaitOutcome::Polling };
             vigil.turned(Duration::from_us(50), 1, wait);
             // What waited asleep, or not at all, is not among them.
-            vigil.turned(Duration::from_ms(1), 1, Waited::Asleep);
+            vigil.turned(Duration::from_ms(1), 1, WaitOutcome::Asleep);
         }
         assert_eq!(apart, 2);
         let turns = u64::from(2 * APART_OF);
@@ -436,7 +440,7 @@ mod tests {
     #[test]
     fn waiting_that_no_turn_told_apart_is_told_as_work() {
         let (mut vigil, _) = standing();
-        vigil.turned(Duration::from_us(50), 1, Waited::Polling);
+        vigil.turned(Duration::from_us(50), 1, WaitOutcome::Polling);
         assert_eq!(vigil.ends(|| Some(running(1_000_000))), Duration::ZERO);
     }
 
@@ -445,9 +449,9 @@ mod tests {
         let (mut vigil, from) = standing();
         // Of 1,000 us the thread polled for 800 and slept 100; it was running for 500, of which 100 were its work.
         for _ in 0..9 {
-            vigil.turned(Duration::from_us(90), 1, Waited::PollingFor(Duration::from_us(80)));
+            vigil.turned(Duration::from_us(90), 1, WaitOutcome::PollingFor(Duration::from_us(80)));
         }
-        vigil.turned(Duration::from_us(190), 1, Waited::PollingFor(Duration::from_us(180)));
+        vigil.turned(Duration::from_us(190), 1, WaitOutcome::PollingFor(Duration::from_us(180)));
         vigil.polled_in_vain(Duration::from_us(100));
         let mut waited = Duration::ZERO;
         assert!(vigil.polls_at(from + Duration::from_us(1_000), || Some(running(500)), |span| waited = span));

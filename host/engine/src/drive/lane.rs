@@ -29,11 +29,11 @@ pub(super) const ERRORS_MAX: u64 = 64;
 
 /// A bound on the bytes that all threads together move from the begin of the measurement on.
 #[derive(Debug)]
-pub(super) struct VolumeBound {
+pub(super) struct TransferBudget {
     pub(super) left: AtomicU64,
 }
 
-impl VolumeBound {
+impl TransferBudget {
     /// Takes `length` off what is left; says whether there was enough.
     pub(super) fn take(&self, length: u64) -> bool {
         self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(length)).is_ok()
@@ -61,7 +61,7 @@ pub(super) struct Lane {
     pub(super) file_size: Bytes,
     pub(super) files: u32,
     pub(super) open_loop: bool,
-    pub(super) volume: Option<Arc<VolumeBound>>,
+    pub(super) volume: Option<Arc<TransferBudget>>,
     pub(super) checker: Option<Checker>,
     pub(super) hang_limit: Duration,
     /// How the thread waits, and its clock.

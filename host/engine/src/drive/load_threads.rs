@@ -3,7 +3,7 @@
 use super::TrialFiles;
 use super::heartbeat::{Ends, Heartbeat, Stuck};
 use super::hybrid_poll::HybridPoll;
-use super::lane::{Lane, LaneEnd, VolumeBound};
+use super::lane::{Lane, LaneEnd, TransferBudget};
 use super::ledger::{Ledger, Log, Times};
 use super::timed_sleep::TimedSleep;
 use super::waiting::Waiting;
@@ -46,7 +46,7 @@ pub(super) struct Setup<'a> {
     pub(super) files: Arc<TrialFiles>,
     pub(super) ledger: &'a Arc<Ledger>,
     pub(super) times: &'a Arc<Times>,
-    pub(super) bound: Option<&'a Arc<VolumeBound>>,
+    pub(super) bound: Option<&'a Arc<TransferBudget>>,
     pub(super) verify: Option<&'a Arc<verify::Ledger>>,
 }
 
@@ -151,7 +151,7 @@ pub(super) fn fitting_slots(
 }
 
 /// Everything about one load thread that does not depend on its engine.
-struct Part {
+struct LaneParts {
     spec: LoadSpec,
     region: Region,
     seed: u64,
@@ -163,12 +163,12 @@ struct Part {
     files: Arc<TrialFiles>,
     ledger: Arc<Ledger>,
     times: Arc<Times>,
-    bound: Option<Arc<VolumeBound>>,
+    bound: Option<Arc<TransferBudget>>,
     verify: Option<Arc<verify::Ledger>>,
     beat: Arc<Heartbeat>,
 }
 
-impl Part {
+impl LaneParts {
     fn buffers(&self, slots: u32, number: u32) -> Result<Buffers, EngineError> {
         Buffers::new(&self.spec, slots as usize, number, self.sharers, self.seed)
     }
@@ -222,7 +222,7 @@ impl Threads {
         let mut threads = Self { handles: Vec::new(), beats: Vec::new(), signal: Arc::default(), streams: Vec::new() };
         let (ready, answers) = mpsc::channel::<Ready>();
         for thread in 0..spec.threads {
-            let part = |number| Part {
+            let part = |number| LaneParts {
                 spec: spec.clone(),
                 region: setup.region,
                 seed: setup.seed,
@@ -298,9 +298,9 @@ impl Threads {
 
     fn spawn(
         &mut self,
-        part: Part,
+        part: LaneParts,
         ready: &Sender<Ready>,
-        body: impl FnOnce(Part, Sender<Ready>, &Signal) -> VerifyRecord + Send + 'static,
+        body: impl FnOnce(LaneParts, Sender<Ready>, &Signal) -> VerifyRecord + Send + 'static,
     ) -> Result<(), EngineError> {
         self.beats.push(Arc::clone(&part.beat));
         let (ready, signal) = (ready.clone(), Arc::clone(&self.signal));
@@ -377,10 +377,10 @@ fn merge(into: &mut VerifyRecord, from: VerifyRecord) {
 
 /// The body of a load thread over an asynchronous backend.
 fn drive<B: Backend>(
-    part: &Part,
+    part: &LaneParts,
     ready: Sender<Ready>,
     signal: &Signal,
-    make: impl FnOnce(&Part, &Buffers) -> Result<(B, Vec<String>), EngineError>,
+    make: impl FnOnce(&LaneParts, &Buffers) -> Result<(B, Vec<String>), EngineError>,
 ) -> VerifyRecord {
     let prepared = part.buffers(part.slots, part.thread).and_then(|buffers| {
         let (backend, mut in_force) = make(part, &buffers)?;
@@ -425,7 +425,7 @@ fn drive<B: Backend>(
 
 /// The body of one worker of the threads engine; the first to come makes the stream that all of its load thread share, if there are several.
 fn work(
-    part: &Part,
+    part: &LaneParts,
     number: u32,
     shared: &Arc<Mutex<Option<Stream>>>,
     ready: Sender<Ready>,

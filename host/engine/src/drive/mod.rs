@@ -22,7 +22,7 @@ use crate::options::EngineOptions;
 use crate::surroundings::Observation;
 use crate::target::Volume;
 use crate::verify;
-use lane::VolumeBound;
+use lane::TransferBudget;
 use ledger::{GaveUp, Ledger, Times};
 use load_threads::Threads;
 use loadline_kernel::clock;
@@ -280,7 +280,7 @@ fn conduct(
         set_direct(file, direct)
             .map_err(|e| EngineError::os(format!("switch direct I/O on volume {}", volume.facts.name), e))?;
     }
-    let bound = spec.volume.map(|volume| Arc::new(VolumeBound { left: AtomicU64::new(volume.get()) }));
+    let bound = spec.volume.map(|volume| Arc::new(TransferBudget { left: AtomicU64::new(volume.get()) }));
     let trims = if volume.facts.kind == TargetKind::BlockDevice { Trims::Discard } else { Trims::Hole };
     let threads = Threads::start(&load_threads::Setup {
         engine,
@@ -397,7 +397,7 @@ struct Conductor<'a> {
     steady: Option<Steady>,
     /// What the phase is called when this is no ordinary trial.
     instead: Option<Phase>,
-    bound: Option<&'a VolumeBound>,
+    bound: Option<&'a TransferBudget>,
 }
 
 impl Conductor<'_> {

@@ -5,7 +5,7 @@
 
 #![expect(clippy::inline_always, reason = "a return after a sleep costs more than it does: see `raw_call`")]
 
-use super::hybrid_poll::{HybridPoll, POLL_MAX, Waited};
+use super::hybrid_poll::{HybridPoll, POLL_MAX, WaitOutcome};
 use super::ledger::Log;
 use super::timed_sleep::TimedSleep;
 use crate::backend::{BATCH_MAX, Backend, SLICE};
@@ -32,7 +32,7 @@ pub(super) struct Waiting {
     /// Requests of a batch, unless sleep does as well as polling.
     batch_usual: u32,
     /// How the turn that goes on waited.
-    waited: Waited,
+    waited: WaitOutcome,
 }
 
 /// What was issued in a turn, before the thread waits.
@@ -59,7 +59,7 @@ impl Waiting {
             yields: false,
             keeps_until: Instant::ZERO,
             batch_usual: BATCH_MAX,
-            waited: Waited::Asleep,
+            waited: WaitOutcome::Asleep,
         }
     }
 
@@ -93,14 +93,14 @@ impl Waiting {
             Some(at) => self.sleep.span_before(at, now).map(|span| span.min(SLICE)),
         };
         let only_waits = next_at.is_none() && !more;
-        self.waited = Waited::Asleep;
+        self.waited = WaitOutcome::Asleep;
         if self.yields && count > 0 && only_waits && now >= self.keeps_until {
             if self.give_way(backend, log)? { Ok(()) } else { backend.submit_and_wait(span) }
         } else if only_waits && self.polling.polls_at(now, clock::thread_time, |span| log.waited_awake(span)) {
             self.poll(backend, now)
         } else {
             if span.is_none() {
-                self.waited = Waited::NotAtAll;
+                self.waited = WaitOutcome::NotAtAll;
             }
             backend.submit_and_wait(span)
         }
@@ -113,7 +113,7 @@ impl Waiting {
             self.sleep.answered();
         }
         self.polling.turned(span, answers, self.waited);
-        if self.waited == Waited::NotAtAll && issued.count == 0 && answers == 0 {
+        if self.waited == WaitOutcome::NotAtAll && issued.count == 0 && answers == 0 {
             if outstanding > 0 {
                 // The answer may be queued behind this thread: at a kernel thread, or a server on this machine.
                 std::thread::yield_now();
@@ -149,7 +149,7 @@ impl Waiting {
         if self.polling.is_measured() {
             return self.poll_measured(backend, now);
         }
-        self.waited = Waited::Polling;
+        self.waited = WaitOutcome::Polling;
         backend.submit_and_wait(Some(clock::SLEEP_MIN))?;
         while !backend.is_answered() {
             let at = self.clock.now();
@@ -173,14 +173,14 @@ impl Waiting {
                 backend.submit_and_wait(Some(SLICE))?;
                 let slept = self.clock.now().since(at);
                 self.polling.polled_in_vain(slept);
-                self.waited = Waited::PollingFor(at.since(from) + slept);
+                self.waited = WaitOutcome::PollingFor(at.since(from) + slept);
                 return Ok(());
             }
             clock::sleep_min();
             at = self.clock.now();
         }
         backend.submit_and_wait(None)?;
-        self.waited = Waited::PollingFor(at.since(from));
+        self.waited = WaitOutcome::PollingFor(at.since(from));
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 
 use super::TrialFiles;
 use super::heartbeat::Heartbeat;
-use super::lane::{VolumeBound, refuse};
+use super::lane::{TransferBudget, refuse};
 use super::ledger::{Log, Times};
 use crate::backend::{Io, Trims, trim};
 use crate::buffers::Buffers;
@@ -40,7 +40,7 @@ pub(super) struct Stream {
 
 impl Stream {
     /// Notes the time. When the measurement begins, requests in flight count towards its bound.
-    fn tell(&mut self, volume: &VolumeBound, from: Instant, now: Instant) {
+    fn tell(&mut self, volume: &TransferBudget, from: Instant, now: Instant) {
         if self.before && now >= from {
             self.before = false;
             volume.in_flight(self.in_flight);
@@ -67,7 +67,7 @@ pub(super) struct Means {
     pub(super) log: Log,
     pub(super) times: Arc<Times>,
     pub(super) files: Arc<TrialFiles>,
-    pub(super) volume: Option<Arc<VolumeBound>>,
+    pub(super) volume: Option<Arc<TransferBudget>>,
     pub(super) buffers: Buffers,
     pub(super) open_loop: bool,
     /// What the worker reads the time from.

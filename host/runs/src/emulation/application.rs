@@ -132,13 +132,13 @@ pub fn application_cell(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loadline_disk::{Waited, Waits};
+    use loadline_disk::{WaitTimes, Waits};
     use loadline_units::{Duration, Instant};
 
     #[test]
     fn the_binding_limit_of_an_account_has_its_evidence() {
         let second = Duration::from_s(1);
-        let waits = Waits { disks: Waited { iops: second * 8, ..Waited::default() }, ..Waits::default() };
+        let waits = Waits { disks: WaitTimes { iops: second * 8, ..WaitTimes::default() }, ..Waits::default() };
         let account = TimeAccount {
             requests: 5,
             first: Some(Instant::ZERO),

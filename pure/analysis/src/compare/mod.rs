@@ -30,7 +30,7 @@ use crate::statistics::CONFIDENCE;
 use crate::trials::{cell_doubts, trials_used};
 use loadline_record::{CellRecord, Doubt, DoubtCode, RunRecord, TrialRecord};
 use loadline_units::Ratio;
-use overall::{Part, together};
+use overall::{CellRatio, together};
 use ratio::{LogRatio, Rounds};
 use sample::Sample;
 use verdicts::{adjusted, verdict};
@@ -425,13 +425,13 @@ fn overalls(
             clean.iter().copied().filter(|i| ratios[*i].is_some_and(|r| r.error.is_some())).collect();
         let with_ratio: Vec<usize> = clean.iter().copied().filter(|i| ratios[*i].is_some()).collect();
         let counted = if with_error.is_empty() { with_ratio } else { with_error };
-        let parts: Vec<Part<'_>> = counted
+        let parts: Vec<CellRatio<'_>> = counted
             .iter()
             .filter_map(|i| {
                 // Together the cells know their noise well enough, and what they tell of each other would be counted twice.
                 let (baseline, other) = samples[*i].as_ref()?;
                 let alone = LogRatio::of(&baseline.with(None), &other.with(None), rounds);
-                ratios[*i].map(|_| Part { baseline, other, ratio: alone })
+                ratios[*i].map(|_| CellRatio { baseline, other, ratio: alone })
             })
             .collect();
         let ratio = together(&parts, rounds);

@@ -7,7 +7,7 @@ use crate::statistics::mean;
 
 /// One cell's part.
 #[derive(Debug, Clone)]
-pub(super) struct Part<'a> {
+pub(super) struct CellRatio<'a> {
     pub(super) baseline: &'a Sample,
     pub(super) other: &'a Sample,
     pub(super) ratio: LogRatio,
@@ -16,7 +16,7 @@ pub(super) struct Part<'a> {
 /// The mean of the cells' logarithms. Its error is estimated twice, and the estimate with the wider interval is used: from the
 /// errors of the cells as if these were independent, and from the means over all cells in each round of trials, which also
 /// sees what moves all cells of a round together.
-pub(super) fn together(parts: &[Part<'_>], rounds: Rounds) -> Option<LogRatio> {
+pub(super) fn together(parts: &[CellRatio<'_>], rounds: Rounds) -> Option<LogRatio> {
     let log = mean(&parts.iter().map(|p| p.ratio.log).collect::<Vec<_>>())?;
     let by_cells = by_cells(parts);
     let by_rounds = by_rounds(parts, rounds).and_then(|r| r.error);
@@ -28,7 +28,7 @@ pub(super) fn together(parts: &[Part<'_>], rounds: Rounds) -> Option<LogRatio> {
     Some(LogRatio { log, error })
 }
 
-fn by_cells(parts: &[Part<'_>]) -> Option<LogError> {
+fn by_cells(parts: &[CellRatio<'_>]) -> Option<LogError> {
     let count = parts.len() as f64;
     let errors: Vec<LogError> = parts.iter().map(|p| p.ratio.error).collect::<Option<_>>()?;
     let scaled: Vec<(f64, f64)> = errors.iter().map(|e| (e.variance / count / count, e.freedom)).collect();
@@ -47,7 +47,7 @@ const fn weakness(basis: Basis) -> u8 {
     }
 }
 
-fn by_rounds(parts: &[Part<'_>], rounds: Rounds) -> Option<LogRatio> {
+fn by_rounds(parts: &[CellRatio<'_>], rounds: Rounds) -> Option<LogRatio> {
     let baseline = over_cells(parts.iter().map(|p| p.baseline))?;
     let other = over_cells(parts.iter().map(|p| p.other))?;
     (baseline.logs.len() > 1 && other.logs.len() > 1).then(|| LogRatio::of(&baseline, &other, rounds))
@@ -75,9 +75,9 @@ mod tests {
         Sample { logs: (0..).zip(logs.iter().copied()).collect(), within: None, resolution: 0.0, spread: None }
     }
     fn of(pairs: &[(Sample, Sample)]) -> LogRatio {
-        let parts: Vec<Part<'_>> = pairs
+        let parts: Vec<CellRatio<'_>> = pairs
             .iter()
-            .map(|(a, b)| Part { baseline: a, other: b, ratio: LogRatio::of(a, b, Rounds::Apart) })
+            .map(|(a, b)| CellRatio { baseline: a, other: b, ratio: LogRatio::of(a, b, Rounds::Apart) })
             .collect();
         together(&parts, Rounds::Apart).unwrap()
     }

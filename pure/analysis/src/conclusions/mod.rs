@@ -47,12 +47,14 @@ pub(crate) fn conclusions(record: &RunRecord, cells: &[CellSummary]) -> Vec<Conc
         return Vec::new();
     }
     let told = record.header.volumes.iter().filter(|v| v.kind != TargetKind::Null).take(VOLUMES_MAX);
-    told.flat_map(|volume| Told { record, cells: cells.iter().filter(|c| c.volume == volume.name).collect() }.all())
-        .collect()
+    told.flat_map(|volume| {
+        VolumeConclusions { record, cells: cells.iter().filter(|c| c.volume == volume.name).collect() }.all()
+    })
+    .collect()
 }
 
 /// The cells of one volume.
-struct Told<'a> {
+struct VolumeConclusions<'a> {
     record: &'a RunRecord,
     cells: Vec<&'a CellSummary>,
 }
@@ -75,7 +77,7 @@ impl Kind {
     }
 }
 
-impl<'a> Told<'a> {
+impl<'a> VolumeConclusions<'a> {
     fn all(&self) -> Vec<Conclusion> {
         let anchor = |kind| Some((kind, self.best(kind, CellSummary::iops_lasting)?));
         let mut anchors: Vec<(Kind, &CellSummary)> =

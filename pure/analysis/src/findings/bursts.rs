@@ -1,6 +1,6 @@
 //! When bursts ended, as a model knows it.
 
-use super::{View, codes};
+use super::{VolumeView, codes};
 use crate::summary::{CellSummary, Finding, LastingFigures};
 use crate::trials::{trials_counted, trials_used};
 use crate::words::{counted, how_much, load_name, number, throughput};
@@ -15,7 +15,7 @@ const FALL_MIN: f64 = 0.01;
 const LARGE_BLOCK: u64 = 128 * 1024;
 
 /// Bursts that ended while a load went on, and had given it more than what came after.
-pub(super) fn ended(view: &View<'_>, record: &RunRecord) -> Vec<Finding> {
+pub(super) fn ended(view: &VolumeView<'_>, record: &RunRecord) -> Vec<Finding> {
     let mut told = Vec::new();
     for index in view.own {
         let cell = &record.cells[*index];
@@ -61,7 +61,7 @@ fn fell(end: &BurstEnd) -> bool {
     end.iops_before.zip(end.iops_after).is_none_or(below)
 }
 
-fn one(view: &View<'_>, cell: &CellRecord, index: usize, end: &BurstEnd) -> Finding {
+fn one(view: &VolumeView<'_>, cell: &CellRecord, index: usize, end: &BurstEnd) -> Finding {
     let summary = &view.cells[index];
     let whose = match end.stage {
         Stage::VmCached => "the VM's burst (cached)",

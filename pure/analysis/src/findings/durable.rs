@@ -1,6 +1,6 @@
 //! How long it takes to make writes durable, against what etcd asks of its log disk.
 
-use super::{View, codes};
+use super::{VolumeView, codes};
 use crate::doubts::REQUESTS_BEYOND_MIN;
 use crate::summary::{Finding, OperationFigures};
 use crate::trials::trials_used;
@@ -30,7 +30,7 @@ enum Verdict {
 }
 
 /// The slowest flushes, against etcd's rule: of cells with too few to tell only where no other tells.
-pub(super) fn told(view: &View<'_>, record: &RunRecord) -> Option<Finding> {
+pub(super) fn told(view: &VolumeView<'_>, record: &RunRecord) -> Option<Finding> {
     let flushing = view.own.iter().copied().filter_map(|i| {
         let flush = view.cells[i].flush.as_ref()?;
         let p99 = flush.latency_ns.p99?;

@@ -110,7 +110,7 @@ pub(crate) fn findings(
         record.cells.iter().zip(cells).map(|(own, cell)| cell.rise(own, record.header.clock)).collect();
     for volume in &record.header.volumes {
         let own: Vec<usize> = (0..cells.len()).filter(|i| cells[*i].volume == volume.name).collect();
-        let view = View {
+        let view = VolumeView {
             cells,
             own: &own,
             clustered,
@@ -170,7 +170,7 @@ pub fn best_cell(
 }
 
 /// The cells of one volume.
-pub(crate) struct View<'a> {
+pub(crate) struct VolumeView<'a> {
     cells: &'a [CellSummary],
     own: &'a [usize],
     /// By cell of the run.
@@ -183,7 +183,7 @@ pub(crate) struct View<'a> {
     prefix: String,
 }
 
-impl View<'_> {
+impl VolumeView<'_> {
     fn finding(&self, code: &str, text: &str, cells: &[usize]) -> Finding {
         let mut ids: Vec<String> = Vec::new();
         for id in cells.iter().map(|i| &self.cells[*i].id) {
@@ -445,7 +445,7 @@ impl CellSummary {
 }
 
 /// So many requests outstanding, in the words of the plan: its depth, where every cell has one thread.
-fn at_depth(view: &View<'_>, curve: &Curve, outstanding: u64) -> String {
+fn at_depth(view: &VolumeView<'_>, curve: &Curve, outstanding: u64) -> String {
     let outstanding = number(outstanding as f64);
     if curve.closed.iter().all(|i| view.cells[*i].load.threads == 1) {
         format!("depth {outstanding}")

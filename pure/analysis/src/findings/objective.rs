@@ -1,7 +1,7 @@
 //! The deepest queue, and the highest rate of arrivals, at which the latency objective is kept.
 
 use super::plateaus::importance;
-use super::{View, at_depth, codes};
+use super::{VolumeView, at_depth, codes};
 use crate::compare::latency_estimate;
 use crate::curves::{Curve, doubted, met_lasting, outstanding};
 use crate::summary::{CellSummary, Finding, OperationFigures};
@@ -32,7 +32,7 @@ struct Objective {
 }
 
 /// What is said of one curve's closed or open loops.
-enum Told {
+enum ObjectiveOutcome {
     /// The objective is lost somewhere: a sentence of its own.
     Lost(Finding),
     /// It is kept everywhere: a part of the sentence about all such loads, and the cell that goes furthest.
@@ -40,8 +40,8 @@ enum Told {
 }
 
 /// Where the objective is lost, load by load; then in one sentence the loads that keep it everywhere.
-pub(super) fn objectives(view: &View<'_>, record: &RunRecord, curves: &[&Curve]) -> Vec<Finding> {
-    let mut told: Vec<(usize, Told)> = Vec::new();
+pub(super) fn objectives(view: &VolumeView<'_>, record: &RunRecord, curves: &[&Curve]) -> Vec<Finding> {
+    let mut told: Vec<(usize, ObjectiveOutcome)> = Vec::new();
     for curve in curves {
         if let Some(first) = curve.closed.first().copied() {
             let objective = Objective::of(&record.cells[first].load.figures());
@@ -56,18 +56,20 @@ pub(super) fn objectives(view: &View<'_>, record: &RunRecord, curves: &[&Curve])
         }
     }
     let of_others = view.own.iter().copied().filter(|i| view.cells[*i].is_of_others());
-    told.extend(of_others.filter_map(|i| Some((i, Told::Lost(missed_by_others(view, record, i)?)))));
+    told.extend(of_others.filter_map(|i| Some((i, ObjectiveOutcome::Lost(missed_by_others(view, record, i)?)))));
     told.sort_by_key(|(first, _)| importance(&view.cells[*first]));
     let mut lost: Vec<(usize, Finding)> = Vec::new();
     // By objective.
     let mut kept: Vec<(String, Vec<(String, usize)>)> = Vec::new();
     for (first, of_curve) in told {
         match of_curve {
-            Told::Lost(finding) => lost.push((first, finding)),
-            Told::Kept { objective, part, cell } => match kept.iter_mut().find(|(name, _)| *name == objective) {
-                Some((_, parts)) => parts.push((part, cell)),
-                None => kept.push((objective, vec![(part, cell)])),
-            },
+            ObjectiveOutcome::Lost(finding) => lost.push((first, finding)),
+            ObjectiveOutcome::Kept { objective, part, cell } => {
+                match kept.iter_mut().find(|(name, _)| *name == objective) {
+                    Some((_, parts)) => parts.push((part, cell)),
+                    None => kept.push((objective, vec![(part, cell)])),
+                }
+            }
         }
     }
     let rest = lost.split_off(lost.len().min(TOLD_ONE_BY_ONE));
@@ -83,14 +85,14 @@ pub(super) fn objectives(view: &View<'_>, record: &RunRecord, curves: &[&Curve])
 }
 
 /// Requests that others made and that miss the objective as they came: there is one such load, and no heavier or lighter one.
-fn missed_by_others(view: &View<'_>, record: &RunRecord, index: usize) -> Option<Finding> {
+fn missed_by_others(view: &VolumeView<'_>, record: &RunRecord, index: usize) -> Option<Finding> {
     let (cell, objective) = (&view.cells[index], Objective::of(&record.cells[index].load.figures()));
     let missed = objective.figure_of(cell)? > objective.limit_ns as f64;
     let text = format!("{} miss {}: {}.", load_name(cell), objective.name(), objective.told_of(cell)?);
     missed.then(|| finding(view, &text, &[index]))
 }
 
-fn kept_everywhere(view: &View<'_>, objective: &str, parts: &[(String, usize)]) -> Finding {
+fn kept_everywhere(view: &VolumeView<'_>, objective: &str, parts: &[(String, usize)]) -> Finding {
     let (named, more) = parts.split_at(parts.len().min(TOLD_ONE_BY_ONE));
     let mut loads: Vec<String> = named.iter().map(|(part, _)| part.clone()).collect();
     if !more.is_empty() {
@@ -101,7 +103,7 @@ fn kept_everywhere(view: &View<'_>, objective: &str, parts: &[(String, usize)]) 
 }
 
 /// A finding that rests on the latencies of `cells`, with every doubt of theirs.
-fn finding(view: &View<'_>, text: &str, cells: &[usize]) -> Finding {
+fn finding(view: &VolumeView<'_>, text: &str, cells: &[usize]) -> Finding {
     let doubts = DoubtCode::ALL.into_iter().filter(|code| cells.iter().any(|i| doubted(&view.cells[*i], *code)));
     let codes: Vec<String> = doubts.map(|code| code.to_string()).collect();
     let of = if cells.len() == 1 { "the load that it rests on" } else { "loads that it rests on" };
@@ -168,7 +170,7 @@ impl Objective {
         format!("{limit} {figure}{usual}")
     }
     /// Where it is lost on a row of cells, the lightest load first.
-    fn turn(&self, view: &View<'_>, row: &[usize]) -> Option<Turn> {
+    fn turn(&self, view: &VolumeView<'_>, row: &[usize]) -> Option<Turn> {
         let kept: Vec<bool> = row.iter().map(|i| self.kept(&view.cells[*i])).collect::<Option<_>>()?;
         let last_kept = kept.iter().rposition(|k| *k);
         let beyond = last_kept.map_or(0, |place| place + 1);
@@ -219,7 +221,7 @@ impl Turn {
 
 /// How many outstanding requests take as long as a mean allows, to three digits, by Little's law, where that lies between the two
 /// depths measured and the rate is level at both. Not for mixed loads, whose reads and writes have a mean each.
-fn between(view: &View<'_>, curve: &Curve, objective: &Objective, kept: usize, lost: usize) -> Option<f64> {
+fn between(view: &VolumeView<'_>, curve: &Curve, objective: &Objective, kept: usize, lost: usize) -> Option<f64> {
     let plateau = curve.plateau.as_ref()?;
     let level = [kept, lost].iter().all(|i| plateau.cells.contains(i));
     let cell = &view.cells[lost];
@@ -231,7 +233,7 @@ fn between(view: &View<'_>, curve: &Curve, objective: &Objective, kept: usize, l
 
 /// Of a search: between which loads the turn lies with 95 % confidence, by the intervals of their latencies.
 fn known(
-    view: &View<'_>,
+    view: &VolumeView<'_>,
     record: &RunRecord,
     row: &[usize],
     (objective, turn): (&Objective, &Turn),
@@ -273,7 +275,7 @@ fn known(
 
 /// Where the loads of a curve are named by their share of a maximum that was found before the run, and the run itself reached
 /// another: of what the names are shares.
-fn shares_of_another(view: &View<'_>, record: &RunRecord, curve: &Curve, most: f64) -> Option<String> {
+fn shares_of_another(view: &VolumeView<'_>, record: &RunRecord, curve: &Curve, most: f64) -> Option<String> {
     let named = |i: &usize| {
         let name = record.cells[*i].load.name()?;
         let share = name.strip_prefix(CURVE)?.strip_suffix('%')?.trim().parse::<f64>().ok()?;
@@ -299,7 +301,12 @@ fn rate_of(cell: &CellSummary) -> Option<String> {
     })
 }
 
-fn of_closed(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Objective) -> Option<Told> {
+fn of_closed(
+    view: &VolumeView<'_>,
+    record: &RunRecord,
+    curve: &Curve,
+    objective: &Objective,
+) -> Option<ObjectiveOutcome> {
     let turn = objective.turn(view, &curve.closed)?;
     let told = |i: usize| {
         let cell = &view.cells[i];
@@ -335,7 +342,7 @@ fn of_closed(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Obj
         }
         (Some(cell), None) => {
             let (depth, latency, _) = told(cell)?;
-            return Some(Told::Kept {
+            return Some(ObjectiveOutcome::Kept {
                 objective: objective_name,
                 part: format!("{name} up to {depth} ({latency})"),
                 cell,
@@ -343,7 +350,7 @@ fn of_closed(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Obj
         }
         (None, None) => return None,
     };
-    Some(Told::Lost(finding(view, &(text + &aside), &turn.cells())))
+    Some(ObjectiveOutcome::Lost(finding(view, &(text + &aside), &turn.cells())))
 }
 
 /// Whether requests arrive in equal steps of time.
@@ -351,7 +358,12 @@ fn is_even(cell: &CellSummary) -> bool {
     cell.load.arrival == ArrivalKind::Constant
 }
 
-fn of_open(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Objective) -> Option<Told> {
+fn of_open(
+    view: &VolumeView<'_>,
+    record: &RunRecord,
+    curve: &Curve,
+    objective: &Objective,
+) -> Option<ObjectiveOutcome> {
     let turn = objective.turn(view, &curve.open)?;
     // What was offered as a share of what can be had: where the rate levels off, or else the most that was seen.
     let (most, what) = if let Some(plateau) = &curve.plateau {
@@ -410,7 +422,7 @@ fn of_open(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Objec
             let part = format!("{name} up to {rate} arriving a second ({share} {of_most}; {})", span(latency?));
             let other = other.trim().trim_end_matches('.').replacen("The ", "the ", 1);
             let part = if other.is_empty() { part } else { format!("{part}; {other}") };
-            return Some(Told::Kept { objective: objective_name, part, cell });
+            return Some(ObjectiveOutcome::Kept { objective: objective_name, part, cell });
         }
         (None, Some(lost)) => {
             let (rate, share, _) = told(lost)?;
@@ -421,5 +433,5 @@ fn of_open(view: &View<'_>, record: &RunRecord, curve: &Curve, objective: &Objec
         }
         (None, None) => return None,
     };
-    Some(Told::Lost(finding(view, &(text + &aside + &other), &turn.cells())))
+    Some(ObjectiveOutcome::Lost(finding(view, &(text + &aside + &other), &turn.cells())))
 }

@@ -1,6 +1,6 @@
 //! Where more requests at once stop helping.
 
-use super::{View, at_depth, codes};
+use super::{VolumeView, at_depth, codes};
 use crate::curves::{Curve, Plateau, outstanding};
 use crate::summary::{CellSummary, Finding};
 use crate::words::{counted, listed, load_names, number, span, throughput};
@@ -13,7 +13,7 @@ const ALIKE: f64 = 0.05;
 /// Requests of this size and more are spoken of in bytes per second.
 const LARGE_BLOCK: u64 = 128 * 1024;
 
-pub(super) fn plateaus(view: &View<'_>, curves: &[&Curve]) -> Vec<Finding> {
+pub(super) fn plateaus(view: &VolumeView<'_>, curves: &[&Curve]) -> Vec<Finding> {
     let mut seen: Vec<(&Curve, &Plateau)> = curves.iter().filter_map(|c| Some((*c, c.plateau.as_ref()?))).collect();
     // Small random loads first: those are what databases ask for.
     seen.sort_by_key(|(_, plateau)| importance(&view.cells[plateau.cells[0]]));
@@ -36,7 +36,7 @@ pub(super) fn plateaus(view: &View<'_>, curves: &[&Curve]) -> Vec<Finding> {
 }
 
 /// Whether reads alone and writes alone, otherwise equal, level off from one depth on at about the same rate, by the same limit.
-fn stop_alike(view: &View<'_>, a: (&Curve, &Plateau), b: (&Curve, &Plateau)) -> bool {
+fn stop_alike(view: &VolumeView<'_>, a: (&Curve, &Plateau), b: (&Curve, &Plateau)) -> bool {
     let (first, second) = (&view.cells[a.1.cells[0]], &view.cells[b.1.cells[0]]);
     first.reads_only()
         && second.writes_only()
@@ -49,7 +49,7 @@ fn stop_alike(view: &View<'_>, a: (&Curve, &Plateau), b: (&Curve, &Plateau)) -> 
 }
 
 /// What the plateau is a limit of, as its cells were named.
-fn limit(view: &View<'_>, plateau: &Plateau) -> Option<Limit> {
+fn limit(view: &VolumeView<'_>, plateau: &Plateau) -> Option<Limit> {
     let named = plateau.cells.iter().filter_map(|i| view.cells[*i].binding.as_ref());
     let is_limit = |l: &Limit| matches!(l, Limit::DiskIops | Limit::DiskThroughput) || is_known(*l);
     let is_cpu = || !plateau.cells.is_empty() && plateau.cells.iter().all(|i| is_bound_by_cpu(&view.cells[*i]));
@@ -67,7 +67,7 @@ const fn is_known(limit: Limit) -> bool {
 }
 
 /// The deepest queue beyond the beginning of the plateau, and the mean latency there.
-fn deepest(view: &View<'_>, (curve, plateau): (&Curve, &Plateau)) -> Option<(u64, f64)> {
+fn deepest(view: &VolumeView<'_>, (curve, plateau): (&Curve, &Plateau)) -> Option<(u64, f64)> {
     let cell = curve.closed.last().map(|i| &view.cells[*i]).filter(|c| outstanding(c) > Some(plateau.from))?;
     Some((outstanding(cell)?, mean_latency(cell)?))
 }
@@ -79,7 +79,7 @@ pub(super) fn importance(cell: &CellSummary) -> (bool, bool, u64, u64) {
     (mixed, cell.load.pattern != Access::Random, cell.load.block_bytes, writes)
 }
 
-fn told_together(view: &View<'_>, group: &[(&Curve, &Plateau)]) -> Finding {
+fn told_together(view: &VolumeView<'_>, group: &[(&Curve, &Plateau)]) -> Finding {
     let (curve, plateau) = group[0];
     let first = &view.cells[plateau.cells[0]];
     let mut levels: Vec<String> = group
@@ -130,7 +130,7 @@ const fn of_limit(limit: Option<Limit>) -> &'static str {
 }
 
 /// What there was before the rate that lasts: of the cells on the level, the most.
-fn before(view: &View<'_>, group: &[(&Curve, &Plateau)]) -> String {
+fn before(view: &VolumeView<'_>, group: &[(&Curve, &Plateau)]) -> String {
     let cells = group.iter().flat_map(|(_, plateau)| &plateau.cells).map(|i| &view.cells[*i]);
     let most = cells
         .filter_map(|cell| Some((cell, cell.lasting.as_ref()?)))

@@ -1,6 +1,6 @@
 //! Rates that rose while a trial went on, and stayed there: the mean over it is the rate of no time.
 
-use super::{View, codes};
+use super::{VolumeView, codes};
 use crate::limits::{Level, rises};
 use crate::summary::Finding;
 use crate::trials::trials_used;
@@ -65,7 +65,7 @@ impl Rise {
 }
 
 /// The cell that shows it best, the first of the others like it named with it.
-pub(super) fn told(view: &View<'_>) -> Option<Finding> {
+pub(super) fn told(view: &VolumeView<'_>) -> Option<Finding> {
     let shown: Vec<(usize, &Rise)> = view.own.iter().filter_map(|i| Some((*i, view.rises[*i].as_ref()?))).collect();
     let (first, rise) = shown.first()?;
     let cell = &view.cells[*first];

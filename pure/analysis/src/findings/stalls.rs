@@ -1,6 +1,6 @@
 //! Devices that stand still now and then: nothing is answered for a time, and then it goes on as before.
 
-use super::{View, codes, plateaus};
+use super::{VolumeView, codes, plateaus};
 use crate::curves::{iops, outstanding};
 use crate::stalls::{Stall, period, stalls};
 use crate::summary::Finding;
@@ -15,7 +15,7 @@ const P99_9_MIN: u64 = 10_000;
 const ALIKE: f64 = 1.05;
 
 /// The device stood still under a load that it served evenly otherwise: of the load that shows it best.
-pub(super) fn told(view: &View<'_>, record: &RunRecord) -> Option<Finding> {
+pub(super) fn told(view: &VolumeView<'_>, record: &RunRecord) -> Option<Finding> {
     let mut seen: Vec<(usize, Vec<Vec<Stall>>)> = Vec::new();
     for index in view.own.iter().copied().filter(|index| view.clustered[*index].is_none()) {
         let cell = &record.cells[index];
@@ -45,7 +45,7 @@ pub(super) fn told(view: &View<'_>, record: &RunRecord) -> Option<Finding> {
 }
 
 /// How often and how long, what of it figures show, and what it is not.
-fn words(view: &View<'_>, index: usize, trials: &[&TrialRecord], by_trial: &[Vec<Stall>]) -> Option<String> {
+fn words(view: &VolumeView<'_>, index: usize, trials: &[&TrialRecord], by_trial: &[Vec<Stall>]) -> Option<String> {
     let cell = &view.cells[index];
     let lengths: Vec<f64> = by_trial.iter().flatten().map(|stall| stall.length_ns).collect();
     let measured: u64 = trials.iter().map(|trial| trial.measured_ns).sum();

@@ -1,6 +1,6 @@
 //! What the trials of a cell say together: trends over their number, and data read back.
 
-use super::{View, codes};
+use super::{VolumeView, codes};
 use crate::statistics::{LevelShift, first_differs, mann_kendall, mean, step, theil_sen_slope};
 use crate::summary::Finding;
 use crate::trials::{CHANGE_MIN, SIGNIFICANCE, TRIALS_MIN, trials_used};
@@ -60,7 +60,7 @@ impl<'a> Levels<'a> {
 
 /// Something that changed while the run went on, and the rates of these cells with it; the cells that show it at one time are
 /// told together.
-pub(super) fn levels(view: &View<'_>, record: &RunRecord) -> Vec<Finding> {
+pub(super) fn levels(view: &VolumeView<'_>, record: &RunRecord) -> Vec<Finding> {
     let tested = Levels::tested(record);
     let own = view.own.iter();
     let mut found: Vec<(usize, Levels<'_>)> =
@@ -103,7 +103,7 @@ pub(super) fn levels(view: &View<'_>, record: &RunRecord) -> Vec<Finding> {
 }
 
 /// Cells whose speed depends on the number of the trial, and how many show no such thing.
-pub(super) fn trends(view: &View<'_>, record: &RunRecord) -> Vec<Finding> {
+pub(super) fn trends(view: &VolumeView<'_>, record: &RunRecord) -> Vec<Finding> {
     let tested: Vec<(usize, Vec<f64>)> = view
         .own
         .iter()

@@ -4,7 +4,7 @@ use super::{DISKS_MAX, ENVIRONMENT_SCHEMA, Environment, EnvironmentVolume, HostC
 use crate::catalog::Catalog;
 use crate::entry::{DiskEntry, Family, Figure, Mechanism, Origin, ReadsAndWrites, SizeRule};
 use crate::parts::{self, Readable};
-use crate::resolve::{DiskFigures, Draw, LimitFigures, Part, Provisioned, VmFigures};
+use crate::resolve::{DiskFigures, Draw, LimitFigures, Provisioned, PurchasePart, VmFigures};
 use loadline_disk::{HostCache, Layout, Parallelism, Place};
 use loadline_document::{DocumentError, Item, Key, Reader, Synonym, entries, kind, nested};
 use loadline_units::{ByteRate, Bytes, Iops, Ratio};
@@ -313,7 +313,7 @@ fn read_disk(reader: &mut Reader<'_>, key: &str, item: &Item<'_>, catalog: &Cata
             let part = error.part();
             let (span, key) = match find(part.key()) {
                 Some(value) => (value.span(), nested(key, part.key())),
-                None => (sku.span(), nested(key, Part::Sku.key())),
+                None => (sku.span(), nested(key, PurchasePart::Sku.key())),
             };
             reader.problem(span, &key, error.to_string());
             None

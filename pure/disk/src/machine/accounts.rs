@@ -1,7 +1,7 @@
 //! Waiting by target: the waiting of each target's own requests at limits that several share.
 
-use super::{Known, Machine, Path, Target, Waits};
-use crate::limit::{Limiter, Waited};
+use super::{KnownTimes, Machine, Path, Target, Waits};
+use crate::limit::{Limiter, WaitTimes};
 
 /// The account of each target.
 #[derive(Debug, Clone)]
@@ -13,16 +13,16 @@ pub(super) struct Accounts {
     /// For the request whose parts begin: the part that ends last, and its end.
     last: (u64, Waits),
     /// The part of each limit's waiting that has an owner already, or needs none.
-    vm_cached: Waited,
-    vm_uncached: Waited,
-    pools: Vec<Waited>,
-    disks: Vec<[Waited; 2]>,
+    vm_cached: WaitTimes,
+    vm_uncached: WaitTimes,
+    pools: Vec<WaitTimes>,
+    disks: Vec<[WaitTimes; 2]>,
     /// Parts that each cache answered, and did not.
     caches: Vec<[u64; 2]>,
 }
 
 /// The waiting beyond `seen`, which becomes `now`.
-fn beyond(seen: &mut Waited, now: Waited) -> Waited {
+fn beyond(seen: &mut WaitTimes, now: WaitTimes) -> WaitTimes {
     let beyond = now.since(*seen);
     *seen = now;
     beyond
@@ -59,7 +59,7 @@ impl Machine {
 
     /// A part has begun its way to `disk`.
     #[inline(never)]
-    pub(super) fn account_part(&mut self, now: u64, disk: usize, known: Known) {
+    pub(super) fn account_part(&mut self, now: u64, disk: usize, known: KnownTimes) {
         let of_disk = &self.disks[disk];
         let accounts = self.accounts.as_mut().expect("accounts are kept");
         // On the fast path most requests wait nowhere.

@@ -63,12 +63,12 @@ impl Outstanding {
 /// The known times of a request or part at submission: when it has passed the limits and when it is answered, unless
 /// they depend on later events.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Known {
+pub(super) struct KnownTimes {
     pub(super) admitted: u64,
     pub(super) completed: u64,
 }
 
-impl Known {
+impl KnownTimes {
     pub(super) const fn nothing(now: u64) -> Self {
         Self { admitted: now, completed: now }
     }
@@ -76,7 +76,7 @@ impl Known {
 
 /// A part without a known end, or a run of blocks in write-back.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Part {
+pub(super) struct PendingPart {
     pub(super) owner: Owner,
     pub(super) disk: usize,
     pub(super) operation: Operation,

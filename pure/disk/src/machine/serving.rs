@@ -5,7 +5,7 @@
     reason = "what is done for each simulated request is one piece of code: with calls between its steps it is a sixth slower"
 )]
 
-use super::outstanding::{Event, Known, Owner, Part};
+use super::outstanding::{Event, KnownTimes, Owner, PendingPart};
 use super::{DiskState, Machine};
 use crate::Holds;
 use crate::latency::Sampler;
@@ -15,14 +15,14 @@ use rand_core::Rng;
 impl Machine {
     /// A part that reached a disk at `now` and passes its limits at `at` comes to a disk with limited places.
     #[inline(never)]
-    pub(super) fn reach_turn(&mut self, now: u64, at: u64, part: Part) -> Known {
-        let Part { owner, disk, operation, length, .. } = part;
+    pub(super) fn reach_turn(&mut self, now: u64, at: u64, part: PendingPart) -> KnownTimes {
+        let PendingPart { owner, disk, operation, length, .. } = part;
         if self.disks[disk].spindle.is_some() && operation != Operation::Flush {
             if let Owner::Request(id) = owner {
                 self.outstanding[id as usize].parts += 1;
             }
             self.part_follows(at, part, Event::Arrives);
-            return Known::nothing(at);
+            return KnownTimes::nothing(at);
         }
         let holds = self.disks[disk].holds;
         if at > self.now && holds == Holds::Requests && operation != Operation::Flush {
@@ -30,14 +30,14 @@ impl Machine {
                 self.outstanding[id as usize].parts += 1;
             }
             self.part_follows(at, part, Event::Admitted);
-            return Known::nothing(at);
+            return KnownTimes::nothing(at);
         }
         let begins = if holds == Holds::Answers { now } else { at };
         let completed = self.serve(begins, disk, operation, length).max(at);
         if let Owner::WriteBack(_) = owner {
             self.part_follows(completed, part, Event::WroteBack);
         }
-        Known { admitted: at, completed }
+        KnownTimes { admitted: at, completed }
     }
 
     /// When a part that comes to be served at `now` is done.
@@ -54,7 +54,7 @@ impl Machine {
 
     /// A delayed part comes for its place only after the limit: parts that passed meanwhile came first.
     pub(super) fn admitted(&mut self, now: u64, number: u32) {
-        let Part { owner, disk, operation, length, .. } = self.parts[number as usize];
+        let PendingPart { owner, disk, operation, length, .. } = self.parts[number as usize];
         let waited = self.disks[disk].lanes.waited();
         let done = self.serve(now, disk, operation, length);
         let waited = self.disks[disk].lanes.waited().since(waited);

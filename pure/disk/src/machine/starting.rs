@@ -5,7 +5,7 @@
     reason = "what is done for each simulated request is one piece of code: with calls between its steps it is a sixth slower"
 )]
 
-use super::outstanding::{Event, Known, Outstanding, Owner, Part};
+use super::outstanding::{Event, KnownTimes, Outstanding, Owner, PendingPart};
 use super::{Machine, Path, Target, TargetState, pass};
 use crate::cache::{BlockMap, Run};
 use crate::layout::{Piece, Split};
@@ -15,7 +15,7 @@ use rand_core::Rng;
 
 impl Machine {
     /// Starts the parts of a request. The request is read in place, since passing it on would copy it once more.
-    pub(super) fn start_parts(&mut self, now: u64, id: u32, target: Target) -> Known {
+    pub(super) fn start_parts(&mut self, now: u64, id: u32, target: Target) -> KnownTimes {
         let Outstanding { operation, offset, length, .. } = self.outstanding[id as usize];
         let TargetState { disks, placement, .. } = &self.targets[target.0];
         if operation != Operation::Flush
@@ -33,8 +33,8 @@ impl Machine {
     }
 
     #[inline(never)]
-    fn start_several(&mut self, now: u64, id: u32, target: Target, mut split: Split) -> Known {
-        let mut known = Known::nothing(now);
+    fn start_several(&mut self, now: u64, id: u32, target: Target, mut split: Split) -> KnownTimes {
+        let mut known = KnownTimes::nothing(now);
         let operation = split.operation();
         while let Some(Piece { disk, offset, length }) = self.targets[target.0].placement.next(&mut split) {
             if self.targets[target.0].placement.is_absent(disk) {
@@ -64,7 +64,7 @@ impl Machine {
         operation: Operation,
         offset: u64,
         length: u64,
-    ) -> Known {
+    ) -> KnownTimes {
         match self.disks[disk].path {
             Path::Network => {
                 let at = pass(&mut self.vm_uncached, now, operation, offset, length);
@@ -84,7 +84,7 @@ impl Machine {
         operation: Operation,
         offset: u64,
         length: u64,
-    ) -> Known {
+    ) -> KnownTimes {
         match self.disks[disk].path {
             Path::Network | Path::Local => {
                 let at = self.pass_host(now, operation, offset, length);
@@ -106,7 +106,7 @@ impl Machine {
                     Operation::Write => state.cache.insert(member, run),
                     Operation::Flush if taken => {
                         self.flush_cache(now, id, disk);
-                        return Known::nothing(now);
+                        return KnownTimes::nothing(now);
                     }
                     Operation::Trim | Operation::Flush => {}
                 }
@@ -117,7 +117,7 @@ impl Machine {
                 };
                 if is_hit {
                     let done = at + self.samplers[hit].draw(self.random.next_u64(), length);
-                    return Known { admitted: at, completed: done };
+                    return KnownTimes { admitted: at, completed: done };
                 }
                 let at = pass(&mut self.vm_uncached, at, operation, offset, length);
                 self.reach_disk(at, Owner::Request(id), disk, operation, offset, length)
@@ -141,7 +141,7 @@ impl Machine {
         operation: Operation,
         offset: u64,
         length: u64,
-    ) -> Known {
+    ) -> KnownTimes {
         let Self { disks, pools, samplers, random, .. } = self;
         let disk = &mut disks[number];
         let mut at = now;
@@ -153,21 +153,25 @@ impl Machine {
         }
         at = disk.limiter.pass(at, operation, offset, length);
         if disk.takes_turns {
-            return self.reach_turn(now, at, Part { owner, disk: number, operation, offset, length, since: now });
+            return self.reach_turn(
+                now,
+                at,
+                PendingPart { owner, disk: number, operation, offset, length, since: now },
+            );
         }
         let service = disk.service(samplers, random, operation, length);
         let begins = if disk.holds == Holds::Answers { now } else { at };
         let completed = (begins + service).max(at);
         if let Owner::WriteBack(_) = owner {
-            let part = Part { owner, disk: number, operation, offset, length, since: now };
+            let part = PendingPart { owner, disk: number, operation, offset, length, since: now };
             self.part_follows(completed, part, Event::WroteBack);
         }
-        Known { admitted: at, completed }
+        KnownTimes { admitted: at, completed }
     }
 
     /// A part continues at `at`.
     #[inline(never)]
-    pub(super) fn part_follows(&mut self, at: u64, part: Part, event: fn(u32) -> Event) {
+    pub(super) fn part_follows(&mut self, at: u64, part: PendingPart, event: fn(u32) -> Event) {
         let part = self.new_part(part);
         self.plan(at, event(part));
     }

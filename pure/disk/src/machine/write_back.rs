@@ -1,6 +1,6 @@
 //! Write-back: the host's cache accepts writes and sends them to the disk later.
 
-use super::{CacheState, Known, Machine, Owner, Part, Path, Waits, pass};
+use super::{CacheState, KnownTimes, Machine, Owner, Path, PendingPart, Waits, pass};
 use crate::cache::{BLOCK, Run};
 use crate::limit::Limiter;
 use loadline_block::Operation;
@@ -34,23 +34,29 @@ struct Flush {
 
 impl Machine {
     /// A part of a write reaches a write-back cache.
-    pub(super) fn write_to_cache(&mut self, now: u64, id: u32, disk: usize, offset: u64, length: u64) -> Known {
+    pub(super) fn write_to_cache(&mut self, now: u64, id: u32, disk: usize, offset: u64, length: u64) -> KnownTimes {
         let Path::Cached { cache, .. } = self.disks[disk].path else { unreachable!("the disk has a cache") };
         let state = &mut self.caches[cache];
         if state.stalling || !state.cache.has_room(Run::of(offset, length).count) {
             state.stalling = true;
-            let part =
-                Part { owner: Owner::Request(id), disk, operation: Operation::Write, offset, length, since: now };
+            let part = PendingPart {
+                owner: Owner::Request(id),
+                disk,
+                operation: Operation::Write,
+                offset,
+                length,
+                since: now,
+            };
             self.outstanding[id as usize].parts += 1;
             let part = self.new_part(part);
             self.caches[cache].stalled.push_back(part);
-            return Known::nothing(now);
+            return KnownTimes::nothing(now);
         }
         self.take_write(now, disk, offset, length)
     }
 
     /// The cache accepts a write.
-    fn take_write(&mut self, now: u64, disk: usize, offset: u64, length: u64) -> Known {
+    fn take_write(&mut self, now: u64, disk: usize, offset: u64, length: u64) -> KnownTimes {
         let Path::Cached { cache, member, hit, .. } = self.disks[disk].path else {
             unreachable!("the disk has a cache")
         };
@@ -58,7 +64,7 @@ impl Machine {
         let at = pass(&mut self.vm_cached, now, Operation::Write, offset, length);
         let done = at + self.samplers[hit].draw(self.random.next_u64(), length);
         self.write_back(now, disk);
-        Known { admitted: at, completed: done }
+        KnownTimes { admitted: at, completed: done }
     }
 
     /// A flush reaches a write-back cache.
@@ -94,7 +100,7 @@ impl Machine {
 
     /// Nothing waits any more: writes that waited for room are not done, flushes not answered. Write-back in flight,
     /// the parts in `before`, starts anew.
-    pub(super) fn break_off_caches(&mut self, now: u64, before: Vec<Part>) {
+    pub(super) fn break_off_caches(&mut self, now: u64, before: Vec<PendingPart>) {
         for cache in &mut self.caches {
             cache.stalled.clear();
             cache.stalling = false;
@@ -130,7 +136,7 @@ impl Machine {
 
     /// Blocks have reached their disk: there is room again.
     pub(super) fn wrote_back(&mut self, now: u64, part: u32) {
-        let Part { owner, disk, length, .. } = self.parts[part as usize];
+        let PendingPart { owner, disk, length, .. } = self.parts[part as usize];
         self.free_parts.push(part);
         let Owner::WriteBack(number) = owner else { unreachable!("only caches write back") };
         let Path::Cached { cache, .. } = self.disks[disk].path else { unreachable!("the disk has a cache") };
@@ -148,7 +154,7 @@ impl Machine {
             return;
         }
         while let Some(&number) = self.caches[cache].stalled.front() {
-            let Part { owner, disk, offset, length, since, .. } = self.parts[number as usize];
+            let PendingPart { owner, disk, offset, length, since, .. } = self.parts[number as usize];
             if !self.caches[cache].cache.has_room(Run::of(offset, length).count) {
                 return;
             }

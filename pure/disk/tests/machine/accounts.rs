@@ -3,11 +3,11 @@
 use crate::drive::{MIB, constant, disk, environment, limit, reads, run, volume, writes};
 use crate::replay::{environments, requests};
 use loadline_block::{Operation, Request};
-use loadline_disk::{EnvironmentSpec, HostCache, InitialState, Layout, Machine, VmSpec, Waited, Waits};
+use loadline_disk::{EnvironmentSpec, HostCache, InitialState, Layout, Machine, VmSpec, WaitTimes, Waits};
 use loadline_units::{Bytes, Duration, Instant};
 use proptest::prelude::*;
 
-fn total(waited: Waited) -> Duration {
+fn total(waited: WaitTimes) -> Duration {
     waited.iops + waited.throughput
 }
 

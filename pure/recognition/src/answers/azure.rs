@@ -1,6 +1,6 @@
 //! Azure's Instance Metadata Service: `/metadata/instance`. All its values are text.
 
-use super::{AnswerError, CachingTold, DiskTold, Provider, Role, Told, gib, named, read};
+use super::{AnswerError, CloudAnswers, CloudDisk, DiskCaching, Provider, Role, gib, named, read};
 use loadline_units::{ByteRate, Iops};
 use serde::Deserialize;
 
@@ -50,12 +50,12 @@ struct ManagedDisk {
 ///
 /// # Errors
 /// No JSON of that form, or no VM size in it.
-pub fn azure(answer: &str) -> Result<Told, AnswerError> {
+pub fn azure(answer: &str) -> Result<CloudAnswers, AnswerError> {
     let Instance { compute } = read(Provider::Azure, answer)?;
     let profile = compute.storage_profile.unwrap_or(StorageProfile { data_disks: Vec::new(), os_disk: None });
     let system = profile.os_disk.map(|disk| told(&disk, Role::System));
     let data = profile.data_disks.iter().filter_map(|disk| Some(told(disk, Role::Unit(number(disk.lun.as_ref())?))));
-    Ok(Told {
+    Ok(CloudAnswers {
         provider: Provider::Azure,
         machine: named(Provider::Azure, &compute.vm_size)?,
         disks: system.into_iter().chain(data).collect(),
@@ -66,7 +66,7 @@ fn number<T: std::str::FromStr>(text: Option<&String>) -> Option<T> {
     text?.parse().ok()
 }
 
-fn told(disk: &Attachment, role: Role) -> DiskTold {
+fn told(disk: &Attachment, role: Role) -> CloudDisk {
     let told_as = disk.managed_disk.as_ref().map(|managed| managed.storage_account_type.clone()).unwrap_or_default();
     let is_ultra = disk.is_ultra_disk.as_deref() == Some("true");
     // The part after the last underscore is the redundancy.
@@ -79,7 +79,7 @@ fn told(disk: &Attachment, role: Role) -> DiskTold {
         "Standard" => Some("standard-hdd"),
         _ => None,
     };
-    DiskTold {
+    CloudDisk {
         role,
         family: family.map(str::to_owned),
         told_as,
@@ -87,9 +87,9 @@ fn told(disk: &Attachment, role: Role) -> DiskTold {
         iops: number(disk.ops_per_second_throttle.as_ref()).and_then(Iops::per_second),
         throughput: number(disk.bytes_per_second_throttle.as_ref()).and_then(ByteRate::per_second),
         caching: match disk.caching.as_deref() {
-            Some("ReadOnly") => CachingTold::ReadOnly,
-            Some("ReadWrite") => CachingTold::ReadWrite,
-            _ => CachingTold::None,
+            Some("ReadOnly") => DiskCaching::ReadOnly,
+            Some("ReadWrite") => DiskCaching::ReadWrite,
+            _ => DiskCaching::None,
         },
     }
 }

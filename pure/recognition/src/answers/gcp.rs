@@ -1,6 +1,6 @@
 //! Google Cloud's metadata server: `/computeMetadata/v1/instance/?recursive=true`. It has no sizes.
 
-use super::{AnswerError, CachingTold, DiskTold, Provider, Role, Told, named, read};
+use super::{AnswerError, CloudAnswers, CloudDisk, DiskCaching, Provider, Role, named, read};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -26,20 +26,20 @@ struct Disk {
 ///
 /// # Errors
 /// No JSON of that form, or no machine type in it.
-pub fn gcp(answer: &str) -> Result<Told, AnswerError> {
+pub fn gcp(answer: &str) -> Result<CloudAnswers, AnswerError> {
     let instance: Instance = read(Provider::Gcp, answer)?;
     // "projects/123/machineTypes/n2-standard-8"
     let machine = instance.machine_type.rsplit('/').next().unwrap_or_default();
-    let disks = instance.disks.into_iter().map(|disk| DiskTold {
+    let disks = instance.disks.into_iter().map(|disk| CloudDisk {
         family: family(&disk),
         role: Role::Named(disk.device_name),
         told_as: disk.kind,
         size: None,
         iops: None,
         throughput: None,
-        caching: CachingTold::None,
+        caching: DiskCaching::None,
     });
-    Ok(Told { provider: Provider::Gcp, machine: named(Provider::Gcp, machine)?, disks: disks.collect() })
+    Ok(CloudAnswers { provider: Provider::Gcp, machine: named(Provider::Gcp, machine)?, disks: disks.collect() })
 }
 
 /// "PERSISTENT-SSD" is pd-ssd, "HYPERDISK-BALANCED" itself. "PERSISTENT" alone stood for several types.

@@ -60,13 +60,13 @@ impl Provider {
 
 /// The facts of a metadata service about its machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct CloudAnswers {
     /// Which cloud.
     pub provider: Provider,
     /// The VM size in the cloud's own words.
     pub machine: String,
     /// Its disks, as far as they are known.
-    pub disks: Vec<DiskTold>,
+    pub disks: Vec<CloudDisk>,
 }
 
 /// The purpose of a disk.
@@ -84,7 +84,7 @@ pub enum Role {
 
 /// The facts about a disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DiskTold {
+pub struct CloudDisk {
     /// Which it is.
     pub role: Role,
     /// Its family in the catalog's words, such as `premium`; `None` if unknown.
@@ -98,12 +98,12 @@ pub struct DiskTold {
     /// Bytes per second, if they are provisioned.
     pub throughput: Option<ByteRate>,
     /// How the host caches it.
-    pub caching: CachingTold,
+    pub caching: DiskCaching,
 }
 
 /// How a host caches a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum CachingTold {
+pub enum DiskCaching {
     /// Not at all, or there is no such thing.
     #[default]
     None,

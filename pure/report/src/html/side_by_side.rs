@@ -25,7 +25,7 @@ struct Row<'a> {
 }
 
 /// The runs with their comparison against the first.
-struct Told<'r, 'a> {
+struct ComparedRuns<'r, 'a> {
     runs: &'r [Run<'a>],
     /// The names of runs in charts.
     names: Vec<String>,
@@ -34,7 +34,7 @@ struct Told<'r, 'a> {
     comparison: Option<Comparison>,
 }
 
-impl<'r, 'a> Told<'r, 'a> {
+impl<'r, 'a> ComparedRuns<'r, 'a> {
     fn new(runs: &'r [Run<'a>]) -> Self {
         let records: Vec<&RunRecord> = runs.iter().map(|run| run.record).collect();
         Self {
@@ -75,7 +75,7 @@ impl<'r, 'a> Told<'r, 'a> {
 
 /// IOPS, MB/s and p99 of each load that at least two runs have, and the verdict of each later run against the first.
 pub(crate) fn side_by_side(out: &mut String, runs: &[Run<'_>]) {
-    let told = Told::new(runs);
+    let told = ComparedRuns::new(runs);
     let volumes = told.volumes_several;
     let mut rows: Vec<Row<'_>> = Vec::new();
     let mut places: BTreeMap<Key<'_>, usize> = BTreeMap::new();

@@ -2,7 +2,7 @@
 //! intended change of the model, `UPDATE_GOLDEN=1 cargo test -p loadline-simulator` rewrites the file.
 
 use crate::any::{self, Draws};
-use loadline_disk::{Machine, Waited, Waits};
+use loadline_disk::{Machine, WaitTimes, Waits};
 use loadline_record::{Ending, Histogram, TrialRecord};
 use loadline_simulator::{Simulated, TrialSetup, simulate};
 use loadline_units::Duration;
@@ -31,7 +31,7 @@ impl Digest {
     fn histogram(&mut self, histogram: &Histogram) {
         self.all(histogram.encode().into_iter().map(u64::from));
     }
-    fn waited(&mut self, waited: Waited) {
+    fn waited(&mut self, waited: WaitTimes) {
         self.all([waited.iops, waited.throughput, waited.credits].map(Duration::as_ns));
     }
     fn waits(&mut self, waits: &Waits) {

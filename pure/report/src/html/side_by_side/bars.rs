@@ -2,7 +2,7 @@
 
 use super::chosen::{self, Traits};
 use super::curves::whiskers;
-use super::{Row, Told};
+use super::{ComparedRuns, Row};
 use crate::chart::{Bar, BarChart, Size};
 use crate::figures::{self, MISSING, plain};
 use crate::html::overview::{MEAN_LATENCY, Metric, THROUGHPUT, after_bursts, figure, interval};
@@ -28,7 +28,12 @@ const P99: Metric = Metric {
 };
 
 /// Charts of the rows that at least two of the runs drawn have and that are not on a curve.
-pub(super) fn bars(out: &mut String, told: &Told<'_, '_>, rows: &[Row<'_>], on_curves: &BTreeSet<(usize, usize)>) {
+pub(super) fn bars(
+    out: &mut String,
+    told: &ComparedRuns<'_, '_>,
+    rows: &[Row<'_>],
+    on_curves: &BTreeSet<(usize, usize)>,
+) {
     let cells = |row: &Row<'_>| -> Vec<(usize, usize)> {
         let drawn = row.cells.iter().take(told.drawn().len()).enumerate();
         drawn.filter_map(|(run, index)| Some((run, (*index)?))).collect()
@@ -48,7 +53,7 @@ pub(super) fn bars(out: &mut String, told: &Told<'_, '_>, rows: &[Row<'_>], on_c
     }
 }
 
-fn chart(out: &mut String, told: &Told<'_, '_>, rows: &[&Row<'_>], metric: Metric, begun: &mut bool) {
+fn chart(out: &mut String, told: &ComparedRuns<'_, '_>, rows: &[&Row<'_>], metric: Metric, begun: &mut bool) {
     let most = (BARS_MAX / told.drawn().len()).max(1);
     let view = |run: usize, row: &Row<'_>| row.cells[run].map(|index| told.drawn()[run].views[index]);
     let loads = varied(rows, told);
@@ -105,7 +110,7 @@ fn chart(out: &mut String, told: &Told<'_, '_>, rows: &[&Row<'_>], metric: Metri
     figure(out, Size::Wide, &format!("{}, {unit}", metric.name), &chart.svg(), "");
 }
 
-fn bar(told: &Told<'_, '_>, run: usize, view: &CellView<'_>, metric: Metric, group: &str) -> Bar {
+fn bar(told: &ComparedRuns<'_, '_>, run: usize, view: &CellView<'_>, metric: Metric, group: &str) -> Bar {
     // In MB/s, or in ms.
     let scale = 1e6;
     let value = (metric.value)(view).filter(|value| value.is_finite());
@@ -133,7 +138,7 @@ fn bar(told: &Told<'_, '_>, run: usize, view: &CellView<'_>, metric: Metric, gro
 }
 
 /// The name of a row: that of its plan in all runs, or its load in words.
-fn group(row: &Row<'_>, told: &Told<'_, '_>) -> String {
+fn group(row: &Row<'_>, told: &ComparedRuns<'_, '_>) -> String {
     let named: Option<Vec<String>> = told
         .drawn()
         .iter()
@@ -154,7 +159,7 @@ fn labelled(row: &Row<'_>, name: &str) -> String {
 
 /// The distinguishing traits of each row, by its cell of the first run that has it; each row has one, since it is
 /// drawn.
-fn varied(rows: &[&Row<'_>], told: &Told<'_, '_>) -> Vec<Traits> {
+fn varied(rows: &[&Row<'_>], told: &ComparedRuns<'_, '_>) -> Vec<Traits> {
     let first =
         |row: &&Row<'_>| told.drawn().iter().zip(&row.cells).find_map(|(run, index)| Some(run.views[(*index)?]));
     let cells: Vec<(usize, CellView<'_>)> = rows.iter().filter_map(first).map(|view| (0, view)).collect();

@@ -1,7 +1,7 @@
 //! Runs in one chart: for each kind of load that at least two of them sweep, rate and latency by depth or offered rate, a line
 //! for each run.
 
-use super::Told;
+use super::ComparedRuns;
 use super::chosen::{self, Traits};
 use crate::chart::{Axis, Line, LineChart, Reference, STYLES, Size};
 use crate::figures;
@@ -73,7 +73,7 @@ impl Along {
 }
 
 /// The charts of all sweeps; returns the cells that lie on them, drawn or not, as (run, cell).
-pub(super) fn curves(out: &mut String, told: &Told<'_, '_>) -> BTreeSet<(usize, usize)> {
+pub(super) fn curves(out: &mut String, told: &ComparedRuns<'_, '_>) -> BTreeSet<(usize, usize)> {
     let mut on_curves = BTreeSet::new();
     for along in [Along::Depth, Along::Offered] {
         let kinds = kinds(told, along);
@@ -86,7 +86,7 @@ pub(super) fn curves(out: &mut String, told: &Told<'_, '_>) -> BTreeSet<(usize, 
     on_curves
 }
 
-fn kinds<'a>(told: &Told<'_, 'a>, along: Along) -> Vec<Kind<'a>> {
+fn kinds<'a>(told: &ComparedRuns<'_, 'a>, along: Along) -> Vec<Kind<'a>> {
     let mut swept: Vec<(f64, (usize, CellView<'a>))> = Vec::new();
     for (number, run) in told.drawn().iter().enumerate() {
         // The rows of a suite have depths, too, but each is a separate load.
@@ -123,7 +123,7 @@ fn kinds<'a>(told: &Told<'_, 'a>, along: Along) -> Vec<Kind<'a>> {
     kinds
 }
 
-fn draw(out: &mut String, told: &Told<'_, '_>, along: Along, kinds: &[Kind<'_>]) {
+fn draw(out: &mut String, told: &ComparedRuns<'_, '_>, along: Along, kinds: &[Kind<'_>]) {
     let every: Vec<traits::Traits> = kinds.iter().map(|kind| kind.traits.clone()).collect();
     let loads: Vec<Traits> = every.iter().map(|traits| traits.words.clone()).collect();
     let drawn: Vec<&Kind<'_>> = chosen::thinned(&loads, KINDS_MAX).into_iter().map(|kind| &kinds[kind]).collect();
@@ -185,7 +185,7 @@ fn alike(a: &Kind<'_>, b: &Kind<'_>) -> bool {
 
 /// One figure of one kind of load.
 fn chart(
-    told: &Told<'_, '_>,
+    told: &ComparedRuns<'_, '_>,
     along: Along,
     kinds: &[&Kind<'_>],
     index: usize,
@@ -230,7 +230,7 @@ fn chart(
 }
 
 /// The meaning of whiskers; runs may be of both kinds.
-pub(super) fn whiskers(told: &Told<'_, '_>) -> &'static str {
+pub(super) fn whiskers(told: &ComparedRuns<'_, '_>) -> &'static str {
     let predicted = told.drawn().iter().filter(|run| run.summary.run.clock == Clock::Virtual).count();
     if predicted == 0 {
         "Whiskers are 95 % intervals over trials."

@@ -4,7 +4,7 @@ use loadline_units::Bytes;
 
 /// A bound on the bytes from the beginning of the measurement on.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct VolumeBound {
+pub(crate) struct TransferBudget {
     left: u64,
     /// Bytes.
     in_flight: u64,
@@ -12,7 +12,7 @@ pub(crate) struct VolumeBound {
     before: bool,
 }
 
-impl VolumeBound {
+impl TransferBudget {
     pub(crate) const fn of(volume: Bytes) -> Self {
         Self { left: volume.get(), in_flight: 0, before: true }
     }
