@@ -472,9 +472,12 @@ pub(crate) struct ReportArguments {
     /// The runs: ids, the beginnings of them, names, or "last" for the one added last, imports among them
     #[arg(required = true)]
     pub(crate) runs: Vec<String>,
-    /// Where the report goes: .html or .md
+    /// Where the report goes: .html or .md; by default loadline-report-ID.html
     #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: PathBuf,
+    pub(crate) output: Option<PathBuf>,
+    /// Write it in the place of a file that is no report of loadline
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
 }
 
 /// `export`.
@@ -488,6 +491,9 @@ pub(crate) struct ExportArguments {
     /// Where it goes; by default standard output
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Write it in the place of a file that is there
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
 }
 
 /// Forms of export.

@@ -6,6 +6,7 @@ use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
 use anyhow::Context as _;
 use loadline_catalog::{Catalog, CatalogProblem, Filter, Price, rate_text};
+use loadline_runs::{InputKind, read_text};
 use serde_json::{Map, Value as Json};
 use std::path::{Path, PathBuf};
 
@@ -37,7 +38,7 @@ pub(crate) fn with_folder(folder: Option<&Path>) -> anyhow::Result<Catalog> {
         return Err(Usage(format!("--catalog {place}: it {what}; name a folder of catalog files (*.toml)")).into());
     }
     for path in toml_files(folder)? {
-        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let text = read_text(&path, InputKind::Catalog).with_context(|| format!("cannot read {}", path.display()))?;
         files.push((path.display().to_string(), text));
     }
     if files.is_empty() {

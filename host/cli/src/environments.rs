@@ -6,6 +6,7 @@ use crate::output::{self, Column, Field, Table};
 use crate::{catalog, recognition};
 use anyhow::Context as _;
 use loadline_catalog::{Catalog, Environment, ItemCost, Money, SizeRule, environment_text, nearest_environment};
+use loadline_runs::{InputKind, read_text};
 use serde_json::Value as Json;
 use std::path::Path;
 
@@ -66,7 +67,7 @@ pub(crate) fn read(typed: &str, catalog: &Catalog) -> anyhow::Result<Environment
         ))
         .into());
     }
-    let text = std::fs::read_to_string(typed)
+    let text = read_text(typed, InputKind::Environment)
         .map_err(|error| Usage(format!("cannot read the environment {typed}: {error}")))?;
     parsed(&text, typed, catalog)
 }

@@ -1,18 +1,14 @@
 //! `fit`: an environment with a disk given in full, made of a measured run.
 
 use crate::arguments::FitArguments;
-use crate::failure::{Outcome, Usage};
+use crate::failure::Outcome;
 use crate::live::Live;
 use crate::{figures, output, output_file, stored};
-use anyhow::Context as _;
 use loadline_fitting::{Agreement, Fitted};
 use loadline_record::{Clock, RunRecord};
 use loadline_store::Store;
 use loadline_units::Duration;
 use std::cell::{Cell, RefCell};
-use std::fs::File;
-use std::io::{ErrorKind, Write as _};
-use std::path::Path;
 use std::time::Instant;
 
 /// How often the view is drawn.
@@ -22,14 +18,12 @@ const DRAW_EVERY: std::time::Duration = std::time::Duration::from_millis(100);
 pub(crate) fn fit(arguments: &FitArguments, quiet: bool, store: &Store) -> anyhow::Result<Outcome> {
     let record = stored::load(store, &arguments.run)?;
     // Before a minute is spent.
-    if let Some(file) = arguments.output.as_deref().filter(|file| !arguments.force && file.symlink_metadata().is_ok()) {
-        return Err(taken(file).into());
-    }
+    let file = arguments.output.as_deref().map(|file| output_file::result(file, arguments.force)).transpose()?;
     let known = known(&record);
     let name = arguments.name.clone().unwrap_or_else(|| format!("{} {known}", record.header.name));
     let Fitted { text, agreement, doubts, assumptions } = watched(&record, &name, quiet)?;
-    match &arguments.output {
-        Some(file) => write(file, &text, arguments.force)?,
+    match &file {
+        Some(file) => output_file::write(file, &text)?,
         None => output::print(&text)?,
     }
     if !quiet {
@@ -79,20 +73,6 @@ fn watched(record: &RunRecord, name: &str, quiet: bool) -> anyhow::Result<Fitted
         }
     };
     Ok(loadline_fitting::fit_watched(record, name, &watch)?)
-}
-
-fn taken(file: &Path) -> Usage {
-    Usage(format!("{} is there already: name another file with -o, or write in its place with --force", file.display()))
-}
-
-/// Writes a file that is not there; with `force` in the place of one that is.
-fn write(file: &Path, text: &str, force: bool) -> anyhow::Result<()> {
-    output_file::check(file)?;
-    let opened = if force { File::create(file) } else { File::create_new(file) };
-    match opened.and_then(|mut to| to.write_all(text.as_bytes())) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(taken(file).into()),
-        written => written.with_context(|| format!("cannot write {}", file.display())),
-    }
 }
 
 /// A load, measured and on the fitted disk, in a line.

@@ -2,9 +2,10 @@
 
 use crate::arguments::{CommandLine, CompletionsArguments, ManArguments};
 use crate::failure::Outcome;
-use crate::output;
+use crate::{output, output_file};
 use anyhow::Context;
 use clap::CommandFactory;
+use std::path::Path;
 
 /// `completions SHELL`: to standard output.
 pub(crate) fn completions(arguments: &CompletionsArguments) -> anyhow::Result<Outcome> {
@@ -18,7 +19,20 @@ pub(crate) fn completions(arguments: &CompletionsArguments) -> anyhow::Result<Ou
 pub(crate) fn man(arguments: &ManArguments) -> anyhow::Result<Outcome> {
     let directory = &arguments.directory;
     std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
-    clap_mangen::generate_to(CommandLine::command(), directory)
-        .with_context(|| format!("cannot write man pages to {}", directory.display()))?;
+    let mut command = CommandLine::command().disable_help_subcommand(true);
+    command.build();
+    write_pages(&command, directory)?;
     Ok(Outcome::Done)
+}
+
+/// The pages of a command and of all below it.
+fn write_pages(command: &clap::Command, directory: &Path) -> anyhow::Result<()> {
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        write_pages(below, directory)?;
+    }
+    let page = clap_mangen::Man::new(command.clone());
+    let mut text = Vec::new();
+    page.render(&mut text).context("man pages are text")?;
+    let path = directory.join(page.get_filename());
+    output_file::man_page(&path, text)
 }

@@ -30,7 +30,6 @@ mod recognition;
 mod recommendations;
 mod refusals;
 mod replay;
-mod report_file;
 mod run;
 mod screen;
 mod stored;

@@ -4,11 +4,11 @@ use crate::arguments::QuickArguments;
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
 use crate::recommendations::summarized;
-use crate::report_file::ReportFile;
 use crate::run::conclude;
 use crate::terminal::Terminal;
-use crate::{output, typed_settings};
-use loadline_runs::{Error, QuickMeasurement, RunOutcome, sole_target};
+use crate::{output, output_file, typed_settings};
+use anyhow::Context as _;
+use loadline_runs::{Error, OutputFile, QuickMeasurement, RunOutcome, sole_target};
 use loadline_workload::parse_objective;
 use std::path::PathBuf;
 
@@ -31,7 +31,7 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
         store,
     };
     measurement.check()?;
-    let report = ReportFile::claimed(&arguments.report)?;
+    let report = output_file::quick_report(&arguments.report)?;
     let mut terminal = Terminal::new(quiet, &Interruption::watch()?);
     let outcome = measurement.run(&mut terminal).map_err(|error| {
         let is_stop = matches!(error, Error::Stopped { .. });
@@ -55,12 +55,14 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
 }
 
 /// Writes the report of what was measured, if anything was.
-fn write_report(report: &ReportFile, outcome: &RunOutcome, quiet: bool) -> anyhow::Result<()> {
+fn write_report(report: &OutputFile, outcome: &RunOutcome, quiet: bool) -> anyhow::Result<()> {
     let record = &outcome.record;
     if record.cells.iter().all(|cell| cell.trials.is_empty()) {
         return Ok(());
     }
-    report.write(&loadline_report::html(&[(record, &summarized(record))]))?;
+    let page = loadline_report::html(&[(record, &summarized(record))]);
+    output_file::write(report, output_file::marked(&page))
+        .context("the run is stored: `loadline report last -o FILE` writes its report elsewhere")?;
     if !quiet {
         output::tell(&format!("report: {}", report.path().display()));
     }

@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use loadline_catalog::{Catalog, Environment};
 use loadline_kernel::facts::{self, AttachedDisk, Firmware, Spread, SpreadVolume};
 use loadline_recognition::{Attached, CloudAnswers, Layout, Place, Provider, Recognised, recognised};
+use loadline_runs::{InputKind, read_text};
 use std::net::SocketAddr;
 use std::path::Path;
 
@@ -19,7 +20,8 @@ pub(crate) const AUTO: &str = "auto";
 /// [`Usage`] where the machine is in none of the clouds known, or is not told what it is.
 pub(crate) fn print(volumes: Option<&Path>, catalog: &Catalog) -> anyhow::Result<()> {
     let volumes = volumes.map(|path| {
-        std::fs::read_to_string(path).with_context(|| Usage(format!("cannot read the volumes in {}", path.display())))
+        read_text(path, InputKind::Volumes)
+            .with_context(|| Usage(format!("cannot read the volumes in {}", path.display())))
     });
     let found = of_this_machine(volumes.transpose()?.as_deref(), catalog)?;
     for note in &found.notes {

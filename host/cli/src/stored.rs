@@ -14,6 +14,7 @@ use loadline_runs::leftovers::{self, Leftover};
 use loadline_runs::settings_of;
 use loadline_store::{Filter, Store};
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// `list`: the runs that pass the filters, newest first; none where there is no store yet.
 pub(crate) fn list(arguments: &ListArguments, store: Option<&Store>) -> anyhow::Result<Outcome> {
@@ -329,6 +330,9 @@ pub(crate) fn report(arguments: &ReportArguments, store: &Store) -> anyhow::Resu
             ids.push(id);
         }
     }
+    let path = arguments.output.clone().unwrap_or_else(|| report_name(&ids));
+    let form = ReportForm::of(&path)?;
+    let file = output_file::report(&path, arguments.force)?;
     let records = ids.iter().map(|id| store.load(id)).collect::<Result<Vec<_>, _>>()?;
     let summarized: Vec<(RunRecord, RunSummary)> = records
         .into_iter()
@@ -337,28 +341,54 @@ pub(crate) fn report(arguments: &ReportArguments, store: &Store) -> anyhow::Resu
             (r, s)
         })
         .collect();
-    let extension = arguments.output.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
-    let text = match extension.as_deref() {
-        Some("html" | "htm") => {
+    let text = match form {
+        ReportForm::Html => {
             let pairs: Vec<(&RunRecord, &RunSummary)> = summarized.iter().map(|(r, s)| (r, s)).collect();
             loadline_report::html(&pairs)
         }
-        Some("md" | "markdown") => {
+        ReportForm::Markdown => {
             let parts: Vec<String> = summarized.iter().map(|(_, s)| loadline_report::markdown(s)).collect();
             parts.join("\n")
         }
-        _ => {
-            let file = arguments.output.display();
-            return Err(Usage(format!("{file}: a report is HTML or Markdown, so the file ends in .html or .md")).into());
-        }
     };
-    output_file::write(&arguments.output, &text)?;
-    output::tell(&format!("report: {}", arguments.output.display()));
+    output_file::write(&file, output_file::marked(&text))?;
+    output::tell(&format!("report: {}", path.display()));
     Ok(Outcome::Done)
+}
+
+/// What a report is written in.
+enum ReportForm {
+    Html,
+    Markdown,
+}
+
+impl ReportForm {
+    /// By the ending of the file's name.
+    fn of(file: &Path) -> Result<Self, Usage> {
+        let extension = file.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
+        match extension.as_deref() {
+            Some("html" | "htm") => Ok(Self::Html),
+            Some("md" | "markdown") => Ok(Self::Markdown),
+            _ => Err(Usage(format!(
+                "{}: a report is HTML or Markdown, so the file ends in .html or .md",
+                file.display()
+            ))),
+        }
+    }
+}
+
+/// The name of a report over these runs, where none was given.
+fn report_name(ids: &[String]) -> PathBuf {
+    let more = match ids.len() - 1 {
+        0 => String::new(),
+        more => format!("-and-{more}-more"),
+    };
+    format!("loadline-report-{}{more}.html", ids[0]).into()
 }
 
 /// `export`: one run for other programs.
 pub(crate) fn export(arguments: &ExportArguments, store: &Store) -> anyhow::Result<Outcome> {
+    let file = arguments.output.as_deref().map(|file| output_file::result(file, arguments.force)).transpose()?;
     let record = load(store, &arguments.run)?;
     let summary = summarized(&record);
     let text = match arguments.form {
@@ -370,7 +400,7 @@ pub(crate) fn export(arguments: &ExportArguments, store: &Store) -> anyhow::Resu
             loadline_exported::openmetrics(&summary, began)
         }
         ExportForm::Parquet => {
-            let Some(file) = &arguments.output else {
+            let Some(file) = &file else {
                 return Err(Usage("Parquet is no text: say where it goes, with -o FILE.parquet".to_owned()).into());
             };
             let bytes = columnar::parquet(&loadline_report::table(&summary))?;
@@ -378,7 +408,7 @@ pub(crate) fn export(arguments: &ExportArguments, store: &Store) -> anyhow::Resu
             return Ok(Outcome::Done);
         }
     };
-    match &arguments.output {
+    match &file {
         Some(file) => output_file::write(file, &text)?,
         None => output::print(&text)?,
     }

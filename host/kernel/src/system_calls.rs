@@ -306,17 +306,29 @@ pub fn drop_clean_pages(file: &File) -> io::Result<()> {
 
 /// Whether nobody else has the regular file open; `None` where this cannot be found out.
 ///
-/// A write lease is granted only to the sole opener; it is given back at once. Its owner would be told of a newcomer in
-/// between by a signal that is ignored by default.
+/// A write lease is granted only to the sole opener.
 #[must_use]
 pub fn sole_opener(file: &File) -> Option<bool> {
+    lease_granted(file, libc::F_WRLCK)
+}
+
+/// Whether nobody has the regular file open for writing; `None` where this cannot be found out. `file` is open for reading.
+///
+/// A read lease is granted only where nobody can write.
+#[must_use]
+pub fn without_writer(file: &File) -> Option<bool> {
+    lease_granted(file, libc::F_RDLCK)
+}
+
+/// A lease is given back at once. Its owner would be told of a newcomer in between by a signal that is ignored by default.
+fn lease_granted(file: &File, kind: libc::c_int) -> Option<bool> {
     const F_SETSIG: libc::c_int = 10;
     // SAFETY: no pointers are passed.
     if unsafe { libc::fcntl(file.as_raw_fd(), F_SETSIG, libc::SIGURG) } != 0 {
         return None;
     }
     // SAFETY: no pointers are passed.
-    if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, libc::F_WRLCK) } != 0 {
+    if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, kind) } != 0 {
         let refused = io::Error::last_os_error().raw_os_error() == Some(libc::EAGAIN);
         return refused.then_some(false);
     }

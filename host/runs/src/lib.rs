@@ -11,6 +11,7 @@ mod error;
 mod feasibility;
 pub mod filling;
 mod hunt_trials;
+mod input_file;
 pub mod leftovers;
 mod measured_trials;
 mod measurement;
@@ -18,6 +19,7 @@ mod modelled_trials;
 mod objective_search;
 mod observer;
 pub mod open_volumes;
+mod output_file;
 mod pending_store;
 mod plan_file;
 mod prediction;
@@ -40,6 +42,7 @@ pub use engine_watch::EngineWatch;
 pub use error::{Error, ImpossibleCell, Loss, Refusal};
 pub use feasibility::{Tried, refusal_of, refuse_impossible};
 pub use hunt_trials::measure_hunt;
+pub use input_file::{InputKind, read_text};
 pub use measured_trials::MeasuredTrials;
 pub use measurement::{
     Measurement, OpenedMeasurement, joined_names, refuse_cells, resume_measurement, settings_of, work_of,
@@ -47,6 +50,7 @@ pub use measurement::{
 pub use modelled_trials::ModelledTrials;
 pub use objective_search::{SearchedModel, resume_modelled_search, resume_search, search_measured, search_modelled};
 pub use observer::{Activity, Advance, Ahead, Event, Observer, QuickAhead, Silent, Unneeded};
+pub use output_file::{OutputError, OutputFile, Replace};
 pub use pending_store::{PendingStore, RunStore};
 pub use plan_file::{PlanFile, PlanLength, read_again, read_plan, target_named};
 pub use prediction::{Prediction, check_predictable, prediction_settings_of, resume_prediction, stored_environment};

@@ -1,6 +1,6 @@
 //! Plans by name or from files: built-in ones, TOML, fio job files.
 
-use crate::{Error, Refusal};
+use crate::{Error, InputKind, Refusal, read_text};
 use loadline_record::PlanText;
 use loadline_workload::{Plan, fio_jobs, is_fio, nearest_preset, preset, short_form};
 use std::path::Path;
@@ -36,8 +36,8 @@ pub fn read_plan(typed: &str, length: PlanLength) -> Result<PlanFile, Refusal> {
     if !Path::new(typed).exists() {
         return Err(Refusal::NoSuchPlan { typed: typed.to_owned(), nearest: nearest_preset(typed) });
     }
-    let text =
-        std::fs::read_to_string(typed).map_err(|source| Refusal::UnreadablePlan { typed: typed.to_owned(), source })?;
+    let text = read_text(typed, InputKind::Plan)
+        .map_err(|source| Refusal::UnreadablePlan { typed: typed.to_owned(), source })?;
     if !is_fio_job(typed, &text) {
         return parsed(&text, typed);
     }
@@ -48,7 +48,7 @@ pub fn read_plan(typed: &str, length: PlanLength) -> Result<PlanFile, Refusal> {
 /// What a job file names to be measured, where it is one and names something.
 #[must_use]
 pub fn target_named(typed: &str) -> Option<String> {
-    let text = std::fs::read_to_string(typed).ok().filter(|text| is_fio_job(typed, text))?;
+    let text = read_text(typed, InputKind::Plan).ok().filter(|text| is_fio_job(typed, text))?;
     fio_jobs(&text, typed).ok()?.target
 }
 

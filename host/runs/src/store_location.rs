@@ -4,6 +4,7 @@ use crate::{Error, Refusal};
 use loadline_store::{Store, StoreError};
 use std::ffi::OsString;
 use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// The store that `LOADLINE_STORE` names. An empty value counts as none.
@@ -29,7 +30,11 @@ pub fn store_path(named: Option<&Path>) -> Result<PathBuf, Error> {
 /// Its directory cannot be made, or the store itself refuses.
 pub fn open_store(path: &Path) -> Result<Store, Error> {
     if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
-        std::fs::create_dir_all(directory)
+        // For its user alone.
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(directory)
             .map_err(|source| Error::StoreFolder { folder: directory.to_owned(), source })?;
     }
     Ok(Store::open(path)?)

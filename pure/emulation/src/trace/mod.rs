@@ -47,6 +47,8 @@ const PART_SHIFT: u8 = 6;
 const NEVER: u64 = u64::MAX;
 /// The longest text in a trace's head, in bytes.
 const HEAD_MAX: u32 = 16 << 20;
+/// The most bytes of a trace that are read: some 190 million requests, which take twice as much memory.
+const TRACE_BYTES_MAX: u64 = 8 << 30;
 
 /// Which slice of a request a record is. A long request goes to the model in slices, each when the one before it was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -243,6 +245,9 @@ pub enum TraceError {
     /// Something else.
     #[error("this is no trace of loadline, or one of a later version")]
     Foreign,
+    /// More than is read.
+    #[error("the trace has more than {0} bytes, the most that is read: record for a shorter time")]
+    Long(u64),
     /// A record that no version writes.
     #[error("record {0} of the trace makes no sense")]
     TraceRecord(u64),
@@ -270,8 +275,18 @@ impl Trace {
     /// Reads a trace; an incomplete last record, as a kill leaves it, is left out.
     ///
     /// # Errors
-    /// What cannot be read, is something else, or contradicts itself.
-    pub fn read(mut from: impl Read) -> Result<Self, TraceError> {
+    /// What cannot be read, is something else, contradicts itself, or is longer than what is read.
+    pub fn read(from: impl Read) -> Result<Self, TraceError> {
+        Self::read_within(from, TRACE_BYTES_MAX)
+    }
+
+    fn read_within(from: impl Read, most: u64) -> Result<Self, TraceError> {
+        let mut from = from.take(most.saturating_add(1));
+        let read = Self::read_all(&mut from);
+        if from.limit() == 0 { Err(TraceError::Long(most)) } else { read }
+    }
+
+    fn read_all(mut from: impl Read) -> Result<Self, TraceError> {
         let mut magic = [0; 8];
         from.read_exact(&mut magic).map_err(short)?;
         let before = MAGICS_BEFORE.contains(&&magic);

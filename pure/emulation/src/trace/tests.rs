@@ -49,6 +49,18 @@ fn record(sequence: u64) -> TraceRecord {
 }
 
 #[test]
+fn no_trace_is_read_beyond_its_bound() {
+    let head = [MAGIC, &[0; 4][..], &1_u32.to_le_bytes(), &4_u32.to_le_bytes(), b"data"].concat();
+    let bytes = [&head[..], &record(0).encode(), &record(1).encode()].concat();
+    let length = bytes.len() as u64;
+    assert_eq!(Trace::read_within(&bytes[..], length).unwrap().records.len(), 2);
+    let error = Trace::read_within(&bytes[..], length - 1).unwrap_err();
+    assert!(matches!(error, TraceError::Long(most) if most == length - 1), "{error}");
+    let endless = head.as_slice().chain(io::repeat(0));
+    assert!(Trace::read_within(endless, 1 << 20).is_err());
+}
+
+#[test]
 fn a_record_that_no_disk_can_have_met_is_named() {
     let head = [MAGIC, &[0; 4][..], &1_u32.to_le_bytes(), &4_u32.to_le_bytes(), b"data"].concat();
     let read = |records: &[TraceRecord]| {

@@ -1,0 +1,85 @@
+//! Files that a user named to be read: each within a bound, so that no file takes the machine's memory.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// What a file should hold. Each kind has a bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InputKind {
+    /// A plan, or an fio job file.
+    Plan,
+    /// An environment.
+    Environment,
+    /// A file of a catalog.
+    Catalog,
+    /// A cloud's description of volumes.
+    Volumes,
+}
+
+impl InputKind {
+    /// The most bytes that such a file may have.
+    #[must_use]
+    pub const fn bytes_max(self) -> u64 {
+        match self {
+            // A load of a plan takes some 50 times as much memory as its text.
+            Self::Plan | Self::Environment => 4 << 20,
+            Self::Catalog => 16 << 20,
+            Self::Volumes => 64 << 20,
+        }
+    }
+}
+
+impl fmt::Display for InputKind {
+    /// With its article.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Plan => "a plan",
+            Self::Environment => "an environment",
+            Self::Catalog => "a catalog file",
+            Self::Volumes => "a description of volumes",
+        })
+    }
+}
+
+/// Reads a text file of a kind.
+///
+/// # Errors
+/// The system's; a file beyond the bound of its kind, and one that is no text.
+pub fn read_text(path: impl AsRef<Path>, kind: InputKind) -> io::Result<String> {
+    let most = kind.bytes_max();
+    let mut text = Vec::new();
+    File::open(path)?.take(most + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > most {
+        let why = format!("it has more than {} MiB, the most that {kind} may have", most >> 20);
+        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    }
+    String::from_utf8(text).map_err(|error| {
+        let why = format!("it is no text: byte {} is not UTF-8", error.utf8_error().valid_up_to());
+        io::Error::new(io::ErrorKind::InvalidData, why)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_file_is_read_beyond_its_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.toml");
+        let file = File::create(&path).unwrap();
+        for kind in [InputKind::Plan, InputKind::Environment, InputKind::Catalog, InputKind::Volumes] {
+            file.set_len(kind.bytes_max() + 1).unwrap();
+            let error = read_text(&path, kind).unwrap_err().to_string();
+            assert!(error.contains(&format!("more than {} MiB", kind.bytes_max() >> 20)), "{error}");
+            // What never ends.
+            assert!(read_text("/dev/zero", kind).is_err());
+        }
+        file.set_len(InputKind::Plan.bytes_max()).unwrap();
+        assert_eq!(read_text(&path, InputKind::Plan).unwrap().len() as u64, InputKind::Plan.bytes_max());
+        std::fs::write(&path, b"a\xff").unwrap();
+        assert!(read_text(&path, InputKind::Plan).unwrap_err().to_string().contains("byte 1 is not UTF-8"));
+    }
+}
