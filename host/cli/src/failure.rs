@@ -2,6 +2,7 @@
 
 use crate::words;
 use loadline_analysis::RunVerdict;
+use loadline_report::plain_lines;
 use std::process::ExitCode;
 
 /// How a verb ended when nothing failed.
@@ -79,7 +80,7 @@ fn status_of(error: &anyhow::Error) -> u8 {
 
 /// The chain of causes in one paragraph, outermost first.
 fn paragraph(error: &anyhow::Error) -> String {
-    format!("loadline: {}", words::chain(error.chain()))
+    plain_lines(&format!("loadline: {}", words::chain(error.chain())))
 }
 
 #[cfg(test)]
@@ -90,6 +91,12 @@ mod tests {
     fn causes_are_told_once_each_and_outermost_first() {
         let error = anyhow::anyhow!("no such device").context("open /dev/x: no such device").context("volume data");
         assert_eq!(paragraph(&error), "loadline: volume data: open /dev/x: no such device");
+    }
+
+    #[test]
+    fn no_error_steers_the_terminal() {
+        let error = anyhow::anyhow!("no option \x1b]0;p\x07x").context("e\u{9b}2J.fio:1\nand more");
+        assert_eq!(paragraph(&error), "loadline: e\u{fffd}2J.fio:1\nand more: no option \u{fffd}]0;p\u{fffd}x");
     }
 
     #[test]

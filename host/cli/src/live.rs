@@ -2,6 +2,7 @@
 
 use crate::figures;
 use loadline_engine::{Phase, Progress};
+use loadline_report::{plain, plain_lines};
 use loadline_runs::Activity;
 use loadline_units::Duration;
 use std::io::{IsTerminal, Write};
@@ -106,6 +107,7 @@ impl Live {
     /// A line that stays.
     pub(crate) fn say(&mut self, line: &str) {
         self.clear();
+        let line = &plain_lines(line);
         let text = match self.mode {
             Mode::Quiet => return,
             Mode::Lines => line.to_owned(),
@@ -225,7 +227,7 @@ fn bar(done: f64, columns: usize) -> String {
 
 /// At most `width` characters: a line that wraps could not be drawn over.
 fn cut(text: &str, width: usize) -> String {
-    text.chars().take(width.saturating_sub(1)).collect()
+    plain(text).chars().take(width.saturating_sub(1)).collect()
 }
 
 #[cfg(test)]

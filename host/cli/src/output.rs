@@ -3,6 +3,7 @@
 use crate::arguments::Format;
 use crate::failure::OutputClosed;
 use anstyle::Style;
+use loadline_report::{no_formula, plain, plain_coloured, plain_lines};
 use serde_json::Value as Json;
 use std::io::{ErrorKind, IsTerminal, Write};
 
@@ -12,6 +13,9 @@ use std::io::{ErrorKind, IsTerminal, Write};
 /// [`OutputClosed`] when the reader went away; otherwise what the system says.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
+    // Whatever a file or a store holds, it does not steer the terminal. Programs get every character.
+    let shown = out.is_terminal().then(|| plain_coloured(text));
+    let text = shown.as_deref().unwrap_or(text);
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(OutputClosed.into()),
@@ -21,7 +25,7 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 
 /// Tells the user something on standard error; a closed one is no reason to stop a measurement.
 pub(crate) fn tell(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", plain_lines(text));
 }
 
 /// Whether standard output is a terminal that wants colour.
@@ -35,6 +39,9 @@ pub(crate) fn output_width() -> Option<usize> {
     terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0))
 }
 
+/// Characters of a field that people are shown.
+const SHOWN_MAX: usize = 200;
+
 /// One field of a table: as people read it, and as programs do.
 #[derive(Debug, Clone)]
 pub(crate) struct Field {
@@ -45,8 +52,8 @@ pub(crate) struct Field {
 impl Field {
     /// The same for people and programs.
     pub(crate) fn text(text: impl Into<String>) -> Self {
-        let shown = text.into();
-        Self { exact: Json::String(shown.clone()), shown }
+        let exact = text.into();
+        Self { shown: shown(&exact), exact: Json::String(exact) }
     }
     /// A number, alike for both.
     pub(crate) fn count(count: u64) -> Self {
@@ -54,7 +61,16 @@ impl Field {
     }
     /// Rounded for people, exact for programs.
     pub(crate) fn both(shown: impl Into<String>, exact: impl Into<Json>) -> Self {
-        Self { shown: shown.into(), exact: exact.into() }
+        Self { shown: self::shown(&shown.into()), exact: exact.into() }
+    }
+}
+
+/// A text in a table: on one line, without control characters, and cut where it would drown all else.
+fn shown(text: &str) -> String {
+    let text = plain(text);
+    match text.char_indices().nth(SHOWN_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
     }
 }
 
@@ -139,9 +155,12 @@ impl Table {
         let bold = if colour { Style::new().bold() } else { Style::new() };
         let line = |texts: &[&str]| {
             let parts: Vec<String> = (self.columns.iter().zip(texts).zip(&widths))
-                .map(|((column, text), &width)| match column.align {
-                    Align::Left => format!("{text:<width$}"),
-                    Align::Right => format!("{text:>width$}"),
+                .map(|((column, text), &width)| {
+                    let room = " ".repeat(width.saturating_sub(text.chars().count()));
+                    match column.align {
+                        Align::Left => format!("{text}{room}"),
+                        Align::Right => format!("{room}{text}"),
+                    }
                 })
                 .collect();
             parts.join("  ").trim_end().to_owned()
@@ -181,14 +200,25 @@ impl Table {
 
 /// Indented JSON, ending with a line break.
 pub(crate) fn pretty(value: &impl serde::Serialize) -> String {
-    serde_json::to_string_pretty(value).expect("records and tables have text keys") + "\n"
+    let text = serde_json::to_string_pretty(value).expect("records and tables have text keys") + "\n";
+    escaped(&text)
+}
+
+/// JSON in which the control characters that may stand in strings as they are (C1, DEL) are escaped.
+fn escaped(json: &str) -> String {
+    let is_raw = |c: char| c.is_control() && c != '\n';
+    if !json.contains(is_raw) {
+        return json.to_owned();
+    }
+    let escape = |c: char| if is_raw(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
+    json.chars().map(escape).collect()
 }
 
 /// RFC 4180: quoted where the text holds a comma, a quote or a line break; a missing value is empty.
 fn csv_field(value: &Json) -> String {
     let text = match value {
         Json::Null => return String::new(),
-        Json::String(text) => text.clone(),
+        Json::String(text) => no_formula(text),
         other => other.to_string(),
     };
     if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
@@ -203,6 +233,24 @@ mod tests {
         table.push(vec![Field::text("a, \"b\" | c"), Field::both("1 min 00 s", 60)]);
         table.push(vec![Field::text("d"), Field::both("-", Json::Null)]);
         table
+    }
+
+    #[test]
+    fn text_from_outside_is_cut_and_steers_nothing() {
+        let mut table = Table::new(&[Column::words("name", "name"), Column::numbers("n", "n")]);
+        table.push(vec![Field::text("a".repeat(70_000)), Field::count(1)]);
+        table.push(vec![Field::text("=x\x1b]0;p\x07\u{9b}"), Field::both("x".repeat(70_000), -5)]);
+        for format in [Format::Table, Format::Markdown] {
+            let text = table.render(format, false);
+            assert!(text.lines().all(|line| line.chars().count() < 2 * SHOWN_MAX + 20), "{}", text.len());
+            assert!(!text.chars().any(|c| c.is_control() && c != '\n'));
+        }
+        assert!(table.render(Format::Csv, false).ends_with("\n'=x\x1b]0;p\x07\u{9b},-5\n"));
+        let json = table.render(Format::Json, false);
+        assert!(!json.chars().any(|c| c.is_control() && c != '\n'));
+        let back: Json = serde_json::from_str(&json).unwrap();
+        assert_eq!(back[1]["name"], "=x\x1b]0;p\x07\u{9b}");
+        assert_eq!(back[0]["name"].as_str().unwrap().len(), 70_000);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! CSV for spreadsheets and scripts: RFC 4180.
 
-use crate::table::{Table, table};
+use crate::plain_text::no_formula;
+use crate::table::{Field, Table, table};
 use loadline_analysis::RunSummary;
 
 /// The run's cells as CSV (RFC 4180, UTF-8, CRLF), one row for each. A missing figure is an empty field. Shares are from 0 to 1.
@@ -10,9 +11,17 @@ pub fn csv(summary: &RunSummary) -> String {
     let Table { names, rows, .. } = table(summary);
     record(&mut out, names.into_iter());
     for row in rows {
-        record(&mut out, row.iter().map(ToString::to_string));
+        record(&mut out, row.iter().map(cell));
     }
     out
+}
+
+/// What a spreadsheet gets of a field: no text is a formula.
+fn cell(field: &Field) -> String {
+    match field {
+        Field::Text(text) => no_formula(text),
+        figure => figure.to_string(),
+    }
 }
 
 /// One line with its fields quoted as needed.

@@ -1,5 +1,6 @@
 //! Numbers for people: three or four significant digits, grouped thousands, a unit, and "–" for a missing figure.
 
+pub(crate) use crate::plain_text::plain;
 use loadline_analysis::TotalFigures;
 use loadline_units::percent_places;
 
@@ -153,21 +154,6 @@ pub(crate) fn interval(total: &TotalFigures) -> Option<String> {
         });
     }
     Some(format!("{}–{}", iops(low), iops(high)))
-}
-
-/// Text from outside on one line, without control characters: nothing in it can steer a terminal.
-pub(crate) fn plain(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' | '\r' | '\t' => out.push(' '),
-            c if c.is_control() => out.push('\u{fffd}'),
-            // Marks that turn the writing direction could show a text other than it is.
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod escaped;
 mod figures;
 mod html;
 mod markdown;
+mod plain_text;
 mod rows;
 mod table;
 mod terminal;
@@ -21,6 +22,7 @@ pub use comparison::{comparison_csv, comparison_markdown, comparison_terminal};
 pub use csv::csv;
 pub use html::html;
 pub use markdown::markdown;
+pub use plain_text::{no_formula, plain, plain_coloured, plain_lines};
 pub use table::{Field, Table, table};
 pub use terminal::{Colour, Columns, TerminalOptions, terminal};
 

@@ -2,6 +2,7 @@
 //! field.
 
 use crate::csv::{float, record};
+use crate::plain_text::no_formula;
 use loadline_analysis::{Against, CellComparison, Comparison, Figure, Unmatched};
 use loadline_record::Doubt;
 
@@ -23,7 +24,7 @@ pub fn comparison_csv(comparison: &Comparison) -> String {
         let both = against.cells.iter().map(|cell| Row::Both(against, cell));
         let alone = against.unmatched.iter().map(|cell| Row::Alone(against, cell));
         for row in both.chain(alone) {
-            record(&mut out, columns(comparison, Some(row)).into_iter().map(|(_, value)| value));
+            record(&mut out, columns(comparison, Some(row)).into_iter().map(|(_, value)| no_formula(&value)));
         }
     }
     out
