@@ -24,6 +24,7 @@ Sections (all by default):
   attached   the emulator as a block device beside nbdkit's memory plugin, nbdfuse and a loop device
   truth      rates and latencies of emulated disks as fio sees them, over the model's, and lateness
   busy       what busy emulated disks cost: one P30, eight behind one machine's budgets
+  growth     how time grows with the jobs, cells and runs that a user brings; without a peer
 
 Options:
   --rounds N          rounds, each tool once in each [5]

@@ -16,6 +16,7 @@ pub(crate) enum Section {
     Attached,
     Truth,
     Busy,
+    Growth,
 }
 
 impl Section {
@@ -33,6 +34,7 @@ impl Section {
         Self::Attached,
         Self::Truth,
         Self::Busy,
+        Self::Growth,
     ];
 
     pub(crate) const fn name(self) -> &'static str {
@@ -50,10 +52,11 @@ impl Section {
             Self::Attached => "attached",
             Self::Truth => "truth",
             Self::Busy => "busy",
+            Self::Growth => "growth",
         }
     }
     /// Whether it has a peer to be compared with.
     pub(crate) fn has_peer(self) -> bool {
-        self != Self::Simulate
+        !matches!(self, Self::Simulate | Self::Growth)
     }
 }

@@ -5,6 +5,7 @@ mod attached;
 mod busy;
 mod emulate;
 mod exports;
+mod growth;
 mod null;
 mod open;
 mod rate;
@@ -23,7 +24,7 @@ impl Section {
     /// Why it cannot run here, if it cannot.
     pub(crate) fn obstacle(self) -> Option<String> {
         match self {
-            Self::Null | Self::Open | Self::Simulate | Self::Truth | Self::Busy => None,
+            Self::Null | Self::Open | Self::Simulate | Self::Truth | Self::Busy | Self::Growth => None,
             Self::Rate | Self::Start | Self::Stall | Self::Agree => stage::obstacle(),
             Self::Emulate | Self::Exports => emulate::obstacle(),
             Self::Attached => stage::obstacle().or_else(attached::obstacle),
@@ -45,6 +46,7 @@ impl Section {
             Self::Attached => attached::run(bench),
             Self::Truth => truth::run(bench),
             Self::Busy => busy::run(bench),
+            Self::Growth => growth::run(bench),
         }
     }
 }

@@ -5,6 +5,8 @@ use loadline_record::{CellRecord, Doubt, DoubtCode, ImportedFrom, LoadFigures, T
 use loadline_runs::{DeclaredEnvironment, label};
 use loadline_units::Bytes;
 use loadline_workload::LoadSpec;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// Ends and beginnings are known to a second.
 const SLACK_MS: u64 = 1_000;
@@ -12,10 +14,29 @@ const SLACK_MS: u64 = 1_000;
 /// A cell on its way: its trials in the order of time.
 struct Gathered {
     volume: String,
-    name: String,
     spec: LoadSpec,
-    ended_ms: u64,
     trials: Vec<(TrialRecord, Vec<String>)>,
+}
+
+/// Cells of one load, by their places among all.
+#[derive(Default)]
+struct Waiting {
+    /// Those that may have another trial.
+    ended: BTreeSet<usize>,
+    /// Those whose last job goes on, with its end; the first to end comes first.
+    running: BinaryHeap<Reverse<(u64, usize)>>,
+}
+
+impl Waiting {
+    /// Time comes to `now_ms`.
+    fn pass(&mut self, now_ms: u64) {
+        while let Some(Reverse((ends_ms, place))) = self.running.peek().copied()
+            && ends_ms <= now_ms
+        {
+            self.running.pop();
+            self.ended.insert(place);
+        }
+    }
 }
 
 /// The cells of jobs on their volumes, in the order in which they come, with their doubts.
@@ -31,35 +52,42 @@ pub(crate) fn cells(
     let mut order: Vec<usize> = (0..jobs.len()).collect();
     order.sort_by_key(|index| jobs[*index].1.span_ms);
     let mut gathered: Vec<(usize, Gathered)> = Vec::new();
+    // The cells of each load: those whose last job has ended by now, and when the others end.
+    let mut places: BTreeMap<(&str, &str, String), Waiting> = BTreeMap::new();
     for index in order {
         let (volume, job) = &jobs[index];
-        let fits = |(_, cell): &&mut (usize, Gathered)| {
-            (&cell.volume, &cell.name, &cell.spec) == (volume, &job.name, &job.spec)
-                && cell.ended_ms <= job.span_ms.0 + SLACK_MS
-        };
+        let spec = serde_json::to_string(&job.spec).expect("a specification is plain data");
+        let waiting = places.entry((volume, &job.name, spec)).or_default();
+        waiting.pass(job.span_ms.0 + SLACK_MS);
         let trial = (job.trial.clone(), job.unknown.clone());
-        if let Some((place, cell)) = gathered.iter_mut().find(fits) {
-            *place = (*place).min(index);
-            cell.ended_ms = job.span_ms.1;
+        let place = if let Some(place) = waiting.ended.pop_first() {
+            let (first, cell) = &mut gathered[place];
+            *first = (*first).min(index);
             cell.trials.push(trial);
+            place
         } else {
-            let (name, spec) = (job.name.clone(), job.spec.clone());
-            let cell = Gathered { volume: volume.clone(), name, spec, ended_ms: job.span_ms.1, trials: vec![trial] };
+            let cell = Gathered { volume: volume.clone(), spec: job.spec.clone(), trials: vec![trial] };
             gathered.push((index, cell));
-        }
+            gathered.len() - 1
+        };
+        waiting.running.push(Reverse((job.span_ms.1, place)));
     }
     gathered.sort_by_key(|(index, _)| *index);
+    let facts_of: BTreeMap<&str, &VolumeFacts> = volumes.iter().map(|facts| (facts.name.as_str(), facts)).collect();
+    let mut alike: BTreeMap<(String, String), usize> = BTreeMap::new();
     let mut cells: Vec<CellRecord> = Vec::new();
     for (number, (_, cell)) in gathered.into_iter().enumerate() {
-        let facts = volumes.iter().find(|facts| facts.name == cell.volume).expect("every job has a volume");
+        let facts = facts_of.get(cell.volume.as_str()).expect("every job has a volume");
         let ceilings = match declared {
             Some(declared) => declared.ceilings(&cell.volume, &cell.spec, facts.size_bytes.map(Bytes::new))?,
             None => Vec::new(),
         };
         let mut record = CellRecord { ceilings, ..record(number, cell, facts, from) };
-        let alike = cells.iter().filter(|c| c.volume == record.volume && c.load == record.load).count();
-        if alike > 0 {
-            record.label = format!("{} ({})", record.label, alike + 1);
+        let load = serde_json::to_string(&record.load.spec()).expect("a specification is plain data");
+        let alike = alike.entry((record.volume.clone(), load)).or_default();
+        *alike += 1;
+        if *alike > 1 {
+            record.label = format!("{} ({alike})", record.label);
         }
         cells.push(record);
     }

@@ -4,6 +4,7 @@ use crate::failure::Usage;
 use loadline_imported::Job;
 use loadline_record::{TargetKind, VOLUME_DEFAULT, VolumeFacts};
 use loadline_runs::{DeclaredEnvironment, NamedTarget};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Where results do not say what was measured.
@@ -22,30 +23,36 @@ pub(crate) fn assigned(
     declared: Option<&DeclaredEnvironment>,
 ) -> Result<(Vec<VolumeFacts>, Vec<Placed>), Usage> {
     let mut targets: Vec<Option<String>> = Vec::new();
+    let mut places: BTreeMap<Option<String>, usize> = BTreeMap::new();
     for job in &jobs {
-        if !targets.contains(&job.target) {
+        if !places.contains_key(&job.target) {
+            places.insert(job.target.clone(), targets.len());
             targets.push(job.target.clone());
         }
     }
     refuse_absent(told, &targets)?;
     let mut names: Vec<String> = Vec::new();
+    let mut taken = TakenNames::default();
     for target in &targets {
-        let name = name_of(target.as_deref(), told, declared, targets.len() == 1, &names)?;
+        let name = name_of(target.as_deref(), told, declared, targets.len() == 1, &mut taken)?;
+        taken.names.insert(name.clone());
         names.push(name);
     }
-    let of = |job: &Job| {
-        let place = targets.iter().position(|target| *target == job.target).expect("every target is listed");
-        names[place].clone()
-    };
-    let jobs: Vec<Placed> = jobs.into_iter().map(|job| (of(&job), job)).collect();
-    let mut volumes: Vec<VolumeFacts> = Vec::new();
-    for name in &names {
-        if volumes.iter().all(|volume| volume.name != *name) {
-            let own: Vec<&Job> = jobs.iter().filter(|(of, _)| of == name).map(|(_, job)| job).collect();
-            volumes.push(facts(name, &own));
-        }
+    let jobs: Vec<Placed> = jobs.into_iter().map(|job| (names[places[&job.target]].clone(), job)).collect();
+    let mut own: BTreeMap<&str, Vec<&Job>> = BTreeMap::new();
+    for (name, job) in &jobs {
+        own.entry(name).or_default().push(job);
     }
+    // Each once, in the order in which they come.
+    let volumes = names.iter().filter_map(|name| own.remove(name.as_str()).map(|jobs| facts(name, &jobs))).collect();
     Ok((volumes, jobs))
+}
+
+/// Names of volumes so far, with the last number behind each name that several targets have.
+#[derive(Default)]
+struct TakenNames {
+    names: BTreeSet<String>,
+    numbers: BTreeMap<String, u32>,
 }
 
 fn is_within(target: &str, path: &str) -> bool {
@@ -78,7 +85,7 @@ fn name_of(
     told: &[NamedTarget],
     declared: Option<&DeclaredEnvironment>,
     is_only: bool,
-    taken: &[String],
+    taken: &mut TakenNames,
 ) -> Result<String, Usage> {
     let is_there = |path: &str| target.is_some_and(|target| is_within(target, path));
     let sole = if is_only && told.len() == 1 { told.first() } else { None };
@@ -104,16 +111,25 @@ fn name_of(
     // As the target is called, in the letters that a volume's name may have.
     let last = target.and_then(|target| target.rsplit('/').find(|part| !part.is_empty())).unwrap_or(VOLUME_DEFAULT);
     let base: String = last.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect();
-    let free = |name: &String| !taken.contains(name);
-    let numbered = (2_u32..).map(|number| format!("{base}-{number}"));
-    Ok(std::iter::once(base.clone()).chain(numbered).find(free).expect("there is always another number"))
+    if !taken.names.contains(&base) {
+        return Ok(base);
+    }
+    let number = taken.numbers.entry(base.clone()).or_insert(1);
+    loop {
+        *number += 1;
+        let name = format!("{base}-{number}");
+        if !taken.names.contains(&name) {
+            return Ok(name);
+        }
+    }
 }
 
 fn facts(name: &str, jobs: &[&Job]) -> VolumeFacts {
     let mut targets: Vec<&str> = Vec::new();
+    let mut known: BTreeSet<&str> = BTreeSet::new();
     for job in jobs {
         let target = job.target.as_deref().unwrap_or(UNTOLD);
-        if !targets.contains(&target) {
+        if known.insert(target) {
             targets.push(target);
         }
     }

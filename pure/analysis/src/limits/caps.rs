@@ -1,12 +1,14 @@
 //! Requests or bytes, where no plateau tells: the pair of limits that explains all cells of a kind in which requests waited.
 
-use super::kinds::{alike, same};
+use super::kinds::same;
 use super::passed::Of;
-use crate::curves::{doubted, outstanding, paced, sound};
+use super::seen_cells::SeenCells;
+use crate::curves::{doubted, paced, sound};
 use crate::statistics::Interval;
 use crate::summary::{CellSummary, OperationFigures};
 use crate::words::span;
 use loadline_record::{DoubtCode, Limit};
+use std::cell::OnceCell;
 
 /// A cell waits for a limit if its requests take this many times what they take where nothing waits.
 const WAITS: f64 = 2.0;
@@ -28,6 +30,10 @@ const CONTRADICTION: f64 = 2.0 * WEIGHT_MAX;
 const LIMIT_COST: f64 = 9.0;
 /// A rate above a limit by more than this contradicts it.
 pub(super) const EXCEEDS: f64 = 1.05;
+/// Looks at a point that are taken to find the limits of a kind of load. Up to 215 cells of it every pair is tried.
+const TRIED_MAX: f64 = 1e7;
+/// Rates that are tried at least.
+const TRIED_MIN: f64 = 16.0;
 /// A rate below this share of what the pair allows is not explained by it.
 const EXPLAINED_MIN: f64 = 0.5;
 /// Where one block size alone was seen: disks as they are sold move about `25 MB/s x (IOPS / 120)^0.7` (120 IOPS and 25 MB/s
@@ -102,49 +108,15 @@ fn mean_ns(cell: &CellSummary, of: fn(&OperationFigures) -> f64) -> Option<f64> 
     (all > 0.0).then(|| parts().map(|figures| figures.iops * of(figures)).sum::<f64>() / all)
 }
 
-/// The cells with requests of this cell's kind, no smaller, at fewer outstanding, and what those take on average, ns.
-fn at_fewer<'a>(
-    cells: &'a [CellSummary],
-    seen: &'a [Option<Seen>],
-    index: usize,
-) -> impl Iterator<Item = (&'a Seen, f64)> {
-    let own = &cells[index];
-    let depth = outstanding(own).unwrap_or(u64::MAX);
-    let fits = move |other: usize| {
-        let cell = &cells[other];
-        other != index
-            && alike(own, cell)
-            && cell.load.pattern == own.load.pattern
-            && cell.load.block_bytes >= own.load.block_bytes
-            && outstanding(cell).is_some_and(|of| of < depth)
-            && !paced(cell)
-            && sound(cell)
-    };
-    let all = (0..cells.len()).filter(move |other| fits(*other));
-    all.filter_map(|other| Some((seen[other].as_ref()?, latency_ns(&cells[other])?)))
-}
-
-/// What a request of this cell takes where nothing waits, as other cells show it: the least that requests of its size or larger
-/// take at fewer outstanding. `None` where there is no such cell.
-pub(super) fn unhindered_ns(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) -> Option<f64> {
-    at_fewer(cells, seen, index).filter(|(seen, _)| !seen.counted).map(|of| of.1).min_by(f64::total_cmp)
-}
-
-/// What a request of this cell takes at most where nothing waits: requests that are counted out at fewer outstanding wait, too, but what
-/// they take is no less than that.
-pub(super) fn least_ns(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) -> Option<f64> {
-    at_fewer(cells, seen, index).map(|of| of.1).min_by(f64::total_cmp)
-}
-
 /// Whether a cell's requests wait for something other than the device's own time.
-pub(super) fn waits(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) -> bool {
+pub(super) fn waits(cells: &[CellSummary], seen: &SeenCells, index: usize) -> bool {
     seen[index].as_ref().is_some_and(|own| own.counted) || take_longer(cells, seen, index)
 }
 
 /// Whether a cell's requests take so much longer than fewer at once do that they wait.
-fn take_longer(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) -> bool {
+fn take_longer(cells: &[CellSummary], seen: &SeenCells, index: usize) -> bool {
     let longer = || {
-        let (took, least) = (latency_ns(&cells[index])?, least_ns(cells, seen, index)?);
+        let (took, least) = (latency_ns(&cells[index])?, seen.least_ns(index)?);
         // A head serves one request at a time, and the more there are the shorter its ways.
         let is_mechanics = seen[index].as_ref()?.spins && least >= SEEK_NS;
         Some(took >= WAITS * least && !is_mechanics)
@@ -152,58 +124,111 @@ fn take_longer(cells: &[CellSummary], seen: &[Option<Seen>], index: usize) -> bo
     longer().unwrap_or(false)
 }
 
-/// The limits of the loads that are like cell `index`, from all of them; none that another load is known to have had more than.
-pub(super) fn caps(of: Of<'_>, index: usize) -> Option<Caps> {
-    lightest(of, index).filter(|caps| of.refuted(index, caps).is_none())
-}
-
-/// The limits that explain the loads like cell `index` best.
-fn lightest(of: Of<'_>, index: usize) -> Option<Caps> {
-    let Of { cells, seen, .. } = of;
-    let own = &cells[index];
-    let usable = |i: usize| {
-        let cell = &cells[i];
-        alike(own, cell) && sound(cell) && !paced(cell) && !doubted(cell, DoubtCode::Buffered) && seen[i].is_some()
-    };
-    let same_pattern: Vec<usize> =
-        (0..cells.len()).filter(|i| usable(*i) && cells[*i].load.pattern == own.load.pattern).collect();
-    let points: Vec<Point> = same_pattern
-        .iter()
-        .filter_map(|i| {
-            let Seen { sustained: rate, met, stalls, .. } = *seen[*i].as_ref()?;
-            let waits = !met && waits(cells, seen, *i);
-            let stalls = stalls && !take_longer(cells, seen, *i);
-            (rate > 0.0).then(|| Point { cell: *i, block: request_bytes(&cells[*i]), rate, waits, stalls })
-        })
-        .collect();
-    let waiting: Vec<Point> = points.iter().copied().filter(|p| p.waits && !p.stalls).collect();
-    let mut candidates: Vec<(f64, Caps)> = Vec::new();
-    for requests in waiting.iter().map(Some).chain([None]) {
-        for bytes in waiting.iter().map(Some).chain([None]) {
-            // Requests bind small ones and bytes large ones; at one block size they are the same.
-            let makes_sense = match (requests, bytes) {
-                (Some(small), Some(large)) => large.block >= small.block * BLOCKS_APART,
-                (None, None) => false,
-                _ => true,
-            };
-            if makes_sense {
-                let caps =
-                    Caps { iops: requests.map(|p| p.rate), bytes_per_s: bytes.map(|p| p.rate * p.block), told: true };
-                candidates.push((cost(of, &points, caps), caps));
-            }
+/// The limits of the loads of each cell's kind, from all of them; none that another load is known to have had more than.
+pub(super) fn caps(of: Of<'_>) -> Vec<Option<Caps>> {
+    let mut all = vec![None; of.cells.len()];
+    for kind in of.seen.kinds() {
+        let lightest = Lightest::of(of, kind);
+        // Cells of a kind differ in which of few limits is theirs.
+        let mut judged: Vec<(Caps, bool)> = Vec::new();
+        for index in kind {
+            let Some(caps) = lightest.of_cell(&of.cells[*index]) else { continue };
+            let refuted = judged.iter().find(|(known, _)| *known == caps).map(|(_, refuted)| *refuted);
+            let refuted = refuted.unwrap_or_else(|| {
+                let refuted = of.refuted(*index, &caps).is_some();
+                judged.push((caps, refuted));
+                refuted
+            });
+            all[*index] = (!refuted).then_some(caps);
         }
     }
-    let least = candidates.iter().map(|c| c.0).min_by(f64::total_cmp)?;
-    let best = |of: fn(&Caps) -> bool| {
-        let fitting = candidates.iter().filter(|(cost, caps)| of(caps) && *cost <= least + 1e-9);
-        fitting.map(|(_, caps)| *caps).next()
-    };
-    let requests = best(|caps| caps.bytes_per_s.is_none());
-    let bytes = best(|caps| caps.iops.is_none());
-    match (requests, bytes) {
-        (Some(requests), Some(bytes)) => Some(usual(own, requests, bytes)),
-        _ => candidates.iter().min_by(|a, b| a.0.total_cmp(&b.0)).map(|c| c.1),
+    all
+}
+
+/// The limits that explain the loads of a kind best.
+#[derive(Debug, Default)]
+struct Lightest {
+    /// Requests alone, where they explain all as well as anything.
+    requests: Option<Caps>,
+    /// Bytes alone.
+    bytes: Option<Caps>,
+    best: Option<Caps>,
+}
+
+impl Lightest {
+    fn of(of: Of<'_>, kind: &[usize]) -> Self {
+        let Of { cells, seen, .. } = of;
+        let usable = |i: usize| {
+            let cell = &cells[i];
+            sound(cell) && !paced(cell) && !doubted(cell, DoubtCode::Buffered) && seen[i].is_some()
+        };
+        let points: Vec<Point> = kind
+            .iter()
+            .filter(|i| usable(**i))
+            .filter_map(|i| {
+                let Seen { sustained: rate, met, stalls, .. } = *seen[*i].as_ref()?;
+                let waits = !met && waits(cells, seen, *i);
+                let stalls = stalls && !take_longer(cells, seen, *i);
+                (rate > 0.0).then(|| Point { cell: *i, block: request_bytes(&cells[*i]), rate, waits, stalls })
+            })
+            .collect();
+        let waiting = tried(&points);
+        let mut candidates: Vec<(f64, Caps)> = Vec::new();
+        for requests in waiting.iter().map(Some).chain([None]) {
+            for bytes in waiting.iter().map(Some).chain([None]) {
+                // Requests bind small ones and bytes large ones; at one block size they are the same.
+                let makes_sense = match (requests, bytes) {
+                    (Some(small), Some(large)) => large.block >= small.block * BLOCKS_APART,
+                    (None, None) => false,
+                    _ => true,
+                };
+                if makes_sense {
+                    let caps = Caps {
+                        iops: requests.map(|p| p.rate),
+                        bytes_per_s: bytes.map(|p| p.rate * p.block),
+                        told: true,
+                    };
+                    candidates.push((cost(of, &points, caps), caps));
+                }
+            }
+        }
+        let Some(least) = candidates.iter().map(|c| c.0).min_by(f64::total_cmp) else { return Self::default() };
+        let best = |of: fn(&Caps) -> bool| {
+            let fitting = candidates.iter().filter(|(cost, caps)| of(caps) && *cost <= least + 1e-9);
+            fitting.map(|(_, caps)| *caps).next()
+        };
+        Self {
+            requests: best(|caps| caps.bytes_per_s.is_none()),
+            bytes: best(|caps| caps.iops.is_none()),
+            best: candidates.iter().min_by(|a, b| a.0.total_cmp(&b.0)).map(|c| c.1),
+        }
     }
+
+    /// Those of one of the cells.
+    fn of_cell(&self, own: &CellSummary) -> Option<Caps> {
+        match (self.requests, self.bytes) {
+            (Some(requests), Some(bytes)) => Some(usual(own, requests, bytes)),
+            _ => self.best,
+        }
+    }
+}
+
+/// The waiting cells whose rates are tried as limits: all of them as long as trying all pairs on all points is no more than
+/// [`TRIED_MAX`] looks, and otherwise an even choice of sizes and rates.
+fn tried(points: &[Point]) -> Vec<Point> {
+    let waiting: Vec<Point> = points.iter().copied().filter(|p| p.waits && !p.stalls).collect();
+    let most = libm::sqrt(TRIED_MAX / points.len().max(1) as f64).max(TRIED_MIN) as usize;
+    if waiting.len() <= most {
+        return waiting;
+    }
+    let mut order: Vec<usize> = (0..waiting.len()).collect();
+    order.sort_by(|a, b| {
+        let (a, b) = (&waiting[*a], &waiting[*b]);
+        a.block.total_cmp(&b.block).then(a.rate.total_cmp(&b.rate))
+    });
+    let mut chosen: Vec<usize> = (0..most).map(|place| order[place * order.len() / most]).collect();
+    chosen.sort_unstable();
+    chosen.into_iter().map(|place| waiting[place]).collect()
 }
 
 /// Where either alone explains all: what disks of that many requests per second usually move decides.
@@ -229,13 +254,17 @@ struct Point {
 /// How badly a pair of limits explains what was seen.
 fn cost(of: Of<'_>, points: &[Point], caps: Caps) -> f64 {
     let limits = [caps.iops, caps.bytes_per_s].into_iter().flatten().count() as f64;
+    // The same for all points, as they are of one kind.
+    let is_counted = OnceCell::new();
     let of_point = |point: &Point| {
         let Some((_, allowed)) = caps.of(point.block) else { return 0.0 };
         let ratio = point.rate / allowed;
         if ratio > EXCEEDS {
             // What a bucket saves up is no contradiction where another load shows that something counts; who lives on it waits for
             // nothing.
-            let saved_up = !point.waits && of.in_bucket(point.cell, allowed) && of.is_counted(point.cell, &caps);
+            let saved_up = !point.waits
+                && of.in_bucket(point.cell, allowed)
+                && *is_counted.get_or_init(|| of.is_counted(point.cell, &caps));
             if saved_up { 0.0 } else { CONTRADICTION }
         } else if point.waits && !point.stalls {
             let off = libm::log(ratio) / SPREAD;
@@ -271,4 +300,30 @@ pub(super) fn at_level_of_another<'a>(
             [iops, bytes].into_iter().flatten()
         })
         .find(|(_, level, _)| same(*level, rate, SPREAD))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_taken_grow_with_the_cells_and_no_faster() {
+        let point = |number: usize| Point {
+            cell: number,
+            block: f64::from(4096_u32 << (number % 8)),
+            rate: 1_000.0 + number as f64,
+            waits: true,
+            stalls: false,
+        };
+        for count in [100, 1_000, 10_000, 100_000] {
+            let points: Vec<Point> = (0..count).map(point).collect();
+            let tried = tried(&points);
+            let looks = (tried.len() * tried.len() * count) as f64;
+            assert!(looks <= TRIED_MAX.max(TRIED_MIN * TRIED_MIN * count as f64), "{count}: {looks}");
+            // Every size is among them, and few cells are all tried.
+            let sizes: std::collections::BTreeSet<u64> = tried.iter().map(|point| point.block as u64).collect();
+            assert_eq!(sizes.len(), 8, "{count}");
+            assert!(count > 215 || tried.len() == count);
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Which of the ceilings that a declared environment gives a measurement reaches.
 
 use super::Case;
-use super::caps::{latency_in_words, latency_ns, unhindered_ns, waits};
+use super::caps::{latency_in_words, latency_ns, waits};
 use super::kinds::alike;
 use crate::curves::sound;
 use crate::trials::trials_used;
@@ -157,7 +157,7 @@ impl Case<'_> {
             let needs = own * rate / declared.iops;
             return Some(format!("its requests take {takes} where the device needs about {}", span(needs)));
         }
-        if let Some(least) = unhindered_ns(self.cells, self.seen, self.index).filter(|least| own >= WAITS * least) {
+        if let Some(least) = self.seen.unhindered_ns(self.index).filter(|least| own >= WAITS * least) {
             return Some(format!("its requests take {takes} and single ones {}", span(least)));
         }
         waits(self.cells, self.seen, self.index).then(|| "its requests are let through at a counted rate".to_owned())

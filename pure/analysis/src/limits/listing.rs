@@ -3,7 +3,8 @@
 use super::caps::{Caps, Seen, caps, explains, latency_ns, request_bytes, waits};
 use super::direction::{Direction, one_direction};
 use super::passed::Of;
-use super::{Course, Fall, courses, seen};
+use super::seen_cells::SeenCells;
+use super::{Course, Fall, courses};
 use crate::clusters::{Clusters, clusters};
 use crate::curves::{curves, doubted, outstanding, paced, sound};
 use crate::statistics::{Interval, NORMAL_95, mean, mean_over_trials, median};
@@ -12,6 +13,7 @@ use crate::summary::CellSummary;
 use crate::words::{block, load_name, number, span, throughput};
 use loadline_record::{Ceiling, Clock, DoubtCode, Limit, RunRecord};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// What a figure of a limit measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,21 +110,22 @@ pub fn limits(record: &RunRecord) -> Vec<LimitFigure> {
     let courses = courses(record, &cells);
     let curves = curves(&record.cells, &cells);
     let level: Vec<usize> = curves.iter().filter_map(|c| c.plateau.as_ref()).flat_map(|p| p.cells.clone()).collect();
-    let mut seen = seen(record, &cells, &clustered, &courses, &level);
+    let mut seen = super::seen(record, &cells, &clustered, &courses, &level);
     // What the machine or a cache above made of a load says nothing of the disk's limits.
     for (seen, cell) in seen.iter_mut().zip(&cells) {
         seen.take_if(|_| cell.binding.as_ref().is_some_and(|bound| is_above_the_disk(bound.limit)));
     }
+    let seen = SeenCells::of(&cells, seen);
     let directions = (0..cells.len()).map(|index| one_direction(&cells, &curves, index)).collect();
-    let all = All { record, cells: &cells, clustered: &clustered, courses: &courses, seen: &seen, directions };
+    let caps = caps(Of { cells: &cells, records: &record.cells, courses: &courses, seen: &seen });
+    let all = All { record, cells: &cells, clustered: &clustered, courses: &courses, seen: &seen, caps, directions };
     let mut figures = all.declared();
-    let mut done: Vec<usize> = Vec::new();
-    for index in 0..cells.len() {
+    let mut done: BTreeSet<usize> = BTreeSet::new();
+    for (index, cell) in cells.iter().enumerate() {
         // An application on a model shows nothing of limits that the model does not know.
         let modelled = record.cells[index].trials.iter().any(|trial| trial.model.is_some());
         let modelled = modelled && record.header.clock == Clock::Real;
-        if !modelled && cells[index].total.is_some() && !done.iter().any(|other| alike(&cells[*other], &cells[index])) {
-            done.push(index);
+        if !modelled && cell.total.is_some() && done.insert(all.seen.of_kind(index)[0]) {
             all.of_kind(index, &mut figures);
         }
     }
@@ -148,11 +151,6 @@ const fn is_above_the_disk(limit: Limit) -> bool {
     matches!(limit, Limit::Cpu | Limit::Generator | Limit::Cache)
 }
 
-/// Loads of one kind: they differ in block size and in how much is asked at once.
-fn alike(a: &CellSummary, b: &CellSummary) -> bool {
-    super::alike(a, b) && a.load.pattern == b.load.pattern
-}
-
 /// "random reads".
 pub(super) fn kind_name(cell: &CellSummary) -> String {
     let ratio = cell.load.read_ratio;
@@ -171,7 +169,8 @@ struct All<'a> {
     cells: &'a [CellSummary],
     clustered: &'a [Option<Clusters>],
     courses: &'a [Option<Course>],
-    seen: &'a [Option<Seen>],
+    seen: &'a SeenCells,
+    caps: Vec<Option<Caps>>,
     /// Of mixes: the direction whose limit stops them.
     directions: Vec<Option<Direction>>,
 }
@@ -197,13 +196,12 @@ impl All<'_> {
     fn of_kind(&self, first: usize, figures: &mut Vec<LimitFigure>) {
         let cells = self.cells;
         let usable = |i: &usize| {
-            alike(&cells[first], &cells[*i])
-                && sound(&cells[*i])
+            sound(&cells[*i])
                 && !paced(&cells[*i])
                 && !doubted(&cells[*i], DoubtCode::Buffered)
                 && self.seen[*i].is_some()
         };
-        let kind: Vec<usize> = (0..cells.len()).filter(usable).collect();
+        let kind: Vec<usize> = self.seen.of_kind(first).iter().copied().filter(usable).collect();
         let base = LimitFigure {
             volume: cells[first].volume.clone(),
             loads: kind_name(&cells[first]),
@@ -223,8 +221,7 @@ impl All<'_> {
             let bound = cells[*i].binding.as_ref();
             waits(cells, self.seen, *i) || bound.is_some_and(|b| b.limit != Limit::Latency && b.ceiling_iops.is_some())
         });
-        let of = Of { cells, records: &self.record.cells, courses: self.courses, seen: self.seen };
-        if let Some(caps) = waiting.and_then(|i| caps(of, i)) {
+        if let Some(caps) = waiting.and_then(|i| self.caps[i]) {
             self.rates(&kind, caps, &base, figures);
         }
         self.bursts(&kind, &base, figures);

@@ -13,6 +13,7 @@ mod listing;
 mod model;
 mod of_model;
 mod passed;
+mod seen_cells;
 mod single;
 mod sizes;
 mod thinking;
@@ -41,7 +42,9 @@ use loadline_record::{
     Access, Binding, CellRecord, Clock, DoubtCode, Ending, Limit, RunRecord, TargetKind, VolumeFacts,
 };
 use passed::Of;
+use seen_cells::{SeenCells, alike_key};
 use single::{waiting_alone, waits_alone};
+use std::collections::BTreeMap;
 use thinking::by_think_time;
 use turns::waits_for_turns;
 
@@ -69,13 +72,14 @@ pub(crate) fn name_limits(record: &RunRecord, cells: &mut [CellSummary], cluster
     let kinds = kinds(&curves, cells, clustered);
     let courses = courses(record, cells);
     let level: Vec<usize> = curves.iter().filter_map(|c| c.plateau.as_ref()).flat_map(|p| p.cells.clone()).collect();
-    let seen = seen(record, cells, clustered, &courses, &level);
+    let seen = SeenCells::of(cells, seen(record, cells, clustered, &courses, &level));
     let of = Of { cells, records: &record.cells, courses: &courses, seen: &seen };
-    let caps: Vec<Option<Caps>> = (0..cells.len()).map(|index| caps(of, index)).collect();
+    let caps = caps(of);
+    let own_curves = own_curves(&curves, cells.len());
     let named: Vec<_> = (0..cells.len())
         .map(|index| {
             let volume = record.header.volumes.iter().find(|v| v.name == cells[index].volume);
-            let own = curves.iter().position(|c| c.closed.contains(&index) || c.open.contains(&index));
+            let own = own_curves[index];
             let records = &record.cells;
             // A model that answers in real time knows it, too.
             let is_modelled = records[index].trials.iter().any(|trial| trial.model.is_some());
@@ -117,23 +121,47 @@ pub(crate) fn name_limits(record: &RunRecord, cells: &mut [CellSummary], cluster
     curves
 }
 
+/// The place of each cell's curve, if it is on one.
+fn own_curves(curves: &[Curve], cells: usize) -> Vec<Option<usize>> {
+    let mut own = vec![None; cells];
+    for (place, curve) in curves.iter().enumerate() {
+        for index in curve.closed.iter().chain(&curve.open) {
+            own[*index].get_or_insert(place);
+        }
+    }
+    own
+}
+
 /// How the rate of each cell went. A fall is none where a load of the same kind and size that began later kept the rate from before
 /// it: what was spent would not have been there for that one, so the fall was something that passed.
 pub(crate) fn courses(record: &RunRecord, cells: &[CellSummary]) -> Vec<Option<Course>> {
     let found: Vec<Option<Course>> = record.cells.iter().map(course).collect();
     let began = |index: usize| record.cells[index].trials.iter().map(|trial| trial.started_unix_s);
-    let kept = |index: usize, rate: f64| {
-        found[index].as_ref().is_some_and(|course| course.falls.is_empty() && course.sustained >= rate * KEPT_MIN)
-    };
-    let contradicts = |own: usize, other: usize, rate: f64| {
-        let (a, b) = (&cells[own], &cells[other]);
-        let later = began(other).min().zip(began(own).max()).is_some_and(|(other, own)| other > own);
-        later && alike(a, b) && a.load.block_bytes == b.load.block_bytes && kept(other, rate)
+    let key = |index: usize| (alike_key(&cells[index]), cells[index].load.block_bytes);
+    // Of each kind and size: the cells that kept their rate, by their beginnings, with the most that any from there on kept.
+    let mut kept: BTreeMap<_, Vec<(u64, f64)>> = BTreeMap::new();
+    for (index, course) in found.iter().enumerate() {
+        let kept_rate = course.as_ref().filter(|course| course.falls.is_empty());
+        if let (Some(course), Some(begun)) = (kept_rate, began(index).min()) {
+            kept.entry(key(index)).or_default().push((begun, course.sustained));
+        }
+    }
+    for kept in kept.values_mut() {
+        kept.sort_by_key(|(begun, _)| *begun);
+        let mut most = f64::NEG_INFINITY;
+        for (_, sustained) in kept.iter_mut().rev() {
+            most = most.max(*sustained);
+            *sustained = most;
+        }
+    }
+    let is_contradicted = |own: usize, rate: f64| {
+        let (Some(kept), Some(last)) = (kept.get(&key(own)), began(own).max()) else { return false };
+        let later = kept.partition_point(|(begun, _)| *begun <= last);
+        kept.get(later).is_some_and(|(_, most)| *most >= rate * KEPT_MIN)
     };
     let revised = |own: usize| {
         let course = found[own].clone()?;
-        let passed =
-            course.fall().is_some_and(|fall| (0..cells.len()).any(|other| contradicts(own, other, fall.before)));
+        let passed = course.fall().is_some_and(|fall| is_contradicted(own, fall.before));
         if passed { Course::without_fall(&record.cells[own]) } else { Some(course) }
     };
     (0..cells.len()).map(revised).collect()
@@ -150,7 +178,7 @@ struct Case<'a> {
     own: Option<usize>,
     clustered: &'a [Option<Clusters>],
     courses: &'a [Option<Course>],
-    seen: &'a [Option<Seen>],
+    seen: &'a SeenCells,
     caps: &'a [Option<Caps>],
 }
 

@@ -1,7 +1,7 @@
 //! Whether other loads of a run had more than a limit would have let through, and whether a token bucket explains that.
 
-use super::caps::{Caps, EXCEEDS, NEAR, Seen, request_bytes};
-use super::kinds::alike;
+use super::caps::{Caps, EXCEEDS, NEAR, request_bytes};
+use super::seen_cells::SeenCells;
 use super::{Case, Course};
 use crate::curves::{doubted, paced, sound};
 use crate::doubts::BUCKET_S;
@@ -20,7 +20,7 @@ pub(super) struct Of<'a> {
     pub(super) cells: &'a [CellSummary],
     pub(super) records: &'a [CellRecord],
     pub(super) courses: &'a [Option<Course>],
-    pub(super) seen: &'a [Option<Seen>],
+    pub(super) seen: &'a SeenCells,
 }
 
 /// A cell that had more than a limit allows.
@@ -35,11 +35,9 @@ pub(super) struct More {
 impl Of<'_> {
     /// The cells of the kind and pattern of `index`.
     fn like(self, index: usize) -> impl Iterator<Item = usize> {
-        let own = &self.cells[index];
-        (0..self.cells.len()).filter(move |i| {
+        self.seen.of_kind(index).iter().copied().filter(move |i| {
             let cell = &self.cells[*i];
-            let is_like = alike(own, cell) && cell.load.pattern == own.load.pattern;
-            is_like && sound(cell) && !doubted(cell, DoubtCode::Buffered)
+            sound(cell) && !doubted(cell, DoubtCode::Buffered)
         })
     }
 

@@ -1,6 +1,6 @@
 //! Closed loops that think between requests: what they ask for is known exactly, and stands beside the disk's limits.
 
-use super::caps::{explains, latency_ns, request_bytes, unhindered_ns};
+use super::caps::{explains, latency_ns, request_bytes};
 use super::{Case, inferred};
 use crate::curves::{iops, outstanding, paced};
 use crate::summary::CellSummary;
@@ -93,7 +93,7 @@ impl Case<'_> {
     /// A load that thinks between requests: it reaches a limit of its kind, or what binds is the larger part of its time.
     pub(super) fn by_thinking(&self) -> Option<Binding> {
         let times = Times::of(self.cell())?;
-        let unhindered = unhindered_ns(self.cells, self.seen, self.index);
+        let unhindered = self.seen.unhindered_ns(self.index);
         let by_latency = || {
             let waits = unhindered.is_some_and(|alone| times.answer_ns >= WAITS * alone);
             (!waits).then(|| {
@@ -116,7 +116,7 @@ impl Case<'_> {
     fn by_limit_of_its_kind(&self) -> Option<Binding> {
         let rate = self.seen[self.index].as_ref()?.sustained;
         let (_, allowed) = self.caps[self.index]?.of(request_bytes(self.cell()))?;
-        let unhindered = unhindered_ns(self.cells, self.seen, self.index);
+        let unhindered = self.seen.unhindered_ns(self.index);
         let waits = latency_ns(self.cell()).zip(unhindered).map(|(own, alone)| own >= WAITS * alone);
         let times = Times::of(self.cell())?;
         // One that hardly thinks waits for a limit as any load does.

@@ -1,6 +1,6 @@
 //! Cells whose requests wait, or do not, where no plateau shows for what.
 
-use super::caps::{at_level_of_another, explains, latency_in_words, latency_ns, least_ns, request_bytes, waits};
+use super::caps::{at_level_of_another, explains, latency_in_words, latency_ns, request_bytes, waits};
 use super::course::shows_counting;
 use super::kinds::{alike, apart};
 use super::single::waits_alone;
@@ -146,7 +146,7 @@ impl Case<'_> {
             let kind = alike(own, other) && other.load.pattern == own.load.pattern && sound(other) && !paced(other);
             kind && apart(own, other) && waits(self.cells, self.seen, i)
         };
-        let why = if (0..self.cells.len()).any(is_denied) {
+        let why = if self.seen.of_kind(self.index).iter().any(|i| is_denied(*i)) {
             "no other block size waits at as many requests or bytes a second"
         } else {
             "no other block size was measured at a limit"
@@ -161,7 +161,7 @@ impl Case<'_> {
     /// "Its requests take 6.40 ms, and 1.00 ms where nothing waits." or what else shows it.
     fn waiting_in_words(&self) -> String {
         let own = latency_ns(self.cell()).zip(latency_in_words(self.cell()));
-        let least = least_ns(self.cells, self.seen, self.index);
+        let least = self.seen.least_ns(self.index);
         match (own, least) {
             (Some((own, takes)), Some(least)) if own > least * 1.05 => {
                 format!("Its requests take {takes}, and {} where fewer are outstanding.", span(least))
@@ -191,7 +191,7 @@ impl Case<'_> {
             return None;
         }
         let longer = waits(self.cells, self.seen, self.index);
-        let is_least = least_ns(self.cells, self.seen, self.index).is_none();
+        let is_least = self.seen.least_ns(self.index).is_none();
         // Depth over latency is the rate, always: where neither another depth nor seconds could show that something else binds, that
         // nothing does says nothing.
         let is_only = self.own.is_none_or(|own| self.curves[own].closed.len() <= 1);

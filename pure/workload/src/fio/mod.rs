@@ -5,13 +5,19 @@ mod job;
 mod reported;
 mod units;
 
-use crate::plan::{Order, Plan, PlanLoad};
+use crate::plan::{CELLS_MAX, Order, Plan, PlanLoad};
 pub use reported::{ReportedJob, ReportedProblem, reported_job};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use units::Base;
 
 /// Problems that are told at most.
 const PROBLEMS_MAX: usize = 20;
+/// Problems that are looked for at most.
+const PROBLEMS_FOUND_MAX: usize = 10_000;
+/// Options over all jobs, those of a global section counted for each job after it.
+const OPTIONS_MAX: usize = 2_000_000;
+/// Joined jobs that are named at most.
+const NAMED_MAX: usize = 8;
 
 /// Something in a job file that cannot be taken as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,6 +99,8 @@ struct Section {
     line: usize,
     name: String,
     settings: Settings,
+    /// Jobs that were joined to it.
+    joined: usize,
 }
 
 /// Whether a text looks like a job file: sections, and `key=value` lines that TOML does not allow.
@@ -119,12 +127,19 @@ pub fn fio_jobs(text: &str, source: &str) -> Result<FioJobs, FioError> {
     if sections.is_empty() && problems.is_empty() {
         problems.push(FioProblem::new(0, "a job file without a job measures nothing"));
     }
-    let mut ignored: Vec<String> = Vec::new();
-    let mut notes: Vec<String> = Vec::new();
-    let mut targets: Vec<String> = Vec::new();
+    let mut ignored = Distinct::default();
+    let mut notes = Distinct::default();
+    let mut targets = Distinct::default();
     let mut loads = Vec::new();
     let sections = joined(sections, &mut notes);
-    for (index, section) in sections.iter().enumerate() {
+    if sections.len() > CELLS_MAX {
+        let message = format!("its {} jobs are more than the {CELLS_MAX} loads that a plan may have", sections.len());
+        problems.push(FioProblem::new(sections[CELLS_MAX].line, message));
+    }
+    for (index, section) in sections.iter().enumerate().take(CELLS_MAX) {
+        if problems.len() > PROBLEMS_FOUND_MAX {
+            break;
+        }
         let mut job = job::Job::new(section, Purpose::Run, &mut problems);
         let spec = job.load();
         if index > 0 && !job.waits {
@@ -138,30 +153,19 @@ pub fn fio_jobs(text: &str, source: &str) -> Result<FioJobs, FioError> {
             );
         }
         let job::Job { ignored: own, notes: said, target, .. } = job;
-        own.into_iter()
-            .filter(|key| !ignored.contains(key))
-            .collect::<Vec<_>>()
-            .into_iter()
-            .for_each(|k| ignored.push(k));
-        said.into_iter()
-            .filter(|note| !notes.contains(note))
-            .collect::<Vec<_>>()
-            .into_iter()
-            .for_each(|n| notes.push(n));
-        if let Some(target) = target
-            && !targets.contains(&target)
-        {
-            targets.push(target);
-        }
+        ignored.extend(own);
+        notes.extend(said);
+        targets.extend(target);
         if let Err(error) = spec.check() {
             problems.push(FioProblem::new(section.line, format!("[{}]: {error}", section.name)));
         }
         loads.push(PlanLoad { cells: vec![spec], order: Order::AsListed });
     }
+    let (ignored, mut notes, targets) = (ignored.0, notes.0, targets.0);
     if targets.len() > 1 {
         problems.push(FioProblem::new(
             0,
-            format!("its jobs name several targets ({}): name one, or give each a file of its own", targets.join(", ")),
+            format!("its jobs name several targets ({}): name one, or give each a file of its own", named(&targets)),
         ));
     }
     problems.sort_by_key(|p| p.line);
@@ -177,12 +181,40 @@ pub fn fio_jobs(text: &str, source: &str) -> Result<FioJobs, FioError> {
     Ok(FioJobs { plan, target: targets.into_iter().next(), notes })
 }
 
+/// Texts in the order in which they first came.
+#[derive(Debug, Default)]
+struct Distinct(Vec<String>, BTreeSet<String>);
+
+impl Distinct {
+    fn add(&mut self, text: String) {
+        if self.1.insert(text.clone()) {
+            self.0.push(text);
+        }
+    }
+    fn extend(&mut self, texts: impl IntoIterator<Item = String>) {
+        for text in texts {
+            self.add(text);
+        }
+    }
+}
+
+/// A list in which no more than [`NAMED_MAX`] are named.
+fn named(names: &[String]) -> String {
+    match names.get(..NAMED_MAX) {
+        Some(first) if names.len() > NAMED_MAX => {
+            format!("{} and {} more", first.join(", "), names.len() - NAMED_MAX)
+        }
+        _ => names.join(", "),
+    }
+}
+
 /// The jobs with their options. A `[global]` section counts for the jobs that follow it.
 fn sections(text: &str, problems: &mut Vec<FioProblem>) -> Vec<Section> {
     let mut global = Settings::new();
     let mut jobs: Vec<Section> = Vec::new();
     // None before the first section, and within a global one.
     let mut in_job: Option<bool> = None;
+    let mut options = 0;
     for (number, line) in text.lines().enumerate() {
         let (number, line) = (number + 1, line.trim());
         if line.is_empty() || line.starts_with(['#', ';']) {
@@ -190,10 +222,22 @@ fn sections(text: &str, problems: &mut Vec<FioProblem>) -> Vec<Section> {
         }
         if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
             in_job = Some(name != "global");
+            options += global.len();
             if name != "global" {
-                jobs.push(Section { line: number, name: name.to_owned(), settings: global.clone() });
+                jobs.push(Section { line: number, name: name.to_owned(), settings: global.clone(), joined: 0 });
             }
             continue;
+        }
+        options += 1;
+        if options > OPTIONS_MAX {
+            let message = format!(
+                "here its jobs have {OPTIONS_MAX} options, those of [global] counted for each job: write several files"
+            );
+            problems.push(FioProblem::new(number, message));
+            return jobs;
+        }
+        if problems.len() > PROBLEMS_FOUND_MAX {
+            return jobs;
         }
         let (key, value) = line.split_once('=').unwrap_or((line, "1"));
         let key = canonical(&key.trim().to_ascii_lowercase()).to_owned();
@@ -218,27 +262,48 @@ fn sections(text: &str, problems: &mut Vec<FioProblem>) -> Vec<Section> {
 }
 
 /// Jobs with those that run at the same time and ask the same put into them as clones: they are threads of one load.
-fn joined(sections: Vec<Section>, notes: &mut Vec<String>) -> Vec<Section> {
+fn joined(sections: Vec<Section>, notes: &mut Distinct) -> Vec<Section> {
     let mut jobs: Vec<Section> = Vec::new();
+    let mut unnamed = 0;
     for section in sections {
         match jobs.last_mut() {
             Some(before) if !waits(&section) && asks_the_same(before, &section) => {
                 let Some(clones) = clones(before).zip(clones(&section)).and_then(|(a, b)| a.checked_add(b)) else {
+                    close(jobs.last_mut(), &mut unnamed, notes);
                     jobs.push(section);
                     continue;
                 };
-                notes.push(format!(
+                let line = before.settings.get("numjobs").map_or(before.line, |setting| setting.line);
+                before.settings.insert("numjobs".to_owned(), Setting { line, value: clones.to_string() });
+                before.joined += 1;
+                if before.joined >= NAMED_MAX {
+                    unnamed += 1;
+                    continue;
+                }
+                notes.add(format!(
                     "[{}] runs at the same time as [{}] and asks the same: they are threads of one load",
                     section.name, before.name
                 ));
-                let line = before.settings.get("numjobs").map_or(before.line, |setting| setting.line);
-                before.settings.insert("numjobs".to_owned(), Setting { line, value: clones.to_string() });
                 before.name = format!("{} + {}", before.name, section.name);
             }
-            _ => jobs.push(section),
+            _ => {
+                close(jobs.last_mut(), &mut unnamed, notes);
+                jobs.push(section);
+            }
         }
     }
+    close(jobs.last_mut(), &mut unnamed, notes);
     jobs
+}
+
+/// Says of the last job how many more were joined to it than are named.
+fn close(job: Option<&mut Section>, unnamed: &mut usize, notes: &mut Distinct) {
+    let (Some(job), more @ 1..) = (job, std::mem::take(unnamed)) else { return };
+    notes.add(format!(
+        "{more} more run at the same time as [{}] and ask the same: they are threads of one load",
+        job.name
+    ));
+    job.name = format!("{} + {more} more", job.name);
 }
 
 /// Whether a job waits for those before it.
@@ -252,11 +317,8 @@ fn asks_the_same(one: &Section, other: &Section) -> bool {
     let counts = |(key, _): &(&String, &Setting)| {
         !job::is_harmless(key) && key.as_str() != "numjobs" && !WAITING.contains(&key.as_str())
     };
-    let asked = |section: &'_ Section| -> Vec<(String, String)> {
-        let settings = section.settings.iter().filter(counts);
-        settings.map(|(key, setting)| (key.clone(), setting.value.clone())).collect()
-    };
-    asked(one) == asked(other)
+    let value = |(key, setting): (&'_ String, &'_ Setting)| (key.clone(), setting.value.clone());
+    one.settings.iter().filter(counts).map(value).eq(other.settings.iter().filter(counts).map(value))
 }
 
 /// How many of a job run at once; `None` where that cannot be read.

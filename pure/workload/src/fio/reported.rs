@@ -45,7 +45,7 @@ pub fn reported_job<'a>(
     }
     let engine = settings.get("ioengine").map_or("psync", |setting| &setting.value).to_owned();
     let is_timed = settings.contains_key("runtime");
-    let section = Section { line: 0, name: name.to_owned(), settings };
+    let section = Section { line: 0, name: name.to_owned(), settings, joined: 0 };
     let mut problems = Vec::new();
     let mut job = job::Job::new(&section, Purpose::Reported, &mut problems);
     let spec = job.load();

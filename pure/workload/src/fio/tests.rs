@@ -130,6 +130,39 @@ fn jobs_that_run_at_once_and_ask_the_same_are_threads_of_one_load() {
     assert!(problems(&sequential).contains("offset_increment"));
 }
 
+/// So many jobs that ask the same at the same time.
+fn clones_in_sections(count: usize) -> String {
+    format!("[global]\nrw=randread\nsize=1m\n{}", "[g]\n".repeat(count))
+}
+
+#[test]
+fn what_many_joined_jobs_are_called_does_not_grow_with_their_number() {
+    let text_of = |count: usize| {
+        let read = jobs(&clones_in_sections(count));
+        let [load] = read.plan.loads.as_slice() else { panic!("one load") };
+        assert_eq!(load.cells[0].threads as usize, count);
+        load.cells[0].name.clone().unwrap().len() + read.notes.iter().map(String::len).sum::<usize>()
+    };
+    // The number itself has more digits.
+    assert!(text_of(1_000) <= text_of(100) + 10);
+    // More than a load may have are refused in as few words.
+    assert!(problems(&clones_in_sections(10_000)).len() < 500);
+    let read = jobs(&clones_in_sections(20));
+    assert_eq!(read.plan.loads[0].cells[0].name.as_deref(), Some("g + g + g + g + g + g + g + g + 12 more"));
+    assert!(read.notes.iter().any(|note| note.starts_with("12 more run at the same time as [g + g")));
+}
+
+#[test]
+fn options_over_all_jobs_and_problems_have_a_bound() {
+    let keys: Vec<String> = (0..2_000).map(|number| format!("x{number}=1\n")).collect();
+    let many = format!("[global]\n{}{}", keys.concat(), "[a]\n".repeat(2_000));
+    let error = fio_jobs(&many, "many").unwrap_err();
+    let is_named = |problem: &FioProblem| problem.message.contains("options, those of [global] counted");
+    assert!(error.problems.iter().any(is_named) && error.problems.len() < 2 * PROBLEMS_FOUND_MAX);
+    let wrong = fio_jobs(&"[a]\nnonsense=1\n".repeat(20_000), "wrong").unwrap_err();
+    assert!(wrong.problems.len() <= PROBLEMS_FOUND_MAX + 100, "{}", wrong.problems.len());
+}
+
 #[test]
 fn thinking_after_each_request_is_what_a_think_time_is() {
     let each = one("thinktime=500\nthinktime_blocks=1");
