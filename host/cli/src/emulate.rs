@@ -242,7 +242,13 @@ fn tls(arguments: &EmulateArguments) -> anyhow::Result<Option<(Tls, ClientEncryp
     }
     match &arguments.tls_certificates {
         None => Ok(None),
-        Some(folder) => Ok(Some((Tls::read(folder, arguments.tls_verify_peer)?, ClientEncryption::Certificates))),
+        Some(folder) => {
+            let tls = Tls::read(folder, arguments.tls_verify_peer)?;
+            if let Some(key) = tls.exposed_key() {
+                output::tell(&format!("Every user of this machine may read {0}: chmod 600 {0}", key.display()));
+            }
+            Ok(Some((tls, ClientEncryption::Certificates)))
+        }
     }
 }
 

@@ -17,6 +17,9 @@ use std::sync::Arc;
 /// The stack of a client's thread. It needs little: its buffers are elsewhere.
 const STACK: usize = 256 << 10;
 
+/// A client that sends nothing for so long is at rest.
+pub(crate) const REST_AFTER: std::time::Duration = std::time::Duration::from_secs(10);
+
 /// How connections to an address are encrypted.
 #[derive(Debug, Clone)]
 pub(crate) struct Encrypted {
@@ -159,7 +162,7 @@ fn negotiate(
                 negotiation.encrypted();
             }
             NegotiationStep::Transmit(agreement) => {
-                set_socket_timeout(&*socket, Timeout::Recv, None).map_err(system)?;
+                set_socket_timeout(&*socket, Timeout::Recv, Some(REST_AFTER)).map_err(system)?;
                 return Ok((agreement, socket));
             }
         }

@@ -1,11 +1,14 @@
 //! Listening sockets, unix and TCP.
 
 use rustix::fd::OwnedFd;
-use rustix::net::{Shutdown, shutdown, sockopt};
+use rustix::fs::{Mode, fchmod};
+use rustix::net::{
+    AddressFamily, Shutdown, SocketAddrUnix, SocketFlags, SocketType, bind, listen, shutdown, socket_with, sockopt,
+};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -75,6 +78,9 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
     Ok((metadata.dev(), metadata.ino()))
 }
 
+/// Clients that wait to be let in.
+const CLIENTS_WAITING: i32 = 128;
+
 /// What is done with each client.
 pub(crate) type Welcome = Box<dyn Fn(OwnedFd) + Send>;
 
@@ -98,9 +104,19 @@ pub(crate) fn unix(welcome: Welcome, path: &Path) -> Result<Listener, ListenErro
     if path.parent().is_some_and(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
         return Err(ListenError::NoFolder(place));
     }
-    let listener = UnixListener::bind(path).map_err(failed)?;
+    let socket = private_socket(path).map_err(failed)?;
     let file = SocketFile { path: path.to_owned(), identity: identity(path).map_err(failed)? };
-    start(welcome, listener.into(), false, Some(file)).map_err(failed)
+    start(welcome, socket, false, Some(file)).map_err(failed)
+}
+
+/// A listening socket that only this user can reach, from its first moment on and whatever the umask.
+fn private_socket(path: &Path) -> io::Result<OwnedFd> {
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    // The file gets the mode that the socket has when it is bound.
+    fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    bind(&socket, &SocketAddrUnix::new(path)?)?;
+    listen(&socket, CLIENTS_WAITING)?;
+    Ok(socket)
 }
 
 /// Listens on a TCP port.
@@ -124,7 +140,7 @@ fn start(welcome: Welcome, socket: OwnedFd, tcp: bool, file: Option<SocketFile>)
     let thread = std::thread::Builder::new().name("listener".into());
     let thread = thread.spawn(move || {
         while !over.load(Ordering::Acquire) {
-            match rustix::net::accept_with(&*own, rustix::net::SocketFlags::CLOEXEC) {
+            match rustix::net::accept_with(&*own, SocketFlags::CLOEXEC) {
                 Ok(client) => {
                     if tcp {
                         let _ = sockopt::set_tcp_nodelay(&client, true);
@@ -162,5 +178,21 @@ impl Drop for Listener {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_socket_is_for_its_user_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        // The umask is the whole process's, and other tests run: what is seen is what this one asks for.
+        let _listener = unix(Box::new(|_| {}), &path).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o177, 0);
+        UnixStream::connect(&path).unwrap();
     }
 }

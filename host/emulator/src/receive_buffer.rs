@@ -8,10 +8,12 @@ use rustix::io::Errno;
 use rustix::net::{RecvAncillaryBuffer, RecvFlags, recv, recvmsg};
 use std::io::IoSliceMut;
 
-/// Bytes read at once.
+/// Bytes read at once from a client that sends a lot.
 const RECEIVE: usize = 512 << 10;
 /// The least room for them.
 const ROOM: usize = 128 << 10;
+/// Bytes of a client that sends little, or nothing for a while.
+const RESTING: usize = 8 << 10;
 /// The rest of a write goes into pages from this length on.
 const LANDING_MIN: u64 = 32 << 10;
 /// The most bytes received into pages together. If the connection ends before, none of them are stored.
@@ -26,7 +28,13 @@ pub(crate) struct ReceiveBuffer {
 
 impl ReceiveBuffer {
     pub(crate) fn new() -> Self {
-        Self { bytes: vec![0; RECEIVE], start: 0, end: 0 }
+        Self { bytes: vec![0; RESTING], start: 0, end: 0 }
+    }
+    /// Gives memory back, as the client sends nothing.
+    pub(crate) fn rest(&mut self) {
+        if self.start == self.end && self.bytes.len() > RESTING {
+            *self = Self::new();
+        }
     }
     pub(crate) fn unread(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
@@ -45,16 +53,24 @@ impl ReceiveBuffer {
     /// As [`ReceiveBuffer::read`], with `flags`. Without waiting, nothing to read is an error ([`Errno::AGAIN`]).
     pub(crate) fn receive(&mut self, socket: &OwnedFd, flags: RecvFlags) -> Result<bool, Errno> {
         // An incomplete message moves to the front before its rest would not fit. Headers, options and stretches of data are far
-        // shorter than the buffer.
-        if self.bytes.len() - self.end < ROOM && self.start > 0 {
+        // shorter than a full buffer.
+        let room = ROOM.min(self.bytes.len() / 2);
+        if self.bytes.len() - self.end < room && self.start > 0 {
             self.bytes.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
+        }
+        if self.bytes.len() - self.end < room {
+            self.bytes.resize(RECEIVE, 0);
         }
         assert!(self.end < self.bytes.len(), "a message is longer than {RECEIVE} bytes");
         loop {
             match recv(socket.as_fd(), &mut self.bytes[self.end..], flags) {
                 Ok((count, _)) => {
                     self.end += count;
+                    // More is waiting, most likely.
+                    if self.end == self.bytes.len() {
+                        self.bytes.resize(RECEIVE, 0);
+                    }
                     return Ok(count > 0);
                 }
                 Err(Errno::INTR) => {}
@@ -71,6 +87,11 @@ pub(crate) struct WritePages {
 }
 
 impl WritePages {
+    /// Gives memory back, as the client sends nothing.
+    pub(crate) fn rest(&mut self) {
+        self.pages = Vec::new();
+    }
+
     /// How many of these bytes to receive into pages now; `None`: receive them as any others.
     pub(crate) fn room(&mut self, awaited: Awaited) -> Option<usize> {
         let Awaited { offset, left } = awaited;
@@ -127,10 +148,50 @@ impl WritePages {
                     filled += received;
                     buffer.end = filled.saturating_sub(count);
                 }
-                Err(Errno::INTR) => {}
+                // A client in the middle of a write is not at rest, however long it takes.
+                Err(Errno::INTR | Errno::AGAIN) => {}
                 Err(error) => return Err(error),
             }
         }
         Ok(Some(pages))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, send, socketpair};
+
+    #[test]
+    fn a_client_that_sends_little_has_a_small_buffer_and_one_at_rest_as_well() {
+        let flags = SocketFlags::CLOEXEC;
+        let (own, other) = socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None).unwrap();
+        let sent = |count: usize| assert_eq!(send(&other, &vec![1; count], SendFlags::empty()), Ok(count));
+        let mut buffer = ReceiveBuffer::new();
+        // What is taken as it comes, whatever that comes to.
+        for _ in 0..100 {
+            sent(1_000);
+            assert_eq!(buffer.read(&own), Ok(true));
+            assert_eq!(buffer.unread().len(), 1_000);
+            buffer.leave(0);
+        }
+        assert_eq!(buffer.bytes.len(), RESTING);
+        // A message that is longer, in pieces.
+        for length in [3_000, 6_000, 9_000, 12_000] {
+            sent(3_000);
+            assert_eq!(buffer.read(&own), Ok(true));
+            assert_eq!(buffer.unread().len(), length);
+            buffer.leave(length);
+        }
+        assert_eq!(buffer.bytes.len(), RECEIVE);
+        buffer.rest();
+        assert_eq!(buffer.bytes.len(), RECEIVE, "half a message is there");
+        buffer.leave(0);
+        buffer.rest();
+        assert_eq!(buffer.bytes.capacity(), RESTING);
+        // One who sends a lot at once.
+        sent(100_000);
+        assert_eq!(buffer.read(&own), Ok(true));
+        assert_eq!((buffer.unread().len(), buffer.bytes.len()), (RESTING, RECEIVE));
     }
 }

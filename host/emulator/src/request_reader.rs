@@ -8,6 +8,7 @@ use crate::receive_policy::ReceivePolicy;
 use crate::service::Service;
 use loadline_nbd::NbdError;
 use loadline_nbd::request::{Incoming, Message, NbdRequest, Violation};
+use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use std::ops::ControlFlow;
 
@@ -171,7 +172,8 @@ impl<'a> RequestReader<'a> {
         ControlFlow::Continue(true)
     }
 
-    /// Receives more bytes. After an answer (`served`) the client is likely to send at once.
+    /// Receives more bytes. After an answer (`served`) the client is likely to send at once. One that sends nothing for
+    /// [`REST_AFTER`](crate::client::REST_AFTER) gives memory back.
     fn receive(&mut self, buffer: &mut ReceiveBuffer, served: bool) -> ControlFlow<ReadingEnd> {
         let socket = self.connection.socket();
         let received = if served {
@@ -185,6 +187,11 @@ impl<'a> RequestReader<'a> {
             Ok(true) => ControlFlow::Continue(()),
             // Nothing more comes, but the client may still want its answers.
             Ok(false) => ControlFlow::Break(ReadingEnd::Orderly),
+            Err(Errno::AGAIN) => {
+                buffer.rest();
+                self.pages.rest();
+                ControlFlow::Continue(())
+            }
             Err(_) => ControlFlow::Break(ReadingEnd::Broken),
         }
     }

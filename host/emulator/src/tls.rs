@@ -9,12 +9,15 @@ use carrier::{Carried, Session};
 use rustix::fd::OwnedFd;
 use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, socketpair};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What encrypted connections take.
 #[derive(Clone)]
-pub struct Tls(Arc<rustls::ServerConfig>);
+pub struct Tls {
+    config: Arc<rustls::ServerConfig>,
+    exposed_key: Option<PathBuf>,
+}
 
 impl std::fmt::Debug for Tls {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -52,7 +55,13 @@ impl Tls {
     /// # Errors
     /// Files that are not there, hold something else, or do not fit together.
     pub fn read(folder: &Path, clients_too: bool) -> Result<Self, TlsError> {
-        Ok(Self(certificates::read(folder, clients_too)?))
+        Ok(Self { config: certificates::read(folder, clients_too)?, exposed_key: certificates::exposed_key(folder) })
+    }
+
+    /// The server's key, if every user of this machine may read or write it.
+    #[must_use]
+    pub fn exposed_key(&self) -> Option<&Path> {
+        self.exposed_key.as_deref()
     }
 
     /// Encrypts what goes over `socket`: gives the plain end of a pair of sockets; a thread carries bytes between the two until
@@ -61,7 +70,7 @@ impl Tls {
     /// # Errors
     /// The system's.
     pub(crate) fn encrypt(&self, socket: Arc<OwnedFd>, turns: CarrierTurns) -> io::Result<(OwnedFd, Handshake)> {
-        carry(certificates::ByCertificate::new(&self.0)?, socket, turns)
+        carry(certificates::ByCertificate::new(&self.config)?, socket, turns)
     }
 }
 

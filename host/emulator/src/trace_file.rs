@@ -2,8 +2,9 @@
 
 use crate::export::Export;
 use loadline_emulation::{LateExport, RecordedChange, TraceRecord, encode_end, encode_head};
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -22,6 +23,9 @@ pub struct TraceSettings {
     /// Where the trace comes from: free text.
     pub about: String,
 }
+
+/// A trace is for its user alone.
+const PRIVATE: u32 = 0o600;
 
 /// An entry of the trace.
 #[derive(Debug)]
@@ -55,7 +59,8 @@ pub(crate) struct TraceWriter {
 impl TraceWriter {
     /// Creates the file and starts the thread.
     pub(crate) fn create(settings: &TraceSettings, exports: &[Arc<Export>]) -> io::Result<Self> {
-        Self::over(File::create_new(&settings.path)?, settings, exports)
+        let file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&settings.path)?;
+        Self::over(file, settings, exports)
     }
 
     fn over(file: impl Write + Send + 'static, settings: &TraceSettings, exports: &[Arc<Export>]) -> io::Result<Self> {

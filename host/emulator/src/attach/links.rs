@@ -6,7 +6,7 @@ use loadline_kernel::ublk::UblkError;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{self, Write};
+use std::io::{self, Read as _, Write};
 use std::path::{Path, PathBuf};
 
 /// The record: locked for as long as the emulation lives.
@@ -15,6 +15,8 @@ const RECORD: &str = ".loadline";
 const HEAD: &str = "loadline ublk";
 /// Where links lead to.
 const DEVICES: &str = "/dev/ublkb";
+/// Bytes of a record that are read at most.
+const RECORD_MAX: u64 = 4_096;
 
 /// A folder with a link to each device. Dropped, it is as it was.
 #[derive(Debug)]
@@ -123,7 +125,7 @@ fn look(folder: &Path) -> io::Result<LinkState> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(LinkState::Nothing),
         Err(error) => return Err(error),
     };
-    let text = io::read_to_string(&file)?;
+    let text = io::read_to_string((&file).take(RECORD_MAX))?;
     let unreadable = || io::Error::other(format!("its {RECORD} is no record of loadline's"));
     let record = Record::parse(&text).ok_or_else(unreadable)?;
     Ok(match flock(&file, FlockOperation::NonBlockingLockShared) {

@@ -1,8 +1,9 @@
 //! A folder with one sparse file for each disk, kept from one emulation to the next.
 
 use loadline_units::Bytes;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The file that says what the folder is and for which disks; locked while in use.
@@ -14,6 +15,11 @@ const HEADING_BEFORE: &str = "loadline disks 1\n";
 /// The file that names disks which missed writes that a copy of theirs has, a line each, and what it is while it is written.
 const BEHIND: &str = "loadline-behind.txt";
 const BEHIND_NEW: &str = "loadline-behind.new";
+/// Contents are for their user alone, in files and folders.
+const PRIVATE: u32 = 0o600;
+const PRIVATE_FOLDER: u32 = 0o700;
+/// Bytes of a list of disks that are read at most; it has a line for each.
+const LIST_MAX: u64 = 16 << 20;
 
 /// Why a folder cannot be used for contents.
 #[derive(Debug, thiserror::Error)]
@@ -107,7 +113,7 @@ impl Folder {
             if let Some(parent) = parent.map(|parent| parent.display().to_string()) {
                 return Err(FolderError::NoParent { path: path.display().to_string(), parent });
             }
-            std::fs::create_dir(path).map_err(failed("make the folder", path))?;
+            DirBuilder::new().mode(PRIVATE_FOLDER).create(path).map_err(failed("make the folder", path))?;
         }
         let list = path.join(LIST);
         if !list.exists() {
@@ -117,7 +123,7 @@ impl Folder {
             }
         }
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
+        options.read(true).write(true).create(true).truncate(false).mode(PRIVATE);
         let mut lock = options.open(&list).map_err(failed("open", &list))?;
         match lock.try_lock() {
             Ok(()) => {}
@@ -130,7 +136,7 @@ impl Folder {
         let (of_disks, of_volumes) = (of_disks.concat(), of_volumes.concat());
         let wanted = format!("{of_volumes}{of_disks}");
         let mut text = String::new();
-        lock.read_to_string(&mut text).map_err(failed("read", &list))?;
+        (&lock).take(LIST_MAX).read_to_string(&mut text).map_err(failed("read", &list))?;
         // A list is written when its files have been made: without one they are made, or made again.
         let known = if text.is_empty() { None } else { Some(listed(&text)) };
         let same = match &known {
@@ -166,8 +172,9 @@ impl Folder {
     /// The file that names them cannot be read.
     pub(crate) fn behind(&self) -> Result<Vec<String>, FolderError> {
         let path = self.path.join(BEHIND);
-        match std::fs::read_to_string(&path) {
-            Ok(text) => Ok(text.lines().map(str::to_owned).collect()),
+        let mut text = String::new();
+        match File::open(&path).and_then(|file| file.take(LIST_MAX).read_to_string(&mut text)) {
+            Ok(_) => Ok(text.lines().map(str::to_owned).collect()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             Err(error) => Err(failed("read", &path)(error)),
         }
@@ -187,7 +194,8 @@ impl Folder {
         }
         // At no moment is there half of it.
         let lines: Vec<String> = disks.iter().map(|disk| format!("{disk}\n")).collect();
-        std::fs::write(&new, lines.concat()).map_err(failed("write", &new))?;
+        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(PRIVATE).open(&new);
+        file.and_then(|mut file| file.write_all(lines.concat().as_bytes())).map_err(failed("write", &new))?;
         std::fs::rename(&new, &path).map_err(failed("make", &path))
     }
 }
@@ -224,7 +232,7 @@ fn listed(text: &str) -> Listed {
 fn image(folder: &Path, disk: &str, size: u64, was_there: bool) -> Result<File, FolderError> {
     let path = file_of(folder, disk);
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(!was_there).truncate(false);
+    options.read(true).write(true).create(!was_there).truncate(false).mode(PRIVATE);
     let file = match options.open(&path) {
         Err(error) if was_there && error.kind() == io::ErrorKind::NotFound => {
             return Err(FolderError::Missing { image: path.display().to_string(), disk: disk.to_owned() });

@@ -7,13 +7,16 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection};
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Names of the files in a folder of certificates, as the protocol's other programs use them.
 const SERVER_CERTIFICATE: &str = "server-cert.pem";
 const SERVER_KEY: &str = "server-key.pem";
 const AUTHORITY: &str = "ca-cert.pem";
+/// What users other than the owner and the group may do.
+const OTHERS: u32 = 0o007;
 
 /// What a folder's certificates come to.
 pub(super) fn read(folder: &Path, clients_too: bool) -> Result<Arc<ServerConfig>, TlsError> {
@@ -47,6 +50,13 @@ pub(super) fn read(folder: &Path, clients_too: bool) -> Result<Arc<ServerConfig>
     };
     let config = builder.with_single_cert(chain, key).map_err(|error| unfit(&error))?;
     Ok(Arc::new(config))
+}
+
+/// The server's key, if users other than its owner and group may read or write it.
+pub(super) fn exposed_key(folder: &Path) -> Option<PathBuf> {
+    let path = folder.join(SERVER_KEY);
+    let mode = std::fs::metadata(&path).ok()?.permissions().mode();
+    (mode & OTHERS != 0).then_some(path)
 }
 
 /// A connection that rustls encrypts.
@@ -91,5 +101,22 @@ impl Session for ByCertificate {
     fn send(&mut self, mut socket: Impatient<'_>) -> io::Result<()> {
         while self.connection.wants_write() && now(self.connection.write_tls(&mut socket))?.is_some() {}
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::Permissions;
+
+    #[test]
+    fn a_key_that_everyone_may_read_is_told_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = folder.path().join(SERVER_KEY);
+        std::fs::write(&key, "").unwrap();
+        for (mode, is_exposed) in [(0o600, false), (0o640, false), (0o644, true), (0o606, true)] {
+            std::fs::set_permissions(&key, Permissions::from_mode(mode)).unwrap();
+            assert_eq!(exposed_key(folder.path()).is_some(), is_exposed, "{mode:o}");
+        }
     }
 }
