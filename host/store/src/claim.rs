@@ -5,11 +5,15 @@
 use crate::{Store, StoreError};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Attempts at a lock file that others remove again and again.
 const ATTEMPTS_MAX: u32 = 1_000;
+/// For its user alone.
+const PRIVATE: u32 = 0o600;
+/// Bytes of a lock file that are read: a process id.
+const PID_MAX: u64 = 32;
 
 /// The right to add trials to a run; given back when dropped, or when the process ends in any way.
 #[derive(Debug)]
@@ -40,13 +44,15 @@ impl Store {
         self.check_writable()?;
         let mut name = self.path().as_os_str().to_owned();
         name.push(format!(".{run}.lock"));
-        acquire(run, Path::new(&name))
+        // Whoever may write the store may take over the lock of a process that was killed.
+        let mode = std::fs::metadata(self.path()).map_or(PRIVATE, |found| found.mode() & 0o666);
+        acquire(run, Path::new(&name), mode)
     }
 }
 
-fn acquire(run: &str, lock: &Path) -> Result<Claim, StoreError> {
+fn acquire(run: &str, lock: &Path, mode: u32) -> Result<Claim, StoreError> {
     for _ in 0..ATTEMPTS_MAX {
-        let opened = open(lock).map_err(|source| failed(run, lock, source))?;
+        let opened = open(lock, mode).map_err(|source| failed(run, lock, source))?;
         if let Some(claim) = take(run, opened, lock)? {
             return Ok(claim);
         }
@@ -54,8 +60,8 @@ fn acquire(run: &str, lock: &Path) -> Result<Claim, StoreError> {
     Err(failed(run, lock, std::io::Error::other("other processes keep claiming and releasing it")))
 }
 
-fn open(lock: &Path) -> std::io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(lock)
+fn open(lock: &Path, mode: u32) -> std::io::Result<File> {
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(mode).open(lock)
 }
 
 /// Locks the file opened; `None` when it is not the one at `lock` any more.
@@ -64,7 +70,7 @@ fn take(run: &str, mut file: File, lock: &Path) -> Result<Option<Claim>, StoreEr
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut pid = String::new();
-            let _ = file.read_to_string(&mut pid);
+            let _ = (&mut file).take(PID_MAX).read_to_string(&mut pid);
             return Err(StoreError::Claimed {
                 run: run.to_owned(),
                 pid: pid.trim().parse().ok(),
@@ -111,14 +117,14 @@ mod tests {
     fn a_lock_on_a_removed_file_is_no_claim() {
         let folder = tempfile::tempdir().unwrap();
         let lock = folder.path().join("store.db.a.lock");
-        let holder = acquire("a", &lock).unwrap();
-        let opened_before = open(&lock).unwrap();
-        let opened_too = open(&lock).unwrap();
+        let holder = acquire("a", &lock, PRIVATE).unwrap();
+        let opened_before = open(&lock, PRIVATE).unwrap();
+        let opened_too = open(&lock, PRIVATE).unwrap();
         drop(holder);
         assert!(take("a", opened_before, &lock).unwrap().is_none(), "nothing is at that path");
-        let holder = acquire("a", &lock).unwrap();
+        let holder = acquire("a", &lock, PRIVATE).unwrap();
         assert!(take("a", opened_too, &lock).unwrap().is_none(), "another file is at that path");
-        assert!(matches!(acquire("a", &lock), Err(StoreError::Claimed { .. })));
+        assert!(matches!(acquire("a", &lock, PRIVATE), Err(StoreError::Claimed { .. })));
         drop(holder);
     }
 }

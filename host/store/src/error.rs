@@ -281,6 +281,12 @@ pub enum PartError {
     /// A word that has no meaning in this version.
     #[error("{0:?} is unknown to this version")]
     Word(String),
+    /// The bytes are not those that were written.
+    #[error("it does not fit its checksum: the file was damaged after it was written")]
+    Damaged,
+    /// A column holds something else than it should.
+    #[error("{0}; the file was damaged after it was written")]
+    Column(Box<rusqlite::Error>),
 }
 
 /// An error within a transaction: SQLite's still lacks the attempt and the file.
@@ -315,6 +321,8 @@ impl Trouble {
             }
             Some(Code::DatabaseBusy | Code::DatabaseLocked) => StoreError::Busy { attempt, path },
             Some(Code::DiskFull) => StoreError::Full { attempt, path },
+            // The files beside the store could not be made or grow.
+            Some(Code::SystemIoFailure) if is_out_of_space(&source, &path) => StoreError::Full { attempt, path },
             Some(Code::ReadOnly | Code::CannotOpen) => match Unwritable::of(&path) {
                 Some(why) => StoreError::Unwritable { path, why },
                 None => StoreError::Sql { attempt, path, source },
@@ -322,4 +330,13 @@ impl Trouble {
             _ => StoreError::Sql { attempt, path, source },
         }
     }
+}
+
+/// Whether an I/O error of SQLite's means that there was no space for the files beside the store.
+fn is_out_of_space(error: &rusqlite::Error, path: &Path) -> bool {
+    let is_shared_memory = error.sqlite_error().is_some_and(|error| {
+        [rusqlite::ffi::SQLITE_IOERR_SHMSIZE, rusqlite::ffi::SQLITE_IOERR_SHMMAP].contains(&error.extended_code)
+    });
+    let folder = path.parent().unwrap_or(path);
+    is_shared_memory || rustix::fs::statvfs(folder).is_ok_and(|space| space.f_bavail == 0)
 }

@@ -3,12 +3,14 @@
 //! The beginning of a run with its plan is one transaction, and each finished trial is one more. So a process killed at
 //! any instant loses no finished trial, and the run can be resumed. `docs/formats/store.md` describes the file.
 
+mod checksum;
 mod claim;
 mod error;
 mod open;
 mod read;
 mod reading;
 mod series;
+mod without_space;
 mod write;
 
 pub use claim::Claim;

@@ -5,8 +5,9 @@ use crate::error::Trouble;
 use crate::reading::{AsFound, Unwritable};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+use std::fs::{DirBuilder, OpenOptions};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -53,16 +54,20 @@ impl Store {
         let unreachable = |source| StoreError::Path { path: path.to_owned(), source };
         let path = std::path::absolute(path).map_err(unreachable)?;
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(unreachable)?;
+            make_private_folder(folder).map_err(unreachable)?;
         }
         examine(&path, steps.len() as u32)?;
+        make_private_file(&path).map_err(unreachable)?;
         // SQLite would open it to be read, make files beside it, and complain at the first write only.
         if let Some(why) = Unwritable::of_file(&path) {
             return Err(StoreError::Unwritable { path, why });
         }
         let told = |trouble: Trouble| trouble.tell("open", &path);
-        let connection = connect(&path).map_err(|error| told(error.into()))?;
-        bring_up_to_date(&connection, &path, steps).map_err(told)?;
+        let connection = match ready(&path, steps, Sharing::WithOthers).map_err(told) {
+            // Without space for the files beside it the store is read, and runs are removed, by one process at a time.
+            Err(StoreError::Full { .. }) => ready(&path, steps, Sharing::Alone).map_err(told)?,
+            other => other?,
+        };
         // The file is in order, so closing may move the write-ahead log into the file.
         let settled = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
         settled.map_err(|error| told(error.into()))?;
@@ -135,6 +140,35 @@ impl Store {
             while rows.next()?.is_some() {}
             Ok::<_, rusqlite::Error>(())
         })();
+    }
+}
+
+/// Whether other processes may use the store at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sharing {
+    /// What they need to agree is in a file beside it.
+    WithOthers,
+    /// It is in memory.
+    Alone,
+}
+
+/// A connection to a store that is up to date.
+fn ready(path: &Path, steps: &[Migration], sharing: Sharing) -> Result<Connection, Trouble> {
+    let connection = connect(path, sharing)?;
+    bring_up_to_date(&connection, path, steps)?;
+    Ok(connection)
+}
+
+/// Makes the folder and those that lead to it, for their user alone; leaves those that are there as they are.
+fn make_private_folder(folder: &Path) -> std::io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Makes the file for its user alone, whatever the umask; SQLite's files beside it get its mode. One that is there stays.
+fn make_private_file(path: &Path) -> std::io::Result<()> {
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
     }
 }
 
@@ -230,10 +264,14 @@ pub(crate) fn connect_to_read(path: &Path, parameters: &str) -> rusqlite::Result
     Ok(connection)
 }
 
-fn connect(path: &Path) -> rusqlite::Result<Connection> {
+fn connect(path: &Path, sharing: Sharing) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
+    if sharing == Sharing::Alone {
+        // Before anything looks at the log: what others would need to agree is made then.
+        connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+    }
     // Until the version is known to be ours, closing must not touch the file.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.pragma_update(None, "foreign_keys", true)?;
@@ -312,6 +350,24 @@ mod tests {
     }
 
     #[test]
+    fn a_store_and_its_folder_are_for_their_user_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new/deep/store.db");
+        let _store = Store::open(&path).unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().mode() & 0o777;
+        for name in ["store.db", "store.db-wal", "store.db-shm"] {
+            assert_eq!(mode(&path.with_file_name(name)), 0o600, "{name}");
+        }
+        assert_eq!((mode(path.parent().unwrap()), mode(&folder.path().join("new"))), (0o700, 0o700));
+        // What its user opened to others stays open.
+        let shared = folder.path().join("shared.db");
+        std::fs::write(&shared, "").unwrap();
+        std::fs::set_permissions(&shared, std::os::unix::fs::PermissionsExt::from_mode(0o664)).unwrap();
+        let _shared = Store::open(&shared).unwrap();
+        assert_eq!(mode(&shared), 0o664);
+    }
+
+    #[test]
     fn an_older_store_is_brought_up_to_date_with_its_runs() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.db");
@@ -373,7 +429,7 @@ mod tests {
     fn a_store_whose_making_was_cut_off_is_made_anew() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.db");
-        connect(&path).unwrap().pragma_update(None, "auto_vacuum", "INCREMENTAL").unwrap();
+        connect(&path, Sharing::WithOthers).unwrap().pragma_update(None, "auto_vacuum", "INCREMENTAL").unwrap();
         assert!(std::fs::metadata(&path).unwrap().len() > 0);
         assert!(Store::open(&path).unwrap().list(&crate::Filter::default()).unwrap().is_empty());
     }

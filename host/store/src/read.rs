@@ -1,7 +1,8 @@
 //! Finds runs and reads them, exactly as they were stored.
 
+use crate::checksum::{Checksum, Stored};
 use crate::error::{PartError, Trouble};
-use crate::write::{find_run, status_name};
+use crate::write::{OperationParts, TrialParts, find_run, status_name};
 use crate::{Store, StoreError, series};
 use loadline_block::Operation;
 use loadline_record::{
@@ -111,7 +112,7 @@ impl Store {
     /// [`StoreError::NoSuchRun`], [`StoreError::Unreadable`], or trouble with the file.
     pub fn load(&self, run: &str) -> Result<RunRecord, StoreError> {
         let reader = Reader { store: self, run };
-        self.read("load a run", |transaction| reader.run(transaction))
+        self.read("load a run", |transaction| reader.run(transaction).map_err(|trouble| reader.named(trouble)))
     }
 
     /// The trials that the run has already: cell id and trial number.
@@ -235,48 +236,85 @@ impl Reader<'_> {
 
     fn trial(self, transaction: &Transaction<'_>, row: &Row<'_>) -> Result<TrialRecord, Trouble> {
         let key: i64 = row.get(1)?;
-        let mut trial: TrialRecord = self.document("a trial", &row.get::<_, String>(2)?)?;
-        let series = series::decode(&row.get::<_, Vec<u8>>(3)?);
-        trial.series = series.map_err(|error| self.unreadable("a series", error))?;
+        let text: String = row.get(2)?;
+        let stored = Stored::new(&text);
+        let mut parts = TrialParts { series: row.get(3)?, ..TrialParts::default() };
         let mut statement = transaction.prepare_cached(
             "SELECT operation, count, bytes, errors, latency, waiting, service, told FROM operations WHERE trial = ?",
         )?;
         let mut rows = statement.query(params![key])?;
         while let Some(row) = rows.next()? {
-            let word: String = row.get(0)?;
-            let operation = Operation::ALL.into_iter().find(|o| o.name() == word);
-            let operation = operation.ok_or_else(|| self.unreadable("an operation", PartError::Word(word)))?;
-            let latency = self.histogram(&row.get::<_, Vec<u8>>(4)?)?;
-            let record = OperationRecord {
-                count: count(row, 1)?,
-                bytes: count(row, 2)?,
-                errors: count(row, 3)?,
-                latency,
-                waiting: row.get::<_, Option<Vec<u8>>>(5)?.map(|bytes| self.histogram(&bytes)).transpose()?,
-                service: row.get::<_, Option<Vec<u8>>>(6)?.map(|bytes| self.histogram(&bytes)).transpose()?,
-                told: (row.get::<_, Option<String>>(7)?)
-                    .map(|text| self.document("the latencies of an operation", &text))
-                    .transpose()?,
+            let operation = OperationParts {
+                numbers: [count(row, 1)?, count(row, 2)?, count(row, 3)?],
+                latency: row.get(4)?,
+                waiting: row.get(5)?,
+                service: row.get(6)?,
+                told: row.get(7)?,
             };
-            trial.operations.insert(operation, record);
+            parts.operations.insert(row.get(0)?, operation);
         }
         let mut statement =
             transaction.prepare_cached("SELECT code, detail FROM doubts WHERE trial = ? ORDER BY position")?;
         let mut rows = statement.query(params![key])?;
         while let Some(row) = rows.next()? {
-            let word: String = row.get(0)?;
+            parts.doubts.push((row.get(0)?, row.get(1)?));
+        }
+        if stored.is_checked() && !stored.is_whole(parts.checksum(&stored.document)) {
+            return Err(self.unreadable("a trial", PartError::Damaged).into());
+        }
+        let mut trial: TrialRecord = self.parsed("a trial", &stored.document)?;
+        trial.series = series::decode(&parts.series).map_err(|error| self.unreadable("a series", error))?;
+        for (word, parts) in parts.operations {
+            let operation = Operation::ALL.into_iter().find(|o| o.name() == word);
+            let operation = operation.ok_or_else(|| self.unreadable("an operation", PartError::Word(word)))?;
+            let [count, bytes, errors] = parts.numbers;
+            let record = OperationRecord {
+                count,
+                bytes,
+                errors,
+                latency: self.histogram(&parts.latency)?,
+                waiting: parts.waiting.map(|bytes| self.histogram(&bytes)).transpose()?,
+                service: parts.service.map(|bytes| self.histogram(&bytes)).transpose()?,
+                told: parts.told.map(|text| self.parsed("the latencies of an operation", &text)).transpose()?,
+            };
+            trial.operations.insert(operation, record);
+        }
+        for (word, detail) in parts.doubts {
             let code = DoubtCode::ALL.into_iter().find(|c| c.name() == word);
             let code = code.ok_or_else(|| self.unreadable("a doubt", PartError::Word(word)))?;
-            trial.doubts.push(Doubt { code, detail: row.get(1)? });
+            trial.doubts.push(Doubt { code, detail });
         }
         Ok(trial)
+    }
+
+    /// Says of which run a column is that holds no text, or none that can be.
+    fn named(self, trouble: Trouble) -> Trouble {
+        use rusqlite::Error as Sql;
+        match trouble {
+            Trouble::Sql(
+                error @ (Sql::FromSqlConversionFailure(..)
+                | Sql::InvalidColumnType(..)
+                | Sql::IntegralValueOutOfRange(..)
+                | Sql::Utf8Error(..)),
+            ) => self.unreadable("a record", PartError::Column(Box::new(error))).into(),
+            other => other,
+        }
     }
 
     fn histogram(self, bytes: &[u8]) -> Result<Histogram, StoreError> {
         Histogram::decode(bytes).map_err(|error| self.unreadable("a histogram", error))
     }
 
+    /// A document with a checksum of its own.
     fn document<T: DeserializeOwned>(self, part: &'static str, text: &str) -> Result<T, StoreError> {
+        let stored = Stored::new(text);
+        if stored.is_checked() && !stored.is_whole(Checksum::of(&stored.document)) {
+            return Err(self.unreadable(part, PartError::Damaged));
+        }
+        self.parsed(part, &stored.document)
+    }
+
+    fn parsed<T: DeserializeOwned>(self, part: &'static str, text: &str) -> Result<T, StoreError> {
         serde_json::from_str(text).map_err(|error| self.unreadable(part, error))
     }
 

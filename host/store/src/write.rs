@@ -1,5 +1,6 @@
 //! Adds runs and trials, each in one transaction, and removes runs.
 
+use crate::checksum::Checksum;
 use crate::claim::check_id;
 use crate::error::Trouble;
 use crate::{Store, StoreError, series};
@@ -18,7 +19,7 @@ impl Store {
     pub fn begin_run(&self, header: &RunHeader, cells: &[CellRecord]) -> Result<(), StoreError> {
         check_id(&header.id)?;
         let run = &header.id;
-        let document = to_document(header, || format!("the header of run {run}"))?;
+        let document = checked_document(header, || format!("the header of run {run}"))?;
         self.write("begin a run", |transaction| begin(transaction, None, header, &document, cells))
     }
 
@@ -116,13 +117,19 @@ impl Store {
     /// [`StoreError::Claimed`] while anyone adds trials to it; [`StoreError::NoSuchRun`]; or trouble with the file.
     pub fn remove(&self, run: &str) -> Result<(), StoreError> {
         let claim = self.claim(run)?;
-        self.write("remove a run", |transaction| {
+        let removed = self.write("remove a run", |transaction| {
             // ON DELETE CASCADE removes the rest.
             let removed = transaction.execute("DELETE FROM runs WHERE id = ?", [run])?;
             if removed == 0 { Err(StoreError::NoSuchRun { run: run.to_owned() }.into()) } else { Ok(()) }
-        })?;
+        });
+        match removed {
+            Err(StoreError::Full { .. }) => self.remove_without_space(run)?,
+            other => {
+                other?;
+                self.give_back_space();
+            }
+        }
         drop(claim);
-        self.give_back_space();
         Ok(())
     }
 }
@@ -140,7 +147,7 @@ impl<'a> Whole<'a> {
     fn of(record: &'a RunRecord) -> Result<Self, StoreError> {
         let run = &record.header.id;
         check_id(run)?;
-        let header = to_document(&record.header, || format!("the header of run {run}"))?;
+        let header = checked_document(&record.header, || format!("the header of run {run}"))?;
         let without = |cell: &CellRecord| CellRecord { trials: Vec::new(), ..cell.clone() };
         let trials = record.cells.iter().flat_map(|cell| cell.trials.iter().map(|trial| (cell.id.as_str(), trial)));
         let trials: Result<_, StoreError> =
@@ -200,11 +207,77 @@ fn begin(
     Ok(())
 }
 
-/// A trial as JSON, without the parts that have their own tables.
+/// A trial as JSON, without the parts that have their own tables; its checksum is over those, too.
 fn document_of(run: &str, cell: &str, trial: &TrialRecord) -> Result<String, StoreError> {
     let rest =
         TrialRecord { operations: BTreeMap::new(), series: Series::default(), doubts: Vec::new(), ..trial.clone() };
-    to_document(&rest, || format!("trial {} of cell {cell:?} of run {run}", trial.trial))
+    let document = to_document(&rest, || format!("trial {} of cell {cell:?} of run {run}", trial.trial))?;
+    let mut parts = TrialParts { series: series::encode(&trial.series), ..TrialParts::default() };
+    for (operation, record) in &trial.operations {
+        let told = record.told.as_ref().map(|told| to_document(told, || format!("{} of a trial", operation.name())));
+        parts.operations.insert(
+            operation.name().to_owned(),
+            OperationParts {
+                numbers: [record.count, record.bytes, record.errors],
+                latency: record.latency.encode(),
+                waiting: record.waiting.as_ref().map(Histogram::encode),
+                service: record.service.as_ref().map(Histogram::encode),
+                told: told.transpose()?,
+            },
+        );
+    }
+    parts.doubts = trial.doubts.iter().map(|doubt| (doubt.code.name().to_owned(), doubt.detail.clone())).collect();
+    Ok(parts.checksum(&document).append_to(&document))
+}
+
+/// The parts of a trial that have their own columns, as they are stored.
+#[derive(Debug, Default)]
+pub(crate) struct TrialParts {
+    pub(crate) series: Vec<u8>,
+    pub(crate) operations: BTreeMap<String, OperationParts>,
+    pub(crate) doubts: Vec<(String, String)>,
+}
+
+/// Those of an operation: requests, bytes and errors, and latencies.
+#[derive(Debug)]
+pub(crate) struct OperationParts {
+    pub(crate) numbers: [u64; 3],
+    pub(crate) latency: Vec<u8>,
+    pub(crate) waiting: Option<Vec<u8>>,
+    pub(crate) service: Option<Vec<u8>>,
+    pub(crate) told: Option<String>,
+}
+
+impl TrialParts {
+    /// Over the document and all of them.
+    pub(crate) fn checksum(&self, document: &str) -> Checksum {
+        let mut sum = Checksum::of(document);
+        sum.add(&self.series);
+        for (name, operation) in &self.operations {
+            sum.add(name.as_bytes());
+            for number in operation.numbers {
+                sum.add(&number.to_le_bytes());
+            }
+            sum.add(&operation.latency);
+            sum.add_optional(operation.waiting.as_deref());
+            sum.add_optional(operation.service.as_deref());
+            sum.add_optional(operation.told.as_deref().map(str::as_bytes));
+        }
+        for (code, detail) in &self.doubts {
+            sum.add(code.as_bytes());
+            sum.add(detail.as_bytes());
+        }
+        sum
+    }
+}
+
+/// A document with its own checksum.
+fn checked_document(
+    value: &(impl Serialize + DeserializeOwned + PartialEq),
+    part: impl Fn() -> String,
+) -> Result<String, StoreError> {
+    let document = to_document(value, part)?;
+    Ok(Checksum::of(&document).append_to(&document))
 }
 
 /// A trial of a run that may still change.
@@ -265,7 +338,7 @@ fn insert_cell(
 ) -> Result<(), Trouble> {
     assert!(cell.trials.is_empty(), "cell {:?} of run {run}: a run begins without trials", cell.id);
     let load = cell.load.figures();
-    let document = to_document(cell, || format!("cell {:?} of run {run}", cell.id))?;
+    let document = checked_document(cell, || format!("cell {:?} of run {run}", cell.id))?;
     let inserted = transaction
         .prepare_cached(
             "INSERT INTO cells (run, position, id, volume, label, pattern, read_ratio, block_bytes, queue_depth, threads,
