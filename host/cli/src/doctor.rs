@@ -330,6 +330,9 @@ fn of_volume(volume: &VolumeFacts) -> Vec<Check> {
 fn of_file_system(facts: &FileSystemFacts) -> Vec<Check> {
     let place = format!("{} on {} at {}", facts.kind, facts.source, facts.mount_point);
     let (verdict, remark) = match facts.kind.as_str() {
+        "overlay" if facts.in_memory().is_some() => {
+            (Verdict::Trouble, " over memory: this is no storage; measure a volume that is mounted into the container")
+        }
         "overlay" => (Verdict::Trouble, ": a container's own layer; measure a volume that is mounted into it"),
         "tmpfs" | "ramfs" => (Verdict::Trouble, ": this is memory, no storage; name a directory on a disk"),
         "nfs" | "nfs4" | "cifs" | "smb3" | "9p" | "virtiofs" | "fuse" => {

@@ -5,7 +5,7 @@ use crate::interruption::Interruption;
 use crate::live::Live;
 use crate::{output, words};
 use loadline_block::Operation;
-use loadline_record::{Ending, MEMORY_FILE_SYSTEMS, TargetKind, TrialRecord, VolumeFacts};
+use loadline_record::{Ending, TargetKind, TrialRecord, VolumeFacts};
 use loadline_runs::{Activity, Advance, Ahead, Event, Observer, QUICK_FILL_TIME, QuickAhead, Unneeded, filling};
 use loadline_units::Bytes;
 
@@ -220,9 +220,10 @@ fn not_storage(facts: &VolumeFacts) -> Option<String> {
         return None;
     }
     Some(match &facts.file_system {
-        Some(at) if MEMORY_FILE_SYSTEMS.contains(&at.kind.as_str()) => format!(
+        Some(at) if at.in_memory().is_some() => format!(
             "{} is a {}: this is memory, not storage; the figures say how fast memory is, and nothing about any disk",
-            at.mount_point, at.kind
+            at.mount_point,
+            at.in_memory().unwrap_or_default()
         ),
         _ => format!(
             "direct I/O is not possible here ({}): the page cache takes part in every figure",

@@ -158,6 +158,7 @@ pub fn volume(name: &str) -> VolumeFacts {
             mount_point: "/mnt/data".to_owned(),
             options: "rw,relatime".to_owned(),
             free_bytes: Some(100 << 30),
+            beneath: None,
         }),
         devices: vec![DeviceFacts {
             name: "vda".to_owned(),

@@ -94,6 +94,18 @@ pub struct FileSystemFacts {
     pub options: String,
     /// Free bytes before the run.
     pub free_bytes: Option<u64>,
+    /// Of one that shows the files of another (overlay): the type of the other, as far as it can be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beneath: Option<String>,
+}
+
+impl FileSystemFacts {
+    /// The type of the file system, its own or that beneath it, that has its files in memory.
+    #[must_use]
+    pub fn in_memory(&self) -> Option<&str> {
+        let kinds = [Some(self.kind.as_str()), self.beneath.as_deref()];
+        kinds.into_iter().flatten().find(|kind| MEMORY_FILE_SYSTEMS.contains(kind))
+    }
 }
 
 /// A block device as the kernel describes it.

@@ -174,3 +174,59 @@ fn what_other_loads_of_the_run_wrote_over_is_no_fault() {
     assert!(told.contains("128 blocks checked, 128 not judged"), "{told}");
     assert!(told.contains("other loads of the run came after it"), "{told}");
 }
+
+#[test]
+fn files_for_results_replace_nothing_unasked() {
+    let bench = Bench::new();
+    bench.done(&["quick", "null", "--duration", "30 ms"]);
+    let store = bench.file("store.html", std::fs::read(bench.path("store.db")).unwrap());
+    let mine = bench.file("mine.html", "my own page");
+    let export = ["export", "last", "--as", "csv", "-o"];
+    for refused in [&export[..], &["report", "last", "-o"]] {
+        let told = bench.refused(2, &[refused, &[&mine]].concat());
+        assert!(told.contains("--force"), "{told}");
+        for forced in [&[][..], &["--force"]] {
+            let told = bench.refused(2, &[refused, &[&store], forced].concat());
+            assert!(told.contains("is a database"), "{told}");
+        }
+    }
+    assert_eq!(std::fs::read_to_string(&mine).unwrap(), "my own page");
+    bench.done(&[&export[..], &[&mine, "--force"]].concat());
+    assert!(std::fs::read_to_string(&mine).unwrap().starts_with("run_id,"));
+    // A report replaces a report, and has a name where none is given.
+    bench.done(&["report", "last", "-o", "r.html"]);
+    bench.done(&["report", "last", "-o", "r.html"]);
+    bench.done(&["report", "last"]);
+    let names = entries(bench.folder.path());
+    assert!(names.iter().any(|name| name.starts_with("loadline-report-2") && name.ends_with(".html")), "{names:?}");
+}
+
+#[test]
+fn nothing_of_a_job_file_steers_the_terminal() {
+    let bench = Bench::new();
+    let name = "[x\u{1b}]0;p\u{7}y\u{9b}2J]\n";
+    let fine = bench.file("e\u{1b}]0;p\u{7}.fio", format!("{name}rw=read\nsize=1m\nruntime=1\n"));
+    let wrong = bench.file("w\u{1b}[2J.fio", format!("{name}rw=read\nno\u{1b}]0;p\u{7}such=1\n"));
+    let plan = bench.file("p.toml", "schema = 1\nname = \"p\"\n\"x\\u001b]0;p\\u0007\" = 1\n");
+    let missing = "m\u{1b}]0;p\u{7}.toml";
+    for arguments in [
+        &["run", &fine, "--dry-run", "--on", "null:1 MiB"][..],
+        &["run", &wrong, "--dry-run"],
+        &["run", &plan, "--dry-run"],
+        &["run", missing],
+        &["predict", "quick", "--env", missing],
+        &["replay", missing, "--env", "ds3-p30"],
+        &["import", missing],
+        &["run", &fine, "--on", "null:1 MiB", "--overwrite", missing],
+        &["list"],
+        &["show"],
+        &["show", "--format", "markdown"],
+        &["export", "last", "--as", "json"],
+    ] {
+        let output = bench.run(arguments);
+        for text in [text(&output.stdout), text(&output.stderr)] {
+            let steers = text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\r'));
+            assert!(steers.is_none(), "{arguments:?}: {text:?}");
+        }
+    }
+}

@@ -2,7 +2,6 @@
 
 use loadline_kernel::facts::Storage;
 use loadline_kernel::system_calls;
-use loadline_record::MEMORY_FILE_SYSTEMS;
 use loadline_units::Bytes;
 use std::fs::{self, File};
 use std::io;
@@ -51,10 +50,12 @@ pub(crate) fn hopeless(storage: &Storage, buffered: bool) -> Option<String> {
     if buffered {
         return Some("buffered I/O was asked for".to_owned());
     }
-    let kind = storage.file_system.as_ref().map(|f| f.kind.as_str())?;
-    if MEMORY_FILE_SYSTEMS.contains(&kind) {
-        return Some(format!("{kind} keeps its files in memory"));
+    let file_system = storage.file_system.as_ref()?;
+    if let Some(kind) = file_system.in_memory() {
+        let over = if kind == file_system.kind { String::new() } else { format!("{} over ", file_system.kind) };
+        return Some(format!("{over}{kind} keeps its files in memory"));
     }
+    let kind = file_system.kind.as_str();
     if kind == "zfs" {
         let version = fs::read_to_string("/sys/module/zfs/version").unwrap_or_default();
         return (!zfs_means_it(&version)).then(|| {
@@ -176,6 +177,10 @@ mod tests {
         };
         assert!(hopeless(&on("tmpfs"), false).unwrap().contains("memory"));
         assert_eq!(hopeless(&on("ext4"), false), None);
+        let mut overlay = on("overlay");
+        assert_eq!(hopeless(&overlay, false), None);
+        overlay.file_system.as_mut().unwrap().beneath = Some("tmpfs".to_owned());
+        assert!(hopeless(&overlay, false).unwrap().contains("overlay over tmpfs keeps its files in memory"));
         assert!(hopeless(&on("ext4"), true).unwrap().contains("asked for"));
     }
 

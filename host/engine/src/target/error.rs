@@ -242,6 +242,12 @@ pub enum TargetError {
         /// The directory.
         path: PathBuf,
     },
+    /// Nobody can write to it.
+    #[error("refused to write to {}: the kernel has it read-only; make it writable (blockdev --setrw, mount -o remount,rw)", path.display())]
+    WriteProtected {
+        /// The device or file.
+        path: PathBuf,
+    },
     /// Not enough free space.
     #[error(
         "no room for a test file of {asked} in {}: {} are free, and {} stay free as a reserve; {} or name another directory",
@@ -296,7 +302,7 @@ impl TargetError {
                 hand_over(&[target, first_identity(serial.as_deref(), signatures)])
             }
             Self::HardLinked { target, identity, .. } => hand_over(&[target, identity]),
-            Self::NbdReadOnly { .. } => Some(Remedy::ReadOnly),
+            Self::NbdReadOnly { .. } | Self::WriteProtected { .. } => Some(Remedy::ReadOnly),
             Self::ReadOnlyFileSystem { .. } => Some(Remedy::ReadOnlyFile),
             _ => None,
         }

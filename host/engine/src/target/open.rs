@@ -12,7 +12,7 @@ use loadline_kernel::facts::{self, PSEUDO_FILE_SYSTEMS, Storage};
 use loadline_kernel::facts::{BlockDevice, DeviceNumber, KernelView};
 use loadline_kernel::system_calls;
 use loadline_nbd::uri::is_nbd_uri;
-use loadline_record::{MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts};
+use loadline_record::{TargetKind, VolumeFacts};
 use loadline_units::{Bytes, Duration};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
@@ -96,6 +96,10 @@ struct Opening<'a> {
     view: &'a KernelView,
 }
 
+/// Attempts to have a target for oneself, and the pause between two.
+const ATTEMPTS: u32 = 25;
+const PAUSE: Duration = Duration::from_ms(20);
+
 /// What was opened, before it is made a [`Volume`].
 struct Found {
     kind: TargetKind,
@@ -126,7 +130,7 @@ impl Opening<'_> {
             return Err(TargetError::ReadOnlyFileSystem { path: self.path.to_owned() });
         }
         let mut out_of_question = hopeless(&storage, self.need.buffered);
-        let in_memory = storage.file_system.as_ref().is_some_and(|f| MEMORY_FILE_SYSTEMS.contains(&f.kind.as_str()));
+        let in_memory = storage.file_system.as_ref().is_some_and(|f| f.in_memory().is_some());
         let mut room = Room {
             space,
             memory_available: if in_memory { facts::memory_available() } else { None },
@@ -227,6 +231,7 @@ impl Opening<'_> {
         if writing {
             // Before anything is opened: refusals without an override come first, then the others.
             self.refuse_in_use(is_device)?;
+            self.refuse_write_protected(is_device)?;
             if !self.handed_over() {
                 return Err(TargetError::NotHandedOver { target: self.target.to_owned(), path: self.path.to_owned() });
             }
@@ -275,11 +280,18 @@ impl Opening<'_> {
                 open_existing(self.path, writing, flags | exclusive)
             })
         };
-        match open(exclusive) {
-            Err(error) if error.raw_os_error() == Some(libc::EBUSY) && !writing => open(0),
-            other => other,
+        let is_busy =
+            |opened: &io::Result<Opened>| opened.as_ref().is_err_and(|error| error.raw_os_error() == Some(libc::EBUSY));
+        let mut opened = open(exclusive);
+        // The kernel may still be closing what a killed process had open: its ring goes after it.
+        for _ in 1..ATTEMPTS {
+            if !is_busy(&opened) || !writing {
+                break;
+            }
+            std::thread::sleep(PAUSE.into());
+            opened = open(exclusive);
         }
-        .map_err(|cause| {
+        if is_busy(&opened) && !writing { open(0) } else { opened }.map_err(|cause| {
             let path = self.path.to_owned();
             if cause.raw_os_error() == Some(libc::EBUSY) {
                 TargetError::Busy { path }
@@ -319,6 +331,17 @@ impl Opening<'_> {
             uses.of_file(self.path, self.metadata)
         };
         found.map_or(Ok(()), |in_use| Err(TargetError::InUse { path: path(), in_use }))
+    }
+
+    /// Refuses what nobody can write to, however it is named.
+    fn refuse_write_protected(&self, is_device: bool) -> Result<(), TargetError> {
+        let is_protected = if is_device {
+            let device = BlockDevice::by_number(self.view, DeviceNumber::from_raw(self.metadata.rdev()));
+            device.is_some_and(|device| device.is_read_only())
+        } else {
+            File::open(self.path).and_then(|file| system_calls::space(&file)).is_ok_and(|space| space.read_only)
+        };
+        if is_protected { Err(TargetError::WriteProtected { path: self.path.to_owned() }) } else { Ok(()) }
     }
 
     /// Refuses what carries something and was not identified; gives the words that identified it.
@@ -448,8 +471,6 @@ fn is_kernels_own(path: &Path) -> bool {
 /// Whether another process keeps the file open. One that only passes by (an indexer, a child between fork and exec) is
 /// waited for.
 fn open_elsewhere(file: &File) -> bool {
-    const ATTEMPTS: u32 = 10;
-    const PAUSE: Duration = Duration::from_ms(20);
     for attempt in 0..ATTEMPTS {
         if attempt > 0 {
             std::thread::sleep(PAUSE.into());

@@ -267,6 +267,37 @@ fn an_exclusively_opened_device_is_busy_and_so_is_one_under_measurement() {
 }
 
 #[test]
+fn a_holder_that_is_about_to_end_is_waited_for() {
+    // As after a kill: the kernel closes what the process had open a little later.
+    let image = Image::new(16);
+    let device = or_skip!(Loop::attach(&image.path()), NO_LOOP);
+    let holder = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(&device.node).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(60));
+            drop(holder);
+        });
+        open(&device.node, &to_write(), &handed_over(&device.node, &[])).unwrap();
+    });
+}
+
+#[test]
+fn a_device_that_the_kernel_has_read_only_is_refused_however_it_is_named() {
+    let image = Image::new(16);
+    let device = or_skip!(Loop::attach(&image.path()), NO_LOOP);
+    let set = std::process::Command::new("blockdev").args(["--setro", &device.node]).status();
+    if !set.is_ok_and(|status| status.success()) {
+        return println!("skipped: no blockdev here");
+    }
+    for access in [Access::default(), handed_over(&device.node, &[])] {
+        let error = open(&device.node, &to_write(), &access).unwrap_err();
+        assert!(matches!(error, TargetError::WriteProtected { .. }), "{error}");
+        assert!(matches!(error.remedy(), Some(loadline_engine::Remedy::ReadOnly)), "{error}");
+    }
+    assert!(open(&device.node, &to_read(), &Access::default()).is_ok());
+}
+
+#[test]
 fn the_contents_of_a_loop_device_are_refused_as_a_file_and_through_another() {
     let image = Image::new(32);
     let device = or_skip!(Loop::attach(&image.path()), NO_LOOP);

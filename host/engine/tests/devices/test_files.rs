@@ -83,6 +83,22 @@ fn a_small_file_system_gets_a_file_that_fits_and_a_read_only_one_says_so() {
 }
 
 #[test]
+fn files_of_an_overlay_in_memory_are_never_direct() {
+    let memory = or_skip!(Mount::with(&["-t", "tmpfs", "-o", "size=64M", "none"]), NO_MOUNT);
+    let at = |name: &str| memory.path().join(name);
+    for folder in ["upper", "work", "lower"] {
+        fs::create_dir(at(folder)).unwrap();
+    }
+    let [upper, work, lower] = ["upper", "work", "lower"].map(|name| at(name).display().to_string());
+    let layers = format!("lowerdir={lower},upperdir={upper},workdir={work}");
+    let overlay = or_skip!(Mount::with(&["-t", "overlay", "-o", &layers, "overlay"]), NO_MOUNT);
+    let volume = open(overlay.path(), &need(Bytes::mib(1))).unwrap();
+    let file_system = volume.facts.file_system.as_ref().unwrap();
+    assert_eq!((file_system.kind.as_str(), file_system.in_memory()), ("overlay", Some("tmpfs")));
+    assert!(!volume.facts.direct && volume.facts.direct_reason.as_ref().unwrap().contains("in memory"));
+}
+
+#[test]
 fn what_lies_below_a_file_on_ext4_over_a_loop_device_is_known() {
     let (mount, device, image) = or_skip!(file_system("mkfs.ext4", &["-q", "-F"], 64), NO_MOUNT);
     let volume = open(mount.path(), &need(Bytes::mib(8))).unwrap();

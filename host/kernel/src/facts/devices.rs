@@ -1,5 +1,6 @@
 //! Block devices as sysfs shows them: what they are, what lies below and above them.
 
+use super::file_system;
 use super::mounts::mounts;
 use crate::system_calls;
 use loadline_record::DeviceFacts;
@@ -149,7 +150,12 @@ impl BlockDevice {
         let node = File::open(Path::new("/dev").join(&self.name));
         let told = node.ok().and_then(|node| system_calls::loop_backing(&node).ok()).map(|(device, _)| device);
         let number = told.or_else(|| fs::metadata(&path).ok().map(|found| found.dev())).map(DeviceNumber::from_raw)?;
-        mounts(view).ok()?.into_iter().find(|mount| mount.number == number).map(|mount| mount.kind)
+        let mounts = mounts(view).ok()?;
+        let mount = mounts.iter().find(|mount| mount.number == number)?;
+        Some(
+            file_system::beneath(&mounts, mount, &path, file_system::OVERLAYS_MAX)
+                .unwrap_or_else(|| mount.kind.clone()),
+        )
     }
     /// Serial number as the device or its driver tells it.
     #[must_use]
@@ -164,6 +170,11 @@ impl BlockDevice {
             .or_else(|| self.attribute("device/wwid"))
             .or_else(|| self.attribute("wwid"))
             .filter(|serial| !serial.is_empty())
+    }
+    /// Whether the kernel refuses to write to it.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.attribute("ro").is_some_and(|ro| ro != "0")
     }
     /// Whether the kernel counts this device's I/O.
     #[must_use]

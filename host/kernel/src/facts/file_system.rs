@@ -31,7 +31,7 @@ pub const PSEUDO_FILE_SYSTEMS: [&str; 18] = [
 ];
 
 /// How deep overlays are followed.
-const OVERLAYS_MAX: u32 = 4;
+pub(super) const OVERLAYS_MAX: u32 = 4;
 
 /// Where an open file, directory or device lies.
 #[derive(Debug, Clone, Default)]
@@ -61,6 +61,7 @@ impl Storage {
             mount_point: mount.point.to_string_lossy().into_owned(),
             options: all_options(mount),
             free_bytes: system_calls::space(file).ok().map(|s| s.available),
+            beneath: beneath(&mounts, mount, path, OVERLAYS_MAX),
         });
         let number = DeviceNumber::from_raw(metadata.dev());
         Self::on(view, facts, members(view, &mounts, mount, number, OVERLAYS_MAX))
@@ -131,6 +132,30 @@ fn members(
     sources
 }
 
+/// The type of the file system that has the file or directory at `path` of an overlay: of the layer in which it lies. What is
+/// made in a directory goes to the upper layer. `None` for other file systems, and for layers that cannot be seen from here.
+pub(super) fn beneath(mounts: &[Mount], overlay: &Mount, path: &Path, overlays_left: u32) -> Option<String> {
+    if overlay.kind != "overlay" || overlays_left == 0 {
+        return None;
+    }
+    let layers = |key: &str| overlay.super_options.split(',').find_map(|option| option.strip_prefix(key));
+    let upper = layers("upperdir=").map(Path::new);
+    let within = path.strip_prefix(&overlay.point).unwrap_or(Path::new(""));
+    let found = match upper {
+        Some(upper) if path.is_dir() => Some(upper.to_owned()),
+        upper => {
+            let lower = layers("lowerdir=").into_iter().flat_map(|all| all.split(':')).map(Path::new);
+            upper.into_iter().chain(lower).map(|layer| layer.join(within)).find(|file| file.exists())
+        }
+    }?;
+    let id = File::open(&found).ok().and_then(|file| system_calls::extended_status(&file).mount_id);
+    let mount = mount_of(mounts, id, &found)?;
+    match mount.kind.as_str() {
+        "overlay" => beneath(mounts, mount, &found, overlays_left - 1),
+        kind => Some(kind.to_owned()),
+    }
+}
+
 /// The block device whose node `path` is or links to.
 fn device_at(view: &KernelView, path: &Path) -> Option<BlockDevice> {
     if !path.is_absolute() {
@@ -187,6 +212,36 @@ mod tests {
         let groups = btrfs_groups(&view);
         assert_eq!(groups.len(), 1);
         assert_eq!(groups[0].len(), 2);
+    }
+
+    #[test]
+    fn a_file_of_an_overlay_lies_where_its_layer_does() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        for folder in ["upper", "lower", "merged"] {
+            fs::create_dir(at(folder)).unwrap();
+        }
+        fs::write(at("upper/new"), "").unwrap();
+        fs::write(at("lower/old"), "").unwrap();
+        let mount = |id, point: &str, kind: &str, options: String| Mount {
+            id,
+            number: DeviceNumber { major: 0, minor: id as u32 },
+            point: at(point),
+            options: String::new(),
+            kind: kind.to_owned(),
+            source: kind.to_owned(),
+            super_options: options,
+        };
+        let layers = format!("rw,lowerdir={},upperdir={}", at("lower").display(), at("upper").display());
+        // Numbers that no mount of this machine has: the paths decide.
+        let overlay = mount(u64::MAX, "merged", "overlay", layers);
+        let mounts =
+            [mount(u64::MAX - 1, "upper", "tmpfs", String::new()), mount(u64::MAX - 2, "lower", "ext4", String::new())];
+        let of = |name: &str| beneath(&mounts, &overlay, &at("merged").join(name), OVERLAYS_MAX);
+        assert_eq!(of("new").as_deref(), Some("tmpfs"));
+        assert_eq!(of("old").as_deref(), Some("ext4"));
+        assert_eq!(of("").as_deref(), Some("tmpfs"), "what is made in it goes to the upper layer");
+        assert_eq!(beneath(&mounts, &mounts[1], &at("lower/old"), OVERLAYS_MAX), None);
     }
 
     #[test]

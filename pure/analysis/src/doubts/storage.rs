@@ -19,8 +19,9 @@ const ENCODED_SHARE: f64 = 0.01;
 /// Block devices that are memory.
 const MEMORY_DEVICES: [&str; 2] = ["ram", "zram"];
 
-fn memory_file_system(volume: &VolumeFacts) -> Option<&FileSystemFacts> {
-    volume.file_system.as_ref().filter(|fs| MEMORY_FILE_SYSTEMS.contains(&fs.kind.as_str()))
+/// The type of the file system that has the volume's files in memory.
+fn memory_file_system(volume: &VolumeFacts) -> Option<&str> {
+    volume.file_system.as_ref().and_then(FileSystemFacts::in_memory)
 }
 
 fn memory_device(name: &str) -> bool {
@@ -34,8 +35,8 @@ pub(super) fn cached_reads(asked: &Asked<'_>) -> Option<String> {
     if asked.volume.kind == TargetKind::Null || asked.reads.requests == 0 {
         return None;
     }
-    if let Some(fs) = memory_file_system(asked.volume) {
-        return Some(format!("The file lies in a {}, which is memory: no disk took part.", fs.kind));
+    if let Some(kind) = memory_file_system(asked.volume) {
+        return Some(format!("The file lies in a {kind}, which is memory: no disk took part."));
     }
     if let Some(seen) = asked.seen.as_ref().filter(|s| s.names.iter().all(|n| memory_device(n))) {
         return Some(format!("{} is memory: no disk took part.", seen.device()));
@@ -165,8 +166,8 @@ pub(super) fn buffered(load: &LoadFigures, volume: &VolumeFacts) -> Option<Strin
     if volume.kind == TargetKind::Null {
         return None;
     }
-    if let Some(fs) = memory_file_system(volume) {
-        return Some(format!("A {} is itself the page cache: what was measured is memory.", fs.kind));
+    if let Some(kind) = memory_file_system(volume) {
+        return Some(format!("A {kind} is itself the page cache: what was measured is memory."));
     }
     if load.buffered {
         return Some("The load asked for the page cache: rates are those of memory until it is full.".to_owned());

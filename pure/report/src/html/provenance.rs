@@ -102,9 +102,10 @@ fn volume_facts(volume: &VolumeFacts) -> Vec<(&'static str, Option<String>)> {
     ];
     if let Some(system) = &volume.file_system {
         let free = system.free_bytes.map_or_else(String::new, |b| format!(", {} free", Bytes::new(b).human()));
+        let over = system.beneath.as_ref().map_or_else(String::new, |kind| format!(" over {kind}"));
         facts.push((
             "file system",
-            Some(format!("{} from {} on {}{free}", system.kind, system.source, system.mount_point)),
+            Some(format!("{}{over} from {} on {}{free}", system.kind, system.source, system.mount_point)),
         ));
         facts.push(("mount options", Some(system.options.clone())));
     }

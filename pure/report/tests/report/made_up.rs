@@ -330,6 +330,7 @@ pub(crate) fn volume(name: &str) -> VolumeFacts {
             mount_point: format!("/mnt/{name}"),
             options: "rw,relatime".to_owned(),
             free_bytes: Some(900 << 30),
+            beneath: None,
         }),
         devices: vec![DeviceFacts {
             name: "sdc".to_owned(),
