@@ -302,7 +302,8 @@ impl Catalog {
         let provider = name.split_once('/').map_or("", |(provider, _)| provider);
         let cached_estimate = match (entry.map(|entry| entry.cached.is_none() && !entry.caches_none), vcpus) {
             (Some(true), Some(vcpus)) => {
-                self.host_cache(provider).and_then(|cache| cache.unpublished).map(|estimate| {
+                let family = entry.map_or("", |entry| self.vm_family(entry).name.as_str());
+                self.host_cache(provider).and_then(|cache| cache.estimate_for(family)).map(|estimate| {
                     let mechanism = entry.map(|entry| self.vm_family(entry).mechanism.clone()).unwrap_or_default();
                     EstimatedLimit { estimate, vcpus, mechanism }
                 })

@@ -23,6 +23,8 @@ pub enum ProblemKind {
     Undated,
     /// Its price has no region.
     Unplaced,
+    /// A name without a year has older limits than the same name with one.
+    Outdated,
 }
 
 impl ProblemKind {
@@ -36,6 +38,7 @@ impl ProblemKind {
             Self::Unreached => "unreached",
             Self::Undated => "undated",
             Self::Unplaced => "unplaced",
+            Self::Outdated => "outdated",
         }
     }
 }
@@ -69,6 +72,7 @@ impl Catalog {
         let mut problems = Vec::new();
         self.check_duplicates(&mut problems);
         self.check_dates(&mut problems);
+        self.check_years(&mut problems);
         self.check_prices(&mut problems);
         for disk in &self.disks {
             self.check_disk(disk, &mut problems);
@@ -115,6 +119,44 @@ impl Catalog {
         for (place, name, origin) in disks.chain(vms).filter(|(_, _, origin)| origin.date.is_none()) {
             if let Some(source) = &origin.source {
                 tell(place, name.clone(), source);
+            }
+        }
+    }
+
+    /// The name without a year is what is sold today: no name with `@` has a later source, or a later year.
+    fn check_years(&self, problems: &mut Vec<CatalogProblem>) {
+        let disks = self.disks.iter().map(|disk| {
+            let date = disk.origin.date_within(self.disk_family(disk));
+            (Kind::Disk, disk.name.as_str(), disk.family, date, self.disk_place(disk))
+        });
+        let vms = self.vms.iter().map(|vm| {
+            let date = vm.origin.date_within(self.vm_family(vm));
+            (Kind::Vm, vm.name.as_str(), vm.family, date, self.vm_place(vm))
+        });
+        let all: Vec<_> = disks.chain(vms).collect();
+        // Of several entries of one name, the last counts. A user's entry is compared with the user's alone.
+        let mut plain: BTreeMap<(Kind, &str, bool), (&str, &str)> = BTreeMap::new();
+        for (kind, name, family, date, place) in &all {
+            if let Some(date) = date
+                && !name.contains('@')
+            {
+                plain.insert((*kind, name, *family >= self.builtin_families), (date, place));
+            }
+        }
+        for (kind, name, family, date, _) in &all {
+            let Some((bare, year)) = name.split_once('@') else { continue };
+            let Some((found, place)) = plain.get(&(*kind, bare, *family >= self.builtin_families)) else { continue };
+            let later = [Some(year), *date].into_iter().flatten().find(|later| is_earlier(found, later));
+            if let Some(later) = later {
+                let text = format!(
+                    "has limits of {found}, and {name} has those of {later}: the plain name must have the latest"
+                );
+                problems.push(CatalogProblem {
+                    place: (*place).to_owned(),
+                    name: bare.to_owned(),
+                    kind: ProblemKind::Outdated,
+                    text,
+                });
             }
         }
     }
@@ -337,6 +379,12 @@ impl Catalog {
             }
         }
     }
+}
+
+/// Whether one date is before another, as far as both are known: `2023` is not before `2023-05`.
+fn is_earlier(date: &str, other: &str) -> bool {
+    let known = date.len().min(other.len());
+    date.as_bytes()[..known] < other.as_bytes()[..known]
 }
 
 /// The limit of a machine if all its network disks are of families that it names.

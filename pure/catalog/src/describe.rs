@@ -146,11 +146,19 @@ fn disk_facts(facts: &mut Facts, disk: &DiskEntry, family: &Family, price: Facts
     facts.add_some("units", "units", family.units.as_ref().map(ToString::to_string));
     let iops_at = family.iops_at.map(|size| format!("of requests of {size}, by the source"));
     facts.add_some("iops_at", "IOPS are", iops_at);
-    mechanism_facts(facts, &family.mechanism);
+    mechanism_facts(facts, &disk.mechanism(family));
     if let Some(found) = &family.latency {
         facts.add("latency_read", "read latency", latency(&found.read));
         facts.add("latency_write", "write latency", latency(&found.write));
         facts.add_some("latency_flush", "flush latency", found.flush.as_ref().map(latency));
+    }
+    let known = family
+        .deviations
+        .iter()
+        .filter(|found| found.disks.is_empty() || found.disks.iter().any(|n| disk.is_called(n)));
+    for (number, found) in (1..).zip(known) {
+        let text = format!("{} ({})", found.measured, found.source);
+        facts.add(&format!("deviation_{number}"), "known deviation", text);
     }
     facts.0.extend(price.0);
     source_facts(facts, disk.note.as_deref(), (&disk.origin, family), disk.line);
@@ -248,7 +256,9 @@ fn mechanism_facts(facts: &mut Facts, mechanism: &Mechanism) {
     let delivered = mechanism.delivered;
     let share = |found: Interval<Factor>| interval(found, |factor| factor.to_string());
     if delivered.iops != Interval::exactly(Factor::ONE) || delivered.throughput != Interval::exactly(Factor::ONE) {
-        let text = format!("{} of the IOPS, {} of the throughput", share(delivered.iops), share(delivered.throughput));
+        let writes = delivered.write_iops.map_or(String::new(), |found| format!(" ({} of writes)", share(found)));
+        let text =
+            format!("{} of the IOPS{writes}, {} of the throughput", share(delivered.iops), share(delivered.throughput));
         facts.add("delivered", "delivered", text);
     }
     if mechanism.reads_and_writes == ReadsAndWrites::Traded {
@@ -283,8 +293,7 @@ fn held_by(mechanism: &Mechanism) -> String {
 fn source_facts(facts: &mut Facts, note: Option<&str>, (origin, family): (&Origin, &Family), line: usize) {
     facts.add_some("note", "note", note);
     facts.add("source", "source", origin.source.as_ref().unwrap_or(&family.source));
-    let of_family = family.date.as_ref().filter(|_| origin.source.is_none());
-    facts.add("date", "date of source", origin.date.as_ref().or(of_family).map_or("not recorded", String::as_str));
+    facts.add("date", "date of source", origin.date_within(family).unwrap_or("not recorded"));
     facts.add("file", "file", family.at(line));
 }
 

@@ -1,5 +1,6 @@
 //! Typed contents of a catalog file: a family with its mechanism, and its disks and virtual machines.
 
+use crate::deviation::Deviation;
 use crate::figure::{Factor, Interval, Proportion, Rule};
 use crate::megabytes::PublishedUnits;
 use loadline_disk::{Holds, Limit, Merge, Parallelism, Place, Spinning};
@@ -32,6 +33,8 @@ pub struct Family {
     pub sold: Vec<Sold>,
     /// The request size at which the source's IOPS are reached; `None` if it does not say.
     pub iops_at: Option<Bytes>,
+    /// Measurements that the model is known to miss.
+    pub deviations: Vec<Deviation>,
 }
 
 /// Machines that are sold: a pattern as in [`Cap::machines`], and the values of `#`.
@@ -50,6 +53,15 @@ pub struct Origin {
     pub source: Option<String>,
     /// The source's date; `None` if not recorded.
     pub date: Option<String>,
+}
+
+impl Origin {
+    /// The date of the figures: the entry's, or the family's unless the entry has its own source.
+    #[must_use]
+    pub fn date_within<'o>(&'o self, family: &'o Family) -> Option<&'o str> {
+        let of_family = family.date.as_deref().filter(|_| self.source.is_none());
+        self.date.as_deref().or(of_family)
+    }
 }
 
 /// The mechanism that a family's entries share.
@@ -146,6 +158,8 @@ pub enum EnforcementInterval {
 pub struct Delivered {
     /// Of IOPS.
     pub iops: Interval<Factor>,
+    /// Of the IOPS of writes, if they have a figure of their own and differ; `None`: as `iops`.
+    pub write_iops: Option<Interval<Factor>>,
     /// Of bytes per second.
     pub throughput: Interval<Factor>,
 }
@@ -153,7 +167,8 @@ pub struct Delivered {
 impl Default for Delivered {
     /// As published.
     fn default() -> Self {
-        Self { iops: Interval::exactly(Factor::ONE), throughput: Interval::exactly(Factor::ONE) }
+        let published = Interval::exactly(Factor::ONE);
+        Self { iops: published, write_iops: None, throughput: published }
     }
 }
 
@@ -188,6 +203,17 @@ pub struct HostCacheEntry {
     pub latency: LatencyInterval,
     /// The estimate for machines without a published limit.
     pub unpublished: Option<CachedEstimate>,
+    /// The estimates for machines of certain families.
+    pub unpublished_for: Vec<(Vec<String>, CachedEstimate)>,
+}
+
+impl HostCacheEntry {
+    /// The estimate for a machine of this family.
+    #[must_use]
+    pub fn estimate_for(&self, family: &str) -> Option<CachedEstimate> {
+        let own = self.unpublished_for.iter().find(|(families, _)| families.iter().any(|name| name == family));
+        own.map(|(_, estimate)| *estimate).or(self.unpublished)
+    }
 }
 
 /// The estimated limit of a machine through its host's cache, per processor.
@@ -197,6 +223,10 @@ pub struct CachedEstimate {
     pub iops: Interval<Iops>,
     /// Bytes per second.
     pub throughput: Interval<ByteRate>,
+    /// The most of a machine, however many processors it has; `None`: no known bound.
+    pub iops_most: Option<Iops>,
+    /// The most of a machine, however many processors it has; `None`: no known bound.
+    pub throughput_most: Option<ByteRate>,
 }
 
 /// A disk as sold.
@@ -226,12 +256,28 @@ pub struct DiskEntry {
     pub in_order_most: Option<Rates>,
     /// Sold by requests per second as well as by size.
     pub by_iops: Option<ByIops>,
+    /// The delivered share of its published limits, if it differs from the family's.
+    pub delivered: Option<Delivered>,
     /// The origin of its figures, if not the family's source.
     pub origin: Origin,
     /// A note.
     pub note: Option<String>,
     /// The line of its file.
     pub line: usize,
+}
+
+impl DiskEntry {
+    /// Whether this is its name without the provider, or that with a year.
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        let own = self.name.split_once('/').map_or(self.name.as_str(), |(_, name)| name);
+        own.split_once('@').map_or(own, |(plain, _)| plain) == name
+    }
+
+    /// The mechanism of its limits: the family's, with its own delivered share.
+    pub(crate) fn mechanism(&self, family: &Family) -> Mechanism {
+        let delivered = self.delivered.unwrap_or(family.mechanism.delivered);
+        Mechanism { delivered, ..family.mechanism.clone() }
+    }
 }
 
 /// Requests and bytes per second.

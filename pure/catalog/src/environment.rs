@@ -6,6 +6,7 @@ mod tests;
 
 use crate::builtin::ENVIRONMENTS;
 use crate::catalog::Catalog;
+use crate::deviation::Deviation;
 use crate::entry::LatencyInterval;
 use crate::resolve::{DiskFigures, Draw, LimitFigures, VmFigures};
 use loadline_disk::{
@@ -155,6 +156,27 @@ impl Environment {
         names.sort_unstable();
         names.dedup();
         names
+    }
+
+    /// Measurements that the model is known to miss, of disks like those of this volume and of its layout, each with its
+    /// disk's name.
+    #[must_use]
+    pub fn deviations(&self, volume: &str) -> Vec<(String, Deviation)> {
+        let Some(volume) = self.volumes.iter().find(|found| found.name == volume) else { return Vec::new() };
+        let striped = matches!(volume.layout, Layout::Stripe { .. });
+        let of = |disk: &DiskFigures| {
+            let fits = |found: &&Deviation| found.striped.is_none_or(|wanted| wanted == striped);
+            let name = disk.name.clone();
+            disk.deviations.iter().filter(fits).map(|found| (name.clone(), found.clone())).collect::<Vec<_>>()
+        };
+        let mut found: Vec<(String, Deviation)> = volume.disks.iter().flat_map(of).collect();
+        let mut seen = Vec::new();
+        found.retain(|one| {
+            let is_new = !seen.contains(one);
+            seen.push(one.clone());
+            is_new
+        });
+        found
     }
 
     /// The fingerprint of its text.

@@ -1,5 +1,6 @@
 //! Reads one catalog file: a family of disks, or of virtual machines.
 
+use crate::deviation::read_deviations;
 use crate::entry::{
     ByIops, CachedEstimate, Cap, DiskEntry, DiskOption, Family, HostCacheEntry, LatencyIntervals, Mechanism, Origin,
     Published, Rates, ReadsAndWrites, SizeRule, Sold, VmEntry,
@@ -32,8 +33,10 @@ const TOP_KEYS: &[&str] = &[
     "sold_vcpus",
     "sold",
     "iops_at",
+    "deviation",
     "hit",
     "unpublished",
+    "unpublished_for",
     "region",
     "terms",
 ];
@@ -48,10 +51,12 @@ const DISK_KEYS: &[&str] = &[
     "spinning",
     "in_order_most",
     "by_iops",
+    "delivered",
     "price",
     "source",
     "date",
     "note",
+    "years",
 ];
 const VM_KEYS: &[&str] = &[
     "uncached",
@@ -68,8 +73,12 @@ const VM_KEYS: &[&str] = &[
     "source",
     "date",
     "note",
+    "years",
 ];
 const CAP_KEYS: &[&str] = &["machines", "vcpus", "read", "write", "note"];
+
+/// The largest year in a name.
+const YEAR_MAX: u32 = 9999;
 
 /// The contents of one file.
 #[derive(Debug)]
@@ -114,11 +123,25 @@ pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, 
         }
         let (family, about) = (family?, about?);
         let for_others: &[&str] = match about {
-            About::Disks => &["vm", "caps", "sold_vcpus", "sold", "hit", "unpublished", "region", "terms"],
-            About::Machines => &["disk", "latency", "iops_at", "hit", "unpublished", "region", "terms"],
-            About::HostCache => {
-                &["disk", "vm", "caps", "sold_vcpus", "sold", "iops_at", "latency", "mechanism", "region", "terms"]
+            About::Disks => {
+                &["vm", "caps", "sold_vcpus", "sold", "hit", "unpublished", "unpublished_for", "region", "terms"]
             }
+            About::Machines => {
+                &["disk", "latency", "iops_at", "deviation", "hit", "unpublished", "unpublished_for", "region", "terms"]
+            }
+            About::HostCache => &[
+                "disk",
+                "vm",
+                "caps",
+                "sold_vcpus",
+                "sold",
+                "iops_at",
+                "deviation",
+                "latency",
+                "mechanism",
+                "region",
+                "terms",
+            ],
             About::Prices => &[
                 "disk",
                 "vm",
@@ -126,10 +149,12 @@ pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, 
                 "sold_vcpus",
                 "sold",
                 "iops_at",
+                "deviation",
                 "latency",
                 "mechanism",
                 "hit",
                 "unpublished",
+                "unpublished_for",
                 "units",
             ],
         };
@@ -155,13 +180,15 @@ pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, 
         for (key, name, item) in named(reader, top, "disk") {
             if let Some((entry, prices)) = read_disk(reader, &key, &name, item, &found.family, index) {
                 found.prices.extend(priced(&entry.name, index, entry.line, prices));
-                found.disks.push(entry);
+                let names = with_years(reader, &key, &entry.name, item);
+                found.disks.extend(names.into_iter().map(|name| DiskEntry { name, ..entry.clone() }));
             }
         }
         for (key, name, item) in named(reader, top, "vm") {
             if let Some((entry, prices)) = read_vm(reader, &key, &name, item, &found.family, index) {
                 found.prices.extend(priced(&entry.name, index, entry.line, prices));
-                found.vms.push(entry);
+                let names = with_years(reader, &key, &entry.name, item);
+                found.vms.extend(names.into_iter().map(|name| VmEntry { name, ..entry.clone() }));
             }
         }
         let mut sold = Vec::new();
@@ -185,6 +212,22 @@ pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, 
         }
         Some(found)
     })
+}
+
+/// An entry's names: its own, and the same with `@` and each of its `years`.
+fn with_years(reader: &mut Reader<'_>, key: &str, name: &str, item: &Item<'_>) -> Vec<String> {
+    let mut names = vec![name.to_owned()];
+    let years = item.get_ref().as_table().and_then(|table| table.get("years"));
+    if let (Some(years), Some((_, year))) = (years, name.split_once('@')) {
+        let message = format!("does not belong to a name with a year, @{year}");
+        reader.problem(years.span(), &nested(key, "years"), message);
+        return names;
+    }
+    for value in years.map(|years| reader.values(&nested(key, "years"), years)).unwrap_or_default() {
+        let year = reader.count_u32(&nested(key, "years"), value, YEAR_MAX);
+        names.extend(year.map(|year| format!("{name}@{year}")));
+    }
+    names
 }
 
 /// An entry's own prices.
@@ -222,28 +265,50 @@ fn read_host_cache(reader: &mut Reader<'_>, top: &DeTable<'_>, provider: &str) -
     };
     let latency = parts::latency(reader, "hit", hit);
     let unpublished = match top.get("unpublished") {
-        Some(item) => Some(read_estimate(reader, item)?),
+        Some(item) => Some(read_estimate(reader, "unpublished", item, &[])?),
         None => None,
     };
-    Some(HostCacheEntry { provider: provider.to_owned(), latency: latency?, unpublished })
+    let mut unpublished_for = Vec::new();
+    if let Some(item) = top.get("unpublished_for") {
+        for row in reader.values("unpublished_for", item) {
+            let estimate = read_estimate(reader, "unpublished_for", row, &["families"])?;
+            let mut families = Vec::new();
+            if let Some(names) = row.get_ref().as_table().and_then(|table| table.get("families")) {
+                for name in reader.values("unpublished_for.families", names) {
+                    families.push(reader.text("unpublished_for.families", name)?);
+                }
+            }
+            unpublished_for.push((families, estimate));
+        }
+    }
+    Some(HostCacheEntry { provider: provider.to_owned(), latency: latency?, unpublished, unpublished_for })
 }
 
-fn read_estimate(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<CachedEstimate> {
+fn read_estimate(
+    reader: &mut Reader<'_>,
+    key: &str,
+    item: &Item<'_>,
+    more_keys: &[&'static str],
+) -> Option<CachedEstimate> {
     let wanted = "{ iops_per_vcpu = { low = ..., mid = ..., high = ... }, throughput_per_vcpu = ... }";
-    let (mut iops, mut throughput) = (None, None);
-    for (name, value) in reader.table("unpublished", item, &["iops_per_vcpu", "throughput_per_vcpu"], wanted)? {
-        let inner = nested("unpublished", name);
-        if name == "iops_per_vcpu" {
-            iops = parts::interval(reader, &inner, value);
-        } else {
-            throughput = parts::interval(reader, &inner, value);
+    let keys = ["iops_per_vcpu", "throughput_per_vcpu", "iops_most", "throughput_most"];
+    let keys: Vec<&str> = keys.iter().chain(more_keys).copied().collect();
+    let (mut iops, mut throughput, mut iops_most, mut throughput_most) = (None, None, None, None);
+    for (name, value) in reader.table(key, item, &keys, wanted)? {
+        let inner = nested(key, name);
+        match name {
+            "iops_per_vcpu" => iops = parts::interval(reader, &inner, value),
+            "throughput_per_vcpu" => throughput = parts::interval(reader, &inner, value),
+            "iops_most" => iops_most = Some(Iops::read(reader, &inner, value)?),
+            "throughput_most" => throughput_most = Some(ByteRate::read(reader, &inner, value)?),
+            _ => {}
         }
     }
     let (Some(iops), Some(throughput)) = (iops, throughput) else {
-        reader.problem(item.span(), "unpublished", format!("is not complete: write {wanted}"));
+        reader.problem(item.span(), key, format!("is not complete: write {wanted}"));
         return None;
     };
-    Some(CachedEstimate { iops, throughput })
+    Some(CachedEstimate { iops, throughput, iops_most, throughput_most })
 }
 
 /// The entries of one of the top tables, with their full keys.
@@ -312,6 +377,7 @@ fn read_family(reader: &mut Reader<'_>, top: &DeTable<'_>, file: &str) -> Option
         sold_vcpus: Vec::new(),
         sold: Vec::new(),
         iops_at: iops_at.filter(|size| *size > Bytes::ZERO),
+        deviations: top.get("deviation").map(|item| read_deviations(reader, item)).unwrap_or_default(),
     })
 }
 
@@ -336,6 +402,7 @@ fn read_disk(
         spinning: None,
         in_order_most: None,
         by_iops: None,
+        delivered: None,
         origin: Origin::default(),
         note: None,
         line: reader.line_of(item),
@@ -358,9 +425,11 @@ fn read_disk(
             "spinning" => disk.spinning = Some(parts::spinning(reader, &inner, value)?),
             "in_order_most" => disk.in_order_most = Some(read_rates(reader, &inner, value)?),
             "by_iops" => disk.by_iops = Some(read_by_iops(reader, &inner, value)?),
+            "delivered" => disk.delivered = Some(parts::delivered(reader, &inner, value)?),
             "price" => prices = price::of_entry(reader, &inner, value)?,
             "source" => disk.origin.source = reader.text(&inner, value),
             "date" => disk.origin.date = reader.text(&inner, value),
+            "years" => {}
             _ => disk.note = reader.text(&inner, value),
         }
     }
@@ -532,6 +601,7 @@ fn read_vm(
             "price" => prices = price::of_entry(reader, &inner, value)?,
             "source" => vm.origin.source = reader.text(&inner, value),
             "date" => vm.origin.date = reader.text(&inner, value),
+            "years" => {}
             _ => vm.note = reader.text(&inner, value),
         }
     }

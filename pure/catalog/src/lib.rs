@@ -8,6 +8,7 @@ mod builtin;
 mod catalog;
 mod check;
 mod describe;
+mod deviation;
 mod entry;
 mod environment;
 mod figure;
@@ -21,6 +22,7 @@ mod unit_check;
 pub use catalog::{Catalog, Filter, FilterUnknown, Kind, Listing};
 pub use check::{CatalogProblem, ProblemKind};
 pub use describe::{Fact, rate_text, rate_text_beside};
+pub use deviation::Deviation;
 pub use entry::{
     BurstRule, ByIops, CachedEstimate, Cap, Choice, Credits, Delivered, DeviceQueuesInterval, DiskEntry, DiskOption,
     EnforcementInterval, Family, Figure, HostCacheEntry, LatencyInterval, LatencyIntervals, Mechanism, Origin,

@@ -11,9 +11,12 @@ pub enum Megabyte {
     Decimal,
     /// 2^20.
     Binary,
+    /// 1,000 KiB.
+    ThousandKib,
 }
 
-const MEGABYTES: &[(&str, Megabyte)] = &[("MB/s", Megabyte::Decimal), ("MiB/s", Megabyte::Binary)];
+const MEGABYTES: &[(&str, Megabyte)] =
+    &[("MB/s", Megabyte::Decimal), ("MiB/s", Megabyte::Binary), ("1000 KiB/s", Megabyte::ThousandKib)];
 
 impl Megabyte {
     /// Its bytes.
@@ -22,6 +25,7 @@ impl Megabyte {
         match self {
             Self::Decimal => 1_000_000,
             Self::Binary => 1 << 20,
+            Self::ThousandKib => 1_000 << 10,
         }
     }
 
@@ -30,6 +34,7 @@ impl Megabyte {
         match self {
             Self::Decimal => "MB/s (10^6 bytes/s)",
             Self::Binary => "MiB/s (2^20 bytes/s)",
+            Self::ThousandKib => "1000 KiB/s (1,024,000 bytes/s)",
         }
     }
 

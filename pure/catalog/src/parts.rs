@@ -391,11 +391,16 @@ fn enforcement(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<En
     }
 }
 
-fn delivered(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Delivered> {
+/// `{ iops, write_iops, throughput }`, each a share of what is published, or an interval.
+pub(crate) fn delivered(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Delivered> {
     let mut found = Delivered::default();
-    for (name, value) in reader.table(key, item, &["iops", "throughput"], "{ iops = \"102 %\" }")? {
+    for (name, value) in reader.table(key, item, &["iops", "write_iops", "throughput"], "{ iops = \"102 %\" }")? {
         let share = interval::<Factor>(reader, &nested(key, name), value)?;
-        *(if name == "iops" { &mut found.iops } else { &mut found.throughput }) = share;
+        match name {
+            "iops" => found.iops = share,
+            "write_iops" => found.write_iops = Some(share),
+            _ => found.throughput = share,
+        }
     }
     Some(found)
 }
@@ -444,7 +449,8 @@ pub(crate) fn latency(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Op
     Some(LatencyInterval { median, p99, per_kib })
 }
 
-/// `{ iops, throughput, burst }` of a virtual machine, as published. A burst's credits last for `span`.
+/// `{ iops, throughput, burst }` of a virtual machine, as published. The throughput may be one for reads and one for writes. A
+/// burst's credits last for `span`.
 pub(crate) fn vm_limit(
     reader: &mut Reader<'_>,
     key: &str,
@@ -454,10 +460,14 @@ pub(crate) fn vm_limit(
 ) -> Option<Limit> {
     let known: Vec<&str> = ["iops", "throughput", "burst"].iter().chain(known).copied().collect();
     let (mut iops, mut throughput, mut burst_iops, mut burst_throughput) = (None, None, None, None);
+    let mut throughput_apart = None;
     for (name, value) in reader.table(key, item, &known, "{ iops = ..., throughput = ... }")? {
         let inner = nested(key, name);
         match name {
             "iops" => iops = Some(Iops::read(reader, &inner, value)?),
+            "throughput" if value.get_ref().as_table().is_some() => {
+                throughput_apart = Some(read_and_write(reader, &inner, value)?);
+            }
             "throughput" => throughput = Some(ByteRate::read(reader, &inner, value)?),
             "burst" => {
                 for (name, value) in reader.table(&inner, value, &["iops", "throughput"], "{ iops = ... }")? {
@@ -481,6 +491,10 @@ pub(crate) fn vm_limit(
         reader.problem(item.span(), key, "has less in a burst than without one".into());
         return None;
     }
+    if throughput_apart.is_some() && burst_throughput.is_some() {
+        reader.problem(item.span(), key, "has a burst of bytes beside a throughput for reads and writes apart".into());
+        return None;
+    }
     let span = span.unwrap_or_default();
     let iops = iops.map(|rate| match burst_iops.filter(|burst| *burst > rate) {
         Some(burst) => IopsBudget::bursting(rate, burst, span),
@@ -492,9 +506,24 @@ pub(crate) fn vm_limit(
     });
     Some(Limit {
         iops: iops.map(Directions::Together),
-        throughput: throughput.map(Directions::Together),
+        throughput: throughput_apart.or(throughput.map(Directions::Together)),
         ..Limit::default()
     })
+}
+
+/// A machine's throughput for reads and for writes.
+fn read_and_write(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Directions<ThroughputBudget>> {
+    let wanted = "{ read = ..., write = ... }";
+    let (mut read, mut write) = (None, None);
+    for (name, value) in reader.table(key, item, &["read", "write"], wanted)? {
+        let rate = ThroughputBudget::steady(ByteRate::read(reader, &nested(key, name), value)?);
+        if name == "read" { read = Some(rate) } else { write = Some(rate) }
+    }
+    if read.is_none() || write.is_none() {
+        reader.problem(item.span(), key, format!("is not complete: write {wanted}"));
+        return None;
+    }
+    Some(Directions::Apart { read, write })
 }
 
 /// How much a disk has in service at once.

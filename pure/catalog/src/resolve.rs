@@ -1,11 +1,12 @@
 //! Resolves entries to the disk model's specs: provisioned figures give published ones, and a draw from the intervals
 //! gives the enforced ones.
 
+use crate::deviation::Deviation;
 use crate::entry::{
     BurstRule, ByIops, CachedEstimate, Choice, Credits, DiskEntry, EnforcementInterval, Family, Figure,
     LatencyInterval, LatencyIntervals, Mechanism, Provision, Rates, ReadsAndWrites, SizeRule,
 };
-use crate::figure::{Factor, Lack, Rule, Scalar};
+use crate::figure::{Factor, Interval, Lack, Rule, Scalar};
 use crate::file::directions;
 use loadline_disk::{
     DeviceQueues, Directions, DiskSpec, Enforcement, IopsBudget, IopsBurst, Latency, LatencySpec, Limit, Parallelism,
@@ -138,7 +139,7 @@ pub enum EntryError {
         most: Option<String>,
     },
     /// More than can be provisioned.
-    #[error("{name} can be provisioned with at most {most}{}, not with {wanted}", .size.map_or(String::new(), |size| format!(" at {size}")))]
+    #[error("{name} can be provisioned with at most {most}{}, not with {wanted}{}", .size.map_or(String::new(), |size| format!(" at {size}")), dated(.date.as_ref()))]
     Above {
         /// The disk.
         name: String,
@@ -150,9 +151,11 @@ pub enum EntryError {
         most: String,
         /// At this size.
         size: Option<Bytes>,
+        /// The date of the source with this bound.
+        date: Option<String>,
     },
     /// Less than can be provisioned.
-    #[error("{name} cannot be provisioned with less than {least}: {wanted} is below")]
+    #[error("{name} cannot be provisioned with less than {least}: {wanted} is below{}", dated(.date.as_ref()))]
     Below {
         /// The disk.
         name: String,
@@ -162,6 +165,8 @@ pub enum EntryError {
         wanted: String,
         /// The least.
         least: String,
+        /// The date of the source with this bound.
+        date: Option<String>,
     },
     /// The disk has no such option.
     #[error("{name} has no option {option:?}{}", if .known.is_empty() { String::new() } else { format!(": it has {}", .known.join(", ")) })]
@@ -175,12 +180,25 @@ pub enum EntryError {
     },
 }
 
+/// The date of a bound, as the end of a message.
+fn dated(date: Option<&String>) -> String {
+    date.map_or(String::new(), |date| format!(" (limits as of {date})"))
+}
+
 /// The permitted sizes. A disk of one size may be used in part, so only its most is printed.
 fn sizes(least: Bytes, most: Bytes) -> String {
     if least.get() <= 1 { format!("at most {most}") } else { format!("{least} to {most}") }
 }
 
 impl EntryError {
+    /// With the date of the source that gave a bound.
+    fn of_source(mut self, source: Option<&str>) -> Self {
+        if let Self::Above { date, .. } | Self::Below { date, .. } = &mut self {
+            *date = source.map(str::to_owned);
+        }
+        self
+    }
+
     /// The wrong part.
     #[must_use]
     pub const fn part(&self) -> PurchasePart {
@@ -228,6 +246,8 @@ pub struct DiskFigures {
     pub in_order_most: Option<Rates>,
     /// Whether its limits were bought for it alone: it does not share the limits by size of its type.
     pub is_by_iops: bool,
+    /// Measurements of such a disk that the model is known to miss.
+    pub deviations: Vec<Deviation>,
 }
 
 /// A limit that was not published, estimated by a machine's processors.
@@ -245,8 +265,11 @@ impl EstimatedLimit {
     /// The enforced limit under `draw`: the place of the delivered share is also that of the estimate.
     fn enforced(&self, draw: &Draw) -> Limit {
         let place = draw.delivered.unwrap_or(Ratio::percent(50));
-        let iops = Iops::of(self.estimate.iops.at(place).get() * u64::from(self.vcpus));
-        let throughput = ByteRate::of(self.estimate.throughput.at(place).get() * u64::from(self.vcpus));
+        let CachedEstimate { iops, throughput, iops_most, throughput_most } = self.estimate;
+        let iops = Iops::of(iops.at(place).get() * u64::from(self.vcpus));
+        let throughput = ByteRate::of(throughput.at(place).get() * u64::from(self.vcpus));
+        let iops = iops_most.map_or(iops, |most| iops.min(most));
+        let throughput = throughput_most.map_or(throughput, |most| throughput.min(most));
         let limit = Limit {
             iops: Some(Directions::Together(IopsBudget::steady(iops))),
             throughput: Some(Directions::Together(ThroughputBudget::steady(throughput))),
@@ -293,10 +316,10 @@ impl LimitFigures {
     pub fn enforced(&self, draw: &Draw) -> Limit {
         let mechanism = &self.mechanism;
         let mut limit = self.limit.clone();
-        let (iops, throughput) = match draw.delivered {
-            Some(place) => (mechanism.delivered.iops.at(place), mechanism.delivered.throughput.at(place)),
-            None => (Factor::ONE, Factor::ONE),
-        };
+        let delivered = &mechanism.delivered;
+        let at = |share: Interval<Factor>| draw.delivered.map_or(Factor::ONE, |place| share.at(place));
+        let (iops, throughput) = (at(delivered.iops), at(delivered.throughput));
+        let write_iops = at(delivered.write_iops.unwrap_or(delivered.iops));
         let refilled = mechanism.burst_refilled.at(draw.bursts);
         // Credits that follow from a span follow from the rates that are enforced: a full bucket lasts for the span.
         let credits = |published: (u64, u64, u64), factor: Factor| {
@@ -309,14 +332,19 @@ impl LimitFigures {
                 _ => credits,
             }
         };
-        limit.iops = limit.iops.map(|found| {
-            each(found, |budget| IopsBudget {
-                rate: iops.times(budget.rate),
-                burst: budget.burst.map(|burst| IopsBurst {
-                    rate: iops.times(burst.rate),
-                    credits: credits((budget.rate.get(), burst.rate.get(), burst.credits), iops),
-                }),
-            })
+        let iops_of = |budget: IopsBudget, share: Factor| IopsBudget {
+            rate: share.times(budget.rate),
+            burst: budget.burst.map(|burst| IopsBurst {
+                rate: share.times(burst.rate),
+                credits: credits((budget.rate.get(), burst.rate.get(), burst.credits), share),
+            }),
+        };
+        limit.iops = limit.iops.map(|found| match found {
+            Directions::Apart { read, write } => Directions::Apart {
+                read: read.map(|budget| iops_of(budget, iops)),
+                write: write.map(|budget| iops_of(budget, write_iops)),
+            },
+            found => each(found, |budget| iops_of(budget, iops)),
         });
         limit.throughput = limit.throughput.map(|found| {
             each(found, |budget| ThroughputBudget {
@@ -438,7 +466,7 @@ impl DiskEntry {
     /// The disk with its provisioned figures.
     pub(crate) fn resolve(&self, family: &Family, wanted: &Provisioned) -> Result<DiskFigures, EntryError> {
         let size = self.size_of(wanted.size)?;
-        self.figures(family, size, wanted)
+        self.figures(family, size, wanted).map_err(|error| error.of_source(self.origin.date_within(family)))
     }
 
     /// As [`DiskEntry::resolve`], for all disks of a type together, which may be larger than any.
@@ -467,7 +495,7 @@ impl DiskEntry {
     }
 
     fn figures(&self, family: &Family, size: Option<Bytes>, wanted: &Provisioned) -> Result<DiskFigures, EntryError> {
-        let mechanism = &family.mechanism;
+        let mechanism = &self.mechanism(family);
         let mut limit = Limit::default();
         let by_iops = self.by_iops(size, wanted)?;
         if let Some(Rates { iops, throughput }) = by_iops {
@@ -512,6 +540,10 @@ impl DiskEntry {
             spinning: self.spinning,
             in_order_most: self.in_order_most,
             is_by_iops: by_iops.is_some(),
+            deviations: (family.deviations.iter())
+                .filter(|found| found.disks.is_empty() || found.disks.iter().any(|name| self.is_called(name)))
+                .cloned()
+                .collect(),
         })
     }
 
@@ -530,10 +562,12 @@ impl DiskEntry {
                 wanted: iops.to_string(),
                 most: most.to_string(),
                 size,
+                date: None,
             });
         }
         if iops < least {
-            return Err(EntryError::Below { name: name(), part, wanted: iops.to_string(), least: least.to_string() });
+            let (wanted, least) = (iops.to_string(), least.to_string());
+            return Err(EntryError::Below { name: name(), part, wanted, least, date: None });
         }
         Ok(Some(Rates { iops, throughput }))
     }
@@ -589,11 +623,11 @@ impl DiskEntry {
             (Some(wanted), Choice::Provisioned { least, .. }) => {
                 if let Some(most) = most.filter(|most| wanted > *most) {
                     let (wanted, most) = (wanted.to_string(), most.to_string());
-                    return Err(EntryError::Above { name: name(), part, wanted, most, size });
+                    return Err(EntryError::Above { name: name(), part, wanted, most, size, date: None });
                 }
                 if let Some(least) = least.filter(|least| wanted < *least) {
                     let (wanted, least) = (wanted.to_string(), least.to_string());
-                    return Err(EntryError::Below { name: name(), part, wanted, least });
+                    return Err(EntryError::Below { name: name(), part, wanted, least, date: None });
                 }
                 Ok(Some(wanted))
             }

@@ -29,7 +29,7 @@ fn iops_that_are_of_a_size_of_request_are_reached_with_it() {
     let (disks, fixed): (Vec<_>, Vec<_>) = of_a_size.partition(by_steps);
     assert_eq!(
         (disks.len(), fixed.len()),
-        (2, 93 + 216),
+        (2, 93 + 250),
         "local SSDs by both interfaces, and Azure's and instance store of one size each"
     );
     for disk in fixed {

@@ -34,11 +34,13 @@ const ONE: Published = Published {
 
 /// github.com/miztiik/ebs-gp3-perf, 2020-12. The machine was not told, but 120 requests were on their way to each volume.
 fn miztiik() -> Vec<Published> {
-    const SMALL: &str = "{ sku = \"aws/gp3\", size = \"100 GiB\", iops = \"4000 IOPS\", throughput = \"1000 MiB/s\" }";
-    const LARGE: &str = "{ sku = \"aws/gp3\", size = \"100 GiB\", iops = \"16000 IOPS\", throughput = \"1000 MiB/s\" }";
+    const SMALL: &str =
+        "{ sku = \"aws/gp3@2023\", size = \"100 GiB\", iops = \"4000 IOPS\", throughput = \"1000 MiB/s\" }";
+    const LARGE: &str =
+        "{ sku = \"aws/gp3@2023\", size = \"100 GiB\", iops = \"16000 IOPS\", throughput = \"1000 MiB/s\" }";
     const IO2: &str = "{ sku = \"aws/io2-block-express\", size = \"400 GiB\", iops = \"16000 IOPS\" }";
     const TWO: &str =
-        "{ sku = \"aws/gp3\", count = 2, size = \"100 GiB\", iops = \"4000 IOPS\", throughput = \"1000 MiB/s\" }";
+        "{ sku = \"aws/gp3@2023\", count = 2, size = \"100 GiB\", iops = \"4000 IOPS\", throughput = \"1000 MiB/s\" }";
     let rows: [(&str, &str, [f64; 3]); 22] = [
         (SMALL, "4 KiB", [46.848, 104.960, 164.864]),
         (SMALL, "8 KiB", [50.944, 105.984, 171.008]),
@@ -109,7 +111,7 @@ fn liangruibupt() -> Vec<Published> {
 /// github.com/bitofsky/aws-ebs-benchmark, 2021-05: gp2 of 1 TiB and gp3 of 3,000 IOPS.
 fn bitofsky() -> Vec<Published> {
     const GP2: &str = "{ sku = \"aws/gp2\", size = \"1000 GiB\" }";
-    const GP3: &str = "{ sku = \"aws/gp3\", size = \"1000 GiB\" }";
+    const GP3: &str = "{ sku = \"aws/gp3@2023\", size = \"1000 GiB\" }";
     let read = Operation::Read;
     let of = Published { what: "bitofsky", depth: 1, seconds: 60, ..ONE };
     vec![

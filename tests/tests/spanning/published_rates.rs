@@ -136,7 +136,7 @@ fn cqlite() -> Vec<Published> {
 /// github.com/scylladb/scylladb, thread 18579 (2024-05): the boot volume of a d3.4xlarge as `iotune` found it; how long it asks and how much
 /// at once was not told.
 fn scylladb() -> Vec<Published> {
-    let gp3 = environment("aws/d3.4xlarge", "{ sku = \"aws/gp3\", size = \"100 GiB\" }", None, "");
+    let gp3 = environment("aws/d3.4xlarge", "{ sku = \"aws/gp3@2023\", size = \"100 GiB\" }", None, "");
     let row = |reads, block, depth, rate| Published {
         seconds: (0, 60),
         ..of("gp3 on d3.4xlarge", &gp3, reads, block, depth, rate)

@@ -90,7 +90,7 @@ fn a_ds1_binds_before_its_p30() {
 fn disks_of_a_d8s_v3_add_up_to_its_limit() {
     let of = |sku: &str| {
         let volumes = ["a", "b", "c"].map(|name| (name, sku, "none"));
-        let environment = environment(Some("d8s-v3"), &volumes);
+        let environment = environment(Some("d8s-v3@2020"), &volumes);
         predicted(&[plan(4, 100, DEEP)], &environment, &["--together", "--bursts", "empty"])
     };
     let slow = of("standard-ssd-e30\"");
@@ -106,7 +106,7 @@ fn disks_of_a_d8s_v3_add_up_to_its_limit() {
 fn cached_and_uncached_disks_of_a_d8s_v3_add() {
     let volumes = [("a", "read-only"), ("b", "read-only"), ("c", "read-only"), ("d", "none"), ("e", "none")]
         .map(|(name, cache)| (name, "premium-p30\"", cache));
-    let environment = environment(Some("d8s-v3"), &volumes);
+    let environment = environment(Some("d8s-v3@2020"), &volumes);
     let cells = predicted(&[plan(4, 100, "arrival = { constant = \"5000 IOPS\" }")], &environment, &["--together"]);
     assert!(near(cells.iter().map(iops).sum(), 25_000.0), "{:?}", cells.iter().map(iops).collect::<Vec<_>>());
     // Asked for more, the budgets give 16,000 and the two disks' own 10,000.

@@ -336,6 +336,7 @@ fn read_full_disk(reader: &mut Reader<'_>, key: &str, found: &[(&str, &Item<'_>)
         sold_vcpus: Vec::new(),
         sold: Vec::new(),
         iops_at: None,
+        deviations: Vec::new(),
     };
     let mut disk = DiskEntry {
         name: String::new(),
@@ -350,6 +351,7 @@ fn read_full_disk(reader: &mut Reader<'_>, key: &str, found: &[(&str, &Item<'_>)
         spinning: None,
         in_order_most: None,
         by_iops: None,
+        delivered: None,
         origin: Origin::default(),
         note: None,
         line: 0,

@@ -130,8 +130,8 @@ fn a_machine_has_a_limit_of_its_own_for_certain_families_alone() {
         other => panic!("{other:?}"),
     };
     let v2 = "{ sku = \"azure/premium-v2\", size = \"1 TiB\" }";
-    assert_eq!(rate(limit(&format!("{v2}, {v2}"))), 7_370);
-    assert_eq!(rate(limit(&format!("{v2}, {{ sku = \"azure/premium-p30\" }}"))), 5_500);
+    assert_eq!(rate(limit(&format!("{v2}, {v2}"))), 8_000);
+    assert_eq!(rate(limit(&format!("{v2}, {{ sku = \"azure/premium-p30\" }}"))), 6_000);
 }
 
 #[test]
@@ -171,7 +171,8 @@ fn what_is_not_in_the_catalog_is_told_at_its_place() {
     );
     refuses(
         "[volume.data]\ndisks = [{ sku = \"aws/gp3\", size = \"16 GiB\", iops = \"9000 IOPS\" }]",
-        "e.toml:4:53: volume.data.disks.iops: aws/gp3 can be provisioned with at most 8000 IOPS at 16 GiB, not with 9000 IOPS",
+        "e.toml:4:53: volume.data.disks.iops: aws/gp3 can be provisioned with at most 8000 IOPS at 16 GiB, not with 9000 IOPS \
+         (limits as of 2026-03)",
     );
     refuses(
         "[volume.data]\ndisks = [{ sku = \"azure/premium-p30\", size = \"2 TiB\" }]",

@@ -96,7 +96,7 @@ fn bytes_of_a_gp2_between_171_and_333_gib_last_as_long_as_its_io_credits() {
 /// nearly all of it.
 #[test]
 fn of_two_limits_that_share_the_waiting_the_greater_binds_and_the_other_is_told() {
-    let text = "schema = 1\nname = \"x\"\nvm = \"azure/d2s-v3\"\n[volume.data]\ndisks = [{ sku = \"azure/premium-p10\" }]\n\
+    let text = "schema = 1\nname = \"x\"\nvm = \"azure/d2s-v3@2020\"\n[volume.data]\ndisks = [{ sku = \"azure/premium-p10\" }]\n\
                 host_cache = \"none\"\n";
     let record = put(&model(text, Draw::MIDDLE), "data", &lasting(load(4, 100, 64), 60), Fullness::Full);
     let found = binding(&record);

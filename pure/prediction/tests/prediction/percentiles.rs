@@ -31,7 +31,7 @@ fn holds(environment: &str, load: &LoadSpec, limit: Limit, measured: [f64; 3], t
     }
 }
 
-const GP3: &str = r#"sku = "aws/gp3", size = "201 GiB", iops = "4000 IOPS", throughput = "1000 MiB/s""#;
+const GP3: &str = r#"sku = "aws/gp3@2023", size = "201 GiB", iops = "4000 IOPS", throughput = "1000 MiB/s""#;
 const IO1: &str = r#"sku = "aws/io1", size = "2 TiB", iops = "40000 IOPS""#;
 
 #[test]
@@ -65,6 +65,6 @@ fn sixteen_threads_on_a_gp2_behind_xen() {
 /// With as many threads as requests, each finds a place, and the limit delays their answers: hardly any spread.
 #[test]
 fn sixteen_threads_with_one_request_each() {
-    let environment = environment("aws/r5.large", r#"sku = "aws/gp3", size = "1 TiB""#, "");
+    let environment = environment("aws/r5.large", r#"sku = "aws/gp3@2023", size = "1 TiB""#, "");
     holds(&environment, &threads(16, 100, 1, 16), Limit::DiskIops, [5.34, 5.47, 6.00], 0.12);
 }

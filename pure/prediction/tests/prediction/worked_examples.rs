@@ -50,7 +50,7 @@ fn a_ds1_binds_before_its_p30() {
 fn three_disks_behind_a_d8s_v3() {
     let of = |sku: &str| {
         let text = format!(
-            "schema = 1\nname = \"x\"\nvm = \"azure/d8s-v3\"\n[volume.data]\ndisks = [{{ sku = \"{sku}\", count = 3 }}]\n\
+            "schema = 1\nname = \"x\"\nvm = \"azure/d8s-v3@2020\"\n[volume.data]\ndisks = [{{ sku = \"{sku}\", count = 3 }}]\n\
              layout = {{ stripe = {{ columns = 3, interleave = \"64 KiB\" }} }}"
         );
         put(&model(&text, Draw::PUBLISHED), "data", &load(4, 100, 512), Fullness::Empty)
