@@ -423,6 +423,7 @@ pub fn predicted(draws: &[f64]) -> RunRecord {
             window_ns: 0,
             bursts_ended: vec![end],
             limits_unknown: Vec::new(),
+            known_deviations: Vec::new(),
             beside: Vec::new(),
         });
     }

@@ -498,7 +498,14 @@ fn fraction(value: f64) -> String {
 /// For tests and documents: an environment that is known exactly.
 #[cfg(test)]
 pub(crate) fn exactly(spec: loadline_disk::EnvironmentSpec) -> Model {
-    Model { number: 0, draw: loadline_catalog::Draw::PUBLISHED, published: spec.clone(), spec, uncapped: Vec::new() }
+    Model {
+        number: 0,
+        draw: loadline_catalog::Draw::PUBLISHED,
+        published: spec.clone(),
+        spec,
+        uncapped: Vec::new(),
+        deviations: Vec::new(),
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Draws plausible environments from the intervals of uncertain figures.
 
-use loadline_catalog::{Draw, Environment};
+use loadline_catalog::{Deviation, Draw, Environment};
 use loadline_disk::EnvironmentSpec;
 use loadline_record::DrawTaken;
 use loadline_units::Ratio;
@@ -34,6 +34,8 @@ pub struct Model {
     pub(crate) published: EnvironmentSpec,
     /// Disks behind a network, by name, for which the machine's limit is not in the catalog, though it has limits for other types.
     pub(crate) uncapped: Vec<String>,
+    /// Measurements that the model is known to miss, by volume, each with the name of its disk.
+    pub(crate) deviations: Vec<(String, Vec<(String, Deviation)>)>,
 }
 
 impl Model {
@@ -41,7 +43,10 @@ impl Model {
     #[must_use]
     pub fn new(environment: &Environment, number: u32, draw: Draw) -> Self {
         let published = environment.spec(&Draw { delivered: None, ..draw });
-        Self { number, draw, spec: environment.spec(&draw), published, uncapped: environment.uncapped() }
+        let volumes = environment.volumes.iter().map(|volume| volume.name.clone());
+        let deviations = volumes.map(|name| (name.clone(), environment.deviations(&name))).collect();
+        let uncapped = environment.uncapped();
+        Self { number, draw, spec: environment.spec(&draw), published, uncapped, deviations }
     }
 
     pub(crate) const fn taken(&self) -> DrawTaken {

@@ -6,13 +6,14 @@ use crate::ceilings::ceilings;
 use crate::models::Model;
 use crate::volumes::{VolumeUnknown, find};
 use crate::words::number;
+use loadline_catalog::Deviation;
 use loadline_disk::{
     Directions, Enforcement, EnvironmentError, Fullness, HostCache, InitialState, Limit, Machine, PoolSpec, VolumeSpec,
     Waits, Warmth,
 };
-use loadline_record::{Binding, CacheUse, ModelRecord, StateTaken, TrialRecord};
+use loadline_record::{Binding, CacheUse, KnownDeviation, ModelRecord, StateTaken, TrialRecord};
 use loadline_simulator::{Reached, Simulated, Simulation, SimulationError, Together, TrialSetup};
-use loadline_units::{ByteRate, Bytes, Duration, Instant};
+use loadline_units::{ByteRate, Bytes, Duration, Instant, Ratio};
 use loadline_workload::{Distribution, LoadSpec, Origin, Pattern};
 
 /// The range of a load without a size, or half the volume if that is less: like the test file of `run`.
@@ -233,6 +234,7 @@ fn told(
         bucket_ns: deepest_bucket(model, spec),
         window_ns: longest_window(model, spec),
         limits_unknown: limits_unknown(model, spec, cache),
+        known_deviations: known_deviations(model, volume, load),
         beside: taken.beside.iter().map(|(name, _)| name.clone()).collect(),
     });
     Ok(record)
@@ -270,6 +272,8 @@ pub fn account(
         bucket_ns: deepest_bucket(model, spec),
         window_ns: longest_window(model, spec),
         limits_unknown: limits_unknown(model, spec, cache),
+        // These hold for requests of one size, which an application's are not.
+        known_deviations: Vec::new(),
         beside: Vec::new(),
     })
 }
@@ -340,6 +344,28 @@ pub fn predict_together(
 }
 
 /// Limits without a known figure that the load passed.
+/// Measurements of such storage under such a load that the model is known to miss.
+fn known_deviations(model: &Model, volume: &str, load: &LoadSpec) -> Vec<KnownDeviation> {
+    let whole = volume.rsplit_once('/').map_or(volume, |(whole, _)| whole);
+    let Some((_, all)) = model.deviations.iter().find(|(name, _)| name == volume || name == whole) else {
+        return Vec::new();
+    };
+    // One disk of a stripe is no stripe.
+    let is_alone = !model.deviations.iter().any(|(name, _)| name == volume);
+    let smallest = load.blocks.iter().map(|block| block.size).min().unwrap_or_default();
+    let fits = |found: &Deviation| {
+        let asked = (found.of_reads && load.reads > Ratio::ZERO) || (found.of_writes && load.reads < Ratio::ONE);
+        asked && smallest >= found.from_block && !(is_alone && found.striped == Some(true))
+    };
+    let told = all.iter().filter(|(_, found)| fits(found));
+    told.map(|(disk, found)| KnownDeviation {
+        disk: disk.clone(),
+        text: found.measured.clone(),
+        source: found.source.clone(),
+    })
+    .collect()
+}
+
 fn limits_unknown(model: &Model, volume: &VolumeSpec, cache: CacheUse) -> Vec<String> {
     caps_unknown(model, volume).chain(cached_limit_unknown(model, volume, cache)).collect()
 }

@@ -42,6 +42,8 @@ pub enum DoubtCode {
     VerifyFailed,
     /// A prediction passed where a limit must be that nobody has published.
     UnknownLimit,
+    /// The model is known to miss what was measured of such storage.
+    KnownDeviation,
     /// An emulation's answers left later than the model had them due.
     LateDelivery,
     /// An emulation's storage was changed on purpose: a fault, spent credits, another machine.
@@ -54,11 +56,12 @@ pub enum DoubtCode {
 
 impl DoubtCode {
     /// Every code, in the order in which reports list them.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::VerifyFailed,
         Self::Errors,
         Self::EndedEarly,
         Self::UnknownLimit,
+        Self::KnownDeviation,
         Self::Imported,
         Self::CachedReads,
         Self::UnwrittenExtents,
@@ -103,6 +106,7 @@ impl DoubtCode {
             Self::EndedEarly => "ended-early",
             Self::VerifyFailed => "verify-failed",
             Self::UnknownLimit => "unknown-limit",
+            Self::KnownDeviation => "known-deviation",
             Self::LateDelivery => "late-delivery",
             Self::ChangedMeanwhile => "changed-meanwhile",
             Self::RequestsMoved => "requests-moved",
@@ -141,6 +145,7 @@ impl DoubtCode {
             }
             Self::Imported => "another tool measured it: not every check of a measurement could be made",
             Self::LateDelivery => "an emulated disk answered later than it was to: clients measured this machine",
+            Self::KnownDeviation => "such storage was measured elsewhere, and the model is known to miss that",
             Self::UnknownLimit => {
                 "a limit that must be there was not published: an estimate holds the prediction there, or nothing"
             }

@@ -18,7 +18,7 @@ pub use facts::{DeviceFacts, Extents, FileSystemFacts, HostFacts, MEMORY_FILE_SY
 pub use histogram::{DecodeError, Histogram, HistogramSnapshot};
 pub use limit::{Binding, Ceiling, Limit};
 pub use load::{Load, LoadFigures, OthersLoad, PlannedLoad};
-pub use model::{BurstEnd, CacheUse, DrawTaken, ModelRecord, Stage, StageWait, StateTaken};
+pub use model::{BurstEnd, CacheUse, DrawTaken, KnownDeviation, ModelRecord, Stage, StageWait, StateTaken};
 pub use names::{Access, ArrivalKind, EngineName, RunVerb};
 pub use run::{
     CellRecord, Clock, ImportedFile, ImportedFrom, PlanText, RunHeader, RunRecord, RunStatus, VOLUME_DEFAULT,

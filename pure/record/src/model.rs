@@ -31,9 +31,23 @@ pub struct ModelRecord {
     /// Limits that must be there and were not published, where requests passed them, and what they were taken for; in words.
     #[serde(default)]
     pub limits_unknown: Vec<String>,
+    /// Measurements elsewhere that the model is known to miss, where they are of such storage under such a load.
+    #[serde(default)]
+    pub known_deviations: Vec<KnownDeviation>,
     /// The other volumes of the machine that were loaded at the same time.
     #[serde(default)]
     pub beside: Vec<String>,
+}
+
+/// A measurement that the model is known to miss.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownDeviation {
+    /// The disk that it is of, as sold.
+    pub disk: String,
+    /// What was measured and what the model says, in words.
+    pub text: String,
+    /// Who measured it.
+    pub source: String,
 }
 
 /// Where in their intervals the uncertain parameters were taken, in parts per million: 0 at the low end, 500,000 in the

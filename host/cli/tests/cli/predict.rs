@@ -189,7 +189,9 @@ fn every_plan_that_comes_along_can_be_predicted_on_the_field_cases() {
                 let usual = ["short-run", "few-samples", "not-steady"].contains(&code);
                 // Of arrivals in one second some are still on their way when it ends.
                 let cut = plan == "search-farm" && code == "offered-load-missed";
-                assert!(usual || unknown || cut, "{plan} on {environment}: {code}");
+                // The write ceiling of pools, and how a temporary disk compares with cached ones.
+                let deviates = ["d14", "pool-2", "pool-8"].contains(&environment) && code == "known-deviation";
+                assert!(usual || unknown || deviates || cut, "{plan} on {environment}: {code}");
             }
         }
     }

@@ -201,6 +201,11 @@ fn model() -> impl Strategy<Value = ModelRecord> {
                 binding,
                 bursts_ended,
                 limits_unknown: vec!["a limit".to_owned()],
+                known_deviations: vec![KnownDeviation {
+                    disk: "a disk".to_owned(),
+                    text: "half of it".to_owned(),
+                    source: "a report".to_owned(),
+                }],
                 beside: vec!["log".to_owned()],
             }
         })

@@ -60,12 +60,13 @@ const CLOCK_SOURCES_COARSE: [&str; 3] = ["jiffies", "refined-jiffies", "pit"];
 const STEAL_MAX: f64 = 0.01;
 
 /// The doubts that a prediction can have: the others are of devices, machines and caches that are not there.
-const MODELLED: [DoubtCode; 7] = [
+const MODELLED: [DoubtCode; 8] = [
     DoubtCode::Errors,
     DoubtCode::EndedEarly,
     DoubtCode::OfferedLoadMissed,
     DoubtCode::NotSteady,
     DoubtCode::UnknownLimit,
+    DoubtCode::KnownDeviation,
     DoubtCode::ShortRun,
     DoubtCode::FewSamples,
 ];
@@ -82,6 +83,7 @@ pub fn doubts(load: &LoadFigures, trial: &TrialRecord, volume: &VolumeFacts) -> 
         (DoubtCode::Errors, errors(trial)),
         (DoubtCode::EndedEarly, ended_early(load, trial)),
         (DoubtCode::UnknownLimit, unknown_limit(trial)),
+        (DoubtCode::KnownDeviation, known_deviation(trial)),
         (DoubtCode::CachedReads, storage::cached_reads(&asked)),
         (DoubtCode::UnwrittenExtents, storage::unwritten_extents(&asked)),
         (DoubtCode::Buffered, storage::buffered(load, volume)),
@@ -139,6 +141,13 @@ fn ended_early(load: &LoadFigures, trial: &TrialRecord) -> Option<String> {
 fn unknown_limit(trial: &TrialRecord) -> Option<String> {
     let unknown = &trial.model.as_ref()?.limits_unknown;
     (!unknown.is_empty()).then(|| format!("Not known: {}.", listed(unknown)))
+}
+
+fn known_deviation(trial: &TrialRecord) -> Option<String> {
+    let known = &trial.model.as_ref()?.known_deviations;
+    let told: Vec<String> =
+        known.iter().map(|found| format!("{}: {} ({})", found.disk, found.text, found.source)).collect();
+    (!told.is_empty()).then(|| format!("{}.", told.join("; ")))
 }
 
 /// Whether a load thread had hardly time to spare.

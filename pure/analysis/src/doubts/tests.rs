@@ -7,8 +7,8 @@ use super::*;
 use crate::example::{ExampleDisk, closed, latencies, open, trial, volume};
 use loadline_block::ErrorKind;
 use loadline_record::{
-    ClockCheck, Extents, FileSystemFacts, OperationRecord, OtherLoad, Residency, Stops, ThreadBusy, VerifyFault,
-    VerifyFaultKind, VerifyRecord,
+    ClockCheck, Extents, FileSystemFacts, KnownDeviation, OperationRecord, OtherLoad, Residency, Stops, ThreadBusy,
+    VerifyFault, VerifyFaultKind, VerifyRecord,
 };
 
 const KIB4: u64 = 4 << 10;
@@ -658,8 +658,14 @@ fn predicted() -> Scene {
 #[test]
 fn a_limit_that_nobody_knows_is_a_doubt_of_a_prediction() {
     predicted().lacks(DoubtCode::UnknownLimit);
+    predicted().lacks(DoubtCode::KnownDeviation);
     let unknown = |s: &mut Scene| s.trial.model.as_mut().unwrap().limits_unknown.push("what the cache answers".into());
     predicted().changed(unknown).earns(DoubtCode::UnknownLimit, &["what the cache answers"]);
+    let (disk, text, source) = ("own/small".into(), "measured at half".into(), "a report".into());
+    let known = KnownDeviation { disk, text, source };
+    let deviates = |s: &mut Scene| s.trial.model.as_mut().unwrap().known_deviations.push(known.clone());
+    let words = ["own/small: measured at half (a report)."];
+    predicted().changed(deviates).earns(DoubtCode::KnownDeviation, &words);
 }
 
 #[test]

@@ -89,6 +89,17 @@ fn the_write_ceiling_of_the_pool_is_not_explained() {
     for ((predicted, _), scaled) in found.iter().zip([60.0, 120.0, 240.0, 480.0]) {
         assert!(near(*predicted, scaled, 0.01), "{predicted} MB/s in place of {scaled}");
     }
+    // The prediction says so itself, beside these figures alone.
+    let told = |pool: &str, kib: u64, reads: u32| {
+        let record = trial(&model(pool, Draw::MIDDLE), &matrix(kib, reads, 1));
+        super::known(&record).known_deviations.iter().map(|found| found.text.clone()).collect::<Vec<_>>()
+    };
+    let (writes, reads) = (told("pool-4", 1_024, 0), told("pool-4", 1_024, 100));
+    assert!(writes.len() == 1 && writes[0].contains("106") && writes[0].contains("239"), "{writes:?}");
+    assert!(reads.len() == 1 && reads[0].contains("399 and 800"), "{reads:?}");
+    assert_eq!(told("pool-4", 1_024, 50).len(), 2);
+    assert_eq!(told("pool-4", 4, 50), [""; 0], "small requests meet another limit");
+    assert_eq!(told("pool-1", 1_024, 0), [""; 0], "one disk is no stripe");
     let (four, _) = found[2];
     assert!(four > 2.0 * 106.0, "four disks are predicted at over twice of what was measured");
 }
