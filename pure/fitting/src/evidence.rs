@@ -1,9 +1,9 @@
 //! Figures without evidence: if the loads of a run say nothing about one, the least that explains them is taken, with a
 //! doubt.
 
-use crate::FitError;
-use crate::disk::{Disk, Holding, Service};
+use crate::disk::{Disk, Holding, Service, duration};
 use crate::score::Bench;
+use crate::{BUCKETS, FitError};
 use loadline_record::RunRecord;
 use loadline_units::Duration;
 use std::collections::BTreeSet;
@@ -13,6 +13,8 @@ use std::collections::BTreeSet;
 const SAME: f64 = 0.02;
 /// No figure of a load may be worse by more than this, in the same measure: evidence of a single load counts.
 const SAME_OF_ONE: f64 = 0.1;
+/// Buckets below this are not worth a word, ns: they let a few requests through at once.
+const BUCKET_TOLD: f64 = 50e6;
 /// The shortest service time, ns: that of the quickest devices.
 const SERVICE_LEAST: f64 = 1_000.0;
 
@@ -22,13 +24,8 @@ pub(crate) fn lessened(disk: Disk, bench: &Bench<'_>) -> Result<Disk, FitError> 
     if disk.mechanics.is_some() {
         return Ok(disk);
     }
-    let made = bench.make(&disk)?;
-    let (most, off) = (bench.error(&made) + SAME * bench.loads() as f64, bench.off(&made));
-    let is_same = |candidate: &Disk| {
-        let made = bench.make(candidate)?;
-        let further = |(there, here): (&f64, &f64)| there * there > here * here + SAME_OF_ONE;
-        Ok::<_, FitError>(bench.error(&made) <= most && !bench.off(&made).iter().zip(&off).any(further))
-    };
+    let likeness = Likeness::to(&disk, bench)?;
+    let is_same = |candidate: &Disk| likeness.holds(candidate);
     let mut least = disk;
     for reads in [true, false] {
         let Some(service) = least.side(reads).service else { continue };
@@ -61,6 +58,56 @@ pub(crate) fn lessened(disk: Disk, bench: &Bench<'_>) -> Result<Disk, FitError> 
         }
     }
     Ok(least)
+}
+
+/// What a disk makes of the loads, to tell whether others make the same of them.
+struct Likeness<'a> {
+    bench: &'a Bench<'a>,
+    /// The largest error of a disk that is the same.
+    most: f64,
+    off: Vec<f64>,
+}
+
+impl<'a> Likeness<'a> {
+    fn to(disk: &Disk, bench: &'a Bench<'a>) -> Result<Self, FitError> {
+        let made = bench.make(disk)?;
+        Ok(Self { bench, most: bench.error(&made) + SAME * bench.loads() as f64, off: bench.off(&made) })
+    }
+
+    fn holds(&self, candidate: &Disk) -> Result<bool, FitError> {
+        let made = self.bench.make(candidate)?;
+        let further = |(there, here): (&f64, &f64)| there * there > here * here + SAME_OF_ONE;
+        let off = self.bench.off(&made);
+        Ok(self.bench.error(&made) <= self.most && !off.iter().zip(&self.off).any(further))
+    }
+}
+
+/// The disk with the least bucket that explains its loads as well as its own does. If that is another one, the loads do not show how
+/// much the limits let through at once, and a sentence about volume `name` says so.
+pub(crate) fn least_bucket(disk: Disk, bench: &Bench<'_>, name: &str) -> Result<(Disk, Option<String>), FitError> {
+    let Holding::Bucket(own) = disk.holding else { return Ok((disk, None)) };
+    if own < BUCKET_TOLD || !disk.limited() {
+        return Ok((disk, None));
+    }
+    let likeness = Likeness::to(&disk, bench)?;
+    let smaller = BUCKETS.into_iter().filter(|depth| *depth < own / 2.0).map(Holding::Bucket);
+    for holding in [Holding::Smooth].into_iter().chain(smaller) {
+        let candidate = Disk { holding, ..disk.clone() };
+        if likeness.holds(&candidate)? {
+            let has = match holding {
+                Holding::Bucket(depth) => format!("one of {}", duration(depth).human()),
+                _ => "none".to_owned(),
+            };
+            let told = format!(
+                "the loads on volume {name} do not show how much its limits let through at once after a pause: a token bucket of {} \
+                 explains them as well, and the file has {has}, as a guess; measure loads of a few seconds without a warm-up, with a \
+                 pause of ten seconds before each",
+                duration(own).human()
+            );
+            return Ok((candidate, Some(told)));
+        }
+    }
+    Ok((disk, None))
 }
 
 /// The guesses about volume `name` in the file, a sentence each.

@@ -194,8 +194,9 @@ pub fn fit_watched(record: &RunRecord, name: &str, watch: &dyn Fn(f64)) -> Resul
         let disk = fit_disk(starts, &guess(&[]), &of_volume, &tried)?;
         let disk = refine::searched(&disk, &bench)?;
         let disk = sharing::assumed(evidence::lessened(disk, &bench)?, &bench)?;
+        let (disk, bucket) = evidence::least_bucket(disk, &bench, &volume.name)?;
         let mut unseen = unseen(&disk, &bench, record.header.clock);
-        for doubt in evidence::guesses(&disk, &bench, &volume.name) {
+        for doubt in evidence::guesses(&disk, &bench, &volume.name).into_iter().chain(bucket) {
             let _ = writeln!(unseen, "# {}.", capitalised(&doubt));
             doubts.push(doubt);
         }

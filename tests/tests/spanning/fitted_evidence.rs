@@ -143,6 +143,25 @@ fn loads_that_hardly_wait_at_a_limit_come_out_as_measured() {
     assert_alike(&known, &fitted, &loads, 0.03);
 }
 
+/// A warm-up hides what a bucket saved; without one, the first second shows it.
+#[test]
+fn a_bucket_that_no_load_shows_is_not_promised() {
+    let known =
+        disk("iops = \"500 IOPS\"\nenforcement = { bucket = \"1 s\" }", "1 ms").replace("\"1 ms\"\n", "\"2 ms\"\n");
+    let deep = |text: &str| {
+        text.contains("bucket = \"1 s\"") || text.contains("bucket = \"9") || text.contains("bucket = \"8")
+    };
+    let hidden = plan("\"4 KiB\", \"16 KiB\"", "1, 4, 32", "12 s").replace("warm_up = \"1 s\"", "warm_up = \"5 s\"");
+    let fitted = fit(&measure(&known, &hidden, 1).record, "fitted").unwrap();
+    assert!(!deep(&fitted.text), "{}", fitted.text);
+    assert_alike(&known, &fitted, &hidden, 0.03);
+    let seen = hidden.replace("warm_up = \"5 s\"", "warm_up = \"0 s\"").replace("\"12 s\"", "\"4 s\"");
+    let fitted = fit(&measure(&known, &seen, 1).record, "fitted").unwrap();
+    assert!(fitted.text.contains("bucket = "), "{}", fitted.text);
+    assert!(!has_doubt(&fitted, "let through at once"), "{:?}", fitted.doubts);
+    assert_alike(&known, &fitted, &seen, 0.03);
+}
+
 #[test]
 fn the_tool_is_no_disk() {
     let known = disk("iops = \"5000 IOPS\"", "500 us");
