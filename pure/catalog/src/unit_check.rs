@@ -182,7 +182,8 @@ mod tests {
         assert_eq!(units.text, "published in MB/s, taken for MiB/s (2^20 bytes/s): measured");
         let machine = Catalog::builtin().describe("azure/ds3").unwrap();
         let units = machine.iter().find(|fact| fact.key == "units").unwrap();
-        let both = "1000 KiB/s (1,024,000 bytes/s) through the host's cache and for MB/s (10^6 bytes/s) to network disks";
+        let both =
+            "1000 KiB/s (1,024,000 bytes/s) through the host's cache and for MB/s (10^6 bytes/s) to network disks";
         assert!(units.text.contains(both), "{}", units.text);
         for (from, to, message) in [
             ("because = \"measured\"\n", "", "units: is not complete"),
