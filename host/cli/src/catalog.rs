@@ -4,11 +4,9 @@ use crate::arguments::catalog::{CatalogArguments, CatalogVerb, CheckArguments, L
 use crate::arguments::{Format, Own};
 use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
-use anyhow::Context as _;
 use loadline_catalog::{Catalog, CatalogProblem, Filter, Price, rate_text};
-use loadline_runs::{InputKind, read_text};
+use loadline_runs::{InputKind, catalog_with, read_text};
 use serde_json::{Map, Value as Json};
-use std::path::{Path, PathBuf};
 
 /// Does what was asked of the catalog.
 pub(crate) fn catalog(arguments: &CatalogArguments) -> anyhow::Result<Outcome> {
@@ -21,50 +19,7 @@ pub(crate) fn catalog(arguments: &CatalogArguments) -> anyhow::Result<Outcome> {
 
 /// The catalog that comes along, and the folder's.
 pub(crate) fn load(own: &Own) -> anyhow::Result<Catalog> {
-    with_folder(own.catalog.as_deref())
-}
-
-/// The catalog that comes along, and a folder's.
-///
-/// # Errors
-/// The folder cannot be read, holds no file, or one that is no catalog file.
-pub(crate) fn with_folder(folder: Option<&Path>) -> anyhow::Result<Catalog> {
-    let builtin = Catalog::builtin();
-    let Some(folder) = folder else { return Ok(builtin) };
-    let mut files = Vec::new();
-    if !folder.is_dir() {
-        let what = if folder.exists() { "is no folder" } else { "is not there" };
-        let place = folder.display();
-        return Err(Usage(format!("--catalog {place}: it {what}; name a folder of catalog files (*.toml)")).into());
-    }
-    for path in toml_files(folder)? {
-        let text = read_text(&path, InputKind::Catalog).with_context(|| format!("cannot read {}", path.display()))?;
-        files.push((path.display().to_string(), text));
-    }
-    if files.is_empty() {
-        return Err(Usage(format!("{} holds no catalog file (*.toml)", folder.display())).into());
-    }
-    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-    Ok(builtin.with(&files)?)
-}
-
-/// The files of a folder and of the folders in it, by name.
-fn toml_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    let mut folders = vec![(folder.to_path_buf(), 0)];
-    while let Some((folder, depth)) = folders.pop() {
-        let entries = std::fs::read_dir(&folder).with_context(|| format!("cannot list {}", folder.display()))?;
-        for entry in entries {
-            let path = entry.with_context(|| format!("cannot list {}", folder.display()))?.path();
-            if path.is_dir() && depth == 0 {
-                folders.push((path, depth + 1));
-            } else if path.extension().is_some_and(|extension| extension == "toml") {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    Ok(found)
+    Ok(catalog_with(own.catalog.as_deref())?)
 }
 
 fn list(arguments: &ListArguments) -> anyhow::Result<Outcome> {

@@ -4,7 +4,6 @@ mod printed;
 
 use crate::arguments::emulate::EmulateArguments;
 use crate::attach;
-use crate::catalog;
 use crate::environments;
 use crate::failure::{Outcome, Usage};
 use crate::fault;
@@ -15,6 +14,7 @@ use crate::screen::Screen;
 use anyhow::Context;
 use loadline_emulator::{Backing, Emulation, Tls};
 use loadline_nbd::export_uri::{ClientEncryption, ListenAddress};
+use loadline_runs::catalog_with;
 use loadline_runs::emulation::{
     AttachedVolumes, EmulationOptions, EmulationRun, EndedEmulation, StoredEmulation, attach_volumes,
 };
@@ -41,7 +41,7 @@ pub(crate) fn emulate(
     if let Some(folder) = &arguments.detach {
         return attach::detach(folder);
     }
-    let catalog = catalog::with_folder(arguments.own.catalog.as_deref())?;
+    let catalog = catalog_with(arguments.own.catalog.as_deref())?;
     let asked = arguments.environment.as_deref().expect("an environment is required where nothing is detached");
     let environment = environments::read(asked, &catalog)?;
     let tls = tls(arguments)?;

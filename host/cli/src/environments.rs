@@ -4,9 +4,8 @@ use crate::arguments::{EnvironmentsArguments, EnvironmentsVerb};
 use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
 use crate::{catalog, recognition};
-use anyhow::Context as _;
 use loadline_catalog::{Catalog, Environment, ItemCost, Money, SizeRule, environment_text, nearest_environment};
-use loadline_runs::{InputKind, read_text};
+use loadline_runs::{InputKind, read_environment, read_text};
 use serde_json::Value as Json;
 use std::path::Path;
 
@@ -37,7 +36,7 @@ pub(crate) fn read(typed: &str, catalog: &Catalog) -> anyhow::Result<Environment
         return recognition::environment(catalog);
     }
     if let Some(text) = environment_text(typed) {
-        return parsed(text, typed, catalog);
+        return Ok(read_environment(text, typed, catalog)?);
     }
     if !Path::new(typed).exists() && (catalog.disk_entry(typed).is_ok() || catalog.vm_figures(typed).is_ok()) {
         let part = match catalog.disk_entry(typed).map(|disk| disk.size) {
@@ -69,20 +68,11 @@ pub(crate) fn read(typed: &str, catalog: &Catalog) -> anyhow::Result<Environment
     }
     let text = read_text(typed, InputKind::Environment)
         .map_err(|error| Usage(format!("cannot read the environment {typed}: {error}")))?;
-    parsed(&text, typed, catalog)
+    Ok(read_environment(&text, typed, catalog)?)
 }
 
 fn meant(typed: &str) -> String {
     nearest_environment(typed).map_or(String::new(), |near| format!(" (did you mean {near}?)"))
-}
-
-/// Reads an environment; `source` names the text in errors.
-///
-/// # Errors
-/// [`Usage`] where it is none.
-pub(crate) fn parsed(text: &str, source: &str, catalog: &Catalog) -> anyhow::Result<Environment> {
-    Environment::parse(text, source, catalog)
-        .with_context(|| Usage(format!("{source} is not an environment that can be modelled")))
 }
 
 fn show(name: &str) -> anyhow::Result<()> {
@@ -170,7 +160,7 @@ fn list() -> anyhow::Result<Table> {
         Column::words("", "description"),
     ]);
     for (name, text) in loadline_catalog::environments() {
-        let environment = parsed(text, name, &catalog)?;
+        let environment = read_environment(text, name, &catalog)?;
         let volumes: Vec<&str> = environment.volumes.iter().map(|volume| volume.name.as_str()).collect();
         let vm = environment.vm.as_ref().map(|vm| vm.name.clone()).filter(|name| !name.is_empty());
         table.push(vec![

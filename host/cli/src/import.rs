@@ -4,11 +4,10 @@ mod cells;
 mod volumes;
 
 use crate::arguments::import::ImportArguments;
-use crate::catalog;
+use crate::conclusion::conclude;
 use crate::environments;
 use crate::failure::{Outcome, Usage};
 use crate::output;
-use crate::run::conclude;
 use crate::typed_settings::named_targets;
 use anyhow::bail;
 use loadline_imported::{LeftOut, Results};
@@ -16,7 +15,7 @@ use loadline_record::{
     CellRecord, Clock, HostFacts, ImportedFile, ImportedFrom, RunHeader, RunRecord, RunStatus, RunVerb, VolumeFacts,
 };
 use loadline_runs::wall_clock::{UtcTime, run_id};
-use loadline_runs::{DeclaredEnvironment, Ended, NewRun, RunOutcome, store_location};
+use loadline_runs::{DeclaredEnvironment, Ended, NewRun, RunOutcome, catalog_with, store_location};
 use loadline_workload::text_hash;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -34,7 +33,7 @@ pub(crate) fn import(
     let named = named_targets(&arguments.on)?;
     let declared = match &arguments.env {
         Some(typed) => {
-            let catalog = catalog::with_folder(arguments.own.catalog.as_deref())?;
+            let catalog = catalog_with(arguments.own.catalog.as_deref())?;
             Some(DeclaredEnvironment::new(environments::read(typed, &catalog)?))
         }
         None => None,

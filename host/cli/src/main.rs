@@ -5,6 +5,7 @@ mod attach;
 mod catalog;
 mod columnar;
 mod compare;
+mod conclusion;
 mod doctor;
 mod dry_run;
 mod emulate;
@@ -16,6 +17,7 @@ mod figures;
 mod fitting;
 mod generated;
 mod hunt;
+mod hunt_table;
 mod import;
 mod interruption;
 mod live;
@@ -30,10 +32,12 @@ mod recognition;
 mod recommendations;
 mod refusals;
 mod replay;
+mod resume;
 mod run;
 mod screen;
 mod stored;
 mod terminal;
+mod typed_plan;
 mod typed_settings;
 mod verification;
 mod words;
@@ -42,6 +46,7 @@ use arguments::{CommandLine, Verb};
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser};
 use failure::Outcome;
+use loadline_record::Clock;
 use loadline_runs::store_location;
 use loadline_store::Store;
 use std::path::PathBuf;
@@ -78,12 +83,12 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
     match &line.verb {
         Verb::Quick(arguments) => quick::quick(arguments, quiet, path()?),
         Verb::Run(arguments) => match (&arguments.resume, &arguments.verify_only) {
-            (Some(run), _) => run::resume(run, arguments.printing.format, quiet, store()?),
+            (Some(run), _) => resume::resume(run, Clock::Real, arguments.printing.format, quiet, store()?),
             (None, Some(run)) => verification::verify(run, arguments, quiet, &store_to_read()?),
             (None, None) => run::run(arguments, quiet, path),
         },
         Verb::Predict(arguments) => match &arguments.resume {
-            Some(run) => predict::resume(run, arguments.printing.format, quiet, store()?),
+            Some(run) => resume::resume(run, Clock::Virtual, arguments.printing.format, quiet, store()?),
             None => predict::predict(arguments, quiet, path),
         },
         Verb::Hunt(arguments) => hunt::hunt(arguments, quiet, path),

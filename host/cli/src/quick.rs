@@ -1,14 +1,14 @@
 //! `quick`: about a minute on one target, from nothing to a report.
 
 use crate::arguments::QuickArguments;
+use crate::conclusion::conclude;
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
 use crate::recommendations::summarized;
-use crate::run::conclude;
 use crate::terminal::Terminal;
 use crate::{output, output_file, typed_settings};
 use anyhow::Context as _;
-use loadline_runs::{Error, OutputFile, QuickMeasurement, RunOutcome, sole_target};
+use loadline_runs::{Error, OutputFile, QuickMeasurement, RunOptions, RunOutcome, sole_target};
 use loadline_workload::parse_objective;
 use std::path::PathBuf;
 
@@ -27,13 +27,12 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
         size: arguments.size,
         duration: arguments.duration,
         objective,
-        seed: arguments.driving.seed,
-        store,
     };
+    let options = RunOptions { name: None, seed: arguments.driving.seed, store: Some(store) };
     measurement.check()?;
     let report = output_file::quick_report(&arguments.report)?;
     let mut terminal = Terminal::new(quiet, &Interruption::watch()?);
-    let outcome = measurement.run(&mut terminal).map_err(|error| {
+    let outcome = measurement.run(&options, &mut terminal).map_err(|error| {
         let is_stop = matches!(error, Error::Stopped { .. });
         let error = anyhow::Error::from(error);
         if is_stop { error.context(NOTHING_KEPT) } else { error }

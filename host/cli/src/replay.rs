@@ -1,18 +1,17 @@
 //! `replay`: an application that was recorded on an emulated disk, on another disk.
 
 use crate::arguments::replay::{DependenceName, ReplayArguments};
-use crate::catalog;
+use crate::conclusion::conclude;
 use crate::environments;
 use crate::failure::{Outcome, Usage};
 use crate::output;
-use crate::run::conclude;
 use anyhow::{Context as _, anyhow};
 use loadline_emulation::Trace;
 use loadline_emulation::replay::Dependence;
 use loadline_record::{RunRecord, RunStatus, TrialRecord};
 use loadline_runs::replay_run::{ReplayError, ReplayOptions, ReplayRun, TRACE_CUT_SHORT, blind_spot};
 use loadline_runs::wall_clock::fresh_seed;
-use loadline_runs::{Ended, Error, PendingStore, RunOutcome};
+use loadline_runs::{Ended, Error, PendingStore, RunOutcome, catalog_with};
 use std::io::BufReader;
 use std::path::PathBuf;
 
@@ -26,7 +25,7 @@ pub(crate) fn replay(
     let file = std::fs::File::open(&arguments.trace)
         .map_err(|error| Usage(format!("cannot open the trace {shown}: {error}")))?;
     let trace = Trace::read(BufReader::with_capacity(1 << 20, file)).with_context(|| shown.clone())?;
-    let environment = environments::read(&arguments.env, &catalog::with_folder(arguments.own.catalog.as_deref())?)?;
+    let environment = environments::read(&arguments.env, &catalog_with(arguments.own.catalog.as_deref())?)?;
     let dependence = match arguments.by {
         DependenceName::Time => Dependence::Time,
         DependenceName::Answers => Dependence::Answers,

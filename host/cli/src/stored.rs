@@ -6,12 +6,12 @@ use crate::arguments::{
 use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
 use crate::recommendations::summarized;
-use crate::{columnar, figures, hunt, output_file, printing, typed_settings};
+use crate::{columnar, figures, hunt_table, output_file, printing, typed_settings};
 use loadline_analysis::{Quantity, RunSummary, known_limits};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, RunRecord, RunStatus};
 use loadline_runs::leftovers::{self, Leftover};
-use loadline_runs::settings_of;
+use loadline_runs::{hunt_result, settings_of};
 use loadline_store::{Filter, Store};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -120,10 +120,10 @@ pub(crate) fn show(arguments: &ShowArguments, store: &Store) -> anyhow::Result<O
         summary.findings.retain(|finding| {
             finding.cells.is_empty() || finding.cells.iter().any(|id| summary.cells.iter().any(|cell| cell.id == *id))
         });
-        match hunt::of_run(&record) {
+        match hunt_result(&record) {
             // Programs get the run as of any other verb; `hunt` itself prints what it found.
             Some(found) if arguments.printing.format == Format::Table && chosen.is_none() => {
-                format!("{}\n{}", hunt::text(&found, Format::Table), printing::summary(&summary, Format::Table))
+                format!("{}\n{}", hunt_table::text(&found, Format::Table), printing::summary(&summary, Format::Table))
             }
             _ => printing::summary(&summary, arguments.printing.format),
         }

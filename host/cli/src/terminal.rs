@@ -14,12 +14,14 @@ pub(crate) struct Terminal {
     live: Live,
     interruption: Interruption,
     quiet: bool,
+    /// A line for each finished trial.
+    lists_trials: bool,
 }
 
 impl Terminal {
     /// Shows no progress when `quiet`.
     pub(crate) fn new(quiet: bool, interruption: &Interruption) -> Self {
-        Self { live: Live::new(quiet), interruption: interruption.clone(), quiet }
+        Self { live: Live::new(quiet), interruption: interruption.clone(), quiet, lists_trials: false }
     }
     /// A line of progress.
     pub(crate) fn say(&mut self, line: &str) {
@@ -44,6 +46,8 @@ impl Observer for Terminal {
     fn progresses(&mut self, advance: &Advance<'_>) {
         match *advance {
             Advance::Device(progress) => self.live.refresh(progress),
+            // One trial of a search or a hunt takes a moment.
+            Advance::Virtual { .. } => {}
             Advance::Trials { done, all, share, elapsed } => {
                 self.live.draw_share(&format!("{done} of {all} done"), share, elapsed);
             }
@@ -55,6 +59,11 @@ impl Observer for Terminal {
             Event::Idle => self.clear(),
             Event::Planned(time) => self.live.expect(*time),
             Event::Forgone(time) => self.live.forgo(*time),
+            Event::TrialFinished { .. } if !self.lists_trials => {}
+            Event::RunBegins { ahead, .. } => {
+                self.lists_trials = matches!(ahead, Ahead::Measured { .. });
+                self.say(&sentence(event));
+            }
             Event::QuickBegins(ahead) => {
                 self.say(&sentence(event));
                 if let Some(warning) = not_storage(&ahead.volume.facts) {
@@ -158,7 +167,7 @@ fn sentence(event: &Event<'_>) -> String {
 }
 
 /// How long what is ahead takes.
-fn foretold(ahead: Ahead) -> String {
+fn foretold(ahead: Ahead<'_>) -> String {
     match ahead {
         Ahead::Measured { time, fill: Bytes::ZERO } => format!("{} at most", time.clock()),
         Ahead::Measured { time, fill } => {
@@ -166,6 +175,7 @@ fn foretold(ahead: Ahead) -> String {
         }
         Ahead::Searched { loads: 1 } => "1 load to find".to_owned(),
         Ahead::Searched { loads } => format!("{loads} loads to find"),
+        Ahead::Hunted { settings, around } => format!("{settings} settings around {around}"),
         Ahead::Modelled { trials, time } => {
             let plural = if trials == 1 { "" } else { "s" };
             format!("{trials} trial{plural}, {} of virtual time at most", time.clock())

@@ -1,11 +1,13 @@
 //! Errors of the library for people: what to change, by the options that are typed.
 
+use crate::hunt_table::not_tried;
 use loadline_analysis::CompareError;
 use loadline_engine::{EngineError, Remedy, TargetError};
 use loadline_fitting::FitError;
+use loadline_hunt::{Obstacle, VaryError};
 use loadline_imported::ImportError;
 use loadline_prediction::PredictionError;
-use loadline_runs::{Error, Loss, Refusal};
+use loadline_runs::{CellsOfPlan, Error, HuntRefusal, Loss, Refusal};
 use loadline_store::StoreError;
 use loadline_workload::{FioError, FioRemedy};
 use std::error::Error as StdError;
@@ -219,14 +221,48 @@ fn refused(refusal: &Refusal) -> String {
             "there is no store at {}: name the one that is meant with --store FILE; `loadline quick` or `loadline run` makes one",
             path.display()
         ),
+        Refusal::IsEmulation { run } => {
+            format!("{refusal}; `loadline show {run}` has what it did, and `loadline emulate` begins another")
+        }
+        Refusal::NoCatalogFolder { .. } => format!("--catalog {refusal}"),
+        Refusal::Hunt(refusal) => not_hunted(refusal),
         Refusal::NotModelled { load, volume, source } => format!("{load} on {volume}: {}", of(source)),
         Refusal::UnreadablePlan { .. }
         | Refusal::NotAJobFile { .. }
         | Refusal::NotAPlan { .. }
         | Refusal::VolumeName { .. }
         | Refusal::NoObjective
+        | Refusal::NoCatalogFile { .. }
+        | Refusal::NotAnEnvironment { .. }
         | Refusal::NothingToVerify { .. }
         | Refusal::NoSuchVolume(_) => refusal.to_string(),
+    }
+}
+
+/// Why there is nothing to hunt for, with the option that mends it.
+fn not_hunted(refusal: &HuntRefusal) -> String {
+    let listed = |of: &CellsOfPlan| {
+        let CellsOfPlan { plan, typed, count } = of;
+        format!("plan {plan:?} has {count} cells; `loadline run {typed} --dry-run` lists them")
+    };
+    match refusal {
+        HuntRefusal::Margin => "--margin is a share above 0 % and below 100 %".to_owned(),
+        HuntRefusal::WhichCell { of } => format!("say around which cell, with --cell: {}", listed(of)),
+        HuntRefusal::NoCell { cell, of } => format!("there is no cell {cell}: {}", listed(of)),
+        HuntRefusal::NoCellCalled { called, of } => format!("no cell is called {called:?}: {}", listed(of)),
+        HuntRefusal::SeveralCalled { called, count, of } => {
+            format!("{count} cells are called {called:?}: name one by its number; {}", listed(of))
+        }
+        HuntRefusal::Writes { load } => format!("{load} writes, and --read-only forbids it: choose another cell"),
+        HuntRefusal::Vary(
+            error @ VaryError::Impossible { obstacle: Obstacle::RealStorage | Obstacle::RealMachine, .. },
+        ) => format!("--vary {error} (--env FILE)"),
+        HuntRefusal::Vary(error) => format!("--vary {error}"),
+        HuntRefusal::NothingToVary => {
+            "nothing can be varied around this cell; name a factor with --vary to see why not".to_owned()
+        }
+        HuntRefusal::NothingVaries { settings } => format!("{refusal}\n{}", not_tried(settings)),
+        HuntRefusal::Unvaried { .. } => refusal.to_string(),
     }
 }
 

@@ -5,7 +5,7 @@
 //!
 //! `cargo run -p loadline-runs --example measure -- /mnt/data runs.db`
 
-use loadline_runs::{Error, Measurement, Observer, RunOutcome, Silent};
+use loadline_runs::{Error, Measurement, Observer, RunOptions, RunOutcome, Silent};
 use loadline_workload::Plan;
 use std::path::Path;
 
@@ -31,7 +31,7 @@ trials = 1
 /// What is wrong with the plan, the target or the store.
 pub(crate) fn measure(target: &str, store: &Path, observer: &mut dyn Observer) -> Result<RunOutcome, Error> {
     let plan = Plan::parse(PLAN, "example")?;
-    Measurement::new(plan).on("data", target).seeded(1).stored_in(store).run(observer)
+    Measurement::new(plan).on("data", target).run(&RunOptions::default().seeded(1).stored_in(store), observer)
 }
 
 /// What came of a run: how it ended if it is not whole, then for each load its rate, what bound it and what is in doubt.

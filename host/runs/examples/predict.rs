@@ -3,7 +3,7 @@
 //! `cargo run -p loadline-runs --example predict -- d4s-v5-p10 runs.db`
 
 use loadline_catalog::{Catalog, Environment, environment_text};
-use loadline_runs::{Error, Prediction, RunOutcome, Silent};
+use loadline_runs::{Error, Prediction, RunOptions, RunOutcome, Silent};
 use loadline_workload::Plan;
 use std::path::Path;
 
@@ -32,7 +32,7 @@ pub(crate) fn predict(environment: &str, store: &Path) -> Result<RunOutcome, Err
     let text = environment_text(environment).expect("the environment is built in");
     let environment = Environment::parse(text, environment, &Catalog::builtin()).expect("what is built in can be read");
     let plan = Plan::parse(PLAN, "example")?;
-    Prediction::new(plan, environment).seeded(1).stored_in(store).run(&mut Silent::default())
+    Prediction::new(plan, environment).run(&RunOptions::default().seeded(1).stored_in(store), &mut Silent::default())
 }
 
 /// A line for each cell of a run: its load, its requests per second and what binds it.

@@ -3,6 +3,7 @@
 //! A [`Refusal`] is a request that contradicts itself or what is there: nothing was done. Which option of a command line
 //! mends it is the caller's to say.
 
+use crate::hunt::HuntRefusal;
 use crate::replay_run::ReplayError;
 use loadline_disk::EnvironmentError;
 use loadline_emulator::EmulationError;
@@ -166,6 +167,37 @@ pub enum Refusal {
         /// Its id.
         run: String,
     },
+    /// An emulation was to be carried on with.
+    #[error("run {run} is an emulation that was killed: what applications asked of it cannot be asked again")]
+    IsEmulation {
+        /// Its id.
+        run: String,
+    },
+    /// There is nothing to hunt for.
+    #[error(transparent)]
+    Hunt(Box<HuntRefusal>),
+    /// A catalog folder is not there, or is no folder.
+    #[error("{}: it {}; name a folder of catalog files (*.toml)", folder.display(), if *exists { "is no folder" } else { "is not there" })]
+    NoCatalogFolder {
+        /// The folder.
+        folder: PathBuf,
+        /// Something else is there.
+        exists: bool,
+    },
+    /// A catalog folder holds no catalog file.
+    #[error("{} holds no catalog file (*.toml)", folder.display())]
+    NoCatalogFile {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A text is no environment.
+    #[error("{name} is not an environment that can be modelled")]
+    NotAnEnvironment {
+        /// What the text is called.
+        name: String,
+        /// What is wrong with it.
+        source: PlanError,
+    },
     /// A run wrote nothing that can be checked.
     #[error("run {run} wrote nothing with verify = true, so there is nothing to check")]
     NothingToVerify {
@@ -213,7 +245,7 @@ pub enum Refusal {
 }
 
 /// How it shows that a volume cannot be used any more.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Loss {
     /// What happened.
     pub how: String,
@@ -400,20 +432,40 @@ pub enum Error {
         /// What is to be done with the plan: measure, predict.
         again: &'static str,
     },
-    /// The plan of a stored run cannot be read by this version.
+    /// A stored run keeps no plan.
+    #[error("run {run} keeps no plan; begin it anew")]
+    NoPlan {
+        /// Its id.
+        run: String,
+    },
+    /// A stored run keeps no environment.
+    #[error("run {run} keeps no environment; predict it anew")]
+    NoEnvironment {
+        /// Its id.
+        run: String,
+    },
+    /// A file cannot be read.
+    #[error("cannot read {what}")]
+    Unreadable {
+        /// The file.
+        what: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// A folder cannot be listed.
+    #[error("cannot list {}", folder.display())]
+    Unlisted {
+        /// The folder.
+        folder: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The plan of a stored run, or a file of a catalog folder, cannot be read by this version.
     #[error(transparent)]
     StoredPlan(#[from] PlanError),
     /// The job file of a stored run cannot be read by this version.
     #[error(transparent)]
     StoredJobFile(#[from] FioError),
-    /// A search ended early; what was finished is kept.
-    #[error("run {} ended early; what was finished is kept", record.header.id)]
-    SearchEndedEarly {
-        /// What is known so far.
-        record: Box<RunRecord>,
-        /// Why.
-        source: Box<Error>,
-    },
     /// A stored trial ended early, and no trial is run twice.
     #[error("{load}: its trial ended early and is kept, and no trial is run twice: begin anew")]
     KeptTrialEndedEarly {
@@ -484,9 +536,23 @@ pub enum Error {
     RunEndedEarly {
         /// Its id.
         run: String,
+        /// What is known so far, where the store still gives it.
+        record: Option<Box<RunRecord>>,
         /// Why.
         source: Box<Error>,
     },
+}
+
+impl From<HuntRefusal> for Refusal {
+    fn from(refusal: HuntRefusal) -> Self {
+        Self::Hunt(Box::new(refusal))
+    }
+}
+
+impl From<HuntRefusal> for Error {
+    fn from(refusal: HuntRefusal) -> Self {
+        Refusal::from(refusal).into()
+    }
 }
 
 impl From<Refusal> for Error {
@@ -500,4 +566,21 @@ impl Error {
     pub(crate) fn of_volume(self, volume: &str) -> Self {
         Self::Volume { volume: volume.to_owned(), source: Box::new(self) }
     }
+}
+
+/// An error with its causes in a line, outermost first. A cause that is quoted already is not repeated.
+pub(crate) fn in_a_line(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut last = text.clone();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let cause_text = cause.to_string();
+        if !last.contains(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+            last = cause_text;
+        }
+        next = cause.source();
+    }
+    text
 }

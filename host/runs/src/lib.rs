@@ -4,18 +4,17 @@
 //! kept as soon as it is finished. Nothing here prints, ends the process or knows an option of a command line: an
 //! [`Observer`] follows, and errors are typed.
 
+mod catalog_folder;
 mod declared_environment;
 pub mod emulation;
 mod engine_watch;
 mod error;
 mod feasibility;
 pub mod filling;
-mod hunt_trials;
+mod hunt;
 mod input_file;
 pub mod leftovers;
-mod measured_trials;
 mod measurement;
-mod modelled_trials;
 mod objective_search;
 mod observer;
 pub mod open_volumes;
@@ -27,39 +26,41 @@ mod prediction_settings;
 mod quick;
 pub mod replay_run;
 mod run_header;
+mod run_options;
 mod run_outcome;
-mod search_trials;
 mod settings;
 mod storage_identity;
 pub mod store_location;
-mod trial_place;
+mod stored_run;
+mod trials;
 mod verification;
 pub mod wall_clock;
 mod work;
 
+pub use catalog_folder::{catalog_with, environment_again, read_environment};
 pub use declared_environment::DeclaredEnvironment;
 pub use engine_watch::EngineWatch;
 pub use error::{Error, ImpossibleCell, Loss, Refusal};
 pub use feasibility::{Tried, refusal_of, refuse_impossible};
-pub use hunt_trials::measure_hunt;
+pub use hunt::{CellsOfPlan, Hunt, HuntChoices, HuntRefusal, hunt_result};
 pub use input_file::{InputKind, read_text};
-pub use measured_trials::MeasuredTrials;
-pub use measurement::{
-    Measurement, OpenedMeasurement, joined_names, refuse_cells, resume_measurement, settings_of, work_of,
-};
-pub use modelled_trials::ModelledTrials;
-pub use objective_search::{SearchedModel, resume_modelled_search, resume_search, search_measured, search_modelled};
+pub use measurement::{Measurement, OpenedMeasurement, joined_names, placed, refuse_cells, settings_of, work_of};
+pub use objective_search::ObjectiveSearch;
 pub use observer::{Activity, Advance, Ahead, Event, Observer, QuickAhead, Silent, Unneeded};
 pub use output_file::{OutputError, OutputFile, Replace};
 pub use pending_store::{PendingStore, RunStore};
-pub use plan_file::{PlanFile, PlanLength, read_again, read_plan, target_named};
-pub use prediction::{Prediction, check_predictable, prediction_settings_of, resume_prediction, stored_environment};
+pub use plan_file::{PlanFile, PlanLength, plans_again, read_again, read_plan, target_named};
+pub use prediction::{Prediction, check_predictable, prediction_settings_of, stored_environment};
 pub use prediction_settings::{Course, PredictionSettings};
 pub use quick::{QUICK_FILL_TIME, QuickMeasurement};
 pub use run_header::NewRun;
+pub use run_options::RunOptions;
 pub use run_outcome::{Ended, RunOutcome};
-pub use search_trials::answer_question;
 pub use settings::{NamedTarget, Overrides, Settings, is_volume_name, sole_target};
-pub use trial_place::{Initially, Probe, Prober, TrialPlace, probe};
+pub use stored_run::{RunKind, StoredRun, resume};
+pub use trials::{
+    Initially, MeasuredPlace, ModelledPlace, NoTrial, PlannedCell, RunUnderWay, TrialCell, TrialLoop, TrialPlace,
+    TrialRound, TrialSchedule, TrialsPlanned, answer_question, measure_hunt,
+};
 pub use verification::{VerifiedTrial, verify};
 pub use work::{Scope, Work, cell_record, label};

@@ -2,23 +2,23 @@
 
 use crate::open_volumes::{self, OpenVolumes};
 use crate::{
-    Ahead, DeclaredEnvironment, Error, Event, MeasuredTrials, NamedTarget, NewRun, Observer, PendingStore, Refusal,
-    RunOutcome, RunStore, Settings, Tried, Work, leftovers, read_again, refuse_impossible, store_location,
+    Ahead, DeclaredEnvironment, Error, Event, MeasuredPlace, NamedTarget, NewRun, Observer, PendingStore, Refusal,
+    RunOptions, RunOutcome, RunStore, RunUnderWay, Settings, TrialSchedule, TrialsPlanned, Tried, Work, leftovers,
+    plans_again, refuse_impossible,
 };
 use loadline_record::{Clock, RunHeader, RunRecord, RunVerb};
-use loadline_store::{Claim, Store};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{Plan, RunCell};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 /// Plans that are to be measured on targets.
 ///
 /// ```no_run
-/// use loadline_runs::{Measurement, PlanLength, Silent, read_plan};
+/// use loadline_runs::{Measurement, PlanLength, RunOptions, Silent, read_plan};
 ///
 /// let plan = read_plan("queue-depth", PlanLength::Short)?.plan;
-/// let outcome = Measurement::new(plan).on("data", "/mnt/data").stored_in("runs.db").run(&mut Silent::default())?;
+/// let options = RunOptions::default().stored_in("runs.db");
+/// let outcome = Measurement::new(plan).on("data", "/mnt/data").run(&options, &mut Silent::default())?;
 /// println!("{} cells", outcome.record.cells.len());
 /// # Ok::<(), loadline_runs::Error>(())
 /// ```
@@ -26,9 +26,6 @@ use std::path::PathBuf;
 pub struct Measurement {
     plans: Vec<Plan>,
     settings: Settings,
-    name: Option<String>,
-    seed: Option<u64>,
-    store: Option<PathBuf>,
     declared: Option<DeclaredEnvironment>,
 }
 
@@ -42,7 +39,7 @@ impl Measurement {
     /// Of plans, with settings made elsewhere.
     #[must_use]
     pub const fn of(plans: Vec<Plan>, settings: Settings) -> Self {
-        Self { plans, settings, name: None, seed: None, store: None, declared: None }
+        Self { plans, settings, declared: None }
     }
 
     /// Measures `target`, too: a directory, a file, a block device or an NBD URI. `volume` is its name in the results.
@@ -66,27 +63,6 @@ impl Measurement {
         self
     }
 
-    /// Calls the run so. By default it has the plans' names.
-    #[must_use]
-    pub fn named(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
-
-    /// Makes every random choice by this seed. By default one is drawn.
-    #[must_use]
-    pub const fn seeded(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
-        self
-    }
-
-    /// Keeps the run in this store, which is made where it is missing. By default it is the user's.
-    #[must_use]
-    pub fn stored_in(mut self, store: impl Into<PathBuf>) -> Self {
-        self.store = Some(store.into());
-        self
-    }
-
     /// What the storage is: its ceilings name limits, and it says where its volumes are if no target is named.
     #[must_use]
     pub fn declared(mut self, environment: DeclaredEnvironment) -> Self {
@@ -98,21 +74,15 @@ impl Measurement {
     ///
     /// # Errors
     /// A [`Refusal`] before anything was written; what kept the run from beginning or ended it early.
-    pub fn run(self, observer: &mut dyn Observer) -> Result<RunOutcome, Error> {
-        let Self { plans, mut settings, name, seed, store, declared } = self;
-        match &declared {
-            Some(declared) if settings.targets.is_empty() => settings.targets = declared.targets()?,
-            _ => settings.check()?,
-        }
-        if let Some(declared) = &declared {
-            declared.check(&settings.targets)?;
-        }
-        let new = NewRun::now(name.unwrap_or_else(|| joined_names(&plans)), RunVerb::Run, Clock::Real, seed);
+    pub fn run(self, options: &RunOptions, observer: &mut dyn Observer) -> Result<RunOutcome, Error> {
+        let Self { plans, settings, declared } = self;
+        let settings = placed(settings, declared.as_ref())?;
+        let new = options.new_run(|| joined_names(&plans), RunVerb::Run, Clock::Real);
         let work = Work::of(plans, &settings.scope(), new.seed)?;
         for load in &work.left_out {
             observer.says(&Event::LeftOut { load });
         }
-        let path = store.map_or_else(|| store_location::store_path(None), Ok)?;
+        let path = options.store_path()?;
         let (own, directories) = (new.id.clone(), settings.clone());
         let store = PendingStore::start(path, move |store| leftovers::of_no_run(&directories, store, &own));
         let opened = open_volumes::open(&work, &settings, &new.id, &[], observer)?;
@@ -120,6 +90,21 @@ impl Measurement {
         open_volumes::report_unfilled(&opened, &work, observer);
         OpenedMeasurement { new, settings, work, declared, opened }.begin(store, observer)
     }
+}
+
+/// These settings, with the targets of the declared storage where none is named.
+///
+/// # Errors
+/// A [`Refusal`] where there is no target, or one that is not declared.
+pub fn placed(mut settings: Settings, declared: Option<&DeclaredEnvironment>) -> Result<Settings, Refusal> {
+    match declared {
+        Some(declared) if settings.targets.is_empty() => settings.targets = declared.targets()?,
+        _ => settings.check()?,
+    }
+    if let Some(declared) = declared {
+        declared.check(&settings.targets)?;
+    }
+    Ok(settings)
 }
 
 /// A measurement whose targets are open.
@@ -158,20 +143,15 @@ impl OpenedMeasurement {
             ..new.header()
         };
         let run_store = store.begin(header, records)?;
-        let run = UnderWay { run: &new.id, seed: new.seed, settings: &settings, work: &work };
-        run.execute(run_store, opened, &BTreeSet::new(), observer)
+        let run = MeasuredRun { run: &new.id, seed: new.seed, settings, work: &work };
+        run.carry_out(run_store, opened, &BTreeSet::new(), observer)
     }
 }
 
-/// Resumes a measurement that was interrupted or killed: finished trials are taken as they are, the others are run.
-///
-/// # Errors
-/// A [`Refusal`] of a run that is no measurement; a run of another version; targets that are not what they were; what ended
-/// the run early.
-pub fn resume_measurement(
-    store: Store,
-    claim: Claim,
+/// Resumes a measurement: finished trials are taken as they are, the others are run.
+pub(crate) fn resume(
     stored: &RunRecord,
+    mut store: RunStore,
     observer: &mut dyn Observer,
 ) -> Result<RunOutcome, Error> {
     let RunHeader { id, seed, volumes, .. } = &stored.header;
@@ -179,45 +159,42 @@ pub fn resume_measurement(
     let work = work_of(stored, &settings)?;
     leftovers::remove_of_run(id, &settings, observer)?;
     let opened = open_volumes::open(&work, &settings, id, volumes, observer)?;
-    let finished = store.finished_trials(id)?;
-    let run = UnderWay { run: id, seed: *seed, settings: &settings, work: &work };
-    run.execute(RunStore::ready(store, claim), opened, &finished, observer)
+    let finished = store.store()?.finished_trials(id)?;
+    MeasuredRun { run: id, seed: *seed, settings, work: &work }.carry_out(store, opened, &finished, observer)
 }
 
-/// A run under way.
-#[derive(Clone, Copy)]
-struct UnderWay<'a> {
+/// A measurement that stands in the store.
+struct MeasuredRun<'a> {
     run: &'a str,
     seed: u64,
-    settings: &'a Settings,
+    settings: Settings,
     work: &'a Work,
 }
 
-impl UnderWay<'_> {
-    /// Runs what is left, and stores how it ended, also when it ends with an error. Test files go before that: of a run that
-    /// is over nobody would look for them.
-    fn execute(
+impl MeasuredRun<'_> {
+    /// Carries out what is not `finished`.
+    fn carry_out(
         self,
-        mut store: RunStore,
+        store: RunStore,
         mut opened: OpenVolumes,
         finished: &BTreeSet<(String, u32)>,
         observer: &mut dyn Observer,
     ) -> Result<RunOutcome, Error> {
         let Self { run, seed, settings, work } = self;
-        observer.says(&Event::RunBegins { run, seed, ahead: ahead(work, finished, &opened) });
+        let ahead = ahead(work, finished, &opened);
         if settings.keep {
             open_volumes::keep(&mut opened);
         }
-        let mut trials = MeasuredTrials { store: &mut store, run, seed, settings, volumes: &mut opened, observer };
-        let result = trials.run(work, finished);
-        observer.says(&Event::Idle);
-        open_volumes::close(opened, observer);
-        store.conclude(run, result)
+        let cells = work.planned_cells();
+        let schedule = TrialSchedule::of(&cells, &work.steps, finished);
+        let mut place = MeasuredPlace::new(settings, opened, seed);
+        let under_way = RunUnderWay { run, seed, ahead, planned: TrialsPlanned::All };
+        under_way.carry_out(&mut place, store, observer, |trials| trials.run(&schedule))
     }
 }
 
 /// How long what is not `finished` takes.
-fn ahead(work: &Work, finished: &BTreeSet<(String, u32)>, opened: &OpenVolumes) -> Ahead {
+fn ahead(work: &Work, finished: &BTreeSet<(String, u32)>, opened: &OpenVolumes) -> Ahead<'static> {
     let left = || work.left(finished).map(|step| &work.cells[step.cell]);
     let time: Duration = left().map(|cell| cell.spec.trial_time()).sum();
     let fills = open_volumes::filled_before(opened, left());
@@ -257,8 +234,7 @@ pub fn settings_of(stored: &RunRecord) -> Result<Settings, Error> {
 /// # Errors
 /// A plan that this version does not read, or reads otherwise.
 pub fn work_of(stored: &RunRecord, settings: &Settings) -> Result<Work, Error> {
-    let plans = stored.header.plans.iter().map(read_again).collect::<Result<Vec<_>, _>>()?;
-    let work = Work::of(plans, &settings.scope(), stored.header.seed)?;
+    let work = Work::of(plans_again(stored)?, &settings.scope(), stored.header.seed)?;
     work.check_against(stored, "measure")?;
     Ok(work)
 }

@@ -75,7 +75,14 @@ pub struct Activity {
 pub enum Advance<'a> {
     /// One trial on a device, or a fill.
     Device(&'a EngineProgress),
-    /// Trials of a prediction, several at a time.
+    /// One trial in virtual time.
+    Virtual {
+        /// Virtual time since it began.
+        elapsed: Duration,
+        /// All that it takes at most.
+        planned: Duration,
+    },
+    /// Trials that are carried out several at a time.
     Trials {
         /// Finished trials.
         done: usize,
@@ -102,7 +109,7 @@ pub enum Event<'a> {
         /// The seed of every random choice.
         seed: u64,
         /// What is ahead.
-        ahead: Ahead,
+        ahead: Ahead<'a>,
     },
     /// No step is under way any more.
     Idle,
@@ -178,7 +185,7 @@ pub enum Event<'a> {
         /// The load, the volume and the trial, for people.
         label: &'a str,
         /// Why not.
-        why: &'a EngineError,
+        why: &'a Error,
     },
     /// The system did not let a trial begin; nothing is stored, and the run can be resumed.
     TrialNotStarted {
@@ -255,7 +262,7 @@ pub enum Event<'a> {
 
 /// What a run that begins has ahead of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ahead {
+pub enum Ahead<'a> {
     /// Trials on devices.
     Measured {
         /// Their time at most.
@@ -267,6 +274,13 @@ pub enum Ahead {
     Searched {
         /// Loads whose depth or rate is looked for.
         loads: usize,
+    },
+    /// A hunt, whose trials follow from one another.
+    Hunted {
+        /// Settings that are varied.
+        settings: usize,
+        /// The load that they are varied around, for people.
+        around: &'a str,
     },
     /// Trials in virtual time.
     Modelled {

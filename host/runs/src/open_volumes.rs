@@ -2,7 +2,7 @@
 
 use crate::filling::{self, Wish};
 use crate::work::label;
-use crate::{Error, Event, Observer, Refusal, Settings, Unneeded, Work, leftovers, storage_identity};
+use crate::{Error, Event, Loss, Observer, Refusal, Settings, Unneeded, Work, leftovers, storage_identity};
 use loadline_engine::target::{is_nbd_uri, is_same_export, overlap};
 use loadline_engine::{Access, Keep, Need, Volume};
 use loadline_record::{TargetKind, VolumeFacts};
@@ -22,8 +22,19 @@ pub type OpenVolumes = BTreeMap<String, OpenVolume>;
 pub struct OpenVolume {
     /// The first is the one in the run's header. Never empty.
     sets: Vec<FileSet>,
-    /// Whether it stopped answering, so that nothing more is asked of it.
-    pub lost: bool,
+    /// Whether it still answers.
+    pub health: VolumeHealth,
+}
+
+/// Whether an open volume still answers.
+#[derive(Debug, Clone)]
+pub enum VolumeHealth {
+    /// It does.
+    Answers,
+    /// Its last trial failed like this, and nothing was asked of it since.
+    Doubtful(String),
+    /// It stopped answering: nothing more is asked of it.
+    Lost(Loss),
 }
 
 /// Files that share a size, with what has been done to them.
@@ -41,13 +52,25 @@ pub struct FileSet {
     pub buffered_before: bool,
     /// Whether it may have left something there that is to be written.
     pub dirty: bool,
+    /// Whether it is known which blocks were ever written.
+    pub extents: ExtentsState,
+}
+
+/// Whether the volume's facts say which blocks were ever written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ExtentsState {
+    /// They do.
+    #[default]
+    Known,
+    /// A trial changed that since.
+    Changed,
 }
 
 impl FileSet {
     fn new(files: u32, volume: Volume, cells: &[&RunCell]) -> Self {
         let origin = if volume.facts.kind == TargetKind::TestFile { Origin::Made } else { Origin::Found };
         let wish = Wish::of(cells.iter().map(|cell| &cell.spec), origin);
-        Self { files, volume, filled: false, wish, buffered_before: false, dirty: false }
+        Self { files, volume, filled: false, wish, buffered_before: false, dirty: false, extents: ExtentsState::Known }
     }
     /// Whether this load begins only when all that loads touch was written.
     #[must_use]
@@ -61,7 +84,7 @@ impl OpenVolume {
     #[must_use]
     pub fn filled(volume: Volume) -> Self {
         let set = FileSet { filled: true, ..FileSet::new(1, volume, &[]) };
-        Self { sets: vec![set], lost: false }
+        Self { sets: vec![set], health: VolumeHealth::Answers }
     }
     /// The files that this load runs on.
     pub fn set_for(&mut self, spec: &LoadSpec) -> &mut FileSet {
@@ -79,6 +102,10 @@ impl OpenVolume {
     fn index_for(&self, spec: &LoadSpec) -> usize {
         // What exists is one set, whatever the loads ask for.
         self.sets.iter().position(|set| set.files == spec.files).unwrap_or(0)
+    }
+    /// Whether it is known to answer.
+    const fn is_well(&self) -> bool {
+        matches!(self.health, VolumeHealth::Answers)
     }
     /// Leaves its test files in place when it is closed.
     fn keep(&mut self) {
@@ -111,7 +138,7 @@ pub fn filled_before<'a>(opened: &OpenVolumes, cells: impl IntoIterator<Item = &
 #[must_use]
 pub fn dirty_beside<'a>(opened: &'a mut OpenVolumes, cell: &RunCell) -> Vec<&'a mut FileSet> {
     let mut dirty = Vec::new();
-    for (name, open) in opened.iter_mut().filter(|(_, open)| !open.lost) {
+    for (name, open) in opened.iter_mut().filter(|(_, open)| open.is_well()) {
         let own = (*name == cell.volume).then(|| open.index_for(&cell.spec));
         let others = open.sets.iter_mut().enumerate().filter(|(index, set)| set.dirty && Some(*index) != own);
         dirty.extend(others.map(|(_, set)| set));
@@ -198,7 +225,7 @@ pub fn open(
             size.get_or_insert(volume.size());
             sets.push(FileSet::new(files, volume, &cells));
         }
-        let open = OpenVolume { sets, lost: false };
+        let open = OpenVolume { sets, health: VolumeHealth::Answers };
         let differences = known.map_or_else(Vec::new, |then| storage_identity::differences(then, &open.facts()));
         if !differences.is_empty() {
             return Err(Error::OtherStorage {
@@ -243,7 +270,7 @@ pub fn look(work: &Work, settings: &Settings, observer: &mut dyn Observer) -> Op
         });
         match sets.collect::<Result<Vec<_>, Error>>() {
             Ok(sets) => {
-                opened.insert(named.volume.clone(), OpenVolume { sets, lost: false });
+                opened.insert(named.volume.clone(), OpenVolume { sets, health: VolumeHealth::Answers });
             }
             Err(error) => observer.says(&Event::NotLookedAt { volume: &named.volume, error: &error }),
         }
@@ -355,7 +382,7 @@ const CLOSE_TIME: Duration = Duration::from_secs(5);
 /// Closes the volumes, which removes their test files. Does not wait for long for those that stopped answering.
 pub fn close(opened: OpenVolumes, observer: &mut dyn Observer) {
     for (name, open) in opened {
-        if !open.lost {
+        if open.is_well() {
             continue;
         }
         let place = open.facts().path.unwrap_or_default();
@@ -447,13 +474,13 @@ mod tests {
             let volume = Volume::open("v", "null", &need, &Access::default()).unwrap();
             FileSet { dirty: true, ..FileSet::new(files, volume, &[]) }
         };
-        let open = || OpenVolume { sets: vec![set(1), set(2)], lost: false };
+        let open = || OpenVolume { sets: vec![set(1), set(2)], health: VolumeHealth::Answers };
         let mut opened = OpenVolumes::from([("a".to_owned(), open()), ("b".to_owned(), open())]);
         let found = |opened: &mut OpenVolumes| dirty_beside(opened, &cell("a", 2)).len();
         assert_eq!(found(&mut opened), 3);
         opened.get_mut("a").unwrap().sets[0].dirty = false;
         assert_eq!(found(&mut opened), 2);
-        opened.get_mut("b").unwrap().lost = true;
+        opened.get_mut("b").unwrap().health = VolumeHealth::Doubtful("not one read".to_owned());
         assert_eq!(found(&mut opened), 0);
     }
 }

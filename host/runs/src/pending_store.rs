@@ -4,8 +4,9 @@
 //! the first one waits until the run stands in the store.
 
 use crate::leftovers::Leftover;
+use crate::trials::TrialsPlanned;
 use crate::{Ended, Error, RunOutcome, store_location};
-use loadline_record::{CellRecord, RunHeader};
+use loadline_record::{CellRecord, RunHeader, RunStatus};
 use loadline_store::{Claim, Store};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -114,15 +115,28 @@ impl RunStore {
     ///
     /// # Errors
     /// What ended the run early; the store.
-    pub fn conclude(mut self, run: &str, result: Result<Ended, Error>) -> Result<RunOutcome, Error> {
-        let status = Ended::status(&result);
-        let stored = self.store().and_then(|store| Ok(store.set_status(run, status)?));
+    pub fn conclude(
+        mut self,
+        run: &str,
+        result: Result<Ended, Error>,
+        planned: TrialsPlanned,
+    ) -> Result<RunOutcome, Error> {
+        let stored = self.store().and_then(|store| {
+            match (Ended::status(&result), planned) {
+                (RunStatus::Finished, TrialsPlanned::AtMost) => store.finish_with_what_there_is(run)?,
+                (status, _) => store.set_status(run, status)?,
+            }
+            Ok(())
+        });
         match result {
             Ok(ended) => {
                 stored?;
                 Ok(RunOutcome { record: self.store()?.load(run)?, ended })
             }
-            Err(error) => Err(Error::RunEndedEarly { run: run.to_owned(), source: Box::new(error) }),
+            Err(error) => {
+                let record = self.store().ok().and_then(|store| store.load(run).ok()).map(Box::new);
+                Err(Error::RunEndedEarly { run: run.to_owned(), record, source: Box::new(error) })
+            }
         }
     }
     /// Finds out, without waiting, whether there will be no store: a measurement would be for nothing then.

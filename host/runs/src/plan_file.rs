@@ -1,7 +1,7 @@
 //! Plans by name or from files: built-in ones, TOML, fio job files.
 
 use crate::{Error, InputKind, Refusal, read_text};
-use loadline_record::PlanText;
+use loadline_record::{PlanText, RunRecord};
 use loadline_workload::{Plan, fio_jobs, is_fio, nearest_preset, preset, short_form};
 use std::path::Path;
 
@@ -73,6 +73,14 @@ fn parsed(text: &str, source: &str) -> Result<PlanFile, Refusal> {
 /// By its name, or by what is in it.
 fn is_fio_job(path: &str, text: &str) -> bool {
     Path::new(path).extension().is_some_and(|e| e == "fio") || is_fio(text)
+}
+
+/// The plans of a stored run, read once more.
+///
+/// # Errors
+/// A plan that this version does not read.
+pub fn plans_again(stored: &RunRecord) -> Result<Vec<Plan>, Error> {
+    stored.header.plans.iter().map(read_again).collect()
 }
 
 #[cfg(test)]

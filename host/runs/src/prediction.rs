@@ -1,16 +1,15 @@
 //! Predictions: plans on a described storage in virtual time, begun or resumed.
 
 use crate::{
-    Error, Event, ModelledTrials, NewRun, Observer, PendingStore, PredictionSettings, Refusal, RunOutcome, RunStore,
-    Work, joined_names, label, read_again, store_location,
+    Ahead, Error, ModelledPlace, Observer, PendingStore, PlannedCell, PredictionSettings, Refusal, RunOptions,
+    RunOutcome, RunStore, RunUnderWay, TrialRound, TrialsPlanned, Work, environment_again, joined_names, label,
+    plans_again,
 };
 use loadline_catalog::Environment;
 use loadline_prediction::Model;
 use loadline_record::{Clock, PlanText, RunHeader, RunRecord, RunVerb};
-use loadline_store::{Claim, Store};
 use loadline_workload::Plan;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 /// Plans that are to be predicted on an environment.
 #[derive(Debug)]
@@ -18,9 +17,6 @@ pub struct Prediction {
     plans: Vec<Plan>,
     environment: Environment,
     settings: PredictionSettings,
-    name: Option<String>,
-    seed: Option<u64>,
-    store: Option<PathBuf>,
 }
 
 impl Prediction {
@@ -33,44 +29,22 @@ impl Prediction {
     /// Of plans, with settings made elsewhere.
     #[must_use]
     pub const fn of(plans: Vec<Plan>, environment: Environment, settings: PredictionSettings) -> Self {
-        Self { plans, environment, settings, name: None, seed: None, store: None }
-    }
-
-    /// Calls the run so. By default it has the names of the plans and of the environment.
-    #[must_use]
-    pub fn named(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
-
-    /// Makes every random choice by this seed. By default one is drawn.
-    #[must_use]
-    pub const fn seeded(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
-        self
-    }
-
-    /// Keeps the run in this store, which is made where it is missing. By default it is the user's.
-    #[must_use]
-    pub fn stored_in(mut self, store: impl Into<PathBuf>) -> Self {
-        self.store = Some(store.into());
-        self
+        Self { plans, environment, settings }
     }
 
     /// Predicts every trial, on all processors.
     ///
     /// # Errors
     /// A [`Refusal`] before anything was stored; the store; what ended the run early.
-    pub fn run(self, observer: &mut dyn Observer) -> Result<RunOutcome, Error> {
-        let Self { plans, environment, mut settings, name, seed, store } = self;
-        let name = name.unwrap_or_else(|| format!("{} on {}", joined_names(&plans), environment.name));
-        let new = NewRun::now(name, RunVerb::Predict, Clock::Virtual, seed);
+    pub fn run(self, options: &RunOptions, observer: &mut dyn Observer) -> Result<RunOutcome, Error> {
+        let Self { plans, environment, mut settings } = self;
+        let name = || format!("{} on {}", joined_names(&plans), environment.name);
+        let new = options.new_run(name, RunVerb::Predict, Clock::Virtual);
         let models = settings.models(&environment, new.seed);
         settings.choose_volumes(&models[0]);
         let volumes = settings.facts(&models[0])?;
         let work = settings.work(plans, new.seed)?;
         check_predictable(&settings, &work, &models[0])?;
-        let path = store.map_or_else(|| store_location::store_path(None), Ok)?;
         let header = RunHeader {
             plans: work.plans.clone(),
             environment: Some(stored_environment(&environment)),
@@ -78,32 +52,27 @@ impl Prediction {
             settings: settings.stored(),
             ..new.header()
         };
-        let store = PendingStore::start(path, |_| Vec::new()).begin(header, work.records())?;
-        let trials = ModelledTrials { run: &new.id, seed: new.seed, settings: &settings, work: &work, models: &models };
-        execute(trials, store, &BTreeSet::new(), observer)
+        let store = PendingStore::start(options.store_path()?, |_| Vec::new()).begin(header, work.records())?;
+        let run = PredictedRun { run: &new.id, seed: new.seed, settings: &settings, work: &work, models: &models };
+        run.carry_out(store, &BTreeSet::new(), observer)
     }
 }
 
-/// Resumes a prediction on its environment, which the caller has read once more.
-///
-/// # Errors
-/// A run of another version; the store; what ended the run early.
-pub fn resume_prediction(
-    store: Store,
-    claim: Claim,
+/// Resumes a prediction on its environment.
+pub(crate) fn resume(
     stored: &RunRecord,
-    environment: &Environment,
+    mut store: RunStore,
     observer: &mut dyn Observer,
 ) -> Result<RunOutcome, Error> {
-    let RunHeader { id, seed, plans, .. } = &stored.header;
+    let RunHeader { id, seed, .. } = &stored.header;
     let settings = prediction_settings_of(stored)?;
-    let models = settings.models(environment, *seed);
-    let plans = plans.iter().map(read_again).collect::<Result<Vec<_>, _>>()?;
-    let work = settings.work(plans, *seed)?;
+    let environment = environment_again(stored, settings.catalog.as_deref())?;
+    let models = settings.models(&environment, *seed);
+    let work = settings.work(plans_again(stored)?, *seed)?;
     work.check_against(stored, "predict")?;
-    let finished = store.finished_trials(id)?;
-    let trials = ModelledTrials { run: id, seed: *seed, settings: &settings, work: &work, models: &models };
-    execute(trials, RunStore::ready(store, claim), &finished, observer)
+    let finished = store.store()?.finished_trials(id)?;
+    let run = PredictedRun { run: id, seed: *seed, settings: &settings, work: &work, models: &models };
+    run.carry_out(store, &finished, observer)
 }
 
 /// The settings of a stored prediction.
@@ -119,17 +88,35 @@ pub fn prediction_settings_of(stored: &RunRecord) -> Result<PredictionSettings, 
     })
 }
 
-/// Predicts what is left and stores how it ended, also when it ends with an error.
-fn execute(
-    trials: ModelledTrials<'_>,
-    mut store: RunStore,
-    finished: &BTreeSet<(String, u32)>,
-    observer: &mut dyn Observer,
-) -> Result<RunOutcome, Error> {
-    let run = trials.run;
-    let result = trials.run(&mut store, finished, observer);
-    observer.says(&Event::Idle);
-    store.conclude(run, result)
+/// A prediction that stands in the store.
+struct PredictedRun<'a> {
+    run: &'a str,
+    seed: u64,
+    settings: &'a PredictionSettings,
+    work: &'a Work,
+    /// The plausible environments, the middle first.
+    models: &'a [Model],
+}
+
+impl PredictedRun<'_> {
+    /// Carries out what is not `finished`.
+    fn carry_out(
+        self,
+        store: RunStore,
+        finished: &BTreeSet<(String, u32)>,
+        observer: &mut dyn Observer,
+    ) -> Result<RunOutcome, Error> {
+        let Self { run, seed, settings, work, models } = self;
+        let cells: Vec<PlannedCell> = work.planned_cells();
+        let schedule = settings.schedule(work, &cells, finished);
+        let time = schedule.rounds().map(TrialRound::time).sum();
+        let ahead = Ahead::Modelled { trials: schedule.trials(), time };
+        let mut place = ModelledPlace::new(models, seed, settings.initially())
+            .with_volumes(&settings.volumes)
+            .with_course(settings.course);
+        let under_way = RunUnderWay { run, seed, ahead, planned: TrialsPlanned::All };
+        under_way.carry_out(&mut place, store, observer, |trials| trials.run(&schedule))
+    }
 }
 
 /// Finds loads that cannot be predicted before anything begins.

@@ -1,6 +1,8 @@
 //! The choices of a prediction beside its plans and its environment. They are stored with it, for a resumed one.
 
-use crate::{Initially, NamedTarget, Overrides, Refusal, Scope, Work};
+use crate::{
+    Initially, NamedTarget, Overrides, PlannedCell, Refusal, Scope, TrialCell as _, TrialRound, TrialSchedule, Work,
+};
 use loadline_analysis::statistics::SERIES_MIN;
 use loadline_catalog::Environment;
 use loadline_disk::{Fullness, Warmth};
@@ -9,6 +11,7 @@ use loadline_record::VolumeFacts;
 use loadline_units::Duration;
 use loadline_workload::{LoadSpec, Plan, TRIALS_MAX};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// The seconds of a single trial tell how well its figures are known from so long a measurement on.
@@ -137,6 +140,39 @@ impl PredictionSettings {
         Ok(())
     }
 
+    /// What is not `finished`: one trial each; where trials go on from one another, all of a cell.
+    #[must_use]
+    pub fn schedule<'a>(
+        &self,
+        work: &Work,
+        cells: &'a [PlannedCell],
+        finished: &'a BTreeSet<(String, u32)>,
+    ) -> TrialSchedule<'a, PlannedCell> {
+        let is_left = |cell: &PlannedCell, trial| !finished.contains(&(cell.cell.id.clone(), trial));
+        let sequences = match self.course {
+            Course::Apart => return TrialSchedule::of(cells, &work.steps, finished),
+            // A chain that was cut is made from its beginning again, for the state that its first trials leave.
+            Course::Carried => cells
+                .iter()
+                .filter(|cell| (0..cell.trials()).any(|trial| is_left(cell, trial)))
+                .map(|cell| (0..cell.trials()).map(|trial| TrialRound::of(cell, trial)).collect())
+                .collect(),
+            Course::Together => {
+                let by_volume: Vec<Vec<usize>> = self.names().map(|name| work.on(name).collect()).collect();
+                let groups = (0..by_volume.first().map_or(0, Vec::len))
+                    .map(|place| by_volume.iter().map(|on| &cells[on[place]]).collect::<Vec<&PlannedCell>>());
+                let rounds = groups.flat_map(|cells| {
+                    let trials = cells.iter().map(|cell| cell.trials()).max().unwrap_or(0);
+                    (0..trials).map(move |trial| TrialRound { cells: cells.clone(), trial })
+                });
+                let is_any_left =
+                    |round: &TrialRound<'_, PlannedCell>| round.cells.iter().any(|cell| is_left(cell, round.trial));
+                rounds.filter(is_any_left).map(|round| vec![round]).collect()
+            }
+        };
+        TrialSchedule::of_sequences(cells, sequences, finished)
+    }
+
     /// As a run's header keeps them.
     #[must_use]
     pub fn stored(&self) -> serde_json::Value {
@@ -166,12 +202,6 @@ impl PredictionSettings {
         self.course == Course::Together
     }
 
-    /// Names in the results, each with the volume of the environment.
-    #[must_use]
-    pub fn pairs(&self) -> Vec<(String, String)> {
-        self.volumes.iter().map(|named| (named.volume.clone(), named.target.clone())).collect()
-    }
-
     /// The names of the volumes in the results.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.volumes.iter().map(|named| named.volume.as_str())
@@ -182,12 +212,6 @@ impl PredictionSettings {
     pub fn volume(&self, name: &str) -> &str {
         let named = self.volumes.iter().find(|named| named.volume == name);
         &named.expect("every cell is on a volume of the settings").target
-    }
-
-    /// Whether trials go on from one another.
-    #[must_use]
-    pub fn carries(&self) -> bool {
-        self.course == Course::Carried
     }
 
     /// The state in which the storage is when a load begins.

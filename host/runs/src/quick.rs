@@ -3,7 +3,7 @@
 use crate::open_volumes::{self, OpenVolume, OpenVolumes};
 use crate::{
     Activity, EngineWatch, Error, Event, NewRun, Observer, OpenedMeasurement, PendingStore, QuickAhead, Refusal,
-    RunOutcome, Settings, Tried, Work, label, refuse_impossible,
+    RunOptions, RunOutcome, Settings, Tried, Work, label, refuse_impossible,
 };
 use loadline_engine::{EngineOptions, Filling, Need, Volume};
 use loadline_record::{Clock, Ending, RunVerb, TargetKind};
@@ -11,7 +11,6 @@ use loadline_units::{Bytes, Duration};
 use loadline_workload::{
     Arrival, Fill, LoadSpec, Objective, Order, Plan, QUICK_DEPTH_MAX, QUICK_SIZE_MIN, QuickPlan, RateReached, RunCell,
 };
-use std::path::PathBuf;
 
 /// What programs left in memory is waited for no longer than this,
 const SETTLE_TIME: Duration = Duration::from_s(20);
@@ -48,10 +47,6 @@ pub struct QuickMeasurement {
     pub duration: Option<Duration>,
     /// The latency to keep.
     pub objective: Objective,
-    /// The seed of every random choice; `None`: drawn.
-    pub seed: Option<u64>,
-    /// Where the run is kept.
-    pub store: PathBuf,
 }
 
 impl QuickMeasurement {
@@ -74,12 +69,12 @@ impl QuickMeasurement {
     ///
     /// # Errors
     /// A [`Refusal`]; a target that cannot be opened, filled or read; what ended the run early.
-    pub fn run(self, observer: &mut dyn Observer) -> Result<Option<RunOutcome>, Error> {
+    pub fn run(self, options: &RunOptions, observer: &mut dyn Observer) -> Result<Option<RunOutcome>, Error> {
         self.check()?;
-        let Self { settings, size, duration, objective, seed, store } = self;
-        let new = NewRun::now("quick".into(), RunVerb::Quick, Clock::Real, seed);
+        let Self { settings, size, duration, objective } = self;
+        let new = options.new_run(|| "quick".into(), RunVerb::Quick, Clock::Real);
         let (name, target) = (settings.targets[0].volume.clone(), settings.targets[0].target.clone());
-        let store = PendingStore::start(store, |_| Vec::new());
+        let store = PendingStore::start(options.store_path()?, |_| Vec::new());
         let need = Need { size, files: 1, writes: !settings.read_only, ..Need::default() };
         let mut volume = open_volumes::open_watched(&name, &target, &need, &settings.access(), observer)?;
         if volume.size() < QUICK_SIZE_MIN {

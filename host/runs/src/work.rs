@@ -1,6 +1,6 @@
 //! From plans and volumes to cells, and the order in which their trials are run.
 
-use crate::{Error, Overrides, Refusal};
+use crate::{Error, Overrides, PlannedCell, Refusal};
 use loadline_analysis::{LoadKeys, told_apart};
 use loadline_record::{CellRecord, PlanText, RunRecord};
 use loadline_units::Duration;
@@ -144,6 +144,12 @@ impl Work {
         }
         let (run, version) = (stored.header.id.clone(), stored.header.version.clone());
         Err(Error::OtherReading { run, version, again })
+    }
+
+    /// Its cells, as places carry out their trials.
+    #[must_use]
+    pub fn planned_cells(&self) -> Vec<PlannedCell> {
+        self.cells.iter().cloned().map(PlannedCell::of).collect()
     }
 
     /// The records with which the run begins: no trials yet.

@@ -5,8 +5,8 @@ use loadline_block::Operation;
 use loadline_load::{Arrival, BlockShare, Distribution, LatencyFigure, LoadSpec, Objective, Pattern};
 use loadline_record::{
     Access, ArrivalKind, Binding, BurstEnd, CacheUse, Ceiling, CellRecord, Clock, ClockCheck, DeviceCounters,
-    DeviceFacts, DrawTaken, Ending, EngineName, EngineUsed, Extents, FileSystemFacts, Histogram, HostFacts, Limit,
-    Load, LoadFigures, MachineCpu, ModelRecord, OperationRecord, PlanText, Pressure, RunHeader, RunRecord, RunStatus,
+    DeviceFacts, DrawTaken, EngineName, EngineUsed, Extents, FileSystemFacts, Histogram, HostFacts, Limit, Load,
+    LoadFigures, MachineCpu, ModelRecord, OperationRecord, PlanText, Pressure, RunHeader, RunRecord, RunStatus,
     RunVerb, Second, Series, Stage, StageWait, StateTaken, Surroundings, TargetKind, ThreadBusy, TrialRecord,
     VolumeFacts,
 };
@@ -215,13 +215,6 @@ pub fn trial(load: &LoadFigures, disk: &ExampleDisk, number: u32, factor: f64) -
         }
     }
     TrialRecord {
-        trial: number,
-        started_unix_s: 1_760_000_000 + u64::from(number) * 70,
-        engine: EngineUsed {
-            name: EngineName::IoUring,
-            reason: "the machine allows it".to_owned(),
-            options: vec!["fixed buffers".to_owned()],
-        },
         warm_up_ns: 5_000_000_000,
         measured_ns: load.duration_ns,
         surroundings: surroundings(load, &operations, latency_ns),
@@ -229,15 +222,15 @@ pub fn trial(load: &LoadFigures, disk: &ExampleDisk, number: u32, factor: f64) -
         offered_iops: load.rate_iops.filter(|_| outstanding.is_none()),
         missed: load.rate_iops.filter(|_| outstanding.is_none()).map_or(0, |o| ((o - rate).max(0.0) * seconds) as u64),
         series,
-        errors: BTreeMap::new(),
-        error_samples: Vec::new(),
-        told_scatter: None,
-        steps: loadline_record::Steps::default(),
-        steady_state: None,
-        verify: None,
-        model: None,
-        ending: Ending::Complete,
-        doubts: Vec::new(),
+        ..TrialRecord::empty(
+            number,
+            1_760_000_000 + u64::from(number) * 70,
+            EngineUsed {
+                name: EngineName::IoUring,
+                reason: "the machine allows it".to_owned(),
+                options: vec!["fixed buffers".to_owned()],
+            },
+        )
     }
 }
 

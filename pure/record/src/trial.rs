@@ -369,6 +369,31 @@ pub enum VerifyFaultKind {
 }
 
 impl TrialRecord {
+    /// A trial that came to its end and of which nothing is known yet.
+    #[must_use]
+    pub fn empty(trial: u32, started_unix_s: u64, engine: EngineUsed) -> Self {
+        Self {
+            trial,
+            started_unix_s,
+            engine,
+            warm_up_ns: 0,
+            measured_ns: 0,
+            operations: BTreeMap::new(),
+            steps: Steps::default(),
+            offered_iops: None,
+            missed: 0,
+            series: Series::default(),
+            errors: BTreeMap::new(),
+            error_samples: Vec::new(),
+            surroundings: Surroundings::default(),
+            told_scatter: None,
+            steady_state: None,
+            verify: None,
+            model: None,
+            ending: Ending::Complete,
+            doubts: Vec::new(),
+        }
+    }
     /// Whether it begins anew on a model, and shows nothing of how the trials of its cell follow on one another.
     #[must_use]
     pub fn is_anew(&self) -> bool {

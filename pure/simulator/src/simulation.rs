@@ -650,13 +650,6 @@ impl Party {
         let kept = self.log.finish(ended_at);
         let elapsed = ended_at.since(self.started_at);
         let record = TrialRecord {
-            trial: self.setup.trial,
-            started_unix_s: self.setup.started_unix_s,
-            engine: EngineUsed {
-                name: EngineName::Simulator,
-                reason: "the storage is a model in virtual time".to_owned(),
-                options: Vec::new(),
-            },
             warm_up_ns: kept.warm_up.as_ns(),
             measured_ns: kept.measured.as_ns(),
             operations: kept.operations,
@@ -665,15 +658,18 @@ impl Party {
             missed: kept.missed,
             series: kept.series,
             errors: self.errors,
-            error_samples: Vec::new(),
             surroundings: Surroundings { elapsed_ns: elapsed.as_ns(), asked: kept.asked, ..Surroundings::default() },
-            told_scatter: None,
-            steps: loadline_record::Steps::default(),
             steady_state: kept.steady_state,
-            verify: None,
-            model: None,
             ending,
-            doubts: Vec::new(),
+            ..TrialRecord::empty(
+                self.setup.trial,
+                self.setup.started_unix_s,
+                EngineUsed {
+                    name: EngineName::Simulator,
+                    reason: "the storage is a model in virtual time".to_owned(),
+                    options: Vec::new(),
+                },
+            )
         };
         (record, waits)
     }

@@ -1,14 +1,13 @@
 //! The request to an emulation that the command line asks for.
 
 use crate::arguments::fault::{ErrorName, FaultArguments};
-use crate::catalog;
 use crate::environments;
 use crate::failure::Usage;
 use loadline_block::{ErrorKind, Operation};
 use loadline_catalog::Draw;
 use loadline_emulation::{Change, Fault, FaultKind, FaultSelection};
 use loadline_emulator::ControlRequest;
-use loadline_runs::wall_clock;
+use loadline_runs::{catalog_with, wall_clock};
 use loadline_units::Ratio;
 
 /// The request that the command line asks for.
@@ -62,7 +61,7 @@ pub(super) fn request(arguments: &FaultArguments) -> anyhow::Result<ControlReque
     } else if arguments.spend_credits {
         ControlRequest::Change(Change::SpendCredits(volume))
     } else if let Some(typed) = &arguments.environment {
-        let environment = environments::read(typed, &catalog::with_folder(arguments.own.catalog.as_deref())?)?;
+        let environment = environments::read(typed, &catalog_with(arguments.own.catalog.as_deref())?)?;
         whole(Change::Environment(Box::new(environment.spec(&Draw::MIDDLE))))?
     } else if arguments.redeploy {
         whole(Change::Redeploy)?

@@ -138,9 +138,6 @@ pub fn run_trial(
     engine.options = std::mem::take(&mut book.in_force);
     let offered = spec.offered().map(|_| book.offered as f64 / outcome.measured.as_s_f64().max(1e-9));
     Ok(TrialRecord {
-        trial,
-        started_unix_s,
-        engine,
         warm_up_ns: outcome.warm_up.as_ns(),
         measured_ns: outcome.measured.as_ns(),
         operations,
@@ -150,13 +147,10 @@ pub fn run_trial(
         errors: std::mem::take(&mut book.errors),
         error_samples: std::mem::take(&mut book.error_samples),
         surroundings,
-        told_scatter: None,
-        steps: loadline_record::Steps::default(),
         steady_state: outcome.steady_state,
         verify,
-        model: None,
         ending,
-        doubts: Vec::new(),
+        ..TrialRecord::empty(trial, started_unix_s, engine)
     })
 }
 

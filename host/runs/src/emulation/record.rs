@@ -10,8 +10,8 @@ use loadline_emulation::{History, HistoryEntry, TimeAccount};
 use loadline_emulator::{Emulation, ExportFigures, Turns};
 use loadline_prediction::{CreditsWatch, most_plausible, volume_facts};
 use loadline_record::{
-    Clock, Doubt, DoubtCode, Ending, EngineName, EngineUsed, OperationRecord, PlanText, RunHeader, RunRecord,
-    RunStatus, RunVerb, Series, Surroundings, TrialRecord,
+    Clock, Doubt, DoubtCode, EngineName, EngineUsed, OperationRecord, PlanText, RunHeader, RunRecord, RunStatus,
+    RunVerb, Series, Surroundings, TrialRecord,
 };
 use loadline_units::Bytes;
 use serde::Serialize;
@@ -243,28 +243,19 @@ fn trial(figures: &ExportFigures, account: &TimeAccount, series: &Series, starte
     }
     let asked = operations.iter().map(|(operation, of)| (*operation, (of.count + of.errors, of.bytes))).collect();
     TrialRecord {
-        trial: 0,
-        started_unix_s,
-        engine: EngineUsed {
-            name: EngineName::Emulator,
-            reason: "an application asks; the model answers under the real clock".into(),
-            options: Vec::new(),
-        },
-        warm_up_ns: 0,
         measured_ns: account.span().as_ns(),
         operations,
-        offered_iops: None,
-        missed: 0,
         series: series.clone(),
         errors: figures.errors.clone(),
-        error_samples: Vec::new(),
         surroundings: Surroundings { asked, ..Surroundings::default() },
-        told_scatter: None,
-        steps: loadline_record::Steps::default(),
-        steady_state: None,
-        verify: None,
-        model: None,
-        ending: Ending::Complete,
-        doubts: Vec::new(),
+        ..TrialRecord::empty(
+            0,
+            started_unix_s,
+            EngineUsed {
+                name: EngineName::Emulator,
+                reason: "an application asks; the model answers under the real clock".into(),
+                options: Vec::new(),
+            },
+        )
     }
 }

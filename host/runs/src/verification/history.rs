@@ -98,30 +98,16 @@ pub(super) fn made_at(files: &Volume, record: &RunRecord) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loadline_record::{EngineUsed, Series, Surroundings};
-    use std::collections::BTreeMap;
+    use loadline_record::EngineUsed;
 
     fn trial(ending: Ending) -> TrialRecord {
         TrialRecord {
-            trial: 0,
-            started_unix_s: 0,
-            engine: EngineUsed { name: EngineName::Threads, reason: String::new(), options: Vec::new() },
-            warm_up_ns: 0,
-            measured_ns: 0,
-            operations: BTreeMap::new(),
-            offered_iops: None,
-            missed: 0,
-            series: Series::default(),
-            errors: BTreeMap::new(),
-            error_samples: Vec::new(),
-            surroundings: Surroundings::default(),
-            told_scatter: None,
-            steps: loadline_record::Steps::default(),
-            steady_state: None,
-            verify: None,
-            model: None,
             ending,
-            doubts: Vec::new(),
+            ..TrialRecord::empty(
+                0,
+                0,
+                EngineUsed { name: EngineName::Threads, reason: String::new(), options: Vec::new() },
+            )
         }
     }
 

@@ -7,6 +7,7 @@ mod measure;
 #[path = "../../examples/predict.rs"]
 mod predict;
 
+mod another_place;
 mod observed;
 mod refused;
 

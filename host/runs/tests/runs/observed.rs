@@ -3,7 +3,7 @@
 use crate::folder;
 use crate::measure::measure;
 use loadline_record::{Ending, RunStatus};
-use loadline_runs::{Activity, Advance, Ended, Event, Observer, Silent, resume_measurement, store_location};
+use loadline_runs::{Activity, Advance, Ended, Event, Observer, Silent, resume, store_location};
 
 /// Notes what it gets; wants an end after so many finished trials.
 #[derive(Default)]
@@ -54,9 +54,8 @@ fn an_observer_gets_every_step_and_a_run_that_it_ends_can_be_resumed() {
     assert_eq!((outcome.record.status, &outcome.record.header.id), (RunStatus::Interrupted, &id));
 
     let store = store_location::open_store(&store).unwrap();
-    let claim = store.claim(&id).unwrap();
     let mut notes = Notes::default();
-    let resumed = resume_measurement(store, claim, &outcome.record, &mut notes).unwrap();
+    let resumed = resume(store, &id, &mut notes).unwrap();
     assert_eq!(notes.begun, ["2 of 2"]);
     assert!(resumed.ended.is_complete());
     let trials: usize = resumed.record.cells.iter().map(|cell| cell.trials.len()).sum();

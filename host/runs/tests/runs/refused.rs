@@ -2,13 +2,13 @@
 
 use crate::folder;
 use crate::measure::PLAN;
-use loadline_runs::{Error, Measurement, Overrides, Refusal, Settings, Silent, sole_target};
+use loadline_runs::{Error, Measurement, Overrides, Refusal, RunOptions, Settings, Silent, sole_target};
 use loadline_workload::Plan;
 
 fn refusal_of(measurement: Measurement) -> Refusal {
     let folder = folder();
     let store = folder.path().join("runs.db");
-    let error = measurement.stored_in(&store).run(&mut Silent::default()).unwrap_err();
+    let error = measurement.run(&RunOptions::default().stored_in(&store), &mut Silent::default()).unwrap_err();
     let Error::Refused(refusal) = error else { panic!("{error}") };
     assert!(!refusal.to_string().contains("--"), "{refusal}");
     *refusal

@@ -5,7 +5,7 @@ use crate::time_shares::TimeAccount;
 use crate::trace::TraceRecord;
 use loadline_block::Operation;
 use loadline_disk::Waits;
-use loadline_record::{Ending, EngineUsed, OperationRecord, Series, SeriesInterval, Surroundings, TrialRecord};
+use loadline_record::{EngineUsed, OperationRecord, Series, SeriesInterval, Surroundings, TrialRecord};
 use loadline_units::{Duration, Instant, NS_PER_S};
 use std::collections::BTreeMap;
 
@@ -112,24 +112,15 @@ pub fn trial(
         Dependence::Answers => "each request comes as long after the answer before it on its connection as it did",
     };
     Some(TrialRecord {
-        trial: 0,
-        started_unix_s,
-        engine: EngineUsed { name: "replay".into(), reason: reason.into(), options: Vec::new() },
-        warm_up_ns: 0,
         measured_ns,
         operations,
         offered_iops: if dependence == Dependence::Time { offered(requests, measured_ns) } else { None },
-        missed: 0,
         series,
-        errors: BTreeMap::new(),
-        error_samples: Vec::new(),
         surroundings: Surroundings { asked, ..Surroundings::default() },
-        told_scatter: None,
-        steps: loadline_record::Steps::default(),
-        steady_state: None,
-        verify: None,
-        model: None,
-        ending: Ending::Complete,
-        doubts: Vec::new(),
+        ..TrialRecord::empty(
+            0,
+            started_unix_s,
+            EngineUsed { name: "replay".into(), reason: reason.into(), options: Vec::new() },
+        )
     })
 }

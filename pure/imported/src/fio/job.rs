@@ -6,8 +6,7 @@ use crate::value::{At, COUNT_MAX};
 use crate::{ImportError, Job, LeftOut, Results};
 use loadline_block::{ErrorKind, Operation};
 use loadline_record::{
-    Ending, EngineUsed, Histogram, HistogramSnapshot, OperationRecord, Scatter, Series, Surroundings, ThreadBusy,
-    TrialRecord,
+    Ending, EngineUsed, Histogram, HistogramSnapshot, OperationRecord, Scatter, Surroundings, ThreadBusy, TrialRecord,
 };
 use loadline_units::{Duration, Ratio};
 use loadline_workload::{Arrival, LoadSpec, ReportedJob, THREADS_MAX, reported_job};
@@ -361,29 +360,24 @@ fn finished(name: String, job: ReportedJob, measured: Measured, version: Option<
     };
     let by = version.map_or_else(|| "fio".to_owned(), |version| format!("fio {version}"));
     let trial = TrialRecord {
-        trial: 0,
-        steps: loadline_record::Steps::default(),
-        started_unix_s: 0,
-        engine: EngineUsed {
-            name: engine.as_str().into(),
-            reason: format!("as the job says, in {by}"),
-            options: Vec::new(),
-        },
         warm_up_ns: spec.warm_up.as_ns(),
         measured_ns,
         operations: measured.operations,
         offered_iops,
-        missed: 0,
-        series: Series::default(),
         errors,
         error_samples,
         surroundings,
         told_scatter: of_all_threads(measured.scatters, spec.threads),
-        steady_state: None,
-        verify: None,
-        model: None,
         ending,
-        doubts: Vec::new(),
+        ..TrialRecord::empty(
+            0,
+            0,
+            EngineUsed {
+                name: engine.as_str().into(),
+                reason: format!("as the job says, in {by}"),
+                options: Vec::new(),
+            },
+        )
     };
     Job { name, spec, target, is_null: engine == "null", span_ms: (0, 0), trial, unknown }
 }

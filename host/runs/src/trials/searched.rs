@@ -1,6 +1,7 @@
 //! The trials of a search: one question is probed until its answer is known well enough, on devices or on a model.
 
-use crate::{Ended, Error, Event, Prober, cell_record, probe};
+use crate::trials::{PlannedCell, TrialLoop};
+use crate::{Ended, Error, Event};
 use loadline_analysis::{Probed, SearchQuestion};
 use loadline_record::{CellRecord, Ending};
 
@@ -10,29 +11,29 @@ use loadline_record::{CellRecord, Ending};
 /// # Errors
 /// A trial that could not be started, or that ended early; or the store.
 pub fn answer_question(
-    prober: &mut Prober<'_>,
+    trials: &mut TrialLoop<'_, PlannedCell>,
     question: &SearchQuestion,
     stored: &[CellRecord],
 ) -> Result<Ended, Error> {
     let mut tried: Vec<Probed> = Vec::new();
     while let Some((amount, load)) = question.next_load(&tried) {
-        let probe = probe(&question.volume, &load, 0);
-        let record = cell_record(&probe.cell);
-        let known = stored.iter().find(|cell| cell.id == probe.cell.id);
+        let probe = PlannedCell::on(&question.volume, &load, 0);
+        let record = probe.record();
+        let known = stored.iter().find(|cell| cell.id == record.id);
         if known.is_none() {
-            prober.store.store()?.add_cell(prober.run, &record)?;
+            trials.store.store()?.add_cell(trials.run, &record)?;
         }
         let trial = match known.and_then(|cell| cell.trials.first()) {
             Some(trial) if trial.ending != Ending::Complete => {
                 return Err(Error::KeptTrialEndedEarly { load: probe.label });
             }
             Some(trial) => Some(trial.clone()),
-            None => prober.trial(&probe, 0, &format!("probe {}", tried.len() + 1))?,
+            None => trials.trial(&probe, 0, &format!("probe {}", tried.len() + 1))?,
         };
         let Some(trial) = trial else { return Ok(Ended::Interrupted) };
         let cell = CellRecord { trials: vec![trial], ..record };
         let Some(outcome) = question.probed(&cell, amount) else {
-            prober.observer.says(&Event::NothingCompleted { load: &probe.label });
+            trials.observer.says(&Event::NothingCompleted { load: &probe.label });
             return Ok(Ended::Complete);
         };
         tried.push(outcome);

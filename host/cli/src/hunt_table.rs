@@ -45,7 +45,7 @@ fn nothing_varied(found: &HuntResult) -> bool {
 }
 
 /// What is usually varied and was not, with the reasons, each once: "not tried: interleave, layout (...)".
-pub(super) fn not_tried(all: &[SkippedSetting]) -> String {
+pub(crate) fn not_tried(all: &[SkippedSetting]) -> String {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for one in all {
         let name = match &one.to {

@@ -1,6 +1,7 @@
 //! The trials of a hunt: what its rounds ask for is measured, until they are done.
 
-use crate::{Ended, Error, Event, Probe, Prober};
+use crate::trials::{PlannedCell, TrialLoop};
+use crate::{Ended, Error, Event};
 use loadline_hunt::{HuntEnd, HuntRounds, NextTrial};
 use loadline_record::RunRecord;
 
@@ -10,9 +11,9 @@ use loadline_record::RunRecord;
 /// # Errors
 /// A trial that could not be started, or that ended early; or the store.
 pub fn measure_hunt(
-    prober: &mut Prober<'_>,
+    trials: &mut TrialLoop<'_, PlannedCell>,
     rounds: &HuntRounds<'_>,
-    loads: &[Probe],
+    loads: &[PlannedCell],
     mut run: RunRecord,
 ) -> Result<Ended, Error> {
     let all = loads.len() - 1;
@@ -22,20 +23,20 @@ pub fn measure_hunt(
             NextTrial::Measure(planned) => planned,
             NextTrial::Done(end) => {
                 if end == HuntEnd::NothingBound {
-                    prober.observer.says(&Event::NothingBound);
+                    trials.observer.says(&Event::NothingBound);
                 }
                 return Ok(Ended::Complete);
             }
         };
         let load = &loads[planned.load];
-        let Some(trial) = prober.trial(load, planned.round, &planned.to_string())? else {
+        let Some(trial) = trials.trial(load, planned.round, &planned.to_string())? else {
             return Ok(Ended::Interrupted);
         };
         let cell = run.cells.iter_mut().find(|cell| cell.id == load.cell.id).expect("a run has every load's cell");
         cell.trials.push(trial);
         let look = rounds.last_look(&run);
         if let Some(look) = look.filter(|look| seen != Some(*look)) {
-            prober.observer.says(&Event::RoundOver { round: look.rounds, decided: look.decided, all });
+            trials.observer.says(&Event::RoundOver { round: look.rounds, decided: look.decided, all });
         }
         seen = look;
     }

@@ -1,0 +1,91 @@
+//! How a run came out: its figures are printed, and what they say becomes the exit status.
+
+use crate::arguments::Format;
+use crate::failure::Outcome;
+use crate::recommendations::summarized;
+use crate::{hunt_table, output, printing, words};
+use loadline_hunt::Effect;
+use loadline_record::{Clock, RunRecord, RunVerb};
+use loadline_runs::{Ended, Error, Loss, RunOutcome, hunt_result};
+
+/// Prints what a hunt found.
+pub(crate) fn conclude_hunt(outcome: &RunOutcome, format: Format) -> anyhow::Result<Outcome> {
+    let RunOutcome { record, ended } = outcome;
+    let Some(found) = hunt_result(record) else { return conclude(outcome, format) };
+    output::print(&hunt_table::text(&found, format))?;
+    Ok(match ended {
+        Ended::Complete if found.nothing_bound.is_some() => Outcome::Done,
+        Ended::Complete if found.rows.iter().any(|row| row.effect == Effect::CannotTell) => Outcome::Inconclusive,
+        Ended::Complete => Outcome::Done,
+        _ => {
+            tell_how_to_go_on(record);
+            Outcome::Interrupted
+        }
+    })
+}
+
+/// Prints what a search found, also where it ended early.
+pub(crate) fn conclude_search(outcome: Result<RunOutcome, Error>, format: Format) -> anyhow::Result<Outcome> {
+    if let Err(Error::RunEndedEarly { record: Some(record), .. }) = &outcome
+        && record.cells.iter().any(|cell| !cell.trials.is_empty())
+    {
+        output::print(&printing::summary(&summarized(record), format))?;
+    }
+    conclude(&outcome?, format)
+}
+
+/// Why trials are missing, volume by volume.
+fn why_broken(given_up: &[(String, Loss)], not_started: &[Error]) -> String {
+    let mut why: Vec<String> =
+        given_up.iter().map(|(volume, why)| format!("volume {volume}: {}", words::lost(why))).collect();
+    if let Some(first) = not_started.first() {
+        let more = match not_started.len() {
+            1 => String::new(),
+            all => format!(" (and {} trials more)", all - 1),
+        };
+        why.push(format!("{}{more}", words::in_a_line(first)));
+    }
+    why.join("; ")
+}
+
+/// Prints what is there and says how it came out.
+pub(crate) fn conclude(outcome: &RunOutcome, format: Format) -> anyhow::Result<Outcome> {
+    let RunOutcome { record, ended } = outcome;
+    let run = &record.header.id;
+    if record.cells.iter().any(|cell| !cell.trials.is_empty()) {
+        output::print(&printing::summary(&summarized(record), format))?;
+    }
+    let outcome = match ended {
+        Ended::Complete => match loadline_analysis::trials_cut_short(record) {
+            0 => Outcome::from(loadline_analysis::run_verdict(record)),
+            trials => {
+                let trials = if trials == 1 { "1 trial was".to_owned() } else { format!("{trials} trials were") };
+                output::tell(&format!("{trials} cut short by errors; the doubts say which and why"));
+                Outcome::Failed
+            }
+        },
+        Ended::Interrupted => {
+            tell_how_to_go_on(record);
+            Outcome::Interrupted
+        }
+        Ended::Broken { given_up, not_started } => {
+            let why = why_broken(given_up, not_started);
+            output::tell(&format!(
+                "the run ended early: {why}. What was finished is kept; when that is mended, carry on with: \
+                 loadline run --resume {run}"
+            ));
+            Outcome::Failed
+        }
+    };
+    Ok(outcome)
+}
+
+/// How a run that was interrupted is carried on with.
+fn tell_how_to_go_on(record: &RunRecord) {
+    let verb = match record.header.clock {
+        Clock::Virtual if record.header.verb != RunVerb::Hunt => "predict",
+        _ => "run",
+    };
+    let run = &record.header.id;
+    output::tell(&format!("interrupted; what was finished is kept. Carry on with: loadline {verb} --resume {run}"));
+}

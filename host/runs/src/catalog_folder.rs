@@ -1,0 +1,67 @@
+//! The catalog that comes with loadline, and catalog files of a folder; environments read by it once more.
+
+use crate::{Error, InputKind, Refusal, read_text};
+use loadline_catalog::{Catalog, Environment};
+use loadline_record::RunRecord;
+use std::path::{Path, PathBuf};
+
+/// The catalog that comes along, and a folder's.
+///
+/// # Errors
+/// A [`Refusal`] of the folder; it cannot be read, or holds a file that is no catalog file.
+pub fn catalog_with(folder: Option<&Path>) -> Result<Catalog, Error> {
+    let builtin = Catalog::builtin();
+    let Some(folder) = folder else { return Ok(builtin) };
+    if !folder.is_dir() {
+        return Err(Refusal::NoCatalogFolder { folder: folder.to_owned(), exists: folder.exists() }.into());
+    }
+    let mut files = Vec::new();
+    for path in toml_files(folder)? {
+        let text = read_text(&path, InputKind::Catalog)
+            .map_err(|source| Error::Unreadable { what: path.display().to_string(), source })?;
+        files.push((path.display().to_string(), text));
+    }
+    if files.is_empty() {
+        return Err(Refusal::NoCatalogFile { folder: folder.to_owned() }.into());
+    }
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    Ok(builtin.with(&files)?)
+}
+
+/// The files of a folder and of the folders in it, by name.
+fn toml_files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut found = Vec::new();
+    let mut folders = vec![(folder.to_path_buf(), 0)];
+    while let Some((folder, depth)) = folders.pop() {
+        let unlisted = |source| Error::Unlisted { folder: folder.clone(), source };
+        for entry in std::fs::read_dir(&folder).map_err(unlisted)? {
+            let path = entry.map_err(unlisted)?.path();
+            if path.is_dir() && depth == 0 {
+                folders.push((path, depth + 1));
+            } else if path.extension().is_some_and(|extension| extension == "toml") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Reads an environment; `source` names the text in errors.
+///
+/// # Errors
+/// [`Refusal::NotAnEnvironment`].
+pub fn read_environment(text: &str, source: &str, catalog: &Catalog) -> Result<Environment, Refusal> {
+    Environment::parse(text, source, catalog)
+        .map_err(|error| Refusal::NotAnEnvironment { name: source.to_owned(), source: error })
+}
+
+/// The environment of a stored run, read once more. `folder` has catalog files besides.
+///
+/// # Errors
+/// The run keeps none; this version does not read it; the folder.
+pub fn environment_again(stored: &RunRecord, folder: Option<&Path>) -> Result<Environment, Error> {
+    let RunRecord { header, .. } = stored;
+    let Some(text) = &header.environment else { return Err(Error::NoEnvironment { run: header.id.clone() }) };
+    Ok(read_environment(&text.text, &text.name, &catalog_with(folder)?)?)
+}

@@ -1,0 +1,222 @@
+//! Trials on open volumes of this machine.
+
+use crate::engine_watch::EngineWatch;
+use crate::feasibility::refusal_of;
+use crate::open_volumes::{self, ExtentsState, FileSet, OpenVolumes, VolumeHealth, dirty_beside, filled_before};
+use crate::trials::{NoTrial, PlannedCell, TrialPlace, TrialRound};
+use crate::{Activity, Error, Event, Loss, Observer, Settings, filling};
+use loadline_block::ErrorKind;
+use loadline_engine::{EngineError, EngineOptions, Filling};
+use loadline_kernel::facts::CacheScope;
+use loadline_record::{Ending, Extents, TrialRecord, VolumeFacts};
+use loadline_units::{Duration, Ratio};
+use loadline_workload::{Arrival, BlockShare, Fill, LoadSpec, RunCell};
+
+/// Volumes that are open on this machine.
+#[derive(Debug)]
+pub struct MeasuredPlace {
+    settings: Settings,
+    seed: u64,
+    volumes: OpenVolumes,
+    /// The fills that are ahead, in their order: of which volume, and how long each takes.
+    fills: Vec<(String, Duration)>,
+}
+
+/// Reads that find out whether a volume answers at all.
+const PROBE_READS: u64 = 8;
+/// They are given so long.
+const PROBE_TIME: Duration = Duration::from_s(2);
+
+impl MeasuredPlace {
+    /// The targets of `settings`, as they were opened. `seed` is the run's.
+    #[must_use]
+    pub const fn new(settings: Settings, volumes: OpenVolumes, seed: u64) -> Self {
+        Self { settings, seed, volumes, fills: Vec::new() }
+    }
+
+    fn options(&self, cell: &PlannedCell) -> EngineOptions {
+        EngineOptions { engine: cell.engine.unwrap_or(self.settings.engine.engine), ..self.settings.engine }
+    }
+
+    /// Finds out whether the cell's volume still answers, where its last trial failed.
+    fn look_after(&mut self, cell: &PlannedCell, observer: &mut dyn Observer) -> Result<(), NoTrial> {
+        let name = &cell.cell.volume;
+        let why = match &self.volumes[name].health {
+            VolumeHealth::Answers => return Ok(()),
+            VolumeHealth::Lost(why) => why.clone(),
+            // The load may have failed for a reason of its own, such as a full disk: then reads are still answered.
+            VolumeHealth::Doubtful(how) => {
+                let why = Loss::from(format!("not one read is answered any more: {how}"));
+                if self.answers(cell, observer)? {
+                    set_health(&mut self.volumes, name, VolumeHealth::Answers);
+                    return Ok(());
+                }
+                set_health(&mut self.volumes, name, VolumeHealth::Lost(why.clone()));
+                why
+            }
+        };
+        Err(self.lost(name, why, observer))
+    }
+
+    /// Gives up a volume. Its fills that are ahead will not be needed.
+    fn lost(&mut self, volume: &str, why: Loss, observer: &mut dyn Observer) -> NoTrial {
+        let own = self.fills.extract_if(.., |(name, _)| name == volume);
+        observer.says(&Event::Forgone(own.map(|(_, time)| time).sum()));
+        NoTrial::VolumeLost { volume: volume.to_owned(), why }
+    }
+
+    /// Whether the cell's volume answers any of a few reads.
+    fn answers(&mut self, cell: &PlannedCell, observer: &mut dyn Observer) -> Result<bool, Error> {
+        let options = self.options(cell);
+        let set = set_of(&mut self.volumes, &cell.cell);
+        let block = LoadSpec::default().block_max().max(set.volume.alignment().offset);
+        let spec = LoadSpec {
+            blocks: vec![BlockShare { size: block, share: Ratio::ONE }],
+            arrival: Arrival::Closed { queue_depth: 1, rate_max: None, think_time: Duration::ZERO },
+            volume: Some(block * PROBE_READS),
+            warm_up: Duration::ZERO,
+            duration: PROBE_TIME,
+            hang_limit: PROBE_TIME,
+            fill: Fill::Never,
+            ..LoadSpec::default()
+        };
+        let probe = RunCell { id: "probe".into(), spec, ..cell.cell.clone() };
+        let record = EngineWatch(observer).trial(&mut set.volume, &probe, 0, self.seed, options)?;
+        Ok(record.count() > 0)
+    }
+
+    /// Fills the cell's volume where the cell wants that and it has not been done.
+    fn fill(&mut self, cell: &PlannedCell, observer: &mut dyn Observer) -> Result<(), NoTrial> {
+        let name = &cell.cell.volume;
+        let options = self.options(cell);
+        let set = set_of(&mut self.volumes, &cell.cell);
+        if set.filled || !set.is_full_for(&cell.cell.spec) {
+            return Ok(());
+        }
+        // One that was begun is not ahead any more.
+        if let Some(next) = self.fills.iter().position(|(volume, _)| volume == name) {
+            self.fills.remove(next);
+        }
+        let range = set.volume.span();
+        observer.begins(&Activity {
+            place: format!("volume {name}"),
+            label: format!("filling {}", range.human()),
+            planned: filling::time(range),
+            is_guessed: true,
+        });
+        let filling = Filling { content: set.wish.content, limit: None };
+        let why = match EngineWatch(observer).fill(&mut set.volume, range, self.seed, filling, options) {
+            Ok(report) if !report.complete => return Err(NoTrial::Interrupted),
+            Ok(report) => {
+                set.filled = true;
+                // What was found when it was opened is no longer so, and doubts rest on it.
+                set.volume.facts.extents = set.volume.extents();
+                set.extents = ExtentsState::Known;
+                observer.says(&Event::Filled { volume: name, bytes: report.bytes, elapsed: report.elapsed });
+                return Ok(());
+            }
+            Err(EngineError::Os { attempted, source }) => format!("cannot {attempted}: {source}").into(),
+            Err(error @ (EngineError::NoRoom { .. } | EngineError::Lacking { .. })) => {
+                Loss { how: error.to_string(), remedy: error.remedy() }
+            }
+            Err(source) => return Err(Error::Fill { volume: name.clone(), source: Box::new(source) }.into()),
+        };
+        set_health(&mut self.volumes, name, VolumeHealth::Lost(why.clone()));
+        Err(self.lost(name, why, observer))
+    }
+}
+
+impl TrialPlace for MeasuredPlace {
+    type Cell = PlannedCell;
+
+    fn look_ahead(&mut self, rounds: &[&TrialRound<'_, PlannedCell>], observer: &mut dyn Observer) {
+        let cells: Vec<&RunCell> = rounds.iter().map(|round| &round.sole().cell).collect();
+        let fills = filled_before(&self.volumes, cells.iter().copied());
+        self.fills = fills.iter().map(|(index, size)| (cells[*index].volume.clone(), filling::time(*size))).collect();
+        observer.says(&Event::Planned(self.fills.iter().map(|(_, time)| *time).sum()));
+    }
+
+    fn prepare(&mut self, round: &TrialRound<'_, PlannedCell>, observer: &mut dyn Observer) -> Result<(), NoTrial> {
+        let cell = round.sole();
+        self.look_after(cell, observer)?;
+        let options = self.options(cell);
+        let set = set_of(&mut self.volumes, &cell.cell);
+        if let Some(why) = refusal_of(&set.volume, &cell.cell, options) {
+            return Err(NoTrial::Impossible(why.into()));
+        }
+        if std::mem::take(&mut set.extents) == ExtentsState::Changed {
+            set.volume.facts.extents = set.volume.extents();
+        }
+        self.fill(cell, observer)
+    }
+
+    fn carry_out(
+        &mut self,
+        round: &TrialRound<'_, PlannedCell>,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<TrialRecord>, NoTrial> {
+        let cell = round.sole();
+        let (options, spec) = (self.options(cell), &cell.cell.spec);
+        // What earlier loads left in memory would be written back beneath this one, and pass for somebody else's load.
+        for other in dirty_beside(&mut self.volumes, &cell.cell) {
+            other.dirty = other.volume.write_back().is_err();
+        }
+        let set = set_of(&mut self.volumes, &cell.cell);
+        if set.buffered_before && !spec.buffered {
+            let _ = set.volume.drop_caches(CacheScope::Files);
+        }
+        set.buffered_before = spec.buffered;
+        set.dirty = spec.buffered && spec.writes_any();
+        let mut watch = EngineWatch(observer);
+        let record = watch.trial(&mut set.volume, &cell.cell, round.trial, self.seed, options).map_err(|source| {
+            // The system refused this one; others may want less of it.
+            NoTrial::NotStarted(Error::Trial {
+                load: cell.label.clone(),
+                volume: cell.cell.volume.clone(),
+                source: Box::new(source),
+            })
+        })?;
+        if record.ending == Ending::Interrupted {
+            return Err(NoTrial::Interrupted);
+        }
+        // What was trimmed is as if it had never been written.
+        set.filled &= !spec.trims_any();
+        // What this trial wrote is written when the next begins.
+        let is_unwritten = |extents: &Extents| extents.unwritten_bytes + extents.hole_bytes > 0;
+        let was_unwritten = set.volume.facts.extents.as_ref().is_some_and(is_unwritten);
+        if spec.trims_any() || spec.writes_any() && was_unwritten {
+            set.extents = ExtentsState::Changed;
+        }
+        set_health(&mut self.volumes, &cell.cell.volume, health_after(&record));
+        Ok(vec![record])
+    }
+
+    fn facts(&self, cell: &PlannedCell) -> Result<VolumeFacts, Error> {
+        Ok(self.volumes[&cell.cell.volume].volume_for(&cell.cell.spec).facts.clone())
+    }
+
+    fn close(&mut self, observer: &mut dyn Observer) {
+        open_volumes::close(std::mem::take(&mut self.volumes), observer);
+    }
+}
+
+/// What a trial shows of its volume.
+fn health_after(trial: &TrialRecord) -> VolumeHealth {
+    match &trial.ending {
+        Ending::Hung(how) => VolumeHealth::Lost(format!("it does not answer: {how}").into()),
+        Ending::Failed(how) if trial.errors.contains_key(&ErrorKind::Gone) => {
+            VolumeHealth::Lost(format!("it is gone: {how}").into())
+        }
+        Ending::Failed(how) => VolumeHealth::Doubtful(how.clone()),
+        Ending::Complete | Ending::Interrupted => VolumeHealth::Answers,
+    }
+}
+
+fn set_health(volumes: &mut OpenVolumes, volume: &str, health: VolumeHealth) {
+    volumes.get_mut(volume).expect("every volume of the plan is open").health = health;
+}
+
+/// The files that a cell runs on.
+fn set_of<'a>(volumes: &'a mut OpenVolumes, cell: &RunCell) -> &'a mut FileSet {
+    volumes.get_mut(&cell.volume).expect("every volume of the plan is open").set_for(&cell.spec)
+}
