@@ -5,7 +5,7 @@ use crate::arguments::{Format, Own};
 use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
 use loadline_catalog::{Catalog, CatalogProblem, Filter, Price, rate_text};
-use loadline_runs::{InputKind, catalog_with, read_text};
+use loadline_runs::catalog_with;
 use serde_json::{Map, Value as Json};
 
 /// Does what was asked of the catalog.

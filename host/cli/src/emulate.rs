@@ -6,29 +6,25 @@ use crate::arguments::emulate::EmulateArguments;
 use crate::attach;
 use crate::environments;
 use crate::failure::{Outcome, Usage};
-use crate::fault;
 use crate::interruption::Interruption;
 use crate::output;
 use crate::refusals::Refusals;
 use crate::screen::Screen;
 use anyhow::Context;
-use loadline_emulator::{Backing, Emulation, Tls};
+use loadline_emulator::{Backing, Emulation, Refused, Tls, View};
 use loadline_nbd::export_uri::{ClientEncryption, ListenAddress};
 use loadline_runs::catalog_with;
 use loadline_runs::emulation::{
-    AttachedVolumes, EmulationOptions, EmulationRun, EndedEmulation, StoredEmulation, attach_volumes,
+    AttachEvent, EmulationEvent, EmulationObserver, EmulationOptions, EmulationRun, EndedEmulation, StoredEmulation,
+    attach_volumes, control_beside, default_memory, default_socket,
 };
 use loadline_runs::wall_clock::fresh_seed;
 use loadline_units::Bytes;
 use printed::Open;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// Between two looks at whether the user wants an end.
-const LOOK: Duration = Duration::from_millis(50);
-/// Between two looks at the emulation.
-const OBSERVE: Duration = Duration::from_secs(1);
 /// Memory for contents is taken from the system by so much.
 const MEMORY_MIN: Bytes = Bytes::mib(2);
 
@@ -71,7 +67,10 @@ pub(crate) fn emulate(
         printed::tell_places(run.emulation(), &open, encryption, &backing);
     }
     let mut devices = open.devices;
-    serve(&mut run, &mut devices, &interruption, quiet);
+    let mut followed =
+        Followed { screen: Screen::new(quiet), refusals: Refusals::new(Instant::now()), interruption, quiet };
+    run.serve(devices.as_mut(), &mut followed);
+    followed.end();
     let unfinished = devices.map(|devices| devices.release(&mut |event| output::tell(&attach::line(&event))));
     let ended = run.end();
     // What waited for an answer has none to wait for any more.
@@ -167,30 +166,53 @@ fn open(
     Ok(Open { devices, addresses, control, metrics })
 }
 
-/// Waits until the user wants an end, and shows meanwhile what is going on.
-fn serve(run: &mut EmulationRun, devices: &mut Option<AttachedVolumes>, interruption: &Interruption, quiet: bool) {
-    let mut observed = Instant::now();
-    let mut screen = Screen::new(quiet);
-    let mut refusals = Refusals::new(Instant::now());
-    while !interruption.asked() {
-        std::thread::sleep(LOOK);
-        let (refused, more) = run.emulation().take_refused();
-        let refused = refused.iter().map(printed::refusal_line).collect();
-        tell_over(&mut screen, quiet, refusals.lines(Instant::now(), refused, more));
-        if let Some(devices) = devices {
-            devices.follow(run.emulation_mut(), &mut |event| {
-                tell_over(&mut screen, quiet && !attach::is_failure(&event), [attach::line(&event)]);
-            });
-        }
-        if observed.elapsed() >= OBSERVE {
-            observed = Instant::now();
-            let (view, events) = run.observe();
-            tell_over(&mut screen, quiet, events.iter().map(printed::event_line));
-            screen.draw(&view);
+/// The terminal of an emulation that serves, and the user's signals.
+struct Followed {
+    screen: Screen,
+    refusals: Refusals,
+    interruption: Interruption,
+    quiet: bool,
+}
+
+impl Followed {
+    /// Lines that stay, where others are drawn over.
+    fn tell(&mut self, lines: impl IntoIterator<Item = String>) {
+        for line in lines {
+            self.screen.clear();
+            output::tell(&line);
         }
     }
-    tell_over(&mut screen, quiet, refusals.rest());
-    screen.clear();
+    /// Takes the lines away that are drawn over.
+    fn end(&mut self) {
+        let rest = self.refusals.rest().filter(|_| !self.quiet);
+        self.tell(rest);
+        self.screen.clear();
+    }
+}
+
+impl EmulationObserver for Followed {
+    fn refuses(&mut self, refused: &[Refused], more: u64) {
+        let lines = self.refusals.lines(Instant::now(), refused.iter().map(printed::refusal_line).collect(), more);
+        if !self.quiet {
+            self.tell(lines);
+        }
+    }
+    fn attaches(&mut self, event: &AttachEvent) {
+        if !self.quiet || attach::is_failure(event) {
+            self.tell([attach::line(event)]);
+        }
+    }
+    fn says(&mut self, event: &EmulationEvent) {
+        if !self.quiet {
+            self.tell([printed::event_line(event)]);
+        }
+    }
+    fn sees(&mut self, view: &View) {
+        self.screen.draw(view);
+    }
+    fn wants_an_end(&self) -> bool {
+        self.interruption.asked()
+    }
 }
 
 /// Prints what was done.
@@ -220,14 +242,6 @@ fn conclude(
     ended.result?;
     shown?;
     Ok(Outcome::Done)
-}
-
-/// Lines that stay, where others are drawn over.
-fn tell_over(screen: &mut Screen, quiet: bool, lines: impl IntoIterator<Item = String>) {
-    for line in lines.into_iter().filter(|_| !quiet) {
-        screen.clear();
-        output::tell(&line);
-    }
 }
 
 /// A path as clients in other folders need it.
@@ -272,8 +286,7 @@ fn backing(arguments: &EmulateArguments) -> anyhow::Result<Backing> {
         ))
         .into());
     }
-    let half_of_free = || loadline_kernel::facts::memory_available().map(|free| Bytes::new(free.get() / 2));
-    let max = arguments.memory_max.or_else(half_of_free);
+    let max = arguments.memory_max.or_else(default_memory);
     Ok(Backing::Memory { max: max.context("cannot tell how much memory is free; give --memory-max")? })
 }
 
@@ -291,11 +304,11 @@ fn listen_control(
         ))
         .into());
     }
-    if let Some(path) = asked.map(Path::to_owned).or_else(|| socket.map(fault::beside)) {
+    if let Some(path) = asked.map(Path::to_owned).or_else(|| socket.map(control_beside)) {
         emulation.listen_control(&path).context("the socket for `loadline fault` (--control)")?;
         return Ok(Some(path));
     }
-    let path = fault::beside(&default_socket(environment));
+    let path = control_beside(&default_socket(environment));
     // Nobody asked for it: several emulations may be served over TCP, and one of them has it.
     match emulation.listen_control(&path) {
         Ok(()) => Ok(Some(path)),
@@ -304,13 +317,6 @@ fn listen_control(
             Ok(None)
         }
     }
-}
-
-/// Where programs of a user keep their sockets, or the folder for temporary files.
-fn default_socket(environment: &str) -> PathBuf {
-    let folder = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
-    folder.join(format!("loadline-{}.sock", environment.chars().map(plain).collect::<String>()))
 }
 
 /// Why other machines do not reach the contents unless the user says that they may.

@@ -1,11 +1,12 @@
 //! `environments`: what comes with loadline, and what this machine is; and what is typed in place of one.
 
 use crate::arguments::{EnvironmentsArguments, EnvironmentsVerb};
+use crate::catalog;
 use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
-use crate::{catalog, recognition};
-use loadline_catalog::{Catalog, Environment, ItemCost, Money, SizeRule, environment_text, nearest_environment};
-use loadline_runs::{InputKind, read_environment, read_text};
+use anyhow::Context as _;
+use loadline_catalog::{Catalog, Environment, ItemCost, Money, environment_text, nearest_environment};
+use loadline_runs::{InputKind, environment_named, read_environment, read_text, recognition};
 use serde_json::Value as Json;
 use std::path::Path;
 
@@ -17,7 +18,7 @@ pub(crate) fn environments(arguments: &EnvironmentsArguments) -> anyhow::Result<
             let table = cost(environments, region, &catalog::load(own)?)?;
             output::print(&table.render(printing.format, output::colour_wanted()))?;
         }
-        Some(EnvironmentsVerb::Recognise { volumes }) => recognition::print(volumes.as_deref(), &Catalog::builtin())?,
+        Some(EnvironmentsVerb::Recognise { volumes }) => recognise_here(volumes.as_deref())?,
         None => {
             let table = list()?;
             output::print(&table.render(arguments.printing.format, output::colour_wanted()))?;
@@ -30,49 +31,34 @@ pub(crate) fn environments(arguments: &EnvironmentsArguments) -> anyhow::Result<
 /// of this machine.
 ///
 /// # Errors
-/// [`Usage`] where there is no such environment, the file cannot be read, or it is none.
+/// There is no such environment, the file cannot be read, or it is none.
 pub(crate) fn read(typed: &str, catalog: &Catalog) -> anyhow::Result<Environment> {
-    if typed == recognition::AUTO {
-        return recognition::environment(catalog);
-    }
-    if let Some(text) = environment_text(typed) {
-        return Ok(read_environment(text, typed, catalog)?);
-    }
-    if !Path::new(typed).exists() && (catalog.disk_entry(typed).is_ok() || catalog.vm_figures(typed).is_ok()) {
-        let part = match catalog.disk_entry(typed).map(|disk| disk.size) {
-            Ok(SizeRule::Fixed(_)) => format!("[volume.data]\n  disks = [{{ sku = \"{typed}\" }}]"),
-            Ok(_) => format!("[volume.data]\n  disks = [{{ sku = \"{typed}\", size = \"1 TiB\" }}]"),
-            Err(_) => format!("vm = \"{typed}\"\n  [volume.data]\n  disks = [...]"),
-        };
-        return Err(Usage(format!(
-            "{typed} is an entry of the catalog, no environment: write a file with\n  schema = 1\n  name = \"mine\"\n  {part}\n\
-             and give its path; `loadline environments` lists those that come along"
-        ))
-        .into());
-    }
-    let is_path = typed.contains(std::path::MAIN_SEPARATOR)
-        || Path::new(typed).extension().is_some_and(|extension| extension == "toml");
-    if is_path && !Path::new(typed).exists() {
-        return Err(Usage(format!(
-            "cannot read the environment {typed}: there is no such file; give the path of an environment file, or a name that \
-             `loadline environments` lists"
-        ))
-        .into());
-    }
-    if !Path::new(typed).exists() {
-        return Err(Usage(format!(
-            "there is no file {typed}, and no environment of that name comes with loadline{}; `loadline environments` lists them",
-            meant(typed)
-        ))
-        .into());
-    }
-    let text = read_text(typed, InputKind::Environment)
-        .map_err(|error| Usage(format!("cannot read the environment {typed}: {error}")))?;
-    Ok(read_environment(&text, typed, catalog)?)
+    let read = environment_named(typed, catalog)?;
+    read.notes.iter().for_each(|note| output::tell(note));
+    Ok(read.environment)
 }
 
-fn meant(typed: &str) -> String {
-    nearest_environment(typed).map_or(String::new(), |near| format!(" (did you mean {near}?)"))
+/// Prints this machine's environment; `volumes` is a file of what `aws ec2 describe-volumes` printed.
+fn recognise_here(volumes: Option<&Path>) -> anyhow::Result<()> {
+    let volumes = volumes.map(|path| {
+        read_text(path, InputKind::Volumes)
+            .with_context(|| Usage(format!("cannot read the volumes in {}", path.display())))
+    });
+    let found = recognition::recognise(volumes.transpose()?.as_deref(), &Catalog::builtin())?;
+    found.notes.iter().for_each(|note| output::tell(note));
+    if !found.undescribed.is_empty() {
+        output::tell(&described(&found.undescribed));
+    }
+    output::print(&found.text)
+}
+
+/// How EBS volumes are described; an AWS machine is not told their types.
+fn described(volumes: &[String]) -> String {
+    format!(
+        "what describes them: aws ec2 describe-volumes --volume-ids {} > volumes.json && loadline environments recognise \
+         --volumes volumes.json",
+        volumes.join(" ")
+    )
 }
 
 fn show(name: &str) -> anyhow::Result<()> {
@@ -82,7 +68,7 @@ fn show(name: &str) -> anyhow::Result<()> {
         return output::print(&environment.text);
     }
     let Some(text) = environment_text(name) else {
-        let near = meant(name);
+        let near = nearest_environment(name).map_or(String::new(), |near| format!(" (did you mean {near}?)"));
         return Err(Usage(format!(
             "no environment {name:?} comes with loadline{near}; `loadline environments` lists them"
         ))

@@ -9,27 +9,13 @@ use crate::failure::Outcome;
 use crate::output::{self, Column, Field, Table};
 use anyhow::bail;
 use loadline_emulation::{Change, ChangeError, FaultSelection};
-use loadline_emulator::{ControlAnswer, ControlRequest, NumberedFault, ask_control};
-use std::os::unix::fs::FileTypeExt as _;
-use std::path::{Path, PathBuf};
-
-/// Follows the name of an NBD socket to make that of its control socket.
-const CONTROL: &str = ".control";
-
-/// Where the control socket of an emulation on this NBD socket is unless it was told otherwise.
-pub(crate) fn beside(socket: &Path) -> PathBuf {
-    let mut path = socket.as_os_str().to_owned();
-    path.push(CONTROL);
-    path.into()
-}
+use loadline_emulator::{ControlAnswer, ControlRequest};
+use loadline_runs::emulation::ask_emulation;
 
 /// Does what is asked to a running emulation.
 pub(crate) fn fault(arguments: &FaultArguments, quiet: bool) -> anyhow::Result<Outcome> {
     let request = request::request(arguments)?;
-    let mut answer = ask(&arguments.socket, &request)?;
-    if let (Some(volume), ControlRequest::Status | ControlRequest::Faults) = (&arguments.volume, &request) {
-        narrow(&mut answer, volume, &arguments.socket)?;
-    }
+    let answer = ask_emulation(&arguments.socket, &request, arguments.volume.as_deref())?;
     let json = arguments.printing.format == Format::Json;
     let tell = |text: &str| if quiet { Ok(()) } else { output::print(text) };
     match answer {
@@ -81,53 +67,6 @@ fn with_advice(request: &ControlRequest, error: String) -> String {
     }
 }
 
-/// Leaves what an answer tells of a volume and its disks, or of one disk.
-fn narrow(answer: &mut ControlAnswer, volume: &str, socket: &Path) -> anyhow::Result<()> {
-    let own = |name: &str| name.strip_prefix(volume).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    let there = match ask(socket, &ControlRequest::Status)? {
-        ControlAnswer::Status(view) => view.exports,
-        _ => Vec::new(),
-    };
-    let Some(named) = there.iter().find(|export| export.export == volume) else {
-        let names: Vec<&str> = there.iter().map(|export| export.export.as_str()).collect();
-        bail!("{}: there is no volume or disk {volume:?}; there are {}", socket.display(), names.join(", "));
-    };
-    // A disk that is asked for by itself meets what takes its volume away, too.
-    let meets = |fault: &NumberedFault| own(&fault.fault.on) || named.faults.contains(&fault.number);
-    match answer {
-        ControlAnswer::Status(view) => {
-            view.exports.retain(|export| own(&export.export));
-            view.faults.retain(meets);
-        }
-        ControlAnswer::Faults(faults) => faults.retain(meets),
-        _ => {}
-    }
-    Ok(())
-}
-
 fn print(table: &Table, arguments: &FaultArguments) -> anyhow::Result<()> {
     output::print(&table.render(arguments.printing.format, output::colour_wanted()))
-}
-
-/// Asks over the control socket; the socket of clients may be named in its place.
-fn ask(socket: &Path, request: &ControlRequest) -> anyhow::Result<ControlAnswer> {
-    let beside = beside(socket);
-    let control = if beside.exists() { &beside } else { socket };
-    ask_control(control, request).map_err(|error| {
-        let place = socket.display();
-        let is_socket = std::fs::metadata(control).is_ok_and(|found| found.file_type().is_socket());
-        let what_to_do = match error.kind() {
-            std::io::ErrorKind::ConnectionRefused if !is_socket => {
-                "it is no socket; name the one that `loadline emulate` printed, or that was given as --control"
-            }
-            std::io::ErrorKind::ConnectionRefused => {
-                "nobody listens there: its emulation was killed, and can be started again on the same socket"
-            }
-            std::io::ErrorKind::NotFound => {
-                "there is no such socket; name the one that `loadline emulate` printed, or that was given as --control"
-            }
-            _ => "name the socket that `loadline emulate` printed, or that was given as --control",
-        };
-        anyhow::anyhow!(error).context(format!("cannot reach an emulation at {place}: {what_to_do}"))
-    })
 }

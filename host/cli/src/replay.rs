@@ -8,10 +8,9 @@ use crate::output;
 use anyhow::{Context as _, anyhow};
 use loadline_emulation::Trace;
 use loadline_emulation::replay::Dependence;
-use loadline_record::{RunRecord, RunStatus, TrialRecord};
-use loadline_runs::replay_run::{ReplayError, ReplayOptions, ReplayRun, TRACE_CUT_SHORT, blind_spot};
+use loadline_runs::replay_run::{ReplayOptions, ReplayRun, TRACE_CUT_SHORT, blind_spot};
 use loadline_runs::wall_clock::fresh_seed;
-use loadline_runs::{Ended, Error, PendingStore, RunOutcome, catalog_with};
+use loadline_runs::{Error, ReplayError, catalog_with};
 use std::io::BufReader;
 use std::path::PathBuf;
 
@@ -54,20 +53,7 @@ pub(crate) fn replay(
         output::tell(&format!("{shown} {TRACE_CUT_SHORT}"));
     }
     replay.relocations().for_each(output::tell);
-    let pending = PendingStore::start(store()?, |_| Vec::new());
-    let RunRecord { header, mut cells, .. } = replay.run()?;
-    let trials: Vec<(String, Vec<TrialRecord>)> =
-        cells.iter_mut().map(|cell| (cell.id.clone(), std::mem::take(&mut cell.trials))).collect();
-    let id = header.id.clone();
-    let mut kept = pending.begin(header, cells)?;
-    let store = kept.store()?;
-    for (cell, trials) in &trials {
-        for trial in trials {
-            store.finish_trial(&id, cell, trial)?;
-        }
-    }
-    store.set_status(&id, RunStatus::Finished)?;
-    conclude(&RunOutcome { record: store.load(&id)?, ended: Ended::Complete }, arguments.printing.format)
+    conclude(&replay.run(store()?)?, arguments.printing.format)
 }
 
 /// Why a trace cannot be replayed, with what helps.

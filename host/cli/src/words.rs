@@ -7,7 +7,8 @@ use loadline_fitting::FitError;
 use loadline_hunt::{Obstacle, VaryError};
 use loadline_imported::ImportError;
 use loadline_prediction::PredictionError;
-use loadline_runs::{CellsOfPlan, Error, HuntRefusal, Loss, Refusal};
+use loadline_runs::emulation::{ControlError, ControlSilence};
+use loadline_runs::{CellsOfPlan, EntryKind, Error, HuntRefusal, Loss, RecognitionError, Refusal};
 use loadline_store::StoreError;
 use loadline_workload::{FioError, FioRemedy};
 use std::error::Error as StdError;
@@ -60,12 +61,27 @@ pub(crate) fn of(cause: &(dyn StdError + 'static)) -> String {
                 leave the disks out"
             .to_owned();
     }
+    if let Some(ControlError::Unreachable { socket, why, .. }) = cause.downcast_ref::<ControlError>() {
+        let name = "name the socket that `loadline emulate` printed, or that was given as --control";
+        let one = "name the one that `loadline emulate` printed, or that was given as --control";
+        let what_to_do = match why {
+            ControlSilence::NobodyListens => why.to_string(),
+            ControlSilence::NoSocket | ControlSilence::NotThere => format!("{why}; {one}"),
+            ControlSilence::Other => name.to_owned(),
+        };
+        return format!("cannot reach an emulation at {}: {what_to_do}", socket.display());
+    }
     match cause.downcast_ref::<Error>() {
         Some(Error::Store(error)) => of(error),
         Some(Error::Engine(error)) => of(error),
         Some(Error::Target(error)) => of(error),
         Some(Error::Lost { volume, why }) => format!("volume {volume}: {}", lost(why)),
         Some(Error::StoreFolder { .. }) => format!("{cause}; name another place with --store FILE"),
+        Some(Error::Recognition(RecognitionError::NoCloud)) => format!(
+            "{cause}: name an environment (`loadline environments` lists those that come along), write one \
+             (docs/formats/environment.md), or make one of a measured run: loadline fit RUN -o FILE. What is measured without \
+             --env has its limits inferred"
+        ),
         Some(Error::NoHome) => format!("{cause}; name a place with --store FILE"),
         Some(Error::NothingFound { run }) => {
             format!(
@@ -82,7 +98,7 @@ pub(crate) fn of(cause: &(dyn StdError + 'static)) -> String {
 
 /// Whether a cause is a request that was refused before anything was done.
 pub(crate) fn is_refusal(cause: &(dyn StdError + 'static)) -> bool {
-    cause.is::<Refusal>() || matches!(cause.downcast_ref::<Error>(), Some(Error::Refused(_)))
+    cause.is::<Refusal>() || matches!(cause.downcast_ref::<Error>(), Some(Error::Refused(_) | Error::Recognition(_)))
 }
 
 /// Whether a cause is the user's wish to end, before anything was done.
@@ -125,6 +141,7 @@ fn other_store(error: &StoreError) -> &'static str {
         StoreError::Corrupt { .. } => {
             ": name another with --store, or recover what can be read with the sqlite3 shell's .recover"
         }
+        StoreError::NoSuchRun { .. } => "; `loadline list` shows what there is",
         StoreError::Foreign { .. } => ": name another file with --store",
         StoreError::Newer { .. } => ", or name another store with --store",
         StoreError::Unwritable { .. } => "; name another with --store",
@@ -221,6 +238,38 @@ fn refused(refusal: &Refusal) -> String {
             "there is no store at {}: name the one that is meant with --store FILE; `loadline quick` or `loadline run` makes one",
             path.display()
         ),
+        Refusal::NoSuchEnvironment { named, is_path: true, .. } => format!(
+            "cannot read the environment {named}: there is no such file; give the path of an environment file, or a name that \
+             `loadline environments` lists"
+        ),
+        Refusal::NoSuchEnvironment { named, is_path: false, nearest } => {
+            let near = nearest.map_or(String::new(), |near| format!(" (did you mean {near}?)"));
+            format!(
+                "there is no file {named}, and no environment of that name comes with loadline{near}; `loadline environments` \
+                 lists them"
+            )
+        }
+        Refusal::IsCatalogEntry { name, kind } => {
+            let part = match kind {
+                EntryKind::Disk => format!("[volume.data]\n  disks = [{{ sku = \"{name}\" }}]"),
+                EntryKind::SizedDisk => {
+                    format!("[volume.data]\n  disks = [{{ sku = \"{name}\", size = \"1 TiB\" }}]")
+                }
+                EntryKind::Machine => format!("vm = \"{name}\"\n  [volume.data]\n  disks = [...]"),
+            };
+            format!(
+                "{name} is an entry of the catalog, no environment: write a file with\n  schema = 1\n  name = \"mine\"\n  \
+                 {part}\nand give its path; `loadline environments` lists those that come along"
+            )
+        }
+        Refusal::NotInResults { volume, target, known } => format!(
+            "--on {volume}={target}: the results are of {}, and of nothing there; give one of these, or a folder that it is in",
+            known.join(", ")
+        ),
+        Refusal::WhichVolume { target, known } => format!(
+            "which volume of the environment is {target}? Say it with --on VOLUME={target}; there are {}",
+            known.join(", ")
+        ),
         Refusal::IsEmulation { run } => {
             format!("{refusal}; `loadline show {run}` has what it did, and `loadline emulate` begins another")
         }
@@ -234,6 +283,10 @@ fn refused(refusal: &Refusal) -> String {
         | Refusal::NoObjective
         | Refusal::NoCatalogFile { .. }
         | Refusal::NotAnEnvironment { .. }
+        | Refusal::UnreadableEnvironment { .. }
+        | Refusal::UnreadableResults { .. }
+        | Refusal::NoText { .. }
+        | Refusal::MachineNotModelled { .. }
         | Refusal::NothingToVerify { .. }
         | Refusal::NoSuchVolume(_) => refusal.to_string(),
     }

@@ -5,13 +5,17 @@
 //! [`Observer`] follows, and errors are typed.
 
 mod catalog_folder;
+pub mod checkup;
 mod declared_environment;
 pub mod emulation;
 mod engine_watch;
+mod environment_file;
 mod error;
 mod feasibility;
+mod fill_forecast;
 pub mod filling;
 mod hunt;
+mod import;
 mod input_file;
 pub mod leftovers;
 mod measurement;
@@ -24,6 +28,7 @@ mod plan_file;
 mod prediction;
 mod prediction_settings;
 mod quick;
+pub mod recognition;
 pub mod replay_run;
 mod run_header;
 mod run_options;
@@ -40,9 +45,15 @@ mod work;
 pub use catalog_folder::{catalog_with, environment_again, read_environment};
 pub use declared_environment::DeclaredEnvironment;
 pub use engine_watch::EngineWatch;
-pub use error::{Error, ImpossibleCell, Loss, Refusal};
+pub use environment_file::{EnvironmentFile, THIS_MACHINE, environment_named};
+pub use error::{
+    CellsOfPlan, CloudSilence, EntryKind, Error, HuntRefusal, ImpossibleCell, Loss, RecognitionError, Refusal,
+    ReplayError,
+};
 pub use feasibility::{Tried, refusal_of, refuse_impossible};
-pub use hunt::{CellsOfPlan, Hunt, HuntChoices, HuntRefusal, hunt_result};
+pub use fill_forecast::FillForecast;
+pub use hunt::{Hunt, HuntChoices, hunt_result};
+pub use import::Import;
 pub use input_file::{InputKind, read_text};
 pub use measurement::{Measurement, OpenedMeasurement, joined_names, placed, refuse_cells, settings_of, work_of};
 pub use objective_search::ObjectiveSearch;
@@ -55,12 +66,12 @@ pub use prediction_settings::{Course, PredictionSettings};
 pub use quick::{QUICK_FILL_TIME, QuickMeasurement};
 pub use run_header::NewRun;
 pub use run_options::RunOptions;
-pub use run_outcome::{Ended, RunOutcome};
+pub use run_outcome::{Ended, RunOutcome, TrialsPlanned};
 pub use settings::{NamedTarget, Overrides, Settings, is_volume_name, sole_target};
 pub use stored_run::{RunKind, StoredRun, resume};
 pub use trials::{
     Initially, MeasuredPlace, ModelledPlace, NoTrial, PlannedCell, RunUnderWay, TrialCell, TrialLoop, TrialPlace,
-    TrialRound, TrialSchedule, TrialsPlanned, answer_question, measure_hunt,
+    TrialRound, TrialSchedule, answer_question, measure_hunt,
 };
 pub use verification::{VerifiedTrial, verify};
 pub use work::{Scope, Work, cell_record, label};

@@ -4,8 +4,7 @@
 //! the first one waits until the run stands in the store.
 
 use crate::leftovers::Leftover;
-use crate::trials::TrialsPlanned;
-use crate::{Ended, Error, RunOutcome, store_location};
+use crate::{Ended, Error, RunOutcome, TrialsPlanned, store_location};
 use loadline_record::{CellRecord, RunHeader, RunStatus};
 use loadline_store::{Claim, Store};
 use std::path::PathBuf;

@@ -2,9 +2,10 @@
 //!
 //! [`ReplayRun::prepare`] finds a place for every recorded request, and [`ReplayRun::run`] answers them on the model.
 
-use crate::Error;
 use crate::emulation::{ApplicationTrial, RequestSource, application_cell, application_model_record};
-use crate::wall_clock::{UtcTime, run_id, unix_s};
+use crate::error::ReplayError;
+use crate::wall_clock::unix_s;
+use crate::{Ended, Error, NewRun, PendingStore, RunOutcome, TrialsPlanned, stored_environment};
 use loadline_catalog::Environment;
 use loadline_disk::{BurstCredits, InitialState, Machine, Target};
 use loadline_emulation::replay::{
@@ -12,7 +13,7 @@ use loadline_emulation::replay::{
 };
 use loadline_emulation::{LateExport, Trace, TraceRecord};
 use loadline_prediction::{CreditsReading, CreditsWatch, Model, most_plausible, volume_facts};
-use loadline_record::{Clock, Doubt, DoubtCode, PlanText, RunHeader, RunRecord, RunStatus, RunVerb, VolumeFacts};
+use loadline_record::{Clock, Doubt, DoubtCode, RunHeader, RunRecord, RunStatus, RunVerb, TrialRecord, VolumeFacts};
 use loadline_units::{Bytes, Duration};
 use std::path::PathBuf;
 
@@ -29,40 +30,6 @@ pub struct ReplayOptions {
     pub seed: u64,
     /// Burst credits when the first request comes.
     pub credits: BurstCredits,
-}
-
-/// A trace that cannot be replayed on an environment.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ReplayError {
-    /// The trace was cut short before it held a request.
-    #[error("it was cut short before it held a request: whoever recorded it was killed, or could write no more")]
-    CutShort,
-    /// The trace holds no request.
-    #[error("it holds no request: nothing was asked of the emulation")]
-    NoRequest,
-    /// A recorded volume is not in the environment.
-    #[error(
-        "the trace has requests to {volume}, and {environment} has no volume of that name; name its volumes as the recorded \
-         environment does"
-    )]
-    NoVolume {
-        /// The recorded volume.
-        volume: String,
-        /// The environment.
-        environment: String,
-    },
-    /// A volume of the environment is too small for the places that were asked for.
-    #[error("the trace asks for {} of {volume}, in places of 1 MiB, and {environment} holds {size}", asked_for.human())]
-    NoRoom {
-        /// The volume.
-        volume: String,
-        /// The environment.
-        environment: String,
-        /// Bytes in the places that were asked for.
-        asked_for: Bytes,
-        /// Size of the volume.
-        size: Bytes,
-    },
 }
 
 /// A trace and the model that answers it.
@@ -142,11 +109,28 @@ impl ReplayRun {
         self.relocated.iter().flatten().map(String::as_str)
     }
 
-    /// Answers every request, and gives the finished run.
+    /// Answers every request, and stores the run.
     ///
     /// # Errors
-    /// A recorded volume is not in the model.
-    pub fn run(mut self) -> Result<RunRecord, Error> {
+    /// A recorded volume is not in the model; the store.
+    pub fn run(self, store: PathBuf) -> Result<RunOutcome, Error> {
+        let pending = PendingStore::start(store, |_| Vec::new());
+        let RunRecord { header, mut cells, .. } = self.answered()?;
+        let trials: Vec<(String, Vec<TrialRecord>)> =
+            cells.iter_mut().map(|cell| (cell.id.clone(), std::mem::take(&mut cell.trials))).collect();
+        let id = header.id.clone();
+        let mut kept = pending.begin(header, cells)?;
+        let store = kept.store()?;
+        for (cell, trials) in &trials {
+            for trial in trials {
+                store.finish_trial(&id, cell, trial)?;
+            }
+        }
+        kept.conclude(&id, Ok(Ended::Complete), TrialsPlanned::All)
+    }
+
+    /// The finished run.
+    fn answered(mut self) -> Result<RunRecord, Error> {
         let Self { trace, options, environment, model, initial, machine, targets, relocated } = &mut self;
         let initial = *initial;
         let saved = |machine: &Machine, target: &Target| machine.credits(machine.now(), *target);
@@ -207,27 +191,15 @@ impl ReplayRun {
 fn header(trace: &Trace, options: &ReplayOptions, environment: &Environment, volumes: Vec<VolumeFacts>) -> RunHeader {
     let by = dependence_name(options.dependence);
     let stem = options.file.file_stem().map_or_else(|| "trace".into(), |stem| stem.to_string_lossy().into_owned());
+    let name = options.name.clone().unwrap_or_else(|| format!("{stem} on {}, by {by}", environment.name));
     RunHeader {
-        id: run_id(UtcTime::now()),
-        name: options.name.clone().unwrap_or_else(|| format!("{stem} on {}, by {by}", environment.name)),
-        verb: RunVerb::Replay,
-        clock: Clock::Virtual,
-        started: UtcTime::now().rfc3339(),
-        version: env!("CARGO_PKG_VERSION").into(),
-        seed: options.seed,
-        imported: None,
-        host: loadline_kernel::facts::host(),
-        plans: Vec::new(),
-        environment: Some(PlanText {
-            name: environment.name.clone(),
-            text: environment.text.clone(),
-            hash: environment.hash(),
-        }),
+        environment: Some(stored_environment(environment)),
         volumes,
         settings: serde_json::json!({
             "trace": options.file, "by": by, "bursts": options.credits.to_string(), "recorded_on": trace.about,
             "cannot_know": blind_spot(options.dependence),
         }),
+        ..NewRun::now(name, RunVerb::Replay, Clock::Virtual, Some(options.seed)).header()
     }
 }
 

@@ -44,3 +44,12 @@ impl Ended {
         }
     }
 }
+
+/// What a run knew of its trials when it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrialsPlanned {
+    /// Every one of them.
+    All,
+    /// The most that it would need: each is chosen by those before it.
+    AtMost,
+}

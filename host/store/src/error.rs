@@ -131,7 +131,7 @@ pub enum StoreError {
         source: rusqlite::Error,
     },
     /// No run of that id, prefix or name.
-    #[error("no run {run:?} in the store; `loadline list` shows what there is")]
+    #[error("no run {run:?} in the store")]
     NoSuchRun {
         /// The requested run.
         run: String,

@@ -5,17 +5,22 @@
 //!
 //! 1. [`EmulationRun::begin`] starts the emulation, and [`EmulationRun::keep_in`] names a store for its record.
 //! 2. Clients are let in through [`EmulationRun::emulation_mut`], on a socket or attached as block devices.
-//! 3. [`EmulationRun::observe`] is called about once a second.
+//! 3. [`EmulationRun::serve`] follows it until the caller wants an end. A caller with a loop of its own calls
+//!    [`EmulationRun::observe`] about once a second instead.
 //! 4. [`EmulationRun::end`] ends it, stores the record, and gives the figures of each volume.
 
 mod application;
 mod attached_volumes;
+mod control;
 mod record;
 mod record_keeper;
+mod serving;
 
 pub use application::{ApplicationTrial, RequestSource, application_cell, application_model_record};
 pub use attached_volumes::{AttachEvent, AttachEvents, AttachMethod, AttachedBy, AttachedVolumes, attach_volumes};
+pub use control::{ControlError, ControlSilence, ask_emulation};
 pub use record::{EmulationFigures, EmulationRecordSettings, ExportResult, emulation_doubts};
+pub use serving::{EmulationObserver, control_beside, default_memory, default_socket};
 
 use crate::Error;
 use crate::wall_clock::{UtcTime, run_id, unix_s};

@@ -1,8 +1,8 @@
 //! The record of an emulation: a run with a cell for each volume that somebody used.
 
 use super::application::{ApplicationTrial, RequestSource, application_cell, application_model_record};
-use crate::Error;
 use crate::wall_clock::UtcTime;
+use crate::{Error, NewRun, stored_environment};
 use loadline_block::Operation;
 use loadline_catalog::Environment;
 use loadline_disk::InitialState;
@@ -10,8 +10,8 @@ use loadline_emulation::{History, HistoryEntry, TimeAccount};
 use loadline_emulator::{Emulation, ExportFigures, Turns};
 use loadline_prediction::{CreditsWatch, most_plausible, volume_facts};
 use loadline_record::{
-    Clock, Doubt, DoubtCode, EngineName, EngineUsed, OperationRecord, PlanText, RunHeader, RunRecord, RunStatus,
-    RunVerb, Series, Surroundings, TrialRecord,
+    Clock, Doubt, DoubtCode, EngineName, EngineUsed, OperationRecord, RunHeader, RunRecord, RunStatus, RunVerb, Series,
+    Surroundings, TrialRecord,
 };
 use loadline_units::Bytes;
 use serde::Serialize;
@@ -156,25 +156,16 @@ pub(super) fn emulation_record(
     settings["turns"] = done.turns.name().into();
     settings["changes"] = serde_json::to_value(&done.history).expect("a history is plain data");
     settings["first_request_ns"] = first.into();
-    let header = RunHeader {
+    let new = NewRun {
         id: emulated.id.clone(),
         name: emulated.name.clone().unwrap_or_else(|| format!("application on {}", environment.name)),
         verb: RunVerb::Emulate,
         clock: Clock::Real,
-        started: UtcTime::from_unix_s(emulated.started_unix_s).rfc3339(),
-        version: env!("CARGO_PKG_VERSION").into(),
         seed: emulated.seed,
-        imported: None,
-        host: loadline_kernel::facts::host(),
-        plans: Vec::new(),
-        environment: Some(PlanText {
-            name: environment.name.clone(),
-            text: environment.text.clone(),
-            hash: environment.hash(),
-        }),
-        volumes,
-        settings,
+        started: UtcTime::from_unix_s(emulated.started_unix_s),
     };
+    let environment = Some(stored_environment(environment));
+    let header = RunHeader { environment, volumes, settings, ..new.header() };
     Ok(RunRecord { header, status, cells })
 }
 

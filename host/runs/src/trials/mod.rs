@@ -23,4 +23,4 @@ pub use place::{NoTrial, TrialPlace, TrialRound};
 pub use schedule::TrialSchedule;
 pub use searched::answer_question;
 pub use trial_loop::TrialLoop;
-pub use under_way::{RunUnderWay, TrialsPlanned};
+pub use under_way::RunUnderWay;

@@ -1,7 +1,7 @@
 //! A run under way: it begins for the observer, goes through its trials, closes its place, and is concluded in the store.
 
 use crate::trials::{TrialCell, TrialLoop, TrialPlace};
-use crate::{Ahead, Ended, Error, Event, Observer, RunOutcome, RunStore};
+use crate::{Ahead, Ended, Error, Event, Observer, RunOutcome, RunStore, TrialsPlanned};
 
 /// A run that stands in the store, with trials ahead.
 #[derive(Debug, Clone, Copy)]
@@ -14,15 +14,6 @@ pub struct RunUnderWay<'a> {
     pub ahead: Ahead<'a>,
     /// Whether it was known from the beginning how many trials it has.
     pub planned: TrialsPlanned,
-}
-
-/// What a run knew of its trials when it began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TrialsPlanned {
-    /// Every one of them.
-    All,
-    /// The most that it would need: each is chosen by those before it.
-    AtMost,
 }
 
 impl RunUnderWay<'_> {

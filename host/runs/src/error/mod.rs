@@ -3,11 +3,18 @@
 //! A [`Refusal`] is a request that contradicts itself or what is there: nothing was done. Which option of a command line
 //! mends it is the caller's to say.
 
-use crate::hunt::HuntRefusal;
-use crate::replay_run::ReplayError;
+mod hunt_refusal;
+mod recognition_error;
+mod replay_error;
+
+pub use hunt_refusal::{CellsOfPlan, HuntRefusal};
+pub use recognition_error::{CloudSilence, RecognitionError};
+pub use replay_error::ReplayError;
+
 use loadline_disk::EnvironmentError;
 use loadline_emulator::EmulationError;
 use loadline_engine::{EngineError, Remedy, TargetError};
+use loadline_imported::ImportError;
 use loadline_prediction::{PredictionError, VolumeUnknown};
 use loadline_record::RunRecord;
 use loadline_store::StoreError;
@@ -190,6 +197,72 @@ pub enum Refusal {
         /// The folder.
         folder: PathBuf,
     },
+    /// A name means neither a built-in environment nor a file.
+    #[error("there is no file {named}, and no built-in environment of that name")]
+    NoSuchEnvironment {
+        /// The name as given.
+        named: String,
+        /// It looks like the path of a file.
+        is_path: bool,
+        /// The built-in environment with the nearest name.
+        nearest: Option<&'static str>,
+    },
+    /// A name means an entry of the catalog.
+    #[error("{name} is an entry of the catalog, no environment")]
+    IsCatalogEntry {
+        /// The entry.
+        name: String,
+        /// What it is.
+        kind: EntryKind,
+    },
+    /// The file of an environment cannot be read.
+    #[error("cannot read the environment {named}: {source}")]
+    UnreadableEnvironment {
+        /// The file.
+        named: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// This machine was recognised, and cannot be modelled.
+    #[error("what was recognised of this machine cannot be modelled: write its environment")]
+    MachineNotModelled {
+        /// Why not.
+        source: PlanError,
+    },
+    /// The file of another tool's results cannot be read.
+    #[error("cannot read {file}: {source}")]
+    UnreadableResults {
+        /// The file.
+        file: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The file of another tool's results is no text.
+    #[error("{file}: is no text: byte {byte} is not UTF-8")]
+    NoText {
+        /// The file.
+        file: String,
+        /// The first byte that is not, from 0.
+        byte: usize,
+    },
+    /// The results are of other targets than the one that was named.
+    #[error("the results are of {}, and of nothing in {target}", known.join(", "))]
+    NotInResults {
+        /// The name that it was to have.
+        volume: String,
+        /// The target.
+        target: String,
+        /// What they are of.
+        known: Vec<String>,
+    },
+    /// Which volume of the declared environment a target is, is not known.
+    #[error("which volume of the environment is {target}? There are {}", known.join(", "))]
+    WhichVolume {
+        /// The target.
+        target: String,
+        /// The volumes of the environment.
+        known: Vec<String>,
+    },
     /// A text is no environment.
     #[error("{name} is not an environment that can be modelled")]
     NotAnEnvironment {
@@ -242,6 +315,17 @@ pub enum Refusal {
         /// The path.
         path: PathBuf,
     },
+}
+
+/// A catalog entry that was taken for an environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A disk of one size.
+    Disk,
+    /// A disk whose size is chosen.
+    SizedDisk,
+    /// A virtual machine.
+    Machine,
 }
 
 /// How it shows that a volume cannot be used any more.
@@ -483,6 +567,26 @@ pub enum Error {
         /// Why not.
         source: Box<Error>,
     },
+    /// Results of another tool cannot be read.
+    #[error(transparent)]
+    Import(#[from] ImportError),
+    /// A file is too large to hold results.
+    #[error("{file} is larger than {mebibytes_max} MiB: that is no file of results")]
+    ResultsTooLarge {
+        /// The file.
+        file: String,
+        /// The most that is read.
+        mebibytes_max: u64,
+    },
+    /// No job of another tool is a load that loadline knows.
+    #[error("nothing was imported: no job of {files} is a load that loadline knows")]
+    NothingImported {
+        /// Their names.
+        files: String,
+    },
+    /// This machine is not recognised.
+    #[error(transparent)]
+    Recognition(#[from] RecognitionError),
     /// A trace cannot be replayed on an environment.
     #[error(transparent)]
     Replay(#[from] ReplayError),

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
 use std::time::{Duration, Instant};
 
 /// Where all three clouds have it.
-pub(crate) const LINK_LOCAL: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::new(169, 254, 169, 254), 80));
+pub(super) const LINK_LOCAL: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::new(169, 254, 169, 254), 80));
 /// A service on the same host takes a connection in far less.
 const CONNECT_TIME: Duration = Duration::from_millis(250);
 /// And has answered by then.
@@ -15,7 +15,7 @@ const ANSWER_BYTES_MAX: u64 = 1 << 20;
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum MetadataError {
+pub enum MetadataError {
     /// It cannot be reached, or breaks off.
     #[error(
         "the metadata service at {address} does not answer: {source}; is the route to it closed for this user or container?"
@@ -37,22 +37,22 @@ pub(crate) enum MetadataError {
 }
 
 /// One request: what is asked for and how.
-pub(crate) struct Question<'a> {
+pub(super) struct Question<'a> {
     /// `GET` or `PUT`.
-    pub(crate) method: &'a str,
+    pub(super) method: &'a str,
     /// With the query.
-    pub(crate) path: &'a str,
+    pub(super) path: &'a str,
     /// Whom it is for.
-    pub(crate) host: &'a str,
+    pub(super) host: &'a str,
     /// A header and its value, by which the service knows that it was meant.
-    pub(crate) header: (&'a str, &'a str),
+    pub(super) header: (&'a str, &'a str),
 }
 
 /// The body of the answer.
 ///
 /// # Errors
 /// No answer in time, or another status than 200.
-pub(crate) fn ask(address: SocketAddr, question: &Question<'_>) -> Result<String, MetadataError> {
+pub(super) fn ask(address: SocketAddr, question: &Question<'_>) -> Result<String, MetadataError> {
     let answer = exchange(address, question).map_err(|source| MetadataError::Unreachable { address, source })?;
     let text = String::from_utf8_lossy(&answer);
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));

@@ -1,8 +1,8 @@
 //! Imported jobs as cells: the same job run several times, one time after the other, has several trials.
 
 use super::volumes::Placed;
+use crate::{DeclaredEnvironment, Error, label};
 use loadline_record::{CellRecord, Doubt, DoubtCode, ImportedFrom, LoadFigures, TrialRecord, VolumeFacts};
-use loadline_runs::{DeclaredEnvironment, label};
 use loadline_units::Bytes;
 use loadline_workload::LoadSpec;
 use std::cmp::Reverse;
@@ -43,12 +43,12 @@ impl Waiting {
 ///
 /// # Errors
 /// A load that cannot be modelled on the environment.
-pub(crate) fn cells(
+pub(super) fn cells(
     jobs: &[Placed],
     volumes: &[VolumeFacts],
     from: &ImportedFrom,
     declared: Option<&DeclaredEnvironment>,
-) -> anyhow::Result<Vec<CellRecord>> {
+) -> Result<Vec<CellRecord>, Error> {
     let mut order: Vec<usize> = (0..jobs.len()).collect();
     order.sort_by_key(|index| jobs[*index].1.span_ms);
     let mut gathered: Vec<(usize, Gathered)> = Vec::new();

@@ -1,92 +1,46 @@
-//! `environments recognise`, and `auto` in place of an environment: what this machine is, by its cloud and its devices.
+//! What machine this is: its cloud, asked for itself, and its devices make an environment.
 
-use crate::failure::Usage;
-use crate::metadata::{self, Question};
-use crate::output;
-use anyhow::Context as _;
-use loadline_catalog::{Catalog, Environment};
+mod metadata;
+
+pub use metadata::MetadataError;
+
+use crate::Error;
+use crate::error::{CloudSilence, RecognitionError};
+use loadline_catalog::Catalog;
 use loadline_kernel::facts::{self, AttachedDisk, Firmware, Spread, SpreadVolume};
 use loadline_recognition::{Attached, CloudAnswers, Layout, Place, Provider, Recognised, recognised};
-use loadline_runs::{InputKind, read_text};
+use metadata::Question;
 use std::net::SocketAddr;
-use std::path::Path;
 
-/// What is typed for the environment of this machine.
-pub(crate) const AUTO: &str = "auto";
+/// The cloud that a machine is in, as far as it says.
+#[derive(Debug)]
+pub struct Cloud {
+    /// Its name.
+    pub name: &'static str,
+    /// The kind of machine, or why it does not say.
+    pub machine: Result<String, CloudSilence>,
+}
 
-/// Prints this machine's environment; `volumes` is a file of what `aws ec2 describe-volumes` printed.
+/// The environment of this machine, as text. `volumes` is what `aws ec2 describe-volumes` printed, where that is known.
 ///
 /// # Errors
-/// [`Usage`] where the machine is in none of the clouds known, or is not told what it is.
-pub(crate) fn print(volumes: Option<&Path>, catalog: &Catalog) -> anyhow::Result<()> {
-    let volumes = volumes.map(|path| {
-        read_text(path, InputKind::Volumes)
-            .with_context(|| Usage(format!("cannot read the volumes in {}", path.display())))
-    });
-    let found = of_this_machine(volumes.transpose()?.as_deref(), catalog)?;
-    for note in &found.notes {
-        output::tell(note);
-    }
-    if !found.undescribed.is_empty() {
-        output::tell(&described(&found.undescribed));
-    }
-    output::print(&found.text)
-}
-
-/// The environment of this machine, read.
-///
-/// # Errors
-/// As [`print()`].
-pub(crate) fn environment(catalog: &Catalog) -> anyhow::Result<Environment> {
-    let found = of_this_machine(None, catalog)?;
-    for note in &found.notes {
-        output::tell(note);
-    }
-    Environment::parse(&found.text, AUTO, catalog).with_context(|| {
-        Usage("what was recognised of this machine cannot be modelled: write its environment".to_owned())
-    })
-}
-
-/// How EBS volumes are described; an AWS machine is not told their types.
-fn described(volumes: &[String]) -> String {
-    format!(
-        "what describes them: aws ec2 describe-volumes --volume-ids {} > volumes.json && loadline environments recognise \
-         --volumes volumes.json",
-        volumes.join(" ")
-    )
-}
-
-fn of_this_machine(volumes: Option<&str>, catalog: &Catalog) -> anyhow::Result<Recognised> {
-    let Some(provider) = provider(&facts::firmware()) else {
-        return Err(Usage(
-            "this machine is none of Azure, AWS and Google Cloud, as far as its firmware tells: name an environment (`loadline \
-             environments` lists those that come along), write one (docs/formats/environment.md), or make one of a measured run: \
-             loadline fit RUN -o FILE. What is measured without --env has its limits inferred"
-                .to_owned(),
-        )
-        .into());
-    };
-    let told = told(provider, metadata::LINK_LOCAL, volumes).with_context(|| {
-        Usage(format!("the firmware says {}, but what machine it is cannot be asked", provider.name()))
-    })?;
+/// [`RecognitionError`].
+pub fn recognise(volumes: Option<&str>, catalog: &Catalog) -> Result<Recognised, Error> {
+    let Some(provider) = provider(&facts::firmware()) else { return Err(RecognitionError::NoCloud.into()) };
+    let told = told(provider, metadata::LINK_LOCAL, volumes)
+        .map_err(|source| RecognitionError::NotAsked { cloud: provider.name(), source })?;
     let (disks, spread) = facts::attached();
     let devices: Vec<Attached> = disks.into_iter().map(device).collect();
     let places: Vec<Place> = spread.into_iter().map(place).collect();
     Ok(recognised(&told, &devices, &places, catalog))
 }
 
-/// What `doctor` says in a line; asks nobody unless the firmware is that of a cloud.
-pub(crate) fn in_a_line() -> Result<String, String> {
-    let Some(provider) = provider(&facts::firmware()) else {
-        return Ok("none of Azure, AWS and Google Cloud, by its firmware".to_owned());
-    };
-    let name = provider.name();
-    match told(provider, metadata::LINK_LOCAL, None) {
-        Ok(told) => {
-            Ok(format!("{name} {}: `loadline environments recognise` makes an environment of it", told.machine))
-        }
-        Err(error) => Err(format!("{name}, by its firmware; {error:#}")),
-    }
+/// The cloud that this machine is in; `None` where its firmware is of none that is known, and then nobody is asked.
+#[must_use]
+pub fn cloud() -> Option<Cloud> {
+    let provider = provider(&facts::firmware())?;
+    let machine = told(provider, metadata::LINK_LOCAL, None).map(|told| told.machine);
+    Some(Cloud { name: provider.name(), machine })
 }
 
 fn provider(firmware: &Firmware) -> Option<Provider> {
@@ -94,7 +48,7 @@ fn provider(firmware: &Firmware) -> Option<Provider> {
 }
 
 /// Asks the cloud's metadata service at `address` what this machine is.
-fn told(provider: Provider, address: SocketAddr, volumes: Option<&str>) -> anyhow::Result<CloudAnswers> {
+fn told(provider: Provider, address: SocketAddr, volumes: Option<&str>) -> Result<CloudAnswers, CloudSilence> {
     const HOST: &str = "169.254.169.254";
     let get = |path, host, header| metadata::ask(address, &Question { method: "GET", path, host, header });
     Ok(match provider {
@@ -140,12 +94,12 @@ fn place(volume: SpreadVolume) -> Place {
 
 #[cfg(test)]
 mod tests {
+    use super::metadata::served::{plain, service};
     use super::*;
-    use crate::metadata::served::{plain, service};
 
-    const AZURE: &str = include_str!("../../../pure/recognition/tests/answers/azure.json");
-    const AWS: &str = include_str!("../../../pure/recognition/tests/answers/aws-identity.json");
-    const GCP: &str = include_str!("../../../pure/recognition/tests/answers/gcp.json");
+    const AZURE: &str = include_str!("../../../../pure/recognition/tests/answers/azure.json");
+    const AWS: &str = include_str!("../../../../pure/recognition/tests/answers/aws-identity.json");
+    const GCP: &str = include_str!("../../../../pure/recognition/tests/answers/gcp.json");
 
     #[test]
     fn each_service_is_asked_in_its_own_way() {
@@ -171,7 +125,7 @@ mod tests {
     #[test]
     fn a_service_that_refuses_is_told_of() {
         let error = told(Provider::Aws, service(Vec::new()), None).unwrap_err();
-        assert!(format!("{error:#}").contains("refuses /latest/api/token: HTTP/1.1 401"), "{error:#}");
+        assert!(error.to_string().contains("refuses /latest/api/token: HTTP/1.1 401"), "{error}");
     }
 
     #[test]

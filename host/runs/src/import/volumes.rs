@@ -1,9 +1,8 @@
 //! Which volume each imported job was run on.
 
-use crate::failure::Usage;
+use crate::{DeclaredEnvironment, NamedTarget, Refusal};
 use loadline_imported::Job;
 use loadline_record::{TargetKind, VOLUME_DEFAULT, VolumeFacts};
-use loadline_runs::{DeclaredEnvironment, NamedTarget};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -11,17 +10,17 @@ use std::path::Path;
 const UNTOLD: &str = "not told";
 
 /// A job with the name of its volume.
-pub(crate) type Placed = (String, Job);
+pub(super) type Placed = (String, Job);
 
 /// The volumes of the jobs, in the order in which they come, and each job with the name of its own.
 ///
 /// # Errors
-/// [`Usage`] where it is not known which volume of the environment a target is.
-pub(crate) fn assigned(
+/// [`Refusal::WhichVolume`] where it is not known which volume of the environment a target is.
+pub(super) fn assigned(
     jobs: Vec<Job>,
     told: &[NamedTarget],
     declared: Option<&DeclaredEnvironment>,
-) -> Result<(Vec<VolumeFacts>, Vec<Placed>), Usage> {
+) -> Result<(Vec<VolumeFacts>, Vec<Placed>), Refusal> {
     let mut targets: Vec<Option<String>> = Vec::new();
     let mut places: BTreeMap<Option<String>, usize> = BTreeMap::new();
     for job in &jobs {
@@ -61,7 +60,7 @@ fn is_within(target: &str, path: &str) -> bool {
 
 /// Refuses a target that the results do not tell of: what was measured elsewhere would be called by its volume's name, or nothing would. Of
 /// one that they do not tell, or tell from a folder of their own on, nobody can say that it is another.
-fn refuse_absent(told: &[NamedTarget], targets: &[Option<String>]) -> Result<(), Usage> {
+fn refuse_absent(told: &[NamedTarget], targets: &[Option<String>]) -> Result<(), Refusal> {
     let may_be = |target: &Option<String>, path: &str| {
         target
             .as_deref()
@@ -70,13 +69,8 @@ fn refuse_absent(told: &[NamedTarget], targets: &[Option<String>]) -> Result<(),
     let Some(absent) = told.iter().find(|named| !targets.iter().any(|target| may_be(target, &named.target))) else {
         return Ok(());
     };
-    let known: Vec<&str> = targets.iter().map(|target| target.as_deref().unwrap_or(UNTOLD)).collect();
-    Err(Usage(format!(
-        "--on {}={}: the results are of {}, and of nothing there; give one of these, or a folder that it is in",
-        absent.volume,
-        absent.target,
-        known.join(", ")
-    )))
+    let known = targets.iter().map(|target| target.as_deref().unwrap_or(UNTOLD).to_owned()).collect();
+    Err(Refusal::NotInResults { volume: absent.volume.clone(), target: absent.target.clone(), known })
 }
 
 /// The name of the volume that a target is.
@@ -86,7 +80,7 @@ fn name_of(
     declared: Option<&DeclaredEnvironment>,
     is_only: bool,
     taken: &mut TakenNames,
-) -> Result<String, Usage> {
+) -> Result<String, Refusal> {
     let is_there = |path: &str| target.is_some_and(|target| is_within(target, path));
     let sole = if is_only && told.len() == 1 { told.first() } else { None };
     if let Some(named) = told.iter().find(|named| is_there(&named.target)).or(sole) {
@@ -97,12 +91,8 @@ fn name_of(
         let found =
             all.iter().find(|(_, path)| path.is_some_and(is_there)).or(if all.len() == 1 { all.first() } else { None });
         return found.map(|(name, _)| (*name).to_owned()).ok_or_else(|| {
-            let known: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-            let target = target.unwrap_or(UNTOLD);
-            Usage(format!(
-                "which volume of the environment is {target}? Say it with --on VOLUME={target}; there are {}",
-                known.join(", ")
-            ))
+            let known = all.iter().map(|(name, _)| (*name).to_owned()).collect();
+            Refusal::WhichVolume { target: target.unwrap_or(UNTOLD).to_owned(), known }
         });
     }
     if is_only {
