@@ -43,9 +43,11 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
         return Ok(Outcome::Interrupted);
     };
     // Before anything is printed: that may end with a closed output.
-    let written = write_report(&report, &outcome, quiet);
+    let written = write_report(&report, &outcome);
     let concluded = conclude(&outcome, arguments.printing.format)?;
-    written?;
+    if written? && !quiet {
+        output::tell(&format!("report: {}", report.path().display()));
+    }
     Ok(match concluded {
         // The usual objective is for orientation; only the user's own is a question that can come out against.
         Outcome::Against | Outcome::Inconclusive if arguments.objective.is_none() => Outcome::Done,
@@ -53,17 +55,14 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
     })
 }
 
-/// Writes the report of what was measured, if anything was.
-fn write_report(report: &OutputFile, outcome: &RunOutcome, quiet: bool) -> anyhow::Result<()> {
+/// Writes the report of what was measured; whether anything was.
+fn write_report(report: &OutputFile, outcome: &RunOutcome) -> anyhow::Result<bool> {
     let record = &outcome.record;
     if record.cells.iter().all(|cell| cell.trials.is_empty()) {
-        return Ok(());
+        return Ok(false);
     }
     let page = loadline_report::html(&[(record, &summarized(record))]);
     output_file::write(report, output_file::marked(&page))
         .context("the run is stored: `loadline report last -o FILE` writes its report elsewhere")?;
-    if !quiet {
-        output::tell(&format!("report: {}", report.path().display()));
-    }
-    Ok(())
+    Ok(true)
 }

@@ -22,6 +22,11 @@ pub(crate) fn summarized(record: &RunRecord) -> RunSummary {
     for (conclusion, commands) in summary.conclusions.iter_mut().zip(commands) {
         conclusion.commands = commands;
     }
+    let conclusions = &summary.conclusions;
+    for volume in summary.verdict.iter_mut().flat_map(|block| &mut block.volumes).filter(|v| v.command.is_none()) {
+        let own = |conclusion: &&Conclusion| conclusion.cell == volume.cell;
+        volume.command = conclusions.iter().find(own).and_then(|conclusion| conclusion.commands.first().cloned());
+    }
     summary
 }
 

@@ -8,6 +8,7 @@ mod doubts;
 #[doc(hidden)]
 pub mod example;
 mod findings;
+mod held_by;
 mod lasting;
 mod limits;
 mod load_details;
@@ -20,6 +21,8 @@ pub mod statistics;
 mod summarize;
 mod summary;
 mod trials;
+mod verdict;
+mod verdict_block;
 mod words;
 
 pub use clusters::{Clusters, in_two};
@@ -43,5 +46,8 @@ pub use summary::{
     BestOf, CellSummary, Conclusion, CpuFigures, ExceededView, Finding, LastingFigures, LastingLatency,
     LatencyIntervals, LatencyRange, LoadView, NextMeasurement, OperationFigures, PredictionView, RunInfo, RunSummary,
     SCHEMA, StepFigures, TotalFigures,
+};
+pub use verdict_block::{
+    Certainty, HeldBy, ObjectiveVerdict, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,
 };
 pub use words::listed;

@@ -4,6 +4,7 @@ use crate::clusters::{Clusters, clusters};
 use crate::compare::latency_estimate;
 use crate::conclusions::conclusions;
 use crate::findings::findings;
+use crate::held_by::name_holders;
 use crate::lasting::{lasting, of_course};
 use crate::limits::{courses, exceeded_shares, name_limits};
 use crate::load_details::LoadDetails;
@@ -14,6 +15,7 @@ use crate::summary::{
     RunInfo, RunSummary, SCHEMA, SteadyStateView, StepFigures, TotalFigures,
 };
 use crate::trials::{cell_doubts, latency_figures, merged, trials_counted, trials_used};
+use crate::verdict::verdict;
 use crate::words::load_name;
 use loadline_block::Operation;
 use loadline_load::LatencyFigure;
@@ -38,9 +40,11 @@ pub fn summarize(record: &RunRecord) -> RunSummary {
     }
     let clustered: Vec<Option<Clusters>> = record.cells.iter().map(clusters).collect();
     let curves = name_limits(record, &mut cells, &clustered);
+    name_holders(record, &mut cells);
     let findings = findings(record, &cells, &curves, &clustered);
     let conclusions = conclusions(record, &cells);
-    RunSummary { schema: SCHEMA.to_owned(), run: run_info(record), cells, conclusions, findings }
+    let verdict = verdict(record, &cells);
+    RunSummary { schema: SCHEMA.to_owned(), run: run_info(record), cells, conclusions, findings, verdict }
 }
 
 fn run_info(record: &RunRecord) -> RunInfo {
@@ -111,6 +115,7 @@ fn summarize_cell(cell: &CellRecord) -> CellSummary {
         errors: cell.trials.iter().map(TrialRecord::errors_total).sum(),
         cpu: cpu_figures(&cell.trials),
         binding: None,
+        held_by: None,
         ceilings: Vec::new(),
         prediction: prediction_view(&used),
         exceeded: exceeded_shares(&cell.trials),

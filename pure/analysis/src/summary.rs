@@ -2,6 +2,7 @@
 
 use crate::load_details::LoadDetails;
 use crate::load_keys::LoadIdentity;
+use crate::verdict_block::{HeldBy, VerdictBlock};
 use loadline_record::{
     Access, ArrivalKind, Binding, BurstEnd, Ceiling, Clock, Doubt, EngineUsed, HistogramSnapshot, HostFacts,
     ImportedFrom, Limit, PlanText, RunStatus, RunVerb, StageWait, StepName, VolumeFacts,
@@ -25,6 +26,9 @@ pub struct RunSummary {
     pub conclusions: Vec<Conclusion>,
     /// What follows from the figures, most important first.
     pub findings: Vec<Finding>,
+    /// The run in a few lines; `null` where nothing was measured, and of hunts.
+    #[serde(default)]
+    pub verdict: Option<VerdictBlock>,
 }
 
 /// Provenance of a run.
@@ -135,6 +139,9 @@ pub struct CellSummary {
     pub cpu: CpuFigures,
     /// What bound it.
     pub binding: Option<Binding>,
+    /// The kernel's throttle that holds it, where one was read and the load reaches it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_by: Option<HeldBy>,
     /// Every ceiling known, lowest first.
     pub ceilings: Vec<Ceiling>,
     /// What the model tells of the most plausible draw; `null` where it was measured.

@@ -153,6 +153,63 @@ impl DoubtCode {
     }
 }
 
+/// How much a doubt takes from a figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DoubtGrade {
+    /// The figure is not the storage's, or not of the load that was asked for.
+    Spoils,
+    /// The figure stands with a condition: something else had a part in it.
+    Qualifies,
+    /// The figure stands; the note says what cannot be seen in it.
+    Note,
+}
+
+impl DoubtGrade {
+    /// All, the gravest first.
+    pub const ALL: [Self; 3] = [Self::Spoils, Self::Qualifies, Self::Note];
+
+    /// One sentence for a heading.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Spoils => "do not use these figures as the storage's",
+            Self::Qualifies => "these figures hold under a condition",
+            Self::Note => "these figures hold; this is what they cannot show",
+        }
+    }
+}
+
+impl DoubtCode {
+    /// How much it takes from a figure.
+    #[must_use]
+    pub const fn grade(self) -> DoubtGrade {
+        match self {
+            Self::VerifyFailed
+            | Self::Errors
+            | Self::EndedEarly
+            | Self::CachedReads
+            | Self::UnwrittenExtents
+            | Self::CachedBelow
+            | Self::CompressedOrSparse
+            | Self::ToolStopped
+            | Self::LateDelivery
+            | Self::ChangedMeanwhile
+            | Self::ClockUnstable => DoubtGrade::Spoils,
+            Self::UnknownLimit
+            | Self::KnownDeviation
+            | Self::Buffered
+            | Self::GeneratorBound
+            | Self::RequestsMoved
+            | Self::OfferedLoadMissed
+            | Self::DepthNotReached
+            | Self::OtherLoad
+            | Self::CpuStolen
+            | Self::NotSteady => DoubtGrade::Qualifies,
+            Self::Imported | Self::ShortRun | Self::FewSamples => DoubtGrade::Note,
+        }
+    }
+}
+
 impl std::fmt::Display for DoubtCode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(self.name())

@@ -1,5 +1,6 @@
 //! What was known of the machine, the volumes and their devices when the run began. A missing fact is `None`, never 0.
 
+use crate::throttle::KernelThrottle;
 use serde::{Deserialize, Serialize};
 
 /// File systems whose files are memory: nothing to bypass, nothing below.
@@ -148,6 +149,9 @@ pub struct DeviceFacts {
     pub backing_direct: Option<bool>,
     /// Whether the device takes polled I/O.
     pub polled: Option<bool>,
+    /// Rate limits that the kernel puts on this process's requests to it; of a partition, those on its disk.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub throttles: Vec<KernelThrottle>,
 }
 
 /// What of a file is stored, in bytes.

@@ -11,9 +11,10 @@ mod run;
 mod series;
 mod series_interval;
 mod step;
+mod throttle;
 mod trial;
 
-pub use doubt::{Doubt, DoubtCode};
+pub use doubt::{Doubt, DoubtCode, DoubtGrade};
 pub use facts::{DeviceFacts, Extents, FileSystemFacts, HostFacts, MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts};
 pub use histogram::{DecodeError, Histogram, HistogramSnapshot};
 pub use limit::{Binding, Ceiling, Limit};
@@ -26,6 +27,7 @@ pub use run::{
 pub use series::{Second, SecondOperation, Series};
 pub use series_interval::SeriesInterval;
 pub use step::{STEP_NAME_MAX, STEPS_MAX, Step, StepName, StepNameError, StepRecord, Steps, StepsFull};
+pub use throttle::{KernelThrottle, ThrottledQuantity, ThrottledRequests};
 pub use trial::{
     ClockCheck, DeviceCounters, Ending, EngineUsed, Exceeded, MachineCpu, OperationRecord, OtherLoad, Pressure,
     Residency, Scatter, SteadyState, Stops, StreamWritten, Surroundings, ThreadBusy, TrialRecord, VerifyFault,

@@ -17,6 +17,7 @@ mod plain_text;
 mod rows;
 mod table;
 mod terminal;
+mod verdict;
 
 pub use comparison::{comparison_csv, comparison_markdown, comparison_terminal};
 pub use csv::csv;

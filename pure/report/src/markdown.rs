@@ -6,6 +6,7 @@ use crate::doubts;
 use crate::figures::plain;
 use crate::put;
 use crate::rows::{self, Column};
+use crate::verdict::{self, capital};
 use loadline_analysis::RunSummary;
 
 /// Conclusions, findings, table, doubts and provenance as Markdown.
@@ -17,6 +18,13 @@ pub fn markdown(summary: &RunSummary) -> String {
     put!(out, "**{}**\n\n", escape(&rows::verdict(summary)));
     if let Some(warning) = rows::status_warning(run) {
         put!(out, "**The run is {warning}.**\n\n");
+    }
+    if let Some(block) = &summary.verdict {
+        put!(out, "## {}\n\n", verdict::HEADING);
+        for (name, text) in verdict::lines(block) {
+            put!(out, "- **{}**: {}\n", escape(&name), escape(&text));
+        }
+        out.push('\n');
     }
     if !summary.conclusions.is_empty() {
         put!(out, "## {}\n\n", conclusions::HEADING);
@@ -67,8 +75,21 @@ pub fn markdown(summary: &RunSummary) -> String {
     if !groups.is_empty() {
         out.push_str("\n## Doubts\n\n");
     }
+    let mut grade = None;
     for group in &groups {
-        put!(out, "- †{} **{}**: {}.\n", group.number, group.code, group.code.meaning());
+        if grade.replace(group.code.grade()) != Some(group.code.grade()) {
+            put!(
+                out,
+                "{}{}:\n\n",
+                if group.number == Some(1) { "" } else { "\n" },
+                capital(group.code.grade().meaning())
+            );
+        }
+        if group.number.is_none() {
+            put!(out, "- every row: **{}**: {}.\n", group.code, group.code.meaning());
+            continue;
+        }
+        put!(out, "- {} **{}**: {}.\n", group.mark(), group.code, group.code.meaning());
         for detail in &group.details {
             let labels: Vec<String> = detail.cells.iter().map(|i| escape(&summary.cells[*i].label)).collect();
             put!(out, "  - {}: {}\n", labels.join("; "), escape(&detail.detail));

@@ -1,4 +1,4 @@
-//! The run for a terminal: conclusions and findings wrapped to the width, an aligned table, and the doubts explained below it.
+//! The run for a terminal: an aligned table, the doubts, conclusions and findings wrapped to the width, and the verdict last.
 
 use crate::best::{self, best};
 use crate::conclusions;
@@ -6,6 +6,7 @@ use crate::doubts::{self, DoubtGroup};
 use crate::figures::{self, MISSING, plain};
 use crate::put;
 use crate::rows::{self, Column, Row};
+use crate::verdict;
 use loadline_analysis::RunSummary;
 
 /// Whether to send colour codes.
@@ -114,12 +115,34 @@ pub fn terminal(summary: &RunSummary, options: &TerminalOptions) -> String {
     let groups = doubts::grouped(summary);
     let mut out = String::new();
     header(&mut out, summary, options);
-    conclude(&mut out, summary, options);
-    findings(&mut out, summary, options);
     table(&mut out, summary, &groups, options);
     best_of_trials(&mut out, summary, options);
     explain(&mut out, summary, &groups, options);
+    conclude(&mut out, summary, options);
+    findings(&mut out, summary, options);
+    conclusive(&mut out, summary, options);
     out
+}
+
+/// The verdict, at the very end: what stays on the screen.
+fn conclusive(out: &mut String, summary: &RunSummary, options: &TerminalOptions) {
+    let Some(block) = &summary.verdict else { return };
+    let colour = options.colour;
+    let lines = verdict::lines(block);
+    let label = lines.iter().map(|(label, _)| length(label)).max().unwrap_or(0).min(LABEL_WIDTH_WANTED);
+    put!(out, "\n{}\n", colour.paint(Style::Bold, verdict::HEADING));
+    for (name, text) in &lines {
+        let style = match name.as_str() {
+            "objective" if text.starts_with("MISSED") => Style::Red,
+            "objective" => Style::Green,
+            _ => Style::Plain,
+        };
+        for (index, line) in wrap(text, options.width.saturating_sub(label + 4)).iter().enumerate() {
+            let name = if index == 0 { name.as_str() } else { "" };
+            let fill = " ".repeat(label.saturating_sub(length(name)));
+            put!(out, "  {}{fill}  {}\n", colour.paint(Style::Bold, name), colour.paint(style, line));
+        }
+    }
 }
 
 fn header(out: &mut String, summary: &RunSummary, options: &TerminalOptions) {
@@ -321,8 +344,23 @@ fn explain(out: &mut String, summary: &RunSummary, groups: &[DoubtGroup], option
     }
     let colour = options.colour;
     put!(out, "\n{}\n", colour.paint(Style::Bold, "Doubts"));
+    let mut grade = None;
     for group in groups {
-        let mark = format!("†{}", group.number);
+        if grade.replace(group.code.grade()) != Some(group.code.grade()) {
+            put!(
+                out,
+                "  {}\n",
+                colour.paint(Style::Dim, &format!("{}:", verdict::capital(group.code.grade().meaning())))
+            );
+        }
+        if group.number.is_none() {
+            let text = format!("every row is {}: {}", group.code, group.code.meaning());
+            for line in wrap(&text, options.width.saturating_sub(5)) {
+                put!(out, "    {line}\n");
+            }
+            continue;
+        }
+        let mark = group.mark();
         let text = format!("{}: {}", group.code, group.code.meaning());
         for (index, line) in wrap(&text, options.width.saturating_sub(5)).iter().enumerate() {
             let mark = if index == 0 { mark.as_str() } else { "" };

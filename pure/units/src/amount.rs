@@ -13,10 +13,11 @@ const UNITS: &[Unit] = &[
     (&["MB"], 1_000_000),
     (&["GB"], 1_000_000_000),
     (&["TB"], 1_000_000_000_000),
-    (&["KiB"], 1 << 10),
-    (&["MiB"], 1 << 20),
-    (&["GiB"], 1 << 30),
-    (&["TiB"], 1 << 40),
+    // A letter alone is what fio, dd and qemu take for the binary unit.
+    (&["KiB", "k", "K"], 1 << 10),
+    (&["MiB", "m", "M"], 1 << 20),
+    (&["GiB", "g", "G"], 1 << 30),
+    (&["TiB", "t", "T"], 1 << 40),
 ];
 const EXACT: &[(&str, u64)] = &[
     ("TiB", 1 << 40),
@@ -140,9 +141,20 @@ mod tests {
     }
 
     #[test]
+    fn a_letter_alone_is_the_binary_unit_of_fio_and_dd() {
+        for (text, size) in
+            [("4k", Bytes::kib(4)), ("1M", Bytes::MIB), ("10G", Bytes::gib(10)), ("1.5 t", Bytes::gib(1_536))]
+        {
+            assert_eq!(text.parse::<Bytes>().unwrap(), size, "{text}");
+        }
+        // It is shown with the unit that was understood.
+        assert_eq!("10G".parse::<Bytes>().unwrap().to_string(), "10 GiB");
+    }
+
+    #[test]
     fn a_bare_number_is_refused() {
         assert!(matches!("4096".parse::<Bytes>(), Err(UnitError::NoUnit { .. })));
-        assert!(matches!("4 k".parse::<Bytes>(), Err(UnitError::UnknownUnit { .. })));
+        assert!(matches!("4 q".parse::<Bytes>(), Err(UnitError::UnknownUnit { .. })));
         assert!(matches!("KiB".parse::<Bytes>(), Err(UnitError::NoNumber { .. })));
         assert!(matches!("0.3 B".parse::<Bytes>(), Err(UnitError::OutOfRange { .. })));
         assert!(matches!("1.2.3 B".parse::<Bytes>(), Err(UnitError::OutOfRange { .. })));

@@ -157,7 +157,7 @@ fn warm_up(duration: Duration) -> Duration {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ObjectiveError {
     /// There is no figure of this name.
-    #[error("{figure:?} is none of {}; write for example p99=\"5 ms\"", FIGURES.map(LatencyFigure::name).join(", "))]
+    #[error("{figure:?} is none of {}; write for example p99=\"5 ms\"", FIGURES.map(LatencyFigure::words).join(", "))]
     UnknownFigure {
         /// As it was written.
         figure: String,
@@ -185,7 +185,7 @@ const FIGURES: [LatencyFigure; 6] = [
 /// [`ObjectiveError`], which says what would be understood.
 pub fn parse_objective(text: &str) -> Result<Objective, ObjectiveError> {
     let (figure, limit) = text.split_once('=').map_or(("mean", text), |(figure, limit)| (figure.trim(), limit));
-    let of = FIGURES.into_iter().find(|known| known.name() == figure);
+    let of = FIGURES.into_iter().find(|known| known.name() == figure || known.words() == figure);
     let of = of.ok_or_else(|| ObjectiveError::UnknownFigure { figure: figure.to_owned() })?;
     let limit: Duration = limit.trim().trim_matches('"').parse()?;
     if limit == Duration::ZERO {
@@ -280,7 +280,8 @@ mod tests {
             Objective { of: LatencyFigure::P99, limit: Duration::from_ms(5) }
         );
         assert_eq!(parse_objective("p99_9 = \"5 ms\"").unwrap().of, LatencyFigure::P999);
-        assert!(parse_objective("p98=5ms").unwrap_err().to_string().contains("p99_9"));
+        assert_eq!(parse_objective("p99.9=5ms").unwrap().of, LatencyFigure::P999);
+        assert!(parse_objective("p98=5ms").unwrap_err().to_string().contains("p99.9"));
         assert!(parse_objective("20").unwrap_err().to_string().contains("unit"));
         assert!(parse_objective("0 ms").is_err());
     }

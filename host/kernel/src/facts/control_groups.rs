@@ -15,7 +15,7 @@ pub fn control_groups(view: &KernelView, controller: &str) -> Vec<Vec<PathBuf>> 
         let mut fields = line.splitn(3, ':').skip(1);
         let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
         let mounted = match controllers {
-            "" => "fs/cgroup".to_owned(),
+            "" => unified(view).to_owned(),
             several if several.split(',').any(|name| name == controller) => {
                 // Mounted by all their names together, or by each.
                 let together = format!("fs/cgroup/{several}");
@@ -26,6 +26,12 @@ pub fn control_groups(view: &KernelView, controller: &str) -> Vec<Vec<PathBuf>> 
         found.push(levels(&view.sys.join(mounted), path.trim_start_matches('/')));
     }
     found
+}
+
+/// Where groups of the second version are mounted: at the root, or beside those of the first.
+fn unified(view: &KernelView) -> &'static str {
+    let beside = "fs/cgroup/unified";
+    if view.sys.join(beside).join("cgroup.procs").exists() { beside } else { "fs/cgroup" }
 }
 
 /// The group at `path` below `root`, and those around it.

@@ -2,6 +2,7 @@
 
 use super::file_system;
 use super::mounts::mounts;
+use super::throttles::throttles;
 use crate::system_calls;
 use loadline_record::DeviceFacts;
 use std::fmt;
@@ -207,6 +208,7 @@ impl BlockDevice {
             backing_direct: disk.attribute("loop/dio").map(|on| on != "0"),
             backing_file: disk.loop_backing().map(|path| path.to_string_lossy().into_owned()),
             polled: disk.number_attribute("queue/io_poll").map(|p| p != 0),
+            throttles: throttles(view, disk.number),
         }
     }
 }

@@ -14,6 +14,7 @@ pub mod in_use;
 mod mounts;
 mod overlap;
 mod page_cache;
+mod throttles;
 mod wake_latency;
 
 pub use attached::{AttachedDisk, Spread, SpreadVolume, attached};

@@ -10,6 +10,7 @@ use crate::findings::rises::Rise;
 use crate::findings::trials::{Levels, apart};
 use crate::summary::{CellSummary, Conclusion, LastingFigures, OperationFigures};
 use crate::trials::latency_figure;
+use crate::verdict_block::HeldBy;
 use crate::words::{blocks, counted, load_name, load_names, number, percent, sentence, span, throughput};
 use crate::words::{how_much, warning};
 use loadline_load::LatencyFigure;
@@ -51,6 +52,12 @@ pub(crate) fn conclusions(record: &RunRecord, cells: &[CellSummary]) -> Vec<Conc
         VolumeConclusions { record, cells: cells.iter().filter(|c| c.volume == volume.name).collect() }.all()
     })
     .collect()
+}
+
+/// What to do about the kernel's throttle that holds the cell.
+fn lifting(cell: &CellSummary) -> String {
+    let command = cell.held_by.as_ref().map(HeldBy::lifting_command).unwrap_or_default();
+    format!("if this limit is not meant, lift it; that costs nothing: {command}")
 }
 
 /// The cells of one volume.
@@ -139,6 +146,7 @@ impl<'a> VolumeConclusions<'a> {
         // The evidence of latency tells it itself.
         let more = self.more_by_arrivals(cell).filter(|_| binding.limit != Limit::Latency || !binding.inferred);
         let of_disk = matches!(binding.limit, Limit::DiskIops | Limit::DiskThroughput);
+        let held = cell.held_by.as_ref().filter(|_| of_disk);
         let text = match binding.limit {
             Limit::Latency if little.is_some() && deeper.is_some() => {
                 format!("{name} stop at {level} {from}: {} {code}.", what_binds(Limit::Latency))
@@ -153,7 +161,10 @@ impl<'a> VolumeConclusions<'a> {
             limit if more.is_some() && !of_disk => {
                 format!("{name} reach {level} {from}: {} {code}.", what_binds(limit))
             }
-            limit => format!("{name} stop at {level} {from}: {} {code}.", what_binds(limit)),
+            limit => match held {
+                Some(held) => format!("{name} stop at {level} {from}: {} {code}.", held.sentence()),
+                None => format!("{name} stop at {level} {from}: {} {code}.", what_binds(limit)),
+            },
         };
         let own = self.record.cells.iter().find(|c| c.id == cell.id).filter(|_| cell.lasting.is_none());
         let mut meant: Vec<String> = levels
@@ -176,8 +187,8 @@ impl<'a> VolumeConclusions<'a> {
             None => meant.extend(after(self.record, cell, binding)),
         }
         meant.extend(doubts(self.record, cell));
-        let held = self.held_above(cell).filter(|_| of_disk);
-        meant.extend(held.map(|cell| {
+        let above = self.held_above(cell).filter(|_| of_disk && held.is_none());
+        meant.extend(above.map(|cell| {
             format!("At {} most requests wait above the device: the limit need not be the device's.", how_much(cell))
         }));
         let what_to_do = match little {
@@ -185,7 +196,8 @@ impl<'a> VolumeConclusions<'a> {
             None if foretold.is_some() && binding.limit != Limit::Cache => {
                 advice(self.record, cell, Limit::BurstExhausted, binding.inferred)
             }
-            None if held.is_some() && binding.inferred => WHO_HOLDS.into(),
+            None if held.is_some() => Advice::from(&*lifting(cell)),
+            None if above.is_some() && binding.inferred => WHO_HOLDS.into(),
             None => {
                 let alone = advice(self.record, cell, binding.limit, binding.inferred);
                 let follower =

@@ -10,6 +10,7 @@ pub(crate) mod stalls;
 pub(crate) mod trials;
 
 pub use objective::OBJECTIVE_USUAL;
+pub(crate) use objective::{Objective, overloaded};
 
 use crate::clusters::Clusters;
 use crate::compare::{scaling_of, scaling_sentences};

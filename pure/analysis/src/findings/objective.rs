@@ -25,7 +25,8 @@ const AS_PRINTED: f64 = 1.002;
 const TOLD_ONE_BY_ONE: usize = 6;
 
 /// A latency to keep.
-struct Objective {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Objective {
     figure: LatencyFigure,
     limit_ns: u64,
     chosen: bool,
@@ -112,14 +113,14 @@ fn finding(view: &VolumeView<'_>, text: &str, cells: &[usize]) -> Finding {
 }
 
 impl Objective {
-    fn of(load: &LoadFigures) -> Self {
+    pub(crate) fn of(load: &LoadFigures) -> Self {
         load.objective.as_ref().map_or(
             Self { figure: OBJECTIVE_USUAL.0, limit_ns: OBJECTIVE_USUAL.1, chosen: false },
             |objective| Self { figure: objective.of, limit_ns: objective.limit.as_ns(), chosen: true },
         )
     }
     /// The figure that the objective is about: each operation is to keep it, the slowest counts, and of it what lasts.
-    fn figure_of(&self, cell: &CellSummary) -> Option<f64> {
+    pub(crate) fn figure_of(&self, cell: &CellSummary) -> Option<f64> {
         if let Some(lasting) = &cell.lasting {
             return lasting.latency_ns.figure(self.figure);
         }
@@ -143,7 +144,7 @@ impl Objective {
     }
     /// `None` where nothing is known. An open loop that is not met has lost it, also where none of its requests was answered in
     /// time to have a latency.
-    fn kept(&self, cell: &CellSummary) -> Option<bool> {
+    pub(crate) fn kept(&self, cell: &CellSummary) -> Option<bool> {
         if overloaded(cell) {
             return Some(false);
         }
@@ -159,7 +160,15 @@ impl Objective {
             }
         }
     }
-    fn name(&self) -> String {
+    /// Whether the user set it.
+    pub(crate) fn is_chosen(&self) -> bool {
+        self.chosen
+    }
+    /// "p99 within 5 ms".
+    pub(crate) fn words(&self) -> String {
+        format!("{} within {}", self.figure.words(), Duration::from_ns(self.limit_ns))
+    }
+    pub(crate) fn name(&self) -> String {
         let limit = Duration::from_ns(self.limit_ns);
         let figure = if self.figure == LatencyFigure::Mean {
             "on average".to_owned()
@@ -186,7 +195,7 @@ fn answered(cell: &CellSummary) -> String {
 }
 
 /// Whether an open loop completes less than it offers.
-fn overloaded(cell: &CellSummary) -> bool {
+pub(crate) fn overloaded(cell: &CellSummary) -> bool {
     met_lasting(cell).is_some_and(|met| met < MET_MIN)
 }
 

@@ -9,6 +9,8 @@ use crate::put;
 pub(crate) enum Size {
     /// Half of the page.
     Large,
+    /// The first of a report: readable on a phone.
+    Lead,
     /// One of several small multiples.
     Small,
     /// As wide as the page and low: time series.
@@ -72,6 +74,8 @@ pub(crate) struct Mark {
     pub(crate) x: f64,
     /// The label under the pointer.
     pub(crate) label: String,
+    /// Whether the label is printed beside the line, too.
+    pub(crate) is_named: bool,
 }
 
 /// A whole chart.
@@ -208,6 +212,7 @@ impl LineChart {
     fn frame(&self) -> Frame {
         let (width, height) = match self.size {
             Size::Large => (560.0, 330.0),
+            Size::Lead => (380.0, 250.0),
             Size::Small => (300.0, 210.0),
             Size::Wide => (760.0, 190.0),
             Size::Roof => (640.0, 330.0),
@@ -238,7 +243,7 @@ impl LineChart {
     const fn y_room(size: Size) -> usize {
         match size {
             Size::Large | Size::Roof => 10,
-            Size::Small => 6,
+            Size::Lead | Size::Small => 6,
             Size::Wide => 4,
         }
     }
@@ -270,8 +275,14 @@ impl LineChart {
                 put!(out, "<path class=\"sep\" d=\"M{} {}V{}\"/>", at(x), at(frame.top), at(frame.bottom));
             }
         }
-        for Mark { x, label } in &self.marks {
+        for Mark { x, label, is_named } in &self.marks {
             if let Some(x) = frame.x(&self.x, *x) {
+                if *is_named && self.size != Size::Small {
+                    let has_room = x - frame.left > text_width(label) + 10.0;
+                    let (class, beside) = if has_room { ("end limit", x - 5.0) } else { ("limit", x + 5.0) };
+                    let (beside, y) = (at(beside), at(frame.top + 11.0));
+                    put!(texts, "<text class=\"{class}\" x=\"{beside}\" y=\"{y}\">{}</text>", Escaped(label));
+                }
                 let (x, label) = (at(x), Escaped(label));
                 put!(
                     out,

@@ -388,7 +388,11 @@ fn changes(settings: &serde_json::Value, volume: &str) -> Vec<Mark> {
         let on = change["on"].as_str();
         let concerns = on.is_none_or(|on| on == volume || under(volume, on) || under(on, volume));
         let at_s = change["at_ns"].as_u64().filter(|_| concerns)?.checked_sub(first_ns)? as f64 / 1e9;
-        Some(Mark { x: at_s, label: format!("after {} s {}", figures::tick(at_s), change["what"].as_str()?) })
+        Some(Mark {
+            x: at_s,
+            label: format!("after {} s {}", figures::tick(at_s), change["what"].as_str()?),
+            is_named: false,
+        })
     };
     told.iter().filter_map(mark).collect()
 }

@@ -16,7 +16,8 @@ use crate::escaped::Escaped;
 use crate::figures::{self, plain};
 use crate::put;
 use crate::rows;
-use loadline_analysis::{CellSummary, RunInfo, RunSummary};
+use crate::verdict;
+use loadline_analysis::{CellSummary, RunInfo, RunSummary, VerdictBlock};
 use loadline_block::Operation;
 use loadline_load::LatencyFigure;
 use loadline_record::{CellRecord, Clock, Histogram, HostFacts, RunRecord};
@@ -212,7 +213,9 @@ pub fn html(runs: &[(&RunRecord, &RunSummary)]) -> String {
 /// The verdict, and the run in a line.
 fn lead(out: &mut String, run: &Run<'_>) {
     let info = &run.summary.run;
-    put!(out, "<p class=\"lead\">{}</p>\n", Escaped(rows::verdict(run.summary)));
+    if run.summary.verdict.is_none() {
+        put!(out, "<p class=\"lead\">{}</p>\n", Escaped(rows::verdict(run.summary)));
+    }
     if let Some(warning) = rows::status_warning(info) {
         put!(out, "<p class=\"warn\">The run is {warning}.</p>\n");
     }
@@ -231,6 +234,49 @@ fn lead(out: &mut String, run: &Run<'_>) {
     ];
     parts.retain(|part| !part.is_empty());
     put!(out, "<p class=\"meta\">{}</p>\n", Escaped(parts.join(" · ")));
+    if let Some(verdict) = &run.summary.verdict {
+        verdict_block(out, run, verdict);
+    }
+}
+
+/// The verdict: tiles of one volume's figures, then what holds it; several volumes in a line each.
+fn verdict_block(out: &mut String, run: &Run<'_>, block: &VerdictBlock) {
+    out.push_str("<div class=\"verdict\">\n");
+    let (tiles, lines) = verdict::tiles(block);
+    if !tiles.is_empty() {
+        out.push_str("<div class=\"tiles\">");
+        for tile in &tiles {
+            put!(
+                out,
+                "<div class=\"tile\"><span class=\"what\">{}</span><strong>{}</strong><span class=\"aside\">{}</span></div>",
+                Escaped(&tile.what),
+                Escaped(&tile.value),
+                Escaped(&tile.aside)
+            );
+        }
+        out.push_str("</div>\n");
+    }
+    let (asides, answers): (Vec<&verdict::VerdictLine>, Vec<&verdict::VerdictLine>) =
+        lines.iter().partition(|(name, _)| matches!(name.as_str(), "how sure" | "next" | "command"));
+    verdict_lines(out, "answers", &answers);
+    let chart = overview::lead_chart(run);
+    put!(out, "<div class=\"chart-beside\">{chart}</div>\n");
+    verdict_lines(out, "asides", &asides);
+    out.push_str("</div>\n");
+}
+
+fn verdict_lines(out: &mut String, class: &str, lines: &[&verdict::VerdictLine]) {
+    put!(out, "<dl class=\"{class}\">");
+    for (name, text) in lines {
+        let class = match name.as_str() {
+            "objective" if text.starts_with("MISSED") => " class=\"missed\"",
+            "objective" => " class=\"kept\"",
+            "command" => " class=\"command\"",
+            _ => "",
+        };
+        put!(out, "<div><dt>{}</dt><dd{class}>{}</dd></div>", Escaped(name), Escaped(text));
+    }
+    out.push_str("</dl>\n");
 }
 
 fn clock_word(info: &RunInfo) -> String {
@@ -311,8 +357,8 @@ fn sections(out: &mut String, run: &Run<'_>) {
     let (number, level) = (run.number, run.level);
     let charts = overview::charts(run);
     let links = [
-        ("findings", "Findings", true),
         ("charts", "Charts", !charts.is_empty()),
+        ("findings", "Findings", true),
         ("table", "Results", true),
         ("doubts", "Doubts", !run.groups.is_empty()),
         ("cells", "Cell by cell", !run.views.is_empty()),

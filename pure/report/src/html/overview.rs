@@ -5,16 +5,18 @@ use super::roofline::rooflines;
 use super::scaling::scaling;
 use super::traits::operation_mix;
 use super::{CellView, Escaped, Run};
-use crate::chart::{Axis, Bar, BarChart, LINES_MAX, Line, LineChart, Point, Reference, Size, Ticks, swatch};
+use crate::chart::{Axis, Bar, BarChart, LINES_MAX, Line, LineChart, Mark, Point, Reference, Size, Ticks, swatch};
 use crate::figures;
 use crate::put;
 use crate::rows::doubts_the_rate;
 use loadline_analysis::{OBJECTIVE_USUAL, scaling_of};
 use loadline_load::LatencyFigure;
-use loadline_record::TrialRecord;
+use loadline_record::{Limit, TrialRecord};
 
 /// Rows of named loads in the bar chart at most; more is a matrix, not a suite.
 const BARS_MAX: usize = 48;
+/// Limits as near to each other are drawn as one.
+const SAME_LIMIT: f64 = 0.05;
 /// From so many trials on, a cell's trials get a chart.
 const TRIALS_MIN: usize = 5;
 
@@ -70,16 +72,35 @@ impl Metric {
     }
 }
 
-/// Every chart of the run; nothing when there is nothing to draw.
+/// Whether the first chart of a run is that of its open loops.
+fn by_rate_leads(run: &Run<'_>) -> bool {
+    run.summary.verdict.is_some() && !Family::by_rate(&run.views).panels.is_empty()
+}
+
+/// Latency against load, for beside the verdict; nothing where no load was varied.
+pub(crate) fn lead_chart(run: &Run<'_>) -> String {
+    let mut out = String::new();
+    if by_rate_leads(run) {
+        let family = Family::by_rate(&run.views);
+        rate_panel(&mut out, run, (0, &family.panels[0]), Size::Lead);
+        return out;
+    }
+    let family = Family::by_depth(&swept(run));
+    let limited = limited(family.cells());
+    latency_against_load(&mut out, run, &family, (latency_of(limited), limited), Size::Lead);
+    out
+}
+
+/// Every chart of the run but that beside the verdict; nothing when there is nothing to draw.
 pub(crate) fn charts(run: &Run<'_>) -> String {
     let mut out = String::new();
-    bars(&mut out, run);
+    by_rate(&mut out, run, by_rate_leads(run));
+    by_depth(&mut out, run);
     if let Some(comparison) = scaling_of(&[run.record]) {
         scaling(&mut out, &comparison, run.level + 1, &format!("r{}-", run.number));
     }
     rooflines(&mut out, run);
-    by_depth(&mut out, run);
-    by_rate(&mut out, run);
+    bars(&mut out, run);
     by_trial(&mut out, run);
     out
 }
@@ -88,6 +109,7 @@ pub(crate) fn charts(run: &Run<'_>) -> String {
 pub(crate) fn figure(out: &mut String, size: Size, heading: &str, svg: &str, caption: &str) {
     let class = match size {
         Size::Large | Size::Roof => "fig",
+        Size::Lead => "fig lead-chart",
         Size::Small => "fig small",
         Size::Wide => "fig wide",
     };
@@ -164,10 +186,14 @@ pub(crate) fn latency_of(limited: LatencyFigure) -> Metric {
     }
 }
 
-fn by_depth(out: &mut String, run: &Run<'_>) {
-    // The rows of a suite have depths, too, but each is a separate load.
+/// The cells whose depth was varied. The rows of a suite have depths, too, but each is a separate load.
+fn swept<'a>(run: &Run<'a>) -> Vec<CellView<'a>> {
     let rows: Vec<usize> = suite(&run.views).iter().map(|(view, _)| view.index).collect();
-    let views: Vec<CellView<'_>> = run.views.iter().filter(|v| !rows.contains(&v.index)).copied().collect();
+    run.views.iter().filter(|v| !rows.contains(&v.index)).copied().collect()
+}
+
+fn by_depth(out: &mut String, run: &Run<'_>) {
+    let views = swept(run);
     let family = Family::by_depth(&views);
     if family.panels.is_empty() {
         return;
@@ -193,6 +219,9 @@ fn by_depth(out: &mut String, run: &Run<'_>) {
         legend(out, &family.legend());
     } else {
         out.push_str("<div class=\"figs\">\n");
+        if run.summary.verdict.is_none() || by_rate_leads(run) {
+            latency_against_load(out, run, &family, (latency, limited), Size::Large);
+        }
     }
     for (number, metric) in [THROUGHPUT, IOPS, latency].into_iter().enumerate() {
         let is_latency = number == 2;
@@ -243,13 +272,33 @@ fn by_depth(out: &mut String, run: &Run<'_>) {
         }
     }
     if size == Size::Large {
-        latency_against_load(out, run, &family, latency, limited);
         out.push_str("</div>\n");
     }
 }
 
+/// The limits that bind some cells, as lines across their rate; each once.
+fn limits_drawn<'a>(cells: impl Iterator<Item = &'a CellView<'a>>) -> Vec<Mark> {
+    let mut marks: Vec<Mark> = Vec::new();
+    for cell in cells.map(|view| view.summary) {
+        let Some((limit, x)) = cell.binding.as_ref().and_then(|b| Some((b.limit, b.ceiling_iops?))) else { continue };
+        let label = format!("{} {}", limit.name(), figures::iops(x));
+        // The others are the load's own amount, not a limit that could be drawn.
+        let is_ceiling = !matches!(limit, Limit::Arrival | Limit::Latency | Limit::Unexplained);
+        if is_ceiling && !marks.iter().any(|mark| (mark.x - x).abs() <= SAME_LIMIT * x) {
+            marks.push(Mark { x, label, is_named: true });
+        }
+    }
+    marks
+}
+
 /// Latency against rate: the curve bends upwards at a limit.
-fn latency_against_load(out: &mut String, run: &Run<'_>, family: &Family<'_>, latency: Metric, limited: LatencyFigure) {
+fn latency_against_load(
+    out: &mut String,
+    run: &Run<'_>,
+    family: &Family<'_>,
+    (latency, limited): (Metric, LatencyFigure),
+    size: Size,
+) {
     let Some(panel) = family.panels.first() else { return };
     let line = |curve: &Curve<'_>| {
         let points =
@@ -262,11 +311,12 @@ fn latency_against_load(out: &mut String, run: &Run<'_>, family: &Family<'_>, la
     if values().next().is_none() {
         return;
     }
+    let marks = limits_drawn(panel.curves.iter().flat_map(|curve| &curve.cells).map(|(_, view)| view));
     let chart = LineChart {
         id: format!("r{}-hockey", run.number),
         title: format!("{} against achieved IOPS", latency.name),
         description: description(panel, latency),
-        x: Axis::linear("achieved IOPS", figures::tick, values().map(|(x, _)| x)),
+        x: Axis::linear("achieved IOPS", figures::tick, values().map(|(x, _)| x).chain(marks.iter().map(|m| m.x))),
         y: Axis::logarithmic(
             latency.name,
             figures::latency_tick,
@@ -274,13 +324,13 @@ fn latency_against_load(out: &mut String, run: &Run<'_>, family: &Family<'_>, la
         ),
         references,
         separators: Vec::new(),
-        marks: Vec::new(),
-        size: Size::Large,
+        marks: marks.clone(),
+        size,
         names: true,
         hover: None,
         lines: lines.clone(),
     };
-    figure(out, Size::Large, &format!("{} against load", latency.name), &chart.svg(), "");
+    figure(out, size, &format!("{} against load", latency.name), &chart.svg(), "");
 }
 
 /// Which of two levels is drawn, if there are two.
@@ -357,9 +407,9 @@ pub(crate) fn both_ends<'a, 'v: 'a>(
     out.trim_end().to_owned()
 }
 
-fn by_rate(out: &mut String, run: &Run<'_>) {
+fn by_rate(out: &mut String, run: &Run<'_>, without_first: bool) {
     let family = Family::by_rate(&run.views);
-    if family.panels.is_empty() {
+    if family.panels.len() <= usize::from(without_first) {
         return;
     }
     put!(out, "<h{0}>Latency against load</h{0}>\n", run.level + 1);
@@ -372,47 +422,54 @@ fn by_rate(out: &mut String, run: &Run<'_>) {
     let size = if family.panels.len() <= 2 { Size::Large } else { Size::Small };
     let many = if size == Size::Small { " many" } else { "" };
     put!(out, "<div class=\"figs{many}\">\n");
-    for (index, panel) in family.panels.iter().enumerate() {
-        let curve = &panel.curves[0];
-        let references = references(curve.cells.iter().map(|(_, view)| view), None);
-        let mut wanted = vec![LatencyFigure::P50, LatencyFigure::P99];
-        let limited = curve.cells.iter().find_map(|(_, view)| view.objective()).map_or(OBJECTIVE_USUAL.0, |o| o.0);
-        if !wanted.contains(&limited) {
-            wanted.insert(1, limited);
-        }
-        let lines: Vec<Line> = wanted
-            .iter()
-            .enumerate()
-            .map(|(style, quantile)| {
-                let points = curve.cells.iter().map(|(rate, view)| {
-                    point(run, *rate, view.latency_lasting_ns(*quantile).unwrap_or(f64::NAN), view)
-                });
-                Line::marked(quantile.words().to_owned(), style, points.collect())
-            })
-            .collect();
-        let values = lines.iter().flat_map(|l| l.points.values()).map(|(_, y)| y);
-        let y = Axis::logarithmic("latency", figures::latency_tick, values.chain(references.iter().map(|r| r.y)));
-        let x = Axis::linear("offered IOPS", figures::tick, curve.cells.iter().map(|(rate, _)| *rate));
-        let name = if panel.name.is_empty() { "Latency against offered load" } else { &panel.name };
-        let metric =
-            Metric { name: "p99 latency", value: |v| v.latency_lasting_ns(LatencyFigure::P99), ..MEAN_LATENCY };
-        let chart = LineChart {
-            id: format!("r{}-load-{index}", run.number),
-            title: format!("Latency against offered load {}", panel.name).trim_end().to_owned(),
-            description: format!("99th percentile, by offered IOPS: {}", description(panel, metric)),
-            x,
-            y,
-            lines,
-            references,
-            separators: Vec::new(),
-            marks: Vec::new(),
-            size,
-            names: true,
-            hover: None,
-        };
-        figure(out, size, name, &chart.svg(), "");
+    for panel in family.panels.iter().enumerate().skip(usize::from(without_first)) {
+        rate_panel(out, run, panel, size);
     }
     out.push_str("</div>\n");
+}
+
+/// Latency against the offered rate of one load.
+fn rate_panel(out: &mut String, run: &Run<'_>, (index, panel): (usize, &Panel<'_>), size: Size) {
+    let curve = &panel.curves[0];
+    let references = references(curve.cells.iter().map(|(_, view)| view), None);
+    let mut wanted = vec![LatencyFigure::P50, LatencyFigure::P99];
+    let limited = curve.cells.iter().find_map(|(_, view)| view.objective()).map_or(OBJECTIVE_USUAL.0, |o| o.0);
+    if !wanted.contains(&limited) {
+        wanted.insert(1, limited);
+    }
+    let lines: Vec<Line> = wanted
+        .iter()
+        .enumerate()
+        .map(|(style, quantile)| {
+            let points = curve
+                .cells
+                .iter()
+                .map(|(rate, view)| point(run, *rate, view.latency_lasting_ns(*quantile).unwrap_or(f64::NAN), view));
+            Line::marked(quantile.words().to_owned(), style, points.collect())
+        })
+        .collect();
+    let values = lines.iter().flat_map(|l| l.points.values()).map(|(_, y)| y);
+    let y = Axis::logarithmic("latency", figures::latency_tick, values.chain(references.iter().map(|r| r.y)));
+    let marks = limits_drawn(curve.cells.iter().map(|(_, view)| view));
+    let rates = curve.cells.iter().map(|(rate, _)| *rate).chain(marks.iter().map(|mark| mark.x));
+    let x = Axis::linear("offered IOPS", figures::tick, rates);
+    let name = if panel.name.is_empty() { "Latency against offered load" } else { &panel.name };
+    let metric = Metric { name: "p99 latency", value: |v| v.latency_lasting_ns(LatencyFigure::P99), ..MEAN_LATENCY };
+    let chart = LineChart {
+        id: format!("r{}-load-{index}", run.number),
+        title: format!("Latency against offered load {}", panel.name).trim_end().to_owned(),
+        description: format!("99th percentile, by offered IOPS: {}", description(panel, metric)),
+        x,
+        y,
+        lines,
+        references,
+        separators: Vec::new(),
+        marks,
+        size,
+        names: true,
+        hover: None,
+    };
+    figure(out, size, name, &chart.svg(), "");
 }
 
 /// The closed-loop cells with a unique name on their volume, with the name: a suite, as disk benchmarks print it.
@@ -477,9 +534,9 @@ fn bars(out: &mut String, run: &Run<'_>) {
         id: format!("r{}-bars", run.number),
         title: "Throughput of the named loads".to_owned(),
         description: spoken.join(". "),
-        label: "MB/s (mean over trials, logarithmic)".to_owned(),
+        label: "MB/s (mean over trials)".to_owned(),
         print: figures::tick,
-        linear: false,
+        linear: true,
         bars,
     };
     put!(out, "<h{0}>The named loads</h{0}>\n", run.level + 1);

@@ -7,6 +7,7 @@ use crate::doubts;
 use crate::figures::{self, plain};
 use crate::put;
 use crate::rows::{self, Column, Row};
+use crate::verdict::capital;
 
 /// Cells that a finding links, at most; beyond it their number is enough.
 const LINKS_MAX: usize = 6;
@@ -177,8 +178,8 @@ pub(crate) fn marks(run: &Run<'_>, index: usize) -> String {
     let marks: Vec<String> = doubts::of_cell(&run.groups, index)
         .iter()
         .map(|group| {
-            let (run, number) = (run.number, group.number);
             let title = format!("{}: {}", group.code, group.code.meaning());
+            let (run, number) = (run.number, group.number.unwrap_or_default());
             format!("<a href=\"#r{run}-d{number}\" title=\"{}\">†{number}</a>", Escaped(title))
         })
         .collect();
@@ -187,24 +188,33 @@ pub(crate) fn marks(run: &Run<'_>, index: usize) -> String {
 
 /// The meaning of each mark, and its places.
 pub(crate) fn doubts(out: &mut String, run: &Run<'_>) {
-    out.push_str(
-        "<p>The run finished, but these figures should not be believed as they stand.</p>\n<dl class=\"doubts\">\n",
-    );
+    let mut grade = None;
     for group in &run.groups {
+        if grade != Some(group.code.grade()) {
+            out.push_str(if grade.is_some() { "</dl>\n" } else { "" });
+            let text = capital(group.code.grade().meaning());
+            put!(out, "<p class=\"grade\">{}.</p>\n<dl class=\"doubts\">\n", Escaped(text));
+            grade = Some(group.code.grade());
+        }
         let cells = group.cells();
         let count = match cells.len() {
+            _ if group.number.is_none() => "every cell".to_owned(),
             1 => "1 cell".to_owned(),
             n => format!("{} cells", figures::count(n as u64)),
         };
+        let id = group.number.map(|number| format!(" id=\"r{}-d{number}\"", run.number)).unwrap_or_default();
+        let mark = if group.number.is_some() {
+            format!("<span class=\"mark\">{}</span> ", group.mark())
+        } else {
+            String::new()
+        };
         put!(
             out,
-            "<div id=\"r{}-d{number}\"><dt><span class=\"mark\">†{number}</span> <span class=\"code\">{}</span> {}</dt>\n<dd>",
-            run.number,
+            "<div{id}><dt>{mark}<span class=\"code\">{}</span> {}</dt>\n<dd>",
             group.code,
-            Escaped(group.code.meaning()),
-            number = group.number
+            Escaped(group.code.meaning())
         );
-        let many = group.details.len() > LINKS_MAX;
+        let many = group.details.len() > LINKS_MAX || group.number.is_none();
         if many {
             put!(out, "<details><summary>{count}</summary>");
         }
@@ -224,5 +234,5 @@ pub(crate) fn doubts(out: &mut String, run: &Run<'_>) {
         }
         out.push_str("</dd></div>\n");
     }
-    out.push_str("</dl>\n");
+    out.push_str(if grade.is_some() { "</dl>\n" } else { "" });
 }

@@ -306,6 +306,7 @@ pub(crate) fn figures(cell: &CellRecord) -> CellSummary {
         errors: cell.trials.iter().map(TrialRecord::errors_total).sum(),
         cpu: CpuFigures { user_s: 0.4, system_s: 1.1 },
         binding: None,
+        held_by: None,
         ceilings: Vec::new(),
         exceeded: Vec::new(),
         prediction: None,
@@ -400,8 +401,11 @@ pub(crate) fn run(name: &str, volumes: &[&str], cells: Vec<CellRecord>) -> (RunR
         cells: cells.iter().map(figures).collect(),
         conclusions: Vec::new(),
         findings: Vec::new(),
+        verdict: None,
     };
-    (RunRecord { header, status: RunStatus::Finished, cells }, summary)
+    let record = RunRecord { header, status: RunStatus::Finished, cells };
+    let summary = RunSummary { verdict: loadline_analysis::summarize(&record).verdict, ..summary };
+    (record, summary)
 }
 
 fn finding(code: &str, text: &str, cells: &[&str]) -> Finding {

@@ -1,0 +1,439 @@
+//! The verdict of a run: what each volume gives, what holds it, how sure that is, and whether the objective is kept.
+//!
+//! It is what somebody in a hurry reads. Every figure in it is a cell's own, so that one thing has one number everywhere.
+
+use crate::curves::{outstanding, paced};
+use crate::findings::{Objective, best_cell, overloaded};
+use crate::summary::{CellSummary, OperationFigures};
+use crate::verdict_block::{
+    Certainty, HeldBy, ObjectiveVerdict, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,
+};
+use crate::words::{block, how_much, load_name, number, percent, sentence, span};
+use loadline_record::{
+    Access, Clock, Doubt, DoubtCode, DoubtGrade, Limit, RunRecord, RunVerb, TargetKind, VOLUME_DEFAULT,
+};
+
+/// Volumes that a verdict speaks of one by one.
+const VOLUMES_MAX: usize = 8;
+/// Requests up to this size are small: what databases and file systems ask for.
+const SMALL_BYTES_MAX: u64 = 16 << 10;
+/// The usual size of a small request, taken where several were measured.
+const SMALL_BYTES_USUAL: u64 = 4 << 10;
+/// Requests from this size on are large transfers.
+const LARGE_BYTES_MIN: u64 = 128 << 10;
+
+/// A limit this near to the figure that reaches it is the same number.
+const SHOWN_ALREADY: f64 = 0.05;
+
+/// The verdict of a run; `None` where nothing was measured, and of hunts, which have a table of their own.
+pub(crate) fn verdict(record: &RunRecord, cells: &[CellSummary]) -> Option<VerdictBlock> {
+    if record.header.verb == RunVerb::Hunt {
+        return None;
+    }
+    let told = || record.header.volumes.iter().filter(|volume| volume.kind != TargetKind::Null);
+    let all: Vec<VolumeVerdict> = told()
+        .filter_map(|volume| {
+            let own: Vec<usize> = (0..cells.len()).filter(|i| cells[*i].volume == volume.name).collect();
+            VolumeCells { record, cells, own }.verdict(&volume.name)
+        })
+        .collect();
+    if all.is_empty() {
+        return None;
+    }
+    let volumes_left_out = all.len().saturating_sub(VOLUMES_MAX);
+    let volumes = all.into_iter().take(VOLUMES_MAX).collect();
+    Some(VerdictBlock { volumes, volumes_left_out, objective: objective(record, cells) })
+}
+
+/// The cells of one volume.
+struct VolumeCells<'a> {
+    record: &'a RunRecord,
+    cells: &'a [CellSummary],
+    own: Vec<usize>,
+}
+
+/// Which operation a figure is of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Reads,
+    Writes,
+}
+
+impl Direction {
+    fn is_of(self, cell: &CellSummary) -> bool {
+        match self {
+            Self::Reads => cell.reads_only(),
+            Self::Writes => cell.writes_only(),
+        }
+    }
+    fn figures(self, cell: &CellSummary) -> Option<&OperationFigures> {
+        match self {
+            Self::Reads => cell.read.as_ref(),
+            Self::Writes => cell.write.as_ref(),
+        }
+    }
+}
+
+impl VolumeCells<'_> {
+    fn verdict(&self, volume: &str) -> Option<VolumeVerdict> {
+        let mut gives: Vec<VerdictFigure> = Vec::new();
+        let both = [Direction::Reads, Direction::Writes];
+        gives.extend(both.into_iter().filter_map(|direction| self.small(direction)));
+        if gives.is_empty() {
+            gives.extend(self.any());
+        }
+        let first = gives.first().map(|figure| figure.cell.clone());
+        gives.extend(both.into_iter().filter_map(|direction| self.large(direction)));
+        gives.extend(both.into_iter().filter_map(|direction| self.one(direction)));
+        gives.extend(self.durable());
+        let shown = first.or_else(|| Some(gives.first()?.cell.clone()))?;
+        let cell = self.cells.iter().find(|cell| cell.id == shown)?;
+        let (certainty, because) = self.certainty(cell);
+        let volumes = self.record.header.volumes.len();
+        Some(VolumeVerdict {
+            volume: if volumes == 1 && volume == VOLUME_DEFAULT { String::new() } else { volume.to_owned() },
+            gives,
+            limit: cell.binding.as_ref().map(|binding| binding.limit),
+            held_by: holder(cell),
+            throttle: cell.held_by.clone(),
+            certainty,
+            because,
+            next: next(cell, self.record.header.clock),
+            command: cell.held_by.as_ref().map(HeldBy::lifting_command),
+            cell: cell.id.clone(),
+        })
+    }
+
+    fn among(&self, wanted: impl Fn(&CellSummary) -> bool) -> Vec<usize> {
+        let usable = |i: &usize| {
+            let cell = &self.cells[*i];
+            cell.total.is_some() && !paced(cell) && !overloaded(cell) && wanted(cell)
+        };
+        self.own.iter().copied().filter(usable).collect()
+    }
+
+    /// The best of some cells, of those that no doubt spoils if there are any.
+    fn best(&self, among: &[usize], figure: fn(&CellSummary) -> Option<f64>) -> Option<&CellSummary> {
+        let clean: Vec<usize> = among.iter().copied().filter(|i| spoils(&self.cells[*i]).is_none()).collect();
+        let candidates = if clean.is_empty() { among } else { &clean };
+        best_cell(self.cells, candidates, figure).map(|index| &self.cells[index])
+    }
+
+    fn small(&self, direction: Direction) -> Option<VerdictFigure> {
+        let is_small = |cell: &CellSummary| {
+            direction.is_of(cell)
+                && cell.flush.is_none()
+                && cell.load.pattern == Access::Random
+                && cell.load.block_bytes <= SMALL_BYTES_MAX
+        };
+        let all = self.among(is_small);
+        let sizes = || all.iter().map(|i| self.cells[*i].load.block_bytes);
+        let size = sizes().find(|size| *size == SMALL_BYTES_USUAL).or_else(|| sizes().min())?;
+        let among: Vec<usize> = all.iter().copied().filter(|i| self.cells[*i].load.block_bytes == size).collect();
+        let cell = self.best(&among, CellSummary::iops_lasting)?;
+        let what = if direction == Direction::Reads { VerdictSubject::SmallReads } else { VerdictSubject::SmallWrites };
+        rate(cell, what)
+    }
+
+    /// Any load, where no small random reads or writes were measured.
+    fn any(&self) -> Option<VerdictFigure> {
+        let cell = self.best(&self.among(|cell| cell.load.block_bytes < LARGE_BYTES_MIN), CellSummary::iops_lasting)?;
+        rate(cell, VerdictSubject::Requests)
+    }
+
+    fn large(&self, direction: Direction) -> Option<VerdictFigure> {
+        let is_large = |cell: &CellSummary| direction.is_of(cell) && cell.load.block_bytes >= LARGE_BYTES_MIN;
+        let cell = self.best(&self.among(is_large), CellSummary::throughput_lasting)?;
+        let (value, total) = (cell.throughput_lasting()?, cell.total.as_ref()?);
+        let bytes = |iops: Option<f64>| Some(iops? / total.iops * total.throughput_bytes_per_s);
+        let what = if direction == Direction::Reads { VerdictSubject::LargeReads } else { VerdictSubject::LargeWrites };
+        let interval = cell.lasting.is_none().then(|| (bytes(total.iops_low), bytes(total.iops_high)));
+        Some(figure(cell, what, value, interval.unwrap_or_default()))
+    }
+
+    /// What one request takes while no other is in flight.
+    fn one(&self, direction: Direction) -> Option<VerdictFigure> {
+        let is_one = |cell: &CellSummary| {
+            direction.is_of(cell)
+                && cell.flush.is_none()
+                && outstanding(cell) == Some(1)
+                && cell.load.block_bytes <= SMALL_BYTES_MAX
+        };
+        let among = self.among(is_one);
+        let is_random = |i: &&usize| self.cells[**i].load.pattern == Access::Random;
+        let index = among.iter().find(is_random).or_else(|| among.first())?;
+        let cell = &self.cells[*index];
+        let of = direction.figures(cell)?;
+        let what = if direction == Direction::Reads { VerdictSubject::OneRead } else { VerdictSubject::OneWrite };
+        let interval = of.latency_interval_ns.as_ref().map(|interval| (interval.p50_low, interval.p50_high));
+        Some(figure(cell, what, of.latency_ns.p50? as f64, interval.unwrap_or_default()))
+    }
+
+    /// What it takes to make a write durable, at the shallowest load that does.
+    fn durable(&self) -> Option<VerdictFigure> {
+        let among = self.among(|cell| cell.flush.is_some());
+        let cell = among.iter().map(|i| &self.cells[*i]).min_by_key(|cell| outstanding(cell).unwrap_or(u64::MAX))?;
+        let p50 = cell.flush.as_ref()?.latency_ns.p50?;
+        let p99_ns = cell.flush.as_ref()?.latency_ns.p99;
+        Some(VerdictFigure { p99_ns, ..figure(cell, VerdictSubject::DurableWrite, p50 as f64, (None, None)) })
+    }
+
+    fn certainty(&self, cell: &CellSummary) -> (Certainty, String) {
+        let spoiled = spoils(cell);
+        let Some(binding) = cell.binding.as_ref().filter(|binding| binding.limit != Limit::Unexplained) else {
+            return (Certainty::Unknown, "no limit that loadline knows explains this rate".to_owned());
+        };
+        if let Some(held) = &cell.held_by {
+            return (Certainty::Certain, format!("read from {}, and the load reaches it", held.limit.file));
+        }
+        if let Some(doubt) = spoiled {
+            return (Certainty::Doubtful, format!("{} ({})", doubt.code.meaning(), doubt.code));
+        }
+        if self.record.header.clock == Clock::Virtual {
+            return (
+                Certainty::Certain,
+                "the model knows its own limits; how well it fits the real disk is another question".to_owned(),
+            );
+        }
+        if !binding.inferred {
+            let share = binding.utilization.map(|share| format!("; the load reaches {} of it", percent(share)));
+            return (Certainty::Certain, format!("the environment or a counter says so{}", share.unwrap_or_default()));
+        }
+        (Certainty::Likely, first_sentence(&binding.evidence))
+    }
+}
+
+/// The first sentence of a text, without its full stop and with a small letter.
+fn first_sentence(text: &str) -> String {
+    let first = text.trim().split(". ").next().unwrap_or_default().split("; ").next().unwrap_or_default();
+    first.trim_end_matches('.').to_owned()
+}
+
+/// The gravest doubt of a cell, where it spoils the figure.
+fn spoils(cell: &CellSummary) -> Option<&Doubt> {
+    let rank = |doubt: &&Doubt| DoubtCode::ALL.iter().position(|code| *code == doubt.code);
+    cell.doubts.iter().filter(|doubt| doubt.code.grade() == DoubtGrade::Spoils).min_by_key(rank)
+}
+
+fn rate(cell: &CellSummary, what: VerdictSubject) -> Option<VerdictFigure> {
+    let total = cell.total.as_ref()?;
+    let interval = if cell.lasting.is_none() { (total.iops_low, total.iops_high) } else { (None, None) };
+    Some(figure(cell, what, cell.iops_lasting()?, interval))
+}
+
+fn figure(
+    cell: &CellSummary,
+    what: VerdictSubject,
+    value: f64,
+    (low, high): (Option<f64>, Option<f64>),
+) -> VerdictFigure {
+    let slowest = [&cell.read, &cell.write].into_iter().flatten().filter_map(|of| of.latency_ns.p99).max();
+    let p99_ns = match &cell.lasting {
+        Some(lasting) => lasting.latency_ns.p99.map(|ns| ns as u64),
+        None => slowest,
+    };
+    VerdictFigure {
+        what,
+        load: match what {
+            VerdictSubject::SmallReads => format!("random {} reads", block(cell.load.block_bytes)),
+            VerdictSubject::SmallWrites => format!("random {} writes", block(cell.load.block_bytes)),
+            _ => load_name(cell),
+        },
+        at: how_much(cell),
+        value,
+        low: low.map(|low| low.min(value)),
+        high: high.map(|high| high.max(value)),
+        p99_ns,
+        cell: cell.id.clone(),
+    }
+}
+
+/// What holds a cell, in words.
+fn holder(cell: &CellSummary) -> String {
+    if let Some(held) = &cell.held_by {
+        return held.sentence();
+    }
+    let Some(binding) = &cell.binding else { return "not known".to_owned() };
+    // A limit that the figure above shows already is not printed a second time.
+    let shown = cell.iops_lasting().unwrap_or(0.0);
+    let apart = binding.ceiling_iops.filter(|iops| (iops - shown).abs() > SHOWN_ALREADY * shown);
+    let value = apart.map(|iops| format!(", {} IOPS for this load", number(iops))).unwrap_or_default();
+    match binding.limit {
+        Limit::DiskIops => format!("the disk's limit on requests per second{value}"),
+        Limit::DiskThroughput => format!("the disk's limit on bytes per second{value}"),
+        Limit::VmUncachedIops => format!("the VM's limit on uncached requests per second{value}"),
+        Limit::VmUncachedThroughput => format!("the VM's limit on uncached bytes per second{value}"),
+        Limit::VmCachedIops => format!("the VM's limit on cached requests per second{value}"),
+        Limit::VmCachedThroughput => format!("the VM's limit on cached bytes per second{value}"),
+        Limit::BurstExhausted => format!("the baseline, after the burst was used up{value}"),
+        Limit::Cache => "nothing of the disk: a cache answers".to_owned(),
+        Limit::Latency => "no limit yet: more requests in flight would give more".to_owned(),
+        Limit::Arrival => "no limit yet: all that was offered was served".to_owned(),
+        Limit::Cpu => "the machine's CPUs, not the storage".to_owned(),
+        Limit::Generator => "loadline itself, not the storage".to_owned(),
+        Limit::Interface => format!("the interface between machine and devices{value}"),
+        Limit::Unexplained => "nothing that loadline knows".to_owned(),
+    }
+}
+
+/// What to do about what holds a cell.
+fn next(cell: &CellSummary, clock: Clock) -> Option<String> {
+    let limit = cell.binding.as_ref()?.limit;
+    if cell.held_by.is_some() {
+        return Some("if this limit is not meant, lift it: that costs nothing".to_owned());
+    }
+    let measured = clock == Clock::Real;
+    let text = match limit {
+        Limit::DiskIops if measured => "compare with what the disk is sold with; more needs another disk or a stripe",
+        Limit::DiskIops => "more needs a disk with more IOPS, or a stripe",
+        Limit::DiskThroughput => "more needs a disk with more MB/s, or a stripe",
+        Limit::VmUncachedIops | Limit::VmUncachedThroughput => "more needs a larger VM; faster disks change nothing",
+        Limit::VmCachedIops | Limit::VmCachedThroughput => "more needs a larger VM, or the host cache off",
+        Limit::BurstExhausted => "plan with this rate, or take a disk with a higher baseline",
+        Limit::Cache => "measure a range larger than the cache",
+        Limit::Latency => "ask for more at once (deeper queues, more threads) before buying anything",
+        Limit::Arrival => "offer more to find where it stops",
+        Limit::Cpu => "free the CPUs or measure from a larger machine",
+        Limit::Generator => "use more load threads",
+        Limit::Interface => "use devices on another interface",
+        Limit::Unexplained => return None,
+    };
+    Some(text.to_owned())
+}
+
+/// Over all kinds of load: whether the lightest of each keeps the objective, and up to which load it holds.
+fn objective(record: &RunRecord, cells: &[CellSummary]) -> Option<ObjectiveVerdict> {
+    let judged: Vec<(usize, Objective, bool)> = (0..cells.len())
+        .filter_map(|index| {
+            let objective = Objective::of(&record.cells[index].load.figures());
+            // The usual rule is one for the small requests of databases.
+            let is_meant = objective.is_chosen() || cells[index].load.block_bytes <= SMALL_BYTES_MAX;
+            is_meant.then_some((index, objective, objective.kept(&cells[index])?))
+        })
+        .collect();
+    let chosen = judged.iter().any(|(_, objective, _)| objective.is_chosen());
+    let judged: Vec<&(usize, Objective, bool)> =
+        judged.iter().filter(|(_, objective, _)| objective.is_chosen() == chosen).collect();
+    let (_, first, _) = judged.first()?;
+    let alike: Vec<&&(usize, Objective, bool)> =
+        judged.iter().filter(|(_, objective, _)| objective.name() == first.name()).collect();
+    let demand = |index: usize| {
+        let cell = &cells[index];
+        (outstanding(cell).unwrap_or(0), cell.offered_iops.unwrap_or(0.0) as u64)
+    };
+    let is_one_question = |a: usize, b: usize| {
+        let key = |i: usize| {
+            (&cells[i].volume, load_name(&cells[i]), cells[i].load.queue_depth.is_some(), cells[i].flush.is_some())
+        };
+        key(a) == key(b)
+    };
+    // The kind of load that is worst off: one missed by its lightest load, or else the one first missed.
+    let missed: Vec<usize> = alike.iter().filter(|(_, _, kept)| !kept).map(|(index, _, _)| *index).collect();
+    let told = |index: usize| {
+        let cell = &cells[index];
+        let figure = first.figure_of(cell).map(|ns| format!(" ({})", span(ns))).unwrap_or_default();
+        format!("{}{figure}", how_much(cell))
+    };
+    let Some(worst) = missed.iter().copied().min_by_key(|index| demand(*index)) else {
+        let slowest = alike.iter().filter_map(|(index, _, _)| Some((*index, first.figure_of(&cells[*index])?)));
+        let (index, ns) = slowest.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let text = format!(
+            "at every load measured; the slowest, {} at {}, take {}",
+            load_name(&cells[index]),
+            how_much(&cells[index]),
+            span(ns)
+        );
+        return Some(ObjectiveVerdict { objective: first.words(), chosen, kept: true, text });
+    };
+    let kept_by = |question: usize| {
+        let keeping = alike.iter().filter(|(index, _, kept)| *kept && is_one_question(*index, question));
+        keeping.map(|(index, _, _)| *index).max_by_key(|index| demand(*index))
+    };
+    let unkept = missed.iter().copied().filter(|index| kept_by(*index).is_none()).min_by_key(|index| demand(*index));
+    if let Some(index) = unkept {
+        let text = format!("{} miss it already at {}", load_name(&cells[index]), told(index));
+        return Some(ObjectiveVerdict { objective: first.words(), chosen, kept: false, text });
+    }
+    let heaviest = kept_by(worst)?;
+    let text = format!("{} keep it up to {} and miss it at {}", load_name(&cells[worst]), told(heaviest), told(worst));
+    Some(ObjectiveVerdict { objective: first.words(), chosen, kept: true, text: sentence(&text) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example::{self, ExampleDisk};
+    use crate::summarize;
+    use loadline_load::{LatencyFigure, Objective as ObjectiveSet};
+    use loadline_record::LoadFigures;
+    use loadline_units::Duration;
+
+    fn block_of(loads: Vec<LoadFigures>) -> VerdictBlock {
+        let disk = ExampleDisk { iops: 3_000.0, bytes_per_s: 125e6, latency_ns: 1e6 };
+        let cells = loads.into_iter().map(|load| example::cell(load, &disk, &[1.0])).collect();
+        summarize(&example::run(cells)).verdict.expect("a verdict")
+    }
+
+    fn sweep(limit_ms: u64) -> Vec<LoadFigures> {
+        let objective = ObjectiveSet { of: LatencyFigure::Mean, limit: Duration::from_ms(limit_ms) };
+        let random = [1, 8, 32].map(|depth| example::closed("random", 1.0, 4096, depth));
+        let large = example::closed("sequential", 1.0, 1 << 20, 8);
+        random.into_iter().chain([large]).map(|load| LoadFigures { objective: Some(objective), ..load }).collect()
+    }
+
+    #[test]
+    fn a_volume_gives_one_number_for_each_subject_that_was_measured() {
+        let block = block_of(sweep(20));
+        let [volume] = block.volumes.as_slice() else { panic!("{block:?}") };
+        let subjects: Vec<VerdictSubject> = volume.gives.iter().map(|figure| figure.what).collect();
+        assert_eq!(subjects, [VerdictSubject::SmallReads, VerdictSubject::LargeReads, VerdictSubject::OneRead]);
+        assert!((volume.gives[0].value - 3_000.0).abs() < 30.0, "{:?}", volume.gives[0]);
+        assert!((volume.gives[1].value - 125e6).abs() < 2e6, "{:?}", volume.gives[1]);
+        assert_eq!(volume.limit, Some(Limit::DiskIops));
+        assert_eq!(volume.certainty, Certainty::Likely);
+        for figure in &volume.gives {
+            assert!(figure.low.is_none_or(|low| low <= figure.value), "{figure:?}");
+            assert!(figure.high.is_none_or(|high| high >= figure.value), "{figure:?}");
+        }
+    }
+
+    #[test]
+    fn the_objective_is_kept_up_to_a_load_or_missed_by_the_lightest() {
+        let kept = block_of(sweep(100)).objective.expect("judged");
+        assert!(kept.kept && kept.text.starts_with("at every load measured"), "{kept:?}");
+        let some = block_of(sweep(5)[..3].to_vec()).objective.expect("judged");
+        assert!(
+            some.kept && some.text.contains("keep it up to depth 8") && some.text.contains("miss it at depth 32"),
+            "{some:?}"
+        );
+        let lost = block_of(
+            sweep(0)
+                .into_iter()
+                .map(|load| {
+                    let objective = ObjectiveSet { of: LatencyFigure::Mean, limit: Duration::from_us(500) };
+                    LoadFigures { objective: Some(objective), ..load }
+                })
+                .collect(),
+        )
+        .objective
+        .expect("judged");
+        assert!(!lost.kept && lost.text.contains("miss it already at depth 1"), "{lost:?}");
+    }
+
+    #[test]
+    fn a_figure_that_a_doubt_spoils_is_used_only_if_there_is_no_other_and_then_says_so() {
+        let disk = ExampleDisk { iops: 3_000.0, ..ExampleDisk::default() };
+        let mut cells: Vec<_> =
+            [8, 32].map(|depth| example::cell(example::closed("random", 1.0, 4096, depth), &disk, &[1.0])).into();
+        let spoil = |cell: &mut loadline_record::CellRecord| {
+            let detail = "the devices read less than was asked".to_owned();
+            cell.trials[0].doubts.push(Doubt { code: DoubtCode::CachedReads, detail });
+        };
+        spoil(&mut cells[1]);
+        let volume = summarize(&example::run(cells.clone())).verdict.expect("a verdict").volumes.remove(0);
+        assert_eq!(volume.gives[0].at, "depth 8");
+        spoil(&mut cells[0]);
+        let volume = summarize(&example::run(cells)).verdict.expect("a verdict").volumes.remove(0);
+        assert!(matches!(volume.certainty, Certainty::Doubtful | Certainty::Unknown), "{volume:?}");
+    }
+}

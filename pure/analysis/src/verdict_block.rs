@@ -1,0 +1,149 @@
+//! The verdict of a run as programs read it; `verdict.rs` makes it.
+
+use loadline_record::{KernelThrottle, Limit};
+use serde::{Deserialize, Serialize};
+
+/// A run in a few lines.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct VerdictBlock {
+    /// By volume, in the run's order.
+    pub volumes: Vec<VolumeVerdict>,
+    /// Volumes that are left out.
+    pub volumes_left_out: usize,
+    /// Whether the objective is kept; `null` where there is none, or nothing is known of it.
+    pub objective: Option<ObjectiveVerdict>,
+}
+
+/// The same of one volume.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VolumeVerdict {
+    /// Its name; empty where the run has only the one that nobody named.
+    pub volume: String,
+    /// What it gives. Never empty.
+    pub gives: Vec<VerdictFigure>,
+    /// The limit that holds the first of these figures.
+    pub limit: Option<Limit>,
+    /// The same in words: "the disk's requests per second".
+    pub held_by: String,
+    /// The throttle of the kernel that it is, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttle: Option<HeldBy>,
+    /// How sure that is.
+    pub certainty: Certainty,
+    /// Why.
+    pub because: String,
+    /// What to do now, in words; `null` where nothing is to be done.
+    pub next: Option<String>,
+    /// The command to paste next: one that lifts a throttle, or that of a conclusion. A program with a command line spells the latter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// The cell that shows the limit.
+    pub cell: String,
+}
+
+/// One figure of a verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VerdictFigure {
+    /// What it is a figure of.
+    pub what: VerdictSubject,
+    /// The load, in words: "random 4 KiB reads".
+    pub load: String,
+    /// The amount of load at which it was reached: "depth 32".
+    pub at: String,
+    /// Requests per second, bytes per second or nanoseconds.
+    pub value: f64,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// The 99th percentile of the latency there, ns.
+    pub p99_ns: Option<u64>,
+    /// The cell that it is of.
+    pub cell: String,
+}
+
+/// What a figure of a verdict is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VerdictSubject {
+    /// Requests per second of small random reads.
+    SmallReads,
+    /// Of small random writes.
+    SmallWrites,
+    /// Of what mixes them, or of any other load where none of the kinds here was measured.
+    Requests,
+    /// Bytes per second of large reads.
+    LargeReads,
+    /// Of large writes.
+    LargeWrites,
+    /// The median of the time that one small read takes, with no other in flight.
+    OneRead,
+    /// The same of a write.
+    OneWrite,
+    /// The median of the time that makes writes durable (`fsync`, `fdatasync` or forced unit access).
+    DurableWrite,
+}
+
+impl VerdictSubject {
+    /// Whether its value is a time in nanoseconds.
+    #[must_use]
+    pub const fn is_latency(self) -> bool {
+        matches!(self, Self::OneRead | Self::OneWrite | Self::DurableWrite)
+    }
+    /// Whether its value is bytes per second.
+    #[must_use]
+    pub const fn is_throughput(self) -> bool {
+        matches!(self, Self::LargeReads | Self::LargeWrites)
+    }
+}
+
+/// How sure a limit is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Certainty {
+    /// The kernel or the model says so, and the figures agree.
+    Certain,
+    /// It follows from the figures.
+    Likely,
+    /// It follows from figures that are in doubt.
+    Doubtful,
+    /// Nothing known explains the figures.
+    Unknown,
+}
+
+impl Certainty {
+    /// For people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Certain => "certain",
+            Self::Likely => "likely",
+            Self::Doubtful => "doubtful",
+            Self::Unknown => "not known",
+        }
+    }
+}
+
+/// Whether the objective is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObjectiveVerdict {
+    /// The objective: "p99 within 5 ms".
+    pub objective: String,
+    /// Whether the user set it; otherwise it is what database vendors commonly recommend.
+    pub chosen: bool,
+    /// Whether the lightest load of each kind keeps it.
+    pub kept: bool,
+    /// Up to which load, and where it is missed.
+    pub text: String,
+}
+
+/// A throttle of the kernel that a load reaches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldBy {
+    /// The kernel's name of the device.
+    pub device: String,
+    /// Devices of the volume that have the same limit, this one among them.
+    pub devices: u32,
+    /// The limit.
+    pub limit: KernelThrottle,
+}

@@ -1,0 +1,136 @@
+//! The verdict of a run as lines: the last thing on the screen, and the first in a report.
+
+use crate::figures::{self, plain};
+use loadline_analysis::{VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict};
+
+/// The heading above it.
+pub(crate) const HEADING: &str = "Verdict";
+/// One line: what it is about, and what is said of that.
+pub(crate) type VerdictLine = (String, String);
+
+/// The verdict in at most nine lines, ten with its heading.
+pub(crate) fn lines(verdict: &VerdictBlock) -> Vec<VerdictLine> {
+    let mut lines = match verdict.volumes.as_slice() {
+        [only] => of_one(only),
+        several => several.iter().map(in_one_line).collect(),
+    };
+    if verdict.volumes_left_out > 0 {
+        lines.push(("more".to_owned(), format!("{} other volumes: see the table above", verdict.volumes_left_out)));
+    }
+    if let Some(objective) = &verdict.objective {
+        let mark = if objective.kept { "KEPT" } else { "MISSED" };
+        let usual = if objective.chosen { "" } else { " (the usual rule)" };
+        let text = format!("{mark}: {}{usual}. {}.", plain(&objective.objective), capital(&plain(&objective.text)));
+        lines.push(("objective".to_owned(), text));
+    }
+    lines
+}
+
+/// A figure to be seen from afar.
+pub(crate) struct Tile {
+    /// What it is of.
+    pub(crate) what: String,
+    /// The figure with its unit.
+    pub(crate) value: String,
+    /// Its range, or where it was reached.
+    pub(crate) aside: String,
+}
+
+/// The figures of a run's only volume as tiles, and the rest as lines; of several volumes there are lines alone.
+pub(crate) fn tiles(verdict: &VerdictBlock) -> (Vec<Tile>, Vec<VerdictLine>) {
+    let all = lines(verdict);
+    let [only] = verdict.volumes.as_slice() else { return (Vec::new(), all) };
+    let tiles = only.gives.iter().map(|figure| {
+        let what = match figure.what {
+            VerdictSubject::SmallReads | VerdictSubject::SmallWrites | VerdictSubject::Requests => plain(&figure.load),
+            VerdictSubject::LargeReads => "large reads".to_owned(),
+            VerdictSubject::LargeWrites => "large writes".to_owned(),
+            VerdictSubject::OneRead => "one read alone".to_owned(),
+            VerdictSubject::OneWrite => "one write alone".to_owned(),
+            VerdictSubject::DurableWrite => "making it durable".to_owned(),
+        };
+        let aside = if figure.what.is_latency() {
+            "median".to_owned()
+        } else {
+            let p99 = figure.p99_ns.map(|ns| format!(", p99 {}", figures::latency(ns as f64))).unwrap_or_default();
+            format!("at {}{p99}", plain(&figure.at))
+        };
+        Tile { what, value: value(figure), aside }
+    });
+    let figures_shown = of_figures(only).len();
+    (tiles.collect(), all.into_iter().skip(figures_shown).collect())
+}
+
+fn of_one(volume: &VolumeVerdict) -> Vec<VerdictLine> {
+    let mut lines = of_figures(volume);
+    lines.push(("held by".to_owned(), plain(&volume.held_by)));
+    let because = plain(&volume.because);
+    lines.push(("how sure".to_owned(), format!("{}: {because}", volume.certainty.name())));
+    lines.extend(volume.next.as_ref().map(|next| ("next".to_owned(), plain(next))));
+    lines.extend(volume.command.as_ref().map(|command| ("command".to_owned(), plain(command))));
+    lines
+}
+
+/// What the volume gives, in lines.
+fn of_figures(volume: &VolumeVerdict) -> Vec<VerdictLine> {
+    let mut lines: Vec<VerdictLine> = Vec::new();
+    let of = |what: VerdictSubject| volume.gives.iter().find(|figure| figure.what == what);
+    for what in [VerdictSubject::SmallReads, VerdictSubject::SmallWrites, VerdictSubject::Requests] {
+        lines.extend(of(what).map(|figure| (plain(&figure.load), rate(figure))));
+    }
+    let joined = |parts: &[(VerdictSubject, &str)]| {
+        let all: Vec<String> =
+            parts.iter().filter_map(|(what, noun)| Some(format!("{noun} {}", value(of(*what)?)))).collect();
+        (!all.is_empty()).then(|| all.join(", "))
+    };
+    let large = joined(&[(VerdictSubject::LargeReads, "reads"), (VerdictSubject::LargeWrites, "writes")]);
+    lines.extend(large.map(|text| ("large transfers".to_owned(), text)));
+    let one = joined(&[
+        (VerdictSubject::OneRead, "read"),
+        (VerdictSubject::OneWrite, "write"),
+        (VerdictSubject::DurableWrite, "flush to make it durable"),
+    ]);
+    lines.extend(one.map(|text| ("one request".to_owned(), format!("{text} (median)"))));
+    lines
+}
+
+/// A volume among several: "735 reads/s, 731 writes/s, 39.9 MB/s of large reads; held by ...".
+fn in_one_line(volume: &VolumeVerdict) -> VerdictLine {
+    let noun = |figure: &VerdictFigure| match figure.what {
+        VerdictSubject::SmallReads => Some(format!("{} reads/s", figures::iops(figure.value))),
+        VerdictSubject::SmallWrites => Some(format!("{} writes/s", figures::iops(figure.value))),
+        VerdictSubject::Requests => Some(format!("{} requests/s", figures::iops(figure.value))),
+        VerdictSubject::LargeReads => Some(format!("{} of large reads", value(figure))),
+        VerdictSubject::LargeWrites => Some(format!("{} of large writes", value(figure))),
+        VerdictSubject::OneRead | VerdictSubject::OneWrite | VerdictSubject::DurableWrite => None,
+    };
+    let gives: Vec<String> = volume.gives.iter().filter_map(noun).collect();
+    (plain(&volume.volume), format!("{}; held by {}", gives.join(", "), plain(&volume.held_by)))
+}
+
+/// "3,000 IOPS (2,990 to 3,010) at depth 32, p99 101 ms".
+fn rate(figure: &VerdictFigure) -> String {
+    let range = match (figure.low, figure.high) {
+        (Some(low), Some(high)) if figures::iops(low) != figures::iops(high) => {
+            format!(" ({} to {})", figures::iops(low), figures::iops(high))
+        }
+        _ => String::new(),
+    };
+    let p99 = figure.p99_ns.map(|ns| format!(", p99 {}", figures::latency(ns as f64))).unwrap_or_default();
+    format!("{}{range} at {}{p99}", value(figure), plain(&figure.at))
+}
+
+/// A figure with its unit.
+pub(crate) fn value(figure: &VerdictFigure) -> String {
+    match figure.what {
+        what if what.is_latency() => figures::latency(figure.value),
+        what if what.is_throughput() => format!("{} MB/s", figures::megabytes(figure.value)),
+        _ => format!("{} IOPS", figures::iops(figure.value)),
+    }
+}
+
+/// The first letter large.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
