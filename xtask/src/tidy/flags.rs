@@ -16,6 +16,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("host/emulator/src/attach/block_device.rs", "--show", "losetup's"),
     ("host/engine/src/nbd/handshake.rs", "--list", "nbdinfo's"),
     ("host/engine/src/nbd/mod.rs", "--shared", "qemu-nbd's"),
+    ("host/engine/src/target/error.rs", "--setrw", "blockdev's"),
     ("host/engine/src/target/export.rs", "--shared", "qemu-nbd's"),
     ("host/kernel/src/facts/in_use.rs", "--stop", "mdadm's"),
     ("host/runs/src/checkup/target.rs", "--direct-io", "losetup's"),
