@@ -40,7 +40,7 @@ pub(crate) fn output_width() -> Option<usize> {
 }
 
 /// Characters of a field that people are shown.
-const SHOWN_MAX: usize = 200;
+const SHOWN_MAX: usize = 400;
 
 /// One field of a table: as people read it, and as programs do.
 #[derive(Debug, Clone)]

@@ -57,7 +57,7 @@ impl Store {
             make_private_folder(folder).map_err(unreachable)?;
         }
         examine(&path, steps.len() as u32)?;
-        make_private_file(&path).map_err(unreachable)?;
+        make_private_file(&path);
         // SQLite would open it to be read, make files beside it, and complain at the first write only.
         if let Some(why) = Unwritable::of_file(&path) {
             return Err(StoreError::Unwritable { path, why });
@@ -164,12 +164,10 @@ fn make_private_folder(folder: &Path) -> std::io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Makes the file for its user alone, whatever the umask; SQLite's files beside it get its mode. One that is there stays.
-fn make_private_file(path: &Path) -> std::io::Result<()> {
-    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
-    }
+/// Makes the file for its user alone, whatever the umask; SQLite's files beside it get its mode. One that is there stays. Where no
+/// file can be made, SQLite says so next.
+fn make_private_file(path: &Path) {
+    let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
 }
 
 /// Device and inode of the file at `path`, if there is one.

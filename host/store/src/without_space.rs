@@ -25,8 +25,9 @@ impl Store {
         let removed = self.connection.execute("DELETE FROM runs WHERE id = ?", [run]).map_err(told)?;
         self.give_back_space();
         drop(copy);
-        // Best effort: the next process to open the store does the same.
-        let _ = set("locking_mode", "NORMAL").and_then(|()| set("journal_mode", "WAL"));
+        // What follows on this connection is whole again if the process is killed, and fails without space. The next to open the
+        // store switches to the write-ahead log.
+        set("journal_mode", "DELETE")?;
         if removed == 0 { Err(StoreError::NoSuchRun { run: run.to_owned() }) } else { Ok(()) }
     }
 }

@@ -2,10 +2,11 @@
 
 use super::TlsError;
 use super::carrier::{Impatient, Session, WAITING_MAX, now};
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,8 @@ use std::sync::Arc;
 const SERVER_CERTIFICATE: &str = "server-cert.pem";
 const SERVER_KEY: &str = "server-key.pem";
 const AUTHORITY: &str = "ca-cert.pem";
+/// Bytes of a file of certificates that are read at most.
+const CERTIFICATES_MAX: u64 = 4 << 20;
 /// What users other than the owner and the group may do.
 const OTHERS: u32 = 0o007;
 
@@ -30,11 +33,12 @@ pub(super) fn read(folder: &Path, clients_too: bool) -> Result<Arc<ServerConfig>
         error: error.to_string(),
     };
     let certificates = |name: &str| -> Result<Vec<CertificateDer<'static>>, _> {
-        CertificateDer::pem_file_iter(path(name))?.collect()
+        CertificateDer::pem_slice_iter(&contents(&path(name))?).collect()
     };
     let chain =
         certificates(SERVER_CERTIFICATE).map_err(failed("the certificate of the server", SERVER_CERTIFICATE))?;
-    let key = PrivateKeyDer::from_pem_file(path(SERVER_KEY)).map_err(failed("the key of the server", SERVER_KEY))?;
+    let key = contents(&path(SERVER_KEY)).and_then(|contents| PrivateKeyDer::from_pem_slice(&contents));
+    let key = key.map_err(failed("the key of the server", SERVER_KEY))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider));
     let builder = builder.with_safe_default_protocol_versions().map_err(|error| unfit(&error))?;
@@ -50,6 +54,18 @@ pub(super) fn read(folder: &Path, clients_too: bool) -> Result<Arc<ServerConfig>
     };
     let config = builder.with_single_cert(chain, key).map_err(|error| unfit(&error))?;
     Ok(Arc::new(config))
+}
+
+/// What is in a file of certificates or keys, within a bound.
+fn contents(path: &Path) -> Result<Vec<u8>, pem::Error> {
+    let mut contents = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(CERTIFICATES_MAX + 1).read_to_end(&mut contents));
+    read.map_err(pem::Error::Io)?;
+    if contents.len() as u64 > CERTIFICATES_MAX {
+        let why = format!("it has more than {} MiB", CERTIFICATES_MAX >> 20);
+        return Err(pem::Error::Io(io::Error::new(io::ErrorKind::InvalidData, why)));
+    }
+    Ok(contents)
 }
 
 /// The server's key, if users other than its owner and group may read or write it.
@@ -108,6 +124,12 @@ impl Session for ByCertificate {
 mod tests {
     use super::*;
     use std::fs::Permissions;
+
+    #[test]
+    fn no_file_is_read_beyond_its_bound() {
+        let error = contents(Path::new("/dev/zero")).unwrap_err();
+        assert!(error.to_string().contains("more than 4 MiB") || format!("{error:?}").contains("more than 4 MiB"));
+    }
 
     #[test]
     fn a_key_that_everyone_may_read_is_told_of() {

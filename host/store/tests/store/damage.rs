@@ -7,12 +7,12 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-fn with_runs(path: &Path, ids: &[&str]) {
+fn with_runs(path: &Path, ids: &[&str], seconds: u32) {
     let store = Store::open(path).unwrap();
     for id in ids {
         store.begin_run(&made::header(id, "sweep", 0), &[made::cell(0, 2)]).unwrap();
         for number in 0..2 {
-            store.finish_trial(id, &made::cell(0, 2).id, &made::trial(number, 0, 20)).unwrap();
+            store.finish_trial(id, &made::cell(0, 2).id, &made::trial(number, 0, seconds)).unwrap();
         }
     }
 }
@@ -43,7 +43,7 @@ impl Value<'_> {
 fn a_flipped_bit_in_a_record_is_found_and_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
-    with_runs(&path, &["a", "b"]);
+    with_runs(&path, &["a", "b"], 20);
     let whole = Store::open(&path).unwrap().load("a").unwrap();
     let parts = [
         ("headers", "document", true),
@@ -119,7 +119,7 @@ impl Drop for Small {
 fn a_store_on_a_full_file_system_is_read_and_makes_room() {
     let Some(small) = Small::new() else { return println!("skipped: this user may not mount") };
     let path = small.0.path().join("store.db");
-    with_runs(&path, &["a", "b"]);
+    with_runs(&path, &["a", "b"], 5_000);
     small.fill();
     let store = Store::open_to_read(&path).unwrap();
     assert_eq!(store.list(&Filter::default()).unwrap().len(), 2);

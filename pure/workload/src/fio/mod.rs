@@ -220,15 +220,6 @@ fn sections(text: &str, problems: &mut Vec<FioProblem>) -> Vec<Section> {
         if line.is_empty() || line.starts_with(['#', ';']) {
             continue;
         }
-        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            in_job = Some(name != "global");
-            options += global.len();
-            if name != "global" {
-                jobs.push(Section { line: number, name: name.to_owned(), settings: global.clone(), joined: 0 });
-            }
-            continue;
-        }
-        options += 1;
         if options > OPTIONS_MAX {
             let message = format!(
                 "here its jobs have {OPTIONS_MAX} options, those of [global] counted for each job: write several files"
@@ -239,6 +230,15 @@ fn sections(text: &str, problems: &mut Vec<FioProblem>) -> Vec<Section> {
         if problems.len() > PROBLEMS_FOUND_MAX {
             return jobs;
         }
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            in_job = Some(name != "global");
+            options += global.len();
+            if name != "global" {
+                jobs.push(Section { line: number, name: name.to_owned(), settings: global.clone(), joined: 0 });
+            }
+            continue;
+        }
+        options += 1;
         let (key, value) = line.split_once('=').unwrap_or((line, "1"));
         let key = canonical(&key.trim().to_ascii_lowercase()).to_owned();
         let setting = Setting { line: number, value: value.trim().to_owned() };
