@@ -46,7 +46,7 @@ impl Clock {
 
 /// What the thread that delivers late answers sleeps on: an alarm at a given instant, and sockets that take bytes again.
 ///
-/// The alarm is a timer of the kernel (timerfd), which it keeps to the nanosecond: timer slack does not apply to it. Whoever
+/// The alarm is a timer of the kernel (timerfd), which it keeps to the nanosecond: timer slack does not apply to it. The thread that
 /// hands over a request sets it without waking the thread. It goes off as much too early as a sleeping thread mostly needs
 /// to come back, by what was seen of that; a thread that is back sooner looks at the clock until it is time.
 ///
@@ -148,7 +148,7 @@ impl Waiter {
                     Err(_) => continue,
                 }
             }
-            // Not soon any more, or not set: the timer wakes whoever sleeps.
+            // Not soon any more, or not set: the timer wakes the sleeping thread.
             if due.saturating_sub(self.clock.now().as_ns()) > most {
                 return;
             }

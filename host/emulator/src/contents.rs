@@ -21,7 +21,7 @@ const ZEROES: &[u8] = &[0; 64 << 10];
 pub(crate) struct Contents {
     layout: Layout,
     disks: Vec<Arc<StoredDisk>>,
-    /// Held while bytes go to the disks of the volume, by all who write; alone by whoever fills a disk from another.
+    /// Held while bytes go to the disks of the volume, shared by all writers; alone by the thread that fills a disk from another.
     writing: Arc<RwLock<()>>,
     order: WriteTickets,
 }

@@ -520,7 +520,7 @@ mod tests {
         assert_eq!(until(&mut state, Instant::from_ns(ends.as_ns() - 1)), []);
         assert_eq!(until(&mut state, ends), [(7, AnswerPart::Rest), (8, AnswerPart::Whole), (9, AnswerPart::Whole)]);
         assert_eq!((state.requests, state.long, state.parts), (0, 0, 0));
-        // Whoever comes too late for it gets all at once.
+        // A client that comes too late for it gets all at once.
         state.begin(ends, long);
         assert_eq!(until(&mut state, ends + LATENCY), [(7, AnswerPart::Whole)]);
     }
@@ -610,7 +610,7 @@ mod tests {
             let failed = ReplyBody::Error { error: loadline_nbd::NbdError::Io, read: false };
             assert!(answers.iter().all(|answer| answer.body == failed && answer.timed.is_none()));
             assert!(answers.iter().map(|answer| answer.to.cookie).eq(room..count));
-            // What it had handed over is under way still; cleared, it makes room for whoever waits and did not give up.
+            // What it had handed over is under way still; cleared, it makes room for clients that still wait.
             over.store(false, Ordering::SeqCst);
             // One that is gone gives up too, and nobody says so.
             gone.store(true, Ordering::SeqCst);

@@ -298,7 +298,7 @@ impl Emulation {
         Ok(())
     }
 
-    /// Gives its figures in the format of OpenMetrics to whoever asks over HTTP; gives the address, with the port that was
+    /// Gives its figures in the format of OpenMetrics to clients over HTTP; gives the address, with the port that was
     /// chosen for port 0.
     ///
     /// # Errors

@@ -78,7 +78,7 @@ pub enum Reason {
     /// It had an export, and sent what cannot be gone on with.
     #[error(transparent)]
     Violation(#[from] Violation),
-    /// Without chunks it is told nothing of a read that failed but by the end of its connection.
+    /// Without chunks it learns of a failed read only by the end of its connection.
     #[error("a read failed after its first bytes had left, as a disk went away")]
     Unfinished,
     /// The system's answer.
@@ -95,7 +95,7 @@ pub struct Refused {
     pub reason: Reason,
 }
 
-/// What whoever runs the emulation can change, so that such a client is served.
+/// What the user of the emulation can change, so that such a client is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalRemedy {
     /// Give it certificates or keys.

@@ -65,7 +65,7 @@ impl Tls {
     }
 
     /// Encrypts what goes over `socket`: gives the plain end of a pair of sockets; a thread carries bytes between the two until
-    /// either is closed. What becomes of the talk about how to encrypt is told apart.
+    /// either is closed. The outcome of the handshake is separate.
     ///
     /// # Errors
     /// The system's.
@@ -79,7 +79,7 @@ impl Tls {
 pub(crate) struct Handshake(Arc<Mutex<Option<io::Error>>>);
 
 impl Handshake {
-    /// Why it failed, once the plain end was closed for it; told once.
+    /// Why it failed, once the plain end was closed for it; given once.
     pub(crate) fn failure(&self) -> Option<io::Error> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

@@ -36,7 +36,7 @@ pub(crate) struct Region {
     length: usize,
 }
 
-// SAFETY: the region is plain memory owned by whoever holds it; nothing in it is tied to a thread.
+// SAFETY: the region is plain memory owned by its holder; nothing in it is tied to a thread.
 unsafe impl Send for Region {}
 
 impl Region {

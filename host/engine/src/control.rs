@@ -71,7 +71,7 @@ impl Control {
     pub fn progress(&self) -> Progress {
         *self.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
-    /// Tells watchers how far it has come.
+    /// Reports to watchers how far it has come.
     pub(crate) fn report(&self, progress: Progress) {
         *self.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = progress;
     }

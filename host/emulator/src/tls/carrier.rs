@@ -76,8 +76,8 @@ pub(super) fn now<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Carries until either side is closed, or the client takes too long to agree. From when the two agree on, `carried` is told of bytes
-/// that were, in either direction.
+/// Carries until either side is closed, or the client takes too long to agree. From when the two agree on, `carried` gets each number of
+/// bytes, in either direction.
 ///
 /// # Errors
 /// A socket's, or the session's; or the client left or took too long before the two agreed.
@@ -132,7 +132,7 @@ pub(super) fn carry(
                 }
                 Ok(false) => return Ok(()),
                 Err(error) => {
-                    // The client is told why.
+                    // The client gets the reason.
                     let _ = session.send(Impatient(outer));
                     return Err(error);
                 }

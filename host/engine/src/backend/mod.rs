@@ -60,8 +60,8 @@ pub(crate) trait Backend {
     fn has_workers(&self) -> bool {
         false
     }
-    /// Requests of a queue with so many `places` that are handed over with one system call at most, while their thread waits awake or is
-    /// told to sleep; one that found that sleep does as well hands over [`BATCH_MAX`]. With more, the device idles while
+    /// Requests of a queue with so many `places` that are handed over with one system call at most, while their thread polls or has
+    /// to sleep; one that found that sleep does as well hands over [`BATCH_MAX`]. With more, the device idles while
     /// the last of them are prepared, which reach the kernel long after the time that is noted; with fewer, the calls cost more.
     fn batch_max(&self, _places: u32) -> u32 {
         BATCH_MAX

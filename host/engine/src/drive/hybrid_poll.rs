@@ -109,7 +109,7 @@ impl HybridPoll {
         Self { judge_at: Instant::MAX, ..Self::new(0, false, Instant::ZERO) }
     }
 
-    /// Whether to poll at `now`. A stretch that is over is judged by what `readiness` tells; `waited` is given the part of it that was
+    /// Whether to poll at `now`. A stretch that is over is judged by `readiness`; `waited` is given the part of it that was
     /// spent polling.
     #[inline]
     pub(super) fn polls_at(
@@ -241,8 +241,8 @@ impl Stretch {
         let queued = ready.queued.saturating_sub(self.ready.queued).as_ns();
         !self.is_in_vain() && queued.saturating_mul(QUEUED_OF) <= now.since(self.from).as_ns()
     }
-    /// Spent polling until the kernel told `ready`: what is left of the time in which the thread was ready to run when each turn
-    /// worked as long as those that told it apart. If none did, all was work.
+    /// Spent polling until the kernel reported `ready`: what is left of the time in which the thread was ready to run when each turn
+    /// worked as long as the measured ones. If none did, all was work.
     fn polled(&self, ready: ThreadTime) -> Duration {
         let worked = match self.told {
             0 => return Duration::ZERO,
@@ -272,7 +272,7 @@ mod tests {
         /// Of each wait, in the queue for the processor.
         queued: Duration,
         awake: u64,
-        /// Told as spent polling, and what really was.
+        /// Time reported as spent polling, and the true one.
         told: Duration,
         waited: Duration,
     }

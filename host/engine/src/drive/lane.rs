@@ -24,7 +24,7 @@ const DEEP_MIN: u32 = 4 * BATCH_MAX;
 const STANDING: Duration = Duration::from_ms(100);
 /// After a request was found hung, the others have this long to be answered.
 const DRAIN: Duration = Duration::from_ms(200);
-/// After so many failed requests going on tells nothing new.
+/// After so many failed requests, more of them show nothing new.
 pub(super) const ERRORS_MAX: u64 = 64;
 
 /// A bound on the bytes that all threads together move from the begin of the measurement on.

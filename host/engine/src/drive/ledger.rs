@@ -16,7 +16,7 @@ const ERROR_SAMPLES_MAX: usize = 8;
 /// How long after its end an open loop still issues arrivals that were due before: what a late thread or a short stall left
 /// behind is not lost, and a load far beyond the device does not go on for long.
 const ARREARS: Duration = Duration::from_s(1);
-/// A second of the series is closed this long after its end, when every thread that is alive has told its part.
+/// A second of the series is closed this long after its end, when every thread that is alive has entered its counts.
 pub(super) const SECOND_GRACE: Duration = Duration::from_ms(300);
 
 /// The times of a trial, set by its conductor and read by its load threads on every turn.
@@ -129,7 +129,7 @@ struct OpenSecond {
     errors: u64,
 }
 
-/// What all threads have told so far.
+/// The counts that all threads have entered so far.
 #[derive(Debug, Default)]
 pub(super) struct Book {
     totals: [Tally; 4],
@@ -211,7 +211,7 @@ impl Book {
         if self.closed_until == number {
             self.series_push(closed);
         } else {
-            // A thread that was held up in the kernel told its part late: its counts are kept.
+            // A thread that was held up in the kernel enters its counts late: they are kept.
             let index = (number / u64::from(self.series.interval_s)) as usize;
             if let Some(kept) = self.series.seconds.get_mut(index) {
                 for (mine, theirs) in kept.operations.iter_mut().zip(closed.operations) {
@@ -302,7 +302,7 @@ enum Stage {
     After,
 }
 
-/// One thread's own notes. The caller tells it the time once a turn and each answer as it comes.
+/// One thread's own notes. The caller passes it the time once a turn, and each answer as it comes.
 pub(super) struct Log {
     ledger: Arc<Ledger>,
     times: Arc<Times>,
@@ -365,7 +365,7 @@ impl Log {
         self.due_times
     }
 
-    /// Tells the time: once a turn, before that turn's answers. `outstanding` held since the last turn.
+    /// Notes the time: once a turn, before that turn's answers. `outstanding` held since the last turn.
     #[inline]
     pub(super) fn turn(&mut self, now: Instant, outstanding: u32) {
         // A turn may have taken seconds: each gets its part.
@@ -377,7 +377,7 @@ impl Log {
         self.was_outstanding(outstanding, now);
     }
 
-    /// So many requests were outstanding from the last time told until `until`.
+    /// So many requests were outstanding from the last noted time until `until`.
     #[inline]
     fn was_outstanding(&mut self, outstanding: u32, until: Instant) {
         self.outstanding_ns += u128::from(until.since(self.previous).as_ns() * u64::from(outstanding));
@@ -437,7 +437,7 @@ impl Log {
         at >= self.times.from() && at < self.times.to()
     }
 
-    /// A request was answered without error at `now`, the time last told.
+    /// A request was answered without error at `now`, the last noted time.
     #[inline(always)]
     pub(super) fn completed(&mut self, request: &Request, submitted_at: Instant, now: Instant) {
         let index = request.operation.index();
@@ -482,7 +482,7 @@ impl Log {
         self.ledger.book().gave_up.push(why);
     }
 
-    /// The thread ends: tells what is left.
+    /// The thread ends: enters the rest.
     pub(super) fn finish(mut self, now: Instant) {
         if self.stage == Stage::WarmUp && now >= self.times.from() {
             self.roll(now);

@@ -70,7 +70,7 @@ fn region_of(volume: &Volume, spec: &LoadSpec) -> Region {
 }
 
 /// Takes off what the machine's CPUs were busy with for `awake` of `elapsed`, on one of them at a time: load threads that wait awake give
-/// way to whoever needs the processor.
+/// way to threads that need the processor.
 fn leave_out_waiting(machine: &mut MachineCpu, awake: Duration, elapsed: Duration) {
     let all = elapsed.as_s_f64() * f64::from(machine.cpus);
     if all > 0.0 {

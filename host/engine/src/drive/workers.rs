@@ -72,7 +72,7 @@ pub(super) struct Means {
     pub(super) open_loop: bool,
     /// What the worker reads the time from.
     pub(super) watch: TscClock,
-    /// Tells the conductor of the request in flight.
+    /// Reports the request in flight to the conductor.
     pub(super) beat: Arc<Heartbeat>,
 }
 

@@ -237,7 +237,7 @@ impl Checker {
         self.busy.remove(&request.offset);
     }
 
-    /// Tells the ledger how far the thread's writes have come.
+    /// Enters in the ledger how far the thread's writes have come.
     pub(crate) fn settle(&self) {
         let acknowledged = self.answered().min(self.forgotten - 1);
         let mut failed: Vec<u32> = self.failed.iter().copied().filter(|number| *number <= acknowledged).collect();
