@@ -25,6 +25,7 @@ mod only_read;
 mod predict;
 mod printed;
 mod psk;
+mod recommended;
 mod replayed;
 mod results;
 mod safety;
