@@ -93,6 +93,11 @@ impl Loop {
     pub(crate) fn attach_uncached(image: &Path) -> Option<Self> {
         Self::attach_with(image, "--direct-io=on")
     }
+    /// Attaches the image so that the kernel has it read-only until it is detached. What `blockdev --setro` says would stay
+    /// with the device, for whoever gets it next.
+    pub(crate) fn attach_read_only(image: &Path) -> Option<Self> {
+        Self::attach_with(image, "--read-only")
+    }
     fn attach_with(image: &Path, option: &str) -> Option<Self> {
         if let Some(why) = obstacle() {
             println!("{why}");
