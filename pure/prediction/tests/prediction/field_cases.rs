@@ -100,6 +100,7 @@ fn the_write_ceiling_of_the_pool_is_not_explained() {
     assert_eq!(told("pool-4", 1_024, 50).len(), 2);
     assert_eq!(told("pool-4", 4, 50), [""; 0], "small requests meet another limit");
     assert_eq!(told("pool-1", 1_024, 0), [""; 0], "one disk is no stripe");
+    assert_eq!(told("small-mirrored", 1_024, 50), [""; 0], "nor is a mirror");
     let (four, _) = found[2];
     assert!(four > 2.0 * 106.0, "four disks are predicted at over twice of what was measured");
 }
