@@ -7,6 +7,7 @@ mod limit;
 mod load;
 mod model;
 mod names;
+mod pipeline;
 mod run;
 mod series;
 mod series_interval;
@@ -21,6 +22,12 @@ pub use limit::{Binding, Ceiling, Limit};
 pub use load::{Load, LoadFigures, OthersLoad, PlannedLoad};
 pub use model::{BurstEnd, CacheUse, DrawTaken, KnownDeviation, ModelRecord, Stage, StageWait, StateTaken};
 pub use names::{Access, ArrivalKind, EngineName, RunVerb};
+pub use pipeline::{
+    BatchCost, BatchRecord, BatchRequests, BusySplit, CommitSpec, CpuRecord, GateRule, ItemRecord, ItemReservoir,
+    MergeSpec, PipelineRecord, PipelineSpec, Politeness, QueueBound, QueueIntegral, SegmentSpec, SourceRecord,
+    SourceSpec, Span, Station, StationClock, StationInterval, StationRecord, StationSpec, VolumeRole, VolumeSecond,
+    VolumeUse, WORKER_STATES, Work, WorkerClock, WorkerState,
+};
 pub use run::{
     CellRecord, Clock, ImportedFile, ImportedFrom, PlanText, RunHeader, RunRecord, RunStatus, VOLUME_DEFAULT,
 };

@@ -1,6 +1,8 @@
 //! One execution of a cell: what was measured, what happened around it, and how it ended.
 
-use crate::{Doubt, EngineName, Histogram, HistogramSnapshot, ModelRecord, Series, Step, StepRecord, Steps};
+use crate::{
+    Doubt, EngineName, Histogram, HistogramSnapshot, ModelRecord, PipelineRecord, Series, Step, StepRecord, Steps,
+};
 use loadline_block::{ErrorKind, Operation};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -38,6 +40,9 @@ pub struct TrialRecord {
     /// How the rate scattered, where another tool told that and kept no series.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told_scatter: Option<Scatter>,
+    /// An application's pipeline: its workers, queues and items.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipeline: Option<Box<PipelineRecord>>,
     /// Outcome of the steady-state rule, where it was asked for.
     pub steady_state: Option<SteadyState>,
     /// Outcome of reading back, where it was asked for.
@@ -387,6 +392,7 @@ impl TrialRecord {
             error_samples: Vec::new(),
             surroundings: Surroundings::default(),
             told_scatter: None,
+            pipeline: None,
             steady_state: None,
             verify: None,
             model: None,

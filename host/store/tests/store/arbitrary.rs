@@ -268,6 +268,7 @@ fn trial() -> impl Strategy<Value = TrialRecord> {
                 error_samples,
                 surroundings,
                 told_scatter,
+                pipeline: None,
                 steps: Steps::default(),
                 steady_state,
                 verify,

@@ -146,6 +146,7 @@ pub(crate) fn trial(number: u32, seed: u64, seconds: u32) -> TrialRecord {
             ..Surroundings::default()
         },
         told_scatter: None,
+        pipeline: None,
         steps: loadline_record::Steps::default(),
         steady_state: None,
         verify: None,

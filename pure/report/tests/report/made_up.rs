@@ -177,6 +177,7 @@ fn trial(plan: &CellPlan, number: u32, noise: &mut Noise) -> TrialRecord {
         error_samples: Vec::new(),
         surroundings: Surroundings::default(),
         told_scatter: None,
+        pipeline: None,
         steps: loadline_record::Steps::default(),
         steady_state: None,
         verify: None,

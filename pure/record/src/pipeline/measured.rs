@@ -1,0 +1,177 @@
+//! What was measured of a pipeline: clocks, queues and items, of sources, stations, processors and volumes.
+
+use super::{ItemRecord, PipelineSpec, Station, StationClock, VolumeRole, WORKER_STATES};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Everything measured of one crawl. It stands with its trial beside the named steps, which tables show.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PipelineRecord {
+    /// How it was set.
+    pub spec: PipelineSpec,
+    /// From the start to the end of the last commit, ns.
+    pub wall_ns: u64,
+    /// Length of an interval of the series, ns; the last is shorter.
+    pub interval_ns: u64,
+    /// By their place in the pipeline.
+    pub sources: Vec<SourceRecord>,
+    /// Stations that sources share, in the order in which an item passes.
+    pub stations: Vec<StationRecord>,
+    /// The machine's processors.
+    pub cpu: CpuRecord,
+    /// The volumes, where their counters are known.
+    pub volumes: Vec<VolumeUse>,
+    /// Segments written, merges and commits: a sample, bounded like the items.
+    pub batches: Vec<BatchRecord>,
+    /// A sample of items, by source and number.
+    pub items: Vec<ItemRecord>,
+    /// How late the scheduler woke the crawler's fetch threads, 99th percentile, ns; `None`: not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag_p99_ns: Option<u64>,
+}
+
+/// A source over the whole crawl.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SourceRecord {
+    /// Its name.
+    pub name: String,
+    /// Items that passed every station.
+    pub items: u64,
+    /// Items that failed, by reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failures: BTreeMap<String, u64>,
+    /// When its last item had passed the last station, ns since the crawl began.
+    pub ended_ns: u64,
+    /// When its last item became eligible, ns since the crawl began.
+    pub frontier_dry_ns: u64,
+    /// Its slots. After the end they are starved.
+    pub clock: StationClock,
+    /// Gated time by [`GateRule::index`](super::GateRule::index), ns.
+    pub gated_by_ns: [u64; 3],
+    /// Eligible items that no slot had taken, integrated over time, item x µs.
+    pub waiting_item_us: u64,
+    /// Hosts with items waiting or in flight, at the end of each interval.
+    pub hosts_left: Vec<u32>,
+    /// By interval.
+    pub series: Vec<StationInterval>,
+}
+
+impl SourceRecord {
+    /// Failures of every reason.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.failures.values().sum()
+    }
+}
+
+/// A shared station over the whole crawl.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StationRecord {
+    /// Which.
+    pub station: Station,
+    /// Its workers.
+    pub workers: u32,
+    /// How they spent their time.
+    pub clock: StationClock,
+    /// The queue before it.
+    pub queue: QueueIntegral,
+    /// Items that passed; of commits and merges their number.
+    pub passed: u64,
+    /// Items in it, queue included, integrated over time, item x µs.
+    pub inside_item_us: u64,
+    /// Of the blocked time, that before writing a segment because too many merges were pending, ns.
+    #[serde(default)]
+    pub blocked_by_merges_ns: u64,
+    /// Working time by source, ns; empty where it works for none alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub busy_by_source_ns: Vec<u64>,
+    /// By interval.
+    pub series: Vec<StationInterval>,
+}
+
+/// A queue over the whole crawl.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueIntegral {
+    /// Items waiting, integrated over time, item x µs.
+    pub item_us: u64,
+    /// Bytes waiting, integrated over time, byte x µs.
+    pub byte_us: u64,
+    /// Time with no item, ns.
+    pub empty_ns: u64,
+    /// Time in which somebody could not put an item, ns.
+    pub full_ns: u64,
+}
+
+/// One interval of a station or of a source's slots.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StationInterval {
+    /// Time of all workers by [`WorkerState::index`](super::WorkerState::index), ns.
+    pub times_ns: [u64; WORKER_STATES],
+    /// Items that left it.
+    pub passed: u64,
+}
+
+/// The machine's processors over the crawl.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuRecord {
+    /// Used by the crawl, all processors together, ns.
+    pub crawl_ns: u64,
+    /// Used by other processes, ns.
+    pub others_ns: u64,
+    /// Taken by the hypervisor, ns.
+    pub steal_ns: u64,
+    /// Time in which the crawl had used up its quota, ns.
+    pub throttled_ns: u64,
+}
+
+/// A volume over the crawl.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VolumeUse {
+    /// What for.
+    pub role: VolumeRole,
+    /// Its name in the plan.
+    pub name: String,
+    /// By interval.
+    pub series: Vec<VolumeSecond>,
+}
+
+/// One interval of a volume: the change of its device's counters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VolumeSecond {
+    /// Requests completed.
+    pub requests: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Time of all requests together, ns.
+    pub latency_ns: u64,
+    /// Time with a request in flight, ns.
+    pub busy_ns: u64,
+}
+
+/// A segment written, a merge, or one half of a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BatchRecord {
+    /// Index: a segment written; merge: a merge; commit: the index' half; database: the transaction.
+    pub station: Station,
+    /// KiB of text of a segment or merge, items of a commit.
+    pub units: u64,
+    /// When it began, ns since the crawl began.
+    pub start_ns: u64,
+    /// When it was done.
+    pub end_ns: u64,
+    /// On a processor, ns.
+    pub cpu_ns: u64,
+    /// Waiting for writes, ns.
+    pub write_ns: u64,
+    /// Waiting for durability, ns.
+    pub sync_ns: u64,
+    /// Bytes written.
+    pub bytes: u64,
+    /// Requests that wrote them.
+    pub writes: u64,
+    /// Flushes.
+    pub syncs: u64,
+    /// Bytes of text in the segment when its worker began to write it were below the budget: a commit asked for it.
+    #[serde(default)]
+    pub early: bool,
+}
