@@ -64,6 +64,54 @@ fn steps_come_back_from_the_store_with_their_latencies_and_their_course() {
     assert!(matches!(Step::try_from("read".to_owned()), Ok(Step::Operation(_))));
 }
 
+/// A pipeline of two sources, as a crawl measures it.
+fn pipeline() -> loadline_record::PipelineRecord {
+    use loadline_pipeline::{Keep, PipelineItem, replay};
+    use loadline_record::{BatchCost, CommitSpec, PipelineSpec, Politeness, QueueBound, SourceSpec, StationSpec, Work};
+    let station = StationSpec { workers: 2, queue: QueueBound { items: 8, bytes: loadline_units::Bytes::mib(64) } };
+    let source = |name: &str, slots| SourceSpec {
+        name: name.to_owned(),
+        slots,
+        politeness: Politeness::default(),
+        connections: None,
+    };
+    let cost = BatchCost { cpu_per_unit_ns: 1_000, write_per_unit_ns: 2_000, sync_ns: 3_000_000, requests: None };
+    let spec = PipelineSpec {
+        cores: 2,
+        network: None,
+        sources: vec![source("share", 4), source("web", 16)],
+        extract: station,
+        index: station,
+        database: station,
+        segments: None,
+        commit: Some(CommitSpec { every_items: Some(50), every: None, index: cost.clone(), database: cost }),
+    };
+    let items: Vec<PipelineItem> = (0..400)
+        .map(|number| PipelineItem {
+            source: number % 2,
+            first_byte_ns: if number % 2 == 0 { 70_000_000 } else { 5_000_000 },
+            work: [Work { cpu_ns: 900_000, device_ns: 0, other_ns: 0 }; 3],
+            ..PipelineItem::default()
+        })
+        .collect();
+    let keep = Keep { interval_ns: 1_000_000_000, items_max: 300, seed: 1 };
+    replay(&spec, &items, None, keep).unwrap().record
+}
+
+#[test]
+fn a_crawls_pipeline_comes_back_from_the_store_and_names_the_same_parts() {
+    let mut record = crawl();
+    record.cells[0].trials[0].pipeline = Some(Box::new(pipeline()));
+    let read = through_the_store(&record);
+    assert_eq!(read, record);
+    let named = |record: &RunRecord| {
+        loadline_pipeline::attribute(record.cells[0].trials[0].pipeline.as_deref().unwrap()).unwrap()
+    };
+    assert_eq!(named(&read), named(&record));
+    // What reads runs without knowing a pipeline shows the same as ever.
+    assert_eq!(summarize(&read).cells, summarize(&crawl()).cells);
+}
+
 #[test]
 fn steps_have_figures_and_storage_counts_none_of_them() {
     let (with, mut without) = (through_the_store(&crawl()), crawl());

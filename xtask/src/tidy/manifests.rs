@@ -17,6 +17,8 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     ("pure/nbd", &["pure/units", "pure/block"]),
     ("pure/simulator", &["pure/units", "pure/block", "pure/load", "pure/workload", "pure/disk", "pure/record"]),
     ("pure/record", &["pure/units", "pure/block", "pure/load"]),
+    // The pipeline of an application in virtual time: items as records have them, volumes on the model.
+    ("pure/pipeline", &["pure/units", "pure/block", "pure/disk", "pure/record"]),
     // Joins what is sold with the model and the load, and speaks of it in records.
     (
         "pure/prediction",

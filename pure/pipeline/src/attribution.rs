@@ -1,0 +1,324 @@
+//! What bound each source: rules from the clocks, a replay that speeds up each part in turn, and an answer where they agree.
+
+use crate::ReplayError;
+use crate::elasticity::{Elasticities, Elasticity, elasticities};
+use crate::lever::Lever;
+use crate::recorded::recorded;
+use crate::rules::{CORES_BUSY, NamedShare, cores_busy, named_by_clocks};
+use loadline_record::{GateRule, PipelineRecord, SourceRecord, Station, StationClock, StationRecord};
+use serde::{Deserialize, Serialize};
+
+/// From this elasticity on a lever alone binds.
+pub const BINDS: f64 = 0.6;
+/// A lever alone leads the next by at least this.
+pub const LEADS: f64 = 0.2;
+/// From this elasticity on a lever takes part.
+pub const TAKES_PART: f64 = 0.25;
+/// Sources of fewer items say nothing.
+pub const ITEMS_MIN: u64 = 30;
+/// A replay that takes longer or shorter than the crawl by more than this is not the crawl.
+pub const REPLAY_ERROR_MAX: f64 = 0.15;
+/// Clocks that name another lever for more of the time than this contradict the replay.
+const CLOCKS_INSIST: f64 = 0.6;
+
+/// What bound a source.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    /// One part alone.
+    By(Lever),
+    /// Several parts, the one with the largest effect first. One alone: it is part of the answer, and the rest is spread.
+    Shared(Vec<Lever>),
+    /// Every item failed: there is no rate.
+    Failed,
+    /// No honest answer.
+    CannotTell(Doubtful),
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Doubtful {
+    /// Too few items.
+    FewItems {
+        /// Items of the source.
+        items: u64,
+    },
+    /// The sample lacks a source.
+    NoSample,
+    /// The replay without a change does not take as long as the crawl took.
+    ReplayOff {
+        /// The replay's time over the measured one, less 1.
+        error: f64,
+    },
+    /// No part has an effect of note.
+    Flat,
+    /// Clocks and replay name different parts.
+    Disagree {
+        /// What the clocks name for most of the time.
+        clocks: Lever,
+        /// What has the largest effect in the replay.
+        replay: Lever,
+    },
+}
+
+/// What bound a source, and the figures that say so.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Attribution {
+    /// The source's name.
+    pub source: String,
+    /// The answer.
+    pub bound: Bound,
+    /// Its figures.
+    pub evidence: Evidence,
+}
+
+/// Figures of a source, and of the station that the answer names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Items per second until the source's end.
+    pub rate_per_s: f64,
+    /// Fetches in flight on average.
+    pub in_flight: f64,
+    /// Fetches in flight at most.
+    pub in_flight_allowed: u32,
+    /// Slots, by what they did, as shares of their time until the source's end.
+    pub slots: WorkerShares,
+    /// The rule that kept the most slot time back.
+    pub gate_rule: Option<GateRule>,
+    /// From sent to the first byte, mean of the sample, ns.
+    pub repository_latency_ns: f64,
+    /// The station that the answer names.
+    pub station: Option<StationEvidence>,
+    /// Use of the processors while the source ran, from 0.0 to 1.0.
+    pub cores_busy: f64,
+    /// What else took processors over the crawl, as shares of all processor time.
+    pub cores_taken: CoresTaken,
+    /// For how much of the time the clocks name what.
+    pub by_clocks: Vec<NamedShare>,
+    /// The largest effects in the replay.
+    pub by_replay: Vec<Elasticity>,
+    /// The replay's time over the measured one, less 1.
+    pub replay_error: f64,
+    /// For how much of the source's time few hosts were left: fewer than slots, after the last item was found.
+    pub tail: f64,
+    /// How late fetch threads woke, over the repository latency; `None`: not measured.
+    pub lag: Option<f64>,
+}
+
+/// What workers did, as shares of their time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkerShares {
+    /// Working, waiting within the work included.
+    pub busy: f64,
+    /// Waiting for an item.
+    pub starved: f64,
+    /// With an item and no place to put it.
+    pub blocked: f64,
+    /// Kept back by a rule.
+    pub gated: f64,
+}
+
+/// A station's figures over the crawl.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StationEvidence {
+    /// Which.
+    pub station: Station,
+    /// Its workers.
+    pub workers: u32,
+    /// What they did.
+    pub shares: WorkerShares,
+    /// Of the working time, on a processor.
+    pub on_cpu: f64,
+    /// Of the working time, waiting for a processor.
+    pub runnable: f64,
+    /// Of the working time, waiting for a volume.
+    pub device: f64,
+    /// Items before it on average.
+    pub queue_mean: f64,
+    /// Sources that had a quarter or more of its working time, by place, with their share.
+    pub by_source: Vec<(usize, f64)>,
+}
+
+/// Who else had the processors, as shares of all processor time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct CoresTaken {
+    /// Other processes.
+    pub others: f64,
+    /// The hypervisor.
+    pub steal: f64,
+    /// A quota.
+    pub throttled: f64,
+}
+
+/// Names what bound each source of a crawl.
+///
+/// # Errors
+/// When the record contradicts itself.
+pub fn attribute(record: &PipelineRecord) -> Result<Vec<Attribution>, ReplayError> {
+    let busy: Vec<f64> = (0..record.sources.len()).map(|source| cores_busy(record, source)).collect();
+    let are_busy: Vec<bool> = busy.iter().map(|busy| *busy >= CORES_BUSY).collect();
+    let replayed = match recorded(record) {
+        Some(pipeline) => {
+            Some((elasticities(&pipeline.spec, &pipeline.items, &are_busy)?, share_of(record, pipeline.items.len())))
+        }
+        None => None,
+    };
+    let named = record.sources.iter().enumerate().map(|(number, source)| {
+        let by_clocks = named_by_clocks(record, number);
+        let (by_replay, replay_error) = match &replayed {
+            Some((Elasticities { base_ns, of }, share)) => {
+                let measured = source.ended_ns as f64 * share;
+                (of[number].clone(), if measured > 0.0 { base_ns[number] as f64 / measured - 1.0 } else { 0.0 })
+            }
+            None => (Vec::new(), 0.0),
+        };
+        let bound = name(source, &by_clocks, &by_replay, replay_error, replayed.is_some());
+        let evidence = evidence(record, number, &bound, by_clocks, by_replay, replay_error, busy[number]);
+        Attribution { source: source.name.clone(), bound, evidence }
+    });
+    Ok(named.collect())
+}
+
+/// The share of all items that is replayed.
+fn share_of(record: &PipelineRecord, items: usize) -> f64 {
+    let all: u64 = record.sources.iter().map(|source| source.items).sum();
+    items as f64 / all.max(1) as f64
+}
+
+/// Step 5: the answer that clocks and replay agree on.
+fn name(
+    source: &SourceRecord,
+    by_clocks: &[NamedShare],
+    by_replay: &[Elasticity],
+    replay_error: f64,
+    is_sampled: bool,
+) -> Bound {
+    if source.items == 0 {
+        return if source.failed() > 0 { Bound::Failed } else { Bound::CannotTell(Doubtful::FewItems { items: 0 }) };
+    }
+    if source.items < ITEMS_MIN {
+        return Bound::CannotTell(Doubtful::FewItems { items: source.items });
+    }
+    if !is_sampled {
+        return Bound::CannotTell(Doubtful::NoSample);
+    }
+    if replay_error.abs() > REPLAY_ERROR_MAX {
+        return Bound::CannotTell(Doubtful::ReplayOff { error: replay_error });
+    }
+    let Some(first) = by_replay.first().filter(|first| first.elasticity >= TAKES_PART) else {
+        return Bound::CannotTell(Doubtful::Flat);
+    };
+    let effect = |lever: Lever| by_replay.iter().find(|of| of.lever == lever).map_or(0.0, |of| of.elasticity);
+    if let Some(clocks) = by_clocks.first()
+        && clocks.share >= CLOCKS_INSIST
+        && clocks.lever != first.lever
+        && effect(clocks.lever) < TAKES_PART
+    {
+        return Bound::CannotTell(Doubtful::Disagree { clocks: clocks.lever, replay: first.lever });
+    }
+    let second = by_replay.get(1).map_or(0.0, |second| second.elasticity);
+    if first.elasticity >= BINDS && first.elasticity - second >= LEADS {
+        return Bound::By(first.lever);
+    }
+    Bound::Shared(by_replay.iter().filter(|of| of.elasticity >= TAKES_PART).map(|of| of.lever).collect())
+}
+
+fn shares(clock: &StationClock) -> WorkerShares {
+    WorkerShares {
+        busy: clock.share(clock.busy.total_ns()),
+        starved: clock.share(clock.starved_ns),
+        blocked: clock.share(clock.blocked_ns),
+        gated: clock.share(clock.gated_ns),
+    }
+}
+
+fn evidence(
+    record: &PipelineRecord,
+    number: usize,
+    bound: &Bound,
+    by_clocks: Vec<NamedShare>,
+    mut by_replay: Vec<Elasticity>,
+    replay_error: f64,
+    cores_busy: f64,
+) -> Evidence {
+    let source = &record.sources[number];
+    let slots = record.spec.sources[number].slots;
+    let ended = source.ended_ns.max(1) as f64;
+    // After its end a source's slots are starved: that time is not its own.
+    let mut own = source.clock;
+    own.starved_ns = own.starved_ns.saturating_sub((record.wall_ns - source.ended_ns) * u64::from(slots));
+    let fetching = own.busy.total_ns() - own.busy.pool_ns;
+    let latencies: Vec<f64> = record
+        .items
+        .iter()
+        .filter(|item| item.source as usize == number)
+        .map(|item| item.first_byte_ns.saturating_sub(item.connected_ns) as f64)
+        .collect();
+    let latency = latencies.iter().sum::<f64>() / latencies.len().max(1) as f64;
+    let gate_rule = GateRule::ALL.into_iter().max_by_key(|rule| source.gated_by_ns[rule.index()]);
+    let lever = match bound {
+        Bound::By(lever) => Some(*lever),
+        Bound::Shared(levers) => levers.first().copied(),
+        Bound::Failed | Bound::CannotTell(_) => None,
+    };
+    let station =
+        lever.and_then(Lever::station).and_then(|station| record.stations.iter().find(|of| of.station == station));
+    by_replay.truncate(4);
+    let all_cores = (record.wall_ns * u64::from(record.spec.cores)).max(1) as f64;
+    Evidence {
+        rate_per_s: source.items as f64 / ended * 1e9,
+        in_flight: fetching as f64 / ended,
+        in_flight_allowed: slots,
+        slots: shares(&own),
+        gate_rule: gate_rule.filter(|rule| source.gated_by_ns[rule.index()] > 0),
+        repository_latency_ns: latency,
+        station: station.map(|station| station_evidence(record, station)),
+        cores_busy,
+        cores_taken: CoresTaken {
+            others: record.cpu.others_ns as f64 / all_cores,
+            steal: record.cpu.steal_ns as f64 / all_cores,
+            throttled: record.cpu.throttled_ns as f64 / all_cores,
+        },
+        by_clocks,
+        by_replay,
+        replay_error,
+        tail: tail(record, source, slots),
+        lag: record.lag_p99_ns.map(|lag| lag as f64 / latency.max(1.0)),
+    }
+}
+
+fn station_evidence(record: &PipelineRecord, station: &StationRecord) -> StationEvidence {
+    let busy = station.clock.busy;
+    let of = |ns: u64| ns as f64 / busy.total_ns().max(1) as f64;
+    let all: u64 = station.busy_by_source_ns.iter().sum();
+    let share = |(source, ns): (usize, &u64)| (source, *ns as f64 / all.max(1) as f64);
+    StationEvidence {
+        station: station.station,
+        workers: station.workers,
+        shares: shares(&station.clock),
+        on_cpu: of(busy.on_cpu_ns),
+        runnable: of(busy.runnable_ns),
+        device: of(busy.device_ns),
+        queue_mean: station.queue.item_us as f64 * 1e3 / record.wall_ns.max(1) as f64,
+        by_source: station
+            .busy_by_source_ns
+            .iter()
+            .enumerate()
+            .map(share)
+            .filter(|(_, share)| *share >= 0.25)
+            .collect(),
+    }
+}
+
+/// For how much of its time a source had fewer hosts left than slots, when it had had more before.
+fn tail(record: &PipelineRecord, source: &SourceRecord, slots: u32) -> f64 {
+    let most = source.hosts_left.iter().max().copied().unwrap_or_default();
+    if most < slots || record.interval_ns == 0 {
+        return 0.0;
+    }
+    let intervals = source.ended_ns.div_ceil(record.interval_ns) as usize;
+    let dry = (source.frontier_dry_ns / record.interval_ns) as usize;
+    let few = (dry..intervals).filter(|interval| source.hosts_left.get(*interval).is_some_and(|left| *left < slots));
+    few.count() as f64 / intervals.max(1) as f64
+}

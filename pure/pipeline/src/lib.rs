@@ -1,0 +1,30 @@
+//! An application's pipeline in virtual time: the replay of its items, what bound each source, and what a change would bring.
+
+mod attribution;
+mod compared;
+mod elasticity;
+mod item;
+mod lever;
+mod recorded;
+mod replay;
+mod rules;
+mod sentence;
+mod what_if;
+
+pub use attribution::{
+    Attribution, BINDS, Bound, CoresTaken, Doubtful, Evidence, ITEMS_MIN, LEADS, REPLAY_ERROR_MAX, StationEvidence,
+    TAKES_PART, WorkerShares, attribute,
+};
+pub use compared::{
+    CrawlComparison, CrawlConfounder, CrawlFigures, CrawlFinding, CrawlTableError, RepositoryReading, SourceComparison,
+    SourceFigures, compare_crawls,
+};
+pub use elasticity::{Elasticities, Elasticity, elasticities};
+pub use item::{PipelineItem, Release};
+pub use lever::Lever;
+pub use recorded::{RecordedPipeline, recorded};
+pub use replay::{Keep, ReplayError, Replayed, StorageModel, replay};
+pub use rules::{CORES_BUSY, NamedShare, cores_busy, named_by_clocks};
+pub use what_if::{
+    Amount, Change, ChangeError, ChangeTextError, DiskWish, Gain, SourceGain, VolumeSpeed, WhatIf, WhatIfError, what_if,
+};
