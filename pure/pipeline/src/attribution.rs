@@ -18,8 +18,9 @@ pub const TAKES_PART: f64 = 0.25;
 pub const ITEMS_MIN: u64 = 30;
 /// A replay that takes longer or shorter than the crawl by more than this is not the crawl.
 pub const REPLAY_ERROR_MAX: f64 = 0.15;
-/// Clocks that name another lever for more of the time than this contradict the replay.
+/// Clocks that name a lever for more of the time than this, while it has no more effect than that, contradict the replay.
 const CLOCKS_INSIST: f64 = 0.6;
+const NO_EFFECT: f64 = 0.1;
 
 /// What bound a source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -213,7 +214,7 @@ fn name(
     if let Some(clocks) = by_clocks.first()
         && clocks.share >= CLOCKS_INSIST
         && clocks.lever != first.lever
-        && effect(clocks.lever) < TAKES_PART
+        && effect(clocks.lever) < NO_EFFECT
     {
         return Bound::CannotTell(Doubtful::Disagree { clocks: clocks.lever, replay: first.lever });
     }

@@ -22,7 +22,7 @@ pub use compared::{
 pub use elasticity::{Elasticities, Elasticity, elasticities};
 pub use item::{PipelineItem, Release};
 pub use lever::Lever;
-pub use recorded::{RecordedPipeline, recorded};
+pub use recorded::{REPLAYED_MAX, RecordedPipeline, recorded};
 pub use replay::{Keep, ReplayError, Replayed, StorageModel, replay};
 pub use rules::{CORES_BUSY, NamedShare, cores_busy, named_by_clocks};
 pub use what_if::{

@@ -1,52 +1,50 @@
-//! A measured crawl made ready for replay: its structure, the costs of its batches, and its sampled items in true proportion.
+//! A measured crawl made ready for replay: its structure, the costs of its batches, and its items in true number.
 
 use crate::{PipelineItem, Release};
 use loadline_record::{BatchCost, BatchRecord, BatchRequests, ItemRecord, PipelineRecord, PipelineSpec, Station};
 use loadline_units::Bytes;
+
+/// Items that are replayed at most. A larger crawl is replayed smaller, every source by the same factor.
+pub const REPLAYED_MAX: u64 = 40_000;
 
 /// What a replay of a measured crawl takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedPipeline {
     /// The pipeline, with the costs of its batches as they were measured.
     pub spec: PipelineSpec,
-    /// Sampled items, of every source the same share of all.
+    /// As many items as the crawl had, or fewer by one factor for all sources. Items that the sample lacks repeat others of it.
     pub items: Vec<PipelineItem>,
 }
 
 /// Makes a measured crawl ready for replay. `None` where a source that finished items has none in the sample.
 #[must_use]
 pub fn recorded(record: &PipelineRecord) -> Option<RecordedPipeline> {
-    let of = |source: usize| record.items.iter().filter(move |item| item.source as usize == source);
-    let mut share = 1.0f64;
-    for (number, source) in record.sources.iter().enumerate() {
-        if source.items > 0 {
-            share = share.min(of(number).count() as f64 / source.items as f64);
-        }
-    }
-    if share <= 0.0 {
-        return None;
-    }
+    let all: u64 = record.sources.iter().map(|source| source.items).sum();
+    let scale = (REPLAYED_MAX as f64 / all.max(1) as f64).min(1.0);
     let mut items = Vec::new();
     for (number, source) in record.sources.iter().enumerate() {
-        let sample: Vec<&ItemRecord> = of(number).collect();
-        let wanted = (libm::round(share * source.items as f64) as usize).min(sample.len());
-        // Evenly over the sample, which is in the order of the crawl.
-        let taken = (0..wanted).map(|place| sample[place * sample.len() / wanted]);
+        let sample: Vec<&ItemRecord> = record.items.iter().filter(|item| item.source as usize == number).collect();
+        if sample.is_empty() && source.items > 0 {
+            return None;
+        }
+        let wanted = libm::round(scale * source.items as f64) as usize;
         let first = items.len();
-        let mut numbers: Vec<u32> = Vec::new();
-        for item in taken {
-            // The item that led to it, or the nearest before that in the sample: a chain stays one.
-            let found_in = item.found_in.and_then(|parent| {
-                let before = numbers.partition_point(|number| *number <= parent);
-                (before > 0).then(|| (first + before - 1) as u32)
+        for place in 0..wanted {
+            // Evenly over the sample, which is in the order of the crawl.
+            let item = sample[place * sample.len() / wanted];
+            // As far behind the item that led to it as it was: a chain stays one, and a list stays one.
+            let parent = item.found_in.filter(|_| place > 0).map(|parent| {
+                let distance = f64::from(item.number.saturating_sub(parent)) * scale;
+                (place as f64 - distance).clamp(0.0, (place - 1) as f64) as usize
             });
-            let release =
-                found_in.map_or_else(|| Release::At((item.eligible_ns as f64 * share) as u64), Release::After);
-            numbers.push(item.number);
+            let release = match parent {
+                Some(parent) => Release::After((first + parent) as u32),
+                None => Release::At((item.eligible_ns as f64 * scale) as u64),
+            };
             items.push(replayable(item, release, record.spec.network.is_some()));
         }
     }
-    Some(RecordedPipeline { spec: with_measured_costs(record), items })
+    (!items.is_empty()).then(|| RecordedPipeline { spec: with_measured_costs(record), items })
 }
 
 fn replayable(item: &ItemRecord, release: Release, network_is_known: bool) -> PipelineItem {

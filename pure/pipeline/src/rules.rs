@@ -89,6 +89,11 @@ pub fn named_by_clocks(record: &PipelineRecord, number: usize) -> Vec<NamedShare
     shares
 }
 
+/// Slots that are not used for more than this share of their time are not what is short.
+const UNUSED: f64 = 0.1;
+/// From this share of its time on a station's workers have no room left.
+const SATURATED: f64 = 0.85;
+
 /// Steps 1 to 3: is it the frontier, the gate, the source itself, or something behind it?
 fn held_by(
     record: &PipelineRecord,
@@ -98,43 +103,74 @@ fn held_by(
     cores_are_busy: bool,
 ) -> Lever {
     let t = &slots.times_ns;
-    let pool = of(t, WorkerState::Pool);
+    let unused = (t.iter().sum::<u64>() as f64 * UNUSED) as u64;
+    let starved = of(t, WorkerState::Starved);
+    let gated = of(t, WorkerState::Gated);
+    let blocked = of(t, WorkerState::Blocked);
+    let most = starved.max(gated).max(blocked);
+    // Slots that wait for a connection have passed the gate: it is not what is short.
+    if most < unused || of(t, WorkerState::Pool) >= unused.max(blocked) {
+        return fetching(record, number, t, unused, cores_are_busy);
+    }
+    if most == gated {
+        return Lever::Politeness(number);
+    }
+    // Links that wait behind a station without room starve the slots as well.
+    if most == starved && !is_saturated_behind(record, interval) {
+        return Lever::Discovery(number);
+    }
+    behind(record, interval, cores_are_busy)
+}
+
+/// What slots that all fetch wait for.
+fn fetching(
+    record: &PipelineRecord,
+    number: usize,
+    t: &[u64; WORKER_STATES],
+    unused: u64,
+    cores_are_busy: bool,
+) -> Lever {
     let network = of(t, WorkerState::Network);
     let cpu = of(t, WorkerState::Cpu);
     let answer = of(t, WorkerState::Other) + of(t, WorkerState::Device);
-    let fetching = pool + network + cpu + answer;
-    let gated = of(t, WorkerState::Gated);
-    let where_slots_are =
-        largest(&[(0, fetching), (1, of(t, WorkerState::Starved)), (2, gated), (3, of(t, WorkerState::Blocked))]);
-    match where_slots_are {
-        0 if network >= pool.max(cpu).max(answer) && record.spec.network.is_some() => Lever::Network,
-        0 if pool >= cpu.max(answer) => Lever::Connections(number),
-        0 if cpu >= answer && cores_are_busy => Lever::Cores,
-        0 => Lever::Repository(number),
-        1 => Lever::Discovery(number),
-        2 => Lever::Politeness(number),
-        _ => behind(record, interval, cores_are_busy),
+    if network >= cpu.max(answer) && record.spec.network.is_some() {
+        Lever::Network
+    } else if cpu >= answer && cores_are_busy {
+        Lever::Cores
+    } else if of(t, WorkerState::Pool) >= unused {
+        Lever::Connections(number)
+    } else {
+        Lever::Repository(number)
     }
 }
 
-/// Steps 3 and 4: the last station that is not blocked, and what it does.
+/// Whether a station behind the slots works all the time.
+fn is_saturated_behind(record: &PipelineRecord, interval: usize) -> bool {
+    let line = record.stations.iter().filter(|of| Station::LINE.contains(&of.station));
+    line.filter_map(|station| station.series.get(interval)).any(|series| {
+        let idle = of(&series.times_ns, WorkerState::Starved) + of(&series.times_ns, WorkerState::Blocked);
+        let all: u64 = series.times_ns.iter().sum();
+        (all - idle) as f64 >= SATURATED * all as f64
+    })
+}
+
+/// Steps 3 and 4: the station whose workers have the least time without work, and what they do.
 fn behind(record: &PipelineRecord, interval: usize, cores_are_busy: bool) -> Lever {
-    let mut found = None;
+    let mut most: Option<(f64, &StationRecord, &StationInterval)> = None;
     for station in record.stations.iter().filter(|of| Station::LINE.contains(&of.station)) {
         let Some(series) = station.series.get(interval) else { continue };
-        let blocked = of(&series.times_ns, WorkerState::Blocked);
-        let starved = of(&series.times_ns, WorkerState::Starved);
-        let working: u64 = series.times_ns.iter().sum::<u64>() - blocked - starved;
-        found = Some((station, series));
-        if blocked <= working.max(starved) {
-            break;
-        }
-        if station.station == Station::Index && is_blocked_by_merges(station) {
+        let all = series.times_ns.iter().sum::<u64>().max(1) as f64;
+        let blocked = of(&series.times_ns, WorkerState::Blocked) as f64 / all;
+        if station.station == Station::Index && blocked >= 0.5 && is_blocked_by_merges(station) {
             return Lever::Merges;
         }
+        let working = 1.0 - blocked - of(&series.times_ns, WorkerState::Starved) as f64 / all;
+        if most.is_none_or(|(before, ..)| working > before) {
+            most = Some((working, station, series));
+        }
     }
-    let Some((station, series)) = found else { return Lever::Cores };
-    cause(record, station, series, interval, cores_are_busy)
+    let Some((_, station, series)) = most else { return Lever::Cores };
+    cause(record, station, series, cores_are_busy)
 }
 
 fn is_blocked_by_merges(station: &StationRecord) -> bool {
@@ -142,13 +178,7 @@ fn is_blocked_by_merges(station: &StationRecord) -> bool {
 }
 
 /// Step 4: what a station's workers do with their time.
-fn cause(
-    record: &PipelineRecord,
-    station: &StationRecord,
-    series: &StationInterval,
-    interval: usize,
-    cores_are_busy: bool,
-) -> Lever {
+fn cause(record: &PipelineRecord, station: &StationRecord, series: &StationInterval, cores_are_busy: bool) -> Lever {
     let t = &series.times_ns;
     let cpu = of(t, WorkerState::Cpu);
     let device = of(t, WorkerState::Device);
@@ -159,7 +189,7 @@ fn cause(
     }
     if device >= cpu.max(other) {
         return match station.station {
-            Station::Index => index_writes(record, station, device, interval),
+            Station::Index => index_writes(record, station, device),
             Station::Database => Lever::Volume(VolumeRole::Data),
             _ => Lever::Waits(station.station),
         };
@@ -171,14 +201,13 @@ fn cause(
 }
 
 /// What of the index workers' waiting for their volume is: writes, or the price of many small segments.
-fn index_writes(record: &PipelineRecord, station: &StationRecord, device: u64, interval: usize) -> Lever {
+fn index_writes(record: &PipelineRecord, station: &StationRecord, device: u64) -> Lever {
     let sum = |early: bool, of: fn(&BatchRecord) -> u64| -> u64 {
         let batches = record.batches.iter().filter(|batch| batch.station == Station::Index && batch.early == early);
         batches.map(of).sum()
     };
     let all = station.clock.busy.device_ns.max(1);
     let part = |ns: u64| (u128::from(ns) * u128::from(device) / u128::from(all)) as u64;
-    let _ = interval;
     let (full, early) = (part(sum(false, |batch| batch.sync_ns)), part(sum(true, |batch| batch.sync_ns)));
     let writes = device.saturating_sub(full + early);
     largest(&[(Lever::Volume(VolumeRole::Index), writes), (Lever::Memory, full), (Lever::Commit, early)])

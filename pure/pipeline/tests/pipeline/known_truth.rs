@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 const MS: f64 = 1e6;
 /// Pipelines of the whole proof, and those of a gate.
 const ALL: u64 = 10_000;
-const SAMPLED: u64 = 60;
+const SAMPLED: u64 = 200;
 /// The proof stands in so many tests, which run side by side.
 const PARTS: u64 = 4;
 /// How times scatter round their mean.
