@@ -75,6 +75,7 @@ pub(crate) fn of(cause: &(dyn StdError + 'static)) -> String {
         Some(Error::Store(error)) => of(error),
         Some(Error::Engine(error)) => of(error),
         Some(Error::Target(error)) => of(error),
+        Some(Error::Import(error)) => of(error),
         Some(Error::Lost { volume, why }) => format!("volume {volume}: {}", lost(why)),
         Some(Error::StoreFolder { .. }) => format!("{cause}; name another place with --store FILE"),
         Some(Error::Recognition(RecognitionError::NoCloud)) => format!(
@@ -355,6 +356,13 @@ mod tests {
              more:\n    too small\n  cell 6:\n    too deep"
         );
         assert!(impossible(1, &all[5..]).starts_with("the only cell cannot be run; "));
+    }
+
+    #[test]
+    fn an_import_of_an_export_names_the_option_through_the_library_too() {
+        let own = || ImportError::OwnExport { source_name: "a.json".into() };
+        assert_eq!(of(&Error::Import(own())), of(&own()));
+        assert!(of(&own()).contains("--store"), "{}", of(&own()));
     }
 
     #[test]
