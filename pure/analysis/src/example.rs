@@ -262,7 +262,7 @@ fn surroundings(
         tool_system_ns: 3_000_000_000,
         load_user_ns: 1_000_000_000,
         load_system_ns: 2_500_000_000,
-        threads: vec![ThreadBusy { busy: 0.06, spun: 0.0 }; load.threads as usize],
+        threads: vec![ThreadBusy { busy: 0.06, ..ThreadBusy::default() }; load.threads as usize],
         machine: Some(MachineCpu { busy: 0.10, iowait: 0.30, steal: 0.0, cpus: 4 }),
         pressure: Some(Pressure::default()),
         devices: vec![DeviceCounters {
@@ -284,6 +284,7 @@ fn surroundings(
         clock: Some(ClockCheck { source: Some("tsc".to_owned()), drift_ppm: 3.0, wall_step_ns: 0 }),
         exceeded: Vec::new(),
         stops: None,
+        turns: Vec::new(),
     }
 }
 

@@ -37,6 +37,6 @@ pub use step::{STEP_NAME_MAX, STEPS_MAX, Step, StepName, StepNameError, StepReco
 pub use throttle::{KernelThrottle, ThrottledQuantity, ThrottledRequests};
 pub use trial::{
     ClockCheck, DeviceCounters, Ending, EngineUsed, Exceeded, MachineCpu, OperationRecord, OtherLoad, Pressure,
-    Residency, Scatter, SteadyState, Stops, StreamWritten, Surroundings, ThreadBusy, TrialRecord, VerifyFault,
+    Residency, Scatter, SteadyState, Stops, StreamWritten, Surroundings, ThreadBusy, TrialRecord, Turns, VerifyFault,
     VerifyFaultKind, VerifyRecord,
 };

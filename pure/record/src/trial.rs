@@ -161,6 +161,29 @@ pub struct Surroundings {
     /// How long the tool did not run within the measured time, though it was to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stops: Option<Stops>,
+    /// Load threads of a closed loop whose answers came in turns, with pauses between.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub turns: Vec<Turns>,
+}
+
+/// What a load thread completed from the begin of one turn of a throttle to that of a later one: no turn is cut, as the end of the
+/// measured time cuts one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turns {
+    /// Whole turns.
+    pub turns: u64,
+    /// Transfers completed in them.
+    pub requests: u64,
+    /// From the begin of the first to the end of the last, ns.
+    pub span_ns: u64,
+}
+
+impl Turns {
+    /// Requests per second.
+    #[must_use]
+    pub fn iops(self) -> f64 {
+        self.requests as f64 * 1e9 / self.span_ns.max(1) as f64
+    }
 }
 
 /// Times within the measured time in which the tool's watching thread, which only sleeps, did not come back from its sleep: the
@@ -200,6 +223,9 @@ pub struct ThreadBusy {
     pub busy: f64,
     /// Time spent waiting awake, for the next arrival or for an answer.
     pub spun: f64,
+    /// Time ready to run and in the queue for a CPU; `None` where the kernel does not count it, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queued: Option<f64>,
 }
 
 /// Shares of the machine's CPU time, all CPUs together.

@@ -3,9 +3,10 @@
 #![expect(clippy::inline_always, reason = "a call for each request costs a tenth of what the loop does for it")]
 
 use super::heartbeat::unanswered;
+use super::turns::{PAUSE, TurnCounter};
 use loadline_block::{ErrorKind, Operation, Request};
 use loadline_kernel::clock::{self, CpuTime};
-use loadline_record::{Histogram, OperationRecord, Second, SecondOperation, Series, ThreadBusy};
+use loadline_record::{Histogram, OperationRecord, Second, SecondOperation, Series, ThreadBusy, Turns};
 use loadline_units::{Duration, Instant, NS_PER_S};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -148,6 +149,8 @@ pub(super) struct Book {
     pub(super) missed: u64,
     pub(super) asked: BTreeMap<Operation, (u64, u64)>,
     pub(super) threads: Vec<ThreadBusy>,
+    /// Of each thread whose answers came in turns.
+    pub(super) turns: Vec<Turns>,
     pub(super) load_user: Duration,
     pub(super) load_system: Duration,
     /// What load threads spent waiting awake for answers.
@@ -328,8 +331,12 @@ pub(super) struct Log {
     /// Readiness holds the time in the queue for a processor.
     queue_is_told: bool,
     ready_at_begin: Duration,
+    queued_at_begin: Option<Duration>,
     usage_at_begin: CpuTime,
     measured_from: Instant,
+    /// Transfers completed in the measured seconds before this one.
+    completed_before: u64,
+    turns: TurnCounter,
 }
 
 impl Log {
@@ -355,8 +362,11 @@ impl Log {
             awake: Duration::ZERO,
             queue_is_told: clock::queue_time_is_counted(),
             ready_at_begin: Duration::ZERO,
+            queued_at_begin: None,
             usage_at_begin: CpuTime::default(),
             measured_from: now,
+            completed_before: 0,
+            turns: TurnCounter::default(),
         }
     }
 
@@ -368,6 +378,9 @@ impl Log {
     /// Notes the time: once a turn, before that turn's answers. `outstanding` held since the last turn.
     #[inline]
     pub(super) fn turn(&mut self, now: Instant, outstanding: u32) {
+        if now.since(self.previous) >= PAUSE {
+            self.paused_until(now, outstanding);
+        }
         // A turn may have taken seconds: each gets its part.
         while now >= self.boundary || (self.stage == Stage::WarmUp && now >= self.times.from()) {
             let end = if self.stage == Stage::WarmUp { self.boundary.min(self.times.from()) } else { self.boundary };
@@ -375,6 +388,20 @@ impl Log {
             self.roll(end);
         }
         self.was_outstanding(outstanding, now);
+    }
+
+    /// Nothing was answered since the last turn.
+    #[cold]
+    #[inline(never)]
+    fn paused_until(&mut self, now: Instant, outstanding: u32) {
+        if self.stage == Stage::Measuring && !self.due_times && outstanding > 0 && now < self.times.to() {
+            self.turns.paused_until(now, self.completed_before + self.completed_here());
+        }
+    }
+
+    /// Transfers completed in this second.
+    fn completed_here(&self) -> u64 {
+        self.tallies.iter().take(Operation::Flush.index()).map(|tally| tally.count).sum()
     }
 
     /// So many requests were outstanding from the last noted time until `until`.
@@ -528,6 +555,7 @@ impl Log {
                 self.measured_from = from;
                 self.outstanding_ns = 0;
                 self.ready_at_begin = clock::thread_time_total();
+                self.queued_at_begin = clock::thread_time().map(|time| time.queued);
                 self.usage_at_begin = clock::thread_cpu_time();
             }
             Stage::Measuring => self.flush_second(),
@@ -557,6 +585,7 @@ impl Log {
             total.merge(tally);
         }
         drop(book);
+        self.completed_before += self.completed_here();
         self.tallies.iter_mut().for_each(Tally::clear);
         (self.outstanding_ns, self.second_errors) = (0, 0);
     }
@@ -594,8 +623,12 @@ impl Log {
         let usage = clock::thread_cpu_time().since(self.usage_at_begin);
         let spun = self.spun.as_s_f64() / elapsed;
         let busy = (ready.as_s_f64() / elapsed - spun).clamp(0.0, 1.0);
+        let queued = self.queued_at_begin.zip(clock::thread_time());
+        let queued = queued.map(|(before, now)| now.queued.saturating_sub(before).as_s_f64() / elapsed);
+        let turns = self.turns.record(self.completed_before);
         let mut book = self.ledger.book();
-        book.threads.push(ThreadBusy { busy, spun: spun.min(1.0) });
+        book.threads.push(ThreadBusy { busy, spun: spun.min(1.0), queued });
+        book.turns.extend(turns);
         book.load_user = book.load_user + usage.user;
         book.load_system = book.load_system + usage.system;
     }

@@ -8,6 +8,7 @@ mod ledger;
 mod load_threads;
 mod stalls;
 mod timed_sleep;
+mod turns;
 mod verify_pass;
 mod waiting;
 mod workers;
@@ -128,6 +129,7 @@ pub fn run_trial(
     let throttled_ns = surroundings.stops.and_then(|stops| stops.throttled_ns);
     surroundings.stops = Some(Stops { throttled_ns, ..outcome.stops.record() });
     surroundings.threads = std::mem::take(&mut book.threads);
+    surroundings.turns = std::mem::take(&mut book.turns);
     surroundings.load_user_ns = book.load_user.as_ns();
     surroundings.load_system_ns = book.load_system.as_ns();
     if let Some(machine) = &mut surroundings.machine {

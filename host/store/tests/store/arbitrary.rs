@@ -102,7 +102,8 @@ fn series() -> impl Strategy<Value = Series> {
 
 fn surroundings() -> impl Strategy<Value = Surroundings> {
     let operation = select(Operation::ALL.to_vec());
-    let thread = (figure(), figure()).prop_map(|(busy, spun)| ThreadBusy { busy, spun });
+    let thread = (figure(), figure(), of(figure())).prop_map(|(busy, spun, queued)| ThreadBusy { busy, spun, queued });
+    let turns = any::<[u64; 3]>().prop_map(|[turns, requests, span_ns]| Turns { turns, requests, span_ns });
     let machine = (figure(), figure(), figure(), any::<u32>()).prop_map(|(busy, iowait, steal, cpus)| MachineCpu {
         busy,
         iowait,
@@ -132,8 +133,9 @@ fn surroundings() -> impl Strategy<Value = Surroundings> {
         of(residency),
         vec(other, 0..3),
         of(clock),
+        vec(turns, 0..2),
     )
-        .prop_map(|(times, threads, machine, devices, asked, residency, others, clock)| Surroundings {
+        .prop_map(|(times, threads, machine, devices, asked, residency, others, clock, turns)| Surroundings {
             elapsed_ns: times[0],
             tool_user_ns: times[1],
             load_user_ns: times[2],
@@ -147,6 +149,7 @@ fn surroundings() -> impl Strategy<Value = Surroundings> {
             caches_dropped: (times[0] % 3 == 0).then(|| format!("{} % before", times[1] % 100)),
             others,
             clock,
+            turns,
             ..Surroundings::default()
         })
 }

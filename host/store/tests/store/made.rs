@@ -139,7 +139,7 @@ pub(crate) fn trial(number: u32, seed: u64, seconds: u32) -> TrialRecord {
         error_samples: Vec::new(),
         surroundings: Surroundings {
             elapsed_ns: 70_123_456_789,
-            threads: vec![ThreadBusy { busy: numbers.share(), spun: 0.0 }],
+            threads: vec![ThreadBusy { busy: numbers.share(), ..ThreadBusy::default() }],
             machine: Some(MachineCpu { busy: numbers.share(), iowait: numbers.share(), steal: 0.0, cpus: 8 }),
             pressure: Some(Pressure::default()),
             devices: vec![device],

@@ -165,7 +165,7 @@ fn the_depth_that_was_not_reached_is_told_with_where_the_requests_were() {
     let shallow = || Scene::reads().changed(|s| s.counters().queue_ms /= 10);
     shallow().earns(DoubtCode::DepthNotReached, &["a limit of the kernel"]);
     shallow()
-        .changed(|s| s.trial.surroundings.threads = vec![ThreadBusy { busy: 0.97, spun: 0.0 }])
+        .changed(|s| s.trial.surroundings.threads = vec![ThreadBusy { busy: 0.97, ..ThreadBusy::default() }])
         .earns(DoubtCode::DepthNotReached, &["in the tool itself"]);
     // Holes, or a cache.
     shallow()
@@ -237,14 +237,14 @@ fn first_writes_of_blocks_are_told_until_they_are_few() {
 #[test]
 fn a_busy_load_thread_may_be_the_limit() {
     let busy = |shares: &[f64]| {
-        let threads = shares.iter().map(|busy| ThreadBusy { busy: *busy, spun: 0.0 }).collect();
+        let threads = shares.iter().map(|busy| ThreadBusy { busy: *busy, ..ThreadBusy::default() }).collect();
         Scene::reads().changed(|s| s.trial.surroundings.threads = threads)
     };
     busy(&[0.3, 0.97]).earns(DoubtCode::GeneratorBound, &["1 of 2", "97 %"]);
     busy(&[0.97]).earns(DoubtCode::GeneratorBound, &["The load thread was 97 % busy: "]);
     busy(&[0.3, 0.89]).lacks(DoubtCode::GeneratorBound);
     Scene::reads()
-        .changed(|s| s.trial.surroundings.threads = vec![ThreadBusy { busy: 0.1, spun: 0.89 }])
+        .changed(|s| s.trial.surroundings.threads = vec![ThreadBusy { busy: 0.1, spun: 0.89, queued: None }])
         .lacks(DoubtCode::GeneratorBound);
 }
 
@@ -626,7 +626,7 @@ fn the_null_target_has_no_storage_to_doubt() {
             s.trial.surroundings.others =
                 vec![OtherLoad { pid: 1, name: "a".into(), read_bytes: 99 * GIB, write_bytes: 0 }];
             s.trial.measured_ns = 5_000_000_000;
-            s.trial.surroundings.threads = vec![ThreadBusy { busy: 1.0, spun: 0.0 }];
+            s.trial.surroundings.threads = vec![ThreadBusy { busy: 1.0, ..ThreadBusy::default() }];
         })
         .codes();
     assert_eq!(codes, [DoubtCode::GeneratorBound]);

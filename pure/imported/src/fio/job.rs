@@ -400,7 +400,7 @@ fn busy(spec: &LoadSpec, measured: &Measured) -> Vec<ThreadBusy> {
     let threads_ms = measured.threads_ms.filter(|ms| *ms > 0);
     let (Some(threads_ms), false) = (threads_ms, spec.has_due_times()) else { return Vec::new() };
     let busy = ((measured.user_ms + measured.system_ms) / threads_ms as f64).min(1.0);
-    vec![ThreadBusy { busy, spun: 0.0 }; spec.threads.min(THREADS_MAX) as usize]
+    vec![ThreadBusy { busy, ..ThreadBusy::default() }; spec.threads.min(THREADS_MAX) as usize]
 }
 
 /// Failed requests, and whether the job ended by them.
