@@ -1,5 +1,6 @@
 //! Cells that differ only in how much is asked at once, put in order: how the rate grows with the load, and where it stops.
 
+use crate::limits::level;
 use crate::summary::CellSummary;
 use crate::trials::trials_used;
 use loadline_record::{CellRecord, DoubtCode};
@@ -190,7 +191,12 @@ fn plateau(curve: &Curve, records: &[CellRecord], cells: &[CellSummary]) -> Opti
         .closed
         .iter()
         .filter(sound)
-        .filter_map(|i| Some((outstanding(&cells[*i])? as f64, cells[*i].iops_lasting()?, *i)))
+        .filter_map(|i| {
+            let (cell, depth) = (&cells[*i], outstanding(&cells[*i])? as f64);
+            let rate = cell.iops_lasting()?;
+            let rate = if cell.lasting.is_some() { rate } else { level(&records[*i], rate) };
+            Some((depth, rate, *i))
+        })
         .collect();
     let open: Vec<usize> = curve.open.iter().filter(sound).copied().collect();
     (0..closed.len()).find_map(|start| {

@@ -412,6 +412,8 @@ pub fn predicted(draws: &[f64]) -> RunRecord {
                 utilization: Some(1.0),
                 evidence: "Requests waited for it.".to_owned(),
                 inferred: false,
+                presumed: false,
+                amplification: None,
             }),
             bucket_ns: 0,
             window_ns: 0,

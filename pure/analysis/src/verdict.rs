@@ -258,6 +258,7 @@ fn holder(cell: &CellSummary) -> String {
     let shown = cell.iops_lasting().unwrap_or(0.0);
     let apart = binding.ceiling_iops.filter(|iops| (iops - shown).abs() > SHOWN_ALREADY * shown);
     let value = apart.map(|iops| format!(", {} IOPS for this load", number(iops))).unwrap_or_default();
+    let value = if binding.presumed { format!("{value} (presumed)") } else { value };
     match binding.limit {
         Limit::DiskIops => format!("the disk's limit on requests per second{value}"),
         Limit::DiskThroughput => format!("the disk's limit on bytes per second{value}"),
@@ -272,6 +273,8 @@ fn holder(cell: &CellSummary) -> String {
         Limit::Cpu => "the machine's CPUs, not the storage".to_owned(),
         Limit::Generator => "loadline itself, not the storage".to_owned(),
         Limit::Interface => format!("the interface between machine and devices{value}"),
+        Limit::Parallelism => format!("the storage serves only so many requests at once{value}"),
+        Limit::Flush => format!("the time until writes are durable{value}"),
         Limit::Unexplained => "nothing that loadline knows".to_owned(),
     }
 }
@@ -296,6 +299,8 @@ fn next(cell: &CellSummary, clock: Clock) -> Option<String> {
         Limit::Cpu => "free the CPUs or measure from a larger machine",
         Limit::Generator => "use more load threads",
         Limit::Interface => "use devices on another interface",
+        Limit::Parallelism => "more needs storage that answers faster or serves more at once",
+        Limit::Flush => "make several writes durable with one flush, or take a disk that flushes faster",
         Limit::Unexplained => return None,
     };
     Some(text.to_owned())

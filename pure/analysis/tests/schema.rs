@@ -143,10 +143,12 @@ fn the_schema_lists_the_limits_and_the_doubts_that_there_are() {
             | Limit::Cpu
             | Limit::Generator
             | Limit::Interface
+            | Limit::Parallelism
+            | Limit::Flush
             | Limit::Unexplained => {}
         }
     }
-    assert_eq!(names.len(), 14);
+    assert_eq!(names.len(), 16);
 }
 
 /// The fields that scripts were promised.

@@ -136,7 +136,15 @@ pub(crate) fn binding(
             let ceiling_iops = ceiling.map(|ceiling| ceiling.iops);
             // The mean of a burst and the time after it is above the lasting rate.
             let utilization = ceiling_iops.map(|ceiling| rate / ceiling).filter(|share| !found.spent || *share <= 1.0);
-            return Some(Binding { limit, ceiling_iops, utilization, evidence, inferred: false });
+            return Some(Binding {
+                limit,
+                ceiling_iops,
+                utilization,
+                evidence,
+                inferred: false,
+                presumed: false,
+                amplification: None,
+            });
         }
     }
     let spins = volume.disks.iter().any(|disk| disk.spinning.is_some());
@@ -151,6 +159,8 @@ pub(crate) fn binding(
             utilization: Some(rate / transfer.iops),
             evidence,
             inferred: false,
+            presumed: false,
+            amplification: None,
         });
     }
     let ceiling = ceilings.named(Limit::Latency).map(|ceiling| ceiling.iops);
@@ -169,6 +179,8 @@ pub(crate) fn binding(
         utilization: ceiling.map(|ceiling| rate / ceiling),
         evidence: format!("{outstanding}{} each make {} IOPS; {waited}.", span(each_ns), number(rate)),
         inferred: false,
+        presumed: false,
+        amplification: None,
     })
 }
 
@@ -237,6 +249,8 @@ fn met(load: &LoadSpec, record: &TrialRecord, rate: f64) -> Option<Binding> {
         utilization: Some(utilization),
         evidence: format!("Of {} requests a second {what}, {} were completed.", number(asked), number(rate)),
         inferred: false,
+        presumed: false,
+        amplification: None,
     })
 }
 

@@ -32,6 +32,10 @@ pub enum Limit {
     Generator,
     /// Something between the devices and the machine.
     Interface,
+    /// The storage serves only so many requests at once.
+    Parallelism,
+    /// Writes that are made durable: each waits for its flush and for what the journal writes.
+    Flush,
     /// Below every known ceiling.
     Unexplained,
 }
@@ -54,6 +58,8 @@ impl Limit {
             Self::Cpu => "cpu",
             Self::Generator => "generator",
             Self::Interface => "interface",
+            Self::Parallelism => "parallelism",
+            Self::Flush => "flush",
             Self::Unexplained => "unexplained",
         }
     }
@@ -72,6 +78,25 @@ pub struct Binding {
     pub evidence: String,
     /// Whether the limit was inferred from the data rather than declared.
     pub inferred: bool,
+    /// Whether the rate was seen to be limited, and which limit it is was only presumed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub presumed: bool,
+    /// Of a load that makes its writes durable: requests that the devices wrote for each one asked, the journal's among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub amplification: Option<f64>,
+}
+
+impl Binding {
+    /// A limit that is known, not inferred.
+    #[must_use]
+    pub const fn known(limit: Limit, ceiling_iops: Option<f64>, utilization: Option<f64>, evidence: String) -> Self {
+        Self { limit, ceiling_iops, utilization, evidence, inferred: false, presumed: false, amplification: None }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// A limit put as requests per second for one load.

@@ -333,6 +333,8 @@ pub(crate) const fn limit_name(limit: Limit) -> &'static str {
         Limit::Cpu => "cpu",
         Limit::Generator => "generator",
         Limit::Interface => "interface",
+        Limit::Parallelism => "parallelism",
+        Limit::Flush => "flush",
         Limit::Unexplained => "unexplained",
     }
 }

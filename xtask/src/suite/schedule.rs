@@ -34,8 +34,12 @@ const TIMED: &[(&str, &str)] = &[
 ];
 
 /// Tests on throttled devices: what limits them, and what is fitted to them.
-const THROTTLED: &[(&str, &str)] =
-    &[("loadline", "limits::"), ("loadline", "fit::a_fitted_throttled_"), ("loadline", "impossible::what_became_")];
+const THROTTLED: &[(&str, &str)] = &[
+    ("loadline", "limits::"),
+    ("loadline", "set_ups::"),
+    ("loadline", "fit::a_fitted_throttled_"),
+    ("loadline", "impossible::what_became_"),
+];
 
 /// Threads of one program whose tests wait.
 const THREADS_WAITING: usize = 4;

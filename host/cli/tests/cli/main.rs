@@ -30,6 +30,7 @@ mod replayed;
 mod results;
 mod safety;
 mod search;
+mod set_ups;
 mod steps;
 mod throttle;
 mod verify_only;

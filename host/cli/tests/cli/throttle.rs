@@ -18,12 +18,16 @@ impl Group {
         fs::create_dir(&path).ok()?;
         let group = Self(path);
         for (device, limit, rate) in limits {
-            let device = device.node.trim_start_matches("/dev/");
-            let number = fs::read_to_string(format!("/sys/block/{device}/dev")).ok()?;
-            let rule = format!("{} {rate}", number.trim());
-            fs::write(group.0.join(format!("blkio.throttle.{limit}")), rule).ok()?;
+            group.limit(device, limit, *rate)?;
         }
         Some(group)
+    }
+    /// Sets a limit, at once: a device, the name of a file of the throttle behind its prefix, and a rate.
+    pub(crate) fn limit(&self, device: &Loop, limit: &str, rate: u64) -> Option<()> {
+        let device = device.node.trim_start_matches("/dev/");
+        let number = fs::read_to_string(format!("/sys/block/{device}/dev")).ok()?;
+        let rule = format!("{} {rate}", number.trim());
+        fs::write(self.0.join(format!("blkio.throttle.{limit}")), rule).ok()
     }
     /// Runs the command within the group.
     pub(crate) fn run(&self, bench: &Bench, arguments: &[&str]) -> Output {

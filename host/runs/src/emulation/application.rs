@@ -52,7 +52,15 @@ fn binding(account: &TimeAccount, series: &Series) -> Option<Binding> {
     let words = TimeShare::words(&held.shares);
     let still = stood_still(series);
     let evidence = format!("Of the requests' own account: {why}its time went to {words}.{still}");
-    Some(Binding { limit, ceiling_iops: None, utilization: None, evidence, inferred: false })
+    Some(Binding {
+        limit,
+        ceiling_iops: None,
+        utilization: None,
+        evidence,
+        inferred: false,
+        presumed: false,
+        amplification: None,
+    })
 }
 
 /// A sentence about the longest time in which nothing was answered while something waited, where there was one.

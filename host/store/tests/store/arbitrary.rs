@@ -164,10 +164,11 @@ fn model() -> impl Strategy<Value = ModelRecord> {
         credits_ns,
     });
     let ceiling = || (figure(), text()).prop_map(|(iops, source)| Ceiling { limit: Limit::VmCachedIops, iops, source });
-    let binding =
-        (figure(), of(figure()), text(), any::<bool>()).prop_map(|(ceiling, utilization, evidence, inferred)| {
-            Binding { limit: Limit::BurstExhausted, ceiling_iops: Some(ceiling), utilization, evidence, inferred }
-        });
+    let binding = (figure(), of(figure()), text(), any::<bool>(), any::<bool>(), of(figure())).prop_map(|bound| {
+        let (ceiling, utilization, evidence, inferred, presumed, amplification) = bound;
+        let limit = if presumed { Limit::Flush } else { Limit::BurstExhausted };
+        Binding { inferred, presumed, amplification, ..Binding::known(limit, Some(ceiling), utilization, evidence) }
+    });
     let end = (stage(), any::<u64>(), of(figure()), of(figure())).prop_map(|(stage, at_ns, before, after)| BurstEnd {
         stage,
         at_ns,

@@ -161,10 +161,11 @@ impl<'a> VolumeConclusions<'a> {
             limit if more.is_some() && !of_disk => {
                 format!("{name} reach {level} {from}: {} {code}.", what_binds(limit))
             }
-            limit => match held {
-                Some(held) => format!("{name} stop at {level} {from}: {} {code}.", held.sentence()),
-                None => format!("{name} stop at {level} {from}: {} {code}.", what_binds(limit)),
-            },
+            limit => {
+                let presumably = if binding.presumed { "presumably " } else { "" };
+                let binds = held.map_or_else(|| format!("{presumably}{}", what_binds(limit)), HeldBy::sentence);
+                format!("{name} stop at {level} {from}: {binds} {code}.")
+            }
         };
         let own = self.record.cells.iter().find(|c| c.id == cell.id).filter(|_| cell.lasting.is_none());
         let mut meant: Vec<String> = levels
@@ -315,6 +316,7 @@ impl<'a> VolumeConclusions<'a> {
     fn code(&self, binding: &Binding) -> String {
         let known = match self.record.header.clock {
             Clock::Virtual => "predicted",
+            Clock::Real if binding.presumed => "presumed",
             Clock::Real if binding.inferred => "inferred",
             Clock::Real if self.record.header.environment.is_some() => "declared",
             Clock::Real => "counted by the device",

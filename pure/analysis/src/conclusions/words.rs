@@ -69,6 +69,8 @@ pub(super) const fn what_binds(limit: Limit) -> &'static str {
         Limit::Cpu => "the machine's CPUs bind, not the storage",
         Limit::Generator => "loadline itself binds, not the storage",
         Limit::Interface => "the interface between machine and devices binds",
+        Limit::Parallelism => "the storage serves only so many at once",
+        Limit::Flush => "each write waits until it is durable",
         Limit::Unexplained => "nothing known binds",
     }
 }
@@ -92,6 +94,12 @@ pub(super) fn meaning(cell: &CellSummary, limit: Limit) -> Option<&'static str> 
         }
         Limit::Latency => Some("No limit of the storage has been reached yet; one lies further up."),
         Limit::Interface => Some("What the devices could do by themselves does not come through."),
+        Limit::Parallelism => {
+            Some("More requests at once wait for the others; no limit on requests or bytes was seen.")
+        }
+        Limit::Flush => {
+            Some("The time until data is durable stops the writes, with what the file system's journal adds.")
+        }
         Limit::VmCachedIops | Limit::VmCachedThroughput => Some(
             "What the host's cache answers counts against the VM; the disks by themselves do what they do without it.",
         ),
@@ -121,6 +129,12 @@ pub(super) fn advice(record: &RunRecord, cell: &CellSummary, limit: Limit, infer
         Limit::Cpu => return Advice::of(of_cpu(own)),
         Limit::Generator => "more load threads (threads in the plan), or a larger machine to measure from",
         Limit::Interface => "devices on another interface",
+        Limit::Parallelism => {
+            "storage that answers faster or serves more at once, or more disks in a stripe; more depth brings little"
+        }
+        Limit::Flush => {
+            "make several writes durable with one flush, or take a disk that makes writes durable faster (a cache with a battery)"
+        }
         Limit::Unexplained => {
             let text = "vary one factor at a time and see which moves it";
             return Advice::with(text, NextMeasurement::VaryFactors);
@@ -155,9 +169,14 @@ pub(super) fn lift(next: &Ceiling) -> Option<String> {
         }
         Limit::BurstExhausted => "a disk whose baseline is higher",
         Limit::Interface => "devices on another interface",
-        Limit::Cache | Limit::Latency | Limit::Arrival | Limit::Cpu | Limit::Generator | Limit::Unexplained => {
-            return None;
-        }
+        Limit::Cache
+        | Limit::Latency
+        | Limit::Arrival
+        | Limit::Cpu
+        | Limit::Generator
+        | Limit::Parallelism
+        | Limit::Flush
+        | Limit::Unexplained => return None,
     };
     Some(format!("{by}, since {} follows at {} IOPS", next.limit.name(), number(next.iops)))
 }

@@ -168,6 +168,33 @@ pub(super) fn other_load(asked: &Asked<'_>) -> Option<String> {
     })
 }
 
+/// What others asked of the devices in a trial.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Foreign {
+    /// Their requests per second.
+    pub(crate) requests_per_s: f64,
+    /// Their share of what the devices did: of requests or of bytes, whichever is more.
+    pub(crate) share: f64,
+    /// The other process that read and wrote most.
+    pub(crate) by: Option<String>,
+}
+
+/// What others asked of the devices, if that is enough to be a doubt.
+pub(crate) fn foreign(load: &LoadFigures, trial: &TrialRecord, volume: &VolumeFacts) -> Option<Foreign> {
+    let asked = Asked::of(load, trial, volume);
+    let seen = asked.seen.as_ref().filter(|_| asked.direct && asked.flushes == 0)?;
+    other_load(&asked)?;
+    let excess = |got: f64, wanted: f64| (got - wanted).max(0.0);
+    let parts = parts(&asked);
+    let requests = excess(seen.reads.requests as f64, asked.reads.requests as f64 * parts)
+        + excess(seen.writes.requests as f64, asked.writes.requests as f64 * parts);
+    let bytes = excess(seen.reads.bytes, asked.reads.bytes) + excess(seen.writes.bytes, asked.writes.bytes);
+    let all = ((seen.reads.requests + seen.writes.requests) as f64, seen.reads.bytes + seen.writes.bytes);
+    let share = (requests / all.0.max(1.0)).max(bytes / all.1.max(1.0));
+    let by = trial.surroundings.others.iter().find(|other| !works_for_the_load(other)).map(|other| other.name.clone());
+    Some(Foreign { requests_per_s: requests / asked.elapsed_s().max(1e-9), share, by })
+}
+
 /// Without counters to compare, what other processes moved must do, on whichever device.
 fn other_processes(asked: &Asked<'_>) -> Option<String> {
     // What an export's server moves is the load itself, and which process it is cannot be told.

@@ -3,7 +3,7 @@
 use super::kinds::same;
 use super::passed::Of;
 use super::seen_cells::SeenCells;
-use crate::curves::{doubted, paced, sound};
+use crate::curves::{doubted, outstanding, paced, sound};
 use crate::statistics::Interval;
 use crate::summary::{CellSummary, OperationFigures};
 use crate::words::span;
@@ -20,6 +20,8 @@ const OTHERWISE_MIN: f64 = 1.05;
 pub(super) const NEAR: f64 = 0.95;
 /// Sizes of requests that tell limits apart differ by this factor.
 const BLOCKS_APART: f64 = 1.5;
+/// Loads of one figure show a limit if so many times as much is asked of one as of the other.
+const ASKED_APART: f64 = 2.0;
 /// How far rates of cells at one limit differ.
 const SPREAD: f64 = 0.02;
 /// No cell weighs more than this, in squared spreads.
@@ -36,6 +38,14 @@ const TRIED_MAX: f64 = 1e7;
 const TRIED_MIN: f64 = 16.0;
 /// A rate below this share of what the pair allows is not explained by it.
 const EXPLAINED_MIN: f64 = 0.5;
+/// A figure is round if it comes as near to a whole number,
+const ROUND_OFF: f64 = 5e-4;
+/// from this on,
+const ROUND_MIN: f64 = 10.0;
+/// and below the number that four digits tell from the next.
+const ROUND_MAX: f64 = 1_000.0;
+/// Requests per second are set in steps of this, and the kernel rounds them to it.
+const ROUND_IOPS: f64 = 10.0;
 /// Where one block size alone was seen: disks as they are sold move about `25 MB/s x (IOPS / 120)^0.7` (120 IOPS and 25 MB/s
 /// to 20,000 IOPS and 900 MB/s; docs/how-limits-are-named.md).
 const SOLD: (f64, f64, f64) = (25e6, 120.0, 0.7);
@@ -49,6 +59,13 @@ pub(super) struct Seen {
     pub(super) interval: Option<Interval>,
     /// Whether the cell itself shows that something counts: clusters, counts that hardly scatter, or an offer unmet.
     pub(super) counted: bool,
+    /// Whether its latencies lie in two clusters.
+    pub(super) clustered: bool,
+    /// Whether its own rate is one that something holds: clusters, counts that hardly scatter, an offer unmet, or requests that all wait as
+    /// long.
+    pub(super) shows_rate: bool,
+    /// Whether its rate is one that more requests at once, or a higher offer, did not raise.
+    pub(super) at_level: bool,
     /// Whether nothing but an unmet offer shows that: it does not show what holds the rate.
     pub(super) unmet_alone: bool,
     /// Whether nothing but the latencies of single requests shows that: its rate is none that anything was counted to.
@@ -173,9 +190,14 @@ impl Lightest {
             })
             .collect();
         let waiting = tried(&points);
+        let shown = |quantity| {
+            let found: Vec<&Point> = waiting.iter().filter(|p| is_shown(of, p, &waiting, quantity)).collect();
+            found
+        };
+        let (of_requests, of_bytes) = (shown(Counted::Requests), shown(Counted::Bytes));
         let mut candidates: Vec<(f64, Caps)> = Vec::new();
-        for requests in waiting.iter().map(Some).chain([None]) {
-            for bytes in waiting.iter().map(Some).chain([None]) {
+        for requests in of_requests.iter().copied().map(Some).chain([None]) {
+            for bytes in of_bytes.iter().copied().map(Some).chain([None]) {
                 // Requests bind small ones and bytes large ones; at one block size they are the same.
                 let makes_sense = match (requests, bytes) {
                     (Some(small), Some(large)) => large.block >= small.block * BLOCKS_APART,
@@ -233,11 +255,32 @@ fn tried(points: &[Point]) -> Vec<Point> {
 
 /// Where either alone explains all: what disks of that many requests per second usually move decides.
 fn usual(own: &CellSummary, requests: Caps, bytes: Caps) -> Caps {
+    let limit = usual_limit(requests.iops.unwrap_or(0.0), request_bytes(own));
+    Caps { told: false, ..if limit == Limit::DiskThroughput { bytes } else { requests } }
+}
+
+/// Which limit a rate is one of, as figures are round and as disks are sold.
+pub(super) fn usual_limit(iops: f64, block: f64) -> Limit {
     let (rate, usual_iops, power) = SOLD;
-    let iops = requests.iops.unwrap_or(0.0);
     let usual_bytes = rate * libm::pow(iops / usual_iops, power);
-    let is_bytes = iops * request_bytes(own) > usual_bytes;
-    Caps { told: false, ..if is_bytes { bytes } else { requests } }
+    let is_bytes = round_in_bytes(iops, block).is_some() || iops * block > usual_bytes;
+    if is_bytes { Limit::DiskThroughput } else { Limit::DiskIops }
+}
+
+/// A rate in bytes that is a whole number of MiB or MB a second to four digits, where in requests it is round to none: limits are set
+/// in round figures, and by chance one in a hundred rates is one. In words.
+pub(super) fn round_in_bytes(iops: f64, block: f64) -> Option<String> {
+    let is_whole = |figure: f64| {
+        let whole = libm::round(figure);
+        (ROUND_MIN..ROUND_MAX).contains(&whole) && (figure / whole - 1.0).abs() <= ROUND_OFF
+    };
+    let tens = libm::round(iops / ROUND_IOPS) * ROUND_IOPS;
+    if tens > 0.0 && (iops / tens - 1.0).abs() <= ROUND_OFF && iops < ROUND_IOPS / ROUND_OFF {
+        return None;
+    }
+    let units = [("MiB/s", f64::from(1 << 20)), ("MB/s", 1e6)];
+    let found = units.into_iter().find(|(_, unit)| is_whole(iops * block / unit));
+    found.map(|(name, unit)| format!("{} {name}", libm::round(iops * block / unit)))
 }
 
 /// A cell by what tells limits apart.
@@ -249,6 +292,51 @@ struct Point {
     waits: bool,
     /// Its own rate is no limit, though it may wait for one.
     stalls: bool,
+}
+
+/// What a limit counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counted {
+    Requests,
+    Bytes,
+}
+
+/// Whether anything beside the rate itself shows that `point` is at a limit of this quantity: what it shows by itself, a level, or
+/// another load with the same figure. What the same requests had more of is no limit.
+fn is_shown(of: Of<'_>, point: &Point, waiting: &[Point], quantity: Counted) -> bool {
+    let Some(own) = &of.seen[point.cell] else { return false };
+    if !of.is_in_turns(point.cell) && of.is_surpassed(point.cell, point.rate) {
+        return false;
+    }
+    let figure = |of: &Point| match quantity {
+        Counted::Requests => of.rate,
+        Counted::Bytes => of.rate * of.block,
+    };
+    let asked = |of: &Point, cells: &[CellSummary]| {
+        let at_once = outstanding(&cells[of.cell])? as f64;
+        Some(if quantity == Counted::Bytes { at_once * of.block } else { at_once })
+    };
+    let differ = |a: f64, b: f64| a / b >= ASKED_APART || b / a >= ASKED_APART;
+    // As many that take as long make one rate by themselves.
+    let agrees = |other: &&Point| {
+        let apart = match (asked(point, of.cells), asked(other, of.cells)) {
+            (Some(a), Some(b)) => differ(a, b),
+            _ => true,
+        };
+        other.cell != point.cell && apart && same(figure(other), figure(point), SPREAD)
+    };
+    // Loads that wait by their own will are no points, and may come to the same rate.
+    let paced_alike = || {
+        quantity == Counted::Requests
+            && of.like(point.cell).any(|i| {
+                let rate = of.seen[i].as_ref().filter(|seen| !seen.met).map_or(0.0, |seen| seen.sustained);
+                paced(&of.cells[i])
+                    && of.cells[i].load.block_bytes == of.cells[point.cell].load.block_bytes
+                    && same(rate, point.rate, SPREAD)
+                    && waits(of.cells, of.seen, i)
+            })
+    };
+    own.shows_rate || own.at_level || waiting.iter().find(agrees).is_some() || paced_alike()
 }
 
 /// How badly a pair of limits explains what was seen.

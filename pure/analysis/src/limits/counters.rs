@@ -86,6 +86,8 @@ impl Case<'_> {
             utilization: level.map(|level| rate / level),
             evidence,
             inferred: false,
+            presumed: false,
+            amplification: None,
         })
     }
 }

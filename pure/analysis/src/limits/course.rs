@@ -6,7 +6,7 @@ use crate::statistics::{
     variance_below,
 };
 use crate::trials::trials_used;
-use loadline_record::{CellRecord, Histogram, Scatter, TrialRecord};
+use loadline_record::{CellRecord, Histogram, Scatter, TrialRecord, Turns};
 
 /// A rate that falls by less than this factor is noise or drift.
 const FALL_MIN: f64 = 1.2;
@@ -34,6 +34,22 @@ const AROUND: usize = 3;
 const LEVELS_FITTED: f64 = 3.0;
 /// Fewer intervals tell nothing about how steady a rate is.
 const STEADY_INTERVALS_MIN: usize = 4;
+/// A throttle's turn passes so many times as many requests as were outstanding: some follow others.
+const PASSED_MIN: f64 = 1.2;
+/// Turns of a throttle come so often a second, at least.
+const TURNS_PER_S_MIN: f64 = 4.0;
+/// Whole turns fill this share of the measured time, or the trial had other pauses.
+const TURNS_SHARE_MIN: f64 = 0.6;
+/// The end of a trial cuts a turn or two: further apart, its rate and that of its turns are not of one kind.
+const TURNS_CUT_MAX: f64 = 2.5;
+/// Nearer than this share of a turn, no turn was cut.
+const TURNS_CUT_MIN: f64 = 0.25;
+/// A beginning so short in which the rate was lower is no level, and its seconds are left out.
+const BEGIN_INTERVALS_MAX: usize = 2;
+/// What comes after such a beginning scatters by no more than this.
+const EVEN_MAX: f64 = 0.05;
+/// Counts that are counted out scatter by no more than this share of them, and a request.
+const STEADY_SCATTER_MAX: f64 = 0.02;
 /// Counts of a closed loop that waits for answers scatter as their latencies do. Below this share of that they are counted out.
 const STEADY_SHARE: f64 = 0.15;
 /// And where fewer intervals than so often would scatter as little by chance. A run has hundreds of cells.
@@ -70,7 +86,9 @@ impl Fall {
 pub(crate) struct Course {
     /// The falls of the first trial in which there are any, in order.
     pub(crate) falls: Vec<Fall>,
-    /// The rate that lasts: of what came after the last fall, else the mean.
+    /// The levels of the first trial whose rate rose from one to the next and kept the last, in order.
+    pub(crate) rise: Vec<Level>,
+    /// The rate that lasts: of what came after the last fall or rise, else that of whole turns of a throttle, else the mean.
     pub(crate) sustained: f64,
     /// Of the rate that lasts, with 95 % confidence.
     pub(crate) interval: Option<Interval>,
@@ -85,7 +103,7 @@ impl Course {
         let levels: Vec<f64> = trials.iter().filter_map(|trial| trial.iops()).collect();
         let whole: Vec<Vec<f64>> = trials.iter().map(|trial| rates(trial)).collect();
         let interval = level_interval(&whole, &levels);
-        Some(Self { falls: Vec::new(), sustained: mean(&levels)?, interval, steady: false })
+        Some(Self { falls: Vec::new(), rise: Vec::new(), sustained: mean(&levels)?, interval, steady: false })
     }
     /// The fall after which nothing else was spent: the last one.
     pub(crate) fn fall(&self) -> Option<Fall> {
@@ -97,10 +115,16 @@ impl Course {
 pub(crate) fn course(cell: &CellRecord) -> Option<Course> {
     let trials = trials_used(cell);
     let falls: Vec<Vec<Fall>> = trials.iter().map(|trial| falls(trial)).collect();
-    let lasting: Vec<Vec<f64>> = trials.iter().zip(&falls).map(|(trial, falls)| lasting(trial, falls.last())).collect();
-    let levels: Vec<f64> = (lasting.iter().zip(&trials).zip(&falls))
-        .filter_map(|((rates, trial), falls)| if falls.is_empty() { trial.iops() } else { mean(rates) })
+    let rises: Vec<Vec<Level>> = trials.iter().map(|trial| risen(trial).unwrap_or_default()).collect();
+    let lasting: Vec<Vec<f64>> = (trials.iter().zip(&falls).zip(&rises))
+        .map(|((trial, falls), rise)| lasting(trial, falls.last(), rise))
         .collect();
+    let levels: Vec<f64> =
+        (lasting.iter().zip(&trials).zip(&falls).zip(&rises))
+            .filter_map(|(((rates, trial), falls), rise)| {
+                if falls.is_empty() && rise.is_empty() { turn_rate(trial).or(trial.iops()) } else { mean(rates) }
+            })
+            .collect();
     let sustained = mean(&levels)?;
     let interval = match &trials[..] {
         [TrialRecord { told_scatter: Some(scatter), .. }] => told_interval(*scatter, sustained),
@@ -108,7 +132,73 @@ pub(crate) fn course(cell: &CellRecord) -> Option<Course> {
     };
     let steady = !lasting.is_empty() && lasting.iter().zip(&trials).all(|(rates, trial)| is_steady(trial, rates));
     let falls = falls.into_iter().find(|falls| !falls.is_empty()).unwrap_or_default();
-    Some(Course { falls, sustained, interval, steady })
+    let rise = rises.into_iter().find(|levels| !levels.is_empty()).unwrap_or_default();
+    Some(Course { falls, rise, sustained, interval, steady })
+}
+
+/// The levels of a trial whose rate rose; those of a beginning of a second or two as well.
+fn risen(trial: &TrialRecord) -> Option<Vec<Level>> {
+    rises(trial).or_else(|| risen_at_once(trial))
+}
+
+/// A rate that was lower in the first second, or the first two, and even from then on: the moment lies within them.
+fn risen_at_once(trial: &TrialRecord) -> Option<Vec<Level>> {
+    let rates = rates(trial);
+    let interval_s = f64::from(trial.series.interval_s);
+    let counts: Vec<f64> = rates.iter().map(|rate| rate * interval_s).collect();
+    let begin = (1..=BEGIN_INTERVALS_MAX).find(|begin| {
+        let (first, rest) = counts.split_at((*begin).min(counts.len()));
+        let even = || {
+            let (middle, scatter) = (mean(rest)?, variance(rest)?);
+            Some(libm::sqrt(scatter) <= EVEN_MAX * middle + 1.0)
+        };
+        let lower = first.iter().all(|count| median(rest).is_some_and(|after| is_fall(after, *count)));
+        rest.len() > LEVEL_INTERVALS_MIN && lower && even().unwrap_or(false) && is_certain(rest, first)
+    })?;
+    let after = mean(&rates[begin..])?;
+    // The interval of the change has a part of each level; what was before it is known where one interval lies before that one.
+    let before = if begin > 1 { rates[0] } else { trial.warm_up_ns.checked_sub(1).map_or(0.0, |_| rates[0]) };
+    let length = |intervals: usize| intervals as f64 * interval_s * 1e9;
+    let levels = [(before, begin), (after, rates.len() - begin)];
+    Some(levels.map(|(iops, intervals)| Level { iops, length_ns: length(intervals) }).to_vec())
+}
+
+/// Whether a closed loop's requests come in turns with pauses between, and in each turn more than had waited for it: a throttle's, unless
+/// the load threads themselves are let run in turns.
+pub(super) fn passes_in_turns(cell: &CellRecord) -> bool {
+    let Some(depth) = cell.load.figures().queue_depth else { return false };
+    let trials = trials_used(cell);
+    let many = |of: &Turns| of.requests as f64 >= of.turns as f64 * f64::from(depth) * PASSED_MIN;
+    !trials.is_empty()
+        && trials.iter().all(|trial| turn_rate(trial).is_some() && trial.surroundings.turns.iter().all(many))
+}
+
+/// Requests per second from turn to turn of a throttle, where all load threads saw its turns: the end of the trial cuts none.
+fn turn_rate(trial: &TrialRecord) -> Option<f64> {
+    let (turns, whole) = (&trial.surroundings.turns, trial.iops()?);
+    let counted = |of: &Turns| {
+        let seconds = of.span_ns as f64 / 1e9;
+        of.turns as f64 >= seconds * TURNS_PER_S_MIN && of.span_ns as f64 >= trial.measured_ns as f64 * TURNS_SHARE_MIN
+    };
+    if turns.is_empty() || turns.len() != trial.surroundings.threads.len() || !turns.iter().all(counted) {
+        return None;
+    }
+    let fewest = turns.iter().map(|of| of.turns).min()? as f64;
+    let rate: f64 = turns.iter().map(|of| of.iops()).sum();
+    // A thread that wakes late blurs the turns; what a cut turn does not explain is left as it is.
+    let off = (rate / whole - 1.0).abs();
+    (off <= TURNS_CUT_MAX / fewest).then_some(if off >= TURNS_CUT_MIN / fewest { rate } else { whole })
+}
+
+/// The rate of a cell that counts where it levels off, as in [`Course::sustained`], `whole` where nothing else is known.
+pub(crate) fn level(cell: &CellRecord, whole: f64) -> f64 {
+    let trials = trials_used(cell);
+    let of = |trial: &&TrialRecord| match risen(trial) {
+        Some(levels) => levels.last().map(|level| level.iops),
+        None => turn_rate(trial),
+    };
+    let levels: Option<Vec<f64>> = trials.iter().map(of).collect();
+    levels.and_then(|levels| mean(&levels)).unwrap_or(whole)
 }
 
 /// How well a level is known: by several trials as they differ, by one as its seconds do, `rates` of each.
@@ -144,9 +234,13 @@ fn rates(trial: &TrialRecord) -> Vec<f64> {
     rates
 }
 
-/// The rates after the last fall, or all.
-fn lasting(trial: &TrialRecord, fall: Option<&Fall>) -> Vec<f64> {
+/// The rates after the last fall or rise, or all.
+fn lasting(trial: &TrialRecord, fall: Option<&Fall>, rise: &[Level]) -> Vec<f64> {
     let rates = rates(trial);
+    if let Some(last) = rise.last() {
+        let intervals = libm::floor(last.length_ns / 1e9 / f64::from(trial.series.interval_s)) as usize;
+        return rates[rates.len().saturating_sub(intervals.max(1))..].to_vec();
+    }
     let from = fall.map_or(0, |fall| libm::ceil(fall.intervals) as usize + 1).min(rates.len().saturating_sub(1));
     rates[from.min(rates.len())..].to_vec()
 }
@@ -340,6 +434,7 @@ fn is_steady(trial: &TrialRecord, rates: &[f64]) -> bool {
     let Some(scatter) = squared_variation(&all).filter(|scatter| scatter * mean > 0.0) else { return false };
     let share = variance / (scatter * mean);
     counts.len() >= STEADY_INTERVALS_MIN
+        && libm::sqrt(variance) <= STEADY_SCATTER_MAX * mean + 1.0
         && share < STEADY_SHARE
         && variance_below(share, counts.len() as f64 - 1.0) < STEADY_BY_CHANCE
 }

@@ -92,6 +92,8 @@ impl Case<'_> {
             utilization: Some(rate / ceiling.iops),
             evidence: format!("{how}: {}.{fall}{passed}{}", ceiling.source, self.how_it_waits()),
             inferred: false,
+            presumed: false,
+            amplification: None,
         })
     }
 
@@ -304,7 +306,7 @@ mod tests {
         assert_eq!([found[0].limit, found[1].limit], [Limit::Latency, Limit::DiskIops]);
         assert!(found[1].evidence.contains("6.40 ms and single ones 1.00 ms"), "{}", found[1].evidence);
         // Far below it, something else holds them.
-        let found = bindings(&[1, 32], &[(Limit::DiskIops, 20_000.0)]);
+        let found = bindings(&[1, 32, 64], &[(Limit::DiskIops, 20_000.0)]);
         assert_eq!((found[1].ceiling_iops.map(f64::round), found[1].inferred), (Some(5_001.0), true), "{:?}", found[1]);
     }
 

@@ -109,8 +109,7 @@ pub fn limits(record: &RunRecord) -> Vec<LimitFigure> {
     let clustered: Vec<Option<Clusters>> = record.cells.iter().map(clusters).collect();
     let courses = courses(record, &cells);
     let curves = curves(&record.cells, &cells);
-    let level: Vec<usize> = curves.iter().filter_map(|c| c.plateau.as_ref()).flat_map(|p| p.cells.clone()).collect();
-    let mut seen = super::seen(record, &cells, &clustered, &courses, &level);
+    let mut seen = super::seen(record, &cells, &clustered, &courses, &curves);
     // What the machine or a cache above made of a load says nothing of the disk's limits.
     for (seen, cell) in seen.iter_mut().zip(&cells) {
         seen.take_if(|_| cell.binding.as_ref().is_some_and(|bound| is_above_the_disk(bound.limit)));

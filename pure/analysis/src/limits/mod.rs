@@ -1,12 +1,15 @@
 //! What bound each cell, as far as the run's own figures show it (`docs/how-limits-are-named.md`).
 
 mod arriving;
+mod beside;
 mod caps;
 mod ceilings;
 mod counters;
 mod course;
+mod cpu;
 mod declared;
 mod direction;
+mod durable;
 mod interface;
 mod kinds;
 mod listing;
@@ -21,17 +24,18 @@ mod turns;
 mod waiting;
 
 use crate::clusters::Clusters;
-use crate::curves::{
-    Curve, Growth, PLATEAU_SPREAD, Plateau, curves, doubted, iops, met, outstanding, paced, pressed, sound,
-};
+use crate::curves::{Curve, Growth, Plateau, curves, doubted, iops, met, outstanding, paced, pressed};
 use crate::doubts::{held_back, stopped_share};
 use crate::stalls::stood_still;
 use crate::summary::CellSummary;
-use crate::words::{listed, load_name, number, percent, sentence, span, throughput};
+use crate::words::{listed, load_name, number, percent, seconds, sentence, span, throughput};
 use arriving::is_left_waiting;
-use caps::{Caps, Seen, caps, explains};
+use caps::{Caps, Seen, caps, explains, request_bytes, usual_limit};
 pub(crate) use counters::exceeded_shares;
-pub(crate) use course::{Course, Fall, Level, course, fall, rises};
+use course::passes_in_turns;
+pub(crate) use course::{Course, Fall, Level, course, fall, level, rises};
+pub(crate) use cpu::others_share;
+use cpu::{has_spare_cpu, is_run_in_time};
 pub(crate) use declared::surpassed;
 pub(crate) use direction::{Direction, one_direction};
 use kinds::{
@@ -41,7 +45,7 @@ pub use listing::{LimitFigure, Quantity, known_limits, limits};
 use loadline_record::{
     Access, Binding, CellRecord, Clock, DoubtCode, Ending, Limit, RunRecord, TargetKind, VolumeFacts,
 };
-use passed::Of;
+use passed::{Of, waits_evenly};
 use seen_cells::{SeenCells, alike_key};
 use single::{waiting_alone, waits_alone};
 use std::collections::BTreeMap;
@@ -50,17 +54,8 @@ use turns::waits_for_turns;
 
 /// An open loop, or a rate ceiling, is met within this.
 const MET_TOLERANCE: f64 = 0.01;
-/// Time that a hypervisor takes below this is usual.
-const STEAL_MAX: f64 = 0.01;
 /// A rate that comes to this share of another has been kept.
 const KEPT_MIN: f64 = 0.95;
-/// A machine busier than this has no CPU to spare.
-const CPU_BUSY_MAX: f64 = 0.95;
-/// Where more of that than this is not the tool's, others keep them busy.
-const OTHERS_MIN: f64 = 0.5;
-/// Rates at so many depths, this factor apart, are not equal by chance.
-const EQUAL_DEPTHS: usize = 3;
-const EQUAL_SPAN: u64 = 4;
 /// A tool that did not run for a larger share of its time was the limit itself. With less, what else holds the rate may still do so:
 /// a throttle makes up for pauses.
 const STOPPED_MAX: f64 = 0.2;
@@ -71,8 +66,7 @@ pub(crate) fn name_limits(record: &RunRecord, cells: &mut [CellSummary], cluster
     let curves = curves(&record.cells, cells);
     let kinds = kinds(&curves, cells, clustered);
     let courses = courses(record, cells);
-    let level: Vec<usize> = curves.iter().filter_map(|c| c.plateau.as_ref()).flat_map(|p| p.cells.clone()).collect();
-    let seen = SeenCells::of(cells, seen(record, cells, clustered, &courses, &level));
+    let seen = SeenCells::of(cells, seen(record, cells, clustered, &courses, &curves));
     let of = Of { cells, records: &record.cells, courses: &courses, seen: &seen };
     let caps = caps(of);
     let own_curves = own_curves(&curves, cells.len());
@@ -188,13 +182,21 @@ fn seen(
     cells: &[CellSummary],
     clustered: &[Option<Clusters>],
     courses: &[Option<Course>],
-    level: &[usize],
+    curves: &[Curve],
 ) -> Vec<Option<Seen>> {
+    let level: Vec<usize> = curves.iter().filter_map(|c| c.plateau.as_ref()).flat_map(|p| p.cells.clone()).collect();
+    // The deepest that hardly had more than the one before it.
+    let flat = |curve: &Curve| {
+        let deepest = *curve.closed.last()?;
+        curve.growth(cells, deepest).filter(|growth| growth.flat() && growth.to == deepest).map(|_| deepest)
+    };
+    let deepest: Vec<usize> = curves.iter().filter_map(flat).collect();
     (0..cells.len())
         .map(|index| {
             let (cell, course) = (&cells[index], courses[index].as_ref()?);
             let volume = record.header.volumes.iter().find(|v| v.name == cell.volume);
             let is_closed = cell.load.queue_depth.is_some();
+            let is_free = has_spare_cpu(&record.cells[index]) || is_run_in_time(&record.cells[index]);
             let held = || {
                 let trials = record.cells[index].trials.iter();
                 trials
@@ -207,7 +209,9 @@ fn seen(
             let spins = cell.load.pattern == Access::Random
                 && !level.contains(&index)
                 && volume.is_some_and(|volume| volume.devices.iter().any(|device| device.rotational == Some(true)));
-            let shown = clustered[index].is_some() || (is_closed && course.steady && !spins) || held();
+            let in_turns = is_run_in_time(&record.cells[index]) && passes_in_turns(&record.cells[index]);
+            let shows_rate = clustered[index].is_some() || in_turns || (is_closed && course.steady && !spins);
+            let shown = shows_rate || (is_free && held());
             let turns = !spins && !level.contains(&index) && waits_for_turns(&record.cells[index]);
             let is_waiting = turns || waits_alone(cell);
             let stalls = !shown && !unmet && is_waiting;
@@ -215,6 +219,9 @@ fn seen(
                 sustained: course.sustained,
                 interval: course.interval,
                 counted: shown || unmet || stalls,
+                clustered: clustered[index].is_some(),
+                shows_rate: shows_rate || unmet || (is_closed && !paced(cell) && is_free && waits_evenly(cell)),
+                at_level: level.contains(&index) || deepest.contains(&index),
                 unmet_alone: unmet && !shown && !is_waiting,
                 stalls,
                 turns,
@@ -241,7 +248,8 @@ impl Case<'_> {
 
     /// What bound the cell; declared limits that it surpassed are told of, whatever it was.
     fn binding(&self) -> Option<Binding> {
-        let mut binding = self.named()?;
+        let mut binding = self.beside_others(self.amplified(self.named()?));
+        binding.evidence.push_str(&self.changes().filter(|_| binding.inferred).unwrap_or_default());
         let is_above = matches!(binding.limit, Limit::Cache | Limit::Generator);
         if binding.inferred
             && !is_above
@@ -277,12 +285,15 @@ impl Case<'_> {
                 .or_else(|| self.by_burst())
                 .or_else(|| self.by_thinking())
                 .or_else(|| self.by_direction())
+                .or_else(|| self.by_flush())
+                .or_else(|| self.by_others())
                 .or_else(|| self.by_plateau(rate))
                 .or_else(|| self.by_level_of_another_load(rate))
                 .or_else(|| self.by_equal_sizes(rate))
                 .or_else(|| self.by_getting_faster())
                 .or_else(|| self.by_latency(rate))
                 .or_else(|| self.by_waiting())
+                .or_else(|| self.by_own_turns())
                 .or_else(|| self.by_own_time(rate))
                 .unwrap_or_else(|| self.unexplained()),
         )
@@ -311,7 +322,7 @@ impl Case<'_> {
     fn by_generator(&self) -> Option<Binding> {
         let stopped: Vec<f64> = self.record().trials.iter().filter_map(stopped_share).collect();
         let code = match crate::statistics::mean(&stopped) {
-            Some(share) if share > STOPPED_MAX => DoubtCode::ToolStopped,
+            Some(share) if share > STOPPED_MAX && !self.is_told_by_data() => DoubtCode::ToolStopped,
             _ => DoubtCode::GeneratorBound,
         };
         let doubt = self.cell().doubts.iter().find(|d| d.code == code)?;
@@ -340,86 +351,6 @@ impl Case<'_> {
         Some(inferred(Limit::Cache, None, None, doubt.detail.clone()))
     }
 
-    /// The machine has no CPU left although the load threads themselves had time to spare (otherwise it was the generator), and
-    /// the same level was reached neither with CPU to spare nor in bursts, which want of CPU does not make.
-    fn by_cpu(&self) -> Option<Binding> {
-        let busy = machine_busy(self.record()).filter(|busy| *busy > CPU_BUSY_MAX)?;
-        let at_level = self.plateau().map_or(&[][..], |p| &p.cells);
-        let is_at_level = at_level.contains(&self.index);
-        // A single request takes its time, whatever that is made of; and what is counted out waits for its turn, not for a CPU.
-        // Only what comes in bursts is counted below a rate that the same requests have had. At a level that want of CPU alone would
-        // explain, neither a single request nor an offer that was not met shows more than the level does.
-        let is_counted =
-            self.seen[self.index].as_ref().is_some_and(|seen| seen.counted && !(is_at_level && seen.unmet_alone))
-                && (self.clustered[self.index].is_some() || !self.is_outdone());
-        if is_counted || (outstanding(self.cell()) == Some(1) && !is_at_level) {
-            return None;
-        }
-        let spare = |i: &usize| machine_busy(&self.records[*i]).is_some_and(|busy| busy <= CPU_BUSY_MAX);
-        if is_at_level && at_level.iter().any(|i| spare(i) || self.clustered[*i].is_some()) {
-            return None;
-        }
-        // Others take now more of the CPUs and now less.
-        let is_limit = |binding: Binding| binding.limit != Limit::Unexplained;
-        if self.equal_depths().is_some() && self.by_plateau(iops(self.cell())?).is_some_and(is_limit) {
-            return None;
-        }
-        let own =
-            others_share(self.record()).map_or_else(|| "an unknown part".to_owned(), |others| percent(1.0 - others));
-        let evidence = format!(
-            "The machine's CPUs were {} busy, {own} of it with the tool itself; no load thread was at its limit.",
-            percent(busy)
-        );
-        let taken: Vec<f64> = self.record().trials.iter().filter_map(|t| Some(t.surroundings.machine?.steal)).collect();
-        let taken = crate::statistics::mean(&taken).filter(|share| *share > STEAL_MAX);
-        let evidence = taken.map_or(evidence.clone(), |share| {
-            format!("{evidence} Of all CPU time the hypervisor took {}: this machine did not have it.", percent(share))
-        });
-        Some(inferred(Limit::Cpu, None, None, evidence))
-    }
-
-    /// Of a cell on a level that was reached while others kept the CPUs busy: the depths at which the rates are equal, where there are
-    /// so many, and so far apart, that want of CPU would have left them apart.
-    fn equal_depths(&self) -> Option<usize> {
-        others_share(self.record()).filter(|others| *others > OTHERS_MIN)?;
-        let plateau = self.plateau().filter(|plateau| plateau.cells.contains(&self.index))?;
-        let is_busy = |i: &usize| machine_busy(&self.records[*i]).is_some_and(|busy| busy > CPU_BUSY_MAX);
-        if !plateau.cells.iter().all(is_busy) {
-            return None;
-        }
-        let closed = plateau.cells.iter().map(|i| &self.cells[*i]).filter(|cell| cell.load.queue_depth.is_some());
-        let at: Vec<(u64, f64)> = closed.filter_map(|cell| Some((outstanding(cell)?, cell.iops_lasting()?))).collect();
-        let mut depths: Vec<u64> = at.iter().map(|(depth, _)| *depth).collect();
-        depths.dedup();
-        let wide = depths.last()? / depths.first()? >= EQUAL_SPAN;
-        let equal = at.iter().all(|(_, rate)| same(*rate, plateau.iops, SAME_RATE));
-        (depths.len() >= EQUAL_DEPTHS && wide && equal).then_some(depths.len())
-    }
-
-    /// That the CPUs were busy while a level was reached, and why they are not what binds: a sentence, with a blank before it.
-    fn busy_meanwhile(&self) -> Option<String> {
-        let depths = self.equal_depths()?;
-        let (busy, others) = (machine_busy(self.record())?, others_share(self.record())?);
-        Some(format!(
-            " The machine's CPUs were {} busy meanwhile, {} of it with the tool itself; want of CPU does not leave rates as equal as \
-             these at {depths} depths. A quiet machine may have more all the same.",
-            percent(busy),
-            percent(1.0 - others)
-        ))
-    }
-
-    /// Whether requests of the same kind and size had more in another cell than a level's spread.
-    fn is_outdone(&self) -> bool {
-        let cell = self.cell();
-        let most = iops(cell).unwrap_or(0.0) * (1.0 + PLATEAU_SPREAD);
-        self.cells.iter().any(|other| {
-            let same_load = alike(cell, other)
-                && cell.load.pattern == other.load.pattern
-                && cell.load.block_bytes == other.load.block_bytes;
-            same_load && sound(other) && iops(other).is_some_and(|rate| rate > most)
-        })
-    }
-
     fn by_plateau(&self, rate: f64) -> Option<Binding> {
         let (own, plateau) = (self.own?, self.plateau()?);
         let offered = self.cell().offered_iops.filter(|_| pressed(self.record(), self.cell(), plateau.iops));
@@ -438,20 +369,43 @@ impl Case<'_> {
             }
             None => sentence(&level),
         };
-        let (limit, evidence) = match &self.kinds[own] {
+        let (limit, presumed, evidence) = match &self.kinds[own] {
             _ if doubted(self.cell(), DoubtCode::Buffered) => {
-                (Limit::Unexplained, format!("{level}, with the page cache taking part: that need not be the disk's."))
+                let evidence = format!("{level}, with the page cache taking part: that need not be the disk's.");
+                (Limit::Unexplained, false, evidence)
             }
-            Some(Kind { limit, evidence }) => (*limit, format!("{level}; {evidence}.")),
-            None => match self.caps_of(plateau.iops).filter(|(_, allowed, _)| self.is_level_of(plateau.iops, *allowed))
-            {
-                Some((limit, _, shown)) => (limit, format!("{level}. {shown}")),
-                None => (Limit::Unexplained, format!("{level}. {}", self.why_no_kind(plateau.iops))),
+            Some(Kind { limit, evidence }) => (*limit, false, format!("{level}; {evidence}.")),
+            None => match self.caps_of(plateau.iops).filter(|found| self.is_level_of(plateau.iops, found.ceiling)) {
+                Some(found) if found.presumed && self.whole_places(plateau.iops).is_some() => {
+                    return self
+                        .whole_places(plateau.iops)
+                        .map(|places| self.so_many_at_once(&level, plateau.iops, rate, places));
+                }
+                Some(found) => (found.limit, found.presumed, format!("{level}. {}", found.evidence)),
+                None if self.is_in_turns() => {
+                    let limit = usual_limit(plateau.iops, request_bytes(self.cell()));
+                    (
+                        limit,
+                        true,
+                        format!(
+                            "{level}, in turns of a throttle, while other loads of the run show another limit: it changed."
+                        ),
+                    )
+                }
+                None => (Limit::Unexplained, false, format!("{level}. {}", self.why_no_kind(plateau.iops))),
             },
         };
         let busy = self.busy_meanwhile().filter(|_| limit != Limit::Unexplained).unwrap_or_default();
         let evidence = format!("{evidence}{busy}{}", self.how_it_waits());
-        Some(inferred(limit, Some(plateau.iops), Some(rate / plateau.iops), evidence))
+        let binding = inferred(limit, Some(plateau.iops), Some(rate / plateau.iops), evidence);
+        Some(Binding { presumed, ..binding })
+    }
+
+    /// Whether the cell, or another on its level, shows the turns of a throttle by its latencies.
+    fn is_in_turns(&self) -> bool {
+        let in_turns = |index: &usize| self.clustered[*index].is_some();
+        let level = self.plateau().filter(|plateau| plateau.cells.contains(&self.index));
+        in_turns(&self.index) || level.is_some_and(|plateau| plateau.cells.iter().any(in_turns))
     }
 
     /// Whether a level is that of a limit of its kind of load. What is presumed must come to it: where other sizes deny it there is none.
@@ -562,7 +516,8 @@ impl Case<'_> {
             let evidence = format!("{each} make {} IOPS{then}.", number(rate));
             return Some(inferred(Limit::Latency, ceiling, ceiling.map(|c| rate / c), evidence));
         }
-        let growth = growth.filter(|g| g.proportional())?;
+        // Most of the time of such requests is a throttle's.
+        let growth = growth.filter(|g| g.proportional() && self.clustered[self.index].is_none())?;
         let (from, to) = (&self.cells[growth.from], &self.cells[growth.to]);
         let evidence = format!(
             "{each}: the rate still grows with the depth, from {} IOPS at {} to {} at {}.",
@@ -610,6 +565,24 @@ impl Case<'_> {
         Some(format!(" The device stood still for {} of the time (finding `stalls`){lacks}.", percent(still)))
     }
 
+    /// That the rate changed while the load went on: a sentence, with a blank before it.
+    fn changes(&self) -> Option<String> {
+        let course = self.course()?;
+        if course.rise.len() > 1 {
+            let parts: Vec<String> = (course.rise.iter())
+                .map(|level| format!("{} IOPS for {}", number(level.iops), seconds(level.length_ns as u64)))
+                .collect();
+            return Some(format!(" Its rate rose while it was measured: {}; the last level counts.", listed(&parts)));
+        }
+        let early = course.falls.first().filter(|fall| !fall.is_burst())?;
+        Some(format!(
+            " It began with {} IOPS and had {} from {} of load on: a bucket that was full, or a limit set anew.",
+            number(early.before),
+            number(early.after),
+            seconds(early.at_ns as u64)
+        ))
+    }
+
     /// Requests outstanding over the latency of a single one (Little's law), where that was measured and is not the wait for
     /// a limit.
     fn latency_ceiling(&self) -> Option<f64> {
@@ -625,24 +598,8 @@ impl Case<'_> {
     }
 }
 
-/// The share of the machine's CPU time in use, mean over trials.
-fn machine_busy(record: &CellRecord) -> Option<f64> {
-    let busy: Vec<f64> = record.trials.iter().filter_map(|t| Some(t.surroundings.machine?.busy)).collect();
-    crate::statistics::mean(&busy)
-}
-
-/// Of the CPU time in which the machine was busy, the share that was not the tool's.
-pub(crate) fn others_share(record: &CellRecord) -> Option<f64> {
-    let busy = machine_busy(record).filter(|busy| *busy > 0.0)?;
-    let known = record.trials.iter().filter_map(|t| Some((&t.surroundings, t.surroundings.machine?)));
-    let (tool, all) = known.fold((0.0, 0.0), |(tool, all), (s, machine)| {
-        (tool + (s.tool_user_ns + s.tool_system_ns) as f64, all + s.elapsed_ns as f64 * f64::from(machine.cpus))
-    });
-    (all > 0.0).then(|| 1.0 - (tool / all / busy).min(1.0))
-}
-
 fn inferred(limit: Limit, ceiling_iops: Option<f64>, utilization: Option<f64>, evidence: String) -> Binding {
-    Binding { limit, ceiling_iops, utilization, evidence, inferred: true }
+    Binding { limit, ceiling_iops, utilization, evidence, inferred: true, presumed: false, amplification: None }
 }
 
 #[cfg(test)]

@@ -49,6 +49,8 @@ pub(super) fn binding(cell: &CellRecord) -> Option<Binding> {
         utilization: figure(|b| b.utilization),
         evidence: format!("{evidence}{differing}"),
         inferred: false,
+        presumed: false,
+        amplification: None,
     })
 }
 

@@ -34,7 +34,7 @@ pub(super) struct More {
 
 impl Of<'_> {
     /// The cells of the kind and pattern of `index`.
-    fn like(self, index: usize) -> impl Iterator<Item = usize> {
+    pub(super) fn like(self, index: usize) -> impl Iterator<Item = usize> {
         self.seen.of_kind(index).iter().copied().filter(move |i| {
             let cell = &self.cells[*i];
             sound(cell) && !doubted(cell, DoubtCode::Buffered)
@@ -52,6 +52,22 @@ impl Of<'_> {
             (rate > allowed * EXCEEDS).then_some((more, rate / allowed))
         });
         all.max_by(|a, b| (!a.0.in_bucket).cmp(&!b.0.in_bucket).then(a.1.total_cmp(&b.1))).map(|found| found.0)
+    }
+
+    /// Whether the same requests had more than this rate in a closed loop of the run, and more than a bucket of a second holds.
+    pub(super) fn is_surpassed(self, index: usize, rate: f64) -> bool {
+        let block = self.cells[index].load.block_bytes;
+        self.like(index).any(|i| {
+            let is_same =
+                i != index && self.cells[i].load.block_bytes == block && self.cells[i].load.queue_depth.is_some();
+            let had = self.seen[i].as_ref().map_or(0.0, |seen| seen.sustained);
+            is_same && !paced(&self.cells[i]) && had > rate * EXCEEDS && !self.in_bucket(i, rate)
+        })
+    }
+
+    /// Whether its own latencies show the turns of a throttle: that one, at least, it had.
+    pub(super) fn is_in_turns(self, index: usize) -> bool {
+        self.seen[index].as_ref().is_some_and(|seen| seen.clustered)
     }
 
     /// Whether what a cell had above this rate is no more than a bucket of a second holds. After a fall it is empty.
@@ -81,7 +97,7 @@ impl Of<'_> {
 }
 
 /// Whether all requests of a cell take about as long.
-fn waits_evenly(cell: &CellSummary) -> bool {
+pub(super) fn waits_evenly(cell: &CellSummary) -> bool {
     let even = |figures: &OperationFigures| {
         let latency = &figures.latency_ns;
         latency.p50.zip(latency.p90).is_some_and(|(p50, p90)| p90 as f64 <= p50 as f64 * EVEN)

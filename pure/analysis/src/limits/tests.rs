@@ -1,6 +1,8 @@
 //! What bound made-up cells.
 
+mod causes;
 mod cpu;
+mod evidence;
 mod levels;
 mod sources;
 
@@ -415,7 +417,7 @@ fn where_no_load_tells_how_its_rate_went_those_of_one_level_do() {
 #[test]
 fn a_single_load_whose_scatter_another_tool_told_has_an_interval() {
     let interval = |samples: u64| {
-        let mut cells = sweep(1.0, 4 * KIB, &[1, 64]);
+        let mut cells = sweep(1.0, 4 * KIB, &[1, 32, 64]);
         for cell in &mut cells {
             cell.trials.truncate(1);
             cell.trials[0].series.seconds.clear();
@@ -442,7 +444,7 @@ fn an_overloaded_open_loop_shows_the_level_of_a_single_depth() {
 #[test]
 fn what_an_open_loop_had_more_of_is_no_limit() {
     let of = |delivered: f64| {
-        let mut cells = sweep(1.0, 4 * KIB, &[1, 32]);
+        let mut cells = sweep(1.0, 4 * KIB, &[1, 32, 64]);
         cells.push(delivering(delivered, delivered));
         bindings(&run(cells)).swap_remove(1)
     };
@@ -453,9 +455,9 @@ fn what_an_open_loop_had_more_of_is_no_limit() {
     let told = "At 6,000 arrivals a second the same requests had 6,000 a second: this is no limit.";
     assert!(passed.evidence.contains(told), "{}", passed.evidence);
     // Nor is what the open loop had of its own will, however long its requests took.
-    let mut cells = sweep(1.0, 4 * KIB, &[1, 32]);
+    let mut cells = sweep(1.0, 4 * KIB, &[1, 32, 64]);
     cells.push(delivering(6_000.0, 6_000.0));
-    let reads = cells[2].trials[0].operations.get_mut(&Operation::Read).unwrap();
+    let reads = cells[3].trials[0].operations.get_mut(&Operation::Read).unwrap();
     for latency in [&mut reads.latency, reads.service.as_mut().unwrap()] {
         *latency = latencies(reads.count, 8e6);
     }

@@ -124,12 +124,13 @@ impl Case<'_> {
         if waits == Some(false) || !explains(rate, allowed, as_any) {
             return None;
         }
-        let (limit, allowed, shown) = self.caps_of(rate)?;
+        let found = self.caps_of(rate)?;
         let evidence = format!(
-            "Think time takes {} of the load's time, and it comes to a limit all the same: {shown}{}",
+            "Think time takes {} of the load's time, and it comes to a limit all the same: {}{}",
             percent(times.share()),
+            found.evidence,
             self.how_it_waits()
         );
-        Some(inferred(limit, Some(allowed), Some(rate / allowed), evidence))
+        Some(found.binding(rate, evidence))
     }
 }

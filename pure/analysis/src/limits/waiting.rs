@@ -1,11 +1,15 @@
 //! Cells whose requests wait, or do not, where no plateau shows for what.
 
-use super::caps::{at_level_of_another, explains, latency_in_words, latency_ns, request_bytes, waits};
+use super::caps::{
+    NEAR, at_level_of_another, explains, latency_in_words, latency_ns, request_bytes, round_in_bytes, usual_limit,
+    waits,
+};
 use super::course::shows_counting;
 use super::kinds::{alike, apart};
+use super::passed::waits_evenly;
 use super::single::waits_alone;
 use super::{Case, Fall, inferred};
-use crate::curves::{doubted, met, outstanding, paced, sound};
+use crate::curves::{doubted, iops, met, outstanding, paced, sound};
 use crate::trials::{SIGNIFICANCE, TRIALS_MIN, rise, trials_used};
 use crate::words::{block, load_name, number, percent, seconds, span, throughput};
 use loadline_block::Operation;
@@ -13,8 +17,33 @@ use loadline_record::{Binding, DeviceCounters, DoubtCode, Limit};
 
 /// A device that moved less than this share of what was asked did not serve it.
 const REACHED_DEVICE_MIN: f64 = 0.5;
+/// Of more places, whole numbers lie too close.
+const PLACES_MAX: f64 = 16.0;
+/// Below this share of a limit a load is held by it only if it asks for less at once than others that reach it.
+const FAR_BELOW: f64 = 0.8;
+/// Requests served at once are a whole number if they come as near to one.
+const WHOLE: f64 = 0.03;
 /// A page cache that holds this share of a file answers its reads.
 const RESIDENT: f64 = 0.99;
+
+/// The limit of a kind of load, as one of its cells has it.
+pub(super) struct OfKind {
+    pub(super) limit: Limit,
+    /// Requests per second of the cell.
+    pub(super) ceiling: f64,
+    /// Whether requests or bytes are counted is not known.
+    pub(super) presumed: bool,
+    /// What shows it.
+    pub(super) evidence: String,
+}
+
+impl OfKind {
+    /// What bound a cell of this rate.
+    pub(super) fn binding(&self, rate: f64, evidence: String) -> Binding {
+        let binding = inferred(self.limit, Some(self.ceiling), Some(rate / self.ceiling), evidence);
+        Binding { presumed: self.presumed, ..binding }
+    }
+}
 
 impl Case<'_> {
     /// A burst that was spent within the measured time.
@@ -105,19 +134,53 @@ impl Case<'_> {
         if !is_waiting && !told {
             return None;
         }
-        let (limit, allowed, shown) = self.caps_of(seen.sustained)?;
-        let near = explains(seen.sustained, allowed, is_waiting);
+        let found = self.caps_of(seen.sustained)?;
+        let is_far = seen.sustained < found.ceiling * FAR_BELOW;
+        let near = explains(seen.sustained, found.ceiling, is_waiting && (!is_far || self.is_asked_less(&found)));
         let evidence = format!(
-            "{} {shown}{}{}",
+            "{} {}{}{}",
             self.waiting_in_words(),
+            found.evidence,
             self.more_for_a_while().unwrap_or_default(),
             self.how_it_waits()
         );
-        near.then(|| inferred(limit, Some(allowed), Some(seen.sustained / allowed), evidence))
+        near.then(|| found.binding(seen.sustained, evidence))
+    }
+
+    /// A cell whose own latencies show the turns of a throttle, while other loads of the run show another limit or none: what held it was
+    /// another at its time.
+    pub(super) fn by_own_turns(&self) -> Option<Binding> {
+        let seen = self.seen[self.index].as_ref().filter(|seen| seen.clustered)?;
+        if doubted(self.cell(), DoubtCode::Buffered) || paced(self.cell()) {
+            return None;
+        }
+        let limit = usual_limit(seen.sustained, request_bytes(self.cell()));
+        let evidence = format!(
+            "A throttle let {} a second through while this load went on, and other loads of the run show another limit: it changed. Whether \
+             requests or bytes are counted is presumed.{}",
+            number(seen.sustained),
+            self.how_it_waits()
+        );
+        let share = iops(self.cell()).map(|rate| rate / seen.sustained);
+        Some(Binding { presumed: true, ..inferred(limit, Some(seen.sustained), share, evidence) })
+    }
+
+    /// Whether a load at this limit has as many outstanding, so that asking for less may be why this one has less.
+    fn is_asked_less(&self, found: &OfKind) -> bool {
+        let own = outstanding(self.cell());
+        let bytes = found.ceiling * request_bytes(self.cell());
+        self.of().like(self.index).any(|i| {
+            let (other, rate) = (&self.cells[i], self.seen[i].as_ref().map_or(0.0, |seen| seen.sustained));
+            let at = match found.limit {
+                Limit::DiskThroughput => rate * request_bytes(other) / bytes,
+                _ => rate / found.ceiling,
+            };
+            at >= NEAR && outstanding(other) >= own
+        })
     }
 
     /// What bounds the cell as all cells of its kind show it, at `rate`: the limit, its ceiling and what shows it.
-    pub(super) fn caps_of(&self, rate: f64) -> Option<(Limit, f64, String)> {
+    pub(super) fn caps_of(&self, rate: f64) -> Option<OfKind> {
         let caps = self.caps[self.index]?;
         let (limit, allowed) = caps.of(request_bytes(self.cell()))?;
         if caps.told {
@@ -128,13 +191,13 @@ impl Case<'_> {
             .into_iter()
             .flatten()
             .collect();
-            let shown =
+            let evidence =
                 format!("{} a second explain all loads of this kind and no other pair does.", parts.join(" and "));
-            return Some((limit, allowed, shown));
+            return Some(OfKind { limit, ceiling: allowed, presumed: false, evidence });
         }
-        if let Some((limit, level, cell)) = at_level_of_another(self.cells, self.caps, self.index, rate) {
-            let shown = format!("It is the limit that {} show ({} IOPS).", load_name(cell), number(level));
-            return Some((limit, level, shown));
+        if let Some((limit, ceiling, cell)) = at_level_of_another(self.cells, self.caps, self.index, rate) {
+            let evidence = format!("It is the limit that {} show ({} IOPS).", load_name(cell), number(ceiling));
+            return Some(OfKind { limit, ceiling, presumed: false, evidence });
         }
         let (what, not, next) = match limit {
             Limit::DiskIops => ("requests", "bytes", self.cell().load.block_bytes * 4),
@@ -151,11 +214,15 @@ impl Case<'_> {
         } else {
             "no other block size was measured at a limit"
         };
-        let shown = format!(
-            "Presumably {what} are counted and not {not}, as disks are sold: {why}. Requests of {} would tell.",
+        let rule = match round_in_bytes(rate, request_bytes(own)).filter(|_| limit == Limit::DiskThroughput) {
+            Some(figure) => format!("by the round figure of {figure}"),
+            None => "as disks are sold".to_owned(),
+        };
+        let evidence = format!(
+            "Presumably {what} are counted and not {not}, {rule}: {why}. Requests of {} would tell.",
             block(next)
         );
-        Some((limit, allowed, shown))
+        Some(OfKind { limit, ceiling: allowed, presumed: true, evidence })
     }
 
     /// "Its requests take 6.40 ms, and 1.00 ms where nothing waits." or what else shows it.
@@ -195,10 +262,15 @@ impl Case<'_> {
         // Depth over latency is the rate, always: where neither another depth nor seconds could show that something else binds, that
         // nothing does says nothing.
         let is_only = self.own.is_none_or(|own| self.curves[own].closed.len() <= 1);
-        if !longer && is_least && is_only && depth > 1 && !shows_counting(self.record()) {
+        if is_least && is_only && depth > 1 && (longer || !shows_counting(self.record())) {
             return None;
         }
         let had_more = self.had_more();
+        let served = self.seen.least_ns(self.index).map(|least| rate * least / 1e9);
+        let is_crowded = longer && !is_least && had_more.is_none() && !self.spins();
+        if let Some(served) = served.filter(|_| is_crowded) {
+            return Some(self.crowded(rate, served));
+        }
         let what = if longer && is_least {
             "something counts them out or lets them through in turns, but no limit on requests or bytes that other loads show comes \
              to this rate"
@@ -226,4 +298,53 @@ impl Case<'_> {
         let ceiling = self.latency_ceiling();
         Some(inferred(Limit::Latency, ceiling, ceiling.map(|ceiling| rate / ceiling), evidence))
     }
+
+    /// How many requests of the time that single ones take make a level, where that is a whole number and all single ones take as long: a
+    /// device of so many places. Two or more; one place and a limit look alike.
+    pub(super) fn whole_places(&self, level: f64) -> Option<f64> {
+        let own = &self.curves[self.own?];
+        let alone = own.alone(self.cells).filter(|i| !self.seen[*i].as_ref().is_some_and(|seen| seen.counted))?;
+        let served = level * latency_ns(&self.cells[alone]).filter(|_| waits_evenly(&self.cells[alone]))? / 1e9;
+        let whole = libm::round(served);
+        ((2.0..=PLACES_MAX).contains(&whole) && (served / whole - 1.0).abs() <= WHOLE).then_some(whole)
+    }
+
+    /// A level that so many requests at once make.
+    pub(super) fn so_many_at_once(&self, level: &str, ceiling: f64, rate: f64, places: f64) -> Binding {
+        let evidence = format!(
+            "{level}. That is what {} served at once make, for single requests all take as long: presumably the device has so many places. \
+             Another block size would tell that from a limit on requests.{}",
+            number(places),
+            self.how_it_waits()
+        );
+        Binding { presumed: true, ..inferred(Limit::Parallelism, Some(ceiling), Some(rate / ceiling), evidence) }
+    }
+
+    /// Whether a head serves the requests, one after the other.
+    fn spins(&self) -> bool {
+        self.seen[self.index].as_ref().is_some_and(|seen| seen.spins)
+    }
+
+    /// A load whose requests take longer the more are outstanding, though no limit shows: so many are served at once, as many as its rate
+    /// would be of requests that wait for nothing.
+    fn crowded(&self, rate: f64, served: f64) -> Binding {
+        let least = self.seen.least_ns(self.index).unwrap_or_default();
+        let takes = latency_in_words(self.cell()).unwrap_or_default();
+        let below = self.below_declared().map_or_else(String::new, |below| format!(" {below}"));
+        let evidence = format!(
+            "Its requests take {takes}, and {} where fewer are outstanding: {} IOPS are what {} served at once make. Nothing shows that \
+             requests or bytes are limited; more depth, and other block sizes, would show whether they are.{below}{}",
+            span(least),
+            number(rate),
+            places(served),
+            self.how_it_waits()
+        );
+        inferred(Limit::Parallelism, None, None, evidence)
+    }
+}
+
+/// "8", or "about 5.4".
+fn places(served: f64) -> String {
+    let whole = libm::round(served);
+    if (served - whole).abs() <= WHOLE * whole.max(1.0) { number(whole) } else { format!("about {}", number(served)) }
 }

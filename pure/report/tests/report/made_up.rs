@@ -525,6 +525,8 @@ pub(crate) fn everything() -> (RunRecord, RunSummary) {
             utilization: ceiling.map(|c| total.iops / c),
             evidence: evidence.to_owned(),
             inferred: limit == Limit::DiskIops,
+            presumed: false,
+            amplification: None,
         });
         cell.ceilings = vec![
             Ceiling { limit: Limit::DiskIops, iops: 5_000.0, source: "environment ds3-p30".to_owned() },

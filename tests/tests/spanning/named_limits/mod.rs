@@ -34,6 +34,8 @@ fn class(limit: Limit) -> &'static str {
     match limit {
         Limit::DiskIops | Limit::VmCachedIops | Limit::VmUncachedIops => "requests",
         Limit::DiskThroughput | Limit::VmCachedThroughput | Limit::VmUncachedThroughput => "bytes",
+        // A place in the disk is what the model calls latency.
+        Limit::Parallelism => "latency",
         other => other.name(),
     }
 }

@@ -72,7 +72,7 @@ fn what_a_shallow_queue_lives_on_for_a_while_contradicts_no_limit_of_a_deep_one(
     assert_eq!(found[0].limit, Limit::Latency, "{:?}", found[0]);
     // 500 a second more are no bucket's.
     let found = of(3_140.0);
-    assert_eq!(found[1].limit, Limit::Latency, "{:?}", found[1]);
+    assert_eq!(found[1].limit, Limit::Parallelism, "{:?}", found[1]);
 }
 
 /// As another tool leaves it: no seconds, and nothing of the machine.

@@ -1,0 +1,74 @@
+//! Loads that make their writes durable: each waits for its flush, and the file system's journal writes beside it.
+
+use super::{Case, inferred};
+use crate::curves::{Growth, doubted, outstanding, paced};
+use crate::trials::trials_used;
+use crate::words::{number, percent, span};
+use loadline_block::Operation;
+use loadline_record::{Binding, DoubtCode, Limit, TrialRecord};
+use std::fmt::Write as _;
+
+/// Flushes bind a load that spends this share of its time on them.
+const FLUSH_SHARE_MIN: f64 = 0.5;
+/// Devices that write this many times what was asked do so for the journal.
+const AMPLIFIED_MIN: f64 = 1.1;
+
+impl Case<'_> {
+    /// The share of the load's time that its flushes take, by how many there are and how long each takes.
+    fn flush_share(&self) -> Option<f64> {
+        let flush = self.cell().flush.as_ref()?;
+        let outstanding = outstanding(self.cell())? as f64;
+        Some((flush.iops * flush.latency_ns.mean / 1e9 / outstanding).min(1.0))
+    }
+
+    /// Writes that wait for their flushes, and of which more at once bring hardly more. What a throttle holds is named after it.
+    pub(super) fn by_flush(&self) -> Option<Binding> {
+        let (cell, flush) = (self.cell(), self.cell().flush.as_ref()?);
+        let share = self.flush_share().filter(|share| *share >= FLUSH_SHARE_MIN)?;
+        let growth = self.own.and_then(|own| self.curves[own].growth(self.cells, self.index));
+        let grows = growth.is_some_and(Growth::proportional) || outstanding(cell) == Some(1);
+        let level = self.plateau().filter(|plateau| plateau.cells.contains(&self.index));
+        if grows || self.is_in_turns() || paced(cell) || doubted(cell, DoubtCode::Buffered) {
+            return None;
+        }
+        let evidence = format!(
+            "Flushes take {} of the load's time: {} a second of {} each.{}",
+            percent(share),
+            number(flush.iops),
+            span(flush.latency_ns.mean),
+            self.how_it_waits()
+        );
+        let ceiling = level.map(|plateau| plateau.iops);
+        let utilization = ceiling.zip(cell.total.as_ref()).map(|(ceiling, total)| total.iops / ceiling);
+        Some(inferred(Limit::Flush, ceiling, utilization, evidence))
+    }
+
+    /// Requests that the devices wrote over the time of all trials: a second, and for each one asked.
+    fn written(&self) -> Option<(f64, f64)> {
+        let trials = trials_used(self.record());
+        let sum = |of: fn(&TrialRecord) -> u64| trials.iter().map(|trial| of(trial)).sum::<u64>() as f64;
+        let written = sum(|trial| trial.surroundings.devices.iter().map(|device| device.writes).sum());
+        let asked = sum(|trial| trial.surroundings.asked.get(&Operation::Write).map_or(0, |(count, _)| *count));
+        let seconds = sum(|trial| trial.surroundings.elapsed_ns) / 1e9;
+        (asked > 0.0 && written > 0.0 && seconds > 0.0).then(|| (written / seconds, written / asked))
+    }
+
+    /// Of a load that makes its writes durable: what the devices wrote for each one asked.
+    pub(super) fn amplified(&self, mut binding: Binding) -> Binding {
+        let is_durable = self.cell().flush.is_some();
+        let Some((rate, each)) = self.written().filter(|(_, each)| is_durable && *each >= AMPLIFIED_MIN) else {
+            return binding;
+        };
+        if binding.inferred {
+            let _ = write!(
+                binding.evidence,
+                " The devices wrote {} requests a second for {} that were asked, {each:.1} for each: the file system's journal and \
+                 metadata are the others.",
+                number(rate),
+                number(rate / each)
+            );
+        }
+        binding.amplification = Some(each);
+        binding
+    }
+}

@@ -1,0 +1,240 @@
+//! Busy CPUs, other load and flushes: which of several causes is the one.
+
+use crate::example::{ExampleDisk, cell, closed, latencies, run, throttled};
+use crate::summarize;
+use loadline_block::Operation;
+use loadline_record::{Binding, CellRecord, Limit, LoadFigures, OperationRecord, OtherLoad, RunRecord, Turns};
+
+const KIB: u64 = 1 << 10;
+
+fn bindings(record: &RunRecord) -> Vec<Binding> {
+    summarize(record).cells.into_iter().map(|c| c.binding.expect("measured")).collect()
+}
+fn limits(record: &RunRecord) -> Vec<Limit> {
+    bindings(record).iter().map(|b| b.limit).collect()
+}
+
+/// A closed loop of this rate whose seconds scatter by a twentieth.
+fn at(depth: u32, kib: u64, rate: f64) -> CellRecord {
+    let disk = ExampleDisk { latency_ns: 1.0, iops: rate, bytes_per_s: 1e15 };
+    let mut cell = cell(closed("random", 1.0, kib * KIB, depth), &disk, &[1.0]);
+    for (place, second) in cell.trials[0].series.seconds.iter_mut().enumerate() {
+        let of = &mut second.operations[Operation::Read.index()];
+        of.count = if place % 2 == 0 { of.count * 19 / 20 } else { of.count * 21 / 20 };
+    }
+    cell
+}
+
+/// Others keep all CPUs busy, and load threads wait for one for `queued` of their time.
+fn beside_hogs(cells: Vec<CellRecord>, queued: Option<f64>) -> RunRecord {
+    let mut record = run(cells);
+    for cell in &mut record.cells {
+        let surroundings = &mut cell.trials[0].surroundings;
+        surroundings.machine.as_mut().unwrap().busy = 1.0;
+        (surroundings.tool_user_ns, surroundings.tool_system_ns) =
+            (surroundings.elapsed_ns / 40, surroundings.elapsed_ns / 40);
+        surroundings.threads.iter_mut().for_each(|thread| {
+            thread.queued = queued;
+            thread.busy = 0.02 + queued.unwrap_or(0.0);
+        });
+    }
+    record
+}
+
+#[test]
+fn equal_bytes_over_sizes_are_a_limit_however_busy_the_cpus_are() {
+    let cells = || vec![at(1, 16, 1_279.0), at(16, 16, 1_281.0), at(1, 128, 160.1), at(16, 128, 160.0)];
+    for queued in [None, Some(0.15), Some(0.6)] {
+        assert_eq!(limits(&beside_hogs(cells(), queued)), [Limit::DiskThroughput; 4], "{queued:?}");
+    }
+}
+
+#[test]
+fn a_rate_in_proportion_to_the_depth_is_latency_unless_the_load_waits_for_a_cpu() {
+    let cells = || vec![at(1, 4, 248.0), at(4, 4, 1_000.0), at(16, 4, 4_100.0)];
+    assert_eq!(limits(&beside_hogs(cells(), None)), [Limit::Latency; 3]);
+    assert_eq!(limits(&beside_hogs(cells(), Some(0.2))), [Limit::Latency; 3]);
+    assert_eq!(limits(&beside_hogs(cells(), Some(0.7)))[1..], [Limit::Cpu; 2]);
+}
+
+#[test]
+fn busy_cpus_bind_where_requests_waited_for_them() {
+    let cells = || vec![at(1, 4, 3_000.0), at(8, 4, 22_164.0), at(32, 4, 35_783.0)];
+    let starved = bindings(&beside_hogs(cells(), Some(0.6)));
+    assert_eq!(starved[2].limit, Limit::Cpu);
+    assert!(starved[2].evidence.contains("had no CPU for 60 % of the time"), "{starved:?}");
+    assert_eq!(limits(&beside_hogs(cells(), Some(0.1)))[2], Limit::Parallelism);
+    assert_eq!(limits(&beside_hogs(cells(), None))[2], Limit::Cpu, "older records tell no more");
+}
+
+#[test]
+fn waiting_awake_uses_a_cpu_that_others_waited_for() {
+    let mut record = run(vec![at(1, 4, 9_000.0), at(32, 4, 60_000.0)]);
+    let surroundings = &mut record.cells[1].trials[0].surroundings;
+    surroundings.machine.as_mut().unwrap().busy = 0.80;
+    surroundings.threads[0].spun = 0.7;
+    assert_eq!(limits(&record)[1], Limit::Parallelism);
+    let surroundings = &mut record.cells[1].trials[0].surroundings;
+    surroundings.pressure.as_mut().unwrap().cpu_some_us = surroundings.elapsed_ns / 2_000;
+    assert_eq!(limits(&record)[1], Limit::Cpu);
+}
+
+/// A neighbour that reads as many as `requests` a second of the same device.
+fn beside_reader(cells: Vec<CellRecord>, requests: &[f64]) -> RunRecord {
+    let mut record = run(cells);
+    for (cell, requests) in record.cells.iter_mut().zip(requests) {
+        let surroundings = &mut cell.trials[0].surroundings;
+        let more = (requests * surroundings.elapsed_ns as f64 / 1e9) as u64;
+        surroundings.devices[0].reads += more;
+        surroundings.devices[0].read_bytes += more * 4 * KIB;
+        surroundings.others =
+            vec![OtherLoad { pid: 7, name: "fio".to_owned(), read_bytes: more * 4 * KIB, write_bytes: 0 }];
+    }
+    record
+}
+
+#[test]
+fn beside_another_load_a_rate_is_no_limit() {
+    let found =
+        bindings(&beside_reader(vec![at(1, 4, 15_000.0), at(8, 4, 76_000.0), at(32, 4, 130_976.0)], &[60e3; 3]));
+    assert_eq!(found[2].limit, Limit::Unexplained, "{found:?}");
+    assert!(found[2].evidence.contains("fio") && found[2].evidence.contains("60,000 requests a second"), "{found:?}");
+}
+
+#[test]
+fn a_limit_that_is_shared_with_another_load_is_what_both_have() {
+    let of = |depth, rate| throttled(closed("random", 1.0, 4 * KIB, depth), rate);
+    let shared = beside_reader(vec![of(16, 1_962.0), of(64, 2_600.0)], &[1_038.0, 400.0]);
+    for binding in bindings(&shared) {
+        assert!(binding.limit == Limit::DiskIops && binding.presumed, "{binding:?}");
+        assert!((binding.ceiling_iops.unwrap() / 3_000.0 - 1.0).abs() < 0.01, "{binding:?}");
+    }
+    // One that has its own whatever the other asks keeps it.
+    let own = beside_reader(vec![of(16, 1_000.0), of(64, 1_000.0)], &[1_038.0, 400.0]);
+    for binding in bindings(&own) {
+        assert!((binding.ceiling_iops.unwrap() / 1_000.0 - 1.0).abs() < 0.01, "{binding:?}");
+        assert!(binding.evidence.contains("If they have the same limit"), "{binding:?}");
+    }
+}
+
+/// Writes of so many threads, each made durable: flushes take nine tenths of the time, and the device writes twice what is asked.
+fn durable(threads: u32, rate: f64) -> CellRecord {
+    let load = LoadFigures { threads, flush_every: Some(1), ..closed("random", 0.0, 4 * KIB, 1) };
+    let disk = ExampleDisk { latency_ns: 1.0, iops: rate, bytes_per_s: 1e12 };
+    let mut cell = cell(load, &disk, &[1.0]);
+    let trial = &mut cell.trials[0];
+    for (place, second) in trial.series.seconds.iter_mut().enumerate() {
+        let of = &mut second.operations[Operation::Write.index()];
+        of.count = if place % 2 == 0 { of.count * 19 / 20 } else { of.count * 21 / 20 };
+    }
+    let count = trial.of(Operation::Write).unwrap().count;
+    let each_ns = f64::from(threads) * 1e9 / rate;
+    trial.operations.get_mut(&Operation::Write).unwrap().latency = latencies(count, each_ns * 0.1);
+    let flush = OperationRecord { count, latency: latencies(count, each_ns * 0.9), ..OperationRecord::default() };
+    trial.operations.insert(Operation::Flush, flush);
+    trial.surroundings.devices[0].writes *= 2;
+    cell
+}
+
+#[test]
+fn writes_that_wait_for_their_flushes_are_bound_by_these() {
+    let found = bindings(&run(vec![durable(1, 1_592.0), durable(4, 5_000.0), durable(16, 9_000.0)]));
+    assert_eq!([found[0].limit, found[2].limit], [Limit::Latency, Limit::Flush], "{found:?}");
+    assert!(found[2].evidence.starts_with("Flushes take 90 % of the load's time"), "{:?}", found[2]);
+    assert!(found[2].evidence.contains("2.0 for each"), "{:?}", found[2]);
+    assert!((found[2].amplification.unwrap() - 2.0).abs() < 0.01);
+}
+
+#[test]
+fn a_throttle_on_durable_writes_is_told_with_what_the_device_wrote() {
+    let mut cells = vec![durable(1, 200.0), durable(4, 200.0)];
+    for cell in &mut cells {
+        let flush = throttled(closed("random", 0.0, 4 * KIB, cell.load.figures().threads), 200.0).trials.remove(0);
+        let latency = flush.operations[&Operation::Write].latency.clone();
+        cell.trials[0].operations.get_mut(&Operation::Flush).unwrap().latency = latency;
+    }
+    let found = bindings(&run(cells));
+    for binding in &found {
+        assert_eq!(binding.limit, Limit::DiskIops, "{binding:?}");
+        assert!(
+            binding.evidence.contains("The devices wrote 400 requests a second for 200 that were asked"),
+            "{binding:?}"
+        );
+    }
+}
+
+/// A throttled cell whose seconds completed so many.
+fn by_second(counts: &[(usize, u64)]) -> CellRecord {
+    let mut cell = throttled(closed("random", 1.0, 4 * KIB, 16), 1_000.0);
+    let trial = &mut cell.trials[0];
+    let all: Vec<u64> = counts.iter().flat_map(|(times, count)| vec![*count; *times]).collect();
+    let second = trial.series.seconds[0];
+    trial.measured_ns = all.len() as u64 * 1_000_000_000;
+    trial.series.seconds = vec![second; all.len()];
+    for (second, count) in trial.series.seconds.iter_mut().zip(&all) {
+        second.operations[0].count = *count;
+    }
+    let reads = trial.operations.get_mut(&Operation::Read).unwrap();
+    (reads.count, reads.bytes) = (all.iter().sum(), all.iter().sum::<u64>() * 4 * KIB);
+    cell
+}
+
+#[test]
+fn two_levels_in_a_trial_are_two_values_and_the_last_counts() {
+    let found = bindings(&run(vec![by_second(&[(6, 800), (1, 2_400), (7, 4_000)])])).remove(0);
+    assert_eq!(found.limit, Limit::DiskIops, "{found:?}");
+    assert!((found.ceiling_iops.unwrap() / 4_000.0 - 1.0).abs() < 0.01, "{found:?}");
+    assert!(found.evidence.contains("800 IOPS for 6.5 s and 4,000 IOPS for 7.5 s; the last level counts"), "{found:?}");
+}
+
+#[test]
+fn a_change_in_the_first_second_is_told() {
+    let found = bindings(&run(vec![by_second(&[(1, 900), (6, 2_000)])])).remove(0);
+    assert!((found.ceiling_iops.unwrap() / 2_000.0 - 1.0).abs() < 0.01, "{found:?}");
+    assert!(found.evidence.contains("Its rate rose while it was measured: 900 IOPS for 1 s"), "{found:?}");
+    let found = bindings(&run(vec![by_second(&[(1, 2_600), (6, 800)])])).remove(0);
+    assert!((found.ceiling_iops.unwrap() / 800.0 - 1.0).abs() < 0.01, "{found:?}");
+    assert!(found.evidence.contains("It began with 2,600 IOPS and had 800"), "{found:?}");
+}
+
+#[test]
+fn whole_turns_of_a_throttle_count_and_not_the_cut_one() {
+    // 31 turns of 80 in 3 s, and 29 between the first and the last.
+    let mut cell = by_second(&[(2, 800), (1, 880)]);
+    cell.trials[0].surroundings.turns = vec![Turns { turns: 29, requests: 29 * 80, span_ns: 2_900_000_000 }];
+    let found = bindings(&run(vec![cell.clone()])).remove(0);
+    assert!((found.ceiling_iops.unwrap() - 800.0).abs() < 1e-6, "{found:?}");
+    // A late wake-up is no cut turn: the mean is exact.
+    let mut exact = by_second(&[(3, 1_808)]);
+    exact.trials[0].surroundings.turns = vec![Turns { turns: 28, requests: 28 * 181, span_ns: 2_812_000_000 }];
+    let found = bindings(&run(vec![exact])).remove(0);
+    assert!((found.ceiling_iops.unwrap() - 1_808.0).abs() < 1e-6, "{found:?}");
+    // Where one thread saw no turns, it is the mean.
+    cell.trials[0].surroundings.threads.push(loadline_record::ThreadBusy::default());
+    let found = bindings(&run(vec![cell])).remove(0);
+    assert!((found.ceiling_iops.unwrap() - 826.7).abs() < 0.1, "{found:?}");
+}
+
+#[test]
+fn a_throttle_that_changed_between_two_cells_is_one_in_both() {
+    let of = |depth, rate| throttled(closed("random", 1.0, 4 * KIB, depth), rate);
+    let found = bindings(&run(vec![of(8, 3_000.0), of(16, 600.0), of(32, 600.0)]));
+    assert_eq!(found.iter().map(|b| b.limit).collect::<Vec<_>>(), [Limit::DiskIops; 3], "{found:?}");
+    assert!((found[0].ceiling_iops.unwrap() / 3_000.0 - 1.0).abs() < 0.01, "{found:?}");
+}
+
+#[test]
+fn so_many_places_are_told_where_single_requests_all_take_as_long() {
+    let even = |depth: u32, rate: f64| {
+        let mut cell = at(depth, 4, rate);
+        let reads = cell.trials[0].operations.get_mut(&Operation::Read).unwrap();
+        let each = f64::from(depth) * 1e9 / rate;
+        let count = reads.count;
+        reads.latency = loadline_record::Histogram::new();
+        (0..count).for_each(|_| reads.latency.record(loadline_units::Duration::from_ns(each as u64)));
+        cell
+    };
+    let found = bindings(&run(vec![even(1, 240.0), even(16, 1_922.0), even(64, 1_920.0)]));
+    assert_eq!(found[2].limit, Limit::Parallelism, "{found:?}");
+    assert!(found[2].evidence.contains("what 8 served at once make"), "{found:?}");
+}
