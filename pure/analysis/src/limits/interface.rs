@@ -19,7 +19,16 @@ const EVEN: f64 = 0.05;
 /// Where requests waited above the devices it was not there that they waited: limits of single devices that happen to add up to
 /// the same figure, or something above all of them, look the same, and the limit keeps its name; the evidence tells of both.
 pub(super) fn in_common(record: &RunRecord, cells: &mut [CellSummary]) {
-    let shared: Vec<Shared> = (0..cells.len()).filter_map(|index| shared(record, cells, index)).collect();
+    let levels: Vec<Option<Level>> = cells.iter().map(Level::of).collect();
+    // Cells with one load, on any volume.
+    let mut alike: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (index, cell) in cells.iter().enumerate().filter(|(index, _)| levels[*index].is_some()) {
+        alike.entry(format!("{:?}", cell.load)).or_default().push(index);
+    }
+    let shared: Vec<Shared> = (alike.values())
+        .filter(|alike| alike.iter().any(|index| cells[*index].volume != cells[alike[0]].volume))
+        .flat_map(|alike| alike.iter().filter_map(|index| shared(record, cells, &levels, alike, *index)))
+        .collect();
     for found in shared.iter().filter(|found| found.above) {
         tell(&mut cells[found.index], None, &found.evidence);
     }
@@ -106,13 +115,24 @@ struct Shared {
     evidence: String,
 }
 
-fn shared(record: &RunRecord, cells: &[CellSummary], index: usize) -> Option<Shared> {
+/// `alike` are the cells with the same load.
+fn shared(
+    record: &RunRecord,
+    cells: &[CellSummary],
+    levels: &[Option<Level>],
+    alike: &[usize],
+    index: usize,
+) -> Option<Shared> {
     let volume = |cell: &CellSummary| record.header.volumes.iter().find(|volume| volume.name == cell.volume);
     let own = &cells[index];
-    let (level, facts) = (Level::of(own)?, volume(own)?);
-    let (other, others) = cells.iter().enumerate().find_map(|(place, other)| {
-        let (its, others) = (Level::of(other)?, volume(other)?);
-        let is_alike = other.load == own.load && other.volume != own.volume && its.limit == level.limit;
+    let (level, facts) = (levels[index].clone()?, volume(own)?);
+    let (other, others) = alike.iter().find_map(|place| {
+        let (place, other) = (*place, &cells[*place]);
+        if other.volume == own.volume {
+            return None;
+        }
+        let (its, others) = (levels[place].as_ref()?, volume(other)?);
+        let is_alike = other.load == own.load && its.limit == level.limit;
         let counts = (others.devices.len(), facts.devices.len());
         (is_alike && counts.0 != counts.1 && same(its.value, level.value, ONE_FIGURE)).then_some((place, others))
     })?;
