@@ -62,7 +62,7 @@ fn a_report_that_cannot_be_written_is_refused_before_anything_is_measured() {
     for (report, why) in [
         (nowhere.as_str(), "there is no folder"),
         ("/proc/report.html", "no report can be written"),
-        (&target, "cannot be looked at"),
+        (&target, "is a folder"),
     ] {
         let told = bench.refused(2, &["quick", &target, "--size", "1 MiB", "--duration", "1 ms", "--report", report]);
         assert!(told.contains(report) && told.contains(why), "{told}");

@@ -277,7 +277,7 @@ fn what_does_not_fit_together_is_told_with_what_to_write() {
     assert!(message.contains("spreads over 2 TiB") && message.contains("--size"), "{message}");
     let named = bench.file("named.toml", SWEEP.replace("trials = 1", "trials = 1\nvolume = \"data\""));
     let message = bench.refused(2, &["predict", &named, "--env", "ds3-p30"]);
-    assert!(message.contains("no amount") && message.contains("--volume"), "{message}");
+    assert!(message.contains("no amount") && message.contains("named when it is run"), "{message}");
     let message = bench.refused(2, &["predict", &plan, "--env", "nowhere/mine.toml"]);
     assert!(message.contains("there is no such file"), "{message}");
     let two = bench.file("two.toml", TWO);
