@@ -14,10 +14,15 @@ pub const BINDS: f64 = 0.6;
 pub const LEADS: f64 = 0.2;
 /// From this elasticity on a lever takes part.
 pub const TAKES_PART: f64 = 0.25;
+/// A lever with less takes part as well if it has this, and leads the next by as much as [`STANDS_OUT`].
+const TAKES_PART_ALONE: f64 = 0.15;
+const STANDS_OUT: f64 = 0.1;
 /// Sources of fewer items say nothing.
 pub const ITEMS_MIN: u64 = 30;
 /// A replay that takes longer or shorter than the crawl by more than this is not the crawl.
 pub const REPLAY_ERROR_MAX: f64 = 0.15;
+/// The same where clocks and replay name one part.
+const AGREED_ERROR_MAX: f64 = 0.4;
 /// Clocks that name a lever for more of the time than this, while it has no more effect than that, contradict the replay.
 const CLOCKS_INSIST: f64 = 0.6;
 const NO_EFFECT: f64 = 0.1;
@@ -204,10 +209,18 @@ fn name(
     if !is_sampled {
         return Bound::CannotTell(Doubtful::NoSample);
     }
-    if replay_error.abs() > REPLAY_ERROR_MAX {
+    // A sample that misses rare items changes how long a replay takes. Clocks that name the same part vouch for it.
+    let agree = by_clocks.first().map(|of| of.lever) == by_replay.first().map(|of| of.lever);
+    let error_max = if agree { AGREED_ERROR_MAX } else { REPLAY_ERROR_MAX };
+    if replay_error.abs() > error_max {
         return Bound::CannotTell(Doubtful::ReplayOff { error: replay_error });
     }
-    let Some(first) = by_replay.first().filter(|first| first.elasticity >= TAKES_PART) else {
+    let second = by_replay.get(1).map_or(0.0, |second| second.elasticity);
+    let takes_part = |first: &&Elasticity| {
+        let alone = first.elasticity >= TAKES_PART_ALONE && first.elasticity - second >= STANDS_OUT;
+        first.elasticity >= TAKES_PART || alone
+    };
+    let Some(first) = by_replay.first().filter(takes_part) else {
         return Bound::CannotTell(Doubtful::Flat);
     };
     let effect = |lever: Lever| by_replay.iter().find(|of| of.lever == lever).map_or(0.0, |of| of.elasticity);
@@ -218,11 +231,11 @@ fn name(
     {
         return Bound::CannotTell(Doubtful::Disagree { clocks: clocks.lever, replay: first.lever });
     }
-    let second = by_replay.get(1).map_or(0.0, |second| second.elasticity);
     if first.elasticity >= BINDS && first.elasticity - second >= LEADS {
         return Bound::By(first.lever);
     }
-    Bound::Shared(by_replay.iter().filter(|of| of.elasticity >= TAKES_PART).map(|of| of.lever).collect())
+    let others = by_replay.iter().skip(1).filter(|of| of.elasticity >= TAKES_PART).map(|of| of.lever);
+    Bound::Shared([first.lever].into_iter().chain(others).collect())
 }
 
 fn shares(clock: &StationClock) -> WorkerShares {

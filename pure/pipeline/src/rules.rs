@@ -69,108 +69,138 @@ fn steady(record: &PipelineRecord, source: &SourceRecord) -> (usize, usize) {
     if last > first + 2 { (first + 1, last) } else { (first.min(last), last + 1) }
 }
 
+/// Which shared resources had no room left while a source ran.
+#[derive(Debug, Clone, Copy)]
+struct Shared {
+    cores: bool,
+    network: bool,
+}
+
+/// A source's share of the network while it ran; `None` where its rate is not known.
+fn network_busy(record: &PipelineRecord, source: usize) -> Option<f64> {
+    let rate = record.spec.network?;
+    let ended = record.sources[source].ended_ns.max(1);
+    let intervals = ended.div_ceil(record.interval_ns.max(1)) as usize;
+    let bytes: u64 = record.received_bytes.iter().take(intervals).sum();
+    Some(bytes as f64 * 1e9 / ended as f64 / rate.get() as f64)
+}
+
 /// What the clocks name for a source, the largest share first.
 #[must_use]
 pub fn named_by_clocks(record: &PipelineRecord, number: usize) -> Vec<NamedShare> {
     let source = &record.sources[number];
-    let cores_are_busy = cores_busy(record, number) >= CORES_BUSY;
+    let shared = Shared {
+        cores: cores_busy(record, number) >= CORES_BUSY,
+        network: network_busy(record, number).is_some_and(|busy| busy >= SATURATED),
+    };
     let (first, last) = steady(record, source);
     let mut times: BTreeMap<Lever, u64> = BTreeMap::new();
     for interval in first..last {
         if let Some(slots) = source.series.get(interval) {
-            let lever = held_by(record, number, slots, interval, cores_are_busy);
+            let lever = held_by(record, number, slots, interval, shared);
             *times.entry(lever).or_default() += length_of(record, interval);
         }
     }
     let all: u64 = times.values().sum();
-    let mut shares: Vec<NamedShare> =
+    let mut named: Vec<NamedShare> =
         times.into_iter().map(|(lever, ns)| NamedShare { lever, share: ns as f64 / all.max(1) as f64 }).collect();
-    shares.sort_by(|a, b| b.share.total_cmp(&a.share));
-    shares
+    named.sort_by(|a, b| b.share.total_cmp(&a.share));
+    named
 }
 
 /// Slots that are not used for more than this share of their time are not what is short.
 const UNUSED: f64 = 0.1;
-/// From this share of its time on a station's workers have no room left.
+/// From this share of its time on a station's workers have no room left, nor has a network at this share of its rate.
 const SATURATED: f64 = 0.85;
 
 /// Steps 1 to 3: is it the frontier, the gate, the source itself, or something behind it?
-fn held_by(
-    record: &PipelineRecord,
-    number: usize,
-    slots: &StationInterval,
-    interval: usize,
-    cores_are_busy: bool,
-) -> Lever {
+fn held_by(record: &PipelineRecord, number: usize, slots: &StationInterval, interval: usize, shared: Shared) -> Lever {
     let t = &slots.times_ns;
-    let unused = (t.iter().sum::<u64>() as f64 * UNUSED) as u64;
+    let share = |ns: u64, whole: u64| ns as f64 / whole.max(1) as f64;
+    let all: u64 = t.iter().sum();
     let starved = of(t, WorkerState::Starved);
     let gated = of(t, WorkerState::Gated);
     let blocked = of(t, WorkerState::Blocked);
+    let fetches = all - starved - gated - blocked;
     let most = starved.max(gated).max(blocked);
-    // Slots that wait for a connection have passed the gate: it is not what is short.
-    if most < unused || of(t, WorkerState::Pool) >= unused.max(blocked) {
-        return fetching(record, number, t, unused, cores_are_busy);
+    // Neither frontier nor gate is short where fetches wait for connections or for a network without room. A delay of the gate
+    // is: it does not depend on how long a fetch takes.
+    let by_network = shared.network && of(t, WorkerState::Network) * 2 >= fetches;
+    let is_full = share(of(t, WorkerState::Pool), fetches) >= UNUSED || by_network;
+    let is_delayed = most == gated && !is_by_host(&record.sources[number]);
+    if share(most, all) < UNUSED || (is_full && !is_delayed && blocked <= fetches) {
+        return fetching(record, number, t, shared);
     }
-    if most == gated {
+    if most == blocked {
+        let has_room = !has_no_room_behind(record, interval);
+        let fetches_most = has_room && fetches > blocked;
+        return if fetches_most { fetching(record, number, t, shared) } else { behind(record, interval, shared) };
+    }
+    // Items that the gate keeps back could be fetched otherwise, whatever happens behind. Where few items are known, those spend their
+    // time at the gate or on their way to the next links.
+    if most == gated || gated > fetches + blocked {
         return Lever::Politeness(number);
     }
     // Links that wait behind a station without room starve the slots as well.
-    if most == starved && !is_saturated_behind(record, interval) {
-        return Lever::Discovery(number);
+    if shared.cores || has_no_room_behind(record, interval) {
+        return behind(record, interval, shared);
     }
-    behind(record, interval, cores_are_busy)
+    Lever::Discovery(number)
+}
+
+/// Whether the gate keeps items back because their hosts have fetches in flight, rather than for a time.
+fn is_by_host(source: &SourceRecord) -> bool {
+    let [delay, per_host, retry] = source.gated_by_ns;
+    per_host > delay + retry
 }
 
 /// What slots that all fetch wait for.
-fn fetching(
-    record: &PipelineRecord,
-    number: usize,
-    t: &[u64; WORKER_STATES],
-    unused: u64,
-    cores_are_busy: bool,
-) -> Lever {
+fn fetching(record: &PipelineRecord, number: usize, t: &[u64; WORKER_STATES], shared: Shared) -> Lever {
     let network = of(t, WorkerState::Network);
     let cpu = of(t, WorkerState::Cpu);
     let answer = of(t, WorkerState::Other) + of(t, WorkerState::Device);
-    if network >= cpu.max(answer) && record.spec.network.is_some() {
+    let pool = of(t, WorkerState::Pool);
+    if record.spec.network.is_some() && network >= cpu.max(answer) {
         Lever::Network
-    } else if cpu >= answer && cores_are_busy {
+    } else if cpu >= answer && shared.cores {
         Lever::Cores
-    } else if of(t, WorkerState::Pool) >= unused {
+    } else if pool as f64 >= UNUSED * (network + cpu + answer + pool) as f64 {
         Lever::Connections(number)
     } else {
         Lever::Repository(number)
     }
 }
 
-/// Whether a station behind the slots works all the time.
-fn is_saturated_behind(record: &PipelineRecord, interval: usize) -> bool {
+/// Whether a station behind the slots works all the time, or waits for merges.
+fn has_no_room_behind(record: &PipelineRecord, interval: usize) -> bool {
     let line = record.stations.iter().filter(|of| Station::LINE.contains(&of.station));
-    line.filter_map(|station| station.series.get(interval)).any(|series| {
+    line.filter_map(|station| Some((station, station.series.get(interval)?))).any(|(station, series)| {
+        let by_merges = if is_blocked_by_merges(station) { of(&series.times_ns, WorkerState::Blocked) } else { 0 };
         let idle = of(&series.times_ns, WorkerState::Starved) + of(&series.times_ns, WorkerState::Blocked);
         let all: u64 = series.times_ns.iter().sum();
-        (all - idle) as f64 >= SATURATED * all as f64
+        (all - idle + by_merges) as f64 >= SATURATED * all as f64
     })
 }
 
 /// Steps 3 and 4: the station whose workers have the least time without work, and what they do.
-fn behind(record: &PipelineRecord, interval: usize, cores_are_busy: bool) -> Lever {
+fn behind(record: &PipelineRecord, interval: usize, shared: Shared) -> Lever {
     let mut most: Option<(f64, &StationRecord, &StationInterval)> = None;
-    for station in record.stations.iter().filter(|of| Station::LINE.contains(&of.station)) {
+    // Index workers that a commit keeps back wait for it, or for rows to be written: whoever works then is what is short.
+    for station in record.stations.iter().filter(|of| of.station != Station::Merge) {
         let Some(series) = station.series.get(interval) else { continue };
         let all = series.times_ns.iter().sum::<u64>().max(1) as f64;
         let blocked = of(&series.times_ns, WorkerState::Blocked) as f64 / all;
         if station.station == Station::Index && blocked >= 0.5 && is_blocked_by_merges(station) {
             return Lever::Merges;
         }
-        let working = 1.0 - blocked - of(&series.times_ns, WorkerState::Starved) as f64 / all;
+        let idle = of(&series.times_ns, WorkerState::Starved) + of(&series.times_ns, WorkerState::Gated);
+        let working = 1.0 - blocked - idle as f64 / all;
         if most.is_none_or(|(before, ..)| working > before) {
             most = Some((working, station, series));
         }
     }
     let Some((_, station, series)) = most else { return Lever::Cores };
-    cause(record, station, series, cores_are_busy)
+    cause(record, station, series, shared.cores)
 }
 
 fn is_blocked_by_merges(station: &StationRecord) -> bool {
@@ -183,9 +213,8 @@ fn cause(record: &PipelineRecord, station: &StationRecord, series: &StationInter
     let cpu = of(t, WorkerState::Cpu);
     let device = of(t, WorkerState::Device);
     let other = of(t, WorkerState::Other) + of(t, WorkerState::Network) + of(t, WorkerState::Pool);
-    let gated = of(t, WorkerState::Gated);
-    if gated >= cpu.max(device).max(other) && gated > 0 {
-        return Lever::Commit;
+    if station.station == Station::Commit {
+        return commits(record);
     }
     if device >= cpu.max(other) {
         return match station.station {
@@ -198,6 +227,22 @@ fn cause(record: &PipelineRecord, station: &StationRecord, series: &StationInter
         return Lever::Waits(station.station);
     }
     if cores_are_busy { Lever::Cores } else { Lever::Workers(station.station) }
+}
+
+/// What a commit's time is: durability, which the commit policy asks for, or bytes that a volume writes.
+fn commits(record: &PipelineRecord) -> Lever {
+    let sum = |station: Station, of: fn(&BatchRecord) -> u64| -> u64 {
+        let is_part = |batch: &&BatchRecord| batch.station == station && (station != Station::Index || batch.early);
+        record.batches.iter().filter(is_part).map(of).sum()
+    };
+    let stations = [Station::Index, Station::Commit, Station::Database];
+    let [segments, index, database] = stations.map(|station| sum(station, |batch| batch.write_ns));
+    let sync: u64 = stations.map(|station| sum(station, |batch| batch.sync_ns)).iter().sum();
+    largest(&[
+        (Lever::Commit, sync),
+        (Lever::Volume(VolumeRole::Index), segments + index),
+        (Lever::Volume(VolumeRole::Log), database),
+    ])
 }
 
 /// What of the index workers' waiting for their volume is: writes, or the price of many small segments.

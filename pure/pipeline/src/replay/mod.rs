@@ -132,6 +132,7 @@ struct Run<'a> {
     next_found: Vec<u32>,
     records: Vec<ItemRecord>,
     batches: Vec<BatchRecord>,
+    received_bytes: Vec<u64>,
     left: u64,
 }
 
@@ -186,6 +187,7 @@ impl<'a> Run<'a> {
             next_found: vec![NONE; items.len()],
             records: Vec::new(),
             batches: Vec::new(),
+            received_bytes: Vec::new(),
             left: items.len() as u64,
         };
         run.plan_items(keep.items_max > 0);
@@ -488,6 +490,12 @@ impl<'a> Run<'a> {
                 None => source.connections += 1,
             }
         }
+        if let Some(interval) = now.checked_div(self.interval_ns).map(|interval| interval as usize) {
+            if self.received_bytes.len() <= interval {
+                self.received_bytes.resize(interval + 1, 0);
+            }
+            self.received_bytes[interval] += needs.bytes;
+        }
         if let Some(record) = self.records.get_mut(item as usize) {
             record.connected_ns = task.took.connected_ns;
             record.first_byte_ns = task.took.first_byte_ns;
@@ -556,6 +564,7 @@ impl<'a> Run<'a> {
             sources,
             stations,
             cpu: CpuRecord { crawl_ns: cpu_ns, ..CpuRecord::default() },
+            received_bytes: self.received_bytes,
             volumes: self.volumes.map(Volumes::finish).unwrap_or_default(),
             batches: self.batches,
             items: reservoir.into_items(),

@@ -19,6 +19,9 @@ pub struct PipelineRecord {
     pub stations: Vec<StationRecord>,
     /// The machine's processors.
     pub cpu: CpuRecord,
+    /// Bytes that fetches received, by interval.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub received_bytes: Vec<u64>,
     /// The volumes, where their counters are known.
     pub volumes: Vec<VolumeUse>,
     /// Segments written, merges and commits: a sample, bounded like the items.
