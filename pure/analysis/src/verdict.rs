@@ -336,7 +336,10 @@ fn objective(record: &RunRecord, cells: &[CellSummary]) -> Option<ObjectiveVerdi
     let missed: Vec<usize> = alike.iter().filter(|(_, _, kept)| !kept).map(|(index, _, _)| *index).collect();
     let told = |index: usize| {
         let cell = &cells[index];
-        let figure = first.figure_of(cell).map(|ns| format!(" ({})", span(ns))).unwrap_or_default();
+        let figure = match first.figure_of(cell) {
+            _ if overloaded(cell) => " (not all are answered in time)".to_owned(),
+            figure => figure.map(|ns| format!(" ({})", span(ns))).unwrap_or_default(),
+        };
         format!("{}{figure}", how_much(cell))
     };
     let Some(worst) = missed.iter().copied().min_by_key(|index| demand(*index)) else {

@@ -178,7 +178,10 @@ fn every_plan_that_comes_along_can_be_predicted_on_the_field_cases() {
         ("search-farm", "search-farm-prod"),
     ];
     for (plan, environment) in fields {
-        let run = predicted(&bench, &[plan, "--env", environment, "--short", "--draws", "1", "--duration", "1 s"]);
+        let run = predicted(
+            &bench,
+            &[plan, "--env", environment, "--short", "--draws", "1", "--duration", "1 s", "--seed", "1"],
+        );
         for cell in cells(&run) {
             assert!(cell["total"]["iops"].as_f64().unwrap() > 0.0, "{plan} on {environment}: {cell}");
             assert!(cell["binding"].is_object(), "{plan} on {environment}: {}", cell["label"]);

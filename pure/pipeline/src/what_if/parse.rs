@@ -1,4 +1,4 @@
-//! Changes as people type them: "index workers x2", "repository latency 50 ms", "index volume aws/gp3 6000 IOPS".
+//! Changes as people type them: "index workers x2", "repository latency 50 ms", "index volume MAKER/DISK 6000 IOPS".
 
 use super::change::{Amount, Change, DiskWish, VolumeSpeed};
 use loadline_record::{Station, VolumeRole};
@@ -14,7 +14,7 @@ const SUBJECTS: [(&str, &str); 12] = [
     ("connections", "\"connections 8\" or \"connections x2\""),
     ("workers", "\"index workers 4\" or \"index workers x2\""),
     ("queue", "\"index queue 100\" or \"index queue x2\""),
-    ("volume", "\"index volume x2\" or \"index volume aws/gp3 6000 IOPS\""),
+    ("volume", "\"index volume x2\" or \"index volume MAKER/DISK 6000 IOPS\""),
     ("index memory", "\"index memory 200 MiB\" or \"index memory x2\""),
     ("cores", "\"cores 8\" or \"cores x2\""),
     ("network", "\"network 125 MB/s\" or \"network x2\""),
@@ -302,7 +302,7 @@ mod tests {
             error("web workers 2").contains("\"web\" has no workers: there are those of extract, index and database")
         );
         assert!(error("repository latency 50").contains("has no unit"));
-        assert!(error("index volume fast").contains("aws/gp3 6000 IOPS"));
+        assert!(error("index volume fast").contains("MAKER/DISK 6000 IOPS"));
         assert!(error("index volume aws/gp3 many IOPS").contains("has no number"));
         assert!(error("big cores 2").contains("the crawl as a whole"));
         assert!(error("").contains("names nothing that can be changed"));
