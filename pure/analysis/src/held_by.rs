@@ -3,18 +3,24 @@
 use crate::summary::CellSummary;
 use crate::verdict_block::HeldBy;
 use crate::words::{number, throughput};
-use loadline_record::{DeviceFacts, KernelThrottle, RunRecord, ThrottledQuantity, ThrottledRequests};
+use loadline_record::{DeviceFacts, KernelThrottle, Limit, RunRecord, ThrottledQuantity, ThrottledRequests};
 
 /// A load is at a throttle if its rate comes as near to the limit from below.
 const BELOW_MOST: f64 = 0.05;
 /// And from above: a turn of the kernel's throttle more than its share, in a short trial.
 const ABOVE_MOST: f64 = 0.08;
 
-/// Says of every cell which throttle holds it, if one does.
+/// Names the throttle that holds each cell, after the limits are named.
 pub(crate) fn name_holders(record: &RunRecord, cells: &mut [CellSummary]) {
     for cell in cells {
-        cell.held_by = held_by(record, cell);
+        cell.held_by = held_by(record, cell).filter(|_| may_be_a_throttle(cell));
     }
+}
+
+/// Whether the limit that the figures show can be a throttle's. A load that another limit stops is near a throttle by chance.
+fn may_be_a_throttle(cell: &CellSummary) -> bool {
+    let limit = cell.binding.as_ref().map(|binding| binding.limit);
+    matches!(limit, None | Some(Limit::DiskIops | Limit::DiskThroughput | Limit::Unexplained))
 }
 
 fn held_by(record: &RunRecord, cell: &CellSummary) -> Option<HeldBy> {
@@ -139,6 +145,15 @@ mod tests {
             held.lifting_command(),
             "echo '7:0 0' | sudo tee /sys/fs/cgroup/blkio/db/blkio.throttle.read_iops_device"
         );
+    }
+
+    #[test]
+    fn a_load_that_something_else_limits_is_near_a_throttle_by_chance() {
+        // One request at a time takes 1 ms: 1,000 a second, with or without the throttle.
+        let limits = vec![limit(ThrottledRequests::Reads, ThrottledQuantity::Requests, 1_020)];
+        let summary = summarize(&run(limits, 1));
+        assert_eq!(summary.cells[0].binding.as_ref().map(|binding| binding.limit), Some(Limit::Latency));
+        assert_eq!(summary.cells[0].held_by, None);
     }
 
     #[test]

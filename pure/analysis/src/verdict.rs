@@ -104,12 +104,16 @@ impl VolumeCells<'_> {
         })
     }
 
+    /// The closed loops of this kind, or the open ones if there are no others: an open loop near a limit completes some more for
+    /// as long as its backlog grows.
     fn among(&self, wanted: impl Fn(&CellSummary) -> bool) -> Vec<usize> {
         let usable = |i: &usize| {
             let cell = &self.cells[*i];
             cell.total.is_some() && !paced(cell) && !overloaded(cell) && wanted(cell)
         };
-        self.own.iter().copied().filter(usable).collect()
+        let all: Vec<usize> = self.own.iter().copied().filter(usable).collect();
+        let closed: Vec<usize> = all.iter().copied().filter(|i| self.cells[*i].load.queue_depth.is_some()).collect();
+        if closed.is_empty() { all } else { closed }
     }
 
     /// The best of some cells, of those that no doubt spoils if there are any.
@@ -180,12 +184,12 @@ impl VolumeCells<'_> {
 
     fn certainty(&self, cell: &CellSummary) -> (Certainty, String) {
         let spoiled = spoils(cell);
-        let Some(binding) = cell.binding.as_ref().filter(|binding| binding.limit != Limit::Unexplained) else {
-            return (Certainty::Unknown, "no limit that loadline knows explains this rate".to_owned());
-        };
         if let Some(held) = &cell.held_by {
             return (Certainty::Certain, format!("read from {}, and the load reaches it", held.limit.file));
         }
+        let Some(binding) = cell.binding.as_ref().filter(|binding| binding.limit != Limit::Unexplained) else {
+            return (Certainty::Unknown, "no limit that loadline knows explains this rate".to_owned());
+        };
         if let Some(doubt) = spoiled {
             return (Certainty::Doubtful, format!("{} ({})", doubt.code.meaning(), doubt.code));
         }
@@ -403,6 +407,19 @@ mod tests {
             assert!(figure.low.is_none_or(|low| low <= figure.value), "{figure:?}");
             assert!(figure.high.is_none_or(|high| high >= figure.value), "{figure:?}");
         }
+    }
+
+    #[test]
+    fn an_open_loop_gives_the_figure_only_if_no_closed_one_was_measured() {
+        let disk = ExampleDisk { iops: 3_000.0, ..ExampleDisk::default() };
+        let open = example::cell(example::open("random", 1.0, 4096, 2_950.0), &disk, &[1.0]);
+        let closed = example::cell(example::closed("random", 1.0, 4096, 32), &disk, &[0.9]);
+        let first = |cells: Vec<loadline_record::CellRecord>| {
+            summarize(&example::run(cells)).verdict.expect("a verdict").volumes[0].gives[0].clone()
+        };
+        // The open loop completed more, and its backlog may have grown all the time.
+        assert_eq!(first(vec![open.clone(), closed]).at, "depth 32");
+        assert_eq!(first(vec![open]).at, "2,950 arrivals a second");
     }
 
     #[test]
