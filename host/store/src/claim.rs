@@ -44,7 +44,7 @@ impl Store {
         self.check_writable()?;
         let mut name = self.path().as_os_str().to_owned();
         name.push(format!(".{run}.lock"));
-        // Whoever may write the store may take over the lock of a process that was killed.
+        // A process that may write the store may take over the lock of a process that was killed.
         let mode = std::fs::metadata(self.path()).map_or(PRIVATE, |found| found.mode() & 0o666);
         acquire(run, Path::new(&name), mode)
     }

@@ -185,7 +185,7 @@ fn has_no_room_behind(record: &PipelineRecord, interval: usize) -> bool {
 /// Steps 3 and 4: the station whose workers have the least time without work, and what they do.
 fn behind(record: &PipelineRecord, interval: usize, shared: Shared) -> Lever {
     let mut most: Option<(f64, &StationRecord, &StationInterval)> = None;
-    // Index workers that a commit keeps back wait for it, or for rows to be written: whoever works then is what is short.
+    // Index workers that a commit keeps back wait for it, or for rows to be written: the workers that are busy then are the shortage.
     for station in record.stations.iter().filter(|of| of.station != Station::Merge) {
         let Some(series) = station.series.get(interval) else { continue };
         let all = series.times_ns.iter().sum::<u64>().max(1) as f64;

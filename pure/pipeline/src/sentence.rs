@@ -69,7 +69,7 @@ impl Attribution {
                 }
             }
             Bound::Failed => format!("{source} failed: no item came. It has no rate."),
-            Bound::CannotTell(why) => format!("What bounds {source} cannot be told: {}.", why.words(spec)),
+            Bound::CannotTell(why) => format!("What limits {source} is not known: {}.", why.words(spec)),
         }
     }
 }

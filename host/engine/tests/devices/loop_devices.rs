@@ -94,7 +94,7 @@ impl Loop {
         Self::attach_with(image, "--direct-io=on")
     }
     /// Attaches the image so that the kernel has it read-only until it is detached. What `blockdev --setro` says would stay
-    /// with the device, for whoever gets it next.
+    /// with the device, for its next user.
     pub(crate) fn attach_read_only(image: &Path) -> Option<Self> {
         Self::attach_with(image, "--read-only")
     }

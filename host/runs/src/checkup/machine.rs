@@ -88,8 +88,8 @@ fn waking(seen: WakeLatency) -> MachineCheck {
     if median <= WAKING_MEDIAN && p99 <= WAKING_P99 {
         return MachineCheck::new("waking", Suitability::Good, detail);
     }
-    let advice = "latency at low depth is as much longer for whoever sleeps, and answers of emulated disks leave as much later; where the CPUs \
-                  are idle it is the hypervisor: measure on a machine with CPUs of its own, or at another hour";
+    let advice = "latency at low depth and answers of emulated disks come as much later. If the CPUs are idle, the hypervisor is the \
+                  cause: measure on a machine with CPUs of its own, or at another hour";
     MachineCheck::new("waking", Suitability::Note, format!("{detail}: {advice}"))
 }
 

@@ -6,7 +6,7 @@ use loadline_units::Bytes;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayError {
     /// The trace was cut short before it held a request.
-    #[error("it was cut short before it held a request: whoever recorded it was killed, or could write no more")]
+    #[error("it was cut short before it held a request: the recorder was killed, or could write no more")]
     CutShort,
     /// The trace holds no request.
     #[error("it holds no request: nothing was asked of the emulation")]

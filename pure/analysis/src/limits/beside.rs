@@ -51,7 +51,7 @@ impl Case<'_> {
             return None;
         }
         let evidence = format!(
-            "{} What stops this load beside them cannot be told: measure again with nothing else on the device.",
+            "{} What limits this load beside them is not known: measure again with nothing else on the device.",
             in_words(&others, rate)
         );
         Some(inferred(Limit::Unexplained, None, None, evidence))

@@ -538,7 +538,7 @@ impl Case<'_> {
         } else if self.own.is_some_and(|own| self.curves[own].closed.len() > 1) {
             "The rate grows less than the depth does, and has not levelled off within the depths measured.".to_owned()
         } else {
-            "It was measured at one depth alone: twice and half the depth would tell.".to_owned()
+            "It was measured at one depth alone: to be sure, test twice and half the depth too.".to_owned()
         };
         let evidence = match waiting_alone(cell) {
             Some((mean, median)) => format!(

@@ -69,7 +69,7 @@ fn one_block_size_names_the_level_and_presumes_the_limit() {
     assert_eq!(bindings[3].limit, Limit::DiskIops);
     assert!((bindings[3].ceiling_iops.unwrap() - 5_000.0).abs() < 10.0);
     let evidence = &bindings[3].evidence;
-    assert!(evidence.contains("Presumably requests") && evidence.contains("32 KiB would tell"), "{evidence}");
+    assert!(evidence.contains("Presumably requests") && evidence.contains("test 32 KiB too"), "{evidence}");
     // 2,000 requests of 256 KiB a second are 524 MB/s: more than disks of 2,000 IOPS are sold with.
     let disk = ExampleDisk { iops: 2_000.0, bytes_per_s: 1e10, ..ExampleDisk::default() };
     let large = [8, 32].map(|depth| cell(closed("random", 1.0, 256 * KIB, depth), &disk, &[1.0]));

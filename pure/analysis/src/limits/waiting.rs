@@ -219,7 +219,7 @@ impl Case<'_> {
             None => "as disks are sold".to_owned(),
         };
         let evidence = format!(
-            "Presumably {what} are counted and not {not}, {rule}: {why}. Requests of {} would tell.",
+            "Presumably {what} are counted and not {not}, {rule}: {why}. To be sure, test {} too.",
             block(next)
         );
         Some(OfKind { limit, ceiling: allowed, presumed: true, evidence })
@@ -313,7 +313,7 @@ impl Case<'_> {
     pub(super) fn so_many_at_once(&self, level: &str, ceiling: f64, rate: f64, places: f64) -> Binding {
         let evidence = format!(
             "{level}. That is what {} served at once make, for single requests all take as long: presumably the device has so many places. \
-             Another block size would tell that from a limit on requests.{}",
+             To rule out a limit on requests, test another block size too.{}",
             number(places),
             self.how_it_waits()
         );

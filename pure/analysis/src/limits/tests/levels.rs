@@ -93,7 +93,10 @@ fn that_depth_over_latency_makes_the_rate_is_no_evidence_of_latency() {
     let found = bindings([4, 64].map(|kib| imported(at(8_000.0, 131e6, kib, 32))).into());
     for binding in &found {
         assert_eq!((binding.limit, binding.ceiling_iops), (Limit::Unexplained, None), "{binding:?}");
-        assert!(binding.evidence.contains("one depth alone: twice and half the depth would tell"), "{binding:?}");
+        assert!(
+            binding.evidence.contains("one depth alone: to be sure, test twice and half the depth too"),
+            "{binding:?}"
+        );
     }
     // One request at a time waits for nothing but its own time; seconds would show that something counts.
     assert_eq!(bindings(vec![imported(at(1e6, 1e12, 4, 1))])[0].limit, Limit::Latency);
