@@ -30,16 +30,12 @@ const TIMED: &[(&str, &str)] = &[
     // Each block must have been written twice before the trial ends.
     ("loadline-engine", "drive::a_corrupted_"),
     // Trials of a second on two throttled disks, which must scatter less than the disks differ.
-    ("loadline", "compare::disks_that_the_kernel_"),
+    ("loadline-runs", "told_apart::"),
 ];
 
 /// Tests on throttled devices: what limits them, and what is fitted to them.
-const THROTTLED: &[(&str, &str)] = &[
-    ("loadline", "limits::"),
-    ("loadline", "set_ups::"),
-    ("loadline", "fit::a_fitted_throttled_"),
-    ("loadline", "impossible::what_became_"),
-];
+const THROTTLED: &[(&str, &str)] =
+    &[("loadline-runs", "limits::"), ("loadline-runs", "set_ups::"), ("loadline-runs", "fitted::a_fitted_throttled_")];
 
 /// Threads of one program whose tests wait.
 const THREADS_WAITING: usize = 4;

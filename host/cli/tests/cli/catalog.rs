@@ -21,7 +21,6 @@ fn a_list_is_filtered() {
     let names: Vec<&str> = rows.as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["azure/premium-p70", "azure/premium-p80"]);
     assert_eq!(rows[0]["throughput_bytes_per_s"], 750 << 20);
-    assert!(bench.refused(2, &["catalog", "list", "--iops-min", "5000"]).contains("no unit"));
     let called = |name: &str| bench.done(&["catalog", "list", "--name", name, "--format", "csv"]);
     let instances = called("C7i.4x");
     assert_eq!(instances.lines().count(), 2, "{instances}");
@@ -49,19 +48,6 @@ fn a_list_has_prices_with_their_date_and_region_where_they_are_known() {
     let json = bench.done(&["catalog", "list", "--family", "classic-standard", "--format", "json"]);
     let rows: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert!(rows[0]["price"].is_null(), "not known is not nothing");
-    let refusal = bench.refused(2, &["catalog", "list", "--region", "eastus1"]);
-    assert!(refusal.contains("no price's region \"eastus1\" is in the catalog: did you mean eastus?"), "{refusal}");
-}
-
-#[test]
-fn what_is_not_in_the_catalog_is_answered_with_what_is() {
-    let bench = Bench::new();
-    let refusal = bench.refused(2, &["catalog", "list", "--family", "premiun"]);
-    assert!(refusal.contains("no family \"premiun\" is in the catalog: did you mean premium?"), "{refusal}");
-    let refusal = bench.refused(2, &["catalog", "list", "--provider", "aws", "--family", "pd-ssd"]);
-    assert!(refusal.contains("no family \"pd-ssd\"") && refusal.contains("gp2, gp3, instances"), "{refusal}");
-    let refusal = bench.refused(2, &["catalog", "list", "--provider", "amazon"]);
-    assert!(refusal.contains("there are aws, azure, gcp"), "{refusal}");
 }
 
 #[test]
@@ -81,8 +67,6 @@ fn an_entry_is_shown_with_its_mechanism_and_its_source() {
     let json = bench.done(&["catalog", "show", "azure/premium-p30", "--format", "json"]);
     let value: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&value["iops"], &value["date"]), (&"5000 IOPS".into(), &"2023".into()));
-    let refusal = bench.refused(2, &["catalog", "show", "azure/p30"]);
-    assert!(refusal.contains("did you mean azure/premium-p30? `loadline catalog list --name TEXT`"), "{refusal}");
 }
 
 #[test]
@@ -100,16 +84,6 @@ fn a_folder_of_ones_own_is_checked_beside_what_comes_along() {
     assert!(!text.contains("undated"), "{text}");
     assert!(text.contains("own/large  falls    has fewer IOPS (8000 IOPS against 9000 IOPS)"), "{text}");
     assert!(bench.done(&["catalog", "show", "own/small", "--catalog", &folder]).contains("9000 IOPS"));
-    std::fs::write(bench.path("target").join("own.toml"), entry.replace("date = \"2024-03\"\n", "")).unwrap();
-    let output = bench.run(&["catalog", "check", "--catalog", &folder]);
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.code() == Some(1) && text.contains("own/array  undated  has no date"), "{text}");
-    let price = "small = { price = { amount = \"9 USD per month\", source = \"a letter\" }, ";
-    std::fs::write(bench.path("target").join("own.toml"), entry.replace("small = { ", price)).unwrap();
-    let output = bench.run(&["catalog", "check", "--catalog", &folder]);
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.code() == Some(1) && text.contains("unplaced  has a price without a region"), "{text}");
-    assert!(text.contains("undated   has a price without a date, of a letter"), "{text}");
     std::fs::write(bench.path("target").join("own.toml"), entry.replace("9000 IOPS", "9000")).unwrap();
     let refusal = bench.refused(1, &["catalog", "check", "--catalog", &folder]);
     assert!(refusal.contains("own.toml:11:34: disk.small.iops: \"9000\" has no unit"), "{refusal}");
@@ -152,8 +126,6 @@ fn environments_tell_what_they_cost_item_by_item_and_in_all() {
     assert!(rows[1].2.contains("no price of own/odd in here"), "{rows:?}");
     assert!(rows[2].2.contains("given in full"), "{rows:?}");
     assert_eq!(rows[3], ("all".to_owned(), Some(19.71), "without what has no price".to_owned()));
-    let wrong = bench.refused(2, &["environments", "cost", "ds3-p30", "--region", "eastuss"]);
-    assert!(wrong.contains("eastus"), "{wrong}");
     let table = bench.done(&["environments", "cost", "ds3-p30", "--region", "eastus"]);
     assert!(table.contains("azure/classic-premium-p30") && table.contains("360.01"), "{table}");
 }

@@ -1,11 +1,7 @@
-//! `compare`: its forms, how it exits, and disks that the kernel holds to known rates.
+//! `compare`: its forms, and how it exits.
 
-use crate::bad_disk::Loop;
-use crate::throttle::Group;
-use crate::{Bench, or_skip, text};
-use serde_json::{Value, json};
-use std::fs;
-use std::path::PathBuf;
+use crate::{Bench, text};
+use serde_json::Value;
 
 const PLAN: &str = r#"
 schema = 1
@@ -82,57 +78,13 @@ fn runs_without_a_common_cell_leave_a_gate_without_an_answer() {
     assert!(told.contains("the nearest differs in queue_depth"), "{told}");
 }
 
-const NO_LOOP: &str = "it takes root and a loop device";
-const READS: &str = "read_iops_device";
-/// 64 MiB of written data in memory, where no other load slows it down.
-fn image(folder: &tempfile::TempDir, name: &str) -> PathBuf {
-    let path = folder.path().join(name);
-    fs::write(&path, vec![0x5a; 64 << 20]).unwrap();
-    path
-}
-
 #[test]
-fn disks_that_the_kernel_holds_to_known_rates_are_told_apart() {
+fn what_is_worse_fails_where_that_is_asked_for() {
     let bench = Bench::new();
-    let folder = or_skip!(tempfile::tempdir_in("/dev/shm").ok(), "no /dev/shm");
-    let attach = |name: &str| Loop::attach(&image(&folder, name));
-    let (a, b, c) = (or_skip!(attach("a"), NO_LOOP), or_skip!(attach("b"), NO_LOOP), or_skip!(attach("c"), NO_LOOP));
-    let group = or_skip!(
-        Group::new("compare", &[(&a, READS, 2_000), (&b, READS, 2_000), (&c, READS, 1_000)]),
-        "no blkio.throttle"
-    );
-    let plan = PLAN.replace("[1, 8]", "[16, 32]").replace("40 ms", "1 s").replace("\"0 s\"", "\"500 ms\"");
-    let plan = bench.file("p.toml", plan);
-    let on = |name: &str, device: &Loop| format!("{name}={}", device.node);
-    let volumes = [on("a", &a), on("b", &b), on("c", &c)];
-    let output = group
-        .run(&bench, &["run", &plan, "--read-only", "--on", &volumes[0], "--on", &volumes[1], "--on", &volumes[2]]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let compared = |volumes: &str| {
-        let arguments = ["compare", "last", "--volumes", volumes, "--fail-if", "worse", "--format", "json"];
-        let output = bench.run(&arguments);
-        let value: Value = serde_json::from_str(&text(&output.stdout)).unwrap();
-        println!("{}", bench.done(&["compare", "last", "--volumes", volumes]));
-        (output.status.code(), value["against"][0].clone())
-    };
-    let verdicts = |against: &Value| {
-        let cells = against["cells"].as_array().unwrap().iter().map(|c| &c["verdict"]);
-        let all: Vec<String> =
-            cells.chain([&against["overall"][0]["verdict"]]).map(|v| v.as_str().unwrap().to_owned()).collect();
-        all
-    };
-    let (status, worse) = compared("a,c");
-    assert_eq!((status, &verdicts(&worse)[..2]), (Some(3), &["worse".to_owned(), "worse".to_owned()][..]));
-    let overall = &worse["overall"][0];
-    if overall["doubted"] == 2 {
-        // Where the hypervisor took its share from both, no cell is left for the whole, and that is said.
-        assert_eq!((&overall["verdict"], &overall["why"]), (&json!("cannot-tell"), &json!("every cell is in doubt")));
-    } else {
-        let ratio = overall["ratio"].as_f64().unwrap();
-        assert!(overall["verdict"] == "worse" && (ratio - 0.5).abs() < 0.03, "{overall}");
+    let plan = bench.file("sweep.toml", crate::predict::SWEEP.replace("trials = 1", "trials = 3"));
+    for environment in ["ds3-p30", "ds3-p10"] {
+        bench.done(&["predict", &plan, "--env", environment, "--seed", "1", "--name", environment]);
     }
-    // A machine that is short of time for one of them leaves something untold, and calls nothing different.
-    let (status, same) = compared("a,b");
-    let told = verdicts(&same);
-    assert!(told.iter().all(|v| v == "same" || v == "cannot-tell") && status != Some(3), "{told:?}");
+    bench.refused(3, &["compare", "ds3-p30", "ds3-p10", "--fail-if", "worse"]);
+    bench.done(&["compare", "ds3-p30", "ds3-p10"]);
 }

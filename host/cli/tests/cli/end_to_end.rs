@@ -54,16 +54,6 @@ fn a_run_on_a_folder_leaves_no_file_there() {
 }
 
 #[test]
-fn several_volumes_have_the_same_cells() {
-    let bench = Bench::new();
-    let plan = bench.file("small.toml", SMALL);
-    bench.done(&["run", &plan, "--on", "a=null", "--on", "b=null", "--trials", "1"]);
-    let run = bench.last();
-    let on = |volume: &str| run["cells"].as_array().unwrap().iter().filter(|cell| cell["volume"] == volume).count();
-    assert_eq!((on("a"), on("b")), (4, 4));
-}
-
-#[test]
 fn quick_measures_prints_and_leaves_a_report() {
     let bench = Bench::new();
     let target = bench.target();
@@ -99,24 +89,10 @@ fn an_objective_that_no_load_keeps_is_status_3() {
     bench.done(&["run", &kept, "--on", "null", "--trials", "1"]);
     bench.refused(3, &["run", &lost, "--on", "null", "--trials", "1"]);
     bench.refused(3, &["quick", "null", "--duration", "30 ms", "--objective", "1 ns"]);
-}
-
-#[test]
-fn what_cannot_be_understood_is_status_2_and_touches_nothing() {
-    let bench = Bench::new();
-    let plan = bench.file("small.toml", SMALL);
-    let bad = bench.file("bad.toml", SMALL.replace("queue_depth", "queue_dept"));
-    let job = bench.file("job.fio", "[global]\nrw=randread\n[a]\nfilename=/x\n");
-    assert!(bench.refused(2, &["run", &plan]).contains("--on"));
-    assert!(bench.refused(2, &["run", &bad, "--on", "null"]).contains("did you mean queue_depth"));
-    assert!(bench.refused(2, &["run", &job, "--on", "null"]).contains("fio job file"));
-    assert!(bench.refused(2, &["run", "no-such-plan", "--on", "null"]).contains("no-such-plan"));
-    assert!(bench.refused(2, &["run", &plan, "--on", "a=null", "--on", "a=null"]).contains("twice"));
-    assert!(bench.refused(2, &["quick", "null", "--objective", "fast"]).contains("--objective"));
-    bench.refused(2, &["no-such-verb"]);
-    std::fs::File::create(bench.path("store.db")).unwrap();
-    assert!(bench.refused(1, &["show", "no-such-run"]).contains("no-such-run"));
-    assert!(bench.runs().is_empty());
+    // One that the figures cannot answer is status 4.
+    let arrivals = plan("1 h").replace("queue_depth = [1, 4]", "arrival = { poisson = [\"1 IOPS\"] }");
+    let short = bench.file("short.toml", arrivals.replace("40 ms", "1 ms").replace("\"100 %\", ", ""));
+    bench.refused(4, &["run", &short, "--on", "null", "--trials", "1", "--seed", "1"]);
 }
 
 #[test]
@@ -186,4 +162,58 @@ fn a_job_file_runs_as_it_stands_on_what_it_names() {
     // And what it asks beyond what is known is refused with its line.
     let odd = bench.file("odd.fio", format!("{jobs}verify=crc32c\n"));
     assert!(bench.refused(2, &["run", &odd]).contains("odd.fio:17: verify=crc32c"));
+}
+
+#[test]
+fn quick_foretells_what_it_does_and_calls_memory_memory() {
+    let bench = Bench::new();
+    let Ok(folder) = tempfile::tempdir_in("/dev/shm") else {
+        println!("skipped: no /dev/shm");
+        return;
+    };
+    let target = folder.path().to_str().unwrap();
+    let output = bench.run(&["quick", target, "--duration", "30 ms", "--size", "4 MiB"]);
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    let first = told.lines().next().unwrap();
+    assert!(
+        first.contains("fills 4.00 MiB first, then 16 or 17 loads") && first.contains("after the filling"),
+        "{told}"
+    );
+    assert!(told.contains("this is memory, not storage"), "{told}");
+    assert!(told.contains("curve 10 %: random read 4 KiB"), "{told}");
+    assert!(entries(folder.path()).is_empty());
+}
+
+#[test]
+fn what_would_be_filled_is_foretold_and_volumes_are_shown_apart() {
+    let bench = Bench::new();
+    let writes = SMALL.replace("reads = [\"100 %\", \"0 %\"]", "reads = \"0 %\"");
+    let (plan, target) = (bench.file("w.toml", &writes), bench.target());
+    let unsized_ = bench.file("u.toml", writes.replace("size = \"4 MiB\"\n", ""));
+    let on = |name: &str| format!("{name}={target}");
+    let both = ["run", &plan, "--on", &on("fast"), "--on", &on("slow")];
+    let planned = bench.done(&[&both[..], &["--dry-run"]].concat());
+    assert!(
+        planned.ends_with("8 trials: 1 s at most, and the time to fill 8.00 MiB (1 s at 200 MiB/s)\n"),
+        "{planned}"
+    );
+    let planned: serde_json::Value =
+        serde_json::from_str(&bench.done(&["run", &plan, "--on", &target, "--dry-run", "--format", "json"])).unwrap();
+    assert_eq!(planned["fill_bytes"], 4 << 20);
+    let told = bench.done(&["run", &unsized_, "--dry-run"]);
+    assert!(told.contains("and the time to fill the test file or target, whose size is not known yet"), "{told}");
+    let output = bench.run(&both);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert!(err.contains("volume fast: filled 4.00 MiB") && err.contains(" on slow, trial "), "{err}");
+    for name in ["fast", "slow"] {
+        assert!(out.lines().filter(|line| line.contains(name) && line.contains("random ")).count() >= 2, "{out}");
+    }
+    let steady = "steady_state = { round = \"1 s\", rounds = 2, rounds_max = 2, range = \"100 %\", slope = \"100 %\" }";
+    let steady =
+        bench.file("s.toml", writes.replace("trials = 2", &format!("trials = 1\n{steady}")).replace("[1, 4]", "4"));
+    bench.done(&["run", &steady, "--on", "null"]);
+    let shown = bench.done(&["show", "last"]);
+    assert!(shown.contains("The rate was steady before the measurement, after 2 rounds of 1 s."), "{shown}");
+    assert!(shown.contains("no storage: measures the tool"), "{shown}");
 }

@@ -1,9 +1,9 @@
 //! Threads of an emulation that run as soon as they wake.
 
 use crate::Bench;
-use crate::bad_disk::wait_until;
+use crate::devices::wait_until;
 use crate::emulate::{end, start};
-use crate::fault::{connected, head};
+use crate::nbd_client::{connected, head};
 use std::io::{Read, Write};
 use std::process::Command;
 
@@ -34,8 +34,8 @@ fn whoever_takes_requests_and_delivers_answers_does_not_wait_for_a_turn_where_th
     ] {
         let bench = Bench::new();
         let child = start(&bench, more);
-        let mut stream = connected(&bench);
-        stream.write_all(&head(0)).unwrap();
+        let mut stream = connected(&bench.path("s"));
+        stream.write_all(&head(0, 0, 512)).unwrap();
         stream.read_exact(&mut [0; 16 + 512]).unwrap();
         // Whoever found out that the socket accepts was a client too, and may be leaving still.
         assert!(wait_until(|| policies(child.id(), "client").len() == 1), "{more:?}");

@@ -1,41 +1,36 @@
 //! The `loadline` command from the outside: what it prints, how it exits, what it leaves behind.
 
-mod bad_disk;
 mod catalog;
 mod compare;
 mod crash;
-mod decided;
 mod emulate;
 mod end_to_end;
 mod exported;
 mod fault;
 mod faults;
-mod filling;
-mod first_look;
 mod fit;
 mod golden;
 mod haste;
 mod hunt;
 mod import;
-mod impossible;
 mod kept;
 mod limits;
-mod nbd;
 mod only_read;
 mod predict;
-mod printed;
-mod psk;
 mod recommended;
-mod replayed;
+mod refusals;
 mod results;
 mod safety;
-mod search;
-mod set_ups;
 mod steps;
-mod throttle;
-mod verify_only;
-mod volumes;
-mod worked_examples;
+mod verification;
+
+// The tests of the library make the same devices and ask the same way.
+#[path = "../../../runs/tests/runs/support/devices.rs"]
+#[allow(dead_code, reason = "some are for the tests of the library alone")]
+mod devices;
+#[path = "../../../runs/tests/runs/support/nbd_client.rs"]
+#[allow(dead_code, reason = "some are for the tests of the library alone")]
+mod nbd_client;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -1,4 +1,4 @@
-//! Stored results in every form: the forms hold the same figures, and programs get what the published schema says.
+//! Stored results as they are asked for: which run, which cells, in which form.
 
 use crate::{Bench, text};
 use serde_json::Value;
@@ -71,76 +71,6 @@ pub(crate) fn csv_rows(text: &str) -> Vec<BTreeMap<String, String>> {
     rows.into_iter().map(named).collect()
 }
 
-/// The figures of a cell that every form shows: what the CSV calls them, where they are in the JSON, and whether the HTML's
-/// table of results has a column for them.
-const FIGURES: [(&str, &str, bool); 17] = [
-    ("total_iops", "/total/iops", true),
-    ("total_low_iops", "/total/iops_low", false),
-    ("total_high_iops", "/total/iops_high", false),
-    ("total_throughput_bytes_per_s", "/total/throughput_bytes_per_s", true),
-    ("offered_iops", "/offered_iops", true),
-    ("read_iops", "/read/iops", false),
-    ("read_latency_mean_ns", "/read/latency_ns/mean", true),
-    ("read_latency_p50_ns", "/read/latency_ns/p50", false),
-    ("read_latency_p99_ns", "/read/latency_ns/p99", true),
-    ("read_latency_p99_9_ns", "/read/latency_ns/p99_9", true),
-    ("read_latency_max_ns", "/read/latency_ns/max", false),
-    ("write_iops", "/write/iops", false),
-    ("write_latency_mean_ns", "/write/latency_ns/mean", true),
-    ("write_latency_p99_ns", "/write/latency_ns/p99", true),
-    ("flush_iops", "/flush/iops", false),
-    ("flush_latency_p99_ns", "/flush/latency_ns/p99", true),
-    ("errors_count", "/errors", false),
-];
-
-#[test]
-fn json_csv_and_html_hold_the_same_figures() {
-    let bench = Bench::new();
-    measured(&bench);
-    let json = bench.last();
-    let csv = csv_rows(&bench.done(&["export", "last", "--as", "csv"]));
-    bench.done(&["report", "last", "-o", "report.html"]);
-    let html = std::fs::read_to_string(bench.path("report.html")).unwrap();
-    let table = html.split_once("<table class=\"results\">").unwrap().1.split_once("</table>").unwrap().0;
-    let bodies: Vec<&str> = table.split("<tbody>").skip(1).collect();
-    let cells = json["cells"].as_array().unwrap();
-    assert_eq!((cells.len(), csv.len(), bodies.len()), (CELLS, CELLS, CELLS));
-    let mut compared = 0;
-    for ((cell, row), body) in cells.iter().zip(&csv).zip(bodies) {
-        assert_eq!((cell["id"].as_str().unwrap(), cell["label"].as_str().unwrap()), (&*row["cell_id"], &*row["label"]));
-        // Exact values, as the table sorts by them.
-        let shown: Vec<f64> =
-            body.split("data-v=\"").skip(1).map(|rest| rest.split('"').next().unwrap().parse().unwrap()).collect();
-        for (column, pointer, in_table) in FIGURES {
-            let figure = cell.pointer(pointer).and_then(Value::as_f64);
-            assert_eq!(row[column].parse().ok(), figure, "{column} of {}", cell["label"]);
-            if let Some(figure) = figure.filter(|_| in_table) {
-                assert!(shown.contains(&figure), "{pointer} = {figure} of {} is in {shown:?}", cell["label"]);
-                compared += 1;
-            }
-        }
-    }
-    assert!(compared >= CELLS * 4, "{compared}");
-}
-
-#[test]
-fn exported_json_follows_the_published_schema() {
-    let bench = Bench::new();
-    measured(&bench);
-    let holds = |text: &str| {
-        let value: Value = serde_json::from_str(text).unwrap();
-        let errors = crate::schema_errors(&value);
-        assert!(errors.is_empty(), "{errors:#?}");
-        value["cells"].as_array().unwrap().len()
-    };
-    assert_eq!(holds(&bench.done(&["export", "last", "--as", "json"])), CELLS);
-    assert_eq!(holds(&bench.done(&["show", "last", "--cell", "1", "--format", "json"])), 1);
-    bench.done(&["export", "last", "--as", "json", "-o", "run.json"]);
-    assert_eq!(holds(&std::fs::read_to_string(bench.path("run.json")).unwrap()), CELLS);
-    bench.done(&["quick", "null", "--duration", "30 ms"]);
-    assert!((16..=17).contains(&holds(&bench.done(&["export", "last", "--as", "json"]))));
-}
-
 #[test]
 fn show_takes_cells_by_number_label_and_id_in_every_form() {
     let bench = Bench::new();
@@ -185,92 +115,6 @@ fn the_series_has_the_same_rows_in_every_form() {
     for format in ["table", "markdown"] {
         assert_eq!(print(format).lines().filter(|line| line.contains("50 % read")).count(), rows.len());
     }
-    // The rows are what the figures were made of.
-    let requests = |operation: &str| -> u64 {
-        rows.iter().filter(|r| r["operation"] == operation).map(|r| r["requests"].as_u64().unwrap()).sum()
-    };
-    let run = bench.last();
-    for operation in ["read", "write"] {
-        let mean = requests(operation) as f64 / 2.0 / 0.06;
-        let shown = run["cells"][2][operation]["iops"].as_f64().unwrap();
-        assert!((mean - shown).abs() <= shown * 1e-6, "{operation}: {mean} {shown}");
-    }
-}
-
-#[test]
-fn exported_loads_tell_every_cell_from_every_other_and_how_it_was_driven() {
-    let bench = Bench::new();
-    let head = "schema = 1\nname = \"p\"\n";
-    let load = |keys: &str| {
-        format!(
-            "[[load]]\nblock = \"4 KiB\"\nsize = \"4 MiB\"\nwarm_up = \"0 s\"\nduration = \"5 ms\"\ntrials = 1\n{keys}\n"
-        )
-    };
-    let loads = [
-        load(
-            "distribution = [\"uniform\", \"permutation\", { zipf = 1.2 }, { zipf = 0.9 }, { hot = { requests = \"80 %\", blocks = \"20 %\" } }]",
-        ),
-        load("reads = \"0 %\"\nflush = { every = [1, 8], how = [\"fdatasync\", \"fua\"] }"),
-        load("pattern = \"sequential\"\nstride = [\"8 KiB\", \"16 KiB\"]"),
-        load("reads = \"50 %\"\ntrims = [\"0 %\", \"20 %\"]\nthink_time = [\"0 s\", \"10 us\"]"),
-        load("align = \"8 KiB\"\nstart = [\"0 B\", \"1 MiB\"]"),
-        load("reads = \"0 %\"\ncompressible = \"50 %\"\nduplicate = \"10 %\"")
-            .replace("block = \"4 KiB\"", "block = [\"2560 B\", { \"2 KiB\" = \"50 %\", \"3 KiB\" = \"50 %\" }]"),
-    ];
-    let plan = bench.file("p.toml", format!("{head}{}", loads.concat()));
-    bench.done(&["run", &plan, "--on", "null", "--engine", "threads"]);
-    let run = bench.last();
-    let cells = run["cells"].as_array().unwrap();
-    assert_eq!(cells.len(), 19);
-    for (index, cell) in cells.iter().enumerate() {
-        assert_eq!(cell["engines"][0]["name"], "null");
-        assert_eq!(cell["engines"][0]["reason"], "the target is null");
-        let same = cells[..index].iter().find(|other| other["load"] == cell["load"]);
-        assert!(same.is_none(), "{:#}\n{:#}", cell["load"], same.unwrap()["label"]);
-    }
-    let csv = bench.done(&["export", "last", "--as", "csv"]);
-    let heading: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
-    for column in
-        ["distribution", "stride_bytes", "flush_every_writes", "flush_method", "block_mix_bytes", "engine_reason"]
-    {
-        assert!(heading.contains(&column), "{column}");
-    }
-    assert!(csv.contains("2048:0.5 3072:0.5") && csv.contains(",null,the target is null,"), "{csv}");
-
-    let plan = bench.file("files.toml", format!("{head}{}", load("files = [1, 2]")));
-    let folder = bench.path("there");
-    std::fs::create_dir(&folder).unwrap();
-    bench.done(&["run", &plan, "--on", &folder.display().to_string(), "--engine", "threads"]);
-    let run = bench.last();
-    let files: Vec<&Value> = run["cells"].as_array().unwrap().iter().map(|cell| &cell["load"]["files"]).collect();
-    assert!(files.len() == 2 && files.iter().any(|files| **files == 2), "{files:?}");
-    assert_eq!(run["cells"][0]["engines"][0]["name"], "threads");
-}
-
-#[test]
-fn how_threads_wait_is_the_users_choice_and_stands_in_the_record() {
-    let bench = Bench::new();
-    let load = "[[load]]\nsize = \"4 MiB\"\nduration = \"100 ms\"\nwarm_up = \"0 s\"\ntrials = 1\n";
-    let plan = bench.file("p.toml", format!("schema = 1\nname = \"p\"\n{load}"));
-    let folder = bench.path("there");
-    std::fs::create_dir(&folder).unwrap();
-    let options = |wait: &[&str]| {
-        bench.done(&[&["run", &plan, "--on", &folder.display().to_string()], wait].concat());
-        let engine = bench.last()["cells"][0]["engines"][0].clone();
-        (
-            engine["name"] == "io_uring" && engine["options"].to_string().contains("waiting awake"),
-            engine["name"].clone(),
-        )
-    };
-    let (awake, name) = options(&[]);
-    if name == "io_uring" {
-        assert!(awake);
-    } else {
-        println!("skipped: io_uring (the engine is {name})");
-    }
-    assert!(!options(&["--wait", "asleep"]).0);
-    let told = bench.refused(2, &["run", &plan, "--on", "null", "--wait", "standing"]);
-    assert!(told.contains("auto, asleep"), "{told}");
 }
 
 #[test]

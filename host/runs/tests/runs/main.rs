@@ -8,8 +8,29 @@ mod measure;
 mod predict;
 
 mod another_place;
+mod attached;
+mod crash;
+mod emulations;
+mod faults;
+mod filling;
+mod fitted;
+mod forms;
+mod hunted;
+mod imported;
+mod impossible;
+mod limits;
 mod observed;
+mod predicted;
 mod refused;
+mod replayed;
+mod safety;
+mod searched;
+mod set_ups;
+mod support;
+mod told_apart;
+mod verified;
+mod volumes;
+mod worked_examples;
 
 use loadline_runs::Silent;
 

@@ -1,15 +1,17 @@
-//! Microsoft's worked examples (azure-docs, premium-storage-performance, disks-performance and disk-bursting) as a user runs them: an environment
-//! file each, a plan, and `predict` with limits as published. They are arithmetic: the ceilings are exact, and what is simulated
+//! Microsoft's worked examples (azure-docs, premium-storage-performance, disks-performance and disk-bursting) as they are predicted: an environment
+//! each, a plan, and limits as published. They are arithmetic: the ceilings are exact, and what is simulated
 //! comes to them but for the window of quota in which a measurement ends.
 
-use crate::Bench;
+use crate::support::{Bench, cells, complete, environment, plan};
+use loadline_disk::Fullness::{self, Empty, Full};
+use loadline_runs::{Course, NamedTarget, PredictionSettings, Silent};
 use serde_json::Value;
 use std::fmt::Write;
 
 /// A measurement of 10 s ends within a window of about 50 ms.
 const TOLERANCE: f64 = 0.01;
 
-fn plan(kib: u32, reads: u32, load: &str) -> String {
+fn load(kib: u32, reads: u32, load: &str) -> String {
     format!(
         "schema = 1\nname = \"p-{kib}-{reads}\"\n[[load]]\npattern = \"random\"\nreads = \"{reads} %\"\nblock = \"{kib} KiB\"\n{load}\n\
          size = \"1 GiB\"\nwarm_up = \"2 s\"\nduration = \"10 s\"\ntrials = 1\n"
@@ -18,7 +20,7 @@ fn plan(kib: u32, reads: u32, load: &str) -> String {
 
 const DEEP: &str = "queue_depth = 512";
 
-fn environment(vm: Option<&str>, volumes: &[(&str, &str, &str)]) -> String {
+fn storage(vm: Option<&str>, volumes: &[(&str, &str, &str)]) -> String {
     let vm = vm.map_or_else(String::new, |vm| format!("vm = \"azure/{vm}\"\n"));
     let mut text = format!("schema = 1\nname = \"example\"\n{vm}");
     for (name, disks, cache) in volumes {
@@ -30,17 +32,22 @@ fn environment(vm: Option<&str>, volumes: &[(&str, &str, &str)]) -> String {
 }
 
 /// The cells of a prediction of these plans on this environment.
-fn predicted(plans: &[String], environment: &str, more: &[&str]) -> Vec<Value> {
+fn predicted(plans: &[String], text: &str, settings: PredictionSettings) -> Vec<Value> {
     let bench = Bench::new();
-    let plans: Vec<String> =
-        plans.iter().enumerate().map(|(number, plan)| bench.file(&format!("p{number}.toml"), plan)).collect();
-    let environment = bench.file("environment.toml", environment);
-    let mut arguments = vec!["predict"];
-    arguments.extend(plans.iter().map(String::as_str));
-    arguments.extend(["--env", &environment, "--published", "--draws", "1", "--seed", "1", "--format", "json"]);
-    arguments.extend(more);
-    let run: Value = serde_json::from_str(&bench.done(&arguments)).unwrap();
-    run["cells"].as_array().unwrap().clone()
+    let plans = plans.iter().map(|text| plan(text)).collect();
+    let settings = PredictionSettings { published: true, draws: 1, ..settings };
+    let prediction = bench.prediction_by(plans, &environment(text), settings).seeded(1);
+    cells(&complete(prediction.run(&mut Silent::default())))
+}
+
+/// All volumes at once, with these credits of the disks and of the VM.
+fn together(disks: Fullness, vm: Fullness) -> PredictionSettings {
+    PredictionSettings {
+        course: Course::Together,
+        bursts_empty: disks == Empty,
+        vm_bursts_empty: Some(vm == Empty),
+        ..PredictionSettings::default()
+    }
 }
 
 fn iops(cell: &Value) -> f64 {
@@ -63,14 +70,14 @@ fn ceiling(cell: &Value, limit: &str) -> f64 {
 /// of 8 and 32 KB as 40 and 160 MB/s.
 #[test]
 fn a_p30_by_request_size() {
-    let environment = environment(None, &[("data", "premium-p30\"", "none")]);
+    let environment = storage(None, &[("data", "premium-p30\"", "none")]);
     for (kib, limit, wanted) in [
         (8, "disk-iops", 5_000.0),
         (32, "disk-iops", 5_000.0),
         (64, "disk-throughput", 3_200.0),
         (1_024, "disk-throughput", 200.0),
     ] {
-        let cell = &predicted(&[plan(kib, 100, DEEP)], &environment, &[])[0];
+        let cell = &predicted(&[load(kib, 100, DEEP)], &environment, PredictionSettings::default())[0];
         assert_eq!(cell["binding"]["limit"], limit, "{kib} KiB");
         assert!((ceiling(cell, limit) / wanted - 1.0).abs() < 1e-12, "{kib} KiB: {}", ceiling(cell, limit));
         assert!(near(iops(cell), wanted), "{kib} KiB: {}", iops(cell));
@@ -79,8 +86,8 @@ fn a_p30_by_request_size() {
 
 #[test]
 fn a_ds1_binds_before_its_p30() {
-    let environment = environment(Some("ds1"), &[("data", "premium-p30\"", "none")]);
-    let cell = &predicted(&[plan(8, 0, DEEP)], &environment, &[])[0];
+    let environment = storage(Some("ds1"), &[("data", "premium-p30\"", "none")]);
+    let cell = &predicted(&[load(8, 0, DEEP)], &environment, PredictionSettings::default())[0];
     assert_eq!((&cell["binding"]["limit"], ceiling(cell, "vm-uncached-iops")), (&"vm-uncached-iops".into(), 3_200.0));
     assert!(near(iops(cell), 3_200.0), "{}", iops(cell));
 }
@@ -90,8 +97,8 @@ fn a_ds1_binds_before_its_p30() {
 fn disks_of_a_d8s_v3_add_up_to_its_limit() {
     let of = |sku: &str| {
         let volumes = ["a", "b", "c"].map(|name| (name, sku, "none"));
-        let environment = environment(Some("d8s-v3@2020"), &volumes);
-        predicted(&[plan(4, 100, DEEP)], &environment, &["--together", "--bursts", "empty"])
+        let environment = storage(Some("d8s-v3@2020"), &volumes);
+        predicted(&[load(4, 100, DEEP)], &environment, together(Empty, Empty))
     };
     let slow = of("standard-ssd-e30\"");
     assert!(near(slow.iter().map(iops).sum(), 1_500.0), "{:?}", slow.iter().map(iops).collect::<Vec<_>>());
@@ -106,11 +113,12 @@ fn disks_of_a_d8s_v3_add_up_to_its_limit() {
 fn cached_and_uncached_disks_of_a_d8s_v3_add() {
     let volumes = [("a", "read-only"), ("b", "read-only"), ("c", "read-only"), ("d", "none"), ("e", "none")]
         .map(|(name, cache)| (name, "premium-p30\"", cache));
-    let environment = environment(Some("d8s-v3@2020"), &volumes);
-    let cells = predicted(&[plan(4, 100, "arrival = { constant = \"5000 IOPS\" }")], &environment, &["--together"]);
+    let environment = storage(Some("d8s-v3@2020"), &volumes);
+    let cells =
+        predicted(&[load(4, 100, "arrival = { constant = \"5000 IOPS\" }")], &environment, together(Full, Full));
     assert!(near(cells.iter().map(iops).sum(), 25_000.0), "{:?}", cells.iter().map(iops).collect::<Vec<_>>());
     // Asked for more, the budgets give 16,000 and the two disks' own 10,000.
-    let cells = predicted(&[plan(4, 100, DEEP)], &environment, &["--together"]);
+    let cells = predicted(&[load(4, 100, DEEP)], &environment, together(Full, Full));
     assert!(near(cells[..3].iter().map(iops).sum(), 16_000.0) && near(cells[3..].iter().map(iops).sum(), 10_000.0));
     let bound: Vec<&str> = cells.iter().map(|cell| cell["binding"]["limit"].as_str().unwrap()).collect();
     let cached = "vm-cached-iops";
@@ -125,22 +133,31 @@ fn bursts_of_disks_do_not_pass_a_d8as_v4() {
     let names = ["system", "a", "b"];
     let skus = ["premium-p4\"", "premium-p10\"", "premium-p10\""];
     let volumes: Vec<_> = names.into_iter().zip(skus).map(|(name, sku)| (name, sku, "none")).collect();
-    let cells = |vm: Option<&str>, plans: &[String], bursts: &str| {
-        predicted(plans, &environment(vm, &volumes), &["--together", "--bursts", bursts])
+    let cells = |vm: Option<&str>, plans: &[String], (disks, of_vm): (Fullness, Fullness)| {
+        predicted(plans, &storage(vm, &volumes), together(disks, of_vm))
     };
     let sum = |cells: &[Value]| cells.iter().map(bytes).sum::<f64>();
-    let (deep, vm, spent) = ([plan(256, 100, "queue_depth = 64")], Some("d8as-v4"), "disks=full,vm=empty");
+    let (deep, vm, spent) = ([load(256, 100, "queue_depth = 64")], Some("d8as-v4"), (Full, Empty));
     assert!(
-        near(sum(&cells(None, &deep, "full")), 510.0 * MIB) && near(sum(&cells(None, &deep, "empty")), 225.0 * MIB)
+        near(sum(&cells(None, &deep, (Full, Full))), 510.0 * MIB)
+            && near(sum(&cells(None, &deep, (Empty, Empty))), 225.0 * MIB)
     );
     // Whatever is asked of the disks, 192 MB/s pass; with credits of its own the VM lets 400 through.
     let held = cells(vm, &deep, spent);
     assert!(near(sum(&held), 192e6), "{}", sum(&held));
     assert!(held.iter().all(|cell| cell["prediction"]["bursts_full"] == true));
     assert!(held.iter().all(|cell| cell["prediction"]["vm_bursts_full"] == false));
-    assert!(near(sum(&cells(vm, &deep, "full")), 400e6));
+    assert!(near(sum(&cells(vm, &deep, (Full, Full))), 400e6));
     // While the machine starts: the system disk alone, at its own 170 MB/s.
-    let start = predicted(&deep, &environment(vm, &volumes), &["--volume", "system", "--bursts", spent]);
+    let start = predicted(
+        &deep,
+        &storage(vm, &volumes),
+        PredictionSettings {
+            volumes: vec![NamedTarget { volume: "system".into(), target: "system".into() }],
+            course: Course::Apart,
+            ..together(Full, Empty)
+        },
+    );
     assert_eq!(start[0]["binding"]["limit"], "disk-throughput");
     assert!(near(bytes(&start[0]), 170.0 * MIB), "{}", bytes(&start[0]));
     // The application asks for 15 MB/s, 5 of each disk, and then for 192: 2 of the system's disk and 95 of each other. It gets that.
@@ -158,7 +175,7 @@ fn bursts_of_disks_do_not_pass_a_d8as_v4() {
 fn asked_for(megabytes: f64, kilobytes: u32) -> String {
     let rate = (megabytes * 1e3 / f64::from(kilobytes)).round();
     let arrival = format!("arrival = {{ constant = \"{rate} IOPS\" }}");
-    plan(kilobytes, 100, &arrival).replace(" KiB", " KB")
+    load(kilobytes, 100, &arrival).replace(" KiB", " KB")
 }
 
 /// An L8s_v2 bursts from 160 to 1,280 MB/s: three P50 of 250 MB/s each give 600 MB/s, and three P4 360, of which the bursting two give
@@ -166,16 +183,15 @@ fn asked_for(megabytes: f64, kilobytes: u32) -> String {
 #[test]
 fn an_l8s_v2_bursts_with_disks_that_do_not_and_with_disks_that_do() {
     for (sku, asked) in [("premium-p50\"", [200.0; 3]), ("premium-p4\"", [20.0, 170.0, 170.0])] {
-        let environment = environment(Some("l8s-v2"), &["system", "a", "b"].map(|name| (name, sku, "none")));
+        let environment = storage(Some("l8s-v2"), &["system", "a", "b"].map(|name| (name, sku, "none")));
         let plans = asked.map(|megabytes| asked_for(megabytes, 256));
-        let cells = predicted(&plans, &environment, &["--together"]);
+        let cells = predicted(&plans, &environment, together(Full, Full));
         for (cell, asked) in cells.iter().zip(asked) {
             assert_eq!(cell["binding"]["limit"], "arrival", "{sku}");
             assert!(near(bytes(cell), asked * 1e6), "{sku}, {asked}: {}", bytes(cell));
         }
         // Once the machine's credits are spent it holds them to 160 MB/s, whatever theirs.
-        let more = ["--together", "--bursts", "disks=full,vm=empty"];
-        let held = predicted(&plans, &environment, &more).iter().map(bytes).sum::<f64>();
+        let held = predicted(&plans, &environment, together(Full, Empty)).iter().map(bytes).sum::<f64>();
         assert!(near(held, 160e6), "{sku}: {held}");
     }
 }
@@ -184,9 +200,9 @@ fn an_l8s_v2_bursts_with_disks_that_do_not_and_with_disks_that_do() {
 #[test]
 fn both_budgets_of_a_d8ds_v4_at_once() {
     let eight = "premium-p30\", count = 8";
-    let environment = environment(Some("d8ds-v4"), &[("cached", eight, "read-only"), ("uncached", eight, "none")]);
-    let plans = [plan(4, 100, DEEP), plan(8, 0, DEEP)];
-    let cells = predicted(&plans, &environment, &["--together", "--bursts", "empty"]);
+    let environment = storage(Some("d8ds-v4"), &[("cached", eight, "read-only"), ("uncached", eight, "none")]);
+    let plans = [load(4, 100, DEEP), load(8, 0, DEEP)];
+    let cells = predicted(&plans, &environment, together(Empty, Empty));
     assert_eq!((ceiling(&cells[0], "vm-cached-iops"), iops(&cells[0]).round() > 0.0), (77_000.0, true));
     assert!(
         near(iops(&cells[0]), 77_000.0) && near(iops(&cells[1]), 12_800.0),

@@ -3,10 +3,11 @@
 //!
 //! They take a quarter of an hour, so that `cargo xtask test --long` alone tries them. `LOADLINE_TEST_SEED` sets another seed.
 
-use crate::bad_disk::{Loop, run, wait_until};
 use crate::limits::{NO_THROTTLE, Storage, draw, setting};
-use crate::throttle::Group;
-use crate::{Bench, or_skip, text};
+use crate::or_skip;
+use crate::support::devices::{Group, Loop, run, wait_until};
+use crate::support::{Bench, cells, whole};
+use loadline_record::RunRecord;
 use serde_json::Value;
 use std::collections::hash_map::RandomState;
 use std::fs;
@@ -86,9 +87,9 @@ impl NamedCell {
 struct SetUps(Vec<NamedCell>);
 
 impl SetUps {
-    /// The cells of the last run, each with its truth.
-    fn add(&mut self, set_up: &str, bench: &Bench, truth: impl Fn(&Value) -> Truth) {
-        for cell in bench.last()["cells"].as_array().unwrap() {
+    /// The cells of a run, each with its truth.
+    fn add(&mut self, set_up: &str, record: &RunRecord, truth: impl Fn(&Value) -> Truth) {
+        for cell in &cells(record) {
             let binding = &cell["binding"];
             self.0.push(NamedCell {
                 set_up: set_up.to_owned(),
@@ -160,12 +161,10 @@ fn throttled(table: &mut SetUps, seed: u64, hogs: usize, neighbour: bool) -> Opt
     } else {
         None
     };
-    let plan = bench.file("p.toml", plan(if reads { "100 %" } else { "0 %" }, blocks, depths, "duration = \"4 s\""));
-    let on = format!("data={}", device.node);
-    let output = group.run(&bench, &["run", &plan, "--on", &on, "--overwrite", &device.node]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let plan = plan(if reads { "100 %" } else { "0 %" }, blocks, depths, "duration = \"4 s\"");
+    let record = group.within(|| whole(bench.measurement(&plan, &device.node).overwrite(&device.node)));
     let beside = if neighbour { ", neighbour" } else { "" };
-    table.add(&format!("throttle {seed}, {hogs} hogs{beside}"), &bench, |cell| {
+    table.add(&format!("throttle {seed}, {hogs} hogs{beside}"), &record, |cell| {
         let of_requests = if kind == 1 { f64::INFINITY } else { iops as f64 };
         let of_bytes = if kind == 0 { f64::INFINITY } else { bytes as f64 / block_bytes(cell) };
         let name: &'static [&'static str] = if of_requests <= of_bytes { &["disk-iops"] } else { &["disk-throughput"] };
@@ -181,10 +180,10 @@ fn unlimited(table: &mut SetUps, (blocks, depths): (&[u64], &[u64]), hogs: usize
     let node = &storage.devices[0].node;
     let _busy = Processes::hogs(hogs);
     let _other = if beside { Some(Processes::neighbour(node, &["--ioengine=libaio", "--iodepth=8"])?) } else { None };
-    let plan = bench.file("p.toml", plan("100 %", blocks, depths, "duration = \"3 s\""));
-    bench.done(&["run", &plan, "--read-only", "--on", &format!("data={node}")]);
+    let plan = plan("100 %", blocks, depths, "duration = \"3 s\"");
+    let record = whole(bench.measurement(&plan, node).read_only());
     let beside = if beside { ", neighbour" } else { "" };
-    table.add(&format!("no throttle, {hogs} hogs{beside}"), &bench, |_| (NO_LIMIT, None));
+    table.add(&format!("no throttle, {hogs} hogs{beside}"), &record, |_| (NO_LIMIT, None));
     Some(())
 }
 
@@ -206,9 +205,9 @@ fn served(
     if !wait_until(|| socket.exists()) {
         return None;
     }
-    let plan = bench.file("p.toml", plan);
-    bench.done(&["run", &plan, "--read-only", "--on", &format!("data=nbd+unix:///?socket={}", socket.display())]);
-    table.add(&format!("{set_up}, {hogs} hogs"), &bench, truth);
+    let target = format!("nbd+unix:///?socket={}", socket.display());
+    let record = whole(bench.measurement(plan, &target).read_only());
+    table.add(&format!("{set_up}, {hogs} hogs"), &record, truth);
     Some(())
 }
 
@@ -247,11 +246,10 @@ fn durable(table: &mut SetUps, limit: Option<u64>) -> Option<()> {
     let limits: Vec<_> = limit.iter().map(|rate| (&device, "write_iops_device", *rate)).collect();
     let group = Group::new(&format!("set-up-{}", device.node.trim_start_matches("/dev/")), &limits)?;
     let flush = "threads = [1, 4, 16]\nflush = { every = 1, how = \"fdatasync\" }\nduration = \"3 s\"";
-    let plan = bench.file("p.toml", plan("0 %", &[4], &[1], flush));
-    let output = group.run(&bench, &["run", &plan, "--on", &format!("data={}", place.display())]);
+    let plan = plan("0 %", &[4], &[1], flush);
+    let record = group.within(|| whole(bench.measurement(&plan, place.to_str().unwrap())));
     run("umount", &[place.to_str()?]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    table.add(&format!("durable writes, limit {limit:?}"), &bench, |cell| match limit {
+    table.add(&format!("durable writes, limit {limit:?}"), &record, |cell| match limit {
         Some(_) => (&["disk-iops"], None),
         None if depth(cell) == 1 => (&["latency", "flush"], None),
         None => (&["latency", "flush", "cpu"], None),
@@ -266,16 +264,15 @@ fn changed(table: &mut SetUps, (before, after): (u64, u64), name: &'static [&'st
     let device = &storage.devices[0];
     let of = |rate: u64| [(device, "read_iops_device", rate)];
     let group = Group::new(&format!("set-up-{}", device.node.trim_start_matches("/dev/")), &of(before))?;
-    let plan = bench.file("p.toml", plan("100 %", &[4], &[16], "duration = \"14 s\""));
-    std::thread::scope(|scope| {
+    let plan = plan("100 %", &[4], &[16], "duration = \"14 s\"");
+    let record = std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(Duration::from_secs(7));
             group.limit(device, "read_iops_device", after).unwrap();
         });
-        let output = group.run(&bench, &["run", &plan, "--read-only", "--on", &format!("data={}", device.node)]);
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        group.within(|| whole(bench.measurement(&plan, &device.node).read_only()))
     });
-    table.add(&format!("{before}, then {after} IOPS"), &bench, |_| (name, Some(after as f64)));
+    table.add(&format!("{before}, then {after} IOPS"), &record, |_| (name, Some(after as f64)));
     Some(())
 }
 

@@ -1,5 +1,5 @@
-//! A block device that fails or stops answering on command: an NBD server's disk, seen as a file through FUSE, under a loop
-//! device. Taken down again when dropped, also when a test fails.
+//! Devices that tests make: over files, failing on command, of odd sectors, held to rates, in memory. Each is taken down when it is
+//! dropped, also when a test fails.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
@@ -165,5 +165,106 @@ pub(crate) struct Paused {
 impl Drop for Paused {
     fn drop(&mut self) {
         run("kill", &["-CONT", &self.process]);
+    }
+}
+
+/// A loop device with sectors of so many bytes, detached when dropped.
+pub(crate) struct Sectors(pub(crate) String);
+
+impl Sectors {
+    /// Over a file of 16 MiB that is made anew.
+    pub(crate) fn attach(file: &Path, bytes: &str) -> Option<Self> {
+        fs::File::create(file).unwrap().set_len(16 << 20).unwrap();
+        OpenOptions::new().write(true).open("/dev/loop-control").ok()?;
+        run("losetup", &["--find", "--show", "--sector-size", bytes, file.to_str()?]).map(Self)
+    }
+}
+
+impl Drop for Sectors {
+    fn drop(&mut self) {
+        run("losetup", &["--detach", &self.0]);
+    }
+}
+
+/// Memory as a file system, unmounted when dropped.
+pub(crate) struct Memory(pub(crate) String);
+
+impl Memory {
+    pub(crate) fn mount(point: &Path, options: &str) -> Option<Self> {
+        fs::create_dir(point).ok()?;
+        let path = point.to_str()?.to_owned();
+        run("mount", &["-t", "tmpfs", "-o", options, "none", &path])?;
+        Some(Self(path))
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        run("umount", &[&self.0]);
+    }
+}
+
+/// A device that is mounted, unmounted when dropped.
+pub(crate) struct Mount(pub(crate) PathBuf);
+
+impl Mount {
+    /// On a folder that is made for it.
+    pub(crate) fn of(device: &str, point: PathBuf, options: &[&str]) -> Option<Self> {
+        fs::create_dir(&point).ok()?;
+        run("mount", &[options, &[device, point.to_str()?]].concat())?;
+        Some(Self(point))
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        run("umount", &[self.0.to_str().unwrap()]);
+    }
+}
+
+/// A control group in which the kernel holds devices to rates.
+pub(crate) struct Group(PathBuf);
+
+impl Group {
+    /// Each limit is a device, the name of a file of the throttle behind its prefix, and a rate.
+    pub(crate) fn new(name: &str, limits: &[(&Loop, &str, u64)]) -> Option<Self> {
+        let path = Path::new("/sys/fs/cgroup/blkio").join(format!("loadline-test-{name}-{}", std::process::id()));
+        fs::create_dir(&path).ok()?;
+        let group = Self(path);
+        for (device, limit, rate) in limits {
+            group.limit(device, limit, *rate)?;
+        }
+        Some(group)
+    }
+    /// Sets a limit, at once: a device, the name of a file of the throttle behind its prefix, and a rate.
+    pub(crate) fn limit(&self, device: &Loop, limit: &str, rate: u64) -> Option<()> {
+        let device = device.node.trim_start_matches("/dev/");
+        let number = fs::read_to_string(format!("/sys/block/{device}/dev")).ok()?;
+        let rule = format!("{} {rate}", number.trim());
+        fs::write(self.0.join(format!("blkio.throttle.{limit}")), rule).ok()
+    }
+    /// Does something within the group: in a thread of its own, whose threads are in the group too.
+    pub(crate) fn within<T: Send>(&self, what: impl FnOnce() -> T + Send) -> T {
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                // The kernel takes 0 for the thread that writes it.
+                fs::write(self.0.join("tasks"), "0").expect("the group is there");
+                what()
+            });
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // A thread that has just ended may still be on its way out.
+        for _ in 0..100 {
+            if fs::remove_dir(&self.0).is_ok() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        println!("{} is left behind", self.0.display());
     }
 }

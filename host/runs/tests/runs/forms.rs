@@ -1,0 +1,427 @@
+//! A run in every form: for people, for programs, and in the words of other tools. The forms hold the same figures.
+
+use crate::or_skip;
+use crate::support::devices::run;
+use crate::support::{Bench, built_in, cells, complete, plan, quick_on, schema_errors, summary, whole};
+use loadline_analysis::{RunSummary, summarize};
+use loadline_engine::{EngineChoice, EngineOptions, WaitMode};
+use loadline_record::RunRecord;
+use loadline_runs::{PredictionSettings, Settings, Silent, sole_target};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// Reads, a mix, writes with flushes, and an open loop.
+const VARIED: &str = r#"
+schema = 1
+name = "varied"
+[[load]]
+pattern = "random"
+reads = ["100 %", "50 %"]
+block = "4 KiB"
+queue_depth = [1, 4]
+size = "4 MiB"
+warm_up = "0 s"
+duration = "60 ms"
+trials = 2
+[[load]]
+name = "log, \"quoted\""
+pattern = "sequential"
+reads = "0 %"
+block = "8 KiB"
+queue_depth = 1
+flush = { every = 4, how = "fdatasync" }
+size = "4 MiB"
+warm_up = "0 s"
+duration = "60 ms"
+trials = 1
+[[load]]
+pattern = "random"
+reads = "100 %"
+block = "4 KiB"
+arrival = { poisson = ["2000 IOPS"] }
+size = "4 MiB"
+warm_up = "0 s"
+duration = "300 ms"
+trials = 1
+"#;
+const CELLS: usize = 6;
+
+/// A run of these loads on test files, measured once.
+pub(crate) fn measured() -> &'static (RunRecord, RunSummary) {
+    static MEASURED: OnceLock<(RunRecord, RunSummary)> = OnceLock::new();
+    MEASURED.get_or_init(|| {
+        let bench = Bench::new();
+        let record = bench.measured(VARIED, &bench.target());
+        let summary = summarize(&record);
+        (record, summary)
+    })
+}
+
+/// Rows of an RFC 4180 text, each by its column's name.
+fn csv_rows(text: &str) -> Vec<BTreeMap<String, String>> {
+    let (mut rows, mut row, mut field, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        match c {
+            '"' if quoted && characters.peek() == Some(&'"') => field.extend(characters.next()),
+            '"' => quoted = !quoted,
+            ',' if !quoted => row.push(std::mem::take(&mut field)),
+            '\r' if !quoted => {}
+            '\n' if !quoted => {
+                row.push(std::mem::take(&mut field));
+                rows.push(std::mem::take(&mut row));
+            }
+            c => field.push(c),
+        }
+    }
+    assert!(!quoted && field.is_empty() && row.is_empty(), "the text ends with a line break");
+    let headings: Vec<String> = rows.remove(0);
+    let named = |row: Vec<String>| {
+        assert_eq!(row.len(), headings.len(), "{row:?}");
+        headings.iter().cloned().zip(row).collect()
+    };
+    rows.into_iter().map(named).collect()
+}
+
+/// The figures of a cell that every form shows: what the CSV calls them, where they are in the JSON, and whether the HTML's
+/// table of results has a column for them.
+const FIGURES: [(&str, &str, bool); 17] = [
+    ("total_iops", "/total/iops", true),
+    ("total_low_iops", "/total/iops_low", false),
+    ("total_high_iops", "/total/iops_high", false),
+    ("total_throughput_bytes_per_s", "/total/throughput_bytes_per_s", true),
+    ("offered_iops", "/offered_iops", true),
+    ("read_iops", "/read/iops", false),
+    ("read_latency_mean_ns", "/read/latency_ns/mean", true),
+    ("read_latency_p50_ns", "/read/latency_ns/p50", false),
+    ("read_latency_p99_ns", "/read/latency_ns/p99", true),
+    ("read_latency_p99_9_ns", "/read/latency_ns/p99_9", true),
+    ("read_latency_max_ns", "/read/latency_ns/max", false),
+    ("write_iops", "/write/iops", false),
+    ("write_latency_mean_ns", "/write/latency_ns/mean", true),
+    ("write_latency_p99_ns", "/write/latency_ns/p99", true),
+    ("flush_iops", "/flush/iops", false),
+    ("flush_latency_p99_ns", "/flush/latency_ns/p99", true),
+    ("errors_count", "/errors", false),
+];
+
+#[test]
+fn json_csv_and_html_hold_the_same_figures() {
+    let (record, of_run) = measured();
+    let csv = csv_rows(&loadline_report::csv(of_run));
+    let html = loadline_report::html(&[(record, of_run)]);
+    let table = html.split_once("<table class=\"results\">").unwrap().1.split_once("</table>").unwrap().0;
+    let bodies: Vec<&str> = table.split("<tbody>").skip(1).collect();
+    let cells = cells(record);
+    assert_eq!((cells.len(), csv.len(), bodies.len()), (CELLS, CELLS, CELLS));
+    let mut compared = 0;
+    for ((cell, row), body) in cells.iter().zip(&csv).zip(bodies) {
+        assert_eq!((cell["id"].as_str().unwrap(), cell["label"].as_str().unwrap()), (&*row["cell_id"], &*row["label"]));
+        // Exact values, as the table sorts by them.
+        let shown: Vec<f64> =
+            body.split("data-v=\"").skip(1).map(|rest| rest.split('"').next().unwrap().parse().unwrap()).collect();
+        for (column, pointer, in_table) in FIGURES {
+            let figure = cell.pointer(pointer).and_then(Value::as_f64);
+            assert_eq!(row[column].parse().ok(), figure, "{column} of {}", cell["label"]);
+            if let Some(figure) = figure.filter(|_| in_table) {
+                assert!(shown.contains(&figure), "{pointer} = {figure} of {} is in {shown:?}", cell["label"]);
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared >= CELLS * 4, "{compared}");
+}
+
+#[test]
+fn results_follow_the_published_schema() {
+    let (record, _) = measured();
+    assert_eq!(schema_errors("run.schema.json", &summary(record)), Vec::<String>::new());
+    let bench = Bench::new();
+    let quick = quick_on("null").run(&bench.options(), &mut Silent::default()).unwrap().unwrap().record;
+    assert_eq!(schema_errors("run.schema.json", &summary(&quick)), Vec::<String>::new());
+    assert!((16..=17).contains(&quick.cells.len()), "one more where a deeper queue reaches more");
+}
+
+#[test]
+fn the_seconds_of_a_trial_are_what_its_figures_were_made_of() {
+    let (record, _) = measured();
+    let cell = &record.cells[2];
+    let of_results = &cells(record)[2];
+    for operation in [loadline_block::Operation::Read, loadline_block::Operation::Write] {
+        let seconds = cell.trials.iter().flat_map(|trial| &trial.series.seconds);
+        let requests: u64 = seconds.map(|second| second.of(operation).count).sum();
+        let shown = of_results[operation.name()]["iops"].as_f64().unwrap();
+        let mean = requests as f64 / 2.0 / 0.06;
+        assert!((mean - shown).abs() <= shown * 1e-6, "{}: {mean} {shown}", operation.name());
+    }
+}
+
+#[test]
+fn exported_loads_tell_every_cell_from_every_other_and_how_it_was_driven() {
+    let bench = Bench::new();
+    let threads = |target: &str| Settings {
+        engine: EngineOptions { engine: EngineChoice::Threads, ..EngineOptions::default() },
+        ..Settings::of(sole_target(target))
+    };
+    let head = "schema = 1\nname = \"p\"\n";
+    let load = |keys: &str| {
+        format!(
+            "[[load]]\nblock = \"4 KiB\"\nsize = \"4 MiB\"\nwarm_up = \"0 s\"\nduration = \"5 ms\"\ntrials = 1\n{keys}\n"
+        )
+    };
+    let loads = [
+        load(
+            "distribution = [\"uniform\", \"permutation\", { zipf = 1.2 }, { zipf = 0.9 }, { hot = { requests = \"80 %\", blocks = \"20 %\" } }]",
+        ),
+        load("reads = \"0 %\"\nflush = { every = [1, 8], how = [\"fdatasync\", \"fua\"] }"),
+        load("pattern = \"sequential\"\nstride = [\"8 KiB\", \"16 KiB\"]"),
+        load("reads = \"50 %\"\ntrims = [\"0 %\", \"20 %\"]\nthink_time = [\"0 s\", \"10 us\"]"),
+        load("align = \"8 KiB\"\nstart = [\"0 B\", \"1 MiB\"]"),
+        load("reads = \"0 %\"\ncompressible = \"50 %\"\nduplicate = \"10 %\"")
+            .replace("block = \"4 KiB\"", "block = [\"2560 B\", { \"2 KiB\" = \"50 %\", \"3 KiB\" = \"50 %\" }]"),
+    ];
+    let record = whole(bench.measurement_by(&format!("{head}{}", loads.concat()), threads("null")));
+    let cells = cells(&record);
+    assert_eq!(cells.len(), 19);
+    for (index, cell) in cells.iter().enumerate() {
+        assert_eq!(cell["engines"][0]["name"], "null");
+        assert_eq!(cell["engines"][0]["reason"], "the target is null");
+        let same = cells[..index].iter().find(|other| other["load"] == cell["load"]);
+        assert!(same.is_none(), "{:#}\n{:#}", cell["load"], same.unwrap()["label"]);
+    }
+    let csv = loadline_report::csv(&summarize(&record));
+    let heading: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    for column in
+        ["distribution", "stride_bytes", "flush_every_writes", "flush_method", "block_mix_bytes", "engine_reason"]
+    {
+        assert!(heading.contains(&column), "{column}");
+    }
+    assert!(csv.contains("2048:0.5 3072:0.5") && csv.contains(",null,the target is null,"), "{csv}");
+
+    let record = whole(bench.measurement_by(&format!("{head}{}", load("files = [1, 2]")), threads(&bench.target())));
+    let run = summary(&record);
+    let files: Vec<&Value> = run["cells"].as_array().unwrap().iter().map(|cell| &cell["load"]["files"]).collect();
+    assert!(files.len() == 2 && files.iter().any(|files| **files == 2), "{files:?}");
+    assert_eq!(run["cells"][0]["engines"][0]["name"], "threads");
+}
+
+#[test]
+fn how_threads_wait_is_the_callers_choice_and_stands_in_the_record() {
+    let bench = Bench::new();
+    let text =
+        "schema = 1\nname = \"p\"\n[[load]]\nsize = \"4 MiB\"\nduration = \"100 ms\"\nwarm_up = \"0 s\"\ntrials = 1\n";
+    let options = |wait| {
+        let engine = EngineOptions { wait, ..EngineOptions::default() };
+        let settings = Settings { engine, ..Settings::of(sole_target(&bench.target())) };
+        let engine = cells(&whole(bench.measurement_by(text, settings)))[0]["engines"][0].clone();
+        let is_awake = engine["options"].to_string().contains("waiting awake");
+        (engine["name"] == "io_uring" && is_awake, engine["name"].clone())
+    };
+    let (awake, name) = options(WaitMode::default());
+    if name == "io_uring" {
+        assert!(awake);
+    } else {
+        println!("skipped: io_uring (the engine is {name})");
+    }
+    assert!(!options(WaitMode::Asleep).0);
+}
+
+#[test]
+fn what_fio_has_no_words_for_stands_beside_each_job() {
+    let (record, of_run) = measured();
+    let run = summary(record);
+    let told: Value = serde_json::from_str(&loadline_exported::fio::fio(record, of_run)).unwrap();
+    for job in told["jobs"].as_array().unwrap() {
+        let own = &job["loadline"];
+        let cells = run["cells"].as_array().unwrap();
+        let cell = cells.iter().find(|cell| cell["id"] == own["cell"]).expect("it names its cell");
+        assert_eq!(own["binding"]["limit"], cell["binding"]["limit"]);
+        // Nobody knows of which direction an arrival is that was never issued: none counts it.
+        assert_eq!(own["missed"].is_u64(), !cell["offered_iops"].is_null(), "{own}");
+        assert!(["read", "write", "trim"].iter().all(|of| job[of]["drop_ios"].is_null()), "{job}");
+        let codes = |of: &Value| -> Vec<String> {
+            let mut codes: Vec<String> =
+                of["doubts"].as_array().unwrap().iter().map(|d| d["code"].as_str().unwrap().to_owned()).collect();
+            codes.sort();
+            codes.dedup();
+            codes
+        };
+        assert!(codes(own).iter().all(|code| codes(cell).contains(code)) && !codes(own).is_empty(), "{own}");
+        assert_eq!(own["not_in_options"].as_array().map(Vec::len), Some(0), "{own}");
+    }
+}
+
+#[test]
+fn fios_own_tool_reads_the_histograms() {
+    let tool = "fio_jsonplus_clat2csv";
+    if Command::new(tool).arg("--help").output().is_err() {
+        eprintln!("skipped: {tool} of fio's package is not installed");
+        return;
+    }
+    let bench = Bench::new();
+    let (record, of_run) = measured();
+    let told = loadline_exported::fio::fio(record, of_run);
+    bench.file("fio.json", &told);
+    let told: Value = serde_json::from_str(&told).unwrap();
+    let output = Command::new(tool).args(["fio.json", "latencies.csv"]).current_dir(bench.path("")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let first = &told["jobs"][0]["read"];
+    let table = std::fs::read_to_string(bench.path("latencies_job0.csv")).unwrap();
+    let last = table.lines().last().unwrap();
+    let cells: Vec<&str> = last.split(',').map(str::trim).collect();
+    let bins = first["clat_ns"]["bins"].as_object().unwrap();
+    let slowest: u64 = bins.keys().map(|ns| ns.parse().unwrap()).max().unwrap();
+    assert_eq!(cells[0].parse::<u64>().unwrap(), slowest, "{last}");
+    let counted: u64 = bins.values().map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(counted, first["total_ios"].as_u64().unwrap());
+}
+
+/// Samples of OpenMetrics: name, labels, value.
+fn samples(text: &str) -> Vec<(String, BTreeMap<String, String>, f64)> {
+    assert!(text.ends_with("\n# EOF\n"), "{text}");
+    let of_line = |line: &str| {
+        let (name, rest) = line.split_once('{').unwrap();
+        let (labels, value) = rest.rsplit_once("} ").unwrap();
+        let mut all = BTreeMap::new();
+        let mut rest = labels;
+        while let Some((key, after)) = rest.split_once("=\"") {
+            let mut end = 0;
+            while after.as_bytes()[end] != b'"' {
+                end += if after.as_bytes()[end] == b'\\' { 2 } else { 1 };
+            }
+            all.insert(
+                key.trim_start_matches(',').to_owned(),
+                after[..end].replace("\\\"", "\"").replace("\\\\", "\\"),
+            );
+            rest = &after[end + 1..];
+        }
+        (name.to_owned(), all, value.parse().unwrap())
+    };
+    text.lines().filter(|line| !line.starts_with('#')).map(of_line).collect()
+}
+
+#[test]
+fn openmetrics_holds_the_figures_with_what_to_doubt() {
+    let (record, of_run) = measured();
+    let run = summary(record);
+    let told = loadline_exported::openmetrics(of_run, None);
+    let all = samples(&told);
+    let of = |name: &str, cell: &Value, more: &[(&str, &str)]| -> Vec<f64> {
+        all.iter()
+            .filter(|(own, labels, _)| own == name && labels.get("cell").map(String::as_str) == cell["id"].as_str())
+            .filter(|(_, labels, _)| {
+                more.iter().all(|(key, value)| labels.get(*key).map(String::as_str) == Some(value))
+            })
+            .map(|(_, _, value)| *value)
+            .collect()
+    };
+    for cell in run["cells"].as_array().unwrap() {
+        assert_eq!(of("loadline_cell_info", cell, &[("label", cell["label"].as_str().unwrap())]), [1.0]);
+        for operation in ["read", "write", "flush"] {
+            let wanted: Vec<f64> = cell[operation]["iops"].as_f64().into_iter().collect();
+            assert_eq!(
+                of("loadline_iops", cell, &[("operation", operation)]),
+                wanted,
+                "{operation} of {}",
+                cell["label"]
+            );
+            let p99 = cell[operation]["latency_ns"]["p99"].as_f64().map(|ns| ns / 1e9);
+            let told = of("loadline_latency_seconds", cell, &[("operation", operation), ("quantile", "0.99")]);
+            assert_eq!(told, p99.into_iter().collect::<Vec<f64>>());
+        }
+        let limit = cell["binding"]["limit"].as_str().unwrap();
+        assert_eq!(of("loadline_binding_info", cell, &[("limit", limit)]), [1.0]);
+        for doubt in cell["doubts"].as_array().unwrap() {
+            assert_eq!(of("loadline_doubt_info", cell, &[("code", doubt["code"].as_str().unwrap())]), [1.0]);
+        }
+    }
+    // Each family is told once, before its samples.
+    let families: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
+    let mut names = families.clone();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), families.len(), "{families:?}");
+}
+
+/// Two blocks at two depths.
+const FOUR_CELLS: &str = "schema = 1\nname = \"p\"\n[[load]]\nblock = [\"4 KiB\", \"8 KiB\"]\nqueue_depth = [1, 2]\nsize = \"4 MiB\"\n\
+                    warm_up = \"0 s\"\nduration = \"50 ms\"\ntrials = 1\n";
+/// A browser that takes longer is not waited for.
+const PRINT_TIME: Duration = Duration::from_secs(60);
+
+/// The text of a page as it is printed; `None` where there is no browser.
+fn printed(bench: &Bench, page: &str, name: &str) -> Option<String> {
+    let (html, pdf, profile) = (bench.file(&format!("{name}.html"), page), bench.path(name), bench.path("profile"));
+    let mut browser = Command::new("chromium")
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-background-networking",
+            "--no-pdf-header-footer",
+        ])
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .arg(format!("--print-to-pdf={}", pdf.display()))
+        .arg(format!("file://{html}"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let started = Instant::now();
+    while browser.try_wait().ok()?.is_none() {
+        if started.elapsed() > PRINT_TIME {
+            browser.kill().ok()?;
+            browser.wait().ok()?;
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    run("pdftotext", &["-layout", pdf.to_str()?, "-"])
+}
+
+#[test]
+fn what_is_folded_is_printed_open_with_and_without_javascript() {
+    let bench = Bench::new();
+    let record = bench.measured(FOUR_CELLS, "null");
+    let page = loadline_report::html(&[(&record, &summarize(&record))]);
+    assert_eq!(page.matches("<details class=\"cell\"").count(), 4);
+    let (before, rest) = page.split_once("<script>").unwrap();
+    let (_, after) = rest.split_once("</script>").unwrap();
+    for (name, page) in [("scripted", page.clone()), ("plain", format!("{before}{after}"))] {
+        let text = or_skip!(printed(&bench, &page, name), "it takes chromium and pdftotext");
+        let all = text.matches("p99.99").count();
+        assert!(
+            all >= 4,
+            "{name}: the far percentiles stand in the folded cells, and are printed {all} times:\n{text}"
+        );
+        assert!(text.contains("duration = \"50 ms\""), "{name}: the plan's text is folded:\n{text}");
+    }
+}
+
+#[test]
+fn sixteen_cells_take_few_pages_and_the_first_three_tell_what_matters() {
+    let bench = Bench::new();
+    let text = "schema = 1\nname = \"p\"\n[[load]]\npattern = [\"random\"]\nreads = [\"100 %\", \"0 %\"]\nblock = [\"4 KiB\", \"64 KiB\"]\n\
+         queue_depth = [1, 4, 16, 64]\nwarm_up = \"200 ms\"\nduration = \"2 s\"\ntrials = 1\nobjective = { p99 = \"20 ms\" }\n";
+    let settings = PredictionSettings { draws: 3, ..PredictionSettings::default() };
+    let prediction = bench.prediction_by(vec![plan(text)], &built_in("ds3-p30"), settings).seeded(1);
+    let record = complete(prediction.run(&mut Silent::default()));
+    let page = loadline_report::html(&[(&record, &summarize(&record))]);
+    assert_eq!(page.matches("<details class=\"cell\"").count(), 16);
+    let text = or_skip!(printed(&bench, &page, "sixteen"), "it takes chromium and pdftotext");
+    let pages: Vec<&str> = text.trim_end_matches('\x0c').split('\x0c').collect();
+    assert!(pages.len() <= 12, "{} pages", pages.len());
+    let first = pages[..3].concat();
+    for heading in ["Findings", "Charts", "Results", "Doubts", "p99 latency against load"] {
+        assert!(first.contains(heading), "{heading} is not on the first three pages:\n{first}");
+    }
+    // Each cell has its three charts, and none twice.
+    let charts = |heading: &str| text.matches(heading).count();
+    assert_eq!(charts("Latency by percentile"), 16, "{text}");
+    assert_eq!(charts("Latency over time"), 16, "{text}");
+    assert_eq!(charts("IOPS over time") + charts("Throughput over time"), 16, "{text}");
+}
