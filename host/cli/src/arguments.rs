@@ -135,6 +135,7 @@ pub(crate) struct Own {
 
 /// What may be done to targets, and how they are driven.
 #[derive(Debug, Clone, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Driving {
     /// Write nothing to the target, whatever the plan says
     #[arg(long, conflicts_with = "overwrite")]
@@ -154,6 +155,10 @@ pub(crate) struct Driving {
     /// How load threads wait for answers: auto (awake where that brings more of them) or asleep, as applications and fio do
     #[arg(long, value_enum, default_value_t, value_name = "HOW", hide_possible_values = true)]
     pub(crate) wait: WaitName,
+    /// Say yes beforehand where loadline would ask or refuse: others keep the device busy for 50 % of the time, or the target of
+    /// `quick` is memory
+    #[arg(long)]
+    pub(crate) yes: bool,
     /// Seed of every random choice; by default drawn anew and stored with the run
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,

@@ -42,7 +42,7 @@ pub(crate) fn hunt(
         return Ok(Outcome::Done);
     }
     let options = RunOptions { name: None, seed: arguments.driving.seed, store: Some(store()?) };
-    let mut terminal = Terminal::new(quiet, &Interruption::watch()?);
+    let mut terminal = Terminal::new(quiet, &Interruption::watch()?).agreeing(arguments.driving.yes);
     conclude_hunt(&hunt.run(&options, &mut terminal)?, format)
 }
 

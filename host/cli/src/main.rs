@@ -6,6 +6,7 @@ mod catalog;
 mod columnar;
 mod compare;
 mod conclusion;
+mod consent;
 mod doctor;
 mod dry_run;
 mod emulate;

@@ -31,7 +31,7 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
     let options = RunOptions { name: None, seed: arguments.driving.seed, store: Some(store) };
     measurement.check()?;
     let report = output_file::quick_report(&arguments.report)?;
-    let mut terminal = Terminal::new(quiet, &Interruption::watch()?);
+    let mut terminal = Terminal::new(quiet, &Interruption::watch()?).agreeing(arguments.driving.yes);
     let outcome = measurement.run(&options, &mut terminal).map_err(|error| {
         let is_stop = matches!(error, Error::Stopped { .. });
         let error = anyhow::Error::from(error);

@@ -49,7 +49,7 @@ pub(crate) fn run(
     }
     let format = arguments.printing.format;
     let options = RunOptions { name: arguments.name.clone(), seed: Some(seed), store: Some(store()?) };
-    let mut terminal = Terminal::new(quiet, &Interruption::watch()?);
+    let mut terminal = Terminal::new(quiet, &Interruption::watch()?).agreeing(arguments.driving.yes);
     if arguments.find_objective {
         let search = ObjectiveSearch::measured(plans, settings, declared);
         return conclude_search(search.run(&options, &mut terminal), format);

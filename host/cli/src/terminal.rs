@@ -3,10 +3,12 @@
 use crate::figures;
 use crate::interruption::Interruption;
 use crate::live::Live;
-use crate::{output, words};
+use crate::{consent, output, words};
 use loadline_block::Operation;
 use loadline_record::{Ending, TargetKind, TrialRecord, VolumeFacts};
-use loadline_runs::{Activity, Advance, Ahead, Event, Observer, QUICK_FILL_TIME, QuickAhead, Unneeded, filling};
+use loadline_runs::{
+    Activity, Advance, Ahead, Concern, Consent, Event, Observer, QUICK_FILL_TIME, QuickAhead, Unneeded, filling,
+};
 use loadline_units::Bytes;
 
 /// Standard error and the user's signals.
@@ -16,12 +18,18 @@ pub(crate) struct Terminal {
     quiet: bool,
     /// A line for each finished trial.
     lists_trials: bool,
+    /// The user says yes to every question beforehand.
+    agrees: bool,
 }
 
 impl Terminal {
     /// Shows no progress when `quiet`.
     pub(crate) fn new(quiet: bool, interruption: &Interruption) -> Self {
-        Self { live: Live::new(quiet), interruption: interruption.clone(), quiet, lists_trials: false }
+        Self { live: Live::new(quiet), interruption: interruption.clone(), quiet, lists_trials: false, agrees: false }
+    }
+    /// The same, of a user who said yes to every question beforehand if `agrees`.
+    pub(crate) fn agreeing(self, agrees: bool) -> Self {
+        Self { agrees, ..self }
     }
     /// A line of progress.
     pub(crate) fn say(&mut self, line: &str) {
@@ -81,6 +89,19 @@ impl Observer for Terminal {
             | Event::NotClosed { .. } => self.tell(&sentence(event)),
             _ => self.say(&sentence(event)),
         }
+    }
+
+    fn consents(&mut self, concern: &Concern) -> Consent {
+        let answer = consent::answer(concern, self.agrees, consent::has_terminal());
+        // A refusal says the same, and what to do; of memory that is measured all the same, the beginning of the run says it.
+        let is_said = match concern {
+            Concern::Memory(_) => answer.is_none(),
+            Concern::InUse(_) => answer != Some(Consent::Withheld),
+        };
+        if is_said {
+            self.tell(&consent::sentences(concern));
+        }
+        answer.unwrap_or_else(|| consent::ask(|| self.interruption.asked()))
     }
 
     fn wants_an_end(&self) -> bool {

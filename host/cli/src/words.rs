@@ -1,5 +1,6 @@
 //! Errors of the library for people: what to change, by the options that are typed.
 
+use crate::consent;
 use crate::hunt_table::not_tried;
 use loadline_analysis::CompareError;
 use loadline_engine::{EngineError, Remedy, TargetError};
@@ -8,7 +9,7 @@ use loadline_hunt::{Obstacle, VaryError};
 use loadline_imported::ImportError;
 use loadline_prediction::PredictionError;
 use loadline_runs::emulation::{ControlError, ControlSilence};
-use loadline_runs::{CellsOfPlan, EntryKind, Error, HuntRefusal, Loss, RecognitionError, Refusal};
+use loadline_runs::{CellsOfPlan, Concern, EntryKind, Error, HuntRefusal, Loss, RecognitionError, Refusal};
 use loadline_store::StoreError;
 use loadline_workload::{FioError, FioRemedy};
 use std::error::Error as StdError;
@@ -104,7 +105,7 @@ pub(crate) fn is_refusal(cause: &(dyn StdError + 'static)) -> bool {
 
 /// Whether a cause is the user's wish to end, before anything was done.
 pub(crate) fn is_stop(cause: &(dyn StdError + 'static)) -> bool {
-    matches!(cause.downcast_ref::<Error>(), Some(Error::Stopped { .. }))
+    matches!(cause.downcast_ref::<Error>(), Some(Error::Stopped { .. } | Error::NotBegun))
 }
 
 /// An error with its causes in a line, outermost first. A cause that is quoted already is not repeated.
@@ -180,6 +181,18 @@ fn refused(refusal: &Refusal) -> String {
     match refusal {
         Refusal::QuickTime { .. } => format!("--duration: {refusal}"),
         Refusal::QuickSize { .. } => format!("--size: {refusal}"),
+        Refusal::NotAgreed(Concern::Memory(found)) => {
+            format!("{}. To measure memory all the same: --yes", consent::memory(found))
+        }
+        Refusal::NotAgreed(Concern::InUse(devices)) => {
+            let used: Vec<String> = devices.iter().map(consent::device).collect();
+            format!(
+                "{}. A measurement would slow them down, so nothing was loaded: a device that is busy for {} of the time is \
+                 measured with --yes",
+                used.join("; "),
+                consent::busy_share()
+            )
+        }
         Refusal::TooSmall { .. } => format!("{refusal} (loadline run)"),
         Refusal::NoSuchPlan { typed, nearest } => {
             let near = nearest.map_or(String::new(), |name| format!(" (did you mean {name}?)"));

@@ -120,7 +120,7 @@ impl Hunt {
     /// # Errors
     /// A [`Refusal`] before anything is stored; the store; what ended the run early.
     pub fn run(mut self, options: &RunOptions, observer: &mut dyn Observer) -> Result<RunOutcome, Error> {
-        let store = PendingStore::start(options.store_path()?, |_| Vec::new());
+        let mut store = PendingStore::start(options.store_path()?, |_| Vec::new());
         let clock = if self.environment.is_some() { Clock::Virtual } else { Clock::Real };
         let around = self.design.loads[0].label.clone();
         let new = options.new_run(|| format!("hunt around {around}"), RunVerb::Hunt, clock);
@@ -130,6 +130,8 @@ impl Hunt {
         };
         if let Some(opened) = &opened {
             self.leave_out_impossible(opened)?;
+            store.prove()?;
+            open_volumes::look_at_use(opened, &self.work(), observer)?;
         }
         let (models, cells) = (self.models(), self.cells());
         let header = self.header(&new, opened.as_ref(), &models)?;

@@ -84,10 +84,12 @@ impl Measurement {
         }
         let path = options.store_path()?;
         let (own, directories) = (new.id.clone(), settings.clone());
-        let store = PendingStore::start(path, move |store| leftovers::of_no_run(&directories, store, &own));
+        let mut store = PendingStore::start(path, move |store| leftovers::of_no_run(&directories, store, &own));
         let opened = open_volumes::open(&work, &settings, &new.id, &[], observer)?;
         refuse_cells(&work, &settings, &opened)?;
         open_volumes::report_unfilled(&opened, &work, observer);
+        store.prove()?;
+        open_volumes::look_at_use(&opened, &work, observer)?;
         OpenedMeasurement { new, settings, work, declared, opened }.begin(store, observer)
     }
 }

@@ -55,7 +55,10 @@ impl ObjectiveSearch {
                     observer.says(&Event::LeftOut { load });
                 }
                 let questions = questions(&work)?;
+                let mut store = PendingStore::start(options.store_path()?, |_| Vec::new());
                 let mut opened = open_volumes::open(&work, &settings, &new.id, &[], observer)?;
+                store.prove()?;
+                open_volumes::look_at_use(&opened, &work, observer)?;
                 refuse_cells(&work, &settings, &opened)?;
                 if settings.keep {
                     open_volumes::keep(&mut opened);
@@ -67,7 +70,7 @@ impl ObjectiveSearch {
                     ..new.header()
                 };
                 let mut place = MeasuredPlace::new(settings, opened, new.seed);
-                begin(header, &mut place, &questions, options, observer)
+                begin(header, &mut place, &questions, store, observer)
             }
             SearchStorage::Modelled { environment, mut settings } => {
                 let name = || format!("{} on {}", joined_names(&plans), environment.name);
@@ -86,7 +89,8 @@ impl ObjectiveSearch {
                     ..new.header()
                 };
                 let place = ModelledPlace::new(&models[..1], new.seed, settings.initially());
-                begin(header, &mut place.with_volumes(&settings.volumes), &questions, options, observer)
+                let store = PendingStore::start(options.store_path()?, |_| Vec::new());
+                begin(header, &mut place.with_volumes(&settings.volumes), &questions, store, observer)
             }
         }
     }
@@ -131,10 +135,10 @@ fn begin(
     header: RunHeader,
     place: &mut dyn TrialPlace<Cell = PlannedCell>,
     questions: &[SearchQuestion],
-    options: &RunOptions,
+    store: PendingStore,
     observer: &mut dyn Observer,
 ) -> Result<RunOutcome, Error> {
-    let store = PendingStore::start(options.store_path()?, |_| Vec::new()).begin(header.clone(), Vec::new())?;
+    let store = store.begin(header.clone(), Vec::new())?;
     let nothing = RunRecord { header, status: RunStatus::Unfinished, cells: Vec::new() };
     carry_on(&nothing, place, questions, store, observer)
 }

@@ -2,7 +2,7 @@
 //!
 //! A terminal draws them, a daemon may send them on, and [`Silent`] drops them.
 
-use crate::{Error, Loss};
+use crate::{Concern, Consent, Error, Loss};
 use loadline_engine::{EngineError, Progress as EngineProgress, Volume};
 use loadline_record::TrialRecord;
 use loadline_units::{Bytes, Duration};
@@ -23,6 +23,11 @@ pub trait Observer {
     /// Something happened that is worth a line.
     fn says(&mut self, event: &Event<'_>) {
         let _ = event;
+    }
+    /// What the user says to something that speaks against the load. Called before anything is written to a target.
+    fn consents(&mut self, concern: &Concern) -> Consent {
+        let _ = concern;
+        Consent::NotAsked
     }
     /// Whether the run is to end soon. What is finished is kept, and the run can be resumed.
     fn wants_an_end(&self) -> bool {

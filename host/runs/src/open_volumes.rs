@@ -2,7 +2,7 @@
 
 use crate::filling::{self, Wish};
 use crate::work::label;
-use crate::{Error, Event, Loss, Observer, Refusal, Settings, Unneeded, Work, leftovers, storage_identity};
+use crate::{Error, Event, Loss, Observer, Refusal, Settings, Unneeded, Work, leftovers, look_first, storage_identity};
 use loadline_engine::target::{is_nbd_uri, is_same_export, overlap};
 use loadline_engine::{Access, Keep, Need, Volume};
 use loadline_record::{TargetKind, VolumeFacts};
@@ -186,6 +186,16 @@ pub fn report_unfilled(opened: &OpenVolumes, work: &Work, observer: &mut dyn Obs
             observer.says(&Event::NotFilledFirst { volume: name, target: &volume.facts.target, span: volume.span() });
         }
     }
+}
+
+/// Looks whether others use the devices of `opened` before the loads of `work`.
+///
+/// # Errors
+/// As of [`look_first`].
+pub fn look_at_use(opened: &OpenVolumes, work: &Work, observer: &mut dyn Observer) -> Result<(), Error> {
+    let volumes: Vec<&Volume> = opened.values().map(|open| &open.sets[0].volume).collect();
+    let trials = |cell: &RunCell| cell.spec.trial_time() * u64::from(cell.spec.trials);
+    look_first(&volumes, work.cells.iter().map(trials).sum(), observer)
 }
 
 /// Leaves all test files in place when the volumes are closed. They are not before it is known that the run can begin.

@@ -1,7 +1,7 @@
 //! A run's store, opened on a thread of its own.
 //!
-//! Making a new store and beginning a run write to the disk. The first request does not wait for that. No result is lost:
-//! the first one waits until the run stands in the store.
+//! Making a new store and beginning a run write to the disk. Targets are opened meanwhile. Before a byte of a target is
+//! written, [`PendingStore::prove`] waits until the store has been written to.
 
 use crate::leftovers::Leftover;
 use crate::{Ended, Error, RunOutcome, TrialsPlanned, store_location};
@@ -17,10 +17,9 @@ pub struct PendingStore {
     /// Dropped without a message where no run is to begin.
     begin: Sender<(RunHeader, Vec<CellRecord>)>,
     opened: Receiver<()>,
+    is_proved: bool,
     found: Receiver<Leftover>,
     thread: Thread,
-    /// Something is there that may be refused; a store that is made anew is refused by a full disk at most.
-    existed: bool,
 }
 
 /// The store, and the claim of the run that was begun in it, if one was.
@@ -48,12 +47,12 @@ impl Drop for Thread {
 impl PendingStore {
     /// Opens the store at `path`, and then looks in it for test files that belong to no run.
     pub fn start(path: PathBuf, look: impl FnOnce(&Store) -> Vec<Leftover> + Send + 'static) -> Self {
-        let existed = path.exists();
         let (begin, beginning) = channel::<(RunHeader, Vec<CellRecord>)>();
         let (told, opened) = channel();
         let (finds, found) = channel();
         let thread = std::thread::spawn(move || {
             let store = store_location::open_store(&path)?;
+            store.prove_writable()?;
             // Nobody is there to be told where the run was given up meanwhile.
             let _ = told.send(());
             for leftover in look(&store) {
@@ -69,24 +68,35 @@ impl PendingStore {
             };
             Ok((store, claim))
         });
-        Self { begin, opened, found, thread: Thread(Some(thread)), existed }
+        Self { begin, opened, is_proved: false, found, thread: Thread(Some(thread)) }
     }
 
-    /// Begins a run. A new store is not waited for; an old one is, so that one which is refused stops the run before anything
-    /// is written to a target.
+    /// Waits until the store has been written to.
     ///
     /// # Errors
-    /// The store that was there is refused.
-    pub fn begin(self, header: RunHeader, cells: Vec<CellRecord>) -> Result<RunStore, Error> {
-        let Self { begin, opened, found, thread, existed } = self;
-        let refused = existed && opened.recv().is_err();
+    /// The store cannot be opened, made or written. Only the first call says why.
+    pub fn prove(&mut self) -> Result<(), Error> {
+        if !self.is_proved && self.opened.recv().is_err() {
+            return match self.thread.join() {
+                Some(Err(error)) => Err(error),
+                _ => Err(Error::NoStore),
+            };
+        }
+        self.is_proved = true;
+        Ok(())
+    }
+
+    /// Begins a run in a store that has been written to.
+    ///
+    /// # Errors
+    /// As of [`PendingStore::prove`].
+    pub fn begin(mut self, header: RunHeader, cells: Vec<CellRecord>) -> Result<RunStore, Error> {
+        self.prove()?;
+        let Self { begin, found, thread, .. } = self;
         // Where the thread has ended, it says why when it is joined.
         let _ = begin.send((header, cells));
         drop(begin);
         let mut store = RunStore { thread, found: Some(found), ready: None };
-        if refused {
-            store.store()?;
-        }
         store.look()?;
         Ok(store)
     }

@@ -3,7 +3,7 @@
 use crate::open_volumes::{self, OpenVolume, OpenVolumes};
 use crate::{
     Activity, EngineWatch, Error, Event, NewRun, Observer, OpenedMeasurement, PendingStore, QuickAhead, Refusal,
-    RunOptions, RunOutcome, Settings, Tried, Work, label, refuse_impossible,
+    RunOptions, RunOutcome, Settings, Tried, Work, label, look_first, refuse_impossible, refuse_memory,
 };
 use loadline_engine::{EngineOptions, Filling, Need, Volume};
 use loadline_record::{Clock, Ending, RunVerb, TargetKind};
@@ -74,12 +74,13 @@ impl QuickMeasurement {
         let Self { settings, size, duration, objective } = self;
         let new = options.new_run(|| "quick".into(), RunVerb::Quick, Clock::Real);
         let (name, target) = (settings.targets[0].volume.clone(), settings.targets[0].target.clone());
-        let store = PendingStore::start(options.store_path()?, |_| Vec::new());
+        let mut store = PendingStore::start(options.store_path()?, |_| Vec::new());
         let need = Need { size, files: 1, writes: !settings.read_only, ..Need::default() };
         let mut volume = open_volumes::open_watched(&name, &target, &need, &settings.access(), observer)?;
         if volume.size() < QUICK_SIZE_MIN {
             return Err(Refusal::TooSmall { target, size: volume.size(), least: QUICK_SIZE_MIN }.into());
         }
+        refuse_memory(&volume.facts, observer)?;
         open_volumes::report_unneeded(&settings, std::iter::once(&volume), observer);
         let row = duration.unwrap_or(ROW_TIME);
         let planned = |volume: &Volume, reached: RateReached| -> Result<Work, Error> {
@@ -95,7 +96,16 @@ impl QuickMeasurement {
         observer.says(&Event::QuickBegins(&ahead));
         let mut first = First { settings: &settings, seed: new.seed, observer };
         let limit = size.is_none().then_some(QUICK_FILL_TIME);
-        if !first.settle(&volume) || !first.fill(&mut volume, limit)? {
+        // Nothing is written for a result that could not be kept.
+        store.prove()?;
+        if !first.settle(&volume) {
+            return Ok(None);
+        }
+        match look_first(&[&volume], measuring, first.observer) {
+            Err(Error::NotBegun) => return Ok(None),
+            other => other?,
+        }
+        if !first.fill(&mut volume, limit)? {
             return Ok(None);
         }
         let Some(reached) = first.reach(&mut volume)? else { return Ok(None) };

@@ -11,6 +11,18 @@ use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 
 impl Store {
+    /// Writes to the file without changing what it says: shows that a run could be stored.
+    ///
+    /// # Errors
+    /// Trouble with the file: no permission, no space, a device that does not answer.
+    pub fn prove_writable(&self) -> Result<(), StoreError> {
+        self.write("write to the store", |transaction| {
+            // The header of the file is written anew with the same number.
+            let number: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+            Ok(transaction.pragma_update(None, "user_version", number)?)
+        })
+    }
+
     /// Stores a new run with its cells, in plan order and without trials yet; its status is
     /// [`Unfinished`](RunStatus::Unfinished).
     ///

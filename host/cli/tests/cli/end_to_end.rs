@@ -172,7 +172,7 @@ fn quick_foretells_what_it_does_and_calls_memory_memory() {
         return;
     };
     let target = folder.path().to_str().unwrap();
-    let output = bench.run(&["quick", target, "--duration", "30 ms", "--size", "4 MiB"]);
+    let output = bench.run(&["quick", target, "--duration", "30 ms", "--size", "4 MiB", "--yes"]);
     let told = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{told}");
     let first = told.lines().next().unwrap();

@@ -14,6 +14,7 @@ pub mod in_use;
 mod mounts;
 mod overlap;
 mod page_cache;
+mod real_disks;
 mod throttles;
 mod wake_latency;
 
@@ -29,4 +30,5 @@ pub use host::{clock_source, host, memory_available, memory_unwritten};
 pub use mounts::{Mount, mount_of, mounts};
 pub use overlap::overlap;
 pub use page_cache::{CacheScope, cached_share, drop_caches, drop_machine_caches};
+pub use real_disks::{RealDisk, real_disks};
 pub use wake_latency::{WakeLatency, wake_latency};

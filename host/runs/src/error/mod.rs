@@ -11,6 +11,7 @@ pub use hunt_refusal::{CellsOfPlan, HuntRefusal};
 pub use recognition_error::{CloudSilence, RecognitionError};
 pub use replay_error::ReplayError;
 
+use crate::Concern;
 use loadline_disk::EnvironmentError;
 use loadline_emulator::EmulationError;
 use loadline_engine::{EngineError, Remedy, TargetError};
@@ -309,6 +310,9 @@ pub enum Refusal {
         /// What it needs.
         least: Bytes,
     },
+    /// Something speaks against the load, and nobody agreed to it all the same.
+    #[error("{0}")]
+    NotAgreed(Concern),
     /// There is no store at a path.
     #[error("there is no store at {}", path.display())]
     NoStore {
@@ -370,6 +374,9 @@ pub enum Error {
         /// The target.
         target: String,
     },
+    /// The observer wanted an end before the run began.
+    #[error("interrupted before the run began")]
+    NotBegun,
     /// A target did not answer.
     #[error("{target} could not be opened for {seconds} s: its storage does not answer")]
     NotOpened {

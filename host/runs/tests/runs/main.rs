@@ -19,6 +19,7 @@ mod hunted;
 mod imported;
 mod impossible;
 mod limits;
+mod looked_first;
 mod observed;
 mod predicted;
 mod refused;

@@ -6,7 +6,9 @@ use crate::support::{
     Bench, Course, cells, complete, doubted, entries, plan, quick_on, refused, summary, whole, words,
 };
 use loadline_record::{DoubtCode, RunRecord, TargetKind};
-use loadline_runs::{Error, Refusal, Settings, Silent, Work, settings_of, sole_target, verify};
+use loadline_runs::{
+    Concern, Consent, Error, Observer, Refusal, Settings, Silent, Work, settings_of, sole_target, verify,
+};
 use loadline_units::{Bytes, Duration};
 
 const HEAD: &str = "schema = 1\nname = \"p\"\n";
@@ -99,11 +101,20 @@ fn volumes_take_turns_and_have_cells_of_their_own() {
     assert!(entries(&fast).is_empty() && entries(&slow).is_empty());
 }
 
+/// Somebody who measures memory all the same.
+struct Agreeing;
+
+impl Observer for Agreeing {
+    fn consents(&mut self, _: &Concern) -> Consent {
+        Consent::Given
+    }
+}
+
 /// A quick measurement's record.
 fn quick(bench: &Bench, target: &str, read_only: bool) -> Result<RunRecord, Error> {
     let mut measurement = quick_on(target);
     measurement.settings.read_only = read_only;
-    measurement.run(&bench.options(), &mut Silent::default()).map(|outcome| outcome.unwrap().record)
+    measurement.run(&bench.options(), &mut Agreeing).map(|outcome| outcome.unwrap().record)
 }
 
 #[test]
