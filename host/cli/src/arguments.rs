@@ -7,6 +7,7 @@ pub(crate) mod fault;
 pub(crate) mod hunt;
 pub(crate) mod import;
 pub(crate) mod replay;
+pub(crate) mod watch;
 
 use catalog::CatalogArguments;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -22,6 +23,7 @@ use loadline_record::RunVerb;
 use loadline_units::{Bytes, Duration};
 use replay::ReplayArguments;
 use std::path::PathBuf;
+use watch::WatchArguments;
 
 /// Measures, or predicts, how much load storage can take, and what stops it.
 #[derive(Debug, Parser)]
@@ -117,6 +119,8 @@ pub(crate) enum Verb {
     Fault(FaultArguments),
     /// Puts what an emulation recorded on other storage, in virtual time
     Replay(ReplayArguments),
+    /// Shows what others ask of storage now, and what limits them; makes no load
+    Watch(WatchArguments),
     /// Says what this machine can do and what would spoil a measurement here
     Doctor(DoctorArguments),
     /// Prints shell completions

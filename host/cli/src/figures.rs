@@ -2,8 +2,13 @@
 
 /// Requests per second with grouped thousands: "45,300 IOPS".
 pub(crate) fn iops(rate: f64) -> String {
+    format!("{} IOPS", per_second(rate))
+}
+
+/// A rate without its unit: "45,300".
+pub(crate) fn per_second(rate: f64) -> String {
     let digits = if rate >= 100.0 { format!("{rate:.0}") } else { format!("{rate:.1}") };
-    format!("{} IOPS", grouped(&digits))
+    grouped(&digits)
 }
 
 /// Bytes per second in decimal megabytes: "184 MB/s".

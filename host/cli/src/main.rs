@@ -39,6 +39,7 @@ mod terminal;
 mod typed_plan;
 mod typed_settings;
 mod verification;
+mod watch;
 mod words;
 
 use arguments::{CommandLine, Verb};
@@ -107,6 +108,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         Verb::Emulate(arguments) => emulate::emulate(arguments, quiet, path),
         Verb::Fault(arguments) => fault::fault(arguments, quiet),
         Verb::Replay(arguments) => replay::replay(arguments, quiet, path),
+        Verb::Watch(arguments) => watch::watch(arguments, quiet, path),
         Verb::Doctor(arguments) => doctor::doctor(arguments),
         Verb::Completions(arguments) => generated::completions(arguments),
         Verb::Man(arguments) => generated::man(arguments),

@@ -1,4 +1,4 @@
-//! What an emulation is doing, on a terminal: lines that are drawn over once a second.
+//! What goes on, on a terminal: lines that are drawn over once a second.
 
 use loadline_emulation::TimeShare;
 use loadline_emulator::{ContentsState, ExportView, View};
@@ -33,12 +33,17 @@ impl Screen {
 
     /// Draws the volumes, and the disks that are in use by themselves.
     pub(crate) fn draw(&mut self, view: &View) {
+        self.show(|width, height| lines(view, width, height));
+    }
+
+    /// Draws lines that fit on a terminal so wide and high.
+    pub(crate) fn show(&mut self, lines: impl FnOnce(usize, usize) -> Vec<String>) {
         if !self.shows {
             return;
         }
         let size = terminal_size::terminal_size_of(std::io::stderr());
         let (width, height) = size.map_or((WIDTH, HEIGHT), |(width, height)| (width.0.into(), height.0.into()));
-        let lines = lines(view, width, height);
+        let lines = lines(width, height);
         self.clear();
         if lines.is_empty() {
             return;
@@ -109,7 +114,7 @@ fn wrapped(parts: &[String], width: usize) -> Vec<String> {
     lines.iter().map(|line| cut(line, width)).collect()
 }
 
-fn cut(line: &str, width: usize) -> String {
+pub(crate) fn cut(line: &str, width: usize) -> String {
     line.chars().take(width.saturating_sub(1)).collect()
 }
 

@@ -41,6 +41,7 @@ mod stored_run;
 mod trials;
 mod verification;
 pub mod wall_clock;
+pub mod watch;
 mod work;
 
 pub use catalog_folder::{catalog_with, environment_again, read_environment};
@@ -49,7 +50,7 @@ pub use engine_watch::EngineWatch;
 pub use environment_file::{EnvironmentFile, THIS_MACHINE, environment_named};
 pub use error::{
     CellsOfPlan, CloudSilence, EntryKind, Error, HuntRefusal, ImpossibleCell, Loss, RecognitionError, Refusal,
-    ReplayError,
+    ReplayError, WatchError,
 };
 pub use feasibility::{Tried, refusal_of, refuse_impossible};
 pub use fill_forecast::FillForecast;

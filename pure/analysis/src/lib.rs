@@ -23,6 +23,7 @@ mod summary;
 mod trials;
 mod verdict;
 mod verdict_block;
+mod watching;
 mod words;
 
 pub use clusters::{Clusters, in_two};
@@ -43,9 +44,9 @@ pub use search::{Probed, Search};
 pub use search_question::SearchQuestion;
 pub use summarize::summarize;
 pub use summary::{
-    BestOf, CellSummary, Conclusion, CpuFigures, ExceededView, Finding, LastingFigures, LastingLatency,
-    LatencyIntervals, LatencyRange, LoadView, NextMeasurement, OperationFigures, PredictionView, RunInfo, RunSummary,
-    SCHEMA, StepFigures, TotalFigures,
+    BestOf, CauseShare, CellSummary, Conclusion, CpuFigures, ExceededView, Finding, LastingFigures, LastingLatency,
+    LatencyIntervals, LatencyRange, LoadView, NextMeasurement, OperationFigures, PredictionView, ProgramFigures,
+    RunInfo, RunSummary, SCHEMA, StepFigures, ThrottleUse, TotalFigures, WatchView,
 };
 pub use verdict_block::{
     Certainty, HeldBy, ObjectiveVerdict, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,

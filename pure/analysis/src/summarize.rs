@@ -16,11 +16,13 @@ use crate::summary::{
 };
 use crate::trials::{cell_doubts, latency_figures, merged, trials_counted, trials_used};
 use crate::verdict::verdict;
+use crate::watching::{self, name_watched};
 use crate::words::load_name;
 use loadline_block::Operation;
 use loadline_load::LatencyFigure;
 use loadline_record::{
-    CellRecord, EngineUsed, Histogram, OperationRecord, RunHeader, RunRecord, SteadyState, StepName, TrialRecord,
+    CellRecord, EngineUsed, Histogram, OperationRecord, RunHeader, RunRecord, RunVerb, SteadyState, StepName,
+    TrialRecord,
 };
 use std::collections::BTreeSet;
 
@@ -41,6 +43,12 @@ pub fn summarize(record: &RunRecord) -> RunSummary {
     let clustered: Vec<Option<Clusters>> = record.cells.iter().map(clusters).collect();
     let curves = name_limits(record, &mut cells, &clustered);
     name_holders(record, &mut cells);
+    if record.header.verb == RunVerb::Watch {
+        name_watched(record, &mut cells);
+        let (findings, conclusions) = (watching::findings(record, &cells), watching::conclusions(&cells));
+        let verdict = watching::verdict(&cells);
+        return RunSummary { schema: SCHEMA.to_owned(), run: run_info(record), cells, conclusions, findings, verdict };
+    }
     let findings = findings(record, &cells, &curves, &clustered);
     let conclusions = conclusions(record, &cells);
     let verdict = verdict(record, &cells);
@@ -115,7 +123,9 @@ fn summarize_cell(cell: &CellRecord) -> CellSummary {
         errors: cell.trials.iter().map(TrialRecord::errors_total).sum(),
         cpu: cpu_figures(&cell.trials),
         binding: None,
+        binding_share: None,
         held_by: None,
+        watch: None,
         ceilings: Vec::new(),
         prediction: prediction_view(&used),
         exceeded: exceeded_shares(&cell.trials),

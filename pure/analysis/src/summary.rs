@@ -5,7 +5,7 @@ use crate::load_keys::LoadIdentity;
 use crate::verdict_block::{HeldBy, VerdictBlock};
 use loadline_record::{
     Access, ArrivalKind, Binding, BurstEnd, Ceiling, Clock, Doubt, EngineUsed, HistogramSnapshot, HostFacts,
-    ImportedFrom, Limit, PlanText, RunStatus, RunVerb, StageWait, StepName, VolumeFacts,
+    ImportedFrom, KernelThrottle, Limit, PlanText, RunStatus, RunVerb, StageWait, StepName, VolumeFacts,
 };
 use serde::{Deserialize, Serialize};
 
@@ -139,9 +139,15 @@ pub struct CellSummary {
     pub cpu: CpuFigures,
     /// What bound it.
     pub binding: Option<Binding>,
+    /// Of a watch: the share of the time for which it bound (0.0 to 1.0).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub binding_share: Option<f64>,
     /// The kernel's throttle that holds it, where one was read and the load reaches it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_by: Option<HeldBy>,
+    /// What was seen of a device while others used it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watch: Option<WatchView>,
     /// Every ceiling known, lowest first.
     pub ceilings: Vec<Ceiling>,
     /// What the model tells of the most plausible draw; `null` where it was measured.
@@ -155,6 +161,70 @@ pub struct CellSummary {
     /// The row of the load in a table of the best of trials, where its plan asks for one; its figures are those of `total`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best_of: Option<BestOf>,
+}
+
+/// What was seen of a device while others used it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WatchView {
+    /// What the time went to, the largest share first; together the whole.
+    pub causes: Vec<CauseShare>,
+    /// Share of the time in which the device had requests.
+    pub busy_share: f64,
+    /// Requests outstanding on the device while it was busy, by its counters; `null` where it never was.
+    pub outstanding: Option<f64>,
+    /// `closed`: as many wait at any time. `open`: they come whatever the answers. `unknown`.
+    pub arrivals: String,
+    /// Throttles of the kernel on the device, of any control group.
+    pub throttles: Vec<ThrottleUse>,
+    /// Programs that used the device, the busiest first.
+    pub programs: Vec<ProgramFigures>,
+    /// CPU time of the watching itself, as a share of one CPU.
+    pub watching_cpu_share: f64,
+    /// Requests that the kernel's events showed; `null` where none were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events_seen: Option<u64>,
+    /// Events that the kernel dropped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events_lost: Option<u64>,
+}
+
+/// What a share of the time of a watch went to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CauseShare {
+    /// In words.
+    pub cause: String,
+    /// The limit that it is; `null` where its name is not known.
+    pub limit: Option<Limit>,
+    /// Of the time (0.0 to 1.0).
+    pub share: f64,
+}
+
+/// How much of a throttle was asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ThrottleUse {
+    /// The limit.
+    pub limit: KernelThrottle,
+    /// What its control group asked for in a second, counted as the limit does; `null`: the kernel does not show it.
+    pub asked_per_s: Option<f64>,
+}
+
+/// A program that used a device.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProgramFigures {
+    /// Its name.
+    pub name: String,
+    /// One of its processes.
+    pub pid: u32,
+    /// The most processes seen at once.
+    pub processes: u32,
+    /// Whether it is the one that was named.
+    pub named: bool,
+    /// Bytes that it caused to be read from storage, of any device.
+    pub read_bytes_per_s: f64,
+    /// Bytes that it caused to be written to storage, of any device.
+    pub write_bytes_per_s: f64,
+    /// CPUs that it kept in use.
+    pub cpus: f64,
 }
 
 /// What names the best of some trials.

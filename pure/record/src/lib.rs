@@ -14,6 +14,7 @@ mod series_interval;
 mod step;
 mod throttle;
 mod trial;
+mod watched;
 
 pub use doubt::{Doubt, DoubtCode, DoubtGrade};
 pub use facts::{DeviceFacts, Extents, FileSystemFacts, HostFacts, MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts};
@@ -39,4 +40,8 @@ pub use trial::{
     ClockCheck, DeviceCounters, Ending, EngineUsed, Exceeded, MachineCpu, OperationRecord, OtherLoad, Pressure,
     Residency, Scatter, SteadyState, Stops, StreamWritten, Surroundings, ThreadBusy, TrialRecord, Turns, VerifyFault,
     VerifyFaultKind, VerifyRecord,
+};
+pub use watched::{
+    ProgramSecond, WatchCost, WatchEvents, WatchRecord, WatchSecond, WatchTick, WatchedCpu, WatchedPressure,
+    WatchedProgram, WatchedThrottle,
 };

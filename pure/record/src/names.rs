@@ -78,6 +78,8 @@ names! {
         Emulate = "emulate",
         /// A recorded trace on a model.
         Replay = "replay",
+        /// What others asked of a device, seen while they did.
+        Watch = "watch",
     }
 }
 
@@ -100,6 +102,8 @@ names! {
         Emulator = "emulator",
         /// The model, asked by a recorded trace.
         Replay = "replay",
+        /// None of loadline's: others asked, and the kernel counted.
+        Kernel = "kernel",
         /// The load could not be run at all.
         Nothing = "none",
     }

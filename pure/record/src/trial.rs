@@ -2,6 +2,7 @@
 
 use crate::{
     Doubt, EngineName, Histogram, HistogramSnapshot, ModelRecord, PipelineRecord, Series, Step, StepRecord, Steps,
+    WatchRecord,
 };
 use loadline_block::{ErrorKind, Operation};
 use serde::{Deserialize, Serialize};
@@ -43,6 +44,9 @@ pub struct TrialRecord {
     /// An application's pipeline: its workers, queues and items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipeline: Option<Box<PipelineRecord>>,
+    /// What was seen of a device while others used it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watched: Option<Box<WatchRecord>>,
     /// Outcome of the steady-state rule, where it was asked for.
     pub steady_state: Option<SteadyState>,
     /// Outcome of reading back, where it was asked for.
@@ -419,6 +423,7 @@ impl TrialRecord {
             surroundings: Surroundings::default(),
             told_scatter: None,
             pipeline: None,
+            watched: None,
             steady_state: None,
             verify: None,
             model: None,

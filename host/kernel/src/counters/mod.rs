@@ -5,6 +5,7 @@
 mod exceeded;
 mod processes;
 mod quota;
+pub mod watching;
 
 pub use exceeded::{exceeded, exceeded_change};
 pub use processes::ProcessBytes;

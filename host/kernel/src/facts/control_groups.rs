@@ -9,7 +9,17 @@ use std::path::{Path, PathBuf};
 /// groups are mounted that has it.
 #[must_use]
 pub fn control_groups(view: &KernelView, controller: &str) -> Vec<Vec<PathBuf>> {
-    let Ok(groups) = fs::read_to_string(view.proc.join("self/cgroup")) else { return Vec::new() };
+    groups_of(view, "self", controller)
+}
+
+/// The same of another process.
+#[must_use]
+pub fn control_groups_of(view: &KernelView, pid: u32, controller: &str) -> Vec<Vec<PathBuf>> {
+    groups_of(view, &pid.to_string(), controller)
+}
+
+fn groups_of(view: &KernelView, process: &str, controller: &str) -> Vec<Vec<PathBuf>> {
+    let Ok(groups) = fs::read_to_string(view.proc.join(process).join("cgroup")) else { return Vec::new() };
     let mut found = Vec::new();
     for line in groups.lines() {
         let mut fields = line.splitn(3, ':').skip(1);

@@ -19,7 +19,7 @@ mod throttles;
 mod wake_latency;
 
 pub use attached::{AttachedDisk, Spread, SpreadVolume, attached};
-pub use control_groups::{control_groups, memory_left};
+pub use control_groups::{control_groups, control_groups_of, memory_left};
 #[cfg(test)]
 pub(crate) use devices::fake;
 pub use devices::{BlockDevice, DeviceNumber, KernelView};
@@ -31,4 +31,5 @@ pub use mounts::{Mount, mount_of, mounts};
 pub use overlap::overlap;
 pub use page_cache::{CacheScope, cached_share, drop_caches, drop_machine_caches};
 pub use real_disks::{RealDisk, real_disks};
+pub use throttles::throttles_of_every_group;
 pub use wake_latency::{WakeLatency, wake_latency};

@@ -8,7 +8,7 @@ use super::control_groups::control_groups;
 use super::devices::{DeviceNumber, KernelView};
 use loadline_record::{KernelThrottle, ThrottledQuantity, ThrottledRequests};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The limits of the first version: file, and what it limits.
 const FILES: [(&str, ThrottledRequests, ThrottledQuantity); 4] = [
@@ -34,6 +34,39 @@ pub(super) fn throttles(view: &KernelView, number: DeviceNumber) -> Vec<KernelTh
     found.extend(own.flat_map(|group| of_first(view, &group, number)));
     found.sort_by_key(|limit| limit.per_s);
     found
+}
+
+/// Groups looked at for limits.
+const GROUPS_MAX: usize = 8_192;
+
+/// Every limit that any control group of this machine puts on the whole disk `number`.
+#[must_use]
+pub fn throttles_of_every_group(view: &KernelView, number: DeviceNumber) -> Vec<KernelThrottle> {
+    let root = |name: &str| view.sys.join("fs/cgroup").join(name);
+    let mut found = Vec::new();
+    // Of the first version under their own name, of the second at the root or beside the others.
+    for group in below(root("blkio")) {
+        found.extend(of_first(view, &group, number));
+    }
+    let unified = if root("cgroup.controllers").exists() { root("") } else { root("unified") };
+    for group in below(unified) {
+        found.extend(of_second(view, &group, number));
+    }
+    found.sort_by_key(|limit| limit.per_s);
+    found
+}
+
+/// A folder and all folders below it, as far as their number is bounded.
+fn below(root: PathBuf) -> Vec<PathBuf> {
+    let mut all = vec![root];
+    let mut next = 0;
+    while next < all.len().min(GROUPS_MAX) {
+        let inner = fs::read_dir(&all[next]).into_iter().flatten().flatten();
+        let folders = inner.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        all.extend(folders.map(|entry| entry.path()).collect::<Vec<_>>());
+        next += 1;
+    }
+    all
 }
 
 fn of_first(view: &KernelView, group: &Path, number: DeviceNumber) -> Vec<KernelThrottle> {
@@ -79,7 +112,6 @@ fn throttle(
 mod tests {
     use super::*;
     use crate::facts::fake;
-    use std::path::PathBuf;
 
     fn put(view: &KernelView, path: &str, text: &str) -> PathBuf {
         let path = view.sys.join("fs/cgroup").join(path);
@@ -121,6 +153,17 @@ mod tests {
                 of(ThrottledRequests::Writes, ThrottledQuantity::Bytes, 9_000, "/system.slice", &max, "7:1 wbps=max"),
             ]
         );
+    }
+
+    #[test]
+    fn limits_of_other_groups_are_found_by_a_walk() {
+        let root = tempfile::tempdir().unwrap();
+        let view = fake::view(root.path());
+        put(&view, "blkio/a/b/blkio.throttle.write_bps_device", "7:1 9000\n");
+        put(&view, "unified/x/y/io.max", "7:1 rbps=max wbps=max riops=77 wiops=max\n");
+        let found = throttles_of_every_group(&view, DeviceNumber { major: 7, minor: 1 });
+        let seen: Vec<(u64, &str)> = found.iter().map(|limit| (limit.per_s, &*limit.group)).collect();
+        assert_eq!(seen, [(77, "/x/y"), (9_000, "/a/b")]);
     }
 
     #[test]

@@ -6,10 +6,12 @@
 mod hunt_refusal;
 mod recognition_error;
 mod replay_error;
+mod watch_error;
 
 pub use hunt_refusal::{CellsOfPlan, HuntRefusal};
 pub use recognition_error::{CloudSilence, RecognitionError};
 pub use replay_error::ReplayError;
+pub use watch_error::WatchError;
 
 use crate::Concern;
 use loadline_disk::EnvironmentError;
@@ -594,6 +596,9 @@ pub enum Error {
     /// This machine is not recognised.
     #[error(transparent)]
     Recognition(#[from] RecognitionError),
+    /// Nothing can be watched there.
+    #[error(transparent)]
+    Watch(#[from] WatchError),
     /// A trace cannot be replayed on an environment.
     #[error(transparent)]
     Replay(#[from] ReplayError),

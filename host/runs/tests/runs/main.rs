@@ -31,6 +31,7 @@ mod support;
 mod told_apart;
 mod verified;
 mod volumes;
+mod watched;
 mod worked_examples;
 
 use loadline_runs::Silent;

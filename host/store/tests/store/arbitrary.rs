@@ -273,6 +273,7 @@ fn trial() -> impl Strategy<Value = TrialRecord> {
                 surroundings,
                 told_scatter,
                 pipeline: None,
+                watched: None,
                 steps: Steps::default(),
                 steady_state,
                 verify,

@@ -147,6 +147,7 @@ pub(crate) fn trial(number: u32, seed: u64, seconds: u32) -> TrialRecord {
         },
         told_scatter: None,
         pipeline: None,
+        watched: None,
         steps: loadline_record::Steps::default(),
         steady_state: None,
         verify: None,

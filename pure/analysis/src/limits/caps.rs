@@ -260,7 +260,7 @@ fn usual(own: &CellSummary, requests: Caps, bytes: Caps) -> Caps {
 }
 
 /// Which limit a rate is one of, as figures are round and as disks are sold.
-pub(super) fn usual_limit(iops: f64, block: f64) -> Limit {
+pub(crate) fn usual_limit(iops: f64, block: f64) -> Limit {
     let (rate, usual_iops, power) = SOLD;
     let usual_bytes = rate * libm::pow(iops / usual_iops, power);
     let is_bytes = round_in_bytes(iops, block).is_some() || iops * block > usual_bytes;

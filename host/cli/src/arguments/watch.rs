@@ -1,0 +1,37 @@
+//! The options of `watch`.
+
+use super::{Own, Printing};
+use clap::Args;
+use loadline_units::Duration;
+use std::path::PathBuf;
+
+/// `watch`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    loadline watch                     every disk, until Ctrl-C\n  \
+    loadline watch /var/lib/postgresql --for 60s\n  \
+    loadline watch 4711 --for 5m -o why-slow.html    what process 4711 and its children use")]
+pub(crate) struct WatchArguments {
+    /// A device (/dev/vda, or vda), a path on the storage, or the id of a process; by default every disk
+    #[arg(value_name = "DEVICE|PATH|PID")]
+    pub(crate) target: Option<String>,
+    /// How long; by default until Ctrl-C
+    #[arg(long = "for", value_name = "TIME")]
+    pub(crate) duration: Option<Duration>,
+    /// What the storage is: an environment file (TOML), or a name from `loadline environments`; its limits are then known
+    #[arg(long, value_name = "FILE")]
+    pub(crate) env: Option<String>,
+    /// Write a report
+    #[arg(short = 'o', long = "report", value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Replace whatever stands at the place of the report
+    #[arg(long, requires = "report")]
+    pub(crate) force: bool,
+    /// What to call the run; by default watch and what is watched
+    #[arg(long, value_parser = super::name, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) own: Own,
+    #[command(flatten)]
+    pub(crate) printing: Printing,
+}

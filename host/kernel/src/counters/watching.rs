@@ -1,0 +1,314 @@
+//! Counters for who watches for long: files that stay open, and little text to read.
+
+use crate::facts::{DeviceNumber, KernelView, control_groups_of};
+use loadline_record::{KernelThrottle, ThrottledQuantity, ThrottledRequests};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// The counters of one device, from a file of its own that stays open.
+#[derive(Debug)]
+pub struct DeviceStat(File);
+
+/// What they are at a moment (the kernel's Documentation/block/stat.rst).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DeviceReading {
+    /// Reads completed.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Sum of the times that reads took, ms.
+    pub read_ms: u64,
+    /// Writes completed.
+    pub writes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Sum of the times that writes took, ms.
+    pub write_ms: u64,
+    /// Requests in flight.
+    pub in_flight: u64,
+    /// Time with a request in flight, ms.
+    pub busy_ms: u64,
+    /// Discards completed.
+    pub discards: u64,
+    /// Flushes completed.
+    pub flushes: u64,
+    /// Sum of the times that flushes took, ms.
+    pub flush_ms: u64,
+}
+
+impl DeviceStat {
+    /// Of the device of this name.
+    ///
+    /// # Errors
+    /// The kernel does not show it.
+    pub fn open(view: &KernelView, name: &str) -> io::Result<Self> {
+        File::open(view.sys.join("class/block").join(name).join("stat")).map(Self)
+    }
+
+    /// Reads them now; `None` where the device is gone.
+    #[must_use]
+    pub fn read(&self) -> Option<DeviceReading> {
+        let mut buffer = [0; 512];
+        let length = self.0.read_at(&mut buffer, 0).ok()?;
+        parse_stat(std::str::from_utf8(&buffer[..length]).ok()?)
+    }
+}
+
+fn parse_stat(text: &str) -> Option<DeviceReading> {
+    let numbers: Vec<u64> = text.split_ascii_whitespace().map_while(|field| field.parse().ok()).collect();
+    let at = |index: usize| numbers.get(index).copied();
+    Some(DeviceReading {
+        reads: at(0)?,
+        read_bytes: at(2)? * 512,
+        read_ms: at(3)?,
+        writes: at(4)?,
+        write_bytes: at(6)? * 512,
+        write_ms: at(7)?,
+        in_flight: at(8)?,
+        busy_ms: at(9)?,
+        discards: at(11).unwrap_or_default(),
+        flushes: at(15).unwrap_or_default(),
+        flush_ms: at(16).unwrap_or_default(),
+    })
+}
+
+/// What a process moved so far, in bytes (proc_pid_io(5)).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProcessIo {
+    /// Read from storage.
+    pub read_bytes: u64,
+    /// Written to storage, or to the page cache on its way there.
+    pub write_bytes: u64,
+    /// Read by system calls.
+    pub asked_read_bytes: u64,
+    /// Written by system calls.
+    pub asked_write_bytes: u64,
+}
+
+/// The processes of this machine by id.
+#[must_use]
+pub fn process_ids(view: &KernelView) -> Vec<u32> {
+    let entries = fs::read_dir(&view.proc).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// What a process moved so far; `None` where it is gone, or this user may not look into it.
+#[must_use]
+pub fn process_io(view: &KernelView, pid: u32, buffer: &mut String) -> Option<ProcessIo> {
+    read_into(&view.proc.join(pid.to_string()).join("io"), buffer)?;
+    let mut found = ProcessIo::default();
+    for line in buffer.lines() {
+        let (key, value) = line.split_once(": ")?;
+        let place = match key {
+            "rchar" => &mut found.asked_read_bytes,
+            "wchar" => &mut found.asked_write_bytes,
+            "read_bytes" => &mut found.read_bytes,
+            "write_bytes" => &mut found.write_bytes,
+            _ => continue,
+        };
+        *place = value.parse().ok()?;
+    }
+    Some(found)
+}
+
+/// A process by its `stat` file (proc_pid_stat(5)).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessStat {
+    /// Its name.
+    pub name: String,
+    /// Its parent.
+    pub parent: u32,
+    /// CPU time so far, in ticks of the kernel's clock for users: a hundredth of a second each.
+    pub cpu_ticks: u64,
+}
+
+/// How long such a tick is: every architecture has 100 of them in a second (`USER_HZ`).
+pub const CPU_TICK_US: u64 = 10_000;
+
+/// A process; `None` where it is gone.
+#[must_use]
+pub fn process_stat(view: &KernelView, pid: u32, buffer: &mut String) -> Option<ProcessStat> {
+    read_into(&view.proc.join(pid.to_string()).join("stat"), buffer)?;
+    // A name may hold blanks and brackets: it ends with the last of them.
+    let (before, after) = buffer.rsplit_once(')')?;
+    let name = before.split_once('(')?.1.to_owned();
+    let fields: Vec<&str> = after.split_ascii_whitespace().collect();
+    let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
+    Some(ProcessStat { name, parent: u32::try_from(number(1)?).ok()?, cpu_ticks: number(11)? + number(12)? })
+}
+
+/// Threads of a process whose waiting is added up.
+const THREADS_MAX: usize = 32;
+
+/// How long the threads of a process were ready to run and had no CPU so far, us; `None` where the kernel does not count it.
+#[must_use]
+pub fn cpu_wait_us(view: &KernelView, pid: u32, buffer: &mut String) -> Option<u64> {
+    let threads = fs::read_dir(view.proc.join(pid.to_string()).join("task")).ok()?;
+    let mut sum = None;
+    for thread in threads.flatten().take(THREADS_MAX) {
+        if read_into(&thread.path().join("schedstat"), buffer).is_some()
+            && let Some(ns) = buffer.split_ascii_whitespace().nth(1).and_then(|field| field.parse::<u64>().ok())
+        {
+            sum = Some(sum.unwrap_or(0) + ns / 1_000);
+        }
+    }
+    sum
+}
+
+fn read_into(path: &Path, buffer: &mut String) -> Option<()> {
+    buffer.clear();
+    File::open(path).and_then(|mut file| file.read_to_string(buffer)).ok().map(drop)
+}
+
+/// Open files of a process looked at.
+const OPEN_FILES_MAX: usize = 1_024;
+
+/// Whether a process has a file open on one of these devices, or one of them itself; also where it works.
+#[must_use]
+pub fn uses_devices(view: &KernelView, pid: u32, devices: &[DeviceNumber]) -> bool {
+    use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+    let process = view.proc.join(pid.to_string());
+    let is_on = |path: &Path| {
+        let Ok(found) = fs::metadata(path) else { return false };
+        let itself = found.file_type().is_block_device().then(|| DeviceNumber::from_raw(found.rdev()));
+        devices.contains(&itself.unwrap_or_else(|| DeviceNumber::from_raw(found.dev())))
+    };
+    let open = fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
+    open.take(OPEN_FILES_MAX).any(|entry| is_on(&entry.path()))
+}
+
+/// How often a CPU quota was enforced, and how often it ran out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct QuotaPeriods {
+    /// Periods in which it was enforced.
+    pub periods: u64,
+    /// Those in which it ran out.
+    pub used_up: u64,
+}
+
+/// Of the quotas of a process's control groups, the one that ran out most often; `None` where none can be seen.
+#[must_use]
+pub fn quota_periods(view: &KernelView, pid: u32) -> Option<QuotaPeriods> {
+    let of = |group: &Path| {
+        let text = fs::read_to_string(group.join("cpu.stat")).ok()?;
+        let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok());
+        Some(QuotaPeriods { periods: value("nr_periods ")?, used_up: value("nr_throttled ")? })
+    };
+    let groups = control_groups_of(view, pid, "cpu");
+    groups.iter().flatten().filter_map(|group| of(group)).max_by_key(|found| (found.used_up, found.periods))
+}
+
+/// What the control group of a throttle has asked of the device so far, counted as the throttle counts; `None` where the kernel
+/// does not show it.
+#[must_use]
+pub fn asked_by_group(limit: &KernelThrottle, device: DeviceNumber) -> Option<u64> {
+    let folder = Path::new(&limit.file).parent()?;
+    let bytes = limit.counts == ThrottledQuantity::Bytes;
+    let wanted = device.to_string();
+    if limit.file.ends_with("io.max") {
+        let text = fs::read_to_string(folder.join("io.stat")).ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix(&wanted)?.strip_prefix(' '))?;
+        let key = match (limit.requests, bytes) {
+            (ThrottledRequests::Reads, true) => "rbytes=",
+            (ThrottledRequests::Reads, false) => "rios=",
+            (ThrottledRequests::Writes, true) => "wbytes=",
+            (ThrottledRequests::Writes, false) => "wios=",
+        };
+        return line.split_whitespace().find_map(|pair| pair.strip_prefix(key)?.parse().ok());
+    }
+    let file = if bytes { "blkio.throttle.io_service_bytes" } else { "blkio.throttle.io_serviced" };
+    let text = fs::read_to_string(folder.join(file)).ok()?;
+    let key = match limit.requests {
+        ThrottledRequests::Reads => "Read",
+        ThrottledRequests::Writes => "Write",
+    };
+    let of_line = |line: &str| line.strip_prefix(&wanted)?.trim().strip_prefix(key)?.trim().parse().ok();
+    text.lines().find_map(of_line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::fake;
+
+    #[test]
+    fn a_device_is_read_with_its_flushes_and_what_is_in_flight() {
+        let text = "    52563 10 2950098 10231 24137 25213 3031768 33741 2 8956 44712 120 0 4096 700 1234 15\n";
+        let read = parse_stat(text).unwrap();
+        assert_eq!((read.reads, read.writes, read.in_flight, read.busy_ms), (52_563, 24_137, 2, 8_956));
+        assert_eq!((read.read_bytes, read.discards, read.flushes, read.flush_ms), (2_950_098 * 512, 120, 1_234, 15));
+        assert_eq!(parse_stat("1 2 3"), None);
+        let old = parse_stat("1 2 3 4 5 6 7 8 9 10 11").unwrap();
+        assert_eq!((old.in_flight, old.flushes), (9, 0));
+    }
+
+    #[test]
+    fn a_process_is_read_whatever_its_name_holds() {
+        let root = tempfile::tempdir().unwrap();
+        let view = fake::view(root.path());
+        let folder = view.proc.join("77");
+        fs::create_dir_all(&folder).unwrap();
+        let rest = "S 1 77 77 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 1 0 100 1000 200";
+        fs::write(folder.join("stat"), format!("77 (a) b (c) {rest}\n")).unwrap();
+        fs::write(folder.join("io"), "rchar: 9\nwchar: 8\nsyscr: 7\nsyscw: 6\nread_bytes: 5\nwrite_bytes: 4\n")
+            .unwrap();
+        let mut buffer = String::new();
+        let stat = process_stat(&view, 77, &mut buffer).unwrap();
+        assert_eq!(stat, ProcessStat { name: "a) b (c".into(), parent: 1, cpu_ticks: 300 });
+        let io = process_io(&view, 77, &mut buffer).unwrap();
+        assert_eq!((io.read_bytes, io.write_bytes, io.asked_read_bytes, io.asked_write_bytes), (5, 4, 9, 8));
+        let waits = [("77", "900 5000 3\n"), ("78", "900 7000 3\n")];
+        for (thread, text) in waits {
+            fs::create_dir_all(folder.join("task").join(thread)).unwrap();
+            fs::write(folder.join("task").join(thread).join("schedstat"), text).unwrap();
+        }
+        assert_eq!(cpu_wait_us(&view, 77, &mut buffer), Some(12));
+        assert_eq!(process_ids(&view), [77]);
+        assert_eq!(process_io(&view, 78, &mut buffer), None);
+    }
+
+    #[test]
+    fn a_group_is_counted_as_its_throttle_counts() {
+        let root = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| {
+            let path = root.path().join(name);
+            fs::write(&path, text).unwrap();
+            path.display().to_string()
+        };
+        let limit = |requests, counts, file: &str| KernelThrottle {
+            requests,
+            counts,
+            per_s: 1,
+            group: "/".into(),
+            file: root.path().join(file).display().to_string(),
+            lifted_by: String::new(),
+        };
+        put("blkio.throttle.io_serviced", "7:10 Read 1\n7:1 Read 12\n7:1 Write 3\n7:1 Sync 15\nTotal 16\n");
+        put("io.stat", "7:1 rbytes=4096 wbytes=512 rios=1 wios=2 dbytes=0 dios=0\n");
+        let device = DeviceNumber { major: 7, minor: 1 };
+        let (reads, writes) = (ThrottledRequests::Reads, ThrottledRequests::Writes);
+        let first = "blkio.throttle.read_iops_device";
+        assert_eq!(asked_by_group(&limit(reads, ThrottledQuantity::Requests, first), device), Some(12));
+        assert_eq!(asked_by_group(&limit(writes, ThrottledQuantity::Requests, first), device), Some(3));
+        assert_eq!(asked_by_group(&limit(reads, ThrottledQuantity::Bytes, first), device), None);
+        assert_eq!(asked_by_group(&limit(writes, ThrottledQuantity::Bytes, "io.max"), device), Some(512));
+        assert_eq!(asked_by_group(&limit(writes, ThrottledQuantity::Requests, "io.max"), device), Some(2));
+    }
+
+    #[test]
+    fn the_quota_that_ran_out_most_often_counts() {
+        let root = tempfile::tempdir().unwrap();
+        let view = fake::view(root.path());
+        fs::create_dir_all(view.proc.join("77")).unwrap();
+        fs::write(view.proc.join("77/cgroup"), "2:cpu:/a/b\n").unwrap();
+        for (group, text) in [("a", "nr_periods 9\nnr_throttled 8\n"), ("a/b", "nr_periods 5\nnr_throttled 2\n")] {
+            let folder = view.sys.join("fs/cgroup/cpu").join(group);
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("cpu.stat"), text).unwrap();
+        }
+        assert_eq!(quota_periods(&view, 77), Some(QuotaPeriods { periods: 9, used_up: 8 }));
+        assert_eq!(quota_periods(&view, 78), None);
+    }
+}

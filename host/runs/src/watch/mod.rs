@@ -1,0 +1,96 @@
+//! Watching: what others ask of storage, and what limits them. Makes no load.
+//!
+//! [`Watch::prepare`] finds the devices, and [`Watch::run`] samples them and stores a run. What the samples mean is for
+//! `loadline-analysis` to say, anew each time that the run is looked at.
+
+mod programs;
+mod record;
+mod sampler;
+mod target;
+
+pub use sampler::{DeviceView, ProgramView, WatchView};
+pub use target::WatchTarget;
+
+use crate::wall_clock::unix_s;
+use crate::{DeclaredEnvironment, Ended, Error, PendingStore, RunOptions, RunOutcome, TrialsPlanned};
+use loadline_kernel::facts::KernelView;
+use loadline_record::{Clock, RunHeader, RunVerb};
+use loadline_units::Duration;
+use sampler::Sampler;
+
+/// Follows a watch while it looks.
+pub trait WatchObserver {
+    /// The devices as they are now. Called about once a second.
+    fn sees(&mut self, view: &WatchView) {
+        let _ = view;
+    }
+    /// Whether it is to end. What was seen until then is kept.
+    fn wants_an_end(&self) -> bool {
+        false
+    }
+}
+
+/// How long is watched, and what is declared of the storage.
+#[derive(Debug, Default)]
+pub struct WatchSettings {
+    /// How long; `None`: until the observer wants an end.
+    pub duration: Option<Duration>,
+    /// The machine as an environment declares it: then its limits are known.
+    pub environment: Option<DeclaredEnvironment>,
+}
+
+/// A watch that is about to begin.
+#[derive(Debug)]
+pub struct Watch {
+    target: WatchTarget,
+    settings: WatchSettings,
+    options: RunOptions,
+}
+
+impl Watch {
+    /// Finds what is to be watched: a device by name or node, what lies below a path, what a process uses, or every disk.
+    ///
+    /// # Errors
+    /// [`crate::WatchError`]: there is nothing of that name, or nothing that the kernel counts.
+    pub fn prepare(typed: Option<&str>, settings: WatchSettings, options: RunOptions) -> Result<Self, Error> {
+        let target = WatchTarget::find(&KernelView::live(), typed)?;
+        Ok(Self { target, settings, options })
+    }
+
+    /// What is watched.
+    #[must_use]
+    pub const fn target(&self) -> &WatchTarget {
+        &self.target
+    }
+
+    /// Watches until the time is over or the observer wants an end, and stores what was seen.
+    ///
+    /// # Errors
+    /// The devices cannot be watched; the store.
+    pub fn run(self, observer: &mut dyn WatchObserver) -> Result<RunOutcome, Error> {
+        let Self { target, settings, options } = self;
+        let pending = PendingStore::start(options.store_path()?, |_| Vec::new());
+        let started_unix_s = unix_s();
+        let new = options.new_run(|| format!("watch {}", target.shown()), RunVerb::Watch, Clock::Real);
+        let mut sampler = Sampler::begin(KernelView::live(), &target)?;
+        sampler.look(settings.duration, observer);
+        let watched = sampler.end();
+        let (mut cells, volumes) = record::cells(&target, &settings, watched, started_unix_s)?;
+        let trials: Vec<_> = cells.iter_mut().map(|cell| (cell.id.clone(), std::mem::take(&mut cell.trials))).collect();
+        let header = RunHeader {
+            environment: settings.environment.as_ref().map(DeclaredEnvironment::text),
+            volumes,
+            settings: serde_json::json!({ "target": target.shown(), "subject": target.subject() }),
+            ..new.header()
+        };
+        let id = header.id.clone();
+        let mut kept = pending.begin(header, cells)?;
+        let store = kept.store()?;
+        for (cell, trials) in &trials {
+            for trial in trials {
+                store.finish_trial(&id, cell, trial)?;
+            }
+        }
+        kept.conclude(&id, Ok(Ended::Complete), TrialsPlanned::All)
+    }
+}

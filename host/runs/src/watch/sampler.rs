@@ -1,0 +1,349 @@
+//! Looks at the counters again and again: devices ten times a second, the machine and its processes about once.
+
+use super::programs::Programs;
+use super::{WatchObserver, WatchTarget};
+use crate::{Error, WatchError};
+use loadline_kernel::clock;
+use loadline_kernel::counters::watching::{DeviceReading, DeviceStat, asked_by_group};
+use loadline_kernel::counters::{
+    CpuTicks, cpu_shares, cpu_ticks, exceeded, exceeded_change, pressure, pressure_change,
+};
+use loadline_kernel::facts::{BlockDevice, DeviceNumber, KernelView, throttles_of_every_group};
+use loadline_record::{
+    DeviceFacts, Exceeded, Pressure, WatchCost, WatchRecord, WatchSecond, WatchTick, WatchedCpu, WatchedPressure,
+    WatchedThrottle,
+};
+use loadline_units::{Duration, Instant};
+
+/// Between two looks at the devices.
+const TICK: Duration = Duration::from_ms(100);
+/// Ticks of a second.
+const TICKS: u32 = 10;
+/// Seconds kept: longer watches have neighbours joined.
+const SECONDS_MAX: usize = 4_096;
+/// A look at all processes that took so long is followed by a rest of this many times its length: half a percent of a CPU.
+const LOOK_REST: u64 = 200;
+/// Limits of control groups are looked for again after so many seconds.
+const THROTTLES_EVERY: u64 = 10;
+/// Throttles of one device that are followed.
+const THROTTLES_MAX: usize = 16;
+/// Programs that a view shows.
+const PROGRAMS_SHOWN: usize = 4;
+
+/// The devices and who uses them, over the last second or so.
+#[derive(Debug, Clone, Default)]
+pub struct WatchView {
+    /// Since the watch began.
+    pub elapsed: Duration,
+    /// How long it is to last, where that is known.
+    pub planned: Option<Duration>,
+    /// Each device.
+    pub devices: Vec<DeviceView>,
+    /// The busiest programs.
+    pub programs: Vec<ProgramView>,
+    /// The machine.
+    pub machine: WatchSecond,
+    /// CPU time of the watching so far, as a share of one CPU.
+    pub own_share: f64,
+}
+
+/// A device over the last second or so.
+#[derive(Debug, Clone)]
+pub struct DeviceView {
+    /// The kernel's name.
+    pub name: String,
+    /// Its counters.
+    pub tick: WatchTick,
+    /// Throttles of the kernel, each with the share of it that is asked for.
+    pub throttles: Vec<(WatchedThrottle, Option<f64>)>,
+}
+
+/// A program over the last second or so.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProgramView {
+    /// Its name.
+    pub name: String,
+    /// One of its processes.
+    pub pid: u32,
+    /// How many there are.
+    pub processes: u32,
+    /// From storage.
+    pub read_bytes_per_s: f64,
+    /// To storage.
+    pub write_bytes_per_s: f64,
+    /// CPUs in use.
+    pub cpus: f64,
+}
+
+/// Looks at everything.
+#[derive(Debug)]
+pub(super) struct Sampler {
+    view: KernelView,
+    devices: Vec<Sampled>,
+    numbers: Vec<DeviceNumber>,
+    programs: Programs,
+    seconds: Vec<WatchSecond>,
+    machine: MachineReading,
+    begun: Instant,
+    cpu_begun: Duration,
+}
+
+/// One device.
+#[derive(Debug)]
+struct Sampled {
+    name: String,
+    disk: DeviceNumber,
+    facts: DeviceFacts,
+    stat: DeviceStat,
+    before: DeviceReading,
+    before_at: Instant,
+    ticks: Vec<WatchTick>,
+    throttles: Vec<Throttled>,
+    is_gone: bool,
+}
+
+/// One throttle with its counter.
+#[derive(Debug)]
+struct Throttled {
+    watched: WatchedThrottle,
+    before: Option<u64>,
+}
+
+/// The machine's counters.
+#[derive(Debug)]
+struct MachineReading {
+    cpu: Option<CpuTicks>,
+    pressure: Option<Pressure>,
+    exceeded: Vec<Exceeded>,
+}
+
+impl MachineReading {
+    fn now(view: &KernelView, devices: &[DeviceFacts]) -> Self {
+        Self { cpu: cpu_ticks(view), pressure: pressure(view), exceeded: exceeded(view, devices) }
+    }
+}
+
+/// What was seen of a device.
+#[derive(Debug)]
+pub(super) struct SampledDevice {
+    pub(super) name: String,
+    pub(super) record: WatchRecord,
+}
+
+impl Sampler {
+    /// Reads everything for the first time.
+    ///
+    /// # Errors
+    /// A device is gone.
+    pub(super) fn begin(view: KernelView, target: &WatchTarget) -> Result<Self, Error> {
+        let cpu_begun = clock::thread_time_total();
+        let mut devices = Vec::new();
+        let mut numbers = Vec::new();
+        for device in target.block_devices() {
+            numbers.extend(WatchTarget::numbers(&view, device));
+            devices.push(Sampled::begin(&view, device)?);
+        }
+        let facts: Vec<DeviceFacts> = devices.iter().map(|device| device.facts.clone()).collect();
+        let machine = MachineReading::now(&view, &facts);
+        let mut programs = Programs::new(&view, target.subject());
+        programs.look(&view, &numbers);
+        let begun = clock::now();
+        Ok(Self { view, devices, numbers, programs, seconds: Vec::new(), machine, begun, cpu_begun })
+    }
+
+    /// Looks until the time is over, or the observer wants an end.
+    pub(super) fn look(&mut self, duration: Option<Duration>, observer: &mut dyn WatchObserver) {
+        let (mut in_second, mut look_ns, mut next) = (0, 0, self.begun + TICK);
+        let mut second_begun = self.begun;
+        let end = duration.map(|duration| self.begun + duration);
+        loop {
+            let now = clock::now();
+            if now < next {
+                std::thread::sleep(std::time::Duration::from_nanos(next.since(now).as_ns()));
+            }
+            let now = clock::now();
+            // A machine that stood still is not made up for.
+            next = (next + TICK).max(now);
+            self.devices.iter_mut().for_each(Sampled::tick);
+            in_second += 1;
+            let is_over = end.is_some_and(|end| now >= end) || observer.wants_an_end();
+            let is_rested = now.since(second_begun).as_ns() >= look_ns * LOOK_REST;
+            if in_second >= TICKS && is_rested || is_over {
+                look_ns = self.second(in_second);
+                in_second = 0;
+                observer.sees(&self.seen(duration, now.since(second_begun)));
+                second_begun = now;
+            }
+            if is_over {
+                return;
+            }
+        }
+    }
+
+    /// Closes a second. Returns how long the look at the processes took, ns.
+    fn second(&mut self, ticks: u32) -> u64 {
+        let look_ns = self.programs.look(&self.view, &self.numbers);
+        let facts: Vec<DeviceFacts> = self.devices.iter().map(|device| device.facts.clone()).collect();
+        let now = MachineReading::now(&self.view, &facts);
+        let ppm = |share: f64| (share * 1e6) as u32;
+        let cpu = self.machine.cpu.zip(now.cpu).and_then(|(before, after)| cpu_shares(before, after));
+        let pressure = self.machine.pressure.zip(now.pressure).map(|(before, after)| pressure_change(before, after));
+        self.seconds.push(WatchSecond {
+            ticks,
+            cpu: cpu.map(|cpu| WatchedCpu { busy_ppm: ppm(cpu.busy), steal_ppm: ppm(cpu.steal) }),
+            pressure: pressure.map(|change| WatchedPressure {
+                io_some_us: change.io_some_us,
+                io_full_us: change.io_full_us,
+                cpu_some_us: change.cpu_some_us,
+            }),
+            exceeded: exceeded_change(&self.machine.exceeded, &now.exceeded),
+        });
+        self.machine = now;
+        let elapsed_s = clock::now().since(self.begun).as_ns() / 1_000_000_000;
+        let look_for_throttles = self.seconds.len() > 1 && elapsed_s.is_multiple_of(THROTTLES_EVERY);
+        for device in &mut self.devices {
+            if look_for_throttles {
+                device.find_throttles(&self.view, self.seconds.len() - 1);
+            }
+            device.throttles.iter_mut().for_each(|throttle| throttle.second(device.disk));
+        }
+        look_ns
+    }
+
+    fn seen(&self, planned: Option<Duration>, lasting: Duration) -> WatchView {
+        let seconds = (lasting.as_ns() as f64 / 1e9).max(1e-3);
+        let ticks = self.seconds.last().map_or(0, |second| second.ticks as usize);
+        let devices = self.devices.iter().map(|device| {
+            let last = &device.ticks[device.ticks.len().saturating_sub(ticks)..];
+            let throttles = device.throttles.iter().map(|throttle| {
+                let asked = throttle.watched.asked.as_ref().and_then(|asked| asked.last());
+                let share = asked.map(|asked| *asked as f64 / seconds / throttle.watched.limit.per_s.max(1) as f64);
+                (WatchedThrottle { limit: throttle.watched.limit.clone(), asked: None }, share)
+            });
+            DeviceView {
+                name: device.name.clone(),
+                tick: last.iter().copied().reduce(WatchTick::joined).unwrap_or_default(),
+                throttles: throttles.collect(),
+            }
+        });
+        let programs = self.programs.latest().into_iter().take(PROGRAMS_SHOWN).map(|(program, second)| ProgramView {
+            name: program.name.clone(),
+            pid: program.pid,
+            processes: program.processes,
+            read_bytes_per_s: second.read_bytes as f64 / seconds,
+            write_bytes_per_s: second.write_bytes as f64 / seconds,
+            cpus: second.cpu_us as f64 / 1e6 / seconds,
+        });
+        WatchView {
+            elapsed: clock::now().since(self.begun),
+            planned,
+            devices: devices.collect(),
+            programs: programs.collect(),
+            machine: self.seconds.last().cloned().unwrap_or_default(),
+            own_share: self.cost().share(),
+        }
+    }
+
+    fn cost(&self) -> WatchCost {
+        let cpu = clock::thread_time_total().saturating_sub(self.cpu_begun);
+        let elapsed = clock::now().since(self.begun);
+        WatchCost { cpu_us: cpu.as_ns() / 1_000, elapsed_us: (elapsed.as_ns() / 1_000).max(1) }
+    }
+
+    /// All that was seen.
+    pub(super) fn end(self) -> Vec<SampledDevice> {
+        let cost = self.cost();
+        let Self { devices, programs, seconds, .. } = self;
+        let (programs, subject) = programs.end();
+        let of = |device: Sampled| SampledDevice {
+            name: device.name,
+            record: WatchRecord {
+                ticks: device.ticks,
+                seconds: seconds.clone(),
+                throttles: device.throttles.into_iter().map(|throttle| throttle.watched).collect(),
+                programs: programs.clone(),
+                subject,
+                cost,
+                events: None,
+            }
+            .thinned(SECONDS_MAX),
+        };
+        devices.into_iter().map(of).collect()
+    }
+}
+
+impl Sampled {
+    fn begin(view: &KernelView, device: &BlockDevice) -> Result<Self, Error> {
+        let gone = |source| WatchError::NoTarget { typed: device.name.clone(), source };
+        let stat = DeviceStat::open(view, &device.name).map_err(gone)?;
+        let before = stat.read().ok_or_else(|| gone(std::io::ErrorKind::NotFound.into()))?;
+        let disk = device.parent().map_or(device.number, |disk| disk.number);
+        let mut sampled = Self {
+            name: device.name.clone(),
+            disk,
+            facts: device.facts(view),
+            stat,
+            before,
+            before_at: clock::now(),
+            ticks: Vec::new(),
+            throttles: Vec::new(),
+            is_gone: false,
+        };
+        sampled.find_throttles(view, 0);
+        Ok(sampled)
+    }
+
+    /// Looks for limits that are new; those set later asked for nothing in the seconds before.
+    fn find_throttles(&mut self, view: &KernelView, seconds: usize) {
+        for limit in throttles_of_every_group(view, self.disk) {
+            let is_known = self.throttles.iter().any(|known| known.watched.limit == limit);
+            if !is_known && self.throttles.len() < THROTTLES_MAX {
+                let before = asked_by_group(&limit, self.disk);
+                let asked = Some(vec![0; seconds]);
+                self.throttles.push(Throttled { watched: WatchedThrottle { limit, asked }, before });
+            }
+        }
+    }
+
+    fn tick(&mut self) {
+        let now = clock::now();
+        let Some(after) = self.stat.read() else {
+            self.is_gone = true;
+            return;
+        };
+        let before = self.before;
+        let more = |of: fn(&DeviceReading) -> u64| of(&after).saturating_sub(of(&before));
+        // The kernel prints times in 32 bits, which wrap around.
+        let more_ms = |of: fn(&DeviceReading) -> u64| {
+            let (before, after) = (of(&before), of(&after));
+            if after >= before { after - before } else { u64::from((after as u32).wrapping_sub(before as u32)) }
+        };
+        self.ticks.push(WatchTick {
+            elapsed_us: now.since(self.before_at).as_ns() / 1_000,
+            reads: more(|r| r.reads),
+            writes: more(|r| r.writes),
+            discards: more(|r| r.discards),
+            flushes: more(|r| r.flushes),
+            read_bytes: more(|r| r.read_bytes),
+            write_bytes: more(|r| r.write_bytes),
+            read_ms: more_ms(|r| r.read_ms),
+            write_ms: more_ms(|r| r.write_ms),
+            flush_ms: more_ms(|r| r.flush_ms),
+            busy_ms: more_ms(|r| r.busy_ms),
+            in_flight: after.in_flight,
+        });
+        (self.before, self.before_at) = (after, now);
+    }
+}
+
+impl Throttled {
+    fn second(&mut self, device: DeviceNumber) {
+        let now = asked_by_group(&self.watched.limit, device);
+        // A group that has asked for nothing yet has no line.
+        let change = now.unwrap_or(0).saturating_sub(self.before.unwrap_or(0));
+        self.before = now.or(self.before);
+        if let Some(asked) = &mut self.watched.asked {
+            asked.push(change);
+        }
+    }
+}

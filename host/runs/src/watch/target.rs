@@ -1,0 +1,240 @@
+//! What is watched: block devices, and the processes that use them.
+
+use crate::{Error, WatchError};
+use loadline_kernel::counters::watching::{process_ids, process_stat};
+use loadline_kernel::facts::{BlockDevice, DeviceNumber, KernelView, Storage, mounted_on, mounts};
+use loadline_record::{FileSystemFacts, TargetKind, VolumeFacts};
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+/// Devices watched at once.
+const DEVICES_MAX: usize = 16;
+/// Open files of a process that are asked where they lie.
+const OPEN_FILES_MAX: usize = 4_096;
+
+/// The devices of a watch.
+#[derive(Debug, Clone)]
+pub struct WatchTarget {
+    shown: String,
+    path: Option<PathBuf>,
+    file_system: Option<FileSystemFacts>,
+    subject: Option<u32>,
+    devices: Vec<BlockDevice>,
+}
+
+impl WatchTarget {
+    /// What was typed: a process id, a path, a device's name; or nothing: every disk that has been used.
+    pub(super) fn find(view: &KernelView, typed: Option<&str>) -> Result<Self, Error> {
+        let Some(typed) = typed else { return Self::all(view) };
+        if let Ok(pid) = typed.parse::<u32>() {
+            return Self::of_process(view, pid);
+        }
+        let path = Path::new(typed);
+        match fs::canonicalize(path) {
+            Ok(path) => Self::below(view, typed, path),
+            Err(error) => {
+                let device = BlockDevice::by_name(view, typed).filter(|_| !typed.contains('/'));
+                let device = device.ok_or_else(|| WatchError::NoTarget { typed: typed.to_owned(), source: error })?;
+                Self::of(typed.to_owned(), None, None, vec![device])
+            }
+        }
+    }
+
+    fn below(view: &KernelView, typed: &str, path: PathBuf) -> Result<Self, Error> {
+        let metadata =
+            fs::metadata(&path).map_err(|source| WatchError::NoTarget { typed: typed.to_owned(), source })?;
+        if metadata.file_type().is_block_device() {
+            let device = BlockDevice::by_number(view, DeviceNumber::from_raw(metadata.rdev()));
+            return Self::of(typed.to_owned(), Some(path), None, device.into_iter().collect());
+        }
+        let file = File::open(&path).map_err(|source| WatchError::NoTarget { typed: typed.to_owned(), source })?;
+        let storage = Storage::below(view, &file, &path);
+        let devices = storage.counted.iter().filter_map(|name| BlockDevice::by_name(view, name)).collect();
+        Self::of(typed.to_owned(), Some(path), storage.file_system, devices)
+    }
+
+    /// The devices on which a process and its descendants have files open; else that of the folder in which it works.
+    fn of_process(view: &KernelView, pid: u32) -> Result<Self, Error> {
+        let mut buffer = String::new();
+        let stat = process_stat(view, pid, &mut buffer).ok_or(WatchError::NoProcess { pid })?;
+        let mut used: HashMap<DeviceNumber, u64> = HashMap::new();
+        for member in family(view, pid) {
+            let open = fs::read_dir(view.proc.join(member.to_string()).join("fd")).into_iter().flatten().flatten();
+            for entry in open.take(OPEN_FILES_MAX) {
+                let Ok(found) = fs::metadata(entry.path()) else { continue };
+                let kind = found.file_type();
+                if kind.is_block_device() {
+                    *used.entry(DeviceNumber::from_raw(found.rdev())).or_default() += 1;
+                } else if kind.is_file() || kind.is_dir() {
+                    *used.entry(DeviceNumber::from_raw(found.dev())).or_default() += 1;
+                }
+            }
+        }
+        let mut numbers: Vec<(DeviceNumber, u64)> = used.into_iter().collect();
+        numbers.sort_by_key(|(number, files)| (std::cmp::Reverse(*files), number.major, number.minor));
+        let mut devices: Vec<BlockDevice> = Vec::new();
+        let all = mounts(view).unwrap_or_default();
+        for (number, _) in numbers {
+            let own = BlockDevice::by_number(view, number);
+            let mounted = || {
+                let mount = all.iter().find(|mount| mount.number == number);
+                mount.map(|mount| mounted_on(view, &all, mount)).unwrap_or_default()
+            };
+            let found = own.map_or_else(mounted, |own| vec![own]);
+            let new: Vec<BlockDevice> = found.into_iter().filter(|device| !devices.contains(device)).collect();
+            devices.extend(new);
+        }
+        let (mut path, mut file_system) = (None, None);
+        if devices.is_empty()
+            && let Ok(folder) = fs::canonicalize(view.proc.join(pid.to_string()).join("cwd"))
+            && let Ok(file) = File::open(&folder)
+        {
+            let storage = Storage::below(view, &file, &folder);
+            devices = storage.counted.iter().filter_map(|name| BlockDevice::by_name(view, name)).collect();
+            (path, file_system) = (Some(folder), storage.file_system);
+        }
+        let shown = format!("{pid} ({})", stat.name);
+        Ok(Self { subject: Some(pid), ..Self::of(shown, path, file_system, devices)? })
+    }
+
+    /// Every disk that has answered a request since the machine started, the busiest first.
+    fn all(view: &KernelView) -> Result<Self, Error> {
+        let answered = |device: &BlockDevice| {
+            let stat = device.attribute("stat")?;
+            let numbers: Vec<u64> = stat.split_ascii_whitespace().map_while(|field| field.parse().ok()).collect();
+            Some(numbers.first()? + numbers.get(4)?)
+        };
+        let disks = BlockDevice::all(view).into_iter().filter(|device| !device.is_partition());
+        let has_contents = |device: &BlockDevice| device.attribute("size").is_some_and(|size| size != "0");
+        let mut used: Vec<(u64, BlockDevice)> = disks
+            .filter(has_contents)
+            .filter_map(|device| Some((answered(&device).filter(|count| *count > 0)?, device)))
+            .collect();
+        used.sort_by(|(a, one), (b, other)| b.cmp(a).then_with(|| one.name.cmp(&other.name)));
+        Self::of("every disk".to_owned(), None, None, used.into_iter().map(|(_, device)| device).collect())
+    }
+
+    fn of(
+        shown: String,
+        path: Option<PathBuf>,
+        file_system: Option<FileSystemFacts>,
+        mut devices: Vec<BlockDevice>,
+    ) -> Result<Self, Error> {
+        devices.truncate(DEVICES_MAX);
+        if devices.is_empty() {
+            return Err(WatchError::NoDevice { typed: shown }.into());
+        }
+        if let Some(silent) = devices.iter().find(|device| !device.counts_io()) {
+            return Err(WatchError::NotCounted { device: silent.name.clone() }.into());
+        }
+        Ok(Self { shown, path, file_system, subject: None, devices })
+    }
+
+    /// As people read it.
+    #[must_use]
+    pub fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// The process that was named.
+    #[must_use]
+    pub const fn subject(&self) -> Option<u32> {
+        self.subject
+    }
+
+    /// The kernel's names of the devices.
+    pub fn devices(&self) -> impl Iterator<Item = &str> {
+        self.devices.iter().map(|device| device.name.as_str())
+    }
+
+    pub(super) fn block_devices(&self) -> &[BlockDevice] {
+        &self.devices
+    }
+
+    /// The volume that a device is in the record.
+    pub(super) fn volume(&self, view: &KernelView, device: &BlockDevice) -> VolumeFacts {
+        let facts = device.facts(view);
+        VolumeFacts {
+            name: device.name.clone(),
+            target: format!("/dev/{}", device.name),
+            kind: TargetKind::BlockDevice,
+            path: self.path.as_ref().map(|path| path.display().to_string()),
+            size_bytes: facts.size_bytes,
+            size_reason: "the whole device is watched".to_owned(),
+            direct: true,
+            direct_reason: None,
+            file_system: self.file_system.clone(),
+            devices: vec![facts],
+            extents: None,
+        }
+    }
+
+    /// Numbers under which files of a device are seen: its own, those of its parts and of what is built upon it, and those of file
+    /// systems that have a number of their own.
+    pub(super) fn numbers(view: &KernelView, device: &BlockDevice) -> Vec<DeviceNumber> {
+        let mut all = vec![device.clone()];
+        let mut next = 0;
+        while next < all.len() {
+            let above = all[next].holders().into_iter().filter_map(|name| BlockDevice::by_name(view, &name));
+            let parts = all[next].partitions();
+            let new: Vec<BlockDevice> = above.chain(parts).filter(|found| !all.contains(found)).collect();
+            all.extend(new);
+            next += 1;
+        }
+        let mounted = mounts(view).unwrap_or_default();
+        let own_number = mounted.iter().filter(|mount| mount.number.major == 0).filter_map(|mount| {
+            let on = mounted_on(view, &mounted, mount);
+            let found = on.iter().any(|device| all.contains(device)).then(|| fs::metadata(&mount.point).ok());
+            Some(DeviceNumber::from_raw(found??.dev()))
+        });
+        let mut numbers: Vec<DeviceNumber> = own_number.collect();
+        numbers.extend(all.iter().map(|device| device.number));
+        numbers
+    }
+}
+
+/// A process and all that descend from it.
+pub(super) fn family(view: &KernelView, pid: u32) -> Vec<u32> {
+    let mut buffer = String::new();
+    let parents: Vec<(u32, u32)> = process_ids(view)
+        .into_iter()
+        .filter_map(|child| Some((child, process_stat(view, child, &mut buffer)?.parent)))
+        .collect();
+    let mut family = vec![pid];
+    let mut next = 0;
+    while let Some(parent) = family.get(next).copied() {
+        let children = parents.iter().filter(|(child, of)| *of == parent && !family.contains(child));
+        family.extend(children.map(|(child, _)| *child).collect::<Vec<_>>());
+        next += 1;
+    }
+    family
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_a_family() {
+        let root = tempfile::tempdir().unwrap();
+        let view = KernelView::below(root.path());
+        for (pid, parent) in [(10, 1), (11, 10), (12, 11), (20, 1)] {
+            let folder = view.proc.join(pid.to_string());
+            fs::create_dir_all(&folder).unwrap();
+            let text = format!("{pid} (p) S {parent} 1 1 0 -1 0 0 0 0 0 5 5 0 0");
+            fs::write(folder.join("stat"), text).unwrap();
+        }
+        assert_eq!(family(&view, 10), [10, 11, 12]);
+    }
+
+    #[test]
+    fn what_is_not_there_is_refused_by_what_was_typed() {
+        let view = KernelView::live();
+        let error = WatchTarget::find(&view, Some("no-such-disk")).unwrap_err().to_string();
+        assert!(error.contains("no-such-disk"), "{error}");
+        let error = WatchTarget::find(&view, Some("4294967295")).unwrap_err().to_string();
+        assert!(error.contains("4294967295"), "{error}");
+    }
+}

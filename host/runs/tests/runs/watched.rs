@@ -1,0 +1,56 @@
+//! A watch makes no load, ends when it is told to, and leaves a run.
+
+use crate::folder;
+use loadline_analysis::summarize;
+use loadline_record::RunVerb;
+use loadline_runs::watch::{Watch, WatchObserver, WatchSettings, WatchView};
+use loadline_runs::{Error, RunOptions, WatchError};
+use loadline_units::Duration;
+
+/// Ends a watch at its first look.
+#[derive(Default)]
+struct FirstLook {
+    seen: usize,
+}
+
+impl WatchObserver for FirstLook {
+    fn sees(&mut self, view: &WatchView) {
+        assert!(view.planned.is_some() && !view.devices.is_empty());
+        self.seen += 1;
+    }
+    fn wants_an_end(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_watch_leaves_a_run_that_says_what_its_time_went_to() {
+    let folder = folder();
+    let options = || RunOptions::default().seeded(0).stored_in(folder.path().join("runs.db"));
+    let settings = || WatchSettings { duration: Some(Duration::from_s(60)), environment: None };
+    let watch = match Watch::prepare(None, settings(), options()) {
+        // A container may show no disk at all: then that is said.
+        Err(Error::Watch(WatchError::NoDevice { typed })) => return assert_eq!(typed, "every disk"),
+        other => other.unwrap(),
+    };
+    let mut observer = FirstLook::default();
+    let outcome = watch.run(&mut observer).unwrap();
+    assert_eq!((observer.seen, &outcome.record.header.verb), (1, &RunVerb::Watch));
+    let summary = summarize(&outcome.record);
+    let cell = &summary.cells[0];
+    let watched = cell.watch.as_ref().expect("what was seen is there");
+    let whole: f64 = watched.causes.iter().map(|cause| cause.share).sum();
+    assert!((whole - 1.0).abs() < 1e-6, "{:?}", watched.causes);
+    assert!(cell.binding.is_some() && cell.binding_share.is_some());
+    assert_eq!(summary.verdict.expect("a verdict").volumes[0].cell, cell.id);
+}
+
+#[test]
+fn what_cannot_be_watched_is_refused_before_anything_is_stored() {
+    let folder = folder();
+    let store = folder.path().join("runs.db");
+    let options = RunOptions::default().stored_in(&store);
+    let error = Watch::prepare(Some("no-such-disk"), WatchSettings::default(), options).unwrap_err();
+    assert!(matches!(error, Error::Watch(WatchError::NoTarget { .. })), "{error}");
+    assert!(!store.exists());
+}

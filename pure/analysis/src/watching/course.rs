@@ -1,0 +1,264 @@
+//! A watch second by second, and what each second is put down to.
+
+use super::level::Level;
+use loadline_record::{Ceiling, Limit, ProgramSecond, ThrottledQuantity, ThrottledRequests, WatchRecord, WatchTick};
+
+/// A throttle is reached from this share of it on.
+const THROTTLE_REACHED: f64 = 0.95;
+/// The same over a fifth of a second, in which the kernel's turns do not even out.
+const THROTTLE_REACHED_SHORT: f64 = 0.85;
+/// Ticks of such a part.
+const SHORT_TICKS: usize = 2;
+/// A group asks for nearly all that the device does, if it asks for this share of it.
+const NEARLY_ALL: f64 = 0.9;
+/// A counter of excess that ran for more of a second than this marks it.
+const EXCEEDED_MIN: f64 = 0.05;
+/// A declared ceiling is reached from here on.
+const DECLARED_REACHED: f64 = 0.97;
+/// A quota that runs out in more of its periods than this stops the program.
+const QUOTA_USED_UP: f64 = 0.3;
+/// In fewer periods than this a quota says nothing.
+const QUOTA_PERIODS_MIN: u64 = 3;
+/// A program that waits for this share of the time in which it wants a CPU has too few of them,
+const CPU_WAITED: f64 = 0.4;
+/// if it wants one for so much of the time.
+const CPU_WANTED: f64 = 0.5;
+/// Steal from here on takes CPUs away.
+const CPU_STEAL: f64 = 0.2;
+/// A device that is busy for less than this is not waited for all the time.
+const DEVICE_BUSY: f64 = 0.9;
+/// Flushes that take this share of the time that requests take are what is waited for.
+const FLUSH_SHARE: f64 = 0.3;
+/// And at least one flush for so many writes.
+const WRITES_PER_FLUSH: f64 = 32.0;
+/// A program that reads so much more than storage gives reads from a cache.
+const CACHE_FACTOR: f64 = 5.0;
+/// And at least so many bytes a second.
+const CACHE_BYTES_PER_S: f64 = 1e6;
+
+/// What a second is put down to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Cause {
+    /// A throttle of the kernel, by its place among those of the watch.
+    Throttle(usize),
+    /// A limit of which the device itself counts that it is exceeded.
+    Exceeded(Limit),
+    /// A limit that the environment declares.
+    Declared(Limit),
+    /// A rate at which it stops though more waits.
+    Level,
+    /// The same after a higher one.
+    Burst,
+    /// Flushes.
+    Flush,
+    /// The device's answers.
+    Answers,
+    /// A CPU quota of a program, by its place.
+    Quota(usize),
+    /// The machine's CPUs.
+    Processors,
+    /// A program that reads from the page cache, by its place.
+    Cache(usize),
+    /// Nothing: the storage waits for the application.
+    Nothing,
+}
+
+/// About a second.
+#[derive(Debug, Clone)]
+pub(super) struct Moment {
+    /// Its length.
+    pub(super) seconds: f64,
+    /// Of the device.
+    pub(super) tick: WatchTick,
+    /// Share of it in which the device had requests.
+    pub(super) busy: f64,
+    /// Mean of the requests outstanding.
+    pub(super) outstanding: f64,
+    /// What it is put down to, with shares of it that add up to 1.
+    pub(super) causes: Vec<(Cause, f64)>,
+}
+
+impl Moment {
+    /// Reads and writes per second.
+    pub(super) fn iops(&self) -> f64 {
+        self.tick.requests() as f64 / self.seconds
+    }
+    /// Bytes per second.
+    pub(super) fn bytes_per_s(&self) -> f64 {
+        self.tick.bytes() as f64 / self.seconds
+    }
+}
+
+/// The seconds of a watch, put down to nothing yet.
+pub(super) fn moments(watch: &WatchRecord) -> Vec<Moment> {
+    watch
+        .by_second()
+        .map(|tick| Moment {
+            seconds: tick.elapsed_us.max(1) as f64 / 1e6,
+            tick,
+            busy: tick.busy(),
+            outstanding: tick.outstanding(),
+            causes: Vec::new(),
+        })
+        .collect()
+}
+
+/// Puts every second down to its causes.
+pub(super) fn attribute(all: &mut [Moment], watch: &WatchRecord, ceilings: &[Ceiling], level: Option<&Level>) {
+    let own = principal(watch);
+    let mut rest = watch.ticks.as_slice();
+    for (second, moment) in all.iter_mut().enumerate() {
+        let (ticks, later) = rest.split_at(watch.seconds[second].ticks as usize);
+        rest = later;
+        moment.causes = causes(&Second { watch, place: second, moment, ticks, ceilings, level, own });
+    }
+}
+
+/// The program that the watch is about: the one that was named, or the one that asks for most.
+pub(super) fn principal(watch: &WatchRecord) -> Option<usize> {
+    let asked = |place: &usize| {
+        let all = watch.programs[*place].seconds.iter();
+        let sum = all.copied().fold(ProgramSecond::default(), ProgramSecond::joined);
+        (sum.storage_bytes(), sum.asked_read_bytes + sum.asked_write_bytes)
+    };
+    watch.subject.or_else(|| (0..watch.programs.len()).max_by_key(asked))
+}
+
+struct Second<'a> {
+    watch: &'a WatchRecord,
+    place: usize,
+    moment: &'a Moment,
+    ticks: &'a [WatchTick],
+    ceilings: &'a [Ceiling],
+    level: Option<&'a Level>,
+    own: Option<usize>,
+}
+
+fn causes(of: &Second<'_>) -> Vec<(Cause, f64)> {
+    let whole = |cause| vec![(cause, 1.0)];
+    let rest = |cause, share: f64| vec![(cause, share), (Cause::Nothing, 1.0 - share)];
+    if let Some((place, share)) = of.throttle() {
+        return if share < 1.0 { rest(Cause::Throttle(place), share) } else { whole(Cause::Throttle(place)) };
+    }
+    if let Some((limit, share)) = of.exceeded() {
+        return if share < 1.0 { rest(Cause::Exceeded(limit), share) } else { whole(Cause::Exceeded(limit)) };
+    }
+    if let Some(limit) = of.declared() {
+        return whole(Cause::Declared(limit));
+    }
+    if let Some(place) = of.quota() {
+        return whole(Cause::Quota(place));
+    }
+    if let Some(level) = of.level.filter(|level| level.members[of.place]) {
+        return whole(if level.before.is_some() { Cause::Burst } else { Cause::Level });
+    }
+    if of.processors() {
+        return whole(Cause::Processors);
+    }
+    let busy = of.moment.busy.max(of.moment.outstanding.min(1.0) * f64::from(u8::from(of.flushes())));
+    if busy < DEVICE_BUSY
+        && let Some(place) = of.cache()
+    {
+        return if busy > 0.0 {
+            vec![(Cause::Cache(place), 1.0 - busy), (of.waiting(), busy)]
+        } else {
+            whole(Cause::Cache(place))
+        };
+    }
+    if busy > 0.0 { rest(of.waiting(), busy.min(1.0)) } else { whole(Cause::Nothing) }
+}
+
+impl Second<'_> {
+    /// The throttle that is reached, with the share of the second for which it is.
+    fn throttle(&self) -> Option<(usize, f64)> {
+        let reached = |(place, throttle): (usize, &loadline_record::WatchedThrottle)| {
+            let allowed = throttle.limit.per_s.max(1) as f64;
+            let count = |tick: WatchTick| match (throttle.limit.requests, throttle.limit.counts) {
+                (ThrottledRequests::Reads, ThrottledQuantity::Requests) => tick.reads,
+                (ThrottledRequests::Reads, ThrottledQuantity::Bytes) => tick.read_bytes,
+                (ThrottledRequests::Writes, ThrottledQuantity::Requests) => tick.writes,
+                (ThrottledRequests::Writes, ThrottledQuantity::Bytes) => tick.write_bytes,
+            };
+            let device = count(self.moment.tick) as f64 / self.moment.seconds;
+            let asked = match &throttle.asked {
+                Some(asked) => *asked.get(self.place)? as f64 / self.moment.seconds,
+                None => device,
+            };
+            if asked >= allowed * THROTTLE_REACHED {
+                return Some((place, 1.0));
+            }
+            // The device's own counter is finer, where nobody else asks.
+            if asked < device * NEARLY_ALL {
+                return None;
+            }
+            let parts = self.ticks.chunks(SHORT_TICKS).map(|part| part.iter().copied().reduce(WatchTick::joined));
+            let full = |part: &WatchTick| {
+                let rate = count(*part) as f64 * 1e6 / part.elapsed_us.max(1) as f64;
+                rate >= allowed * THROTTLE_REACHED_SHORT
+            };
+            let parts: Vec<WatchTick> = parts.flatten().collect();
+            let share = parts.iter().filter(|part| full(part)).count() as f64 / parts.len().max(1) as f64;
+            (share > 0.0).then_some((place, share))
+        };
+        let all = self.watch.throttles.iter().enumerate().filter_map(reached);
+        all.max_by(|(_, a), (_, b)| a.total_cmp(b))
+    }
+
+    fn exceeded(&self) -> Option<(Limit, f64)> {
+        let all = self.watch.seconds[self.place].exceeded.iter().flat_map(|of| {
+            [
+                (Limit::DiskIops, of.volume_iops_us),
+                (Limit::DiskThroughput, of.volume_throughput_us),
+                (Limit::VmUncachedIops, of.instance_iops_us),
+                (Limit::VmUncachedThroughput, of.instance_throughput_us),
+            ]
+        });
+        let (limit, us) = all.max_by_key(|(_, us)| *us)?;
+        let share = us as f64 / 1e6 / self.moment.seconds;
+        (share >= EXCEEDED_MIN).then_some((limit, share.min(1.0)))
+    }
+
+    fn declared(&self) -> Option<Limit> {
+        let lowest = self.ceilings.iter().min_by(|a, b| a.iops.total_cmp(&b.iops))?;
+        let is_of_storage = !matches!(lowest.limit, Limit::Latency | Limit::Parallelism);
+        (is_of_storage && self.moment.iops() >= lowest.iops * DECLARED_REACHED).then_some(lowest.limit)
+    }
+
+    fn program(&self) -> Option<(usize, ProgramSecond)> {
+        let place = self.own?;
+        Some((place, *self.watch.programs[place].seconds.get(self.place)?))
+    }
+
+    fn quota(&self) -> Option<usize> {
+        let (place, did) = self.program()?;
+        let ran_out = did.quota_periods >= QUOTA_PERIODS_MIN
+            && did.quota_used_up as f64 >= did.quota_periods as f64 * QUOTA_USED_UP;
+        ran_out.then_some(place)
+    }
+
+    fn processors(&self) -> bool {
+        let steal = self.watch.seconds[self.place].cpu.map_or(0.0, |cpu| f64::from(cpu.steal_ppm) / 1e6);
+        let waits = self.program().is_some_and(|(_, did)| {
+            let wanted = (did.cpu_us + did.cpu_wait_us) as f64;
+            wanted >= self.moment.seconds * 1e6 * CPU_WANTED && did.cpu_wait_us as f64 >= wanted * CPU_WAITED
+        });
+        (waits || (steal >= CPU_STEAL && self.program().is_some())) && self.moment.busy < DEVICE_BUSY
+    }
+
+    fn flushes(&self) -> bool {
+        let WatchTick { read_ms, write_ms, flush_ms, flushes, writes, .. } = self.moment.tick;
+        let all = (read_ms + write_ms + flush_ms) as f64;
+        flushes > 0 && flush_ms as f64 >= all * FLUSH_SHARE && writes as f64 <= flushes as f64 * WRITES_PER_FLUSH
+    }
+
+    fn waiting(&self) -> Cause {
+        if self.flushes() { Cause::Flush } else { Cause::Answers }
+    }
+
+    fn cache(&self) -> Option<usize> {
+        let (place, did) = self.program()?;
+        let asked = did.asked_read_bytes as f64 / self.moment.seconds;
+        let from_storage = did.read_bytes as f64 / self.moment.seconds;
+        (asked >= CACHE_BYTES_PER_S && asked >= from_storage * CACHE_FACTOR).then_some(place)
+    }
+}

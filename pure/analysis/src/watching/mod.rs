@@ -1,0 +1,175 @@
+//! What limits a device that others use, out of the samples of a watch (`docs/watch.md`).
+//!
+//! Each second is put down to one cause: a limit that is known and reached, a level at which rates stop though more waits, waiting for
+//! flushes or for answers, a CPU quota, a cache, or nothing at all. The cause with the most of the time is what binds.
+
+mod course;
+mod level;
+mod said;
+
+pub(crate) use said::{conclusions, findings, verdict};
+
+use crate::summary::{CauseShare, CellSummary, ProgramFigures, ThrottleUse, WatchView};
+use crate::verdict_block::HeldBy;
+use crate::words::percent;
+use course::{Cause, Moment, moments};
+use level::{Level, level};
+use loadline_record::{Binding, CellRecord, Limit, ProgramSecond, RunRecord, ThrottledQuantity, WatchRecord};
+
+/// A limit that holds for less of the time than this is told of, and binds nothing.
+const BINDING_MIN: f64 = 0.1;
+/// Quotas and caches are what it is from this share of the time on.
+const ELSEWHERE_MIN: f64 = 0.25;
+/// Waiting for answers or flushes binds from this share of the time on.
+const WAITING_MIN: f64 = 0.5;
+
+/// What a watch of one device comes to.
+#[derive(Debug, Clone)]
+pub(crate) struct Judged {
+    /// What bound it.
+    pub(crate) binding: Binding,
+    /// For which share of the time.
+    pub(crate) share: f64,
+    pub(crate) held_by: Option<HeldBy>,
+    pub(crate) view: WatchView,
+}
+
+/// The samples of a cell, where it was watched.
+pub(crate) fn watched(cell: &CellRecord) -> Option<&WatchRecord> {
+    cell.trials.last()?.watched.as_deref()
+}
+
+/// Names what bound each watched cell, after everything else of it is known.
+pub(crate) fn name_watched(record: &RunRecord, cells: &mut [CellSummary]) {
+    for (cell, own) in cells.iter_mut().zip(&record.cells) {
+        let Some(judged) = judge(own) else { continue };
+        cell.binding = Some(judged.binding);
+        cell.binding_share = Some(judged.share);
+        cell.held_by = judged.held_by;
+        cell.watch = Some(judged.view);
+        cell.ceilings.clone_from(&own.ceilings);
+    }
+}
+
+/// What the samples of a cell come to; `None` where it was not watched.
+pub(crate) fn judge(cell: &CellRecord) -> Option<Judged> {
+    let watch = watched(cell)?;
+    let mut all = moments(watch);
+    let level = level(&all);
+    course::attribute(&mut all, watch, &cell.ceilings, level.as_ref());
+    let shares = shares(&all);
+    let cause = binding_cause(&shares);
+    let share = shares.iter().find(|(of, _)| *of == cause).map_or(0.0, |(_, share)| *share);
+    let device = cell.volume.as_str();
+    let held_by = match cause {
+        Cause::Throttle(place) => {
+            Some(HeldBy { device: device.to_owned(), devices: 1, limit: watch.throttles[place].limit.clone() })
+        }
+        _ => None,
+    };
+    let level = level.as_ref();
+    let binding = said::binding(&said::Seen { cell, watch, all: &all, cause, share, level });
+    let view = view(watch, &all, &shares, level);
+    Some(Judged { binding, share, held_by, view })
+}
+
+/// How much of the time each cause had, the largest first.
+fn shares(all: &[Moment]) -> Vec<(Cause, f64)> {
+    let length: f64 = all.iter().map(|moment| moment.seconds).sum();
+    let mut shares: Vec<(Cause, f64)> = Vec::new();
+    for moment in all {
+        for (cause, part) in &moment.causes {
+            let part = part * moment.seconds / length.max(1e-9);
+            match shares.iter_mut().find(|(of, _)| of == cause) {
+                Some((_, sum)) => *sum += part,
+                None => shares.push((*cause, part)),
+            }
+        }
+    }
+    for (_, share) in &mut shares {
+        *share = share.min(1.0);
+    }
+    shares.sort_by(|(a, one), (b, other)| other.total_cmp(one).then_with(|| a.cmp(b)));
+    shares
+}
+
+/// The cause with the most time among those that have enough of it.
+fn binding_cause(shares: &[(Cause, f64)]) -> Cause {
+    let enough = |(cause, share): &&(Cause, f64)| match cause {
+        Cause::Throttle(_) | Cause::Exceeded(_) | Cause::Declared(_) | Cause::Level | Cause::Burst => {
+            *share >= BINDING_MIN
+        }
+        Cause::Quota(_) | Cause::Processors | Cause::Cache(_) => *share >= ELSEWHERE_MIN,
+        Cause::Flush | Cause::Answers => *share >= WAITING_MIN,
+        Cause::Nothing => false,
+    };
+    shares.iter().find(enough).map_or(Cause::Nothing, |(cause, _)| *cause)
+}
+
+fn view(watch: &WatchRecord, all: &[Moment], shares: &[(Cause, f64)], level: Option<&Level>) -> WatchView {
+    let length: f64 = all.iter().map(|moment| moment.seconds).sum::<f64>().max(1e-9);
+    let mean = |of: fn(&Moment) -> f64| all.iter().map(|moment| of(moment) * moment.seconds).sum::<f64>() / length;
+    let throttles = watch.throttles.iter().map(|throttle| {
+        let asked = throttle.asked.as_ref().map(|asked| asked.iter().sum::<u64>() as f64 / length);
+        ThrottleUse { limit: throttle.limit.clone(), asked_per_s: asked }
+    });
+    let programs = watch.programs.iter().enumerate().map(|(place, program)| {
+        let sum = program.seconds.iter().copied().fold(ProgramSecond::default(), ProgramSecond::joined);
+        ProgramFigures {
+            name: program.name.clone(),
+            pid: program.pid,
+            processes: program.processes,
+            named: watch.subject == Some(place),
+            read_bytes_per_s: sum.read_bytes as f64 / length,
+            write_bytes_per_s: sum.write_bytes as f64 / length,
+            cpus: sum.cpu_us as f64 / 1e6 / length,
+        }
+    });
+    let (arrivals, outstanding) = said::arrivals(watch, all);
+    WatchView {
+        causes: shares
+            .iter()
+            .map(|(cause, share)| CauseShare {
+                cause: said::cause_name(*cause, watch),
+                limit: cause.limit(watch, level),
+                share: *share,
+            })
+            .collect(),
+        busy_share: mean(|moment| moment.busy),
+        outstanding,
+        arrivals: arrivals.to_owned(),
+        throttles: throttles.collect(),
+        programs: programs.collect(),
+        watching_cpu_share: watch.cost.share(),
+        events_seen: watch.events.map(|events| events.requests),
+        events_lost: watch.events.map(|events| events.lost),
+    }
+}
+
+impl Cause {
+    /// The limit that it is, where it is one of storage.
+    fn limit(self, watch: &WatchRecord, level: Option<&Level>) -> Option<Limit> {
+        match self {
+            Self::Throttle(place) => Some(match watch.throttles[place].limit.counts {
+                ThrottledQuantity::Requests => Limit::DiskIops,
+                ThrottledQuantity::Bytes => Limit::DiskThroughput,
+            }),
+            Self::Exceeded(limit) | Self::Declared(limit) => Some(limit),
+            Self::Level => level.map(|level| level.limit),
+            Self::Burst => Some(Limit::BurstExhausted),
+            Self::Flush => Some(Limit::Flush),
+            Self::Answers => Some(Limit::Latency),
+            Self::Quota(_) | Self::Processors => Some(Limit::Cpu),
+            Self::Cache(_) => Some(Limit::Cache),
+            Self::Nothing => Some(Limit::Arrival),
+        }
+    }
+}
+
+/// "all of the time", "83 % of the time".
+fn of_the_time(share: f64) -> String {
+    if share > 0.985 { "all of the time".to_owned() } else { format!("{} of the time", percent(share)) }
+}
+
+#[cfg(test)]
+mod tests;

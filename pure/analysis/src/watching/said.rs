@@ -1,0 +1,571 @@
+//! A watch in words: what bound, how that is known, what it would gain, and the verdict.
+
+use super::course::{Cause, Moment, principal};
+use super::level::Level;
+use super::of_the_time;
+use crate::summary::{CellSummary, Conclusion, Finding, ProgramFigures, WatchView};
+use crate::verdict_block::{Certainty, HeldBy, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict};
+use crate::words::{block, listed, number, percent, seconds, sentence, span, throughput};
+use loadline_record::{
+    Binding, CellRecord, KernelThrottle, Limit, RunRecord, ThrottledQuantity, WatchRecord, WatchTick,
+};
+
+/// Volumes that a verdict speaks of.
+const VOLUMES_MAX: usize = 8;
+/// A cause with less of the time than this is not listed.
+const LISTED_MIN: f64 = 0.01;
+/// Storage that is waited for longer than this leaves nothing to compare with.
+const WAITED_ALWAYS: f64 = 0.95;
+/// A program that does more than this of all others' work is worth a name.
+const OTHERS_SHARE: f64 = 0.5;
+/// Outstanding requests that stay within this factor are as many at any time.
+const CLOSED_SPREAD: f64 = 1.35;
+/// Those that vary by more come whatever the answers.
+const OPEN_SPREAD: f64 = 2.0;
+/// Rates that vary by less than this are given by a clock.
+const STEADY_RATE: f64 = 1.15;
+/// Ticks that tell.
+const TICKS_MIN: usize = 10;
+/// Seconds that tell.
+const SECONDS_MIN: usize = 4;
+
+/// Codes of findings of a watch.
+pub(crate) mod codes {
+    /// What the time went to.
+    pub(crate) const TIME: &str = "watched-time";
+    /// Who asked.
+    pub(crate) const PROGRAMS: &str = "watched-programs";
+    /// Closed or open loop.
+    pub(crate) const ARRIVALS: &str = "watched-arrivals";
+    /// What more would come to.
+    pub(crate) const GAIN: &str = "watched-gain";
+    /// How full known limits are.
+    pub(crate) const LIMITS: &str = "watched-limits";
+    /// What the watching took.
+    pub(crate) const COST: &str = "watched-cost";
+}
+
+/// All that was seen of a cell.
+pub(super) struct Seen<'a> {
+    pub(super) cell: &'a CellRecord,
+    pub(super) watch: &'a WatchRecord,
+    pub(super) all: &'a [Moment],
+    pub(super) cause: Cause,
+    pub(super) share: f64,
+    pub(super) level: Option<&'a Level>,
+}
+
+/// What bound it.
+pub(super) fn binding(seen: &Seen<'_>) -> Binding {
+    let Seen { cell, watch, all, cause, share, level } = seen;
+    let time = of_the_time(*share);
+    let total = all.iter().map(|moment| moment.tick).reduce(WatchTick::joined).unwrap_or_default();
+    let length: f64 = all.iter().map(|moment| moment.seconds).sum::<f64>().max(1e-9);
+    let rate = total.requests() as f64 / length;
+    let block_mean = total.bytes() as f64 / total.requests().max(1) as f64;
+    let of_program = |place: usize| watch.programs.get(place).map_or("an application", |program| program.name.as_str());
+    let (limit, ceiling, evidence, inferred, presumed) = match cause {
+        Cause::Throttle(place) => {
+            let limit = &watch.throttles[*place].limit;
+            let iops = match limit.counts {
+                ThrottledQuantity::Requests => limit.per_s as f64,
+                ThrottledQuantity::Bytes => limit.per_s as f64 / block_mean.max(1.0),
+            };
+            let evidence = format!(
+                "{} is read from {}, and control group {} asks for all of it, {time}.",
+                throttle_amount(limit),
+                limit.file,
+                limit.group
+            );
+            (cause.limit(watch, None), Some(iops), evidence, false, false)
+        }
+        Cause::Exceeded(limit) => {
+            let evidence =
+                format!("The volume itself counts that more was asked of it than its {} allows, {time}.", limit.name());
+            (Some(*limit), None, evidence, false, false)
+        }
+        Cause::Declared(limit) => {
+            let ceiling = cell.ceilings.iter().find(|ceiling| ceiling.limit == *limit);
+            let value =
+                ceiling.map_or_else(String::new, |ceiling| format!(", {} IOPS for this load,", number(ceiling.iops)));
+            let evidence = format!("The environment declares this limit{value} and the rate is at it {time}.");
+            (Some(*limit), ceiling.map(|ceiling| ceiling.iops), evidence, false, false)
+        }
+        Cause::Level | Cause::Burst => {
+            let level = level.expect("a level is what the seconds are put down to");
+            let (amount, iops) = match level.limit {
+                Limit::DiskThroughput => (throughput(level.rate), level.rate / block_mean.max(1.0)),
+                _ => (format!("{} requests/s", number(level.rate)), level.rate),
+            };
+            let (short, long) = level.queues;
+            let why = if level.presumed {
+                format!(
+                    "The rate stays at {amount} {time}, a figure that limits have, while {} wait at any moment.",
+                    waiting(long)
+                )
+            } else {
+                format!(
+                    "The rate stays at {amount} {time}, whether {} wait or {}: what waits grows, and the rate does not.",
+                    waiting(short),
+                    waiting(long)
+                )
+            };
+            let (limit, why) = match level.before {
+                Some(before) => {
+                    let before = match level.limit {
+                        Limit::DiskThroughput => throughput(before),
+                        _ => format!("{} requests/s", number(before)),
+                    };
+                    (Limit::BurstExhausted, format!("{why} Before that it was {before}: a burst was used up."))
+                }
+                None => (level.limit, why),
+            };
+            (Some(limit), Some(iops), why, true, level.presumed)
+        }
+        Cause::Flush => {
+            let each = total.flush_ms as f64 * 1e6 / total.flushes.max(1) as f64;
+            let evidence = format!(
+                "Flushes take {} each, {} a second: {time} goes into making writes durable, with {} outstanding.",
+                span(each),
+                number(total.flushes as f64 / length),
+                waiting(outstanding(all).unwrap_or(0.0))
+            );
+            (Some(Limit::Flush), None, evidence, true, false)
+        }
+        Cause::Answers => {
+            let took = (total.read_ms + total.write_ms) as f64 * 1e6 / total.requests().max(1) as f64;
+            let depth = outstanding(all).unwrap_or(0.0);
+            let evidence = format!(
+                "For {time} the device has requests, {} at a time, and each takes {}: the rate is what that gives, and no level shows.",
+                waiting(depth),
+                span(took)
+            );
+            (Some(Limit::Latency), None, evidence, true, false)
+        }
+        Cause::Quota(place) => {
+            let program = &watch.programs[*place];
+            let (used_up, periods) = program.seconds.iter().fold((0, 0), |(used_up, periods), second| {
+                (used_up + second.quota_used_up, periods + second.quota_periods)
+            });
+            let evidence = format!(
+                "The CPU quota of {} ran out in {} of its periods, and the device had requests for {} of the time.",
+                program.name,
+                percent(used_up as f64 / periods.max(1) as f64),
+                percent(busy(all))
+            );
+            (Some(Limit::Cpu), None, evidence, false, false)
+        }
+        Cause::Processors => {
+            let evidence = format!(
+                "{} waits for a CPU, {time}; the device had requests for {} of the time.",
+                principal(watch).map_or("The application", of_program),
+                percent(busy(all))
+            );
+            (Some(Limit::Cpu), None, evidence, true, false)
+        }
+        Cause::Cache(place) => {
+            let program = &watch.programs[*place];
+            let (asked, read) = program
+                .seconds
+                .iter()
+                .fold((0, 0), |(asked, read), second| (asked + second.asked_read_bytes, read + second.read_bytes));
+            let evidence = format!(
+                "{} reads {} by system calls and {} of that from storage: the page cache answers the rest.",
+                program.name,
+                throughput(asked as f64 / length),
+                throughput(read as f64 / length)
+            );
+            (Some(Limit::Cache), None, evidence, true, false)
+        }
+        Cause::Nothing => {
+            let who = principal(watch).map(of_program);
+            let evidence = if total.requests() == 0 {
+                format!("Nothing was asked of the device in {}.", seconds((length * 1e9) as u64))
+            } else {
+                let who = who.unwrap_or("the application");
+                format!(
+                    "The device had requests for {} of the time, and no known limit was reached: it waits for {who}, not {who} for it.",
+                    percent(busy(all))
+                )
+            };
+            (Some(Limit::Arrival), None, evidence, true, false)
+        }
+    };
+    Binding {
+        limit: limit.unwrap_or(Limit::Unexplained),
+        ceiling_iops: ceiling,
+        utilization: ceiling.map(|ceiling| rate / ceiling.max(1e-9)),
+        evidence,
+        inferred,
+        presumed,
+        amplification: None,
+    }
+}
+
+/// "3.2 requests", "1 request".
+fn waiting(outstanding: f64) -> String {
+    match outstanding {
+        few if few < 9.95 => format!("{few:.1} requests"),
+        many => format!("{} requests", number(many)),
+    }
+}
+
+fn busy(all: &[Moment]) -> f64 {
+    let length: f64 = all.iter().map(|moment| moment.seconds).sum::<f64>().max(1e-9);
+    all.iter().map(|moment| moment.busy * moment.seconds).sum::<f64>() / length
+}
+
+/// Mean of the requests outstanding while the device was busy; `None` where it never was.
+fn outstanding(all: &[Moment]) -> Option<f64> {
+    let weights: f64 = all.iter().map(|moment| moment.busy * moment.seconds).sum();
+    let sum: f64 = all.iter().map(|moment| moment.outstanding * moment.seconds).sum();
+    (weights > 1e-3).then(|| sum / weights)
+}
+
+/// A throttle's amount: "3,000 reads/s".
+fn throttle_amount(limit: &KernelThrottle) -> String {
+    HeldBy { device: String::new(), devices: 1, limit: limit.clone() }.amount()
+}
+
+/// What a share of the time went to, in words.
+pub(super) fn cause_name(cause: Cause, watch: &WatchRecord) -> String {
+    let name = |place: usize| watch.programs.get(place).map_or("an application", |program| program.name.as_str());
+    match cause {
+        Cause::Throttle(place) => {
+            let limit = &watch.throttles[place].limit;
+            format!("a kernel throttle in control group {} ({})", limit.group, throttle_amount(limit))
+        }
+        Cause::Exceeded(limit) => format!("a limit that the volume counts itself ({})", limit.name()),
+        Cause::Declared(limit) => format!("a declared limit ({})", limit.name()),
+        Cause::Level => "a level that the rate does not pass".to_owned(),
+        Cause::Burst => "a level after a burst".to_owned(),
+        Cause::Flush => "making writes durable".to_owned(),
+        Cause::Answers => "waiting for the device's answers".to_owned(),
+        Cause::Quota(place) => format!("the CPU quota of {}", name(place)),
+        Cause::Processors => "the machine's CPUs".to_owned(),
+        Cause::Cache(place) => format!("{}, which reads from the page cache", name(place)),
+        Cause::Nothing => "the device waits for work".to_owned(),
+    }
+}
+
+/// Whether as many requests wait at any time, or they come whatever the answers; with the mean outstanding.
+pub(super) fn arrivals(watch: &WatchRecord, all: &[Moment]) -> (&'static str, Option<f64>) {
+    let mean = outstanding(all);
+    let mut waiting: Vec<u64> =
+        watch.ticks.iter().filter(|tick| tick.busy() > 0.5).map(|tick| tick.in_flight).collect();
+    if waiting.len() < TICKS_MIN {
+        return ("unknown", mean);
+    }
+    waiting.sort_unstable();
+    let at = |share: f64| waiting[((waiting.len() - 1) as f64 * share) as usize] as f64;
+    let (few, usual, many) = (at(0.1), at(0.5), at(0.9));
+    let sorted = |of: fn(&Moment) -> f64| {
+        let mut all: Vec<f64> = all.iter().filter(|moment| moment.busy > 0.5).map(of).collect();
+        all.sort_by(f64::total_cmp);
+        all
+    };
+    let varies = |sorted: &[f64]| sorted[sorted.len() * 9 / 10] / sorted[sorted.len() / 10].max(1e-9);
+    let (rates, queues) = (sorted(Moment::iops), sorted(|moment| moment.outstanding.max(1.0)));
+    let is_closed =
+        usual >= 1.0 && many <= (usual * CLOSED_SPREAD).max(usual + 0.5) && few * CLOSED_SPREAD >= usual * 0.7;
+    let is_open = || rates.len() >= SECONDS_MIN && varies(&rates) <= STEADY_RATE && varies(&queues) >= OPEN_SPREAD;
+    let kind = match is_closed {
+        true => "closed",
+        false if is_open() => "open",
+        false => "unknown",
+    };
+    (kind, mean)
+}
+
+/// Findings of a watch, the most important first.
+pub(crate) fn findings(record: &RunRecord, cells: &[CellSummary]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for cell in cells {
+        let Some(watch) = &cell.watch else { continue };
+        let mut say = |code: &str, text: String| {
+            found.push(Finding { code: code.to_owned(), text: sentence(&text), cells: vec![cell.id.clone()] });
+        };
+        let causes: Vec<String> = watch
+            .causes
+            .iter()
+            .filter(|cause| cause.share >= LISTED_MIN)
+            .map(|cause| format!("{} ({})", cause.cause, percent(cause.share)))
+            .collect();
+        say(codes::TIME, format!("where the time of {} went: {}", cell.volume, listed(&causes)));
+        if !watch.programs.is_empty() {
+            let programs: Vec<String> = watch.programs.iter().take(3).map(program_words).collect();
+            say(codes::PROGRAMS, format!("who uses {}: {}", cell.volume, programs.join("; ")));
+        }
+        say(codes::ARRIVALS, arrivals_words(watch));
+        say(codes::GAIN, gain_words(watch, cell.binding.as_ref().map(|binding| binding.limit)));
+        if let Some(text) = limits_words(cell, watch) {
+            say(codes::LIMITS, text);
+        }
+    }
+    if let Some(watch) = cells.iter().find_map(|cell| cell.watch.as_ref()) {
+        let mut text = format!("watching took {:.2} % of one CPU", watch.watching_cpu_share * 100.0);
+        if let Some(seen) = watch.events_seen {
+            let lost = watch.events_lost.unwrap_or(0);
+            text = format!(
+                "{text}; {} requests were followed by the kernel's events, {lost} events were lost",
+                number(seen as f64)
+            );
+        }
+        let all = record.cells.iter().map(|cell| cell.id.clone()).collect();
+        found.push(Finding { code: codes::COST.to_owned(), text: sentence(&text), cells: all });
+    }
+    found
+}
+
+fn program_words(program: &ProgramFigures) -> String {
+    let several = if program.processes > 1 { format!(", {} processes", program.processes) } else { String::new() };
+    format!(
+        "{} ({}{several}) reads {} and writes {} of storage, {:.2} CPUs",
+        program.name,
+        program.pid,
+        throughput(program.read_bytes_per_s),
+        throughput(program.write_bytes_per_s),
+        program.cpus
+    )
+}
+
+fn arrivals_words(watch: &WatchView) -> String {
+    match (watch.arrivals.as_str(), watch.outstanding) {
+        ("closed", Some(depth)) => {
+            format!(
+                "it works in a closed loop: about {} wait at any time, and answers decide when more come",
+                waiting(depth)
+            )
+        }
+        ("open", _) => {
+            "requests come whatever the answers (an open loop): what waits varies, and the rate does not".to_owned()
+        }
+        (_, Some(depth)) => format!(
+            "whether requests wait for answers cannot be seen: {} are outstanding on average while the device is busy",
+            waiting(depth)
+        ),
+        (_, None) => "nothing was outstanding: whether requests wait for answers cannot be seen".to_owned(),
+    }
+}
+
+/// The share of the time in which storage, or a limit on it, was waited for.
+fn waited(watch: &WatchView) -> f64 {
+    let is_storage = |limit: Option<Limit>| !matches!(limit, Some(Limit::Arrival | Limit::Cpu | Limit::Cache));
+    watch.causes.iter().filter(|cause| is_storage(cause.limit)).map(|cause| cause.share).sum()
+}
+
+fn gain_words(watch: &WatchView, limit: Option<Limit>) -> String {
+    let waited = waited(watch);
+    if waited < LISTED_MIN {
+        return "faster storage gains nothing here: it is hardly ever waited for".to_owned();
+    }
+    if waited <= WAITED_ALWAYS {
+        return format!(
+            "storage is waited for {}: without any waiting the same work would be done at most {:.1} times as fast",
+            of_the_time(waited),
+            1.0 / (1.0 - waited)
+        );
+    }
+    let settles = match limit {
+        Some(Limit::Latency) => {
+            "a disk that answers twice as fast would do at most twice as much, or more requests at once"
+        }
+        Some(Limit::Flush) => {
+            "a disk that flushes twice as fast would do at most twice as much, or more commits with one flush"
+        }
+        _ => "how much more it would do without this limit does not show while it holds all the time",
+    };
+    format!("storage is waited for {}: {settles}", of_the_time(waited))
+}
+
+fn limits_words(cell: &CellSummary, watch: &WatchView) -> Option<String> {
+    let throttles = watch.throttles.iter().map(|throttle| {
+        let used = throttle.asked_per_s.map_or_else(
+            || "how much of it is asked for is not shown".to_owned(),
+            |asked| format!("{} of it asked for", percent(asked / throttle.limit.per_s.max(1) as f64)),
+        );
+        format!("{} for control group {}: {used}", throttle_amount(&throttle.limit), throttle.limit.group)
+    });
+    let rate = cell.total.as_ref().map_or(0.0, |total| total.iops);
+    let ceilings = cell.ceilings.iter().map(|ceiling| {
+        format!(
+            "{} at {} IOPS for this load: {} used",
+            ceiling.limit.name(),
+            number(ceiling.iops),
+            percent(rate / ceiling.iops)
+        )
+    });
+    let all: Vec<String> = throttles.chain(ceilings).collect();
+    (!all.is_empty()).then(|| format!("known limits of {}, over the whole time: {}", cell.volume, all.join("; ")))
+}
+
+/// The program that was named, where others use the device more than it does.
+fn crowded(watch: &WatchView) -> Option<(&ProgramFigures, f64)> {
+    let bytes = |program: &ProgramFigures| program.read_bytes_per_s + program.write_bytes_per_s;
+    let all: f64 = watch.programs.iter().map(bytes).sum();
+    let named = watch.programs.iter().find(|program| program.named)?;
+    let other = watch.programs.iter().filter(|program| !program.named).max_by(|a, b| bytes(a).total_cmp(&bytes(b)))?;
+    let share = bytes(other) / all.max(1.0);
+    (share >= OTHERS_SHARE && bytes(other) > bytes(named)).then_some((other, share))
+}
+
+/// What held it, in words.
+fn holder(cell: &CellSummary) -> String {
+    let (Some(binding), Some(watch)) = (&cell.binding, &cell.watch) else { return "not known".to_owned() };
+    let share = cell.binding_share.unwrap_or(0.0);
+    let value = binding.ceiling_iops.map(|iops| format!(", {} IOPS for this load", number(iops))).unwrap_or_default();
+    let value = if binding.presumed { format!("{value} (presumed)") } else { value };
+    let time = of_the_time(share);
+    let text = match (&cell.held_by, binding.limit) {
+        (Some(held), _) => format!("{}, {time}", held.sentence()),
+        (None, Limit::DiskIops) => format!("the disk's limit on requests per second{value}, {time}"),
+        (None, Limit::DiskThroughput) => format!("the disk's limit on bytes per second{value}, {time}"),
+        (None, Limit::VmUncachedIops | Limit::VmCachedIops) => {
+            format!("the VM's limit on requests per second ({}){value}, {time}", binding.limit.name())
+        }
+        (None, Limit::VmUncachedThroughput | Limit::VmCachedThroughput) => {
+            format!("the VM's limit on bytes per second ({}){value}, {time}", binding.limit.name())
+        }
+        (None, Limit::BurstExhausted) => format!("the baseline, after the burst was used up{value}, {time}"),
+        (None, Limit::Latency) => format!("the time that each answer of the disk takes, {time}"),
+        (None, Limit::Flush) => format!("the time until writes are durable, {time}"),
+        (None, Limit::Cpu) => {
+            let cause = watch.causes.iter().find(|cause| cause.limit == Some(Limit::Cpu));
+            format!("not the storage but {}, {time}", cause.map_or("the machine's CPUs", |cause| cause.cause.as_str()))
+        }
+        (None, Limit::Cache) => "not the storage: the page cache answers".to_owned(),
+        (None, Limit::Arrival) => {
+            format!("not the storage: it was busy {}", of_the_time(watch.busy_share))
+        }
+        (None, limit) => format!("{}{value}, {time}", limit.name()),
+    };
+    match crowded(watch) {
+        Some((other, share)) if binding.limit != Limit::Arrival => {
+            format!("{text}; {} ({}) takes {} of it", other.name, other.pid, percent(share))
+        }
+        _ => text,
+    }
+}
+
+/// What to do.
+fn next(cell: &CellSummary) -> Option<String> {
+    let (binding, watch) = (cell.binding.as_ref()?, cell.watch.as_ref()?);
+    if let Some((other, _)) = crowded(watch).filter(|_| binding.limit != Limit::Arrival) {
+        return Some(format!(
+            "see first whether {} ({}) must run now: it is what uses the disk",
+            other.name, other.pid
+        ));
+    }
+    let text = match (&cell.held_by, binding.limit) {
+        (Some(_), _) => "if this limit is not meant, lift it: that costs nothing",
+        (None, Limit::DiskIops) => "compare with what the disk is sold with; more needs another disk or a stripe",
+        (None, Limit::DiskThroughput) => {
+            "compare with what the disk is sold with; more needs a disk with more MB/s, or a stripe"
+        }
+        (
+            None,
+            Limit::VmUncachedIops | Limit::VmUncachedThroughput | Limit::VmCachedIops | Limit::VmCachedThroughput,
+        ) => "more needs a larger VM; faster disks change nothing",
+        (None, Limit::BurstExhausted) => "plan with this rate, or take a disk with a higher baseline",
+        (None, Limit::Latency) => {
+            "ask for more at once (more connections, deeper read-ahead), or take a disk that answers faster"
+        }
+        (None, Limit::Flush) => "make several writes durable with one flush, or take a disk that flushes faster",
+        (None, Limit::Cpu) => "give the application more CPU; other storage changes nothing",
+        (None, Limit::Cache) => "leave the storage as it is, as long as the memory stays",
+        (None, Limit::Arrival) => "look elsewhere: other storage changes nothing here",
+        (None, _) => return None,
+    };
+    Some(text.to_owned())
+}
+
+fn certainty(cell: &CellSummary) -> (Certainty, String) {
+    if let Some(held) = &cell.held_by {
+        return (Certainty::Certain, format!("read from {}, and all of it is asked for", held.limit.file));
+    }
+    let Some(binding) = &cell.binding else { return (Certainty::Unknown, "nothing was seen".to_owned()) };
+    let because = binding.evidence.trim_end_matches('.').to_owned();
+    let first = because.split_once(": ").map_or(because.as_str(), |(first, _)| first).to_owned();
+    let certainty = match (binding.inferred, binding.presumed) {
+        (false, _) => Certainty::Certain,
+        (true, true) => Certainty::Doubtful,
+        (true, false) => Certainty::Likely,
+    };
+    (certainty, first)
+}
+
+/// The run in a few lines.
+pub(crate) fn verdict(cells: &[CellSummary]) -> Option<VerdictBlock> {
+    // A device that most was asked of comes first.
+    let mut order: Vec<&CellSummary> = cells.iter().filter(|cell| cell.watch.is_some()).collect();
+    order.sort_by(|a, b| {
+        let key = |cell: &CellSummary| cell.watch.as_ref().map_or(0.0, |watch| watch.busy_share);
+        key(b).total_cmp(&key(a))
+    });
+    let volumes: Vec<VolumeVerdict> = order
+        .iter()
+        .map(|cell| {
+            let (certainty, because) = certainty(cell);
+            VolumeVerdict {
+                volume: if cells.len() == 1 { String::new() } else { cell.volume.clone() },
+                gives: vec![asked(cell)],
+                limit: cell.binding.as_ref().map(|binding| binding.limit),
+                held_by: holder(cell),
+                throttle: cell.held_by.clone(),
+                certainty,
+                because,
+                next: next(cell),
+                command: cell.held_by.as_ref().map(HeldBy::lifting_command),
+                cell: cell.id.clone(),
+            }
+        })
+        .collect();
+    let volumes_left_out = volumes.len().saturating_sub(VOLUMES_MAX);
+    let volumes: Vec<VolumeVerdict> = volumes.into_iter().take(VOLUMES_MAX).collect();
+    (!volumes.is_empty()).then_some(VerdictBlock { volumes, volumes_left_out, objective: None })
+}
+
+/// What was asked of the device.
+fn asked(cell: &CellSummary) -> VerdictFigure {
+    let reads = percent(cell.load.read_ratio);
+    let total = cell.total.as_ref();
+    let outstanding = cell.watch.as_ref().and_then(|watch| watch.outstanding);
+    let at =
+        outstanding.map_or_else(|| "nothing outstanding".to_owned(), |depth| format!("{} outstanding", waiting(depth)));
+    let load = match total {
+        Some(total) if total.iops > 0.0 => {
+            format!("asked of {}: {}, {reads} reads", cell.volume, block(cell.load.block_bytes))
+        }
+        _ => format!("asked of {}", cell.volume),
+    };
+    VerdictFigure {
+        what: VerdictSubject::Requests,
+        load,
+        at,
+        value: total.map_or(0.0, |total| total.iops),
+        low: None,
+        high: None,
+        p99_ns: None,
+        cell: cell.id.clone(),
+    }
+}
+
+/// Each device in a sentence or two.
+pub(crate) fn conclusions(cells: &[CellSummary]) -> Vec<Conclusion> {
+    let of = |cell: &CellSummary| {
+        let watch = cell.watch.as_ref()?;
+        let limit = cell.binding.as_ref().map(|binding| binding.limit);
+        Some(Conclusion {
+            volume: cell.volume.clone(),
+            cell: cell.id.clone(),
+            limit,
+            text: sentence(&format!("what holds {}: {}", cell.volume, holder(cell))),
+            evidence: cell.binding.as_ref().map(|binding| binding.evidence.clone()),
+            consequence: Some(sentence(&gain_words(watch, limit))),
+            next: next(cell).map(|next| sentence(&next)),
+            next_measurements: Vec::new(),
+            commands: cell.held_by.as_ref().map(HeldBy::lifting_command).into_iter().collect(),
+        })
+    };
+    cells.iter().filter_map(of).collect()
+}

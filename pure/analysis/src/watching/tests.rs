@@ -1,0 +1,275 @@
+//! Constructed samples, each with the cause that it must be put down to.
+
+use crate::example::{self, ExampleDisk};
+use crate::{RunSummary, summarize};
+use loadline_record::{
+    Ceiling, Exceeded, KernelThrottle, Limit, ProgramSecond, RunRecord, RunVerb, ThrottledQuantity, ThrottledRequests,
+    WatchRecord, WatchSecond, WatchTick, WatchedCpu, WatchedProgram, WatchedThrottle,
+};
+
+/// What a device did in a second.
+#[derive(Clone, Copy)]
+struct Did {
+    reads: f64,
+    writes: f64,
+    flushes: f64,
+    block: f64,
+    /// Requests outstanding.
+    depth: f64,
+    busy: f64,
+    flush_share: f64,
+}
+
+const fn reads(iops: f64, depth: f64, busy: f64) -> Did {
+    Did { reads: iops, writes: 0.0, flushes: 0.0, block: 4096.0, depth, busy, flush_share: 0.0 }
+}
+
+fn watch(seconds: &[Did]) -> WatchRecord {
+    let tick = |did: &Did| {
+        let waited_ms = did.depth * 100.0;
+        WatchTick {
+            elapsed_us: 100_000,
+            reads: (did.reads / 10.0) as u64,
+            writes: (did.writes / 10.0) as u64,
+            flushes: (did.flushes / 10.0) as u64,
+            read_bytes: (did.reads / 10.0 * did.block) as u64,
+            write_bytes: (did.writes / 10.0 * did.block) as u64,
+            read_ms: if did.reads > 0.0 { waited_ms as u64 } else { 0 },
+            write_ms: if did.reads > 0.0 { 0 } else { (waited_ms * (1.0 - did.flush_share)) as u64 },
+            flush_ms: (waited_ms * did.flush_share) as u64,
+            busy_ms: (did.busy * 100.0) as u64,
+            in_flight: did.depth as u64,
+            ..WatchTick::default()
+        }
+    };
+    WatchRecord {
+        ticks: seconds.iter().flat_map(|did| vec![tick(did); 10]).collect(),
+        seconds: vec![WatchSecond { ticks: 10, ..WatchSecond::default() }; seconds.len()],
+        ..WatchRecord::default()
+    }
+}
+
+fn program(name: &str, pid: u32, seconds: usize, did: ProgramSecond) -> WatchedProgram {
+    WatchedProgram { name: name.into(), pid, processes: 1, seconds: vec![did; seconds] }
+}
+
+fn summary(watch: WatchRecord, ceilings: Vec<Ceiling>) -> RunSummary {
+    let mut record: RunRecord =
+        example::run(vec![example::cell(example::closed("random", 1.0, 4096, 1), &ExampleDisk::default(), &[1.0])]);
+    record.header.verb = RunVerb::Watch;
+    record.cells[0].ceilings = ceilings;
+    record.cells[0].trials[0].watched = Some(Box::new(watch));
+    summarize(&record)
+}
+
+#[track_caller]
+fn bound(summary: &RunSummary, limit: Limit, share: std::ops::RangeInclusive<f64>) {
+    let cell = &summary.cells[0];
+    let binding = cell.binding.as_ref().expect("named");
+    assert_eq!(binding.limit, limit, "{}", binding.evidence);
+    let found = cell.binding_share.expect("a watch has a share");
+    assert!(share.contains(&found), "{found}: {:?}", cell.watch.as_ref().unwrap().causes);
+    let verdict = summary.verdict.as_ref().expect("a verdict");
+    assert_eq!(verdict.volumes[0].limit, Some(limit));
+}
+
+fn throttle(per_s: u64, asked: &[u64]) -> WatchedThrottle {
+    WatchedThrottle {
+        limit: KernelThrottle {
+            requests: ThrottledRequests::Reads,
+            counts: ThrottledQuantity::Requests,
+            per_s,
+            group: "/db".into(),
+            file: "/sys/fs/cgroup/blkio/db/blkio.throttle.read_iops_device".into(),
+            lifted_by: "7:0 0".into(),
+        },
+        asked: Some(asked.to_vec()),
+    }
+}
+
+#[test]
+fn a_throttle_binds_for_as_long_as_its_group_asks_for_all_of_it() {
+    // The device is idle for most of the time: the requests wait above it.
+    let mut did = vec![reads(1_000.0, 0.1, 0.1); 14];
+    did.extend([reads(300.0, 0.1, 0.1); 6]);
+    let mut seen = watch(&did);
+    seen.throttles = vec![throttle(1_000, &[[1_000; 14].as_slice(), &[300; 6]].concat())];
+    let found = summary(seen, Vec::new());
+    bound(&found, Limit::DiskIops, 0.69..=0.71);
+    let volume = &found.verdict.as_ref().unwrap().volumes[0];
+    assert!(
+        volume.held_by.contains("control group /db") && volume.held_by.contains("70 % of the time"),
+        "{}",
+        volume.held_by
+    );
+    assert_eq!(
+        volume.command.as_deref(),
+        Some("echo '7:0 0' | sudo tee /sys/fs/cgroup/blkio/db/blkio.throttle.read_iops_device")
+    );
+}
+
+#[test]
+fn a_throttle_that_is_reached_for_parts_of_each_second_binds_for_those() {
+    let mut seen = watch(&[reads(500.0, 0.1, 0.1); 10]);
+    for (place, tick) in seen.ticks.iter_mut().enumerate() {
+        let on = place % 10 < 5;
+        tick.reads = if on { 100 } else { 0 };
+    }
+    seen.throttles = vec![throttle(1_000, &[500; 10])];
+    bound(&summary(seen, Vec::new()), Limit::DiskIops, 0.35..=0.65);
+}
+
+#[test]
+fn a_throttle_far_away_binds_nothing() {
+    let mut seen = watch(&[reads(200.0, 0.1, 0.1); 10]);
+    seen.throttles = vec![throttle(1_000, &[200; 10])];
+    let found = summary(seen, Vec::new());
+    bound(&found, Limit::Arrival, 0.85..=0.95);
+    assert!(found.findings.iter().any(|finding| finding.text.contains("20 % of it asked for")), "{:?}", found.findings);
+}
+
+#[test]
+fn a_volume_that_counts_its_excess_names_the_limit() {
+    let mut seen = watch(&[reads(3_000.0, 20.0, 1.0); 10]);
+    for (place, second) in seen.seconds.iter_mut().enumerate() {
+        let us = if place < 4 { 900_000 } else { 0 };
+        let device = "nvme1n1".to_owned();
+        second.exceeded = vec![Exceeded { device, instance_throughput_us: us, ..Exceeded::default() }];
+    }
+    // Level or not, what the volume counts comes first in those seconds; in the others the level is seen.
+    let found = summary(seen, Vec::new());
+    let causes = &found.cells[0].watch.as_ref().unwrap().causes;
+    assert!(
+        causes.iter().any(|cause| cause.limit == Some(Limit::VmUncachedThroughput) && cause.share > 0.35),
+        "{causes:?}"
+    );
+}
+
+#[test]
+fn a_declared_ceiling_binds_when_the_rate_is_at_it() {
+    let ceiling = |limit, iops| Ceiling { limit, iops, source: "P10".into() };
+    let ceilings = vec![ceiling(Limit::DiskIops, 500.0), ceiling(Limit::VmUncachedIops, 3_200.0)];
+    bound(&summary(watch(&[reads(500.0, 1.2, 1.0); 10]), ceilings.clone()), Limit::DiskIops, 0.99..=1.0);
+    bound(&summary(watch(&[reads(200.0, 0.2, 0.2); 10]), ceilings), Limit::Arrival, 0.7..=0.9);
+}
+
+#[test]
+fn a_rate_that_stays_while_the_queue_grows_is_a_limit_nobody_declared() {
+    let did: Vec<Did> =
+        (0..20).map(|second| reads(1_733.0 + f64::from(second % 3) * 5.0, 4.0 + f64::from(second), 1.0)).collect();
+    let found = summary(watch(&did), Vec::new());
+    bound(&found, Limit::DiskIops, 0.95..=1.0);
+    assert!(!found.cells[0].binding.as_ref().unwrap().presumed);
+    let large: Vec<Did> = (0..20)
+        .map(|second| Did {
+            block: if second % 2 == 0 { 262_144.0 } else { 131_072.0 },
+            ..reads(if second % 2 == 0 { 400.0 } else { 800.0 }, 4.0 + f64::from(second), 1.0)
+        })
+        .collect();
+    bound(&summary(watch(&large), Vec::new()), Limit::DiskThroughput, 0.9..=1.0);
+}
+
+#[test]
+fn a_steady_round_rate_under_a_constant_queue_is_presumed_to_be_a_limit_and_any_other_is_not() {
+    let found = summary(watch(&[reads(500.0, 32.0, 1.0); 12]), Vec::new());
+    bound(&found, Limit::DiskIops, 0.99..=1.0);
+    assert!(found.cells[0].binding.as_ref().unwrap().presumed);
+    assert_eq!(found.verdict.as_ref().unwrap().volumes[0].certainty, crate::Certainty::Doubtful);
+    bound(&summary(watch(&[reads(8_700.0, 32.0, 1.0); 12]), Vec::new()), Limit::Latency, 0.99..=1.0);
+}
+
+#[test]
+fn a_burst_that_ends_leaves_its_baseline() {
+    let mut did = vec![reads(3_500.0, 31.0, 1.0); 8];
+    did.extend([reads(500.0, 31.0, 1.0); 24]);
+    let found = summary(watch(&did), Vec::new());
+    bound(&found, Limit::BurstExhausted, 0.7..=0.8);
+    assert!(found.cells[0].binding.as_ref().unwrap().evidence.contains("3,500 requests/s"));
+}
+
+#[test]
+fn one_request_at_a_time_waits_for_answers() {
+    let did: Vec<Did> = (0..15).map(|second| reads(900.0 + f64::from(second % 5) * 40.0, 0.97, 0.97)).collect();
+    let found = summary(watch(&did), Vec::new());
+    bound(&found, Limit::Latency, 0.9..=1.0);
+    assert_eq!(found.cells[0].watch.as_ref().unwrap().arrivals, "unknown");
+}
+
+#[test]
+fn commits_wait_for_flushes() {
+    let commit =
+        Did { reads: 0.0, writes: 400.0, flushes: 200.0, block: 8192.0, depth: 0.9, busy: 0.6, flush_share: 0.7 };
+    bound(&summary(watch(&[commit; 12]), Vec::new()), Limit::Flush, 0.85..=0.95);
+    // Few flushes among many writes are no commits.
+    let copy = Did { writes: 4_000.0, flushes: 10.0, flush_share: 0.05, ..commit };
+    bound(&summary(watch(&[copy; 12]), Vec::new()), Limit::Latency, 0.5..=0.95);
+}
+
+#[test]
+fn a_quota_that_runs_out_is_not_the_storage() {
+    let did = ProgramSecond {
+        read_bytes: 400_000,
+        asked_read_bytes: 400_000,
+        quota_periods: 10,
+        quota_used_up: 9,
+        ..ProgramSecond::default()
+    };
+    let mut seen = watch(&[reads(100.0, 0.3, 0.3); 10]);
+    seen.programs = vec![program("db", 7, 10, did)];
+    let found = summary(seen, Vec::new());
+    bound(&found, Limit::Cpu, 0.99..=1.0);
+    assert!(found.verdict.as_ref().unwrap().volumes[0].held_by.contains("CPU quota of db"));
+}
+
+#[test]
+fn busy_processors_and_the_page_cache_are_not_the_storage_either() {
+    let busy = |did| {
+        let mut seen = watch(&[reads(100.0, 0.1, 0.1); 10]);
+        for second in &mut seen.seconds {
+            second.cpu = Some(WatchedCpu { busy_ppm: 990_000, steal_ppm: 0 });
+        }
+        seen.programs = vec![program("db", 7, 10, did)];
+        summary(seen, Vec::new())
+    };
+    let did = ProgramSecond { read_bytes: 400_000, cpu_us: 300_000, cpu_wait_us: 600_000, ..ProgramSecond::default() };
+    bound(&busy(did), Limit::Cpu, 0.99..=1.0);
+    // Busy with what gives way to the program is not busy for it.
+    bound(&busy(ProgramSecond { cpu_wait_us: 9_000, ..did }), Limit::Arrival, 0.85..=0.95);
+
+    let did =
+        ProgramSecond { asked_read_bytes: 80_000_000, read_bytes: 4_096, cpu_us: 300_000, ..ProgramSecond::default() };
+    let mut seen = watch(&[reads(1.0, 0.0, 0.0); 10]);
+    seen.programs = vec![program("grep", 7, 10, did)];
+    let found = summary(seen, Vec::new());
+    bound(&found, Limit::Cache, 0.99..=1.0);
+    assert!(found.cells[0].binding.as_ref().unwrap().evidence.contains("grep reads 80.0 MB/s"), "{found:?}");
+}
+
+#[test]
+fn an_idle_device_is_said_to_wait() {
+    let found = summary(watch(&[reads(0.0, 0.0, 0.0); 10]), Vec::new());
+    bound(&found, Limit::Arrival, 0.99..=1.0);
+    assert!(found.findings.iter().any(|finding| finding.text.contains("gains nothing")), "{:?}", found.findings);
+}
+
+#[test]
+fn another_process_that_takes_the_disk_is_named() {
+    let did = |bytes| ProgramSecond { read_bytes: bytes, asked_read_bytes: bytes, ..ProgramSecond::default() };
+    let mut seen = watch(&[reads(1_000.0, 0.1, 0.1); 10]);
+    seen.throttles = vec![throttle(1_000, &[1_000; 10])];
+    seen.programs = vec![program("backup", 9, 10, did(3_600_000)), program("db", 7, 10, did(400_000))];
+    seen.subject = Some(1);
+    let found = summary(seen, Vec::new());
+    bound(&found, Limit::DiskIops, 0.99..=1.0);
+    let volume = &found.verdict.as_ref().unwrap().volumes[0];
+    assert!(volume.held_by.contains("backup (9) takes 90 % of it"), "{}", volume.held_by);
+}
+
+#[test]
+fn loops_are_told_apart_by_what_waits() {
+    let kind = |did: &[Did]| summary(watch(did), Vec::new()).cells[0].watch.as_ref().unwrap().arrivals.clone();
+    assert_eq!(kind(&[reads(8_700.0, 16.0, 1.0); 12]), "closed");
+    let varies: Vec<Did> = (0..12).map(|second| reads(2_000.0, [2.0, 40.0, 9.0][second % 3], 0.9)).collect();
+    assert_eq!(kind(&varies), "open");
+    assert_eq!(kind(&[reads(10.0, 0.0, 0.0); 12]), "unknown");
+}

@@ -1,0 +1,450 @@
+//! What was seen of a device while others used it: the samples of `watch`, from which the analysis names what limits them.
+
+use crate::{Exceeded, KernelThrottle};
+use serde::{Deserialize, Serialize};
+
+/// Everything sampled on one device.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct WatchRecord {
+    /// The device's counters, at short and about equal distances.
+    pub ticks: Vec<WatchTick>,
+    /// The machine and its processes, at distances of about a second.
+    pub seconds: Vec<WatchSecond>,
+    /// Throttles of the kernel on the device, of any control group.
+    pub throttles: Vec<WatchedThrottle>,
+    /// Programs that use the device, the busiest first. Processes of one name are one program.
+    pub programs: Vec<WatchedProgram>,
+    /// The process that was named, with its descendants: the place of its program in `programs`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<usize>,
+    /// What the watching itself took.
+    pub cost: WatchCost,
+    /// What the kernel's events showed, where they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<WatchEvents>,
+}
+
+/// The change of a device's counters over a short time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "[u64; TICK_FIELDS]", into = "[u64; TICK_FIELDS]")]
+pub struct WatchTick {
+    /// Its length, us.
+    pub elapsed_us: u64,
+    /// Reads completed.
+    pub reads: u64,
+    /// Writes completed.
+    pub writes: u64,
+    /// Discards completed.
+    pub discards: u64,
+    /// Flushes completed.
+    pub flushes: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Sum over the reads that completed of the time each took, ms.
+    pub read_ms: u64,
+    /// The same of writes.
+    pub write_ms: u64,
+    /// The same of flushes.
+    pub flush_ms: u64,
+    /// Time with a request in flight, ms.
+    pub busy_ms: u64,
+    /// Requests in flight at its end.
+    pub in_flight: u64,
+}
+
+const TICK_FIELDS: usize = 12;
+
+impl From<[u64; TICK_FIELDS]> for WatchTick {
+    fn from(
+        [
+            elapsed_us,
+            reads,
+            writes,
+            discards,
+            flushes,
+            read_bytes,
+            write_bytes,
+            read_ms,
+            write_ms,
+            flush_ms,
+            busy_ms,
+            in_flight,
+        ]: [u64; TICK_FIELDS],
+    ) -> Self {
+        Self {
+            elapsed_us,
+            reads,
+            writes,
+            discards,
+            flushes,
+            read_bytes,
+            write_bytes,
+            read_ms,
+            write_ms,
+            flush_ms,
+            busy_ms,
+            in_flight,
+        }
+    }
+}
+
+impl From<WatchTick> for [u64; TICK_FIELDS] {
+    fn from(tick: WatchTick) -> Self {
+        let WatchTick {
+            elapsed_us,
+            reads,
+            writes,
+            discards,
+            flushes,
+            read_bytes,
+            write_bytes,
+            read_ms,
+            write_ms,
+            flush_ms,
+            busy_ms,
+            in_flight,
+        } = tick;
+        [
+            elapsed_us,
+            reads,
+            writes,
+            discards,
+            flushes,
+            read_bytes,
+            write_bytes,
+            read_ms,
+            write_ms,
+            flush_ms,
+            busy_ms,
+            in_flight,
+        ]
+    }
+}
+
+impl WatchTick {
+    /// Two neighbours as one.
+    #[must_use]
+    pub const fn joined(self, next: Self) -> Self {
+        Self {
+            elapsed_us: self.elapsed_us + next.elapsed_us,
+            reads: self.reads + next.reads,
+            writes: self.writes + next.writes,
+            discards: self.discards + next.discards,
+            flushes: self.flushes + next.flushes,
+            read_bytes: self.read_bytes + next.read_bytes,
+            write_bytes: self.write_bytes + next.write_bytes,
+            read_ms: self.read_ms + next.read_ms,
+            write_ms: self.write_ms + next.write_ms,
+            flush_ms: self.flush_ms + next.flush_ms,
+            busy_ms: self.busy_ms + next.busy_ms,
+            in_flight: next.in_flight,
+        }
+    }
+    /// Reads and writes.
+    #[must_use]
+    pub const fn requests(self) -> u64 {
+        self.reads + self.writes
+    }
+    /// Bytes read and written.
+    #[must_use]
+    pub const fn bytes(self) -> u64 {
+        self.read_bytes + self.write_bytes
+    }
+    /// Mean of the requests in flight, by the times of those that completed (Little's law).
+    #[must_use]
+    pub fn outstanding(self) -> f64 {
+        let waited_ms = self.read_ms + self.write_ms + self.flush_ms;
+        waited_ms as f64 * 1e3 / self.elapsed_us.max(1) as f64
+    }
+    /// Share of its time with a request in flight.
+    #[must_use]
+    pub fn busy(self) -> f64 {
+        (self.busy_ms as f64 * 1e3 / self.elapsed_us.max(1) as f64).min(1.0)
+    }
+}
+
+/// The machine over about a second.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct WatchSecond {
+    /// How many ticks it is long.
+    pub ticks: u32,
+    /// Its CPUs: shares of their time, in parts per million.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<WatchedCpu>,
+    /// Pressure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pressure: Option<WatchedPressure>,
+    /// How long more was asked of volumes than they allow, of those that count it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exceeded: Vec<Exceeded>,
+}
+
+/// Shares of CPU time in parts per million.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchedCpu {
+    /// Neither idle nor waiting for I/O.
+    pub busy_ppm: u32,
+    /// Taken by the hypervisor.
+    pub steal_ppm: u32,
+}
+
+/// Microseconds in which tasks were stalled.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchedPressure {
+    /// Some task waited for I/O.
+    pub io_some_us: u64,
+    /// Every task did.
+    pub io_full_us: u64,
+    /// Some task waited for a CPU.
+    pub cpu_some_us: u64,
+}
+
+/// A throttle of the kernel on the device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchedThrottle {
+    /// The limit.
+    pub limit: KernelThrottle,
+    /// What its control group asked for in each of the seconds, counted as the limit does; `None`: the kernel does not show it.
+    pub asked: Option<Vec<u64>>,
+}
+
+/// Processes of one name that use the device, or the process that was named with its descendants.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchedProgram {
+    /// Its name.
+    pub name: String,
+    /// One of its processes.
+    pub pid: u32,
+    /// The most processes seen at once.
+    pub processes: u32,
+    /// In each of the seconds.
+    pub seconds: Vec<ProgramSecond>,
+}
+
+/// A program over about a second.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "[u64; PROGRAM_FIELDS]", into = "[u64; PROGRAM_FIELDS]")]
+pub struct ProgramSecond {
+    /// Bytes that it caused to be read from storage (any device).
+    pub read_bytes: u64,
+    /// Bytes that it caused to be written to storage (any device).
+    pub write_bytes: u64,
+    /// Bytes that it read by system calls, from caches, pipes and sockets too.
+    pub asked_read_bytes: u64,
+    /// Bytes that it wrote by system calls.
+    pub asked_write_bytes: u64,
+    /// CPU time, us.
+    pub cpu_us: u64,
+    /// Time in which its threads were ready to run and had no CPU, us.
+    pub cpu_wait_us: u64,
+    /// Periods in which a CPU quota of its control group was enforced.
+    pub quota_periods: u64,
+    /// Those in which the quota ran out.
+    pub quota_used_up: u64,
+}
+
+const PROGRAM_FIELDS: usize = 8;
+
+impl From<[u64; PROGRAM_FIELDS]> for ProgramSecond {
+    fn from(
+        [
+            read_bytes,
+            write_bytes,
+            asked_read_bytes,
+            asked_write_bytes,
+            cpu_us,
+            cpu_wait_us,
+            quota_periods,
+            quota_used_up,
+        ]: [u64; PROGRAM_FIELDS],
+    ) -> Self {
+        Self {
+            read_bytes,
+            write_bytes,
+            asked_read_bytes,
+            asked_write_bytes,
+            cpu_us,
+            cpu_wait_us,
+            quota_periods,
+            quota_used_up,
+        }
+    }
+}
+
+impl From<ProgramSecond> for [u64; PROGRAM_FIELDS] {
+    fn from(second: ProgramSecond) -> Self {
+        let ProgramSecond {
+            read_bytes,
+            write_bytes,
+            asked_read_bytes,
+            asked_write_bytes,
+            cpu_us,
+            cpu_wait_us,
+            quota_periods,
+            quota_used_up,
+        } = second;
+        [
+            read_bytes,
+            write_bytes,
+            asked_read_bytes,
+            asked_write_bytes,
+            cpu_us,
+            cpu_wait_us,
+            quota_periods,
+            quota_used_up,
+        ]
+    }
+}
+
+impl ProgramSecond {
+    /// Both together.
+    #[must_use]
+    pub const fn joined(self, other: Self) -> Self {
+        Self {
+            read_bytes: self.read_bytes + other.read_bytes,
+            write_bytes: self.write_bytes + other.write_bytes,
+            asked_read_bytes: self.asked_read_bytes + other.asked_read_bytes,
+            asked_write_bytes: self.asked_write_bytes + other.asked_write_bytes,
+            cpu_us: self.cpu_us + other.cpu_us,
+            cpu_wait_us: self.cpu_wait_us + other.cpu_wait_us,
+            quota_periods: self.quota_periods + other.quota_periods,
+            quota_used_up: self.quota_used_up + other.quota_used_up,
+        }
+    }
+    /// Bytes to and from storage.
+    #[must_use]
+    pub const fn storage_bytes(self) -> u64 {
+        self.read_bytes + self.write_bytes
+    }
+}
+
+/// What the watching itself took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchCost {
+    /// CPU time of the tool, us.
+    pub cpu_us: u64,
+    /// Over so long, us.
+    pub elapsed_us: u64,
+}
+
+impl WatchCost {
+    /// CPU time as a share of one CPU.
+    #[must_use]
+    pub fn share(self) -> f64 {
+        self.cpu_us as f64 / self.elapsed_us.max(1) as f64
+    }
+}
+
+/// What the kernel's events showed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchEvents {
+    /// Requests whose arrival, submission and completion were seen.
+    pub requests: u64,
+    /// Events that the kernel dropped.
+    pub lost: u64,
+}
+
+impl WatchRecord {
+    /// The ticks of each of the seconds as one, in their order; what is left over at the end is left out.
+    pub fn by_second(&self) -> impl Iterator<Item = WatchTick> + '_ {
+        let mut rest = self.ticks.as_slice();
+        self.seconds.iter().map_while(move |second| {
+            let (own, later) = rest.split_at_checked(second.ticks as usize)?;
+            rest = later;
+            own.iter().copied().reduce(WatchTick::joined)
+        })
+    }
+
+    /// In at most `seconds` seconds: neighbours are joined in twos until they are so few.
+    #[must_use]
+    pub fn thinned(mut self, seconds: usize) -> Self {
+        while self.seconds.len() > seconds.max(1) {
+            self.ticks = pairs(&self.by_second().collect::<Vec<_>>(), |a, b| a.joined(*b));
+            self.seconds = pairs(&self.seconds, WatchSecond::joined);
+            self.seconds.iter_mut().for_each(|second| second.ticks = 1);
+            for throttle in &mut self.throttles {
+                throttle.asked = throttle.asked.as_ref().map(|asked| pairs(asked, |a, b| a + b));
+            }
+            for program in &mut self.programs {
+                program.seconds = pairs(&program.seconds, |a, b| a.joined(*b));
+            }
+        }
+        self
+    }
+}
+
+fn pairs<T: Clone>(all: &[T], join: impl Fn(&T, &T) -> T) -> Vec<T> {
+    all.chunks(2)
+        .map(|pair| match pair {
+            [a, b] => join(a, b),
+            alone => alone[0].clone(),
+        })
+        .collect()
+}
+
+impl WatchSecond {
+    fn joined(&self, next: &Self) -> Self {
+        let mean = |a: u32, b: u32| a.midpoint(b);
+        let cpu = self.cpu.zip(next.cpu).map(|(a, b)| WatchedCpu {
+            busy_ppm: mean(a.busy_ppm, b.busy_ppm),
+            steal_ppm: mean(a.steal_ppm, b.steal_ppm),
+        });
+        let pressure = self.pressure.zip(next.pressure).map(|(a, b)| WatchedPressure {
+            io_some_us: a.io_some_us + b.io_some_us,
+            io_full_us: a.io_full_us + b.io_full_us,
+            cpu_some_us: a.cpu_some_us + b.cpu_some_us,
+        });
+        let mut exceeded = self.exceeded.clone();
+        for more in &next.exceeded {
+            match exceeded.iter_mut().find(|own| own.device == more.device) {
+                Some(own) => {
+                    own.volume_iops_us += more.volume_iops_us;
+                    own.volume_throughput_us += more.volume_throughput_us;
+                    own.instance_iops_us += more.instance_iops_us;
+                    own.instance_throughput_us += more.instance_throughput_us;
+                }
+                None => exceeded.push(more.clone()),
+            }
+        }
+        Self { ticks: self.ticks + next.ticks, cpu, pressure, exceeded }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(seconds: usize) -> WatchRecord {
+        let tick = WatchTick { elapsed_us: 100_000, reads: 7, in_flight: 3, ..WatchTick::default() };
+        WatchRecord {
+            ticks: vec![tick; seconds * 10],
+            seconds: vec![WatchSecond { ticks: 10, ..WatchSecond::default() }; seconds],
+            programs: vec![WatchedProgram {
+                seconds: vec![ProgramSecond { cpu_us: 5, ..ProgramSecond::default() }; seconds],
+                ..WatchedProgram::default()
+            }],
+            ..WatchRecord::default()
+        }
+    }
+
+    #[test]
+    fn a_thinned_record_keeps_every_request_and_its_length() {
+        for seconds in [1, 5, 8, 33] {
+            let thinned = record(seconds).thinned(8);
+            assert!(thinned.seconds.len() <= 8);
+            let all = thinned.by_second().reduce(WatchTick::joined).unwrap();
+            assert_eq!((all.reads, all.elapsed_us), (70 * seconds as u64, 1_000_000 * seconds as u64));
+            assert_eq!(thinned.programs[0].seconds.iter().map(|s| s.cpu_us).sum::<u64>(), 5 * seconds as u64);
+            assert_eq!(thinned.programs[0].seconds.len(), thinned.seconds.len());
+        }
+    }
+
+    #[test]
+    fn a_tick_is_stored_as_its_figures_alone() {
+        let text = serde_json::to_string(&WatchTick { elapsed_us: 9, in_flight: 4, ..WatchTick::default() }).unwrap();
+        assert_eq!(text, "[9,0,0,0,0,0,0,0,0,0,0,4]");
+        assert_eq!(serde_json::from_str::<WatchTick>(&text).unwrap().in_flight, 4);
+    }
+}
