@@ -2,11 +2,11 @@
 
 pub(crate) mod catalog;
 pub(crate) mod compare;
-pub(crate) mod crawl;
 pub(crate) mod emulate;
 pub(crate) mod fault;
 pub(crate) mod hunt;
 pub(crate) mod import;
+pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod watch;
 
@@ -14,7 +14,6 @@ use catalog::CatalogArguments;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use compare::CompareArguments;
-use crawl::CrawlArguments;
 use emulate::EmulateArguments;
 use fault::FaultArguments;
 use hunt::HuntArguments;
@@ -23,6 +22,7 @@ use loadline_disk::BurstCredits;
 use loadline_prediction::{DRAWS_DEFAULT, DRAWS_MAX};
 use loadline_record::RunVerb;
 use loadline_units::{Bytes, Duration};
+use record::RecordArguments;
 use replay::ReplayArguments;
 use std::path::PathBuf;
 use watch::WatchArguments;
@@ -93,8 +93,6 @@ pub(crate) enum Verb {
     Predict(PredictArguments),
     /// Varies one factor at a time around a cell: what moves its ceiling, what is ruled out
     Hunt(HuntArguments),
-    /// Crawls folders, sites and tables into an index and a database: what bound each source
-    Crawl(CrawlArguments),
     /// Lists stored runs
     List(ListArguments),
     /// Shows a stored run: its findings, its figures and what to doubt
@@ -125,6 +123,8 @@ pub(crate) enum Verb {
     Replay(ReplayArguments),
     /// Shows what others ask of storage now, and what limits them; makes no load
     Watch(WatchArguments),
+    /// Records an application's requests on a real device, to replay them elsewhere
+    Record(RecordArguments),
     /// Says what this machine can do and what would spoil a measurement here
     Doctor(DoctorArguments),
     /// Prints shell completions

@@ -7,7 +7,6 @@ mod columnar;
 mod compare;
 mod conclusion;
 mod consent;
-mod crawl;
 mod doctor;
 mod dry_run;
 mod emulate;
@@ -30,6 +29,7 @@ mod predict;
 mod printing;
 mod quick;
 mod recommendations;
+mod record;
 mod refusals;
 mod replay;
 mod resume;
@@ -93,7 +93,6 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
             None => predict::predict(arguments, quiet, path),
         },
         Verb::Hunt(arguments) => hunt::hunt(arguments, quiet, path),
-        Verb::Crawl(arguments) => crawl::crawl(arguments, quiet, path),
         // Where runs usually are, there may be none yet.
         Verb::List(arguments) if line.common.store.is_none() && !path()?.exists() => stored::list(arguments, None),
         Verb::List(arguments) => stored::list(arguments, Some(&store_to_read()?)),
@@ -111,6 +110,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         Verb::Fault(arguments) => fault::fault(arguments, quiet),
         Verb::Replay(arguments) => replay::replay(arguments, quiet, path),
         Verb::Watch(arguments) => watch::watch(arguments, quiet, path),
+        Verb::Record(arguments) => record::record(arguments, quiet),
         Verb::Doctor(arguments) => doctor::doctor(arguments),
         Verb::Completions(arguments) => generated::completions(arguments),
         Verb::Man(arguments) => generated::man(arguments),

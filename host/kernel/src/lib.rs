@@ -12,6 +12,7 @@
 //! | [`raw_call`] | any system call, inlined, without a `ret` after it |
 //! | [`scheduling`] | how soon a thread runs where others want its processor |
 //! | [`prefetch`] | memory brought into the processor's caches ahead of use |
+//! | [`trace_instance`] | the kernel's events of chosen devices, in a buffer of our own |
 //! | [`ublk`] | block devices whose requests this process answers |
 //!
 //! What is read from `/proc` and `/sys` comes through a [`facts::KernelView`], so that a test hands in a tree of its own.
@@ -23,4 +24,5 @@ pub mod prefetch;
 pub mod raw_call;
 pub mod scheduling;
 pub mod system_calls;
+pub mod trace_instance;
 pub mod ublk;

@@ -30,6 +30,7 @@ mod prediction;
 mod prediction_settings;
 mod quick;
 pub mod recognition;
+pub mod recording;
 pub mod replay_run;
 mod run_header;
 mod run_options;
@@ -49,8 +50,8 @@ pub use declared_environment::DeclaredEnvironment;
 pub use engine_watch::EngineWatch;
 pub use environment_file::{EnvironmentFile, THIS_MACHINE, environment_named};
 pub use error::{
-    CellsOfPlan, CloudSilence, EntryKind, Error, HuntRefusal, ImpossibleCell, Loss, RecognitionError, Refusal,
-    ReplayError, WatchError,
+    CellsOfPlan, CloudSilence, EntryKind, Error, HuntRefusal, ImpossibleCell, Loss, RecognitionError, RecordError,
+    Refusal, ReplayError, WatchError,
 };
 pub use feasibility::{Tried, refusal_of, refuse_impossible};
 pub use fill_forecast::FillForecast;

@@ -11,7 +11,7 @@ use loadline_disk::{BurstCredits, InitialState, Machine, Target};
 use loadline_emulation::replay::{
     Dependence, NoRoom, Relocation, ReplayedRequest, account, join_slices, relocate, replay_on, trial,
 };
-use loadline_emulation::{LateExport, Trace, TraceRecord};
+use loadline_emulation::{LateExport, RecordingNotes, Trace, TraceRecord};
 use loadline_prediction::{CreditsReading, CreditsWatch, Model, most_plausible, volume_facts};
 use loadline_record::{Clock, Doubt, DoubtCode, RunHeader, RunRecord, RunStatus, RunVerb, TrialRecord, VolumeFacts};
 use loadline_units::{Bytes, Duration};
@@ -94,6 +94,13 @@ impl ReplayRun {
         let initial = options.credits.initial_state();
         let mut machine = Machine::new(&model.spec, options.seed, initial)?;
         machine.keep_accounts();
+        // A recorded device has a name of its machine: the only volume is meant.
+        if let ([export], [volume]) = (trace.exports.as_mut_slice(), environment.volumes.as_slice())
+            && trace.recording.is_some()
+            && machine.target(export).is_none()
+        {
+            export.clone_from(&volume.name);
+        }
         let (targets, relocated) = targets(&mut trace, &machine, &environment.name)?;
         Ok(Self { trace, options, environment: environment.clone(), model, initial, machine, targets, relocated })
     }
@@ -174,6 +181,7 @@ impl ReplayRun {
                 let detail = format!("The trace {TRACE_CUT_SHORT}");
                 trial.doubts.push(Doubt { code: DoubtCode::EndedEarly, detail });
             }
+            trial.doubts.extend(trace.recording.as_ref().and_then(lossy));
             trial.doubts.extend(credits.doubt(model, export, &trial));
             trial.doubts.extend(trace.late.iter().find(|late| late.export == *export).map(late_recording));
             let relocated = relocated[number].clone();
@@ -201,6 +209,19 @@ fn header(trace: &Trace, options: &ReplayOptions, environment: &Environment, vol
         }),
         ..NewRun::now(name, RunVerb::Replay, Clock::Virtual, Some(options.seed)).header()
     }
+}
+
+/// A doubt: the recording has not all that was asked.
+pub(crate) fn lossy(notes: &RecordingNotes) -> Option<Doubt> {
+    let missing = notes.missing().unwrap_or(0);
+    (missing > 0 || notes.events_lost > 0).then(|| Doubt {
+        code: DoubtCode::EndedEarly,
+        detail: format!(
+            "The recording is not whole: {missing} of {} requests are missing, and {} events of the kernel were lost.",
+            missing + notes.requests,
+            notes.events_lost
+        ),
+    })
 }
 
 /// A doubt: the recorded requests came at this machine's pace as much as at the recorded disk's.

@@ -17,5 +17,6 @@ pub use series_builder::{EndedRequest, SeriesBuilder};
 pub use slicing::Slicing;
 pub use time_shares::{OtherCause, Standstill, TimeAccount, TimeCause, TimeShare, TimeShares, standstills};
 pub use trace::{
-    LateExport, RECORD, RecordedChange, SlicePart, Trace, TraceError, TraceRecord, encode_end, encode_head,
+    BLOCK_REQUESTS, LateExport, RECORD, RecordedChange, RecordedRequest, Recording, RecordingNotes, SlicePart, Trace,
+    TraceError, TraceRecord, encode_block, encode_end, encode_head, encode_recording_end, encode_recording_head,
 };

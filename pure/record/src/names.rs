@@ -80,8 +80,6 @@ names! {
         Replay = "replay",
         /// What others asked of a device, seen while they did.
         Watch = "watch",
-        /// A crawl: an application's load.
-        Crawl = "crawl",
     }
 }
 

@@ -72,6 +72,8 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     ("pure/exported", &["pure/units", "pure/block", "pure/load", "pure/workload", "pure/record", "pure/analysis"]),
     // An emulated disk without the clock: faults, time accounting, traces and their replay.
     ("pure/emulation", &["pure/units", "pure/block", "pure/disk", "pure/record"]),
+    // Events of the kernel, and traces of other tools, as traces.
+    ("pure/recording", &["pure/units", "pure/block", "pure/emulation"]),
     // What the kernel offers and shows; it knows no load.
     ("host/kernel", &["pure/units", "pure/block", "pure/record"]),
     ("host/engine", &["pure/units", "pure/block", "pure/workload", "pure/record", "pure/nbd", "host/kernel"]),
@@ -82,8 +84,6 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     ("host/store", &["pure/units", "pure/block", "pure/load", "pure/record"]),
     // What the command does between typing and printing, for any other program.
     ("host/runs", &["pure/", "host/kernel", "host/engine", "host/emulator", "host/store"]),
-    // A crawl as a load: what runs and measures it, kept as a run.
-    ("host/crawl", &["pure/", "host/kernel", "host/store", "host/runs"]),
     ("apps/", &["pure/units", "pure/block", "pure/load", "pure/record"]),
     ("host/cli", &["pure/", "host/", "apps/"]),
 ];

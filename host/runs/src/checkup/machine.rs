@@ -3,6 +3,7 @@
 use super::{MachineCheck, Suitability};
 use loadline_engine::capabilities;
 use loadline_kernel::facts::{self, WakeLatency};
+use loadline_kernel::trace_instance::TraceFs;
 use loadline_record::HostFacts;
 use loadline_units::{Bytes, Duration as Span};
 use std::fs;
@@ -51,7 +52,15 @@ pub fn check_machine(host: &HostFacts) -> Vec<MachineCheck> {
     checks.extend(quotas());
     checks.push(droppable_caches());
     checks.extend(facts::memory_unwritten().map(unwritten));
+    checks.extend(stale_recordings());
     checks
+}
+
+/// Buffers of recordings that were killed: they hold memory of the kernel, and are removed here.
+fn stale_recordings() -> Option<MachineCheck> {
+    let removed = TraceFs::open().ok()?.remove_stale();
+    let detail = format!("{} of recordings that were killed: removed now", removed.join(", "));
+    (!removed.is_empty()).then(|| MachineCheck::new("event buffers", Suitability::Note, detail))
 }
 
 /// The kernel writes it some seconds later, beneath whatever is measured then.

@@ -4,19 +4,21 @@
 //! mends it is the caller's to say.
 
 mod hunt_refusal;
+mod loss;
 mod recognition_error;
 mod replay_error;
 mod watch_error;
 
 pub use hunt_refusal::{CellsOfPlan, HuntRefusal};
+pub use loss::Loss;
 pub use recognition_error::{CloudSilence, RecognitionError};
 pub use replay_error::ReplayError;
-pub use watch_error::WatchError;
+pub use watch_error::{RecordError, WatchError};
 
 use crate::Concern;
 use loadline_disk::EnvironmentError;
 use loadline_emulator::EmulationError;
-use loadline_engine::{EngineError, Remedy, TargetError};
+use loadline_engine::{EngineError, TargetError};
 use loadline_imported::ImportError;
 use loadline_prediction::{PredictionError, VolumeUnknown};
 use loadline_record::RunRecord;
@@ -334,27 +336,6 @@ pub enum EntryKind {
     Machine,
 }
 
-/// How it shows that a volume cannot be used any more.
-#[derive(Debug, Clone)]
-pub struct Loss {
-    /// What happened.
-    pub how: String,
-    /// What would have let it go on, where that is known.
-    pub remedy: Option<Remedy>,
-}
-
-impl From<String> for Loss {
-    fn from(how: String) -> Self {
-        Self { how, remedy: None }
-    }
-}
-
-impl std::fmt::Display for Loss {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.how)
-    }
-}
-
 /// A cell that cannot be run.
 #[derive(Debug)]
 pub struct ImpossibleCell {
@@ -599,6 +580,9 @@ pub enum Error {
     /// Nothing can be watched there.
     #[error(transparent)]
     Watch(#[from] WatchError),
+    /// Nothing can be recorded there.
+    #[error(transparent)]
+    Record(#[from] RecordError),
     /// A trace cannot be replayed on an environment.
     #[error(transparent)]
     Replay(#[from] ReplayError),

@@ -1,5 +1,10 @@
 //! Why nothing is watched or recorded.
 
+use loadline_kernel::trace_instance::TraceFsError;
+use loadline_recording::event::FormatError;
+use loadline_recording::page::PageError;
+use std::path::PathBuf;
+
 /// Something that cannot be watched.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
@@ -29,4 +34,60 @@ pub enum WatchError {
         /// The device.
         device: String,
     },
+}
+
+/// Something that cannot be recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// There is no such device.
+    #[error("{typed} is no block device")]
+    NoDevice {
+        /// As typed.
+        typed: String,
+    },
+    /// The trace is there already.
+    #[error("{file} exists; a trace replaces nothing")]
+    Exists {
+        /// The trace.
+        file: PathBuf,
+    },
+    /// The trace would be written to the device.
+    #[error("{file} lies on {device}: writing it would be recorded, and written again")]
+    Feedback {
+        /// The trace.
+        file: PathBuf,
+        /// The device.
+        device: String,
+    },
+    /// The trace cannot be written.
+    #[error("cannot write {file}: {source}")]
+    Write {
+        /// The trace.
+        file: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The kernel's events cannot be had.
+    #[error("the kernel's block events cannot be had (that takes root, and a kernel with tracefs): {0}")]
+    Events(#[source] TraceFsError),
+    /// The kernel has no such event.
+    #[error("the kernel has no event {event}")]
+    NoEvent {
+        /// Its name.
+        event: String,
+    },
+    /// The description of an event lacks something.
+    #[error("{event}: {source}")]
+    Format {
+        /// Its name.
+        event: String,
+        /// What is missing.
+        source: FormatError,
+    },
+    /// A buffer cannot be read.
+    #[error("cannot read the kernel's events: {0}")]
+    Read(#[source] std::io::Error),
+    /// A buffer makes no sense.
+    #[error(transparent)]
+    Page(PageError),
 }

@@ -22,6 +22,7 @@ mod limits;
 mod looked_first;
 mod observed;
 mod predicted;
+mod recorded;
 mod refused;
 mod replayed;
 mod safety;

@@ -1,5 +1,12 @@
 //! The trace format: every request that reached the model, with its times, as bytes. `docs/formats/trace.md` describes it.
 
+mod blocks;
+
+pub use blocks::{
+    BLOCK_REQUESTS, RecordedRequest, Recording, RecordingNotes, encode_block, encode_recording_end,
+    encode_recording_head,
+};
+
 use crate::machine::Change;
 use loadline_block::{ErrorKind, Operation};
 use loadline_units::{Instant, NS_PER_S};
@@ -269,6 +276,8 @@ pub struct Trace {
     /// The recording was interrupted: its last requests and changes are missing. Versions 1 and 2 wrote no end; of those this is
     /// known only if a record is incomplete.
     pub cut_short: bool,
+    /// What is known of a recording of a real device as a whole; of one that was cut short the count alone.
+    pub recording: Option<RecordingNotes>,
 }
 
 impl Trace {
@@ -290,7 +299,8 @@ impl Trace {
         let mut magic = [0; 8];
         from.read_exact(&mut magic).map_err(short)?;
         let before = MAGICS_BEFORE.contains(&&magic);
-        if magic != *MAGIC && magic != *MAGIC_WITHOUT_PARTS && !before {
+        let is_recording = magic == *blocks::MAGIC;
+        if magic != *MAGIC && magic != *MAGIC_WITHOUT_PARTS && !before && !is_recording {
             return Err(TraceError::Foreign);
         }
         let about = read_text(&mut from)?;
@@ -300,6 +310,9 @@ impl Trace {
         }
         let exports: Result<Vec<String>, TraceError> = (0..count).map(|_| read_text(&mut from)).collect();
         let exports = exports?;
+        if is_recording {
+            return Ok(Self::of_recording(about, exports, &blocks::read_blocks(from, count as usize)?));
+        }
         let (mut records, mut changes) = (Vec::new(), Vec::new());
         let mut bytes = [0; RECORD];
         let (mut late, mut cut_short) = (Vec::new(), !before);
@@ -346,7 +359,23 @@ impl Trace {
             return Err(TraceError::Foreign);
         }
         changes.sort_by_key(|done: &RecordedChange| done.sequence);
-        Ok(Self { about, exports, records, changes, late, cut_short })
+        Ok(Self { about, exports, records, changes, late, cut_short, recording: None })
+    }
+
+    /// A recording of real devices as a trace.
+    #[must_use]
+    pub fn of_recording(about: String, exports: Vec<String>, recording: &Recording) -> Self {
+        let requests = recording.requests.len() as u64;
+        let known = || RecordingNotes { requests, ..RecordingNotes::default() };
+        Self {
+            about,
+            exports,
+            records: recording.records(),
+            changes: Vec::new(),
+            late: Vec::new(),
+            cut_short: recording.notes.is_none(),
+            recording: Some(recording.notes.clone().unwrap_or_else(known)),
+        }
     }
 }
 

@@ -1,0 +1,33 @@
+//! The options of `record`.
+
+use super::Printing;
+use clap::Args;
+use loadline_runs::recording::RecordSettings;
+use loadline_units::{Bytes, Duration};
+use std::path::PathBuf;
+
+/// `record`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    loadline record /dev/nvme1n1 -o /tmp/app.trace --for 10m\n  \
+    loadline replay /tmp/app.trace --env d4s-v5-p30            what the same requests meet on other storage\n  \
+    loadline replay /tmp/app.trace --on data=/dev/nvme2n1 --reads-only")]
+pub(crate) struct RecordArguments {
+    /// The block device, or a partition: its node or its name
+    #[arg(value_name = "DEVICE")]
+    pub(crate) device: String,
+    /// The trace; it must not exist, nor lie on the device
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// How long; by default until Ctrl-C
+    #[arg(long = "for", value_name = "TIME")]
+    pub(crate) duration: Option<Duration>,
+    /// The trace gets no larger; about 10 bytes a request
+    #[arg(long, value_name = "SIZE", default_value_t = RecordSettings::SIZE_MAX)]
+    pub(crate) max_size: Bytes,
+    /// The kernel's buffer for each CPU
+    #[arg(long, value_name = "SIZE", default_value_t = RecordSettings::BUFFER)]
+    pub(crate) buffer: Bytes,
+    #[command(flatten)]
+    pub(crate) printing: Printing,
+}

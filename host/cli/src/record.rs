@@ -1,0 +1,135 @@
+//! `record`: an application's requests on a real device, into a trace.
+
+use crate::arguments::record::RecordArguments;
+use crate::failure::{Outcome, Usage};
+use crate::figures::{iops, per_second};
+use crate::interruption::Interruption;
+use crate::output::{self, Column, Field, Table};
+use crate::screen::{Screen, cut};
+use loadline_runs::recording::{RecordEnd, RecordObserver, RecordOutcome, RecordSettings, RecordView, Recorder};
+use loadline_runs::{Error, RecordError};
+use loadline_units::Duration;
+
+/// Records, and prints what came of it.
+pub(crate) fn record(arguments: &RecordArguments, quiet: bool) -> anyhow::Result<Outcome> {
+    let settings = RecordSettings {
+        device: arguments.device.clone(),
+        file: arguments.output.clone(),
+        duration: arguments.duration,
+        size_max: arguments.max_size,
+        buffer: arguments.buffer,
+    };
+    let recorder = Recorder::prepare(settings).map_err(refused)?;
+    let mut eyes =
+        Eyes { screen: Screen::new(quiet), interruption: Interruption::watch()?, planned: arguments.duration };
+    if !quiet {
+        let how_long = arguments.duration.map_or_else(
+            || "until Ctrl-C".to_owned(),
+            |duration| format!("for {}; Ctrl-C ends it earlier and keeps what was recorded", duration.human()),
+        );
+        output::tell(&format!("recording {} {how_long}", arguments.device));
+    }
+    let outcome = recorder.run(&mut eyes);
+    eyes.screen.clear();
+    let outcome = outcome.map_err(refused)?;
+    output::print(&table(&outcome).render(arguments.printing.format, output::colour_wanted()))?;
+    if !quiet {
+        for line in verdict(&outcome) {
+            output::tell(&line);
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+fn refused(error: Error) -> anyhow::Error {
+    match error {
+        Error::Record(
+            error @ (RecordError::NoDevice { .. } | RecordError::Exists { .. } | RecordError::Feedback { .. }),
+        ) => Usage(error.to_string()).into(),
+        error => error.into(),
+    }
+}
+
+/// Follows a recording on a terminal.
+struct Eyes {
+    screen: Screen,
+    interruption: Interruption,
+    planned: Option<Duration>,
+}
+
+impl RecordObserver for Eyes {
+    fn sees(&mut self, view: &RecordView) {
+        let planned = self.planned.map_or_else(String::new, |planned| format!(" of {}", planned.clock()));
+        let line = format!(
+            "{}{planned}  {}  {} requests in {}, {} events lost, {:.1} % of a CPU",
+            view.elapsed.clock(),
+            iops(view.iops),
+            per_second(view.requests as f64),
+            view.size.human(),
+            view.events_lost,
+            view.own_share * 100.0
+        );
+        self.screen.show(|width, _| vec![cut(&line, width)]);
+    }
+    fn wants_an_end(&self) -> bool {
+        self.interruption.asked()
+    }
+}
+
+fn table(outcome: &RecordOutcome) -> Table {
+    let notes = &outcome.notes;
+    let mut table = Table::new(&[
+        Column::words("device", "device"),
+        Column::words("trace", "file"),
+        Column::numbers("requests", "requests"),
+        Column::numbers("counted by the kernel", "counted"),
+        Column::numbers("missing", "missing"),
+        Column::numbers("events lost", "events_lost"),
+        Column::numbers("time", "elapsed_ns"),
+        Column::numbers("bytes", "bytes"),
+        Column::numbers("% of a CPU", "own_cpu_share"),
+    ]);
+    let count = |count: Option<u64>| count.map_or_else(|| Field::both("–", serde_json::Value::Null), Field::count);
+    table.push(vec![
+        Field::text(&outcome.device),
+        Field::text(outcome.file.display().to_string()),
+        Field::count(notes.requests),
+        count(notes.counted),
+        count(notes.missing()),
+        Field::count(notes.events_lost),
+        Field::both(Duration::from_ns(notes.elapsed_ns).human(), notes.elapsed_ns),
+        Field::count(outcome.size.get()),
+        Field::both(format!("{:.2}", outcome.own_share * 100.0), outcome.own_share),
+    ]);
+    table
+}
+
+/// Whether the trace is whole, and what to do with it.
+fn verdict(outcome: &RecordOutcome) -> Vec<String> {
+    let (notes, counts) = (&outcome.notes, &outcome.counts);
+    let mut lines = vec!["Verdict".to_owned()];
+    let whole = match (notes.events_lost, notes.missing()) {
+        (0, Some(0)) => "whole: the trace has every request that the kernel counted".to_owned(),
+        (0, None) => "no event was lost; the kernel does not count this device's requests".to_owned(),
+        (lost, missing) => format!(
+            "not whole: {lost} events were lost, and {} requests are missing. Record with a larger --buffer",
+            missing.map_or_else(|| "an unknown number of".to_owned(), |missing| missing.to_string())
+        ),
+    };
+    lines.push(format!("  trace    {whole}"));
+    if counts.without_issue + counts.without_arrival + counts.issued_left > 0 {
+        lines.push(format!(
+            "  ends     {} requests were under way at the beginning, {} at the end; of {} the arrival was not seen",
+            counts.without_issue, counts.issued_left, counts.without_arrival
+        ));
+    }
+    let why = match outcome.end {
+        RecordEnd::Time => "its time was over",
+        RecordEnd::Size => "the trace has the size that --max-size allows",
+        RecordEnd::Wanted => "you ended it",
+    };
+    lines.push(format!("  ended    {why}"));
+    let file = outcome.file.display();
+    lines.push(format!("  next     loadline replay {file} --env ENVIRONMENT, or --on data=DEVICE"));
+    lines
+}

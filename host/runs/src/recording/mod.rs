@@ -1,0 +1,396 @@
+//! Recording: the requests of an application on a real device, into a trace, by the kernel's own events.
+//!
+//! [`Recorder::prepare`] refuses what cannot be recorded, and [`Recorder::run`] records until the time or the file is full, or the
+//! observer wants an end. The trace is readable up to its last block whatever happens.
+
+mod events;
+mod place;
+
+use crate::wall_clock::UtcTime;
+use crate::{Error, RecordError};
+use events::{Device, Reader};
+use loadline_emulation::{
+    BLOCK_REQUESTS, RecordedRequest, RecordingNotes, encode_block, encode_recording_end, encode_recording_head,
+};
+use loadline_kernel::clock;
+use loadline_kernel::counters::watching::{DeviceReading, DeviceStat};
+use loadline_kernel::facts::{KernelView, host};
+use loadline_recording::JoinCounts;
+use loadline_units::{Bytes, Duration, Instant};
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// A block is written at least so often.
+const BLOCK_TIME: Duration = Duration::from_s(1);
+/// A moment between two looks where little happens.
+const REST: std::time::Duration = std::time::Duration::from_millis(20);
+/// The same where more does.
+const REST_SHORT: std::time::Duration = std::time::Duration::from_millis(1);
+/// A look that read so many bytes is followed by a short rest,
+const MUCH: usize = 256 << 10;
+/// and one that read so many by none.
+const VERY_MUCH: usize = 4 << 20;
+/// The counters of a device count a request some time after its completion is an event.
+const COUNTED_LATE: Duration = Duration::from_us(200);
+/// Around the beginning and the end, completions may be on either side.
+const ENDS: Duration = Duration::from_ms(5);
+/// Between two looks of an observer.
+const OBSERVE: Duration = Duration::from_s(1);
+
+/// What is recorded, and for how long.
+#[derive(Debug, Clone)]
+pub struct RecordSettings {
+    /// The device: its node or its kernel name.
+    pub device: String,
+    /// The trace. It must not exist.
+    pub file: PathBuf,
+    /// How long; `None`: until the observer wants an end.
+    pub duration: Option<Duration>,
+    /// The trace gets no larger.
+    pub size_max: Bytes,
+    /// The kernel's buffer for each CPU.
+    pub buffer: Bytes,
+}
+
+impl RecordSettings {
+    /// The size that a trace may have by default.
+    pub const SIZE_MAX: Bytes = Bytes::gib(2);
+    /// The buffer by default: at 200,000 requests a second on one CPU it lasts for some 200 ms.
+    pub const BUFFER: Bytes = Bytes::mib(8);
+}
+
+/// Follows a recording.
+pub trait RecordObserver {
+    /// How far it is. Called about once a second.
+    fn sees(&mut self, view: &RecordView) {
+        let _ = view;
+    }
+    /// Whether it is to end.
+    fn wants_an_end(&self) -> bool {
+        false
+    }
+}
+
+/// How far a recording is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RecordView {
+    /// Since it began.
+    pub elapsed: Duration,
+    /// Requests in the trace.
+    pub requests: u64,
+    /// Those of the last second or so, per second.
+    pub iops: f64,
+    /// Events that the kernel dropped.
+    pub events_lost: u64,
+    /// Size of the trace.
+    pub size: Bytes,
+    /// CPU time of the recording, as a share of one CPU.
+    pub own_share: f64,
+}
+
+/// Why a recording ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordEnd {
+    /// Its time was over.
+    Time,
+    /// The trace has the size that it may have.
+    Size,
+    /// The observer wanted it.
+    Wanted,
+}
+
+/// What was recorded.
+#[derive(Debug, Clone)]
+pub struct RecordOutcome {
+    /// The device.
+    pub device: String,
+    /// The trace.
+    pub file: PathBuf,
+    /// Its size.
+    pub size: Bytes,
+    /// What is known of it as a whole.
+    pub notes: RecordingNotes,
+    /// What was joined, and what could not be.
+    pub counts: JoinCounts,
+    /// Why it ended.
+    pub end: RecordEnd,
+    /// CPU time of the recording, as a share of one CPU.
+    pub own_share: f64,
+}
+
+/// A recording that is about to begin.
+#[derive(Debug)]
+pub struct Recorder {
+    settings: RecordSettings,
+    device: Device,
+    view: KernelView,
+}
+
+impl Recorder {
+    /// Finds the device, and looks whether its trace would be written to it.
+    ///
+    /// # Errors
+    /// [`RecordError`]; nothing was done.
+    pub fn prepare(settings: RecordSettings) -> Result<Self, Error> {
+        let view = KernelView::live();
+        let device = Device::find(&view, &settings.device)?;
+        if settings.file.exists() {
+            return Err(RecordError::Exists { file: settings.file }.into());
+        }
+        place::refuse_feedback(&view, &device, &settings.file)?;
+        Ok(Self { settings, device, view })
+    }
+
+    /// Records.
+    ///
+    /// # Errors
+    /// The kernel's events cannot be had, or the trace cannot be written. What was written until then can be read.
+    pub fn run(self, observer: &mut dyn RecordObserver) -> Result<RecordOutcome, Error> {
+        let Self { settings, device, view } = self;
+        let cpu_begun = clock::thread_time_total();
+        let counter = DeviceStat::open(&view, &device.name).ok();
+        let reader = Reader::create(&device, settings.buffer)?;
+        let mut file = TraceFile::create(&settings.file, &device)?;
+        let begun = clock::now();
+        let mut recording = Recording {
+            reader,
+            counter,
+            device: &device,
+            begun,
+            cpu_begun,
+            before: None,
+            after: None,
+            completions: Completions::default(),
+        };
+        let end = recording.go(&settings, &mut file, observer)?;
+        let (notes, counts) = recording.conclude(&mut file)?;
+        let own_share = recording.own_share();
+        drop(recording);
+        let size = file.end(&notes)?;
+        Ok(RecordOutcome { device: device.name, file: settings.file, size, notes, counts, end, own_share })
+    }
+}
+
+/// The device's counters at a moment, between two readings of the clock.
+#[derive(Debug, Clone, Copy)]
+struct Counted {
+    from: Instant,
+    to: Instant,
+    reading: DeviceReading,
+}
+
+/// Completions around the ends, of which it matters on which side of the counters they are.
+#[derive(Debug, Default)]
+struct Completions {
+    /// At the beginning.
+    first: Vec<Instant>,
+    /// The last ones.
+    last: std::collections::VecDeque<Instant>,
+}
+
+impl Completions {
+    fn push(&mut self, at: Instant, begun: Instant) {
+        if at.since(begun).as_ns() < Duration::from_s(1).as_ns() && self.first.len() < 1 << 20 {
+            self.first.push(at);
+        }
+        self.last.push_back(at);
+        while self.last.front().is_some_and(|first| at.since(*first).as_ns() > Duration::from_s(1).as_ns()) {
+            self.last.pop_front();
+        }
+    }
+}
+
+struct Recording<'a> {
+    reader: Reader,
+    counter: Option<DeviceStat>,
+    device: &'a Device,
+    begun: Instant,
+    cpu_begun: Duration,
+    before: Option<Counted>,
+    after: Option<Counted>,
+    completions: Completions,
+}
+
+impl Recording<'_> {
+    fn counted(&self) -> Option<Counted> {
+        let counter = self.counter.as_ref()?;
+        let from = clock::now();
+        let reading = counter.read()?;
+        Some(Counted { from, to: clock::now(), reading })
+    }
+
+    fn go(
+        &mut self,
+        settings: &RecordSettings,
+        file: &mut TraceFile,
+        observer: &mut dyn RecordObserver,
+    ) -> Result<RecordEnd, Error> {
+        self.reader.enable(self.device, self.begun)?;
+        self.before = self.counted();
+        let (mut seen_at, mut seen_requests) = (self.begun, 0);
+        let end = loop {
+            let read = self.look(file)?;
+            let now = clock::now();
+            if settings.duration.is_some_and(|duration| now >= self.begun + duration) {
+                break RecordEnd::Time;
+            }
+            if file.size >= settings.size_max {
+                break RecordEnd::Size;
+            }
+            if observer.wants_an_end() {
+                break RecordEnd::Wanted;
+            }
+            if now >= seen_at + OBSERVE {
+                let span_s = now.since(seen_at).as_s_f64();
+                observer.sees(&RecordView {
+                    elapsed: now.since(self.begun),
+                    requests: file.requests,
+                    iops: (file.requests - seen_requests) as f64 / span_s,
+                    events_lost: self.reader.lost(),
+                    size: file.size,
+                    own_share: self.own_share(),
+                });
+                (seen_at, seen_requests) = (now, file.requests);
+            }
+            match read {
+                read if read >= VERY_MUCH => {}
+                read if read >= MUCH => std::thread::sleep(REST_SHORT),
+                _ => std::thread::sleep(REST),
+            }
+        };
+        self.after = self.counted();
+        // What was completed before the counters were read is an event by then.
+        std::thread::sleep(REST);
+        self.reader.stop()?;
+        Ok(end)
+    }
+
+    /// Takes in what the buffers hold. Returns how many bytes that were.
+    fn look(&mut self, file: &mut TraceFile) -> Result<usize, Error> {
+        let (completions, begun) = (&mut self.completions, self.begun);
+        let read = self.reader.look(&mut |request| {
+            completions.push(begun + request.completed_at.since(Instant::ZERO), begun);
+            file.push(request)
+        })?;
+        self.take_flushes();
+        file.write_if_due()?;
+        Ok(read)
+    }
+
+    /// Flushes of applications count among the device's writes, beside the one flush that served them.
+    fn take_flushes(&mut self) {
+        for at_ns in self.reader.take_flushes() {
+            self.completions.push(Instant::from_ns(at_ns), self.begun);
+        }
+    }
+
+    /// The last events, and what the whole comes to.
+    fn conclude(&mut self, file: &mut TraceFile) -> Result<(RecordingNotes, JoinCounts), Error> {
+        self.look(file)?;
+        let (completions, begun) = (&mut self.completions, self.begun);
+        self.reader.finish(&mut |request| {
+            completions.push(begun + request.completed_at.since(Instant::ZERO), begun);
+            file.push(request)
+        })?;
+        self.take_flushes();
+        file.write()?;
+        let counts = self.reader.counts();
+        let mut notes = RecordingNotes {
+            requests: file.requests,
+            events_lost: self.reader.lost(),
+            without_issue: counts.without_issue,
+            without_arrival: counts.without_arrival,
+            elapsed_ns: clock::now().since(self.begun).as_ns(),
+            ..RecordingNotes::default()
+        };
+        if let Some((before, after)) = self.before.zip(self.after) {
+            let counted = |reading: &DeviceReading| {
+                let flushes = if self.device.counts_flushes { reading.flushes } else { 0 };
+                reading.reads + reading.writes + reading.discards + flushes
+            };
+            let delta = counted(&after.reading).saturating_sub(counted(&before.reading));
+            // Requests of the trace that the counters surely do not span.
+            let early = self.completions.first.iter().filter(|at| **at + ENDS < before.from).count();
+            let late = self.completions.last.iter().filter(|at| **at > after.to).count();
+            let near = |at: &Instant, counted: &Counted| *at + COUNTED_LATE >= counted.from && *at <= counted.to;
+            let early_near = self.completions.first.iter().filter(|at| **at + ENDS >= before.from && **at <= before.to);
+            let late_near = self.completions.last.iter().filter(|at| near(at, &after));
+            notes.counted = Some((delta + early as u64 + late as u64).saturating_sub(counts.flushes_answered));
+            notes.at_the_ends = (early_near.count() + late_near.count()) as u64;
+        }
+        Ok((notes, counts))
+    }
+
+    fn own_share(&self) -> f64 {
+        let cpu = clock::thread_time_total().saturating_sub(self.cpu_begun);
+        cpu.as_ns() as f64 / clock::now().since(self.begun).as_ns().max(1) as f64
+    }
+}
+
+/// The trace as it grows.
+struct TraceFile {
+    path: PathBuf,
+    file: File,
+    size: Bytes,
+    requests: u64,
+    pending: Vec<RecordedRequest>,
+    written_at: Instant,
+}
+
+impl TraceFile {
+    fn create(path: &Path, device: &Device) -> Result<Self, Error> {
+        let file = OpenOptions::new().write(true).create_new(true).open(path);
+        let file = file.map_err(|source| RecordError::Write { file: path.to_owned(), source })?;
+        let about = serde_json::json!({
+            "recorded": device.name,
+            "size_bytes": device.size_bytes,
+            "kernel": host().kernel,
+            "started": UtcTime::now().rfc3339(),
+            "version": env!("CARGO_PKG_VERSION"),
+        });
+        let head = encode_recording_head(&about.to_string(), [device.name.as_str()].into_iter());
+        let mut trace = Self {
+            path: path.to_owned(),
+            file,
+            size: Bytes::ZERO,
+            requests: 0,
+            pending: Vec::new(),
+            written_at: clock::now(),
+        };
+        trace.append(&head)?;
+        Ok(trace)
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.file.write_all(bytes).map_err(|source| RecordError::Write { file: self.path.clone(), source })?;
+        self.size = Bytes::new(self.size.get() + bytes.len() as u64);
+        Ok(())
+    }
+
+    fn push(&mut self, request: RecordedRequest) -> Result<(), Error> {
+        self.pending.push(request);
+        self.requests += 1;
+        if self.pending.len() >= BLOCK_REQUESTS { self.write() } else { Ok(()) }
+    }
+
+    fn write_if_due(&mut self) -> Result<(), Error> {
+        if clock::now() >= self.written_at + BLOCK_TIME { self.write() } else { Ok(()) }
+    }
+
+    fn write(&mut self) -> Result<(), Error> {
+        self.written_at = clock::now();
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let block = encode_block(&self.pending);
+        self.pending.clear();
+        self.append(&block)
+    }
+
+    fn end(mut self, notes: &RecordingNotes) -> Result<Bytes, Error> {
+        self.append(&encode_recording_end(notes))?;
+        self.file.sync_all().map_err(|source| RecordError::Write { file: self.path.clone(), source })?;
+        Ok(self.size)
+    }
+}
