@@ -2,6 +2,7 @@
 
 pub(crate) mod catalog;
 pub(crate) mod compare;
+pub(crate) mod crawl;
 pub(crate) mod emulate;
 pub(crate) mod fault;
 pub(crate) mod hunt;
@@ -14,6 +15,7 @@ use catalog::CatalogArguments;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use compare::CompareArguments;
+use crawl::CrawlArguments;
 use emulate::EmulateArguments;
 use fault::FaultArguments;
 use hunt::HuntArguments;
@@ -93,6 +95,8 @@ pub(crate) enum Verb {
     Predict(PredictArguments),
     /// Varies one factor at a time around a cell: what moves its ceiling, what is ruled out
     Hunt(HuntArguments),
+    /// Crawls folders, sites and tables into an index and a database: what bound each source
+    Crawl(CrawlArguments),
     /// Lists stored runs
     List(ListArguments),
     /// Shows a stored run: its findings, its figures and what to doubt

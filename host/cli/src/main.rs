@@ -7,6 +7,7 @@ mod columnar;
 mod compare;
 mod conclusion;
 mod consent;
+mod crawl;
 mod doctor;
 mod dry_run;
 mod emulate;
@@ -93,6 +94,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
             None => predict::predict(arguments, quiet, path),
         },
         Verb::Hunt(arguments) => hunt::hunt(arguments, quiet, path),
+        Verb::Crawl(arguments) => crawl::crawl(arguments, quiet, path),
         // Where runs usually are, there may be none yet.
         Verb::List(arguments) if line.common.store.is_none() && !path()?.exists() => stored::list(arguments, None),
         Verb::List(arguments) => stored::list(arguments, Some(&store_to_read()?)),

@@ -6,7 +6,7 @@ use crate::arguments::{
 use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
 use crate::recommendations::summarized;
-use crate::{columnar, figures, hunt_table, output_file, printing, typed_settings};
+use crate::{columnar, crawl, figures, hunt_table, output_file, printing, typed_settings};
 use loadline_analysis::{Quantity, RunSummary, known_limits};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, RunRecord, RunStatus};
@@ -125,7 +125,10 @@ pub(crate) fn show(arguments: &ShowArguments, store: &Store) -> anyhow::Result<O
             Some(found) if arguments.printing.format == Format::Table && chosen.is_none() => {
                 format!("{}\n{}", hunt_table::text(&found, Format::Table), printing::summary(&summary, Format::Table))
             }
-            _ => printing::summary(&summary, arguments.printing.format),
+            _ => match crawl::stored_text(&record) {
+                Some(text) if arguments.printing.format == Format::Table && chosen.is_none() => text,
+                _ => printing::summary(&summary, arguments.printing.format),
+            },
         }
     };
     output::print(&text)?;

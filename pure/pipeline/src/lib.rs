@@ -2,6 +2,7 @@
 
 mod attribution;
 mod compared;
+mod crawl_plan;
 mod elasticity;
 mod item;
 mod lever;
@@ -18,6 +19,10 @@ pub use attribution::{
 pub use compared::{
     CrawlComparison, CrawlConfounder, CrawlFigures, CrawlFinding, CrawlTableError, RepositoryReading, SourceComparison,
     SourceFigures, compare_crawls,
+};
+pub use crawl_plan::{
+    CommitPlan, CrawlCaps, CrawlPlan, CrawlPlanError, DatabasePlan, ExtractPlan, IndexPlan, QueuePlan, SourceKind,
+    SourcePlan,
 };
 pub use elasticity::{Elasticities, Elasticity, elasticities};
 pub use item::{PipelineItem, Release};

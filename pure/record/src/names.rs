@@ -80,6 +80,8 @@ names! {
         Replay = "replay",
         /// What others asked of a device, seen while they did.
         Watch = "watch",
+        /// A crawl: an application's load.
+        Crawl = "crawl",
     }
 }
 

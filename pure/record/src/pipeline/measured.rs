@@ -43,6 +43,15 @@ pub struct SourceRecord {
     /// Items that failed, by reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failures: BTreeMap<String, u64>,
+    /// Items that were as an earlier crawl had found them.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub unchanged: u64,
+    /// Items of an earlier crawl that were not found any more.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub removed: u64,
+    /// Caps that struck and what else is of note, by name, with how often.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub notes: BTreeMap<String, u64>,
     /// When its last item had passed the last station, ns since the crawl began.
     pub ended_ns: u64,
     /// When its last item became eligible, ns since the crawl began.
@@ -57,6 +66,11 @@ pub struct SourceRecord {
     pub hosts_left: Vec<u32>,
     /// By interval.
     pub series: Vec<StationInterval>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_none(value: &u64) -> bool {
+    *value == 0
 }
 
 impl SourceRecord {

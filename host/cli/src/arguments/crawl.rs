@@ -1,0 +1,45 @@
+//! The options of `crawl`.
+
+use super::{Own, Printing};
+use clap::Args;
+use std::path::PathBuf;
+
+/// `crawl`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+                  loadline crawl /usr/share/doc\n  \
+                  loadline crawl farm.toml --into /srv/crawl --on index=/mnt/a --on data=/mnt/b\n  \
+                  loadline crawl --stored last --what-if \"index workers x2\" --what-if \"index volume x2\"")]
+pub(crate) struct CrawlArguments {
+    /// A folder to crawl, or a plan (TOML) with several sources
+    #[arg(required_unless_present_any = ["resume", "stored"], value_name = "FOLDER|PLAN")]
+    pub(crate) what: Option<String>,
+    /// Keep index and database in this folder; by default they go when the crawl has ended
+    #[arg(long, value_name = "DIR")]
+    pub(crate) into: Option<PathBuf>,
+    /// The folder of one volume: index, data, log or temporary
+    #[arg(long, value_name = "VOLUME=DIR")]
+    pub(crate) on: Vec<String>,
+    /// Leave items alone that are as the last crawl into this folder found them; by default index and database are emptied first
+    #[arg(long, requires = "into")]
+    pub(crate) incremental: bool,
+    /// Go on with a crawl that was stopped or killed
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "into", "on", "incremental", "stored", "name", "seed"])]
+    pub(crate) resume: Option<String>,
+    /// Crawl nothing: show a crawl that is stored, and try changes on it
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "into", "on", "incremental", "name", "seed"])]
+    pub(crate) stored: Option<String>,
+    /// What a change would bring, such as "index workers x2", "repository latency 50 ms", "no source share"; several in one with ";"
+    #[arg(long, value_name = "CHANGE")]
+    pub(crate) what_if: Vec<String>,
+    /// Seed of every random choice; by default drawn anew and stored with the run
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) seed: Option<u64>,
+    /// What to call the run; by default the plan's name
+    #[arg(long, value_parser = super::name, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) own: Own,
+    #[command(flatten)]
+    pub(crate) printing: Printing,
+}

@@ -1,0 +1,185 @@
+//! `crawl`: content sources into a full-text index and a database, measured at every station.
+
+mod printed;
+
+use crate::arguments::crawl::CrawlArguments;
+use crate::failure::{Outcome, Usage};
+use crate::interruption::Interruption;
+use crate::{output, stored};
+use loadline_catalog::{Catalog, Draw, Environment};
+use loadline_crawl::{Crawl, CrawlMode, CrawlObserver, CrawlOutcome, CrawlProgress, pipeline_of, resume_crawl};
+use loadline_disk::DiskSpec;
+use loadline_pipeline::{Change, CrawlPlan, DiskWish, SourcePlan, WhatIf, what_if};
+use loadline_record::{PipelineRecord, RunRecord};
+use loadline_runs::{InputKind, RunOptions, catalog_with, read_text, store_location};
+use std::io::{IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+
+pub(crate) use printed::stored_text;
+
+/// Crawls, goes on with a crawl, or tries changes on a stored one.
+pub(crate) fn crawl(
+    arguments: &CrawlArguments,
+    quiet: bool,
+    store: impl FnOnce() -> anyhow::Result<PathBuf>,
+) -> anyhow::Result<Outcome> {
+    let changes: Vec<(String, Vec<Change>)> =
+        arguments.what_if.iter().map(|text| Ok((text.clone(), changes(text)?))).collect::<Result<_, Usage>>()?;
+    let catalog = catalog_with(arguments.own.catalog.as_deref())?;
+    if let Some(run) = &arguments.stored {
+        let record = stored::load(&store_location::store_to_read(&store()?)?, run)?;
+        let pipeline = pipeline_of(&record)
+            .ok_or_else(|| Usage(format!("run {} is no crawl that came to its end", record.header.id)))?;
+        let tried = tried(pipeline, &changes, &catalog)?;
+        output::print(&printed::text(&record, &tried, arguments.printing.format)?)?;
+        return Ok(Outcome::Done);
+    }
+    let mut follower = Follower::new(quiet, Interruption::watch()?);
+    let outcome = match &arguments.resume {
+        Some(run) => resume_crawl(store_location::existing_store(&store()?)?, run, &mut follower)?,
+        None => new_crawl(arguments, store()?)?.run(&mut follower)?,
+    };
+    follower.clear();
+    conclude(&outcome, &changes, &catalog, arguments)
+}
+
+/// The crawl that was typed.
+fn new_crawl(arguments: &CrawlArguments, store: PathBuf) -> anyhow::Result<Crawl> {
+    let typed = arguments.what.as_deref().expect("clap asks for what is crawled");
+    let options = RunOptions { name: arguments.name.clone(), seed: arguments.seed, store: Some(store) };
+    let mode = if arguments.incremental { CrawlMode::Incremental } else { CrawlMode::Full };
+    let mut crawl = Crawl { folder: arguments.into.clone(), mode, options, ..Crawl::of(plan(typed)?) };
+    for on in &arguments.on {
+        let (volume, folder) = on
+            .split_once('=')
+            .ok_or_else(|| Usage(format!("--on {on} names no folder: write VOLUME=DIR, such as index=/mnt/a")))?;
+        crawl.volumes.set(volume, PathBuf::from(folder)).map_err(|error| Usage(error.to_string()))?;
+    }
+    Ok(crawl)
+}
+
+/// The plan of a file, or the usual one for a folder.
+fn plan(typed: &str) -> anyhow::Result<CrawlPlan> {
+    let path = Path::new(typed);
+    if typed.starts_with("http://") || typed.starts_with("https://") {
+        let name = typed.split('/').nth(2).filter(|host| !host.is_empty()).unwrap_or("web");
+        return Ok(CrawlPlan::of(typed, vec![SourcePlan::of_web(&short(name), typed)]));
+    }
+    if path.is_dir() {
+        let canonical = path.canonicalize()?;
+        let name = canonical.file_name().map_or_else(|| "files".to_owned(), |name| name.to_string_lossy().into_owned());
+        return Ok(CrawlPlan::of(&name, vec![SourcePlan::of_files(&short(&name), canonical)]));
+    }
+    if !path.exists() {
+        return Err(
+            Usage(format!("there is no folder and no plan {typed}: name a folder, a URL or a plan file")).into()
+        );
+    }
+    let text = read_text(path, InputKind::Plan).map_err(|error| Usage(format!("{typed}: {error}")))?;
+    Ok(CrawlPlan::read(&text).map_err(|error| Usage(format!("{typed}: {error}")))?)
+}
+
+/// A name within the bound that sources have.
+fn short(name: &str) -> String {
+    let short: String = name.chars().filter(|letter| !letter.is_control()).take(10).collect();
+    if name.len() <= 40 && !name.chars().any(char::is_control) { name.to_owned() } else { short }
+}
+
+fn changes(text: &str) -> Result<Vec<Change>, Usage> {
+    let parts = text.split(';').map(str::trim).filter(|part| !part.is_empty());
+    parts
+        .map(|part| part.parse().map_err(|error: loadline_pipeline::ChangeTextError| Usage(error.to_string())))
+        .collect()
+}
+
+/// What each change would bring.
+fn tried(
+    pipeline: &PipelineRecord,
+    changes: &[(String, Vec<Change>)],
+    catalog: &Catalog,
+) -> anyhow::Result<Vec<(String, WhatIf)>> {
+    let one = |(text, changes): &(String, Vec<Change>)| {
+        let found = what_if(pipeline, changes, |wish| disk(wish, catalog))
+            .map_err(|error| Usage(format!("--what-if \"{text}\": {error}")))?;
+        Ok((text.clone(), found))
+    };
+    changes.iter().map(one).collect()
+}
+
+/// A disk as it is sold.
+fn disk(wish: &DiskWish, catalog: &Catalog) -> Result<DiskSpec, String> {
+    let sku = Some(("sku", wish.sku.clone()));
+    let iops = wish.iops.map(|iops| ("iops", iops.to_string()));
+    let throughput = wish.throughput.map(|rate| ("throughput", rate.to_string()));
+    let size = wish.size.map(|size| ("size", size.to_string()));
+    let options = [sku, iops, throughput, size].into_iter().flatten();
+    let options: Vec<String> = options.map(|(name, value)| format!("{name} = {value:?}")).collect();
+    let options = options.join(", ");
+    let text = format!("schema = 1\nname = \"what-if\"\n[volume.disk]\ndisks = [{{ {options} }}]\n");
+    let environment = Environment::parse(&text, "--what-if", catalog).map_err(|error| error.to_string())?;
+    let spec = environment.spec(&Draw::MIDDLE);
+    let disk = spec.volumes.into_iter().next().and_then(|volume| volume.disks.into_iter().next());
+    disk.ok_or_else(|| "it is no disk".to_owned())
+}
+
+fn conclude(
+    outcome: &CrawlOutcome,
+    changes: &[(String, Vec<Change>)],
+    catalog: &Catalog,
+    arguments: &CrawlArguments,
+) -> anyhow::Result<Outcome> {
+    let record = &outcome.record;
+    let run = &record.header.id;
+    if outcome.is_stopped {
+        output::tell(&format!("stopped; what was committed is kept. Go on with: loadline crawl --resume {run}"));
+        return Ok(Outcome::Interrupted);
+    }
+    let tried = match pipeline_of(record) {
+        Some(pipeline) => tried(pipeline, changes, catalog)?,
+        None => Vec::new(),
+    };
+    output::print(&printed::text(record, &tried, arguments.printing.format)?)?;
+    Ok(if has_failed_source(record) { Outcome::Failed } else { Outcome::Done })
+}
+
+/// Whether of some source nothing came at all.
+fn has_failed_source(record: &RunRecord) -> bool {
+    let sources = pipeline_of(record).map(|pipeline| &pipeline.sources);
+    sources.into_iter().flatten().any(|source| source.items + source.unchanged == 0 && source.failed() > 0)
+}
+
+/// The terminal, and the user's signals.
+struct Follower {
+    is_drawn: bool,
+    draws: bool,
+    interruption: Interruption,
+}
+
+impl Follower {
+    fn new(quiet: bool, interruption: Interruption) -> Self {
+        Self { is_drawn: false, draws: !quiet && std::io::stderr().is_terminal(), interruption }
+    }
+    fn clear(&mut self) {
+        if std::mem::take(&mut self.is_drawn) {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+impl CrawlObserver for Follower {
+    fn progresses(&mut self, progress: &CrawlProgress) {
+        if !self.draws {
+            return;
+        }
+        self.is_drawn = true;
+        let CrawlProgress { elapsed, items, failed, waiting, .. } = progress;
+        let seconds = elapsed.as_ns().max(1) as f64 / 1e9;
+        let rate = *items as f64 / seconds;
+        let line = format!("{items} items, {rate:.0} items/s, {failed} failed, {waiting} waiting, {seconds:.0} s");
+        // A terminal that is gone is no reason to stop.
+        let _ = write!(std::io::stderr(), "\r\x1b[K{line}");
+    }
+    fn wants_an_end(&self) -> bool {
+        self.interruption.asked()
+    }
+}

@@ -1,0 +1,343 @@
+//! What a crawl shows: its sources, stations and volumes, what bound each source, and what changes would bring.
+
+use crate::arguments::Format;
+use crate::output::{self, Column, Field, Table};
+use loadline_crawl::{of_record, pipeline_of};
+use loadline_pipeline::{Attribution, Bound, WhatIf};
+use loadline_record::{PipelineRecord, RunRecord, SourceRecord, StationClock, StationRecord, VolumeRole, VolumeUse};
+use serde_json::{Value as Json, json};
+
+/// Lines of the verdict at most.
+const VERDICT_MAX: usize = 9;
+/// Reasons and notes of a source that are shown.
+const REASONS_MAX: usize = 5;
+
+/// The crawl of a stored run as text; `None`: it is none, or did not come to its end.
+pub(crate) fn stored_text(record: &RunRecord) -> Option<String> {
+    pipeline_of(record)?;
+    text(record, &[], Format::Table).ok()
+}
+
+/// The crawl as text, ending with a line break.
+pub(super) fn text(record: &RunRecord, tried: &[(String, WhatIf)], format: Format) -> anyhow::Result<String> {
+    let attributions = of_record(record)?;
+    let Some(pipeline) = pipeline_of(record) else { return Ok(String::new()) };
+    let sources = sources_table(pipeline, &attributions);
+    if format == Format::Json {
+        return Ok(output::pretty(&document(record, pipeline, &attributions, tried)));
+    }
+    if format == Format::Csv {
+        return Ok(sources.render(format, false));
+    }
+    let colour = output::colour_wanted();
+    let heading = |text: &str| if format == Format::Markdown { format!("## {text}\n\n") } else { format!("{text}\n") };
+    let mut parts = vec![
+        format!(
+            "{}run {}: crawl {}\n",
+            if format == Format::Markdown { "# " } else { "" },
+            record.header.id,
+            record.header.name
+        ),
+        sources.render(format, colour),
+        format!("{}{}", heading("Stations"), stations_table(pipeline).render(format, colour)),
+    ];
+    let volumes = volumes_table(pipeline);
+    if !volumes.is_empty() {
+        parts.push(format!("{}{}", heading("Volumes"), volumes.render(format, colour)));
+    }
+    let notes = notes(pipeline);
+    if !notes.is_empty() {
+        parts.push(format!("{}{}", heading("Failures and notes"), lines(&notes)));
+    }
+    if !tried.is_empty() {
+        parts.push(format!("{}{}", heading("What if"), what_if_table(tried).render(format, colour)));
+    }
+    parts.push(format!("{}{}", heading("Verdict"), lines(&verdict(pipeline, &attributions, tried.is_empty()))));
+    Ok(parts.join("\n"))
+}
+
+fn lines(of: &[String]) -> String {
+    of.iter().flat_map(|line| ["  ", line, "\n"]).collect()
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+fn span(ns: f64) -> String {
+    loadline_units::Duration::from_ns(ns as u64).human()
+}
+
+/// Items or requests per second.
+fn per_second(rate: f64) -> String {
+    if rate >= 100.0 { format!("{rate:.0}") } else { format!("{rate:.1}") }
+}
+
+fn seconds(ns: u64) -> String {
+    loadline_units::Duration::from_ns(ns).clock()
+}
+
+/// Mean and 95th percentile of the time that the repository took for an item, of the sample.
+fn repository(pipeline: &PipelineRecord, place: usize) -> Option<(f64, u64)> {
+    let items = pipeline.items.iter().filter(|item| item.source as usize == place);
+    let mut ns: Vec<u64> = items.map(|item| item.last_byte_ns.saturating_sub(item.connected_ns)).collect();
+    ns.sort_unstable();
+    let mean = ns.iter().sum::<u64>() as f64 / ns.len() as f64;
+    let p95 = ns.get((ns.len() * 95 / 100).min(ns.len().checked_sub(1)?))?;
+    Some((mean, *p95))
+}
+
+fn sources_table(pipeline: &PipelineRecord, attributions: &[Attribution]) -> Table {
+    let mut table = Table::new(&[
+        Column::words("source", "source"),
+        Column::numbers("items", "items"),
+        Column::numbers("failed", "failed"),
+        Column::numbers("unchanged", "unchanged"),
+        Column::numbers("time", "duration_s"),
+        Column::numbers("items/s", "items_per_s"),
+        Column::numbers("repository", "repository_mean_ns"),
+        Column::numbers("p95", "repository_p95_ns"),
+        Column::numbers("in flight", "in_flight"),
+        Column::numbers("of", "in_flight_allowed"),
+        Column::numbers("politeness", "gated_share"),
+        Column::words("bound by", "bound"),
+    ]);
+    for (place, source) in pipeline.sources.iter().enumerate() {
+        let of = attributions.get(place).map(|of| &of.evidence);
+        let rate = source.items as f64 * 1e9 / source.ended_ns.max(1) as f64;
+        let figure = |value: Option<f64>, shown: &dyn Fn(f64) -> String| {
+            value.map_or_else(|| Field::both("-", Json::Null), |value| Field::both(shown(value), value))
+        };
+        let repository = repository(pipeline, place);
+        table.push(vec![
+            Field::text(&source.name),
+            Field::count(source.items),
+            Field::count(source.failed()),
+            Field::count(source.unchanged),
+            Field::both(seconds(source.ended_ns), source.ended_ns as f64 / 1e9),
+            // Of a source that failed there is no rate.
+            figure((source.items > 0).then_some(rate), &|rate| per_second(rate)),
+            figure(repository.map(|(mean, _)| mean), &span),
+            figure(repository.map(|(_, p95)| p95 as f64), &span),
+            figure(of.map(|of| of.in_flight), &|value| format!("{value:.1}")),
+            Field::count(u64::from(pipeline.spec.sources[place].slots)),
+            figure(of.map(|of| of.slots.gated), &percent),
+            Field::text(attributions.get(place).map_or_else(|| "-".to_owned(), |of| bound(of, pipeline))),
+        ]);
+    }
+    table
+}
+
+/// The parts that bound a source, without their figures.
+fn bound(of: &Attribution, pipeline: &PipelineRecord) -> String {
+    let words = |lever: &loadline_pipeline::Lever| lever.words(&pipeline.spec);
+    match &of.bound {
+        Bound::By(lever) => words(lever),
+        Bound::Shared(levers) => levers.iter().map(words).collect::<Vec<_>>().join("; "),
+        Bound::Failed => "failed".to_owned(),
+        Bound::CannotTell(_) => "not known".to_owned(),
+    }
+}
+
+fn stations_table(pipeline: &PipelineRecord) -> Table {
+    let mut table = Table::new(&[
+        Column::words("station", "station"),
+        Column::numbers("workers", "workers"),
+        Column::numbers("passed", "passed"),
+        Column::numbers("busy", "busy"),
+        Column::numbers("starved", "starved"),
+        Column::numbers("blocked", "blocked"),
+        Column::numbers("gated", "gated"),
+        Column::numbers("on CPU", "on_cpu"),
+        Column::numbers("runnable", "runnable"),
+        Column::numbers("waiting", "waiting"),
+        Column::numbers("queue", "queue_mean"),
+    ]);
+    let row = |name: String, workers: u32, passed: u64, clock: &StationClock, queue: Option<f64>| {
+        let share = |ns: u64| {
+            let share = clock.share(ns);
+            Field::both(percent(share), share)
+        };
+        let busy = clock.busy;
+        let waiting = busy.total_ns() - busy.cpu_ns();
+        vec![
+            Field::text(name),
+            Field::count(u64::from(workers)),
+            Field::count(passed),
+            share(busy.total_ns()),
+            share(clock.starved_ns),
+            share(clock.blocked_ns),
+            share(clock.gated_ns),
+            share(busy.on_cpu_ns),
+            share(busy.runnable_ns),
+            share(waiting),
+            queue.map_or_else(|| Field::both("-", Json::Null), |mean| Field::both(format!("{mean:.1}"), mean)),
+        ]
+    };
+    for (source, spec) in pipeline.sources.iter().zip(&pipeline.spec.sources) {
+        table.push(row(format!("fetch {}", source.name), spec.slots, source.items, &source.clock, None));
+    }
+    for StationRecord { station, workers, clock, queue, passed, .. } in &pipeline.stations {
+        let mean = queue.item_us as f64 * 1e3 / pipeline.wall_ns.max(1) as f64;
+        let is_line = loadline_record::Station::LINE.contains(station);
+        table.push(row(station.name().to_owned(), *workers, *passed, clock, is_line.then_some(mean)));
+    }
+    table
+}
+
+fn volumes_table(pipeline: &PipelineRecord) -> Table {
+    let mut table = Table::new(&[
+        Column::words("volume", "volume"),
+        Column::numbers("IOPS", "iops"),
+        Column::numbers("most", "iops_max"),
+        Column::numbers("MB/s", "bytes_per_s"),
+        Column::numbers("latency", "latency_mean_ns"),
+        Column::numbers("most", "latency_max_ns"),
+        Column::numbers("busy", "busy"),
+    ]);
+    let interval_s = pipeline.interval_ns as f64 / 1e9;
+    for role in VolumeRole::ALL {
+        let Some(VolumeUse { series, .. }) = pipeline.volumes.iter().find(|volume| volume.role == role) else {
+            continue;
+        };
+        let sum = |of: fn(&loadline_record::VolumeSecond) -> u64| series.iter().map(of).sum::<u64>() as f64;
+        let (requests, bytes, latency, busy) =
+            (sum(|of| of.requests), sum(|of| of.bytes), sum(|of| of.latency_ns), sum(|of| of.busy_ns));
+        let time = series.len() as f64 * interval_s;
+        if time <= 0.0 {
+            continue;
+        }
+        let most = series.iter().map(|of| of.requests).max().unwrap_or_default() as f64 / interval_s;
+        let means = series.iter().filter(|of| of.requests > 0);
+        let latency_max = means.map(|of| of.latency_ns as f64 / of.requests as f64).fold(0.0, f64::max);
+        let mean = latency / requests.max(1.0);
+        table.push(vec![
+            Field::text(role.name()),
+            Field::both(per_second(requests / time), requests / time),
+            Field::both(per_second(most), most),
+            Field::both(format!("{:.1}", bytes / time / 1e6), bytes / time),
+            Field::both(span(mean), mean),
+            Field::both(span(latency_max), latency_max),
+            Field::both(percent(busy / time / 1e9), busy / time / 1e9),
+        ]);
+    }
+    table
+}
+
+/// Failures by reason and what else is of note, the most frequent first.
+fn notes(pipeline: &PipelineRecord) -> Vec<String> {
+    let mut lines = Vec::new();
+    for SourceRecord { name, failures, notes, removed, .. } in &pipeline.sources {
+        for (what, counts) in [("failed", failures), ("note", notes)] {
+            let mut counts: Vec<(&String, &u64)> = counts.iter().collect();
+            counts.sort_by_key(|(reason, count)| (std::cmp::Reverse(**count), (*reason).clone()));
+            let shown = counts.iter().take(REASONS_MAX);
+            lines.extend(shown.map(|(reason, count)| format!("{name}: {what}: {reason}: {count}")));
+            if counts.len() > REASONS_MAX {
+                let rest: u64 = counts[REASONS_MAX..].iter().map(|(_, count)| **count).sum();
+                lines.push(format!("{name}: {what}: for other reasons: {rest}"));
+            }
+        }
+        if *removed > 0 {
+            lines.push(format!("{name}: removed, as they are gone: {removed}"));
+        }
+    }
+    lines
+}
+
+fn what_if_table(tried: &[(String, WhatIf)]) -> Table {
+    let mut table = Table::new(&[
+        Column::words("change", "change"),
+        Column::words("of", "of"),
+        Column::numbers("times as fast", "ratio"),
+        Column::numbers("from", "low"),
+        Column::numbers("to", "high"),
+    ]);
+    for (text, found) in tried {
+        let sources = found.sources.iter().map(|source| (source.source.as_str(), source.gain));
+        let rows = sources.filter(|_| found.sources.len() > 1).chain([("the whole crawl", found.crawl)]);
+        for (of, gain) in rows {
+            let figure = |value: f64| Field::both(format!("{value:.2}"), value);
+            table.push(vec![
+                Field::text(text),
+                Field::text(of),
+                figure(gain.ratio),
+                figure(gain.low),
+                figure(gain.high),
+            ]);
+        }
+    }
+    table
+}
+
+/// What bound each source, and a change to try, in a few lines.
+fn verdict(pipeline: &PipelineRecord, attributions: &[Attribution], suggests: bool) -> Vec<String> {
+    let mut lines: Vec<String> = attributions.iter().map(|of| of.sentence(&pipeline.spec)).collect();
+    let most = VERDICT_MAX - 1;
+    if lines.len() > most {
+        let rest = lines.len() - most + 1;
+        lines.truncate(most - 1);
+        lines.push(format!("{rest} other sources: see the table above."));
+    }
+    let slowest = attributions.iter().max_by_key(|of| {
+        pipeline.sources.iter().find(|source| source.name == of.source).map_or(0, |source| source.ended_ns)
+    });
+    if let Some(change) = slowest.filter(|_| suggests).and_then(|of| suggestion(of, pipeline)) {
+        lines.push(format!("To try a change: loadline crawl --stored last --what-if \"{change}\""));
+    }
+    lines
+}
+
+/// The change that doubles what bound a source.
+fn suggestion(of: &Attribution, pipeline: &PipelineRecord) -> Option<String> {
+    use loadline_pipeline::Lever;
+    let lever = match &of.bound {
+        Bound::By(lever) => *lever,
+        Bound::Shared(levers) => *levers.first()?,
+        Bound::Failed | Bound::CannotTell(_) => return None,
+    };
+    let name = |place: usize| pipeline.spec.sources.get(place).map(|source| source.name.clone());
+    Some(match lever {
+        Lever::Repository(place) => format!("{} slots x2", name(place)?),
+        Lever::Politeness(place) => format!("{} crawl delay x0.5", name(place)?),
+        Lever::Connections(place) => format!("{} connections x2", name(place)?),
+        Lever::Network => "network x2".to_owned(),
+        Lever::Cores => {
+            // More processors help where there are workers for them.
+            let line = pipeline.stations.iter().filter(|of| loadline_record::Station::LINE.contains(&of.station));
+            let busiest = line.max_by_key(|of| of.clock.busy.cpu_ns() / u64::from(of.workers))?;
+            format!("cores x2; {} workers x2", busiest.station)
+        }
+        Lever::Workers(station) => format!("{station} workers x2"),
+        Lever::Volume(role) => format!("{role} volume x2"),
+        Lever::Commit => "commit x2".to_owned(),
+        Lever::Memory => "index memory x2".to_owned(),
+        Lever::Discovery(_) | Lever::Waits(_) | Lever::Merges => return None,
+    })
+}
+
+fn document(
+    record: &RunRecord,
+    pipeline: &PipelineRecord,
+    attributions: &[Attribution],
+    tried: &[(String, WhatIf)],
+) -> Json {
+    let table =
+        |table: Table| -> Json { serde_json::from_str(&table.render(Format::Json, false)).expect("a table is JSON") };
+    let changes = tried.iter().map(|(text, found)| json!({ "change": text, "found": found }));
+    let sentences: Vec<String> = attributions.iter().map(|of| of.sentence(&pipeline.spec)).collect();
+    json!({
+        "run": record.header.id,
+        "name": record.header.name,
+        "wall_ns": pipeline.wall_ns,
+        "sources": table(sources_table(pipeline, attributions)),
+        "stations": table(stations_table(pipeline)),
+        "volumes": table(volumes_table(pipeline)),
+        "failures": pipeline.sources.iter().map(|of| json!({
+            "source": of.name, "reasons": of.failures, "notes": of.notes, "removed": of.removed,
+        })).collect::<Vec<_>>(),
+        "attributions": attributions,
+        "sentences": sentences,
+        "what_if": changes.collect::<Vec<_>>(),
+    })
+}

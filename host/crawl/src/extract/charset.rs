@@ -1,0 +1,75 @@
+//! Bytes as text: by their mark, by what is declared, by what they look like.
+
+use encoding_rs::{Encoding, UTF_8};
+use std::borrow::Cow;
+
+/// Bytes in which a page may declare its charset (HTML, "prescan a byte stream").
+const PRESCAN: usize = 1_024;
+
+/// The text. The order is that of the HTML standard: byte order mark, declared by the source, declared in the page, detected.
+/// A declaration that does not fit is noted; it is no failure.
+pub(crate) fn decoded<'a>(
+    body: &'a [u8],
+    declared: Option<&str>,
+    is_html: bool,
+    notes: &mut Vec<Cow<'static, str>>,
+) -> Cow<'a, str> {
+    if let Some((encoding, mark)) = Encoding::for_bom(body) {
+        return encoding.decode_without_bom_handling(&body[mark..]).0;
+    }
+    let in_page = || if is_html { declared_in_page(body) } else { None };
+    let named = declared.map(str::to_owned).or_else(in_page);
+    let encoding = named.as_deref().and_then(|name| {
+        let found = Encoding::for_label(name.as_bytes());
+        if found.is_none() {
+            notes.push("the declared charset is unknown".into());
+        }
+        found
+    });
+    if let Some(encoding) = encoding {
+        let (text, _, is_wrong) = encoding.decode(body);
+        if !is_wrong {
+            return text;
+        }
+        notes.push("the declared charset is wrong".into());
+    }
+    // Most of what is not declared is UTF-8, and nothing else looks like it.
+    if let Ok(text) = std::str::from_utf8(body) {
+        return Cow::Borrowed(text);
+    }
+    let mut detector = chardetng::EncodingDetector::new(chardetng::Iso2022JpDetection::Allow);
+    detector.feed(&body[..body.len().min(64 << 10)], body.len() <= 64 << 10);
+    let encoding = detector.guess(None, chardetng::Utf8Detection::Allow);
+    if encoding == UTF_8 { String::from_utf8_lossy(body) } else { encoding.decode(body).0 }
+}
+
+/// The charset of a meta element near the beginning.
+fn declared_in_page(body: &[u8]) -> Option<String> {
+    let head = body[..body.len().min(PRESCAN)].to_ascii_lowercase();
+    let at = head.windows(8).position(|window| window == b"charset=")?;
+    let rest = &head[at + 8..];
+    let rest = rest.strip_prefix(b"\"").or_else(|| rest.strip_prefix(b"'")).unwrap_or(rest);
+    let name: Vec<u8> =
+        rest.iter().copied().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_' | b':')).collect();
+    (!name.is_empty()).then(|| String::from_utf8_lossy(&name).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(body: &[u8], declared: Option<&str>) -> (String, usize) {
+        let mut notes = Vec::new();
+        let text = decoded(body, declared, true, &mut notes).into_owned();
+        (text, notes.len())
+    }
+
+    #[test]
+    fn declarations_count_in_their_order_and_lies_are_noted() {
+        assert_eq!(text("\u{feff}süß".as_bytes(), Some("latin1")), ("süß".to_owned(), 0));
+        assert_eq!(text(b"s\xfc\xdf", Some("iso-8859-1")), ("süß".to_owned(), 0));
+        assert_eq!(text(b"<meta charset=\"windows-1252\">s\xfc\xdf", None).0, "<meta charset=\"windows-1252\">süß");
+        assert_eq!(text(b"<meta charset='utf-8'>s\xfc\xdf und stra\xdfe", None).1, 1);
+        assert_eq!(text("süß".as_bytes(), Some("klingon")), ("süß".to_owned(), 1));
+    }
+}

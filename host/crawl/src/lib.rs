@@ -1,0 +1,33 @@
+//! A crawl as a load on storage: content sources into a full-text index, with a SQL database behind.
+//!
+//! Items come from sources, pass fetch, extract, index and database, and become durable in epochs that index and database share.
+//! Every worker's time, every queue and a sample of the items are measured; `loadline_pipeline` names what bound each source.
+
+mod agreement;
+mod clock;
+mod crawl;
+mod crawling;
+mod database;
+mod epochs;
+mod error;
+mod extract;
+mod folders;
+mod frontier;
+mod index;
+mod item;
+mod log_volume;
+mod machine;
+mod measured;
+mod observer;
+mod queue;
+mod run;
+mod source;
+mod spec;
+mod volume_io;
+mod workers;
+
+pub use agreement::CrawlAgreement;
+pub use error::CrawlError;
+pub use folders::CrawlFolders;
+pub use observer::{CrawlObserver, CrawlProgress, SilentCrawl};
+pub use run::{Crawl, CrawlMode, CrawlOutcome, CrawlVolumes, of_record, pipeline_of, resume_crawl};

@@ -1,0 +1,321 @@
+//! The workers of each station: slots that fetch, and threads that extract, index and write rows.
+
+use crate::clock::{StationBoard, WorkerTimer};
+use crate::crawling::Crawling;
+use crate::database::CrawlDatabase;
+use crate::epochs::{DatabaseAnswer, DatabaseCommit, batch};
+use crate::error::CrawlError;
+use crate::extract::Extraction;
+use crate::frontier::Frontier;
+use crate::item::{Extracted, Fetched, ItemOnWay, Row};
+use crate::queue::Taken;
+use crate::source::{FetchAnswer, FetchTimer, Fetcher, SourceRunner, kind_of_bytes};
+use loadline_record::{ItemRecord, Span, Station, WorkerState};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, Sender};
+
+/// One slot of a source: fetches items until there are none.
+pub(crate) fn slot(crawl: &Crawling, frontier: &Frontier, reader: &mut dyn Fetcher, board: &Arc<StationBoard>) {
+    let mut timer = WorkerTimer::start(board);
+    while let Some(target) = frontier.take(&mut timer) {
+        board.enter();
+        let mut fetch = FetchTimer::new(&mut timer, target.source);
+        let answer = reader.fetch(&target, &mut fetch);
+        crawl.received.fetch_add(fetch.received, Ordering::Relaxed);
+        let (record, notes) = fetch.into_record(&target);
+        let retry_after_ns = answer.as_ref().err().map_or(0, |failure| failure.retry_after_ns);
+        frontier.fetched(target.host, retry_after_ns);
+        let replaces = target.known.as_ref().map(|known| known.epoch);
+        let mut item = ItemOnWay {
+            record: ItemRecord { retry_after_ns, ..record },
+            key: target.key,
+            depth: target.depth,
+            identity: target.known.map(|known| *known).unwrap_or_default(),
+            replaces,
+            notes,
+        };
+        match answer {
+            Ok(FetchAnswer::Content { body, kind, charset, base, is_compressed, identity }) => {
+                item.record.bytes = body.len() as u64;
+                let before = item.identity.hash;
+                item.identity = identity;
+                let bytes = body.len() as u64;
+                let fetched = Fetched { item, body, kind, charset, base, is_compressed, hash_before: before };
+                crawl.boards[0].enter();
+                board.leave(true);
+                if crawl.extract_queue.put(fetched, bytes).is_err() {
+                    frontier.closed();
+                }
+            }
+            Ok(FetchAnswer::Unchanged(identity)) => {
+                item.identity = identity;
+                crawl.boards[2].enter();
+                let _ = crawl.rows.put(Row::Unchanged { item, links: Vec::new() }, 0);
+                board.leave(true);
+                frontier.closed();
+            }
+            Err(failure) => {
+                board.leave(false);
+                crawl.failed_row(item, failure);
+                frontier.closed();
+            }
+        }
+        timer.spent(WorkerState::Blocked);
+    }
+    timer.end();
+}
+
+/// A worker that makes text.
+pub(crate) fn extractor(crawl: &Crawling, extraction: &mut Extraction, runners: &[Arc<SourceRunner>]) {
+    let board = &crawl.boards[0];
+    let mut timer = WorkerTimer::start(board);
+    let mut seen = 0;
+    loop {
+        let fetched = match crawl.extract_queue.take(&mut seen) {
+            Taken::Item(fetched) => fetched,
+            Taken::Called => continue,
+            Taken::Closed => break,
+        };
+        timer.spent(WorkerState::Starved);
+        let start_ns = timer.at_ns();
+        let source = fetched.item.record.source;
+        let frontier = &crawl.frontiers[source as usize];
+        let Fetched { mut item, body, kind, charset, base, is_compressed, hash_before } = fetched;
+        let hash = *blake3::hash(&body).as_bytes();
+        item.identity.hash = Some(hash);
+        let is_same = item.replaces.is_some() && hash_before == Some(hash);
+        let kind_of = |bytes: &[u8]| kind.or_else(|| kind_of_bytes(bytes));
+        let page = extraction.page(&body, is_compressed, kind_of, charset.as_deref(), &mut item.notes);
+        drop(body);
+        let mut links = Vec::new();
+        if let (Ok(page), Some(base)) = (&page, &base) {
+            links = runners[source as usize].follow(page, base, &item, frontier, &crawl.measured);
+        }
+        frontier.closed();
+        let child_ns = extraction.child_ns();
+        let span = timer.worked(WorkerState::Other, Some(source));
+        item.record.spans[0] = Span { start_ns, end_ns: span.end_ns };
+        item.record.work[0] = span.work(WorkerState::Other);
+        // What the process did that reads such files is processor time as well.
+        item.record.work[0].other_ns = item.record.work[0].other_ns.saturating_sub(child_ns);
+        item.record.work[0].cpu_ns += child_ns;
+        for note in item.notes.drain(..) {
+            crawl.measured.note(source, &note, 1);
+        }
+        match page {
+            Err(failure) => {
+                board.leave(false);
+                crawl.failed_row(item, failure);
+            }
+            Ok(_) if is_same => {
+                board.leave(true);
+                crawl.boards[2].enter();
+                let _ = crawl.rows.put(Row::Unchanged { item, links }, 0);
+            }
+            Ok(page) => {
+                for note in &page.notes {
+                    crawl.measured.note(source, note, 1);
+                }
+                item.record.text_bytes = page.text.len() as u64;
+                let bytes = (page.text.len() + page.title.len()) as u64;
+                let extracted = Extracted { item, title: page.title, text: page.text, links };
+                crawl.boards[1].enter();
+                board.leave(true);
+                let _ = crawl.index_queue.put(extracted, bytes);
+            }
+        }
+        timer.spent(WorkerState::Blocked);
+    }
+    timer.spent(WorkerState::Starved);
+    timer.end();
+}
+
+/// A worker that indexes: it fills segments and writes them when they are full, or when a commit wants them.
+pub(crate) fn indexer(crawl: &Crawling) -> Result<(), CrawlError> {
+    let board = &crawl.boards[1];
+    let mut timer = WorkerTimer::start(board);
+    let mut segment = None;
+    let mut seen = 0;
+    loop {
+        match crawl.index_queue.take(&mut seen) {
+            Taken::Item(extracted) => {
+                timer.spent(WorkerState::Starved);
+                let start_ns = timer.at_ns();
+                let source = extracted.item.record.source;
+                if let Some(epoch) = extracted.item.replaces {
+                    crawl.index.remove(epoch, &extracted.item.key);
+                }
+                let mut filled = match segment.take() {
+                    Some(filled) => filled,
+                    None => crawl.index.segment()?,
+                };
+                crawl.index.add(&mut filled, &extracted, crawl.epochs.epoch())?;
+                let Extracted { mut item, title, links, text } = extracted;
+                drop(text);
+                let span = timer.worked(WorkerState::Device, Some(source));
+                item.record.spans[1] = Span { start_ns, end_ns: span.end_ns };
+                item.record.work[1] = span.work(WorkerState::Device);
+                crawl.boards[2].enter();
+                board.leave(true);
+                let bytes = (item.key.len() + title.len()) as u64;
+                let _ = crawl.rows.put(Row::Indexed { item, title, links }, bytes);
+                timer.spent(WorkerState::Blocked);
+                crawl.epochs.indexed(timer.at_ns(), crawl.plan.commit.every_items);
+                if crawl.index.is_full(&filled, crawl.index_workers) {
+                    write_segment(crawl, filled, &mut timer, false)?;
+                } else {
+                    segment = Some(filled);
+                }
+            }
+            Taken::Called => {
+                timer.spent(WorkerState::Starved);
+                if let Some(filled) = segment.take() {
+                    write_segment(crawl, filled, &mut timer, true)?;
+                }
+                crawl.epochs.arrive(crawl);
+                timer.spent(WorkerState::Gated);
+            }
+            Taken::Closed => break,
+        }
+    }
+    timer.spent(WorkerState::Starved);
+    if let Some(filled) = segment.take().filter(|_| !crawl.is_failed()) {
+        write_segment(crawl, filled, &mut timer, true)?;
+    }
+    timer.end();
+    Ok(())
+}
+
+fn write_segment(
+    crawl: &Crawling,
+    segment: crate::index::SegmentInWork,
+    timer: &mut WorkerTimer,
+    early: bool,
+) -> Result<(), CrawlError> {
+    if crawl.merges.wait_for_room(crawl.plan.index.merges_pending, crawl) {
+        crawl.boards[1].blocked_by_merges(timer.spent(WorkerState::Blocked));
+    }
+    let start_ns = timer.at_ns();
+    let (units, io) = crawl.index.write(segment)?;
+    let span = timer.worked(WorkerState::Device, None);
+    let batch = batch(Station::Index, units, start_ns, span, io);
+    crawl.measured.batch(loadline_record::BatchRecord { early, ..batch });
+    Ok(())
+}
+
+/// The database's thread and its ends of the talk with the committer.
+pub(crate) struct RowWriter {
+    pub(crate) database: CrawlDatabase,
+    /// Numbers of the sources in the database.
+    pub(crate) sources: Vec<i64>,
+    pub(crate) asks: Receiver<DatabaseCommit>,
+    pub(crate) answers: Sender<DatabaseAnswer>,
+}
+
+impl RowWriter {
+    pub(crate) fn run(mut self, crawl: &Crawling) -> Result<(), CrawlError> {
+        let board = &crawl.boards[2];
+        let mut timer = WorkerTimer::start(board);
+        let mut seen = 0;
+        loop {
+            let row = match crawl.rows.take(&mut seen) {
+                Taken::Item(row) => row,
+                Taken::Called => continue,
+                Taken::Closed => break,
+            };
+            timer.spent(WorkerState::Starved);
+            let start_ns = timer.at_ns();
+            match row {
+                Row::Indexed { mut item, title, links } => {
+                    let source = item.record.source;
+                    let number = self.sources[source as usize];
+                    self.database.write(number, &item, &title, None)?;
+                    self.database.found(number, &links)?;
+                    let span = timer.worked(WorkerState::Device, Some(source));
+                    item.record.spans[2] = Span { start_ns, end_ns: span.end_ns };
+                    item.record.work[2] = span.work(WorkerState::Device);
+                    board.leave(true);
+                    crawl.measured.done(item.record);
+                }
+                Row::Unchanged { item, links } => {
+                    let source = item.record.source;
+                    let number = self.sources[source as usize];
+                    self.database.touch(number, &item)?;
+                    self.database.found(number, &links)?;
+                    timer.worked(WorkerState::Device, Some(source));
+                    board.leave(false);
+                    crawl.measured.unchanged(source, timer.at_ns());
+                }
+                Row::Failed { item, reason } => {
+                    let source = item.record.source;
+                    if let Some(epoch) = item.replaces {
+                        crawl.index.remove(epoch, &item.key);
+                    }
+                    self.database.write(self.sources[source as usize], &item, "", Some(&reason))?;
+                    timer.worked(WorkerState::Device, Some(source));
+                    board.leave(false);
+                    crawl.measured.failed(source, &reason, timer.at_ns());
+                }
+                Row::EpochEnds { is_last } => {
+                    if is_last && !crawl.stop.load(Ordering::Relaxed) {
+                        self.remove_unseen(crawl)?;
+                        self.database.complete()?;
+                    }
+                    timer.worked(WorkerState::Device, None);
+                    if !self.commit(crawl, &mut timer)? {
+                        break;
+                    }
+                }
+            }
+        }
+        timer.spent(WorkerState::Starved);
+        if !crawl.is_failed() {
+            self.database.checkpoint(true)?;
+            timer.worked(WorkerState::Device, None);
+        }
+        timer.end();
+        self.database.close()
+    }
+
+    /// Ends the epoch with the committer. Returns whether the crawl goes on.
+    fn commit(&mut self, crawl: &Crawling, timer: &mut WorkerTimer) -> Result<bool, CrawlError> {
+        if self.answers.send(DatabaseAnswer::Drained).is_err() {
+            return Ok(false);
+        }
+        let Ok(DatabaseCommit::Commit(epoch)) = self.asks.recv() else { return Ok(false) };
+        let (before, bytes) = (crate::clock::thread_ns(), self.database.log_bytes());
+        self.database.commit(epoch)?;
+        let after = crate::clock::thread_ns();
+        let thread = (after.0 - before.0, after.1 - before.1);
+        let bytes = self.database.log_bytes().saturating_sub(bytes);
+        // The committer's clock has this time.
+        timer.spent(WorkerState::Gated);
+        crawl.measured.epoch_over(timer.at_ns());
+        let is_heard = self.answers.send(DatabaseAnswer::Committed(thread, bytes)).is_ok();
+        if self.database.checkpoint(false)? {
+            timer.worked(WorkerState::Device, None);
+        }
+        Ok(is_heard)
+    }
+
+    /// Removes items that earlier crawls found and this did not. A source of which nothing came at all keeps what it has.
+    fn remove_unseen(&self, crawl: &Crawling) -> Result<(), CrawlError> {
+        const AT_ONCE: u32 = 1_000;
+        for (place, number) in self.sources.iter().enumerate() {
+            if crawl.measured.seen(place) == 0 {
+                continue;
+            }
+            loop {
+                let gone = self.database.take_unseen(*number, AT_ONCE)?;
+                if gone.is_empty() {
+                    break;
+                }
+                let indexed = gone.iter().filter_map(|(key, epoch)| Some((key, (*epoch)?)));
+                indexed.clone().for_each(|(key, epoch)| crawl.index.remove(epoch, key));
+                crawl.measured.removed(place, indexed.count() as u64);
+            }
+        }
+        Ok(())
+    }
+}

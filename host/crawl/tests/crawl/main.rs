@@ -1,0 +1,3 @@
+//! Crawls as a program starts them: what they leave in index, database and store.
+
+mod files;

@@ -1,0 +1,513 @@
+//! A crawl's plan: its sources, its stations, when it commits, and the caps on what one item may cost.
+
+use loadline_units::{Bytes, Duration};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// A crawl as it is planned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CrawlPlan {
+    /// Its name.
+    #[serde(default = "default_name")]
+    pub name: String,
+    /// Where items come from, all at once.
+    #[serde(rename = "source")]
+    pub sources: Vec<SourcePlan>,
+    /// The station that makes text.
+    #[serde(default)]
+    pub extract: ExtractPlan,
+    /// The station that indexes.
+    #[serde(default)]
+    pub index: IndexPlan,
+    /// The station that writes rows.
+    #[serde(default)]
+    pub database: DatabasePlan,
+    /// When index and database become durable.
+    #[serde(default)]
+    pub commit: CommitPlan,
+    /// What one item may cost.
+    #[serde(default)]
+    pub caps: CrawlCaps,
+}
+
+fn default_name() -> String {
+    "crawl".to_owned()
+}
+
+/// A source.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SourcePlan {
+    /// Its name.
+    pub name: String,
+    /// A folder whose files are the items.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<PathBuf>,
+    /// The pages of a site: where its crawl begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub web: Option<String>,
+    /// Rows of a SQLite database: its file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sql: Option<PathBuf>,
+    /// Fetches in flight at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots: Option<u32>,
+    /// From the start of one fetch to the start of the next, for each host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crawl_delay: Option<Duration>,
+    /// Fetches in flight at most, for each host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_host: Option<u32>,
+    /// Connections at most; as many as slots where it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<u32>,
+    /// Web: hosts beside that of the start whose pages belong to the source.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
+    /// Web: obey robots.txt.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub robots: bool,
+    /// SQL: the table or view.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table: Option<String>,
+    /// SQL: the column of whole numbers by whose ranges rows are fetched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// SQL: the columns whose text is indexed; all where none is named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<String>,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_yes(value: &bool) -> bool {
+    *value
+}
+
+/// What a source is, with what its kind needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SourceKind<'a> {
+    /// Files below a folder.
+    Files(&'a PathBuf),
+    /// Pages, from this URL on.
+    Web(&'a str),
+    /// Rows of a table, by ranges of its key.
+    Sql {
+        /// The database's file.
+        database: &'a PathBuf,
+        /// The table.
+        table: &'a str,
+        /// The key's column.
+        key: &'a str,
+    },
+}
+
+/// Slots of a source that says nothing of them.
+const SLOTS_FILES: u32 = 2;
+const SLOTS_WEB: u32 = 8;
+const SLOTS_SQL: u32 = 2;
+
+impl SourcePlan {
+    /// Files below a folder.
+    #[must_use]
+    pub fn of_files(name: &str, folder: PathBuf) -> Self {
+        Self { files: Some(folder), ..Self::named(name) }
+    }
+    /// Pages from this URL on.
+    #[must_use]
+    pub fn of_web(name: &str, url: &str) -> Self {
+        Self { web: Some(url.to_owned()), ..Self::named(name) }
+    }
+    fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            files: None,
+            web: None,
+            sql: None,
+            slots: None,
+            crawl_delay: None,
+            per_host: None,
+            connections: None,
+            hosts: Vec::new(),
+            robots: true,
+            table: None,
+            key: None,
+            columns: Vec::new(),
+        }
+    }
+    /// What it is.
+    ///
+    /// # Errors
+    /// It names no kind, several, or a table without its key.
+    pub fn kind(&self) -> Result<SourceKind<'_>, CrawlPlanError> {
+        let of = || self.name.clone();
+        match (&self.files, &self.web, &self.sql) {
+            (Some(folder), None, None) => Ok(SourceKind::Files(folder)),
+            (None, Some(url), None) => Ok(SourceKind::Web(url)),
+            (None, None, Some(database)) => match (&self.table, &self.key) {
+                (Some(table), Some(key)) => Ok(SourceKind::Sql { database, table, key }),
+                _ => Err(CrawlPlanError::NoTable { source_name: of() }),
+            },
+            _ => Err(CrawlPlanError::Kind { source_name: of() }),
+        }
+    }
+    /// Fetches in flight at most.
+    #[must_use]
+    pub fn slots(&self) -> u32 {
+        let usual = match self.kind() {
+            Ok(SourceKind::Web(_)) => SLOTS_WEB,
+            Ok(SourceKind::Sql { .. }) => SLOTS_SQL,
+            Ok(SourceKind::Files(_)) | Err(_) => SLOTS_FILES,
+        };
+        self.slots.unwrap_or(usual)
+    }
+}
+
+/// The queue before a station.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueuePlan {
+    /// Items at most.
+    pub items: u32,
+    /// Bytes at most.
+    pub bytes: Bytes,
+}
+
+impl Default for QueuePlan {
+    fn default() -> Self {
+        Self { items: 64, bytes: Bytes::mib(32) }
+    }
+}
+
+/// The station that makes text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ExtractPlan {
+    /// Workers; as many as processors where it is not said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workers: Option<u32>,
+    /// The queue before it.
+    pub queue: QueuePlan,
+}
+
+/// The station that indexes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct IndexPlan {
+    /// Workers; half as many as processors where it is not said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workers: Option<u32>,
+    /// The queue before it.
+    pub queue: QueuePlan,
+    /// Text that all workers together gather before they write segments.
+    pub memory: Bytes,
+    /// Keep each item's text in the index, to show it with a search's results.
+    pub store_text: bool,
+    /// Segments of one size that are joined.
+    pub merge_factor: u32,
+    /// Merges under way or waiting, at which writing segments pauses.
+    pub merges_pending: u32,
+    /// Where it stands; the temporary folder where it is not said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<PathBuf>,
+}
+
+impl Default for IndexPlan {
+    fn default() -> Self {
+        Self {
+            workers: None,
+            queue: QueuePlan::default(),
+            memory: Bytes::mib(64),
+            store_text: true,
+            merge_factor: 8,
+            merges_pending: 4,
+            folder: None,
+        }
+    }
+}
+
+/// The station that writes rows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DatabasePlan {
+    /// The queue before it.
+    pub queue: QueuePlan,
+    /// Where its data is; the temporary folder where it is not said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<PathBuf>,
+    /// Where its log is; beside the data where it is not said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<PathBuf>,
+    /// The log becomes so large before the data takes it in.
+    pub log_size: Bytes,
+}
+
+impl Default for DatabasePlan {
+    fn default() -> Self {
+        Self {
+            queue: QueuePlan { items: 256, bytes: Bytes::mib(8) },
+            folder: None,
+            log: None,
+            log_size: Bytes::mib(64),
+        }
+    }
+}
+
+/// When index and database become durable together: whichever comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CommitPlan {
+    /// After so many items.
+    pub every_items: u64,
+    /// After so much time.
+    pub every: Duration,
+}
+
+impl Default for CommitPlan {
+    fn default() -> Self {
+        Self { every_items: 10_000, every: Duration::from_s(30) }
+    }
+}
+
+/// What one item may cost, and how far a crawl goes. A cap that strikes is counted by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CrawlCaps {
+    /// Bytes of an item as they come.
+    pub bytes: Bytes,
+    /// Bytes of an item when it is decompressed.
+    pub inflated: Bytes,
+    /// Bytes out of bytes in, when it is decompressed.
+    pub ratio: u32,
+    /// Bytes of its text. The rest is cut.
+    pub text: Bytes,
+    /// Pages of a document.
+    pub pages: u32,
+    /// Entries of an archive.
+    pub entries: u32,
+    /// Links of one page that are followed.
+    pub links: u32,
+    /// Links from the start to a page.
+    pub depth: u32,
+    /// Redirects in a row.
+    pub redirects: u32,
+    /// Bytes of a URL.
+    pub url: Bytes,
+    /// Pages below one folder of a host.
+    pub per_prefix: u32,
+    /// Items of a source.
+    pub items: u64,
+    /// Time of one fetch.
+    pub fetch_time: Duration,
+    /// Memory of the process that reads PDF and Office files.
+    pub extract_memory: Bytes,
+    /// Processor time of one such item.
+    pub extract_cpu: Duration,
+    /// Wall time of one such item.
+    pub extract_time: Duration,
+}
+
+impl Default for CrawlCaps {
+    fn default() -> Self {
+        Self {
+            bytes: Bytes::mib(20),
+            inflated: Bytes::mib(64),
+            ratio: 100,
+            text: Bytes::mib(10),
+            pages: 2_000,
+            entries: 10_000,
+            links: 2_000,
+            depth: 32,
+            redirects: 5,
+            url: Bytes::kib(2),
+            per_prefix: 20_000,
+            items: 1_000_000,
+            fetch_time: Duration::from_s(60),
+            extract_memory: Bytes::mib(512),
+            extract_cpu: Duration::from_s(20),
+            extract_time: Duration::from_s(30),
+        }
+    }
+}
+
+/// A plan that cannot be carried out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CrawlPlanError {
+    /// It is no such plan.
+    #[error("{0}")]
+    Text(String),
+    /// There is nothing to crawl.
+    #[error("the plan has no [[source]]: name at least one, with files = \"FOLDER\", web = \"URL\" or sql = \"FILE\"")]
+    NoSources,
+    /// Two sources have one name.
+    #[error("two sources are called {0:?}: give each a name of its own")]
+    Twice(String),
+    /// A source is of no kind.
+    #[error("source {source_name:?} has to say what it is: one of files = \"FOLDER\", web = \"URL\" or sql = \"FILE\"")]
+    Kind {
+        /// Its name.
+        source_name: String,
+    },
+    /// Rows of which table?
+    #[error(
+        "source {source_name:?} needs table = \"TABLE\" and key = \"COLUMN\" beside sql: rows are fetched by ranges of that key"
+    )]
+    NoTable {
+        /// Its name.
+        source_name: String,
+    },
+    /// A name that steps and reports cannot have.
+    #[error("{name:?} is no name for a source: it is one line of at most {most} bytes")]
+    Name {
+        /// The name.
+        name: String,
+        /// Bytes at most.
+        most: usize,
+    },
+    /// A number that must not be 0.
+    #[error("{0} is 0: it has to be 1 at least")]
+    Zero(String),
+}
+
+/// Bytes of a source's name at most: "fetch NAME" is a step's name.
+const NAME_MAX: usize = 40;
+/// Sources of a plan at most: each has a step of its own.
+const SOURCES_MAX: usize = 24;
+
+impl CrawlPlan {
+    /// A plan with these sources and all else as usual.
+    #[must_use]
+    pub fn of(name: &str, sources: Vec<SourcePlan>) -> Self {
+        Self {
+            name: name.to_owned(),
+            sources,
+            extract: ExtractPlan::default(),
+            index: IndexPlan::default(),
+            database: DatabasePlan::default(),
+            commit: CommitPlan::default(),
+            caps: CrawlCaps::default(),
+        }
+    }
+    /// Reads a plan (TOML).
+    ///
+    /// # Errors
+    /// What is wrong in it, and where.
+    pub fn read(text: &str) -> Result<Self, CrawlPlanError> {
+        let plan: Self = toml::from_str(text).map_err(|error| CrawlPlanError::Text(error.to_string()))?;
+        plan.check()?;
+        Ok(plan)
+    }
+    /// Finds out whether it can be carried out.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub fn check(&self) -> Result<(), CrawlPlanError> {
+        if self.sources.is_empty() {
+            return Err(CrawlPlanError::NoSources);
+        }
+        if self.sources.len() > SOURCES_MAX {
+            return Err(CrawlPlanError::Text(format!("a plan has at most {SOURCES_MAX} sources")));
+        }
+        let mut names = BTreeSet::new();
+        for source in &self.sources {
+            let name = &source.name;
+            if name.is_empty() || name.trim() != name || name.len() > NAME_MAX || name.chars().any(char::is_control) {
+                return Err(CrawlPlanError::Name { name: name.clone(), most: NAME_MAX });
+            }
+            if !names.insert(name) {
+                return Err(CrawlPlanError::Twice(name.clone()));
+            }
+            source.kind()?;
+            for (value, what) in [
+                (source.slots(), "slots"),
+                (source.per_host.unwrap_or(1), "per_host"),
+                (source.connections.unwrap_or(1), "connections"),
+            ] {
+                some(u64::from(value), &format!("{what} of source {name}"))?;
+            }
+        }
+        some(u64::from(self.extract.workers.unwrap_or(1)), "extract.workers")?;
+        some(u64::from(self.index.workers.unwrap_or(1)), "index.workers")?;
+        some(self.index.memory.get(), "index.memory")?;
+        some(u64::from(self.index.merge_factor.saturating_sub(1)), "index.merge_factor less 1")?;
+        some(u64::from(self.index.merges_pending), "index.merges_pending")?;
+        some(self.commit.every_items, "commit.every_items")?;
+        some(self.commit.every.as_ns(), "commit.every")?;
+        for (queue, of) in
+            [(self.extract.queue, "extract"), (self.index.queue, "index"), (self.database.queue, "database")]
+        {
+            some(u64::from(queue.items), &format!("{of}.queue.items"))?;
+        }
+        some(self.caps.items, "caps.items")
+    }
+    /// As it is stored with a run.
+    ///
+    /// # Panics
+    /// Never: a plan is plain data.
+    #[must_use]
+    pub fn text(&self) -> String {
+        toml::to_string(self).expect("a plan is plain data")
+    }
+}
+
+fn some(value: u64, what: &str) -> Result<(), CrawlPlanError> {
+    if value == 0 { Err(CrawlPlanError::Zero(what.to_owned())) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &str = r#"
+        name = "farm"
+        [[source]]
+        name = "share"
+        files = "/srv/share"
+        slots = 21
+        [[source]]
+        name = "site"
+        web = "http://intranet/"
+        crawl_delay = "200 ms"
+        per_host = 2
+        [[source]]
+        name = "profiles"
+        sql = "people.db"
+        table = "people"
+        key = "id"
+        [index]
+        workers = 2
+        memory = "100 MiB"
+        queue = { items = 10, bytes = "1 MiB" }
+        [commit]
+        every_items = 500
+        [caps]
+        bytes = "1 MiB"
+    "#;
+
+    #[test]
+    fn a_plan_is_read_with_its_units_and_comes_back_as_it_was() {
+        let plan = CrawlPlan::read(PLAN).unwrap();
+        assert_eq!(plan.sources[0].slots(), 21);
+        assert_eq!(plan.sources[1].kind(), Ok(SourceKind::Web("http://intranet/")));
+        assert_eq!((plan.sources[1].slots(), plan.sources[1].crawl_delay), (8, Some(Duration::from_ms(200))));
+        assert_eq!((plan.index.memory, plan.commit.every), (Bytes::mib(100), Duration::from_s(30)));
+        assert_eq!(CrawlPlan::read(&plan.text()), Ok(plan));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        let wrong = |text: &str| CrawlPlan::read(text).unwrap_err().to_string();
+        assert!(wrong("name = \"x\"\nsource = []").contains("no [[source]]"));
+        assert!(wrong("[[source]]\nname = \"a\"").contains("has to say what it is"));
+        assert!(wrong("[[source]]\nname = \"a\"\nsql = \"x.db\"").contains("needs table"));
+        assert!(wrong("[[source]]\nname = \"a\"\nfiles = \"x\"\nslots = 0").contains("slots of source a is 0"));
+        assert!(wrong("[[source]]\nname = \"a\"\nfiles = \"x\"\nslotz = 1").contains("slotz"));
+        let twice = "[[source]]\nname = \"a\"\nfiles = \"x\"\n".repeat(2);
+        assert!(wrong(&twice).contains("two sources"));
+    }
+}
