@@ -9,7 +9,7 @@ use crate::{output, stored};
 use loadline_catalog::{Catalog, Draw, Environment};
 use loadline_crawl::{Crawl, CrawlMode, CrawlObserver, CrawlOutcome, CrawlProgress, pipeline_of, resume_crawl};
 use loadline_disk::DiskSpec;
-use loadline_pipeline::{Change, CrawlPlan, DiskWish, SourcePlan, WhatIf, what_if};
+use loadline_pipeline::{Change, CrawlPlan, DiskWish, MadeUpPlan, SourcePlan, WhatIf, what_if};
 use loadline_record::{PipelineRecord, RunRecord};
 use loadline_runs::{InputKind, RunOptions, catalog_with, read_text, store_location};
 use std::io::{IsTerminal as _, Write as _};
@@ -45,10 +45,9 @@ pub(crate) fn crawl(
 
 /// The crawl that was typed.
 fn new_crawl(arguments: &CrawlArguments, store: PathBuf) -> anyhow::Result<Crawl> {
-    let typed = arguments.what.as_deref().expect("clap asks for what is crawled");
     let options = RunOptions { name: arguments.name.clone(), seed: arguments.seed, store: Some(store) };
     let mode = if arguments.incremental { CrawlMode::Incremental } else { CrawlMode::Full };
-    let mut crawl = Crawl { folder: arguments.into.clone(), mode, options, ..Crawl::of(plan(typed)?) };
+    let mut crawl = Crawl { folder: arguments.into.clone(), mode, options, ..Crawl::of(planned(arguments)?) };
     for on in &arguments.on {
         let (volume, folder) = on
             .split_once('=')
@@ -56,6 +55,15 @@ fn new_crawl(arguments: &CrawlArguments, store: PathBuf) -> anyhow::Result<Crawl
         crawl.volumes.set(volume, PathBuf::from(folder)).map_err(|error| Usage(error.to_string()))?;
     }
     Ok(crawl)
+}
+
+/// What is crawled.
+fn planned(arguments: &CrawlArguments) -> anyhow::Result<CrawlPlan> {
+    if let Some(seed) = arguments.made_up {
+        let site = MadeUpPlan { seed, ..MadeUpPlan::default() };
+        return Ok(CrawlPlan::of("made-up", vec![SourcePlan::of_made_up("made-up", site)]));
+    }
+    plan(arguments.what.as_deref().expect("clap asks for what is crawled"))
 }
 
 /// The plan of a file, or the usual one for a folder.

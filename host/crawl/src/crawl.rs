@@ -167,8 +167,9 @@ pub(crate) fn carry_out(
         for slot_number in 0..slots {
             let (crawl, board, runner) = (Arc::clone(&crawl), Arc::clone(&board), Arc::clone(&runners[place]));
             fetch_threads.push(spawn(&format!("fetch-{place}-{slot_number}"), move || {
-                let mut fetcher = runner.fetcher(slot_number);
-                slot(&crawl, &crawl.frontiers[place], &mut *fetcher, &board);
+                let frontier = &crawl.frontiers[place];
+                let mut fetcher = runner.fetcher(frontier);
+                slot(&crawl, &runner, frontier, &mut *fetcher, &board);
             }));
         }
         let (crawl, runner, data) = (Arc::clone(&crawl), Arc::clone(&runners[place]), data.clone());

@@ -346,6 +346,34 @@ impl KnownItems {
             .map_err(CrawlError::database("read"))?;
         Ok(any.is_none())
     }
+    /// Links of this crawl that wait, with their depth.
+    pub(crate) fn waiting(&self, source: i64) -> Result<Vec<FoundLink>, CrawlError> {
+        self.links("SELECT key, depth FROM items WHERE source = ?1 AND due = ?2 AND crawl < ?2 ORDER BY id", source)
+    }
+    /// Items of earlier crawls that stand in the index, with their depth.
+    pub(crate) fn earlier(&self, source: i64) -> Result<Vec<FoundLink>, CrawlError> {
+        self.links("SELECT key, depth FROM items WHERE source = ?1 AND crawl < ?2 AND state = 1 ORDER BY id", source)
+    }
+    fn links(&self, query: &str, source: i64) -> Result<Vec<FoundLink>, CrawlError> {
+        let read = || CrawlError::database("read");
+        let mut statement = self.connection.prepare(query).map_err(read())?;
+        let rows = statement
+            .query_map(params![source, self.crawl.cast_signed()], |row| {
+                Ok(FoundLink { key: row.get(0)?, depth: row.get(1)? })
+            })
+            .map_err(read())?;
+        rows.collect::<Result<_, _>>().map_err(read())
+    }
+    /// Keys that this crawl is done with.
+    pub(crate) fn done(&self, source: i64) -> Result<Vec<String>, CrawlError> {
+        let read = || CrawlError::database("read");
+        let mut statement = self
+            .connection
+            .prepare("SELECT key FROM items WHERE source = ?1 AND crawl = ?2 AND state > 0")
+            .map_err(read())?;
+        let rows = statement.query_map(params![source, self.crawl.cast_signed()], |row| row.get(0)).map_err(read())?;
+        rows.collect::<Result<_, _>>().map_err(read())
+    }
     /// Keys of every item that stands in the index, in their order.
     pub(crate) fn indexed(&self) -> Result<Vec<String>, CrawlError> {
         let read = || CrawlError::database("read");

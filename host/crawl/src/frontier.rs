@@ -60,6 +60,8 @@ struct Waiting {
     depth: u32,
     number: u32,
     found_in: Option<u32>,
+    redirects: u32,
+    tries: u32,
     eligible_ns: u64,
     known: Option<Box<Identity>>,
 }
@@ -71,6 +73,8 @@ pub(crate) struct NewTarget {
     pub(crate) host: String,
     pub(crate) depth: u32,
     pub(crate) found_in: Option<u32>,
+    /// Redirects in a row that led to it.
+    pub(crate) redirects: u32,
     pub(crate) known: Option<Box<Identity>>,
 }
 
@@ -142,7 +146,7 @@ impl Frontier {
         state.known.insert(print);
         let now_ns = self.clock.ns();
         state.integrate(now_ns);
-        let NewTarget { key, host, depth, found_in, known } = new;
+        let NewTarget { key, host, depth, found_in, redirects, known } = new;
         let next = state.hosts.len() as u32;
         let host = *state.by_name.entry(host).or_insert(next);
         if host == next {
@@ -153,7 +157,7 @@ impl Frontier {
         state.next_number += 1;
         state.last_eligible_ns = now_ns;
         state.waiting += 1;
-        let waiting = Waiting { key, depth, number, found_in, eligible_ns: now_ns, known };
+        let waiting = Waiting { key, depth, number, found_in, redirects, tries: 0, eligible_ns: now_ns, known };
         state.hosts[host as usize].items.push_back(waiting);
         if state.hosts[host as usize].items.len() == 1 {
             state.enlist(host, self.politeness.per_host);
@@ -165,6 +169,27 @@ impl Frontier {
     /// Marks a key as known, without an item: an earlier part of the crawl did it.
     pub(crate) fn mark_known(&self, key: &str) {
         lock(&self.state).known.insert(fingerprint(key));
+    }
+    /// A host asks for this delay between fetches, at least.
+    pub(crate) fn delay_host(&self, host: &str, delay_ns: u64) {
+        let mut state = lock(&self.state);
+        if let Some(host) = state.by_name.get(host).copied() {
+            let of = &mut state.hosts[host as usize];
+            of.delay_ns = of.delay_ns.max(delay_ns);
+        }
+    }
+    /// An item that its host put off: it is the host's next, after what the host asked for.
+    pub(crate) fn put_back(&self, target: CrawlTarget) {
+        let mut state = lock(&self.state);
+        state.integrate(self.clock.ns());
+        let CrawlTarget { key, host, depth, number, found_in, redirects, tries, eligible_ns, known, .. } = target;
+        let waiting = Waiting { key, depth, number, found_in, redirects, tries: tries + 1, eligible_ns, known };
+        state.waiting += 1;
+        state.open -= 1;
+        state.hosts[host as usize].items.push_front(waiting);
+        state.enlist(host, self.politeness.per_host);
+        drop(state);
+        self.changed.notify_one();
     }
     /// The feeder added all it has.
     pub(crate) fn fed(&self) {
@@ -227,8 +252,8 @@ impl Frontier {
         of.next_ns = now_ns + of.delay_ns;
         of.is_retry = false;
         state.enlist(host, self.politeness.per_host);
-        let Waiting { key, depth, number, found_in, eligible_ns, known } = waiting;
-        CrawlTarget { source: self.source, key, host, depth, number, found_in, eligible_ns, known }
+        let Waiting { key, depth, number, found_in, redirects, tries, eligible_ns, known } = waiting;
+        CrawlTarget { source: self.source, key, host, depth, number, found_in, redirects, tries, eligible_ns, known }
     }
     /// A fetch is over: its host may be asked again, after what it asked for.
     pub(crate) fn fetched(&self, host: u32, retry_after_ns: u64) {

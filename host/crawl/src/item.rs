@@ -18,6 +18,10 @@ pub(crate) struct CrawlTarget {
     pub(crate) number: u32,
     /// The item that led to it.
     pub(crate) found_in: Option<u32>,
+    /// Redirects in a row that led to it.
+    pub(crate) redirects: u32,
+    /// How often its host put it off.
+    pub(crate) tries: u32,
     /// When it could have been fetched, ns since the crawl began.
     pub(crate) eligible_ns: u64,
     /// What is known of it from an earlier crawl.
@@ -134,6 +138,13 @@ pub(crate) enum Row {
         item: ItemOnWay,
         /// Why.
         reason: Cow<'static, str>,
+    },
+    /// An item that only leads to another: a redirect.
+    LedOn {
+        /// The item.
+        item: ItemOnWay,
+        /// Where it leads.
+        links: Vec<FoundLink>,
     },
     /// Everything before this belongs to an epoch that ends.
     EpochEnds {

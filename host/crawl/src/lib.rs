@@ -17,6 +17,7 @@ mod index;
 mod item;
 mod log_volume;
 mod machine;
+mod made_up;
 mod measured;
 mod observer;
 mod queue;

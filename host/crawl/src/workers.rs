@@ -15,36 +15,54 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender};
 
+/// A host may put an item off so often.
+const TRIES_MAX: u32 = 3;
+
 /// One slot of a source: fetches items until there are none.
-pub(crate) fn slot(crawl: &Crawling, frontier: &Frontier, reader: &mut dyn Fetcher, board: &Arc<StationBoard>) {
+pub(crate) fn slot(
+    crawl: &Crawling,
+    runner: &SourceRunner,
+    frontier: &Frontier,
+    reader: &mut dyn Fetcher,
+    board: &Arc<StationBoard>,
+) {
     let mut timer = WorkerTimer::start(board);
-    while let Some(target) = frontier.take(&mut timer) {
+    while let Some(mut target) = frontier.take(&mut timer) {
         board.enter();
         let mut fetch = FetchTimer::new(&mut timer, target.source);
         let answer = reader.fetch(&target, &mut fetch);
         crawl.received.fetch_add(fetch.received, Ordering::Relaxed);
         let (record, notes) = fetch.into_record(&target);
-        let retry_after_ns = answer.as_ref().err().map_or(0, |failure| failure.retry_after_ns);
+        let retry_after_ns = match &answer {
+            Ok(FetchAnswer::Later(failure)) | Err(failure) => failure.retry_after_ns,
+            Ok(_) => 0,
+        };
         frontier.fetched(target.host, retry_after_ns);
-        let replaces = target.known.as_ref().map(|known| known.epoch);
+        if matches!(answer, Ok(FetchAnswer::Later(_))) && target.tries < TRIES_MAX {
+            board.leave(false);
+            crawl.measured.note(target.source, "put off by the host, and asked for again", 1);
+            frontier.put_back(target);
+            continue;
+        }
+        let known = target.known.take();
         let mut item = ItemOnWay {
             record: ItemRecord { retry_after_ns, ..record },
             key: target.key,
             depth: target.depth,
-            identity: target.known.map(|known| *known).unwrap_or_default(),
-            replaces,
+            replaces: known.as_ref().map(|known| known.epoch),
+            identity: known.map(|known| *known).unwrap_or_default(),
             notes,
         };
         match answer {
             Ok(FetchAnswer::Content { body, kind, charset, base, is_compressed, identity }) => {
                 item.record.bytes = body.len() as u64;
-                let before = item.identity.hash;
+                let hash_before = item.identity.hash;
                 item.identity = identity;
                 let bytes = body.len() as u64;
-                let fetched = Fetched { item, body, kind, charset, base, is_compressed, hash_before: before };
+                let content = Fetched { item, body, kind, charset, base, is_compressed, hash_before };
                 crawl.boards[0].enter();
                 board.leave(true);
-                if crawl.extract_queue.put(fetched, bytes).is_err() {
+                if crawl.extract_queue.put(content, bytes).is_err() {
                     frontier.closed();
                 }
             }
@@ -55,7 +73,15 @@ pub(crate) fn slot(crawl: &Crawling, frontier: &Frontier, reader: &mut dyn Fetch
                 board.leave(true);
                 frontier.closed();
             }
-            Err(failure) => {
+            Ok(FetchAnswer::Redirect(to)) => {
+                let links = runner.redirect(&to, &item, target.redirects + 1, frontier, &crawl.measured);
+                crawl.measured.note(target.source, "redirects", 1);
+                board.leave(false);
+                crawl.boards[2].enter();
+                let _ = crawl.rows.put(Row::LedOn { item, links }, 0);
+                frontier.closed();
+            }
+            Ok(FetchAnswer::Later(failure)) | Err(failure) => {
                 board.leave(false);
                 crawl.failed_row(item, failure);
                 frontier.closed();
@@ -256,6 +282,17 @@ impl RowWriter {
                     timer.worked(WorkerState::Device, Some(source));
                     board.leave(false);
                     crawl.measured.failed(source, &reason, timer.at_ns());
+                }
+                Row::LedOn { item, links } => {
+                    let source = item.record.source;
+                    let number = self.sources[source as usize];
+                    if let Some(epoch) = item.replaces {
+                        crawl.index.remove(epoch, &item.key);
+                    }
+                    self.database.write(number, &item, "", Some("redirect"))?;
+                    self.database.found(number, &links)?;
+                    timer.worked(WorkerState::Device, Some(source));
+                    board.leave(false);
                 }
                 Row::EpochEnds { is_last } => {
                     if is_last && !crawl.stop.load(Ordering::Relaxed) {

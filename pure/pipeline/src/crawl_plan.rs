@@ -51,6 +51,9 @@ pub struct SourcePlan {
     /// Rows of a SQLite database: its file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sql: Option<PathBuf>,
+    /// A made-up site that this process serves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_up: Option<MadeUpPlan>,
     /// Fetches in flight at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slots: Option<u32>,
@@ -89,13 +92,39 @@ const fn is_yes(value: &bool) -> bool {
     *value
 }
 
+/// A made-up site, for tests and demonstrations: the same pages from the same seed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MadeUpPlan {
+    /// Of its links, sizes and latencies.
+    pub seed: u64,
+    /// Its pages.
+    pub pages: u64,
+    /// Mean size of a page.
+    pub size: Bytes,
+    /// Mean latency of a page.
+    pub latency: Duration,
+    /// How much of the latency is random: 0 for none, 1 for an exponential law.
+    pub spread: f64,
+    /// Also serve what goes wrong on real sites: loops, bombs, endless bodies, lies.
+    pub bad: bool,
+}
+
+impl Default for MadeUpPlan {
+    fn default() -> Self {
+        Self { seed: 1, pages: 2_000, size: Bytes::kib(16), latency: Duration::from_ms(5), spread: 0.5, bad: true }
+    }
+}
+
 /// What a source is, with what its kind needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SourceKind<'a> {
     /// Files below a folder.
     Files(&'a PathBuf),
     /// Pages, from this URL on.
     Web(&'a str),
+    /// Pages that are made up.
+    MadeUp(&'a MadeUpPlan),
     /// Rows of a table, by ranges of its key.
     Sql {
         /// The database's file.
@@ -123,12 +152,18 @@ impl SourcePlan {
     pub fn of_web(name: &str, url: &str) -> Self {
         Self { web: Some(url.to_owned()), ..Self::named(name) }
     }
+    /// Pages that are made up.
+    #[must_use]
+    pub fn of_made_up(name: &str, site: MadeUpPlan) -> Self {
+        Self { made_up: Some(site), ..Self::named(name) }
+    }
     fn named(name: &str) -> Self {
         Self {
             name: name.to_owned(),
             files: None,
             web: None,
             sql: None,
+            made_up: None,
             slots: None,
             crawl_delay: None,
             per_host: None,
@@ -146,10 +181,11 @@ impl SourcePlan {
     /// It names no kind, several, or a table without its key.
     pub fn kind(&self) -> Result<SourceKind<'_>, CrawlPlanError> {
         let of = || self.name.clone();
-        match (&self.files, &self.web, &self.sql) {
-            (Some(folder), None, None) => Ok(SourceKind::Files(folder)),
-            (None, Some(url), None) => Ok(SourceKind::Web(url)),
-            (None, None, Some(database)) => match (&self.table, &self.key) {
+        match (&self.files, &self.web, &self.sql, &self.made_up) {
+            (Some(folder), None, None, None) => Ok(SourceKind::Files(folder)),
+            (None, Some(url), None, None) => Ok(SourceKind::Web(url)),
+            (None, None, None, Some(site)) => Ok(SourceKind::MadeUp(site)),
+            (None, None, Some(database), None) => match (&self.table, &self.key) {
                 (Some(table), Some(key)) => Ok(SourceKind::Sql { database, table, key }),
                 _ => Err(CrawlPlanError::NoTable { source_name: of() }),
             },
@@ -160,7 +196,7 @@ impl SourcePlan {
     #[must_use]
     pub fn slots(&self) -> u32 {
         let usual = match self.kind() {
-            Ok(SourceKind::Web(_)) => SLOTS_WEB,
+            Ok(SourceKind::Web(_) | SourceKind::MadeUp(_)) => SLOTS_WEB,
             Ok(SourceKind::Sql { .. }) => SLOTS_SQL,
             Ok(SourceKind::Files(_)) | Err(_) => SLOTS_FILES,
         };
@@ -342,13 +378,17 @@ pub enum CrawlPlanError {
     #[error("{0}")]
     Text(String),
     /// There is nothing to crawl.
-    #[error("the plan has no [[source]]: name at least one, with files = \"FOLDER\", web = \"URL\" or sql = \"FILE\"")]
+    #[error(
+        "the plan has no [[source]]: name at least one, with files = \"FOLDER\", web = \"URL\", sql = \"FILE\" or made_up = {{}}"
+    )]
     NoSources,
     /// Two sources have one name.
     #[error("two sources are called {0:?}: give each a name of its own")]
     Twice(String),
     /// A source is of no kind.
-    #[error("source {source_name:?} has to say what it is: one of files = \"FOLDER\", web = \"URL\" or sql = \"FILE\"")]
+    #[error(
+        "source {source_name:?} has to say what it is: one of files = \"FOLDER\", web = \"URL\", sql = \"FILE\" or made_up = {{}}"
+    )]
     Kind {
         /// Its name.
         source_name: String,

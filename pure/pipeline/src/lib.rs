@@ -21,8 +21,8 @@ pub use compared::{
     SourceFigures, compare_crawls,
 };
 pub use crawl_plan::{
-    CommitPlan, CrawlCaps, CrawlPlan, CrawlPlanError, DatabasePlan, ExtractPlan, IndexPlan, QueuePlan, SourceKind,
-    SourcePlan,
+    CommitPlan, CrawlCaps, CrawlPlan, CrawlPlanError, DatabasePlan, ExtractPlan, IndexPlan, MadeUpPlan, QueuePlan,
+    SourceKind, SourcePlan,
 };
 pub use elasticity::{Elasticities, Elasticity, elasticities};
 pub use item::{PipelineItem, Release};

@@ -11,9 +11,12 @@ use std::path::PathBuf;
                   loadline crawl farm.toml --into /srv/crawl --on index=/mnt/a --on data=/mnt/b\n  \
                   loadline crawl --stored last --what-if \"index workers x2\" --what-if \"index volume x2\"")]
 pub(crate) struct CrawlArguments {
-    /// A folder to crawl, or a plan (TOML) with several sources
-    #[arg(required_unless_present_any = ["resume", "stored"], value_name = "FOLDER|PLAN")]
+    /// A folder or a site to crawl, or a plan (TOML) with several sources
+    #[arg(required_unless_present_any = ["resume", "stored", "made_up"], value_name = "FOLDER|URL|PLAN")]
     pub(crate) what: Option<String>,
+    /// Crawl a made-up site that this process serves, with what goes wrong on real ones; the same pages from the same seed
+    #[arg(long, value_name = "SEED", conflicts_with_all = ["what", "resume", "stored"])]
+    pub(crate) made_up: Option<u64>,
     /// Keep index and database in this folder; by default they go when the crawl has ended
     #[arg(long, value_name = "DIR")]
     pub(crate) into: Option<PathBuf>,

@@ -1,6 +1,8 @@
 //! Sources: what adds items to a frontier, and what fetches them.
 
 mod files;
+mod rows;
+mod web;
 
 use crate::clock::WorkerTimer;
 use crate::database::{ItemState, KnownItems};
@@ -9,14 +11,18 @@ use crate::extract::PageText;
 use crate::folders::CrawlFolders;
 use crate::frontier::{Added, Frontier, NewTarget};
 use crate::item::{ContentKind, CrawlTarget, FoundLink, Identity, ItemFailure, ItemOnWay};
+use crate::made_up::{self, MadeUpSite};
 use crate::measured::Measured;
 use files::FileFetcher;
 use loadline_pipeline::{CrawlCaps, SourceKind, SourcePlan};
 use loadline_record::{ItemRecord, WorkerState};
+use rows::{RowFetcher, RowTable};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use web::{PageFetcher, WebSite};
 
 /// What came of a fetch.
 #[derive(Debug)]
@@ -34,6 +40,10 @@ pub(crate) enum FetchAnswer {
     },
     /// They are as an earlier crawl found them.
     Unchanged(Identity),
+    /// They are somewhere else.
+    Redirect(String),
+    /// The host wants to be asked again later; the failure, if it does so again and again.
+    Later(ItemFailure),
 }
 
 /// Fetches items of a source, one after the other, in one slot.
@@ -48,8 +58,12 @@ pub(crate) trait Fetcher: Send {
 /// What a fetch waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FetchPhase {
+    /// A connection of the own pool.
+    Pool,
     /// The first byte: of a repository's answer, or of a volume.
     FirstByte(WorkerState),
+    /// The rest.
+    Body(WorkerState),
 }
 
 /// The time of one fetch, by its phases.
@@ -60,6 +74,7 @@ pub(crate) struct FetchTimer<'t> {
     sent_ns: u64,
     on_cpu_ns: u64,
     first_ns: u64,
+    body_ns: u64,
     pub(crate) notes: Vec<Cow<'static, str>>,
     pub(crate) received: u64,
 }
@@ -67,14 +82,22 @@ pub(crate) struct FetchTimer<'t> {
 impl<'t> FetchTimer<'t> {
     pub(crate) fn new(timer: &'t mut WorkerTimer, source: u32) -> Self {
         let sent_ns = timer.at_ns();
-        Self { timer, source, sent_ns, on_cpu_ns: 0, first_ns: 0, notes: Vec::new(), received: 0 }
+        Self { timer, source, sent_ns, on_cpu_ns: 0, first_ns: 0, body_ns: 0, notes: Vec::new(), received: 0 }
     }
     /// A phase ends now.
     pub(crate) fn ends(&mut self, phase: FetchPhase) {
-        let FetchPhase::FirstByte(rest) = phase;
+        let rest = match phase {
+            FetchPhase::Pool => WorkerState::Pool,
+            FetchPhase::FirstByte(rest) | FetchPhase::Body(rest) => rest,
+        };
         let span = self.timer.worked(rest, Some(self.source));
         self.on_cpu_ns += span.on_cpu_ns;
-        self.first_ns += span.waited_ns;
+        match phase {
+            // It stands before the connection, as the processor's time does.
+            FetchPhase::Pool => {}
+            FetchPhase::FirstByte(_) => self.first_ns += span.waited_ns,
+            FetchPhase::Body(_) => self.body_ns += span.waited_ns,
+        }
     }
     /// The item's times. What a processor did stands before the connection, so that latencies are waiting alone.
     pub(crate) fn into_record(self, target: &CrawlTarget) -> (ItemRecord, Vec<Cow<'static, str>>) {
@@ -86,8 +109,8 @@ impl<'t> FetchTimer<'t> {
             host: target.host,
             eligible_ns: target.eligible_ns,
             sent_ns: self.sent_ns,
-            connected_ns: end_ns - self.first_ns,
-            first_byte_ns: end_ns,
+            connected_ns: end_ns - self.first_ns - self.body_ns,
+            first_byte_ns: end_ns - self.body_ns,
             last_byte_ns: end_ns,
             fetch_cpu_ns: self.on_cpu_ns,
             ..ItemRecord::default()
@@ -110,6 +133,12 @@ enum RunnerKind {
         /// The crawl's own folders.
         own: Vec<PathBuf>,
     },
+    Web {
+        site: Arc<WebSite>,
+        /// Serves it, where it is made up.
+        _server: Option<MadeUpSite>,
+    },
+    Sql(RowTable),
 }
 
 impl SourceRunner {
@@ -122,35 +151,77 @@ impl SourceRunner {
                 let own = own.into_iter().flatten().filter_map(|path| path.canonicalize().ok());
                 RunnerKind::Files { folder, own: own.collect() }
             }
-            SourceKind::Web(_) | SourceKind::Sql { .. } => {
-                return Err(CrawlError::Source { name: source.name.clone(), why: "this kind is not built".to_owned() });
+            SourceKind::Web(start) => {
+                RunnerKind::Web { site: Arc::new(WebSite::new(source, start, caps, None)?), _server: None }
+            }
+            SourceKind::MadeUp(plan) => {
+                let name = || source.name.clone();
+                let server = MadeUpSite::serve(*plan).map_err(|error| CrawlError::Source {
+                    name: name(),
+                    why: format!("cannot serve a site: {error}"),
+                })?;
+                let site = WebSite::new(source, made_up::START, caps, Some(server.address))?;
+                RunnerKind::Web { site: Arc::new(site), _server: Some(server) }
+            }
+            SourceKind::Sql { database, table, key } => {
+                let table = RowTable {
+                    source: source.name.clone(),
+                    database: database.clone(),
+                    table: table.to_owned(),
+                    key: key.to_owned(),
+                    columns: source.columns.clone(),
+                    caps: *caps,
+                };
+                table.check()?;
+                RunnerKind::Sql(table)
             }
         };
         Ok(Self { caps: *caps, kind })
     }
     /// What fetches for a slot.
-    pub(crate) fn fetcher(&self, _slot: u32) -> Box<dyn Fetcher> {
+    pub(crate) fn fetcher(&self, frontier: &Arc<Frontier>) -> Box<dyn Fetcher> {
         match &self.kind {
             RunnerKind::Files { .. } => Box::new(FileFetcher { caps: self.caps }),
+            RunnerKind::Web { site, .. } => {
+                Box::new(PageFetcher { site: Arc::clone(site), frontier: Arc::clone(frontier) })
+            }
+            RunnerKind::Sql(table) => Box::new(RowFetcher::new(table.clone())),
         }
     }
     /// Adds what the source begins with.
     pub(crate) fn feed(&self, feeding: &mut Feeding<'_>, stop: &AtomicBool) -> Result<(), CrawlError> {
         match &self.kind {
             RunnerKind::Files { folder, own } => files::walk(folder, own, feeding, stop),
+            RunnerKind::Web { site, .. } => site.feed(feeding),
+            RunnerKind::Sql(table) => table.feed(feeding, stop),
         }
     }
     /// Adds the links of a page, and returns those that are new.
     pub(crate) fn follow(
         &self,
-        _page: &PageText,
-        _base: &str,
-        _item: &ItemOnWay,
-        _frontier: &Frontier,
-        _measured: &Measured,
+        page: &PageText,
+        base: &str,
+        item: &ItemOnWay,
+        frontier: &Frontier,
+        measured: &Measured,
     ) -> Vec<FoundLink> {
         match &self.kind {
-            RunnerKind::Files { .. } => Vec::new(),
+            RunnerKind::Web { site, .. } => site.follow(page, base, item, frontier, measured),
+            RunnerKind::Files { .. } | RunnerKind::Sql(_) => Vec::new(),
+        }
+    }
+    /// Adds where a redirect leads, and returns it if it is new.
+    pub(crate) fn redirect(
+        &self,
+        to: &str,
+        item: &ItemOnWay,
+        redirects: u32,
+        frontier: &Frontier,
+        measured: &Measured,
+    ) -> Vec<FoundLink> {
+        match &self.kind {
+            RunnerKind::Web { site, .. } => site.redirect(to, item, redirects, frontier, measured),
+            RunnerKind::Files { .. } | RunnerKind::Sql(_) => Vec::new(),
         }
     }
 }

@@ -11,7 +11,7 @@ fn page(number: usize) -> String {
     format!("<html><head><title>Page {number}</title></head><body><p>{}</p></body></html>", words.join(" "))
 }
 
-fn write_pages(folder: &Path, pages: usize) {
+pub(crate) fn write_pages(folder: &Path, pages: usize) {
     std::fs::create_dir_all(folder.join("below")).unwrap();
     for number in 0..pages {
         let place = if number % 2 == 0 { "." } else { "below" };
@@ -23,11 +23,16 @@ fn write_pages(folder: &Path, pages: usize) {
 fn crawl(folder: &Path, mode: CrawlMode) -> CrawlOutcome {
     let mut plan = CrawlPlan::of("docs", vec![SourcePlan::of_files("docs", folder.join("docs"))]);
     plan.commit.every_items = 50;
+    crawl_of(folder, plan, mode)
+}
+
+/// A crawl of a plan, with index and database in `made`.
+pub(crate) fn crawl_of(folder: &Path, plan: CrawlPlan, mode: CrawlMode) -> CrawlOutcome {
     let options = RunOptions::default().seeded(1).stored_in(folder.join("runs.db"));
     Crawl { folder: Some(folder.join("made")), mode, options, ..Crawl::of(plan) }.run(&mut SilentCrawl).unwrap()
 }
 
-fn agreement(folder: &Path) -> CrawlAgreement {
+pub(crate) fn agreement(folder: &Path) -> CrawlAgreement {
     let agreement = CrawlAgreement::look(&folder.join("made/index"), &folder.join("made/database")).unwrap();
     assert!(agreement.holds(), "{agreement:?}");
     agreement

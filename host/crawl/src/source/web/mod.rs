@@ -1,0 +1,330 @@
+//! Pages of a site: fetched politely, and followed from link to link.
+
+mod client;
+mod robots;
+
+use super::{Feeding, FetchAnswer, FetchPhase, FetchTimer, Fetcher, kind_of_name};
+use crate::error::CrawlError;
+use crate::extract::PageText;
+use crate::frontier::{Added, Frontier, NewTarget};
+use crate::item::{ContentKind, CrawlTarget, FoundLink, Identity, ItemFailure, ItemOnWay};
+use crate::measured::Measured;
+use client::{ConnectionPool, Request, Response};
+use loadline_pipeline::{CrawlCaps, SourcePlan};
+use loadline_record::WorkerState;
+use robots::Robots;
+use std::collections::{BTreeSet, HashMap};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use url::Url;
+
+/// A host that asks to be left alone for longer is taken to ask for this, ns.
+const RETRY_AFTER_MAX_NS: u64 = 600_000_000_000;
+/// A host that is overloaded and names no time, ns.
+const RETRY_AFTER_USUAL_NS: u64 = 1_000_000_000;
+
+/// A site.
+#[derive(Debug)]
+pub(crate) struct WebSite {
+    start: Url,
+    /// Hosts whose pages belong to it.
+    hosts: BTreeSet<String>,
+    obeys: bool,
+    caps: CrawlCaps,
+    pool: ConnectionPool,
+    robots: Mutex<HashMap<String, Arc<OnceLock<Robots>>>>,
+    /// Pages below each folder.
+    prefixes: Mutex<HashMap<String, u32>>,
+}
+
+impl WebSite {
+    /// Of a source. `only_to` is where every connection goes, whatever host is named.
+    pub(crate) fn new(
+        source: &SourcePlan,
+        start: &str,
+        caps: &CrawlCaps,
+        only_to: Option<SocketAddr>,
+    ) -> Result<Self, CrawlError> {
+        let wrong = |why: String| CrawlError::Source { name: source.name.clone(), why };
+        let start = Url::parse(start).map_err(|error| wrong(format!("{start} is no URL: {error}")))?;
+        if !matches!(start.scheme(), "http" | "https") || start.host_str().is_none() {
+            return Err(wrong(format!("{start} is no URL of a site: write http://HOST/ or https://HOST/")));
+        }
+        let own = start.host_str().map(str::to_owned);
+        let connections = source.connections.unwrap_or(source.slots());
+        Ok(Self {
+            hosts: own.into_iter().chain(source.hosts.iter().cloned()).collect(),
+            start,
+            obeys: source.robots,
+            caps: *caps,
+            pool: ConnectionPool::new(connections, only_to),
+            robots: Mutex::default(),
+            prefixes: Mutex::default(),
+        })
+    }
+
+    /// Adds the start, what an earlier part of the crawl found, and what an earlier crawl has.
+    pub(crate) fn feed(&self, feeding: &mut Feeding<'_>) -> Result<(), CrawlError> {
+        if let Some(known) = feeding.known {
+            for key in known.done(feeding.source)? {
+                feeding.frontier.mark_known(&key);
+                feeding.done_before += 1;
+            }
+            for FoundLink { key, depth } in known.waiting(feeding.source)? {
+                let Ok(url) = Url::parse(&key) else { continue };
+                feeding.add(NewTarget { host: host_of(&url), key, depth, ..NewTarget::default() })?;
+            }
+            // Pages that nothing leads to any more are asked for as long as they are there.
+            for FoundLink { key, depth } in known.earlier(feeding.source)? {
+                let Ok(url) = Url::parse(&key) else { continue };
+                feeding.add(NewTarget { host: host_of(&url), key, depth, ..NewTarget::default() })?;
+            }
+        }
+        let key = self.start.to_string();
+        feeding.add(NewTarget { host: host_of(&self.start), key, ..NewTarget::default() })
+    }
+
+    /// What the host lets us do. Who comes first asks; others wait for the answer.
+    fn robots(&self, url: &Url, frontier: &Frontier, timer: &mut FetchTimer<'_>) -> Arc<OnceLock<Robots>> {
+        let origin = host_of(url);
+        let place = {
+            let mut known = self.robots.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(known.entry(origin.clone()).or_default())
+        };
+        place.get_or_init(|| {
+            let robots = self.ask_robots(url, timer);
+            if let Some(delay) = robots.delay {
+                frontier.delay_host(&origin, delay.as_nanos() as u64);
+            }
+            robots
+        });
+        // Who waited for another's answer waited for the repository.
+        timer.ends(FetchPhase::FirstByte(WorkerState::Other));
+        place
+    }
+
+    fn ask_robots(&self, url: &Url, timer: &mut FetchTimer<'_>) -> Robots {
+        let Ok(file) = url.join("/robots.txt") else { return Robots::default() };
+        let bytes_max = robots::BYTES_MAX as u64;
+        let request = Request { url: &file, etag: None, last_modified: None, bytes_max };
+        match self.pool.ask(&request, &self.caps, &|_| Ok(()), timer) {
+            Ok(response) if response.status == 200 => Robots::read(&String::from_utf8_lossy(&response.body)),
+            // By RFC 9309: what is not there forbids nothing, and who is out of order is left alone.
+            Ok(response) if response.status < 500 => Robots::default(),
+            _ => Robots::out_of_order(),
+        }
+    }
+
+    /// Whether the host is known to forbid a page.
+    fn is_forbidden(&self, url: &Url) -> bool {
+        let known = self.robots.lock().unwrap_or_else(PoisonError::into_inner);
+        let robots = known.get(&host_of(url)).and_then(|place| place.get());
+        self.obeys && robots.is_some_and(|robots| !robots.allows(&path_of(url)))
+    }
+
+    /// A link as a key of the frontier; why it is none.
+    fn target(&self, link: &str, base: &Url) -> Result<Option<Url>, &'static str> {
+        let Ok(mut url) = base.join(link.trim()) else { return Ok(None) };
+        url.set_fragment(None);
+        if !matches!(url.scheme(), "http" | "https") || !url.host_str().is_some_and(|host| self.hosts.contains(host)) {
+            return Ok(None);
+        }
+        if url.as_str().len() as u64 > self.caps.url.get() {
+            return Err("URLs longer than caps.url are left out");
+        }
+        if self.is_forbidden(&url) {
+            return Err("pages that robots.txt forbids are left out");
+        }
+        Ok(Some(url))
+    }
+
+    /// Adds a page, if it is new and within the caps.
+    fn add(
+        &self,
+        url: &Url,
+        item: &ItemOnWay,
+        redirects: u32,
+        frontier: &Frontier,
+        measured: &Measured,
+    ) -> Option<FoundLink> {
+        let source = item.record.source;
+        let depth = item.depth + 1;
+        if depth > self.caps.depth {
+            measured.note(source, "links deeper than caps.depth are left out", 1);
+            return None;
+        }
+        let key = url.to_string();
+        let prefix = key.rfind('/').map_or(key.as_str(), |end| &key[..end]).to_owned();
+        {
+            let mut prefixes = self.prefixes.lock().unwrap_or_else(PoisonError::into_inner);
+            let count = prefixes.entry(prefix.clone()).or_default();
+            if *count >= self.caps.per_prefix {
+                measured.note(source, "pages beyond caps.per_prefix are left out", 1);
+                return None;
+            }
+        }
+        let found_in = Some(item.record.number);
+        let new = NewTarget { host: host_of(url), key: key.clone(), depth, found_in, redirects, known: None };
+        match frontier.add(new, false) {
+            Added::New => {
+                *self.prefixes.lock().unwrap_or_else(PoisonError::into_inner).entry(prefix).or_default() += 1;
+                Some(FoundLink { key, depth })
+            }
+            Added::Known => None,
+            Added::Capped => {
+                measured.note(source, "items beyond caps.items are left out", 1);
+                None
+            }
+        }
+    }
+
+    /// Adds the links of a page, and returns those that are new.
+    pub(crate) fn follow(
+        &self,
+        page: &PageText,
+        base: &str,
+        item: &ItemOnWay,
+        frontier: &Frontier,
+        measured: &Measured,
+    ) -> Vec<FoundLink> {
+        let Ok(base) = Url::parse(base) else { return Vec::new() };
+        if page.is_nofollow && self.obeys {
+            measured.note(item.record.source, "pages whose links are not to be followed", 1);
+            return Vec::new();
+        }
+        let base = page.base.as_deref().and_then(|own| base.join(own).ok()).unwrap_or(base);
+        let mut found = Vec::new();
+        for link in &page.links {
+            match self.target(link, &base) {
+                Ok(Some(url)) => found.extend(self.add(&url, item, 0, frontier, measured)),
+                Ok(None) => {}
+                Err(note) => measured.note(item.record.source, note, 1),
+            }
+        }
+        found
+    }
+
+    /// Adds where a redirect leads.
+    pub(crate) fn redirect(
+        &self,
+        to: &str,
+        item: &ItemOnWay,
+        redirects: u32,
+        frontier: &Frontier,
+        measured: &Measured,
+    ) -> Vec<FoundLink> {
+        let Ok(base) = Url::parse(&item.key) else { return Vec::new() };
+        match self.target(to, &base) {
+            Ok(Some(url)) => self.add(&url, item, redirects, frontier, measured).into_iter().collect(),
+            Ok(None) => {
+                measured.note(item.record.source, "redirects to other hosts are not followed", 1);
+                Vec::new()
+            }
+            Err(note) => {
+                measured.note(item.record.source, note, 1);
+                Vec::new()
+            }
+        }
+    }
+}
+
+/// The host as the frontier and its politeness know it.
+fn host_of(url: &Url) -> String {
+    url.origin().ascii_serialization()
+}
+
+fn path_of(url: &Url) -> String {
+    url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()))
+}
+
+/// Fetches pages in one slot.
+#[derive(Debug)]
+pub(crate) struct PageFetcher {
+    pub(crate) site: Arc<WebSite>,
+    pub(crate) frontier: Arc<Frontier>,
+}
+
+impl Fetcher for PageFetcher {
+    fn fetch(&mut self, target: &CrawlTarget, timer: &mut FetchTimer<'_>) -> Result<FetchAnswer, ItemFailure> {
+        let site = &*self.site;
+        let url = Url::parse(&target.key).map_err(|_| ItemFailure::of("it is no URL"))?;
+        if site.obeys {
+            let place = site.robots(&url, &self.frontier, timer);
+            let robots = place.get().cloned().unwrap_or_default();
+            if robots.is_out_of_order {
+                return Err(ItemFailure::of("robots.txt is out of order"));
+            }
+            if !robots.allows(&path_of(&url)) {
+                return Err(ItemFailure::of("robots.txt forbids it"));
+            }
+        }
+        let known = target.known.as_deref();
+        let request = Request {
+            url: &url,
+            etag: known.and_then(|known| known.etag.as_deref()),
+            last_modified: known.and_then(|known| known.last_modified.as_deref()),
+            bytes_max: site.caps.bytes.get(),
+        };
+        let response = site.pool.ask(&request, &site.caps, &wanted, timer)?;
+        answer(response, target, site)
+    }
+}
+
+/// Whether a body is wanted: pictures and other things without text are not.
+fn wanted(response: &Response) -> Result<(), ItemFailure> {
+    let kind = response.header("content-type").unwrap_or_default().to_ascii_lowercase();
+    let is_silent = ["image/", "audio/", "video/", "font/"].iter().any(|silent| kind.starts_with(silent));
+    if response.status == 200 && is_silent {
+        return Err(ItemFailure::of("no kind of file that has text"));
+    }
+    Ok(())
+}
+
+fn answer(response: Response, target: &CrawlTarget, site: &WebSite) -> Result<FetchAnswer, ItemFailure> {
+    match response.status {
+        200 => Ok(content(response, target)),
+        304 => match &target.known {
+            Some(known) => Ok(FetchAnswer::Unchanged((**known).clone())),
+            None => Err(ItemFailure::of("HTTP 304 without a question")),
+        },
+        301 | 302 | 303 | 307 | 308 => {
+            let to = response.header("location").ok_or_else(|| ItemFailure::of("a redirect without a place"))?;
+            if target.redirects >= site.caps.redirects {
+                return Err(ItemFailure::of("more redirects than caps.redirects"));
+            }
+            Ok(FetchAnswer::Redirect(to.to_owned()))
+        }
+        status @ (429 | 503) => {
+            let seconds = response.header("retry-after").and_then(|value| value.trim().parse::<u64>().ok());
+            let asked = seconds.map_or(RETRY_AFTER_USUAL_NS, |seconds| seconds.saturating_mul(1_000_000_000));
+            let retry_after_ns = asked.clamp(1, RETRY_AFTER_MAX_NS);
+            Ok(FetchAnswer::Later(ItemFailure { reason: format!("HTTP {status}").into(), retry_after_ns }))
+        }
+        status => Err(ItemFailure::of(format!("HTTP {status}"))),
+    }
+}
+
+fn content(response: Response, target: &CrawlTarget) -> FetchAnswer {
+    let declared = response.header("content-type").unwrap_or_default().to_owned();
+    let lower = declared.to_ascii_lowercase();
+    let charset = lower
+        .split("charset=")
+        .nth(1)
+        .map(|rest| rest.trim_matches(['"', '\'', ' ']).split([';', ' ', '"']).next().unwrap_or_default().to_owned());
+    let kind = match lower.split(';').next().unwrap_or_default().trim() {
+        "text/html" | "application/xhtml+xml" => Some(ContentKind::Html),
+        "application/pdf" => Some(ContentKind::Pdf),
+        kind if kind.starts_with("application/vnd.openxmlformats-officedocument") => Some(ContentKind::Office),
+        kind if kind.starts_with("text/") => Some(ContentKind::Text),
+        _ => kind_of_name(&target.key),
+    };
+    let is_compressed = response.header("content-encoding").is_some_and(|value| value.contains("gzip"));
+    let text = |name: &str| response.header(name).map(str::to_owned);
+    let identity = Identity {
+        size: response.body.len() as u64,
+        etag: text("etag"),
+        last_modified: text("last-modified"),
+        ..Identity::default()
+    };
+    FetchAnswer::Content { kind, charset, base: Some(target.key.clone()), is_compressed, identity, body: response.body }
+}

@@ -1,0 +1,107 @@
+//! Sites and tables: links, redirects, what goes wrong on real servers, and rows.
+
+use crate::files::{agreement, crawl_of};
+use loadline_crawl::{CrawlMode, CrawlOutcome};
+use loadline_pipeline::{CrawlPlan, MadeUpPlan, SourcePlan};
+use loadline_record::{PipelineRecord, SourceRecord};
+use loadline_units::{Bytes, Duration};
+
+fn site(bad: bool) -> CrawlPlan {
+    let site = MadeUpPlan { pages: 150, size: Bytes::kib(2), latency: Duration::ZERO, bad, ..MadeUpPlan::default() };
+    let mut plan = CrawlPlan::of("site", vec![SourcePlan::of_made_up("site", site)]);
+    plan.caps.bytes = Bytes::mib(1);
+    plan.caps.fetch_time = Duration::from_s(5);
+    plan.caps.per_prefix = 155;
+    plan
+}
+
+fn pipeline(outcome: &CrawlOutcome) -> &PipelineRecord {
+    outcome.record.cells[0].trials[0].pipeline.as_deref().unwrap()
+}
+
+fn source(outcome: &CrawlOutcome) -> &SourceRecord {
+    &pipeline(outcome).sources[0]
+}
+
+#[test]
+fn a_site_is_crawled_from_link_to_link_and_what_goes_wrong_costs_one_item_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = crawl_of(folder.path(), site(true), CrawlMode::Full);
+    let of = source(&outcome);
+    for (reason, count) in [
+        ("HTTP 404", 1),
+        ("HTTP 500", 1),
+        ("larger than caps.bytes", 1),
+        ("larger than caps.inflated when it is decompressed", 1),
+        ("more redirects than caps.redirects", 1),
+        ("no kind of file that has text", 1),
+        ("the body is shorter than stated", 1),
+    ] {
+        let capped =
+            if reason.contains("inflated") { "larger than caps.ratio when it is decompressed" } else { reason };
+        let found = of.failures.get(reason).or_else(|| of.failures.get(capped));
+        assert_eq!(found, Some(&count), "{reason}: {:?}", of.failures);
+    }
+    for note in [
+        "the declared charset is wrong",
+        "put off by the host, and asked for again",
+        "pages that robots.txt forbids are left out",
+        "links deeper than caps.depth are left out",
+    ] {
+        assert!(of.notes.contains_key(note), "{note}: {:?}", of.notes);
+    }
+    // 150 pages, those of the chain of days, and four that are odd and have text or none.
+    assert!(of.items > 150 + 25 && of.items < 150 + 40, "{}", of.items);
+    assert_eq!(agreement(folder.path()).items, of.items);
+    // A page was found in another, but for the first.
+    let found = pipeline(&outcome).items.iter().filter(|item| item.found_in.is_some()).count() as u64;
+    assert_eq!(found, of.items - 1);
+}
+
+#[test]
+fn a_second_crawl_of_a_site_finds_it_unchanged() {
+    let folder = tempfile::tempdir().unwrap();
+    crawl_of(folder.path(), site(false), CrawlMode::Full);
+    let outcome = crawl_of(folder.path(), site(false), CrawlMode::Incremental);
+    assert_eq!((source(&outcome).items, source(&outcome).unchanged), (0, 150));
+    assert_eq!(agreement(folder.path()).items, 150);
+}
+
+#[test]
+fn slots_that_wait_for_a_repository_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut plan = site(false);
+    plan.sources[0].made_up.as_mut().unwrap().latency = Duration::from_ms(20);
+    plan.sources[0].slots = Some(4);
+    let outcome = crawl_of(folder.path(), plan, CrawlMode::Full);
+    let of = &outcome.attributions[0];
+    assert!(of.evidence.slots.busy > 0.5, "{of:?}");
+    assert!(of.evidence.repository_latency_ns > 5e6, "{of:?}");
+}
+
+#[test]
+fn rows_of_a_table_are_items() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("people.db");
+    let connection = rusqlite::Connection::open(&database).unwrap();
+    connection.execute_batch("CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT, photo BLOB)").unwrap();
+    for id in 0..120 {
+        connection.execute("INSERT INTO people VALUES (?1, ?2, x'00ff')", (id * 3, format!("Person {id}"))).unwrap();
+    }
+    let rows = SourcePlan {
+        files: None,
+        sql: Some(database),
+        table: Some("people".to_owned()),
+        key: Some("id".to_owned()),
+        ..SourcePlan::of_files("people", folder.path().to_owned())
+    };
+    let outcome = crawl_of(folder.path(), CrawlPlan::of("people", vec![rows.clone()]), CrawlMode::Full);
+    assert_eq!((source(&outcome).items, source(&outcome).failed()), (120, 0));
+    assert_eq!(agreement(folder.path()).items, 120);
+    connection.execute("UPDATE people SET name = 'Somebody' WHERE id = 3", ()).unwrap();
+    connection.execute("DELETE FROM people WHERE id = 6", ()).unwrap();
+    let outcome = crawl_of(folder.path(), CrawlPlan::of("people", vec![rows]), CrawlMode::Incremental);
+    let of = source(&outcome);
+    assert_eq!((of.items, of.unchanged, of.removed), (1, 118, 1));
+    assert_eq!(agreement(folder.path()).items, 119);
+}
