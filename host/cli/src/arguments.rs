@@ -1,5 +1,6 @@
 //! What can be typed: every verb and option, once, for parsing, help, man pages and completions.
 
+pub(crate) mod advise;
 pub(crate) mod catalog;
 pub(crate) mod compare;
 pub(crate) mod crawl;
@@ -11,6 +12,7 @@ pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod watch;
 
+use advise::AdviseArguments;
 use catalog::CatalogArguments;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -97,6 +99,8 @@ pub(crate) enum Verb {
     Hunt(HuntArguments),
     /// Crawls folders, sites and tables into an index and a database: what bound each source
     Crawl(CrawlArguments),
+    /// From a need to a ranked list: machine, disks, layout and cache by monthly price, with what binds each
+    Advise(Box<AdviseArguments>),
     /// Lists stored runs
     List(ListArguments),
     /// Shows a stored run: its findings, its figures and what to doubt

@@ -1,5 +1,6 @@
 //! The `loadline` command.
 
+mod advise;
 mod arguments;
 mod attach;
 mod catalog;
@@ -95,6 +96,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         },
         Verb::Hunt(arguments) => hunt::hunt(arguments, quiet, path),
         Verb::Crawl(arguments) => crawl::crawl(arguments, quiet, path),
+        Verb::Advise(arguments) => advise::advise(arguments, quiet, path),
         // Where runs usually are, there may be none yet.
         Verb::List(arguments) if line.common.store.is_none() && !path()?.exists() => stored::list(arguments, None),
         Verb::List(arguments) => stored::list(arguments, Some(&store_to_read()?)),

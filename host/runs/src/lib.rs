@@ -4,6 +4,7 @@
 //! kept as soon as it is finished. Nothing here prints, ends the process or knows an option of a command line: an
 //! [`Observer`] follows, and errors are typed.
 
+pub mod advice;
 mod catalog_folder;
 pub mod checkup;
 mod declared_environment;

@@ -19,6 +19,8 @@ pub struct Catalog {
     pub(crate) host_caches: Vec<HostCacheEntry>,
     /// In the order of the files: of several for the same, the last counts.
     pub(crate) prices: Vec<Priced>,
+    /// Memory of machines, by name. In the order of the files: of several for the same, the last counts.
+    pub(crate) memories: Vec<(String, Bytes)>,
     /// How many of the families come with loadline; they are the first.
     pub(crate) builtin_families: usize,
 }
@@ -137,6 +139,7 @@ impl Catalog {
             self.caps.extend(found.caps);
             self.host_caches.extend(found.host_cache);
             self.prices.extend(found.prices);
+            self.memories.extend(found.memories);
         }
         Ok(self)
     }

@@ -35,6 +35,12 @@ pub struct Family {
     pub iops_at: Option<Bytes>,
     /// Measurements that the model is known to miss.
     pub deviations: Vec<Deviation>,
+    /// Since when its entries are no longer sold, in words; `None` if they are.
+    pub retired: Option<String>,
+    /// What the provider's tools call disks of the family, if that is not their own name: "Premium_LRS".
+    pub sold_as: Option<String>,
+    /// Beginnings of the names of machines whose processors run on credits.
+    pub cpu_credits: Vec<String>,
 }
 
 /// Machines that are sold: a pattern as in [`Cap::machines`], and the values of `#`.

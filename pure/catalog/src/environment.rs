@@ -94,6 +94,22 @@ impl Environment {
         read::environment(text, source, catalog)
     }
 
+    /// An environment of parts that a program chose, with the budgets that its disks share. Its text is empty. Unlike
+    /// [`Environment::parse`] it checks nothing: whether the machine takes the disks is the caller's to know.
+    #[must_use]
+    pub fn assembled(
+        name: &str,
+        vm: Option<VmFigures>,
+        mut volumes: Vec<EnvironmentVolume>,
+        catalog: &Catalog,
+    ) -> Self {
+        for volume in &mut volumes {
+            volume.disks.iter_mut().for_each(|disk| disk.hold_on(vm.as_ref()));
+        }
+        let pools = read::pools(catalog, vm.as_ref(), &volumes);
+        Self { name: name.to_owned(), description: None, text: String::new(), vm, volumes, pools }
+    }
+
     /// The environment for the disk model, under `draw`.
     #[must_use]
     pub fn spec(&self, draw: &Draw) -> EnvironmentSpec {

@@ -3,9 +3,10 @@
 use crate::deviation::read_deviations;
 use crate::entry::{
     ByIops, CachedEstimate, Cap, DiskEntry, DiskOption, Family, HostCacheEntry, LatencyIntervals, Mechanism, Origin,
-    Published, Rates, ReadsAndWrites, SizeRule, Sold, VmEntry,
+    Published, Rates, ReadsAndWrites, SizeRule, VmEntry,
 };
 use crate::megabytes;
+use crate::memory;
 use crate::parts::{self, Readable};
 use crate::price::{self, Price, Priced};
 use loadline_disk::{Directions, IopsBudget, Limit, Parallelism, ThroughputBudget};
@@ -33,12 +34,16 @@ const TOP_KEYS: &[&str] = &[
     "sold_vcpus",
     "sold",
     "iops_at",
+    "retired",
+    "sold_as",
+    "cpu_credits",
     "deviation",
     "hit",
     "unpublished",
     "unpublished_for",
     "region",
     "terms",
+    "memory",
 ];
 const DISK_KEYS: &[&str] = &[
     "size",
@@ -89,6 +94,7 @@ pub(crate) struct CatalogFile {
     pub(crate) caps: Vec<Cap>,
     pub(crate) host_cache: Option<HostCacheEntry>,
     pub(crate) prices: Vec<Priced>,
+    pub(crate) memories: Vec<(String, Bytes)>,
 }
 
 /// The kind of a file.
@@ -98,10 +104,16 @@ enum About {
     Machines,
     HostCache,
     Prices,
+    Memory,
 }
 
-const ABOUT: &[(&str, About)] =
-    &[("disk", About::Disks), ("vm", About::Machines), ("host-cache", About::HostCache), ("prices", About::Prices)];
+const ABOUT: &[(&str, About)] = &[
+    ("disk", About::Disks),
+    ("vm", About::Machines),
+    ("host-cache", About::HostCache),
+    ("prices", About::Prices),
+    ("memory", About::Memory),
+];
 
 /// Reads a file whose family will have the given index.
 pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, DocumentError> {
@@ -118,7 +130,7 @@ pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, 
             reader.problem(
                 0..0,
                 "kind",
-                "is missing: write kind = \"disk\", \"vm\", \"host-cache\" or \"prices\"".into(),
+                "is missing: write kind = \"disk\", \"vm\", \"host-cache\", \"prices\" or \"memory\"".into(),
             );
         }
         let (family, about) = (family?, about?);
@@ -157,8 +169,26 @@ pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, 
                 "unpublished_for",
                 "units",
             ],
+            About::Memory => &[
+                "disk",
+                "vm",
+                "caps",
+                "sold_vcpus",
+                "sold",
+                "iops_at",
+                "deviation",
+                "latency",
+                "mechanism",
+                "hit",
+                "unpublished",
+                "unpublished_for",
+                "units",
+                "region",
+                "terms",
+            ],
         };
-        for key in for_others {
+        let for_memory = (about != About::Memory).then_some(&"memory");
+        for key in for_others.iter().chain(for_memory) {
             if let Some(item) = top.get(*key) {
                 reader.problem(item.span(), key, "does not belong to a family of this kind".into());
             }
@@ -170,9 +200,13 @@ pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, 
             caps: Vec::new(),
             host_cache: None,
             prices: Vec::new(),
+            memories: Vec::new(),
         };
         if about == About::HostCache {
             found.host_cache = read_host_cache(reader, top, &found.family.provider);
+        }
+        if about == About::Memory {
+            found.memories = memory::read(reader, top, &found.family.provider);
         }
         if about == About::Prices {
             found.prices = price::lists(reader, top, &found.family, index);
@@ -199,7 +233,7 @@ pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, 
         }
         found.family.sold_vcpus = sold;
         if let Some(item) = top.get("sold") {
-            found.family.sold = read_sold(reader, item);
+            found.family.sold = memory::sold(reader, item);
         }
         for (key, name, item) in named(reader, top, "caps") {
             for row in reader.values(&key, item) {
@@ -234,27 +268,6 @@ fn with_years(reader: &mut Reader<'_>, key: &str, name: &str, item: &Item<'_>) -
 fn priced(name: &str, family: usize, line: usize, prices: Vec<Price>) -> impl Iterator<Item = Priced> {
     let name = name.to_owned();
     prices.into_iter().map(move |price| Priced { name: name.clone(), price, family, line, is_listed: false })
-}
-
-/// Patterns of machines with the numbers of processors that are sold.
-fn read_sold(reader: &mut Reader<'_>, item: &Item<'_>) -> Vec<Sold> {
-    let Some(table) = item.get_ref().as_table() else {
-        reader.problem(item.span(), "sold", "is no table: write [sold] and below it \"n2-standard-#\" = [2, 4]".into());
-        return Vec::new();
-    };
-    let mut found = Vec::new();
-    for (key, value) in entries(table) {
-        let machines: &str = key.get_ref();
-        let inner = nested("sold", machines);
-        if machines.split('-').filter(|word| *word == "#").count() != 1 {
-            let message = "names no place for the number of processors: write # for it, as in \"n2-standard-#\"";
-            reader.problem(key.span(), &inner, message.into());
-        }
-        let values = reader.values(&inner, value);
-        let vcpus = values.into_iter().filter_map(|value| reader.count_u32(&inner, value, u32::MAX)).collect();
-        found.push(Sold { machines: machines.to_owned(), vcpus });
-    }
-    found
 }
 
 /// How the hosts of a provider cache disks.
@@ -361,6 +374,8 @@ fn read_family(reader: &mut Reader<'_>, top: &DeTable<'_>, file: &str) -> Option
     if iops_at == Some(Bytes::ZERO) {
         reader.problem(0..0, "iops_at", "must be a size above 0 B".into());
     }
+    let retired = top.get("retired").and_then(|item| reader.text("retired", item));
+    let cpu_credits = memory::cpu_credits(reader, top);
     let units = top.get("units").and_then(|item| megabytes::read(reader, item));
     let latency: Option<LatencyIntervals> =
         top.get("latency").and_then(|item| parts::latencies(reader, "latency", item));
@@ -375,6 +390,9 @@ fn read_family(reader: &mut Reader<'_>, top: &DeTable<'_>, file: &str) -> Option
         mechanism,
         latency,
         sold_vcpus: Vec::new(),
+        retired,
+        sold_as: top.get("sold_as").and_then(|item| reader.text("sold_as", item)),
+        cpu_credits,
         sold: Vec::new(),
         iops_at: iops_at.filter(|size| *size > Bytes::ZERO),
         deviations: top.get("deviation").map(|item| read_deviations(reader, item)).unwrap_or_default(),

@@ -14,9 +14,11 @@ mod environment;
 mod figure;
 mod file;
 mod megabytes;
+mod memory;
 mod parts;
 mod price;
 mod resolve;
+mod sold;
 mod unit_check;
 
 pub use catalog::{Catalog, Filter, FilterUnknown, Kind, Listing};

@@ -37,6 +37,23 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     ("pure/recognition", &["pure/units", "pure/catalog", "pure/record"]),
     // Puts what other tools report into records; loads by the meaning that their options have to a plan.
     ("pure/imported", &["pure/units", "pure/block", "pure/load", "pure/workload", "pure/record"]),
+    // What applications ask of storage over time, out of monitoring files and stored runs.
+    ("pure/demand", &["pure/units", "pure/block", "pure/record"]),
+    // From a need to a ranked list: what is sold, searched by price and judged by the model.
+    (
+        "pure/advise",
+        &[
+            "pure/units",
+            "pure/document",
+            "pure/workload",
+            "pure/disk",
+            "pure/catalog",
+            "pure/record",
+            "pure/prediction",
+            "pure/demand",
+            "pure/report",
+        ],
+    ),
     ("pure/analysis", &["pure/units", "pure/block", "pure/load", "pure/record"]),
     // Varies one property of a load or its storage at a time, and judges the effects by the analysis' statistics.
     (

@@ -334,6 +334,9 @@ fn read_full_disk(reader: &mut Reader<'_>, key: &str, found: &[(&str, &Item<'_>)
         mechanism: Mechanism::default(),
         latency: None,
         sold_vcpus: Vec::new(),
+        retired: None,
+        sold_as: None,
+        cpu_credits: Vec::new(),
         sold: Vec::new(),
         iops_at: None,
         deviations: Vec::new(),
@@ -608,7 +611,7 @@ fn tell_not_cached(reader: &mut Reader<'_>, top: &DeTable<'_>, vm: Option<&VmFig
 }
 
 /// The shared budgets of disks of one name: by their total size, and by the machine's total.
-fn pools(catalog: &Catalog, vm: Option<&VmFigures>, volumes: &[EnvironmentVolume]) -> Vec<Pool> {
+pub(super) fn pools(catalog: &Catalog, vm: Option<&VmFigures>, volumes: &[EnvironmentVolume]) -> Vec<Pool> {
     let disks: Vec<&DiskFigures> = volumes.iter().flat_map(|volume| &volume.disks).collect();
     let names: BTreeSet<&str> = disks.iter().map(|disk| disk.name.as_str()).filter(|name| !name.is_empty()).collect();
     let mut pools = Vec::new();

@@ -1,0 +1,401 @@
+//! `advise`: from a need to a ranked list, with its verdict last.
+
+use crate::arguments::advise::{AdviseArguments, OsDiskSize, ScriptName};
+use crate::arguments::{CommandLine, Format, Verb};
+use crate::failure::{Outcome, Usage};
+use crate::output::{self, Column, Field, Table};
+use crate::typed_plan::read_plan;
+use crate::{emulate, output_file};
+use clap::Parser as _;
+use loadline_advise::{
+    Advice, AdviceOptions, Asked, Candidate, Need, NeedNumbers, Rates, Script, advice_html, advise as advise_need,
+    script,
+};
+use loadline_demand::{Demand, DemandError, ReadOptions, demand_of_run};
+use loadline_record::VOLUME_DEFAULT;
+use loadline_runs::advice::{NeedError, NeedSource, followed, interval_s, need_of_load, read_need_source};
+use loadline_runs::wall_clock::UtcTime;
+use loadline_runs::{PlanLength, catalog_with, store_location};
+use loadline_units::{Bytes, Duration};
+use loadline_workload::{LatencyFigure, Objective, parse_objective};
+use serde_json::Value as Json;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Where the environment of an emulated row goes.
+const ENVIRONMENT_DEFAULT: &str = "advised.toml";
+
+/// Advises, prints the rows and the verdict.
+pub(crate) fn advise(
+    arguments: &AdviseArguments,
+    quiet: bool,
+    store: impl Fn() -> anyhow::Result<PathBuf>,
+) -> anyhow::Result<Outcome> {
+    let catalog = catalog_with(arguments.own.catalog.as_deref())?;
+    let (need, notes) = need_of(arguments, &store)?;
+    if !quiet {
+        for note in &notes {
+            output::tell(note);
+        }
+    }
+    let options = AdviceOptions {
+        rows: arguments.rows,
+        seed: arguments.seed,
+        simulate: !arguments.limits_only,
+        today: Some(UtcTime::now().rfc3339()),
+    };
+    let advice = advise_need(&need, &catalog, &options).map_err(|error| Usage(error.to_string()))?;
+    if let Some(path) = &arguments.output {
+        let file = output_file::report(path, arguments.force)?;
+        let text = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("json") => output::pretty(&advice),
+            Some("md") => output_file::marked(&in_words(&advice, Format::Markdown)),
+            _ => output_file::marked(&advice_html(&advice)),
+        };
+        output_file::write(&file, text)?;
+    }
+    if let Some(path) = &arguments.write_env {
+        write_environment(path, &advice, arguments.row, arguments.force)?;
+    }
+    if let Some(tool) = arguments.script {
+        let row = row_of(&advice, arguments.row)?;
+        let text = script(row, &advice.need, tool_of(tool), &catalog).map_err(|error| Usage(error.to_string()))?;
+        output::print(&text)?;
+        return Ok(outcome(&advice));
+    }
+    output::print(&match arguments.printing.format {
+        Format::Json => output::pretty(&advice),
+        format => in_words(&advice, format),
+    })?;
+    if let Some(number) = arguments.emulate {
+        let path = arguments.write_env.clone().unwrap_or_else(|| PathBuf::from(ENVIRONMENT_DEFAULT));
+        if arguments.write_env.is_none() || number != arguments.row {
+            write_environment(&path, &advice, number, arguments.force || arguments.write_env.is_some())?;
+        }
+        return emulated(&path, quiet, store);
+    }
+    Ok(outcome(&advice))
+}
+
+/// Serves an environment as `emulate` does.
+fn emulated(path: &Path, quiet: bool, store: impl FnOnce() -> anyhow::Result<PathBuf>) -> anyhow::Result<Outcome> {
+    let typed = [std::ffi::OsStr::new("loadline"), std::ffi::OsStr::new("emulate"), path.as_os_str()];
+    let line = CommandLine::try_parse_from(typed).map_err(|error| Usage(error.to_string()))?;
+    match &line.verb {
+        Verb::Emulate(arguments) => emulate::emulate(arguments, quiet, store),
+        _ => unreachable!("it was typed as emulate"),
+    }
+}
+
+const fn tool_of(name: ScriptName) -> Script {
+    match name {
+        ScriptName::AzureCli => Script::AzureCli,
+        ScriptName::AwsCli => Script::AwsCli,
+        ScriptName::Gcloud => Script::Gcloud,
+        ScriptName::Terraform => Script::Terraform,
+        ScriptName::Bicep => Script::Bicep,
+        ScriptName::PowerShell => Script::PowerShell,
+    }
+}
+
+/// Against where nothing meets the need; inconclusive where only what has no price does, or the source could not do what was
+/// needed.
+fn outcome(advice: &Advice) -> Outcome {
+    if advice.winner().is_none() && advice.unpriced.iter().any(|row| row.meets) {
+        Outcome::Inconclusive
+    } else if advice.winner().is_none() {
+        Outcome::Against
+    } else if advice.doubts.iter().any(|doubt| doubt.code == "source-limited") {
+        Outcome::Inconclusive
+    } else {
+        Outcome::Done
+    }
+}
+
+fn row_of(advice: &Advice, number: usize) -> Result<&Candidate, Usage> {
+    number
+        .checked_sub(1)
+        .and_then(|index| advice.candidates.get(index))
+        .ok_or_else(|| Usage(format!("there is no row {number}: the advice has {}", advice.candidates.len())))
+}
+
+fn write_environment(path: &Path, advice: &Advice, row: usize, force: bool) -> anyhow::Result<()> {
+    let file = output_file::result(path, force)?;
+    output_file::write(&file, &row_of(advice, row)?.environment)
+}
+
+/// The need that was typed, with what was assumed.
+fn need_of(
+    arguments: &AdviseArguments,
+    store: &impl Fn() -> anyhow::Result<PathBuf>,
+) -> anyhow::Result<(Need, Vec<String>)> {
+    let numbers = NeedNumbers {
+        iops: arguments.iops,
+        throughput: arguments.throughput,
+        reads: arguments.reads,
+        block: arguments.block,
+        ..NeedNumbers::default()
+    };
+    let options = ReadOptions { devices: arguments.device.clone(), interval_s: interval_s(arguments.interval) };
+    let mut need: Option<(String, Need)> = None;
+    let mut demand: Option<(String, Demand)> = None;
+    let both = |one: &str, other: &str| NeedError::Both { one: one.to_owned(), other: other.to_owned() };
+    for path in arguments.need.iter().chain(&arguments.from) {
+        let name = path.display().to_string();
+        match read_need_source(path, &options).map_err(|error| usage(&error))? {
+            NeedSource::Need(file) => match &need {
+                Some((one, _)) => return Err(usage(&both(one, &name)).into()),
+                None => need = Some((name, file.need)),
+            },
+            NeedSource::Demand(found) => {
+                demand = Some(match demand.take() {
+                    Some((one, before)) => (one, followed(before, found)),
+                    None => (name, found),
+                });
+            }
+        }
+    }
+    if let Some(typed) = &arguments.plan {
+        let plan = read_plan(typed, PlanLength::Full)?;
+        let cells: Vec<_> = plan.cells().map(|(load, _)| load.clone()).collect();
+        let cell = arguments.cell.unwrap_or(1);
+        let Some(load) = cell.checked_sub(1).and_then(|index| cells.get(index)) else {
+            return Err(usage(&NeedError::NoCell { cell, count: cells.len() }).into());
+        };
+        let found = need_of_load(&plan.name, cell - 1, load).map_err(|error| match error {
+            NeedError::NoRate { .. } if numbers.rates().is_some() => None,
+            other => Some(other),
+        });
+        match found {
+            Ok(found) => need = Some((typed.clone(), found)),
+            Err(Some(error)) => return Err(usage(&error).into()),
+            Err(None) => {}
+        }
+    }
+    if let Some(run) = &arguments.run {
+        let store = store_location::store_to_read(&store()?)?;
+        let record = store.load(&store.resolve(run)?)?;
+        let cell = arguments.cell.map(|cell| cell.saturating_sub(1));
+        let Some(found) = demand_of_run(&record, None, cell) else {
+            let cell = arguments.cell.unwrap_or(1);
+            return Err(usage(&NeedError::NoCell { cell, count: record.cells.len() }).into());
+        };
+        if let Some((one, _)) = &demand {
+            return Err(usage(&both(one, run)).into());
+        }
+        demand = Some((run.clone(), found));
+    }
+    let mut notes = Vec::new();
+    let name = [&need.as_ref().map(|(name, _)| name.clone()), &demand.as_ref().map(|(name, _)| name.clone())]
+        .into_iter()
+        .flatten()
+        .next()
+        .cloned();
+    let mut found = need.map_or_else(|| Need::steady("the need", Rates::default(), Bytes::ZERO), |(_, need)| need);
+    if let Some((name, demand)) = demand {
+        if let Some(rates) = numbers.rates().filter(|rates| rates.requests_per_s() > 0.0) {
+            let typed = format!("a rate of {:.0} IOPS", rates.requests_per_s());
+            return Err(usage(&both(&name, &typed)).into());
+        }
+        notes.extend(demand.notes.iter().cloned());
+        found.name = name;
+        found.asked = Asked::Recorded(demand);
+    } else if let Some(rates) = numbers.rates() {
+        found.asked = Asked::Steady(rates);
+        if arguments.reads.is_none() {
+            notes.push("no share of reads was given: 70 % are taken to be reads (--reads)".to_owned());
+        }
+        if arguments.block.is_none() {
+            let size = Bytes::new(rates.size() as u64).human();
+            notes.push(format!("no size of a request was given: {size} is taken (--block)"));
+        }
+    } else if name.is_none() {
+        return Err(Usage(format!("{}: --iops 9000, --from FILE, --plan PLAN or --run RUN", NeedError::Nothing)).into());
+    }
+    completed(arguments, &mut found)?;
+    Ok((found, notes))
+}
+
+/// What was typed beside the source of the need.
+fn completed(arguments: &AdviseArguments, need: &mut Need) -> anyhow::Result<()> {
+    if let Some(limit) = arguments.p99 {
+        need.objective = Some(Objective { of: LatencyFigure::P99, limit });
+    }
+    if let Some(typed) = &arguments.objective {
+        need.objective = Some(parse_objective(typed).map_err(|reason| Usage(format!("--objective: {reason}")))?);
+    }
+    if need.objective.is_some_and(|found| found.limit == Duration::ZERO) {
+        return Err(Usage("--p99: a latency of nothing is kept by no storage".to_owned()).into());
+    }
+    need.sequential |= arguments.sequential;
+    if let Some(size) = arguments.size {
+        need.size = size;
+    }
+    if let Some(growth) = arguments.growth {
+        need.growth = growth;
+    }
+    need.hot = arguments.hot.or(need.hot);
+    need.time_met = arguments.time_met.unwrap_or(need.time_met);
+    need.sure = arguments.sure.unwrap_or(need.sure);
+    let wanted = &mut need.wanted;
+    if !arguments.provider.is_empty() {
+        wanted.providers.clone_from(&arguments.provider);
+    }
+    wanted.region = arguments.region.clone().or(wanted.region.take());
+    wanted.vcpus = arguments.vcpus.or(wanted.vcpus);
+    wanted.memory = arguments.memory.or(wanted.memory);
+    if !arguments.machine.is_empty() {
+        wanted.machines.clone_from(&arguments.machine);
+    }
+    if !arguments.disk.is_empty() {
+        wanted.disks.clone_from(&arguments.disk);
+    }
+    wanted.disks_max = wanted.disks_max.min(arguments.disks_max);
+    match arguments.os_disk {
+        Some(OsDiskSize::None) => wanted.os_disk = None,
+        Some(OsDiskSize::Of(size)) => wanted.os_disk = Some(size),
+        None => {}
+    }
+    wanted.cpu_credits &= !arguments.no_cpu_credits;
+    if need.size == Bytes::ZERO {
+        return Err(Usage(format!("{}: --size 500GiB", NeedError::NoSize)).into());
+    }
+    Ok(())
+}
+
+/// A mistake of the user, with its causes.
+fn usage(error: &NeedError) -> Usage {
+    let mut text = error.to_string();
+    if matches!(error, NeedError::Demand(DemandError::NoTimes { .. })) {
+        text.push_str(" (--interval 60s)");
+    }
+    let mut next = std::error::Error::source(error);
+    while let Some(cause) = next {
+        let told = cause.to_string();
+        if !text.contains(&told) {
+            let _ = write!(text, ": {told}");
+        }
+        next = cause.source();
+    }
+    Usage(text)
+}
+
+/// Rows, what just misses, and the verdict last.
+fn in_words(advice: &Advice, format: Format) -> String {
+    let mut text = rows(&advice.candidates).render(format, output::colour_wanted());
+    if format == Format::Csv {
+        return text;
+    }
+    let heading = |text: &mut String, words: &str| {
+        let _ = if format == Format::Markdown { write!(text, "\n## {words}\n\n") } else { write!(text, "\n{words}\n") };
+    };
+    let mark = if format == Format::Markdown { "- " } else { "  " };
+    if !advice.misses.is_empty() {
+        heading(&mut text, "Cheaper, and just missed");
+        for miss in &advice.misses {
+            let fix = miss.fix.as_ref().map_or_else(String::new, |fix| {
+                format!(" {} would do, at {:.2} {}.", fix.text, fix.amount, miss.candidate.price_month.currency)
+            });
+            let _ = writeln!(
+                text,
+                "{mark}{} ({}) {}.{fix}",
+                miss.candidate.words(),
+                miss.candidate.price_words(),
+                miss.text
+            );
+        }
+    }
+    if !advice.unpriced.is_empty() {
+        heading(&mut text, "Without a complete price");
+        for row in &advice.unpriced {
+            let missing = row.price_month.items.iter().filter_map(|item| item.missing.as_deref());
+            let _ = writeln!(
+                text,
+                "{mark}{}: {} ({})",
+                row.words(),
+                row.price_words(),
+                missing.collect::<Vec<_>>().join("; ")
+            );
+        }
+    }
+    heading(&mut text, "What more and less of the need costs a month, by limits");
+    for step in &advice.staircase {
+        let amount = step.amount.map_or_else(|| "nothing carries it".to_owned(), |amount| format!("{amount:.2}"));
+        let _ = writeln!(text, "{mark}{:.0} %: {amount}  {}", step.times * 100.0, step.choice.as_deref().unwrap_or(""));
+    }
+    if !advice.curve.is_empty() {
+        heading(&mut text, "Cost by the share of time that may be short");
+        for point in &advice.curve {
+            let amount = point.amount.map_or_else(|| "nothing carries it".to_owned(), |amount| format!("{amount:.2}"));
+            let _ = writeln!(
+                text,
+                "{mark}{:.1} %: {amount}  {}",
+                point.short_share * 100.0,
+                point.choice.as_deref().unwrap_or("")
+            );
+        }
+    }
+    let doubts = advice.doubts.iter().map(|doubt| format!("{}: {}", doubt.code, doubt.detail));
+    let of_rows = advice.candidates.iter().flat_map(|row| {
+        row.doubts.iter().map(move |doubt| format!("row {}: {}: {}", row.rank, doubt.code, doubt.detail))
+    });
+    let doubts: Vec<String> = doubts.chain(of_rows).collect();
+    if !doubts.is_empty() {
+        heading(&mut text, "Doubts");
+        for doubt in &doubts {
+            let _ = writeln!(text, "{mark}{doubt}");
+        }
+    }
+    heading(&mut text, "Not looked at");
+    for note in &advice.not_looked_at {
+        let _ = writeln!(text, "{mark}{note}");
+    }
+    heading(&mut text, "Verdict");
+    let width = advice.verdict_lines.iter().map(|line| line.about.chars().count()).max().unwrap_or(0);
+    for line in &advice.verdict_lines {
+        let _ = if format == Format::Markdown {
+            writeln!(text, "- **{}**: {}", line.about, line.text)
+        } else {
+            writeln!(text, "  {:width$}  {}", line.about, line.text)
+        };
+    }
+    text
+}
+
+fn rows(candidates: &[Candidate]) -> Table {
+    let mut table = Table::new(&[
+        Column::numbers("", "rank"),
+        Column::words("machine", "machine"),
+        Column::words(VOLUME_DEFAULT, "volume"),
+        Column::numbers("a month", "cost_per_month"),
+        Column::words("", "currency"),
+        Column::words("binds first", "binding"),
+        Column::numbers("used", "used"),
+        Column::numbers("p99", "latency_p99_ns"),
+        Column::words("range", "latency_range"),
+        Column::words("scenarios", "scenarios"),
+        Column::words("prices of", "price_dates"),
+    ]);
+    let nothing = || Field::both("-", Json::Null);
+    for row in candidates {
+        let time = |ns: u64| Duration::from_ns(ns).human();
+        let volumes: Vec<String> = row.volumes.iter().map(loadline_advise::VolumeChoice::words).collect();
+        let least = if row.price_month.complete { "" } else { "at least " };
+        table.push(vec![
+            Field::count(u64::from(row.rank)),
+            Field::text(&row.machine),
+            Field::text(volumes.join("; ")),
+            Field::both(format!("{least}{:.2}", row.price_month.amount), row.price_month.amount),
+            Field::text(&row.price_month.currency),
+            Field::text(&row.binding.source),
+            Field::both(format!("{:.0} %", row.used * 100.0), row.used),
+            row.latency_ns.map_or_else(nothing, |found| Field::both(time(found.p99), found.p99)),
+            row.latency_ns.map_or_else(nothing, |found| {
+                Field::text(format!("{} to {}", time(found.p99_low), time(found.p99_high)))
+            }),
+            Field::text(format!("{} of {}", row.scenarios.met, row.scenarios.of)),
+            Field::text(row.price_month.dates.join(", ")),
+        ]);
+    }
+    table
+}

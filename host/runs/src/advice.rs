@@ -1,0 +1,165 @@
+//! Advice as a library: the need out of numbers, files, plans and stored runs.
+
+use crate::{InputKind, read_text};
+use loadline_advise::{Asked, Need, NeedFile, NeedNumbers, is_need};
+use loadline_demand::{Demand, DemandError, ReadOptions};
+use loadline_document::DocumentError;
+use loadline_units::{Bytes, Duration};
+use loadline_workload::{Arrival, LoadSpec};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// A monitoring file may have so many bytes.
+const MONITORING_BYTES_MAX: u64 = 1 << 30;
+
+/// Why there is no need.
+#[derive(Debug, thiserror::Error)]
+pub enum NeedError {
+    /// A file cannot be read.
+    #[error("cannot read {}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A need file has problems.
+    #[error(transparent)]
+    Need(#[from] DocumentError),
+    /// A monitoring file gives no demand.
+    #[error(transparent)]
+    Demand(#[from] DemandError),
+    /// A plan's load is a closed loop: it asks for as much as there is.
+    #[error(
+        "cell {cell} of the plan keeps {outstanding} requests in flight and says no rate: give the rate that is needed"
+    )]
+    NoRate {
+        /// The cell, from 1.
+        cell: usize,
+        /// Its requests in flight.
+        outstanding: u64,
+    },
+    /// A plan or a run has no such cell.
+    #[error("there is no cell {cell}: there are {count}")]
+    NoCell {
+        /// The cell asked for, from 1.
+        cell: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// Two sources of what is asked.
+    #[error("{one} and {other} both say what is asked: give one of them")]
+    Both {
+        /// The first.
+        one: String,
+        /// The second.
+        other: String,
+    },
+    /// Nothing says what is asked.
+    #[error("nothing says what is asked: give a rate, a file, a plan or a stored run")]
+    Nothing,
+    /// The size of the volume is missing.
+    #[error("the size is missing: say how much the volume must hold")]
+    NoSize,
+}
+
+/// Reads a file of a need, or of monitoring.
+///
+/// # Errors
+/// [`NeedError`].
+pub fn read_need_source(path: &Path, options: &ReadOptions) -> Result<NeedSource, NeedError> {
+    let unreadable = |source| NeedError::Unreadable { path: path.to_owned(), source };
+    let name = path.display().to_string();
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MONITORING_BYTES_MAX + 1).read_to_end(&mut bytes))
+        .map_err(unreadable)?;
+    if bytes.len() as u64 > MONITORING_BYTES_MAX {
+        let why =
+            format!("it has more than {} MiB, the most that a monitoring file may have", MONITORING_BYTES_MAX >> 20);
+        return Err(unreadable(io::Error::new(io::ErrorKind::InvalidData, why)));
+    }
+    let is_small = bytes.len() as u64 <= InputKind::Plan.bytes_max();
+    if is_small && std::str::from_utf8(&bytes).is_ok_and(is_need) {
+        let text = read_text(path, InputKind::Plan).map_err(unreadable)?;
+        let mut file = NeedFile::parse(&text, &name)?;
+        if !file.from.is_empty() {
+            // Paths in a need file are relative to it.
+            let folder = path.parent().unwrap_or(Path::new("."));
+            let mut whole: Option<Demand> = None;
+            for from in &file.from {
+                let found = read_demand(&folder.join(from), options)?;
+                whole = Some(match whole {
+                    Some(before) => followed(before, found),
+                    None => found,
+                });
+            }
+            file.need.asked = Asked::Recorded(whole.expect("there is a file"));
+        }
+        return Ok(NeedSource::Need(Box::new(file)));
+    }
+    Ok(NeedSource::Demand(loadline_demand::read(&bytes, &name, options)?))
+}
+
+fn read_demand(path: &Path, options: &ReadOptions) -> Result<Demand, NeedError> {
+    let unreadable = |source| NeedError::Unreadable { path: path.to_owned(), source };
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    Ok(loadline_demand::read(&bytes, &path.display().to_string(), options)?)
+}
+
+/// What a file says.
+#[derive(Debug)]
+pub enum NeedSource {
+    /// A whole need.
+    Need(Box<NeedFile>),
+    /// What was asked over a time.
+    Demand(Demand),
+}
+
+/// One demand after another.
+#[must_use]
+pub fn followed(mut before: Demand, after: Demand) -> Demand {
+    before.intervals.extend(after.intervals);
+    for device in after.devices {
+        if !before.devices.contains(&device) {
+            before.devices.push(device);
+        }
+    }
+    for note in after.notes {
+        if !before.notes.contains(&note) {
+            before.notes.push(note);
+        }
+    }
+    before
+}
+
+/// What a cell of a plan needs.
+///
+/// # Errors
+/// [`NeedError::NoRate`] of a closed loop.
+pub fn need_of_load(name: &str, cell: usize, load: &LoadSpec) -> Result<Need, NeedError> {
+    let rate = match load.arrival {
+        Arrival::Constant { rate } | Arrival::Poisson { rate } | Arrival::Closed { rate_max: Some(rate), .. } => rate,
+        Arrival::Closed { .. } => {
+            return Err(NeedError::NoRate { cell: cell + 1, outstanding: load.outstanding().unwrap_or(1) });
+        }
+    };
+    let numbers = NeedNumbers {
+        iops: Some(rate),
+        reads: Some(load.reads),
+        block: Some(load.block_mean()),
+        ..NeedNumbers::default()
+    };
+    let rates = numbers.rates().unwrap_or_default();
+    let mut need = Need::steady(name, rates, load.size.unwrap_or(Bytes::ZERO));
+    need.objective = load.objective;
+    need.sequential = matches!(load.pattern, loadline_workload::Pattern::Sequential { .. });
+    Ok(need)
+}
+
+/// The length of an interval, as the readers take it.
+#[must_use]
+pub fn interval_s(interval: Option<Duration>) -> Option<f64> {
+    interval.map(Duration::as_s_f64)
+}

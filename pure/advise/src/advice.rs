@@ -1,0 +1,341 @@
+//! What is advised: rows by price, what just misses, and what more would cost. Serialised as `loadline.advice/1`.
+
+use serde::Serialize;
+use std::fmt::Write as _;
+
+/// The schema of the JSON form.
+pub const ADVICE_SCHEMA: &str = "loadline.advice/1";
+
+/// The advice for a need.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Advice {
+    /// [`ADVICE_SCHEMA`].
+    pub schema: &'static str,
+    /// The need, in figures.
+    pub need: NeedFigures,
+    /// Choices by price: those that meet the need first.
+    pub candidates: Vec<Candidate>,
+    /// Cheaper choices that just miss.
+    pub misses: Vec<Miss>,
+    /// Choices without a complete price, which may be cheaper or not.
+    pub unpriced: Vec<Candidate>,
+    /// What more and less of the need would cost.
+    pub staircase: Vec<PriceStep>,
+    /// What a recorded need costs, by the share of time in which it may be short.
+    pub curve: Vec<CurvePoint>,
+    /// What was not looked at.
+    pub not_looked_at: Vec<String>,
+    /// The verdict: at most nine sentences, a line each.
+    pub verdict: String,
+    /// The same, with what each line is about.
+    pub verdict_lines: Vec<VerdictLine>,
+    /// Doubts about the advice as a whole.
+    pub doubts: Vec<AdviceDoubt>,
+    /// Pairs of machine and disks that were judged.
+    pub judged: u64,
+}
+
+/// A line of a verdict.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct VerdictLine {
+    /// "take", "binds", "cheaper".
+    pub about: String,
+    /// The sentence.
+    pub text: String,
+}
+
+/// The need in figures.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NeedFigures {
+    /// For people.
+    pub name: String,
+    /// Requests per second: of a recorded need the highest that must be met.
+    pub iops: f64,
+    /// Share of reads, 0 to 1.
+    pub read_ratio: f64,
+    /// Bytes of a request on average.
+    pub block_bytes: u64,
+    /// Of a read and of a write, if they differ.
+    pub read_bytes: u64,
+    /// See [`NeedFigures::read_bytes`].
+    pub write_bytes: u64,
+    /// Bytes per second.
+    pub throughput_bytes_per_s: f64,
+    /// The objective's figure: "p99"; `None` without one.
+    pub objective: Option<String>,
+    /// The latency to keep, ns.
+    pub objective_ns: Option<u64>,
+    /// The same if it is a p99.
+    pub p99_ns: Option<u64>,
+    /// The bytes to hold.
+    pub size_bytes: u64,
+    /// Growth, 0.2 for 20 %.
+    pub growth: f64,
+    /// Where it is from: "numbers", or the source of a recorded demand.
+    pub source: String,
+    /// Seconds that a recorded need covers.
+    pub recorded_s: Option<f64>,
+    /// Share of them in which the source could not do more.
+    pub limited_share: Option<f64>,
+}
+
+/// One choice.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Candidate {
+    /// From 1, by price.
+    pub rank: u32,
+    /// Whether it meets the need in as many scenarios as asked.
+    pub meets: bool,
+    /// "azure".
+    pub provider: String,
+    /// Whose prices.
+    pub region: String,
+    /// The machine's name in the catalog.
+    pub machine: String,
+    /// Its processors.
+    pub vcpus: Option<u32>,
+    /// Its memory.
+    pub memory_bytes: Option<u64>,
+    /// The volumes: one.
+    pub volumes: Vec<VolumeChoice>,
+    /// The system's disk.
+    pub os_disk: Option<DiskChoice>,
+    /// The price a month.
+    pub price_month: PriceMonth,
+    /// What binds at the need.
+    pub binding: Bound,
+    /// The limit after that.
+    pub next: Option<Bound>,
+    /// The share of the binding limit that the need uses.
+    pub used: f64,
+    /// The latency under the need; `None` if it was not simulated.
+    pub latency_ns: Option<LatencyRange>,
+    /// In how many scenarios it meets the need.
+    pub scenarios: ScenariosMet,
+    /// When a burst ends under a recorded need, seconds from its start; `None`: never.
+    pub burst_ends_s: Option<f64>,
+    /// The share of a recorded time in which it is short, in the middle scenario.
+    pub short_share: Option<f64>,
+    /// Mean regret over the scenarios, in the currency a month.
+    pub regret: Option<f64>,
+    /// Doubts about it.
+    pub doubts: Vec<AdviceDoubt>,
+    /// The environment, as a file for `predict` and `emulate`.
+    pub environment: String,
+}
+
+/// A volume of a choice.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct VolumeChoice {
+    /// Its name in the environment.
+    pub name: String,
+    /// Its disks.
+    pub disks: Vec<DiskChoice>,
+    /// "single" or "stripe".
+    pub layout: String,
+    /// Disks side by side.
+    pub columns: u32,
+    /// Pieces of a stripe.
+    pub interleave_bytes: Option<u64>,
+    /// "none" or "read-only".
+    pub host_cache: String,
+}
+
+/// Equal disks of a volume.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DiskChoice {
+    /// Its name in the catalog.
+    pub sku: String,
+    /// How many.
+    pub count: u32,
+    /// The size to choose; `None`: as sold.
+    pub size_bytes: Option<u64>,
+    /// Provisioned requests per second; `None`: as comes with it.
+    pub iops: Option<u64>,
+    /// Provisioned bytes per second; `None`: as comes with it.
+    pub throughput_bytes_per_s: Option<u64>,
+}
+
+/// A price a month, by item.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PriceMonth {
+    /// The sum of what is known.
+    pub amount: f64,
+    /// "USD".
+    pub currency: String,
+    /// Whether everything has a price. Otherwise the sum is "at least".
+    pub complete: bool,
+    /// The dates of the prices, each once.
+    pub dates: Vec<String>,
+    /// Item by item.
+    pub items: Vec<PricedItem>,
+}
+
+/// One thing that is paid for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PricedItem {
+    /// "machine", "data disks", "system's disk".
+    pub what: String,
+    /// Its name in the catalog.
+    pub name: String,
+    /// How many.
+    pub count: u32,
+    /// All of them a month; `None`: no price is known.
+    pub amount: Option<f64>,
+    /// The price's date.
+    pub date: Option<String>,
+    /// For whom or under which conditions.
+    pub terms: Option<String>,
+    /// Where the price is from.
+    pub source: Option<String>,
+    /// Why there is none.
+    pub missing: Option<String>,
+}
+
+/// A limit at the need.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bound {
+    /// Its name: "disk-iops".
+    pub limit: String,
+    /// Whose it is, and its figure: "each of 2 azure/premium-p30: 5,000 IOPS".
+    pub source: String,
+    /// Requests per second of this need at which it binds.
+    pub ceiling_iops: f64,
+    /// How much more than the need that is: 0.11 for 11 %.
+    pub headroom: f64,
+}
+
+/// A latency with its range over the scenarios.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LatencyRange {
+    /// In the middle scenario: of the objective's figure, or p99.
+    pub p99: u64,
+    /// The lowest and the highest of 90 % of the scenarios.
+    pub p99_low: u64,
+    /// See [`LatencyRange::p99_low`].
+    pub p99_high: u64,
+}
+
+/// In how many scenarios a choice meets the need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct ScenariosMet {
+    /// So many.
+    pub met: u32,
+    /// Of so many.
+    pub of: u32,
+}
+
+/// A choice that just misses.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Miss {
+    /// The choice.
+    pub candidate: Candidate,
+    /// What it misses: a limit's name, "latency" or "time".
+    pub misses: String,
+    /// By how much: 1.2 for 20 % too much asked, or the latency as a multiple of the objective.
+    pub by: f64,
+    /// The same in words.
+    pub text: String,
+    /// The cheapest change that makes it meet the limits, and what the whole costs then.
+    pub fix: Option<Fix>,
+}
+
+/// A change that makes a choice meet the need.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Fix {
+    /// What to change.
+    pub text: String,
+    /// A month of the changed choice.
+    pub amount: f64,
+}
+
+/// What another multiple of the need costs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PriceStep {
+    /// Of the need.
+    pub times: f64,
+    /// A month of the cheapest by its limits; `None`: nothing carries it.
+    pub amount: Option<f64>,
+    /// Its machine and disks.
+    pub choice: Option<String>,
+}
+
+/// A point of the curve of cost against the share of time short.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CurvePoint {
+    /// Share of the time that may be short.
+    pub short_share: f64,
+    /// A month of the cheapest.
+    pub amount: Option<f64>,
+    /// Its machine and disks.
+    pub choice: Option<String>,
+}
+
+/// Why an advice, or a choice, should not be taken as it stands.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct AdviceDoubt {
+    /// The code: "source-limited".
+    pub code: &'static str,
+    /// What it means here.
+    pub detail: String,
+}
+
+impl AdviceDoubt {
+    pub(crate) fn new(code: &'static str, detail: impl Into<String>) -> Self {
+        Self { code, detail: detail.into() }
+    }
+}
+
+impl DiskChoice {
+    /// "2 x azure/premium-p30" or "aws/gp3 500 GiB, 9,000 IOPS".
+    #[must_use]
+    pub fn words(&self) -> String {
+        let count = if self.count > 1 { format!("{} x ", self.count) } else { String::new() };
+        let mut text = format!("{count}{}", self.sku);
+        if let Some(size) = self.size_bytes {
+            text.push(' ');
+            text.push_str(&loadline_units::Bytes::new(size).human());
+        }
+        if let Some(iops) = self.iops {
+            let _ = write!(text, ", {} IOPS", crate::words::number(iops as f64));
+        }
+        if let Some(rate) = self.throughput_bytes_per_s.and_then(loadline_units::ByteRate::per_second) {
+            let _ = write!(text, ", {}", loadline_catalog::rate_text(rate));
+        }
+        text
+    }
+}
+
+impl VolumeChoice {
+    /// Disks, layout and cache: "2 x azure/premium-p30 striped".
+    #[must_use]
+    pub fn words(&self) -> String {
+        let disks: Vec<String> = self.disks.iter().map(DiskChoice::words).collect();
+        let layout = if self.columns > 1 { " striped" } else { "" };
+        let cache = if self.host_cache == "none" { String::new() } else { format!(", host cache {}", self.host_cache) };
+        format!("{}{layout}{cache}", disks.join(" + "))
+    }
+}
+
+impl Candidate {
+    /// Machine and disks in one line.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let volumes: Vec<String> = self.volumes.iter().map(VolumeChoice::words).collect();
+        format!("{} with {}", self.machine, volumes.join("; "))
+    }
+    /// The price in words: "550.66 USD", or "at least 550.66 USD".
+    #[must_use]
+    pub fn price_words(&self) -> String {
+        let least = if self.price_month.complete { "" } else { "at least " };
+        format!("{least}{:.2} {}", self.price_month.amount, self.price_month.currency)
+    }
+}
+
+impl Advice {
+    /// The advised choice; `None` if nothing with a complete price meets the need.
+    #[must_use]
+    pub fn winner(&self) -> Option<&Candidate> {
+        self.candidates.iter().find(|candidate| candidate.meets)
+    }
+}

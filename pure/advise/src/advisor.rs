@@ -1,0 +1,613 @@
+//! The way from a need to an advice: search by limits, simulation of the few, what just misses, what more would cost.
+
+use crate::advice::{
+    ADVICE_SCHEMA, Advice, AdviceDoubt, Candidate, CurvePoint, Fix, Miss, NeedFigures, PriceStep, ScenariosMet,
+};
+use crate::cases::{Case, Scenario, cases, is_averaged, latency_place, reference, scenarios, whole};
+use crate::described::{choice, limit_name, set_words};
+use crate::disk_sets::{DiskSet, SetsFor};
+use crate::judging::ByLimits;
+use crate::machines::{MachineOffer, Machines, cost, environment, is_named, machines};
+use crate::need::{Asked, Need};
+use crate::search::{Pair, Search};
+use crate::verdict::verdict;
+use crate::words::{number, percent, span};
+use loadline_catalog::{Catalog, Money};
+use loadline_disk::Layout;
+use loadline_units::Ratio;
+
+/// Rows of an advice by default.
+pub const ROWS_DEFAULT: usize = 5;
+/// Rows with the same disk product at most: further ones differ in the number of disks alone.
+const ROWS_ALIKE_MAX: usize = 2;
+/// Choices that are simulated at most.
+const SIMULATED_MAX: usize = 24;
+/// Choices that just miss, at most.
+const MISSES_MAX: usize = 3;
+/// A limit that is asked this many times is just missed.
+const JUST_MISSED: f64 = 1.25;
+/// Multiples of the need whose price is looked up.
+const STEPS: [f64; 5] = [0.5, 1.1, 1.25, 1.5, 2.0];
+/// Shares of a recorded time that may be short, on the curve.
+const SHORT: [f64; 6] = [0.0, 0.001, 0.01, 0.02, 0.05, 0.1];
+/// Records shorter than this do not show a week.
+const HISTORY_MIN_S: f64 = 7.0 * 86_400.0;
+
+/// How an advice is made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AdviceOptions {
+    /// Rows at most.
+    pub rows: usize,
+    /// Of every random choice.
+    pub seed: u64,
+    /// Whether the few are simulated. Otherwise latencies are not known, and no objective is judged.
+    pub simulate: bool,
+    /// Today's date, "2026-11-26", to tell old prices.
+    pub today: Option<String>,
+}
+
+impl Default for AdviceOptions {
+    fn default() -> Self {
+        Self { rows: ROWS_DEFAULT, seed: 1, simulate: true, today: None }
+    }
+}
+
+/// Why there is no advice.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AdviseError {
+    /// Nothing is asked.
+    #[error("the need asks for no requests: give a rate of requests or of bytes above 0")]
+    NothingAsked,
+    /// No prices.
+    #[error("the catalog has no prices of {provider}{}; it has those of {}", .region.as_ref().map_or(String::new(), |region| format!(" in {region}")), .known.join(", "))]
+    NoPrices {
+        /// The provider, or "any provider".
+        provider: String,
+        /// The region that was asked for.
+        region: Option<String>,
+        /// Providers and regions that there are.
+        known: Vec<String>,
+    },
+}
+
+/// One provider's region, with everything in it that was looked at.
+pub(crate) struct Market {
+    pub(crate) provider: String,
+    pub(crate) region: String,
+    sets: Vec<DiskSet>,
+    machines: Machines,
+}
+
+/// The need with its scenarios.
+pub(crate) struct Posed<'a> {
+    pub(crate) need: &'a Need,
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) cases: Vec<Case>,
+    pub(crate) scenarios: Vec<Scenario>,
+    reference: Scenario,
+    pub(crate) options: &'a AdviceOptions,
+}
+
+impl<'a> Posed<'a> {
+    fn new(need: &'a Need, catalog: &'a Catalog, options: &'a AdviceOptions) -> Self {
+        let cases = cases(need);
+        let scenarios = scenarios(cases.len(), options.seed);
+        let reference = reference(&scenarios, cases.len(), need.sure);
+        Self { need, catalog, cases, scenarios, reference, options }
+    }
+
+    fn judge(&self, slack: f64) -> ByLimits<'_> {
+        ByLimits {
+            catalog: self.catalog,
+            draw: self.reference.draw,
+            case: &self.cases[self.reference.case],
+            hot: self.need.hot,
+            time_met: self.need.time_met,
+            slack,
+            fast_only: true,
+        }
+    }
+
+    fn market(&self, provider: &str, region: &str) -> Market {
+        let wanted = &self.need.wanted;
+        let case = &self.cases[self.reference.case];
+        let flow_of = |layout: Layout| case.peak_flow(layout).clone();
+        let sets_for = SetsFor {
+            catalog: self.catalog,
+            region,
+            draw: self.reference.draw,
+            flow_of: &flow_of,
+            size: self.need.size_in_the_end(),
+            disks_max: wanted.disks_max,
+            hits_at_best: self.need.hot.map(|_| 1.0),
+            is_steady: case.is_steady,
+            objective: self.need.objective,
+            latency_place: latency_place(&self.scenarios, self.need.sure),
+        };
+        let disks = self.catalog.network_disks_sold(provider);
+        let sets = disks
+            .into_iter()
+            .filter(|disk| is_named(&disk.name, &wanted.disks))
+            .flat_map(|disk| sets_for.of(disk))
+            .collect();
+        let machines = machines(self.catalog, provider, region, wanted, &self.reference.draw);
+        Market { provider: provider.to_owned(), region: region.to_owned(), sets, machines }
+    }
+}
+
+/// The cheapest choices that meet a need, judged by their limits over all that is sold and by simulation for the few.
+///
+/// The same arguments give the same advice.
+///
+/// # Errors
+/// [`AdviseError`].
+pub fn advise(need: &Need, catalog: &Catalog, options: &AdviceOptions) -> Result<Advice, AdviseError> {
+    let posed = Posed::new(need, catalog, options);
+    let peak = posed.cases[0].peak;
+    if peak.requests_per_s() <= 0.0 {
+        return Err(AdviseError::NothingAsked);
+    }
+    let places = places(need, catalog)?;
+    let markets: Vec<Market> = places.iter().map(|(provider, region)| posed.market(provider, region)).collect();
+    let judge = posed.judge(1.0);
+    let mut judged = 0;
+    let (rows, missed_latency) = posed.rows(&markets, &judge, &mut judged);
+    let best = rows.first().map(|(row, _)| row.price_month.amount);
+    let winner = rows.first().map(|(row, place)| (row.clone(), *place));
+    let mut misses = missed_latency;
+    misses.extend(posed.just_missing(&markets, &judge, best, &mut judged));
+    misses.extend(posed.too_slow(&markets, best, &mut judged));
+    misses.retain(|miss| best.is_none_or(|best| miss.candidate.price_month.amount < best));
+    misses.sort_by(|a, b| a.candidate.price_month.amount.total_cmp(&b.candidate.price_month.amount));
+    // One product just misses in many numbers: its cheapest says it.
+    let mut seen: Vec<String> = Vec::new();
+    misses.retain(|miss| {
+        let key = miss.candidate.volumes[0].disks[0].sku.clone();
+        let is_new = !seen.contains(&key);
+        seen.push(key);
+        is_new
+    });
+    misses.truncate(MISSES_MAX);
+    let unpriced = posed.unpriced(&markets, &judge);
+    let staircase = posed.staircase(&places, winner.as_ref().map(|(row, _)| row));
+    let curve = posed.curve(&markets);
+    let mut candidates: Vec<Candidate> = rows.into_iter().map(|(row, _)| row).collect();
+    regret(&mut candidates);
+    candidates.iter_mut().zip(1..).for_each(|(row, rank)| row.rank = rank);
+    let mut advice = Advice {
+        schema: ADVICE_SCHEMA,
+        need: figures(need, &posed),
+        candidates,
+        misses,
+        unpriced,
+        staircase,
+        curve,
+        not_looked_at: not_looked_at(need, &markets, catalog),
+        verdict: String::new(),
+        verdict_lines: Vec::new(),
+        doubts: doubts(need),
+        judged,
+    };
+    advice.verdict_lines = verdict(need, &advice);
+    let lines: Vec<&str> = advice.verdict_lines.iter().map(|line| line.text.as_str()).collect();
+    advice.verdict = lines.join("\n");
+    Ok(advice)
+}
+
+/// The providers to look at, each with the region of its prices.
+fn places(need: &Need, catalog: &Catalog) -> Result<Vec<(String, String)>, AdviseError> {
+    let wanted = &need.wanted;
+    let providers = if wanted.providers.is_empty() { catalog.providers() } else { wanted.providers.clone() };
+    let found: Vec<(String, String)> = providers
+        .iter()
+        .filter_map(|provider| {
+            let regions = catalog.price_regions(provider);
+            let region = match &wanted.region {
+                Some(region) => regions.into_iter().find(|known| known == region)?,
+                None => regions.into_iter().next()?,
+            };
+            Some((provider.clone(), region))
+        })
+        .collect();
+    if found.is_empty() {
+        let known = catalog.providers().into_iter().filter_map(|provider| {
+            let regions = catalog.price_regions(&provider);
+            (!regions.is_empty()).then(|| format!("{provider} in {}", regions.join(", ")))
+        });
+        let provider =
+            if wanted.providers.is_empty() { "any provider".to_owned() } else { wanted.providers.join(", ") };
+        return Err(AdviseError::NoPrices { provider, region: wanted.region.clone(), known: known.collect() });
+    }
+    Ok(found)
+}
+
+/// A row, with its market and pair.
+type Placed = (Candidate, (usize, Pair));
+
+impl Posed<'_> {
+    /// The cheapest choices that meet the need, and cheaper ones that fail in simulation alone.
+    fn rows(&self, markets: &[Market], judge: &ByLimits<'_>, judged: &mut u64) -> (Vec<Placed>, Vec<Miss>) {
+        let (mut rows, mut missed): (Vec<Placed>, Vec<Miss>) = (Vec::new(), Vec::new());
+        let mut searches: Vec<Search<'_, ByLimits<'_>>> =
+            markets.iter().map(|market| Search::new(&market.sets, &market.machines.priced, judge)).collect();
+        let mut next: Vec<Option<Pair>> = searches.iter_mut().map(Iterator::next).collect();
+        let mut alike: Vec<(String, usize)> = Vec::new();
+        let mut simulated = 0;
+        while rows.len() < self.options.rows && simulated < SIMULATED_MAX {
+            let cheapest = (0..next.len()).filter_map(|index| next[index].map(|pair| (pair.price, index, pair))).min();
+            let Some((_, index, pair)) = cheapest else { break };
+            next[index] = searches[index].next();
+            let market = &markets[index];
+            let set = &market.sets[pair.set];
+            let is_like = |known: &&mut (String, usize)| known.0 == set.sku;
+            if alike.iter_mut().find(is_like).is_some_and(|(_, count)| *count >= ROWS_ALIKE_MAX) {
+                continue;
+            }
+            let candidate = self.candidate(market, set, &market.machines.priced[pair.machine]);
+            simulated += 1;
+            if candidate.meets {
+                match alike.iter_mut().find(is_like) {
+                    Some((_, count)) => *count += 1,
+                    None => alike.push((set.sku.clone(), 1)),
+                }
+                rows.push((candidate, (index, pair)));
+            } else if rows.is_empty() {
+                missed.extend(self.missed_latency(candidate));
+            }
+        }
+        *judged += searches.iter().map(|search| search.judged).sum::<u64>();
+        (rows, missed)
+    }
+
+    /// A choice that carries the need by its limits and misses its latency.
+    fn missed_latency(&self, candidate: Candidate) -> Option<Miss> {
+        let (latency, objective) = (candidate.latency_ns.filter(|_| !candidate.meets)?, self.need.objective_ns()?);
+        let by = latency.p99_high as f64 / objective.max(1) as f64;
+        let text = format!(
+            "misses {} in {} of {} scenarios: {} ({} to {})",
+            self.need.objective_text().unwrap_or_default(),
+            candidate.scenarios.of - candidate.scenarios.met,
+            candidate.scenarios.of,
+            span(latency.p99 as f64),
+            span(latency.p99_low as f64),
+            span(latency.p99_high as f64),
+        );
+        Some(Miss { candidate, misses: "latency".to_owned(), by, text, fix: None })
+    }
+
+    /// The cheapest choices whose limits are asked a little too much.
+    fn just_missing(&self, markets: &[Market], judge: &ByLimits<'_>, best: Option<f64>, judged: &mut u64) -> Vec<Miss> {
+        let relaxed = self.judge(JUST_MISSED);
+        let mut found = Vec::new();
+        for market in markets {
+            let mut search = Search::new(&market.sets, &market.machines.priced, &relaxed);
+            let mut products: Vec<&str> = Vec::new();
+            for pair in search.by_ref() {
+                let is_cheaper = best.is_none_or(|best| (pair.price as f64) < best * 1e9 * (1.0 - 1e-9));
+                if !is_cheaper || products.len() >= MISSES_MAX {
+                    break;
+                }
+                let (set, machine) = (&market.sets[pair.set], &market.machines.priced[pair.machine]);
+                let is_missing =
+                    !crate::search::Judge::set_could(judge, set) || !crate::search::Judge::carries(judge, set, machine);
+                if is_missing && !products.contains(&set.sku.as_str()) {
+                    products.push(&set.sku);
+                    found.extend(self.miss(market, judge, set, machine));
+                }
+            }
+            *judged += search.judged;
+        }
+        found
+    }
+
+    /// The cheapest choice whose limits carry the need, and whose disks are too slow for its latency.
+    fn too_slow(&self, markets: &[Market], best: Option<f64>, judged: &mut u64) -> Option<Miss> {
+        let mut judge = self.judge(1.0);
+        judge.fast_only = false;
+        let mut found: Option<(u128, Candidate)> = None;
+        for market in markets {
+            let mut search = Search::new(&market.sets, &market.machines.priced, &judge);
+            let is_cheaper = |pair: &Pair| {
+                best.is_none_or(|best| (pair.price as f64) < best * 1e9)
+                    && found.as_ref().is_none_or(|(price, _)| pair.price < *price)
+            };
+            let slow = search.by_ref().take_while(is_cheaper).find(|pair| !market.sets[pair.set].is_fast_enough);
+            *judged += search.judged;
+            if let Some(pair) = slow {
+                let candidate = self.candidate(market, &market.sets[pair.set], &market.machines.priced[pair.machine]);
+                found = Some((pair.price, candidate));
+            }
+        }
+        found.and_then(|(_, candidate)| self.missed_latency(candidate))
+    }
+
+    fn miss(&self, market: &Market, judge: &ByLimits<'_>, set: &DiskSet, machine: &MachineOffer) -> Option<Miss> {
+        use crate::search::Judge as _;
+        let case = &self.cases[self.reference.case];
+        let all = judge.stations(set, machine);
+        let flow = case.peak_flow(set.layout);
+        let (station, used) = all
+            .iter()
+            .flat_map(|station| station.used(flow).into_iter().flatten().map(move |used| (station, used)))
+            .max_by(|a, b| a.1.share.total_cmp(&b.1.share))?;
+        let candidate = self.described(market, set, machine, None);
+        let (misses, by, text) = if case.is_steady {
+            let text =
+                format!("is asked {} of {} ({})", percent(used.share), station.figure(used.is_bytes), station.who);
+            (limit_name(station, &used), used.share, text)
+        } else {
+            let result = case.day(set.layout).result(&all, 1.0);
+            let text = match &result.burst_ends {
+                Some((at, who)) => format!(
+                    "is short for {} of the time: the burst of {who} ends after {}",
+                    percent(result.short),
+                    clock(*at)
+                ),
+                None => format!(
+                    "is short for {} of the time, at {} ({})",
+                    percent(result.short),
+                    station.figure(used.is_bytes),
+                    station.who
+                ),
+            };
+            ("time".to_owned(), used.share, text)
+        };
+        // The cheapest machine for the same disks, and the cheapest disks for the same machine.
+        let other_machine = (judge.set_could(set))
+            .then(|| market.machines.priced.iter().find(|other| other.takes(set) && judge.carries(set, other)))
+            .flatten()
+            .map(|other| {
+                (
+                    cost(set.price).saturating_add(cost(other.total)),
+                    format!("{} instead of {}", other.name, machine.name),
+                )
+            });
+        let other_set = market
+            .sets
+            .iter()
+            .filter(|other| {
+                other.price.is_some() && machine.takes(other) && judge.set_could(other) && judge.carries(other, machine)
+            })
+            .min_by_key(|other| cost(other.price))
+            .map(|other| {
+                let disks = choice(other).words();
+                (
+                    cost(other.price).saturating_add(cost(machine.total)),
+                    format!("{disks} instead of {}", choice(set).words()),
+                )
+            });
+        let fix = other_machine
+            .into_iter()
+            .chain(other_set)
+            .min()
+            .map(|(price, text)| Fix { text, amount: price as f64 / 1e9 });
+        Some(Miss { candidate, misses, by, text, fix })
+    }
+
+    /// Choices of which something has no price, by the part that is known: of each disk product and each machine without a price
+    /// the cheapest.
+    fn unpriced(&self, markets: &[Market], judge: &ByLimits<'_>) -> Vec<Candidate> {
+        use crate::search::Judge as _;
+        let known = |money: Option<Money>| money.map_or(0, Money::billionths);
+        let mut found: Vec<(u128, usize, &DiskSet, &MachineOffer)> = Vec::new();
+        for (index, market) in markets.iter().enumerate() {
+            let mut sets: Vec<&DiskSet> = market.sets.iter().filter(|set| judge.set_could(set)).collect();
+            sets.sort_by_key(|set| (known(set.price), set.count));
+            let mut products: Vec<&str> = Vec::new();
+            for set in sets.iter().filter(|set| set.price.is_none()) {
+                let carries = |machine: &&MachineOffer| machine.takes(set) && judge.carries(set, machine);
+                if products.contains(&set.sku.as_str()) {
+                    continue;
+                }
+                if let Some(machine) = market.machines.priced.iter().find(carries) {
+                    products.push(&set.sku);
+                    found.push((known(machine.total), index, set, machine));
+                }
+            }
+            for machine in market.machines.unpriced.iter().filter(|machine| judge.machine_could(machine)) {
+                let carries = |set: &&&DiskSet| machine.takes(set) && judge.carries(set, machine);
+                if let Some(set) = sets.iter().filter(|set| set.price.is_some()).find(carries) {
+                    let disks = known(set.price) + machine.os_disk.as_ref().map_or(0, |disk| disk.price.billionths());
+                    found.push((disks, index, set, machine));
+                }
+            }
+        }
+        found.sort_by_key(|(price, ..)| *price);
+        let candidates = found.into_iter().take(MISSES_MAX);
+        candidates.map(|(_, index, set, machine)| self.candidate(&markets[index], set, machine)).collect()
+    }
+
+    /// What more and less of the need cost, by limits.
+    fn staircase(&self, places: &[(String, String)], winner: Option<&Candidate>) -> Vec<PriceStep> {
+        let step = |times: f64| {
+            let need = scaled(self.need, times);
+            let posed = Posed::new(&need, self.catalog, self.options);
+            // The winner's provider, or all where nothing meets the need.
+            let wanted = |place: &&(String, String)| winner.is_none_or(|winner| winner.provider == place.0);
+            let markets: Vec<Market> = places.iter().filter(wanted).map(|(p, r)| posed.market(p, r)).collect();
+            let judge = posed.judge(1.0);
+            let found = cheapest(&markets, &judge);
+            PriceStep {
+                times,
+                amount: found.as_ref().map(|(amount, _)| *amount),
+                choice: found.map(|(_, words)| words),
+            }
+        };
+        STEPS.into_iter().map(step).collect()
+    }
+
+    /// What a recorded need costs by the share of time short.
+    fn curve(&self, markets: &[Market]) -> Vec<CurvePoint> {
+        if matches!(self.need.asked, Asked::Steady(_)) {
+            return Vec::new();
+        }
+        let point = |short: f64| {
+            let mut judge = self.judge(1.0);
+            judge.time_met = Ratio::ppm(((1.0 - short) * 1e6).round() as u32).unwrap_or(Ratio::ONE);
+            let found = cheapest(markets, &judge);
+            CurvePoint {
+                short_share: short,
+                amount: found.as_ref().map(|(amount, _)| *amount),
+                choice: found.map(|(_, words)| words),
+            }
+        };
+        SHORT.into_iter().map(point).collect()
+    }
+
+    /// A choice, judged in every scenario.
+    fn candidate(&self, market: &Market, set: &DiskSet, machine: &MachineOffer) -> Candidate {
+        let judged = environment(self.catalog, &machine.figures, set)
+            .map(|environment| self.in_scenarios(&environment, set, machine));
+        self.described(market, set, machine, judged.as_ref())
+    }
+}
+
+/// The cheapest by limits for a multiple of the need.
+fn cheapest(markets: &[Market], judge: &ByLimits<'_>) -> Option<(f64, String)> {
+    let best = markets.iter().filter_map(|market| {
+        let pair = Search::new(&market.sets, &market.machines.priced, judge).next()?;
+        let words = format!("{} with {}", market.machines.priced[pair.machine].name, set_words(&market.sets[pair.set]));
+        Some((pair.price, words))
+    });
+    best.min().map(|(price, words)| (price as f64 / 1e9, words))
+}
+
+/// The mean regret of each row over the scenarios: what it costs above the cheapest that meets a scenario, and where it
+/// does not meet it, a month of that one besides.
+fn regret(candidates: &mut [Candidate]) {
+    let rows: Vec<(f64, ScenariosMet)> = candidates.iter().map(|row| (row.price_month.amount, row.scenarios)).collect();
+    let Some(cheapest) = rows.iter().map(|(price, _)| *price).min_by(f64::total_cmp) else { return };
+    for row in candidates {
+        let missed = f64::from(row.scenarios.of - row.scenarios.met) / f64::from(row.scenarios.of.max(1));
+        row.regret = Some(row.price_month.amount - cheapest + missed * cheapest);
+    }
+}
+
+/// So many times the requests of a need.
+fn scaled(need: &Need, times: f64) -> Need {
+    let asked = match &need.asked {
+        Asked::Steady(rates) => Asked::Steady(rates.times(times)),
+        Asked::Recorded(demand) => {
+            let mut demand = demand.clone();
+            for one in &mut demand.intervals {
+                one.reads_per_s *= times;
+                one.writes_per_s *= times;
+                one.read_bytes_per_s *= times;
+                one.write_bytes_per_s *= times;
+            }
+            Asked::Recorded(demand)
+        }
+    };
+    Need { asked, ..need.clone() }
+}
+
+fn figures(need: &Need, posed: &Posed<'_>) -> NeedFigures {
+    let peak = posed.cases[0].peak;
+    let (source, recorded_s, limited_share) = match &need.asked {
+        Asked::Steady(_) => ("numbers".to_owned(), None, None),
+        Asked::Recorded(demand) => (demand.source.clone(), Some(demand.length_s()), Some(demand.limited_share())),
+    };
+    let is_p99 = need.objective.is_some_and(|found| found.of == loadline_workload::LatencyFigure::P99);
+    NeedFigures {
+        name: need.name.clone(),
+        iops: peak.requests_per_s(),
+        read_ratio: peak.read_share(),
+        block_bytes: peak.size().round() as u64,
+        read_bytes: peak.read_size.round() as u64,
+        write_bytes: peak.write_size.round() as u64,
+        throughput_bytes_per_s: peak.bytes_per_s(),
+        objective: need.objective.map(|found| found.of.name().to_owned()),
+        objective_ns: need.objective_ns(),
+        p99_ns: need.objective_ns().filter(|_| is_p99),
+        size_bytes: need.size.get(),
+        growth: need.growth.as_f64(),
+        source,
+        recorded_s,
+        limited_share,
+    }
+}
+
+/// Doubts about the need.
+fn doubts(need: &Need) -> Vec<AdviceDoubt> {
+    let mut doubts = Vec::new();
+    if let Asked::Recorded(demand) = &need.asked {
+        let limited = demand.limited_share();
+        if limited > 0.0 {
+            let why = demand.limited_by().map_or("", |reason| reason.words());
+            let text = format!(
+                "in {} of the time the source could not do more ({why}): the need is at least what was recorded then; scenarios \
+                 take 1.25, 1.5 and 2 times as much there",
+                percent(limited)
+            );
+            doubts.push(AdviceDoubt::new("source-limited", text));
+        }
+        if is_averaged(demand) {
+            let length = demand.intervals.iter().map(|one| one.length_s).fold(0.0, f64::max);
+            let text = format!(
+                "rates are means over {length:.0} s and hide peaks: scenarios take 1, 1.25 and 1.5 times as much"
+            );
+            doubts.push(AdviceDoubt::new("averaged", text));
+        }
+        if demand.length_s() < HISTORY_MIN_S {
+            let text = format!("{} were recorded, less than a week", clock(demand.length_s()));
+            doubts.push(AdviceDoubt::new("short-history", text));
+        }
+        for note in &demand.notes {
+            doubts.push(AdviceDoubt::new("read-as", note.clone()));
+        }
+        let whole = whole(demand);
+        let text = format!(
+            "sizes within an interval are one mean: {} read, {} written",
+            crate::words::size(whole.read_size),
+            crate::words::size(whole.write_size)
+        );
+        doubts.push(AdviceDoubt::new("one-size", text));
+    }
+    if need.hot.is_none() {
+        let text = "which part of the reads a host's cache would answer is not known: caches were not looked at. It takes the part \
+                    that nearly all reads fall on";
+        doubts.push(AdviceDoubt::new("unknown-locality", text));
+    }
+    doubts
+}
+
+fn not_looked_at(need: &Need, markets: &[Market], catalog: &Catalog) -> Vec<String> {
+    let mut notes = Vec::new();
+    for market in markets {
+        notes.extend(market.machines.notes.iter().cloned());
+        let options: Vec<&str> = catalog
+            .network_disks_sold(&market.provider)
+            .into_iter()
+            .filter(|disk| !disk.options.is_empty())
+            .map(|disk| disk.name.as_str())
+            .collect();
+        if !options.is_empty() {
+            notes.push(format!("paid options of {} disks of {}", options.len(), market.provider));
+        }
+    }
+    if need.wanted.memory.is_none() {
+        notes.push("memory of machines: none was asked for".to_owned());
+    }
+    if need.wanted.vcpus.is_none() {
+        notes.push("processors of machines: none were asked for".to_owned());
+    }
+    notes.push("disks in the machine's host, which lose their data when it stops".to_owned());
+    notes.push("mirrors: the disks of these providers are replicated already".to_owned());
+    notes.push("reserved terms, licences, snapshots, backups, network traffic, charges for requests".to_owned());
+    notes
+}
+
+/// A time of a record: "14 h 20 min".
+pub(crate) fn clock(seconds: f64) -> String {
+    loadline_units::Duration::from_s(seconds.max(0.0).round() as u64).clock()
+}
+
+/// In words, for the verdict.
+pub(crate) fn rate_words(need: &NeedFigures) -> String {
+    format!(
+        "{} IOPS of {}, {} reads",
+        number(need.iops),
+        crate::words::size(need.block_bytes as f64),
+        percent(need.read_ratio)
+    )
+}

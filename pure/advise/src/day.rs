@@ -1,0 +1,257 @@
+//! A recorded time, run through the limits of a choice as a fluid: rates and credits, interval by interval.
+//!
+//! Each limit has a bank of credits for requests and one for bytes. An interval that asks less than the lasting rate fills
+//! it; one that asks more draws on it, up to the rate in a burst. What is asked beyond that waits, and is asked again
+//! in the next interval. An interval is short if something waits at its end.
+
+use crate::flow::{Counting, Flow, Rated, Station};
+use loadline_disk::Directions;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Work that waits is given up when it is more than the demand of this time: no application waits longer.
+const BACKLOG_MAX_S: f64 = 600.0;
+
+/// One interval's demand on its way.
+#[derive(Debug, Clone)]
+pub(crate) struct DayStep {
+    pub(crate) length_s: f64,
+    pub(crate) flow: Flow,
+}
+
+/// A recorded time in the units of each way to count requests.
+#[derive(Debug)]
+pub(crate) struct Day {
+    steps: Vec<DayStep>,
+    counted: RefCell<Vec<(Counting, Rc<CountedDay>)>>,
+}
+
+/// A recorded time in one way to count requests.
+#[derive(Debug)]
+struct CountedDay {
+    /// Of each step: requests read and written, then bytes, per second.
+    steps: Vec<[f64; 4]>,
+    /// The highest of each.
+    most: [f64; 4],
+}
+
+impl Day {
+    pub(crate) fn new(steps: Vec<DayStep>) -> Self {
+        Self { steps, counted: RefCell::new(Vec::new()) }
+    }
+
+    fn counted(&self, counting: Counting) -> Rc<CountedDay> {
+        let known = self.counted.borrow().iter().find(|(known, _)| *known == counting).map(|(_, day)| Rc::clone(day));
+        known.unwrap_or_else(|| {
+            let steps: Vec<[f64; 4]> = self.steps.iter().map(|step| counting.units(&step.flow)).collect();
+            let most = steps
+                .iter()
+                .fold([0.0; 4], |most: [f64; 4], step| std::array::from_fn(|index| most[index].max(step[index])));
+            let day = Rc::new(CountedDay { steps, most });
+            self.counted.borrow_mut().push((counting, Rc::clone(&day)));
+            day
+        })
+    }
+
+    /// Whether limits carry it, short for at most `short` of the time; `factor` times what was asked.
+    pub(crate) fn is_carried(&self, stations: &[Station], factor: f64, short: f64) -> bool {
+        let mut banks = banks(stations, self);
+        // What never exceeds a lasting rate needs no credits, and what exceeds a burst is short at once.
+        banks.retain(|bank| bank.highest() * factor > bank.rate);
+        if banks.is_empty() {
+            return true;
+        }
+        if short <= 0.0 && banks.iter().any(|bank| bank.highest_alone() * factor > bank.burst * (1.0 + 1e-9)) {
+            return false;
+        }
+        self.run(&mut banks, stations, factor, Some(short)).short <= short + 1e-9
+    }
+
+    /// Runs the time through the limits, all credits full at its start.
+    pub(crate) fn result(&self, stations: &[Station], factor: f64) -> DayResult {
+        let mut banks = banks(stations, self);
+        self.run(&mut banks, stations, factor, None)
+    }
+}
+
+/// How a choice does over a recorded time.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct DayResult {
+    /// Share of the time that is short.
+    pub(crate) short: f64,
+    /// When a burst first ends while more is asked than lasts: seconds from the start, and where.
+    pub(crate) burst_ends: Option<(f64, String)>,
+    /// The interval with the largest use of a limit, and whether credits were left at its start.
+    pub(crate) worst: usize,
+    pub(crate) worst_in_credit: bool,
+}
+
+/// One budget of one kind and direction.
+struct Bank {
+    who: usize,
+    rate: f64,
+    burst: f64,
+    /// Saved at most, and now.
+    most: f64,
+    saved: f64,
+    waiting: f64,
+    day: Rc<CountedDay>,
+    /// Which of a step's units it takes, as factors.
+    takes: [f64; 4],
+}
+
+impl Bank {
+    fn asked(&self, step: &[f64; 4]) -> f64 {
+        step.iter().zip(&self.takes).map(|(units, takes)| units * takes).sum()
+    }
+    /// At most so much is ever asked.
+    fn highest(&self) -> f64 {
+        self.asked(&self.day.most)
+    }
+    /// So much is asked in some step.
+    fn highest_alone(&self) -> f64 {
+        self.day.steps.iter().map(|step| self.asked(step)).fold(0.0, f64::max)
+    }
+}
+
+fn banks(stations: &[Station], day: &Day) -> Vec<Bank> {
+    let mut banks = Vec::new();
+    for (who, station) in stations.iter().enumerate() {
+        let counted = day.counted(Counting::of(&station.budget));
+        let shares = [station.read_share, station.write_share];
+        if let Some(found) = station.budget.iops {
+            of(found, who, &counted, |takes| [takes[0] * shares[0], takes[1] * shares[1], 0.0, 0.0], &mut banks);
+        }
+        if let Some(found) = station.budget.throughput {
+            of(found, who, &counted, |takes| [0.0, 0.0, takes[0] * shares[0], takes[1] * shares[1]], &mut banks);
+        }
+    }
+    banks
+}
+
+fn of<T: Rated>(
+    found: Directions<T>,
+    who: usize,
+    day: &Rc<CountedDay>,
+    takes_of: impl Fn([f64; 2]) -> [f64; 4],
+    banks: &mut Vec<Bank>,
+) {
+    let mut add = |budget: T, takes: [f64; 2]| {
+        let most = budget.credits().unwrap_or(0.0);
+        banks.push(Bank {
+            who,
+            rate: budget.lasting() as f64,
+            burst: budget.in_burst() as f64,
+            most,
+            saved: most,
+            waiting: 0.0,
+            day: Rc::clone(day),
+            takes: takes_of(takes),
+        });
+    };
+    match found {
+        Directions::Together(budget) => add(budget, [1.0, 1.0]),
+        Directions::Apart { read, write } => {
+            if let Some(read) = read {
+                add(read, [1.0, 0.0]);
+            }
+            if let Some(write) = write {
+                add(write, [0.0, 1.0]);
+            }
+        }
+        // One budget with two prices: in units of reads.
+        Directions::Traded { read, write } => add(read, [1.0, read.lasting() as f64 / write.lasting() as f64]),
+    }
+}
+
+impl Day {
+    /// Runs the time through `banks`; gives up as soon as more than a share of it is short.
+    fn run(&self, banks: &mut [Bank], stations: &[Station], factor: f64, give_up: Option<f64>) -> DayResult {
+        let mut result = DayResult::default();
+        let all_s: f64 = self.steps.iter().map(|step| step.length_s).sum();
+        let short_max_s = give_up.map_or(f64::INFINITY, |share| share * all_s + 1e-6);
+        let (mut at, mut short_s, mut worst) = (0.0, 0.0, 0.0);
+        for (index, step) in self.steps.iter().enumerate() {
+            let mut is_short = false;
+            for bank in banks.iter_mut() {
+                let asked = bank.asked(&bank.day.steps[index]) * factor;
+                let use_of = asked / bank.rate;
+                if use_of > worst {
+                    (worst, result.worst, result.worst_in_credit) = (use_of, index, bank.saved > 0.0);
+                }
+                let wanted = asked * step.length_s + bank.waiting;
+                // The rate in a burst holds for as long as credits last.
+                let saved_before = bank.saved;
+                let given = wanted.min(bank.rate * step.length_s + bank.saved).min(bank.burst * step.length_s);
+                bank.saved = (bank.saved + bank.rate * step.length_s - given).clamp(0.0, bank.most);
+                bank.waiting = (wanted - given).min(asked * BACKLOG_MAX_S);
+                if wanted > given * (1.0 + 1e-9) {
+                    is_short = true;
+                    if bank.most > 0.0 && bank.saved <= 0.0 && result.burst_ends.is_none() {
+                        let rest = (asked - bank.rate).max(1e-9);
+                        let ends_at = at + (saved_before / rest).min(step.length_s);
+                        result.burst_ends = Some((ends_at, stations[bank.who].who.clone()));
+                    }
+                }
+            }
+            if is_short {
+                short_s += step.length_s;
+                if short_s > short_max_s {
+                    break;
+                }
+            }
+            at += step.length_s;
+        }
+        result.short = if all_s > 0.0 { short_s / all_s } else { 0.0 };
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::{Cached, LayoutSplit, disk_stations};
+    use crate::need::Rates;
+    use loadline_disk::{DiskSpec, EnvironmentSpec, HostCache, IopsBudget, Layout, Limit as Budget, VolumeSpec};
+    use loadline_units::{Duration, Iops};
+
+    fn stations(rate: u64, burst: u64, span: Duration) -> Vec<Station> {
+        let (rate, burst) = (Iops::per_second(rate).unwrap(), Iops::per_second(burst).unwrap());
+        let budget = IopsBudget::bursting(rate, burst, span);
+        let limit = Budget { iops: Some(Directions::Together(budget)), ..Budget::default() };
+        let disk = DiskSpec { name: "p10".to_owned(), limit, ..DiskSpec::default() };
+        let volume = VolumeSpec { disks: vec![disk], ..VolumeSpec::default() };
+        disk_stations(&EnvironmentSpec::default(), &volume, Cached { mode: HostCache::None, hits: 0.0 })
+    }
+    fn steps(rates: &[(f64, usize)]) -> Vec<DayStep> {
+        let one = |rate: f64| {
+            let rates = Rates { reads_per_s: rate, read_size: 4096.0, write_size: 4096.0, ..Rates::default() };
+            DayStep { length_s: 60.0, flow: Flow::of(&rates, LayoutSplit::of(Layout::Single), false) }
+        };
+        rates.iter().flat_map(|(rate, count)| std::iter::repeat_n(one(*rate), *count)).collect()
+    }
+
+    #[test]
+    fn a_burst_carries_a_peak_and_ends_when_its_credits_do() {
+        // 30 minutes at 3,500 are saved; 30 minutes at 3,500 are asked.
+        let stations = stations(500, 3_500, Duration::from_s(1_800));
+        let kept = Day::new(steps(&[(100.0, 10), (3_500.0, 30), (100.0, 20)])).result(&stations, 1.0);
+        assert!(kept.short.abs() < 1e-9 && kept.burst_ends.is_none(), "{kept:?}");
+        // Ten minutes more: the burst ends 30 minutes after it began.
+        let ended = Day::new(steps(&[(100.0, 10), (3_500.0, 40), (100.0, 200)])).result(&stations, 1.0);
+        let (at, who) = ended.burst_ends.unwrap();
+        assert!((at - 40.0 * 60.0).abs() <= 60.0 && who == "p10", "{at}");
+        assert!(ended.short > 0.03, "{}", ended.short);
+        assert!(ended.worst_in_credit);
+    }
+
+    #[test]
+    fn a_peak_above_the_burst_is_short_at_once_and_what_waits_is_short_too() {
+        let stations = stations(500, 1_000, Duration::from_s(600));
+        let result = Day::new(steps(&[(100.0, 10), (2_000.0, 1), (100.0, 9)])).result(&stations, 1.0);
+        // One minute at twice the burst leaves a minute of work behind: two minutes are short, of twenty.
+        assert!((result.short - 0.1).abs() < 0.051 && result.short >= 0.05, "{}", result.short);
+        let none = Day::new(steps(&[(2_000.0, 5)])).result(&stations, 0.25);
+        assert!(none.short.abs() < 1e-9);
+    }
+}

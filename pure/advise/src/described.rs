@@ -1,0 +1,320 @@
+//! A choice described: its price by item, what binds it, its latency, and in how many scenarios it meets the need.
+
+use crate::advice::{
+    AdviceDoubt, Bound, Candidate, DiskChoice, LatencyRange, PriceMonth, PricedItem, ScenariosMet, VolumeChoice,
+};
+use crate::advisor::{Market, Posed};
+use crate::day::DayResult;
+use crate::disk_sets::{DiskSet, INTERLEAVE, VOLUME};
+use crate::environment_text::environment_text;
+use crate::flow::{Cached, Station, stations};
+use crate::machines::{MachineOffer, environment};
+use crate::trial::trial;
+use loadline_catalog::{Draw, Environment, Money, Provisioned};
+use loadline_disk::HostCache;
+use loadline_prediction::Model;
+use loadline_record::Limit;
+
+/// Prices older than this are told.
+const PRICE_DAYS_MAX: i64 = 180;
+/// Sizes of reads and writes that differ more are not one size.
+const ONE_SIZE: f64 = 1.5;
+
+impl Posed<'_> {
+    /// A choice in every scenario.
+    pub(crate) fn in_scenarios(&self, environment: &Environment, set: &DiskSet, machine: &MachineOffer) -> InScenarios {
+        let cached = Cached { mode: set.host_cache, hits: machine.hits(set, self.need.hot) };
+        let mut result = InScenarios { met: Vec::new(), latencies: Vec::new(), middle: None, day: None };
+        for (number, scenario) in self.scenarios.iter().enumerate() {
+            let model = Model::new(environment, number as u32, scenario.draw);
+            let Some(volume) = model.spec.volumes.first() else { continue };
+            let all = stations(&model.spec, volume, cached);
+            let case = &self.cases[scenario.case];
+            let (by_limits, rates, in_credit) = if case.is_steady {
+                let flow = case.peak_flow(set.layout);
+                (all.iter().all(|one| one.share(flow) <= 1.0 + 1e-9), case.peak, false)
+            } else {
+                let found = case.day(set.layout).result(&all, 1.0);
+                let met = found.short <= 1.0 - self.need.time_met.as_f64() + 1e-9;
+                let (rates, in_credit) = (case.intervals[found.worst].1, found.worst_in_credit);
+                if number == 0 {
+                    result.day = Some(found);
+                }
+                (met, rates, in_credit)
+            };
+            // What is beyond a limit waits without end: there is no latency to simulate.
+            let latency = (self.options.simulate && by_limits)
+                .then(|| trial(environment, &model, self.need, &rates, in_credit, self.options.seed))
+                .flatten();
+            let kept = match (latency, self.need.objective_ns()) {
+                (Some(found), Some(limit)) => found.kept_up && found.latency_ns <= limit as f64,
+                (Some(found), None) => found.kept_up,
+                (None, _) => true,
+            };
+            if number == 0 {
+                result.middle = latency.map(|found| found.latency_ns);
+            }
+            result.latencies.extend(latency.map(|found| found.latency_ns));
+            result.met.push(by_limits && kept);
+        }
+        result
+    }
+
+    /// A choice with its price and what binds it.
+    pub(crate) fn described(
+        &self,
+        market: &Market,
+        set: &DiskSet,
+        machine: &MachineOffer,
+        judged: Option<&InScenarios>,
+    ) -> Candidate {
+        let (binding, next, used) = self.bounds(set, machine);
+        let (latency_ns, met) = match judged {
+            Some(judged) => (judged.range(), judged.met.iter().filter(|met| **met).count()),
+            None => (None, 0),
+        };
+        let of = self.scenarios.len();
+        let meets = judged.is_some() && met as f64 + 1e-9 >= self.need.sure.as_f64() * of as f64;
+        let day = judged.and_then(|judged| judged.day.clone());
+        let mut candidate = Candidate {
+            rank: 0,
+            meets,
+            provider: market.provider.clone(),
+            region: market.region.clone(),
+            machine: machine.name.clone(),
+            vcpus: machine.figures.vcpus,
+            memory_bytes: self.catalog.memory(&machine.name).map(loadline_units::Bytes::get),
+            volumes: vec![volume_choice(set)],
+            os_disk: machine.os_disk.as_ref().map(|disk| DiskChoice {
+                sku: disk.sku.clone(),
+                count: 1,
+                size_bytes: disk.wanted.size.map(loadline_units::Bytes::get),
+                iops: None,
+                throughput_bytes_per_s: None,
+            }),
+            price_month: self.price(market, set, machine),
+            binding,
+            next,
+            used,
+            latency_ns,
+            scenarios: ScenariosMet { met: met as u32, of: of as u32 },
+            burst_ends_s: day.as_ref().and_then(|day| day.burst_ends.as_ref()).map(|(at, _)| *at),
+            short_share: day.map(|day| day.short),
+            regret: None,
+            doubts: Vec::new(),
+            environment: String::new(),
+        };
+        candidate.doubts = self.doubts_of(&candidate, set, machine);
+        candidate.environment = environment_text(&candidate);
+        candidate
+    }
+
+    /// What binds at the need as published, and what would next.
+    fn bounds(&self, set: &DiskSet, machine: &MachineOffer) -> (Bound, Option<Bound>, f64) {
+        let nothing = Bound {
+            limit: "unexplained".to_owned(),
+            source: "no limit is known".to_owned(),
+            ceiling_iops: 0.0,
+            headroom: 0.0,
+        };
+        let Some(environment) = environment(self.catalog, &machine.figures, set) else { return (nothing, None, 0.0) };
+        let spec = environment.spec(&Draw::PUBLISHED);
+        let Some(volume) = spec.volumes.first() else { return (nothing, None, 0.0) };
+        let cached = Cached { mode: set.host_cache, hits: machine.hits(set, self.need.hot) };
+        let case = &self.cases[0];
+        let flow = case.peak_flow(set.layout);
+        let mut all: Vec<(Station, crate::flow::Used)> = stations(&spec, volume, cached)
+            .into_iter()
+            .flat_map(|station| {
+                let used = station.used(flow);
+                used.into_iter().flatten().map(move |used| (station.clone(), used)).collect::<Vec<_>>()
+            })
+            .collect();
+        // A recorded peak may run on credits; what binds is then the rate in a burst.
+        let share = |used: &crate::flow::Used| if case.is_steady { used.share } else { used.share_in_burst };
+        all.sort_by(|a, b| share(&b.1).total_cmp(&share(&a.1)));
+        let bound = |(station, used): &(Station, crate::flow::Used)| {
+            let share = share(used).max(1e-9);
+            Bound {
+                limit: limit_name(station, used),
+                source: format!("{}: {}", station.who, station.figure(used.is_bytes)),
+                ceiling_iops: flow.rates.requests_per_s() / share,
+                headroom: 1.0 / share - 1.0,
+            }
+        };
+        match all.first() {
+            Some(first) => (bound(first), all.get(1).map(bound), share(&first.1)),
+            None => (nothing, None, 0.0),
+        }
+    }
+
+    fn price(&self, market: &Market, set: &DiskSet, machine: &MachineOffer) -> PriceMonth {
+        let item = |what: &str, name: &str, count: u32, money: Option<Money>, missing: Option<String>| {
+            let prices = self.catalog.prices(name);
+            let price = prices.iter().find(|price| price.region.as_deref() == Some(market.region.as_str()));
+            let price = price.filter(|_| money.is_some());
+            PricedItem {
+                what: what.to_owned(),
+                name: name.to_owned(),
+                count,
+                amount: money.map(amount),
+                date: price.and_then(|price| price.date.clone()),
+                terms: price.and_then(|price| price.terms.clone()),
+                source: price.map(|price| price.source.clone()),
+                missing: if money.is_none() { missing } else { None },
+            }
+        };
+        let machine_missing = self.catalog.monthly_cost(&machine.name, &Provisioned::default(), &market.region).err();
+        let mut items = vec![
+            item("machine", &machine.name, 1, machine.price, machine_missing.map(|error| error.to_string())),
+            item("data disks", &set.sku, set.count, set.price, set.unpriced.clone()),
+        ];
+        if let Some(disk) = &machine.os_disk {
+            items.push(item("system's disk", &disk.sku, 1, Some(disk.price), None));
+        }
+        let mut dates: Vec<String> = items.iter().filter_map(|item| item.date.clone()).collect();
+        dates.sort_unstable();
+        dates.dedup();
+        let currency = [machine.price, set.price, machine.total].into_iter().flatten().next();
+        PriceMonth {
+            amount: items.iter().filter_map(|item| item.amount).sum(),
+            currency: currency.map_or_else(|| "USD".to_owned(), |money| money.currency().to_string()),
+            complete: items.iter().all(|item| item.amount.is_some()),
+            dates,
+            items,
+        }
+    }
+
+    fn doubts_of(&self, candidate: &Candidate, set: &DiskSet, machine: &MachineOffer) -> Vec<AdviceDoubt> {
+        let mut doubts = Vec::new();
+        if !candidate.price_month.complete {
+            let missing: Vec<String> =
+                candidate.price_month.items.iter().filter_map(|item| item.missing.clone()).collect();
+            doubts.push(AdviceDoubt::new("not-priced", format!("the sum is \"at least\": {}", missing.join("; "))));
+        }
+        if let Some(today) = self.options.today.as_deref().and_then(days) {
+            let old = |date: &&String| days(date).is_some_and(|date| today - date > PRICE_DAYS_MAX);
+            let old: Vec<&str> = candidate.price_month.dates.iter().filter(old).map(String::as_str).collect();
+            if !old.is_empty() {
+                doubts.push(AdviceDoubt::new("old-prices", format!("prices of {}", old.join(", "))));
+            }
+        }
+        if self.catalog.has_cpu_credits(&machine.name) {
+            let text =
+                "its processors run on credits, which are not modelled: work that needs them for long slows down";
+            doubts.push(AdviceDoubt::new("cpu-credits", text));
+        }
+        if let Some(environment) = environment(self.catalog, &machine.figures, set) {
+            for (disk, deviation) in environment.deviations(VOLUME) {
+                doubts.push(AdviceDoubt::new("known-deviation", format!("{disk}: {}", deviation.measured)));
+            }
+            for name in environment.uncapped() {
+                doubts.push(AdviceDoubt::new(
+                    "limit-unknown",
+                    format!("what {} allows all disks {name} is not in the catalog", machine.name),
+                ));
+            }
+        }
+        if set.host_cache != HostCache::None && machine.figures.cached.is_none() {
+            let text = "what the host's cache may answer is an estimate by the machine's processors";
+            doubts.push(AdviceDoubt::new("limit-unknown", text));
+        }
+        if !self.need_is_one_size() {
+            let text = "reads and writes differ in size: the latency is simulated with their mean size, the limits are judged with both";
+            doubts.push(AdviceDoubt::new("one-size", text));
+        }
+        doubts
+    }
+
+    fn need_is_one_size(&self) -> bool {
+        let peak = self.cases[0].peak;
+        if peak.reads_per_s <= 0.0 || peak.writes_per_s <= 0.0 {
+            return true;
+        }
+        let (small, large) = (peak.read_size.min(peak.write_size), peak.read_size.max(peak.write_size));
+        large <= ONE_SIZE * small
+    }
+}
+
+/// What a choice did in each scenario.
+pub(crate) struct InScenarios {
+    met: Vec<bool>,
+    latencies: Vec<f64>,
+    middle: Option<f64>,
+    day: Option<DayResult>,
+}
+
+impl InScenarios {
+    fn range(&self) -> Option<LatencyRange> {
+        let mut sorted = self.latencies.clone();
+        sorted.sort_by(f64::total_cmp);
+        let at = |share: f64| sorted.get(((sorted.len().checked_sub(1)?) as f64 * share).round() as usize).copied();
+        let (low, high) = (at(0.05)?, at(0.95)?);
+        let middle = self.middle.or_else(|| at(0.5))?;
+        Some(LatencyRange { p99: middle as u64, p99_low: low.min(middle) as u64, p99_high: high.max(middle) as u64 })
+    }
+}
+
+/// The name of a limit: once credits are spent it is another.
+pub(crate) fn limit_name(station: &Station, used: &crate::flow::Used) -> String {
+    let bursts = if used.is_bytes {
+        station.budget.throughput.is_some_and(|found| bursts(found, |budget| budget.burst.is_some()))
+    } else {
+        station.budget.iops.is_some_and(|found| bursts(found, |budget| budget.burst.is_some()))
+    };
+    if bursts { Limit::BurstExhausted.name().to_owned() } else { used.limit.name().to_owned() }
+}
+
+fn bursts<T: Copy>(found: loadline_disk::Directions<T>, test: impl Fn(&T) -> bool) -> bool {
+    match found {
+        loadline_disk::Directions::Together(both) => test(&both),
+        loadline_disk::Directions::Apart { read, write } => read.iter().chain(&write).any(test),
+        loadline_disk::Directions::Traded { .. } => false,
+    }
+}
+
+fn amount(money: Money) -> f64 {
+    money.billionths() as f64 / 1e9
+}
+
+/// The disks of a set.
+pub(crate) fn choice(set: &DiskSet) -> DiskChoice {
+    DiskChoice {
+        sku: set.sku.clone(),
+        count: set.count,
+        size_bytes: set.wanted.size.map(loadline_units::Bytes::get),
+        iops: set.wanted.iops.map(loadline_units::Iops::get),
+        throughput_bytes_per_s: set.wanted.throughput.map(loadline_units::ByteRate::get),
+    }
+}
+
+fn volume_choice(set: &DiskSet) -> VolumeChoice {
+    VolumeChoice {
+        name: VOLUME.to_owned(),
+        disks: vec![choice(set)],
+        layout: if set.count > 1 { "stripe" } else { "single" }.to_owned(),
+        columns: set.count,
+        interleave_bytes: (set.count > 1).then_some(INTERLEAVE.get()),
+        host_cache: match set.host_cache {
+            HostCache::None => "none",
+            HostCache::ReadOnly => "read-only",
+            HostCache::ReadWrite => "read-write",
+        }
+        .to_owned(),
+    }
+}
+
+/// Disks, layout and cache in words.
+pub(crate) fn set_words(set: &DiskSet) -> String {
+    volume_choice(set).words()
+}
+
+/// Days since 1970 of an ISO date; `None` of other texts.
+fn days(date: &str) -> Option<i64> {
+    let mut parts = date.get(..10)?.split('-').map(str::parse::<i64>);
+    let (year, month, day) = (parts.next()?.ok()?, parts.next()?.ok()?, parts.next()?.ok()?);
+    let shifted = if month <= 2 { year - 1 } else { year };
+    let (era, of_era) = (shifted.div_euclid(400), shifted.rem_euclid(400));
+    let of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
+    Some(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468)
+}

@@ -1,0 +1,430 @@
+//! The sets of disks that hold a need: each disk as sold, in each number, provisioned with the least that carries its part.
+
+use crate::flow::{Cached, Flow, Station, disk_stations};
+use loadline_catalog::{
+    Catalog, Choice, DiskEntry, Draw, EntryError, Environment, EnvironmentVolume, Figure, HostCacheFigures, Money,
+    Provisioned, PurchasePart, SizeRule,
+};
+use loadline_disk::{EnvironmentSpec, HostCache, Layout, VolumeSpec, normal_quantile};
+use loadline_units::{ByteRate, Bytes, Iops, Ratio};
+use loadline_workload::Objective;
+
+/// Pieces of a stripe.
+pub(crate) const INTERLEAVE: Bytes = Bytes::kib(256);
+/// How much more than the need a provisioned disk is tried with: queues need room for a latency to be kept.
+pub(crate) const MARGINS: [f64; 5] = [1.0, 1.1, 1.25, 1.5, 2.0];
+/// Below the highest rate of a recorded need credits may carry it, or a little time short is allowed.
+const MARGINS_BELOW: [f64; 3] = [0.25, 0.5, 0.75];
+/// Sizes to choose from are whole GiB.
+const SIZE_STEP: u64 = 1 << 30;
+/// The name of the volume.
+pub(crate) const VOLUME: &str = "data";
+
+/// Equal disks with a layout and a cache setting.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct DiskSet {
+    pub(crate) sku: String,
+    pub(crate) family: String,
+    pub(crate) wanted: Provisioned,
+    pub(crate) count: u32,
+    pub(crate) layout: Layout,
+    pub(crate) host_cache: HostCache,
+    /// The hosts' answer times, if they cache.
+    pub(crate) cache_figures: HostCacheFigures,
+    /// A month of all of them; `None`: without a price.
+    pub(crate) price: Option<Money>,
+    /// Why there is no price.
+    pub(crate) unpriced: Option<String>,
+    /// The limits of the disks, under the reference draw, if all reads that may hit do.
+    pub(crate) stations: Vec<Station>,
+    /// Whether its service times alone could keep the objective.
+    pub(crate) is_fast_enough: bool,
+    /// Whether its figures fall on machines whose device queues serve in order.
+    pub(crate) falls_in_order: bool,
+}
+
+/// What sets are made for.
+pub(crate) struct SetsFor<'a> {
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) region: &'a str,
+    pub(crate) draw: Draw,
+    /// The demand, at which provisioned figures are chosen.
+    pub(crate) flow_of: &'a dyn Fn(Layout) -> Flow,
+    pub(crate) size: Bytes,
+    pub(crate) disks_max: u32,
+    /// The best share of reads that a host's cache may answer; `None`: caches are not looked at.
+    pub(crate) hits_at_best: Option<f64>,
+    /// Whether the need never changes: then no credits carry it.
+    pub(crate) is_steady: bool,
+    /// The latency to keep.
+    pub(crate) objective: Option<Objective>,
+    /// The place of latencies in their intervals at which it must be kept, to be kept in as many scenarios as asked.
+    pub(crate) latency_place: Ratio,
+}
+
+/// How much more often than allowed a service time may exceed the objective before a set is left out: a simulation of few
+/// requests is no sharper.
+const EXCEEDS_TOLERANCE: f64 = 1.5;
+/// The 99th percentile of the standard normal distribution.
+const NORMAL_P99: f64 = 2.326_347_874_040_841;
+
+impl SetsFor<'_> {
+    /// Every set of a disk product that could hold the need, in each number and under each cache setting.
+    pub(crate) fn of(&self, entry: &DiskEntry) -> Vec<DiskSet> {
+        let mut sets = Vec::new();
+        let mechanism = &self.catalog.disk_family(entry).mechanism;
+        let mut caches = vec![HostCache::None];
+        let provider = entry.name.split_once('/').map_or("", |(provider, _)| provider);
+        let hit_latency = self.catalog.host_cache(provider).map(|cache| cache.latency);
+        if self.hits_at_best.is_some() && mechanism.host_cached && hit_latency.is_some() {
+            caches.push(HostCache::ReadOnly);
+        }
+        for count in 1..=self.disks_max {
+            let layout =
+                if count == 1 { Layout::Single } else { Layout::Stripe { columns: count, interleave: INTERLEAVE } };
+            let each = Bytes::new(self.size.get().div_ceil(u64::from(count)).next_multiple_of(SIZE_STEP));
+            for cache in &caches {
+                let latency = hit_latency.filter(|_| *cache != HostCache::None);
+                let figures = HostCacheFigures { mode: *cache, latency, ..HostCacheFigures::default() };
+                for wanted in self.purchases(entry, count, layout, each, figures) {
+                    let below = mechanism.host_cache_below;
+                    let is_too_large = below.zip(size_of(entry, &wanted)).is_some_and(|(below, size)| size >= below);
+                    if *cache != HostCache::None && is_too_large {
+                        continue;
+                    }
+                    sets.extend(self.set(entry, wanted, count, layout, figures));
+                }
+            }
+        }
+        sets
+    }
+
+    fn cached(&self, figures: HostCacheFigures) -> Cached {
+        Cached { mode: figures.mode, hits: self.hits_at_best.unwrap_or(0.0) }
+    }
+
+    fn stations(
+        &self,
+        entry: &DiskEntry,
+        wanted: &Provisioned,
+        count: u32,
+        layout: Layout,
+        figures: HostCacheFigures,
+    ) -> Result<Vec<Station>, EntryError> {
+        let (spec, volume) = volume_spec(self.catalog, &entry.name, wanted, count, layout, figures, &self.draw)?;
+        Ok(disk_stations(&spec, &volume, self.cached(figures)))
+    }
+
+    fn set(
+        &self,
+        entry: &DiskEntry,
+        wanted: Provisioned,
+        count: u32,
+        layout: Layout,
+        figures: HostCacheFigures,
+    ) -> Option<DiskSet> {
+        let stations = self.stations(entry, &wanted, count, layout, figures).ok()?;
+        let (price, unpriced) = match self.catalog.monthly_cost(&entry.name, &wanted, self.region) {
+            Ok(each) => (Some(each.times(count)), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        Some(DiskSet {
+            sku: entry.name.clone(),
+            family: self.catalog.disk_family(entry).name.clone(),
+            wanted,
+            count,
+            layout,
+            host_cache: figures.mode,
+            cache_figures: figures,
+            price,
+            unpriced,
+            stations,
+            is_fast_enough: self.is_fast_enough(entry, layout, figures.mode),
+            falls_in_order: entry.in_order_most.is_some(),
+        })
+    }
+
+    /// Whether service times alone keep the objective. Waiting and the parts of a stripe only add to them.
+    fn is_fast_enough(&self, entry: &DiskEntry, layout: Layout, host_cache: HostCache) -> bool {
+        let (Some(objective), Some(latency)) = (self.objective, self.catalog.disk_family(entry).latency) else {
+            return true;
+        };
+        if host_cache != HostCache::None || entry.spinning.is_some() {
+            return true;
+        }
+        let rates = (self.flow_of)(layout).rates;
+        let all = rates.requests_per_s();
+        let limit_ns = objective.limit.as_ns() as f64;
+        let kinds =
+            [(rates.reads_per_s, rates.read_size, latency.read), (rates.writes_per_s, rates.write_size, latency.write)];
+        let parts = f64::from(if let Layout::Stripe { columns, .. } = layout { columns } else { 1 });
+        let mut mean = 0.0;
+        for (rate, size, times) in kinds {
+            let share = rate / all.max(1e-9);
+            if share <= 0.0 {
+                continue;
+            }
+            let at = |interval: loadline_catalog::Interval<loadline_units::Duration>| {
+                interval.at(self.latency_place).as_ns() as f64
+            };
+            // A large request in parts is as long as its longest: at least its size over all disks.
+            let fixed = at(times.per_kib) * (size / 1024.0) / parts;
+            let (median, p99) = (at(times.median), at(times.p99));
+            let sigma = (p99 / median.max(1.0)).max(1.0).ln() / NORMAL_P99;
+            mean += share * (median * (sigma * sigma / 2.0).exp() + fixed);
+            if let Some(kept) = objective.of.share() {
+                let allowed = EXCEEDS_TOLERANCE * (1.0 - kept) / share;
+                if allowed < 1.0 && median * (sigma * normal_quantile(1.0 - allowed)).exp() + fixed > limit_ns {
+                    return false;
+                }
+            }
+        }
+        objective.of.share().is_some() || mean <= EXCEEDS_TOLERANCE * limit_ns
+    }
+
+    /// The ways to buy a disk that could carry its part.
+    fn purchases(
+        &self,
+        entry: &DiskEntry,
+        count: u32,
+        layout: Layout,
+        each: Bytes,
+        figures: HostCacheFigures,
+    ) -> Vec<Provisioned> {
+        let (least, most) = match entry.size {
+            SizeRule::Fixed(size) => {
+                return if size >= each { vec![Provisioned::default()] } else { Vec::new() };
+            }
+            SizeRule::Chosen { least, most } => (least, most),
+            SizeRule::Unknown => return Vec::new(),
+        };
+        let size = each.max(least);
+        if size > most {
+            return Vec::new();
+        }
+        let mut all: Vec<Provisioned> = Vec::new();
+        let below: &[f64] = if self.is_steady { &[] } else { &MARGINS_BELOW };
+        for margin in below.iter().chain(&MARGINS) {
+            let flow = (self.flow_of)(layout);
+            let flow = flow.at(&flow.rates.times(*margin));
+            let wanted = if is_provisioned(entry) {
+                self.least_provisioned(entry, count, layout, size, most, figures, &flow)
+            } else {
+                self.least_size(entry, count, layout, size, most, figures, &flow)
+            };
+            if let Some(wanted) = wanted.filter(|wanted| !all.contains(wanted)) {
+                all.push(wanted);
+            }
+        }
+        // What comes with the size alone, for needs whose rates credits carry.
+        let plain = Provisioned { size: Some(size), ..Provisioned::default() };
+        if !all.contains(&plain) && self.catalog.disk_figures(&entry.name, &plain).is_ok() {
+            all.push(plain);
+        }
+        all
+    }
+
+    /// The smallest size that carries a flow, if figures follow from the size.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one purchase")]
+    fn least_size(
+        &self,
+        entry: &DiskEntry,
+        count: u32,
+        layout: Layout,
+        least: Bytes,
+        most: Bytes,
+        figures: HostCacheFigures,
+        flow: &Flow,
+    ) -> Option<Provisioned> {
+        let of = |steps: u64| Provisioned {
+            size: Some(Bytes::new(steps * SIZE_STEP).max(least).min(most)),
+            ..Provisioned::default()
+        };
+        let carries = |steps: u64| {
+            let stations = self.stations(entry, &of(steps), count, layout, figures);
+            stations.is_ok_and(|stations| stations.iter().all(|one| one.share(flow) <= 1.0))
+        };
+        let (from, to) = (least.get().div_ceil(SIZE_STEP), most.get() / SIZE_STEP);
+        first_from(from, to, carries).map(of)
+    }
+
+    /// The least figures that carry a flow, and the least size at which they may be chosen.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one purchase")]
+    fn least_provisioned(
+        &self,
+        entry: &DiskEntry,
+        count: u32,
+        layout: Layout,
+        size: Bytes,
+        most: Bytes,
+        figures: HostCacheFigures,
+        flow: &Flow,
+    ) -> Option<Provisioned> {
+        let [iops, bytes] = self.asked_of_each(entry, count, layout, figures, flow)?;
+        let (mut iops, throughput) = (chosen(entry.iops.as_ref(), iops), chosen(entry.throughput.as_ref(), bytes));
+        let mut size = size;
+        // Each figure may need a larger other one. Each round raises one of them, so few are needed.
+        for _ in 0..8 {
+            let wanted = Provisioned {
+                size: Some(size),
+                iops: iops.and_then(Iops::per_second),
+                throughput: throughput.and_then(ByteRate::per_second),
+                option: None,
+            };
+            let allowed = |wanted: &Provisioned| match self.catalog.disk_figures(&entry.name, wanted) {
+                Ok(_) => None,
+                Err(error) => Some(error.part()),
+            };
+            match allowed(&wanted) {
+                None => return Some(wanted),
+                Some(PurchasePart::Throughput) => {
+                    let at = |iops: u64| Provisioned { iops: Iops::per_second(iops), ..wanted.clone() };
+                    let from = iops.or_else(|| default_of(entry.iops.as_ref())).unwrap_or(1);
+                    let fits = |iops: u64| allowed(&at(iops)) != Some(PurchasePart::Throughput);
+                    let more = first_from(from, 10_000_000, fits)?;
+                    if iops == Some(more) {
+                        return None;
+                    }
+                    iops = Some(more);
+                }
+                Some(PurchasePart::Iops) => {
+                    let at = |steps: u64| Provisioned {
+                        size: Some(Bytes::new(steps * SIZE_STEP).min(most)),
+                        ..wanted.clone()
+                    };
+                    let fits = |steps: u64| allowed(&at(steps)) != Some(PurchasePart::Iops);
+                    let larger = first_from(size.get().div_ceil(SIZE_STEP), most.get() / SIZE_STEP, fits)?;
+                    if Bytes::new(larger * SIZE_STEP) == size {
+                        return None;
+                    }
+                    size = Bytes::new(larger * SIZE_STEP);
+                }
+                Some(_) => return None,
+            }
+        }
+        None
+    }
+
+    /// The published requests and bytes per second that each disk must have, so that what is delivered carries its part.
+    fn asked_of_each(
+        &self,
+        entry: &DiskEntry,
+        count: u32,
+        layout: Layout,
+        figures: HostCacheFigures,
+        flow: &Flow,
+    ) -> Option<[u64; 2]> {
+        let mechanism = &self.catalog.disk_family(entry).mechanism;
+        let delivered = entry.delivered.unwrap_or(mechanism.delivered);
+        // A limit of one unit per second: its use is what each disk is asked.
+        let probe = loadline_disk::Limit {
+            iops: Some(loadline_disk::Directions::Together(loadline_disk::IopsBudget::steady(Iops::per_second(1)?))),
+            throughput: Some(loadline_disk::Directions::Together(loadline_disk::ThroughputBudget::steady(
+                ByteRate::per_second(1)?,
+            ))),
+            counted_size: mechanism.counted_size,
+            merge: mechanism.merge,
+            least_charge: mechanism.least_charge,
+            ..loadline_disk::Limit::default()
+        };
+        let spec =
+            loadline_disk::DiskSpec { name: entry.name.clone(), limit: probe, ..loadline_disk::DiskSpec::default() };
+        let volume =
+            VolumeSpec { name: VOLUME.to_owned(), disks: vec![spec; count as usize], layout, ..VolumeSpec::default() };
+        let stations = disk_stations(&EnvironmentSpec::default(), &volume, self.cached(figures));
+        let [requests, bytes] = stations.first()?.units(flow);
+        let place = self.draw.delivered;
+        let of = |asked: f64, factor: loadline_catalog::Interval<loadline_catalog::Factor>| -> u64 {
+            let delivered = |published: u64| {
+                place.map_or(published, |place| {
+                    factor.at(place).times(Iops::per_second(published.max(1)).expect("not zero")).get()
+                })
+            };
+            let mut published = asked.ceil().max(1.0) as u64;
+            // Rounding moves it by a unit or two; the delivered share by some percent.
+            let full = delivered(1_000_000) as f64 / 1_000_000.0;
+            published = ((published as f64 / full).floor() as u64).max(1);
+            while (delivered(published) as f64) < asked {
+                published += 1;
+            }
+            published
+        };
+        let writes_too = delivered.write_iops.map_or(0, |factor| of(requests.iter().sum(), factor));
+        Some([of(requests.iter().sum(), delivered.iops).max(writes_too), of(bytes.iter().sum(), delivered.throughput)])
+    }
+}
+
+/// The size of a disk, as bought.
+fn size_of(entry: &DiskEntry, wanted: &Provisioned) -> Option<Bytes> {
+    match entry.size {
+        SizeRule::Fixed(size) => Some(size),
+        SizeRule::Chosen { .. } | SizeRule::Unknown => wanted.size,
+    }
+}
+
+/// Whether any figure is chosen when the disk is made.
+fn is_provisioned(entry: &DiskEntry) -> bool {
+    fn is<T>(figure: Option<&Figure<T>>) -> bool {
+        matches!(figure, Some(Figure::Together(found)) if matches!(found.choice, Choice::Provisioned { .. }))
+    }
+    is(entry.iops.as_ref()) || is(entry.throughput.as_ref())
+}
+
+/// The figure to choose: nothing within the default, and not below the least.
+fn chosen<T: loadline_catalog::Scalar>(figure: Option<&Figure<T>>, asked: u64) -> Option<u64> {
+    let Some(Figure::Together(found)) = figure else { return None };
+    let Choice::Provisioned { default, least } = found.choice else { return None };
+    if default.is_some_and(|default| asked <= default.get()) {
+        return None;
+    }
+    Some(least.map_or(asked, |least| asked.max(least.get())))
+}
+
+fn default_of<T: loadline_catalog::Scalar>(figure: Option<&Figure<T>>) -> Option<u64> {
+    let Some(Figure::Together(found)) = figure else { return None };
+    match found.choice {
+        Choice::Provisioned { default, .. } => default.map(loadline_catalog::Scalar::get),
+        Choice::None => None,
+    }
+}
+
+/// The first number of a range that passes a test which all after it pass, too.
+fn first_from(from: u64, to: u64, mut passes: impl FnMut(u64) -> bool) -> Option<u64> {
+    if from > to || !passes(to) {
+        return None;
+    }
+    let (mut low, mut high) = (from, to);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if passes(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    Some(low)
+}
+
+/// The disks as a volume for the model, without a machine.
+pub(crate) fn volume_spec(
+    catalog: &Catalog,
+    sku: &str,
+    wanted: &Provisioned,
+    count: u32,
+    layout: Layout,
+    host_cache: HostCacheFigures,
+    draw: &Draw,
+) -> Result<(EnvironmentSpec, VolumeSpec), EntryError> {
+    let disk = catalog.disk_figures(sku, wanted)?;
+    let volume = EnvironmentVolume {
+        name: VOLUME.to_owned(),
+        disks: vec![disk; count as usize],
+        layout,
+        host_cache,
+        path: None,
+    };
+    let environment = Environment::assembled("disks", None, vec![volume], catalog);
+    let mut spec = environment.spec(draw);
+    let volume = spec.volumes.remove(0);
+    Ok((spec, volume))
+}

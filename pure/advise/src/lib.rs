@@ -1,0 +1,35 @@
+//! From a need to a ranked list: which machine with which disks, in which layout and under which cache setting, at which price.
+//!
+//! [`advise`] searches all that a catalog has of a provider's region. Limits judge every pair of machine and disks, a fluid
+//! model with credits judges recorded needs, and simulation judges the latency of the few at the top (`docs/advise.md`).
+
+mod advice;
+mod advisor;
+mod cases;
+mod day;
+mod described;
+mod disk_sets;
+mod environment_text;
+mod exactness;
+mod flow;
+mod html;
+mod judging;
+mod machines;
+mod need;
+mod need_file;
+mod script;
+mod search;
+mod trial;
+mod verdict;
+mod words;
+
+pub use advice::{
+    ADVICE_SCHEMA, Advice, AdviceDoubt, Bound, Candidate, CurvePoint, DiskChoice, Fix, LatencyRange, Miss, NeedFigures,
+    PriceMonth, PriceStep, PricedItem, ScenariosMet, VerdictLine, VolumeChoice,
+};
+pub use advisor::{AdviceOptions, AdviseError, ROWS_DEFAULT, advise};
+pub use exactness::{PairCheck, check_against_every_pair};
+pub use html::advice_html;
+pub use need::{Asked, DISKS_DEFAULT, Need, OS_DISK_DEFAULT, Rates, SURE_DEFAULT, TIME_MET_DEFAULT, Wanted};
+pub use need_file::{BLOCK_DEFAULT, NEED_SCHEMA, NeedFile, NeedNumbers, READS_DEFAULT, is_need};
+pub use script::{Script, ScriptError, script};

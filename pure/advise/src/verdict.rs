@@ -1,0 +1,137 @@
+//! The verdict of an advice, as field reports write theirs: at most nine lines, ten with a heading.
+
+use crate::advice::{Advice, Candidate, Miss, VerdictLine};
+use crate::advisor::{clock, rate_words};
+use crate::need::Need;
+use crate::words::{number, percent, span};
+
+/// The verdict, line by line.
+pub(crate) fn verdict(need: &Need, advice: &Advice) -> Vec<VerdictLine> {
+    let mut lines = Vec::new();
+    let mut say = |about: &str, text: String| lines.push(VerdictLine { about: about.to_owned(), text });
+    let Some(winner) = advice.winner() else {
+        let meets = advice.unpriced.iter().find(|row| row.meets);
+        let priced = if meets.is_some() { " with a complete price" } else { "" };
+        say("take", format!("Nothing{priced} that the catalog knows meets {}.", whole_need(need, advice)));
+        if let Some(row) = meets {
+            say("unpriced", format!("{} does: {} a month in {}.", row.words(), row.price_words(), row.region));
+        }
+        if let Some(miss) = advice.misses.first() {
+            say("nearest", missed(miss, None));
+        }
+        if let Some(first) = advice.doubts.iter().find(|doubt| doubt.code == "source-limited") {
+            say("doubt", sentence(&first.detail));
+        }
+        return lines;
+    };
+    say("take", format!("Take {}: {} a month in {}.", winner.words(), winner.price_words(), winner.region));
+    say(
+        "binds",
+        format!(
+            "{} binds first, at {} IOPS of this load; the need uses {} ({}).",
+            capital(&winner.binding.source),
+            number(winner.binding.ceiling_iops),
+            percent(winner.used),
+            winner.binding.limit
+        ),
+    );
+    say("meets", met(need, winner));
+    if let Some(at) = winner.burst_ends_s {
+        say(
+            "burst",
+            format!(
+                "Its burst ends {} into the record; then it is short for {} of the time.",
+                clock(at),
+                percent(winner.short_share.unwrap_or(0.0))
+            ),
+        );
+    }
+    if let Some(miss) = advice.misses.first() {
+        say("cheaper", missed(miss, Some(winner)));
+    }
+    if let Some(step) = advice.staircase.iter().find(|step| (step.times - 1.1).abs() < 1e-9) {
+        say("10 % more", more(step.amount, step.choice.as_deref(), winner));
+    }
+    let half = advice.staircase.iter().find(|step| (step.times - 0.5).abs() < 1e-9);
+    if let Some((amount, choice)) = half.and_then(|step| step.amount.zip(step.choice.as_ref())) {
+        let saved = 1.0 - amount / winner.price_month.amount.max(1e-9);
+        if saved >= 0.1 {
+            say(
+                "for tests",
+                format!(
+                    "Half the need costs {} less: {choice}, {amount:.2} {}.",
+                    percent(saved),
+                    winner.price_month.currency
+                ),
+            );
+        }
+    }
+    let gravest = ["source-limited", "averaged", "short-history"];
+    if let Some(first) = gravest.iter().find_map(|code| advice.doubts.iter().find(|doubt| doubt.code == *code)) {
+        say("doubt", format!("{} ({})", sentence(&first.detail), first.code));
+    }
+    if !advice.unpriced.is_empty() {
+        let names: Vec<&str> = advice.unpriced.iter().map(|one| one.volumes[0].disks[0].sku.as_str()).collect();
+        say("unpriced", format!("No complete price is known of {}: they may be cheaper.", names.join(", ")));
+    }
+    lines
+}
+
+fn whole_need(need: &Need, advice: &Advice) -> String {
+    let objective = need.objective_text().map_or_else(String::new, |text| format!(" with {text}"));
+    format!("{}{objective} on {}", rate_words(&advice.need), need.size_in_the_end().human())
+}
+
+fn met(need: &Need, winner: &Candidate) -> String {
+    let latency = winner.latency_ns.map(|found| {
+        let figure = need.objective.map_or("p99", |found| found.of.words());
+        format!(
+            "{figure} is {} ({} to {})",
+            span(found.p99 as f64),
+            span(found.p99_low as f64),
+            span(found.p99_high as f64)
+        )
+    });
+    let limit = need.objective.map(|found| format!(", {} allowed", found.limit.human()));
+    let scenarios = format!("met in {} of {} scenarios", winner.scenarios.met, winner.scenarios.of);
+    match latency {
+        Some(latency) => format!("{}{}; {scenarios}.", capital(&latency), limit.unwrap_or_default()),
+        None => format!("{}.", capital(&scenarios)),
+    }
+}
+
+fn missed(miss: &Miss, winner: Option<&Candidate>) -> String {
+    let price = miss.candidate.price_month.amount;
+    let less = winner.map(|winner| 1.0 - price / winner.price_month.amount.max(1e-9));
+    let begin = match less {
+        Some(less) => format!("{} costs {} less and {}", miss.candidate.words(), percent(less), miss.text),
+        None => format!("{} ({}) {}", miss.candidate.words(), miss.candidate.price_words(), miss.text),
+    };
+    let fix = miss.fix.as_ref().map_or_else(String::new, |fix| {
+        format!(" {} would do, at {:.2} {}.", fix.text, fix.amount, miss.candidate.price_month.currency)
+    });
+    format!("{begin}.{fix}")
+}
+
+fn more(amount: Option<f64>, choice: Option<&str>, winner: &Candidate) -> String {
+    match (amount, choice) {
+        (Some(amount), Some(choice)) if amount > winner.price_month.amount + 0.005 => {
+            format!(
+                "10 % more need costs {:.2} {} more a month: {choice}.",
+                amount - winner.price_month.amount,
+                winner.price_month.currency
+            )
+        }
+        (Some(_), _) => "10 % more need costs nothing more: the limits leave room for it.".to_owned(),
+        (None, _) => "Nothing carries 10 % more.".to_owned(),
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn sentence(text: &str) -> String {
+    format!("{}.", capital(text.trim_end_matches('.')))
+}

@@ -1,0 +1,80 @@
+//! What a provider sells today, by name: machines, network disks, and the regions with prices.
+
+use crate::catalog::Catalog;
+use crate::entry::DiskEntry;
+use loadline_disk::Place;
+use loadline_units::Bytes;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Names with a year are past limits of what is sold today.
+fn is_dated(name: &str) -> bool {
+    name.contains('@')
+}
+
+impl Catalog {
+    /// The providers, in alphabetical order.
+    #[must_use]
+    pub fn providers(&self) -> Vec<String> {
+        let all: BTreeSet<&str> = self.families.iter().map(|family| family.provider.as_str()).collect();
+        all.into_iter().map(str::to_owned).collect()
+    }
+
+    /// The regions with prices of a provider's machines and disks: those with most prices first.
+    #[must_use]
+    pub fn price_regions(&self, provider: &str) -> Vec<String> {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for priced in self.prices.iter().filter(|priced| provider_of(&priced.name) == provider) {
+            if let Some(region) = priced.price.region.as_deref() {
+                *counts.entry(region).or_default() += 1;
+            }
+        }
+        let mut regions: Vec<(&str, usize)> = counts.into_iter().collect();
+        regions.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+        regions.into_iter().map(|(region, _)| region.to_owned()).collect()
+    }
+
+    /// A provider's machines as sold today, each once: those with an entry and those that a pattern stands for.
+    #[must_use]
+    pub fn machines_sold(&self, provider: &str) -> Vec<String> {
+        let exact = self.vms.iter().map(|vm| vm.name.clone());
+        let by_pattern = self.families.iter().flat_map(|family| {
+            family.sold_names().map(|machine| format!("{}/{machine}", family.provider)).collect::<Vec<String>>()
+        });
+        let all: BTreeSet<String> =
+            exact.chain(by_pattern).filter(|name| provider_of(name) == provider && !is_dated(name)).collect();
+        all.into_iter().collect()
+    }
+
+    /// The memory of a machine, if it is recorded.
+    #[must_use]
+    pub fn memory(&self, machine: &str) -> Option<Bytes> {
+        let plain = machine.split_once('@').map_or(machine, |(plain, _)| plain);
+        self.memories.iter().rev().find(|(name, _)| name == plain).map(|(_, memory)| *memory)
+    }
+
+    /// Whether a machine's processors run on credits: its rate of work is not for good.
+    #[must_use]
+    pub fn has_cpu_credits(&self, machine: &str) -> bool {
+        let (provider, name) = machine.split_once('/').unwrap_or(("", machine));
+        let begins =
+            |family: &&crate::entry::Family| family.cpu_credits.iter().any(|begin| name.starts_with(begin.as_str()));
+        self.families.iter().filter(|family| family.provider == provider).any(|family| begins(&family))
+    }
+
+    /// A provider's network disks as sold today, each once. Of several entries of a name the one added last counts.
+    #[must_use]
+    pub fn network_disks_sold(&self, provider: &str) -> Vec<&DiskEntry> {
+        let mut by_name: BTreeMap<&str, &DiskEntry> = BTreeMap::new();
+        for disk in self.disks.iter().filter(|disk| provider_of(&disk.name) == provider && !is_dated(&disk.name)) {
+            let family = self.disk_family(disk);
+            if family.mechanism.place == Place::Network && family.retired.is_none() {
+                by_name.insert(&disk.name, disk);
+            }
+        }
+        by_name.into_values().collect()
+    }
+}
+
+fn provider_of(name: &str) -> &str {
+    name.split_once('/').map_or("", |(provider, _)| provider)
+}

@@ -1,0 +1,90 @@
+//! Why a file gives no demand.
+
+/// Why a file gives no demand.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DemandError {
+    /// Nothing in the file says what it is.
+    #[error(
+        "{source_name} is none of the known forms: iostat text, sysstat JSON (iostat -o JSON, sadf -j), sadf -d, sar -d, Windows \
+         performance log (CSV), Azure Monitor JSON, CloudWatch JSON"
+    )]
+    Unknown {
+        /// The file.
+        source_name: String,
+    },
+    /// A binary performance log.
+    #[error("{source_name} is a binary performance log: convert it with `relog {source_name} -f CSV -o log.csv`")]
+    BinaryLog {
+        /// The file.
+        source_name: String,
+    },
+    /// It is not what it seems to be.
+    #[error("{source_name}:{line}: {message}")]
+    Broken {
+        /// The file.
+        source_name: String,
+        /// From 1; 0 for the file as a whole.
+        line: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// A column that no version of the tool is known to have.
+    #[error(
+        "{source_name}:{line}: the column {column:?} is not known, so its meaning is not guessed (the header is {header:?})"
+    )]
+    UnknownColumn {
+        /// The file.
+        source_name: String,
+        /// From 1.
+        line: usize,
+        /// The column's name.
+        column: String,
+        /// The header.
+        header: String,
+    },
+    /// A metric that is not known to be about disks.
+    #[error("{source_name}: no metric in it is known; it has {}", .found.join(", "))]
+    UnknownMetrics {
+        /// The file.
+        source_name: String,
+        /// The names found.
+        found: Vec<String>,
+    },
+    /// What is needed is not in it.
+    #[error("{source_name} lacks {missing}: {remedy}")]
+    Missing {
+        /// The file.
+        source_name: String,
+        /// What.
+        missing: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// Nothing in it says how long an interval is.
+    #[error("{source_name} does not say how long an interval is: say it")]
+    NoTimes {
+        /// The file.
+        source_name: String,
+    },
+    /// The device was asked for and is not there.
+    #[error("{source_name} has no device {device:?}; it has {}", .known.join(", "))]
+    NoDevice {
+        /// The file.
+        source_name: String,
+        /// The name asked for.
+        device: String,
+        /// The names in the file.
+        known: Vec<String>,
+    },
+    /// The file has no complete interval.
+    #[error("{source_name} has no interval with disk activity figures")]
+    Empty {
+        /// The file.
+        source_name: String,
+    },
+}
+
+/// An error about the whole file.
+pub(crate) fn broken(source_name: &str, line: usize, message: impl Into<String>) -> DemandError {
+    DemandError::Broken { source_name: source_name.to_owned(), line, message: message.into() }
+}

@@ -1,0 +1,27 @@
+//! What applications ask of storage over time: a series of intervals, read from monitoring files and stored runs.
+//!
+//! Readers go by the names of columns and metrics, never by position. A name that they do not know is an error that shows
+//! it. [`mark_limited`] finds the intervals in which the source could not do more: there the demand is only a lower bound.
+
+mod azure_monitor;
+mod cloud_watch;
+mod combined;
+mod error;
+mod iostat;
+mod limited;
+mod number;
+mod options;
+mod perfmon;
+mod reading;
+mod run;
+mod sadf;
+mod series;
+mod stamp;
+mod sysstat_json;
+
+pub use error::DemandError;
+pub use limited::mark_limited;
+pub use options::ReadOptions;
+pub use reading::{Form, form_of, read};
+pub use run::demand_of_run;
+pub use series::{AtLimit, Demand, DemandInterval};

@@ -1,0 +1,90 @@
+//! Finds the intervals in which the source could not do more.
+//!
+//! A limit cuts the top off a series: many intervals have the same highest rate, and requests queue in them. A closed
+//! loop, in which the application always waits for the storage, looks alike. Either way the demand is at least this.
+
+use crate::series::{AtLimit, Demand, DemandInterval};
+
+/// Rates within this share of the highest are level with it.
+const LEVEL: f64 = 0.03;
+/// Intervals at the top that are no accident: at least so many, and this share of those with activity.
+const LEVEL_COUNT: usize = 5;
+const LEVEL_SHARE: f64 = 0.03;
+/// Requests in flight on average from which a queue stands.
+const QUEUED: f64 = 1.5;
+/// At the top requests take so many times as long as below three quarters of it, if they queue for a limit.
+const SLOWER: f64 = 1.6;
+/// An interval below this share of the highest is not near it.
+const BELOW: f64 = 0.75;
+/// Levelness that only a limit gives: of intervals at random rates fewer lie this near to the highest.
+const VERY_LEVEL_SHARE: f64 = 0.25;
+/// Rates below this are idle.
+const ACTIVE_MIN: f64 = 1.0;
+
+/// Marks the intervals in which the source could not do more, unless a counter said so already.
+pub fn mark_limited(demand: &mut Demand) {
+    let bytes = level(&demand.intervals, DemandInterval::bytes_per_s, 4096.0);
+    let requests = level(&demand.intervals, DemandInterval::requests_per_s, ACTIVE_MIN);
+    let queued = always_queued(&demand.intervals);
+    for (index, interval) in demand.intervals.iter_mut().enumerate() {
+        if interval.at_limit.is_some() {
+            continue;
+        }
+        interval.at_limit = if requests.as_ref().is_some_and(|marks| marks[index]) {
+            Some(AtLimit::LevelRequests)
+        } else if bytes.as_ref().is_some_and(|marks| marks[index]) {
+            Some(AtLimit::LevelBytes)
+        } else if queued && interval.requests_per_s() >= ACTIVE_MIN {
+            Some(AtLimit::AlwaysQueued)
+        } else {
+            None
+        };
+    }
+}
+
+/// The intervals at a level top of `rate`; `None` if the top is not level, or nothing queues there.
+fn level(intervals: &[DemandInterval], rate: fn(&DemandInterval) -> f64, active_min: f64) -> Option<Vec<bool>> {
+    let active: Vec<&DemandInterval> = intervals.iter().filter(|one| rate(one) >= active_min).collect();
+    // A single interval above all others is noise of the sampling: the top is the highest but a few.
+    let mut rates: Vec<f64> = active.iter().map(|one| rate(one)).collect();
+    rates.sort_by(f64::total_cmp);
+    let top = *rates.get(rates.len().checked_sub(1 + rates.len() / 200)?)?;
+    let is_level = |one: &DemandInterval| (rate(one) / top - 1.0).abs() <= LEVEL;
+    let at_top: Vec<&&DemandInterval> = active.iter().filter(|one| is_level(one)).collect();
+    let share = at_top.len() as f64 / active.len() as f64;
+    if at_top.len() < LEVEL_COUNT || share < LEVEL_SHARE {
+        return None;
+    }
+    let below: Vec<&&DemandInterval> = active.iter().filter(|one| rate(one) < BELOW * top).collect();
+    let median = |of: &[&&DemandInterval], figure: fn(&DemandInterval) -> Option<f64>| {
+        let mut all: Vec<f64> = of.iter().filter_map(|one| figure(one)).collect();
+        all.sort_by(f64::total_cmp);
+        all.get(all.len() / 2).copied()
+    };
+    let in_flight = median(&at_top, |one| one.in_flight);
+    let is_queued = in_flight.is_some_and(|in_flight| in_flight >= QUEUED);
+    let is_slower = match (median(&at_top, |one| one.latency_ns), median(&below, |one| one.latency_ns)) {
+        (Some(top), Some(below)) => Some(top >= SLOWER * below),
+        _ => None,
+    };
+    // Without latencies below the top there is nothing to compare with: then the top must be very level.
+    let is_limit = match (is_slower, in_flight) {
+        (Some(slower), Some(_)) => slower && is_queued,
+        (Some(slower), None) => slower,
+        (None, Some(_)) => is_queued && share >= VERY_LEVEL_SHARE,
+        (None, None) => share >= VERY_LEVEL_SHARE,
+    };
+    is_limit.then(|| intervals.iter().map(|one| rate(one) >= active_min && is_level(one)).collect())
+}
+
+/// Whether the application always waits for the storage: some requests are in flight whatever the rate, and it changes little.
+fn always_queued(intervals: &[DemandInterval]) -> bool {
+    let active: Vec<f64> =
+        intervals.iter().filter(|one| one.requests_per_s() >= ACTIVE_MIN).filter_map(|one| one.in_flight).collect();
+    if active.len() < LEVEL_COUNT {
+        return false;
+    }
+    let mean = active.iter().sum::<f64>() / active.len() as f64;
+    let deviation = (active.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / active.len() as f64).sqrt();
+    mean >= QUEUED && deviation <= 0.1 * mean
+}

@@ -1,0 +1,141 @@
+//! The demand: a series of intervals.
+
+use serde::Serialize;
+
+/// What was asked of storage over time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Demand {
+    /// Where it is from: "iostat", "a stored run".
+    pub source: String,
+    /// The devices that it adds up.
+    pub devices: Vec<String>,
+    /// In the order of time.
+    pub intervals: Vec<DemandInterval>,
+    /// What the reader had to assume or leave out, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// The mean rates of one interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct DemandInterval {
+    /// Its length in seconds: rates are means over it.
+    pub length_s: f64,
+    /// Reads per second.
+    pub reads_per_s: f64,
+    /// Writes per second.
+    pub writes_per_s: f64,
+    /// Bytes read per second.
+    pub read_bytes_per_s: f64,
+    /// Bytes written per second.
+    pub write_bytes_per_s: f64,
+    /// Requests in flight on average; `None` if the source does not say.
+    pub in_flight: Option<f64>,
+    /// Mean latency, ns; `None` if the source does not say, or nothing was asked.
+    pub latency_ns: Option<f64>,
+    /// Why the source could not do more; `None` if nothing says so.
+    pub at_limit: Option<AtLimit>,
+}
+
+/// Why an interval's rates are only a lower bound of the demand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AtLimit {
+    /// A counter of the provider says that a limit was reached.
+    Reported,
+    /// Many intervals have the same highest rate, and requests queue in them.
+    LevelRequests,
+    /// The same for bytes per second.
+    LevelBytes,
+    /// The queue was never empty: the application always waits for the storage.
+    AlwaysQueued,
+}
+
+impl AtLimit {
+    /// The reason in words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Reported => "the provider's own counter says that a limit was reached",
+            Self::LevelRequests => "requests per second stay level at their highest while requests queue",
+            Self::LevelBytes => "bytes per second stay level at their highest while requests queue",
+            Self::AlwaysQueued => "the queue is never empty: the application always waits for the storage",
+        }
+    }
+}
+
+impl DemandInterval {
+    /// Reads and writes per second.
+    #[must_use]
+    pub fn requests_per_s(&self) -> f64 {
+        self.reads_per_s + self.writes_per_s
+    }
+    /// Bytes per second, read and written.
+    #[must_use]
+    pub fn bytes_per_s(&self) -> f64 {
+        self.read_bytes_per_s + self.write_bytes_per_s
+    }
+    /// The mean size of a read; `None` without reads or bytes.
+    #[must_use]
+    pub fn read_size(&self) -> Option<f64> {
+        mean(self.read_bytes_per_s, self.reads_per_s)
+    }
+    /// The mean size of a write; `None` without writes or bytes.
+    #[must_use]
+    pub fn write_size(&self) -> Option<f64> {
+        mean(self.write_bytes_per_s, self.writes_per_s)
+    }
+
+    /// The sum with another device's interval of the same time. In flight adds up; latency is the mean over requests.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        let latency = match (self.latency_ns, other.latency_ns) {
+            (Some(one), Some(two)) => {
+                let (a, b) = (self.requests_per_s(), other.requests_per_s());
+                if a + b > 0.0 { Some((one * a + two * b) / (a + b)) } else { Some(one.max(two)) }
+            }
+            (one, two) => one.or(two),
+        };
+        let in_flight = match (self.in_flight, other.in_flight) {
+            (Some(one), Some(two)) => Some(one + two),
+            (one, two) => one.or(two),
+        };
+        Self {
+            length_s: self.length_s.max(other.length_s),
+            reads_per_s: self.reads_per_s + other.reads_per_s,
+            writes_per_s: self.writes_per_s + other.writes_per_s,
+            read_bytes_per_s: self.read_bytes_per_s + other.read_bytes_per_s,
+            write_bytes_per_s: self.write_bytes_per_s + other.write_bytes_per_s,
+            in_flight,
+            latency_ns: latency,
+            at_limit: self.at_limit.or(other.at_limit),
+        }
+    }
+}
+
+fn mean(bytes: f64, count: f64) -> Option<f64> {
+    (bytes > 0.0 && count > 0.0).then(|| bytes / count)
+}
+
+impl Demand {
+    /// The time that it covers, in seconds.
+    #[must_use]
+    pub fn length_s(&self) -> f64 {
+        self.intervals.iter().map(|interval| interval.length_s).sum()
+    }
+    /// The share of its time in which the source could not do more.
+    #[must_use]
+    pub fn limited_share(&self) -> f64 {
+        let limited: f64 = self.intervals.iter().filter(|one| one.at_limit.is_some()).map(|one| one.length_s).sum();
+        let all = self.length_s();
+        if all > 0.0 { limited / all } else { 0.0 }
+    }
+    /// The most frequent reason for which the source could not do more, by time.
+    #[must_use]
+    pub fn limited_by(&self) -> Option<AtLimit> {
+        let all = [AtLimit::Reported, AtLimit::LevelRequests, AtLimit::LevelBytes, AtLimit::AlwaysQueued];
+        let time = |reason: &AtLimit| -> f64 {
+            self.intervals.iter().filter(|one| one.at_limit == Some(*reason)).map(|one| one.length_s).sum()
+        };
+        all.into_iter().filter(|reason| time(reason) > 0.0).max_by(|a, b| time(a).total_cmp(&time(b)))
+    }
+}
