@@ -3,7 +3,7 @@
 use crate::arguments::Format;
 use crate::arguments::compare::{CompareArguments, FailIf, FigureName};
 use crate::failure::{Outcome, Usage};
-use crate::{output, printing, stored};
+use crate::{crawl, output, printing, stored};
 use loadline_analysis::{CompareOptions, Comparison, Verdict, compare as compare_runs};
 use loadline_record::RunRecord;
 use loadline_store::Store;
@@ -12,6 +12,10 @@ use loadline_store::Store;
 pub(crate) fn compare(arguments: &CompareArguments, store: &Store) -> anyhow::Result<Outcome> {
     let records =
         arguments.runs.iter().map(|run| stored::load(store, run)).collect::<anyhow::Result<Vec<RunRecord>>>()?;
+    if let Some(text) = crawl::compared_text(&records, arguments.printing.format) {
+        output::print(&text)?;
+        return Ok(Outcome::Done);
+    }
     let options = CompareOptions {
         margin: arguments.margin,
         figure: arguments.figure.map(FigureName::figure),

@@ -1,13 +1,18 @@
 //! `crawl`: content sources into a full-text index and a database, measured at every station.
 
+mod compared;
 mod printed;
 
+use crate::arguments::Format;
 use crate::arguments::crawl::CrawlArguments;
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
 use crate::{output, stored};
 use loadline_catalog::{Catalog, Draw, Environment};
-use loadline_crawl::{Crawl, CrawlMode, CrawlObserver, CrawlOutcome, CrawlProgress, pipeline_of, resume_crawl};
+use loadline_crawl::{
+    Crawl, CrawlMode, CrawlObserver, CrawlOutcome, CrawlProgress, import_crawls, is_crawl_table, pipeline_of,
+    resume_crawl,
+};
 use loadline_disk::DiskSpec;
 use loadline_pipeline::{Change, CrawlPlan, DiskWish, MadeUpPlan, SourcePlan, WhatIf, what_if};
 use loadline_record::{PipelineRecord, RunRecord};
@@ -15,6 +20,7 @@ use loadline_runs::{InputKind, RunOptions, catalog_with, read_text, store_locati
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
+pub(crate) use compared::compared_text;
 pub(crate) use printed::stored_text;
 
 /// Crawls, goes on with a crawl, or tries changes on a stored one.
@@ -91,6 +97,32 @@ fn plan(typed: &str) -> anyhow::Result<CrawlPlan> {
 fn short(name: &str) -> String {
     let short: String = name.chars().filter(|letter| !letter.is_control()).take(10).collect();
     if name.len() <= 40 && !name.chars().any(char::is_control) { name.to_owned() } else { short }
+}
+
+/// Stores the crawls of a table, where these files are one; `None`: they are something else.
+pub(crate) fn import_table(
+    files: &[PathBuf],
+    quiet: bool,
+    format: Format,
+    store: impl FnOnce() -> anyhow::Result<PathBuf>,
+) -> anyhow::Result<Option<Outcome>> {
+    let [file] = files else { return Ok(None) };
+    // What cannot be read is refused by the import of other files, with its reason.
+    let Ok(text) = read_text(file, InputKind::Plan) else { return Ok(None) };
+    if !is_crawl_table(&text) {
+        return Ok(None);
+    }
+    let store = store_location::open_store(&store()?)?;
+    let records = import_crawls(&text, &file.display().to_string(), &store)?;
+    if !quiet {
+        for record in &records {
+            output::tell(&format!("imported crawl {} as run {}", record.header.name, record.header.id));
+        }
+    }
+    if let Some(text) = compared_text(&records, format) {
+        output::print(&text)?;
+    }
+    Ok(Some(Outcome::Done))
 }
 
 fn changes(text: &str) -> Result<Vec<Change>, Usage> {

@@ -2,6 +2,7 @@
 
 use crate::arguments::import::ImportArguments;
 use crate::conclusion::conclude;
+use crate::crawl;
 use crate::environments;
 use crate::failure::Outcome;
 use crate::output;
@@ -10,12 +11,18 @@ use loadline_imported::LeftOut;
 use loadline_runs::{DeclaredEnvironment, Import, catalog_with};
 use std::path::PathBuf;
 
-/// Reads every file, and stores them as one run; nothing where one of them cannot be read.
+/// Reads every file, and stores them as one run; nothing where one of them cannot be read. A table of crawls becomes a run for each.
 pub(crate) fn import(
     arguments: &ImportArguments,
     quiet: bool,
     store: impl FnOnce() -> anyhow::Result<PathBuf>,
 ) -> anyhow::Result<Outcome> {
+    let mut store = Some(store);
+    let path = || store.take().expect("it is asked for once")();
+    if let Some(outcome) = crawl::import_table(&arguments.files, quiet, arguments.printing.format, path)? {
+        return Ok(outcome);
+    }
+    let store = store.take().expect("a table alone asks for it");
     let named = named_targets(&arguments.on)?;
     let declared = match &arguments.env {
         Some(typed) => {

@@ -82,6 +82,14 @@ pub enum CrawlError {
     /// What bound the sources cannot be found.
     #[error("what bound the sources cannot be found")]
     Attribution(#[from] loadline_pipeline::ReplayError),
+    /// A table of crawls.
+    #[error("{file}")]
+    Table {
+        /// Its name.
+        file: String,
+        /// What is wrong in it, and where.
+        source: loadline_pipeline::CrawlTableError,
+    },
     /// A change that cannot be tried.
     #[error(transparent)]
     ChangeText(#[from] loadline_pipeline::ChangeTextError),

@@ -263,11 +263,11 @@ impl CrawlInStore {
     }
 }
 
-fn figures(measured_ns: u64, threads: u32, block_bytes: u64) -> LoadFigures {
+fn figures(threads: u32) -> LoadFigures {
     LoadFigures {
         pattern: Access::Application,
         read_ratio: 0.0,
-        block_bytes,
+        block_bytes: 0,
         size_bytes: None,
         queue_depth: None,
         threads,
@@ -275,19 +275,23 @@ fn figures(measured_ns: u64, threads: u32, block_bytes: u64) -> LoadFigures {
         rate_iops: None,
         buffered: true,
         flush_every: None,
-        duration_ns: measured_ns,
+        duration_ns: 0,
         objective: None,
     }
 }
 
 fn cell(plan: &CrawlPlan) -> CellRecord {
     let names: Vec<&str> = plan.sources.iter().map(|source| source.name.as_str()).collect();
-    let threads = plan.sources.iter().map(loadline_pipeline::SourcePlan::slots).sum();
+    cell_of(&names, plan.sources.iter().map(loadline_pipeline::SourcePlan::slots).sum())
+}
+
+/// The cell of a crawl of these sources.
+pub(crate) fn cell_of(names: &[&str], threads: u32) -> CellRecord {
     CellRecord {
         id: CELL.to_owned(),
         volume: VOLUME.to_owned(),
         label: format!("crawl of {}", names.join(", ")),
-        load: Load::Application(OthersLoad { volume: VOLUME.to_owned(), by: None, figures: figures(0, threads, 0) }),
+        load: Load::Application(OthersLoad { volume: VOLUME.to_owned(), by: None, figures: figures(threads) }),
         ceilings: Vec::new(),
         trials_planned: 1,
         trials: Vec::new(),

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub(crate) struct ImportArguments {
     /// Files that fio wrote with --output-format=json or json+. The same job in several files, run one after the other, makes the
-    /// trials of one cell
+    /// trials of one cell. Or a table of crawls (CSV: crawl,source,items,duration,rate,latency)
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// What was measured: an environment file (TOML), or a name from `loadline environments`; names limits by its ceilings

@@ -56,7 +56,7 @@ pub(super) fn text(record: &RunRecord, tried: &[(String, WhatIf)], format: Forma
     Ok(parts.join("\n"))
 }
 
-fn lines(of: &[String]) -> String {
+pub(super) fn lines(of: &[String]) -> String {
     of.iter().flat_map(|line| ["  ", line, "\n"]).collect()
 }
 
@@ -64,16 +64,18 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-fn span(ns: f64) -> String {
+/// A time with its unit.
+pub(super) fn span(ns: f64) -> String {
     loadline_units::Duration::from_ns(ns as u64).human()
 }
 
 /// Items or requests per second.
-fn per_second(rate: f64) -> String {
+pub(super) fn per_second(rate: f64) -> String {
     if rate >= 100.0 { format!("{rate:.0}") } else { format!("{rate:.1}") }
 }
 
-fn seconds(ns: u64) -> String {
+/// A time as a clock shows it.
+pub(super) fn seconds(ns: u64) -> String {
     loadline_units::Duration::from_ns(ns).clock()
 }
 
@@ -126,6 +128,12 @@ fn sources_table(pipeline: &PipelineRecord, attributions: &[Attribution]) -> Tab
         ]);
     }
     table
+}
+
+/// What bound each source of a crawl, by its name; nothing of crawls of others.
+pub(super) fn bound_words(record: &RunRecord) -> Vec<(String, String)> {
+    let (Some(pipeline), Ok(attributions)) = (pipeline_of(record), of_record(record)) else { return Vec::new() };
+    attributions.iter().map(|of| (of.source.clone(), bound(of, pipeline))).collect()
 }
 
 /// The parts that bound a source, without their figures.

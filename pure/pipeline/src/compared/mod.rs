@@ -3,6 +3,7 @@
 mod comparison;
 mod figures;
 mod table;
+mod words;
 
 pub use comparison::{
     CrawlComparison, CrawlConfounder, CrawlFinding, RepositoryReading, SourceComparison, compare_crawls,
