@@ -91,6 +91,7 @@ impl Region {
         // SAFETY: `at` checked the length; the region is borrowed mutably and in no request.
         unsafe { std::slice::from_raw_parts_mut(start, length) }
     }
+    #[inline(always)]
     fn at(&self, offset: usize, length: usize) -> *mut u8 {
         assert!(offset + length <= self.length, "{offset} + {length} of {}", self.length);
         // SAFETY: the assertion keeps the result inside the mapping.

@@ -179,7 +179,9 @@ impl Lane {
                 break;
             }
             let turned = self.waiting.clock.now();
+            let span = turned.since(now);
             self.heartbeat.beat(turned);
+            self.log.waited(span, turned, queue.outstanding);
             self.log.turn(turned, queue.outstanding);
             if before_measurement && turned >= self.times.from() {
                 before_measurement = false;
@@ -189,8 +191,7 @@ impl Lane {
             // are handed over, and the queue would stay as short as it is.
             let fills = issued.more && self.slots > DEEP_MIN && queue.free.len() > self.slots as usize / 8;
             let answers = if fills { 0 } else { self.take_in(backend, &mut queue, turned) };
-            self.waiting.turned(issued, turned.since(now), answers, queue.outstanding, &mut self.log);
-            let span = turned.since(now);
+            self.waiting.turned(issued, span, answers, queue.outstanding, &mut self.log);
             now = turned;
             if now >= hangs.next_at {
                 hangs = self.look_for_hangs(hangs, &queue.flights, span, now);

@@ -331,9 +331,9 @@ pub(super) struct Log {
     /// Readiness holds the time in the queue for a processor.
     queue_is_told: bool,
     ready_at_begin: Duration,
-    queued_at_begin: Option<Duration>,
     usage_at_begin: CpuTime,
     measured_from: Instant,
+    queued_at_begin: Option<Duration>,
     /// Transfers completed in the measured seconds before this one.
     completed_before: u64,
     turns: TurnCounter,
@@ -362,9 +362,9 @@ impl Log {
             awake: Duration::ZERO,
             queue_is_told: clock::queue_time_is_counted(),
             ready_at_begin: Duration::ZERO,
-            queued_at_begin: None,
             usage_at_begin: CpuTime::default(),
             measured_from: now,
+            queued_at_begin: None,
             completed_before: 0,
             turns: TurnCounter::default(),
         }
@@ -378,9 +378,6 @@ impl Log {
     /// Notes the time: once a turn, before that turn's answers. `outstanding` held since the last turn.
     #[inline]
     pub(super) fn turn(&mut self, now: Instant, outstanding: u32) {
-        if now.since(self.previous) >= PAUSE {
-            self.paused_until(now, outstanding);
-        }
         // A turn may have taken seconds: each gets its part.
         while now >= self.boundary || (self.stage == Stage::WarmUp && now >= self.times.from()) {
             let end = if self.stage == Stage::WarmUp { self.boundary.min(self.times.from()) } else { self.boundary };
@@ -390,7 +387,15 @@ impl Log {
         self.was_outstanding(outstanding, now);
     }
 
-    /// Nothing was answered since the last turn.
+    /// A wait for answers took `span` and ended at `now`; none of them is counted yet. A long one may be the pause of a throttle.
+    #[inline(always)]
+    pub(super) fn waited(&mut self, span: Duration, now: Instant, outstanding: u32) {
+        if span >= PAUSE {
+            self.paused_until(now, outstanding);
+        }
+    }
+
+    /// Nothing was answered for a while.
     #[cold]
     #[inline(never)]
     fn paused_until(&mut self, now: Instant, outstanding: u32) {

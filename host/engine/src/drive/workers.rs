@@ -175,8 +175,10 @@ impl Worker {
                 buffer: buffer.start,
             };
             let result = perform(means.files.files[file as usize].as_raw_fd(), &io, means.files.trims);
-            now = means.watch.now();
+            let turned = means.watch.now();
             means.beat.idles();
+            means.log.waited(turned.since(now), turned, 1);
+            now = turned;
             means.log.turn(now, 1);
             let ok = result == request.length as i32;
             {

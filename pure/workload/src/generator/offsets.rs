@@ -161,7 +161,8 @@ impl Offsets {
         Ok(Self { places, choice })
     }
 
-    #[inline]
+    // Called for each request: beyond a size of the load loop the compiler would no longer do it by itself.
+    #[inline(always)]
     pub(super) fn next(&mut self, random: &mut impl Rng, length: u32) -> u64 {
         match &mut self.choice {
             Choice::Uniform => self.places.offset(below(random, self.places.count)),
