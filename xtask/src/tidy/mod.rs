@@ -131,6 +131,7 @@ const RULES: &[Rule] = &[
     ("every limit is explained in docs/how-limits-are-named.md", prose::limits),
     ("the change log has an Unreleased section", prose::changelog),
     ("documents have short sentences", sentences::documents),
+    ("printed sentences are short", sentences::printed),
     ("comments have short sentences", sentences::comments),
 ];
 
