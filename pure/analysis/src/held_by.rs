@@ -2,28 +2,42 @@
 
 use crate::summary::CellSummary;
 use crate::verdict_block::HeldBy;
-use crate::words::{number, throughput};
-use loadline_record::{DeviceFacts, KernelThrottle, Limit, RunRecord, ThrottledQuantity, ThrottledRequests};
+use crate::words::{number, percent, throughput};
+use loadline_record::{Binding, DeviceFacts, KernelThrottle, Limit, RunRecord, ThrottledQuantity, ThrottledRequests};
 
 /// A load is at a throttle if its rate comes as near to the limit from below.
 const BELOW_MOST: f64 = 0.05;
+/// What seems to be the device's own latency has to come nearer.
+const NEAR: f64 = 0.03;
 /// And from above: a turn of the kernel's throttle more than its share, in a short trial.
 const ABOVE_MOST: f64 = 0.08;
 
-/// Names the throttle that holds each cell, after the limits are named.
+/// Names the throttle that holds each cell, after the limits are named from the figures. What was read is known: its value and its name
+/// take the place of what the figures show.
 pub(crate) fn name_holders(record: &RunRecord, cells: &mut [CellSummary]) {
     for cell in cells {
-        cell.held_by = held_by(record, cell).filter(|_| may_be_a_throttle(cell));
+        let found = held_by(record, cell).filter(|(_, share)| may_be_a_throttle(cell, *share));
+        let Some((held, share)) = found else { continue };
+        cell.binding = Some(held.binding(share, cell));
+        cell.held_by = Some(held);
     }
 }
 
 /// Whether the limit that the figures show can be a throttle's. A load that another limit stops is near a throttle by chance.
-fn may_be_a_throttle(cell: &CellSummary) -> bool {
-    let limit = cell.binding.as_ref().map(|binding| binding.limit);
-    matches!(limit, None | Some(Limit::DiskIops | Limit::DiskThroughput | Limit::Unexplained))
+/// Several requests in flight that only seem to wait for the device come to a throttle's rate by chance seldom.
+fn may_be_a_throttle(cell: &CellSummary, share: f64) -> bool {
+    match cell.binding.as_ref().map(|binding| binding.limit) {
+        None | Some(Limit::DiskIops | Limit::DiskThroughput | Limit::Unexplained) => true,
+        Some(Limit::Latency | Limit::Parallelism) => {
+            let in_flight = cell.load.queue_depth.unwrap_or(1) * cell.load.threads;
+            in_flight > 1 && share >= 1.0 - NEAR
+        }
+        Some(_) => false,
+    }
 }
 
-fn held_by(record: &RunRecord, cell: &CellSummary) -> Option<HeldBy> {
+/// The throttle that the cell's rate is nearest to, and the share of it that the load had.
+fn held_by(record: &RunRecord, cell: &CellSummary) -> Option<(HeldBy, f64)> {
     let volume = record.header.volumes.iter().find(|volume| volume.name == cell.volume)?;
     let reached = volume.devices.iter().flat_map(|device| device.throttles.iter().map(move |limit| (device, limit)));
     reached
@@ -33,11 +47,10 @@ fn held_by(record: &RunRecord, cell: &CellSummary) -> Option<HeldBy> {
             let share = asked(cell, device, limit)? / allowed;
             ((1.0 - BELOW_MOST)..=(1.0 + ABOVE_MOST)).contains(&share).then(|| {
                 let held = HeldBy { device: device.name.clone(), devices: among, limit: limit.clone() };
-                ((share - 1.0).abs(), held)
+                (held, share)
             })
         })
-        .min_by(|(left, _), (right, _)| left.total_cmp(right))
-        .map(|(_, held)| held)
+        .min_by(|(_, left), (_, right)| (left - 1.0).abs().total_cmp(&(right - 1.0).abs()))
 }
 
 /// Devices of the volume that have the same limit: a stripe over them gets it so many times.
@@ -64,6 +77,22 @@ fn asked(cell: &CellSummary, device: &DeviceFacts, limit: &KernelThrottle) -> Op
 }
 
 impl HeldBy {
+    /// The limit as it was read, for a cell that had this share of it.
+    fn binding(&self, share: f64, cell: &CellSummary) -> Binding {
+        let limit = match self.limit.counts {
+            ThrottledQuantity::Requests => Limit::DiskIops,
+            ThrottledQuantity::Bytes => Limit::DiskThroughput,
+        };
+        let seen = cell.binding.as_ref().filter(|binding| binding.limit == limit);
+        let seen = seen.map_or_else(String::new, |binding| format!(" {}", binding.evidence));
+        let evidence = format!("It had {} of what is let through: {}.{seen}", percent(share), self.sentence());
+        let amplification = cell.binding.as_ref().and_then(|binding| binding.amplification);
+        Binding {
+            amplification,
+            ..Binding::known(limit, cell.total.as_ref().map(|total| total.iops / share), Some(share), evidence)
+        }
+    }
+
     /// "3,000 reads/s", "125 MB/s of writes".
     #[must_use]
     pub fn amount(&self) -> String {
@@ -130,6 +159,24 @@ mod tests {
         let held: Vec<Option<String>> =
             summary.cells.iter().map(|cell| Some(cell.held_by.as_ref()?.amount())).collect();
         assert_eq!(held, [None, Some("3,000 reads/s".to_owned()), Some("3,000 reads/s".to_owned())]);
+        let binding = summary.cells[2].binding.as_ref().expect("named");
+        let named = (binding.limit, binding.inferred, binding.presumed);
+        assert_eq!(named, (Limit::DiskIops, false, false), "{binding:?}");
+        assert!((binding.ceiling_iops.expect("read") - 3_000.0).abs() < 1e-6, "{binding:?}");
+        assert!(binding.evidence.contains("/db limits vda to 3,000 reads/s"), "{binding:?}");
+    }
+
+    /// One cell alone shows no limit: the one that was read is known all the same, for the share of the load that it counts.
+    #[test]
+    fn a_throttle_that_was_read_needs_no_second_cell() {
+        let throttled = limit(ThrottledRequests::Reads, ThrottledQuantity::Requests, 2_100);
+        let mut record = run(vec![throttled], 1);
+        let disk = ExampleDisk { iops: 3_000.0, ..ExampleDisk::default() };
+        record.cells = vec![example::cell(example::closed("random", 0.7, 4096, 32), &disk, &[1.0])];
+        let cell = summarize(&record).cells.remove(0);
+        let binding = cell.binding.expect("named");
+        assert_eq!((binding.limit, binding.inferred), (Limit::DiskIops, false), "{binding:?}");
+        assert!((binding.ceiling_iops.expect("read") / 3_000.0 - 1.0).abs() < 0.02, "{binding:?}");
     }
 
     #[test]
