@@ -1,16 +1,20 @@
-//! `replay`: an application that was recorded on an emulated disk, on another disk.
+//! `replay`: an application that was recorded, on another disk: described, or real.
 
+use crate::arguments::EngineName;
 use crate::arguments::replay::{DependenceName, ReplayArguments};
 use crate::conclusion::conclude;
-use crate::environments;
 use crate::failure::{Outcome, Usage};
-use crate::output;
+use crate::interruption::Interruption;
+use crate::terminal::Terminal;
+use crate::typed_settings::named_targets;
+use crate::{environments, output};
 use anyhow::{Context as _, anyhow};
 use loadline_emulation::Trace;
 use loadline_emulation::replay::Dependence;
+use loadline_engine::{Access, EngineChoice, EngineOptions};
 use loadline_runs::replay_run::{ReplayOptions, ReplayRun, TRACE_CUT_SHORT, blind_spot};
 use loadline_runs::wall_clock::fresh_seed;
-use loadline_runs::{Error, ReplayError, catalog_with};
+use loadline_runs::{Error, ReplayError, RunOptions, StorageReplay, StorageReplaySettings, catalog_with};
 use std::io::BufReader;
 use std::path::PathBuf;
 
@@ -24,11 +28,15 @@ pub(crate) fn replay(
     let file = std::fs::File::open(&arguments.trace)
         .map_err(|error| Usage(format!("cannot open the trace {shown}: {error}")))?;
     let trace = Trace::read(BufReader::with_capacity(1 << 20, file)).with_context(|| shown.clone())?;
-    let environment = environments::read(&arguments.env, &catalog_with(arguments.own.catalog.as_deref())?)?;
     let dependence = match arguments.by {
         DependenceName::Time => Dependence::Time,
         DependenceName::Answers => Dependence::Answers,
+        DependenceName::AsFast => Dependence::Haste,
     };
+    let Some(environment) = &arguments.env else {
+        return on_storage(arguments, trace, dependence, quiet, store()?);
+    };
+    let environment = environments::read(environment, &catalog_with(arguments.own.catalog.as_deref())?)?;
     let options = ReplayOptions {
         name: arguments.name.clone(),
         file: arguments.trace.clone(),
@@ -54,6 +62,50 @@ pub(crate) fn replay(
     }
     replay.relocations().for_each(output::tell);
     conclude(&replay.run(store()?)?, arguments.printing.format)
+}
+
+/// Puts a trace on real storage.
+fn on_storage(
+    arguments: &ReplayArguments,
+    trace: Trace,
+    dependence: Dependence,
+    quiet: bool,
+    store: PathBuf,
+) -> anyhow::Result<Outcome> {
+    let shown = arguments.trace.display().to_string();
+    let targets = named_targets(&arguments.on)?;
+    let overwrite = arguments.overwrite.clone();
+    let settings = StorageReplaySettings {
+        file: arguments.trace.clone(),
+        targets,
+        dependence,
+        speed: arguments.speed,
+        reads_only: arguments.reads_only,
+        // A path is no serial and a serial is no path, so each word can stand for either.
+        access: Access { read_only: arguments.reads_only, overwrite: overwrite.clone(), identities: overwrite },
+        engine: EngineOptions {
+            engine: match arguments.engine {
+                EngineName::Auto => EngineChoice::Auto,
+                EngineName::IoUring => EngineChoice::IoUring,
+                EngineName::Aio => EngineChoice::Aio,
+                EngineName::Threads => EngineChoice::Threads,
+            },
+            ..EngineOptions::default()
+        },
+    };
+    let options = RunOptions { name: arguments.name.clone(), seed: arguments.seed, store: Some(store) };
+    let mut terminal = Terminal::new(quiet, &Interruption::watch()?);
+    let replay =
+        StorageReplay::prepare(trace, settings, options, &mut terminal).map_err(|error| with_advice(error, &shown))?;
+    if !quiet {
+        output::tell(&format!("{} {}", blind_spot(dependence), arguments.by.other()));
+        if replay.left_out() > 0 {
+            output::tell(&format!("--reads-only leaves {} requests out", replay.left_out()));
+        }
+    }
+    let outcome = replay.run(&mut terminal);
+    terminal.clear();
+    conclude(&outcome?, arguments.printing.format)
 }
 
 /// Why a trace cannot be replayed, with what helps.

@@ -38,6 +38,7 @@ mod run_options;
 mod run_outcome;
 mod settings;
 mod storage_identity;
+mod storage_replay;
 pub mod store_location;
 mod stored_run;
 mod trials;
@@ -74,6 +75,7 @@ pub use run_header::NewRun;
 pub use run_options::RunOptions;
 pub use run_outcome::{Ended, RunOutcome, TrialsPlanned};
 pub use settings::{NamedTarget, Overrides, Settings, is_volume_name, sole_target};
+pub use storage_replay::{StorageReplay, StorageReplaySettings};
 pub use stored_run::{RunKind, StoredRun, resume};
 pub use trials::{
     Initially, MeasuredPlace, ModelledPlace, NoTrial, PlannedCell, RunUnderWay, TrialCell, TrialLoop, TrialPlace,

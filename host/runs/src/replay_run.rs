@@ -56,6 +56,7 @@ pub const fn dependence_name(dependence: Dependence) -> &'static str {
     match dependence {
         Dependence::Time => "time",
         Dependence::Answers => "answers",
+        Dependence::Haste => "as-fast",
     }
 }
 
@@ -76,6 +77,10 @@ pub const fn blind_spot(dependence: Dependence) -> &'static str {
              answer an application really waited for is not in a trace: programs that share a connection, such as those on one \
              attached volume, hold each other up here, what else depended on two answers waits for one, and what goes by the clock, \
              such as checkpoints, moves with the storage. A replay by time keeps the clock."
+        }
+        Dependence::Haste => {
+            "As fast as possible: the pauses of the application are left out, and each connection has as many requests in flight as it ever \
+             had. It shows how fast the storage can work these requests off, and no latency that the application would meet."
         }
     }
 }

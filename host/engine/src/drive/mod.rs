@@ -6,6 +6,7 @@ mod hybrid_poll;
 mod lane;
 mod ledger;
 mod load_threads;
+mod recorded;
 mod stalls;
 mod timed_sleep;
 mod turns;
@@ -39,6 +40,7 @@ use std::sync::atomic::AtomicU64;
 use verify_pass::Kept;
 
 pub use filling::{FillReport, Filling, fill};
+pub use recorded::{RECORDED_LENGTH_MAX, RecordedAnswer, RecordedIo, RecordedRun, RecordedSource, replay_recorded};
 pub use verify_pass::{Ground, verify_only};
 pub use write_back::{Settled, settle};
 
@@ -203,6 +205,14 @@ fn check_access(volume: &Volume, spec: &LoadSpec) -> Result<(), EngineError> {
         if let Some(asked) = odd {
             return Err(EngineError::Alignment { volume: name(), logical_block, asked });
         }
+    }
+    Ok(())
+}
+
+/// Refuses a load that writes on a volume that may not be written to.
+fn check_writes(volume: &Volume, writes: bool, load: &str) -> Result<(), EngineError> {
+    if writes && volume.parts_kept() > 0 && !volume.writable {
+        return Err(EngineError::ReadOnly { volume: volume.facts.name.clone(), load: load.to_owned() });
     }
     Ok(())
 }

@@ -22,6 +22,14 @@ pub enum ReplayError {
         /// The environment.
         environment: String,
     },
+    /// A recorded volume has no target.
+    #[error("the trace has requests to {volume}, and no target stands for it; those named are {}", known.join(", "))]
+    NoTarget {
+        /// The recorded volume.
+        volume: String,
+        /// The volumes that have targets.
+        known: Vec<String>,
+    },
     /// A volume of the environment is too small for the places that were asked for.
     #[error("the trace asks for {} of {volume}, in places of 1 MiB, and {environment} holds {size}", asked_for.human())]
     NoRoom {

@@ -25,6 +25,7 @@ mod predicted;
 mod recorded;
 mod refused;
 mod replayed;
+mod replayed_on_storage;
 mod safety;
 mod searched;
 mod set_ups;

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 pub(super) const NONE: u32 = u32::MAX;
 
 /// For each request, the requests that wait for its answer.
+#[derive(Debug)]
 pub(super) struct AnswerDependences {
     /// By request: the first that waits for it.
     pub(super) first: Vec<u32>,
@@ -101,6 +102,7 @@ pub(super) fn queue_depths(records: &[TraceRecord], (asker, askers): (&[u32], us
 }
 
 /// Flushes that wait for writes: a flush covers all writes that were answered before it.
+#[derive(Debug)]
 pub(super) struct FlushDependences {
     /// The writes of each export in the order in which they were answered then.
     writes: Vec<Answers>,

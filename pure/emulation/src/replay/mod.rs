@@ -3,20 +3,19 @@
 mod dependence;
 mod exact;
 mod relocation;
+mod schedule;
 mod slices;
 mod trial_record;
 
 use crate::slicing::Slicing;
 use crate::trace::TraceRecord;
-use dependence::{AnswerDependences, FlushDependences, NONE, askers, dependences, queue_depths};
 pub use exact::{repeat_requests, repeat_trace};
 use loadline_block::Request;
 use loadline_disk::{Machine, Target};
 use loadline_units::{Duration, Instant};
 pub use relocation::{NoRoom, Relocation, relocate};
+pub use schedule::ReplaySchedule;
 pub use slices::join_slices;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
 pub use trial_record::{account, trial};
 
 /// What makes a request come.
@@ -32,6 +31,8 @@ pub enum Dependence {
     /// - A connection never has more requests in flight than it had.
     /// - Exports do not wait for each other.
     Answers,
+    /// A place in the queue: it comes as soon as its connection has fewer in flight than it ever had, in the recorded order.
+    Haste,
 }
 
 /// When one request came and was answered in the replay.
@@ -45,13 +46,6 @@ pub struct ReplayedRequest {
 
 /// The interval of progress reports.
 const PROGRESS: Duration = Duration::from_s(1);
-
-/// The queue depth of one asker: free places, and the requests that wait for one.
-#[derive(Clone)]
-struct DepthLimit {
-    free: usize,
-    waiting: VecDeque<usize>,
-}
 
 /// How far a replay has come.
 #[derive(Debug, Clone, Copy)]
@@ -98,14 +92,7 @@ struct Replay<'a> {
     targets: &'a [Target],
     records: &'a [TraceRecord],
     slicings: Vec<Slicing>,
-    /// Who asked for each request.
-    asker: Vec<u32>,
-    /// By asker.
-    depths: Vec<DepthLimit>,
-    /// `None`: requests depend on the clock alone.
-    dependences: Option<(AnswerDependences, FlushDependences)>,
-    /// Requests whose time is known.
-    coming: BinaryHeap<Reverse<(Instant, usize)>>,
+    schedule: ReplaySchedule<'a>,
     /// By the machine's own numbers: the request, and where its slice in flight ends.
     in_flight: Vec<(usize, u64)>,
     replayed: Vec<ReplayedRequest>,
@@ -120,28 +107,13 @@ impl<'a> Replay<'a> {
         records: &'a [TraceRecord],
         dependence: Dependence,
     ) -> Self {
-        let (asker, count) = askers(records);
-        let (dependences, independent, depths) = match dependence {
-            Dependence::Time => (None, (0..records.len()).collect(), vec![usize::MAX; count]),
-            Dependence::Answers => {
-                let (answers, independent) = dependences(records, (&asker, count), targets.len());
-                let flushes = FlushDependences::new(records, targets.len());
-                (Some((answers, flushes)), independent, queue_depths(records, (&asker, count)))
-            }
-        };
-        // Times count from the beginning of the recording, not from the first request: for limits that count in windows, it matters
-        // when within a window requests come.
-        let coming = |number: usize| Reverse((records[number].submitted_at, number));
         let never = ReplayedRequest { submitted_at: Instant::MAX, completed_at: Instant::MAX };
         Self {
             slicings: targets.iter().map(|target| Slicing::of(machine.layout(*target))).collect(),
             machine,
             targets,
             records,
-            asker,
-            depths: depths.into_iter().map(|free| DepthLimit { free, waiting: VecDeque::new() }).collect(),
-            dependences,
-            coming: independent.into_iter().map(coming).collect(),
+            schedule: ReplaySchedule::new(records, targets.len(), dependence),
             in_flight: Vec::new(),
             replayed: vec![never; records.len()],
             first: vec![None; targets.len()],
@@ -150,8 +122,7 @@ impl<'a> Replay<'a> {
     }
 
     fn next_event_at(&mut self) -> Option<Instant> {
-        let comes = self.coming.peek().map(|Reverse((at, _))| *at);
-        [comes, self.machine.next_event_at()].into_iter().flatten().min()
+        [self.schedule.next_at(), self.machine.next_event_at()].into_iter().flatten().min()
     }
 
     fn progress(&self, now: Instant) -> ReplayProgress<'_> {
@@ -168,45 +139,13 @@ impl<'a> Replay<'a> {
             }
             self.replayed[number].completed_at = completion.completed_at;
             self.answered[usize::from(self.records[number].export)] += 1;
-            let depth = &mut self.depths[self.asker[number] as usize];
-            depth.free += 1;
-            self.coming.extend(depth.waiting.pop_front().map(|waiting| Reverse((now, waiting))));
-            self.release(number, completion.completed_at, now);
-        }
-    }
-
-    /// Lets the requests come that depend on an answer.
-    fn release(&mut self, number: usize, completed_at: Instant, now: Instant) {
-        let Some((answers, flushes)) = &mut self.dependences else { return };
-        let coming = &mut self.coming;
-        let mut comes = |dependent: usize, think_time: Duration| {
-            coming.push(Reverse(((completed_at + think_time).max(now), dependent)));
-        };
-        for flush in flushes.answer(&self.records[number], number) {
-            comes(flush, answers.think_time[flush]);
-        }
-        let mut next = answers.first[number];
-        while next != NONE {
-            comes(next as usize, answers.think_time[next as usize]);
-            next = answers.next[next as usize];
+            self.schedule.answer(number, completion.completed_at, now);
         }
     }
 
     /// Submits the requests that are due, unless they wait for writes or for a place in the queue.
     fn submit_due(&mut self, now: Instant) {
-        while let Some(Reverse((at, number))) = self.coming.peek().copied()
-            && at <= now
-        {
-            self.coming.pop();
-            if self.dependences.as_mut().is_some_and(|(_, flushes)| flushes.holds(&self.records[number], number)) {
-                continue;
-            }
-            let depth = &mut self.depths[self.asker[number] as usize];
-            if depth.free == 0 {
-                depth.waiting.push_back(number);
-                continue;
-            }
-            depth.free -= 1;
+        while let Some((number, _)) = self.schedule.take(now) {
             self.submit_slice(number, 0, now);
             self.replayed[number].submitted_at = now;
             self.first[usize::from(self.records[number].export)].get_or_insert(now);
@@ -228,6 +167,7 @@ impl<'a> Replay<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::dependence::queue_depths;
     use super::*;
     use crate::trace::SlicePart;
     use loadline_block::Operation;

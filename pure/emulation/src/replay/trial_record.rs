@@ -110,6 +110,7 @@ pub fn trial(
     let reason = match dependence {
         Dependence::Time => "requests come when they came",
         Dependence::Answers => "each request comes as long after the answer before it on its connection as it did",
+        Dependence::Haste => "each request comes as soon as its connection has fewer in flight than it ever had",
     };
     Some(TrialRecord {
         measured_ns,
