@@ -7,16 +7,17 @@ use crate::arguments::Format;
 use crate::arguments::crawl::CrawlArguments;
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
-use crate::{output, stored};
+use crate::{environments, output, stored};
 use loadline_catalog::{Catalog, Draw, Environment};
 use loadline_crawl::{
-    Crawl, CrawlMode, CrawlObserver, CrawlOutcome, CrawlProgress, import_crawls, is_crawl_table, pipeline_of,
-    resume_crawl,
+    Crawl, CrawlMode, CrawlObserver, CrawlOutcome, CrawlProgress, CrawlVolumes, EmulatedVolumes, import_crawls,
+    is_crawl_table, pipeline_of, resume_crawl,
 };
 use loadline_disk::DiskSpec;
 use loadline_pipeline::{Change, CrawlPlan, DiskWish, MadeUpPlan, SourcePlan, WhatIf, what_if};
 use loadline_record::{PipelineRecord, RunRecord};
-use loadline_runs::{InputKind, RunOptions, catalog_with, read_text, store_location};
+use loadline_runs::wall_clock::fresh_seed;
+use loadline_runs::{InputKind, RunOptions, catalog_with, read_text, store_location, stored_environment};
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -41,10 +42,16 @@ pub(crate) fn crawl(
         return Ok(Outcome::Done);
     }
     let mut follower = Follower::new(quiet, Interruption::watch()?);
-    let outcome = match &arguments.resume {
-        Some(run) => resume_crawl(store_location::existing_store(&store()?)?, run, &mut follower)?,
-        None => new_crawl(arguments, store()?)?.run(&mut follower)?,
+    // Emulated disks are there as long as the crawl needs them.
+    let mut disks = None;
+    let outcome = if let Some(run) = &arguments.resume {
+        resume_crawl(store_location::existing_store(&store()?)?, run, &mut follower)?
+    } else {
+        let mut crawl = new_crawl(arguments, store()?)?;
+        disks = emulated(arguments, &catalog, &mut crawl)?;
+        crawl.run(&mut follower)?
     };
+    drop(disks);
     follower.clear();
     conclude(&outcome, &changes, &catalog, arguments)
 }
@@ -61,6 +68,29 @@ fn new_crawl(arguments: &CrawlArguments, store: PathBuf) -> anyhow::Result<Crawl
         crawl.volumes.set(volume, PathBuf::from(folder)).map_err(|error| Usage(error.to_string()))?;
     }
     Ok(crawl)
+}
+
+/// The emulated disks that were asked for, with the crawl put on them.
+fn emulated(
+    arguments: &CrawlArguments,
+    catalog: &Catalog,
+    crawl: &mut Crawl,
+) -> anyhow::Result<Option<EmulatedVolumes>> {
+    let Some(typed) = &arguments.env else { return Ok(None) };
+    let environment = environments::read(typed, catalog)?;
+    let disks = EmulatedVolumes::attach(&environment, arguments.seed.unwrap_or_else(fresh_seed))?;
+    for role in &disks.missing {
+        output::tell(&format!("{} has no volume {role}: it is on this machine's own disk", environment.name));
+    }
+    let typed = std::mem::take(&mut crawl.volumes);
+    crawl.volumes = CrawlVolumes {
+        index: typed.index.or_else(|| disks.volumes.index.clone()),
+        data: typed.data.or_else(|| disks.volumes.data.clone()),
+        log: typed.log.or_else(|| disks.volumes.log.clone()),
+        temporary: typed.temporary,
+    };
+    crawl.environment = Some(stored_environment(&environment));
+    Ok(Some(disks))
 }
 
 /// What is crawled.

@@ -82,6 +82,12 @@ pub enum CrawlError {
     /// What bound the sources cannot be found.
     #[error("what bound the sources cannot be found")]
     Attribution(#[from] loadline_pipeline::ReplayError),
+    /// Emulated disks.
+    #[error("the emulated disks cannot be attached")]
+    Attach {
+        /// Why.
+        source: Box<loadline_emulator::AttachError>,
+    },
     /// A table of crawls.
     #[error("{file}")]
     Table {

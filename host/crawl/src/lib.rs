@@ -8,6 +8,7 @@ mod clock;
 mod crawl;
 mod crawling;
 mod database;
+mod emulated;
 mod epochs;
 mod error;
 mod extract;
@@ -29,6 +30,7 @@ mod volume_io;
 mod workers;
 
 pub use agreement::CrawlAgreement;
+pub use emulated::EmulatedVolumes;
 pub use error::CrawlError;
 pub use folders::CrawlFolders;
 pub use imported::{crawl_figures, import_crawls, is_crawl_table};

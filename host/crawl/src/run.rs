@@ -40,6 +40,8 @@ pub struct Crawl {
     pub folder: Option<PathBuf>,
     /// Where single volumes are, in place of the folder.
     pub volumes: CrawlVolumes,
+    /// The environment whose emulated disks the volumes are on.
+    pub environment: Option<PlanText>,
     /// What happens to what is there.
     pub mode: CrawlMode,
     /// Name, seed and store of the run.
@@ -128,6 +130,7 @@ impl Crawl {
             plan,
             folder: None,
             volumes: CrawlVolumes::default(),
+            environment: None,
             mode: CrawlMode::Full,
             options: RunOptions::default(),
         }
@@ -176,6 +179,7 @@ impl Crawl {
         let text = self.plan.text();
         let header = RunHeader {
             plans: vec![PlanText { name: self.plan.name.clone(), hash: loadline_workload::text_hash(&text), text }],
+            environment: self.environment.clone(),
             volumes: volume_facts(&settings.folders()),
             settings: serde_json::to_value(&settings).expect("settings are plain data"),
             ..new.header()

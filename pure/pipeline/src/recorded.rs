@@ -1,7 +1,9 @@
 //! A measured crawl made ready for replay: its structure, the costs of its batches, and its items in true number.
 
 use crate::{PipelineItem, Release};
-use loadline_record::{BatchCost, BatchRecord, BatchRequests, ItemRecord, PipelineRecord, PipelineSpec, Station};
+use loadline_record::{
+    BatchCost, BatchRecord, BatchRequests, CpuRecord, ItemRecord, PipelineRecord, PipelineSpec, Station, StationClock,
+};
 use loadline_units::Bytes;
 
 /// Items that are replayed at most. A larger crawl is replayed smaller, every source by the same factor.
@@ -22,11 +24,16 @@ pub fn recorded(record: &PipelineRecord) -> Option<RecordedPipeline> {
     let all: u64 = record.sources.iter().map(|source| source.items).sum();
     let scale = (REPLAYED_MAX as f64 / all.max(1) as f64).min(1.0);
     let mut items = Vec::new();
+    let slower = Station::LINE.map(|station| {
+        let found = record.stations.iter().find(|of| of.station == station);
+        found.map_or(1.0, |found| slower_beside_others(record.cpu, &found.clock))
+    });
     for (number, source) in record.sources.iter().enumerate() {
         let sample: Vec<&ItemRecord> = record.items.iter().filter(|item| item.source as usize == number).collect();
         if sample.is_empty() && source.items > 0 {
             return None;
         }
+        let slower_fetch = slower_beside_others(record.cpu, &source.clock);
         let wanted = libm::round(scale * source.items as f64) as usize;
         let first = items.len();
         for place in 0..wanted {
@@ -41,10 +48,30 @@ pub fn recorded(record: &PipelineRecord) -> Option<RecordedPipeline> {
                 Some(parent) => Release::After((first + parent) as u32),
                 None => Release::At((item.eligible_ns as f64 * scale) as u64),
             };
-            items.push(replayable(item, release, record.spec.network.is_some()));
+            let mut item = replayable(item, release, record.spec.network.is_some());
+            item.fetch_cpu_ns = slowed(item.fetch_cpu_ns, slower_fetch);
+            for (work, slower) in item.work.iter_mut().zip(slower) {
+                work.cpu_ns = slowed(work.cpu_ns, slower);
+            }
+            items.push(item);
         }
     }
     (!items.is_empty()).then(|| RecordedPipeline { spec: with_measured_costs(record), items })
+}
+
+/// By how much other processes slow down a station's work on a processor. The replay has all processors for itself, so waiting for
+/// one counts here, in proportion to what others used of what was used at all.
+fn slower_beside_others(cpu: CpuRecord, clock: &StationClock) -> f64 {
+    let used = cpu.others_ns + cpu.crawl_ns;
+    if used == 0 || clock.busy.on_cpu_ns == 0 {
+        return 1.0;
+    }
+    let others = cpu.others_ns as f64 / used as f64;
+    1.0 + others * clock.busy.runnable_ns as f64 / clock.busy.on_cpu_ns as f64
+}
+
+fn slowed(cpu_ns: u64, slower: f64) -> u64 {
+    if slower > 1.0 { libm::round(cpu_ns as f64 * slower) as u64 } else { cpu_ns }
 }
 
 fn replayable(item: &ItemRecord, release: Release, network_is_known: bool) -> PipelineItem {
@@ -69,6 +96,10 @@ fn with_measured_costs(record: &PipelineRecord) -> PipelineSpec {
     let of = |station: Station| record.batches.iter().filter(move |batch| batch.station == station);
     if let Some(segments) = &mut spec.segments {
         measure(&mut segments.flush, of(Station::Index));
+        if let Some(index) = record.stations.iter().find(|of| of.station == Station::Index) {
+            let slower = slower_beside_others(record.cpu, &index.clock);
+            segments.flush.cpu_per_unit_ns = slowed(segments.flush.cpu_per_unit_ns, slower);
+        }
         if let Some(merge) = &mut segments.merge {
             measure(&mut merge.cost, of(Station::Merge));
         }
@@ -107,4 +138,20 @@ fn measure<'a>(cost: &mut BatchCost, batches: impl Iterator<Item = &'a BatchReco
             syncs: u32::try_from(syncs.div_ceil(count)).unwrap_or(u32::MAX),
         }),
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadline_record::BusySplit;
+
+    #[test]
+    fn time_that_other_processes_took_counts_as_work_on_a_slower_processor() {
+        let cpu = CpuRecord { crawl_ns: 100, others_ns: 300, ..CpuRecord::default() };
+        let busy = BusySplit { on_cpu_ns: 100, runnable_ns: 80, ..BusySplit::default() };
+        let clock = StationClock { busy, ..StationClock::default() };
+        assert_eq!(slowed(1_000, slower_beside_others(cpu, &clock)), 1_600);
+        let alone = CpuRecord { others_ns: 0, ..cpu };
+        assert_eq!(slowed(1_000, slower_beside_others(alone, &clock)), 1_000);
+    }
 }

@@ -102,7 +102,7 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     // What the command does between typing and printing, for any other program.
     ("host/runs", &["pure/", "host/kernel", "host/engine", "host/emulator", "host/store"]),
     // A crawl as a load: what runs and measures it, kept as a run.
-    ("host/crawl", &["pure/", "host/kernel", "host/store", "host/runs"]),
+    ("host/crawl", &["pure/", "host/kernel", "host/emulator", "host/store", "host/runs"]),
     ("apps/", &["pure/units", "pure/block", "pure/load", "pure/record"]),
     ("host/cli", &["pure/", "host/", "apps/"]),
 ];

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:\n  \
                   loadline crawl /usr/share/doc\n  \
                   loadline crawl farm.toml --into /srv/crawl --on index=/mnt/a --on data=/mnt/b\n  \
+                  loadline crawl farm.toml --env search-farm-dev --name Dev\n  \
                   loadline crawl --stored last --what-if \"index workers x2\" --what-if \"index volume x2\"")]
 pub(crate) struct CrawlArguments {
     /// A folder or a site to crawl, or a plan (TOML) with several sources
@@ -23,6 +24,9 @@ pub(crate) struct CrawlArguments {
     /// The folder of one volume: index, data, log or temporary
     #[arg(long, value_name = "VOLUME=DIR")]
     pub(crate) on: Vec<String>,
+    /// Put index, data and log on emulated disks: an environment file (TOML), or a name from `loadline environments`. Takes root
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["into", "incremental", "resume", "stored"])]
+    pub(crate) env: Option<String>,
     /// Leave items alone that are as the last crawl into this folder found them; by default index and database are emptied first
     #[arg(long, requires = "into")]
     pub(crate) incremental: bool,

@@ -85,7 +85,7 @@ fn page_text(
         ContentKind::Man => of_man(&text),
         ContentKind::Text => PageText { text: text.into_owned(), ..PageText::default() },
         ContentKind::Pdf | ContentKind::Office => {
-            return Err(ItemFailure::of("this kind is extracted in a process of its own"));
+            return Err(ItemFailure::of("PDF and Office files are not read yet"));
         }
     };
     page.notes.extend(notes);
