@@ -404,7 +404,10 @@ impl Posed<'_> {
                     found.push((known(machine.total), index, set, machine));
                 }
             }
-            for machine in market.machines.unpriced.iter().filter(|machine| judge.machine_could(machine)) {
+            // Of machines without a price there are many that nobody asked for.
+            let asked_for = |_: &&MachineOffer| !self.need.wanted.machines.is_empty();
+            let machines = market.machines.unpriced.iter().filter(asked_for);
+            for machine in machines.filter(|machine| judge.machine_could(machine)) {
                 let carries = |set: &&&DiskSet| machine.takes(set) && judge.carries(set, machine);
                 if let Some(set) = sets.iter().filter(|set| set.price.is_some()).find(carries) {
                     let disks = known(set.price) + machine.os_disk.as_ref().map_or(0, |disk| disk.price.billionths());

@@ -71,8 +71,14 @@ pub(crate) fn verdict(need: &Need, advice: &Advice) -> Vec<VerdictLine> {
         say("doubt", format!("{} ({})", sentence(&first.detail), first.code));
     }
     if !advice.unpriced.is_empty() {
-        let names: Vec<&str> = advice.unpriced.iter().map(|one| one.volumes[0].disks[0].sku.as_str()).collect();
-        say("unpriced", format!("No complete price is known of {}: they may be cheaper.", names.join(", ")));
+        let items = advice.unpriced.iter().flat_map(|row| &row.price_month.items);
+        let mut names: Vec<&str> = items.filter(|item| item.amount.is_none()).map(|item| item.name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        say(
+            "unpriced",
+            format!("No complete price is known of {}: what it is part of may be cheaper.", names.join(", ")),
+        );
     }
     lines
 }
@@ -127,7 +133,11 @@ fn more(amount: Option<f64>, choice: Option<&str>, winner: &Candidate) -> String
     }
 }
 
+/// The first letter large, unless the text begins with a name of the catalog.
 fn capital(text: &str) -> String {
+    if text.split(' ').next().is_some_and(|word| word.contains('/')) {
+        return text.to_owned();
+    }
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -18,6 +18,10 @@ const SLOWER: f64 = 1.6;
 const BELOW: f64 = 0.75;
 /// Levelness that only a limit gives: of intervals at random rates fewer lie this near to the highest.
 const VERY_LEVEL_SHARE: f64 = 0.25;
+/// A throttle before the device (of a control group) shows no queue at it: then most intervals must lie this near to the highest.
+const FLAT: f64 = 0.02;
+const FLAT_SHARE: f64 = 0.5;
+const FLAT_COUNT: usize = 10;
 /// Rates below this are idle.
 const ACTIVE_MIN: f64 = 1.0;
 
@@ -26,6 +30,11 @@ pub fn mark_limited(demand: &mut Demand) {
     let bytes = level(&demand.intervals, DemandInterval::bytes_per_s, 4096.0);
     let requests = level(&demand.intervals, DemandInterval::requests_per_s, ACTIVE_MIN);
     let queued = always_queued(&demand.intervals);
+    let flat_requests = flat(&demand.intervals, DemandInterval::requests_per_s, ACTIVE_MIN);
+    let flat_bytes = flat(&demand.intervals, DemandInterval::bytes_per_s, 4096.0);
+    let is_flat = |index: usize| {
+        [&flat_requests, &flat_bytes].into_iter().any(|marks| marks.as_ref().is_some_and(|marks| marks[index]))
+    };
     for (index, interval) in demand.intervals.iter_mut().enumerate() {
         if interval.at_limit.is_some() {
             continue;
@@ -36,6 +45,8 @@ pub fn mark_limited(demand: &mut Demand) {
             Some(AtLimit::LevelBytes)
         } else if queued && interval.requests_per_s() >= ACTIVE_MIN {
             Some(AtLimit::AlwaysQueued)
+        } else if is_flat(index) {
+            Some(AtLimit::LevelBeforeDevice)
         } else {
             None
         };
@@ -75,6 +86,18 @@ fn level(intervals: &[DemandInterval], rate: fn(&DemandInterval) -> f64, active_
         (None, None) => share >= VERY_LEVEL_SHARE,
     };
     is_limit.then(|| intervals.iter().map(|one| rate(one) >= active_min && is_level(one)).collect())
+}
+
+/// The intervals at a top at which most of them lie, whether or not something queues there.
+fn flat(intervals: &[DemandInterval], rate: fn(&DemandInterval) -> f64, active_min: f64) -> Option<Vec<bool>> {
+    let mut rates: Vec<f64> = intervals.iter().map(rate).filter(|rate| *rate >= active_min).collect();
+    rates.sort_by(f64::total_cmp);
+    // A token bucket that was full lets more pass at first: the top is that of nearly all.
+    let top = *rates.get(rates.len().checked_sub(1 + rates.len() / 20)?)?;
+    let is_level = |one: &DemandInterval| rate(one) >= active_min && rate(one) >= top * (1.0 - FLAT);
+    let count = intervals.iter().filter(|one| is_level(one)).count();
+    let is_flat = count >= FLAT_COUNT && count as f64 >= FLAT_SHARE * rates.len() as f64;
+    is_flat.then(|| intervals.iter().map(is_level).collect())
 }
 
 /// Whether the application always waits for the storage: some requests are in flight whatever the rate, and it changes little.

@@ -48,6 +48,9 @@ pub enum AtLimit {
     LevelBytes,
     /// The queue was never empty: the application always waits for the storage.
     AlwaysQueued,
+    /// Most intervals have the same highest rate, and nothing queues at the device: a limit before it, or an application that asks
+    /// the same at all times.
+    LevelBeforeDevice,
 }
 
 impl AtLimit {
@@ -59,6 +62,10 @@ impl AtLimit {
             Self::LevelRequests => "requests per second stay level at their highest while requests queue",
             Self::LevelBytes => "bytes per second stay level at their highest while requests queue",
             Self::AlwaysQueued => "the queue is never empty: the application always waits for the storage",
+            Self::LevelBeforeDevice => {
+                "rates stay level at their highest and nothing queues at the device: a limit before it, or an application that asks \
+                 the same at all times"
+            }
         }
     }
 }
@@ -132,7 +139,13 @@ impl Demand {
     /// The most frequent reason for which the source could not do more, by time.
     #[must_use]
     pub fn limited_by(&self) -> Option<AtLimit> {
-        let all = [AtLimit::Reported, AtLimit::LevelRequests, AtLimit::LevelBytes, AtLimit::AlwaysQueued];
+        let all = [
+            AtLimit::Reported,
+            AtLimit::LevelRequests,
+            AtLimit::LevelBytes,
+            AtLimit::AlwaysQueued,
+            AtLimit::LevelBeforeDevice,
+        ];
         let time = |reason: &AtLimit| -> f64 {
             self.intervals.iter().filter(|one| one.at_limit == Some(*reason)).map(|one| one.length_s).sum()
         };

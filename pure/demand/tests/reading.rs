@@ -296,3 +296,24 @@ fn a_throttled_source_is_called_so_and_a_free_one_is_not() {
         assert!(free.limited_share() < 1e-9, "seed {seed}: {}", free.limited_share());
     }
 }
+
+#[test]
+fn a_throttle_before_the_device_shows_no_queue_and_is_called_so_all_the_same() {
+    let second = |index: u32, rate: f64| {
+        format!(
+            "2024-05-06T07:{:02}:{:02}+0000\nDevice r/s w/s rkB/s wkB/s r_await w_await aqu-sz %util\n\
+             loop0 {:.2} 0.00 {:.2} 0.00 0.10 0.00 0.05 9\n\n",
+            index / 60,
+            index % 60,
+            rate,
+            rate * 8.0
+        )
+    };
+    let throttled: String =
+        (0..90).map(|index| second(index, if index < 3 { 900.0 } else { 500.0 + f64::from(index % 5) })).collect();
+    let demand = of(&throttled);
+    assert_eq!(demand.limited_by(), Some(AtLimit::LevelBeforeDevice));
+    assert!(demand.limited_share() > 0.9, "{}", demand.limited_share());
+    let free: String = (0..90).map(|index| second(index, 300.0 + f64::from(index * 7 % 40) * 10.0)).collect();
+    assert!(of(&free).limited_share() < 1e-9);
+}

@@ -1,5 +1,6 @@
 //! The `loadline` command from the outside: what it prints, how it exits, what it leaves behind.
 
+mod advise;
 mod catalog;
 mod compare;
 mod crash;
