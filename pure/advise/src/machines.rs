@@ -105,9 +105,13 @@ pub(crate) fn machines(catalog: &Catalog, provider: &str, region: &str, wanted: 
             continue;
         }
         let price = catalog.monthly_cost(&name, &Provisioned::default(), region).ok();
-        let os_disk = os_disks
-            .as_ref()
-            .and_then(|disks| disks.iter().find(|disk| !figures.takes_no.contains(&disk.family)).cloned());
+        // A machine that limits each type apart takes those that it has a limit for.
+        let is_taken = |disk: &&OsDisk| {
+            let by_type = figures.uncached.is_none() && figures.uncached_for.is_none();
+            let is_known = figures.caps.iter().any(|(name, _)| *name == disk.sku);
+            !figures.takes_no.contains(&disk.family) && (!by_type || is_known)
+        };
+        let os_disk = os_disks.as_ref().and_then(|disks| disks.iter().find(is_taken).cloned());
         // A machine whose system has no disk to buy is none that one could use.
         if os_disks.is_some() && os_disk.is_none() {
             continue;

@@ -136,9 +136,23 @@ fn machine(row: &Candidate) -> &str {
     row.machine.split_once('/').map_or(row.machine.as_str(), |(_, name)| name)
 }
 
+/// What the catalog appends to a size whose disks hang on NVMe.
+const ON_NVME: &str = "-nvme";
+
 /// Azure writes sizes with underscores; letters count alike, large or small.
 fn azure_size(row: &Candidate) -> String {
-    format!("Standard_{}", machine(row).replace('-', "_"))
+    let name = machine(row);
+    format!("Standard_{}", name.strip_suffix(ON_NVME).unwrap_or(name).replace('-', "_"))
+}
+
+/// An option where the size's disks are to hang on NVMe; nothing otherwise.
+fn on_nvme(row: &Candidate, option: &str) -> String {
+    if machine(row).ends_with(ON_NVME) { option.to_owned() } else { String::new() }
+}
+
+/// The devices of the disks on Azure's machines.
+fn azure_device(row: &Candidate) -> &'static str {
+    if machine(row).ends_with(ON_NVME) { "/dev/disk/azure/data/by-lun/$N" } else { "/dev/disk/azure/scsi1/lun$N" }
 }
 
 fn azure_caching(volume: &VolumeChoice) -> &'static str {
@@ -156,8 +170,9 @@ fn azure_cli(text: &mut String, row: &Candidate, volume: &VolumeChoice, disk: &T
         os.map_or_else(String::new, |os| format!(" --storage-sku os={} --os-disk-size-gb {}", os.kind, os.size_gib));
     let _ = writeln!(
         text,
-        "az vm create --resource-group \"$GROUP\" --name \"$VM\" --location \"$LOCATION\" --zone \"$ZONE\" --size {} --image Ubuntu2404{os_options} \\\n  --generate-ssh-keys",
-        azure_size(row)
+        "az vm create --resource-group \"$GROUP\" --name \"$VM\" --location \"$LOCATION\" --zone \"$ZONE\" --size {} --image Ubuntu2404{os_options}{} \\\n  --generate-ssh-keys",
+        azure_size(row),
+        on_nvme(row, " --disk-controller-type NVMe")
     );
     let options = provisioned(disk, "--disk-iops-read-write", "--disk-mbps-read-write");
     let _ = writeln!(text, "for LUN in $(seq 0 {}); do", volume.columns.max(1) - 1);
@@ -172,7 +187,7 @@ fn azure_cli(text: &mut String, row: &Candidate, volume: &VolumeChoice, disk: &T
         azure_caching(volume)
     );
     text.push_str("done\n");
-    in_guest(text, volume, "/dev/disk/azure/scsi1/lun$N");
+    in_guest(text, volume, azure_device(row));
 }
 
 /// Options of provisioned figures, with a space before each.
@@ -275,11 +290,12 @@ fn terraform(text: &mut String, row: &Candidate, volume: &VolumeChoice, disk: &T
             let _ = write!(
                 text,
                 "variable \"resource_group_name\" {{\n  type = string\n}}\nvariable \"network_interface_id\" {{\n  type = string\n}}\nvariable \"ssh_public_key\" {{\n  type = string\n}}\n\n\
-                 resource \"azurerm_linux_virtual_machine\" \"advised\" {{\n  name                  = \"advised\"\n  resource_group_name   = var.resource_group_name\n  location              = \"{}\"\n  zone                  = \"1\"\n  size                  = \"{}\"\n  admin_username        = \"advised\"\n  network_interface_ids = [var.network_interface_id]\n  admin_ssh_key {{\n    username   = \"advised\"\n    public_key = var.ssh_public_key\n  }}\n  os_disk {{\n    caching              = \"ReadOnly\"\n    storage_account_type = \"{}\"\n  }}\n  source_image_reference {{\n    publisher = \"Canonical\"\n    offer     = \"ubuntu-24_04-lts\"\n    sku       = \"server\"\n    version   = \"latest\"\n  }}\n}}\n\n\
+                 resource \"azurerm_linux_virtual_machine\" \"advised\" {{\n  name                  = \"advised\"\n  resource_group_name   = var.resource_group_name\n  location              = \"{}\"\n  zone                  = \"1\"\n  size                  = \"{}\"\n  admin_username        = \"advised\"\n{}  network_interface_ids = [var.network_interface_id]\n  admin_ssh_key {{\n    username   = \"advised\"\n    public_key = var.ssh_public_key\n  }}\n  os_disk {{\n    caching              = \"ReadOnly\"\n    storage_account_type = \"{}\"\n  }}\n  source_image_reference {{\n    publisher = \"Canonical\"\n    offer     = \"ubuntu-24_04-lts\"\n    sku       = \"server\"\n    version   = \"latest\"\n  }}\n}}\n\n\
                  resource \"azurerm_managed_disk\" \"data\" {{\n  count                = {count}\n  name                 = \"advised-data-${{count.index}}\"\n  resource_group_name  = var.resource_group_name\n  location             = \"{}\"\n  zone                 = \"1\"\n  create_option        = \"Empty\"\n  storage_account_type = \"{}\"\n  disk_size_gb         = {}\n{figures}}}\n\n\
                  resource \"azurerm_virtual_machine_data_disk_attachment\" \"data\" {{\n  count              = {count}\n  managed_disk_id    = azurerm_managed_disk.data[count.index].id\n  virtual_machine_id = azurerm_linux_virtual_machine.advised.id\n  lun                = count.index\n  caching            = \"{}\"\n}}\n",
                 row.region,
                 azure_size(row),
+                on_nvme(row, "  disk_controller_type  = \"NVMe\"\n"),
                 os.map_or("StandardSSD_LRS", |os| os.kind.as_str()),
                 row.region,
                 disk.kind,
@@ -330,7 +346,11 @@ fn terraform(text: &mut String, row: &Candidate, volume: &VolumeChoice, disk: &T
     in_guest(
         text,
         volume,
-        if row.provider == "azure" { "/dev/disk/azure/scsi1/lun$N" } else { "/dev/disk/by-id/...$N" },
+        match row.provider.as_str() {
+            "azure" => azure_device(row),
+            "aws" => "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_vol$N",
+            _ => "/dev/disk/by-id/google-data-$N",
+        },
     );
 }
 
@@ -341,18 +361,19 @@ fn bicep(text: &mut String, row: &Candidate, volume: &VolumeChoice, disk: &ToolD
         text,
         "param location string = '{}'\nparam adminName string = 'advised'\nparam networkInterfaceId string\n@secure()\nparam sshPublicKey string\n\n\
          resource data 'Microsoft.Compute/disks@2023-10-02' = [for i in range(0, {}): {{\n  name: 'advised-data-${{i}}'\n  location: location\n  zones: [ '1' ]\n  sku: {{ name: '{}' }}\n  properties: {{\n    creationData: {{ createOption: 'Empty' }}\n    diskSizeGB: {}\n{figures}  }}\n}}]\n\n\
-         resource machine 'Microsoft.Compute/virtualMachines@2024-03-01' = {{\n  name: 'advised'\n  location: location\n  zones: [ '1' ]\n  properties: {{\n    hardwareProfile: {{ vmSize: '{}' }}\n    storageProfile: {{\n      imageReference: {{ publisher: 'Canonical', offer: 'ubuntu-24_04-lts', sku: 'server', version: 'latest' }}\n      osDisk: {{ createOption: 'FromImage', managedDisk: {{ storageAccountType: '{}' }} }}\n      dataDisks: [for i in range(0, {}): {{\n        lun: i\n        createOption: 'Attach'\n        caching: '{}'\n        managedDisk: {{ id: data[i].id }}\n      }}]\n    }}\n    osProfile: {{\n      computerName: 'advised'\n      adminUsername: adminName\n      linuxConfiguration: {{\n        disablePasswordAuthentication: true\n        ssh: {{ publicKeys: [ {{ path: '/home/${{adminName}}/.ssh/authorized_keys', keyData: sshPublicKey }} ] }}\n      }}\n    }}\n    networkProfile: {{ networkInterfaces: [ {{ id: networkInterfaceId }} ] }}\n  }}\n}}\n",
+         resource machine 'Microsoft.Compute/virtualMachines@2024-03-01' = {{\n  name: 'advised'\n  location: location\n  zones: [ '1' ]\n  properties: {{\n    hardwareProfile: {{ vmSize: '{}' }}\n    storageProfile: {{\n{}      imageReference: {{ publisher: 'Canonical', offer: 'ubuntu-24_04-lts', sku: 'server', version: 'latest' }}\n      osDisk: {{ createOption: 'FromImage', managedDisk: {{ storageAccountType: '{}' }} }}\n      dataDisks: [for i in range(0, {}): {{\n        lun: i\n        createOption: 'Attach'\n        caching: '{}'\n        managedDisk: {{ id: data[i].id }}\n      }}]\n    }}\n    osProfile: {{\n      computerName: 'advised'\n      adminUsername: adminName\n      linuxConfiguration: {{\n        disablePasswordAuthentication: true\n        ssh: {{ publicKeys: [ {{ path: '/home/${{adminName}}/.ssh/authorized_keys', keyData: sshPublicKey }} ] }}\n      }}\n    }}\n    networkProfile: {{ networkInterfaces: [ {{ id: networkInterfaceId }} ] }}\n  }}\n}}\n",
         row.region,
         volume.columns.max(1),
         disk.kind,
         disk.size_gib,
         azure_size(row),
+        on_nvme(row, "      diskControllerType: 'NVMe'\n"),
         os.map_or("StandardSSD_LRS", |os| os.kind.as_str()),
         volume.columns.max(1),
         azure_caching(volume)
     );
     let mut guest = String::new();
-    in_guest(&mut guest, volume, "/dev/disk/azure/scsi1/lun$N");
+    in_guest(&mut guest, volume, azure_device(row));
     for line in guest.lines() {
         let _ = writeln!(
             text,
@@ -369,9 +390,10 @@ fn powershell(text: &mut String, row: &Candidate, volume: &VolumeChoice, disk: &
         text,
         "$ErrorActionPreference = 'Stop'\n$Group = 'advised'\n$Name = 'advised'\n$Location = '{}'\n\n\
          New-AzResourceGroup -Name $Group -Location $Location\n\
-         New-AzVM -ResourceGroupName $Group -Name $Name -Location $Location -Zone 1 -Size '{}' -Image 'Win2022AzureEditionCore' -Credential (Get-Credential)\n",
+         New-AzVM -ResourceGroupName $Group -Name $Name -Location $Location -Zone 1 -Size '{}' -Image 'Win2022AzureEditionCore'{} -Credential (Get-Credential)\n",
         row.region,
-        azure_size(row)
+        azure_size(row),
+        on_nvme(row, " -DiskControllerType NVMe")
     );
     if let Some(os) = os {
         let _ = writeln!(text, "# The system's disk is to be {} with at least {} GiB.", os.kind, os.size_gib);

@@ -103,6 +103,8 @@ fn the_advice_is_whole_and_its_environment_reads() {
     for tool in [Script::AzureCli, Script::Bicep, Script::PowerShell, Script::Terraform] {
         let text = script(winner, &advice.need, tool, &catalog).unwrap();
         assert!(text.contains("PremiumV2_LRS") && text.contains("Read it before you run it"), "{text}");
+        // The catalog's name of a size on NVMe is that of the size, and its interface.
+        assert!(text.contains("NVMe") == winner.machine.ends_with("-nvme") && !text.contains("_nvme"), "{text}");
     }
     assert!(script(winner, &advice.need, Script::AwsCli, &catalog).unwrap_err().to_string().contains("azure-cli"));
 }
@@ -159,6 +161,22 @@ fn a_source_at_its_limit_is_never_advised_as_small_as_it_is() {
             assert!(row.binding.ceiling_iops >= 1.25 * limit, "{limit}: {}", row.words());
         }
     }
+}
+
+#[test]
+fn a_machine_that_limits_each_type_apart_boots_from_a_type_that_it_takes() {
+    let catalog = Catalog::builtin();
+    let mut need = Need::steady("small", rates(3_000.0, 0.7, 8192), Bytes::gib(200));
+    need.wanted.providers = vec!["gcp".to_owned()];
+    let advice = advise(&need, &catalog, &quick()).unwrap();
+    for row in &advice.candidates {
+        let figures = catalog.vm_figures(&row.machine).unwrap();
+        let os_disk = &row.os_disk.as_ref().expect("a disk for the system").sku;
+        assert!(figures.caps.iter().any(|(name, _)| name == os_disk), "{} on {}", os_disk, row.machine);
+    }
+    let winner = advice.winner().unwrap();
+    let text = script(winner, &advice.need, Script::Terraform, &catalog).unwrap();
+    assert!(text.contains("google_compute_attached_disk") && text.contains("/dev/disk/by-id/google-data-0"), "{text}");
 }
 
 #[test]
