@@ -7,7 +7,10 @@ mod presets;
 mod quick;
 mod schedule;
 
-pub use fio::{FioError, FioJobs, FioProblem, FioRemedy, ReportedJob, ReportedProblem, fio_jobs, is_fio, reported_job};
+pub use fio::{
+    FioError, FioJobs, FioProblem, FioRemedy, ReportedJob, ReportedProblem, fio_harmless, fio_jobs, is_fio,
+    reported_job,
+};
 pub use generator::{Due, LoadGenerator, Next, Region, RegionTooSmall};
 pub use loadline_document::{NAME_MAX, PROBLEMS_MAX, Problem, text_hash};
 pub use loadline_load::{

@@ -1,7 +1,7 @@
 //! A load as the options of a job, as far as fio has them.
 
 use loadline_record::{EngineName, TrialRecord};
-use loadline_units::{Bytes, Duration, Ratio};
+use loadline_units::{Bytes, Duration, Iops, Ratio};
 use loadline_workload::{Arrival, Distribution, FlushMethod, LoadSpec, Pattern};
 use serde_json::{Map, Value, json};
 
@@ -133,6 +133,12 @@ fn arrival(all: &mut Options, spec: &LoadSpec, trial: &TrialRecord, is_mixed: bo
             if think_time > Duration::ZERO {
                 // fio counts it in microseconds.
                 all.put("thinktime", think_time.as_ns().div_ceil(1_000));
+                if queue_depth > 1 {
+                    let told = format!(
+                        "each of {queue_depth} requests has its own think time, and a job of fio stalls as a whole"
+                    );
+                    all.beyond.push(told);
+                }
             }
             rate_max
         }
@@ -150,13 +156,26 @@ fn arrival(all: &mut Options, spec: &LoadSpec, trial: &TrialRecord, is_mixed: bo
         all.put("group_reporting", 1);
     }
     if let Some(rate) = rate {
-        // fio's is for each clone and each direction.
-        let parts = u64::from(spec.threads) * if is_mixed { 2 } else { 1 };
-        all.put("rate_iops", rate.get().div_ceil(parts));
-        let evenly = rate.get() % parts == 0 && (!is_mixed || spec.reads == Ratio::percent(50));
-        if !evenly {
-            all.beyond.push(format!("{rate} over all threads and directions"));
-        }
+        put_rate(all, spec, rate, is_mixed);
+    }
+}
+
+/// fio's rate is that of each clone, and of reads and writes apart. Of mixed sizes it counts bytes only.
+fn put_rate(all: &mut Options, spec: &LoadSpec, rate: Iops, is_mixed: bool) {
+    let (key, unit) = if spec.blocks.len() > 1 { ("rate", spec.block_mean().get()) } else { ("rate_iops", 1) };
+    let threads = u64::from(spec.threads);
+    let each = rate.get().saturating_mul(unit).div_ceil(threads);
+    let reads = spec.reads.of(each);
+    let told = match (is_mixed, reads == each - reads) {
+        (false, _) => each.to_string(),
+        (true, true) => reads.to_string(),
+        (true, false) => format!("{reads},{}", each - reads),
+    };
+    all.put(key, told);
+    let is_exact = each * threads == rate.get().saturating_mul(unit)
+        && u128::from(reads) * 1_000_000 == u128::from(each) * u128::from(spec.reads.as_ppm());
+    if !is_exact {
+        all.beyond.push(format!("{rate} over all threads and directions"));
     }
 }
 
@@ -174,6 +193,8 @@ fn place(all: &mut Options, spec: &LoadSpec, is_random: bool) {
     }
     if spec.files > 1 {
         all.put("nrfiles", spec.files);
+        // One file after the other, or a file by chance, as the load has it; fio would take turns.
+        all.put("file_service_type", if is_random { "random" } else { "sequential" });
     }
     if let Some(volume) = spec.volume {
         all.put("io_size", volume.get().div_ceil(u64::from(spec.threads)));

@@ -1,7 +1,8 @@
 //! One job's options onto a load.
 
+use super::options::{AROUND, advice, is_harmless};
 use super::units::{self, Bare};
-use super::{FioProblem, FioRemedy, Purpose, Section, Setting, base};
+use super::{FioProblem, Purpose, Section, Setting, base};
 use loadline_load::{Arrival, BlockShare, Content, Distribution, FlushCadence, FlushMethod, LoadSpec, Pattern};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 
@@ -19,94 +20,13 @@ pub(super) struct Job<'a> {
     pub(super) target: Option<String>,
     /// Whether it waits for the jobs before it.
     pub(super) waits: bool,
+    /// What all clones move together by their size.
+    moved: Option<Bytes>,
 }
 
-/// Options that say how fio works or what it prints, and nothing about what is asked of storage.
-const HARMLESS: [&str; 55] = [
-    "allow_file_create",
-    "allow_mounted_write",
-    "bwavgtime",
-    "clat_percentiles",
-    "clocksource",
-    "continue_on_error",
-    "create_fsync",
-    "create_on_open",
-    "create_only",
-    "create_serialize",
-    "description",
-    "disable_bw",
-    "disable_bw_measurement",
-    "disable_clat",
-    "disable_lat",
-    "disable_slat",
-    "disk_util",
-    "error_dump",
-    "eta",
-    "exitall",
-    "exitall_on_error",
-    "fallocate",
-    "file_service_type",
-    "filename_format",
-    "fixedbufs",
-    "group_reporting",
-    "gtod_cpu",
-    "gtod_reduce",
-    "hipri",
-    "iomem",
-    "iopsavgtime",
-    "kb_base",
-    "lat_percentiles",
-    "log_avg_msec",
-    "log_hist_msec",
-    "log_max_value",
-    "log_offset",
-    "log_unix_epoch",
-    "mem",
-    "minimal",
-    "name",
-    "new_group",
-    "opendir",
-    "overwrite",
-    "per_job_logs",
-    "percentile_list",
-    "pre_read",
-    "randrepeat",
-    "randseed",
-    "refill_buffers",
-    "registerfiles",
-    "scramble_buffers",
-    "slat_percentiles",
-    "thread",
-    "unlink",
-];
-/// The same by how they begin.
-const HARMLESS_BEGINNINGS: [&str; 4] = ["write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log"];
-/// And by their whole name.
-const HARMLESS_MORE: [&str; 6] =
-    ["unit_base", "allrandrepeat", "sqthread_poll", "nonvectored", "status-interval", "stonewall"];
-
-/// Whether an option says nothing about what is asked of storage.
-pub(super) fn is_harmless(key: &str) -> bool {
-    HARMLESS.contains(&key)
-        || HARMLESS_MORE.contains(&key)
-        || HARMLESS_BEGINNINGS.iter().any(|beginning| key.starts_with(beginning))
-}
-
-/// Options that say where and when fio did it. Of what is done already they change nothing.
-const AROUND: [&str; 12] = [
-    "cpus_allowed",
-    "cpus_allowed_policy",
-    "cpumask",
-    "end_fsync",
-    "fsync_on_close",
-    "ioscheduler",
-    "nice",
-    "numa_cpu_nodes",
-    "numa_mem_policy",
-    "prio",
-    "prioclass",
-    "thinktime_blocks_type",
-];
+/// Options that ask for nothing while they are 0, as they are by default.
+const OFF_BY_DEFAULT: [&str; 8] =
+    ["create_on_open", "create_only", "do_verify", "exitall", "end_fsync", "fsync_on_close", "numa", "pre_read"];
 
 /// Where a job neither ends by time nor says how much it moves, nobody waits longer.
 const DURATION_MAX: Duration = Duration::from_s(86_400);
@@ -129,6 +49,7 @@ impl<'a> Job<'a> {
             notes: Vec::new(),
             target: None,
             waits: false,
+            moved: None,
         }
     }
 
@@ -204,7 +125,7 @@ impl<'a> Job<'a> {
         // fio drops what the page cache has of its files before each job, unless told otherwise.
         let invalidates = self.flag("invalidate").unwrap_or(true);
         spec.drop_caches = spec.buffered && invalidates && spec.reads_any();
-        self.others();
+        self.others(&spec);
         spec
     }
 
@@ -246,6 +167,14 @@ impl<'a> Job<'a> {
         let single = self.get("bs");
         if let Some(setting) = self.get("bssplit") {
             let split = split_blocks(&setting.value, |text| units::bytes(text, base));
+            if self.cuts_blocks(kind) && split.as_ref().is_some_and(|blocks| blocks.len() > 1) {
+                let message = format!(
+                    "bssplit={}: without norandommap fio cuts a block before the next that was asked already, so that fewer bytes \
+                     come than the shares say: write norandommap, here and for fio",
+                    setting.value
+                );
+                self.problem(setting.line, message);
+            }
             return split.unwrap_or_else(|| {
                 let message = format!(
                     "bssplit={}: is no list of sizes with shares that add up to 100, such as 4k/60:64k/40, for reads and \
@@ -266,7 +195,8 @@ impl<'a> Job<'a> {
         };
         let size = match (sizes.as_deref(), place) {
             (Some([one]), _) => Some(*one),
-            (Some(several @ [first, ..]), Some(place)) => Some(*several.get(place).unwrap_or(first)),
+            // The last of them counts for those left out.
+            (Some(several), Some(place)) => several.get(place).or(several.last()).copied(),
             (Some(several @ [first, ..]), None) if several.iter().all(|s| s == first) => Some(*first),
             _ => None,
         };
@@ -275,6 +205,14 @@ impl<'a> Job<'a> {
             self.problem(setting.line, message);
         }
         whole(size.unwrap_or(Bytes::kib(4)))
+    }
+
+    /// Whether fio keeps a map of the blocks that were asked. Of a job that was run it does not say so.
+    fn cuts_blocks(&self, kind: &Kind) -> bool {
+        let value = |key: &str| self.section.settings.get(key).map(|setting| setting.value.as_str());
+        let is_uniform = matches!(value("random_distribution"), None | Some("random"));
+        let has_map = matches!(value("norandommap"), None | Some("0"));
+        self.purpose == Purpose::Run && kind.random && is_uniform && has_map
     }
 
     /// fio goes through the page cache unless told otherwise.
@@ -339,17 +277,21 @@ impl<'a> Job<'a> {
     fn place(&mut self, spec: &mut LoadSpec, random: bool) {
         let base = base(&self.section.settings);
         let (filename, directory) = (self.get("filename"), self.get("directory"));
-        self.target = match (directory, filename) {
-            (_, Some(file)) if file.value.contains(':') && self.purpose == Purpose::Run => {
-                let message = format!("filename={}: names several files; name one, and run once for each", file.value);
-                self.problem(file.line, message);
-                None
+        let is_run = self.purpose == Purpose::Run;
+        for (key, setting) in [("filename", filename), ("directory", directory)] {
+            if let Some(setting) = setting.filter(|setting| is_run && setting.value.contains(':')) {
+                let message = format!(
+                    "{key}={}: fio takes turns between them, in a job and in its global sections; name one, and run once for each",
+                    setting.value
+                );
+                self.problem(setting.line, message);
             }
+        }
+        self.target = match (directory, filename) {
             (Some(folder), Some(file)) => Some(format!("{}/{}", folder.value.trim_end_matches('/'), file.value)),
             (folder, file) => folder.or(file).map(|s| s.value.clone()),
         };
-        let files = self.number("nrfiles").unwrap_or(1);
-        spec.files = u32::try_from(files).unwrap_or(u32::MAX);
+        self.files(spec, filename.is_some(), random);
         let is_done = self.purpose == Purpose::Reported;
         let size = self.value("size", "a size, such as 1g, or 100%", |text| match text {
             "100%" => Some(None),
@@ -369,10 +311,68 @@ impl<'a> Job<'a> {
             );
             self.problem(self.section.line, message);
         }
+        let size = size.flatten();
+        if let (true, true, Some(step)) = (several, is_run, increment.filter(|step| Some(*step) != size)) {
+            let line = self.section.settings.get("offset_increment").map_or(self.section.line, |setting| setting.line);
+            let message = format!(
+                "offset_increment={step}: the clones' stretches lie side by side here, without gaps or overlap: write size={0} \
+                 as well, or leave it out",
+                step.get()
+            );
+            self.problem(line, message);
+        }
         let own = !shared || increment.is_some();
-        spec.size = size.flatten().map(|size| if own { times(size, spec.threads) } else { size });
+        spec.size = size.map(|size| if own { times(size, spec.threads) } else { size });
+        self.moved = size.map(|size| times(size, spec.threads));
         if several && !shared {
             self.note("the files of a job's clones are one file here, of their size together");
+        }
+    }
+
+    /// Into how many files the load goes, and in which order.
+    fn files(&mut self, spec: &mut LoadSpec, is_named: bool, random: bool) {
+        let count = self.number("nrfiles").unwrap_or(1);
+        let (service, format) = (self.get("file_service_type"), self.get("filename_format"));
+        if is_named {
+            // fio's file is then the one that is named.
+            return;
+        }
+        let clones = u64::from(spec.threads);
+        spec.files = u32::try_from(if count > 1 { count.saturating_mul(clones) } else { count }).unwrap_or(u32::MAX);
+        let names_apart =
+            |format: &str| (clones == 1 || format.contains("$jobnum")) && (count == 1 || format.contains("$filenum"));
+        if let Some(format) = format.filter(|format| !names_apart(&format.value)) {
+            let message = format!(
+                "filename_format={}: gives several clones or files one name: write filename=NAME for one file, or leave it out",
+                format.value
+            );
+            self.problem(format.line, message);
+        }
+        if count <= 1 || self.purpose == Purpose::Reported {
+            return;
+        }
+        let order =
+            service.map_or("roundrobin", |s| s.value.split_once(':').map_or(s.value.as_str(), |(order, _)| order));
+        let line = service.or(self.section.settings.get("nrfiles")).map_or(self.section.line, |s| s.line);
+        match (order, random) {
+            ("sequential", false) | ("random", true) => {}
+            ("roundrobin", true) => self.note(
+                "fio takes its files in turn; here the file of each request is drawn, as with file_service_type=random",
+            ),
+            ("roundrobin" | "random", false) => self.problem(
+                line,
+                format!(
+                    "nrfiles={count}: fio takes turns between the files; loadline goes through one after the other: write \
+                     file_service_type=sequential, here and for fio, or nrfiles=1"
+                ),
+            ),
+            (other, _) => self.problem(
+                line,
+                format!(
+                    "file_service_type={other}: loadline has sequential where rw is, and random where rw is random: write that, \
+                     or nrfiles=1"
+                ),
+            ),
         }
     }
 
@@ -382,7 +382,8 @@ impl<'a> Job<'a> {
         let time_based = self.flag("time_based") == Some(true);
         let moved = self.bytes("io_size");
         spec.duration = runtime.unwrap_or(DURATION_MAX);
-        let all = moved.map(|each| times(each, spec.threads)).or(spec.size);
+        let moved = moved.filter(|each| *each > Bytes::ZERO).map(|each| times(each, spec.threads));
+        let all = moved.or(self.moved);
         // fio counts the bytes of its ramp, too; here the measured time has all of them.
         spec.volume = if time_based { None } else { all };
         if runtime.is_none() && spec.volume.is_none() && self.purpose == Purpose::Run {
@@ -425,8 +426,15 @@ impl<'a> Job<'a> {
             _ => None,
         });
         let rate = self.rate(spec);
+        let queue_depth = self.depth_of_thought(queue_depth, think_time);
         match (rate, poisson) {
             (Some(rate), Some(true)) => {
+                if think_time > Duration::ZERO {
+                    let line = self.section.settings.get("thinktime").map_or(self.section.line, |setting| setting.line);
+                    let message = "thinktime: arrivals of rate_process=poisson come at their time and think of nothing: leave \
+                                   one of them out";
+                    self.problem(line, message.to_owned());
+                }
                 self.note(
                     "rate_process=poisson is an open loop here: arrivals do not wait for the depth, and latency counts from \
                      when each was due",
@@ -437,24 +445,106 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Requests per second over all clones; fio's is for each of them.
+    /// How many are outstanding in a job that thinks: fio waits for all of them before it does.
+    fn depth_of_thought(&mut self, queue_depth: u32, think_time: Duration) -> u32 {
+        if think_time == Duration::ZERO || queue_depth <= 1 {
+            return queue_depth;
+        }
+        self.note(
+            "with thinktime a job of fio waits for its requests and stalls as a whole after each, so that the depth is 1; fio \
+             also sends as many as iodepth at once in the beginning, which is left out here",
+        );
+        1
+    }
+
+    /// Requests per second over all clones; fio's is for each of them, and for reads and writes apart.
     fn rate(&mut self, spec: &LoadSpec) -> Option<Iops> {
         let base = base(&self.section.settings);
-        let threads = u64::from(spec.threads);
-        let both = |text: &str| {
-            let parts: Option<Vec<u64>> = text.split(',').map(|p| units::integer(p, base)).collect();
-            parts.filter(|p| p.len() == 1 || p.iter().all(|v| *v == p[0])).map(|p| p[0]).filter(|v| *v > 0)
+        let directions = |text: &str| -> Option<[u64; 3]> {
+            let parts: Vec<u64> = text.split(',').map(|p| units::integer(p, base)).collect::<Option<_>>()?;
+            match parts.as_slice() {
+                [one] => Some([*one; 3]),
+                [read, write] => Some([*read, *write, *write]),
+                [read, write, trim] => Some([*read, *write, *trim]),
+                _ => None,
+            }
         };
-        let requests = self.value("rate_iops", "one number of requests per second, for reads and writes alike", both);
-        let bytes = self.value("rate", "one number of bytes per second, for reads and writes alike", both);
-        let requests = requests.or(bytes.map(|b| b / spec.block_mean().get().max(1)))?;
-        // fio holds reads and writes to it apart, so that a mix comes to as many of each.
-        let directions = if spec.reads == Ratio::ONE || spec.reads == Ratio::ZERO { 1 } else { 2 };
-        Iops::per_second(requests.checked_mul(threads)?.checked_mul(directions)?)
+        let requests = self.value("rate_iops", "a number of requests per second, or READS,WRITES", directions);
+        let bytes = self.value("rate", "a number of bytes per second, or READS,WRITES", directions);
+        let is_set = |rates: &[u64; 3]| *rates != [0; 3];
+        let requests = requests.filter(is_set);
+        let (key, rates, unit) = match (bytes.filter(is_set), requests) {
+            (None, None) => return None,
+            (Some(bytes), None) => ("rate", bytes, spec.block_mean().get().max(1)),
+            (None, Some(requests)) => ("rate_iops", requests, 1),
+            (Some(_), Some(_)) => {
+                self.refuse("rate", "and rate_iops are two rates for one job: leave one of them out");
+                return None;
+            }
+        };
+        if key == "rate_iops" && spec.blocks.len() > 1 {
+            // It turns the rate into bytes of the smallest block.
+            self.refuse(
+                key,
+                "with bssplit fio counts every request as its number of smallest blocks: write rate instead",
+            );
+            return None;
+        }
+        let all = self.rate_of_all(key, rates, spec)?;
+        let (clones, unit) = (u128::from(spec.threads), u128::from(unit));
+        let per_second = (u128::from(all) * clones + unit / 2) / unit;
+        let is_close = (per_second * unit).abs_diff(u128::from(all) * clones) * 100 <= u128::from(all) * clones;
+        let rate = u64::try_from(per_second).ok().and_then(Iops::per_second).filter(|_| is_close);
+        if rate.is_none() {
+            self.refuse(key, "is no whole number of requests per second: write a multiple of the block size");
+        }
+        rate
+    }
+
+    /// The rate of a clone in its directions together.
+    fn rate_of_all(&mut self, key: &'static str, rates: [u64; 3], spec: &LoadSpec) -> Option<u64> {
+        let [reads, writes, trims] = rates;
+        let one = match (spec.trims, spec.reads) {
+            (Ratio::ONE, _) => trims,
+            (_, Ratio::ONE) => reads,
+            (_, Ratio::ZERO) => writes,
+            _ => {
+                let sum = reads.checked_add(writes)?;
+                // In whole percent, as fio has its mixes.
+                let asked = u128::from(spec.reads.as_ppm()) * u128::from(sum);
+                if asked.abs_diff(u128::from(reads) * 1_000_000) > u128::from(sum) * 5_000 {
+                    let share = f64::from(spec.reads.as_ppm()) / 1e4;
+                    let (of_reads, of_writes) = (spec.reads.of(sum), sum - spec.reads.of(sum));
+                    self.refuse(
+                        key,
+                        &format!(
+                            "fio holds reads and writes to it apart, so that {share} % reads do not come of it: write \
+                             {key}={of_reads},{of_writes} for that mix, or rwmixread={} for what fio does",
+                            (u128::from(reads) * 100 + u128::from(sum) / 2) / u128::from(sum)
+                        ),
+                    );
+                    return None;
+                }
+                return (sum > 0).then_some(sum);
+            }
+        };
+        // No rate in the direction of the job is no limit.
+        (one > 0).then_some(one)
+    }
+
+    /// Says of an option that it cannot be taken, and why.
+    fn refuse(&mut self, key: &str, why: &str) {
+        let (line, value) = self
+            .section
+            .settings
+            .get(key)
+            .map_or((self.section.line, ""), |setting| (setting.line, setting.value.as_str()));
+        let message = format!("{key}={value}: {why}");
+        self.problem(line, message);
     }
 
     /// What no rule above has taken: harmless, or refused.
-    fn others(&mut self) {
+    fn others(&mut self, spec: &LoadSpec) {
         let section = self.section;
         for (key, setting) in &section.settings {
             if self.taken.contains(&key.as_str()) {
@@ -462,32 +552,18 @@ impl<'a> Job<'a> {
             }
             let harmless = is_harmless(key);
             // Off, they ask for what happens here anyway; and each request is thought about.
-            let off =
-                setting.value == "0" && ["end_fsync", "fsync_on_close", "do_verify", "numa"].contains(&key.as_str());
+            let off = setting.value == "0" && OFF_BY_DEFAULT.contains(&key.as_str());
             let each = setting.value == "1" && key == "thinktime_blocks";
+            // A job alone, or with clones that all end by time, ends as it would anyway.
+            let off = off
+                || (key == "exitall" && (spec.threads == 1 || spec.volume.is_none()))
+                || (key == "create_on_open" && !spec.reads_any());
             let done = self.purpose == Purpose::Reported && AROUND.contains(&key.as_str());
             if harmless || off || each || done {
                 self.ignored.push(key.clone());
                 continue;
             }
-            let mut remedy = None;
-            let advice = match key.as_str() {
-                "verify" | "do_verify" | "verify_pattern" => "write the job as a plan with verify = true",
-                "end_fsync" | "fsync_on_close" => {
-                    "write fdatasync=N for flushes within the measured time, or leave it out"
-                }
-                "cpus_allowed" | "numa_cpu_nodes" | "numa_mem_policy" | "nice" | "prio" | "prioclass" => {
-                    "start loadline itself so (taskset, numactl, nice, ionice), and leave it out here"
-                }
-                "thinktime_blocks" => "here each request is thought about: write 1, with a thinktime of that share",
-                "bsrange" => "write bssplit with the sizes and their shares",
-                "zonesize" | "zonerange" | "zonemode" => "zoned loads are not here; leave it out",
-                "latency_target" | "latency_window" | "latency_percentile" => {
-                    remedy = Some(FioRemedy::FindObjective);
-                    "write the job as a plan with an objective, and search for the load that keeps it"
-                }
-                _ => "leave it out if the load does not need it, or write the job as a plan",
-            };
+            let (advice, remedy) = advice(key);
             let message =
                 format!("{key}={}: would change the load, and loadline does not know it: {advice}", setting.value);
             self.problems.push(FioProblem { line: setting.line, message, remedy });

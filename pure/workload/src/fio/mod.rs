@@ -2,10 +2,12 @@
 //! line. `docs/formats/fio.md` has the table of options.
 
 mod job;
+mod options;
 mod reported;
 mod units;
 
 use crate::plan::{CELLS_MAX, Order, Plan, PlanLoad};
+pub use options::fio_harmless;
 pub use reported::{ReportedJob, ReportedProblem, reported_job};
 use std::collections::{BTreeMap, BTreeSet};
 use units::Base;
@@ -249,8 +251,8 @@ fn sections(text: &str, problems: &mut Vec<FioProblem>) -> Vec<Section> {
             problems.push(FioProblem::new(number, "include: put the other file's lines here instead"));
         } else {
             match (in_job, jobs.last_mut()) {
-                (Some(true), Some(job)) => drop(job.settings.insert(key, setting)),
-                (Some(_), _) => drop(global.insert(key, setting)),
+                (Some(true), Some(job)) => put(&mut job.settings, key, setting),
+                (Some(_), _) => put(&mut global, key, setting),
                 (None, _) => {
                     let message = format!("{key} stands before the first section: put [global] above it");
                     problems.push(FioProblem::new(number, message));
@@ -259,6 +261,14 @@ fn sections(text: &str, problems: &mut Vec<FioProblem>) -> Vec<Section> {
         }
     }
     jobs
+}
+
+/// Adds an option. What stands later counts, except that every file name is one more file.
+fn put(settings: &mut Settings, key: String, mut setting: Setting) {
+    if let ("filename", Some(before)) = (key.as_str(), settings.get(&key)) {
+        setting.value = format!("{}:{}", before.value, setting.value);
+    }
+    settings.insert(key, setting);
 }
 
 /// Jobs with those that run at the same time and ask the same put into them as clones: they are threads of one load.
@@ -315,7 +325,7 @@ fn waits(section: &Section) -> bool {
 /// whether they wait.
 fn asks_the_same(one: &Section, other: &Section) -> bool {
     let counts = |(key, _): &(&String, &Setting)| {
-        !job::is_harmless(key) && key.as_str() != "numjobs" && !WAITING.contains(&key.as_str())
+        !options::is_harmless(key) && key.as_str() != "numjobs" && !WAITING.contains(&key.as_str())
     };
     let value = |(key, setting): (&'_ String, &'_ Setting)| (key.clone(), setting.value.clone());
     one.settings.iter().filter(counts).map(value).eq(other.settings.iter().filter(counts).map(value))

@@ -1,6 +1,6 @@
 //! The load of a job that fio has run, by the options that it reports with its results.
 
-use super::{Purpose, Section, Setting, Settings, canonical, job};
+use super::{Purpose, Section, Setting, Settings, canonical, job, put};
 use loadline_load::LoadSpec;
 
 /// A job with the load that it was.
@@ -41,7 +41,7 @@ pub fn reported_job<'a>(
         let value = if value.trim().is_empty() { "1" } else { value.trim() };
         keys.push(key.clone());
         // Its place takes the line's.
-        settings.insert(key, Setting { line: keys.len(), value: value.to_owned() });
+        put(&mut settings, key, Setting { line: keys.len(), value: value.to_owned() });
     }
     let engine = settings.get("ioengine").map_or("psync", |setting| &setting.value).to_owned();
     let is_timed = settings.contains_key("runtime");

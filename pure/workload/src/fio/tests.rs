@@ -64,11 +64,11 @@ fn options_mean_what_they_mean_to_fio() {
     assert!(one("rw=read").drop_caches && !one("rw=read\ninvalidate=0").drop_caches);
     // A synchronous engine has no depth.
     assert_eq!(one("iodepth=32\ndirect=1").outstanding(), Some(1));
-    let rated = one("ioengine=io_uring\niodepth=4\nnumjobs=2\nrate_iops=500\ndirect=1\nrw=randrw\nrwmixread=70");
+    let rated = one("ioengine=io_uring\niodepth=4\nnumjobs=2\nrate_iops=350,150\ndirect=1\nrw=randrw\nrwmixread=70");
     assert_eq!(rated.reads, Ratio::percent(70));
     // The rate is each clone's in each direction, and so is the file each clone's.
     assert!(
-        matches!(rated.arrival, Arrival::Closed { queue_depth: 4, rate_max, .. } if rate_max == Iops::per_second(2_000))
+        matches!(rated.arrival, Arrival::Closed { queue_depth: 4, rate_max, .. } if rate_max == Iops::per_second(1_000))
     );
     assert_eq!(rated.size, Some(Bytes::gib(2)));
     let open = one("rate_iops=500\nrate_process=poisson\nioengine=libaio\nrw=randread");
@@ -81,7 +81,7 @@ fn options_mean_what_they_mean_to_fio() {
         one("rw=randread\nrandom_distribution=zipf:1.2").pattern,
         Pattern::Random(Distribution::Zipf { theta_milli: 1200 })
     );
-    let mixed = one("rw=randread\nbssplit=4k/60:64k/40");
+    let mixed = one("rw=randread\nbssplit=4k/60:64k/40\nnorandommap");
     assert_eq!((mixed.blocks[1].size, mixed.blocks[1].share), (Bytes::kib(64), Ratio::percent(40)));
     // Reads first, then writes.
     assert_eq!(one("rw=write\nbs=4k,64k").blocks[0].size, Bytes::kib(64));
@@ -168,6 +168,94 @@ fn thinking_after_each_request_is_what_a_think_time_is() {
     let each = one("thinktime=500\nthinktime_blocks=1");
     assert_eq!(each.arrival, one("thinktime=500").arrival);
     assert!(problems("[a]\nsize=1g\nthinktime_blocks=4\nthinktime=9\n").contains("here each request is thought about"));
+}
+
+fn refused(options: &str) -> String {
+    problems(&format!("[global]\nsize=1g\nruntime=10\n[job]\n{options}\n"))
+}
+
+#[test]
+fn a_job_that_thinks_has_one_request_at_a_time() {
+    let thinking = one("ioengine=libaio\niodepth=16\nthinktime=10ms\nrw=randread");
+    let Arrival::Closed { queue_depth, think_time, .. } = thinking.arrival else { panic!("{thinking:?}") };
+    assert_eq!((queue_depth, think_time), (1, Duration::from_ms(10)));
+    assert_eq!(one("ioengine=libaio\niodepth=16\nthinktime=0\nrw=randread").outstanding(), Some(16));
+    let open = refused("rw=randread\nrate_iops=10\nrate_process=poisson\nthinktime=5");
+    assert!(open.contains("job.fio:8: thinktime: arrivals"), "{open}");
+}
+
+#[test]
+fn rates_hold_for_reads_and_writes_apart() {
+    let rate = |options: &str| match one(options).arrival {
+        Arrival::Closed { rate_max, .. } => rate_max.map(Iops::get),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(rate("rw=randrw\nrate_iops=100"), Some(200));
+    assert_eq!(rate("rw=randrw\nrwmixread=70\nrate_iops=70,30"), Some(100));
+    assert_eq!(rate("rw=randwrite\nrate_iops=70,30"), Some(30));
+    assert_eq!(rate("rw=randrw\nrwmixread=75\nrate=3m,1m\nbs=64k"), Some(64));
+    assert_eq!(rate("rw=randread\nrate_iops=0\nrate=0"), None);
+    // Together they are whole requests, alone they are not.
+    assert_eq!(rate("rw=randread\nbs=64k\nrate=100k\nnumjobs=16"), Some(25));
+    let uneven = refused("rw=randrw\nrwmixread=70\nrate_iops=100");
+    assert!(uneven.contains("job.fio:7: rate_iops=100: fio holds reads and writes to it apart"), "{uneven}");
+    assert!(uneven.contains("write rate_iops=140,60 for that mix, or rwmixread=50 for what fio does"), "{uneven}");
+    assert!(refused("rw=randread\nrate=1000").contains("job.fio:6: rate=1000: is no whole number"), "4 KiB in 4 s");
+    assert!(refused("rw=randread\nnorandommap\nbssplit=4k/50:64k/50\nrate_iops=100").contains("write rate instead"));
+    assert!(refused("rw=randread\nrate=1m\nrate_iops=100").contains("two rates"));
+}
+
+#[test]
+fn what_fio_does_with_the_files_themselves_is_no_load() {
+    for options in ["pre_read=1", "pre_read", "create_only=1", "create_only", "opendir=/srv"] {
+        let told = refused(&format!("rw=randread\n{options}"));
+        assert!(told.contains(&format!("job.fio:6: {}", options.split('=').next().unwrap())), "{told}");
+    }
+    let plain = one("rw=randread");
+    assert!(refused("rw=randread\ncreate_on_open=1").contains("job.fio:6: create_on_open=1"));
+    assert_eq!(one("rw=randwrite\ncreate_on_open=1"), one("rw=randwrite"));
+    assert!(refused("rw=randread\nexitall\nnumjobs=2").contains("job.fio:6: exitall=1: "));
+    assert_eq!(one("rw=randread\nexitall"), plain);
+    assert_eq!(one("rw=randread\npre_read=0\ncreate_only=0"), plain);
+}
+
+#[test]
+fn several_files_are_asked_in_turns() {
+    let two = problems("[global]\nfilename=/a\nsize=1g\nruntime=1\n[job]\nfilename=/b\n");
+    assert!(two.contains("job.fio:6: filename=/a:/b: fio takes turns"), "{two}");
+    assert!(refused("filename=/a\nfilename=/a").contains("filename=/a:/a"));
+    assert!(refused("directory=/a:/b").contains("job.fio:5: directory=/a:/b"));
+    // One after the other is what a sequential load does; fio takes turns unless it is told.
+    assert!(refused("rw=read\nnrfiles=4").contains("job.fio:6: nrfiles=4: fio takes turns"));
+    assert!(refused("rw=read\nfile_service_type=roundrobin:8\nnrfiles=4").contains("job.fio:6: nrfiles=4"));
+    assert!(refused("rw=randread\nnrfiles=4\nfile_service_type=zipf:1.2").contains("file_service_type=zipf"));
+    assert!(refused("rw=randread\nnrfiles=4\nfile_service_type=sequential").contains("job.fio:7: file_service_type"));
+    assert_eq!(one("rw=read\nnrfiles=4\nfile_service_type=sequential").files, 4);
+    assert_eq!(one("rw=randread\nnrfiles=4\nnumjobs=2").files, 8, "each clone has its own");
+    assert_eq!(one("rw=read\nnrfiles=4\nfilename=/a").files, 1, "fio's is then the one that is named");
+    assert_eq!(one("rw=read\nfile_service_type=zipf:1.2"), one("rw=read"));
+    assert!(refused("rw=randread\nnumjobs=2\nfilename_format=x").contains("one name"));
+}
+
+#[test]
+fn blocks_that_fio_would_cut_are_refused() {
+    let cut = refused("rw=randread\nbssplit=4k/50:64k/50");
+    assert!(cut.contains("job.fio:6: bssplit=4k/50:64k/50: without norandommap fio cuts a block"), "{cut}");
+    for whole in ["norandommap", "random_distribution=zipf:1.1"] {
+        assert_eq!(one(&format!("rw=randread\nbssplit=4k/50:64k/50\n{whole}")).blocks.len(), 2);
+    }
+    assert_eq!(one("rw=read\nbssplit=4k/50:64k/50").blocks.len(), 2);
+    assert_eq!(one("rw=randread\nbssplit=4k/100").blocks.len(), 1);
+}
+
+#[test]
+fn what_a_job_moves_is_that_of_all_its_clones() {
+    let shared = one("rw=randread\nfilename=/a\nnumjobs=4");
+    assert_eq!((shared.size, shared.volume), (Some(Bytes::gib(1)), Some(Bytes::gib(4))));
+    let gaps = refused("rw=read\nfilename=/a\nnumjobs=4\noffset_increment=2g");
+    assert!(gaps.contains("job.fio:8: offset_increment=2 GiB") && gaps.contains("size=2147483648"), "{gaps}");
+    assert_eq!(one("rw=read\nfilename=/a\nnumjobs=4\noffset_increment=1g").size, Some(Bytes::gib(4)));
+    assert_eq!(one("rw=trim\nbs=4k,64k").blocks[0].size, Bytes::kib(64), "the last counts for those left out");
 }
 
 #[test]

@@ -1,0 +1,115 @@
+//! Options that need no rule of their own: what changes no load, and what to write in place of those that are refused.
+
+use super::FioRemedy;
+
+/// Options that say how fio works or what it prints, and nothing about what is asked of storage.
+const HARMLESS: [&str; 48] = [
+    "allow_file_create",
+    "allow_mounted_write",
+    "bwavgtime",
+    "clat_percentiles",
+    "clocksource",
+    "continue_on_error",
+    "create_fsync",
+    "create_serialize",
+    "description",
+    "disable_bw",
+    "disable_bw_measurement",
+    "disable_clat",
+    "disable_lat",
+    "disable_slat",
+    "disk_util",
+    "error_dump",
+    "eta",
+    "exitall_on_error",
+    "fallocate",
+    "fixedbufs",
+    "group_reporting",
+    "gtod_cpu",
+    "gtod_reduce",
+    "hipri",
+    "iomem",
+    "iopsavgtime",
+    "kb_base",
+    "lat_percentiles",
+    "log_avg_msec",
+    "log_hist_msec",
+    "log_max_value",
+    "log_offset",
+    "log_unix_epoch",
+    "mem",
+    "minimal",
+    "name",
+    "new_group",
+    "overwrite",
+    "per_job_logs",
+    "percentile_list",
+    "randrepeat",
+    "randseed",
+    "refill_buffers",
+    "registerfiles",
+    "scramble_buffers",
+    "slat_percentiles",
+    "thread",
+    "unlink",
+];
+/// The same by how they begin.
+const HARMLESS_BEGINNINGS: [&str; 4] = ["write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log"];
+/// And by their whole name.
+const HARMLESS_MORE: [&str; 6] =
+    ["unit_base", "allrandrepeat", "sqthread_poll", "nonvectored", "status-interval", "stonewall"];
+
+/// Options that say nothing about what is asked of storage, by name or by how they begin.
+pub fn fio_harmless() -> impl Iterator<Item = &'static str> {
+    HARMLESS.into_iter().chain(HARMLESS_MORE).chain(HARMLESS_BEGINNINGS)
+}
+
+/// Whether an option says nothing about what is asked of storage.
+pub(super) fn is_harmless(key: &str) -> bool {
+    HARMLESS.contains(&key)
+        || HARMLESS_MORE.contains(&key)
+        || HARMLESS_BEGINNINGS.iter().any(|beginning| key.starts_with(beginning))
+}
+
+/// Options that say where and when fio did it. Of what is done already they change nothing.
+pub(super) const AROUND: [&str; 12] = [
+    "cpus_allowed",
+    "cpus_allowed_policy",
+    "cpumask",
+    "end_fsync",
+    "fsync_on_close",
+    "ioscheduler",
+    "nice",
+    "numa_cpu_nodes",
+    "numa_mem_policy",
+    "prio",
+    "prioclass",
+    "thinktime_blocks_type",
+];
+
+/// What to do in place of an option that is refused.
+pub(super) fn advice(key: &str) -> (&'static str, Option<FioRemedy>) {
+    let advice = match key {
+        "verify" | "do_verify" | "verify_pattern" => "write the job as a plan with verify = true",
+        "end_fsync" | "fsync_on_close" => "write fdatasync=N for flushes within the measured time, or leave it out",
+        "cpus_allowed" | "numa_cpu_nodes" | "numa_mem_policy" | "nice" | "prio" | "prioclass" => {
+            "start loadline itself so (taskset, numactl, nice, ionice), and leave it out here"
+        }
+        "thinktime_blocks" => "here each request is thought about: write 1, with a thinktime of that share",
+        "bsrange" => "write bssplit with the sizes and their shares",
+        "zonesize" | "zonerange" | "zonemode" => "zoned loads are not here; leave it out",
+        "create_only" => "fio makes the files and asks nothing of them: leave the job out, files are filled anyway",
+        "pre_read" => {
+            "fio reads the files into memory first: leave it out, or write invalidate=0 with a ramp_time that reads them all"
+        }
+        "create_on_open" => "fio finds nothing to read in a file that it makes so late: leave it out",
+        "exitall" => "fio ends all clones with the first that is done: write runtime and time_based, or leave it out",
+        "opendir" => "fio asks all files below it: name one file with filename",
+        "latency_target" | "latency_window" | "latency_percentile" => {
+            let advice = "write the job as a plan with an objective, and search for the load that keeps it";
+            return (advice, Some(FioRemedy::FindObjective));
+        }
+        _ => "leave it out if the load does not need it, or write the job as a plan",
+    };
+    (advice, None)
+}

@@ -1,0 +1,266 @@
+//! Job files are the same requests here as to fio: its own logs of what it asked are compared with the load generator.
+
+use loadline_block::Operation;
+use loadline_load::{Arrival, LoadSpec};
+use loadline_units::{Bytes, Instant};
+use loadline_workload::{LoadGenerator, Region, fio_harmless, fio_jobs};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+/// A request: the number of its file, the operation, offset and length in bytes.
+type Asked = (usize, Operation, u64, u64);
+
+/// What every job of these tests has.
+const ALL: &str = "size=256k\n";
+/// The same in bytes.
+const SIZE: u64 = 256 << 10;
+
+fn fio_is_there() -> bool {
+    let is_there = Command::new("fio").arg("--version").output().is_ok();
+    if !is_there {
+        println!("skipped: fio is not installed");
+    }
+    is_there
+}
+
+/// What fio asks in each of these jobs, which run at the same time on files of their own, and its own results.
+fn theirs(folder: &Path, jobs: &[String]) -> (Vec<Vec<Asked>>, serde_json::Value) {
+    let section = |(number, job): (usize, &String)| format!("[j{number}]\n{ALL}{job}\nwrite_iolog=log{number}\n");
+    let text: String = jobs.iter().enumerate().map(section).collect();
+    std::fs::write(folder.join("jobs.fio"), format!("[global]\nthread\n{text}")).expect("a folder of the test");
+    let output = Command::new("fio").args(["--output-format=json", "jobs.fio"]).current_dir(folder).output();
+    let output = output.expect("fio was found before");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let start = said.find('{').unwrap_or_else(|| panic!("{said}{}", String::from_utf8_lossy(&output.stderr)));
+    let results = serde_json::from_str(&said[start..]).unwrap_or_else(|error| panic!("{error}: {said}"));
+    let log = |number: usize| std::fs::read_to_string(folder.join(format!("log{number}"))).unwrap_or_default();
+    ((0..jobs.len()).map(|number| logged(&log(number))).collect(), results)
+}
+
+/// The requests in a log of fio.
+fn logged(log: &str) -> Vec<Asked> {
+    let mut files: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut all = Vec::new();
+    for line in log.lines() {
+        // A time, a file, what is done to it, and for requests where and how much.
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [_, file, what, place @ ..] = words.as_slice() else { continue };
+        if *what == "add" {
+            let number = files.len();
+            files.insert(file, number);
+        }
+        let operation = match *what {
+            "read" => Operation::Read,
+            "write" => Operation::Write,
+            _ => continue,
+        };
+        let [offset, length] = place else { panic!("{line}") };
+        all.push((files[file], operation, offset.parse().expect(line), length.parse().expect(line)));
+    }
+    all
+}
+
+/// The load of a job, or why there is none.
+fn load(job: &str) -> Result<LoadSpec, String> {
+    let jobs = fio_jobs(&format!("[j]\n{ALL}{job}\n"), "j").map_err(|error| error.to_string())?;
+    Ok(jobs.plan.loads[0].cells[0].clone())
+}
+
+/// What the load generator asks of one thread, up to the load's volume.
+fn ours(spec: &LoadSpec) -> Vec<Asked> {
+    let files = u64::from(spec.files);
+    let file_size = (spec.start.get() + spec.size.expect("the job has a size").get()) / files;
+    let region = Region {
+        files: spec.files,
+        file_size: Bytes::new(file_size),
+        start: spec.start,
+        size: Bytes::new(file_size - spec.start.get()),
+    };
+    let mut generator = LoadGenerator::new(spec, &region, 0, 1, Instant::ZERO).expect("the region has room");
+    let (mut all, mut left) = (Vec::new(), spec.volume.expect("the job ends with its size").get());
+    while left > 0 {
+        let request = generator.replay();
+        let (file, offset) = (request.offset / file_size, request.offset % file_size);
+        all.push((file as usize, request.operation, offset, u64::from(request.length)));
+        left = left.saturating_sub(u64::from(request.length));
+    }
+    all
+}
+
+fn sorted(mut requests: Vec<Asked>) -> Vec<Asked> {
+    requests.sort_by_key(|(file, operation, offset, length)| (*file, *operation == Operation::Read, *offset, *length));
+    requests
+}
+
+/// Jobs that ask the same requests in the same order.
+const IN_ORDER: [&str; 8] = [
+    "rw=read",
+    "rw=write\nbs=4k,16k",
+    "rw=read\nbs=8k\noffset=64k",
+    "rw=read\nio_size=640k",
+    "rw=read\nnrfiles=4\nfile_service_type=sequential",
+    "rw=read\nnrfiles=4\nfilename=named",
+    "rw=read\nfile_service_type=random",
+    "rw=read\npre_read=0\ncreate_only=0\nrate_iops=0\nthinktime=0",
+];
+/// Jobs that ask the same requests in an order that is drawn.
+const IN_ANY_ORDER: [&str; 6] = [
+    "rw=randread",
+    "rw=randwrite\nbs=16k",
+    "rw=randread\nio_size=512k",
+    "rw=randread\nnrfiles=4",
+    "rw=randread\nnrfiles=4\nfile_service_type=random",
+    "rw=randread\nbssplit=16k/100",
+];
+/// Jobs whose requests are drawn: their number and share of reads are like fio's.
+const DRAWN: [&str; 5] = [
+    "rw=randread\nnorandommap\nbssplit=4k/50:64k/50\nio_size=16m",
+    "rw=randread\nrandom_distribution=zipf:1.2\nbssplit=4k/50:16k/50\nio_size=8m",
+    "rw=read\nbssplit=4k/60:16k/40\nio_size=8m",
+    "rw=randrw\nrwmixread=70\nio_size=8m",
+    "rw=randrw\nrwmixread=70\nio_size=8m\nrate_iops=140000,60000",
+];
+
+#[test]
+fn a_job_asks_the_same_requests_here_as_in_fio() {
+    if !fio_is_there() {
+        return;
+    }
+    let jobs: Vec<String> = [&IN_ORDER[..], &IN_ANY_ORDER, &DRAWN].concat().into_iter().map(str::to_owned).collect();
+    let folder = tempfile::tempdir().expect("a folder of the test");
+    let (theirs, _) = theirs(folder.path(), &jobs);
+    for (number, (job, theirs)) in jobs.iter().zip(theirs).enumerate() {
+        let ours = ours(&load(job).unwrap_or_else(|error| panic!("{job}: {error}")));
+        if number < IN_ORDER.len() {
+            assert_eq!(ours, theirs, "{job}");
+        } else if number < IN_ORDER.len() + IN_ANY_ORDER.len() {
+            assert_eq!(sorted(ours), sorted(theirs), "{job}");
+        } else {
+            let reads = |asked: &[Asked]| asked.iter().filter(|(_, what, ..)| *what == Operation::Read).count() as f64;
+            let (count, count_of_fio) = (ours.len() as f64, theirs.len() as f64);
+            // Of 500 draws or more, whose own error is at most a twentieth.
+            assert!((count / count_of_fio - 1.0).abs() < 0.2, "{job}: {count} here, {count_of_fio} to fio");
+            let (share, share_of_fio) = (reads(&ours) / count, reads(&theirs) / count_of_fio);
+            assert!((share - share_of_fio).abs() < 0.1, "{job}: {share} reads here, {share_of_fio} to fio");
+        }
+    }
+}
+
+#[test]
+fn a_job_of_clones_moves_as_much_here_as_in_fio() {
+    if !fio_is_there() {
+        return;
+    }
+    let jobs = [
+        "rw=randread\nnumjobs=3",
+        "rw=randread\nnumjobs=3\nfilename=shared",
+        "rw=read\nnumjobs=2\nfilename=shared\noffset_increment=256k",
+    ];
+    let jobs: Vec<String> = jobs.iter().map(|job| format!("{job}\ngroup_reporting\nnew_group")).collect();
+    let folder = tempfile::tempdir().expect("a folder of the test");
+    let (_, results) = theirs(folder.path(), &jobs);
+    for (number, job) in jobs.iter().enumerate() {
+        let spec = load(job).unwrap_or_else(|error| panic!("{job}: {error}"));
+        let moved = results["jobs"][number]["read"]["io_bytes"].as_u64();
+        assert_eq!(spec.volume.map(Bytes::get), moved, "{job}");
+    }
+}
+
+#[test]
+fn a_job_that_thinks_is_at_depth_1_but_for_its_beginning() {
+    if !fio_is_there() {
+        return;
+    }
+    let job = "rw=randread\nioengine=libaio\niodepth=16\nthinktime=20us\nio_size=1m";
+    let folder = tempfile::tempdir().expect("a folder of the test");
+    let (theirs, results) = theirs(folder.path(), &[job.to_owned()]);
+    let Arrival::Closed { queue_depth, .. } = load(job).expect("can be run").arrival else { panic!("{job}") };
+    assert_eq!(queue_depth, 1);
+    let requests = theirs[0].len() as f64;
+    let alone = results["jobs"][0]["iodepth_level"]["1"].as_f64().expect("fio counts depths") / 100.0 * requests;
+    assert!(alone >= requests - 16.0, "{alone} of {requests} at depth 1");
+}
+
+/// Jobs that are refused, since to fio they are other requests than those of the job without the option.
+const OTHERWISE: [(&str, &str); 6] = [
+    ("rw=read", "nrfiles=4"),
+    ("rw=read", "create_only=1"),
+    ("rw=read", "filename=one\nfilename=two"),
+    ("rw=randread", "bssplit=4k/50:64k/50"),
+    ("rw=randread", "nrfiles=4\nfile_service_type=sequential"),
+    ("rw=randrw\nrwmixread=80\nio_size=2m", "rate_iops=2000"),
+];
+
+#[test]
+fn what_is_refused_is_another_load_to_fio() {
+    if !fio_is_there() {
+        return;
+    }
+    let jobs: Vec<String> = OTHERWISE.iter().map(|(job, option)| format!("{job}\n{option}")).collect();
+    let folder = tempfile::tempdir().expect("a folder of the test");
+    let (theirs, _) = theirs(folder.path(), &jobs);
+    for (job, theirs) in jobs.iter().zip(&theirs) {
+        let error = load(job).expect_err(job);
+        let key = job.lines().last().and_then(|line| line.split('=').next()).unwrap_or_default();
+        assert!(error.contains(&format!("{key}=")), "{job}: {error}");
+        let bytes: u64 = theirs.iter().map(|(.., length)| length).sum();
+        match key {
+            "nrfiles" => assert_eq!([0, 1, 2, 3, 0], std::array::from_fn(|at| theirs[at].0), "{job}"),
+            "create_only" => assert!(theirs.is_empty(), "{job}"),
+            "filename" => assert_eq!([0, 1, 0], std::array::from_fn(|at| theirs[at].0), "{job}"),
+            // Blocks of other sizes than those that it names.
+            "bssplit" => assert!(theirs.iter().any(|(.., length)| ![4 << 10, 64 << 10].contains(length)), "{job}"),
+            "file_service_type" => assert!(theirs.iter().map(|(file, ..)| file).is_sorted(), "{job}"),
+            "rate_iops" => {
+                let reads = theirs.iter().filter(|(_, what, ..)| *what == Operation::Read).count() as f64;
+                let share = reads / theirs.len() as f64;
+                assert!(share < 0.7, "{job}: {share} reads");
+            }
+            _ => panic!("{job} moved {bytes} of {SIZE} bytes, and nothing is said of it"),
+        }
+    }
+}
+
+/// What an option that changes no load is set to; `None` where it stands on a command line only, or belongs to one engine.
+fn value(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "eta" | "minimal" | "status-interval" | "stonewall" | "fixedbufs" | "registerfiles" | "hipri"
+        | "nonvectored" | "sqthread_poll" => return None,
+        "clocksource" => "clock_gettime",
+        "continue_on_error" => "all",
+        "description" | "name" => "word",
+        "fallocate" => "none",
+        "iomem" | "mem" => "malloc",
+        "kb_base" => "1000",
+        "unit_base" => "8",
+        "percentile_list" => "50:99",
+        "bwavgtime" | "iopsavgtime" | "log_avg_msec" | "log_hist_msec" => "500",
+        "disk_util" | "create_serialize" | "randrepeat" | "allrandrepeat" | "per_job_logs" | "scramble_buffers" => "0",
+        "randseed" => "7",
+        "gtod_cpu" => "0",
+        key if key.starts_with("write_") => "word",
+        _ => "1",
+    })
+}
+
+#[test]
+fn what_is_said_to_change_no_load_changes_none_in_fio() {
+    if !fio_is_there() {
+        return;
+    }
+    let options: Vec<String> = fio_harmless().filter_map(|key| Some(format!("{key}={}", value(key)?))).collect();
+    let kinds = ["rw=read", "rw=randread", "rw=randwrite"];
+    let jobs: Vec<String> = kinds
+        .iter()
+        .flat_map(|kind| options.iter().map(move |option| format!("{kind}\nbs=16384\nsize=262144\n{option}")))
+        .collect();
+    let folder = tempfile::tempdir().expect("a folder of the test");
+    let (theirs, _) = theirs(folder.path(), &jobs);
+    for (job, theirs) in jobs.iter().zip(theirs) {
+        let plain = load(&job.lines().take(3).collect::<Vec<_>>().join("\n")).expect("can be run");
+        let spec = load(job).unwrap_or_else(|error| panic!("{job}: {error}"));
+        assert_eq!(spec, plain, "{job}");
+        assert_eq!(sorted(ours(&spec)), sorted(theirs), "{job}");
+    }
+}
