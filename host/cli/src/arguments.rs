@@ -26,6 +26,7 @@ use loadline_disk::BurstCredits;
 use loadline_prediction::{DRAWS_DEFAULT, DRAWS_MAX};
 use loadline_record::RunVerb;
 use loadline_units::{Bytes, Duration};
+use loadline_workload::{Objective, parse_objective};
 use record::RecordArguments;
 use replay::ReplayArguments;
 use std::path::PathBuf;
@@ -39,7 +40,8 @@ use watch::WatchArguments;
     max_term_width = 100,
     propagate_version = false,
     disable_help_subcommand = true,
-    after_help = "Exit status: 0 done; 1 failed; 2 usage; 3 an objective or a comparison came out against; 4 inconclusive; \
+    after_help = "`loadline help VERB` explains a verb.\n\
+                  Exit status: 0 done; 1 failed; 2 usage; 3 an objective, a comparison or a check came out against; 4 inconclusive; \
                   130 interrupted (what was finished is kept).\n\
                   Sizes, rates and times carry their unit: \"8 KiB\", \"200 MB/s\", \"5000 IOPS\", \"20 ms\"."
 )]
@@ -171,7 +173,7 @@ pub(crate) struct Driving {
     /// How load threads wait for answers: auto (awake where that brings more of them) or asleep, as applications and fio do
     #[arg(long, value_enum, default_value_t, value_name = "HOW", hide_possible_values = true)]
     pub(crate) wait: WaitName,
-    /// Say yes beforehand where loadline would ask or refuse: others keep the device busy for 50 % of the time, or the target of
+    /// Say yes beforehand where loadline would ask or refuse: others keep the device busy for 80 % of the time, or the target of
     /// `quick` is memory
     #[arg(long)]
     pub(crate) yes: bool,
@@ -212,14 +214,17 @@ pub(crate) struct QuickArguments {
     #[arg(default_value = ".")]
     pub(crate) path: String,
     /// The latency to keep: "20 ms" (mean) or p99="5 ms"
-    #[arg(long, value_name = "LATENCY")]
-    pub(crate) objective: Option<String>,
+    #[arg(long, value_parser = objective, value_name = "LATENCY")]
+    pub(crate) objective: Option<Objective>,
     /// Size of the test file; by default as large as can be filled in about 12 s
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<Bytes>,
     /// Measured time of each row; by default 3 s
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<Duration>,
+    /// Print what would be measured; measure nothing, change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// Where the report goes
     #[arg(long, value_name = "FILE", default_value = "loadline-report.html")]
     pub(crate) report: PathBuf,
@@ -257,6 +262,9 @@ pub(crate) struct RunArguments {
     /// Bytes that the load spreads over, in place of the plan's
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<Bytes>,
+    /// The latency to keep, in place of the plan's: "20 ms" (mean) or p99="5 ms"
+    #[arg(long, value_parser = objective, value_name = "LATENCY")]
+    pub(crate) objective: Option<Objective>,
     /// Keep the plan's shape, cut its times short: one trial of 3 s each at most
     #[arg(long)]
     pub(crate) short: bool,
@@ -268,10 +276,10 @@ pub(crate) struct RunArguments {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Carry on with a run that was interrupted or killed
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "on", "env", "trials", "duration", "warm_up", "size", "short", "dry_run", "read_only", "overwrite", "engine", "sqpoll", "iopoll", "wait", "seed", "keep", "name", "verify_only"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "on", "env", "trials", "duration", "warm_up", "size", "objective", "short", "dry_run", "read_only", "overwrite", "engine", "sqpoll", "iopoll", "wait", "seed", "keep", "name", "verify_only"])]
     pub(crate) resume: Option<String>,
     /// Read back and check what a stored run with verify = true wrote; measure nothing
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "env", "trials", "duration", "warm_up", "size", "short", "dry_run", "seed", "keep", "name"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "env", "trials", "duration", "warm_up", "size", "objective", "short", "dry_run", "seed", "keep", "name"])]
     pub(crate) verify_only: Option<String>,
     /// Leave test files in place
     #[arg(long)]
@@ -345,6 +353,9 @@ pub(crate) struct PredictArguments {
     /// Bytes that the load spreads over, in place of the plan's
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<Bytes>,
+    /// The latency to keep, in place of the plan's: "20 ms" (mean) or p99="5 ms"
+    #[arg(long, value_parser = objective, value_name = "LATENCY")]
+    pub(crate) objective: Option<Objective>,
     /// Keep the plan's shape, cut its times short: 3 s each at most
     #[arg(long)]
     pub(crate) short: bool,
@@ -356,7 +367,7 @@ pub(crate) struct PredictArguments {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Carry on with a prediction that was interrupted or killed
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "env", "volume", "on", "together", "catalog", "draws", "published", "bursts", "caches", "carry", "hours", "trials", "duration", "warm_up", "size", "short", "dry_run", "seed", "name"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "env", "volume", "on", "together", "catalog", "draws", "published", "bursts", "caches", "carry", "hours", "trials", "duration", "warm_up", "size", "objective", "short", "dry_run", "seed", "name"])]
     pub(crate) resume: Option<String>,
     /// Seed of every random choice; by default drawn anew and stored with the run
     #[arg(long, value_name = "NUMBER")]
@@ -445,6 +456,9 @@ pub(crate) struct ShowArguments {
     /// Only this cell, by its number in the table (from 1); or those whose id begins with, or label contains, this
     #[arg(long, value_name = "CELL")]
     pub(crate) cell: Option<String>,
+    /// Judge by this latency in place of the run's own, "20 ms" (mean) or p99="5 ms"; exits with 3 where it is missed
+    #[arg(long, value_parser = objective, value_name = "LATENCY")]
+    pub(crate) objective: Option<Objective>,
     /// Every limit known: those that the environment declares, and those inferred from the measurements with their intervals
     #[arg(long, conflicts_with_all = ["series", "cell"])]
     pub(crate) limits: bool,
@@ -485,6 +499,9 @@ pub(crate) struct RmArguments {
     /// The runs: ids, or the beginnings of them
     #[arg(required = true)]
     pub(crate) runs: Vec<String>,
+    /// Print what would be removed; remove nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 /// `report`.
@@ -493,6 +510,9 @@ pub(crate) struct ReportArguments {
     /// The runs: ids, the beginnings of them, names, or "last" for the one added last, imports among them
     #[arg(required = true)]
     pub(crate) runs: Vec<String>,
+    /// Judge by this latency in place of the runs' own, "20 ms" (mean) or p99="5 ms"; exits with 3 where it is missed
+    #[arg(long, value_parser = objective, value_name = "LATENCY")]
+    pub(crate) objective: Option<Objective>,
     /// Where the report goes: .html or .md; by default loadline-report-ID.html
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -614,6 +634,11 @@ pub(crate) struct ManArguments {
     /// The directory that receives them; made if it is missing
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
+}
+
+/// A latency to keep.
+pub(crate) fn objective(typed: &str) -> Result<Objective, String> {
+    parse_objective(typed).map_err(|error| error.to_string())
 }
 
 /// A name, as plans have it too: one line, so that tables stay tables.

@@ -1,10 +1,12 @@
 //! `catalog`: disks and virtual machines as sold.
 
-use crate::arguments::catalog::{CatalogArguments, CatalogVerb, CheckArguments, ListArguments, ShowArguments};
+use crate::arguments::catalog::{
+    CatalogArguments, CatalogVerb, CheckArguments, KindName, ListArguments, OrderName, ShowArguments,
+};
 use crate::arguments::{Format, Own};
 use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
-use loadline_catalog::{Catalog, CatalogProblem, Filter, Price, rate_text};
+use loadline_catalog::{Catalog, CatalogProblem, Filter, Kind, ListOrder, Price, rate_text};
 use loadline_runs::catalog_with;
 use serde_json::{Map, Value as Json};
 
@@ -37,12 +39,27 @@ fn list(arguments: &ListArguments) -> anyhow::Result<Outcome> {
         catalog.check_region(region).map_err(|error| Usage(error.to_string()))?;
     }
     let mut rows = catalog.list(&filter);
-    for row in &mut rows {
-        row.prices.retain(|price| arguments.region.is_none() || price.region == arguments.region);
+    if let Some(region) = &arguments.region {
+        for row in &mut rows {
+            row.keep_region(region, &catalog);
+        }
+    }
+    let kind = arguments.kind.map(|kind| match kind {
+        KindName::Disk => Kind::Disk,
+        KindName::Vm => Kind::Vm,
+    });
+    rows.retain(|row| {
+        kind.is_none_or(|kind| row.kind == kind) && (!arguments.persistent || row.persistent == Some(true))
+    });
+    match arguments.sort {
+        Some(OrderName::Price) => ListOrder::Price.sort(&mut rows),
+        Some(OrderName::Iops) => ListOrder::Iops.sort(&mut rows),
+        None => {}
     }
     let mut columns = vec![
         Column::words("name", "name"),
         Column::words("kind", "kind"),
+        Column::words("keeps data", "persistent"),
         Column::words("family", "family"),
         Column::numbers("size", "size_bytes"),
         Column::numbers("IOPS", "iops"),
@@ -60,6 +77,10 @@ fn list(arguments: &ListArguments) -> anyhow::Result<Outcome> {
         let mut fields = vec![
             Field::text(row.name),
             Field::text(row.kind.name()),
+            match row.persistent {
+                Some(persistent) => Field::both(if persistent { "yes" } else { "no" }, persistent),
+                None => missing(),
+            },
             Field::text(row.family),
             row.size.map_or_else(missing, |size| Field::both(size.to_string(), size.get())),
             row.iops.map_or_else(missing, |iops| Field::count(iops.get())),

@@ -4,17 +4,28 @@ use crate::arguments::Format;
 use crate::arguments::compare::{CompareArguments, FailIf, FigureName};
 use crate::failure::{Outcome, Usage};
 use crate::{crawl, output, printing, stored};
-use loadline_analysis::{CompareOptions, Comparison, Verdict, compare as compare_runs};
+use loadline_analysis::{CompareOptions, ComparedSide, Comparison, Verdict, compare as compare_runs};
+use loadline_catalog::{Catalog, Environment, ItemCost, Money};
 use loadline_record::RunRecord;
+use loadline_runs::{environment_again, repeated};
 use loadline_store::Store;
+use std::collections::BTreeSet;
+
+/// Trials of a prediction's cell, until its differences are told from chance.
+const TRIALS_TRIED: [u32; 2] = [3, 6];
 
 /// Compares, prints, and judges where that was asked for.
 pub(crate) fn compare(arguments: &CompareArguments, store: &Store) -> anyhow::Result<Outcome> {
-    let records =
+    let mut records =
         arguments.runs.iter().map(|run| stored::load(store, run)).collect::<anyhow::Result<Vec<RunRecord>>>()?;
     if let Some(text) = crawl::compared_text(&records, arguments.printing.format) {
         output::print(&text)?;
         return Ok(Outcome::Done);
+    }
+    if let Some(objective) = arguments.objective {
+        for record in &mut records {
+            record.judge_by(objective);
+        }
     }
     let options = CompareOptions {
         margin: arguments.margin,
@@ -22,16 +33,98 @@ pub(crate) fn compare(arguments: &CompareArguments, store: &Store) -> anyhow::Re
         disks: arguments.disks.clone(),
         volumes: arguments.volumes.clone(),
     };
-    let runs: Vec<&RunRecord> = records.iter().collect();
-    let comparison = compare_runs(&runs, &options).map_err(|error| Usage(error.to_string()))?;
+    let mut comparison = compared(&records, &options)?;
+    decide_by_more_trials(&mut records, &mut comparison, &options)?;
+    price(&mut comparison, &records, arguments.region.as_deref())?;
     output::print(&printing::comparison(&comparison, arguments.printing.format))?;
     if comparison.against.iter().all(|a| a.cells.is_empty()) && arguments.printing.format == Format::Table {
         output::tell("no cell is in both: they are matched by their whole load, and by volume where a run has several");
+    }
+    if comparison.against.iter().all(|a| a.cells.is_empty()) {
+        return Ok(Outcome::Inconclusive);
     }
     match arguments.fail_if {
         Some(FailIf::Worse) => Ok(outcome(&comparison)),
         None => Ok(Outcome::Done),
     }
+}
+
+fn compared(records: &[RunRecord], options: &CompareOptions) -> Result<Comparison, Usage> {
+    let runs: Vec<&RunRecord> = records.iter().collect();
+    compare_runs(&runs, options).map_err(|error| Usage(error.to_string()))
+}
+
+/// Repeats the trials of predictions until nothing is left that chance could decide, or often enough.
+fn decide_by_more_trials(
+    records: &mut [RunRecord],
+    comparison: &mut Comparison,
+    options: &CompareOptions,
+) -> Result<(), Usage> {
+    for trials in TRIALS_TRIED {
+        let open = |record: &RunRecord| -> BTreeSet<String> {
+            let is_of = |side: u32| comparison.sides[side as usize].run == record.header.id;
+            let undecided = comparison.against.iter().flat_map(|against| {
+                let cells = against.cells.iter().filter(|cell| cell.verdict == Verdict::CannotTell);
+                cells.flat_map(move |cell| [(0, &cell.baseline_id), (against.side, &cell.other_id)])
+            });
+            undecided.filter(|(side, _)| is_of(*side)).map(|(_, id)| id.clone()).collect()
+        };
+        let more: Vec<Option<RunRecord>> =
+            records.iter().map(|record| repeated(record, &open(record), trials)).collect();
+        if more.iter().all(Option::is_none) {
+            return Ok(());
+        }
+        for (record, more) in records.iter_mut().zip(more) {
+            if let Some(more) = more {
+                *record = more;
+            }
+        }
+        *comparison = compared(records, options)?;
+    }
+    Ok(())
+}
+
+/// Enters what each side costs a month, where its run keeps an environment: in the region that was named, or else in the first that has
+/// a price for everything of all sides.
+fn price(comparison: &mut Comparison, records: &[RunRecord], region: Option<&str>) -> anyhow::Result<()> {
+    let catalog = Catalog::builtin();
+    if let Some(region) = region {
+        catalog.check_region(region).map_err(|unknown| Usage(unknown.to_string()))?;
+    }
+    let environments: Vec<Option<Environment>> = records.iter().map(|run| environment_again(run, None).ok()).collect();
+    let of_side = |side: &ComparedSide| {
+        let place = records.iter().position(|run| run.header.id == side.run)?;
+        environments[place].as_ref()
+    };
+    let sold: Vec<Option<&Environment>> = comparison.sides.iter().map(of_side).collect();
+    if comparison.sides.iter().any(|side| side.volume.is_some()) || sold.iter().all(Option::is_none) {
+        return Ok(());
+    }
+    let costs = |region: &str| -> Vec<Option<(Money, bool)>> {
+        sold.iter().map(|environment| monthly(&environment.as_ref()?.bill(&catalog, region))).collect()
+    };
+    let all_known = |costs: &[Option<(Money, bool)>]| {
+        costs.iter().zip(&sold).all(|(cost, sold)| sold.is_none() || cost.is_some_and(|(_, complete)| complete))
+    };
+    let found = match region {
+        Some(region) => Some(costs(region)),
+        None => catalog.regions().iter().map(|region| costs(region)).find(|costs| all_known(costs)),
+    };
+    let Some(found) = found else { return Ok(()) };
+    for ranked in &mut comparison.ranking {
+        if let Some((money, complete)) = found[ranked.side as usize] {
+            (ranked.price_month, ranked.price_complete) = (Some(money.to_string()), complete);
+        }
+    }
+    Ok(())
+}
+
+/// The sum of a bill, and whether nothing is missing in it.
+fn monthly(items: &[loadline_catalog::Item]) -> Option<(Money, bool)> {
+    let known: Vec<Money> = items.iter().filter_map(loadline_catalog::Item::monthly).collect();
+    let sum = known.iter().skip(1).try_fold(*known.first()?, |sum, more| sum.plus(*more))?;
+    let complete = items.iter().all(|item| matches!(item.each, ItemCost::Monthly(_) | ItemCost::WithMachine));
+    Some((sum, complete))
 }
 
 /// Against when anything is worse; inconclusive when nothing is and an overall verdict is missing or cannot be told, or a cell

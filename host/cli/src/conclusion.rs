@@ -4,16 +4,20 @@ use crate::arguments::Format;
 use crate::failure::Outcome;
 use crate::recommendations::summarized;
 use crate::{hunt_table, output, printing, words};
+use loadline_analysis::RunVerdict;
 use loadline_hunt::Effect;
 use loadline_record::{Clock, RunRecord, RunVerb};
 use loadline_runs::{Ended, Error, Loss, RunOutcome, hunt_result};
 
-/// Prints what a hunt found.
-pub(crate) fn conclude_hunt(outcome: &RunOutcome, format: Format) -> anyhow::Result<Outcome> {
+/// Prints what a hunt found. With `is_judged` an objective that no load of it keeps is an answer of its own.
+pub(crate) fn conclude_hunt(outcome: &RunOutcome, format: Format, is_judged: bool) -> anyhow::Result<Outcome> {
     let RunOutcome { record, ended } = outcome;
     let Some(found) = hunt_result(record) else { return conclude(outcome, format) };
     output::print(&hunt_table::text(&found, format))?;
     Ok(match ended {
+        Ended::Complete if is_judged && loadline_analysis::run_verdict(record) == RunVerdict::Broken => {
+            Outcome::Against
+        }
         Ended::Complete if found.nothing_bound.is_some() => Outcome::Done,
         Ended::Complete if found.rows.iter().any(|row| row.effect == Effect::CannotTell) => Outcome::Inconclusive,
         Ended::Complete => Outcome::Done,

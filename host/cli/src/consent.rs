@@ -148,10 +148,10 @@ mod tests {
     #[test]
     fn scripts_go_on_beside_others_unless_the_device_is_busy_or_memory() {
         let memory = Concern::Memory(MemoryTarget { target: "/x".into(), kind: "a tmpfs".into(), disks: Vec::new() });
-        for concern in [&used(0.1), &used(0.49)] {
+        for concern in [&used(0.1), &used(0.79)] {
             assert_eq!(answer(concern, false, false), Some(Consent::Given));
         }
-        for concern in [&used(0.5), &memory] {
+        for concern in [&used(0.8), &memory] {
             assert_eq!(answer(concern, false, false), Some(Consent::Withheld));
             assert_eq!(answer(concern, true, false), Some(Consent::Given));
             assert_eq!(answer(concern, false, true), None, "the user is asked");

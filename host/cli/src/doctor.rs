@@ -11,7 +11,7 @@ use loadline_runs::checkup::{MachineCheck, Suitability, check_engines, check_mac
 use loadline_runs::recognition::{Cloud, cloud};
 use std::path::Path;
 
-/// Looks, and prints what was seen. Ends well whatever it sees: it answers a question.
+/// Looks, and prints what was seen. What would spoil a measurement comes out against the machine.
 pub(crate) fn doctor(arguments: &DoctorArguments) -> anyhow::Result<Outcome> {
     let mut checks = check_machine(&facts::host());
     checks.push(MachineCheck::good_or("cloud", cloud_line(), Suitability::Note));
@@ -31,7 +31,8 @@ pub(crate) fn doctor(arguments: &DoctorArguments) -> anyhow::Result<Outcome> {
         Format::Table => output::print(&format!("{}\n\n{table}", conclusion(&checks)))?,
         Format::Json | Format::Csv | Format::Markdown => output::print(&table)?,
     }
-    Ok(Outcome::Done)
+    let any_trouble = checks.iter().any(|check| check.verdict == Suitability::Trouble);
+    Ok(if any_trouble { Outcome::Against } else { Outcome::Done })
 }
 
 fn conclusion(checks: &[MachineCheck]) -> String {

@@ -2,7 +2,7 @@
 
 use crate::arguments::{CommandLine, CompletionsArguments, ManArguments};
 use crate::failure::Outcome;
-use crate::{output, output_file};
+use crate::{examples, output, output_file};
 use anyhow::Context;
 use clap::CommandFactory;
 use std::path::Path;
@@ -10,7 +10,12 @@ use std::path::Path;
 /// `completions SHELL`: to standard output.
 pub(crate) fn completions(arguments: &CompletionsArguments) -> anyhow::Result<Outcome> {
     let mut text = Vec::new();
-    clap_complete::generate(arguments.shell, &mut CommandLine::command(), "loadline", &mut text);
+    clap_complete::generate(
+        arguments.shell,
+        &mut examples::with_examples(CommandLine::command()),
+        "loadline",
+        &mut text,
+    );
     output::print(&String::from_utf8(text).context("completions are text")?)?;
     Ok(Outcome::Done)
 }
@@ -19,7 +24,7 @@ pub(crate) fn completions(arguments: &CompletionsArguments) -> anyhow::Result<Ou
 pub(crate) fn man(arguments: &ManArguments) -> anyhow::Result<Outcome> {
     let directory = &arguments.directory;
     std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
-    let mut command = CommandLine::command().disable_help_subcommand(true);
+    let mut command = examples::with_examples(CommandLine::command()).disable_help_subcommand(true);
     command.build();
     write_pages(&command, directory)?;
     Ok(Outcome::Done)

@@ -43,7 +43,7 @@ pub(crate) fn hunt(
     }
     let options = RunOptions { name: None, seed: arguments.driving.seed, store: Some(store()?) };
     let mut terminal = Terminal::new(quiet, &Interruption::watch()?).agreeing(arguments.driving.yes);
-    conclude_hunt(&hunt.run(&options, &mut terminal)?, format)
+    conclude_hunt(&hunt.run(&options, &mut terminal)?, format, arguments.objective.is_some())
 }
 
 fn choices(arguments: &HuntArguments) -> HuntChoices {
@@ -53,6 +53,7 @@ fn choices(arguments: &HuntArguments) -> HuntChoices {
         warm_up: arguments.warm_up,
         size: arguments.size,
         short: arguments.short,
+        objective: arguments.objective,
     };
     HuntChoices {
         cell: arguments.cell.clone(),

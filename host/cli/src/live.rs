@@ -184,16 +184,19 @@ fn status_lines(step: &Activity, progress: &Progress, overall: Overall, width: u
     let done = 1.0 - (overall.left.as_ns() as f64 / planned).clamp(0.0, 1.0);
     let first = format!("[{}] {}: {}", bar(done, 20), step.place, step.label);
     let mut second = format!("  {}", phase_text(progress));
+    // What matters most comes first: a figure without room is left out whole.
     let figures = [
+        Some(format!("{} left", overall.left.clock())),
         progress.iops.map(figures::iops),
+        progress.p99.map(|latency| format!("p99 {}", latency.human())),
         progress.bytes_per_s.map(figures::megabytes_per_s),
         progress.p50.map(|latency| format!("p50 {}", latency.human())),
-        progress.p99.map(|latency| format!("p99 {}", latency.human())),
-        Some(format!("{} left", overall.left.clock())),
     ];
     for figure in figures.into_iter().flatten() {
-        second.push_str("  ");
-        second.push_str(&figure);
+        if second.chars().count() + 2 + figure.chars().count() < width {
+            second.push_str("  ");
+            second.push_str(&figure);
+        }
     }
     [cut(&first, width), cut(&second, width)]
 }
@@ -254,7 +257,9 @@ mod tests {
         let overall = Overall { planned: Duration::from_s(400), left: Duration::from_s(200) };
         let [first, second] = status_lines(&step(), &progress, overall, 200);
         assert_eq!(first, "[##########----------] 3 of 12: random read 4 KiB, depth 32");
-        assert_eq!(second, "  measuring 12 of 30 s  45,321 IOPS  186 MB/s  p50 120 us  p99 1.25 ms  3 min 20 s left");
+        assert_eq!(second, "  measuring 12 of 30 s  3 min 20 s left  45,321 IOPS  p99 1.25 ms  186 MB/s  p50 120 us");
+        let [_, narrow] = status_lines(&step(), &progress, overall, 60);
+        assert_eq!(narrow, "  measuring 12 of 30 s  3 min 20 s left  45,321 IOPS");
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod dry_run;
 mod emulate;
 mod emulation_fields;
 mod environments;
+mod examples;
 mod failure;
 mod fault;
 mod figures;
@@ -47,19 +48,32 @@ mod words;
 
 use arguments::{CommandLine, Verb};
 use clap::error::{ContextKind, ContextValue};
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 use failure::Outcome;
 use loadline_record::Clock;
 use loadline_runs::store_location;
 use loadline_store::Store;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let mut line = CommandLine::try_parse().map_err(with_verb).unwrap_or_else(|error| error.exit());
+    let typed = examples::with_examples(CommandLine::command()).try_get_matches_from(with_help(std::env::args_os()));
+    let parsed = typed.and_then(|found| CommandLine::from_arg_matches(&found));
+    let mut line = parsed.map_err(with_verb).unwrap_or_else(|error| error.exit());
     // clap would take an empty variable for a mistake, and print usages as if the option had to be given.
     line.common.store = line.common.store.or_else(store_location::named_by_environment);
     failure::conclude(dispatch(&line))
+}
+
+/// `help VERB` as `VERB --help`, and `help` alone as `--help`.
+fn with_help(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = typed.collect();
+    if words.get(1).is_some_and(|word| word == "help") {
+        words.remove(1);
+        words.push("--help".into());
+    }
+    words
 }
 
 /// Has what is no verb tell the nearest one after a slip that clap finds too far from it, as in a short word.

@@ -28,6 +28,7 @@ fn settings_of(arguments: &PredictArguments) -> PredictionSettings {
         warm_up: hours.map(|_| Duration::ZERO).or(arguments.warm_up),
         size: arguments.size,
         short: arguments.short,
+        objective: arguments.objective,
     };
     PredictionSettings {
         volumes: Vec::new(),

@@ -2,26 +2,26 @@
 
 use crate::arguments::QuickArguments;
 use crate::conclusion::conclude;
-use crate::failure::{Outcome, Usage};
+use crate::failure::Outcome;
 use crate::interruption::Interruption;
 use crate::recommendations::summarized;
 use crate::terminal::Terminal;
-use crate::{output, output_file, typed_settings};
+use crate::{dry_run, output, output_file, typed_settings};
 use anyhow::Context as _;
 use loadline_runs::{Error, OutputFile, QuickMeasurement, RunOptions, RunOutcome, sole_target};
-use loadline_workload::parse_objective;
+use loadline_units::Duration;
+use loadline_workload::{LatencyFigure, Objective};
 use std::path::PathBuf;
 
 /// What database vendors commonly recommend.
-const OBJECTIVE_DEFAULT: &str = "20 ms";
+const OBJECTIVE_DEFAULT: Objective = Objective { of: LatencyFigure::Mean, limit: Duration::from_ms(20) };
 
 /// Of an end before the first load.
 const NOTHING_KEPT: &str = "interrupted before anything was measured; nothing is kept";
 
 /// Measures, prints, and leaves a report.
 pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> anyhow::Result<Outcome> {
-    let objective = parse_objective(arguments.objective.as_deref().unwrap_or(OBJECTIVE_DEFAULT))
-        .map_err(|reason| Usage(format!("--objective: {reason}")))?;
+    let objective = arguments.objective.unwrap_or(OBJECTIVE_DEFAULT);
     let measurement = QuickMeasurement {
         settings: typed_settings::of_driving(sole_target(&arguments.path), &arguments.driving),
         size: arguments.size,
@@ -30,6 +30,11 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
     };
     let options = RunOptions { name: None, seed: arguments.driving.seed, store: Some(store) };
     measurement.check()?;
+    if arguments.dry_run {
+        let work = measurement.rehearsed(arguments.driving.seed.unwrap_or(0))?;
+        dry_run::print(&work, Some(&measurement.settings), arguments.printing.format)?;
+        return Ok(Outcome::Done);
+    }
     let report = output_file::quick_report(&arguments.report)?;
     let mut terminal = Terminal::new(quiet, &Interruption::watch()?).agreeing(arguments.driving.yes);
     let outcome = measurement.run(&options, &mut terminal).map_err(|error| {

@@ -30,7 +30,7 @@ pub(crate) fn resume(typed: &str, clock: Clock, format: Format, quiet: bool, sto
     let outcome = run.resume(&mut terminal);
     match kind {
         RunKind::Search => conclude_search(outcome, format),
-        RunKind::Hunt => conclude_hunt(&outcome?, format),
+        RunKind::Hunt => conclude_hunt(&outcome?, format, false),
         RunKind::Measurement | RunKind::Prediction | RunKind::Emulation => {
             let outcome = outcome?;
             if outcome.ended.is_complete() && is_quick {

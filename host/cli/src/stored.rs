@@ -7,7 +7,7 @@ use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
 use crate::recommendations::summarized;
 use crate::{columnar, crawl, figures, hunt_table, output_file, printing, typed_settings};
-use loadline_analysis::{Quantity, RunSummary, known_limits};
+use loadline_analysis::{Quantity, RunSummary, RunVerdict, known_limits, run_verdict};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, RunRecord, RunStatus};
 use loadline_runs::leftovers::{self, Leftover};
@@ -86,6 +86,10 @@ fn status_name(status: RunStatus) -> &'static str {
 /// `show`: a run's summary, or the series of its trials.
 pub(crate) fn show(arguments: &ShowArguments, store: &Store) -> anyhow::Result<Outcome> {
     let mut record = load(store, &arguments.run)?;
+    if let Some(objective) = arguments.objective {
+        record.judge_by(objective);
+    }
+    let judged = if arguments.objective.is_some() { judged(&record) } else { Outcome::Done };
     if let Some(name) = &arguments.plan {
         let text = plan_text(&record, name)?;
         let settings = settings_of(&record).ok();
@@ -144,7 +148,7 @@ pub(crate) fn show(arguments: &ShowArguments, store: &Store) -> anyhow::Result<O
             ));
         }
     }
-    Ok(Outcome::Done)
+    Ok(judged)
 }
 
 /// What the run keeps of its plan: the only one, or the one called `name`.
@@ -308,6 +312,11 @@ fn series(record: &RunRecord) -> Table {
 pub(crate) fn rm(arguments: &RmArguments, store: &Store) -> anyhow::Result<Outcome> {
     let ids = arguments.runs.iter().map(|run| store.resolve(run)).collect::<Result<Vec<_>, _>>()?;
     for id in ids {
+        if arguments.dry_run {
+            let of = store.load(&id).map_or_else(|_| "it cannot be read".to_owned(), |record| record.header.name);
+            output::print(&format!("would remove run {id} ({of})\n"))?;
+            continue;
+        }
         // A run that cannot be read can still be removed.
         let left = store.load(&id).map_or_else(|_| Vec::new(), |record| left_behind(&record));
         store.remove(&id)?;
@@ -336,7 +345,18 @@ pub(crate) fn report(arguments: &ReportArguments, store: &Store) -> anyhow::Resu
     let path = arguments.output.clone().unwrap_or_else(|| report_name(&ids));
     let form = ReportForm::of(&path)?;
     let file = output_file::report(&path, arguments.force)?;
-    let records = ids.iter().map(|id| store.load(id)).collect::<Result<Vec<_>, _>>()?;
+    let mut records = ids.iter().map(|id| store.load(id)).collect::<Result<Vec<_>, _>>()?;
+    let mut outcome = Outcome::Done;
+    if let Some(objective) = arguments.objective {
+        for record in &mut records {
+            record.judge_by(objective);
+        }
+        let all = || records.iter().map(judged);
+        outcome = [Outcome::Against, Outcome::Inconclusive]
+            .into_iter()
+            .find(|one| all().any(|of| of == *one))
+            .unwrap_or(outcome);
+    }
     let summarized: Vec<(RunRecord, RunSummary)> = records
         .into_iter()
         .map(|r| {
@@ -356,7 +376,16 @@ pub(crate) fn report(arguments: &ReportArguments, store: &Store) -> anyhow::Resu
     };
     output_file::write(&file, output_file::marked(&text))?;
     output::tell(&format!("report: {}", path.display()));
-    Ok(Outcome::Done)
+    Ok(outcome)
+}
+
+/// Whether a stored run keeps the objective that it is judged by.
+fn judged(record: &RunRecord) -> Outcome {
+    match run_verdict(record) {
+        RunVerdict::Broken => Outcome::Against,
+        RunVerdict::Unknown => Outcome::Inconclusive,
+        RunVerdict::Kept | RunVerdict::WrongData => Outcome::Done,
+    }
 }
 
 /// What a report is written in.

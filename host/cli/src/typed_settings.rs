@@ -18,6 +18,7 @@ pub(crate) fn of_run(arguments: &RunArguments) -> Result<Settings, Usage> {
         warm_up: arguments.warm_up,
         size: arguments.size,
         short: arguments.short,
+        objective: arguments.objective,
     };
     let targets = named_targets(&arguments.on)?;
     Ok(Settings { overrides, keep: arguments.keep, ..of_driving(targets, &arguments.driving) })
@@ -41,6 +42,7 @@ pub(crate) fn typed(overrides: &Overrides) -> Option<String> {
         overrides.duration.map(|duration| format!("--duration '{duration}'")),
         overrides.warm_up.map(|warm_up| format!("--warm-up '{warm_up}'")),
         overrides.size.map(|size| format!("--size '{size}'")),
+        overrides.objective.map(|objective| format!("--objective '{}={}'", objective.of.words(), objective.limit)),
     ];
     let options: Vec<String> = options.into_iter().flatten().collect();
     (!options.is_empty()).then(|| options.join(" "))

@@ -32,6 +32,7 @@ mod prediction_settings;
 mod quick;
 pub mod recognition;
 pub mod recording;
+mod repeated;
 pub mod replay_run;
 mod run_header;
 mod run_options;
@@ -71,6 +72,7 @@ pub use plan_file::{PlanFile, PlanLength, plans_again, read_again, read_plan, ta
 pub use prediction::{Prediction, check_predictable, prediction_settings_of, stored_environment};
 pub use prediction_settings::{Course, PredictionSettings};
 pub use quick::{QUICK_FILL_TIME, QuickMeasurement};
+pub use repeated::repeated;
 pub use run_header::NewRun;
 pub use run_options::RunOptions;
 pub use run_outcome::{Ended, RunOutcome, TrialsPlanned};

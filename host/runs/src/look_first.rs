@@ -24,7 +24,7 @@ const USED_SHARE: f64 = 0.05;
 /// from so many requests a second, a device counts as used by others.
 const USED_IOPS: f64 = 100.0;
 /// From this share of the time on, over the longest look, a user must agree to the load.
-pub const BUSY_SHARE: f64 = 0.5;
+pub const BUSY_SHARE: f64 = 0.8;
 /// Other processes are named from so many bytes a second on.
 const NAMED_BYTES_PER_S: f64 = 64.0 * 1024.0;
 
@@ -236,7 +236,7 @@ mod tests {
         };
         assert_eq!(found, [expected]);
         assert!(!found[0].is_busy());
-        assert!(used("/data", &seen(1_000, 10))[0].is_busy());
+        assert!(used("/data", &seen(1_600, 10))[0].is_busy());
         let short = Surroundings { elapsed_ns: 500_000_000, ..seen(500, 10) };
         assert!(!used("/data", &short)[0].is_busy(), "the load is short, too");
     }

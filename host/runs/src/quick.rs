@@ -29,6 +29,8 @@ const REACH_DEPTHS: [u32; 3] = [QUICK_DEPTH_MAX, 128, 512];
 const REACH_GROWTH: f64 = 1.05;
 /// In place of what random reads reach, where the plan is only looked at.
 const REHEARSED: RateReached = RateReached { iops: 10_000.0, depth: REACH_DEPTHS[0] };
+/// In place of a target's size, likewise.
+const REHEARSED_SIZE: Bytes = Bytes::gib(1);
 /// Measured time of a row.
 const ROW_TIME: Duration = Duration::from_s(3);
 /// The shortest that may be asked for.
@@ -65,13 +67,37 @@ impl QuickMeasurement {
         }
     }
 
+    /// What would be measured on a target of this size, as far as that is known before random reads have been tried.
+    ///
+    /// # Errors
+    /// A [`Refusal`].
+    pub fn rehearsed(&self, seed: u64) -> Result<Work, Error> {
+        self.check()?;
+        let row = self.duration.unwrap_or(ROW_TIME);
+        let size = self.size.unwrap_or(REHEARSED_SIZE);
+        self.planned(size, row, !self.settings.read_only, REHEARSED, seed)
+    }
+
+    fn planned(
+        &self,
+        size: Bytes,
+        duration: Duration,
+        writable: bool,
+        reached: RateReached,
+        seed: u64,
+    ) -> Result<Work, Error> {
+        let text = QuickPlan { size, duration, objective: self.objective, reached, writable }.text();
+        Ok(Work::of(vec![Plan::parse(&text, "quick")?], &self.settings.scope(), seed)?)
+    }
+
     /// Measures; `None` where the observer wanted an end before the run began, and then nothing is kept.
     ///
     /// # Errors
     /// A [`Refusal`]; a target that cannot be opened, filled or read; what ended the run early.
     pub fn run(self, options: &RunOptions, observer: &mut dyn Observer) -> Result<Option<RunOutcome>, Error> {
         self.check()?;
-        let Self { settings, size, duration, objective } = self;
+        let Self { settings, size, duration, .. } = &self;
+        let (size, duration) = (*size, *duration);
         let new = options.new_run(|| "quick".into(), RunVerb::Quick, Clock::Real);
         let (name, target) = (settings.targets[0].volume.clone(), settings.targets[0].target.clone());
         let mut store = PendingStore::start(options.store_path()?, |_| Vec::new());
@@ -81,20 +107,18 @@ impl QuickMeasurement {
             return Err(Refusal::TooSmall { target, size: volume.size(), least: QUICK_SIZE_MIN }.into());
         }
         refuse_memory(&volume.facts, observer)?;
-        open_volumes::report_unneeded(&settings, std::iter::once(&volume), observer);
+        open_volumes::report_unneeded(settings, std::iter::once(&volume), observer);
         let row = duration.unwrap_or(ROW_TIME);
         let planned = |volume: &Volume, reached: RateReached| -> Result<Work, Error> {
-            let (size, writable) = (volume.size(), volume.writable);
-            let text = QuickPlan { size, duration: row, objective, reached, writable }.text();
-            Ok(Work::of(vec![Plan::parse(&text, "quick")?], &settings.scope(), new.seed)?)
+            self.planned(volume.size(), row, volume.writable, reached, new.seed)
         };
         refuse_cells_on(&planned(&volume, REHEARSED)?, &volume, settings.engine)?;
         // The second trial usually shows that the first was as fast, and the third that a deeper queue is no faster.
-        let measuring = (REACH_WARM_UP + REACH_TIME) * 3 + QuickPlan::time(row, objective.limit, volume.writable);
+        let measuring = (REACH_WARM_UP + REACH_TIME) * 3 + QuickPlan::time(row, self.objective.limit, volume.writable);
         let loads = QuickPlan::loads(volume.writable);
         let ahead = QuickAhead { target: &target, volume: &volume, fills_all: size.is_some(), row, loads, measuring };
         observer.says(&Event::QuickBegins(&ahead));
-        let mut first = First { settings: &settings, seed: new.seed, observer };
+        let mut first = First { settings, seed: new.seed, observer };
         let limit = size.is_none().then_some(QUICK_FILL_TIME);
         // Nothing is written for a result that could not be kept.
         store.prove()?;
@@ -114,6 +138,7 @@ impl QuickMeasurement {
         // The run begins with its first load.
         let new = NewRun::now(new.name, new.verb, new.clock, Some(new.seed));
         let opened = OpenVolumes::from([(name, OpenVolume::filled(volume))]);
+        let settings = self.settings;
         let measurement = OpenedMeasurement { new, settings, work, declared: None, opened };
         measurement.begin(store, observer).map(Some)
     }

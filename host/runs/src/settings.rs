@@ -6,7 +6,7 @@ use loadline_engine::target::{absolute, is_nbd_uri};
 use loadline_engine::{Access, EngineOptions};
 use loadline_record::VOLUME_DEFAULT;
 use loadline_units::{Bytes, Duration};
-use loadline_workload::LoadSpec;
+use loadline_workload::{LoadSpec, Objective};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -49,6 +49,9 @@ pub struct Overrides {
     pub size: Option<Bytes>,
     /// Times cut short.
     pub short: bool,
+    /// The latency to keep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<Objective>,
 }
 
 /// What `--short` leaves of each value at most; a plan's own short form stays within them.
@@ -170,6 +173,7 @@ impl Overrides {
         spec.duration = self.duration.unwrap_or(spec.duration);
         spec.warm_up = self.warm_up.unwrap_or(spec.warm_up);
         spec.size = self.size.or(spec.size);
+        spec.objective = self.objective.or(spec.objective);
     }
 }
 
@@ -209,5 +213,10 @@ mod tests {
         Overrides { short: true, trials: Some(5), ..Overrides::default() }.apply(&mut spec);
         assert_eq!((spec.trials, spec.duration, spec.pause), (5, SHORT_DURATION, SHORT_PAUSE));
         assert_eq!((spec.arrival, spec.blocks, spec.pattern), (long.arrival, long.blocks, long.pattern));
+        let objective = loadline_workload::parse_objective("p99=5ms").ok();
+        Overrides { objective, ..Overrides::default() }.apply(&mut spec);
+        assert_eq!(spec.objective, objective);
+        Overrides::default().apply(&mut spec);
+        assert_eq!(spec.objective, objective, "the plan's own stays");
     }
 }

@@ -29,9 +29,9 @@ mod words;
 pub use clusters::{Clusters, in_two};
 pub use compare::{
     Against, Basis, COMPARISON_SCHEMA, CellComparison, CompareError, CompareOptions, ComparedSide, Comparison, Counts,
-    DrawRange, Figure, FigureValue, Gain, LatencyEstimate, MARGIN_DEFAULT, Note, Overall, RatioEstimate, Scaling,
-    ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, Unmatched, Verdict, compare, latency_estimate, scaling_of,
-    scaling_sentences,
+    DrawRange, Figure, FigureValue, Gain, LatencyEstimate, MARGIN_DEFAULT, Note, Overall, RankedSide, RatioEstimate,
+    Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, Unmatched, Verdict, compare, latency_estimate,
+    scaling_of, scaling_sentences,
 };
 pub use doubts::doubts;
 pub use findings::{OBJECTIVE_USUAL, best_cell, codes as finding_codes};

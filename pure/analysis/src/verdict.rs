@@ -321,6 +321,9 @@ fn objective(record: &RunRecord, cells: &[CellSummary]) -> Option<ObjectiveVerdi
         })
         .collect();
     let chosen = judged.iter().any(|(_, objective, _)| objective.is_chosen());
+    // The plan that loadline makes has the usual rule where the user has none.
+    let is_usual = record.header.verb == RunVerb::Quick && judged.iter().all(|(_, objective, _)| objective.is_usual());
+    let told_chosen = chosen && !is_usual;
     let judged: Vec<&(usize, Objective, bool)> =
         judged.iter().filter(|(_, objective, _)| objective.is_chosen() == chosen).collect();
     let (_, first, _) = judged.first()?;
@@ -355,7 +358,7 @@ fn objective(record: &RunRecord, cells: &[CellSummary]) -> Option<ObjectiveVerdi
             how_much(&cells[index]),
             span(ns)
         );
-        return Some(ObjectiveVerdict { objective: first.words(), chosen, kept: true, text });
+        return Some(ObjectiveVerdict { objective: first.words(), chosen: told_chosen, kept: true, text });
     };
     let kept_by = |question: usize| {
         let keeping = alike.iter().filter(|(index, _, kept)| *kept && is_one_question(*index, question));
@@ -364,11 +367,11 @@ fn objective(record: &RunRecord, cells: &[CellSummary]) -> Option<ObjectiveVerdi
     let unkept = missed.iter().copied().filter(|index| kept_by(*index).is_none()).min_by_key(|index| demand(*index));
     if let Some(index) = unkept {
         let text = format!("{} miss it already at {}", load_name(&cells[index]), told(index));
-        return Some(ObjectiveVerdict { objective: first.words(), chosen, kept: false, text });
+        return Some(ObjectiveVerdict { objective: first.words(), chosen: told_chosen, kept: false, text });
     }
     let heaviest = kept_by(worst)?;
     let text = format!("{} keep it up to {} and miss it at {}", load_name(&cells[worst]), told(heaviest), told(worst));
-    Some(ObjectiveVerdict { objective: first.words(), chosen, kept: true, text: sentence(&text) })
+    Some(ObjectiveVerdict { objective: first.words(), chosen: told_chosen, kept: true, text: sentence(&text) })
 }
 
 #[cfg(test)]
@@ -443,6 +446,25 @@ mod tests {
         .objective
         .expect("judged");
         assert!(!lost.kept && lost.text.contains("miss it already at depth 1"), "{lost:?}");
+    }
+
+    #[test]
+    fn where_some_loads_have_an_objective_no_other_is_spoken_of() {
+        let objective = ObjectiveSet { of: LatencyFigure::P99, limit: Duration::from_ms(5) };
+        let with = |load: LoadFigures| LoadFigures { objective: Some(objective), ..load };
+        let without = |load: LoadFigures| LoadFigures { objective: None, ..load };
+        let disk = ExampleDisk { iops: 3_000.0, ..ExampleDisk::default() };
+        let closed = [1, 8, 32].map(|depth| without(example::closed("random", 1.0, 4096, depth)));
+        let open = [1_500.0, 2_500.0].map(|rate| with(example::open("random", 1.0, 4096, rate)));
+        let loads = closed.into_iter().chain(open);
+        let mut record = example::run(loads.map(|load| example::cell(load, &disk, &[1.0])).collect());
+        let text = |record: &RunRecord| serde_json::to_string(&summarize(record)).expect("a summary is plain data");
+        let told = text(&record);
+        assert!(told.contains("5 ms at p99") && !told.contains("20 ms"), "{told}");
+        record.judge_by(ObjectiveSet { of: LatencyFigure::Mean, limit: Duration::from_ms(7) });
+        let judged: Vec<bool> = record.cells.iter().map(|cell| cell.load.figures().objective.is_some()).collect();
+        assert_eq!(judged, [false, false, false, true, true], "the same loads, by another objective");
+        assert!(text(&record).contains("7 ms on average") && !text(&record).contains("5 ms at p99"));
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use crate::builtin::BUILTIN;
 use crate::entry::{Cap, DiskEntry, Family, HostCacheEntry, SizeRule, VmEntry};
 use crate::file;
-use crate::price::{Price, Priced};
+use crate::price::{Money, Price, Priced};
 use crate::resolve::{DiskFigures, Draw, EntryError, EstimatedLimit, LimitFigures, Provisioned, VmFigures};
-use loadline_disk::{Directions, DiskSpec, Limit, VmSpec};
+use loadline_disk::{Directions, DiskSpec, Limit, Place, VmSpec};
 use loadline_document::{DocumentError, nearest};
 use loadline_units::{ByteRate, Bytes, Iops};
 
@@ -106,6 +106,40 @@ pub struct Listing {
     pub detail: String,
     /// Prices, if known: one for each region.
     pub prices: Vec<Price>,
+    /// Whether a disk keeps its data when the machine is stopped; `None` for machines.
+    pub persistent: Option<bool>,
+    /// What the whole of a disk of this size, or a machine, costs a month by the first of these prices; `None`: not known.
+    pub monthly: Option<Money>,
+}
+
+/// An order of the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListOrder {
+    /// The cheapest first; without a price last.
+    Price,
+    /// The most IOPS first; without a known limit last.
+    Iops,
+}
+
+impl ListOrder {
+    /// Puts the lines into this order; equal ones stay as they were.
+    pub fn sort(self, lines: &mut [Listing]) {
+        match self {
+            Self::Price => lines.sort_by_key(|line| {
+                let cost = line.monthly.map(|cost| (cost.currency(), cost.billionths()));
+                (cost.is_none(), cost)
+            }),
+            Self::Iops => lines.sort_by_key(|line| std::cmp::Reverse(line.iops.map(Iops::get))),
+        }
+    }
+}
+
+impl Listing {
+    /// Keeps the prices of a region alone.
+    pub fn keep_region(&mut self, region: &str, catalog: &Catalog) {
+        self.prices.retain(|price| price.region.as_deref() == Some(region));
+        self.monthly = catalog.cost_as_listed(&self.name, self.kind, self.size, &self.prices);
+    }
 }
 
 impl Catalog {
@@ -436,8 +470,21 @@ impl Catalog {
             .chain(vms)
             .chain(caps)
             .filter(|(family, listing, cap)| filter.leaves(family, listing, *cap))
-            .map(|(_, listing, _)| listing)
+            .map(|(_, listing, _)| {
+                let monthly = self.cost_as_listed(&listing.name, listing.kind, listing.size, &listing.prices);
+                Listing { monthly, ..listing }
+            })
             .collect()
+    }
+
+    /// What an entry costs a month as it is listed, by the first of `prices`.
+    fn cost_as_listed(&self, name: &str, kind: Kind, size: Option<Bytes>, prices: &[Price]) -> Option<Money> {
+        let region = prices.first()?.region.as_deref()?;
+        let chosen = |disk: &&DiskEntry| matches!(disk.size, SizeRule::Chosen { .. });
+        let is_chosen =
+            kind == Kind::Disk && self.disks.iter().rev().find(|disk| disk.name == name).as_ref().is_some_and(chosen);
+        let wanted = Provisioned { size: size.filter(|_| is_chosen), ..Provisioned::default() };
+        self.monthly_cost(name, &wanted, region).ok()
     }
 
     /// The provider or family of a filter that is not in the catalog, with those that are.
@@ -488,6 +535,8 @@ impl Catalog {
             throughput,
             detail,
             prices: self.prices(&disk.name).into_iter().cloned().collect(),
+            persistent: Some(family.mechanism.place != Place::Local),
+            monthly: None,
         }
     }
 
@@ -507,6 +556,8 @@ impl Catalog {
             throughput: limit.throughput.as_ref().and_then(|found| highest_of(found, |budget| budget.rate)),
             detail: detail.join(", "),
             prices: self.prices(&vm.name).into_iter().cloned().collect(),
+            persistent: None,
+            monthly: None,
         }
     }
 
@@ -522,6 +573,8 @@ impl Catalog {
             iops: cap.limit.iops.as_ref().and_then(|found| highest_of(found, |budget| budget.rate)),
             throughput: cap.limit.throughput.as_ref().and_then(|found| highest_of(found, |budget| budget.rate)),
             detail: format!("{}{}", cap.disk, vcpus_text(cap)),
+            persistent: None,
+            monthly: None,
         }
     }
 }

@@ -21,7 +21,7 @@ mod resolve;
 mod sold;
 mod unit_check;
 
-pub use catalog::{Catalog, Filter, FilterUnknown, Kind, Listing};
+pub use catalog::{Catalog, Filter, FilterUnknown, Kind, ListOrder, Listing};
 pub use check::{CatalogProblem, ProblemKind};
 pub use describe::{Fact, rate_text, rate_text_beside};
 pub use deviation::Deviation;

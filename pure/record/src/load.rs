@@ -167,6 +167,14 @@ impl Load {
             Self::Figures { figures, .. } => Some(figures),
         }
     }
+    /// Judges the load by this objective from here on.
+    pub fn set_objective(&mut self, objective: Objective) {
+        match self {
+            Self::Planned(load) => load.spec.objective = Some(objective),
+            Self::Recorded(load) | Self::Application(load) => load.figures.objective = Some(objective),
+            Self::Figures { figures, .. } => figures.objective = Some(objective),
+        }
+    }
     /// Whether others made the requests, and how many come is theirs at every moment.
     #[must_use]
     pub fn is_of_others(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use crate::load::StoredFigures;
 use crate::{Ceiling, Doubt, HostFacts, Load, RunVerb, TrialRecord, VolumeFacts};
+use loadline_load::Objective;
 use serde::{Deserialize, Serialize};
 
 /// Which clock a run's times are told by.
@@ -164,6 +165,28 @@ pub struct RunRecord {
     pub status: RunStatus,
     /// In the plan's order.
     pub cells: Vec<CellRecord>,
+}
+
+impl RunRecord {
+    /// The objective that a cell is spoken of by: its own, or else the only one that loads of the run have.
+    #[must_use]
+    pub fn objective_of(&self, cell: &CellRecord) -> Option<Objective> {
+        cell.load.figures().objective.or_else(|| self.sole_objective())
+    }
+    fn sole_objective(&self) -> Option<Objective> {
+        let mut all = self.cells.iter().filter_map(|cell| cell.load.figures().objective);
+        let first = all.next()?;
+        all.all(|other| other == first).then_some(first)
+    }
+    /// Judges the run by another objective: the loads that have one, or all of them where none has.
+    pub fn judge_by(&mut self, objective: Objective) {
+        let any = self.cells.iter().any(|cell| cell.load.figures().objective.is_some());
+        for cell in &mut self.cells {
+            if !any || cell.load.figures().objective.is_some() {
+                cell.load.set_objective(objective);
+            }
+        }
+    }
 }
 
 impl CellRecord {

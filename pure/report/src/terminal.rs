@@ -127,11 +127,15 @@ pub fn terminal(summary: &RunSummary, options: &TerminalOptions) -> String {
 /// The verdict, at the very end: what stays on the screen.
 fn conclusive(out: &mut String, summary: &RunSummary, options: &TerminalOptions) {
     let Some(block) = &summary.verdict else { return };
+    put!(out, "\n{}\n", options.colour.paint(Style::Bold, verdict::HEADING));
+    verdict_lines(out, &verdict::lines(block), options);
+}
+
+/// The lines of a verdict: what each is about, and what is said of that.
+pub(crate) fn verdict_lines(out: &mut String, lines: &[(String, String)], options: &TerminalOptions) {
     let colour = options.colour;
-    let lines = verdict::lines(block);
     let label = lines.iter().map(|(label, _)| length(label)).max().unwrap_or(0).min(LABEL_WIDTH_WANTED);
-    put!(out, "\n{}\n", colour.paint(Style::Bold, verdict::HEADING));
-    for (name, text) in &lines {
+    for (name, text) in lines {
         let style = match name.as_str() {
             "objective" if text.starts_with("MISSED") => Style::Red,
             "objective" => Style::Green,

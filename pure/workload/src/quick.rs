@@ -94,9 +94,11 @@ impl QuickPlan {
 }
 
 fn row_text(of: &QuickPlan, (name, pattern, block, depth): (&str, &str, &str, u32), reads: &str) -> String {
+    // The objective is one of small requests, as databases make them.
+    let objective = if pattern == "random" { objective_text(of.objective) } else { String::new() };
     format!(
         "\n[[load]]\nname = \"{name}\"\npattern = \"{pattern}\"\nreads = \"{reads}\"\nblock = \"{block}\"\nqueue_depth = {depth}\n\
-         {}",
+         {objective}{}",
         common_text(of, of.duration, warm_up(of.duration))
     )
 }
@@ -104,7 +106,7 @@ fn row_text(of: &QuickPlan, (name, pattern, block, depth): (&str, &str, &str, u3
 /// Open loop: what a request waits when requests come as they come, not when the last one was answered. A load for each
 /// rate, so that each has its share of what was reached for a name.
 fn curve_text(of: &QuickPlan) -> String {
-    let Objective { of: figure, limit } = of.objective;
+    let limit = of.objective.limit;
     let mut points: Vec<(u32, u64)> = CURVE_PERCENT
         .iter()
         .map(|percent| (*percent, three_digits(of.reached.iops * f64::from(*percent) / 100.0)))
@@ -114,12 +116,16 @@ fn curve_text(of: &QuickPlan) -> String {
     let point = |(percent, rate): (u32, u64)| {
         format!(
             "\n[[load]]\nname = \"curve {percent} %\"\npattern = \"random\"\nreads = \"100 %\"\nblock = \"4 KiB\"\n\
-             arrival = {{ poisson = \"{rate} IOPS\" }}\nobjective = {{ {} = \"{limit}\" }}\n{}",
-            figure.name(),
+             arrival = {{ poisson = \"{rate} IOPS\" }}\n{}{}",
+            objective_text(of.objective),
             common_text(of, duration, curve_warm_up(duration, limit))
         )
     };
     points.into_iter().map(point).collect()
+}
+
+fn objective_text(Objective { of, limit }: Objective) -> String {
+    format!("objective = {{ {} = \"{limit}\" }}\n", of.name())
 }
 
 /// The rate with three significant digits, at least 1: more would claim to know what was reached better than a short trial

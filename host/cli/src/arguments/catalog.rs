@@ -1,7 +1,7 @@
 //! The options of `catalog`.
 
 use super::{Own, Printing};
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use loadline_units::{ByteRate, Bytes, Iops};
 
 /// `catalog`.
@@ -47,10 +47,37 @@ pub(crate) struct ListArguments {
     /// Prices of this region alone, as in "us-east-1"; without it, a table has those of the first that is known
     #[arg(long, value_name = "NAME")]
     pub(crate) region: Option<String>,
+    /// Only disks, or only machines: disk or vm
+    #[arg(long, value_enum, value_name = "KIND", hide_possible_values = true)]
+    pub(crate) kind: Option<KindName>,
+    /// Only disks that keep their data when the machine is stopped
+    #[arg(long)]
+    pub(crate) persistent: bool,
+    /// In this order: price (the cheapest first, by the price shown) or iops (the most first)
+    #[arg(long, value_enum, value_name = "ORDER", hide_possible_values = true)]
+    pub(crate) sort: Option<OrderName>,
     #[command(flatten)]
     pub(crate) own: Own,
     #[command(flatten)]
     pub(crate) printing: Printing,
+}
+
+/// What entries are, by the names that people type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KindName {
+    /// Disks
+    Disk,
+    /// Machines
+    Vm,
+}
+
+/// Orders of the list, by the names that people type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OrderName {
+    /// The cheapest first
+    Price,
+    /// The most IOPS first
+    Iops,
 }
 
 /// `catalog show`.

@@ -1,14 +1,15 @@
 //! The options of `compare`.
 
-use super::Printing;
+use super::{Printing, objective};
 use clap::{Args, ValueEnum};
 use loadline_analysis::Figure;
 use loadline_units::Ratio;
+use loadline_workload::Objective;
 
 /// `compare`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit status with --fail-if worse: 3 when the overall verdict or any cell is worse; 4 when none is, and \
+    after_help = "Exit status: 0 when the runs were compared; 4 when they have no cell in common.\nExit status with --fail-if worse: 3 when the overall verdict or any cell is worse; 4 when none is, and \
                   the overall verdict cannot be told or a cell has lost its figures."
 )]
 pub(crate) struct CompareArguments {
@@ -22,12 +23,18 @@ pub(crate) struct CompareArguments {
     /// where the rate is asked for and kept
     #[arg(long, value_enum, value_name = "FIGURE", hide_possible_values = true)]
     pub(crate) figure: Option<FigureName>,
+    /// Judge by this latency in place of the runs' own, "20 ms" (mean) or p99="5 ms"
+    #[arg(long, value_parser = objective, value_name = "LATENCY")]
+    pub(crate) objective: Option<Objective>,
     /// Of one run: the volumes to compare, the baseline first ("old new" or old,new); by default all of them
     #[arg(long, value_name = "VOLUME", num_args = 1.., value_delimiter = ',')]
     pub(crate) volumes: Vec<String>,
     /// Disks in the layout of each run or volume, such as 1,2,4: shows how rates grow with them
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) disks: Vec<u32>,
+    /// Prices of this region, as in "us-east-1"; by default of the first that has a price for all that is compared
+    #[arg(long, value_name = "NAME")]
+    pub(crate) region: Option<String>,
     /// Exit with 3 when anything is worse
     #[arg(long, value_enum, value_name = "VERDICT", hide_possible_values = true)]
     #[arg(help = "Exit with 3 when anything is this: worse")]

@@ -1,8 +1,9 @@
 //! The options of `hunt`.
 
-use super::{Driving, Own, Printing};
+use super::{Driving, Own, Printing, objective};
 use clap::Args;
 use loadline_units::{Bytes, Duration, Ratio};
+use loadline_workload::Objective;
 
 /// `hunt`.
 #[derive(Debug, Args)]
@@ -39,6 +40,9 @@ pub(crate) struct HuntArguments {
     /// Bytes that the load spreads over, in place of the plan's
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<Bytes>,
+    /// The latency to keep, in place of the plan's: "20 ms" (mean) or p99="5 ms"
+    #[arg(long, value_parser = objective, value_name = "LATENCY")]
+    pub(crate) objective: Option<Objective>,
     /// Cut the plan's times short: 3 s each at most
     #[arg(long)]
     pub(crate) short: bool,

@@ -32,7 +32,7 @@ fn a_signal_ends_a_run_in_order_and_resume_finishes_it() {
     for signal in ["-INT", "-TERM"] {
         let bench = Bench::new();
         let (plan, target) = (bench.file("many.toml", MANY), bench.target());
-        let mut child = started(&bench, &["run", &plan, "--on", &target]);
+        let mut child = started(&bench, &["run", &plan, "--yes", "--on", &target]);
         while finished_trials(&bench) == 0 {
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -51,7 +51,7 @@ fn a_signal_ends_a_run_in_order_and_resume_finishes_it() {
 fn a_run_under_way_is_not_taken_up_twice() {
     let bench = Bench::new();
     let (plan, target) = (bench.file("many.toml", MANY), bench.target());
-    let mut child = started(&bench, &["run", &plan, "--on", &target, "--duration", "10 s"]);
+    let mut child = started(&bench, &["run", &plan, "--yes", "--on", &target, "--duration", "10 s"]);
     while bench.runs().is_empty() {
         std::thread::sleep(Duration::from_millis(10));
     }

@@ -131,10 +131,12 @@ fn doctor_ends_well_whatever_it_sees() {
     let bench = Bench::new();
     let target = bench.target();
     let checks: serde_json::Value =
-        serde_json::from_str(&bench.done(&["doctor", &target, "--format", "json"])).unwrap();
+        serde_json::from_str(&text(&bench.run(&["doctor", &target, "--format", "json"]).stdout)).unwrap();
     assert!(checks.as_array().unwrap().iter().any(|check| check["what"] == "io_uring"));
     assert!(entries(target.as_ref()).is_empty());
-    assert!(bench.done(&["doctor", "no-such-place"]).contains("no-such-place"));
+    let absent = bench.run(&["doctor", "no-such-place"]);
+    assert_eq!(absent.status.code(), Some(3));
+    assert!(text(&absent.stdout).contains("no-such-place"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What is printed for people, word by word. `UPDATE_GOLDEN=1 cargo test -p loadline golden` takes over the present words;
 //! they are read in review.
 
-use crate::Bench;
+use crate::{Bench, text};
 use std::path::Path;
 
 pub(crate) fn compare(name: &str, printed: &str) {
@@ -66,7 +66,7 @@ fn a_machine_in_no_cloud_says_so() {
     assert!(told.contains("none of Azure, AWS and Google Cloud"), "{told}");
     let told = bench.refused(2, &["predict", "quick-look", "--env", "auto"]);
     assert!(told.contains("docs/formats/environment.md"), "{told}");
-    assert!(bench.done(&["doctor", "."]).contains("none of Azure, AWS and Google Cloud, by its firmware"));
+    assert!(text(&bench.run(&["doctor", "."]).stdout).contains("none of Azure, AWS and Google Cloud, by its firmware"));
     compare("help-environments-recognise.txt", &bench.done(&["environments", "recognise", "--help"]));
 }
 

@@ -1,9 +1,9 @@
 //! The record of an emulation that goes on, ends, or is killed.
 
-use crate::Bench;
 use crate::devices::wait_until;
 use crate::emulate::{end, start};
 use crate::nbd_client::requests;
+use crate::{Bench, text};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command};
 
@@ -36,7 +36,7 @@ fn what_an_emulation_did_so_far_is_in_the_store_while_it_goes_on_and_after_it_is
     let told = bench.refused(2, &["run", "--resume", "soak"]);
     assert!(told.contains("is an emulation that was killed"), "{told}");
     bench.done(&["rm", "soak"]);
-    let told = |list: &[&str]| crate::text(&bench.run(list).stderr);
+    let told = |list: &[&str]| text(&bench.run(list).stderr);
     assert!(told(&["list"]).contains("the store holds no run"));
     assert!(told(&["list", "--name", "soak"]).contains("no stored run passes these filters"));
 }
@@ -47,10 +47,10 @@ fn a_run_on_an_emulated_disk_is_the_last_one_until_the_emulation_ends() {
     let bench = Bench::new();
     let child = start(&bench, &["--name", "disk"]);
     let uri = format!("nbd+unix:///data?socket={}", bench.path("s").display());
-    assert!(bench.done(&["doctor", &uri]).contains("past this machine's page cache"));
+    assert!(text(&bench.run(&["doctor", &uri]).stdout).contains("past this machine's page cache"));
     assert!(bench.refused(1, &["quick", &uri, "--size", "16 MiB"]).contains(&format!("--overwrite {uri}")));
     let quick = bench.run(&["quick", &uri, "--read-only", "--size", "16 MiB", "--duration", "200 ms"]);
-    assert!(quick.status.success() && crate::text(&quick.stderr).contains("reads only, over 16.0 MiB"));
+    assert!(quick.status.success() && text(&quick.stderr).contains("reads only, over 16.0 MiB"));
     let kept = || !bench.done(&["show", "disk"]).contains("nothing had been asked of it");
     assert!(wait_until(kept), "nothing is kept");
     assert_eq!(bench.last()["run"]["verb"], "quick");

@@ -16,10 +16,10 @@ fn a_check_ends_by_what_it_found() {
     let bench = Bench::new();
     let target = bench.target();
     let (plan, elsewhere) = (bench.file("verify.toml", format!("{SEQUENTIAL}{ONCE}")), bench.path("b"));
-    bench.done(&["run", &plan, "--on", &target]);
+    bench.done(&["run", &plan, "--yes", "--on", &target]);
     let told = bench.refused(1, &["run", "--verify-only", "last"]);
     assert!(told.contains("removed its test file when it ended; with --keep a run leaves it"), "{told}");
-    bench.done(&["run", &plan, "--on", &target, "--keep"]);
+    bench.done(&["run", &plan, "--yes", "--on", &target, "--keep"]);
     let output = bench.run(&["run", "--verify-only", "last"]);
     assert_eq!(output.status.code(), Some(0));
     assert!(text(&output.stderr).contains("256 blocks checked, 0 never written by the load, 0 faulty"), "{output:?}");
@@ -42,12 +42,12 @@ fn a_check_ends_by_what_it_found() {
     // What is written over by others is no fault, and no pass.
     let unmarked = SEQUENTIAL.split_once("[[load]]").unwrap().1.replace("verify = true\n", "");
     let plan = bench.file("over.toml", format!("{SEQUENTIAL}{ONCE}[[load]]{unmarked}volume = \"512 KiB\"\n"));
-    bench.done(&["run", &plan, "--on", &target, "--keep"]);
+    bench.done(&["run", &plan, "--yes", "--on", &target, "--keep"]);
     let told = bench.refused(4, &["run", "--verify-only", "last"]);
     assert!(told.contains("128 blocks checked, 128 not judged"), "{told}");
     assert!(told.contains("other loads of the run came after it"), "{told}");
     let plan = bench.file("twice.toml", format!("{SEQUENTIAL}{ONCE}").replace("trials = 1", "trials = 2"));
-    bench.done(&["run", &plan, "--on", &target, "--keep"]);
+    bench.done(&["run", &plan, "--yes", "--on", &target, "--keep"]);
     let told = text(&bench.run(&["run", "--verify-only", "last"]).stderr);
     assert!(told.contains(", trial 1: not checked: later trials"), "{told}");
 }
@@ -57,7 +57,7 @@ fn what_a_trial_that_was_cut_off_may_have_lost_is_told_and_no_pass() {
     let bench = Bench::new();
     let target = bench.target();
     let plan = bench.file("verify.toml", format!("{SEQUENTIAL}arrival = {{ constant = \"100 IOPS\" }}\n"));
-    let mut child = started(&bench, &["run", &plan, "--on", &target]);
+    let mut child = started(&bench, &["run", &plan, "--yes", "--on", &target]);
     // Killed once the mark of the fortieth of its 256 blocks stands there.
     let is_marked = || {
         let name = std::fs::read_dir(&target).unwrap().next().and_then(Result::ok);
@@ -79,8 +79,8 @@ fn what_a_trial_that_was_cut_off_may_have_lost_is_told_and_no_pass() {
     assert!(told.contains("the trial was cut off") && !told.contains("never written"), "{told}");
     // Once nobody knows its run, it is a stranger.
     bench.done(&["rm", "last"]);
-    assert!(bench.done(&["doctor", &target]).contains(left.as_str()));
+    assert!(text(&bench.run(&["doctor", &target]).stdout).contains(left.as_str()));
     let plan = bench.file("small.toml", crate::end_to_end::SMALL);
-    let output = bench.run(&["run", &plan, "--on", &target, "--trials", "1"]);
+    let output = bench.run(&["run", &plan, "--yes", "--on", &target, "--trials", "1"]);
     assert!(text(&output.stderr).contains(left.as_str()), "{}", text(&output.stderr));
 }

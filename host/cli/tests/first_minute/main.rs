@@ -1,6 +1,8 @@
 //! The first minute with the command: what it asks, refuses and advises before anything is measured.
 
+mod examples;
 mod looked_first;
+mod objective;
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};

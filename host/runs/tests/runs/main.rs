@@ -24,6 +24,7 @@ mod observed;
 mod predicted;
 mod recorded;
 mod refused;
+mod repeated;
 mod replayed;
 mod replayed_on_storage;
 mod safety;

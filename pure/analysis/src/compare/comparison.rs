@@ -18,6 +18,9 @@ pub struct Comparison {
     pub confidence: f64,
     /// What was compared; the first is the baseline.
     pub sides: Vec<ComparedSide>,
+    /// The sides, the best first.
+    #[serde(default)]
+    pub ranking: Vec<RankedSide>,
     /// Each other side against the baseline, in order.
     pub against: Vec<Against>,
     /// How the rate grows with the number of disks, where the sides were said to differ in it.
@@ -47,6 +50,33 @@ pub struct ComparedSide {
     pub targets: Vec<String>,
     /// Disks in the layout, where that was said.
     pub disks: Option<u32>,
+}
+
+/// A side among all: its best figures, and its place.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RankedSide {
+    /// From 1; sides that do not differ by more than the margin have the same.
+    pub rank: u32,
+    /// Its place among the sides.
+    pub side: u32,
+    /// How many times as good as the baseline it is over all cells together; `null` where that is not known.
+    pub score: Option<f64>,
+    /// The verdict against the baseline; `null` for the baseline itself.
+    pub verdict: Option<Verdict>,
+    /// The most requests per second of a cell that both have.
+    pub iops: Option<f64>,
+    /// That cell, for people.
+    pub iops_load: Option<String>,
+    /// Its 99th percentile of the latency, ns.
+    pub p99_ns: Option<f64>,
+    /// The most bytes per second of a cell that both have.
+    pub throughput_bytes_per_s: Option<f64>,
+    /// Whether it keeps the objective; `null` where there is none, or nothing is known.
+    pub objective_kept: Option<bool>,
+    /// What it costs a month, as "135.17 USD"; `null` where that is not known.
+    pub price_month: Option<String>,
+    /// Whether that is all of it. Otherwise it costs at least so much.
+    pub price_complete: bool,
 }
 
 /// One side against the baseline.

@@ -10,6 +10,7 @@ mod matching;
 mod notes;
 mod overall;
 mod pooling;
+mod ranking;
 mod ratio;
 mod sample;
 mod scaling;
@@ -19,8 +20,8 @@ mod verdicts;
 
 pub use comparison::{
     Against, Basis, COMPARISON_SCHEMA, CellComparison, ComparedSide, Comparison, Counts, DrawRange, Figure,
-    FigureValue, Gain, Note, Overall, RatioEstimate, Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal,
-    Unmatched, Verdict,
+    FigureValue, Gain, Note, Overall, RankedSide, RatioEstimate, Scaling, ScalingCell, ScalingPoint, ScalingStep,
+    ScalingTotal, Unmatched, Verdict,
 };
 
 pub use disks::{scaling_of, scaling_sentences};
@@ -158,6 +159,7 @@ pub fn compare(runs: &[&RunRecord], options: &CompareOptions) -> Result<Comparis
         .collect();
     judge(&mut pairings, margin);
     let scaling = (!options.disks.is_empty()).then(|| scaling::scaling(&options.disks, &pairings));
+    let against: Vec<Against> = pairings.into_iter().map(|p| p.against).collect();
     Ok(Comparison {
         schema: COMPARISON_SCHEMA.to_owned(),
         margin,
@@ -167,7 +169,8 @@ pub fn compare(runs: &[&RunRecord], options: &CompareOptions) -> Result<Comparis
             .enumerate()
             .map(|(place, side)| described(side, options.disks.get(place).copied()))
             .collect(),
-        against: pairings.into_iter().map(|p| p.against).collect(),
+        ranking: ranking::ranked(&sides, &against, margin),
+        against,
         scaling,
     })
 }

@@ -434,7 +434,7 @@ impl<'a> VolumeConclusions<'a> {
     fn objective(&self, cell: &CellSummary) -> (LatencyFigure, u64) {
         let record = self.record.cells.iter().find(|c| c.id == cell.id);
         record
-            .and_then(|r| r.load.figures().objective)
+            .and_then(|r| self.record.objective_of(r))
             .map_or(OBJECTIVE_USUAL, |objective| (objective.of, objective.limit.as_ns()))
     }
 

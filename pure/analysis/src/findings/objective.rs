@@ -45,14 +45,14 @@ pub(super) fn objectives(view: &VolumeView<'_>, record: &RunRecord, curves: &[&C
     let mut told: Vec<(usize, ObjectiveOutcome)> = Vec::new();
     for curve in curves {
         if let Some(first) = curve.closed.first().copied() {
-            let objective = Objective::of(&record.cells[first].load.figures());
+            let objective = Objective::spoken(record, first);
             told.extend(of_closed(view, record, curve, &objective).map(|t| (first, t)));
         }
         // Arrivals by chance queue where evenly spaced ones do not: either way of arriving has a turn of its own.
         let ways = [false, true].map(|evenly| curve.with_open(|i| is_even(&view.cells[i]) == evenly));
         for way in ways {
             let Some(first) = way.open.first().copied() else { continue };
-            let objective = Objective::of(&record.cells[first].load.figures());
+            let objective = Objective::spoken(record, first);
             told.extend(of_open(view, record, &way, &objective).map(|t| (first, t)));
         }
     }
@@ -87,7 +87,7 @@ pub(super) fn objectives(view: &VolumeView<'_>, record: &RunRecord, curves: &[&C
 
 /// Requests that others made and that miss the objective as they came: there is one such load, and no heavier or lighter one.
 fn missed_by_others(view: &VolumeView<'_>, record: &RunRecord, index: usize) -> Option<Finding> {
-    let (cell, objective) = (&view.cells[index], Objective::of(&record.cells[index].load.figures()));
+    let (cell, objective) = (&view.cells[index], Objective::spoken(record, index));
     let missed = objective.figure_of(cell)? > objective.limit_ns as f64;
     let text = format!("{} miss {}: {}.", load_name(cell), objective.name(), objective.told_of(cell)?);
     missed.then(|| finding(view, &text, &[index]))
@@ -113,11 +113,18 @@ fn finding(view: &VolumeView<'_>, text: &str, cells: &[usize]) -> Finding {
 }
 
 impl Objective {
+    /// That by which a load is judged.
     pub(crate) fn of(load: &LoadFigures) -> Self {
-        load.objective.as_ref().map_or(
-            Self { figure: OBJECTIVE_USUAL.0, limit_ns: OBJECTIVE_USUAL.1, chosen: false },
-            |objective| Self { figure: objective.of, limit_ns: objective.limit.as_ns(), chosen: true },
-        )
+        Self::set(load.objective)
+    }
+    /// That by which a cell is spoken of: where the run has one objective, no other is named beside it.
+    pub(crate) fn spoken(record: &RunRecord, index: usize) -> Self {
+        Self::set(record.objective_of(&record.cells[index]))
+    }
+    fn set(objective: Option<loadline_load::Objective>) -> Self {
+        objective.map_or(Self { figure: OBJECTIVE_USUAL.0, limit_ns: OBJECTIVE_USUAL.1, chosen: false }, |objective| {
+            Self { figure: objective.of, limit_ns: objective.limit.as_ns(), chosen: true }
+        })
     }
     /// The figure that the objective is about: each operation is to keep it, the slowest counts, and of it what lasts.
     pub(crate) fn figure_of(&self, cell: &CellSummary) -> Option<f64> {
@@ -159,6 +166,10 @@ impl Objective {
                 format!("only {} of the arrivals are answered in time{place}{in_time}", answered(cell))
             }
         }
+    }
+    /// Whether it is what database vendors commonly recommend.
+    pub(crate) fn is_usual(&self) -> bool {
+        (self.figure, self.limit_ns) == OBJECTIVE_USUAL
     }
     /// Whether the user set it.
     pub(crate) fn is_chosen(&self) -> bool {

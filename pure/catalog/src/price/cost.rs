@@ -139,10 +139,16 @@ impl Catalog {
     /// # Errors
     /// [`FilterUnknown`], which names the nearest.
     pub fn check_region(&self, region: &str) -> Result<(), FilterUnknown> {
+        FilterUnknown::check("price's region", region, self.regions())
+    }
+
+    /// The regions that there are prices of, in the order of their names.
+    #[must_use]
+    pub fn regions(&self) -> Vec<String> {
         let mut known: Vec<String> = self.prices.iter().filter_map(|priced| priced.price.region.clone()).collect();
         known.sort_unstable();
         known.dedup();
-        FilterUnknown::check("price's region", region, known)
+        known
     }
 
     /// The provisionable parts of a disk that its prices leave out, for each of these prices.

@@ -1,7 +1,7 @@
 //! A comparison as Markdown, for tickets and pull requests.
 
 use super::rows::{self, Align, Column};
-use super::{legend, letter, overall_words, reasons, side_words, total_words, unmatched};
+use super::{legend, letter, overall_words, reasons, side_words, total_words, unmatched, verdict};
 use crate::figures::plain;
 use crate::markdown::escape;
 use crate::put;
@@ -11,6 +11,10 @@ use loadline_analysis::{Against, Comparison};
 #[must_use]
 pub fn comparison_markdown(comparison: &Comparison) -> String {
     let mut out = String::from("# Comparison\n\n");
+    if comparison.ranking.iter().any(|side| side.iops.is_some()) {
+        table(&mut out, &verdict::columns(comparison));
+        out.push('\n');
+    }
     for (place, side) in comparison.sides.iter().enumerate() {
         put!(out, "- **{}**: {}\n", letter(place), escape(&side_words(side)));
     }
@@ -25,7 +29,10 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
             put!(out, "- {}\n", escape(&total_words(scaling, total)));
         }
     }
-    put!(out, "\n{}\n", escape(&legend(comparison)));
+    put!(out, "\n{}\n\n## Verdict\n\n", escape(&legend(comparison)));
+    for (name, text) in verdict::lines(comparison) {
+        put!(out, "- **{}**: {}\n", escape(&name), escape(&text));
+    }
     out
 }
 

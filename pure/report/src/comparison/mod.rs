@@ -4,6 +4,7 @@ mod csv;
 mod markdown;
 mod rows;
 mod terminal;
+mod verdict;
 
 pub use csv::comparison_csv;
 pub use markdown::comparison_markdown;

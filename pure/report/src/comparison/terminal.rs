@@ -1,10 +1,11 @@
 //! A comparison for a terminal: the sides, the overall verdict, an aligned table, and the doubts.
 
 use super::rows::{self, Align, Column};
-use super::{legend, letter, overall_words, reasons, side_words, total_words, unmatched};
+use super::{legend, letter, overall_words, reasons, side_words, total_words, unmatched, verdict};
 use crate::figures::plain;
 use crate::put;
 use crate::terminal::{Columns, Style, TerminalOptions, left_out_note, length, wrap};
+use crate::verdict::HEADING;
 use loadline_analysis::{Against, Comparison, Scaling};
 
 /// The first column is not squeezed below this.
@@ -16,6 +17,10 @@ const UNMATCHED_MAX: usize = 10;
 #[must_use]
 pub fn comparison_terminal(comparison: &Comparison, options: &TerminalOptions) -> String {
     let mut out = String::new();
+    if comparison.ranking.iter().any(|side| side.iops.is_some()) {
+        table(&mut out, verdict::columns(comparison), options);
+        out.push('\n');
+    }
     for (place, side) in comparison.sides.iter().enumerate() {
         paragraph(&mut out, &format!("{} ", letter(place)), &side_words(side), Style::Bold, options);
     }
@@ -29,6 +34,8 @@ pub fn comparison_terminal(comparison: &Comparison, options: &TerminalOptions) -
     for line in wrap(&legend(comparison), options.width) {
         put!(out, "{}\n", options.colour.paint(Style::Dim, &line));
     }
+    put!(out, "\n{}\n", options.colour.paint(Style::Bold, HEADING));
+    crate::terminal::verdict_lines(&mut out, &verdict::lines(comparison), options);
     out
 }
 
@@ -117,7 +124,8 @@ fn paragraph(out: &mut String, mark: &str, text: &str, style: Style, options: &T
 fn table(out: &mut String, mut columns: Vec<Column>, options: &TerminalOptions) {
     let width_of = |c: &Column| c.texts.iter().map(|t| length(t)).chain([length(&c.heading)]).max().unwrap_or(0);
     let total = |columns: &[Column]| columns.iter().map(|c| width_of(c) + 2).sum::<usize>().saturating_sub(2);
-    let label = |columns: &[Column]| columns.iter().position(|c| c.heading == "load").unwrap_or(0);
+    let is_label = |column: &Column| ["load", "layout"].contains(&column.heading.as_str());
+    let label = |columns: &[Column]| columns.iter().position(is_label).unwrap_or(0);
     let mut left_out: Vec<String> = Vec::new();
     while options.columns == Columns::Fitting
         && total(&columns) > options.width + width_of(&columns[label(&columns)]).saturating_sub(LABEL_WIDTH_MIN)

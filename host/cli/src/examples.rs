@@ -1,0 +1,115 @@
+//! Examples of every verb, which end its help. A test runs them.
+
+use clap::Command;
+
+/// By verb: commands as they are typed.
+pub(crate) const EXAMPLES: [(&str, &[&str]); 21] = [
+    (
+        "quick",
+        &["loadline quick", "loadline quick /mnt/data --objective p99=5ms", "loadline quick /mnt/data --dry-run"],
+    ),
+    (
+        "run",
+        &[
+            "loadline run outstanding-sweep --on /mnt/data --short",
+            "loadline run outstanding-sweep --on /mnt/data --find-objective --objective p99=5ms",
+            "loadline run job.fio --on /mnt/data --dry-run",
+        ],
+    ),
+    (
+        "predict",
+        &[
+            "loadline predict outstanding-sweep --env ds3-p30 --short",
+            "loadline predict outstanding-sweep --env ds3-p30 --find-objective --objective p99=20ms",
+        ],
+    ),
+    (
+        "hunt",
+        &[
+            "loadline hunt matrix-200-short --cell \"random write 1 MiB, depth 32\" --env pool-4",
+            "loadline hunt matrix-200-short --cell 3 --on /mnt/data --dry-run",
+        ],
+    ),
+    ("list", &["loadline list -n 10", "loadline list --verb quick --since 2026-01-31"]),
+    ("show", &["loadline show last", "loadline show last --limits", "loadline show last --objective p99=1s"]),
+    ("compare", &["loadline compare before after", "loadline compare before after --figure p99 --format csv"]),
+    ("fit", &["loadline fit before", "loadline fit before -o mine.toml"]),
+    ("rm", &["loadline rm before --dry-run", "loadline rm before after --dry-run"]),
+    ("report", &["loadline report last", "loadline report before after -o both.html"]),
+    ("import", &["loadline import results.json", "loadline import results.json --name \"from a colleague\""]),
+    ("export", &["loadline export last --as csv", "loadline export last --as fio -o last.json"]),
+    ("plans", &["loadline plans", "loadline plans show outstanding-sweep"]),
+    ("environments", &["loadline environments show ds3-p30", "loadline environments cost ds3-p30 --region eastus"]),
+    (
+        "catalog",
+        &[
+            "loadline catalog list --provider azure --kind disk --persistent --sort price --region eastus",
+            "loadline catalog show azure/premium-p30",
+        ],
+    ),
+    (
+        "emulate",
+        &["loadline emulate ds3-p30 --socket /tmp/disk.sock", "loadline emulate ds3-p30 --attach /mnt/emulated"],
+    ),
+    (
+        "fault",
+        &[
+            "loadline fault /tmp/disk.sock --status",
+            "loadline fault /tmp/disk.sock data --delay \"20 ms\" --share \"10 %\"",
+        ],
+    ),
+    (
+        "replay",
+        &["loadline replay app.trace --env ds3-p30", "loadline replay app.trace --env ds3-p30 --name \"on one P30\""],
+    ),
+    ("doctor", &["loadline doctor", "loadline doctor /mnt/data"]),
+    ("completions", &["loadline completions bash", "loadline completions zsh"]),
+    ("man", &["loadline man man-pages", "loadline man /tmp/man-pages"]),
+];
+
+/// The command with its examples at the end of each verb's help.
+pub(crate) fn with_examples(command: Command) -> Command {
+    EXAMPLES.iter().fold(command, |command, (verb, examples)| {
+        command.mut_subcommand(verb, |of| {
+            let before = of.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
+            of.after_help(format!("{before}Examples:\n  {}", examples.join("\n  ")))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::CommandLine;
+    use clap::CommandFactory;
+
+    /// The words of a command as a shell has them.
+    fn words(typed: &str) -> Vec<String> {
+        let (mut words, mut quoted) = (vec![String::new()], false);
+        for c in typed.chars() {
+            match c {
+                '"' => quoted = !quoted,
+                ' ' if !quoted => words.push(String::new()),
+                c => words.last_mut().expect("there is a first word").push(c),
+            }
+        }
+        words
+    }
+
+    #[test]
+    fn the_help_of_every_verb_ends_with_examples_that_can_be_typed() {
+        let mut command = with_examples(CommandLine::command());
+        for verb in command.clone().get_subcommands().filter(|verb| !verb.is_hide_set()) {
+            let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let (_, examples) =
+                help.rsplit_once("Examples:\n").unwrap_or_else(|| panic!("{}: {help}", verb.get_name()));
+            let lines: Vec<&str> =
+                examples.lines().map(str::trim).filter(|line| line.starts_with("loadline ")).collect();
+            assert!((2..=3).contains(&lines.len()), "{}: {lines:?}", verb.get_name());
+            for line in lines {
+                assert!(words(line)[1..].contains(&verb.get_name().to_owned()), "{line}");
+                command.try_get_matches_from_mut(words(line)).unwrap_or_else(|error| panic!("{line}: {error}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! A comparison in few lines: the ranks at its beginning, and the verdict at its end.
+
+use super::rows::{Align, Column};
+use super::{cells, counts_words, figure_name, figure_words, letter, margin, ratio};
+use crate::figures::{self, MISSING, plain};
+use crate::terminal::Style;
+use loadline_analysis::{
+    ComparedSide, Comparison, DrawRange, Figure, Overall, RankedSide, Scaling, ScalingTotal, Verdict,
+};
+use loadline_record::Clock;
+
+/// One line: what it is about, and what is said of that.
+pub(crate) type VerdictLine = (String, String);
+/// Sentences on more disks in the verdict.
+const TOTALS_MAX: usize = 2;
+
+/// The distinguishing name of a side.
+fn name(comparison: &Comparison, side: &ComparedSide) -> String {
+    let alike = comparison.sides.iter().filter(|other| other.name == side.name).count() > 1;
+    let volume = side.volume.as_ref().map(|volume| plain(volume));
+    let targets = || side.targets.iter().map(|target| plain(target)).collect::<Vec<_>>().join(", ");
+    match volume {
+        Some(volume) => volume,
+        None if alike => format!("{} ({})", plain(&side.name), targets()),
+        None => plain(&side.name),
+    }
+}
+
+/// "B, data on pool-4".
+fn called(comparison: &Comparison, ranked: &RankedSide) -> String {
+    let side = &comparison.sides[ranked.side as usize];
+    format!("{}, {}", letter(ranked.side as usize), name(comparison, side))
+}
+
+/// A column for each figure that any side has.
+pub(crate) fn columns(comparison: &Comparison) -> Vec<Column> {
+    let ranks = &comparison.ranking;
+    let column = |heading: &str, align, text: &dyn Fn(&RankedSide) -> String| Column {
+        heading: heading.to_owned(),
+        align,
+        expendable: 0,
+        texts: ranks.iter().map(text).collect(),
+        styles: ranks.iter().map(|_| Style::Plain).collect(),
+    };
+    let or_missing = |text: Option<String>| text.unwrap_or_else(|| MISSING.to_owned());
+    let mut columns = vec![
+        column("rank", Align::Right, &|side| side.rank.to_string()),
+        column("", Align::Left, &|side| letter(side.side as usize)),
+        column("layout", Align::Left, &|side| name(comparison, &comparison.sides[side.side as usize])),
+        column("IOPS", Align::Right, &|side| or_missing(side.iops.map(figures::iops))),
+        column("MB/s", Align::Right, &|side| or_missing(side.throughput_bytes_per_s.map(figures::megabytes))),
+        column("p99", Align::Right, &|side| or_missing(side.p99_ns.map(figures::latency))),
+        column("times A", Align::Right, &|side| or_missing(side.score.map(ratio))),
+        column("verdict", Align::Left, &|side| {
+            side.verdict.map_or_else(|| "baseline".to_owned(), |verdict| verdict.words().to_owned())
+        }),
+    ];
+    if ranks.iter().any(|side| side.objective_kept.is_some()) {
+        let word = |kept: bool| if kept { "KEPT" } else { "MISSED" }.to_owned();
+        columns.push(column("objective", Align::Left, &|side| or_missing(side.objective_kept.map(word))));
+    }
+    if ranks.iter().any(|side| side.price_month.is_some()) {
+        columns.push(column("a month", Align::Right, &|side| or_missing(price(side))));
+    }
+    columns
+}
+
+/// "135.17 USD", or "at least 135.17 USD".
+fn price(side: &RankedSide) -> Option<String> {
+    let price = side.price_month.as_ref()?;
+    Some(if side.price_complete { price.clone() } else { format!("at least {price}") })
+}
+
+/// The verdict in at most nine lines.
+pub(crate) fn lines(comparison: &Comparison) -> Vec<VerdictLine> {
+    let mut lines: Vec<VerdictLine> = Vec::new();
+    let mut add = |name: &str, text: String| lines.push((name.to_owned(), text));
+    let ids: Vec<String> = comparison.sides.iter().map(|side| plain(&side.run)).collect();
+    let Some(first) = comparison.ranking.first().filter(|first| first.iops.is_some()) else {
+        add("verdict", "nothing can be compared: no load is in both".to_owned());
+        add("next", "run the same plan on each, or import results of the same jobs".to_owned());
+        return lines;
+    };
+    let shared: Vec<&RankedSide> = comparison.ranking.iter().filter(|side| side.rank == first.rank).collect();
+    if shared.len() > 1 {
+        let named: Vec<String> = shared.iter().map(|side| called(comparison, side)).collect();
+        add("best", format!("no difference above {} between {}", margin(comparison), named.join(" and ")));
+    } else {
+        let head = if first.is_decided() { "" } else { "probably " };
+        add("best", format!("{head}{}", called(comparison, first)));
+    }
+    let parts = [
+        first.iops.map(|iops| format!("{} IOPS", figures::iops(iops))),
+        first.p99_ns.map(|ns| format!("p99 {}", figures::latency(ns))),
+        first.throughput_bytes_per_s.map(|bytes| format!("at most {} MB/s", figures::megabytes(bytes))),
+        price(first).map(|price| format!("{price} a month")),
+    ];
+    let load = first.iops_load.as_ref().map(|load| format!(" ({})", plain(load))).unwrap_or_default();
+    add("it gives", format!("{}{load}", parts.into_iter().flatten().collect::<Vec<_>>().join(", ")));
+    // The baseline may be the best: what is said is of the next one then.
+    let judged = comparison.ranking.iter().find_map(|ranked| {
+        let against = comparison.against.iter().find(|against| against.side == ranked.side)?;
+        Some((ranked, against.overall.first()?))
+    });
+    if let Some((ranked, overall)) = judged {
+        add(&format!("{} to A", letter(ranked.side as usize)), overall_line(overall));
+        add("how sure", how_sure(overall));
+    }
+    let kept = |wanted: bool| {
+        let of: Vec<String> = comparison
+            .ranking
+            .iter()
+            .filter(|side| side.objective_kept == Some(wanted))
+            .map(|side| letter(side.side as usize))
+            .collect();
+        (!of.is_empty()).then(|| format!("{} by {}", if wanted { "KEPT" } else { "MISSED" }, of.join(", ")))
+    };
+    let objective: Vec<String> = [kept(true), kept(false)].into_iter().flatten().collect();
+    if !objective.is_empty() {
+        add("objective", objective.join("; "));
+    }
+    if let Some(scaling) = &comparison.scaling {
+        for total in scaling.totals.iter().take(TOTALS_MAX) {
+            add("more disks", growth(scaling, total));
+        }
+    }
+    let undecided = comparison.ranking.iter().any(|side| !side.is_decided());
+    let modelled = comparison.sides.iter().all(|side| side.clock == Clock::Virtual);
+    let apart = |draws: &DrawRange| !draws.paired;
+    let apart =
+        comparison.against.iter().flat_map(|against| &against.overall).any(|of| of.draws.as_ref().is_some_and(apart));
+    let next = match (undecided, modelled) {
+        (false, _) => "see them side by side",
+        (true, true) if apart => "predict all of them with one seed: each draw is then compared with its like",
+        (true, true) => "measure one of them: `fit` makes a model of it with a narrower range",
+        (true, false) => "measure both again with more trials, in turns",
+    };
+    add("next", next.to_owned());
+    let mut distinct: Vec<&str> = Vec::new();
+    for id in &ids {
+        if !distinct.contains(&id.as_str()) {
+            distinct.push(id);
+        }
+    }
+    add("command", format!("loadline report {}", distinct.join(" ")));
+    lines
+}
+
+/// "reads 200, 390, 780 MB/s with 1, 2, 4 disks: levels off at 4".
+fn growth(scaling: &Scaling, total: &ScalingTotal) -> String {
+    let in_bytes = total.figure == Figure::Throughput;
+    let value = |v: &f64| if in_bytes { figures::megabytes(*v) } else { figures::iops(*v) };
+    let values: Vec<String> = total.values.iter().map(value).collect();
+    let disks: Vec<String> = scaling.disks.iter().map(u32::to_string).collect();
+    let kind = match total.operations.as_str() {
+        "read" => "reads",
+        "write" => "writes",
+        _ => "mixes",
+    };
+    let end = match (total.levels_off_at, total.clear) {
+        (None, true) => "does not level off".to_owned(),
+        (None, false) => "too few trials to show whether it levels off".to_owned(),
+        (Some(at), true) => format!("levels off at {at} disks"),
+        (Some(at), false) => format!("seems to level off at {at} disks"),
+    };
+    format!("{kind} {} {} with {} disks: {end}", values.join(", "), figure_name(total.figure), disks.join(", "))
+}
+
+/// "better: 1.99 times (1.95 to 2.03) in IOPS over 200 cells".
+fn overall_line(overall: &Overall) -> String {
+    let what = figure_words(overall.figure);
+    let range = overall.low.zip(overall.high).map(|(low, high)| format!(" ({} to {})", ratio(low), ratio(high)));
+    let times = overall
+        .ratio
+        .map_or_else(String::new, |value| format!(": {} times the {what}{}", ratio(value), range.unwrap_or_default()));
+    format!("{}{times} over {}", overall.verdict.words(), cells(overall.cells))
+}
+
+/// What the verdict rests on, or why there is none.
+fn how_sure(overall: &Overall) -> String {
+    let counts = counts_words(overall.counts);
+    match (&overall.why, overall.verdict) {
+        (Some(why), Verdict::CannotTell) => format!("cells: {counts}; {}", plain(why)),
+        _ => format!("95 % interval; cells: {counts}"),
+    }
+}
