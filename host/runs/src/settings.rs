@@ -212,11 +212,11 @@ mod tests {
         let mut spec = long.clone();
         Overrides { short: true, trials: Some(5), ..Overrides::default() }.apply(&mut spec);
         assert_eq!((spec.trials, spec.duration, spec.pause), (5, SHORT_DURATION, SHORT_PAUSE));
-        assert_eq!((spec.arrival, spec.blocks, spec.pattern), (long.arrival, long.blocks, long.pattern));
         let objective = loadline_workload::parse_objective("p99=5ms").ok();
         Overrides { objective, ..Overrides::default() }.apply(&mut spec);
         assert_eq!(spec.objective, objective);
         Overrides::default().apply(&mut spec);
         assert_eq!(spec.objective, objective, "the plan's own stays");
+        assert_eq!((spec.arrival, spec.blocks, spec.pattern), (long.arrival, long.blocks, long.pattern));
     }
 }

@@ -18,7 +18,7 @@ const UNITS: &[Unit] = &[
     (&["us", "µs", "μs"], 1_000),
     (&["ms"], 1_000_000),
     (&["s", "sec"], NS_PER_S),
-    (&["min"], 60 * NS_PER_S),
+    (&["min", "m"], 60 * NS_PER_S),
     (&["h"], 3_600 * NS_PER_S),
 ];
 const EXACT: &[(&str, u64)] =
@@ -180,6 +180,13 @@ mod tests {
         fn what_is_printed_parses_back(ns in any::<u64>()) {
             let span = Duration::from_ns(ns);
             prop_assert_eq!(span.to_string().parse::<Duration>().unwrap(), span);
+        }
+    }
+
+    #[test]
+    fn minutes_may_be_written_as_people_type_them() {
+        for text in ["5m", "5 min", "300 s"] {
+            assert_eq!(text.parse::<Duration>().unwrap(), Duration::from_s(300), "{text}");
         }
     }
 }
