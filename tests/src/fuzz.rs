@@ -62,9 +62,13 @@ pub fn control(bytes: &[u8]) {
     assert_eq!(answered, 2);
 }
 
-/// A trace of any bytes is refused, or its requests stand in the order of time.
+/// A trace of any bytes, ours or another tool's, is refused, or its requests stand in the order of time.
 pub fn trace_read(bytes: &[u8]) {
-    let Ok(trace) = Trace::read(bytes) else { return };
+    let other = loadline_recording::formats::read(bytes).ok().map(|(_, trace)| trace);
+    Trace::read(bytes).ok().into_iter().chain(other).for_each(|trace| trace_makes_sense(&trace));
+}
+
+fn trace_makes_sense(trace: &Trace) {
     assert!(trace.records.is_sorted_by_key(|record| record.submitted_at));
     assert!(trace.records.iter().all(|record| usize::from(record.export) < trace.exports.len()));
     assert!(trace.changes.is_sorted_by_key(|done| done.sequence));

@@ -3,6 +3,7 @@
 pub(crate) mod advise;
 pub(crate) mod catalog;
 pub(crate) mod compare;
+pub(crate) mod convert;
 pub(crate) mod crawl;
 pub(crate) mod emulate;
 pub(crate) mod fault;
@@ -17,6 +18,7 @@ use catalog::CatalogArguments;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use compare::CompareArguments;
+use convert::ConvertArguments;
 use crawl::CrawlArguments;
 use emulate::EmulateArguments;
 use fault::FaultArguments;
@@ -135,6 +137,8 @@ pub(crate) enum Verb {
     Watch(WatchArguments),
     /// Records an application's requests on a real device, to replay them elsewhere
     Record(RecordArguments),
+    /// Writes a trace in the format of another tool
+    Convert(ConvertArguments),
     /// Says what this machine can do and what would spoil a measurement here
     Doctor(DoctorArguments),
     /// Prints shell completions

@@ -8,6 +8,7 @@ mod columnar;
 mod compare;
 mod conclusion;
 mod consent;
+mod convert;
 mod crawl;
 mod doctor;
 mod dry_run;
@@ -128,6 +129,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         Verb::Fault(arguments) => fault::fault(arguments, quiet),
         Verb::Replay(arguments) => replay::replay(arguments, quiet, path),
         Verb::Watch(arguments) => watch::watch(arguments, quiet, path),
+        Verb::Convert(arguments) => convert::convert(arguments, quiet),
         Verb::Record(arguments) => record::record(arguments, quiet),
         Verb::Doctor(arguments) => doctor::doctor(arguments),
         Verb::Completions(arguments) => generated::completions(arguments),

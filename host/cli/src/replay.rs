@@ -8,14 +8,14 @@ use crate::interruption::Interruption;
 use crate::terminal::Terminal;
 use crate::typed_settings::named_targets;
 use crate::{environments, output};
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use loadline_emulation::Trace;
 use loadline_emulation::replay::Dependence;
 use loadline_engine::{Access, EngineChoice, EngineOptions};
+use loadline_runs::recording::read_trace;
 use loadline_runs::replay_run::{ReplayOptions, ReplayRun, TRACE_CUT_SHORT, blind_spot};
 use loadline_runs::wall_clock::fresh_seed;
-use loadline_runs::{Error, ReplayError, RunOptions, StorageReplay, StorageReplaySettings, catalog_with};
-use std::io::BufReader;
+use loadline_runs::{Error, RecordError, ReplayError, RunOptions, StorageReplay, StorageReplaySettings, catalog_with};
 use std::path::PathBuf;
 
 /// Puts a trace on another environment and stores the result as a run in virtual time.
@@ -25,9 +25,18 @@ pub(crate) fn replay(
     store: impl FnOnce() -> anyhow::Result<PathBuf>,
 ) -> anyhow::Result<Outcome> {
     let shown = arguments.trace.display().to_string();
-    let file = std::fs::File::open(&arguments.trace)
-        .map_err(|error| Usage(format!("cannot open the trace {shown}: {error}")))?;
-    let trace = Trace::read(BufReader::with_capacity(1 << 20, file)).with_context(|| shown.clone())?;
+    let (trace, format) = read_trace(&arguments.trace).map_err(|error| match error {
+        Error::Record(RecordError::Open { .. }) => anyhow::Error::from(Usage(error.to_string())),
+        error => error.into(),
+    })?;
+    if let (Some(format), false) = (format, quiet) {
+        let left_out = trace.recording.as_ref().map_or(0, |notes| notes.left_out);
+        output::tell(&format!(
+            "{shown} is {}: {} requests read, {left_out} left out",
+            format.name(),
+            trace.records.len()
+        ));
+    }
     let dependence = match arguments.by {
         DependenceName::Time => Dependence::Time,
         DependenceName::Answers => Dependence::Answers,

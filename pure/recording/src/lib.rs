@@ -4,6 +4,7 @@
 //! completion of each request together. Nothing here reads a file or a clock.
 
 pub mod event;
+pub mod formats;
 mod join;
 pub mod page;
 

@@ -1,7 +1,9 @@
 //! Why nothing is watched or recorded.
 
+use loadline_emulation::TraceError;
 use loadline_kernel::trace_instance::TraceFsError;
 use loadline_recording::event::FormatError;
+use loadline_recording::formats::ImportTraceError;
 use loadline_recording::page::PageError;
 use std::path::PathBuf;
 
@@ -50,6 +52,30 @@ pub enum RecordError {
     Exists {
         /// The trace.
         file: PathBuf,
+    },
+    /// A trace cannot be opened.
+    #[error("cannot open the trace {file}: {source}")]
+    Open {
+        /// The trace.
+        file: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// A trace of ours cannot be read.
+    #[error("{file}: {source}")]
+    Trace {
+        /// The trace.
+        file: PathBuf,
+        /// Why not.
+        source: TraceError,
+    },
+    /// A trace of another tool cannot be read.
+    #[error("{file}: {source}")]
+    Import {
+        /// The trace.
+        file: PathBuf,
+        /// Why not.
+        source: ImportTraceError,
     },
     /// The trace would be written to the device.
     #[error("{file} lies on {device}: writing it would be recorded, and written again")]

@@ -5,6 +5,9 @@
 
 mod events;
 mod place;
+mod read;
+
+pub use read::read_trace;
 
 use crate::wall_clock::UtcTime;
 use crate::{Error, RecordError};

@@ -1,0 +1,176 @@
+//! Each format by lines or records as its tool writes them.
+
+use super::*;
+use proptest::prelude::*;
+
+/// Time in us, operation, offset, length and the latency in us of each request.
+fn found(bytes: &[u8], format: TraceFormat) -> Vec<(u64, Operation, u64, u64, Option<u64>)> {
+    let (is, trace) = read(bytes).unwrap();
+    assert_eq!(is, format);
+    let took = |record: &TraceRecord| Some(record.completed_at?.since(record.submitted_at).as_ns() / 1_000);
+    let row = |record: &TraceRecord| {
+        (record.submitted_at.as_ns() / 1_000, record.operation, record.offset, record.length, took(record))
+    };
+    trace.records.iter().map(row).collect()
+}
+
+use Operation::{Flush, Read, Trim, Write};
+
+#[test]
+fn iologs_of_fio_have_times_or_pauses() {
+    let third = "fio version 3 iolog\n0 /dev/sdb add\n0 /dev/sdb open\n5 /dev/sdb read 4096 8192\n9 /dev/sdb trim 0 4096\n\
+                 12 /dev/sdb datasync\n13 /dev/sdb close\n";
+    let all = [(0, Read, 4_096, 8_192, None), (4, Trim, 0, 4_096, None), (7, Flush, 0, 0, None)];
+    assert_eq!(found(third.as_bytes(), TraceFormat::FioIolog), all);
+    let second = "fio version 2 iolog\n/dev/sdb add\n/dev/sdb open\n/dev/sdb read 4096 8192\n/dev/sdb wait 4 0\n\
+                  /dev/sdb write 0 4096\n";
+    assert_eq!(
+        found(second.as_bytes(), TraceFormat::FioIolog),
+        [(0, Read, 4_096, 8_192, None), (4, Write, 0, 4_096, None)]
+    );
+}
+
+#[test]
+fn what_blkparse_prints_is_joined() {
+    let text = "  8,0    3       11     0.009507758   697  Q   W 223490 + 56 [kjournald]\n\
+                \x20 8,0    3       12     0.009508758   697  D   W 223490 + 56 [kjournald]\n\
+                \x20 8,0    3       13     0.009607758     0  C   W 223490 + 56 [0]\n\
+                \x20 8,0    3        1     0.010000000   697  P   N [kjournald]\n";
+    assert_eq!(found(text.as_bytes(), TraceFormat::Blkparse), [(0, Write, 223_490 * 512, 56 * 512, Some(100))]);
+}
+
+#[test]
+fn biosnoop_has_its_columns_in_a_header_and_names_with_blanks() {
+    let text = "TIME(s)     COMM           PID     DISK    T SECTOR     BYTES  QUE(ms)  LAT(ms)\n\
+                0.010       my app         123     vda     R 8          4096   1.0      2.0\n\
+                0.020       x              124     vda     W 16         512    0.0      1.0\n\
+                Lost 3 samples\n";
+    let (_, trace) = read(text.as_bytes()).unwrap();
+    let rows = found(text.as_bytes(), TraceFormat::Biosnoop);
+    assert_eq!(rows, [(0, Read, 4_096, 4_096, Some(3_000)), (12_000, Write, 8_192, 512, Some(1_000))]);
+    assert_eq!((trace.records[0].client, trace.recording.unwrap().left_out), (123, 1));
+}
+
+#[test]
+fn published_traces_are_known_by_their_fields() {
+    let msr = "128166372003061629,usr,0,Read,7014609920,24576,41286\n128166372003061639,usr,0,Write,0,512,10\n";
+    assert_eq!(
+        found(msr.as_bytes(), TraceFormat::Msr),
+        [(0, Read, 7_014_609_920, 24_576, Some(4_128)), (1, Write, 0, 512, Some(1))]
+    );
+    let alibaba = "419,W,8192,4096,1577808144360767\n725,R,0,512,1577808144360867\n";
+    assert_eq!(
+        found(alibaba.as_bytes(), TraceFormat::Alibaba),
+        [(0, Write, 8_192, 4_096, None), (100, Read, 0, 512, None)]
+    );
+    let tencent = "1538323200,12910952,128,0,1063\n1538323201,16,8,1,1063\n";
+    assert_eq!(
+        found(tencent.as_bytes(), TraceFormat::Tencent),
+        [(0, Read, 12_910_952 * 512, 65_536, None), (1_000_000, Write, 8_192, 4_096, None)]
+    );
+}
+
+#[test]
+fn a_csv_is_read_by_its_names_and_refused_by_what_is_missing() {
+    let text = "pid,op,lba,length,time_ms,latency_us\n7,R,8,4096,1.5,250\n8,flush,0,0,2,\n9,dance,0,1,3,1\n";
+    assert_eq!(
+        found(text.as_bytes(), TraceFormat::Csv),
+        [(0, Read, 4_096, 4_096, Some(250)), (500, Flush, 0, 0, None)]
+    );
+    let without = "pid,op,offset,length,time,cpu\n7,R,8,4096,1.5,0\n";
+    assert_eq!(read(without.as_bytes()).unwrap_err(), ImportTraceError::Unknown);
+    let error = lines::rows(without.as_bytes(), TraceFormat::Csv).unwrap_err().to_string();
+    assert!(error.contains("time_ns") && error.contains("pid, op, offset, length, time, cpu"), "{error}");
+}
+
+#[test]
+fn vscsi_records_are_read_in_both_versions() {
+    let mut first = Vec::new();
+    for (number, (command, block, at)) in [(0x28_u16, 8_u64, 100_u64), (0x2a, 16, 350)].into_iter().enumerate() {
+        first.extend((number as u32).to_le_bytes());
+        first.extend(4_096_u32.to_le_bytes());
+        first.extend(1_u32.to_le_bytes());
+        first.extend(command.to_le_bytes());
+        first.extend(0x0100_u16.to_le_bytes());
+        first.extend(block.to_le_bytes());
+        first.extend(at.to_le_bytes());
+    }
+    assert_eq!(found(&first, TraceFormat::Vscsi), [(0, Read, 4_096, 4_096, None), (250, Write, 8_192, 4_096, None)]);
+    let mut second = Vec::new();
+    for (command, block, at) in [(0x28_u16, 8_u64, 100_u64), (0x2a, 16, 350)] {
+        second.extend(command.to_le_bytes());
+        second.extend(0x0200_u16.to_le_bytes());
+        second.extend(0_u32.to_le_bytes());
+        second.extend(4_096_u32.to_le_bytes());
+        second.extend(1_u32.to_le_bytes());
+        second.extend(block.to_le_bytes());
+        second.extend(at.to_le_bytes());
+        second.extend(75_u64.to_le_bytes());
+    }
+    assert_eq!(
+        found(&second, TraceFormat::Vscsi),
+        [(0, Read, 4_096, 4_096, Some(75)), (250, Write, 8_192, 4_096, Some(75))]
+    );
+}
+
+fn example() -> Trace {
+    let text = "time_us,op,offset,length,latency_us,device,pid\n0,read,4096,8192,100,8:0,1\n50,write,0,4096,300,8:0,2\n\
+                400,flush,0,0,20,8:0,2\n500,trim,8192,4096,10,8:0,1\n";
+    let mut trace = read(text.as_bytes()).unwrap().1;
+    trace.exports = vec!["8,0".to_owned()];
+    trace
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    let trace = example();
+    let key = |trace: &Trace, times: bool| {
+        let of = |r: &TraceRecord| {
+            (
+                r.submitted_at.as_ns(),
+                r.operation,
+                r.offset,
+                r.length,
+                r.completed_at.filter(|_| times).map(Instant::as_ns),
+            )
+        };
+        trace.records.iter().map(of).collect::<Vec<_>>()
+    };
+    for (format, times) in [(Written::FioIolog, false), (Written::Blktrace, true), (Written::Csv, true)] {
+        let again = read(&write(&trace, format)).unwrap().1;
+        assert_eq!(key(&again, times), key(&trace, times), "{format:?}");
+    }
+}
+
+#[test]
+fn what_is_no_trace_is_refused() {
+    for text in ["", "hello\n", "a,b,c\n1,2,3\n", "{\"jobs\": []}"] {
+        assert_eq!(read(text.as_bytes()).unwrap_err(), ImportTraceError::Unknown, "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_it_fall_over(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        let _ = read(&bytes);
+    }
+
+    #[test]
+    fn no_numbers_make_it_fall_over(
+        numbers in prop::collection::vec(any::<u64>(), 7), kind in prop::sample::select(vec!["R", "W", "0", "1", "Read"]),
+    ) {
+        let n = |at: usize| numbers[at];
+        for text in [
+            format!("{},h,0,{kind},{},{},{}\n", n(0), n(1), n(2), n(3)),
+            format!("{},{kind},{},{},{}\n", n(0), n(1), n(2), n(3)),
+            format!("{},{},{},{kind},{}\n", n(0), n(1), n(2), n(3)),
+            format!("8,0 3 11 {}.{} 1 Q {kind} {} + {} [x]\n8,0 3 11 {}.5 1 C {kind} {} + {} [x]\n", n(0), n(1), n(2), n(3), n(4), n(2), n(3)),
+            format!("time_s,op,sector,sectors,latency_s\n{},{kind},{},{},{}\n", n(0), n(1), n(2), n(3)),
+        ] {
+            let _ = read(text.as_bytes());
+        }
+        let mut record = 0x6561_7407_u32.to_le_bytes().to_vec();
+        record.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+        let _ = read(&record);
+    }
+}
