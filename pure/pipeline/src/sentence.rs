@@ -145,8 +145,8 @@ fn at_station(station: &StationEvidence, evidence: &Evidence) -> String {
         format!("{} of its work is on a processor, {} waits for a volume", percent(*on_cpu), percent(*device));
     let shared = if station.by_source.len() > 1 { ", for several sources" } else { "" };
     format!(
-        "The {workers} {name} worker{} are busy for {} of the time{shared}; {of_work}. The slots are blocked for {}.",
-        if *workers == 1 { "" } else { "s" },
+        "The {workers} {name} {} busy for {} of the time{shared}; {of_work}. The slots are blocked for {}.",
+        if *workers == 1 { "worker is" } else { "workers are" },
         percent(shares.busy),
         percent(evidence.slots.blocked)
     )

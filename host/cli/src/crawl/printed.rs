@@ -141,7 +141,7 @@ fn bound(of: &Attribution, pipeline: &PipelineRecord) -> String {
     let words = |lever: &loadline_pipeline::Lever| lever.words(&pipeline.spec);
     match &of.bound {
         Bound::By(lever) => words(lever),
-        Bound::Shared(levers) => levers.iter().map(words).collect::<Vec<_>>().join("; "),
+        Bound::Shared(levers) => levers.iter().map(words).collect::<Vec<_>>().join(" and "),
         Bound::Failed => "failed".to_owned(),
         Bound::CannotTell(_) => "not known".to_owned(),
     }
