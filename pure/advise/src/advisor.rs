@@ -26,6 +26,8 @@ const SIMULATED_MAX: usize = 24;
 const MISSES_MAX: usize = 3;
 /// A limit that is asked this many times is just missed.
 const JUST_MISSED: f64 = 1.25;
+/// Seconds of a month of 730 hours, as prices count them.
+const MONTH_S: f64 = 2_628_000.0;
 /// Multiples of the need whose price is looked up.
 const STEPS: [f64; 5] = [0.5, 1.1, 1.25, 1.5, 2.0];
 /// Shares of a recorded time that may be short, on the curve.
@@ -118,6 +120,7 @@ impl<'a> Posed<'a> {
             draw: self.reference.draw,
             flow_of: &flow_of,
             size: self.need.size_in_the_end(),
+            requests_per_month: (self.cases[0].mean_requests_per_s() * MONTH_S).round() as u64,
             disks_max: wanted.disks_max,
             hits_at_best: self.need.hot.map(|_| 1.0),
             is_steady: case.is_steady,
@@ -596,7 +599,7 @@ fn not_looked_at(need: &Need, markets: &[Market], catalog: &Catalog) -> Vec<Stri
     }
     notes.push("disks in the machine's host, which lose their data when it stops".to_owned());
     notes.push("mirrors: the disks of these providers are replicated already".to_owned());
-    notes.push("reserved terms, licences, snapshots, backups, network traffic, charges for requests".to_owned());
+    notes.push("reserved terms, licences, snapshots, backups, network traffic, charges for requests on disks for which the catalog has none".to_owned());
     notes
 }
 

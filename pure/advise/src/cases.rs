@@ -69,6 +69,14 @@ impl Case {
     pub(crate) fn day(&self, layout: Layout) -> &Day {
         if is_striped(layout) { &self.striped } else { &self.single }
     }
+    /// Requests per second on average over its time.
+    pub(crate) fn mean_requests_per_s(&self) -> f64 {
+        let all: f64 = self.intervals.iter().map(|(length, _)| length).sum();
+        if self.is_steady || all <= 0.0 {
+            return self.peak.requests_per_s();
+        }
+        self.intervals.iter().map(|(length, rates)| rates.requests_per_s() * length).sum::<f64>() / all
+    }
     /// The highest rates on a layout.
     pub(crate) fn peak_flow(&self, layout: Layout) -> &Flow {
         &self.peak_flows[usize::from(is_striped(layout))]

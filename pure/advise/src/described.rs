@@ -167,8 +167,11 @@ impl Posed<'_> {
         let machine_missing = self.catalog.monthly_cost(&machine.name, &Provisioned::default(), &market.region).err();
         let mut items = vec![
             item("machine", &machine.name, 1, machine.price, machine_missing.map(|error| error.to_string())),
-            item("data disks", &set.sku, set.count, set.price, set.unpriced.clone()),
+            item("data disks", &set.sku, set.count, set.disks_price, set.unpriced.clone()),
         ];
+        if set.requests_price.is_some() {
+            items.push(item("requests", &set.sku, 1, set.requests_price, None));
+        }
         if let Some(disk) = &machine.os_disk {
             items.push(item("system's disk", &disk.sku, 1, Some(disk.price), None));
         }

@@ -31,8 +31,11 @@ pub(crate) struct DiskSet {
     pub(crate) host_cache: HostCache,
     /// The hosts' answer times, if they cache.
     pub(crate) cache_figures: HostCacheFigures,
-    /// A month of all of them; `None`: without a price.
+    /// A month of all of them with their requests; `None`: without a price.
     pub(crate) price: Option<Money>,
+    /// The disks' part of it, and that of the requests, if they are charged for.
+    pub(crate) disks_price: Option<Money>,
+    pub(crate) requests_price: Option<Money>,
     /// Why there is no price.
     pub(crate) unpriced: Option<String>,
     /// The limits of the disks, under the reference draw, if all reads that may hit do.
@@ -51,6 +54,8 @@ pub(crate) struct SetsFor<'a> {
     /// The demand, at which provisioned figures are chosen.
     pub(crate) flow_of: &'a dyn Fn(Layout) -> Flow,
     pub(crate) size: Bytes,
+    /// Requests in a month, for those that are charged for.
+    pub(crate) requests_per_month: u64,
     pub(crate) disks_max: u32,
     /// The best share of reads that a host's cache may answer; `None`: caches are not looked at.
     pub(crate) hits_at_best: Option<f64>,
@@ -124,9 +129,16 @@ impl SetsFor<'_> {
         figures: HostCacheFigures,
     ) -> Option<DiskSet> {
         let stations = self.stations(entry, &wanted, count, layout, figures).ok()?;
-        let (price, unpriced) = match self.catalog.monthly_cost(&entry.name, &wanted, self.region) {
+        let (disks_price, unpriced) = match self.catalog.monthly_cost(&entry.name, &wanted, self.region) {
             Ok(each) => (Some(each.times(count)), None),
             Err(error) => (None, Some(error.to_string())),
+        };
+        let prices = self.catalog.prices(&entry.name);
+        let here = prices.iter().find(|price| price.region.as_deref() == Some(self.region));
+        let requests_price = here.and_then(|price| price.for_requests(self.requests_per_month));
+        let price = match (disks_price, requests_price) {
+            (Some(disks), Some(requests)) => disks.plus(requests),
+            (disks, _) => disks,
         };
         Some(DiskSet {
             sku: entry.name.clone(),
@@ -137,6 +149,8 @@ impl SetsFor<'_> {
             host_cache: figures.mode,
             cache_figures: figures,
             price,
+            disks_price,
+            requests_price,
             unpriced,
             stations,
             is_fast_enough: self.is_fast_enough(entry, layout, figures.mode),

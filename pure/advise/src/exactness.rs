@@ -80,6 +80,7 @@ fn question(catalog: &Catalog, seed: u64) -> Option<Question> {
         draw: at.draw,
         flow_of: &flow_of,
         size: need.size,
+        requests_per_month: 1_000_000_000,
         disks_max: 5,
         hits_at_best: need.hot.map(|_| 1.0),
         is_steady: true,

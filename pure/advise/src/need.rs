@@ -6,7 +6,7 @@ use loadline_workload::{LatencyFigure, Objective};
 
 /// The share of scenarios in which an advised choice meets the need, by default.
 pub const SURE_DEFAULT: Ratio = Ratio::percent(95);
-/// The share of time in which a recorded demand is to be met, by default: all but 1.4 minutes of a day.
+/// The share of time in which a recorded demand is to be met, by default.
 pub const TIME_MET_DEFAULT: Ratio = Ratio::percent(100);
 /// The system's disk, by default: what images of Linux need at most.
 pub const OS_DISK_DEFAULT: Bytes = Bytes::gib(32);

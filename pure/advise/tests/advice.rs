@@ -180,6 +180,22 @@ fn a_machine_that_limits_each_type_apart_boots_from_a_type_that_it_takes() {
 }
 
 #[test]
+fn requests_that_are_charged_for_are_part_of_the_price() {
+    let catalog = Catalog::builtin();
+    let mut need = Need::steady("small", rates(100.0, 0.5, 8192), Bytes::gib(10));
+    need.wanted.providers = vec!["aws".to_owned()];
+    need.wanted.disks = vec!["aws/standard".to_owned()];
+    let advice = advise(&need, &catalog, &quick()).unwrap();
+    let row = &advice.candidates[0];
+    let items: Vec<(&str, f64)> =
+        row.price_month.items.iter().map(|item| (item.what.as_str(), item.amount.unwrap())).collect();
+    let requests = items.iter().find(|(what, _)| *what == "requests").expect("requests are charged for").1;
+    // 100 a second are 262.8 million a month, at 0.05 USD a million.
+    assert!((requests - 13.14).abs() < 0.01, "{items:?}");
+    assert!((items.iter().map(|(_, amount)| amount).sum::<f64>() - row.price_month.amount).abs() < 1e-6);
+}
+
+#[test]
 fn needs_that_nothing_meets_say_what_comes_nearest() {
     let catalog = Catalog::builtin();
     let mut need = Need::steady("huge", rates(4_000_000.0, 0.5, 8192), Bytes::gib(100));

@@ -281,6 +281,19 @@ impl Price {
     fn currency(&self) -> Currency {
         self.charges[0].money.currency
     }
+
+    /// What so many completed requests cost; `None` if they are not charged for.
+    #[must_use]
+    pub fn for_requests(&self, requests: u64) -> Option<Money> {
+        let of = |charge: &Charge| match charge.basis {
+            Basis::Requests(unit) => {
+                Some(charge.money.billionths.saturating_mul(u128::from(requests)) / u128::from(unit))
+            }
+            _ => None,
+        };
+        let all: Vec<u128> = self.charges.iter().filter_map(of).collect();
+        (!all.is_empty()).then(|| Money { billionths: all.into_iter().sum(), currency: self.currency() })
+    }
     fn monthly(&self, bought: &Bought) -> Money {
         let billionths = self.charges.iter().fold(0, |sum: u128, charge| sum.saturating_add(charge.monthly(bought)));
         Money { billionths, currency: self.currency() }
