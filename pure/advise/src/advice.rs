@@ -197,7 +197,7 @@ pub struct PricedItem {
 pub struct Bound {
     /// Its name: "disk-iops".
     pub limit: String,
-    /// Whose it is, and its figure: "each of 2 azure/premium-p30: 5,000 IOPS".
+    /// Whose it is, and its figure: "each of 2 disks: 5,000 IOPS".
     pub source: String,
     /// Requests per second of this need at which it binds.
     pub ceiling_iops: f64,
@@ -287,7 +287,7 @@ impl AdviceDoubt {
 }
 
 impl DiskChoice {
-    /// "2 x azure/premium-p30" or "aws/gp3 500 GiB, 9,000 IOPS".
+    /// the name of the catalog with its number, or with its size and what is bought.
     #[must_use]
     pub fn words(&self) -> String {
         let count = if self.count > 1 { format!("{} x ", self.count) } else { String::new() };
@@ -307,7 +307,7 @@ impl DiskChoice {
 }
 
 impl VolumeChoice {
-    /// Disks, layout and cache: "2 x azure/premium-p30 striped".
+    /// Disks, layout and cache: "2 x NAME striped".
     #[must_use]
     pub fn words(&self) -> String {
         let disks: Vec<String> = self.disks.iter().map(DiskChoice::words).collect();
