@@ -242,7 +242,7 @@ pub(crate) struct QuickArguments {
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct RunArguments {
-    /// Plan files (TOML), fio job files, or names from `loadline plans`
+    /// Plan files (TOML), fio job files, names from `loadline plans`, or `-- fio --name=...`
     #[arg(required_unless_present_any = ["resume", "verify_only"])]
     pub(crate) plan: Vec<String>,
     /// What to measure: a directory, a file, a block device or an NBD URI; the same plan runs on each volume
@@ -324,7 +324,7 @@ pub(crate) struct Modelling {
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct PredictArguments {
-    /// Plan files (TOML), fio job files, or names from `loadline plans`
+    /// Plan files (TOML), fio job files, names from `loadline plans`, or `-- fio --name=...`
     #[arg(required_unless_present = "resume")]
     pub(crate) plan: Vec<String>,
     /// The storage: an environment file (TOML), or a name from `loadline environments`

@@ -5,7 +5,7 @@ use crate::conclusion::{conclude, conclude_search};
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
 use crate::terminal::Terminal;
-use crate::typed_plan::read_plan;
+use crate::typed_plan::read_plans;
 use crate::typed_settings::named_targets;
 use crate::{dry_run, environments, output};
 use loadline_disk::Fullness;
@@ -15,7 +15,7 @@ use loadline_runs::{
     catalog_with, check_predictable,
 };
 use loadline_units::Duration;
-use loadline_workload::{LoadSpec, Plan};
+use loadline_workload::LoadSpec;
 use std::path::PathBuf;
 
 /// The settings that were typed.
@@ -65,7 +65,7 @@ pub(crate) fn predict(
     let models = settings.models(&environment, seed);
     settings.choose_volumes(&models[0]);
     settings.facts(&models[0])?;
-    let plans: Vec<Plan> = arguments.plan.iter().map(|typed| read_plan(typed, length)).collect::<Result<_, _>>()?;
+    let (plans, _) = read_plans(&arguments.plan, length)?;
     let work = settings.work(plans.clone(), seed)?;
     if arguments.dry_run {
         dry_run::print(&work, None, format)?;

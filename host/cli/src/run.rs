@@ -5,13 +5,12 @@ use crate::conclusion::{conclude, conclude_search};
 use crate::failure::Outcome;
 use crate::interruption::Interruption;
 use crate::terminal::Terminal;
-use crate::typed_plan::read_plan;
+use crate::typed_plan::read_plans;
 use crate::{dry_run, environments, typed_settings};
 use loadline_runs::{
     DeclaredEnvironment, Measurement, ObjectiveSearch, PlanLength, RunOptions, Work, catalog_with, open_volumes,
-    refuse_cells, sole_target, target_named, wall_clock,
+    refuse_cells, sole_target, wall_clock,
 };
-use loadline_workload::Plan;
 use std::path::PathBuf;
 
 /// `run PLAN...`, not resumed: prints the plan, or measures it.
@@ -27,7 +26,7 @@ pub(crate) fn run(
     }
     let seed = arguments.driving.seed.unwrap_or_else(wall_clock::fresh_seed);
     let length = if arguments.short { PlanLength::Short } else { PlanLength::Full };
-    let plans: Vec<Plan> = arguments.plan.iter().map(|typed| read_plan(typed, length)).collect::<Result<_, _>>()?;
+    let (plans, target) = read_plans(&arguments.plan, length)?;
     if arguments.dry_run {
         // A plan that is only printed needs no target.
         if settings.targets.is_empty() {
@@ -43,7 +42,7 @@ pub(crate) fn run(
         return Ok(Outcome::Done);
     }
     if settings.targets.is_empty()
-        && let Some(target) = arguments.plan.iter().find_map(|typed| target_named(typed))
+        && let Some(target) = target
     {
         settings.targets = sole_target(&target);
     }

@@ -1,8 +1,8 @@
 //! Plans as they are typed.
 
 use crate::output;
-use loadline_runs::{PlanLength, Refusal};
-use loadline_workload::Plan;
+use loadline_runs::{PlanLength, Refusal, target_named};
+use loadline_workload::{Plan, is_fio_command};
 
 /// Reads a plan, and says what of a job file means something else here.
 pub(crate) fn read_plan(typed: &str, length: PlanLength) -> Result<Plan, Refusal> {
@@ -11,4 +11,17 @@ pub(crate) fn read_plan(typed: &str, length: PlanLength) -> Result<Plan, Refusal
         output::tell(&format!("{typed}: {note}"));
     }
     Ok(read.plan)
+}
+
+/// The plans that are typed, or the one that a command line of fio stands for; and what they name to be measured.
+pub(crate) fn read_plans(typed: &[String], length: PlanLength) -> Result<(Vec<Plan>, Option<String>), Refusal> {
+    if is_fio_command(typed) {
+        let read = loadline_runs::read_command(typed)?;
+        for note in &read.notes {
+            output::tell(&format!("fio: {note}"));
+        }
+        return Ok((vec![read.plan], read.target));
+    }
+    let plans = typed.iter().map(|typed| read_plan(typed, length)).collect::<Result<_, _>>()?;
+    Ok((plans, typed.iter().find_map(|typed| target_named(typed))))
 }

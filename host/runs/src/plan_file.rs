@@ -2,7 +2,10 @@
 
 use crate::{Error, InputKind, Refusal, read_text};
 use loadline_record::{PlanText, RunRecord};
-use loadline_workload::{Plan, fio_jobs, is_fio, nearest_preset, preset, short_form};
+use loadline_workload::{
+    FioFile, FioJobs, FioSurroundings, Plan, fio_command, fio_jobs, fio_jobs_in, is_fio, nearest_preset, preset,
+    short_form,
+};
 use std::path::Path;
 
 /// Whether a plan's own short form is wanted.
@@ -41,15 +44,37 @@ pub fn read_plan(typed: &str, length: PlanLength) -> Result<PlanFile, Refusal> {
     if !is_fio_job(typed, &text) {
         return parsed(&text, typed);
     }
-    let jobs = fio_jobs(&text, typed).map_err(|source| Refusal::NotAJobFile { typed: typed.to_owned(), source })?;
+    let jobs = fio_jobs_in(&text, typed, AROUND);
+    let jobs = jobs.map_err(|source| Refusal::NotAJobFile { typed: typed.to_owned(), source })?;
     Ok(PlanFile { plan: jobs.plan, notes: jobs.notes })
+}
+
+/// Reads a command line of fio, `fio` as its first word, with what it names to be measured.
+///
+/// # Errors
+/// A [`Refusal`] with each word that cannot be taken.
+pub fn read_command(words: &[String]) -> Result<FioJobs, Refusal> {
+    fio_command(words, AROUND).map_err(|source| Refusal::NotAJobFile { typed: "the fio command".to_owned(), source })
+}
+
+/// The variables and files of this process.
+const AROUND: FioSurroundings<'static> =
+    FioSurroundings { variable: &|name| std::env::var(name).ok(), file: &included };
+
+/// A file that a job file includes: from here, or else from the folder of the file that includes it, as fio looks for it.
+fn included(path: &str, from: &str) -> Result<FioFile, String> {
+    let beside = Path::new(from).parent().map(|folder| folder.join(path));
+    let found = Some(Path::new(path).to_owned()).into_iter().chain(beside).find(|path| path.exists());
+    let path = found.ok_or_else(|| format!("{path}: no such file here, or beside {from}"))?;
+    let text = read_text(&path, InputKind::Plan).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(FioFile { path: path.display().to_string(), text })
 }
 
 /// What a job file names to be measured, where it is one and names something.
 #[must_use]
 pub fn target_named(typed: &str) -> Option<String> {
     let text = read_text(typed, InputKind::Plan).ok().filter(|text| is_fio_job(typed, text))?;
-    fio_jobs(&text, typed).ok()?.target
+    fio_jobs_in(&text, typed, AROUND).ok()?.target
 }
 
 /// A stored plan once more.
@@ -88,9 +113,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_a_job_file_includes_lies_beside_it_and_is_kept_in_its_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        std::fs::create_dir(path("sub")).unwrap();
+        std::fs::write(path("sub/common.fio"), "size=1g\ninclude more.fio\n").unwrap();
+        std::fs::write(path("sub/more.fio"), "rw=randwrite\n").unwrap();
+        std::fs::write(path("job.fio"), "[global]\ninclude sub/common.fio\n[j]\ndescription=${PATH}\n").unwrap();
+        let error = read_plan(&path("job.fio"), PlanLength::Full).err().map(|error| format!("{error:?}"));
+        let plan = read_plan(&path("job.fio"), PlanLength::Full).unwrap_or_else(|_| panic!("{error:?}")).plan;
+        assert!(plan.text.contains("size=1g\n") && plan.text.contains("rw=randwrite\n"), "{}", plan.text);
+        let stored = PlanText { name: plan.name.clone(), text: plan.text.clone(), hash: String::new() };
+        assert_eq!(read_again(&stored).unwrap().loads, plan.loads);
+        std::fs::remove_file(path("sub/more.fio")).unwrap();
+        let missing = read_plan(&path("job.fio"), PlanLength::Full).unwrap_err();
+        assert!(format!("{missing:?}").contains("more.fio: no such file here, or beside"), "{missing:?}");
+    }
+
+    #[test]
     fn job_files_are_told_from_plans() {
         assert!(is_fio_job("a", "[global]\nioengine=libaio\nrw=randread\n[job]\n"));
         assert!(is_fio_job("a.fio", ""));
+        assert!(is_fio_job("a", "[global] ; of all\n rw=randread\n"));
         assert!(!is_fio_job("a.toml", "schema = 1\nname = \"p\"\n[[load]]\n"));
     }
 }

@@ -8,8 +8,8 @@ mod quick;
 mod schedule;
 
 pub use fio::{
-    FioError, FioJobs, FioProblem, FioRemedy, ReportedJob, ReportedProblem, fio_harmless, fio_jobs, is_fio,
-    reported_job,
+    FioError, FioFile, FioJobs, FioProblem, FioRemedy, FioSurroundings, ReportedJob, ReportedProblem, fio_command,
+    fio_harmless, fio_jobs, fio_jobs_in, is_fio, is_fio_command, reported_job,
 };
 pub use generator::{Due, LoadGenerator, Next, Region, RegionTooSmall};
 pub use loadline_document::{NAME_MAX, PROBLEMS_MAX, Problem, text_hash};

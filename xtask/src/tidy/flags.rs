@@ -23,6 +23,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("pure/imported/src/error.rs", "--output-format", "fio's"),
     ("pure/imported/src/fio/mod.rs", "--status-interval", "fio's"),
     ("pure/recognition/src/text.rs", "--volume-ids", "the AWS command's"),
+    ("pure/workload/src/fio/command.rs", "--name", "fio's"),
 ];
 
 /// Files that write commands of other programs, for people to read and run: whose options they are.

@@ -1,6 +1,6 @@
 //! One job's options onto a load.
 
-use super::options::{AROUND, advice, is_harmless};
+use super::options::{AROUND, advice, asks_nothing, is_harmless, is_of_verify};
 use super::units::{self, Bare};
 use super::{FioProblem, Purpose, Section, Setting, base};
 use loadline_load::{Arrival, BlockShare, Content, Distribution, FlushCadence, FlushMethod, LoadSpec, Pattern};
@@ -23,10 +23,6 @@ pub(super) struct Job<'a> {
     /// What all clones move together by their size.
     moved: Option<Bytes>,
 }
-
-/// Options that ask for nothing while they are 0, as they are by default.
-const OFF_BY_DEFAULT: [&str; 8] =
-    ["create_on_open", "create_only", "do_verify", "exitall", "end_fsync", "fsync_on_close", "numa", "pre_read"];
 
 /// Where a job neither ends by time nor says how much it moves, nobody waits longer.
 const DURATION_MAX: Duration = Duration::from_s(86_400);
@@ -164,7 +160,10 @@ impl<'a> Job<'a> {
     fn blocks(&mut self, kind: &Kind) -> Vec<BlockShare> {
         let base = base(&self.section.settings);
         let whole = |size| vec![BlockShare { size, share: Ratio::ONE }];
-        let single = self.get("bs");
+        // From a size to the same size is that size.
+        let range = self.section.settings.get("bsrange").filter(|range| one_of_range(&range.value).is_some());
+        let range = range.and_then(|_| self.get("bsrange"));
+        let single = self.get("bs").filter(|_| range.is_none());
         if let Some(setting) = self.get("bssplit") {
             let split = split_blocks(&setting.value, |text| units::bytes(text, base));
             if self.cuts_blocks(kind) && split.as_ref().is_some_and(|blocks| blocks.len() > 1) {
@@ -185,8 +184,9 @@ impl<'a> Job<'a> {
                 whole(Bytes::kib(4))
             });
         }
-        let Some(setting) = single else { return whole(Bytes::kib(4)) };
-        let sizes: Option<Vec<Bytes>> = setting.value.split(',').map(|text| units::bytes(text, base)).collect();
+        let Some(setting) = single.or(range) else { return whole(Bytes::kib(4)) };
+        let texts = range.and_then(|range| one_of_range(&range.value)).unwrap_or(&setting.value);
+        let sizes: Option<Vec<Bytes>> = texts.split(',').map(|text| units::bytes(text, base)).collect();
         let place = match kind.reads {
             Some(reads) if reads == Ratio::ONE => Some(0),
             Some(reads) if reads == Ratio::ZERO => Some(1),
@@ -294,7 +294,8 @@ impl<'a> Job<'a> {
         self.files(spec, filename.is_some(), random);
         let is_done = self.purpose == Purpose::Reported;
         let size = self.value("size", "a size, such as 1g, or 100%", |text| match text {
-            "100%" => Some(None),
+            // Batch files write a percent sign twice.
+            "100%" | "100%%" => Some(None),
             // What it was a share of is not reported.
             text if is_done && text.ends_with('%') => Some(None),
             text => units::bytes(text, base).map(Some),
@@ -532,6 +533,13 @@ impl<'a> Job<'a> {
         (one > 0).then_some(one)
     }
 
+    /// Whether a generator of random numbers gives the same load: `lfsr` draws each block once in any case.
+    fn draws_alike(&self, generator: &str) -> bool {
+        let has = |key: &str| self.section.settings.get(key).is_some_and(|setting| setting.value != "0");
+        ["tausworthe", "tausworthe64"].contains(&generator)
+            || (generator == "lfsr" && !has("norandommap") && !has("random_distribution") && !has("bssplit"))
+    }
+
     /// Says of an option that it cannot be taken, and why.
     fn refuse(&mut self, key: &str, why: &str) {
         let (line, value) = self
@@ -551,24 +559,34 @@ impl<'a> Job<'a> {
                 continue;
             }
             let harmless = is_harmless(key);
-            // Off, they ask for what happens here anyway; and each request is thought about.
-            let off = setting.value == "0" && OFF_BY_DEFAULT.contains(&key.as_str());
-            let each = setting.value == "1" && key == "thinktime_blocks";
-            // A job alone, or with clones that all end by time, ends as it would anyway.
-            let off = off
+            let off = asks_nothing(key, &setting.value)
                 || (key == "exitall" && (spec.threads == 1 || spec.volume.is_none()))
-                || (key == "create_on_open" && !spec.reads_any());
+                || (key == "create_on_open" && !spec.reads_any())
+                || (key == "fadvise_hint" && (setting.value == "1" || !spec.buffered))
+                || (key == "random_generator" && self.draws_alike(&setting.value));
+            // How is of no account if nothing is verified, and told with it if something is.
+            if is_of_verify(key)
+                && self.section.settings.get("verify").is_some_and(|s| !asks_nothing("verify", &s.value))
+            {
+                continue;
+            }
+            let off = off || is_of_verify(key);
             let done = self.purpose == Purpose::Reported && AROUND.contains(&key.as_str());
-            if harmless || off || each || done {
+            if harmless || off || done {
                 self.ignored.push(key.clone());
                 continue;
             }
             let (advice, remedy) = advice(key);
             let message =
                 format!("{key}={}: would change the load, and loadline does not know it: {advice}", setting.value);
-            self.problems.push(FioProblem { line: setting.line, message, remedy });
+            self.problems.push(FioProblem { remedy, ..FioProblem::new(setting.line, message) });
         }
     }
+}
+
+/// The size of a range that begins and ends with it.
+fn one_of_range(range: &str) -> Option<&str> {
+    range.split_once('-').filter(|(from, to)| from == to).map(|(from, _)| from)
 }
 
 /// So much for each of the clones; what is too much is refused by the check of the load.

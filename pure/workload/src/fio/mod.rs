@@ -1,15 +1,20 @@
 //! fio job files as plans: each job is a load, what does not change a load is listed, and everything else is refused with its
 //! line. `docs/formats/fio.md` has the table of options.
 
+mod command;
 mod job;
 mod options;
 mod reported;
+mod text;
 mod units;
 
 use crate::plan::{CELLS_MAX, Order, Plan, PlanLoad};
+pub use command::{fio_command, is_fio_command};
 pub use options::fio_harmless;
 pub use reported::{ReportedJob, ReportedProblem, reported_job};
 use std::collections::{BTreeMap, BTreeSet};
+use text::{Expanded, before_comment};
+pub use text::{FioFile, FioSurroundings};
 use units::Base;
 
 /// Problems that are told at most.
@@ -18,12 +23,16 @@ const PROBLEMS_MAX: usize = 20;
 const PROBLEMS_FOUND_MAX: usize = 10_000;
 /// Options over all jobs, those of a global section counted for each job after it.
 const OPTIONS_MAX: usize = 2_000_000;
+/// What fio replaces in values by itself.
+const KEYWORDS: [&str; 3] = ["$pagesize", "$mb_memory", "$ncpus"];
 /// Joined jobs that are named at most.
 const NAMED_MAX: usize = 8;
 
 /// Something in a job file that cannot be taken as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FioProblem {
+    /// The file that is included and has the line; `None` for the job file itself.
+    pub file: Option<String>,
     /// From 1; 0 for the file as a whole.
     pub line: usize,
     /// What is wrong, and what to do.
@@ -41,7 +50,7 @@ pub enum FioRemedy {
 
 impl FioProblem {
     fn new(line: usize, message: impl Into<String>) -> Self {
-        Self { line, message: message.into(), remedy: None }
+        Self { file: None, line, message: message.into(), remedy: None }
     }
 }
 
@@ -56,7 +65,12 @@ pub struct FioError {
 }
 
 fn told(source: &str, problems: &[FioProblem]) -> String {
-    let lines = problems.iter().take(PROBLEMS_MAX).map(|p| format!("{source}:{}: {}", p.line, p.message));
+    let told = |problem: &FioProblem| match (problem.file.as_deref(), problem.line) {
+        // A word of a command line has no line.
+        (Some(word), 0) => format!("{word}: {}", problem.message),
+        (file, line) => format!("{}:{line}: {}", file.unwrap_or(source), problem.message),
+    };
+    let lines = problems.iter().take(PROBLEMS_MAX).map(told);
     let more = problems.len().saturating_sub(PROBLEMS_MAX);
     let rest = (more > 0).then(|| format!("and {more} more"));
     lines.chain(rest).collect::<Vec<_>>().join("\n")
@@ -115,17 +129,38 @@ pub fn is_fio(text: &str) -> bool {
         line.split_once('=').is_some_and(bare)
     };
     let is_section = |line: &str| line.starts_with('[') && !line.starts_with("[[") && line.ends_with(']');
-    let lines = || text.lines().map(str::trim);
+    let lines = || text.lines().map(before_comment);
     lines().any(is_section) && lines().any(has_key)
 }
 
-/// Reads a job file; `source` names the text in errors, and the plan.
+/// Reads a job file that stands for itself; `source` names the text in errors, and the plan.
 ///
 /// # Errors
 /// Every option that would change the load and is not known, and every value that cannot be read, with its line.
 pub fn fio_jobs(text: &str, source: &str) -> Result<FioJobs, FioError> {
+    fio_jobs_in(text, source, FioSurroundings::NONE)
+}
+
+/// As [`fio_jobs`], with the variables and files that the text names. The plan's text has their values and lines in it, so that it
+/// stands for itself.
+///
+/// # Errors
+/// As [`fio_jobs`], and a variable that is not set, and a file that cannot be read.
+pub fn fio_jobs_in(text: &str, source: &str, around: FioSurroundings<'_>) -> Result<FioJobs, FioError> {
     let mut problems = Vec::new();
-    let sections = sections(text, &mut problems);
+    let expanded = Expanded::of(text, source, around, &mut problems);
+    read(&expanded.text, source, &mut problems).filter(|_| problems.is_empty()).ok_or_else(|| {
+        problems.sort_by(|one, other| (one.line, &one.message).cmp(&(other.line, &other.message)));
+        // A fault in a global section is one fault, however many jobs have it.
+        problems.dedup();
+        let problems = problems.into_iter().map(|problem| expanded.locate(problem)).collect();
+        FioError { source_name: source.to_owned(), problems }
+    })
+}
+
+/// The jobs of a text, unless it has problems.
+fn read(text: &str, source: &str, problems: &mut Vec<FioProblem>) -> Option<FioJobs> {
+    let sections = sections(text, problems);
     if sections.is_empty() && problems.is_empty() {
         problems.push(FioProblem::new(0, "a job file without a job measures nothing"));
     }
@@ -142,7 +177,7 @@ pub fn fio_jobs(text: &str, source: &str) -> Result<FioJobs, FioError> {
         if problems.len() > PROBLEMS_FOUND_MAX {
             break;
         }
-        let mut job = job::Job::new(section, Purpose::Run, &mut problems);
+        let mut job = job::Job::new(section, Purpose::Run, problems);
         let spec = job.load();
         if index > 0 && !job.waits {
             job.problem(
@@ -170,9 +205,8 @@ pub fn fio_jobs(text: &str, source: &str) -> Result<FioJobs, FioError> {
             format!("its jobs name several targets ({}): name one, or give each a file of its own", named(&targets)),
         ));
     }
-    problems.sort_by_key(|p| p.line);
     if !problems.is_empty() {
-        return Err(FioError { source_name: source.to_owned(), problems });
+        return None;
     }
     if !ignored.is_empty() {
         notes.push(format!("not taken, since they do not change the load: {}", ignored.join(", ")));
@@ -180,7 +214,7 @@ pub fn fio_jobs(text: &str, source: &str) -> Result<FioJobs, FioError> {
     let name = source.rsplit('/').next().unwrap_or(source);
     let name = name.strip_suffix(".fio").unwrap_or(name).to_owned();
     let plan = Plan { name, description: Some("an fio job file".into()), text: text.to_owned(), loads };
-    Ok(FioJobs { plan, target: targets.into_iter().next(), notes })
+    Some(FioJobs { plan, target: targets.into_iter().next(), notes })
 }
 
 /// Texts in the order in which they first came.
@@ -218,8 +252,8 @@ fn sections(text: &str, problems: &mut Vec<FioProblem>) -> Vec<Section> {
     let mut in_job: Option<bool> = None;
     let mut options = 0;
     for (number, line) in text.lines().enumerate() {
-        let (number, line) = (number + 1, line.trim());
-        if line.is_empty() || line.starts_with(['#', ';']) {
+        let (number, line) = (number + 1, before_comment(line));
+        if line.is_empty() {
             continue;
         }
         if options > OPTIONS_MAX {
@@ -233,9 +267,11 @@ fn sections(text: &str, problems: &mut Vec<FioProblem>) -> Vec<Section> {
             return jobs;
         }
         if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            in_job = Some(name != "global");
+            // fio looks no further than this.
+            let is_global = name.starts_with("global");
+            in_job = Some(!is_global);
             options += global.len();
-            if name != "global" {
+            if !is_global {
                 jobs.push(Section { line: number, name: name.to_owned(), settings: global.clone(), joined: 0 });
             }
             continue;
@@ -244,11 +280,9 @@ fn sections(text: &str, problems: &mut Vec<FioProblem>) -> Vec<Section> {
         let (key, value) = line.split_once('=').unwrap_or((line, "1"));
         let key = canonical(&key.trim().to_ascii_lowercase()).to_owned();
         let setting = Setting { line: number, value: value.trim().to_owned() };
-        if setting.value.contains('$') {
-            let message = format!("{key}: loadline replaces no variables: write the value itself");
+        if let Some(keyword) = KEYWORDS.iter().find(|keyword| setting.value.contains(*keyword)) {
+            let message = format!("{key}={}: {keyword} depends on the machine: write the value itself", setting.value);
             problems.push(FioProblem::new(number, message));
-        } else if key.starts_with("include ") {
-            problems.push(FioProblem::new(number, "include: put the other file's lines here instead"));
         } else {
             match (in_job, jobs.last_mut()) {
                 (Some(true), Some(job)) => put(&mut job.settings, key, setting),
@@ -345,6 +379,14 @@ fn canonical(key: &str) -> &str {
         "timeout" => "runtime",
         "io_limit" => "io_size",
         "fileoffset" => "offset",
+        "nr_files" => "nrfiles",
+        "threads" => "thread",
+        "blocksize_range" => "bsrange",
+        "blocksize_unaligned" => "bs_unaligned",
+        "iodepth_batch_submit" => "iodepth_batch",
+        "iodepth_batch_complete" => "iodepth_batch_complete_min",
+        "ratemin" => "rate_min",
+        "fill_fs" => "fill_device",
         other => other,
     }
 }

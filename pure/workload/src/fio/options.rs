@@ -71,6 +71,68 @@ pub(super) fn is_harmless(key: &str) -> bool {
         || HARMLESS_BEGINNINGS.iter().any(|beginning| key.starts_with(beginning))
 }
 
+/// Options that ask for nothing while they have this value, the one that fio gives them.
+const NOTHING: [(&str, &str); 34] = [
+    ("bs_unaligned", "0"),
+    ("create_on_open", "0"),
+    ("create_only", "0"),
+    ("dedupe_mode", "repeat"),
+    ("do_verify", "0"),
+    ("end_fsync", "0"),
+    ("exitall", "0"),
+    ("fadvise_hint", "0"),
+    ("fill_device", "0"),
+    ("flow", "0"),
+    ("fsync_on_close", "0"),
+    ("io_submit_mode", "inline"),
+    ("iodepth_batch", "1"),
+    ("iodepth_batch_complete_min", "1"),
+    ("latency_target", "0"),
+    ("lockfile", "none"),
+    ("max_latency", "0"),
+    ("numa", "0"),
+    ("number_ios", "0"),
+    ("percentage_random", "100"),
+    ("pre_read", "0"),
+    ("rate_ignore_thinktime", "0"),
+    ("rate_iops_min", "0"),
+    ("rate_min", "0"),
+    ("serialize_overlap", "0"),
+    ("steadystate", "0"),
+    ("sync_file_range", "0"),
+    ("thinktime_blocks", "1"),
+    ("thinktime_blocks_type", "complete"),
+    ("thinktime_iotime", "0"),
+    ("thinktime_spin", "0"),
+    ("verify", "0"),
+    ("zonemode", "none"),
+    ("zonesize", "0"),
+];
+
+/// Options that ask for nothing, whatever they say, unless a job verifies.
+const OF_VERIFY: [&str; 10] = [
+    "do_verify",
+    "verify_async",
+    "verify_async_cpus",
+    "verify_backlog",
+    "verify_backlog_batch",
+    "verify_dump",
+    "verify_fatal",
+    "verify_interval",
+    "verify_offset",
+    "verify_state_save",
+];
+
+/// Whether an option has the value that it has anyway, so that it could as well be absent.
+pub(super) fn asks_nothing(key: &str, value: &str) -> bool {
+    NOTHING.contains(&(key, value))
+}
+
+/// Whether an option says only how a job verifies.
+pub(super) fn is_of_verify(key: &str) -> bool {
+    OF_VERIFY.contains(&key)
+}
+
 /// Options that say where and when fio did it. Of what is done already they change nothing.
 pub(super) const AROUND: [&str; 12] = [
     "cpus_allowed",

@@ -105,7 +105,8 @@ fn what_would_change_the_load_and_is_not_known_is_refused_with_its_line() {
     );
     assert!(problems("[a]\nrw=sideways\nruntime=1\n").contains("job.fio:2: rw=sideways"));
     assert!(problems("[a]\nbs=4x\nruntime=1\n").contains("job.fio:2: bs=4x"));
-    assert!(problems("[a]\nsize=${SIZE}\nruntime=1\n").contains("replaces no variables"));
+    assert!(problems("[a]\nsize=${SIZE}\nruntime=1\n").contains("job.fio:2: size=${SIZE}: SIZE is not set"));
+    assert!(problems("[a]\nsize=$mb_memory\nruntime=1\n").contains("depends on the machine"));
     assert!(problems("[a]\nrw=read\n").contains("neither how long nor how much"));
     assert!(problems("[a]\nioengine=mmap\nruntime=1\n").contains("no such way"));
     assert!(problems("rw=read\n").contains("before the first section"));
@@ -256,6 +257,113 @@ fn what_a_job_moves_is_that_of_all_its_clones() {
     assert!(gaps.contains("job.fio:8: offset_increment=2 GiB") && gaps.contains("size=2147483648"), "{gaps}");
     assert_eq!(one("rw=read\nfilename=/a\nnumjobs=4\noffset_increment=1g").size, Some(Bytes::gib(4)));
     assert_eq!(one("rw=trim\nbs=4k,64k").blocks[0].size, Bytes::kib(64), "the last counts for those left out");
+}
+
+#[test]
+fn comments_end_a_line_where_they_stand() {
+    let text = "[global] ; of all\nsize=1g # so much\nruntime=10\n; rw=write\n[job] # one\nrw=randread ; not write\n";
+    assert!(is_fio(text));
+    assert_eq!(jobs(text).plan.loads[0].cells[0], one("rw=randread"));
+}
+
+#[test]
+fn what_asks_for_nothing_could_as_well_be_absent() {
+    let plain = one("rw=randread\nbs=8k");
+    for nothing in [
+        "verify=0\nverify_fatal=0\ndo_verify=1\nverify_backlog=16",
+        "rate_iops=0\nrate=0\nrate_min=0\nthinktime=0\nio_size=0\noffset=0\nnumber_ios=0",
+        "random_generator=tausworthe64",
+        "random_generator=lfsr",
+        "bsrange=8k-8k",
+        "iodepth_batch_submit=1\nfill_fs=0\nzonemode=none\nend_fsync=0\npercentage_random=100",
+        "nr_files=1\nthreads=1\nkb_base=1024",
+        "size=1073741824.0",
+    ] {
+        assert_eq!(one(&format!("rw=randread\nbs=8k\n{nothing}")), plain, "{nothing}");
+    }
+    assert_eq!(one("size=100%%").size, None);
+    for something in
+        ["verify=md5", "random_generator=lfsr\nnorandommap", "bsrange=4k-8k", "rate_min=1m", "number_ios=5"]
+    {
+        assert!(refused(&format!("rw=randread\n{something}")).contains("job.fio:6: "), "{something}");
+    }
+    // How it verifies is one fault with that it does.
+    assert_eq!(refused("verify=md5\nverify_fatal=1\nverify_dump=1").lines().count(), 1);
+}
+
+#[test]
+fn a_fault_in_a_global_section_is_told_once() {
+    let told = problems(&format!("[global]\nsize=1g\nnonsense=1\n{}", "[a]\nstonewall\n".repeat(30)));
+    assert_eq!(told.lines().count(), 1, "{told}");
+    assert!(told.starts_with("job.fio:3: nonsense=1"), "{told}");
+}
+
+/// A job file with these variables and files.
+fn within(text: &str, variables: &[(&str, &str)], files: &[(&str, &str)]) -> Result<FioJobs, FioError> {
+    let variable = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+    let file = |path: &str, from: &str| {
+        let found = files.iter().find(|(name, _)| *name == path);
+        let text = found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| format!("{path} of {from} is not there"))?;
+        Ok(FioFile { path: path.to_owned(), text })
+    };
+    fio_jobs_in(text, "job.fio", FioSurroundings { variable: &variable, file: &file })
+}
+
+#[test]
+fn variables_have_their_values_in_the_text_that_is_kept() {
+    let text = "[job]\nrw=randread\nsize=${SIZE}\nfilename=/mnt/${DISK}/${DISK}.tmp # here\nruntime=10\n";
+    let read = within(text, &[("SIZE", "1g"), ("DISK", "sdb")], &[]).unwrap();
+    assert_eq!(read.target.as_deref(), Some("/mnt/sdb/sdb.tmp"));
+    assert!(read.plan.text.contains("size=1g ; ${SIZE}\n"), "{}", read.plan.text);
+    // What is kept stands for itself.
+    assert_eq!(jobs(&read.plan.text).plan.loads, read.plan.loads);
+    let unset = within(text, &[("SIZE", "1g")], &[]).unwrap_err().to_string();
+    assert!(unset.starts_with("job.fio:4: filename=/mnt/${DISK}/${DISK}.tmp: DISK is not set"), "{unset}");
+    assert!(within(text, &[("SIZE", "1g"), ("DISK", "a;b")], &[]).is_err(), "the rest would be a comment");
+}
+
+#[test]
+fn included_files_are_in_the_text_that_is_kept_and_their_faults_have_their_line() {
+    let files =
+        [("common", "rw=randread\ninclude sizes\n"), ("sizes", "; of all\nsize=1g\n"), ("self", "include self\n")];
+    let read = within("[global]\ninclude common\n[job]\nruntime=10\n", &[], &files).unwrap();
+    assert_eq!(read.plan.loads[0].cells[0], one("rw=randread"));
+    assert_eq!(jobs(&read.plan.text).plan.loads, read.plan.loads);
+    let told = |text: &str, files: &[(&str, &str)]| within(text, &[], files).unwrap_err().to_string();
+    let fault = told("[global]\ninclude common\n[job]\nbs=x\n", &[("common", "size=1g\n\nbs=y\nnonsense\n")]);
+    assert_eq!(fault.lines().count(), 2, "{fault}");
+    assert!(fault.contains("common:4: nonsense=1") && fault.contains("job.fio:4: bs=x"), "{fault}");
+    assert!(told("[a]\ninclude other\n", &files).contains("job.fio:2: include: other of job.fio is not there"));
+    assert!(told("[a]\ninclude self\n", &files).contains("self:1: include self: is nested more than 16 deep"));
+    assert!(told("[a]\ninclude s\n", &[("s", "[b]\n")]).contains("s:1: [b]: an included file has no sections"));
+    // Files that include each other twice do not grow without bound.
+    let twice = told("[a]\ninclude t\n", &[("t", "include t\ninclude t\n")]);
+    assert!(twice.lines().count() <= PROBLEMS_MAX + 1);
+}
+
+fn command(line: &str) -> Result<FioJobs, FioError> {
+    let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+    assert!(is_fio_command(&words), "{line}");
+    fio_command(&words, FioSurroundings::NONE)
+}
+
+#[test]
+fn a_command_line_is_the_job_file_that_it_stands_for() {
+    let line = "fio --name=job --rw=randread --size=1g --runtime=10";
+    let read = command(line).unwrap();
+    assert_eq!(read.plan.loads[0].cells[0], one("rw=randread"));
+    assert_eq!(jobs(&read.plan.text).plan.loads, read.plan.loads, "the text stands for itself");
+    // As scripts write them: single dashes, values apart, what is printed, options of all jobs first.
+    let other = "/usr/bin/fio -rw randread --size 1g --output-format=json --minimal --eta never -name job -runtime=10";
+    assert_eq!(command(other).unwrap().plan.loads, read.plan.loads);
+    let two = command("fio --size=1g --group_reporting --name=a --rw=read --name=b --stonewall --rw=write").unwrap();
+    let names: Vec<_> = two.plan.cells().map(|(spec, _)| (spec.name.clone().unwrap(), spec.reads)).collect();
+    assert_eq!(names, [("a".to_owned(), Ratio::ONE), ("b".to_owned(), Ratio::ZERO)]);
+    let wrong = command("fio --name=a --size=1g --rw sideways --nonsense").unwrap_err().to_string();
+    assert!(wrong.contains("--rw: rw=sideways: ") && wrong.contains("--nonsense: nonsense=1: "), "{wrong}");
+    assert!(command("fio --rw=read --size=1g").unwrap_err().to_string().contains("without a job"));
+    assert!(command("fio a.fio --size=1g").unwrap_err().to_string().starts_with("a.fio: is no option"));
+    assert!(!is_fio_command(&["fio".to_owned()]) && !is_fio_command(&["a.fio".to_owned(), "-x".to_owned()]));
 }
 
 #[test]

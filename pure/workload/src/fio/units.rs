@@ -28,9 +28,17 @@ fn split(text: &str) -> Option<(u64, String)> {
     Some((text[..end].parse().ok()?, text[end..].to_ascii_lowercase()))
 }
 
+/// A text without a fraction of nothing, as programs write whole floats ("1073741824.0").
+fn whole(text: &str) -> &str {
+    match text.trim().split_once('.') {
+        Some((number, zeros)) if !zeros.is_empty() && zeros.bytes().all(|b| b == b'0') => number,
+        _ => text,
+    }
+}
+
 /// A number of bytes, or any other number that takes the same suffixes.
 pub(super) fn integer(text: &str, base: Base) -> Option<u64> {
-    let (number, suffix) = split(text)?;
+    let (number, suffix) = split(whole(text))?;
     if suffix.is_empty() || suffix == "b" {
         return Some(number);
     }
@@ -87,6 +95,9 @@ mod tests {
         assert_eq!(integer("4kib", Base::Decimal), Some(4096));
         assert_eq!(integer("0x1000", Base::Binary), Some(4096));
         assert_eq!(integer("512", Base::Binary), Some(512));
+        assert_eq!(integer("1073741824.0", Base::Binary), Some(1 << 30));
+        assert_eq!(integer("1.5", Base::Binary), None, "one to fio");
+        assert_eq!(integer("1.0k", Base::Binary), None, "one to fio");
         assert_eq!(integer("4x", Base::Binary), None);
         assert_eq!(integer("99999999999p", Base::Binary), None);
     }
