@@ -28,11 +28,11 @@ pub(crate) fn verdict(need: &Need, advice: &Advice) -> Vec<VerdictLine> {
     say(
         "binds",
         format!(
-            "{} binds first, at {} IOPS of this load; the need uses {} ({}).",
-            capital(&winner.binding.source),
+            "Its first limit is {} ({}). That is {} IOPS of this load; the need uses {}.",
+            winner.binding.source,
+            winner.binding.limit,
             number(winner.binding.ceiling_iops),
-            percent(winner.used),
-            winner.binding.limit
+            percent(winner.used)
         ),
     );
     say("meets", met(need, winner));
