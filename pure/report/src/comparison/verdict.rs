@@ -4,13 +4,12 @@ use super::rows::{Align, Column};
 use super::{cells, counts_words, figure_name, figure_words, letter, margin, ratio};
 use crate::figures::{self, MISSING, plain};
 use crate::terminal::Style;
+use crate::verdict::VerdictLine;
 use loadline_analysis::{
     ComparedSide, Comparison, DrawRange, Figure, Overall, RankedSide, Scaling, ScalingTotal, Verdict,
 };
 use loadline_record::Clock;
 
-/// One line: what it is about, and what is said of that.
-pub(crate) type VerdictLine = (String, String);
 /// Sentences on more disks in the verdict.
 const TOTALS_MAX: usize = 2;
 
