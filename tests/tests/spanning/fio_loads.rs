@@ -114,11 +114,12 @@ const IN_ANY_ORDER: [&str; 6] = [
     "rw=randread\nbssplit=16k/100",
 ];
 /// Jobs whose requests are drawn: their number and share of reads are like fio's.
-const DRAWN: [&str; 5] = [
+const DRAWN: [&str; 6] = [
     "rw=randread\nnorandommap\nbssplit=4k/50:64k/50\nio_size=16m",
     "rw=randread\nrandom_distribution=zipf:1.2\nbssplit=4k/50:16k/50\nio_size=8m",
     "rw=read\nbssplit=4k/60:16k/40\nio_size=8m",
     "rw=randrw\nrwmixread=70\nio_size=8m",
+    "rw=randrw\nrwmixread=70\nrwmixwrite=90\nio_size=8m",
     "rw=randrw\nrwmixread=70\nio_size=8m\nrate_iops=140000,60000",
 ];
 

@@ -9,6 +9,7 @@ mod end_to_end;
 mod exported;
 mod fault;
 mod faults;
+mod fio_command;
 mod fit;
 mod golden;
 mod haste;

@@ -86,6 +86,11 @@ impl<'a> Job<'a> {
     fn time(&mut self, key: &'static str, bare: Bare) -> Option<Duration> {
         self.value(key, "a time, such as 60 or 500ms", |text| units::time(text, bare))
     }
+    /// Whether the first of two options stands after the second: of those that say the same thing, the last counts.
+    fn is_later(&self, one: &str, other: &str) -> bool {
+        let line = |key: &str| self.section.settings.get(key).map(|setting| setting.line);
+        line(one) > line(other)
+    }
     fn note(&mut self, text: impl Into<String>) {
         self.notes.push(text.into());
     }
@@ -129,7 +134,8 @@ impl<'a> Job<'a> {
         let mixed = |job: &mut Self| {
             let read = job.number("rwmixread");
             let written = job.number("rwmixwrite").map(|w| 100 - w.min(100));
-            let share = read.or(written).unwrap_or(50).min(100);
+            let share = if job.is_later("rwmixwrite", "rwmixread") { written.or(read) } else { read.or(written) };
+            let share = share.unwrap_or(50).min(100);
             Ratio::percent(share as u32)
         };
         let (text, line) = match self.get("rw") {
@@ -218,11 +224,19 @@ impl<'a> Job<'a> {
     /// fio goes through the page cache unless told otherwise.
     fn buffered(&mut self) -> bool {
         let (direct, buffered) = (self.flag("direct"), self.flag("buffered"));
-        direct.map(|d| !d).or(buffered).unwrap_or(true)
+        let undirected = direct.map(|direct| !direct);
+        let chosen =
+            if self.is_later("buffered", "direct") { buffered.or(undirected) } else { undirected.or(buffered) };
+        chosen.unwrap_or(true)
     }
 
     fn flush(&mut self) -> Option<FlushCadence> {
-        let every = [self.number("fsync"), self.number("fdatasync")].into_iter().flatten().find(|every| *every > 0);
+        let cadences = [self.number("fsync"), self.number("fdatasync")];
+        let mut cadences = cadences.into_iter().flatten().filter(|every| *every > 0);
+        let every = cadences.next();
+        if cadences.next().is_some() {
+            self.refuse("fdatasync", "and fsync are two flushes for one job: leave one of them out");
+        }
         if self.section.settings.get("fsync").is_some_and(|s| s.value != "0") {
             self.note("fsync is done as fdatasync, which leaves out the file's times");
         }
@@ -231,6 +245,12 @@ impl<'a> Job<'a> {
             "1" | "sync" | "dsync" => Some(true),
             _ => None,
         });
+        if every.is_some() && durable == Some(true) {
+            self.refuse(
+                "sync",
+                "makes each write durable, and fsync or fdatasync flushes as well: leave one of them out",
+            );
+        }
         match (every, durable) {
             (Some(every), _) => Some(FlushCadence { every, how: FlushMethod::Fdatasync }),
             (None, Some(true)) => Some(FlushCadence { every: 1, how: FlushMethod::Fua }),
@@ -253,6 +273,11 @@ impl<'a> Job<'a> {
         let map_off = self.flag("norandommap") == Some(true);
         let distribution = self.get("random_distribution");
         if !kind.random {
+            if kind.reads.is_some_and(|reads| reads != Ratio::ONE && reads != Ratio::ZERO) {
+                self.note(
+                    "in rw=rw fio goes on with its reads and with its writes apart; here both go on from one place",
+                );
+            }
             return Pattern::Sequential { stride: None };
         }
         let zipf = |text: &str| {
@@ -387,6 +412,14 @@ impl<'a> Job<'a> {
         let all = moved.or(self.moved);
         // fio counts the bytes of its ramp, too; here the measured time has all of them.
         spec.volume = if time_based { None } else { all };
+        if runtime.is_some() && !time_based && all.is_none() {
+            self.note(
+                "without time_based fio ends after one pass over the target; here the load goes on for its runtime",
+            );
+        }
+        if spec.warm_up > Duration::ZERO && spec.volume.is_some() {
+            self.note("fio counts what it moves in ramp_time towards the size; here the size is moved after it");
+        }
         if runtime.is_none() && spec.volume.is_none() && self.purpose == Purpose::Run {
             let message = format!("[{}]: says neither how long nor how much: write runtime=SECONDS", self.section.name);
             self.problem(self.section.line, message);

@@ -260,6 +260,25 @@ fn what_a_job_moves_is_that_of_all_its_clones() {
 }
 
 #[test]
+fn of_options_that_say_the_same_the_last_counts() {
+    let reads = |options: &str| one(&format!("rw=randrw\n{options}")).reads;
+    assert_eq!(reads("rwmixread=70\nrwmixwrite=90"), Ratio::percent(10));
+    assert_eq!(reads("rwmixwrite=90\nrwmixread=70"), Ratio::percent(70));
+    assert!(one("direct=1\nbuffered=1").buffered && !one("buffered=1\ndirect=1").buffered);
+    assert!(refused("rw=write\nfsync=4\nfdatasync=2").contains("job.fio:7: fdatasync=2: and fsync are two"));
+    assert!(refused("rw=write\nfsync=4\nsync=1").contains("job.fio:7: sync=1: "));
+}
+
+#[test]
+fn what_ends_or_moves_otherwise_than_in_fio_is_said() {
+    let notes = |text: &str| jobs(text).notes.join("\n");
+    assert!(notes("[a]\nrw=rw\nsize=1g\n").contains("fio goes on with its reads and with its writes apart"));
+    assert!(notes("[a]\nruntime=5\n").contains("without time_based fio ends after one pass"));
+    assert!(notes("[a]\nsize=1g\nramp_time=5\n").contains("towards the size"));
+    assert_eq!(notes("[a]\nruntime=5\ntime_based\nramp_time=5\n"), "");
+}
+
+#[test]
 fn comments_end_a_line_where_they_stand() {
     let text = "[global] ; of all\nsize=1g # so much\nruntime=10\n; rw=write\n[job] # one\nrw=randread ; not write\n";
     assert!(is_fio(text));
