@@ -53,8 +53,9 @@ fn try_out(example: &Example, folder: &Path, loadline: &Path) -> Result<(), Stri
         }
         Trial::Check => {
             let words = arguments(&example.command)?;
-            // Parsing stops at --help, after everything before it was found to exist.
-            let run = prepared("loadline", folder, loadline).args(&words[1..]).arg("--help").output();
+            // Parsing stops at --help, after everything before it was found to exist. Behind `--` is another program's command.
+            let (own, others) = words.split_at(words.iter().position(|word| word == "--").unwrap_or(words.len()));
+            let run = prepared("loadline", folder, loadline).args(&own[1..]).arg("--help").args(others).output();
             (run.expect("loadline can be started"), 0)
         }
     };

@@ -4,7 +4,7 @@ use crate::Desk;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-const PLAN: &str = "schema = 1\nname = \"p\"\n[[load]]\nqueue_depth = [1, 2]\nsize = \"4 MiB\"\nwarm_up = \"0 s\"\nduration = \"10 ms\"\ntrials = 1\n";
+const PLAN: &str = "schema = 1\nname = \"p\"\n[[load]]\nqueue_depth = [1, 2]\nsize = \"4 MiB\"\nwarm_up = \"0 s\"\nduration = \"400 ms\"\ntrials = 1\n";
 /// A socket that is not there by then will not come.
 const START_TIME: Duration = Duration::from_secs(60);
 

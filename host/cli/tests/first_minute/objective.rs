@@ -2,7 +2,7 @@
 
 use crate::Desk;
 
-const PLAN: &str = "schema = 1\nname = \"p\"\n[[load]]\nqueue_depth = [1, 2]\nsize = \"4 MiB\"\nwarm_up = \"0 s\"\nduration = \"10 ms\"\ntrials = 1\n";
+const PLAN: &str = "schema = 1\nname = \"p\"\n[[load]]\nqueue_depth = [1, 2]\nsize = \"4 MiB\"\nwarm_up = \"0 s\"\nduration = \"400 ms\"\ntrials = 1\n";
 
 /// The verdict's line on the objective.
 fn line(out: &str) -> &str {
