@@ -1,7 +1,7 @@
 //! Events of the kernel in a ring buffer of our own: an instance of tracefs, removed with its owner.
 //!
 //! tracefs need not be mounted: it is opened as a mount that has no place, and is gone with the process. An instance outlives a process
-//! that was killed; its name holds the process id, and [`remove_stale`] removes those whose process is gone.
+//! that was killed; its name holds the process id, and [`TraceFs::remove_stale`] removes those whose process is gone.
 
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use std::fs::{self, File, OpenOptions};

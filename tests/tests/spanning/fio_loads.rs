@@ -237,9 +237,9 @@ fn value(key: &str) -> Option<&'static str> {
         "unit_base" => "8",
         "percentile_list" => "50:99",
         "bwavgtime" | "iopsavgtime" | "log_avg_msec" | "log_hist_msec" => "500",
-        "disk_util" | "create_serialize" | "randrepeat" | "allrandrepeat" | "per_job_logs" | "scramble_buffers" => "0",
+        "disk_util" | "create_serialize" | "randrepeat" | "allrandrepeat" | "per_job_logs" | "scramble_buffers"
+        | "gtod_cpu" => "0",
         "randseed" => "7",
-        "gtod_cpu" => "0",
         key if key.starts_with("write_") => "word",
         _ => "1",
     })
