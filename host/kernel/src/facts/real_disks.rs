@@ -84,11 +84,12 @@ mod tests {
         };
         let (data, deep, sealed) = (folder("data"), folder("data-of-lvm"), folder("sealed"));
         let lines = [("8:1", &data, "rw"), ("253:0", &deep, "rw"), ("8:1", &sealed, "ro")];
-        let text: String = lines
+        let text: Vec<String> = lines
             .iter()
             .enumerate()
             .map(|(id, (number, point, how))| format!("{id} 1 {number} / {point} {how} - ext4 x {how}\n"))
             .collect();
+        let text = text.concat();
         std::fs::write(view.proc.join("self/mountinfo"), text).unwrap();
         let disk = |name: &str, folders: Vec<String>| RealDisk { name: name.into(), size: Bytes::MIB, folders };
         assert_eq!(real_disks(&view), [disk("nvme0n1", vec![]), disk("sda", vec![data, deep])]);
