@@ -3,7 +3,7 @@
 use crate::advice::{Advice, Candidate, Miss, VerdictLine};
 use crate::advisor::{clock, rate_words};
 use crate::need::Need;
-use crate::words::{number, percent, span};
+use crate::words::{capital, number, percent, span};
 
 /// The verdict, line by line.
 pub(crate) fn verdict(need: &Need, advice: &Advice) -> Vec<VerdictLine> {
@@ -133,15 +133,9 @@ fn more(amount: Option<f64>, choice: Option<&str>, winner: &Candidate) -> String
     }
 }
 
-/// The first letter large, unless the text begins with a name of the catalog.
-fn capital(text: &str) -> String {
-    if text.split(' ').next().is_some_and(|word| word.contains('/')) {
-        return text.to_owned();
-    }
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
 fn sentence(text: &str) -> String {
-    format!("{}.", capital(text.trim_end_matches('.')))
+    let text = text.trim_end_matches('.');
+    // A name of the catalog stays as it is.
+    let is_named = text.split(' ').next().is_some_and(|word| word.contains('/'));
+    format!("{}.", if is_named { text.to_owned() } else { capital(text) })
 }

@@ -2,39 +2,12 @@
 
 use crate::summary::CellSummary;
 use loadline_record::DoubtCode;
-use loadline_units::{Bytes, Duration, percent_places};
-
-/// A count or a rate: thousands apart, one decimal below 100.
-pub(crate) fn number(value: f64) -> String {
-    if value.abs() < 99.95 && (value - value.round()).abs() > 0.05 {
-        return format!("{value:.1}");
-    }
-    let digits = format!("{:.0}", value.abs());
-    let mut text = String::from(if value < 0.0 && digits != "0" { "-" } else { "" });
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+use loadline_units::Bytes;
+pub(crate) use loadline_units::words::{capital as sentence, number, percent, span};
 
 /// A count with its noun: "1 cell", "12 cells".
 pub(crate) fn counted(count: usize, noun: &str) -> String {
     format!("{} {noun}{}", number(count as f64), if count == 1 { "" } else { "s" })
-}
-
-/// A share as percent, with a decimal below 10 %, and with as many as it takes where it is nearly all.
-pub(crate) fn percent(share: f64) -> String {
-    let value = share * 100.0;
-    if value.abs() < 9.95 {
-        return format!("{value:.1} %");
-    }
-    match percent_places(value, 0) {
-        0 => format!("{} %", number(value.round())),
-        places => format!("{value:.places$} %"),
-    }
 }
 
 /// Bytes per second in decimal units, three significant digits.
@@ -46,11 +19,6 @@ pub(crate) fn throughput(bytes_per_s: f64) -> String {
     };
     let places = if value >= 99.95 { 0 } else { usize::from(value < 9.995) + 1 };
     format!("{value:.places$} {unit}")
-}
-
-/// A span in nanoseconds, three significant digits.
-pub(crate) fn span(ns: f64) -> String {
-    Duration::from_ns(ns.max(0.0).round() as u64).human()
 }
 
 /// A span of whole tenths of seconds: "5 s", "4.2 s".
@@ -79,12 +47,6 @@ pub fn listed(items: &[String]) -> String {
         [one] => one.clone(),
         [most @ .., last] => format!("{} and {last}", most.join(", ")),
     }
-}
-
-/// The first letter large.
-pub(crate) fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// What a cell asks for, without how much of it: "random 4 KiB reads", "sequential 1 MiB requests (70 % reads)", "recorded reads

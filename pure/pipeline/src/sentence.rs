@@ -3,7 +3,7 @@
 use crate::attribution::{Attribution, Bound, Doubtful, Evidence, StationEvidence};
 use crate::lever::Lever;
 use loadline_record::{PipelineSpec, Station, VolumeRole};
-use loadline_units::Duration;
+use loadline_units::words::{span, whole_percent as percent};
 
 impl Lever {
     /// The part in words, as in "bound by ...". `spec` names the sources.
@@ -35,14 +35,6 @@ impl Lever {
 /// "1.9 times"
 fn times(elasticity: f64) -> String {
     format!("{:.1} times", libm::exp2(elasticity))
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
-}
-
-fn span(ns: f64) -> String {
-    Duration::from_ns(ns as u64).human()
 }
 
 impl Attribution {

@@ -2,11 +2,11 @@
 
 use crate::bursts::{FirstEnd, budgets};
 use crate::ceilings::{Ceilings, Resource};
-use crate::words::{number, percent, span};
 use loadline_block::Operation;
 use loadline_disk::{VolumeSpec, WaitTimes, Waits};
 use loadline_record::{Binding, Histogram, Limit, OperationRecord, Stage, StageWait, TrialRecord};
 use loadline_units::Duration;
+use loadline_units::words::{number, percent, span};
 use loadline_workload::{Arrival, LoadSpec};
 
 /// An open loop, or a rate ceiling, is met within this; as in the analysis of measurements.

@@ -7,13 +7,13 @@ use crate::demand::{Demand, PartKind, Spread};
 use crate::latency::turn_ns;
 use crate::models::Model;
 use crate::volumes::{VolumeUnknown, find};
-use crate::words::{number, percent, span};
 use loadline_block::Operation;
 use loadline_catalog::{rate_text, rate_text_beside};
 use loadline_disk::{
     Directions, DiskSpec, HostCache, IopsBudget, Limit as Budget, Place, ThroughputBudget, VolumeSpec,
 };
 use loadline_record::{Ceiling, Limit, Stage};
+use loadline_units::words::{number, percent, span};
 use loadline_units::{ByteRate, Bytes};
 use loadline_workload::{Arrival, Distribution, LoadSpec, Pattern};
 

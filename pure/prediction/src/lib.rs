@@ -15,7 +15,6 @@ mod models;
 mod reach;
 mod trial;
 mod volumes;
-mod words;
 
 pub use bursts::BurstWatch;
 pub use ceilings::{Ceilings, ceilings};

@@ -5,7 +5,6 @@ use crate::bursts::BurstWatch;
 use crate::ceilings::ceilings;
 use crate::models::Model;
 use crate::volumes::{VolumeUnknown, find};
-use crate::words::number;
 use loadline_catalog::Deviation;
 use loadline_disk::{
     Directions, Enforcement, EnvironmentError, Fullness, HostCache, InitialState, Limit, Machine, PoolSpec, VolumeSpec,
@@ -13,6 +12,7 @@ use loadline_disk::{
 };
 use loadline_record::{Binding, CacheUse, KnownDeviation, ModelRecord, StateTaken, TrialRecord};
 use loadline_simulator::{Reached, Simulated, Simulation, SimulationError, Together, TrialSetup};
+use loadline_units::words::number;
 use loadline_units::{ByteRate, Bytes, Duration, Instant, Ratio};
 use loadline_workload::{Distribution, LoadSpec, Origin, Pattern};
 

@@ -6,8 +6,9 @@ use crate::doubts;
 use crate::figures::plain;
 use crate::put;
 use crate::rows::{self, Column};
-use crate::verdict::{self, capital};
+use crate::verdict;
 use loadline_analysis::RunSummary;
+use loadline_units::words::capital;
 
 /// Conclusions, findings, table, doubts and provenance as Markdown.
 #[must_use]

@@ -8,6 +8,7 @@ use crate::put;
 use crate::rows::{self, Column, Row};
 use crate::verdict;
 use loadline_analysis::RunSummary;
+use loadline_units::words::capital;
 
 /// Whether to send colour codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -351,11 +352,7 @@ fn explain(out: &mut String, summary: &RunSummary, groups: &[DoubtGroup], option
     let mut grade = None;
     for group in groups {
         if grade.replace(group.code.grade()) != Some(group.code.grade()) {
-            put!(
-                out,
-                "  {}\n",
-                colour.paint(Style::Dim, &format!("{}:", verdict::capital(group.code.grade().meaning())))
-            );
+            put!(out, "  {}\n", colour.paint(Style::Dim, &format!("{}:", capital(group.code.grade().meaning()))));
         }
         if group.number.is_none() {
             let text = format!("every row is {}: {}", group.code, group.code.meaning());

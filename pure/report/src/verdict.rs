@@ -2,6 +2,7 @@
 
 use crate::figures::{self, plain};
 use loadline_analysis::{VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict};
+use loadline_units::words::capital;
 
 /// The heading above it.
 pub(crate) const HEADING: &str = "Verdict";
@@ -127,10 +128,4 @@ pub(crate) fn value(figure: &VerdictFigure) -> String {
         what if what.is_throughput() => format!("{} MB/s", figures::megabytes(figure.value)),
         _ => format!("{} IOPS", figures::iops(figure.value)),
     }
-}
-
-/// The first letter large.
-pub(crate) fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

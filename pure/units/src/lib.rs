@@ -8,6 +8,7 @@ mod rate;
 mod ratio;
 mod text;
 mod time;
+pub mod words;
 
 pub use amount::Bytes;
 pub use rate::{ByteRate, Iops};

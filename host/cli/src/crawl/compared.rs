@@ -1,11 +1,12 @@
 //! Two crawls beside each other: the table, what stands out, and what spoils the comparison.
 
-use super::printed::{bound_words, lines, per_second, seconds, span};
+use super::printed::{bound_words, lines, per_second, seconds};
 use crate::arguments::Format;
 use crate::output::{self, Column, Field, Table};
 use loadline_crawl::crawl_figures;
 use loadline_pipeline::{CrawlComparison, CrawlFigures, SourceFigures, compare_crawls};
 use loadline_record::RunRecord;
+use loadline_units::words::span;
 use serde_json::{Value as Json, json};
 
 /// Lines of a list at most.

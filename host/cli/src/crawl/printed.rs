@@ -5,6 +5,7 @@ use crate::output::{self, Column, Field, Table};
 use loadline_crawl::{of_record, pipeline_of};
 use loadline_pipeline::{Attribution, Bound, WhatIf};
 use loadline_record::{PipelineRecord, RunRecord, SourceRecord, StationClock, StationRecord, VolumeRole, VolumeUse};
+use loadline_units::words::{span, whole_percent as percent};
 use serde_json::{Value as Json, json};
 
 /// Lines of the verdict at most.
@@ -58,15 +59,6 @@ pub(super) fn text(record: &RunRecord, tried: &[(String, WhatIf)], format: Forma
 
 pub(super) fn lines(of: &[String]) -> String {
     of.iter().flat_map(|line| ["  ", line, "\n"]).collect()
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
-}
-
-/// A time with its unit.
-pub(super) fn span(ns: f64) -> String {
-    loadline_units::Duration::from_ns(ns as u64).human()
 }
 
 /// Items or requests per second.

@@ -1,11 +1,7 @@
 //! What a comparison of crawls shows, in plain words.
 
 use super::{CrawlConfounder, CrawlFinding, RepositoryReading};
-use loadline_units::Duration;
-
-fn span(ns: u64) -> String {
-    Duration::from_ns(ns).human()
-}
+use loadline_units::words::span;
 
 impl RepositoryReading {
     /// What the repository's latency explains, in a few words. `other` is the name of the second crawl.
@@ -28,12 +24,12 @@ impl CrawlFinding {
     pub fn sentence(&self) -> String {
         match self {
             Self::Failed { crawl, source, after_ns } => {
-                format!("{crawl}: {source} failed. No item came in {}; it has no rate.", span(*after_ns))
+                format!("{crawl}: {source} failed. No item came in {}; it has no rate.", span(*after_ns as f64))
             }
             Self::EndsTogether { crawl, sources, within_ns } => format!(
                 "{crawl}: {} end within {} of each other. One thing ends them, so their rates are not independent.",
                 sources.join(", "),
-                span(*within_ns)
+                span(*within_ns as f64)
             ),
             Self::NotBoundByRepository { crawl, source, latency_ratio, rate_ratio, in_flight } => format!(
                 "{crawl}: the repository does not limit {source}. Its latency is {latency_ratio:.2} times the other crawl's and its rate \

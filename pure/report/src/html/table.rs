@@ -7,7 +7,7 @@ use crate::doubts;
 use crate::figures::{self, plain};
 use crate::put;
 use crate::rows::{self, Column, Row};
-use crate::verdict::capital;
+use loadline_units::words::capital;
 
 /// Cells that a finding links, at most; beyond it their number is enough.
 const LINKS_MAX: usize = 6;

@@ -1,0 +1,70 @@
+//! Figures as people read them: counts with thousands apart, shares as percent, spans with their unit.
+
+use crate::{Duration, percent_places};
+
+/// A count or a rate: thousands apart, one decimal below 100.
+#[must_use]
+pub fn number(value: f64) -> String {
+    if value.abs() < 99.95 && (value - value.round()).abs() > 0.05 {
+        return format!("{value:.1}");
+    }
+    let digits = format!("{:.0}", value.abs());
+    let mut text = String::from(if value < 0.0 && digits != "0" { "-" } else { "" });
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A share as percent, with a decimal below 10 %, and with as many as it takes where it is nearly all.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    if value.abs() < 9.95 {
+        return format!("{value:.1} %");
+    }
+    match percent_places(value, 0) {
+        0 => format!("{} %", number(value.round())),
+        places => format!("{value:.places$} %"),
+    }
+}
+
+/// A share as percent without decimals, for figures that are not known more closely: "97 %".
+#[must_use]
+pub fn whole_percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// A span in nanoseconds, three significant digits: "25.3 ms".
+#[must_use]
+pub fn span(ns: f64) -> String {
+    Duration::from_ns(ns.max(0.0).round() as u64).human()
+}
+
+/// The first letter large.
+#[must_use]
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_read_as_people_write_them() {
+        assert_eq!([number(5_100.0), number(0.5), number(64.0)], ["5,100", "0.5", "64"]);
+        assert_eq!([number(1_234_567.0), number(-1_500.0), number(-0.01)], ["1,234,567", "-1,500", "0"]);
+        assert_eq!(
+            [percent(0.834), percent(0.01), percent(0.998), percent(12.5)],
+            ["83 %", "1.0 %", "99.8 %", "1,250 %"]
+        );
+        assert_eq!([whole_percent(0.966), whole_percent(0.0)], ["97 %", "0 %"]);
+        assert_eq!(span(25_300_000.0), "25.3 ms");
+        assert_eq!([capital("a limit"), capital("")], ["A limit", ""]);
+    }
+}
