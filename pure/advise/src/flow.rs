@@ -29,13 +29,11 @@ pub(crate) struct LayoutSplit {
 
 impl LayoutSplit {
     pub(crate) fn of(layout: Layout) -> Self {
-        let (columns, copies, interleave) = match layout {
-            Layout::Single => (1, 1, None),
-            Layout::Stripe { columns, interleave } => (columns, 1, Some(interleave.get())),
-            Layout::Mirror { copies } => (1, copies, None),
-            Layout::StripeOfMirrors { columns, copies, interleave } => (columns, copies, Some(interleave.get())),
-        };
-        Self { columns: columns.into(), copies: copies.into(), interleave: interleave.filter(|_| columns > 1) }
+        Self {
+            columns: layout.columns().into(),
+            copies: layout.copies() as u64,
+            interleave: layout.interleave().map(Bytes::get),
+        }
     }
 
     fn read_share(self) -> f64 {

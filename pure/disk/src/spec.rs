@@ -98,6 +98,19 @@ pub enum Layout {
     },
 }
 
+impl Layout {
+    /// Length of a piece, where there is more than one column.
+    #[must_use]
+    pub fn interleave(self) -> Option<Bytes> {
+        match self {
+            Self::Single | Self::Mirror { .. } => None,
+            Self::Stripe { interleave, .. } | Self::StripeOfMirrors { interleave, .. } => {
+                Some(interleave).filter(|_| self.columns() > 1)
+            }
+        }
+    }
+}
+
 /// How the virtual machine's host caches a disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
