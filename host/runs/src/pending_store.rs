@@ -5,7 +5,7 @@
 
 use crate::leftovers::Leftover;
 use crate::{Ended, Error, RunOutcome, TrialsPlanned, store_location};
-use loadline_record::{CellRecord, RunHeader, RunStatus};
+use loadline_record::{CellRecord, RunHeader, RunStatus, TrialRecord};
 use loadline_store::{Claim, Store};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -99,6 +99,24 @@ impl PendingStore {
         let mut store = RunStore { thread, found: Some(found), ready: None };
         store.look()?;
         Ok(store)
+    }
+
+    /// Stores a run that is over, with the trials of its cells.
+    ///
+    /// # Errors
+    /// As of [`PendingStore::prove`].
+    pub fn keep(self, header: RunHeader, mut cells: Vec<CellRecord>, ended: Ended) -> Result<RunOutcome, Error> {
+        let id = header.id.clone();
+        let trials: Vec<(String, Vec<TrialRecord>)> =
+            cells.iter_mut().map(|cell| (cell.id.clone(), std::mem::take(&mut cell.trials))).collect();
+        let mut kept = self.begin(header, cells)?;
+        let store = kept.store()?;
+        for (cell, trials) in &trials {
+            for trial in trials {
+                store.finish_trial(&id, cell, trial)?;
+            }
+        }
+        kept.conclude(&id, Ok(ended), TrialsPlanned::All)
     }
 }
 

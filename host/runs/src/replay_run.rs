@@ -5,7 +5,7 @@
 use crate::emulation::{ApplicationTrial, RequestSource, application_cell, application_model_record};
 use crate::error::ReplayError;
 use crate::wall_clock::unix_s;
-use crate::{Ended, Error, NewRun, PendingStore, RunOutcome, TrialsPlanned, stored_environment};
+use crate::{Ended, Error, NewRun, PendingStore, RunOutcome, stored_environment};
 use loadline_catalog::Environment;
 use loadline_disk::{BurstCredits, InitialState, Machine, Target};
 use loadline_emulation::replay::{
@@ -13,7 +13,7 @@ use loadline_emulation::replay::{
 };
 use loadline_emulation::{LateExport, RecordingNotes, Trace, TraceRecord};
 use loadline_prediction::{CreditsReading, CreditsWatch, Model, most_plausible, volume_facts};
-use loadline_record::{Clock, Doubt, DoubtCode, RunHeader, RunRecord, RunStatus, RunVerb, TrialRecord, VolumeFacts};
+use loadline_record::{Clock, Doubt, DoubtCode, RunHeader, RunRecord, RunStatus, RunVerb, VolumeFacts};
 use loadline_units::{Bytes, Duration};
 use std::path::PathBuf;
 
@@ -127,18 +127,8 @@ impl ReplayRun {
     /// A recorded volume is not in the model; the store.
     pub fn run(self, store: PathBuf) -> Result<RunOutcome, Error> {
         let pending = PendingStore::start(store, |_| Vec::new());
-        let RunRecord { header, mut cells, .. } = self.answered()?;
-        let trials: Vec<(String, Vec<TrialRecord>)> =
-            cells.iter_mut().map(|cell| (cell.id.clone(), std::mem::take(&mut cell.trials))).collect();
-        let id = header.id.clone();
-        let mut kept = pending.begin(header, cells)?;
-        let store = kept.store()?;
-        for (cell, trials) in &trials {
-            for trial in trials {
-                store.finish_trial(&id, cell, trial)?;
-            }
-        }
-        kept.conclude(&id, Ok(Ended::Complete), TrialsPlanned::All)
+        let RunRecord { header, cells, .. } = self.answered()?;
+        pending.keep(header, cells, Ended::Complete)
     }
 
     /// The finished run.

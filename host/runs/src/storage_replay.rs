@@ -8,10 +8,7 @@ use crate::error::ReplayError;
 use crate::open_volumes::open_watched;
 use crate::replay_run::{TRACE_CUT_SHORT, blind_spot, dependence_name, lossy};
 use crate::wall_clock::unix_s;
-use crate::{
-    Activity, Advance, Ended, Error, NamedTarget, Observer, PendingStore, Refusal, RunOptions, RunOutcome,
-    TrialsPlanned,
-};
+use crate::{Activity, Advance, Ended, Error, NamedTarget, Observer, PendingStore, Refusal, RunOptions, RunOutcome};
 use loadline_block::Operation;
 use loadline_emulation::replay::{Dependence, NoRoom, ReplaySchedule, ReplayedRequest, join_slices, relocate, trial};
 use loadline_emulation::{Trace, TraceRecord};
@@ -177,18 +174,8 @@ impl StorageReplay {
             }),
             ..new.header()
         };
-        let id = header.id.clone();
-        let trials: Vec<(String, Vec<TrialRecord>)> =
-            cells.iter_mut().map(|cell| (cell.id.clone(), std::mem::take(&mut cell.trials))).collect();
-        let mut kept = pending.begin(header, cells)?;
-        let store = kept.store()?;
-        for (cell, trials) in &trials {
-            for trial in trials {
-                store.finish_trial(&id, cell, trial)?;
-            }
-        }
-        let ended = if interrupted && trials.is_empty() { Ended::Interrupted } else { Ended::Complete };
-        kept.conclude(&id, Ok(ended), TrialsPlanned::All)
+        let ended = if interrupted && cells.is_empty() { Ended::Interrupted } else { Ended::Complete };
+        pending.keep(header, cells, ended)
     }
 }
 

@@ -12,7 +12,7 @@ pub use sampler::{DeviceView, ProgramView, WatchView};
 pub use target::WatchTarget;
 
 use crate::wall_clock::unix_s;
-use crate::{DeclaredEnvironment, Ended, Error, PendingStore, RunOptions, RunOutcome, TrialsPlanned};
+use crate::{DeclaredEnvironment, Ended, Error, PendingStore, RunOptions, RunOutcome};
 use loadline_kernel::facts::KernelView;
 use loadline_record::{Clock, RunHeader, RunVerb};
 use loadline_units::Duration;
@@ -75,22 +75,13 @@ impl Watch {
         let mut sampler = Sampler::begin(KernelView::live(), &target)?;
         sampler.look(settings.duration, observer);
         let watched = sampler.end();
-        let (mut cells, volumes) = record::cells(&target, &settings, watched, started_unix_s)?;
-        let trials: Vec<_> = cells.iter_mut().map(|cell| (cell.id.clone(), std::mem::take(&mut cell.trials))).collect();
+        let (cells, volumes) = record::cells(&target, &settings, watched, started_unix_s)?;
         let header = RunHeader {
             environment: settings.environment.as_ref().map(DeclaredEnvironment::text),
             volumes,
             settings: serde_json::json!({ "target": target.shown(), "subject": target.subject() }),
             ..new.header()
         };
-        let id = header.id.clone();
-        let mut kept = pending.begin(header, cells)?;
-        let store = kept.store()?;
-        for (cell, trials) in &trials {
-            for trial in trials {
-                store.finish_trial(&id, cell, trial)?;
-            }
-        }
-        kept.conclude(&id, Ok(Ended::Complete), TrialsPlanned::All)
+        pending.keep(header, cells, Ended::Complete)
     }
 }
