@@ -81,7 +81,7 @@ fn runs_without_a_common_cell_leave_a_gate_without_an_answer() {
 #[test]
 fn what_is_worse_fails_where_that_is_asked_for() {
     let bench = Bench::new();
-    let plan = bench.file("sweep.toml", crate::predict::SWEEP.replace("trials = 1", "trials = 3"));
+    let plan = bench.file("sweep.toml", crate::inputs::SWEEP.replace("trials = 1", "trials = 3"));
     for environment in ["ds3-p30", "ds3-p10"] {
         bench.done(&["predict", &plan, "--env", environment, "--seed", "1", "--name", environment]);
     }

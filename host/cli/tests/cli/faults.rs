@@ -1,27 +1,11 @@
 //! Storage that fails, and signals while a run is under way: what is said, and with which status it ends.
 
 use crate::devices::{BadDisk, NO_BAD_DISK, run, wait_until};
+use crate::inputs::STEADY;
 use crate::{Bench, entries, or_skip, text};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
-
-/// Six trials of half a second, in the order in which they stand.
-const STEADY: &str = r#"
-schema = 1
-name = "steady"
-[[load]]
-pattern = "random"
-reads = ["100 %", "50 %"]
-block = "4 KiB"
-queue_depth = [1, 2, 4]
-size = "4 MiB"
-warm_up = "0 s"
-duration = "500 ms"
-trials = 1
-order = "as-listed"
-hang_limit = "1 s"
-"#;
 
 fn started(bench: &Bench, arguments: &[&str]) -> Child {
     bench.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()

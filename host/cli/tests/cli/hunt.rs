@@ -1,40 +1,14 @@
 //! `hunt`: what it prints, and as what kind of run it is kept. It is one like others, resumed and shown.
 
 use crate::crash::started;
+use crate::inputs::{EVEN, STRIPE, random_reads};
 use crate::{Bench, text};
-
-fn plan(block: &str, depth: u32) -> String {
-    format!(
-        "schema = 1\nname = \"one\"\n[[load]]\npattern = \"random\"\nreads = \"100 %\"\nblock = \"{block}\"\n\
-         queue_depth = {depth}\nwarm_up = \"0 s\"\nduration = \"4 s\"\nsize = \"8 GiB\"\n"
-    )
-}
-
-/// Four standard disks whose pieces are as long as the requests, so that each request lies on one of them.
-const STRIPE: &str = r#"
-schema = 1
-name = "stripe"
-[volume.data]
-disks = [{ sku = "azure/classic-standard", count = 4 }]
-layout = { stripe = { columns = 4, interleave = "1 MiB" } }
-"#;
-
-/// One disk of the same latency wherever a request falls.
-const EVEN: &str = r#"
-schema = 1
-name = "even"
-[[volume.data.disks]]
-size = "10 GiB"
-[volume.data.disks.latency.read]
-median = "1 ms"
-p99 = "8 ms"
-"#;
 
 #[test]
 fn what_moved_the_ceiling_is_printed_kept_and_shown() {
     let bench = Bench::new();
-    let one = plan("512 KiB", 1);
-    let (plan, env) = (bench.file("p.toml", plan("1 MiB", 1)), bench.file("e.toml", STRIPE));
+    let one = random_reads("512 KiB", 1);
+    let (plan, env) = (bench.file("p.toml", random_reads("1 MiB", 1)), bench.file("e.toml", STRIPE));
     let hunt = ["hunt", &plan, "--env", &env, "--vary", "interleave=256KiB,layout=8", "--seed", "5"];
     let planned = bench.done(&[&hunt[..], &["--dry-run"]].concat());
     assert!(planned.contains("interleave") && planned.contains("8 disks"), "{planned}");
@@ -55,7 +29,7 @@ fn what_moved_the_ceiling_is_printed_kept_and_shown() {
 #[test]
 fn a_hunt_around_a_load_that_gets_all_it_asks_for_says_only_that() {
     let bench = Bench::new();
-    let load = plan("8 KiB", 4).replace("queue_depth = 4", "queue_depth = 4\nthink_time = \"100 ms\"");
+    let load = random_reads("8 KiB", 4).replace("queue_depth = 4", "queue_depth = 4\nthink_time = \"100 ms\"");
     let (plan, env) = (bench.file("p.toml", load), bench.file("e.toml", EVEN));
     let told = bench.done(&["hunt", &plan, "--env", &env, "--vary", "block=32KiB,threads=2", "--seed", "5", "--quiet"]);
     assert!(told.contains("Nothing bound this cell: ") && told.contains("Hunt without think time"), "{told}");
@@ -67,7 +41,7 @@ fn a_hunt_around_a_load_that_gets_all_it_asks_for_says_only_that() {
 #[test]
 fn a_killed_hunt_is_resumed_as_a_run() {
     let bench = Bench::new();
-    let load = plan("4 KiB", 2).replace("4 s", "20 ms").replace("8 GiB", "8 MiB");
+    let load = random_reads("4 KiB", 2).replace("4 s", "20 ms").replace("8 GiB", "8 MiB");
     let (plan, target) = (bench.file("p.toml", load), bench.target());
     let mut child =
         started(&bench, &["hunt", &plan, "--on", &target, "--vary", "depth=4,engine=threads", "--margin", "1%"]);

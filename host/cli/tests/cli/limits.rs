@@ -6,7 +6,7 @@ use serde_json::Value;
 #[test]
 fn limits_follow_their_published_schema() {
     let bench = Bench::new();
-    let plan = bench.file("sweep.toml", crate::predict::SWEEP);
+    let plan = bench.file("sweep.toml", crate::inputs::SWEEP);
     let schema = include_str!("../../../../docs/formats/limits.schema.json");
     let schema = jsonschema::draft202012::new(&serde_json::from_str(schema).unwrap()).unwrap();
     let shown = || {

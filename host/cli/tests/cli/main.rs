@@ -30,6 +30,9 @@ mod verification;
 #[path = "../../../runs/tests/runs/support/devices.rs"]
 #[allow(dead_code, reason = "some are for the tests of the library alone")]
 mod devices;
+#[path = "../../../runs/tests/runs/support/inputs.rs"]
+#[allow(dead_code, reason = "some are for the tests of the library alone")]
+mod inputs;
 #[path = "../../../runs/tests/runs/support/nbd_client.rs"]
 #[allow(dead_code, reason = "some are for the tests of the library alone")]
 mod nbd_client;

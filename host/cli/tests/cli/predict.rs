@@ -1,41 +1,9 @@
 //! Predictions from the outside: what they print and keep, and that they say the same twice.
 
+use crate::inputs::{SWEEP, TWO};
 use crate::{Bench, text};
 use serde_json::Value;
 use std::process::{Command, Stdio};
-
-/// A small sweep.
-pub(crate) const SWEEP: &str = r#"
-schema = 1
-name = "sweep"
-[[load]]
-pattern = "random"
-reads = ["100 %", "0 %"]
-block = "8 KiB"
-queue_depth = [1, 64]
-warm_up = "1 s"
-duration = "3 s"
-trials = 1
-objective = { mean = "20 ms" }
-"#;
-
-/// A volume whose burst is soon over, and one without limits.
-pub(crate) const TWO: &str = r#"
-schema = 1
-name = "two"
-[[volume.bursting.disks]]
-size = "10 GiB"
-[volume.bursting.disks.limit]
-iops = "100 IOPS"
-burst = { iops = "1000 IOPS" }
-burst_span = "10 min"
-[volume.bursting.disks.latency.read]
-median = { low = "500 us", mid = "1 ms", high = "2 ms" }
-[[volume.plain.disks]]
-size = "10 GiB"
-[volume.plain.disks.latency.read]
-median = { low = "500 us", mid = "1 ms", high = "2 ms" }
-"#;
 
 fn predicted(bench: &Bench, arguments: &[&str]) -> Value {
     serde_json::from_str(&bench.done(&[&["predict"], arguments, &["--format", "json"]].concat())).unwrap()
@@ -108,7 +76,7 @@ fn a_dry_run_says_how_much_virtual_time_it_takes() {
 fn an_interrupted_prediction_keeps_what_was_finished_and_is_carried_on() {
     let bench = Bench::new();
     let plan = bench.file("sweep.toml", SWEEP);
-    // Long enough that it is under way when it is told to stop.
+    // Long enough that it is under way when the signal comes.
     let long = ["predict", &plan, "--env", "ds3-p30", "--seed", "5", "--draws", "2", "--duration", "300 s"];
     let mut command = bench.command(&long);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -1,7 +1,7 @@
 //! What is typed and refused: with which status, and in which words that say what to type instead.
 
 use crate::end_to_end::SMALL;
-use crate::predict::{SWEEP, TWO};
+use crate::inputs::{SWEEP, TWO};
 use crate::{Bench, entries};
 
 /// Runs a line in which `@name` is a file of the bench; standard error must have each of the words.

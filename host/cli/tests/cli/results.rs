@@ -1,44 +1,9 @@
 //! Stored results as they are asked for: which run, which cells, in which form.
 
+use crate::inputs::{CELLS, VARIED};
 use crate::{Bench, text};
 use serde_json::Value;
 use std::collections::BTreeMap;
-
-/// Reads, a mix, writes with flushes, and an open loop.
-const VARIED: &str = r#"
-schema = 1
-name = "varied"
-[[load]]
-pattern = "random"
-reads = ["100 %", "50 %"]
-block = "4 KiB"
-queue_depth = [1, 4]
-size = "4 MiB"
-warm_up = "0 s"
-duration = "60 ms"
-trials = 2
-[[load]]
-name = "log, \"quoted\""
-pattern = "sequential"
-reads = "0 %"
-block = "8 KiB"
-queue_depth = 1
-flush = { every = 4, how = "fdatasync" }
-size = "4 MiB"
-warm_up = "0 s"
-duration = "60 ms"
-trials = 1
-[[load]]
-pattern = "random"
-reads = "100 %"
-block = "4 KiB"
-arrival = { poisson = ["2000 IOPS"] }
-size = "4 MiB"
-warm_up = "0 s"
-duration = "60 ms"
-trials = 1
-"#;
-const CELLS: usize = 6;
 
 pub(crate) fn measured(bench: &Bench) {
     let (plan, target) = (bench.file("varied.toml", VARIED), bench.target());

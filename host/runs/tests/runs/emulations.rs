@@ -1,4 +1,4 @@
-//! Emulations as another program has them: figures, records, what is told of troubles, and measurements over NBD.
+//! Emulations as another program has them: figures, records, reports of troubles, and measurements over NBD.
 
 use crate::or_skip;
 use crate::support::devices::{Memory, wait_until};
@@ -166,7 +166,7 @@ fn a_store_that_goes_away_while_the_emulation_goes_on_is_told_and_made_anew() {
         let (_, events) = emulated.run.observe();
         events.iter().any(|event| matches!(event, EmulationEvent::RecordNotKept { cause } if cause.contains("runs.db")))
     });
-    assert!(told, "nothing is told");
+    assert!(told, "nothing is reported");
     std::fs::remove_dir(&store).unwrap();
     assert_eq!(requests(&emulated.socket(), &[READ]), [0]);
     let kept = wait_until(|| {
@@ -192,7 +192,7 @@ fn a_trace_that_could_not_be_written_costs_nothing_else() {
     assert!(error.contains("cannot write the trace"), "{error}");
     assert_eq!((ended.exports()[0].figures.requests(), bench.runs()), (200, 1));
 
-    // Contents that did not fit are told, however short it was.
+    // Contents that did not fit are reported, however short it was.
     std::fs::remove_file(&trace).unwrap();
     let folder = Path::new(&small.0).join("disks");
     let emulated = Emulated::with(PAIR, bench, |options| options.backing = Backing::Folder(folder));
@@ -210,7 +210,7 @@ fn a_trace_that_could_not_be_written_costs_nothing_else() {
 fn memory_that_is_full_and_a_folder_that_is_full_are_told_once() {
     let told = |emulated: &mut Emulated, is_it: fn(&EmulationEvent) -> bool| {
         let seen = wait_until(|| emulated.run.observe().1.iter().any(is_it));
-        assert!(seen && !emulated.run.observe().1.iter().any(is_it), "it is told once");
+        assert!(seen && !emulated.run.observe().1.iter().any(is_it), "it is reported once");
     };
     let mut emulated = Emulated::with(PAIR, Bench::new(), |options| {
         (options.backing, options.write_cache) = (Backing::Memory { max: Bytes::mib(2) }, Bytes::ZERO);

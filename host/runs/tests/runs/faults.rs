@@ -2,27 +2,11 @@
 
 use crate::or_skip;
 use crate::support::devices::{BadDisk, NO_BAD_DISK, run};
+use crate::support::inputs::STEADY;
 use crate::support::{Bench, Course, complete, entries, trial_count, trials, whole, words};
 use loadline_analysis::{RunVerdict, run_verdict};
 use loadline_record::{DoubtCode, RunRecord, RunStatus};
 use loadline_runs::{Activity, Ended, Event, Observer, Settings, Silent};
-
-/// Six trials of half a second, in the order in which they stand.
-const STEADY: &str = r#"
-schema = 1
-name = "steady"
-[[load]]
-pattern = "random"
-reads = ["100 %", "50 %"]
-block = "4 KiB"
-queue_depth = [1, 2, 4]
-size = "4 MiB"
-warm_up = "0 s"
-duration = "500 ms"
-trials = 1
-order = "as-listed"
-hang_limit = "1 s"
-"#;
 
 /// Trials that each cell of a volume has.
 fn trials_on(record: &RunRecord, volume: &str) -> Vec<usize> {

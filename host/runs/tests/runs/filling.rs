@@ -183,7 +183,7 @@ fn what_would_be_filled_is_counted_without_opening_anything() {
         // It is opened for reading.
         ("size = \"4 MiB\"", &mine, FillForecast::Nothing),
         ("reads = \"0 %\"", &target, FillForecast::Unknown),
-        // It is all of what is there that loads touch.
+        // Loads touch all of the existing data.
         ("reads = \"50 %\"\nstart = \"1 MiB\"", &mine, FillForecast::Size(Bytes::mib(3))),
     ] {
         assert_eq!(planned_on(on, &[loads]), wanted, "{loads} on {on}");

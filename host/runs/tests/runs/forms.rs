@@ -2,6 +2,7 @@
 
 use crate::or_skip;
 use crate::support::devices::run;
+use crate::support::inputs::{CELLS, VARIED};
 use crate::support::{Bench, built_in, cells, complete, plan, quick_on, schema_errors, summary, whole};
 use loadline_analysis::{RunSummary, summarize};
 use loadline_engine::{EngineChoice, EngineOptions, WaitMode};
@@ -12,42 +13,6 @@ use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
-
-/// Reads, a mix, writes with flushes, and an open loop.
-const VARIED: &str = r#"
-schema = 1
-name = "varied"
-[[load]]
-pattern = "random"
-reads = ["100 %", "50 %"]
-block = "4 KiB"
-queue_depth = [1, 4]
-size = "4 MiB"
-warm_up = "0 s"
-duration = "60 ms"
-trials = 2
-[[load]]
-name = "log, \"quoted\""
-pattern = "sequential"
-reads = "0 %"
-block = "8 KiB"
-queue_depth = 1
-flush = { every = 4, how = "fdatasync" }
-size = "4 MiB"
-warm_up = "0 s"
-duration = "60 ms"
-trials = 1
-[[load]]
-pattern = "random"
-reads = "100 %"
-block = "4 KiB"
-arrival = { poisson = ["2000 IOPS"] }
-size = "4 MiB"
-warm_up = "0 s"
-duration = "300 ms"
-trials = 1
-"#;
-const CELLS: usize = 6;
 
 /// A run of these loads on test files, measured once.
 pub(crate) fn measured() -> &'static (RunRecord, RunSummary) {
@@ -338,7 +303,7 @@ fn openmetrics_holds_the_figures_with_what_to_doubt() {
             assert_eq!(of("loadline_doubt_info", cell, &[("code", doubt["code"].as_str().unwrap())]), [1.0]);
         }
     }
-    // Each family is told once, before its samples.
+    // Each family is printed once, before its samples.
     let families: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
     let mut names = families.clone();
     names.sort_unstable();

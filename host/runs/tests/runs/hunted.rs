@@ -2,6 +2,7 @@
 
 use crate::or_skip;
 use crate::support::devices::{Group, Loop};
+use crate::support::inputs::{EVEN, STRIPE, random_reads};
 use crate::support::{Bench, Course, environment, plan, schema_errors, trials, words};
 use loadline_hunt::HuntRounds;
 use loadline_record::{RunRecord, RunStatus, RunVerb};
@@ -10,22 +11,6 @@ use loadline_runs::{
 };
 use loadline_units::Duration;
 use serde_json::Value;
-
-fn load(block: &str, depth: u32) -> String {
-    format!(
-        "schema = 1\nname = \"one\"\n[[load]]\npattern = \"random\"\nreads = \"100 %\"\nblock = \"{block}\"\n\
-         queue_depth = {depth}\nwarm_up = \"0 s\"\nduration = \"4 s\"\nsize = \"8 GiB\"\n"
-    )
-}
-
-/// Four standard disks whose pieces are as long as the requests, so that each request lies on one of them.
-const STRIPE: &str = r#"
-schema = 1
-name = "stripe"
-[volume.data]
-disks = [{ sku = "azure/classic-standard", count = 4 }]
-layout = { stripe = { columns = 4, interleave = "1 MiB" } }
-"#;
 
 /// Eight disks that could do 40,000 IOPS together, on a VM that lets 12,800 through.
 const CAPPED: &str = r#"
@@ -36,17 +21,6 @@ vm = "azure/ds3"
 disks = [{ sku = "azure/classic-premium-p30", count = 8 }]
 layout = { stripe = { columns = 8, interleave = "64 KiB" } }
 host_cache = "none"
-"#;
-
-/// One disk of the same latency wherever a request falls.
-const EVEN: &str = r#"
-schema = 1
-name = "even"
-[[volume.data.disks]]
-size = "10 GiB"
-[volume.data.disks.latency.read]
-median = "1 ms"
-p99 = "8 ms"
 "#;
 
 /// The same, held to 2,000 requests a second.
@@ -122,8 +96,10 @@ fn standing(found: &Value, what: &str) -> String {
 
 #[test]
 fn on_a_stripe_whose_pieces_are_too_long_the_interleave_moves_the_ceiling() {
-    let (record, found) =
-        hunted(around(&load("1 MiB", 1), Ok(STRIPE), choices(&["interleave=256KiB,layout=8"], MARGIN, None)), 5);
+    let (record, found) = hunted(
+        around(&random_reads("1 MiB", 1), Ok(STRIPE), choices(&["interleave=256KiB,layout=8"], MARGIN, None)),
+        5,
+    );
     assert_eq!(effects(&found), ["interleave 256 KiB: moved", "layout 8 disks: ruled-out"]);
     assert_eq!(standing(&found, "how requests fall on the disks of a stripe"), "binds");
     assert_eq!(standing(&found, "the disks, by their number"), "ruled-out");
@@ -133,7 +109,7 @@ fn on_a_stripe_whose_pieces_are_too_long_the_interleave_moves_the_ceiling() {
 #[test]
 fn under_the_cap_of_a_vm_the_disks_are_ruled_out() {
     let vary = ["layout=4", "vm", "depth=512"];
-    let hunt = around(&load("8 KiB", 256), Ok(CAPPED), choices(&vary, MARGIN, Some(Duration::from_s(1))));
+    let hunt = around(&random_reads("8 KiB", 256), Ok(CAPPED), choices(&vary, MARGIN, Some(Duration::from_s(1))));
     let (_, found) = hunted(hunt, 5);
     assert_eq!(effects(&found), ["layout 4 disks: ruled-out", "vm none: moved", "depth 512: ruled-out"]);
     assert_eq!(standing(&found, "the VM's limits"), "binds");
@@ -146,7 +122,7 @@ fn where_nothing_has_an_effect_hardly_any_hunt_finds_one() {
     // A margin far below the noise, so that only the interval stands in the way of an alarm.
     let alarms = (0..20).filter(|seed| {
         let varied = choices(&["alignment=16KiB:64KiB:256KiB"], "0.1 %", Some(Duration::from_ms(200)));
-        let (_, found) = hunted(around(&load("4 KiB", 4), Ok(EVEN), varied), *seed);
+        let (_, found) = hunted(around(&random_reads("4 KiB", 4), Ok(EVEN), varied), *seed);
         effects(&found).iter().any(|e| e.ends_with("moved") || e.ends_with("lowered"))
     });
     // 5 % of 20 is 1; more than 4 would come up in one of 400 such tests.
@@ -155,9 +131,9 @@ fn where_nothing_has_an_effect_hardly_any_hunt_finds_one() {
 
 #[test]
 fn around_a_load_that_gets_all_it_asks_for_a_hunt_stops_after_its_first_trials() {
-    let open = load("8 KiB", 1).replace("queue_depth = 1", "arrival = { poisson = [\"200 IOPS\"] }");
-    let ceiling = load("8 KiB", 4).replace("queue_depth = 4", "queue_depth = 4\nrate_max = \"200 IOPS\"");
-    let thinking = load("8 KiB", 4).replace("queue_depth = 4", "queue_depth = 4\nthink_time = \"100 ms\"");
+    let open = random_reads("8 KiB", 1).replace("queue_depth = 1", "arrival = { poisson = [\"200 IOPS\"] }");
+    let ceiling = random_reads("8 KiB", 4).replace("queue_depth = 4", "queue_depth = 4\nrate_max = \"200 IOPS\"");
+    let thinking = random_reads("8 KiB", 4).replace("queue_depth = 4", "queue_depth = 4\nthink_time = \"100 ms\"");
     for (text, next) in [
         (open, "Hunt around a higher rate of arrivals, or around a closed loop"),
         (ceiling, "Hunt around a higher rate ceiling, or without it"),
@@ -173,7 +149,7 @@ fn around_a_load_that_gets_all_it_asks_for_a_hunt_stops_after_its_first_trials()
 
 #[test]
 fn an_open_loop_that_falls_short_is_hunted_around() {
-    let open = load("8 KiB", 1).replace("queue_depth = 1", "arrival = { poisson = [\"2500 IOPS\"] }");
+    let open = random_reads("8 KiB", 1).replace("queue_depth = 1", "arrival = { poisson = [\"2500 IOPS\"] }");
     let varied = choices(&["block=32KiB,alignment=64KiB"], MARGIN, None);
     let (_, found) = hunted(around(&open, Ok(HELD), varied), 5);
     assert_eq!(found["nothing_bound"], Value::Null);
@@ -184,7 +160,7 @@ fn an_open_loop_that_falls_short_is_hunted_around() {
 #[test]
 fn a_model_has_only_the_suspects_that_it_can_have() {
     // A model has no file system, no threads that fall behind, and here no stripe.
-    let (_, found) = hunted(around(&load("8 KiB", 4), Ok(EVEN), choices(&["depth=8"], MARGIN, None)), 1);
+    let (_, found) = hunted(around(&random_reads("8 KiB", 4), Ok(EVEN), choices(&["depth=8"], MARGIN, None)), 1);
     let whats: Vec<&str> = found["suspects"].as_array().unwrap().iter().map(|s| s["what"].as_str().unwrap()).collect();
     let lacking = |what: &&str| ["file system", "a stripe", "load threads"].iter().any(|part| what.contains(part));
     assert!(!whats.iter().any(lacking), "{whats:?}");
@@ -218,7 +194,7 @@ fn what_is_usually_varied_and_cannot_be_here_is_left_out_and_told() {
 fn in_memory_a_cache_binds_and_there_is_no_page_cache_to_go_past() {
     let folder = or_skip!(tempfile::tempdir_in("/dev/shm").ok(), "no /dev/shm");
     let target = folder.path().to_str().unwrap();
-    let text = load("4 KiB", 2).replace("4 s", "30 ms").replace("8 GiB", "8 MiB");
+    let text = random_reads("4 KiB", 2).replace("4 s", "30 ms").replace("8 GiB", "8 MiB");
     let hunt = around(&text, Err(on(target)), choices(&["direct"], MARGIN, None));
     let refused = words(&begun(hunt, &Bench::new(), 1, &mut Silent::default()).unwrap_err());
     assert!(refused.contains("direct cannot be varied: all goes through the page cache"), "{refused}");
@@ -235,7 +211,7 @@ fn on_a_disk_that_the_kernel_holds_to_a_rate_more_depth_is_ruled_out() {
     std::fs::write(&file, vec![0x5a; 64 << 20]).unwrap();
     let device = or_skip!(Loop::attach(&file), "it takes root and a loop device");
     let group = or_skip!(Group::new("hunt", &[(&device, "read_iops_device", 500)]), "no blkio.throttle");
-    let text = load("4 KiB", 8).replace("4 s", "2 s").replace("8 GiB", "32 MiB");
+    let text = random_reads("4 KiB", 8).replace("4 s", "2 s").replace("8 GiB", "32 MiB");
     let settings = Settings { read_only: true, ..on(&device.node) };
     let (_, found) = group.within(|| hunted(around(&text, Err(settings), choices(&["depth=16"], "20 %", None)), 1));
     assert_eq!(effects(&found), ["depth 16: ruled-out"], "{found}");
@@ -252,7 +228,7 @@ fn a_hunt_that_is_ended_again_and_again_comes_to_what_it_would_have_come_to() {
     // Settings that have no effect, and a margin so narrow that it takes rounds to know.
     let hunt = || {
         let varied = choices(&["alignment=16KiB,64KiB", "depth=8"], "0.2 %", None);
-        around(&load("4 KiB", 4).replace("4 s", "20 s"), Ok(HELD), varied)
+        around(&random_reads("4 KiB", 4).replace("4 s", "20 s"), Ok(HELD), varied)
     };
     let bench = Bench::new();
     let mut outcome = begun(hunt(), &bench, 7, &mut Course::ending_in(3)).unwrap();
@@ -274,7 +250,7 @@ fn a_hunt_that_is_ended_again_and_again_comes_to_what_it_would_have_come_to() {
 fn a_hunt_on_a_target_goes_on_where_it_was_ended() {
     let bench = Bench::new();
     let target = bench.target();
-    let text = load("4 KiB", 2).replace("4 s", "10 ms").replace("8 GiB", "8 MiB");
+    let text = random_reads("4 KiB", 2).replace("4 s", "10 ms").replace("8 GiB", "8 MiB");
     let hunt = around(&text, Err(on(&target)), choices(&["depth=4,engine=threads,files=2"], "1 %", None));
     let mut outcome = begun(hunt, &bench, 1, &mut Course::ending_in(4)).unwrap();
     let mut resumed = 0;

@@ -1,6 +1,7 @@
 //! Imports: what fio measured, as a run like any other.
 
 use crate::forms::measured;
+use crate::support::inputs::{ENDED_MS, fio_direction, fio_document, fio_job, fio_sweep};
 use crate::support::{Bench, cells, environment, schema_errors, summary, words};
 use loadline_analysis::{CompareOptions, compare, summarize};
 use loadline_record::RunRecord;
@@ -8,42 +9,6 @@ use loadline_runs::{DeclaredEnvironment, Error, Import, NamedTarget};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::Command;
-
-/// A direction of fio's results: so many requests of so many bytes in 60 s, half of which take 0.9 of the mean and half 1.1.
-fn direction(count: u64, bytes: u64, mean_ns: u64, plus: bool) -> Value {
-    let (low, high) = (mean_ns * 9 / 10, mean_ns * 11 / 10);
-    let mut clat = json!({ "min": low, "max": high, "mean": mean_ns as f64, "stddev": 0.0, "N": count,
-        "percentile": { "50.000000": low, "90.000000": high, "95.000000": high, "99.000000": high, "99.900000": high,
-                        "99.990000": high } });
-    if plus {
-        clat["bins"] = json!({ low.to_string(): count / 2, high.to_string(): count - count / 2 });
-    }
-    json!({ "io_bytes": count * bytes, "io_kbytes": count * bytes / 1024, "iops": count as f64 / 60.0, "runtime": 60_000,
-            "total_ios": count, "clat_ns": clat })
-}
-
-/// Random reads on a disk of 5,000 IOPS and 400 us.
-fn job(group: usize, depth: u64, block: u64, plus: bool) -> Value {
-    let rate = (depth * 2_500).min(5_000);
-    let reads = direction(rate * 60, block, depth * 1_000_000_000 / rate, plus);
-    json!({ "jobname": format!("rr-{}k-{depth}", block / 1024), "groupid": group, "error": 0, "elapsed": 600,
-            "job options": { "rw": "randread", "bs": format!("{}k", block / 1024), "iodepth": depth.to_string() },
-            "job_runtime": 60_000, "usr_cpu": 2.0, "sys_cpu": 5.0, "read": reads })
-}
-
-fn document(jobs: &[Value], ended_ms: u64) -> String {
-    let document = json!({ "fio version": "fio-3.33", "timestamp_ms": ended_ms, "jobs": jobs, "disk_util": [],
-        "global options": { "ioengine": "libaio", "direct": "1", "filename": "/dev/nvme1n1", "runtime": "60" } });
-    serde_json::to_string_pretty(&document).unwrap() + "\n"
-}
-
-const ENDED_MS: u64 = 1_769_871_000_000;
-
-fn sweep(plus: bool) -> String {
-    let loads = [1, 2, 4, 8, 16].map(|depth| (depth, 4096)).into_iter().chain([(16, 16384), (32, 16384)]);
-    let jobs: Vec<Value> = loads.enumerate().map(|(group, (depth, block))| job(group, depth, block, plus)).collect();
-    document(&jobs, ENDED_MS)
-}
 
 /// These files as one run, kept in the bench.
 fn imported(
@@ -63,7 +28,7 @@ fn imported(
 #[test]
 fn an_imported_sweep_names_its_limits() {
     let bench = Bench::new();
-    let run = summary(&imported(&bench, &[bench.file("sweep.json", sweep(true))], &[], None).unwrap());
+    let run = summary(&imported(&bench, &[bench.file("sweep.json", fio_sweep(true))], &[], None).unwrap());
     let from = &run["run"]["imported"];
     assert_eq!((from["tool"].as_str(), from["tool_version"].as_str()), (Some("fio"), Some("3.33")));
     assert_eq!(from["files"][0]["hash"].as_str().map(str::len), Some(16));
@@ -81,7 +46,7 @@ fn an_imported_sweep_names_its_limits() {
 #[test]
 fn percentiles_alone_name_the_same_limits_and_no_histogram_is_made_up() {
     let bench = Bench::new();
-    let record = imported(&bench, &[bench.file("sweep.json", sweep(false))], &[], None).unwrap();
+    let record = imported(&bench, &[bench.file("sweep.json", fio_sweep(false))], &[], None).unwrap();
     let deepest = &cells(&record)[4];
     assert_eq!(deepest["binding"]["limit"], "disk-iops");
     assert_eq!(deepest["read"]["latency_ns"]["p99"], 3_520_000);
@@ -102,7 +67,7 @@ fn a_declared_environment_gives_the_ceilings() {
     let on = |volume: &str, target: &str| NamedTarget { volume: volume.to_owned(), target: target.to_owned() };
     let import = |targets: &[NamedTarget], declared: &str| {
         let bench = Bench::new();
-        imported(&bench, &[bench.file("sweep.json", sweep(true))], targets, Some(declared))
+        imported(&bench, &[bench.file("sweep.json", fio_sweep(true))], targets, Some(declared))
     };
     let record = import(&[], &one).unwrap();
     let deepest = &cells(&record)[4];
@@ -122,7 +87,7 @@ fn a_declared_environment_gives_the_ceilings() {
 #[test]
 fn the_same_job_one_time_after_the_other_has_trials() {
     let bench = Bench::new();
-    let file = |name: &str, ended_ms| bench.file(name, document(&[job(0, 8, 4096, true)], ended_ms));
+    let file = |name: &str, ended_ms| bench.file(name, fio_document(&[fio_job(0, 8, 4096, true)], ended_ms));
     let (first, second) = (file("1.json", ENDED_MS), file("2.json", ENDED_MS + 70_000));
     let beside = file("3.json", ENDED_MS + 30_000);
     let trials = |files: &[String]| -> Vec<usize> {
@@ -191,7 +156,7 @@ fn an_imported_run_is_compared_with_a_measured_one_and_says_so() {
         options.lines().filter_map(|line| line.split_once('=')).map(|(k, v)| (k.into(), v.into())).collect();
     options.insert("time_based".into(), "1".into());
     let results = json!({ "fio version": "fio-3.36", "timestamp": ENDED_MS / 1000, "jobs": [
-        { "jobname": "one", "groupid": 0, "error": 0, "job options": options, "read": direction(60_000, 4096, 900_000, true) }
+        { "jobname": "one", "groupid": 0, "error": 0, "job options": options, "read": fio_direction(60_000, 4096, 900_000, true) }
     ] });
     let theirs = imported(&bench, &[bench.file("fio.json", results.to_string())], &[], None).unwrap();
     let compared = serde_json::to_value(compare(&[&theirs, &own], &CompareOptions::default()).unwrap()).unwrap();

@@ -1,6 +1,7 @@
 //! Predictions as another program gets them: their figures, what binds, and that they say the same twice.
 
 use crate::compare;
+use crate::support::inputs::{SWEEP, TWO};
 use crate::support::{
     Bench, Course as Steps, built_in, cells, complete, environment, findings, plan, refusal, schema_errors, summary,
     trial_count,
@@ -14,39 +15,6 @@ use loadline_runs::{
 use loadline_units::Duration;
 use loadline_workload::Plan;
 use serde_json::Value;
-
-/// A small sweep.
-pub(crate) const SWEEP: &str = r#"
-schema = 1
-name = "sweep"
-[[load]]
-pattern = "random"
-reads = ["100 %", "0 %"]
-block = "8 KiB"
-queue_depth = [1, 64]
-warm_up = "1 s"
-duration = "3 s"
-trials = 1
-objective = { mean = "20 ms" }
-"#;
-
-/// A volume whose burst is soon over, and one without limits.
-const TWO: &str = r#"
-schema = 1
-name = "two"
-[[volume.bursting.disks]]
-size = "10 GiB"
-[volume.bursting.disks.limit]
-iops = "100 IOPS"
-burst = { iops = "1000 IOPS" }
-burst_span = "10 min"
-[volume.bursting.disks.latency.read]
-median = { low = "500 us", mid = "1 ms", high = "2 ms" }
-[[volume.plain.disks]]
-size = "10 GiB"
-[volume.plain.disks.latency.read]
-median = { low = "500 us", mid = "1 ms", high = "2 ms" }
-"#;
 
 fn draws(draws: u32) -> PredictionSettings {
     PredictionSettings { draws, ..PredictionSettings::default() }
@@ -280,7 +248,7 @@ fn what_does_not_fit_together_is_refused_before_anything_is_stored() {
     let unlike = refused(&[SWEEP, &more], &two, together(None));
     assert!(matches!(unlike, Refusal::TogetherTrials { trials: [1, 3], .. }), "{unlike}");
     predicted(vec![plan(SWEEP), plan(&more)], &two, together(Some(3)), 1);
-    // A disk that costs no time is told, whatever is to be predicted on it.
+    // A disk that costs no time is refused, whatever is to be predicted on it.
     for more in ["", "parallelism.requests = 2\n", "latency.read.median = \"0 ms\"\n"] {
         let text = format!("schema = 1\nname = \"e\"\n[[volume.data.disks]]\nsize = \"1 TiB\"\n{more}");
         let refused = refused(&[SWEEP], &environment(&text), draws(1)).to_string();
@@ -307,7 +275,7 @@ fn a_catalog_of_ones_own_is_read_beside_the_one_that_comes_along() {
 fn a_prediction_that_is_ended_early_is_carried_on_with_to_the_same_end() {
     let bench = Bench::new();
     let environment = built_in("ds3-p30");
-    // Long enough that it is under way when it is told to stop.
+    // Long enough that it is under way when the observer wants an end.
     let text = SWEEP.replace("\"3 s\"", "\"150 s\"");
     let prediction = |bench: &Bench| bench.prediction_by(vec![plan(&text)], &environment, draws(2)).seeded(5);
     let outcome = prediction(&bench).run(&mut Steps::ending_after(1)).unwrap();
@@ -321,7 +289,7 @@ fn a_prediction_that_is_ended_early_is_carried_on_with_to_the_same_end() {
     assert_eq!(timeless(&resumed), timeless(&whole));
 }
 
-/// What is not known of a machine is told beside what binds, and not said of the limit that binds.
+/// An unknown limit of a machine is named beside the one that binds, not in its place.
 #[test]
 fn a_machines_limit_that_was_not_published_is_told_in_words() {
     let hyperdisk = environment(

@@ -1,4 +1,4 @@
-//! Predictions that one trial cannot tell apart are told apart by more of them.
+//! Predictions that one trial cannot distinguish are distinguished by more trials.
 
 use crate::support::Bench;
 use loadline_analysis::{CompareOptions, Comparison, Verdict, compare};

@@ -156,7 +156,7 @@ fn what_a_killed_emulation_left_of_its_trace_is_replayed_and_doubted() {
     assert!(doubts(&record).any(|doubt| doubt.code == DoubtCode::EndedEarly), "{:?}", record.cells);
     // What lies beyond the end of a smaller disk is moved, and that is a doubt; more than it holds is refused.
     let small = replayed(&copy, &PAIR.replace("1 GiB", "64 MiB"), Dependence::Time).unwrap();
-    let moved = doubts(&small).find(|doubt| doubt.code == DoubtCode::RequestsMoved).expect("it is told");
+    let moved = doubts(&small).find(|doubt| doubt.code == DoubtCode::RequestsMoved).expect("the doubt is there");
     assert!(moved.detail.contains("1 beyond its end"), "{moved:?}");
     assert_eq!(schema_errors("run.schema.json", &summary(&small)), Vec::<String>::new());
     let error = replayed(&copy, &PAIR.replace("1 GiB", "1 MiB"), Dependence::Time).unwrap_err();

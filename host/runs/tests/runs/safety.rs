@@ -77,7 +77,7 @@ fn a_store_that_is_refused_stops_the_run_before_the_target_is_touched() {
     assert!(run(&foreign).contains("foreign.db"));
     assert_eq!(fs::read(&file).unwrap(), mine);
     assert_eq!(fs::read_to_string(&foreign).unwrap(), "somebody else's");
-    // One that cannot be made is told too.
+    // One that cannot be made is reported, too.
     assert!(run("/proc/no-such-place/runs.db").contains("no-such-place"));
 }
 

@@ -1,4 +1,4 @@
-//! A watch makes no load, ends when it is told to, and leaves a run.
+//! A watch makes no load, ends when its observer wants it to, and leaves a run.
 
 use crate::folder;
 use loadline_analysis::summarize;

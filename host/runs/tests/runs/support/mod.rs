@@ -2,6 +2,7 @@
 
 pub(crate) mod devices;
 pub(crate) mod emulated;
+pub(crate) mod inputs;
 pub(crate) mod nbd_client;
 
 use loadline_catalog::{Catalog, Environment, environment_text};
