@@ -11,7 +11,7 @@ use loadline_runs::{environment_again, repeated};
 use loadline_store::Store;
 use std::collections::BTreeSet;
 
-/// Trials of a prediction's cell, until its differences are told from chance.
+/// Trials of a prediction's cell, until its differences are distinguished from chance.
 const TRIALS_TRIED: [u32; 2] = [3, 6];
 
 /// Compares, prints, and judges where that was asked for.

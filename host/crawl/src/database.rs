@@ -60,7 +60,7 @@ pub(crate) struct KnownItems {
     crawl: u64,
 }
 
-/// How a crawl begins, by what is there already.
+/// How a crawl begins: with an empty index, or with the existing one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CrawlNumber {
     /// Its number in this database, from 1.

@@ -39,7 +39,7 @@ impl EpochGate {
         let state = EpochState { epoch, items: 0, first_ns: 0, workers, arrived: 0, is_closing: false };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
-    /// The epoch of what is indexed now.
+    /// The current epoch: items that are indexed now belong to it.
     pub(crate) fn epoch(&self) -> u64 {
         lock(&self.state).epoch
     }

@@ -116,7 +116,7 @@ impl<T> BoundedQueue<T> {
             } {
                 state.bytes -= bytes;
                 drop(state);
-                // Whoever waits may need more room than this item leaves.
+                // A waiting thread may need more room than this item leaves.
                 self.emptied.notify_all();
                 return Taken::Item(item);
             }

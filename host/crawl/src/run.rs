@@ -57,7 +57,7 @@ pub struct CrawlVolumes {
     pub data: Option<PathBuf>,
     /// Of the database's log.
     pub log: Option<PathBuf>,
-    /// Of what is not kept.
+    /// Of data that is not kept after the crawl.
     pub temporary: Option<PathBuf>,
 }
 

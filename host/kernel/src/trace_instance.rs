@@ -147,7 +147,7 @@ impl TraceInstance {
 impl Drop for TraceInstance {
     fn drop(&mut self) {
         let _ = self.stop();
-        // Whoever reads a buffer has closed it by now; what cannot be removed is stale, and removed by the next one.
+        // The readers have closed their buffers by now. An instance that cannot be removed is stale; the next recording removes it.
         let _ = fs::remove_dir(&self.folder);
     }
 }

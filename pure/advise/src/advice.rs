@@ -159,7 +159,7 @@ pub struct DiskChoice {
 /// A price a month, by item.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PriceMonth {
-    /// The sum of what is known.
+    /// The sum of the known amounts.
     pub amount: f64,
     /// "USD".
     pub currency: String,

@@ -15,7 +15,7 @@ use loadline_disk::HostCache;
 use loadline_prediction::Model;
 use loadline_record::Limit;
 
-/// Prices older than this are told.
+/// Prices older than this are reported.
 const PRICE_DAYS_MAX: i64 = 180;
 /// Sizes of reads and writes that differ more are not one size.
 const ONE_SIZE: f64 = 1.5;

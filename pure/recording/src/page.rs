@@ -2,7 +2,7 @@
 
 /// Bytes of a page that are asked for; the kernel's may be larger where its memory pages are.
 pub const PAGE_MAX: usize = 64 << 10;
-/// The header: a time, and the length of what is written.
+/// The header: a time, and the length of the data.
 const HEADER: usize = 16;
 /// In the length: events are missing before this page.
 const MISSED: u64 = 1 << 31;

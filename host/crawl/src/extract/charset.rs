@@ -1,4 +1,4 @@
-//! Bytes as text: by their mark, by what is declared, by what they look like.
+//! Bytes as text: by their mark, by the declared character set, by their form.
 
 use encoding_rs::{Encoding, UTF_8};
 use std::borrow::Cow;
@@ -33,7 +33,7 @@ pub(crate) fn decoded<'a>(
         }
         notes.push("the declared charset is wrong".into());
     }
-    // Most of what is not declared is UTF-8, and nothing else looks like it.
+    // Most undeclared text is UTF-8, and no other encoding looks like it.
     if let Ok(text) = std::str::from_utf8(body) {
         return Cow::Borrowed(text);
     }

@@ -100,7 +100,7 @@ fn is_shorter(path: &Path, than: Option<&Path>) -> bool {
     than.is_none_or(|than| path.components().count() < than.components().count())
 }
 
-/// The names of the disks at the bottom of what is built upon them, sorted.
+/// The names of the disks at the bottom of the devices built upon them, sorted.
 fn disks_below(view: &KernelView, top: &[BlockDevice]) -> Vec<String> {
     let mut names = Vec::new();
     let mut left = top.to_vec();

@@ -16,7 +16,7 @@ use course::{Cause, Moment, moments};
 use level::{Level, level};
 use loadline_record::{Binding, CellRecord, Limit, ProgramSecond, RunRecord, ThrottledQuantity, WatchRecord};
 
-/// A limit that holds for less of the time than this is told of, and binds nothing.
+/// A limit that holds for less of the time than this is mentioned, and binds nothing.
 const BINDING_MIN: f64 = 0.1;
 /// Quotas and caches are what it is from this share of the time on.
 const ELSEWHERE_MIN: f64 = 0.25;

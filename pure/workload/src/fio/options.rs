@@ -133,7 +133,7 @@ pub(super) fn is_of_verify(key: &str) -> bool {
     OF_VERIFY.contains(&key)
 }
 
-/// Options that say where and when fio did it. Of what is done already they change nothing.
+/// Options that say where and when fio did it. They change nothing of a result that exists.
 pub(super) const AROUND: [&str; 12] = [
     "cpus_allowed",
     "cpus_allowed_policy",

@@ -226,7 +226,7 @@ fn several_files_are_asked_in_turns() {
     assert!(two.contains("job.fio:6: filename=/a:/b: fio takes turns"), "{two}");
     assert!(refused("filename=/a\nfilename=/a").contains("filename=/a:/a"));
     assert!(refused("directory=/a:/b").contains("job.fio:5: directory=/a:/b"));
-    // One after the other is what a sequential load does; fio takes turns unless it is told.
+    // A sequential load asks its files one after the other; fio takes turns by default.
     assert!(refused("rw=read\nnrfiles=4").contains("job.fio:6: nrfiles=4: fio takes turns"));
     assert!(refused("rw=read\nfile_service_type=roundrobin:8\nnrfiles=4").contains("job.fio:6: nrfiles=4"));
     assert!(refused("rw=randread\nnrfiles=4\nfile_service_type=zipf:1.2").contains("file_service_type=zipf"));
