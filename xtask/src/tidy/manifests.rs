@@ -91,6 +91,8 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     ("pure/emulation", &["pure/units", "pure/block", "pure/disk", "pure/record"]),
     // Events of the kernel, and traces of other tools, as traces.
     ("pure/recording", &["pure/units", "pure/block", "pure/emulation"]),
+    // What keeps the data of an ephemeral disk, as far as it computes.
+    ("pure/shelter", &["pure/units", "pure/document"]),
     // What the kernel offers and shows; it knows no load.
     ("host/kernel", &["pure/units", "pure/block", "pure/record"]),
     ("host/engine", &["pure/units", "pure/block", "pure/workload", "pure/record", "pure/nbd", "host/kernel"]),

@@ -1,0 +1,321 @@
+//! The configuration of a shelter: which disk, which data on it, where to, within which limits.
+
+mod reading;
+
+use loadline_document::DocumentError;
+use loadline_units::{ByteRate, Duration, Iops, Ratio};
+
+/// The version of the format that is read here.
+pub const SHELTER_SCHEMA: u64 = 1;
+/// Groups of one configuration, at most.
+pub const GROUPS_MAX: usize = 64;
+/// How old an unsaved change of class `files` may become, if the configuration says nothing.
+pub const RECOVERY_POINT_DEFAULT: Duration = Duration::from_s(60);
+/// The shortest recovery point of class `files`.
+pub const RECOVERY_POINT_MIN: Duration = Duration::from_s(1);
+/// The share of files that may go from one save to the next before the old generation is pinned.
+pub const DELETION_DEFAULT: Ratio = Ratio::percent(20);
+/// The file at the top of the disk that says whose it is.
+pub const MARKER_NAME: &str = ".loadline-shelter";
+
+/// What a device is recognised by: names such as `/dev/nvme1n1` change from boot to boot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DeviceIdentity {
+    /// A link below `/dev/disk`, made of the device's own serial number or place.
+    Link(String),
+    /// The serial number that the device reports.
+    Serial(String),
+    /// The file behind a loop device.
+    Backing(String),
+}
+
+impl std::fmt::Display for DeviceIdentity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Link(path) => f.write_str(path),
+            Self::Serial(serial) => write!(f, "serial:{serial}"),
+            Self::Backing(path) => write!(f, "backing:{path}"),
+        }
+    }
+}
+
+/// A file system that can be made on a raw device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NewFileSystem {
+    /// XFS with reflinks.
+    Xfs,
+    /// ext4.
+    Ext4,
+    /// btrfs.
+    Btrfs,
+}
+
+impl NewFileSystem {
+    /// As `mkfs` and `mount` call it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Xfs => "xfs",
+            Self::Ext4 => "ext4",
+            Self::Btrfs => "btrfs",
+        }
+    }
+}
+
+/// The ephemeral disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceDisk {
+    /// Where it is mounted.
+    pub path: String,
+    /// Which device must be mounted there.
+    pub device: Option<DeviceIdentity>,
+    /// The file system to make if the device is raw.
+    pub format: Option<NewFileSystem>,
+    /// Options of the mount.
+    pub mount_options: Option<String>,
+}
+
+/// Where saved data goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Destination {
+    /// A plain copy in a folder, usable in place.
+    PlainFolder(String),
+    /// A repository in restic's format in a folder.
+    FolderRepository(String),
+    /// A repository in restic's format in an object store.
+    ObjectStore {
+        /// `s3://bucket/prefix`, `azure://container/prefix`, `gs://bucket/prefix`.
+        url: String,
+        /// The address of the store, if it is not the cloud's own.
+        endpoint: Option<String>,
+    },
+}
+
+/// How much of data is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DataClass {
+    /// Folders with owners, modes and attributes; no contents.
+    Recreate,
+    /// Files, saved in generations.
+    Files,
+    /// Files that only grow; what is new is saved each second.
+    Log,
+}
+
+impl DataClass {
+    /// As the configuration writes it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Recreate => "recreate",
+            Self::Files => "files",
+            Self::Log => "log",
+        }
+    }
+}
+
+/// How all files of a group come to be of one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Moment {
+    /// They do not: each file is whole, the group is called fuzzy.
+    EachFile,
+    /// Reflinks are taken of all before the first is read.
+    Reflink,
+    /// PostgreSQL is told before and after; the text is a connection string of `psql`.
+    Postgres(String),
+    /// SQLite's backup of these databases.
+    Sqlite(Vec<String>),
+    /// A program is told over its standard input.
+    Session(Vec<String>),
+}
+
+/// What to do if parts of a group could not be restored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Damaged {
+    /// Services do not start.
+    Hold,
+    /// Services start; the damage is reported.
+    Start,
+}
+
+/// Data that is treated alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// Its name.
+    pub name: String,
+    /// How much of it is kept.
+    pub class: DataClass,
+    /// Its paths, relative to the disk; none overlaps another group's.
+    pub paths: Vec<String>,
+    /// How old an unsaved change may become.
+    pub recovery_point: Duration,
+    /// Groups of low order are restored first.
+    pub order: u32,
+    /// How its files come to be of one moment.
+    pub moment: Moment,
+    /// What to do if it could not be restored whole.
+    pub damaged: Damaged,
+    /// The share of files or bytes that may go at once without pinning the old generation.
+    pub deletion: Ratio,
+}
+
+/// Limits of our own I/O.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OwnLimits {
+    /// Requests per second on the disk.
+    pub iops: Option<Iops>,
+    /// Bytes per second on the disk.
+    pub throughput: Option<ByteRate>,
+    /// The mean latency of the application that must be kept.
+    pub objective: Option<Duration>,
+}
+
+/// A cloud whose notices are understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cloud {
+    /// Azure's scheduled events.
+    Azure,
+    /// AWS' spot interruption notices.
+    Aws,
+    /// Preemption of GCP.
+    Gcp,
+}
+
+/// Where notices come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoticeSource {
+    /// Whose words they are in.
+    pub cloud: Cloud,
+    /// `host:port` of the metadata service.
+    pub address: String,
+    /// The shortest notice to count on.
+    pub time: Duration,
+}
+
+impl Cloud {
+    /// The shortest notice before the disk is lost. Azure: Preempt, 30 s; AWS: spot, 2 min; GCP: preemption, 30 s.
+    #[must_use]
+    pub const fn notice_min(self) -> Duration {
+        match self {
+            Self::Azure | Self::Gcp => Duration::from_s(30),
+            Self::Aws => Duration::from_s(120),
+        }
+    }
+}
+
+/// A configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShelterConfig {
+    /// Its name; the marker on the disk carries it.
+    pub name: String,
+    /// A folder on a persistent disk for the marker's twin, the status and the folders of class `recreate`.
+    pub state: String,
+    /// The ephemeral disk.
+    pub disk: SourceDisk,
+    /// Where saved data goes; without one only class `recreate` is possible.
+    pub destination: Option<Destination>,
+    /// The file with the passphrase of a repository.
+    pub passphrase_file: Option<String>,
+    /// What is kept.
+    pub groups: Vec<Group>,
+    /// Units that start after the data is there.
+    pub guards: Vec<String>,
+    /// Limits of our own I/O.
+    pub limits: OwnLimits,
+    /// Where notices come from.
+    pub notices: Option<NoticeSource>,
+    /// The file that metrics are written to.
+    pub metrics: Option<String>,
+}
+
+impl ShelterConfig {
+    /// Reads a configuration; `source` names the text in errors.
+    ///
+    /// # Errors
+    /// Every problem of the text, with its place.
+    pub fn parse(text: &str, source: &str) -> Result<Self, DocumentError> {
+        reading::parse(text, source)
+    }
+
+    /// Groups in the order in which they are restored.
+    #[must_use]
+    pub fn in_order(&self) -> Vec<&Group> {
+        let mut groups: Vec<&Group> = self.groups.iter().collect();
+        groups.sort_by_key(|group| group.order);
+        groups
+    }
+
+    /// The shortest recovery point of groups with contents.
+    #[must_use]
+    pub fn recovery_point(&self) -> Option<Duration> {
+        self.groups.iter().filter(|group| group.class != DataClass::Recreate).map(|group| group.recovery_point).min()
+    }
+
+    /// Whether contents are saved, and not folders alone.
+    #[must_use]
+    pub fn has_contents(&self) -> bool {
+        self.groups.iter().any(|group| group.class != DataClass::Recreate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str = include_str!("../../../docs/formats/shelter.example.toml");
+    const SHORT: &str = "schema = 1\nname = \"a\"\nstate = \"/var/lib/a\"\n[disk]\npath = \"/mnt/fast\"\n\
+                         [group.t]\nclass = \"recreate\"\npaths = [\"t\"]\n";
+
+    #[test]
+    fn the_example_of_the_format_is_read() {
+        let config = ShelterConfig::parse(WHOLE, "example").unwrap();
+        assert_eq!(config.name, "fast");
+        assert_eq!(config.disk.format, Some(NewFileSystem::Xfs));
+        assert_eq!(config.groups.len(), 3);
+        assert_eq!(config.recovery_point(), Some(Duration::from_s(1)));
+        assert_eq!(config.in_order()[0].name, "wal");
+        assert!(config.notices.is_some() && config.limits.objective.is_some() && config.has_contents());
+    }
+
+    #[test]
+    fn a_short_one_has_defaults() {
+        let config = ShelterConfig::parse(SHORT, "short").unwrap();
+        assert_eq!((&config.destination, config.recovery_point()), (&None, None));
+        assert_eq!(config.groups[0].damaged, Damaged::Hold);
+    }
+
+    #[test]
+    fn each_mistake_is_told_at_its_line() {
+        let cases: &[(&str, &str, usize, &str)] = &[
+            ("state = \"/var/lib/a\"", "state = \"var/lib\"", 3, "absolute path"),
+            ("state = \"/var/lib/a\"", "state = \"/mnt/fast/x\"", 3, "on the disk that forgets"),
+            ("path = \"/mnt/fast\"", "path = \"/\"", 4, "root of the system"),
+            ("path = \"/mnt/fast\"", "path = \"/mnt/fast\"\nformat = \"xfs\"", 6, "only if it is named"),
+            ("path = \"/mnt/fast\"", "path = \"/mnt/fast\"\ndevice = \"/dev/nvme1n1\"", 6, "after the next boot"),
+            ("path = \"/mnt/fast\"", "path = \"/mnt/fast\"\ndevice = \"fast\"", 6, "names no device"),
+            ("path = \"/mnt/fast\"", "path = \"/mnt/fast\"\nmounts = 1", 6, "is not a key of disk"),
+            ("name = \"a\"", "name = \"a/b\"", 2, "letters, digits"),
+            ("paths = [\"t\"]", "paths = [\"../t\"]", 8, "without .."),
+            ("paths = [\"t\"]", "paths = [\"/t\"]", 8, "below the disk's folder"),
+            ("paths = [\"t\"]", "paths = [\".loadline-shelter\"]", 8, "the marker"),
+            ("paths = [\"t\"]", "paths = [\"t\"]\nrecovery_point = \"5 s\"", 9, "about contents"),
+            ("class = \"recreate\"", "class = \"files\"", 6, "needs a place to save to"),
+            ("class = \"recreate\"", "class = \"mirror\"", 7, "recipe for mdadm"),
+            ("class = \"recreate\"\n", "", 6, "is missing"),
+            ("paths = [\"t\"]", "paths = [\"t\"]\n[group.u]\nclass = \"recreate\"\npaths = [\"t/x\"]", 9, "overlaps"),
+            ("paths = [\"t\"]", "paths = [\"t\"]\n[service]\nguards = [\"a b\"]", 10, "write a unit"),
+            ("paths = [\"t\"]", "paths = [\"t\"]\n[destination]\nurl = \"ftp://x\"", 10, "s3://BUCKET"),
+            ("paths = [\"t\"]", "paths = [\"t\"]\n[destination]\nfolder = \"/p\"", 9, "encrypted"),
+            ("paths = [\"t\"]", "paths = [\"t\"]\n[notices]\ncloud = \"oracle\"", 10, "\"azure\""),
+        ];
+        for (from, to, line, said) in cases {
+            let text = SHORT.replace(from, to);
+            assert_ne!(text, SHORT, "{from}");
+            let error = ShelterConfig::parse(&text, "x").expect_err(&text);
+            let found = error.problems.iter().any(|problem| problem.line == *line && problem.message.contains(said));
+            assert!(found, "{text}\n{error}");
+        }
+    }
+}
