@@ -93,6 +93,8 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     ("pure/recording", &["pure/units", "pure/block", "pure/emulation"]),
     // What keeps the data of an ephemeral disk, as far as it computes.
     ("pure/shelter", &["pure/units", "pure/document"]),
+    // The format of repositories: bytes in, values out.
+    ("pure/repository", &["pure/units"]),
     // What the kernel offers and shows; it knows no load.
     ("host/kernel", &["pure/units", "pure/block", "pure/record"]),
     ("host/engine", &["pure/units", "pure/block", "pure/workload", "pure/record", "pure/nbd", "host/kernel"]),
@@ -101,6 +103,8 @@ const LEFT_OF: &[(&str, &[&str])] = &[
         &["pure/units", "pure/block", "pure/disk", "pure/record", "pure/nbd", "pure/emulation", "host/kernel"],
     ),
     ("host/store", &["pure/units", "pure/block", "pure/load", "pure/record"]),
+    // Saves files into repositories and restores them.
+    ("host/repository", &["pure/units", "pure/repository"]),
     // What the command does between typing and printing, for any other program.
     ("host/runs", &["pure/", "host/kernel", "host/engine", "host/emulator", "host/store"]),
     // A crawl as a load: what runs and measures it, kept as a run.
@@ -113,7 +117,22 @@ const LEFT_OF: &[(&str, &[&str])] = &[
 const FREE: &[&str] = &["xtask", "tests", "benches", "fuzz"];
 
 /// What crates in `pure/` may take in from outside, and what their tests may take in besides.
-const PURE: &[&str] = &["serde", "serde_json", "thiserror", "toml", "strsim", "libm", "rand_core", "rand_xoshiro"];
+const PURE: &[&str] = &[
+    "aes",
+    "ctr",
+    "libm",
+    "poly1305",
+    "rand_core",
+    "rand_xoshiro",
+    "scrypt",
+    "serde",
+    "serde_json",
+    "sha2",
+    "strsim",
+    "thiserror",
+    "toml",
+    "zstd",
+];
 const PURE_TESTS: &[&str] = &["proptest", "jsonschema"];
 
 /// A crate's manifest.

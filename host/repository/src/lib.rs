@@ -1,0 +1,25 @@
+//! Saves files into a repository in restic's format, and restores them.
+//!
+//! A [`Repository`] lies in a [`RepositoryStorage`]: a folder or an object store. A save reads what changed, and ends with one
+//! snapshot; a save that is killed leaves nothing but packs that nobody refers to. What is written here is read, checked and
+//! restored by restic, and the other way round.
+
+mod blob_index;
+mod error;
+mod nonces;
+mod pacing;
+mod repository;
+mod restore;
+mod save;
+mod storage;
+mod tree_reader;
+
+pub use error::RepositoryError;
+pub use loadline_repository_format::{FormatError, KeepRules, ObjectId, ScryptCost, SnapshotFile, Timestamp};
+pub use pacing::{PacedStep, Pacing, Permission, Unpaced};
+pub use repository::{Repository, StoredSnapshot};
+pub use restore::{Extras, FailedEntry, RestoreRequest, Restored};
+pub use save::{Changes, Chunking, RereadShare, SaveRequest, Saved, UnreadableEntry};
+pub use storage::{
+    FileKind, LeaseVersion, ListedFile, LocalStorage, RepositoryStorage, StorageError, StorageErrorKind, StoredFile,
+};

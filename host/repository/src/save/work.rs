@@ -1,0 +1,128 @@
+//! What there is to read: batches of small files, and large files that all threads read together.
+
+use super::entry::EntryStat;
+use super::queue::locked;
+use loadline_repository_format::ObjectId;
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How many batches wait at most: each keeps a folder open.
+const BATCHES_MAX: usize = 64;
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Some files of a folder: the number of each, its name, and whether an earlier version was saved.
+pub(crate) struct FileBatch {
+    pub(crate) folder: Arc<OwnedFd>,
+    pub(crate) files: Vec<(usize, Box<[u8]>, bool)>,
+}
+
+/// The blobs of a part of a file; `None` when it was shorter than it had been.
+type SegmentResult = Result<Option<Vec<ObjectId>>, Errno>;
+
+/// A file that all threads read together.
+pub(crate) struct LargeFile {
+    pub(crate) number: usize,
+    pub(crate) file: OwnedFd,
+    pub(crate) before: EntryStat,
+    pub(crate) seen_before: bool,
+    pub(crate) attempt: u32,
+    pub(crate) next: AtomicU64,
+    pub(crate) parts: Mutex<Vec<(u64, SegmentResult)>>,
+}
+
+impl LargeFile {
+    pub(crate) fn new(number: usize, file: OwnedFd, before: EntryStat, seen_before: bool) -> Self {
+        let (next, parts) = (AtomicU64::new(0), Mutex::default());
+        Self { number, file, before, seen_before, attempt: 0, next, parts }
+    }
+}
+
+/// What a thread does next.
+pub(crate) enum Task {
+    Files(FileBatch),
+    Segment(Arc<LargeFile>, u64),
+}
+
+#[derive(Default)]
+struct Waiting {
+    batches: VecDeque<FileBatch>,
+    large: Vec<Arc<LargeFile>>,
+    /// Batches that threads work on: large files may come out of them.
+    taken: usize,
+    is_closed: bool,
+}
+
+/// Between the thread that finds files and those that read them.
+#[derive(Default)]
+pub(crate) struct WorkQueue {
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
+}
+
+impl WorkQueue {
+    /// Waits for room. `false` when all shall end.
+    pub(crate) fn push(&self, batch: FileBatch, ended: &AtomicBool) -> bool {
+        let mut waiting = locked(&self.waiting);
+        while waiting.batches.len() >= BATCHES_MAX {
+            if ended.load(Ordering::Relaxed) {
+                return false;
+            }
+            waiting = self.changed.wait_timeout(waiting, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        waiting.batches.push_back(batch);
+        self.changed.notify_all();
+        true
+    }
+
+    /// No more files are found.
+    pub(crate) fn close(&self) {
+        locked(&self.waiting).is_closed = true;
+        self.changed.notify_all();
+    }
+
+    /// All threads may read this file.
+    pub(crate) fn share(&self, file: LargeFile) {
+        locked(&self.waiting).large.push(Arc::new(file));
+        self.changed.notify_all();
+    }
+
+    /// Nothing more comes out of this file.
+    pub(crate) fn finished(&self, file: &Arc<LargeFile>) {
+        locked(&self.waiting).large.retain(|other| !Arc::ptr_eq(other, file));
+        self.changed.notify_all();
+    }
+
+    /// The next task of a thread, whose last one is done. `None` at the end.
+    pub(crate) fn take(&self, ended: &AtomicBool) -> Option<Task> {
+        let mut waiting = locked(&self.waiting);
+        loop {
+            if ended.load(Ordering::Relaxed) {
+                return None;
+            }
+            if let Some((file, segment)) =
+                waiting.large.iter().find_map(|file| Some((Arc::clone(file), file.take_segment()?)))
+            {
+                return Some(Task::Segment(file, segment));
+            }
+            if let Some(batch) = waiting.batches.pop_front() {
+                waiting.taken += 1;
+                self.changed.notify_all();
+                return Some(Task::Files(batch));
+            }
+            if waiting.is_closed && waiting.large.is_empty() && waiting.taken == 0 {
+                return None;
+            }
+            waiting = self.changed.wait_timeout(waiting, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// A batch is done.
+    pub(crate) fn batch_done(&self) {
+        locked(&self.waiting).taken -= 1;
+        self.changed.notify_all();
+    }
+}
