@@ -4,12 +4,15 @@ use crate::arguments::import::ImportArguments;
 use crate::conclusion::conclude;
 use crate::crawl;
 use crate::environments;
-use crate::failure::Outcome;
-use crate::output;
+use crate::failure::{Outcome, Usage};
+use crate::output::{self, Column, Field, Table};
+use crate::recommendations::summarized;
 use crate::typed_settings::named_targets;
+use crate::words;
+use loadline_analysis::RunSummary;
 use loadline_imported::LeftOut;
-use loadline_runs::{DeclaredEnvironment, Import, catalog_with};
-use std::path::PathBuf;
+use loadline_runs::{DeclaredEnvironment, Error, FolderImport, Import, NamedTarget, catalog_with, store_location};
+use std::path::{Path, PathBuf};
 
 /// Reads every file, and stores them as one run; nothing where one of them cannot be read. A table of crawls becomes a run for each.
 pub(crate) fn import(
@@ -34,17 +37,105 @@ pub(crate) fn import(
     if let Some(declared) = &declared {
         declared.check(&named)?;
     }
+    if arguments.files.iter().any(|file| file.is_dir()) {
+        return import_folders(arguments, &named, declared.as_ref(), quiet, &store()?);
+    }
     let import = Import::read(&arguments.files)?;
-    // What was left out is always shown; how the rest was read, unless nothing is to be.
+    tell_of(&import, quiet);
+    let outcome = import.store(arguments.name.clone(), &named, declared.as_ref(), &store()?)?;
+    if !quiet {
+        output::tell(&format!("imported as run {}", outcome.record.header.id));
+    }
+    conclude(&outcome, arguments.printing.format)
+}
+
+/// What was left out is always shown; how the rest was read, unless nothing is to be.
+fn tell_of(import: &Import, quiet: bool) {
     for (file, LeftOut { name, why }) in import.left_out() {
         output::tell(&format!("{file}: job {name} is left out: {why}"));
     }
     for (file, note) in import.notes().filter(|_| !quiet) {
         output::tell(&format!("{file}: {note}"));
     }
-    let outcome = import.store(arguments.name.clone(), &named, declared.as_ref(), &store()?)?;
-    if !quiet {
-        output::tell(&format!("imported as run {}", outcome.record.header.id));
+}
+
+/// A run for each folder that holds results, and one for the files beside them.
+fn import_folders(
+    arguments: &ImportArguments,
+    named: &[NamedTarget],
+    declared: Option<&DeclaredEnvironment>,
+    quiet: bool,
+    store: &Path,
+) -> anyhow::Result<Outcome> {
+    let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) =
+        arguments.files.iter().cloned().partition(|file| file.is_dir());
+    let mut imports = Vec::new();
+    if !files.is_empty() {
+        imports.push((None, Import::read(&files)?));
     }
-    conclude(&outcome, arguments.printing.format)
+    let mut is_whole = true;
+    for folder in &folders {
+        let found = Import::folders(folder)?;
+        if found.is_empty() {
+            output::tell(&format!("{}: holds no results of a form that is known", folder.display()));
+            is_whole = false;
+        }
+        for FolderImport { name, import, refused, others } in found {
+            for (_, error) in &refused {
+                output::tell(&format!("{}; the rest of its folder is imported", words::in_a_line(error)));
+            }
+            if others > 0 && !quiet {
+                output::tell(&format!("{name}: {others} other files hold no results of a form that is known"));
+            }
+            if import.files() > 0 {
+                imports.push((Some(name), import));
+            }
+        }
+    }
+    if arguments.name.is_some() && imports.len() > 1 {
+        return Err(Usage(format!("--name: there are {} runs, each named after its folder", imports.len())).into());
+    }
+    let store = store_location::open_store(store)?;
+    let mut records = Vec::new();
+    for (name, import) in imports {
+        tell_of(&import, quiet);
+        let name = arguments.name.clone().or(name);
+        let told = name.clone().unwrap_or_default();
+        match import.store_in(name, named, declared, &store) {
+            Ok(outcome) => records.push(outcome),
+            Err(Error::NothingImported { .. }) => {
+                output::tell(&format!("{told}: no job in it is a load that loadline knows"));
+                is_whole = false;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if let ([outcome], true) = (records.as_slice(), is_whole) {
+        if !quiet {
+            output::tell(&format!("imported as run {}", outcome.record.header.id));
+        }
+        return conclude(outcome, arguments.printing.format);
+    }
+    let summaries: Vec<RunSummary> = records.iter().map(|outcome| summarized(&outcome.record)).collect();
+    output::print(&table(&summaries).render(arguments.printing.format, output::colour_wanted()))?;
+    Ok(if records.is_empty() { Outcome::Failed } else { Outcome::Done })
+}
+
+/// The runs with what each says first.
+fn table(summaries: &[RunSummary]) -> Table {
+    let mut table = Table::new(&[
+        Column::words("run", "run"),
+        Column::words("name", "name"),
+        Column::numbers("cells", "cells"),
+        Column::words("what stops it", "conclusion"),
+    ]);
+    for summary in summaries {
+        table.push(vec![
+            Field::text(summary.run.id.clone()),
+            Field::text(summary.run.name.clone()),
+            Field::count(summary.cells.len() as u64),
+            Field::text(summary.conclusions.first().map_or_else(String::new, |first| first.text.clone())),
+        ]);
+    }
+    table
 }

@@ -59,7 +59,7 @@ pub use error::{
 pub use feasibility::{Tried, refusal_of, refuse_impossible};
 pub use fill_forecast::FillForecast;
 pub use hunt::{Hunt, HuntChoices, hunt_result};
-pub use import::Import;
+pub use import::{FolderImport, Import};
 pub use input_file::{InputKind, read_text};
 pub use loadline_kernel::facts::RealDisk;
 pub use look_first::{BUSY_SHARE, Concern, Consent, DeviceUse, MemoryTarget, look_first, refuse_memory};

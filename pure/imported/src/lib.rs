@@ -56,6 +56,26 @@ pub struct LeftOut {
     pub why: String,
 }
 
+/// The text of a file: UTF-8, or UTF-16 as Windows writes it, with the mark of its byte order.
+///
+/// # Errors
+/// Where it is no text: the byte from which on.
+pub fn text(bytes: Vec<u8>) -> Result<String, usize> {
+    let wide = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
+        let (pairs, rest) = bytes[2..].as_chunks::<2>();
+        let units: Vec<u16> = pairs.iter().map(|pair| unit(*pair)).collect();
+        String::from_utf16(&units).ok().filter(|_| rest.is_empty()).ok_or(2)
+    };
+    match bytes.as_slice() {
+        [0xff, 0xfe, ..] => wide(&bytes, u16::from_le_bytes),
+        [0xfe, 0xff, ..] => wide(&bytes, u16::from_be_bytes),
+        [0xef, 0xbb, 0xbf, rest @ ..] => {
+            std::str::from_utf8(rest).map(str::to_owned).map_err(|error| error.valid_up_to() + 3)
+        }
+        _ => String::from_utf8(bytes).map_err(|error| error.utf8_error().valid_up_to()),
+    }
+}
+
 /// Reads a file of results; `source` names it in errors. Results without a time are assumed to end at `written_unix_s`,
 /// seconds since 1970.
 ///

@@ -568,6 +568,14 @@ pub enum Error {
         /// The most that is read.
         mebibytes_max: u64,
     },
+    /// A folder holds more files than are looked at.
+    #[error("{folder} holds more than {files_max} files: import the folders below it one by one")]
+    TooManyResults {
+        /// The folder.
+        folder: String,
+        /// The most that are looked at.
+        files_max: usize,
+    },
     /// No job of another tool is a load that loadline knows.
     #[error("nothing was imported: no job of {files} is a load that loadline knows")]
     NothingImported {

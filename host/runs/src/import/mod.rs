@@ -1,7 +1,10 @@
 //! Imports: what another tool measured, as a run in the store.
 
 mod cells;
+mod folders;
 mod volumes;
+
+pub use folders::FolderImport;
 
 use crate::wall_clock::{UtcTime, run_id};
 use crate::{DeclaredEnvironment, Ended, Error, NamedTarget, NewRun, Refusal, RunOutcome, store_location};
@@ -9,6 +12,7 @@ use loadline_imported::{LeftOut, Results};
 use loadline_record::{
     CellRecord, Clock, HostFacts, ImportedFile, ImportedFrom, RunHeader, RunRecord, RunStatus, RunVerb, VolumeFacts,
 };
+use loadline_store::Store;
 use loadline_workload::text_hash;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -58,6 +62,31 @@ impl Import {
         declared: Option<&DeclaredEnvironment>,
         store: &Path,
     ) -> Result<RunOutcome, Error> {
+        let record = self.record(name, targets, declared)?;
+        keep(&store_location::open_store(store)?, &record)
+    }
+
+    /// Stores them as one run in a store that is open.
+    ///
+    /// # Errors
+    /// As of [`Import::store`].
+    pub fn store_in(
+        self,
+        name: Option<String>,
+        targets: &[NamedTarget],
+        declared: Option<&DeclaredEnvironment>,
+        store: &Store,
+    ) -> Result<RunOutcome, Error> {
+        keep(store, &self.record(name, targets, declared)?)
+    }
+
+    /// The run that they are.
+    fn record(
+        self,
+        name: Option<String>,
+        targets: &[NamedTarget],
+        declared: Option<&DeclaredEnvironment>,
+    ) -> Result<RunRecord, Error> {
         let Self { files, read } = self;
         let from = imported_from(&read);
         let jobs: Vec<_> = read.into_iter().flat_map(|(_, results)| results.jobs).collect();
@@ -69,11 +98,13 @@ impl Import {
         let (volumes, jobs) = volumes::assigned(jobs, targets, declared)?;
         let cells = cells::cells(&jobs, &volumes, &from, declared)?;
         let about = ImportAbout { name, files: &files, targets, began_s };
-        let record = record(about, from, declared, volumes, cells);
-        let store = store_location::open_store(store)?;
-        store.add_run(&record)?;
-        Ok(RunOutcome { record: store.load(&record.header.id)?, ended: Ended::Complete })
+        Ok(record(about, from, declared, volumes, cells))
     }
+}
+
+fn keep(store: &Store, record: &RunRecord) -> Result<RunOutcome, Error> {
+    store.add_run(record)?;
+    Ok(RunOutcome { record: store.load(&record.header.id)?, ended: Ended::Complete })
 }
 
 /// A file with what is in it.
@@ -87,8 +118,7 @@ fn read(file: &Path) -> Result<(ImportedFile, Results), Error> {
     if bytes.len() as u64 > FILE_MAX {
         return Err(Error::ResultsTooLarge { file: name, mebibytes_max: FILE_MAX >> 20 });
     }
-    let text = String::from_utf8(bytes)
-        .map_err(|error| Refusal::NoText { file: name.clone(), byte: error.utf8_error().valid_up_to() })?;
+    let text = loadline_imported::text(bytes).map_err(|byte| Refusal::NoText { file: name.clone(), byte })?;
     let written = facts.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let results = loadline_imported::read(&text, &name, written.map_or(0, |span| span.as_secs()))?;
     Ok((ImportedFile { name, hash: text_hash(&text) }, results))
@@ -105,8 +135,14 @@ fn imported_from(read: &[(ImportedFile, Results)]) -> ImportedFrom {
         let left_out = results.left_out.iter().map(|LeftOut { name, why }| format!("job {name} is left out: {why}"));
         left_out.chain(results.notes.clone()).map(|note| format!("{}: {note}", file.name)).collect()
     };
+    let mut tools: Vec<&str> = Vec::new();
+    for (_, results) in read {
+        if !tools.contains(&results.tool.as_str()) {
+            tools.push(&results.tool);
+        }
+    }
     ImportedFrom {
-        tool: read[0].1.tool.clone(),
+        tool: tools.join(", "),
         tool_version: (!versions.is_empty()).then(|| versions.join(", ")),
         files: read.iter().map(|(file, _)| file.clone()).collect(),
         notes: read.iter().flat_map(told).collect(),

@@ -99,6 +99,31 @@ fn the_same_job_one_time_after_the_other_has_trials() {
 }
 
 #[test]
+fn a_folder_is_a_run_for_each_folder_in_it_that_holds_results() {
+    let bench = Bench::new();
+    for folder in ["results/one", "results/two/deep", "results/none"] {
+        std::fs::create_dir_all(bench.path(folder)).unwrap();
+    }
+    bench.file("results/one/a.json", fio_sweep(true));
+    bench.file("results/one/picture.png", [0_u8, 159, 146, 150]);
+    bench.file("results/one/cut.json", &fio_sweep(true)[..400]);
+    bench.file("results/two/deep/b.json", fio_sweep(false));
+    bench.file("results/none/notes.txt", "nothing measured");
+    let folders = Import::folders(&bench.path("results")).unwrap();
+    let found: Vec<_> =
+        folders.iter().map(|one| (one.name.as_str(), one.import.files(), one.refused.len(), one.others)).collect();
+    assert_eq!(found, [("one", 1, 1, 1), ("two/deep", 1, 0, 0)]);
+    assert!(words(&folders[0].refused[0].1).contains("cut off"));
+    for one in folders {
+        let record = one.import.store(Some(one.name.clone()), &[], None, &bench.store()).unwrap().record;
+        assert_eq!((record.header.name.as_str(), record.cells.len()), (one.name.as_str(), 7));
+    }
+    let own = Import::folders(&bench.path("results/one")).unwrap();
+    assert_eq!(own[0].name, "one", "a folder that holds results itself");
+    assert!(Import::folders(&bench.path("results/none")).unwrap().is_empty());
+}
+
+#[test]
 fn what_fio_measured_is_what_is_shown() {
     if Command::new("fio").arg("--version").output().is_err() {
         println!("skipped: fio is not installed");

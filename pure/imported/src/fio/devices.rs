@@ -14,8 +14,11 @@ const SECTOR_BYTES: u64 = 512;
 /// The change of the counters of the one device below the only job of a document. `None` if there are several of
 /// either, which the counters do not separate; with a ramp, trims or a short time, for which they count other things;
 /// or without bytes.
-pub(super) fn counters(document: &Document<'_>, jobs: &[(u64, Job)]) -> Result<Option<DeviceCounters>, ImportError> {
-    let [(_, job)] = jobs else { return Ok(None) };
+pub(super) fn counters<'a>(
+    document: &Document<'_>,
+    mut jobs: impl Iterator<Item = &'a Job>,
+) -> Result<Option<DeviceCounters>, ImportError> {
+    let (Some(job), None) = (jobs.next(), jobs.next()) else { return Ok(None) };
     // It is unknown whether trims came as discards.
     let is_trimming = job.trial.of(Operation::Trim).is_some();
     let is_short = is_trimming || job.trial.measured_ns / 1_000_000 < RUNTIME_MIN_MS || job.trial.warm_up_ns > 0;

@@ -1,6 +1,7 @@
 //! Jobs of a document: their options as loads, their figures as trials.
 
 use super::latency::{self, Latency};
+use super::set_aside::SetAside;
 use super::{Document, devices};
 use crate::value::{At, COUNT_MAX};
 use crate::{ImportError, Job, LeftOut, Results};
@@ -10,10 +11,12 @@ use loadline_record::{
 };
 use loadline_units::{Duration, Ratio};
 use loadline_workload::{Arrival, LoadSpec, ReportedJob, THREADS_MAX, reported_job};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Requests may be this much larger or smaller on average than the options say: the last one of a file is cut.
 const SIZE_TOLERANCE: f64 = 0.05;
+/// Requests of several sizes may be cut to this share on average.
+const CUT_MIN: f64 = 0.5;
 /// A job that moved this share of its size ended by it.
 const ALL_MOVED: f64 = 0.99;
 /// A measurement this long is none.
@@ -23,6 +26,12 @@ const SUBMISSION_SHARE: f64 = 0.05;
 
 /// Counts of independent arrivals lie within this many standard deviations of their mean.
 const CHANCE: f64 = 3.0;
+/// Jobs that are named at most.
+const NAMED_MAX: usize = 8;
+/// What fio calls the sum over the machines of a client/server run.
+const ALL_CLIENTS: &str = "All clients";
+/// A sum of rates that differs by more from the rate of the sum is mentioned.
+const SUM_SHARE: f64 = 0.0005;
 
 /// The directions of a job with their keys.
 const DIRECTIONS: [(&str, Operation); 3] =
@@ -34,6 +43,17 @@ struct Entry<'a> {
     name: String,
     group: u64,
     options: Option<Vec<(String, String)>>,
+    /// The machine that ran it, of a client/server run.
+    host: Option<String>,
+}
+
+/// A job that is taken, before its time is known.
+struct Taken {
+    group: u64,
+    job: Job,
+    /// How long its data was read back afterwards, or, of the reading back, how long it took, ms.
+    read_back_ms: u64,
+    is_read_back: bool,
 }
 
 /// The measured figures of an entry, or of several clones together.
@@ -41,6 +61,8 @@ struct Entry<'a> {
 struct Measured {
     operations: BTreeMap<Operation, OperationRecord>,
     runtime_ms: u64,
+    /// By direction.
+    runtimes_ms: BTreeMap<Operation, u64>,
     /// Of all threads together.
     threads_ms: Option<u64>,
     user_ms: f64,
@@ -53,14 +75,23 @@ struct Measured {
     /// How the rate of one thread scattered, its directions together, for each clone. `None`: unknown for some
     /// completions.
     scatters: Option<Vec<Scatter>>,
+    /// The sum of the rates of clones, where their times differ.
+    sum_iops: Option<f64>,
+    /// Whether reads and writes were reported as one.
+    is_mixed: bool,
+    /// Percentiles above the largest latency: operation, share in percent, as printed, ns.
+    clamped: Vec<(Operation, f64, u64)>,
+    /// The depth at the end, as fio reports it.
+    depth: Option<u64>,
 }
 
 /// Reads the jobs of a document into `results`.
 pub(super) fn read(document: &Document<'_>, results: &mut Results) -> Result<(), ImportError> {
     let global = document.top.get("global options").map(|at| options(&at)).transpose()?;
-    let list = document.top.get("jobs").ok_or_else(|| document.top.error("has no jobs"))?;
-    let entries: Vec<Entry<'_>> =
+    let list = document.top.any(&["jobs", "client_stats"]).ok_or_else(|| document.top.error("has no jobs"))?;
+    let mut entries: Vec<Entry<'_>> =
         list.elements()?.into_iter().map(|at| Entry::of(at, global.as_deref())).collect::<Result<_, _>>()?;
+    of_clients(&mut entries);
     // Clones that are reported one by one are adjacent.
     let mut jobs: Vec<Vec<Entry<'_>>> = Vec::new();
     for entry in entries {
@@ -69,7 +100,7 @@ pub(super) fn read(document: &Document<'_>, results: &mut Results) -> Result<(),
             None => jobs.push(vec![entry]),
         }
     }
-    let mut taken: Vec<(u64, Job)> = Vec::new();
+    let mut taken: Vec<Taken> = Vec::new();
     let mut lengths: BTreeMap<u64, u64> = BTreeMap::new();
     let version = results.version.clone();
     for clones in jobs {
@@ -77,45 +108,118 @@ pub(super) fn read(document: &Document<'_>, results: &mut Results) -> Result<(),
             let message = format!("more than {THREADS_MAX} clones are reported of job {}", clones[0].name);
             return Err(clones[0].at.error(message));
         }
-        let measured = merged(clones.iter().map(|entry| measure(&entry.at)).collect::<Result<_, _>>()?);
+        let mut measured = merged(clones.iter().map(|entry| measure(&entry.at)).collect::<Result<_, _>>()?);
         let (name, group) = (clones[0].name.clone(), clones[0].group);
-        let understood = understood(&clones, &measured);
+        let aside = clones[0].options.as_deref().map(SetAside::of);
+        let read_back = aside.as_ref().and_then(|aside| read_back(aside, &mut measured));
+        let understood = understood(&clones, aside.as_ref(), &mut measured);
         let ramp_ms = understood.as_ref().map_or(0, |job| job.spec.warm_up.as_ns() / 1_000_000);
+        let read_back_ms = read_back.as_ref().map_or(0, |read| read.runtime_ms);
         let length = lengths.entry(group).or_default();
-        *length = (*length).max(measured.runtime_ms.saturating_add(ramp_ms));
-        match understood {
-            Ok(job) => taken.push((group, finished(name, job, measured, version.as_deref()))),
-            Err(why) => results.left_out.push(LeftOut { name, why }),
+        let own_ms = measured.runtime_ms.saturating_add(ramp_ms).saturating_add(read_back_ms);
+        *length = (*length).max(own_ms);
+        let mut job = match understood {
+            Ok(job) => job,
+            Err(why) => {
+                results.left_out.push(LeftOut { name, why });
+                continue;
+            }
+        };
+        if let Some(host) = &clones[0].host {
+            job.target = job.target.map(|target| format!("{host}:{target}"));
+        }
+        let reading = read_back.map(|read| (job_of_reading_back(&job, &read), read));
+        let sentences = aside.map(|aside| aside.sentences).unwrap_or_default();
+        let mut job = finished(name.clone(), job, measured, version.as_deref());
+        job.unknown.extend(sentences);
+        taken.push(Taken { group, job, read_back_ms, is_read_back: false });
+        if let Some((job, read)) = reading {
+            let job = finished(format!("{name}, read back"), job, read, version.as_deref());
+            taken.push(Taken { group, job, read_back_ms, is_read_back: true });
         }
     }
     // Groups run one after the other, the last one up to the moment of writing.
-    for (group, job) in &mut taken {
+    for Taken { group, job, read_back_ms, is_read_back } in &mut taken {
         let after: u64 = lengths.range(*group + 1..).map(|(_, length)| length).sum();
         let end = document.written_ms.saturating_sub(after);
         let length = lengths.get(group).copied().unwrap_or_default();
-        job.span_ms = (end.saturating_sub(length), end);
+        let between = end.saturating_sub(*read_back_ms);
+        job.span_ms = if *is_read_back { (between, end) } else { (end.saturating_sub(length).min(between), between) };
         job.trial.started_unix_s = job.span_ms.0 / 1_000;
     }
-    if let Some(counters) = devices::counters(document, &taken)? {
-        taken[0].1.trial.surroundings.devices = vec![counters];
+    if let Some(counters) = devices::counters(document, taken.iter().map(|taken| &taken.job))? {
+        taken[0].job.trial.surroundings.devices = vec![counters];
     }
-    let beside: Vec<(u64, String, Option<String>)> =
-        taken.iter().map(|(group, job)| (*group, job.name.clone(), job.target.clone())).collect();
-    for (index, (group, mut job)) in taken.into_iter().enumerate() {
+    let beside: Vec<(u64, String)> = taken.iter().map(|taken| (taken.group, taken.job.name.clone())).collect();
+    for (index, Taken { group, mut job, read_back_ms, is_read_back }) in taken.into_iter().enumerate() {
+        // What a job wrote is read back when it is done.
+        let own = if is_read_back { index - 1 } else { index + usize::from(read_back_ms > 0) };
         let others: Vec<&str> = (beside.iter().enumerate())
-            .filter(|(other, (at, _, _))| *other != index && at == &group)
-            .map(|(_, (_, name, _))| name.as_str())
+            .filter(|(other, (at, _))| *other != index && *other != own && at == &group)
+            .map(|(_, (_, name))| name.as_str())
             .collect();
         if !others.is_empty() {
-            let detail = format!(
-                "It ran at the same time as {}: what each got is not what it would get alone.",
-                others.join(", ")
-            );
+            let detail =
+                format!("It ran at the same time as {}: what each got is not what it would get alone.", named(&others));
             job.trial.doubts.push(loadline_record::Doubt { code: loadline_record::DoubtCode::OtherLoad, detail });
         }
         results.jobs.push(job);
     }
     Ok(())
+}
+
+/// Some names, and how many more there are.
+fn named(names: &[&str]) -> String {
+    let (shown, more) = names.split_at(names.len().min(NAMED_MAX));
+    let shown = shown.join(", ");
+    if more.is_empty() { shown } else { format!("{shown} and {} more", more.len()) }
+}
+
+/// Entries of several machines: the sum of all is left out, and each has the name of its machine.
+fn of_clients(entries: &mut Vec<Entry<'_>>) {
+    if entries.len() > 1 && entries.last().is_some_and(|last| last.name == ALL_CLIENTS && last.is_without_options()) {
+        entries.pop();
+    }
+    let hosts: BTreeSet<String> = entries.iter().filter_map(|entry| entry.host.clone()).collect();
+    for entry in entries {
+        entry.host = entry.host.take().filter(|_| hosts.len() > 1);
+        if let Some(host) = &entry.host {
+            entry.name = format!("{} on {host}", entry.name);
+        }
+    }
+}
+
+/// Takes out what a job that writes read back to check it.
+fn read_back(aside: &SetAside, measured: &mut Measured) -> Option<Measured> {
+    aside.verify.as_ref()?;
+    let writes = (aside.options.iter().rev()).find(|(key, _)| key == "rw" || key == "readwrite")?;
+    if !["write", "randwrite"].contains(&writes.1.split(':').next()?) {
+        return None;
+    }
+    let record = measured.operations.remove(&Operation::Read)?;
+    let took_ms = measured.runtimes_ms.remove(&Operation::Read)?;
+    measured.runtime_ms = measured.runtimes_ms.values().copied().max().unwrap_or(0);
+    // Rates and CPU time are told for both together.
+    measured.scatters = None;
+    let clamped = measured.clamped.extract_if(.., |(operation, ..)| *operation == Operation::Read).collect();
+    Some(Measured {
+        operations: BTreeMap::from([(Operation::Read, record)]),
+        runtime_ms: took_ms,
+        runtimes_ms: BTreeMap::from([(Operation::Read, took_ms)]),
+        clamped,
+        ..Measured::default()
+    })
+}
+
+/// The load of reading back what a job wrote.
+fn job_of_reading_back(job: &ReportedJob, read: &Measured) -> ReportedJob {
+    let mut back = job.clone();
+    back.spec.reads = Ratio::ONE;
+    back.spec.flush = None;
+    back.spec.volume = None;
+    back.spec.warm_up = Duration::ZERO;
+    back.spec.duration = Duration::from_ms(read.runtime_ms.max(1));
+    back
 }
 
 fn options(at: &At<'_>) -> Result<Vec<(String, String)>, ImportError> {
@@ -131,25 +235,37 @@ impl<'a> Entry<'a> {
             (None, None) => None,
             (global, own) => Some(global.unwrap_or_default().iter().cloned().chain(own.unwrap_or_default()).collect()),
         };
-        Ok(Self { at, name, group, options })
+        let host = at.get("hostname").map(|at| at.text()).transpose()?;
+        Ok(Self { at, name, group, options, host })
+    }
+    fn is_without_options(&self) -> bool {
+        self.at.get("job options").is_none()
     }
     fn is_clone_of(&self, other: &Self) -> bool {
-        let same = (&self.name, self.group, &self.options) == (&other.name, other.group, &other.options);
+        let own = |entry: &Self| (entry.name.clone(), entry.group, entry.options.clone(), entry.host.clone());
+        let same = own(self) == own(other);
         same && self.options.iter().flatten().any(|(key, _)| key == "numjobs")
     }
 }
 
 /// The load of a job, or of its clones; or why it is none of ours.
-fn understood(clones: &[Entry<'_>], measured: &Measured) -> Result<ReportedJob, String> {
-    let Some(options) = &clones[0].options else {
+fn understood(clones: &[Entry<'_>], aside: Option<&SetAside>, measured: &mut Measured) -> Result<ReportedJob, String> {
+    let Some(aside) = aside else {
         return Err("its results do not say with which options it was run (fio tells them since 2.14)".to_owned());
     };
-    let pairs = options.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    let pairs = aside.options.iter().map(|(key, value)| (key.as_str(), value.as_str()));
     let mut job = reported_job(&clones[0].name, pairs).map_err(|problems| {
         let told: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
         told.join("; ")
     })?;
     let spec = &mut job.spec;
+    aside.put_into(spec);
+    if let (Arrival::Closed { queue_depth, .. }, Some(depth)) = (&mut spec.arrival, aside.depth(measured.depth)) {
+        *queue_depth = depth;
+    }
+    if measured.is_mixed {
+        split(measured, spec)?;
+    }
     let moved = |operation| measured.operations.get(&operation).map_or(0, |record| record.count);
     let transfers: u64 = DIRECTIONS.iter().map(|(_, operation)| moved(*operation)).sum();
     if measured.runtime_ms == 0 || transfers == 0 {
@@ -163,11 +279,20 @@ fn understood(clones: &[Entry<'_>], measured: &Measured) -> Result<ReportedJob, 
         || (moved(Operation::Trim) > 0 && spec.trims == Ratio::ZERO);
     let bytes: u64 = DIRECTIONS.iter().filter_map(|(_, o)| measured.operations.get(o)).map(|record| record.bytes).sum();
     let (mean, asked) = (bytes as f64 / transfers as f64, spec.block_mean().get() as f64);
-    if is_foreign || (mean / asked - 1.0).abs() > SIZE_TOLERANCE {
+    if is_foreign {
         return Err(format!(
-            "its figures are not those of its options (requests of {mean:.0} bytes, where {asked:.0} were asked, or other \
-             operations): group_reporting puts the figures of different jobs together; report jobs apart, or write stonewall or \
-             new_group in each"
+            "it asks for {}, and its figures have {} as well: they are not those of its options. group_reporting puts the figures of \
+             different jobs together; report jobs apart, or write stonewall or new_group in each",
+            operations_asked(spec),
+            operations_found(measured),
+        ));
+    }
+    let is_cut = spec.blocks.len() > 1 && (asked * CUT_MIN..=asked).contains(&mean);
+    // fio cuts blocks of several sizes at those that it asked before.
+    if !is_cut && (mean / asked - 1.0).abs() > SIZE_TOLERANCE {
+        return Err(format!(
+            "its figures are not those of its options (requests of {mean:.0} bytes, where {asked:.0} were asked): group_reporting puts \
+             the figures of different jobs together; report jobs apart, or write stonewall or new_group in each"
         ));
     }
     let threads = measured.threads_ms.map(|ms| ms as f64 / measured.runtime_ms as f64);
@@ -190,11 +315,62 @@ fn understood(clones: &[Entry<'_>], measured: &Measured) -> Result<ReportedJob, 
     Ok(job)
 }
 
+/// What a load asks for, in words.
+fn operations_asked(spec: &LoadSpec) -> &'static str {
+    match (spec.trims, spec.reads) {
+        (Ratio::ONE, _) => "trims",
+        (_, Ratio::ONE) => "reads",
+        (_, Ratio::ZERO) => "writes",
+        _ => "reads and writes",
+    }
+}
+
+/// The operations that figures are of, in words.
+fn operations_found(measured: &Measured) -> String {
+    let found = DIRECTIONS.iter().filter(|(_, operation)| measured.operations.contains_key(operation));
+    found.map(|(key, _)| format!("{key}s")).collect::<Vec<_>>().join(" and ")
+}
+
+/// Gives each operation its part of figures that are told for all together, by the mix that was asked.
+fn split(measured: &mut Measured, spec: &LoadSpec) -> Result<(), String> {
+    let Some(all) = measured.operations.remove(&Operation::Read) else { return Ok(()) };
+    if spec.trims != Ratio::ZERO && spec.trims != Ratio::ONE {
+        return Err("its trims are told together with its writes (unified_rw_reporting)".to_owned());
+    }
+    if spec.trims == Ratio::ONE {
+        measured.operations.insert(Operation::Trim, all);
+        return Ok(());
+    }
+    if spec.reads == Ratio::ONE || spec.reads == Ratio::ZERO {
+        let operation = if spec.reads == Ratio::ONE { Operation::Read } else { Operation::Write };
+        measured.operations.insert(operation, all);
+        return Ok(());
+    }
+    let reads = spec.reads.of(all.count);
+    let bytes = spec.reads.of(all.bytes);
+    // The latencies are of both: neither has a histogram of its own.
+    let told = all.figures();
+    let of = |count, bytes| OperationRecord { count, bytes, told, ..OperationRecord::default() };
+    let (count, total) = (all.count, all.bytes);
+    for (operation, record) in
+        [(Operation::Read, of(reads, bytes)), (Operation::Write, of(count - reads, total - bytes))]
+    {
+        if record.count > 0 {
+            measured.operations.insert(operation, record);
+        }
+    }
+    Ok(())
+}
+
 /// The figures of one entry.
 fn measure(at: &At<'_>) -> Result<Measured, ImportError> {
     let mut measured = Measured::default();
     let mut scatters = Vec::new();
-    for (key, operation) in DIRECTIONS {
+    // `both` has the sum beside its parts: it counts only where it stands alone.
+    measured.is_mixed = at.get("mixed").is_some() && DIRECTIONS.iter().all(|(key, _)| at.get(key).is_none());
+    let mixed = [("mixed", Operation::Read)];
+    let directions: &[(&str, Operation)] = if measured.is_mixed { &mixed } else { &DIRECTIONS };
+    for (key, operation) in directions.iter().copied() {
         let Some(direction) = at.get(key) else { continue };
         let figure = |key: &str| direction.get(key).map(|at| at.count()).transpose();
         let wanted = |key: &str| {
@@ -217,14 +393,16 @@ fn measure(at: &At<'_>) -> Result<Measured, ImportError> {
         // Before 3.0 io_bytes was in KiB.
         let unit = if direction.get("io_kbytes").is_some() { 1 } else { 1024 };
         let bytes = possible(&direction, wanted("io_bytes")?.saturating_mul(unit))?;
-        let Latency { histogram, told, is_total } = latency::of_direction(&direction)?;
+        let Latency { histogram, told, is_total, clamped } = latency::of_direction(&direction)?;
         measured.is_total |= is_total;
+        measured.clamped.extend(clamped.into_iter().map(|(share, ns)| (operation, share, ns)));
         let mean = |keys: &[&str]| direction.any(keys).and_then(|at| at.get("mean")).map(|at| at.number()).transpose();
         let (submission, rest) = (mean(&["slat_ns", "slat"])?, mean(&["clat_ns", "clat"])?);
         if let (Some(submission), Some(rest)) = (submission, rest.filter(|rest| *rest > 0.0)) {
             measured.submission_share = measured.submission_share.max(submission / rest);
         }
         measured.runtime_ms = measured.runtime_ms.max(runtime_ms);
+        measured.runtimes_ms.insert(operation, runtime_ms);
         let record = OperationRecord { count, bytes, latency: histogram, told, ..OperationRecord::default() };
         measured.operations.insert(operation, record);
         scatters.push(scatter(&direction)?);
@@ -241,6 +419,7 @@ fn measure(at: &At<'_>) -> Result<Measured, ImportError> {
     }
     let count = |key: &str| at.get(key).map(|at| at.count()).transpose();
     measured.threads_ms = count("job_runtime")?;
+    measured.depth = count("latency_depth")?;
     let threads_ms = measured.threads_ms.unwrap_or(measured.runtime_ms) as f64;
     let share = |key: &str| -> Result<f64, ImportError> {
         let Some(at) = at.get(key) else { return Ok(0.0) };
@@ -291,7 +470,13 @@ fn possible(at: &At<'_>, count: u64) -> Result<u64, ImportError> {
 
 /// Clones as one load.
 fn merged(mut parts: Vec<Measured>) -> Measured {
+    let iops = |part: &Measured| {
+        let count: u64 = DIRECTIONS.iter().filter_map(|(_, o)| part.operations.get(o)).map(|record| record.count).sum();
+        (part.runtime_ms > 0).then(|| count as f64 * 1e3 / part.runtime_ms as f64)
+    };
+    let sum_iops = (parts.len() > 1).then(|| parts.iter().filter_map(iops).sum());
     let mut all = parts.remove(0);
+    all.sum_iops = sum_iops;
     for part in parts {
         for (operation, record) in part.operations {
             let Some(own) = all.operations.get_mut(&operation) else {
@@ -332,6 +517,12 @@ fn merged(mut parts: Vec<Measured>) -> Measured {
             (Some(a), Some(b)) => Some(a.saturating_add(b)),
             (a, b) => a.or(b),
         };
+        for (operation, runtime_ms) in part.runtimes_ms {
+            let own = all.runtimes_ms.entry(operation).or_default();
+            *own = (*own).max(runtime_ms);
+        }
+        // Percentiles of clones are not taken.
+        all.clamped.clear();
         all.is_total |= part.is_total;
         all.submission_share = all.submission_share.max(part.submission_share);
         all.scatters = all.scatters.zip(part.scatters).map(|(a, b)| [a, b].concat());
@@ -427,6 +618,9 @@ fn failures(measured: &Measured) -> (BTreeMap<ErrorKind, u64>, Vec<String>, Endi
     (BTreeMap::from([(kind, count)]), vec![format!("error {errno}, as fio reports it")], ending)
 }
 
+/// Percentiles that a record keeps, in percent.
+const KEPT: [f64; 6] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
+
 /// The facts that a measurement of loadline's would have besides.
 fn unknown(spec: &LoadSpec, measured: &Measured) -> Vec<String> {
     let mut unknown = Vec::new();
@@ -438,6 +632,35 @@ fn unknown(spec: &LoadSpec, measured: &Measured) -> Vec<String> {
     }
     if records().any(|record| record.figures().is_none()) {
         unknown.push("Latencies were not kept (gtod_reduce, disable_clat)".to_owned());
+    }
+    if measured.is_mixed && spec.reads != Ratio::ONE && spec.reads != Ratio::ZERO {
+        unknown.push(
+            "fio told reads and writes as one (unified_rw_reporting): their numbers follow the mix that was asked, and their \
+             latencies are those of both"
+                .to_owned(),
+        );
+    }
+    for (key, operation) in DIRECTIONS {
+        let printed = measured.clamped.iter().filter(|(own, share, _)| *own == operation && KEPT.contains(share));
+        let printed: Vec<String> = printed.map(|(_, share, ns)| format!("p{share} as {ns} ns")).collect();
+        if !printed.is_empty() {
+            unknown.push(format!(
+                "Of its {key}s, fio printed {}: above their largest latency, which is taken, since fio prints the end of a bucket",
+                printed.join(", ")
+            ));
+        }
+    }
+    let seconds = measured.runtime_ms as f64 / 1e3;
+    let of_all =
+        DIRECTIONS.iter().filter_map(|(_, o)| measured.operations.get(o)).map(|record| record.count).sum::<u64>()
+            as f64
+            / seconds;
+    if let Some(sum) = measured.sum_iops.filter(|sum| sum / of_all - 1.0 > SUM_SHARE) {
+        unknown.push(format!(
+            "The rate is that of all requests over the longest time of a clone, as fio counts a group: the rates of the clones, \
+             which did not take the same time, add up to {sum:.1} IOPS, {:.2} % more",
+            (sum / of_all - 1.0) * 100.0
+        ));
     }
     match spec.arrival {
         Arrival::Closed { rate_max: None, .. } => {}

@@ -20,6 +20,8 @@ pub(super) struct Latency {
     pub(super) told: Option<HistogramSnapshot>,
     /// Whether they count from before the submission rather than from its end.
     pub(super) is_total: bool,
+    /// Percentiles that fio printed above its own largest latency: their share in percent, and what it printed, ns.
+    pub(super) clamped: Vec<(f64, u64)>,
 }
 
 /// The latencies of a direction: those from submission to completion, or the whole ones if only those have details.
@@ -76,10 +78,14 @@ fn read(at: &At<'_>, is_ns: bool) -> Result<Option<Latency>, ImportError> {
     {
         return Ok(Some(Latency { histogram, ..Latency::default() }));
     }
-    let percentiles = match at.get("percentile") {
-        Some(list) => percentiles(&list, unit_ns, min as u64, max as u64)?,
+    let printed = match at.get("percentile") {
+        Some(list) => percentiles(&list, unit_ns)?,
         None => Vec::new(),
     };
+    let (least, most) = (min as u64, max as u64);
+    // A bucket's upper end may lie beyond the largest value in it.
+    let clamped: Vec<(f64, u64)> = printed.iter().copied().filter(|(_, ns)| *ns > most).collect();
+    let percentiles: Vec<(f64, u64)> = printed.iter().map(|(share, ns)| (*share, (*ns).clamp(least, most))).collect();
     let percentile = |wanted: f64| percentiles.iter().find(|(p, _)| (p - wanted).abs() < 1e-6).map(|(_, ns)| *ns);
     let told = HistogramSnapshot {
         mean,
@@ -92,7 +98,7 @@ fn read(at: &At<'_>, is_ns: bool) -> Result<Option<Latency>, ImportError> {
         p99_99: percentile(99.99),
         max: max as u64,
     };
-    Ok(Some(Latency { told: Some(told), ..Latency::default() }))
+    Ok(Some(Latency { told: Some(told), clamped, ..Latency::default() }))
 }
 
 /// A time in this unit, in ns.
@@ -101,8 +107,8 @@ fn ns(at: &At<'_>, unit_ns: u64) -> Result<f64, ImportError> {
     if ns >= COUNT_MAX as f64 { Err(at.error("is longer than any latency can be")) } else { Ok(ns) }
 }
 
-/// Percentiles by their share in percent, in rising order.
-fn percentiles(list: &At<'_>, unit_ns: u64, min: u64, max: u64) -> Result<Vec<(f64, u64)>, ImportError> {
+/// Percentiles as they are printed, by their share in percent, in rising order.
+fn percentiles(list: &At<'_>, unit_ns: u64) -> Result<Vec<(f64, u64)>, ImportError> {
     let mut all = Vec::new();
     for (key, at) in list.entries()? {
         let share: f64 = key
@@ -112,8 +118,7 @@ fn percentiles(list: &At<'_>, unit_ns: u64, min: u64, max: u64) -> Result<Vec<(f
             .ok_or_else(|| at.error("is no percentile"))?;
         // Older versions fill their list up with zeros.
         if share > 0.0 {
-            // A bucket's middle may lie beyond the largest value in it.
-            all.push((share, (ns(&at, unit_ns)? as u64).clamp(min, max)));
+            all.push((share, ns(&at, unit_ns)? as u64));
         }
     }
     all.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -3,6 +3,7 @@
 mod devices;
 mod job;
 mod latency;
+mod set_aside;
 #[cfg(test)]
 mod tests;
 
@@ -27,7 +28,7 @@ pub fn read(text: &str, source: &str, written_unix_s: u64) -> Result<Results, Im
     let mut before = 0;
     for value in &documents {
         let top = At::top(value, source);
-        let Some(jobs) = top.get("jobs") else {
+        let Some(jobs) = top.any(&["jobs", "client_stats"]) else {
             let is_ours = value.get("schema").and_then(Value::as_str).is_some_and(|name| name.starts_with("loadline."));
             let source_name = source_name();
             return Err(if is_ours {
