@@ -6,6 +6,7 @@ pub(crate) mod compare;
 pub(crate) mod convert;
 pub(crate) mod crawl;
 pub(crate) mod emulate;
+pub(crate) mod export;
 pub(crate) mod fault;
 pub(crate) mod hunt;
 pub(crate) mod import;
@@ -21,6 +22,7 @@ use compare::CompareArguments;
 use convert::ConvertArguments;
 use crawl::CrawlArguments;
 use emulate::EmulateArguments;
+use export::ExportArguments;
 use fault::FaultArguments;
 use hunt::HuntArguments;
 use import::ImportArguments;
@@ -523,38 +525,6 @@ pub(crate) struct ReportArguments {
     /// Write it in the place of a file that is no report of loadline
     #[arg(long, requires = "output")]
     pub(crate) force: bool,
-}
-
-/// `export`.
-#[derive(Debug, Args)]
-pub(crate) struct ExportArguments {
-    /// The run: its id, the beginning of it, its name, or "last" for the one added last, imports among them
-    pub(crate) run: String,
-    /// In which form: json, csv, fio (its JSON results), openmetrics or parquet
-    #[arg(long = "as", value_enum, value_name = "FORM", hide_possible_values = true)]
-    pub(crate) form: ExportForm,
-    /// Where it goes; by default standard output
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    /// Write it in the place of a file that is there
-    #[arg(long, requires = "output")]
-    pub(crate) force: bool,
-}
-
-/// Forms of export.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExportForm {
-    /// The published schema
-    Json,
-    /// One row for each cell
-    Csv,
-    /// fio's JSON results, with its histograms
-    Fio,
-    /// Gauges by cell
-    #[value(name = "openmetrics")]
-    OpenMetrics,
-    /// One row for each cell, with typed columns
-    Parquet,
 }
 
 /// `plans`.

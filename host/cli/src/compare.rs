@@ -1,23 +1,24 @@
 //! `compare`: stored runs, or volumes of one run, against the first of them.
 
 use crate::arguments::Format;
-use crate::arguments::compare::{CompareArguments, FailIf, FigureName};
+use crate::arguments::compare::{CannotTell, CompareArguments, FailIf, FigureName};
 use crate::failure::{Outcome, Usage};
-use crate::{crawl, output, printing, stored};
+use crate::{crawl, output, output_file, printing, stored};
 use loadline_analysis::{CompareOptions, ComparedSide, Comparison, Verdict, compare as compare_runs};
 use loadline_catalog::{Catalog, Environment, ItemCost, Money};
 use loadline_record::RunRecord;
-use loadline_runs::{environment_again, repeated};
+use loadline_runs::{environment_again, read_record, repeated};
 use loadline_store::Store;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// Trials of a prediction's cell, until its differences are distinguished from chance.
 const TRIALS_TRIED: [u32; 2] = [3, 6];
 
 /// Compares, prints, and judges where that was asked for.
 pub(crate) fn compare(arguments: &CompareArguments, store: &Store) -> anyhow::Result<Outcome> {
-    let mut records =
-        arguments.runs.iter().map(|run| stored::load(store, run)).collect::<anyhow::Result<Vec<RunRecord>>>()?;
+    let mut records = arguments.runs.iter().map(|run| side(run, store)).collect::<anyhow::Result<Vec<RunRecord>>>()?;
+    let junit = arguments.junit.as_deref().map(output_file::junit).transpose()?;
     if let Some(text) = crawl::compared_text(&records, arguments.printing.format) {
         output::print(&text)?;
         return Ok(Outcome::Done);
@@ -37,16 +38,29 @@ pub(crate) fn compare(arguments: &CompareArguments, store: &Store) -> anyhow::Re
     decide_by_more_trials(&mut records, &mut comparison, &options)?;
     price(&mut comparison, &records, arguments.region.as_deref())?;
     output::print(&printing::comparison(&comparison, arguments.printing.format))?;
+    if let Some(file) = &junit {
+        let text = loadline_exported::junit(&comparison, arguments.cannot_tell == Some(CannotTell::Fail));
+        output_file::write(file, text)?;
+    }
     if comparison.against.iter().all(|a| a.cells.is_empty()) && arguments.printing.format == Format::Table {
         output::tell("no cell is in both: they are matched by their whole load, and by volume where a run has several");
     }
     if comparison.against.iter().all(|a| a.cells.is_empty()) {
         return Ok(Outcome::Inconclusive);
     }
-    match arguments.fail_if {
-        Some(FailIf::Worse) => Ok(outcome(&comparison)),
-        None => Ok(Outcome::Done),
-    }
+    let Some(FailIf::Worse) = arguments.fail_if else { return Ok(Outcome::Done) };
+    Ok(match (outcome(&comparison), arguments.cannot_tell) {
+        (Outcome::Inconclusive, Some(CannotTell::Pass)) => Outcome::Done,
+        (Outcome::Inconclusive, Some(CannotTell::Fail)) => Outcome::Against,
+        (outcome, _) => outcome,
+    })
+}
+
+/// A run of the store, or the one in a file.
+fn side(typed: &str, store: &Store) -> anyhow::Result<RunRecord> {
+    let path = Path::new(typed);
+    let is_file = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    if is_file { Ok(read_record(path)?) } else { stored::load(store, typed) }
 }
 
 fn compared(records: &[RunRecord], options: &CompareOptions) -> Result<Comparison, Usage> {

@@ -37,7 +37,14 @@ pub(crate) const EXAMPLES: [(&str, &[&str]); 21] = [
     ("rm", &["loadline rm before --dry-run", "loadline rm before after --dry-run"]),
     ("report", &["loadline report last", "loadline report before after -o both.html"]),
     ("import", &["loadline import results.json", "loadline import results.json --name \"from a colleague\""]),
-    ("export", &["loadline export last --as csv", "loadline export last --as fio -o last.json"]),
+    (
+        "export",
+        &[
+            "loadline export last --as csv",
+            "loadline export --all --as parquet --rows trials -o trials.parquet",
+            "loadline export last --as record -o baseline.json",
+        ],
+    ),
     ("plans", &["loadline plans", "loadline plans show outstanding-sweep"]),
     ("environments", &["loadline environments show ds3-p30", "loadline environments cost ds3-p30 --region eastus"]),
     (

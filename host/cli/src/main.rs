@@ -16,6 +16,7 @@ mod emulate;
 mod emulation_fields;
 mod environments;
 mod examples;
+mod export;
 mod failure;
 mod fault;
 mod figures;
@@ -121,7 +122,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         Verb::Rm(arguments) => stored::rm(arguments, &store()?),
         Verb::Report(arguments) => stored::report(arguments, &store_to_read()?),
         Verb::Import(arguments) => import::import(arguments, quiet, path),
-        Verb::Export(arguments) => stored::export(arguments, &store_to_read()?),
+        Verb::Export(arguments) => export::export(arguments, &store_to_read()?),
         Verb::Plans(arguments) => plans::plans(arguments),
         Verb::Environments(arguments) => environments::environments(arguments),
         Verb::Catalog(arguments) => catalog::catalog(arguments),

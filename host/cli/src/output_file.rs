@@ -1,6 +1,7 @@
 //! Files that a user named for results, and the options that name another or allow one to be replaced.
 
 use crate::failure::Usage;
+use loadline_exported::JUNIT_MARK;
 use loadline_runs::{OutputError, OutputFile, Replace};
 use std::path::Path;
 
@@ -28,6 +29,14 @@ pub(crate) fn result(path: &Path, force: bool) -> anyhow::Result<OutputFile> {
 /// [`Usage`] if the place is refused; otherwise the system's answer.
 pub(crate) fn report(path: &Path, force: bool) -> anyhow::Result<OutputFile> {
     told(OutputFile::claim(path, if force { Replace::Anything } else { OVER_REPORTS }, "report"), "-o", true)
+}
+
+/// Looks at the place of a comparison for CI systems, which may replace an earlier one.
+///
+/// # Errors
+/// [`Usage`] if the place is refused; otherwise the system's answer.
+pub(crate) fn junit(path: &Path) -> anyhow::Result<OutputFile> {
+    told(OutputFile::claim(path, Replace::OneOfOurs(&[&[JUNIT_MARK]]), "comparison"), "--junit", false)
 }
 
 /// The same for the report that `quick` leaves behind.

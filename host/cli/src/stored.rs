@@ -1,12 +1,10 @@
-//! Stored runs: `list`, `show`, `rm`, `report`, `export`.
+//! Stored runs: `list`, `show`, `rm`, `report`.
 
-use crate::arguments::{
-    ExportArguments, ExportForm, Format, ListArguments, ReportArguments, RmArguments, ShowArguments, StatusName,
-};
+use crate::arguments::{Format, ListArguments, ReportArguments, RmArguments, ShowArguments, StatusName};
 use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
 use crate::recommendations::summarized;
-use crate::{columnar, crawl, figures, hunt_table, output_file, printing, typed_settings};
+use crate::{crawl, figures, hunt_table, output_file, printing, typed_settings};
 use loadline_analysis::{Quantity, RunSummary, RunVerdict, known_limits, run_verdict};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, RunRecord, RunStatus};
@@ -416,35 +414,6 @@ fn report_name(ids: &[String]) -> PathBuf {
         more => format!("-and-{more}-more"),
     };
     format!("loadline-report-{}{more}.html", ids[0]).into()
-}
-
-/// `export`: one run for other programs.
-pub(crate) fn export(arguments: &ExportArguments, store: &Store) -> anyhow::Result<Outcome> {
-    let file = arguments.output.as_deref().map(|file| output_file::result(file, arguments.force)).transpose()?;
-    let record = load(store, &arguments.run)?;
-    let summary = summarized(&record);
-    let text = match arguments.form {
-        ExportForm::Json => printing::summary(&summary, Format::Json),
-        ExportForm::Csv => printing::summary(&summary, Format::Csv),
-        ExportForm::Fio => loadline_exported::fio::fio(&record, &summary),
-        ExportForm::OpenMetrics => {
-            let began = record.cells.iter().flat_map(|cell| &cell.trials).map(|trial| trial.started_unix_s).min();
-            loadline_exported::openmetrics(&summary, began)
-        }
-        ExportForm::Parquet => {
-            let Some(file) = &file else {
-                return Err(Usage("Parquet is no text: say where it goes, with -o FILE.parquet".to_owned()).into());
-            };
-            let bytes = columnar::parquet(&loadline_report::table(&summary))?;
-            output_file::write(file, bytes)?;
-            return Ok(Outcome::Done);
-        }
-    };
-    match &file {
-        Some(file) => output_file::write(file, &text)?,
-        None => output::print(&text)?,
-    }
-    Ok(Outcome::Done)
 }
 
 /// The run that was typed.

@@ -299,6 +299,8 @@ fn refused(refusal: &Refusal) -> String {
         | Refusal::NotAnEnvironment { .. }
         | Refusal::UnreadableEnvironment { .. }
         | Refusal::UnreadableResults { .. }
+        | Refusal::UnreadableRecord { .. }
+        | Refusal::NotARecord { .. }
         | Refusal::NoText { .. }
         | Refusal::MachineNotModelled { .. }
         | Refusal::NothingToVerify { .. }

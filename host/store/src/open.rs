@@ -24,7 +24,11 @@ pub(crate) type Migration = fn(&Transaction<'_>) -> rusqlite::Result<()>;
 pub(crate) const MIGRATIONS: &[Migration] = &[
     |transaction| transaction.execute_batch(include_str!("schema/1.sql")),
     |transaction| transaction.execute_batch(include_str!("schema/2.sql")),
+    |transaction| transaction.execute_batch(include_str!("schema/3.sql")),
 ];
+/// The oldest version whose tables are those of today: what came later is views. Such a store is read as it stands by who may not
+/// write to it.
+pub(crate) const SAME_TABLES_SINCE: u32 = 2;
 
 /// A store of run records: one SQLite file, used by any number of processes at once.
 ///

@@ -2,7 +2,7 @@
 //! beside them: they would belong to the reader, and stop the owner.
 
 use crate::error::Trouble;
-use crate::open::{MIGRATIONS, Marks, connect_to_read, examine, look_at_tables};
+use crate::open::{MIGRATIONS, Marks, SAME_TABLES_SINCE, connect_to_read, examine, look_at_tables};
 use crate::{Store, StoreError};
 use rusqlite::{ErrorCode, Transaction, TransactionBehavior};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
@@ -154,7 +154,7 @@ fn open_unwritable(path: PathBuf, why: Unwritable) -> Result<Store, StoreError> 
         let connection = connect_to_read(&path, parameters)?;
         let version = Marks::read(&Transaction::new_unchecked(&connection, TransactionBehavior::Deferred)?)?
             .check(&path, known)?;
-        if version < known {
+        if version < SAME_TABLES_SINCE {
             return Err(StoreError::Older { path: path.clone(), found: version, known }.into());
         }
         look_at_tables(&connection)?;
@@ -294,12 +294,23 @@ mod tests {
     }
 
     #[test]
+    fn an_older_store_with_the_same_tables_is_read_as_it_stands() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        add(&Store::open_with(&path, &MIGRATIONS[..SAME_TABLES_SINCE as usize]).unwrap(), "a");
+        let bytes = std::fs::read(&path).unwrap();
+        let store = others(&path).unwrap();
+        assert_eq!((count(&store), store.resolve("last").unwrap().as_str()), (1, "a"));
+        assert!(std::fs::read(&path).unwrap() == bytes, "it stays a store of its version");
+    }
+
+    #[test]
     fn an_older_store_that_may_only_be_read_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.db");
         let first: &[Migration] = &MIGRATIONS[..1];
         drop(Store::open_with(&path, first).unwrap());
-        assert!(matches!(others(&path), Err(StoreError::Older { found: 1, known: 2, .. })));
+        assert!(matches!(others(&path), Err(StoreError::Older { found: 1, known: 3, .. })));
         std::fs::write(&path, b"").unwrap();
         assert!(matches!(others(&path), Err(StoreError::Older { found: 0, .. })));
     }

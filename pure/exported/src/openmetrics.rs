@@ -1,5 +1,7 @@
-//! A run as OpenMetrics text (github.com/prometheus/OpenMetrics, 1.0): gauges by cell, for collectors that read files or are pushed to.
+//! A run as text that Prometheus and OpenMetrics (github.com/prometheus/OpenMetrics, 1.0) both read: gauges by cell, for collectors that
+//! read files or are pushed to.
 //!
+//! What describes something is a gauge of 1 whose name ends in `_info`: node_exporter and promtool refuse OpenMetrics' type `info`.
 //! Samples have no timestamp of their own, since such collectors refuse them; the start of the run is a figure beside
 //! them.
 
@@ -18,7 +20,7 @@ const PERCENTILES: [Percentile; 6] = [
     ("0.9999", |of| of.p99_99),
 ];
 
-/// The run as OpenMetrics. Units are seconds, bytes and requests per second; an unknown figure has no sample.
+/// The run as OpenMetrics, which Prometheus reads as its own text. Units are seconds, bytes and requests per second; an unknown figure has no sample.
 /// `started_unix_s` is the start of the run, seconds since 1970.
 #[must_use]
 pub fn openmetrics(summary: &RunSummary, started_unix_s: Option<u64>) -> String {
@@ -26,7 +28,13 @@ pub fn openmetrics(summary: &RunSummary, started_unix_s: Option<u64>) -> String 
     let run = &summary.run;
     let clock = if run.clock == Clock::Real { "real" } else { "virtual" };
     let own = labels(&[("run", &run.id), ("name", &run.name), ("clock", clock), ("version", &run.version)]);
-    text.family("run", "info", None, "The run, and whether it was measured or predicted.", [(own, 1.0)].into_iter());
+    text.family(
+        "run_info",
+        "gauge",
+        None,
+        "The run, and whether it was measured or predicted.",
+        [(own, 1.0)].into_iter(),
+    );
     if let Some(started) = started_unix_s {
         let sample = (labels(&[("run", &run.id)]), started as f64);
         let help = "When the run began, since 1970.";
@@ -51,19 +59,25 @@ pub fn openmetrics(summary: &RunSummary, started_unix_s: Option<u64>) -> String 
         ];
         (of_cell(&run.id, cell, &more), 1.0)
     });
-    text.family("cell", "info", None, "The load of a cell; queue_depth is that of each thread, of closed loops.", info);
+    text.family(
+        "cell_info",
+        "gauge",
+        None,
+        "The load of a cell; queue_depth is that of each thread, of closed loops.",
+        info,
+    );
     let doubts = cells.iter().flat_map(|cell| {
         let mut codes: Vec<&str> = cell.doubts.iter().map(|doubt| doubt.code.name()).collect();
         codes.dedup();
         codes.into_iter().map(|code| (of_cell(&run.id, cell, &[("code", code)]), 1.0)).collect::<Vec<_>>()
     });
-    text.family("doubt", "info", None, "Why the figures of a cell should not be believed as they stand.", doubts);
+    text.family("doubt_info", "gauge", None, "Why the figures of a cell should not be believed as they stand.", doubts);
     let bound = cells.iter().filter_map(|cell| {
         let binding = cell.binding.as_ref()?;
         let inferred = if binding.inferred { "true" } else { "false" };
         Some((of_cell(&run.id, cell, &[("limit", binding.limit.name()), ("inferred", inferred)]), 1.0))
     });
-    text.family("binding", "info", None, "What bound a cell.", bound);
+    text.family("binding_info", "gauge", None, "What bound a cell.", bound);
     let ceilings = cells.iter().flat_map(|cell| {
         cell.ceilings
             .iter()
@@ -142,18 +156,17 @@ impl Text {
         help: &str,
         samples: impl Iterator<Item = (String, f64)>,
     ) {
-        let suffix = if kind == "info" { "_info" } else { "" };
         let mut samples = samples.filter(|(_, value)| value.is_finite()).peekable();
         if samples.peek().is_none() {
             return;
         }
+        let _ = writeln!(self.0, "# HELP loadline_{name} {help}");
         let _ = writeln!(self.0, "# TYPE loadline_{name} {kind}");
         if let Some(unit) = unit {
             let _ = writeln!(self.0, "# UNIT loadline_{name} {unit}");
         }
-        let _ = writeln!(self.0, "# HELP loadline_{name} {help}");
         for (labels, value) in samples {
-            let _ = writeln!(self.0, "loadline_{name}{suffix}{{{labels}}} {value}");
+            let _ = writeln!(self.0, "loadline_{name}{{{labels}}} {value}");
         }
     }
 }

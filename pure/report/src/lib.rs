@@ -11,6 +11,7 @@ mod csv;
 mod doubts;
 mod escaped;
 mod figures;
+pub mod frame;
 mod html;
 mod markdown;
 mod page;
@@ -21,12 +22,12 @@ mod terminal;
 mod verdict;
 
 pub use comparison::{comparison_csv, comparison_markdown, comparison_terminal};
-pub use csv::csv;
+pub use csv::{csv, frame_csv};
 pub use html::html;
 pub use markdown::markdown;
 pub use page::{escaped, page};
 pub use plain_text::{no_formula, plain, plain_coloured, plain_lines};
-pub use table::{Field, Table, table};
+pub use table::{Field, Moment, Table, table};
 pub use terminal::{Colour, Columns, TerminalOptions, terminal};
 
 /// Writes to a `String`, which cannot fail.

@@ -7,25 +7,76 @@ use std::collections::BTreeSet;
 /// A figure of a cell; `None` if it is missing.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Field {
-    /// Words; never missing, but may be empty.
-    Text(String),
+    /// Words.
+    Text(Option<String>),
     /// A finite number.
     Float(Option<f64>),
     /// A count.
     Whole(Option<u64>),
     /// Whether.
     Flag(Option<bool>),
+    /// A point in time.
+    Moment(Option<Moment>),
+}
+
+/// A point in time: microseconds since 1970, UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    /// Microseconds since 1970.
+    pub unix_us: i64,
+}
+
+impl Moment {
+    /// Always there.
+    pub(crate) const fn of_unix_us(unix_us: i64) -> Option<Self> {
+        Some(Self { unix_us })
+    }
+    /// Of a text such as `2026-01-31T14:22:33Z`; `None` if it is something else.
+    pub(crate) fn of_rfc3339(text: &str) -> Option<Self> {
+        let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+        let numbers = |text: &str, by: char| -> Option<[i64; 3]> {
+            let all = text.split(by).map(|part| part.parse().ok()).collect::<Option<Vec<i64>>>()?;
+            all.try_into().ok()
+        };
+        let ([year, month, day], [hour, minute, second]) = (numbers(date, '-')?, numbers(time, ':')?);
+        // Days since 1970 of a civil date (Howard Hinnant, days_from_civil): the year begins in March.
+        let year = year - i64::from(month <= 2);
+        let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
+        let day_of_year = (153 * (if month > 2 { month - 3 } else { month + 9 }) + 2) / 5 + day - 1;
+        let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+        let days = era * 146_097 + day_of_era - 719_468;
+        Self::of_unix_us((days * 86_400 + hour * 3_600 + minute * 60 + second) * 1_000_000)
+    }
+}
+
+impl std::fmt::Display for Moment {
+    /// RFC 3339 in UTC, to the second.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let seconds = self.unix_us.div_euclid(1_000_000);
+        let (days, of_day) = (seconds.div_euclid(86_400) + 719_468, seconds.rem_euclid(86_400));
+        // The civil date of a day (Howard Hinnant, civil_from_days).
+        let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+        let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let shifted = (5 * day_of_year + 2) / 153;
+        let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+        let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+        let year = year_of_era + era * 400 + i64::from(month <= 2);
+        let (hour, minute, second) = (of_day / 3_600, of_day / 60 % 60, of_day % 60);
+        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    }
 }
 
 impl std::fmt::Display for Field {
     /// At full precision; empty if it is missing.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Text(text) => f.write_str(text),
+            Self::Text(Some(text)) => f.write_str(text),
             Self::Float(Some(value)) => write!(f, "{value}"),
             Self::Whole(Some(value)) => write!(f, "{value}"),
             Self::Flag(Some(value)) => write!(f, "{value}"),
-            Self::Float(None) | Self::Whole(None) | Self::Flag(None) => Ok(()),
+            Self::Moment(Some(moment)) => write!(f, "{moment}"),
+            Self::Text(None) | Self::Float(None) | Self::Whole(None) | Self::Flag(None) | Self::Moment(None) => Ok(()),
         }
     }
 }
@@ -52,7 +103,7 @@ pub fn table(summary: &RunSummary) -> Table {
 
 /// Every column's name and value, for one cell.
 fn columns(summary: &RunSummary, cell: Option<&CellSummary>) -> Vec<(String, Field)> {
-    let text = |value: fn(&CellSummary) -> String| Field::Text(cell.map_or_else(String::new, value));
+    let text = |value: fn(&CellSummary) -> String| Field::Text(cell.map(value));
     let count = |value: fn(&CellSummary) -> Option<u64>| Field::Whole(cell.and_then(value));
     let is = |value: fn(&CellSummary) -> Option<bool>| Field::Flag(cell.and_then(value));
     let float = |value: Option<f64>| Field::Float(value.filter(|v| v.is_finite()));
@@ -62,11 +113,11 @@ fn columns(summary: &RunSummary, cell: Option<&CellSummary>) -> Vec<(String, Fie
     let clock = if run.clock == Clock::Real { "real" } else { "virtual" };
     let mut columns: Vec<(String, Field)> = Vec::new();
     let mut put = |name: &str, value: Field| columns.push((name.to_owned(), value));
-    put("run_id", Field::Text(run.id.clone()));
-    put("run_name", Field::Text(run.name.clone()));
-    put("clock", Field::Text(clock.to_owned()));
+    put("run_id", Field::Text(Some(run.id.clone())));
+    put("run_name", Field::Text(Some(run.name.clone())));
+    put("clock", Field::Text(Some(clock.to_owned())));
     let own = || format!("loadline {}", run.version);
-    put("tool", Field::Text(run.imported.as_ref().map_or_else(own, ImportedFrom::tool_and_version)));
+    put("tool", Field::Text(Some(run.imported.as_ref().map_or_else(own, ImportedFrom::tool_and_version))));
     put("cell_id", text(|c| c.id.clone()));
     put("volume", text(|c| c.volume.clone()));
     put("label", text(|c| c.label.clone()));
@@ -115,19 +166,18 @@ fn columns(summary: &RunSummary, cell: Option<&CellSummary>) -> Vec<(String, Fie
     put("errors_count", count(|c| Some(c.errors)));
     put("cpu_user_s", float(cell.map(|c| c.cpu.user_s)));
     put("cpu_system_s", float(cell.map(|c| c.cpu.system_s)));
-    let limit = binding.map_or_else(String::new, |b| crate::rows::limit_name(b.limit).to_owned());
-    put("binding_limit", Field::Text(limit));
+    put("binding_limit", Field::Text(binding.map(|b| crate::rows::limit_name(b.limit).to_owned())));
     put("binding_ceiling_iops", float(binding.and_then(|b| b.ceiling_iops)));
     put("binding_utilization_ratio", float(binding.and_then(|b| b.utilization)));
     put("binding_inferred", Field::Flag(binding.map(|b| b.inferred)));
-    put("binding_evidence", Field::Text(binding.map_or_else(String::new, |b| b.evidence.clone())));
+    put("binding_evidence", Field::Text(binding.map(|b| b.evidence.clone())));
     let doubts = |of: fn(&loadline_record::Doubt) -> String| {
         let all: Vec<String> = cell.iter().flat_map(|c| &c.doubts).map(of).collect();
-        Field::Text(all.join("; "))
+        Field::Text(cell.map(|_| all.join("; ")))
     };
     put("doubt_codes", doubts(|d| d.code.name().to_owned()));
     let details = cell.map(|c| &c.load.details);
-    let word = |of: fn(&LoadDetails) -> Option<&String>| Field::Text(details.and_then(of).cloned().unwrap_or_default());
+    let word = |of: fn(&LoadDetails) -> Option<&String>| Field::Text(details.and_then(of).cloned());
     let number = |of: fn(&LoadDetails) -> Option<f64>| float(details.and_then(of));
     let whole = |of: fn(&LoadDetails) -> Option<u64>| Field::Whole(details.and_then(of));
     let mix = details.and_then(|d| d.block_mix.as_ref()).map(|mix| {
@@ -136,7 +186,7 @@ fn columns(summary: &RunSummary, cell: Option<&CellSummary>) -> Vec<(String, Fie
     });
     let engines = |of: fn(&EngineUsed) -> String| {
         let all: Vec<String> = cell.iter().flat_map(|c| &c.engines).map(of).collect();
-        Field::Text(all.join("; "))
+        Field::Text((!all.is_empty()).then(|| all.join("; ")))
     };
     // Columns of later versions come last, so that earlier ones do not move.
     let later = [
@@ -148,7 +198,7 @@ fn columns(summary: &RunSummary, cell: Option<&CellSummary>) -> Vec<(String, Fie
         ("align_bytes", whole(|d| d.align_bytes)),
         ("start_bytes", whole(|d| d.start_bytes)),
         ("files_count", whole(|d| d.files.map(u64::from))),
-        ("block_mix_bytes", Field::Text(mix.unwrap_or_default())),
+        ("block_mix_bytes", Field::Text(mix)),
         ("trim_ratio", number(|d| d.trim_ratio)),
         ("think_time_ns", whole(|d| d.think_time_ns)),
         ("flush_every_writes", whole(|d| d.flush_every_writes)),
@@ -166,6 +216,11 @@ fn columns(summary: &RunSummary, cell: Option<&CellSummary>) -> Vec<(String, Fie
     for (name, value) in later {
         put(name, value);
     }
+    put("run_started", Field::Moment(Moment::of_rfc3339(&run.started)));
+    put("host", Field::Text(run.host.hostname.clone()));
+    put("environment", Field::Text(run.environment.as_ref().map(|environment| environment.name.clone())));
+    let target = cell.and_then(|c| run.volumes.iter().find(|volume| volume.name == c.volume));
+    put("target", Field::Text(target.map(|volume| volume.target.clone())));
     let names: BTreeSet<&str> = summary.cells.iter().flat_map(|c| &c.steps).map(|step| step.name.name()).collect();
     for name in names {
         let figures = cell.and_then(|c| c.steps.iter().find(|step| step.name.name() == name)).map(|step| &step.figures);

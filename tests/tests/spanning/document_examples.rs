@@ -90,3 +90,45 @@ fn every_command_in_the_documents_works() {
     assert!(tried > 0, "neither README.md nor docs/ holds a console block with a `$ loadline` command");
     assert!(failures.is_empty(), "{} of {tried} examples fail:\n{}", failures.len(), failures.join("\n"));
 }
+
+/// The lines of a document's block in YAML, with what is folded (`>`) joined.
+fn yaml_lines(text: &str) -> Vec<String> {
+    let block = text.split_once("```yaml\n").expect("a block in YAML").1.split_once("\n```").expect("its end").0;
+    let mut lines: Vec<String> = Vec::new();
+    let mut folded: Option<usize> = None;
+    for line in block.lines() {
+        let indent = line.len() - line.trim_start().len();
+        assert!(!line.contains('\t') && indent % 2 == 0, "{line:?}");
+        match folded {
+            Some(of) if indent > of => {
+                let last = lines.last_mut().expect("a line that begins the fold");
+                *last += &format!(" {}", line.trim());
+            }
+            _ => {
+                folded = line.ends_with(": >").then_some(indent);
+                lines.push(line.strip_suffix(" >").unwrap_or(line).to_owned());
+            }
+        }
+    }
+    lines
+}
+
+#[test]
+fn the_workflow_for_ci_has_commands_that_are_understood_and_fails_on_worse_only() {
+    let text = std::fs::read_to_string(loadline_tests::root().join("docs/formats/export.md")).unwrap();
+    let lines = yaml_lines(&text);
+    for key in ["name:", "on:", "jobs:", "    runs-on:", "    steps:"] {
+        assert!(lines.iter().any(|line| line.starts_with(key)), "{key} in {lines:#?}");
+    }
+    let commands: Vec<&str> = lines.iter().filter_map(|line| line.trim_start().strip_prefix("run: ")).collect();
+    let console: String = commands.iter().map(|of| format!("$ {}\n", of.split(" >> ").next().unwrap())).collect();
+    let found = examples(&format!("```console,no-run\n{console}```\n")).unwrap();
+    assert_eq!((found.len(), commands.len()), (3, 3), "{console}");
+    let loadline = loadline_tests::loadline();
+    let folder = tempfile::tempdir().unwrap();
+    for example in &found {
+        try_out(example, folder.path(), &loadline).unwrap();
+    }
+    let compare = commands.iter().find(|of| of.contains(" compare ")).unwrap();
+    assert!(compare.contains("--fail-if worse --cannot-tell pass"), "{compare}");
+}

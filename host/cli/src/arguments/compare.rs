@@ -5,15 +5,18 @@ use clap::{Args, ValueEnum};
 use loadline_analysis::Figure;
 use loadline_units::Ratio;
 use loadline_workload::Objective;
+use std::path::PathBuf;
 
 /// `compare`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit status: 0 when the runs were compared; 4 when they have no cell in common.\nExit status with --fail-if worse: 3 when the overall verdict or any cell is worse; 4 when none is, and \
-                  the overall verdict cannot be told or a cell has lost its figures."
+                  the overall verdict cannot be told or a cell has lost its figures. --cannot-tell pass makes 0 of this 4, \
+                  and --cannot-tell fail makes 3 of it."
 )]
 pub(crate) struct CompareArguments {
-    /// The runs, the baseline first: ids, the beginnings of them, names, or "last" for the one added last; or one run with several volumes
+    /// The runs, the baseline first: ids, the beginnings of them, names, or "last" for the one added last; or one run with several volumes.
+    /// A name that ends in .json is a file of `export --as record`
     #[arg(required = true)]
     pub(crate) runs: Vec<String>,
     /// Figures that differ by no more than this share are the same
@@ -39,6 +42,12 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_enum, value_name = "VERDICT", hide_possible_values = true)]
     #[arg(help = "Exit with 3 when anything is this: worse")]
     pub(crate) fail_if: Option<FailIf>,
+    /// The exit status where nothing is worse and something cannot be told: pass (0) or fail (3); by default 4
+    #[arg(long, value_enum, value_name = "HOW", hide_possible_values = true, requires = "fail_if")]
+    pub(crate) cannot_tell: Option<CannotTell>,
+    /// Write the comparison for CI systems, too: JUnit XML with a case for each cell, worse as a failure
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) printing: Printing,
 }
@@ -86,4 +95,13 @@ impl FigureName {
 pub(crate) enum FailIf {
     /// Worse than the baseline
     Worse,
+}
+
+/// What becomes of a comparison that cannot be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CannotTell {
+    /// As if it were the same
+    Pass,
+    /// As if it were worse
+    Fail,
 }

@@ -244,6 +244,276 @@ fn fios_own_tool_reads_the_histograms() {
     assert_eq!(counted, first["total_ios"].as_u64().unwrap());
 }
 
+#[test]
+fn each_job_of_fio_has_a_file_that_a_folder_of_its_kind_tells_from_the_others() {
+    let (record, of_run) = measured();
+    let whole: Value = serde_json::from_str(&loadline_exported::fio::fio(record, of_run)).unwrap();
+    let files = loadline_exported::fio::fio_files(record, of_run);
+    let jobs = whole["jobs"].as_array().unwrap();
+    assert_eq!(files.len(), jobs.len());
+    let mut seen = std::collections::BTreeSet::new();
+    for ((path, text), job) in files.iter().zip(jobs) {
+        let file: Value = serde_json::from_str(text).unwrap();
+        let [only] = &file["jobs"].as_array().unwrap()[..] else { panic!("{path} has one job") };
+        for key in ["jobname", "read", "write", "job options", "latency_ns", "latency_us", "latency_ms", "loadline"] {
+            assert_eq!(only[key], job[key], "{key} of {path}");
+        }
+        let (folder, name) = path.rsplit_once('/').expect("cells have several trials and blocks");
+        assert!(folder.ends_with(&format!("trial-{}", job["loadline"]["trial"])), "{path}");
+        let options = &job["job options"];
+        // What charts are made by; the order of an open loop is not one.
+        assert!(options["iodepth"].is_string() && options["filename"].is_null(), "{options}");
+        assert!(options["directory"].is_string(), "a directory is no file: {options}");
+        let of = |key: &str| options[key].as_str().unwrap().to_owned();
+        assert!(name.contains(&of("rw")) && name.contains(&format!("numjobs-{}", of("numjobs"))), "{name}");
+        if options["rate_iops"].is_null() {
+            assert!(seen.insert((folder, of("rw"), of("iodepth"), of("numjobs"))), "{path}");
+        }
+    }
+}
+
+#[test]
+fn fios_bins_of_completion_times_count_every_request_once() {
+    let (record, of_run) = measured();
+    let told: Value = serde_json::from_str(&loadline_exported::fio::fio(record, of_run)).unwrap();
+    for job in told["jobs"].as_array().unwrap() {
+        let bins = |key: &str| -> Vec<(String, f64)> {
+            let of = job[key].as_object().unwrap();
+            of.iter().map(|(name, share)| (name.clone(), share.as_f64().unwrap())).collect()
+        };
+        let all = ["latency_ns", "latency_us", "latency_ms"].map(bins).concat();
+        let sum: f64 = all.iter().map(|(_, share)| share).sum();
+        assert!((sum - 100.0).abs() < 1e-6, "{sum} of {job}");
+        // The slowest request lies in the last bin that is filled, by fio's own histogram beside it.
+        let slowest_ns =
+            ["read", "write"].iter().filter_map(|of| job[of]["clat_ns"]["max"].as_f64()).fold(0.0, f64::max);
+        let unit = if slowest_ns < 1e3 {
+            "latency_ns"
+        } else if slowest_ns < 1e6 {
+            "latency_us"
+        } else {
+            "latency_ms"
+        };
+        let filled = bins(unit).iter().any(|(_, share)| *share > 0.0);
+        // A bucket's middle may lie on the other side of a bound than its largest value.
+        let is_near_a_bound = [1e3, 1e6].iter().any(|bound| (slowest_ns / bound - 1.0).abs() < 0.02);
+        assert!(filled || is_near_a_bound, "{slowest_ns} ns: {all:?}");
+    }
+}
+
+/// The rules that promtool's linter and node_exporter's collector apply to text: names, types, help, one block for each family.
+fn refused_by_prometheus(text: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    let (mut helped, mut typed): (BTreeMap<&str, &str>, BTreeMap<&str, &str>) = (BTreeMap::new(), BTreeMap::new());
+    let (mut closed, mut current, mut seen) = (Vec::new(), "", Vec::new());
+    for line in text.lines() {
+        if let Some((name, help)) = line.strip_prefix("# HELP ").and_then(|rest| rest.split_once(' ')) {
+            if help.is_empty() || helped.insert(name, help).is_some() {
+                problems.push(format!("help of {name}"));
+            }
+        } else if let Some((name, kind)) = line.strip_prefix("# TYPE ").and_then(|rest| rest.split_once(' ')) {
+            if !["counter", "gauge", "histogram", "summary", "untyped"].contains(&kind) {
+                problems.push(format!("unknown metric type {kind:?}"));
+            }
+            if typed.insert(name, kind).is_some() || closed.contains(&name) {
+                problems.push(format!("{name} comes twice"));
+            }
+            closed.push(current);
+            current = name;
+        } else if !line.starts_with('#') {
+            let (series, value) = line.rsplit_once(' ').unwrap();
+            let (name, labels) = series.split_once('{').unwrap();
+            let legal =
+                |name: &str| name.bytes().all(|of| of.is_ascii_lowercase() || of.is_ascii_digit() || of == b'_');
+            if name != current || !legal(name) || !helped.contains_key(name) {
+                problems.push(format!("a sample of {name} after {current}"));
+            }
+            let kind = typed.get(name).copied().unwrap_or_default();
+            if (labels.contains("quantile=") && kind != "summary")
+                || (labels.contains("le=") && kind != "histogram")
+                || (name.ends_with("_total") && kind != "counter")
+                || ["_count", "_sum", "_bucket"].iter().any(|end| name.ends_with(end))
+                || ["gauge", "counter", "summary", "histogram"].iter().any(|of| name.ends_with(&format!("_{of}")))
+                || ["milliseconds", "_ms", "microseconds", "kilobytes", "megabytes", "bits"]
+                    .iter()
+                    .any(|of| name.contains(of))
+            {
+                problems.push(format!("the name of {name}"));
+            }
+            // A sample has no timestamp, and occurs once.
+            if value.parse::<f64>().is_err() || !series.ends_with('}') || seen.contains(&series) {
+                problems.push(format!("the sample {line}"));
+            }
+            seen.push(series);
+        }
+    }
+    problems
+}
+
+#[test]
+fn prometheus_its_linter_and_node_exporter_take_the_metrics() {
+    let (_, of_run) = measured();
+    let text = loadline_exported::openmetrics(of_run, Some(1_769_868_153));
+    assert_eq!(refused_by_prometheus(&text), Vec::<String>::new());
+    assert!(!refused_by_prometheus(&text.replace("loadline_run_info gauge", "loadline_run_info info")).is_empty());
+    assert!(!refused_by_prometheus(&text.replacen("# HELP", "# ", 1)).is_empty());
+    let bench = Bench::new();
+    let file = bench.file("run.prom", &text);
+    let given = std::fs::File::open(file).unwrap();
+    let Some(promtool) = crate::support::peer("promtool") else {
+        println!("skipped: promtool itself (it is not there: cargo xtask test --long, or Debian's package prometheus)");
+        return;
+    };
+    let output = Command::new(promtool).args(["check", "metrics"]).stdin(given).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.is_empty(), "{said}");
+}
+
+#[test]
+fn fio_plot_draws_its_charts_of_the_exported_folder() {
+    let Some(fio_plot) = crate::support::peer("fio-plot") else {
+        println!("skipped: fio-plot (it is not there: cargo xtask test --long)");
+        return;
+    };
+    let bench = Bench::new();
+    let (record, of_run) = measured();
+    for (path, text) in loadline_exported::fio::fio_files(record, of_run) {
+        // Only closed loops of one block have a depth to plot by.
+        if path.contains("iodepth") {
+            std::fs::create_dir_all(bench.path(&format!("fio/{path}")).parent().unwrap()).unwrap();
+            std::fs::write(bench.path(&format!("fio/{path}")), text).unwrap();
+        }
+    }
+    let folder = "fio/4096/trial-0";
+    for (name, chart) in [
+        ("iops and latency", "-l -r randread -d 1 4 -n 1"),
+        ("by depth and jobs", "-L -t iops -r randread -d 1 4 -n 1"),
+        ("latency by depth and jobs", "-L -t lat -r randread -d 1 4 -n 1"),
+        ("histogram", "-H -r randread -d 1 -n 1"),
+        ("by jobs", "-N -r randread -d 1 -n 1"),
+    ] {
+        let picture = format!("{}.png", name.replace(' ', "-"));
+        let output = Command::new(&fio_plot)
+            .args(["-i", folder, "-T", name, "-o", &picture])
+            .args(chart.split(' '))
+            .current_dir(bench.path(""))
+            .env("MPLBACKEND", "Agg")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(std::fs::metadata(bench.path(&picture)).unwrap().len() > 1_000, "{name}");
+    }
+}
+
+#[test]
+fn continuous_benchmarks_get_every_figure_with_its_unit_and_range() {
+    use loadline_exported::{Improvement, benchmarks};
+    let (_, of_run) = measured();
+    let list = |of| -> Vec<Value> { serde_json::from_str(&benchmarks(of_run, of)).unwrap() };
+    let (bigger, smaller) = (list(Improvement::Bigger), list(Improvement::Smaller));
+    assert_eq!(bigger.len(), 2 * CELLS);
+    let mut names: Vec<&str> = bigger.iter().chain(&smaller).map(|of| of["name"].as_str().expect("a name")).collect();
+    for entry in bigger.iter().chain(&smaller) {
+        assert!(entry["value"].is_f64() && entry["unit"].is_string() && entry["extra"].is_string(), "{entry}");
+    }
+    for (entry, cell) in bigger.chunks(2).zip(&of_run.cells) {
+        let total = cell.total.as_ref().unwrap();
+        assert_eq!(entry[0]["value"].as_f64(), Some(total.iops));
+        let half = total.iops_low.zip(total.iops_high).map(|(low, high)| format!("± {}", (high - low) / 2.0));
+        assert_eq!(entry[0]["range"].as_str().map(str::to_owned), half);
+        assert!(cell.doubts.iter().all(|doubt| entry[0]["extra"].as_str().unwrap().contains(doubt.code.name())));
+    }
+    let before = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), before, "each name once");
+}
+
+#[test]
+fn a_run_in_a_file_is_the_run_of_the_store() {
+    let bench = Bench::new();
+    let (record, _) = measured();
+    let file = bench.file("baseline.json", loadline_runs::record_text(record));
+    assert_eq!(loadline_runs::read_record(&file).unwrap(), *record);
+    for (text, words) in [
+        ("{}", "does not name its form"),
+        ("{\"schema\": \"loadline.run/1\", \"cells\": []}", "loadline.run/1"),
+        ("[", "is no run to compare"),
+    ] {
+        let error = loadline_runs::read_record(&bench.file("other.json", text)).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+#[test]
+fn a_comparison_in_junits_words_has_a_case_for_each_cell() {
+    use loadline_analysis::{CompareOptions, Verdict, compare};
+    let (record, _) = measured();
+    let mut other = record.clone();
+    other.header.id.push('b');
+    other.cells.pop();
+    let mut comparison = compare(&[record, &other], &CompareOptions::default()).unwrap();
+    comparison.against[0].cells[0].verdict = Verdict::Worse;
+    comparison.against[0].cells[1].verdict = Verdict::CannotTell;
+    comparison.against[0].cells[1].why = Some("too <few> \"trials\"\u{1}".to_owned());
+    for cell in &mut comparison.against[0].cells[2..] {
+        cell.verdict = Verdict::Same;
+    }
+    let text = loadline_exported::junit(&comparison, false);
+    let skipped = "<skipped message=\"too &lt;few&gt; &quot;trials&quot;\"/>";
+    assert!(text.contains(skipped) && text.contains("only the baseline has this cell"), "{text}");
+    let counts = format!("tests=\"{CELLS}\" failures=\"1\" errors=\"0\" skipped=\"2\"");
+    assert_eq!(text.matches(&counts).count(), 2, "{text}");
+    assert_eq!((text.matches("<testcase ").count(), text.matches("<failure message=\"worse: ").count()), (CELLS, 1));
+    let strict = loadline_exported::junit(&comparison, true);
+    assert!(strict.contains("failures=\"3\" errors=\"0\" skipped=\"0\""), "{strict}");
+    let Some(output) =
+        run("python3", &["-c", "import sys, xml.dom.minidom as m; m.parseString(sys.argv[1].encode())", &text])
+    else {
+        println!("skipped: the XML in another parser (python3 is not there)");
+        return;
+    };
+    assert_eq!(output, "");
+}
+
+#[test]
+fn rows_by_trial_and_second_stand_for_themselves_and_hold_the_figures_of_the_record() {
+    use loadline_report::frame::{self, Frame, FrameValues};
+    let (record, of_run) = measured();
+    let column = |frame: &Frame, name: &str| -> FrameValues {
+        let found = frame.columns().iter().find(|column| column.name == name);
+        found.unwrap_or_else(|| panic!("no column {name}")).values.clone()
+    };
+    let (cells, trials, seconds) = (frame::cells(of_run), frame::trials(record), frame::seconds(record));
+    assert_eq!(loadline_report::frame_csv(&cells), loadline_report::csv(of_run));
+    let all: Vec<_> = record.cells.iter().flat_map(|cell| cell.trials.iter().map(move |trial| (cell, trial))).collect();
+    assert_eq!((cells.rows(), trials.rows()), (CELLS, all.len()));
+    for table in [&cells, &trials, &seconds] {
+        let FrameValues::Moment(started) = column(table, "run_started") else { panic!("a point in time") };
+        let FrameValues::Text(target) = column(table, "target") else { panic!("words") };
+        let FrameValues::Whole(block) = column(table, "block_bytes") else { panic!("a count") };
+        let unix_us = started.get(0).unwrap();
+        assert_eq!(loadline_report::Moment { unix_us }.to_string(), record.header.started);
+        assert_eq!(target.get(0), Some(record.header.volumes[0].target.as_str()));
+        assert_eq!((started.missing(), block.missing()), (0, 0));
+    }
+    let FrameValues::Float(iops) = column(&trials, "read_iops") else { panic!("a number") };
+    let FrameValues::Whole(p99) = column(&trials, "read_latency_p99_ns") else { panic!("a count") };
+    for (row, (cell, trial)) in all.iter().enumerate() {
+        let read = trial.operations.get(&loadline_block::Operation::Read);
+        let wanted = read.map(|read| read.count as f64 * 1e9 / trial.measured_ns as f64);
+        assert_eq!(iops.get(row), wanted, "{}", cell.label);
+        let wanted = read.and_then(|read| read.figures()).and_then(|of| of.p99).map(u64::cast_signed);
+        assert_eq!(p99.get(row), wanted, "{}", cell.label);
+    }
+    let FrameValues::Whole(requests) = column(&seconds, "requests_count") else { panic!("a count") };
+    let counted: i64 = (0..seconds.rows()).filter_map(|row| requests.get(row)).sum();
+    let of_record: u64 =
+        all.iter().flat_map(|(_, trial)| &trial.series.seconds).map(loadline_record::Second::count).sum();
+    assert_eq!(counted.cast_unsigned(), of_record);
+    assert!(counted > 0);
+}
+
 /// Samples of OpenMetrics: name, labels, value.
 fn samples(text: &str) -> Vec<(String, BTreeMap<String, String>, f64)> {
     assert!(text.ends_with("\n# EOF\n"), "{text}");

@@ -3,6 +3,7 @@
 use loadline_load::{Distribution, LatencyFigure, Pattern};
 use loadline_record::{Access, Clock, EngineName, Load, RunRecord, RunVerb};
 use loadline_store::{Filter, Store};
+use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 
 /// A copy of it that a test may write to.
@@ -57,6 +58,55 @@ fn a_kept_store_may_be_on_a_disk_that_is_only_read() {
     let path = kept(folder.path());
     let written = all(&Store::open(&path).unwrap());
     assert_eq!(all(&Store::open_to_read(&path).unwrap()), written);
+}
+
+#[test]
+fn the_wide_views_have_a_row_for_each_run_cell_and_trial_of_an_older_store_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = kept(folder.path());
+    let runs = all(&Store::open(&path).unwrap());
+    let shell = Connection::open(&path).unwrap();
+    let count =
+        |view: &str| -> i64 { shell.query_row(&format!("SELECT count(*) FROM {view}"), [], |row| row.get(0)).unwrap() };
+    let cells = || runs.iter().flat_map(|run| &run.cells);
+    assert_eq!(
+        (count("runs_wide"), count("cells_wide"), count("trials_wide")),
+        (runs.len() as i64, cells().count() as i64, cells().map(|cell| cell.trials.len() as i64).sum())
+    );
+    for run in &runs {
+        let header = &run.header;
+        let (host, environment, plan): (Option<String>, Option<String>, Option<String>) = shell
+            .query_row("SELECT host, environment, plan FROM runs_wide WHERE run = ?", [&header.id], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })
+            .unwrap();
+        let plans: Vec<&str> = header.plans.iter().map(|plan| plan.name.as_str()).collect();
+        assert_eq!(host, header.host.hostname);
+        assert_eq!(environment, header.environment.as_ref().map(|environment| environment.name.clone()));
+        assert_eq!(plan.unwrap_or_default(), plans.join(" + "));
+        for cell in &run.cells {
+            let figures = cell.load.figures();
+            let of_trials = cell.trials.iter().map(|trial| {
+                let all = trial.operations.iter().filter(|(of, _)| **of != loadline_block::Operation::Flush);
+                all.map(|(_, record)| record.count).sum::<u64>() as f64 * 1e9 / trial.measured_ns as f64
+            });
+            let mean = of_trials.sum::<f64>() / cell.trials.len() as f64;
+            let (block, threads, trials, iops, p99): (i64, u32, i64, f64, Option<f64>) = shell
+                .query_row(
+                    "SELECT block_bytes, threads, trials, iops_mean, read_p99_ns_mean FROM cells_wide WHERE run = ? AND cell = ?",
+                    [&header.id, &cell.id],
+                    |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)),
+                )
+                .unwrap();
+            assert_eq!(
+                (block, threads, trials),
+                (figures.block_bytes.cast_signed(), figures.threads, cell.trials.len() as i64)
+            );
+            assert!((iops - mean).abs() <= mean * 1e-9, "{iops} {mean}");
+            let reads = cell.trials.iter().any(|trial| trial.operations.contains_key(&loadline_block::Operation::Read));
+            assert_eq!(p99.is_some(), reads, "{}", cell.label);
+        }
+    }
 }
 
 #[test]

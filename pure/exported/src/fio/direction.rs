@@ -118,3 +118,38 @@ fn spread(values: &[(f64, f64)]) -> (f64, f64) {
     let squares: f64 = values.iter().map(|(value, weight)| (value - mean) * (value - mean) * weight).sum();
     (mean, (squares / (weight - 1.0).max(1.0)).sqrt())
 }
+
+/// The upper bounds of fio's bins of completion times, in each of its units. What is equal to a bound belongs to the next bin.
+const BIN_BOUNDS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
+/// The last bins of milliseconds reach as far as fio's.
+const LONG_BINS_MS: [(&str, u64); 2] = [("2000", 2_000), (">=2000", u64::MAX)];
+/// Each unit of bins: fio's key, and its length in nanoseconds.
+const BIN_UNITS: [(&str, u64); 3] = [("latency_ns", 1), ("latency_us", 1_000), ("latency_ms", 1_000_000)];
+
+/// The share of all requests in each of fio's bins of completion times, in percent, by the key of their unit. Bins are empty if another
+/// tool reported a latency without a histogram.
+pub(super) fn bins(trial: &TrialRecord) -> [(&'static str, Value); 3] {
+    let directions = [Operation::Read, Operation::Write, Operation::Trim];
+    let records: Vec<&OperationRecord> = directions.iter().filter_map(|of| trial.operations.get(of)).collect();
+    let histograms: Vec<&Histogram> = records.iter().map(|of| of.service.as_ref().unwrap_or(&of.latency)).collect();
+    let all: u64 = histograms.iter().map(|of| of.count()).sum();
+    let is_known = all == records.iter().map(|of| of.count).sum::<u64>();
+    let mut begin_ns = 0;
+    BIN_UNITS.map(|(key, unit_ns)| {
+        let long: &[_] = if key == "latency_ms" { &LONG_BINS_MS } else { &[] };
+        let bounds = BIN_BOUNDS.iter().map(|bound| (bound.to_string(), bound * unit_ns));
+        let bounds = bounds.chain(long.iter().map(|(name, ms)| ((*name).to_owned(), ms.saturating_mul(unit_ns))));
+        let mut of_unit = Map::new();
+        for (name, end_ns) in bounds {
+            let inside = |middle_ns: u64| middle_ns >= begin_ns && middle_ns < end_ns;
+            let counted = histograms.iter().flat_map(|of| of.buckets());
+            let count: u64 =
+                counted.filter(|(start, width, _)| inside(start + width / 2)).map(|(.., count)| count).sum();
+            if end_ns > begin_ns && is_known {
+                of_unit.insert(name, json!(count as f64 * 100.0 / all.max(1) as f64));
+            }
+            begin_ns = begin_ns.max(end_ns);
+        }
+        (key, Value::Object(of_unit))
+    })
+}

@@ -1,5 +1,6 @@
 //! A run as fio's `--output-format=json+`: one job for each trial, with its options, figures and every bucket of its histograms.
 //!
+//! All jobs are one document, as fio writes a job file's results, or a document for each, as programs want them that read a folder.
 //! Beside fio's own keys each job has an object `loadline` for what fio cannot express: the cell, the trial, its limit
 //! and doubts, and the parts of the load without an option. Programs that read fio's results ignore it.
 
@@ -9,30 +10,77 @@ mod options;
 use loadline_analysis::{CellSummary, RunSummary};
 use loadline_block::{ErrorKind, Operation};
 use loadline_record::{CellRecord, DeviceCounters, Ending, RunRecord, TrialRecord};
-use options::Options;
+use options::{Options, Place};
 use serde_json::{Map, Value, json};
 
 /// The run as fio's results, a document of JSON with a line break at its end. Times are those of the measurement, without warm-up;
 /// figures that are not known are left out.
 #[must_use]
 pub fn fio(record: &RunRecord, summary: &RunSummary) -> String {
-    let ended = |trial: &TrialRecord| trial.started_unix_s * 1_000 + trial.surroundings.elapsed_ns / 1_000_000;
-    let trials = || record.cells.iter().flat_map(|cell| &cell.trials);
-    let written_ms = trials().map(ended).max();
-    let mut jobs = Vec::new();
-    for (cell, known) in record.cells.iter().zip(&summary.cells) {
-        for trial in &cell.trials {
-            jobs.push(job(record, cell, known, trial, jobs.len(), written_ms.unwrap_or(0)));
-        }
-    }
+    let trials: Vec<&TrialRecord> = record.cells.iter().flat_map(|cell| &cell.trials).collect();
+    document(record, &trials, |written_ms| {
+        each_trial(record, summary)
+            .enumerate()
+            .map(|(group, (cell, known, trial))| job(record, cell, known, trial, group, written_ms))
+            .collect()
+    })
+}
+
+/// A document for each trial, with the path of its file: the place of the cell, then fio's words for the load.
+///
+/// Programs that plot a folder distinguish its files by pattern, depth and jobs. What else differs within the run (volume, block size, trial)
+/// is a folder each.
+#[must_use]
+pub fn fio_files(record: &RunRecord, summary: &RunSummary) -> Vec<(String, String)> {
+    let cells = &record.cells;
+    let several_volumes = cells.iter().any(|cell| cell.volume != cells[0].volume);
+    let block = |cell: &CellRecord| cell.load.figures().block_bytes;
+    let several_blocks = cells.iter().any(|cell| block(cell) != block(&cells[0]));
+    let several_trials = cells.iter().any(|cell| cell.trials.len() > 1);
+    let places = cells.iter().enumerate().flat_map(|(place, cell)| cell.trials.iter().map(move |_| place + 1));
+    let digits = cells.len().to_string().len();
+    each_trial(record, summary)
+        .zip(places)
+        .map(|((cell, known, trial), place)| {
+            let mut path = String::new();
+            if several_volumes {
+                path += &format!("{}/", cell.volume);
+            }
+            if several_blocks {
+                path += &format!("{}/", block(cell));
+            }
+            if several_trials {
+                path += &format!("trial-{}/", trial.trial);
+            }
+            let load = cell.load.figures();
+            let depth = load.queue_depth.map_or_else(String::new, |depth| format!("-iodepth-{depth}"));
+            let words = cell.load.spec().map_or("load", options::direction);
+            path += &format!("{place:0digits$}-{words}{depth}-numjobs-{}.json", load.threads);
+            (path, document(record, &[trial], |written_ms| vec![job(record, cell, known, trial, 0, written_ms)]))
+        })
+        .collect()
+}
+
+fn each_trial<'a>(
+    record: &'a RunRecord,
+    summary: &'a RunSummary,
+) -> impl Iterator<Item = (&'a CellRecord, &'a CellSummary, &'a TrialRecord)> {
+    let cells = record.cells.iter().zip(&summary.cells);
+    cells.flat_map(|(cell, known)| cell.trials.iter().map(move |trial| (cell, known, trial)))
+}
+
+/// A document of these trials. It was written when the last of them ended, which `jobs` gets in milliseconds since 1970.
+fn document(record: &RunRecord, trials: &[&TrialRecord], jobs: impl FnOnce(u64) -> Vec<Value>) -> String {
+    let ended = |trial: &&TrialRecord| trial.started_unix_s * 1_000 + trial.surroundings.elapsed_ns / 1_000_000;
+    let written_ms = trials.iter().map(ended).max();
     let mut document = Map::new();
     document.insert("fio version".to_owned(), json!(format!("loadline {}", record.header.version)));
     if let Some(ms) = written_ms {
         document.insert("timestamp".to_owned(), json!(ms / 1_000));
         document.insert("timestamp_ms".to_owned(), json!(ms));
     }
-    document.insert("jobs".to_owned(), Value::Array(jobs));
-    let devices: Vec<Value> = devices(trials()).iter().map(device).collect();
+    document.insert("jobs".to_owned(), Value::Array(jobs(written_ms.unwrap_or(0))));
+    let devices: Vec<Value> = devices(trials.iter().copied()).iter().map(device).collect();
     if !devices.is_empty() {
         document.insert("disk_util".to_owned(), Value::Array(devices));
     }
@@ -53,12 +101,10 @@ fn job(
     let name = if several { format!("{}: {}", cell.volume, cell.label) } else { cell.label.clone() };
     let threads = u64::from(cell.load.figures().threads);
     let runtime_ms = (trial.measured_ns / 1_000_000).max(1);
-    // The file if there is one, else the target; colons would separate files.
-    let volume = record.header.volumes.iter().find(|volume| volume.name == cell.volume);
-    let target = volume.map(|of| of.path.as_ref().unwrap_or(&of.target).replace(':', "\\:"));
+    let target = record.header.volumes.iter().find(|volume| volume.name == cell.volume).map(Place::of);
     let Options { options, beyond } = cell.load.spec().map_or_else(
         || Options { options: Map::new(), beyond: vec!["the load, which is none that a plan could say".to_owned()] },
-        |spec| options::of(spec, trial, target.as_deref()),
+        |spec| options::of(spec, trial, target.as_ref()),
     );
     let mut job = Map::new();
     let mut put = |key: &str, value: Value| {
@@ -75,6 +121,9 @@ fn job(
     }
     if let Some(flushes) = trial.operations.get(&Operation::Flush) {
         put("sync", direction::flushes(flushes));
+    }
+    for (unit, bins) in direction::bins(trial) {
+        put(unit, bins);
     }
     put("job_runtime", json!(runtime_ms * threads));
     let around = &trial.surroundings;

@@ -1,6 +1,6 @@
 //! A load as the options of a job, as far as fio has them.
 
-use loadline_record::{EngineName, TrialRecord};
+use loadline_record::{EngineName, TargetKind, TrialRecord, VolumeFacts};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 use loadline_workload::{Arrival, Distribution, FlushMethod, LoadSpec, Pattern};
 use serde_json::{Map, Value, json};
@@ -18,11 +18,22 @@ impl Options {
     }
 }
 
+/// Where a job finds its file: an option of fio, and its value.
+pub(super) struct Place(&'static str, String);
+
+impl Place {
+    /// Made in a directory by the tool itself, or one that was there: fio takes the former for a directory. Colons would separate names.
+    pub(super) fn of(volume: &VolumeFacts) -> Self {
+        let key = if volume.kind == TargetKind::TestFile { "directory" } else { "filename" };
+        Self(key, volume.path.as_ref().unwrap_or(&volume.target).replace(':', "\\:"))
+    }
+}
+
 /// `spec` as a job on `target`. The engine is that of the trial.
-pub(super) fn of(spec: &LoadSpec, trial: &TrialRecord, target: Option<&str>) -> Options {
+pub(super) fn of(spec: &LoadSpec, trial: &TrialRecord, target: Option<&Place>) -> Options {
     let mut all = Options { options: Map::new(), beyond: Vec::new() };
     let is_random = matches!(spec.pattern, Pattern::Random(_));
-    all.put("rw", direction(spec, is_random));
+    all.put("rw", direction(spec));
     let is_mixed = spec.reads != Ratio::ONE && spec.reads != Ratio::ZERO && spec.trims != Ratio::ONE;
     if is_mixed {
         all.put("rwmixread", percent(spec.reads));
@@ -43,8 +54,8 @@ pub(super) fn of(spec: &LoadSpec, trial: &TrialRecord, target: Option<&str>) -> 
     }
     pattern(&mut all, spec);
     arrival(&mut all, spec, trial, is_mixed);
-    if let Some(target) = target {
-        all.put("filename", target);
+    if let Some(Place(key, value)) = target {
+        all.put(key, value);
     }
     place(&mut all, spec, is_random);
     all.put("direct", u8::from(!spec.buffered));
@@ -80,7 +91,9 @@ pub(super) fn of(spec: &LoadSpec, trial: &TrialRecord, target: Option<&str>) -> 
     all
 }
 
-const fn direction(spec: &LoadSpec, is_random: bool) -> &'static str {
+/// fio's word for the pattern and its directions.
+pub(super) const fn direction(spec: &LoadSpec) -> &'static str {
+    let is_random = matches!(spec.pattern, Pattern::Random(_));
     let (reads, trims) = (spec.reads.as_ppm(), spec.trims.as_ppm());
     let all = Ratio::ONE.as_ppm();
     match (is_random, trims == all, reads) {
@@ -143,10 +156,12 @@ fn arrival(all: &mut Options, spec: &LoadSpec, trial: &TrialRecord, is_mixed: bo
             rate_max
         }
         Arrival::Constant { rate } => {
+            all.put("iodepth", outstanding_max(trial, spec.threads));
             all.beyond.push("requests come at their time, however many are outstanding (an open loop)".to_owned());
             Some(rate)
         }
         Arrival::Poisson { rate } => {
+            all.put("iodepth", outstanding_max(trial, spec.threads));
             all.put("rate_process", "poisson");
             Some(rate)
         }
@@ -158,6 +173,12 @@ fn arrival(all: &mut Options, spec: &LoadSpec, trial: &TrialRecord, is_mixed: bo
     if let Some(rate) = rate {
         put_rate(all, spec, rate, is_mixed);
     }
+}
+
+/// A depth that would not have held an open loop back: the most that were outstanding in a second, for each thread.
+fn outstanding_max(trial: &TrialRecord, threads: u32) -> u64 {
+    let most = trial.series.seconds.iter().map(|second| second.outstanding).fold(1.0, f64::max);
+    (most / f64::from(threads)).ceil().max(1.0) as u64
 }
 
 /// fio's rate is that of each clone, and of reads and writes apart. Of mixed sizes it counts bytes only.

@@ -266,6 +266,14 @@ pub(crate) fn doubted(record: &RunRecord, code: DoubtCode) -> usize {
     record.cells.iter().filter(|cell| cell.trials.iter().any(has)).count()
 }
 
+/// A program that results are written for: as `cargo xtask peers` has it, or the system; `None` without it.
+pub(crate) fn peer(command: &str) -> Option<PathBuf> {
+    let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
+    let own = ["python/bin", "prometheus/usr/bin"].map(|folder| peers.join(folder));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    own.into_iter().chain(std::env::split_paths(&path)).map(|folder| folder.join(command)).find(|path| path.is_file())
+}
+
 /// The names in a folder.
 pub(crate) fn entries(folder: impl AsRef<Path>) -> Vec<String> {
     let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());

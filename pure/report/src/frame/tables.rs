@@ -1,0 +1,223 @@
+//! The tables of a run: its cells, its trials, the seconds of its trials.
+//!
+//! Each row stands for itself: it names its run, when that began, on what, and the load.
+
+use super::{Frame, FrameValues};
+use crate::table::{self, Field, Moment};
+use loadline_analysis::RunSummary;
+use loadline_block::Operation;
+use loadline_record::{CellRecord, Clock, Ending, HistogramSnapshot, ImportedFrom, RunHeader, RunRecord, TrialRecord};
+
+/// One row for each cell, as in the CSV.
+#[must_use]
+pub fn cells(summary: &RunSummary) -> Frame {
+    let table = table::table(summary);
+    let mut frame = Frame::with_columns(table.names.iter().map(String::as_str).zip(&table.kinds));
+    for row in table.rows {
+        frame.push(row);
+    }
+    frame
+}
+
+/// One row for each trial. Figures are those of the trial alone.
+#[must_use]
+pub fn trials(record: &RunRecord) -> Frame {
+    let kinds = of_trial(&record.header, None, None);
+    let mut frame = Frame::with_columns(kinds.iter().map(|(name, field)| (name.as_str(), field)));
+    for cell in &record.cells {
+        for trial in &cell.trials {
+            frame.push(of_trial(&record.header, Some(cell), Some(trial)).into_iter().map(|(_, field)| field));
+        }
+    }
+    frame
+}
+
+/// One row for each interval of a trial's series and operation that completed in it.
+#[must_use]
+pub fn seconds(record: &RunRecord) -> Frame {
+    const OWN: [(&str, Field); 14] = [
+        ("trial", Field::Whole(None)),
+        ("at", Field::Moment(None)),
+        ("second_s", Field::Whole(None)),
+        ("interval_s", Field::Float(None)),
+        ("operation", Field::Text(None)),
+        ("requests_count", Field::Whole(None)),
+        ("iops", Field::Float(None)),
+        ("bytes", Field::Whole(None)),
+        ("throughput_bytes_per_s", Field::Float(None)),
+        ("latency_p50_ns", Field::Whole(None)),
+        ("latency_p99_ns", Field::Whole(None)),
+        ("latency_max_ns", Field::Whole(None)),
+        ("outstanding_requests", Field::Float(None)),
+        ("errors_count", Field::Whole(None)),
+    ];
+    let kinds = of_load(&record.header, None);
+    let named = kinds.iter().map(|(name, field)| (*name, field));
+    let mut frame = Frame::with_columns(named.chain(OWN.iter().map(|(name, field)| (*name, field))));
+    for cell in &record.cells {
+        let load: Vec<Field> = of_load(&record.header, Some(cell)).into_iter().map(|(_, field)| field).collect();
+        for trial in &cell.trials {
+            let steps = trial.series.seconds.len() as u64;
+            let length_s = f64::from(trial.series.interval_s);
+            for (index, second) in (0_u64..).zip(&trial.series.seconds) {
+                let last = index + 1 == steps && trial.series.last_ns > 0;
+                let covered_s = if last { trial.series.last_ns as f64 / 1e9 } else { length_s };
+                let since_s = index * u64::from(trial.series.interval_s);
+                for operation in Operation::ALL {
+                    let of = second.of(operation);
+                    if of.count == 0 {
+                        continue;
+                    }
+                    let at_us = (trial.started_unix_s * 1_000_000 + trial.warm_up_ns / 1_000) + since_s * 1_000_000;
+                    let per_s = |amount: u64| Some(amount as f64 / covered_s).filter(|rate| rate.is_finite());
+                    frame.push_repeated(
+                        &load,
+                        [
+                            Field::Whole(Some(trial.trial.into())),
+                            Field::Moment(Moment::of_unix_us(at_us.cast_signed())),
+                            Field::Whole(Some(since_s)),
+                            Field::Float(Some(covered_s)),
+                            Field::Text(Some(operation.name().to_owned())),
+                            Field::Whole(Some(of.count)),
+                            Field::Float(per_s(of.count)),
+                            Field::Whole(Some(of.bytes)),
+                            Field::Float(per_s(of.bytes)),
+                            Field::Whole(Some(of.p50_ns)),
+                            Field::Whole(Some(of.p99_ns)),
+                            Field::Whole(Some(of.max_ns)),
+                            Field::Float(Some(second.outstanding)),
+                            Field::Whole(Some(second.errors)),
+                        ],
+                    );
+                }
+            }
+        }
+    }
+    frame
+}
+
+impl Frame {
+    /// A row that begins with fields of the row before it, as often as it goes.
+    fn push_repeated(&mut self, first: &[Field], own: impl IntoIterator<Item = Field>) {
+        let (shared, rest) = self.columns.split_at_mut(first.len());
+        for (column, field) in shared.iter_mut().zip(first) {
+            match (&mut column.values, field) {
+                // Words are looked up again only where they differ from the row above.
+                (FrameValues::Text(words), Field::Text(Some(word))) => {
+                    let above = self.rows.checked_sub(1).filter(|above| words.get(*above) == Some(word));
+                    let place = match above.and_then(|above| words.rows().get(above)) {
+                        Some(place) => place,
+                        None => words.place(word),
+                    };
+                    words.push_place(Some(place));
+                }
+                (values, field) => values.push(field.clone()),
+            }
+        }
+        let mut rest = rest.iter_mut();
+        for field in own {
+            rest.next().expect("a row has a field for each column").values.push(field);
+        }
+        assert!(rest.next().is_none(), "a row has a field for each column");
+        self.rows += 1;
+    }
+}
+
+/// The columns that say which load of which run a row is about.
+fn of_load(header: &RunHeader, cell: Option<&CellRecord>) -> Vec<(&'static str, Field)> {
+    let text = |word: Option<String>| Field::Text(word);
+    let load = cell.map(|cell| cell.load.figures());
+    let load = load.as_ref();
+    let clock = if header.clock == Clock::Real { "real" } else { "virtual" };
+    let own = || format!("loadline {}", header.version);
+    let volume = cell.and_then(|cell| header.volumes.iter().find(|volume| volume.name == cell.volume));
+    vec![
+        ("run_id", text(Some(header.id.clone()))),
+        ("run_name", text(Some(header.name.clone()))),
+        ("clock", text(Some(clock.to_owned()))),
+        ("tool", text(Some(header.imported.as_ref().map_or_else(own, ImportedFrom::tool_and_version)))),
+        ("run_started", Field::Moment(Moment::of_rfc3339(&header.started))),
+        ("host", text(header.host.hostname.clone())),
+        ("environment", text(header.environment.as_ref().map(|environment| environment.name.clone()))),
+        ("target", text(volume.map(|volume| volume.target.clone()))),
+        ("cell_id", text(cell.map(|cell| cell.id.clone()))),
+        ("volume", text(cell.map(|cell| cell.volume.clone()))),
+        ("label", text(cell.map(|cell| cell.label.clone()))),
+        ("pattern", text(load.map(|load| load.pattern.name().to_owned()))),
+        ("read_ratio", Field::Float(load.map(|load| load.read_ratio))),
+        ("block_bytes", Field::Whole(load.map(|load| load.block_bytes))),
+        ("queue_depth_requests_per_thread", Field::Whole(load.and_then(|load| load.queue_depth.map(u64::from)))),
+        ("threads_count", Field::Whole(load.map(|load| load.threads.into()))),
+        ("arrival", text(load.map(|load| load.arrival.name().to_owned()))),
+        ("rate_wanted_iops", Field::Float(load.and_then(|load| load.rate_iops))),
+    ]
+}
+
+/// Every column of the table of trials, with the values of one.
+fn of_trial(header: &RunHeader, cell: Option<&CellRecord>, trial: Option<&TrialRecord>) -> Vec<(String, Field)> {
+    let whole = |of: fn(&TrialRecord) -> u64| Field::Whole(trial.map(of));
+    let text = |of: fn(&TrialRecord) -> String| Field::Text(trial.map(of));
+    let per_s = |amount: u64| {
+        let trial = trial.filter(|trial| trial.measured_ns > 0)?;
+        Some(amount as f64 * 1e9 / trial.measured_ns as f64)
+    };
+    let sum = |of: fn(&loadline_record::OperationRecord) -> u64| {
+        let moved = trial.map(|trial| {
+            let counted = trial.operations.iter().filter(|(operation, _)| **operation != Operation::Flush);
+            counted.map(|(_, record)| of(record)).sum()
+        });
+        Field::Float(moved.and_then(per_s))
+    };
+    let shared = of_load(header, cell).into_iter().map(|(name, field)| (name.to_owned(), field));
+    let mut columns: Vec<(String, Field)> = shared.collect();
+    let mut put = |name: &str, field: Field| columns.push((name.to_owned(), field));
+    put("trial", whole(|trial| trial.trial.into()));
+    let at = trial.and_then(|trial| Moment::of_unix_us((trial.started_unix_s * 1_000_000).cast_signed()));
+    put("trial_started", Field::Moment(at));
+    put("engine", text(|trial| trial.engine.name.to_string()));
+    put("warm_up_ns", whole(|trial| trial.warm_up_ns));
+    put("measured_ns", whole(|trial| trial.measured_ns));
+    put("ending", text(|trial| ending(&trial.ending).to_owned()));
+    put("offered_iops", Field::Float(trial.and_then(|trial| trial.offered_iops)));
+    put("missed_count", Field::Whole(trial.filter(|trial| trial.offered_iops.is_some()).map(|trial| trial.missed)));
+    put("total_iops", sum(|record| record.count));
+    put("total_throughput_bytes_per_s", sum(|record| record.bytes));
+    for operation in Operation::ALL {
+        let record = trial.and_then(|trial| trial.operations.get(&operation));
+        let name = operation.name();
+        put(&format!("{name}_requests_count"), Field::Whole(record.map(|record| record.count)));
+        put(&format!("{name}_iops"), Field::Float(record.and_then(|record| per_s(record.count))));
+        put(&format!("{name}_throughput_bytes_per_s"), Field::Float(record.and_then(|record| per_s(record.bytes))));
+        let figures = record.and_then(loadline_record::OperationRecord::figures);
+        let integer = |of: fn(&HistogramSnapshot) -> Option<u64>| Field::Whole(figures.and_then(|of_all| of(&of_all)));
+        put(
+            &format!("{name}_latency_mean_ns"),
+            Field::Float(figures.map(|of| of.mean).filter(|mean| mean.is_finite())),
+        );
+        put(&format!("{name}_latency_min_ns"), integer(|of| Some(of.min)));
+        put(&format!("{name}_latency_p50_ns"), integer(|of| of.p50));
+        put(&format!("{name}_latency_p90_ns"), integer(|of| of.p90));
+        put(&format!("{name}_latency_p95_ns"), integer(|of| of.p95));
+        put(&format!("{name}_latency_p99_ns"), integer(|of| of.p99));
+        put(&format!("{name}_latency_p99_9_ns"), integer(|of| of.p99_9));
+        put(&format!("{name}_latency_p99_99_ns"), integer(|of| of.p99_99));
+        put(&format!("{name}_latency_max_ns"), integer(|of| Some(of.max)));
+    }
+    put("errors_count", whole(|trial| trial.errors.values().sum()));
+    let codes = trial.map(|trial| {
+        let mut codes: Vec<&str> = trial.doubts.iter().map(|doubt| doubt.code.name()).collect();
+        codes.dedup();
+        codes.join("; ")
+    });
+    put("doubt_codes", Field::Text(codes));
+    columns
+}
+
+const fn ending(of: &Ending) -> &'static str {
+    match of {
+        Ending::Complete => "complete",
+        Ending::Interrupted => "interrupted",
+        Ending::Failed(_) => "failed",
+        Ending::Hung(_) => "hung",
+    }
+}
