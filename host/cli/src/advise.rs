@@ -11,6 +11,7 @@ use loadline_advise::{
     Advice, AdviceOptions, Asked, Candidate, Need, NeedNumbers, Rates, Script, advice_html, advise as advise_need,
     script,
 };
+use loadline_catalog::Catalog;
 use loadline_demand::{Demand, DemandError, ReadOptions, demand_of_run};
 use loadline_record::VOLUME_DEFAULT;
 use loadline_runs::advice::{NeedError, NeedSource, followed, interval_s, need_of_load, read_need_source};
@@ -38,13 +39,7 @@ pub(crate) fn advise(
             output::tell(note);
         }
     }
-    let options = AdviceOptions {
-        rows: arguments.rows,
-        seed: arguments.seed,
-        simulate: !arguments.limits_only,
-        today: Some(UtcTime::now().rfc3339()),
-    };
-    let advice = advise_need(&need, &catalog, &options).map_err(|error| Usage(error.to_string()))?;
+    let advice = advice_on(arguments, &need, &catalog)?;
     if let Some(path) = &arguments.output {
         let file = output_file::report(path, arguments.force)?;
         let text = match path.extension().and_then(|extension| extension.to_str()) {
@@ -75,6 +70,26 @@ pub(crate) fn advise(
         return emulated(&path, quiet, store);
     }
     Ok(outcome(&advice))
+}
+
+fn advice_on(arguments: &AdviseArguments, need: &Need, catalog: &Catalog) -> Result<Advice, Usage> {
+    let options = AdviceOptions {
+        rows: arguments.rows,
+        seed: arguments.seed,
+        simulate: !arguments.limits_only,
+        today: Some(UtcTime::now().rfc3339()),
+    };
+    advise_need(need, catalog, &options).map_err(|error| Usage(error.to_string()))
+}
+
+/// The advice that was asked for and what was assumed, for a caller that prints it itself.
+pub(crate) fn advised(
+    arguments: &AdviseArguments,
+    store: &impl Fn() -> anyhow::Result<PathBuf>,
+) -> anyhow::Result<(Advice, Vec<String>)> {
+    let catalog = catalog_with(arguments.own.catalog.as_deref())?;
+    let (need, notes) = need_of(arguments, store)?;
+    Ok((advice_on(arguments, &need, &catalog)?, notes))
 }
 
 /// Serves an environment as `emulate` does.

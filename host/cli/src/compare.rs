@@ -7,7 +7,7 @@ use crate::{crawl, output, output_file, printing, stored};
 use loadline_analysis::{CompareOptions, ComparedSide, Comparison, Verdict, compare as compare_runs};
 use loadline_catalog::{Catalog, Environment, ItemCost, Money};
 use loadline_record::RunRecord;
-use loadline_runs::{environment_again, read_record, repeated};
+use loadline_runs::{RecordFileError, environment_again, read_record, repeated};
 use loadline_store::Store;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,26 +17,13 @@ const TRIALS_TRIED: [u32; 2] = [3, 6];
 
 /// Compares, prints, and judges where that was asked for.
 pub(crate) fn compare(arguments: &CompareArguments, store: &Store) -> anyhow::Result<Outcome> {
-    let mut records = arguments.runs.iter().map(|run| side(run, store)).collect::<anyhow::Result<Vec<RunRecord>>>()?;
+    let records = arguments.runs.iter().map(|run| side(run, store)).collect::<anyhow::Result<Vec<RunRecord>>>()?;
     let junit = arguments.junit.as_deref().map(output_file::junit).transpose()?;
     if let Some(text) = crawl::compared_text(&records, arguments.printing.format) {
         output::print(&text)?;
         return Ok(Outcome::Done);
     }
-    if let Some(objective) = arguments.objective {
-        for record in &mut records {
-            record.judge_by(objective);
-        }
-    }
-    let options = CompareOptions {
-        margin: arguments.margin,
-        figure: arguments.figure.map(FigureName::figure),
-        disks: arguments.disks.clone(),
-        volumes: arguments.volumes.clone(),
-    };
-    let mut comparison = compared(&records, &options)?;
-    decide_by_more_trials(&mut records, &mut comparison, &options)?;
-    price(&mut comparison, &records, arguments.region.as_deref())?;
+    let comparison = of_records(arguments, records)?;
     output::print(&printing::comparison(&comparison, arguments.printing.format))?;
     if let Some(file) = &junit {
         let text = loadline_exported::junit(&comparison, arguments.cannot_tell == Some(CannotTell::Fail));
@@ -56,11 +43,35 @@ pub(crate) fn compare(arguments: &CompareArguments, store: &Store) -> anyhow::Re
     })
 }
 
+/// The comparison of these runs as it was asked for, predictions with more trials where these decide.
+pub(crate) fn of_records(arguments: &CompareArguments, mut records: Vec<RunRecord>) -> anyhow::Result<Comparison> {
+    if let Some(objective) = arguments.objective {
+        for record in &mut records {
+            record.judge_by(objective);
+        }
+    }
+    let options = CompareOptions {
+        margin: arguments.margin,
+        figure: arguments.figure.map(FigureName::figure),
+        disks: arguments.disks.clone(),
+        volumes: arguments.volumes.clone(),
+    };
+    let mut comparison = compared(&records, &options)?;
+    decide_by_more_trials(&mut records, &mut comparison, &options)?;
+    price(&mut comparison, &records, arguments.region.as_deref())?;
+    Ok(comparison)
+}
+
 /// A run of the store, or the one in a file.
 fn side(typed: &str, store: &Store) -> anyhow::Result<RunRecord> {
     let path = Path::new(typed);
     let is_file = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-    if is_file { Ok(read_record(path)?) } else { stored::load(store, typed) }
+    if !is_file {
+        return stored::load(store, typed);
+    }
+    let refused =
+        |error: RecordFileError| Usage(format!("{error}; `loadline export RUN --as record -o FILE.json` writes one"));
+    Ok(read_record(path).map_err(refused)?)
 }
 
 fn compared(records: &[RunRecord], options: &CompareOptions) -> Result<Comparison, Usage> {

@@ -3,7 +3,6 @@
 use crate::words;
 use loadline_analysis::RunVerdict;
 use loadline_report::plain_lines;
-use std::process::ExitCode;
 
 /// How a verb ended when nothing failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,22 +54,30 @@ pub(crate) struct Usage(pub(crate) String);
 pub(crate) struct OutputClosed;
 
 /// Prints `error` as a paragraph to standard error, and says with which status to exit.
-pub(crate) fn conclude(result: anyhow::Result<Outcome>) -> ExitCode {
+pub(crate) fn conclude(result: anyhow::Result<Outcome>) -> u8 {
     match result {
-        Ok(outcome) => ExitCode::from(outcome.status()),
-        Err(error) if error.is::<OutputClosed>() => ExitCode::SUCCESS,
+        Ok(outcome) => outcome.status(),
+        Err(error) if error.is::<OutputClosed>() => Outcome::Done.status(),
         Err(error) => {
             // Nothing is left to tell where standard error is closed too.
             let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{}\n", paragraph(&error)).as_bytes());
             // `is` also finds what was given as context, which the chain shows only as text.
-            ExitCode::from(status_of(&error))
+            status_of(&error)
         }
     }
 }
 
+/// The exit status of what was refused or mistyped.
+pub(crate) const USAGE: u8 = 2;
+
+/// The paragraph without the command's name, and the exit status.
+pub(crate) fn told(error: &anyhow::Error) -> (String, u8) {
+    (plain_lines(&words::chain(error.chain())), status_of(error))
+}
+
 fn status_of(error: &anyhow::Error) -> u8 {
     if error.is::<Usage>() || error.chain().any(words::is_refusal) {
-        2
+        USAGE
     } else if error.chain().any(words::is_stop) {
         Outcome::Interrupted.status()
     } else {

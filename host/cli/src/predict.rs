@@ -8,14 +8,16 @@ use crate::terminal::Terminal;
 use crate::typed_plan::read_plans;
 use crate::typed_settings::named_targets;
 use crate::{dry_run, environments, output};
+use loadline_catalog::Environment;
 use loadline_disk::Fullness;
+use loadline_prediction::Model;
 use loadline_runs::wall_clock::fresh_seed;
 use loadline_runs::{
     Course, NamedTarget, ObjectiveSearch, Overrides, PlanLength, Prediction, PredictionSettings, RunOptions, Work,
     catalog_with, check_predictable,
 };
 use loadline_units::Duration;
-use loadline_workload::LoadSpec;
+use loadline_workload::{LoadSpec, Plan};
 use std::path::PathBuf;
 
 /// The settings that were typed.
@@ -55,17 +57,8 @@ pub(crate) fn predict(
     quiet: bool,
     store: impl FnOnce() -> anyhow::Result<PathBuf>,
 ) -> anyhow::Result<Outcome> {
-    let mut settings = settings_of(arguments);
-    let seed = arguments.seed.unwrap_or_else(fresh_seed);
-    let typed = arguments.env.as_deref().expect("clap asks for an environment where nothing is resumed");
-    let environment = environments::read(typed, &catalog_with(settings.catalog.as_deref())?)?;
-    settings.volumes = chosen(arguments)?;
-    let length = if arguments.short { PlanLength::Short } else { PlanLength::Full };
     let format = arguments.printing.format;
-    let models = settings.models(&environment, seed);
-    settings.choose_volumes(&models[0]);
-    settings.facts(&models[0])?;
-    let (plans, _) = read_plans(&arguments.plan, length)?;
+    let Typed { plans, environment, settings, models, seed } = typed(arguments)?;
     let work = settings.work(plans.clone(), seed)?;
     if arguments.dry_run {
         dry_run::print(&work, None, format)?;
@@ -86,6 +79,39 @@ pub(crate) fn predict(
     let mut terminal = Terminal::new(quiet, &Interruption::watch()?);
     let prediction = Prediction::of(plans, environment, settings);
     conclude(&prediction.run(&options, &mut terminal)?, format)
+}
+
+/// What `predict` was told to predict.
+struct Typed {
+    plans: Vec<Plan>,
+    environment: Environment,
+    settings: PredictionSettings,
+    models: Vec<Model>,
+    seed: u64,
+}
+
+fn typed(arguments: &PredictArguments) -> anyhow::Result<Typed> {
+    let mut settings = settings_of(arguments);
+    let seed = arguments.seed.unwrap_or_else(fresh_seed);
+    let typed = arguments.env.as_deref().expect("clap asks for an environment where nothing is resumed");
+    let environment = environments::read(typed, &catalog_with(settings.catalog.as_deref())?)?;
+    settings.volumes = chosen(arguments)?;
+    let length = if arguments.short { PlanLength::Short } else { PlanLength::Full };
+    let models = settings.models(&environment, seed);
+    settings.choose_volumes(&models[0]);
+    settings.facts(&models[0])?;
+    let (plans, _) = read_plans(&arguments.plan, length)?;
+    Ok(Typed { plans, environment, settings, models, seed })
+}
+
+/// The prediction that was typed, for a caller that follows it itself.
+pub(crate) fn prepared(
+    arguments: &PredictArguments,
+    store: impl FnOnce() -> anyhow::Result<PathBuf>,
+) -> anyhow::Result<(Prediction, RunOptions)> {
+    let Typed { plans, environment, settings, seed, .. } = typed(arguments)?;
+    let options = RunOptions { name: arguments.name.clone(), seed: Some(seed), store: Some(store()?) };
+    Ok((Prediction::of(plans, environment, settings), options))
 }
 
 /// The volumes asked for; none where all are meant.

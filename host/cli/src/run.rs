@@ -8,9 +8,10 @@ use crate::terminal::Terminal;
 use crate::typed_plan::read_plans;
 use crate::{dry_run, environments, typed_settings};
 use loadline_runs::{
-    DeclaredEnvironment, Measurement, ObjectiveSearch, PlanLength, RunOptions, Work, catalog_with, open_volumes,
-    refuse_cells, sole_target, wall_clock,
+    DeclaredEnvironment, Measurement, ObjectiveSearch, PlanLength, RunOptions, Settings, Work, catalog_with,
+    open_volumes, refuse_cells, sole_target, wall_clock,
 };
+use loadline_workload::Plan;
 use std::path::PathBuf;
 
 /// `run PLAN...`, not resumed: prints the plan, or measures it.
@@ -19,15 +20,11 @@ pub(crate) fn run(
     quiet: bool,
     store: impl FnOnce() -> anyhow::Result<PathBuf>,
 ) -> anyhow::Result<Outcome> {
-    let mut settings = typed_settings::of_run(arguments)?;
-    let declared = declared(arguments)?;
-    if let Some(declared) = declared.as_ref().filter(|_| settings.targets.is_empty() && !arguments.dry_run) {
-        settings.targets = declared.targets()?;
-    }
-    let seed = arguments.driving.seed.unwrap_or_else(wall_clock::fresh_seed);
-    let length = if arguments.short { PlanLength::Short } else { PlanLength::Full };
-    let (plans, target) = read_plans(&arguments.plan, length)?;
     if arguments.dry_run {
+        let mut settings = typed_settings::of_run(arguments)?;
+        declared(arguments)?;
+        let seed = arguments.driving.seed.unwrap_or_else(wall_clock::fresh_seed);
+        let (plans, _) = read_plans(&arguments.plan, length(arguments))?;
         // A plan that is only printed needs no target.
         if settings.targets.is_empty() {
             settings.targets = sole_target(".");
@@ -41,24 +38,60 @@ pub(crate) fn run(
         }
         return Ok(Outcome::Done);
     }
-    if settings.targets.is_empty()
-        && let Some(target) = target
-    {
-        settings.targets = sole_target(&target);
-    }
     let format = arguments.printing.format;
-    let options = RunOptions { name: arguments.name.clone(), seed: Some(seed), store: Some(store()?) };
+    let Typed { plans, settings, declared, options } = typed(arguments, store)?;
     let mut terminal = Terminal::new(quiet, &Interruption::watch()?).agreeing(arguments.driving.yes);
     if arguments.find_objective {
         let search = ObjectiveSearch::measured(plans, settings, declared);
         return conclude_search(search.run(&options, &mut terminal), format);
     }
+    conclude(&measurement(plans, settings, declared).run(&options, &mut terminal)?, format)
+}
+
+/// What `run` was told to measure.
+struct Typed {
+    plans: Vec<Plan>,
+    settings: Settings,
+    declared: Option<DeclaredEnvironment>,
+    options: RunOptions,
+}
+
+fn typed(arguments: &RunArguments, store: impl FnOnce() -> anyhow::Result<PathBuf>) -> anyhow::Result<Typed> {
+    let mut settings = typed_settings::of_run(arguments)?;
+    let declared = declared(arguments)?;
+    if let Some(declared) = declared.as_ref().filter(|_| settings.targets.is_empty()) {
+        settings.targets = declared.targets()?;
+    }
+    let seed = arguments.driving.seed.unwrap_or_else(wall_clock::fresh_seed);
+    let (plans, target) = read_plans(&arguments.plan, length(arguments))?;
+    if settings.targets.is_empty()
+        && let Some(target) = target
+    {
+        settings.targets = sole_target(&target);
+    }
+    let options = RunOptions { name: arguments.name.clone(), seed: Some(seed), store: Some(store()?) };
+    Ok(Typed { plans, settings, declared, options })
+}
+
+fn measurement(plans: Vec<Plan>, settings: Settings, declared: Option<DeclaredEnvironment>) -> Measurement {
     let measurement = Measurement::of(plans, settings);
-    let measurement = match declared {
+    match declared {
         Some(declared) => measurement.declared(declared),
         None => measurement,
-    };
-    conclude(&measurement.run(&options, &mut terminal)?, format)
+    }
+}
+
+/// The measurement that was typed, for a caller that follows it itself.
+pub(crate) fn prepared(
+    arguments: &RunArguments,
+    store: impl FnOnce() -> anyhow::Result<PathBuf>,
+) -> anyhow::Result<(Measurement, RunOptions)> {
+    let Typed { plans, settings, declared, options } = typed(arguments, store)?;
+    Ok((measurement(plans, settings, declared), options))
+}
+
+const fn length(arguments: &RunArguments) -> PlanLength {
+    if arguments.short { PlanLength::Short } else { PlanLength::Full }
 }
 
 /// The environment of `--env`.

@@ -299,8 +299,6 @@ fn refused(refusal: &Refusal) -> String {
         | Refusal::NotAnEnvironment { .. }
         | Refusal::UnreadableEnvironment { .. }
         | Refusal::UnreadableResults { .. }
-        | Refusal::UnreadableRecord { .. }
-        | Refusal::NotARecord { .. }
         | Refusal::NoText { .. }
         | Refusal::MachineNotModelled { .. }
         | Refusal::NothingToVerify { .. }

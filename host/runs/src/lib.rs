@@ -73,7 +73,7 @@ pub use plan_file::{PlanFile, PlanLength, plans_again, read_again, read_command,
 pub use prediction::{Prediction, check_predictable, prediction_settings_of, stored_environment};
 pub use prediction_settings::{Course, PredictionSettings};
 pub use quick::{QUICK_FILL_TIME, QuickMeasurement};
-pub use record_file::{read_record, record_text};
+pub use record_file::{RecordFileError, RecordTextError, read_record, record_of_text, record_text};
 pub use repeated::repeated;
 pub use run_header::NewRun;
 pub use run_options::RunOptions;

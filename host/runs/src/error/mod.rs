@@ -234,22 +234,6 @@ pub enum Refusal {
         /// Why not.
         source: PlanError,
     },
-    /// A file of a run cannot be read.
-    #[error("cannot read {}: {source}", file.display())]
-    UnreadableRecord {
-        /// The file.
-        file: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
-    /// A file is no whole run.
-    #[error("{} is no run to compare: {why}; `loadline export RUN --as record -o FILE.json` writes one", file.display())]
-    NotARecord {
-        /// The file.
-        file: PathBuf,
-        /// What it is instead.
-        why: String,
-    },
     /// The file of another tool's results cannot be read.
     #[error("cannot read {file}: {source}")]
     UnreadableResults {

@@ -330,7 +330,7 @@ fn refused_by_prometheus(text: &str) -> Vec<String> {
             }
             let kind = typed.get(name).copied().unwrap_or_default();
             if (labels.contains("quantile=") && kind != "summary")
-                || (labels.contains("le=") && kind != "histogram")
+                || (labels.contains(",le=") && kind != "histogram")
                 || (name.ends_with("_total") && kind != "counter")
                 || ["_count", "_sum", "_bucket"].iter().any(|end| name.ends_with(end))
                 || ["gauge", "counter", "summary", "histogram"].iter().any(|of| name.ends_with(&format!("_{of}")))
@@ -436,9 +436,9 @@ fn a_run_in_a_file_is_the_run_of_the_store() {
     let file = bench.file("baseline.json", loadline_runs::record_text(record));
     assert_eq!(loadline_runs::read_record(&file).unwrap(), *record);
     for (text, words) in [
-        ("{}", "does not name its form"),
+        ("{}", "loadline.record/1"),
         ("{\"schema\": \"loadline.run/1\", \"cells\": []}", "loadline.run/1"),
-        ("[", "is no run to compare"),
+        ("[", "is no whole run"),
     ] {
         let error = loadline_runs::read_record(&bench.file("other.json", text)).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");

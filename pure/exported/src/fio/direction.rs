@@ -41,10 +41,12 @@ pub(super) fn of(trial: &TrialRecord, operation: Operation, runtime_ms: u64) -> 
     let in_seconds = || trial.series.seconds[..kept].iter().map(|second| second.of(operation));
     let rates: Vec<f64> = in_seconds().map(|of| of.count as f64 / seconds).collect();
     let speeds: Vec<f64> = in_seconds().map(|of| of.bytes as f64 / seconds / KIB).collect();
-    if count > 0 && !rates.is_empty() {
+    // Without a whole second fio, too, writes zeros, of 0 samples.
+    if count > 0 {
         for (name, values, deviation) in [("iops", rates, "iops_stddev"), ("bw", speeds, "bw_dev")] {
             let (mean, stddev) = spread(&values.iter().map(|value| (*value, 1.0)).collect::<Vec<_>>());
-            let (least, most) = values.iter().fold((f64::MAX, 0.0_f64), |(low, high), v| (low.min(*v), high.max(*v)));
+            let least = values.iter().copied().reduce(f64::min).unwrap_or(0.0);
+            let most = values.iter().copied().fold(0.0, f64::max);
             put(&format!("{name}_min"), json!(least as u64));
             put(&format!("{name}_max"), json!(most as u64));
             put(&format!("{name}_mean"), json!(mean));

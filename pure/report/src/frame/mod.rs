@@ -36,6 +36,16 @@ impl Frame {
     pub const fn rows(&self) -> usize {
         self.rows
     }
+    /// Of whole columns.
+    ///
+    /// # Panics
+    /// Columns that are not equally long.
+    #[must_use]
+    pub fn of_columns(columns: Vec<FrameColumn>) -> Self {
+        let rows = columns.first().map_or(0, |column| column.values.len());
+        assert!(columns.iter().all(|column| column.values.len() == rows), "columns are equally long");
+        Self { columns, rows }
+    }
     /// No row yet; the columns are named, and have the kinds of a row of fields.
     fn with_columns<'a>(columns: impl IntoIterator<Item = (&'a str, &'a Field)>) -> Self {
         let named =

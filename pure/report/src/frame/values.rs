@@ -19,6 +19,21 @@ pub enum FrameValues {
 }
 
 impl FrameValues {
+    /// How many rows there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Text(words) => words.rows().len(),
+            Self::Float(values) => values.len(),
+            Self::Whole(values) | Self::Moment(values) => values.len(),
+            Self::Flag(values) => values.len(),
+        }
+    }
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
     /// None yet, of the kind that a field has.
     pub(super) fn of_kind(kind: &Field) -> Self {
         match kind {
@@ -132,6 +147,22 @@ impl<T: Copy + Default> Sparse<T> {
     #[must_use]
     pub fn present(&self) -> &[u8] {
         &self.present
+    }
+}
+
+impl<T: Copy + Default> FromIterator<Option<T>> for Sparse<T> {
+    fn from_iter<I: IntoIterator<Item = Option<T>>>(values: I) -> Self {
+        let mut all = Self::default();
+        values.into_iter().for_each(|value| all.push(value));
+        all
+    }
+}
+
+impl<'a> FromIterator<Option<&'a str>> for Words {
+    fn from_iter<I: IntoIterator<Item = Option<&'a str>>>(words: I) -> Self {
+        let mut all = Self::default();
+        words.into_iter().for_each(|word| all.push(word));
+        all
     }
 }
 

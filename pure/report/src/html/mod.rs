@@ -159,6 +159,25 @@ impl<'a> Run<'a> {
     }
 }
 
+/// The table of results as a fragment of HTML, without scripts and styles; a paragraph if there are no cells.
+#[must_use]
+pub fn results_table(record: &RunRecord, summary: &RunSummary) -> String {
+    let mut out = String::new();
+    table::results(&mut out, &Run::new(1, 2, record, summary));
+    let rest = out.split_once("<table class=\"results\">").and_then(|(_, rest)| rest.split_once("</table>"));
+    rest.map_or(out.clone(), |(rows, _)| format!("<table class=\"results\">{rows}</table>"))
+}
+
+/// The chart beside the verdict as an SVG file of its own; `None` if no load was varied.
+#[must_use]
+pub fn chart_svg(record: &RunRecord, summary: &RunSummary) -> Option<String> {
+    let out = overview::lead_chart(&Run::new(1, 2, record, summary));
+    let chart = &out[out.find("<svg class=\"chart\"")?..];
+    let chart = &chart[..chart.find("</svg>")?];
+    let (opening, rest) = chart.split_once('>')?;
+    Some(format!("{opening} xmlns=\"http://www.w3.org/2000/svg\"><style>\n{STYLE}</style>{rest}</svg>\n"))
+}
+
 /// The report over one run or several, as one HTML file. A record and its summary belong together.
 #[must_use]
 pub fn html(runs: &[(&RunRecord, &RunSummary)]) -> String {

@@ -1,0 +1,149 @@
+//! The `loadline` command as a library: the command itself, and what other programs in the same process call of it.
+//!
+//! The binary and the script of the Python package are one call of [`command`]. [`library`] has the verbs for the Python package: typed in the
+//! same words, returned and not printed.
+
+mod advise;
+mod arguments;
+mod attach;
+mod catalog;
+mod columnar;
+mod compare;
+mod conclusion;
+mod consent;
+mod convert;
+mod crawl;
+mod doctor;
+mod dry_run;
+mod emulate;
+mod emulation_fields;
+mod environments;
+mod examples;
+mod export;
+mod failure;
+mod fault;
+mod figures;
+mod fitting;
+mod generated;
+mod hunt;
+mod hunt_table;
+mod import;
+mod interruption;
+pub mod library;
+mod live;
+mod output;
+mod output_file;
+mod plans;
+mod predict;
+mod printing;
+mod quick;
+mod recommendations;
+mod record;
+mod refusals;
+mod replay;
+mod resume;
+mod run;
+mod screen;
+mod stored;
+mod terminal;
+mod typed_plan;
+mod typed_settings;
+mod verification;
+mod watch;
+mod words;
+
+use arguments::{CommandLine, Verb};
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, FromArgMatches};
+use failure::Outcome;
+use loadline_record::Clock;
+use loadline_runs::store_location;
+use loadline_store::Store;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Runs the command that these words are, the first of them its name: prints, and returns the status to exit with. What is no command
+/// ends the process, as does `--help`.
+#[must_use]
+pub fn command(words: impl Iterator<Item = OsString>) -> u8 {
+    let mut line = parsed(with_help(words)).unwrap_or_else(|error| error.exit());
+    // clap would take an empty variable for a mistake, and print usages as if the option had to be given.
+    line.common.store = line.common.store.or_else(store_location::named_by_environment);
+    failure::conclude(dispatch(&line))
+}
+
+/// The command line that these words are.
+fn parsed(words: Vec<OsString>) -> Result<CommandLine, clap::Error> {
+    let typed = examples::with_examples(CommandLine::command()).try_get_matches_from(words);
+    typed.and_then(|found| CommandLine::from_arg_matches(&found)).map_err(with_verb)
+}
+
+/// `help VERB` as `VERB --help`, and `help` alone as `--help`.
+fn with_help(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = typed.collect();
+    if words.get(1).is_some_and(|word| word == "help") {
+        words.remove(1);
+        words.push("--help".into());
+    }
+    words
+}
+
+/// Has what is no verb tell the nearest one after a slip that clap finds too far from it, as in a short word.
+fn with_verb(mut error: clap::Error) -> clap::Error {
+    if let (Some(ContextValue::String(word)), None) =
+        (error.get(ContextKind::InvalidSubcommand), error.get(ContextKind::SuggestedSubcommand))
+    {
+        let command = CommandLine::command();
+        let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set()).map(clap::Command::get_name);
+        if let Some(verb) = loadline_document::nearest(word, verbs) {
+            let meant = ContextValue::Strings(vec![verb.to_owned()]);
+            error.insert(ContextKind::SuggestedSubcommand, meant);
+        }
+    }
+    error
+}
+
+fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
+    let quiet = line.common.quiet;
+    let path = || -> anyhow::Result<PathBuf> { Ok(store_location::store_path(line.common.store.as_deref())?) };
+    // Verbs that need what is in a store make none.
+    let store = || -> anyhow::Result<Store> { Ok(store_location::existing_store(&path()?)?) };
+    let store_to_read = || -> anyhow::Result<Store> { Ok(store_location::store_to_read(&path()?)?) };
+    match &line.verb {
+        Verb::Quick(arguments) => quick::quick(arguments, quiet, path()?),
+        Verb::Run(arguments) => match (&arguments.resume, &arguments.verify_only) {
+            (Some(run), _) => resume::resume(run, Clock::Real, arguments.printing.format, quiet, store()?),
+            (None, Some(run)) => verification::verify(run, arguments, quiet, &store_to_read()?),
+            (None, None) => run::run(arguments, quiet, path),
+        },
+        Verb::Predict(arguments) => match &arguments.resume {
+            Some(run) => resume::resume(run, Clock::Virtual, arguments.printing.format, quiet, store()?),
+            None => predict::predict(arguments, quiet, path),
+        },
+        Verb::Hunt(arguments) => hunt::hunt(arguments, quiet, path),
+        Verb::Crawl(arguments) => crawl::crawl(arguments, quiet, path),
+        Verb::Advise(arguments) => advise::advise(arguments, quiet, path),
+        // Where runs usually are, there may be none yet.
+        Verb::List(arguments) if line.common.store.is_none() && !path()?.exists() => stored::list(arguments, None),
+        Verb::List(arguments) => stored::list(arguments, Some(&store_to_read()?)),
+        Verb::Show(arguments) => stored::show(arguments, &store_to_read()?),
+        Verb::Compare(arguments) => compare::compare(arguments, &store_to_read()?),
+        Verb::Fit(arguments) => fitting::fit(arguments, quiet, &store_to_read()?),
+        Verb::Rm(arguments) => stored::rm(arguments, &store()?),
+        Verb::Report(arguments) => stored::report(arguments, &store_to_read()?),
+        Verb::Import(arguments) => import::import(arguments, quiet, path),
+        Verb::Export(arguments) => export::export(arguments, &store_to_read()?),
+        Verb::Plans(arguments) => plans::plans(arguments),
+        Verb::Environments(arguments) => environments::environments(arguments),
+        Verb::Catalog(arguments) => catalog::catalog(arguments),
+        Verb::Emulate(arguments) => emulate::emulate(arguments, quiet, path),
+        Verb::Fault(arguments) => fault::fault(arguments, quiet),
+        Verb::Replay(arguments) => replay::replay(arguments, quiet, path),
+        Verb::Watch(arguments) => watch::watch(arguments, quiet, path),
+        Verb::Convert(arguments) => convert::convert(arguments, quiet),
+        Verb::Record(arguments) => record::record(arguments, quiet),
+        Verb::Doctor(arguments) => doctor::doctor(arguments),
+        Verb::Completions(arguments) => generated::completions(arguments),
+        Verb::Man(arguments) => generated::man(arguments),
+    }
+}

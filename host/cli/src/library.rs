@@ -1,0 +1,119 @@
+//! Verbs for other programs in the same process, as the Python package: typed in the words of the command line, returned and not printed.
+//!
+//! So an option means here what it means there, and a refusal has the same sentence.
+
+use crate::arguments::{CommandLine, Verb};
+use crate::{
+    advise as advising, compare as comparing, failure, output, predict as predicting, recommendations, run as running,
+};
+use loadline_advise::Advice;
+use loadline_analysis::{Comparison, RunSummary};
+use loadline_record::RunRecord;
+use loadline_runs::{Observer, RunOutcome, store_location};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Why a verb returned nothing.
+#[derive(Debug, thiserror::Error)]
+#[error("{words}")]
+pub struct CommandError {
+    /// What the command would have printed, without its name in front.
+    pub words: String,
+    /// The exit status that the command would have had: 1 failed, 2 refused, 130 stopped.
+    pub status: u8,
+}
+
+impl From<anyhow::Error> for CommandError {
+    fn from(error: anyhow::Error) -> Self {
+        let (words, status) = failure::told(&error);
+        Self { words, status }
+    }
+}
+
+impl From<loadline_runs::Error> for CommandError {
+    fn from(error: loadline_runs::Error) -> Self {
+        anyhow::Error::new(error).into()
+    }
+}
+
+/// A command line that begins with this verb.
+fn line(verb: &str, words: &[OsString]) -> Result<CommandLine, CommandError> {
+    let all = ["loadline".into(), verb.into()].into_iter().chain(words.iter().cloned()).collect();
+    let mut line = crate::parsed(all).map_err(|error| CommandError {
+        words: error.to_string().trim().trim_start_matches("error: ").to_owned(),
+        status: failure::USAGE,
+    })?;
+    line.common.store = line.common.store.or_else(store_location::named_by_environment);
+    Ok(line)
+}
+
+fn store_of(line: &CommandLine) -> anyhow::Result<PathBuf> {
+    Ok(store_location::store_path(line.common.store.as_deref())?)
+}
+
+/// `predict` with these words behind it.
+///
+/// # Errors
+/// What the command would have said.
+pub fn predict(words: &[OsString], observer: &mut dyn Observer) -> Result<RunOutcome, CommandError> {
+    let line = line("predict", words)?;
+    let Verb::Predict(arguments) = &line.verb else { unreachable!("the verb is predict") };
+    let (prediction, options) = predicting::prepared(arguments, || store_of(&line))?;
+    Ok(prediction.run(&options, observer)?)
+}
+
+/// `run` with these words behind it.
+///
+/// # Errors
+/// What the command would have said.
+pub fn run(words: &[OsString], observer: &mut dyn Observer) -> Result<RunOutcome, CommandError> {
+    let line = line("run", words)?;
+    let Verb::Run(arguments) = &line.verb else { unreachable!("the verb is run") };
+    let (measurement, options) = running::prepared(arguments, || store_of(&line))?;
+    Ok(measurement.run(&options, observer)?)
+}
+
+/// `advise` with these words behind it, and what it assumed.
+///
+/// # Errors
+/// What the command would have said.
+pub fn advise(words: &[OsString]) -> Result<(Advice, Vec<String>), CommandError> {
+    let line = line("advise", words)?;
+    let Verb::Advise(arguments) = &line.verb else { unreachable!("the verb is advise") };
+    Ok(advising::advised(arguments, &|| store_of(&line))?)
+}
+
+/// `compare` of these runs, the baseline first, with the options in `words`.
+///
+/// # Errors
+/// What the command would have said.
+pub fn compare(records: Vec<RunRecord>, words: &[OsString]) -> Result<Comparison, CommandError> {
+    let ids: Vec<OsString> = records.iter().map(|record| record.header.id.clone().into()).collect();
+    let line = line("compare", &[&ids[..], words].concat())?;
+    let Verb::Compare(arguments) = &line.verb else { unreachable!("the verb is compare") };
+    Ok(comparing::of_records(arguments, records)?)
+}
+
+/// The run summed up, with the commands that are recommended, as `show` and `report` have it.
+#[must_use]
+pub fn summarized(record: &RunRecord) -> RunSummary {
+    recommendations::summarized(record)
+}
+
+/// The text that `--format json` prints.
+#[must_use]
+pub fn json(value: &impl serde::Serialize) -> String {
+    output::pretty(value)
+}
+
+/// A comparison as the table that the command prints.
+#[must_use]
+pub fn comparison_text(comparison: &Comparison) -> String {
+    crate::printing::comparison(comparison, crate::arguments::Format::Table)
+}
+
+/// A run as the table that the command prints.
+#[must_use]
+pub fn run_text(summary: &RunSummary) -> String {
+    crate::printing::summary(summary, crate::arguments::Format::Table)
+}
