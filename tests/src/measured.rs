@@ -68,6 +68,7 @@ pub fn measure_draw(environment: &str, plan: &str, seed: u64, draw: Draw) -> Mea
             volume: "data".into(),
             label: spec.to_string(),
             load: spec.clone().into(),
+            beside: Vec::new(),
             ceilings: Vec::new(),
             trials_planned: 1,
             trials: vec![record],

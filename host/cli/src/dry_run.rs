@@ -16,7 +16,7 @@ pub(crate) fn print(work: &Work, settings: Option<&Settings>, format: Format) ->
         Format::Json => output::pretty(&json!({
             "plans": work.plans.iter().map(|plan| json!({"name": plan.name, "hash": plan.hash})).collect::<Vec<_>>(),
             "cells": table.to_json(),
-            "trials": work.steps.len(),
+            "trials": work.trials(),
             "time_s": work.time().as_s_f64(),
             "fill_bytes": match filling {
                 FillForecast::Nothing => Some(0),
@@ -31,7 +31,7 @@ pub(crate) fn print(work: &Work, settings: Option<&Settings>, format: Format) ->
             let table = table.render(format, output::colour_wanted());
             let virtual_time = if settings.is_none() { " of virtual time" } else { "" };
             let note = filling_note(filling);
-            let (cells, trials) = (counted(count, "cell"), counted(work.steps.len(), "trial"));
+            let (cells, trials) = (counted(count, "cell"), counted(work.trials(), "trial"));
             format!("{table}\n{cells}, {trials}: {all}{virtual_time} at most{note}\n")
         }
     };

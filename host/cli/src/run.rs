@@ -8,8 +8,8 @@ use crate::terminal::Terminal;
 use crate::typed_plan::read_plans;
 use crate::{dry_run, environments, typed_settings};
 use loadline_runs::{
-    DeclaredEnvironment, Measurement, ObjectiveSearch, PlanLength, RunOptions, Settings, Work, catalog_with,
-    open_volumes, refuse_cells, sole_target, wall_clock,
+    DeclaredEnvironment, Measurement, NamedTarget, ObjectiveSearch, PlanLength, RunOptions, Settings, Work,
+    catalog_with, open_volumes, refuse_cells, sole_target, wall_clock,
 };
 use loadline_workload::Plan;
 use std::path::PathBuf;
@@ -24,10 +24,10 @@ pub(crate) fn run(
         let mut settings = typed_settings::of_run(arguments)?;
         declared(arguments)?;
         let seed = arguments.driving.seed.unwrap_or_else(wall_clock::fresh_seed);
-        let (plans, _) = read_plans(&arguments.plan, length(arguments))?;
+        let (plans, named) = read_plans(&arguments.plan, length(arguments))?;
         // A plan that is only printed needs no target.
         if settings.targets.is_empty() {
-            settings.targets = sole_target(".");
+            settings.targets = if named.is_empty() { anywhere(&plans) } else { named };
         }
         let work = Work::of(plans, &settings.scope(), seed)?;
         dry_run::print(&work, Some(&settings), arguments.printing.format)?;
@@ -63,11 +63,9 @@ fn typed(arguments: &RunArguments, store: impl FnOnce() -> anyhow::Result<PathBu
         settings.targets = declared.targets()?;
     }
     let seed = arguments.driving.seed.unwrap_or_else(wall_clock::fresh_seed);
-    let (plans, target) = read_plans(&arguments.plan, length(arguments))?;
-    if settings.targets.is_empty()
-        && let Some(target) = target
-    {
-        settings.targets = sole_target(&target);
+    let (plans, named) = read_plans(&arguments.plan, length(arguments))?;
+    if settings.targets.is_empty() {
+        settings.targets = named;
     }
     let options = RunOptions { name: arguments.name.clone(), seed: Some(seed), store: Some(store()?) };
     Ok(Typed { plans, settings, declared, options })
@@ -92,6 +90,18 @@ pub(crate) fn prepared(
 
 const fn length(arguments: &RunArguments) -> PlanLength {
     if arguments.short { PlanLength::Short } else { PlanLength::Full }
+}
+
+/// A place for each volume that loads of the plans name, or for the usual one.
+fn anywhere(plans: &[Plan]) -> Vec<NamedTarget> {
+    let mut volumes: Vec<&String> =
+        plans.iter().flat_map(|plan| &plan.loads).filter_map(|load| load.on.as_ref()).collect();
+    volumes.sort_unstable();
+    volumes.dedup();
+    if volumes.is_empty() {
+        return sole_target(".");
+    }
+    volumes.into_iter().map(|volume| NamedTarget { volume: volume.clone(), target: ".".to_owned() }).collect()
 }
 
 /// The environment of `--env`.

@@ -1,7 +1,7 @@
 //! Plans as they are typed.
 
 use crate::output;
-use loadline_runs::{PlanLength, Refusal, target_named};
+use loadline_runs::{NamedTarget, PlanLength, Refusal, named, targets_named};
 use loadline_workload::{Plan, is_fio_command};
 
 /// Reads a plan, and says what of a job file means something else here.
@@ -14,14 +14,15 @@ pub(crate) fn read_plan(typed: &str, length: PlanLength) -> Result<Plan, Refusal
 }
 
 /// The plans that are typed, or the one that a command line of fio stands for; and what they name to be measured.
-pub(crate) fn read_plans(typed: &[String], length: PlanLength) -> Result<(Vec<Plan>, Option<String>), Refusal> {
+pub(crate) fn read_plans(typed: &[String], length: PlanLength) -> Result<(Vec<Plan>, Vec<NamedTarget>), Refusal> {
     if is_fio_command(typed) {
         let read = loadline_runs::read_command(typed)?;
         for note in &read.notes {
             output::tell(&format!("fio: {note}"));
         }
-        return Ok((vec![read.plan], read.target));
+        return Ok((vec![read.plan], named(read.targets)));
     }
     let plans = typed.iter().map(|typed| read_plan(typed, length)).collect::<Result<_, _>>()?;
-    Ok((plans, typed.iter().find_map(|typed| target_named(typed))))
+    let targets = typed.iter().map(|typed| targets_named(typed)).find(|targets| !targets.is_empty());
+    Ok((plans, targets.unwrap_or_default()))
 }

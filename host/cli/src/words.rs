@@ -245,6 +245,7 @@ fn refused(refusal: &Refusal) -> String {
              give --trials {}",
             few.max(many)
         ),
+        Refusal::NotOnRun(error) => format!("{error}: name it with --on {}=TARGET", error.volume),
         Refusal::IsPrediction { run } => format!(
             "run {run} is a prediction, with nothing to measure: carry on with `loadline predict --resume {run}`"
         ),
@@ -302,7 +303,8 @@ fn refused(refusal: &Refusal) -> String {
         | Refusal::NoText { .. }
         | Refusal::MachineNotModelled { .. }
         | Refusal::NothingToVerify { .. }
-        | Refusal::NoSuchVolume(_) => refusal.to_string(),
+        | Refusal::NoSuchVolume(_)
+        | Refusal::RunsTogether { .. } => refusal.to_string(),
     }
 }
 

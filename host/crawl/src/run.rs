@@ -296,6 +296,7 @@ pub(crate) fn cell_of(names: &[&str], threads: u32) -> CellRecord {
         volume: VOLUME.to_owned(),
         label: format!("crawl of {}", names.join(", ")),
         load: Load::Application(OthersLoad { volume: VOLUME.to_owned(), by: None, figures: figures(threads) }),
+        beside: Vec::new(),
         ceilings: Vec::new(),
         trials_planned: 1,
         trials: Vec::new(),

@@ -19,8 +19,8 @@ mod verify;
 pub use choose::{Capabilities, capabilities};
 pub use control::{Control, Phase, Progress};
 pub use drive::{
-    FillReport, Filling, Ground, RECORDED_LENGTH_MAX, RecordedAnswer, RecordedIo, RecordedRun, RecordedSource, Settled,
-    check, fill, replay_recorded, run_trial, settle, verify_only,
+    FillReport, Filling, Ground, LoadOnVolume, RECORDED_LENGTH_MAX, RecordedAnswer, RecordedIo, RecordedRun,
+    RecordedSource, Settled, check, fill, replay_recorded, run_together, run_trial, settle, verify_only,
 };
 pub use error::EngineError;
 pub use options::{EngineChoice, EngineOptions, WaitMode};

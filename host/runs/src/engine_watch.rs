@@ -1,15 +1,26 @@
 //! Calls to the engine, each on a thread of its own, while the observer follows on this one.
 
 use crate::{Advance, Event, Observer};
-use loadline_engine::{Control, EngineError, EngineOptions, FillReport, Filling, Past, Settled, Volume};
+use loadline_engine::{Control, EngineError, EngineOptions, FillReport, Filling, LoadOnVolume, Past, Settled, Volume};
 use loadline_record::{TrialRecord, VerifyRecord};
 use loadline_units::{Bytes, Duration as Span};
-use loadline_workload::{RunCell, cell_seed};
+use loadline_workload::{GroupEnd, RunCell, cell_seed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 /// How often the observer is called.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// A cell that is to be put on its volume.
+#[derive(Debug, Clone, Copy)]
+pub struct OnVolume<'a> {
+    /// The volume.
+    pub volume: &'a Volume,
+    /// The cell.
+    pub cell: &'a RunCell,
+    /// The way to the device.
+    pub options: EngineOptions,
+}
 
 /// Calls to the engine, with the observer that follows them.
 pub struct EngineWatch<'a>(pub &'a mut dyn Observer);
@@ -50,6 +61,27 @@ impl EngineWatch<'_> {
     ) -> Result<TrialRecord, EngineError> {
         let seed = cell_seed(seed, &cell.id);
         self.over(|control| loadline_engine::run_trial(volume, &cell.spec, trial, seed, options, control))
+    }
+
+    /// Puts the loads of cells on their volumes at the same time, once.
+    ///
+    /// # Errors
+    /// As of the engine.
+    pub fn together(
+        &mut self,
+        cells: &[OnVolume<'_>],
+        ends: GroupEnd,
+        trial: u32,
+        seed: u64,
+    ) -> Result<Vec<TrialRecord>, EngineError> {
+        let loads = cells.iter().map(|OnVolume { volume, cell, options }| LoadOnVolume {
+            volume,
+            spec: &cell.spec,
+            seed: cell_seed(seed, &cell.id),
+            options: *options,
+        });
+        let loads: Vec<LoadOnVolume<'_>> = loads.collect();
+        self.over(|control| loadline_engine::run_together(&loads, ends, trial, control))
     }
 
     /// Has what programs left in memory for the volume's file system written back, and waits for that for `limit` at most.

@@ -27,13 +27,13 @@ impl FillForecast {
     pub fn of(work: &Work, settings: &Settings) -> Self {
         let wishes = Wishes::of(&work.cells, |volume| origin(volume, work, settings));
         let mut spans: BTreeMap<(&str, u32), Option<Bytes>> = BTreeMap::new();
-        let steps = work.steps.iter().map(|step| &work.cells[step.cell]);
-        let passes = passes(steps, |cell| wishes.hold_for(cell));
+        let steps: Vec<&RunCell> = work.cell_trials().map(|(cell, _)| &work.cells[cell]).collect();
+        let passes = passes(steps.iter().copied(), |cell| wishes.hold_for(cell));
         if passes.is_empty() {
             return Self::Nothing;
         }
         let filled = passes.into_iter().map(|index| {
-            let RunCell { volume, spec, .. } = &work.cells[work.steps[index].cell];
+            let RunCell { volume, spec, .. } = steps[index];
             let sharing = work.cells.iter().filter(|cell| cell.volume == *volume && cell.spec.files == spec.files);
             let span = || span(sharing.map(|cell| &cell.spec), settings.target_of(volume).and_then(size_of));
             *spans.entry((volume, spec.files)).or_insert_with(span)

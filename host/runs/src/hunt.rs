@@ -70,6 +70,9 @@ impl Hunt {
         if choices.margin == Ratio::ZERO || choices.margin >= Ratio::ONE {
             return Err(HuntRefusal::Margin.into());
         }
+        if plan.together.iter().any(|group| group.loads.len() > 1) {
+            return Err(Refusal::RunsTogether { what: "a hunt" }.into());
+        }
         let volume = match &environment {
             Some(environment) => {
                 let first = environment.volumes.first().map(|v| v.name.clone());
@@ -191,6 +194,7 @@ impl Hunt {
                 label: load.label.clone(),
                 engine: load.engine.map(engine_choice),
                 model: Some(if load.environment.is_some() { models } else { 0 }),
+                is_beside: false,
             }
         };
         self.design.loads.iter().map(cell).collect()
@@ -198,7 +202,7 @@ impl Hunt {
 
     fn work(&self) -> Work {
         let cells = self.design.loads.iter().map(|load| load.cell.clone()).collect();
-        Work { plans: self.plans.clone(), cells, steps: Vec::new(), left_out: Vec::new() }
+        Work { plans: self.plans.clone(), cells, groups: Vec::new(), steps: Vec::new(), left_out: Vec::new() }
     }
 
     fn header(&self, new: &NewRun, opened: Option<&OpenVolumes>, models: &[Model]) -> Result<RunHeader, Error> {

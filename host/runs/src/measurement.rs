@@ -188,7 +188,7 @@ impl MeasuredRun<'_> {
             open_volumes::keep(&mut opened);
         }
         let cells = work.planned_cells();
-        let schedule = TrialSchedule::of(&cells, &work.steps, finished);
+        let schedule = TrialSchedule::of_work(&cells, work, finished);
         let mut place = MeasuredPlace::new(settings, opened, seed);
         let under_way = RunUnderWay { run, seed, ahead, planned: TrialsPlanned::All };
         under_way.carry_out(&mut place, store, observer, |trials| trials.run(&schedule))
@@ -197,9 +197,9 @@ impl MeasuredRun<'_> {
 
 /// How long what is not `finished` takes.
 fn ahead(work: &Work, finished: &BTreeSet<(String, u32)>, opened: &OpenVolumes) -> Ahead<'static> {
-    let left = || work.left(finished).map(|step| &work.cells[step.cell]);
-    let time: Duration = left().map(|cell| cell.spec.trial_time()).sum();
-    let fills = open_volumes::filled_before(opened, left());
+    let time: Duration = work.left(finished).map(|step| work.step_time(step)).sum();
+    let cells = work.left(finished).flat_map(|step| work.cells_of(step)).map(|cell| &work.cells[*cell]);
+    let fills = open_volumes::filled_before(opened, cells);
     Ahead::Measured { time, fill: fills.into_values().fold(Bytes::ZERO, |sum, size| sum + size) }
 }
 

@@ -98,6 +98,9 @@ impl ObjectiveSearch {
 
 /// The questions that the loads ask.
 fn questions(work: &Work) -> Result<Vec<SearchQuestion>, Refusal> {
+    if work.is_any_together() {
+        return Err(Refusal::RunsTogether { what: "a search" });
+    }
     let questions = SearchQuestion::all(work.cells.iter().map(|cell| (cell.volume.as_str(), &cell.spec)));
     if questions.is_empty() {
         return Err(Refusal::NoObjective);

@@ -133,14 +133,15 @@ pub fn filled_before<'a>(opened: &OpenVolumes, cells: impl IntoIterator<Item = &
     passes.into_iter().map(|index| (index, set(cells[index]).volume.span())).collect()
 }
 
-/// The sets of files other than those of this load that the loads before it left something to be written of: it would be written
-/// beneath this one, on the same device maybe. None of a volume that does not answer.
+/// The sets of files other than those of these loads that loads before them left something to be written of: it would be written
+/// beneath these, on the same device maybe. None of a volume that does not answer.
 #[must_use]
-pub fn dirty_beside<'a>(opened: &'a mut OpenVolumes, cell: &RunCell) -> Vec<&'a mut FileSet> {
+pub fn dirty_beside<'a>(opened: &'a mut OpenVolumes, cells: &[&RunCell]) -> Vec<&'a mut FileSet> {
     let mut dirty = Vec::new();
     for (name, open) in opened.iter_mut().filter(|(_, open)| open.is_well()) {
-        let own = (*name == cell.volume).then(|| open.index_for(&cell.spec));
-        let others = open.sets.iter_mut().enumerate().filter(|(index, set)| set.dirty && Some(*index) != own);
+        let here = cells.iter().filter(|cell| cell.volume == *name);
+        let own: Vec<usize> = here.map(|cell| open.index_for(&cell.spec)).collect();
+        let others = open.sets.iter_mut().enumerate().filter(|(index, set)| set.dirty && !own.contains(index));
         dirty.extend(others.map(|(_, set)| set));
     }
     dirty
@@ -486,7 +487,7 @@ mod tests {
         };
         let open = || OpenVolume { sets: vec![set(1), set(2)], health: VolumeHealth::Answers };
         let mut opened = OpenVolumes::from([("a".to_owned(), open()), ("b".to_owned(), open())]);
-        let found = |opened: &mut OpenVolumes| dirty_beside(opened, &cell("a", 2)).len();
+        let found = |opened: &mut OpenVolumes| dirty_beside(opened, &[&cell("a", 2)]).len();
         assert_eq!(found(&mut opened), 3);
         opened.get_mut("a").unwrap().sets[0].dirty = false;
         assert_eq!(found(&mut opened), 2);

@@ -1,10 +1,10 @@
 //! Plans by name or from files: built-in ones, TOML, fio job files.
 
-use crate::{Error, InputKind, Refusal, read_text};
-use loadline_record::{PlanText, RunRecord};
+use crate::{Error, InputKind, NamedTarget, Refusal, read_text};
+use loadline_record::{PlanText, RunRecord, VOLUME_DEFAULT};
 use loadline_workload::{
-    FioFile, FioJobs, FioSurroundings, Plan, fio_command, fio_jobs, fio_jobs_in, is_fio, nearest_preset, preset,
-    short_form,
+    FioFile, FioJobs, FioSurroundings, FioTarget, Plan, fio_command, fio_jobs, fio_jobs_in, is_fio, nearest_preset,
+    preset, short_form,
 };
 use std::path::Path;
 
@@ -72,9 +72,20 @@ fn included(path: &str, from: &str) -> Result<FioFile, String> {
 
 /// What a job file names to be measured, where it is one and names something.
 #[must_use]
-pub fn target_named(typed: &str) -> Option<String> {
-    let text = read_text(typed, InputKind::Plan).ok().filter(|text| is_fio_job(typed, text))?;
-    fio_jobs_in(&text, typed, AROUND).ok()?.target
+pub fn targets_named(typed: &str) -> Vec<NamedTarget> {
+    let text = read_text(typed, InputKind::Plan).ok().filter(|text| is_fio_job(typed, text));
+    let jobs = text.and_then(|text| fio_jobs_in(&text, typed, AROUND).ok());
+    jobs.map(|jobs| named(jobs.targets)).unwrap_or_default()
+}
+
+/// Targets of a job file under the names of their volumes.
+#[must_use]
+pub fn named(targets: Vec<FioTarget>) -> Vec<NamedTarget> {
+    let one = |FioTarget { volume, target }| NamedTarget {
+        volume: volume.unwrap_or_else(|| VOLUME_DEFAULT.to_owned()),
+        target,
+    };
+    targets.into_iter().map(one).collect()
 }
 
 /// A stored plan once more.

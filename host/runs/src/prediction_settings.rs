@@ -93,18 +93,21 @@ impl PredictionSettings {
             if plans.len() != volumes.len() {
                 return Err(Refusal::TogetherPlans { plans: plans.len(), volumes });
             }
-            let each = plans.into_iter().zip(volumes);
+            let each = plans.into_iter().zip(volumes.clone());
             let parts = each.map(|(plan, volume)| Work::of(vec![plan], &scope(vec![volume]), seed));
             Work::joined(parts.collect::<Result<_, _>>()?)
         } else {
-            Work::of(plans, &scope(volumes), seed)?
+            Work::of(plans, &scope(volumes.clone()), seed)?
         };
-        if self.is_together() {
+        let work = if self.is_together() {
             let counts: Vec<usize> = self.volumes.iter().map(|named| work.on(&named.volume).count()).collect();
             if counts.iter().any(|count| *count != counts[0]) {
                 return Err(Refusal::TogetherCells { counts });
             }
-        }
+            work.together_over(&volumes)
+        } else {
+            work
+        };
         let trials = |spec: &LoadSpec| self.trials_of(spec);
         if self.is_together() {
             self.check_trials(&work, trials)?;
@@ -150,25 +153,19 @@ impl PredictionSettings {
     ) -> TrialSchedule<'a, PlannedCell> {
         let is_left = |cell: &PlannedCell, trial| !finished.contains(&(cell.cell.id.clone(), trial));
         let sequences = match self.course {
-            Course::Apart => return TrialSchedule::of(cells, &work.steps, finished),
+            Course::Apart | Course::Together => return TrialSchedule::of_work(cells, work, finished),
             // A chain that was cut is made from its beginning again, for the state that its first trials leave.
-            Course::Carried => cells
+            Course::Carried => work
+                .groups
                 .iter()
-                .filter(|cell| (0..cell.trials()).any(|trial| is_left(cell, trial)))
-                .map(|cell| (0..cell.trials()).map(|trial| TrialRound::of(cell, trial)).collect())
+                .map(|group| {
+                    let members: Vec<&PlannedCell> = group.cells.iter().map(|cell| &cells[*cell]).collect();
+                    let trials = members.iter().map(|cell| cell.trials()).max().unwrap_or(0);
+                    let round = |trial| TrialRound { cells: members.clone(), trial, ends: group.ends };
+                    (0..trials).map(round).collect::<Vec<_>>()
+                })
+                .filter(|rounds| rounds.iter().any(|round| round.cells.iter().any(|cell| is_left(cell, round.trial))))
                 .collect(),
-            Course::Together => {
-                let by_volume: Vec<Vec<usize>> = self.names().map(|name| work.on(name).collect()).collect();
-                let groups = (0..by_volume.first().map_or(0, Vec::len))
-                    .map(|place| by_volume.iter().map(|on| &cells[on[place]]).collect::<Vec<&PlannedCell>>());
-                let rounds = groups.flat_map(|cells| {
-                    let trials = cells.iter().map(|cell| cell.trials()).max().unwrap_or(0);
-                    (0..trials).map(move |trial| TrialRound { cells: cells.clone(), trial })
-                });
-                let is_any_left =
-                    |round: &TrialRound<'_, PlannedCell>| round.cells.iter().any(|cell| is_left(cell, round.trial));
-                rounds.filter(is_any_left).map(|round| vec![round]).collect()
-            }
         };
         TrialSchedule::of_sequences(cells, sequences, finished)
     }

@@ -28,6 +28,9 @@ pub fn repeated(stored: &RunRecord, cells: &BTreeSet<String>, trials: u32) -> Op
     let mut left = REQUESTS_MAX;
     let mut wanted: Vec<(usize, &PlannedCell, u32)> = Vec::new();
     for (place, cell) in planned.iter().enumerate().filter(|(_, cell)| cells.contains(&cell.cell.id)) {
+        if work.beside(place).next().is_some() {
+            continue;
+        }
         let of = stored.cells.iter().find(|of| of.id == cell.cell.id)?;
         let likely: Vec<&TrialRecord> = of.trials.iter().filter(|trial| !trial.is_alternative()).collect();
         let (Some(first), more) = (likely.first(), trials.saturating_sub(likely.len() as u32)) else { continue };

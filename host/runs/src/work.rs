@@ -1,11 +1,14 @@
 //! From plans and volumes to cells, and the order in which their trials are run.
 
 use crate::{Error, Overrides, PlannedCell, Refusal};
-use loadline_analysis::{LoadKeys, told_apart};
-use loadline_record::{CellRecord, PlanText, RunRecord};
+use loadline_analysis::{LoadKeys, listed, told_apart};
+use loadline_record::{CellRecord, LoadBeside, PlanText, RunRecord};
 use loadline_units::Duration;
-use loadline_workload::{LoadSpec, Plan, RunCell, ScheduledTrial, run_cells, schedule, text_hash};
+use loadline_workload::{
+    CellGroup, LoadGroup, LoadSpec, Plan, RunCell, RunCells, ScheduledTrial, run_cells, schedule, text_hash,
+};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 /// All that a run is to do.
 #[derive(Debug, Clone)]
@@ -14,7 +17,9 @@ pub struct Work {
     pub plans: Vec<PlanText>,
     /// In the plans' order.
     pub cells: Vec<RunCell>,
-    /// Every trial, in the order of execution.
+    /// Which of them run at the same time; most are by themselves.
+    pub groups: Vec<CellGroup>,
+    /// Every trial of a group, in the order of execution.
     pub steps: Vec<ScheduledTrial>,
     /// Labels of loads left out because nothing may be written.
     pub left_out: Vec<String>,
@@ -56,25 +61,83 @@ impl Work {
                     left_out.extend(load.cells.extract_if(.., |spec| spec.writes_any()).map(|spec| spec.to_string()));
                 }
             }
+            left_out.extend(left_behind(&plan));
             effective.push(plan);
         }
-        let cells = run_cells(&effective, &scope.volumes);
+        let RunCells { cells, groups } = run_cells(&effective, &scope.volumes).map_err(Refusal::NotOnRun)?;
         if cells.is_empty() {
             return Err(Refusal::NothingToMeasure);
         }
-        let orders: Vec<_> = cells.iter().map(|cell| (cell.order, cell.spec.trials)).collect();
-        Ok(Self { plans: texts, steps: schedule(&orders, seed), cells, left_out })
+        let mut work = Self { plans: texts, cells, groups, steps: Vec::new(), left_out };
+        let orders: Vec<_> = work.groups.iter().map(|group| (group.order, work.trials_of(group))).collect();
+        work.steps = schedule(&orders, seed);
+        Ok(work)
+    }
+
+    /// The trials of cells that run at the same time.
+    fn trials_of(&self, group: &CellGroup) -> u32 {
+        group.cells.iter().map(|cell| self.cells[*cell].spec.trials).max().unwrap_or(0)
+    }
+
+    /// The cells of a step, by their index.
+    #[must_use]
+    pub fn cells_of(&self, step: &ScheduledTrial) -> &[usize] {
+        &self.groups[step.group].cells
+    }
+
+    /// Trials of all cells.
+    #[must_use]
+    pub fn trials(&self) -> usize {
+        self.steps.iter().map(|step| self.cells_of(step).len()).sum()
+    }
+
+    /// Each trial of each cell, in the order of execution; those of one group come together.
+    pub fn cell_trials(&self) -> impl Iterator<Item = (usize, u32)> {
+        self.steps.iter().flat_map(|step| self.cells_of(step).iter().map(|cell| (*cell, step.trial)))
+    }
+
+    /// The cells that run at the same time as one, by their index.
+    pub fn beside(&self, cell: usize) -> impl Iterator<Item = usize> {
+        let group = self.groups.iter().find(|group| group.cells.len() > 1 && group.cells.contains(&cell));
+        group.into_iter().flat_map(|group| group.cells.iter().copied()).filter(move |other| *other != cell)
+    }
+
+    /// Whether any loads run at the same time.
+    #[must_use]
+    pub fn is_any_together(&self) -> bool {
+        self.groups.iter().any(|group| group.cells.len() > 1)
+    }
+
+    /// With what stands at the same place on each of these volumes run at the same time.
+    #[must_use]
+    pub fn together_over(mut self, volumes: &[String]) -> Self {
+        let is_on =
+            |group: &CellGroup, volume: &String| group.cells.iter().all(|cell| self.cells[*cell].volume == *volume);
+        let on: Vec<Vec<&CellGroup>> =
+            volumes.iter().map(|volume| self.groups.iter().filter(|group| is_on(group, volume)).collect()).collect();
+        let places = on.iter().map(Vec::len).max().unwrap_or(0);
+        let merged = (0..places).map(|place| {
+            let parts: Vec<&CellGroup> = on.iter().filter_map(|groups| groups.get(place).copied()).collect();
+            CellGroup { cells: parts.iter().flat_map(|part| part.cells.iter().copied()).collect(), ..parts[0].clone() }
+        });
+        let apart = self.groups.iter().filter(|group| !volumes.iter().any(|volume| is_on(group, volume)));
+        self.groups = merged.chain(apart.cloned()).collect();
+        self
     }
 
     /// The work of several together, each on volumes of its own.
     #[must_use]
     pub fn joined(parts: Vec<Self>) -> Self {
-        let mut all = Self { plans: Vec::new(), cells: Vec::new(), steps: Vec::new(), left_out: Vec::new() };
+        let mut all =
+            Self { plans: Vec::new(), cells: Vec::new(), groups: Vec::new(), steps: Vec::new(), left_out: Vec::new() };
         for part in parts {
-            let before = all.cells.len();
+            let (cells, groups) = (all.cells.len(), all.groups.len());
             all.plans.extend(part.plans);
             all.cells.extend(part.cells);
-            all.steps.extend(part.steps.into_iter().map(|step| ScheduledTrial { cell: step.cell + before, ..step }));
+            let moved =
+                |group: CellGroup| CellGroup { cells: group.cells.iter().map(|cell| cell + cells).collect(), ..group };
+            all.groups.extend(part.groups.into_iter().map(moved));
+            all.steps.extend(part.steps.into_iter().map(|step| ScheduledTrial { group: step.group + groups, ..step }));
             all.left_out.extend(part.left_out);
         }
         all
@@ -91,24 +154,33 @@ impl Work {
         for cell in &mut self.cells {
             cell.spec.trials = trials(&cell.spec);
         }
-        let count = |cell: usize| self.cells[cell].spec.trials;
-        self.steps = (0..self.cells.len())
-            .flat_map(|cell| (0..count(cell)).map(move |trial| ScheduledTrial { cell, trial }))
+        self.steps = (0..self.groups.len())
+            .flat_map(|group| {
+                (0..self.trials_of(&self.groups[group])).map(move |trial| ScheduledTrial { group, trial })
+            })
             .collect();
-        self.steps.sort_by_key(|step| (step.trial, step.cell));
+        self.steps.sort_by_key(|step| (step.trial, step.group));
         self
     }
 
     /// The longest that everything takes apart from filling.
     #[must_use]
     pub fn time(&self) -> Duration {
-        self.steps.iter().map(|step| self.cells[step.cell].spec.trial_time()).sum()
+        self.steps.iter().map(|step| self.step_time(step)).sum()
+    }
+
+    /// The longest that a step takes.
+    #[must_use]
+    pub fn step_time(&self, step: &ScheduledTrial) -> Duration {
+        let times = self.cells_of(step).iter().map(|cell| self.cells[*cell].spec.trial_time());
+        times.max().unwrap_or_default()
     }
 
     /// What is not `finished`, in the order of execution.
     pub fn left(&self, finished: &BTreeSet<(String, u32)>) -> impl Iterator<Item = &ScheduledTrial> {
         // Most runs begin with nothing finished, and need not look up a hundred thousand names.
-        let done = |step: &&ScheduledTrial| finished.contains(&(self.cells[step.cell].id.clone(), step.trial));
+        let is_done = |cell: &usize, trial| finished.contains(&(self.cells[*cell].id.clone(), trial));
+        let done = move |step: &&ScheduledTrial| self.cells_of(step).iter().all(|cell| is_done(cell, step.trial));
         self.steps.iter().filter(move |step| finished.is_empty() || !done(step))
     }
 
@@ -116,6 +188,13 @@ impl Work {
     #[must_use]
     pub fn labels(&self) -> Vec<String> {
         let mut labels: Vec<String> = self.cells.iter().map(|cell| label(&cell.spec)).collect();
+        for group in self.groups.iter().filter(|group| group.cells.len() > 1) {
+            for cell in &group.cells {
+                let words: Vec<String> =
+                    self.loads_beside(group, *cell).iter().map(|load| self.in_words(*cell, load)).collect();
+                let _ = write!(labels[*cell], ", beside {}", listed(&words));
+            }
+        }
         let mut namesakes: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
         for (index, (cell, label)) in self.cells.iter().zip(&labels).enumerate() {
             namesakes.entry((&cell.volume, label)).or_default().push(index);
@@ -149,14 +228,55 @@ impl Work {
     /// Its cells, as places carry out their trials.
     #[must_use]
     pub fn planned_cells(&self) -> Vec<PlannedCell> {
-        self.cells.iter().cloned().map(PlannedCell::of).collect()
+        let mut cells: Vec<PlannedCell> = self.cells.iter().cloned().map(PlannedCell::of).collect();
+        for group in self.groups.iter().filter(|group| group.cells.len() > 1) {
+            group.cells.iter().for_each(|cell| cells[*cell].is_beside = true);
+        }
+        cells
     }
 
     /// The records with which the run begins: no trials yet.
     #[must_use]
     pub fn records(&self) -> Vec<CellRecord> {
-        self.cells.iter().zip(self.labels()).map(|(cell, label)| record(cell, label)).collect()
+        let mut records: Vec<CellRecord> =
+            self.cells.iter().zip(self.labels()).map(|(cell, label)| record(cell, label)).collect();
+        for group in self.groups.iter().filter(|group| group.cells.len() > 1) {
+            for cell in &group.cells {
+                records[*cell].beside = self.loads_beside(group, *cell);
+            }
+        }
+        records
     }
+
+    /// The loads of a group beside one of its cells.
+    fn loads_beside(&self, group: &CellGroup, own: usize) -> Vec<LoadBeside> {
+        let others = group.cells.iter().filter(|cell| **cell != own).map(|cell| &self.cells[*cell]);
+        others
+            .map(|other| LoadBeside {
+                cell: other.id.clone(),
+                volume: other.volume.clone(),
+                name: other.spec.name.clone(),
+                load: other.spec.to_string(),
+            })
+            .collect()
+    }
+
+    /// A load beside a cell, with its volume where that is another.
+    fn in_words(&self, cell: usize, load: &LoadBeside) -> String {
+        let is_here = self.cells[cell].volume == load.volume;
+        if is_here { load.words().to_owned() } else { format!("{} on {}", load.words(), load.volume) }
+    }
+}
+
+/// Loads of which nothing is left to run beside, so that they are left out with it.
+fn left_behind(plan: &Plan) -> Vec<String> {
+    let is_whole = |group: &LoadGroup| group.loads.iter().all(|load| !plan.loads[*load].cells.is_empty());
+    let groups = plan.groups();
+    let (whole, cut): (Vec<&LoadGroup>, Vec<&LoadGroup>) = groups.iter().partition(|group| is_whole(group));
+    let runs = |load: &usize| whole.iter().any(|group| group.loads.contains(load));
+    let left: BTreeSet<usize> = cut.iter().flat_map(|group| group.loads.iter().copied()).collect();
+    let left = left.into_iter().filter(|load| !runs(load));
+    left.flat_map(|load| plan.loads[load].cells.iter().map(LoadSpec::to_string)).collect()
 }
 
 /// A cell as the run's record begins with it: without trials.
@@ -171,6 +291,7 @@ fn record(cell: &RunCell, label: String) -> CellRecord {
         volume: cell.volume.clone(),
         label,
         load: cell.spec.clone().into(),
+        beside: Vec::new(),
         ceilings: Vec::new(),
         trials_planned: cell.spec.trials,
         trials: Vec::new(),
@@ -252,7 +373,13 @@ mod tests {
                 spec: serde_json::from_value(spec.clone()).unwrap(),
                 order: loadline_workload::Order::Interleaved,
             });
-            let work = Work { plans: Vec::new(), cells: cells.into(), steps: Vec::new(), left_out: Vec::new() };
+            let work = Work {
+                plans: Vec::new(),
+                cells: cells.into(),
+                groups: Vec::new(),
+                steps: Vec::new(),
+                left_out: Vec::new(),
+            };
             let labels = work.labels();
             assert_ne!(labels[0], labels[1], "{key}");
         }

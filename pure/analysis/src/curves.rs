@@ -108,12 +108,13 @@ pub(crate) fn is_like(a: &CellSummary, b: &CellSummary) -> bool {
     a.identity.curve() == b.identity.curve() && a.flush.is_some() == b.flush.is_some()
 }
 
-/// The curves of a run, in the order of their first cells. What others asked is on none: nobody varied how much it was.
+/// The curves of a run, in the order of their first cells. What others asked is on none: nobody varied how much it was. Nor are loads
+/// that ran beside others, which took of the same limits.
 pub(crate) fn curves(records: &[CellRecord], cells: &[CellSummary]) -> Vec<Curve> {
     let mut curves: Vec<Curve> = Vec::new();
     let mut order: BTreeMap<((&str, &str), bool), usize> = BTreeMap::new();
     for (index, cell) in cells.iter().enumerate() {
-        if cell.total.is_none() || paced(cell) || cell.is_of_others() {
+        if cell.total.is_none() || paced(cell) || cell.is_of_others() || !cell.beside.is_empty() {
             continue;
         }
         let place = *order.entry((cell.identity.curve(), cell.flush.is_some())).or_insert_with(|| {

@@ -1,6 +1,6 @@
 //! A load key by key: which loads are one, and in which words others are told apart.
 
-use crate::words::{block, percent, seconds, size};
+use crate::words::{block, listed, percent, seconds, size};
 use loadline_load::{
     Arrival, Distribution, Fill, FlushCadence, FlushMethod, LoadSpec, Objective, Pattern, SteadyStateRule,
 };
@@ -35,6 +35,8 @@ pub enum LoadKey {
     Rate,
     /// Pattern, mean block size and the page cache as tables have them: every name has them.
     Tables,
+    /// The loads that ran at the same time.
+    Beside,
     /// One that another version stored.
     Other(String),
     DropCaches,
@@ -70,7 +72,7 @@ const TELLING: [&[LoadKey]; 3] = [
 
 impl LoadKey {
     /// Every one that this version knows.
-    const KNOWN: [Self; 33] = [
+    const KNOWN: [Self; 34] = [
         Self::Pattern,
         Self::Reads,
         Self::Trims,
@@ -91,6 +93,7 @@ impl LoadKey {
         Self::QueueDepth,
         Self::Rate,
         Self::Tables,
+        Self::Beside,
         Self::DropCaches,
         Self::Volume,
         Self::WarmUp,
@@ -130,6 +133,7 @@ impl LoadKey {
             Self::QueueDepth => "arrival.queue_depth",
             Self::Rate => "arrival.rate",
             Self::Tables => "",
+            Self::Beside => "beside",
             Self::DropCaches => "drop_caches",
             Self::Volume => "volume",
             Self::WarmUp => "warm_up",
@@ -224,6 +228,19 @@ impl LoadKeys {
             is_sequential: figures.pattern == Access::Sequential,
             is_closed: figures.queue_depth.is_some(),
         }
+    }
+
+    /// Of a cell: its load, and those that ran beside it.
+    #[must_use]
+    pub fn of_cell(cell: &CellRecord) -> Self {
+        let mut keys = Self::of(&cell.load);
+        if !cell.beside.is_empty() {
+            let loads: Vec<&str> = cell.beside.iter().map(|load| load.load.as_str()).collect();
+            let named: Vec<String> = cell.beside.iter().map(|load| load.words().to_owned()).collect();
+            keys.values.insert(LoadKey::Beside, json!(loads));
+            keys.words.insert(LoadKey::Beside, said(format!("beside {}", listed(&named))));
+        }
+        keys
     }
 
     /// A key's value as it is stored: loads are one where all of these are alike.
@@ -341,7 +358,7 @@ impl LoadIdentity {
     }
     /// Of the cells of a run, each with the name that it has without: its volume, then what it is called.
     pub(crate) fn all(cells: &[CellRecord], names: &[(String, String)]) -> Vec<Self> {
-        let keys: Vec<LoadKeys> = cells.iter().map(|cell| LoadKeys::of(&cell.load)).collect();
+        let keys: Vec<LoadKeys> = cells.iter().map(LoadKeys::of_cell).collect();
         let apart = LoadsApart::of(cells.iter().map(|cell| cell.volume.clone()).zip(&keys));
         let mut all: Vec<Self> = keys
             .iter()

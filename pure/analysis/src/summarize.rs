@@ -108,6 +108,7 @@ fn summarize_cell(cell: &CellRecord) -> CellSummary {
         volume: cell.volume.clone(),
         label: cell.label.clone(),
         load: load_view(cell),
+        beside: cell.beside.clone(),
         identity: LoadIdentity::default(),
         engines: engines(cell),
         trials: counted.len() as u32,

@@ -5,7 +5,7 @@ use crate::load_keys::LoadIdentity;
 use crate::verdict_block::{HeldBy, VerdictBlock};
 use loadline_record::{
     Access, ArrivalKind, Binding, BurstEnd, Ceiling, Clock, Doubt, EngineUsed, HistogramSnapshot, HostFacts,
-    ImportedFrom, KernelThrottle, Limit, PlanText, RunStatus, RunVerb, StageWait, StepName, VolumeFacts,
+    ImportedFrom, KernelThrottle, Limit, LoadBeside, PlanText, RunStatus, RunVerb, StageWait, StepName, VolumeFacts,
 };
 use serde::{Deserialize, Serialize};
 
@@ -104,6 +104,9 @@ pub struct CellSummary {
     pub label: String,
     /// The load.
     pub load: LoadView,
+    /// The loads that ran at the same time in each of its trials.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<LoadBeside>,
     /// Which other cells of the run are the same load; programs have the keys themselves.
     #[serde(skip)]
     pub identity: LoadIdentity,

@@ -301,6 +301,16 @@ impl Machine {
         self.targets.iter().position(|target| target.name == name).map(Target)
     }
 
+    /// One more target for the storage of `target`, so that two loads on it have accounts of their own.
+    ///
+    /// # Panics
+    /// When accounts are kept already.
+    pub fn another(&mut self, target: Target) -> Target {
+        assert!(self.accounts.is_none(), "targets come before accounts");
+        self.targets.push(self.targets[target.0].clone());
+        Target(self.targets.len() - 1)
+    }
+
     /// The name of a target: [`Machine::target`] finds it by this.
     #[must_use]
     pub fn name(&self, target: Target) -> &str {

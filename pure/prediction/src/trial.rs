@@ -7,14 +7,14 @@ use crate::models::Model;
 use crate::volumes::{VolumeUnknown, find};
 use loadline_catalog::Deviation;
 use loadline_disk::{
-    Directions, Enforcement, EnvironmentError, Fullness, HostCache, InitialState, Limit, Machine, PoolSpec, VolumeSpec,
-    Waits, Warmth,
+    Directions, Enforcement, EnvironmentError, Fullness, HostCache, InitialState, Limit, Machine, PoolSpec, Target,
+    VolumeSpec, Waits, Warmth,
 };
 use loadline_record::{Binding, CacheUse, KnownDeviation, ModelRecord, StateTaken, TrialRecord};
 use loadline_simulator::{Reached, Simulated, Simulation, SimulationError, Together, TrialSetup};
-use loadline_units::words::number;
+use loadline_units::words::{number, percent};
 use loadline_units::{ByteRate, Bytes, Duration, Instant, Ratio};
-use loadline_workload::{Distribution, LoadSpec, Origin, Pattern};
+use loadline_workload::{Distribution, GroupEnd, LoadSpec, Origin, Pattern};
 
 /// The range of a load without a size, or half the volume if that is less: like the test file of `run`.
 pub const SIZE_DEFAULT: Bytes = Bytes::gib(16);
@@ -278,10 +278,10 @@ pub fn account(
     })
 }
 
-/// Runs loads on volumes of one model at the same time. `puttings` have the same model, trial and initial state, each
-/// with its own volume. Otherwise it is like [`predict`], with a record for each in order.
+/// Runs loads on volumes of one model at the same time. `puttings` have the same model, trial and initial state; several may be on one
+/// volume. Otherwise it is like [`predict`], with a record for each in order.
 ///
-/// If several volumes share a budget, each record has the waiting of its own requests.
+/// If several share a limit, each record has the waiting of its own requests.
 ///
 /// # Errors
 /// [`PredictionError`].
@@ -290,30 +290,32 @@ pub fn account(
 /// Without a load.
 pub fn predict_together(
     puttings: &[Putting<'_>],
+    ends: GroupEnd,
     watch: &mut dyn FnMut(Progress) -> Going,
 ) -> Result<Option<Vec<TrialRecord>>, PredictionError> {
     let Putting { model, trial, seed, initial, started_unix_s, .. } = *puttings.first().expect("there is a load");
     let machine_seed = model_seed(seed, model.number, trial);
     let mut machine = Machine::new(&model.spec, machine_seed, initial)?;
-    // Accounts separate the waiting at shared budgets.
-    machine.keep_accounts();
     let mut specs = Vec::new();
-    for putting in puttings {
+    let mut targets: Vec<Target> = Vec::new();
+    for (place, putting) in puttings.iter().enumerate() {
         let spec = find(&model.spec, putting.volume)?;
         let load = fit(putting.load, spec.size());
         specs.push((spec, load));
+        let target = machine.target(putting.volume).expect("the volume was found in the machine's own specification");
+        let is_taken = puttings[..place].iter().any(|other| other.volume == putting.volume);
+        targets.push(if is_taken { machine.another(target) } else { target });
     }
+    // Accounts separate the waiting at shared limits.
+    machine.keep_accounts();
     let begin = machine.now();
-    let loads: Vec<_> = (puttings.iter().zip(&specs))
-        .map(|(putting, (_, load))| {
-            let target =
-                machine.target(putting.volume).expect("the volume was found in the machine's own specification");
-            (load, target, TrialSetup { trial, seed: putting.seed, started_unix_s })
-        })
+    let setup = |putting: &Putting<'_>| TrialSetup { trial, seed: putting.seed, started_unix_s };
+    let loads: Vec<_> = (puttings.iter().zip(&specs).zip(targets))
+        .map(|((putting, (_, load)), target)| (load, target, setup(putting)))
         .collect();
     let expected = specs.iter().map(|(_, load)| load.trial_time()).max().unwrap_or_default();
     let step = STEP.max(Duration::from_ns(expected.as_ns() / STEPS_MAX));
-    let mut together = Together::new(&loads, machine)?;
+    let mut together = Together::new(&loads, ends, machine)?;
     let mut bursts: Vec<BurstWatch> =
         together.waits().into_iter().map(|waits| BurstWatch::new(waits, initial, false)).collect();
     let mut elapsed = Duration::ZERO;
@@ -336,11 +338,52 @@ pub fn predict_together(
     let all: Vec<(String, Waits)> =
         puttings.iter().zip(&records).map(|(putting, (_, waits))| (putting.volume.to_owned(), *waits)).collect();
     for (((putting, (spec, load)), (record, waits)), bursts) in puttings.iter().zip(&specs).zip(records).zip(&bursts) {
+        // Loads on the volume itself share all of its limits, and are told of with the cell.
         let beside = all.iter().filter(|(name, _)| *name != putting.volume).cloned().collect();
         let taken = Taken { machine_seed, is_carried: false, waits, beside };
         told_of.push(told(putting, spec, load, record, bursts, &taken)?);
     }
+    share_limits(puttings, &mut told_of);
     Ok(Some(told_of))
+}
+
+/// Puts the shares of a limit together that loads on one volume take of it: each has the limit with the others.
+fn share_limits(puttings: &[Putting<'_>], records: &mut [TrialRecord]) {
+    let share = |record: &TrialRecord, limit| {
+        let ceilings = record.model.iter().flat_map(|model| &model.ceilings).filter(|ceiling| ceiling.limit == limit);
+        let lowest = ceilings.map(|ceiling| ceiling.iops).min_by(f64::total_cmp)?;
+        Some(record.iops()? / lowest)
+    };
+    let bound = |record: &TrialRecord| Some(record.model.as_ref()?.binding.as_ref()?.limit);
+    let mut shared: Vec<Option<(f64, String)>> = Vec::new();
+    for (own, record) in records.iter().enumerate() {
+        let others: Vec<usize> = (0..records.len())
+            .filter(|other| *other != own && puttings[*other].volume == puttings[own].volume)
+            .collect();
+        let is_disks = |limit: &loadline_record::Limit| {
+            !matches!(limit, loadline_record::Limit::Arrival | loadline_record::Limit::Latency)
+        };
+        shared.push(bound(record).filter(is_disks).filter(|_| !others.is_empty()).and_then(|limit| {
+            let of_own = share(record, limit)?;
+            let mut sum = of_own;
+            let mut words = Vec::new();
+            for other in others {
+                let of_other = share(&records[other], limit)?;
+                sum += of_other;
+                let load = puttings[other].load;
+                let name = load.name.clone().unwrap_or_else(|| load.to_string());
+                words.push(format!("{name} {}", percent(of_other)));
+            }
+            Some((sum, format!(" It took {} of this limit, and beside it {}.", percent(of_own), words.join(", "))))
+        }));
+    }
+    for (record, shared) in records.iter_mut().zip(shared) {
+        let binding = record.model.as_mut().and_then(|model| model.binding.as_mut());
+        if let (Some(binding), Some((sum, words))) = (binding, shared) {
+            binding.utilization = Some(sum);
+            binding.evidence.push_str(&words);
+        }
+    }
 }
 
 /// Limits without a known figure that the load passed.

@@ -30,16 +30,17 @@ pub use pipeline::{
     VolumeUse, WORKER_STATES, Work, WorkerClock, WorkerState,
 };
 pub use run::{
-    CellRecord, Clock, ImportedFile, ImportedFrom, PlanText, RunHeader, RunRecord, RunStatus, VOLUME_DEFAULT,
+    CellRecord, Clock, ImportedFile, ImportedFrom, LoadBeside, PlanText, RunHeader, RunRecord, RunStatus,
+    VOLUME_DEFAULT,
 };
 pub use series::{Second, SecondOperation, Series};
 pub use series_interval::SeriesInterval;
 pub use step::{STEP_NAME_MAX, STEPS_MAX, Step, StepName, StepNameError, StepRecord, Steps, StepsFull};
 pub use throttle::{KernelThrottle, ThrottledQuantity, ThrottledRequests};
 pub use trial::{
-    ClockCheck, DeviceCounters, Ending, EngineUsed, Exceeded, MachineCpu, OperationRecord, OtherLoad, Pressure,
-    Residency, Scatter, SteadyState, Stops, StreamWritten, Surroundings, ThreadBusy, TrialRecord, Turns, VerifyFault,
-    VerifyFaultKind, VerifyRecord,
+    AskedBeside, ClockCheck, DeviceCounters, Ending, EngineUsed, Exceeded, MachineCpu, OperationRecord, OtherLoad,
+    Pressure, Residency, Scatter, SteadyState, Stops, StreamWritten, Surroundings, ThreadBusy, TrialRecord, Turns,
+    VerifyFault, VerifyFaultKind, VerifyRecord,
 };
 pub use watched::{
     ProgramSecond, WatchCost, WatchEvents, WatchRecord, WatchSecond, WatchTick, WatchedCpu, WatchedPressure,

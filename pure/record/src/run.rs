@@ -119,12 +119,36 @@ pub struct CellRecord {
     pub label: String,
     /// What was asked of it.
     pub load: Load,
+    /// The loads that ran at the same time in each of its trials.
+    pub beside: Vec<LoadBeside>,
     /// Every ceiling of this load that a declared environment gives, lowest first; empty where none was declared.
     pub ceilings: Vec<Ceiling>,
     /// Trials that the plan wants.
     pub trials_planned: u32,
     /// Trials done, in order of their number.
     pub trials: Vec<TrialRecord>,
+}
+
+/// Another cell of the run whose trials run at the same time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadBeside {
+    /// Its id.
+    pub cell: String,
+    /// Its volume's name.
+    pub volume: String,
+    /// Its name in the plan, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it asks, for people: "sequential write 4 KiB, depth 1".
+    pub load: String,
+}
+
+impl LoadBeside {
+    /// Its name, or what it asks.
+    #[must_use]
+    pub fn words(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.load)
+    }
 }
 
 /// A cell as it is stored.
@@ -136,6 +160,8 @@ struct StoredCell {
     load: StoredFigures,
     spec: serde_json::Value,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    beside: Vec<LoadBeside>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     ceilings: Vec<Ceiling>,
     trials_planned: u32,
     trials: Vec<TrialRecord>,
@@ -143,16 +169,16 @@ struct StoredCell {
 
 impl From<CellRecord> for StoredCell {
     fn from(cell: CellRecord) -> Self {
-        let CellRecord { id, volume, label, load, ceilings, trials_planned, trials } = cell;
+        let CellRecord { id, volume, label, load, beside, ceilings, trials_planned, trials } = cell;
         let spec = load.spec_stored();
-        Self { id, volume, label, load: load.figures().into(), spec, ceilings, trials_planned, trials }
+        Self { id, volume, label, load: load.figures().into(), spec, beside, ceilings, trials_planned, trials }
     }
 }
 
 impl From<StoredCell> for CellRecord {
     fn from(stored: StoredCell) -> Self {
-        let StoredCell { id, volume, label, load, spec, ceilings, trials_planned, trials } = stored;
-        Self { id, volume, label, load: Load::stored(load.into(), spec), ceilings, trials_planned, trials }
+        let StoredCell { id, volume, label, load, spec, beside, ceilings, trials_planned, trials } = stored;
+        Self { id, volume, label, load: Load::stored(load.into(), spec), beside, ceilings, trials_planned, trials }
     }
 }
 

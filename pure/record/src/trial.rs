@@ -151,6 +151,9 @@ pub struct Surroundings {
     pub devices: Vec<DeviceCounters>,
     /// Requests and bytes asked of the volume meanwhile, by operation, warm-up included.
     pub asked: BTreeMap<Operation, (u64, u64)>,
+    /// What loads that ran at the same time asked of the same devices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<AskedBeside>,
     /// What dropping the caches before the trial achieved, in words, where it was asked for.
     pub caches_dropped: Option<String>,
     /// How much of the file lay in the page cache.
@@ -168,6 +171,15 @@ pub struct Surroundings {
     /// Load threads of a closed loop whose answers came in turns, with pauses between.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<Turns>,
+}
+
+/// What the other loads of a trial asked of the devices of this one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedBeside {
+    /// Requests and bytes by operation, warm-up included.
+    pub asked: BTreeMap<Operation, (u64, u64)>,
+    /// Whether one of them went through the page cache: what reached the devices of it is not known then.
+    pub buffered: bool,
 }
 
 /// What a load thread completed from the begin of one turn of a throttle to that of a later one: no turn is cut, as the end of the

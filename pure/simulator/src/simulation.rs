@@ -404,6 +404,14 @@ impl Party {
         self.ending.get_or_insert(Ending::Complete);
     }
 
+    /// Ended by the end of another load.
+    pub(crate) fn call_off(&mut self) {
+        if self.ending.is_none() {
+            self.ending = Some(Ending::Complete);
+            self.exhausted = true;
+        }
+    }
+
     /// The time is `now`, that of an event.
     #[inline(always)]
     pub(crate) fn reach(&mut self, machine: &Machine, now: Instant) {

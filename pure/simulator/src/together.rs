@@ -1,10 +1,10 @@
-//! Several loads on one machine at the same time, each on its own volume.
+//! Several loads on one machine at the same time, on one volume or several.
 
 use crate::simulation::{Party, Reached, SimulationError, SimulationProgress, TrialSetup, drain, is_over};
 use loadline_disk::{Machine, Target, Waits};
 use loadline_record::TrialRecord;
 use loadline_units::Instant;
-use loadline_workload::LoadSpec;
+use loadline_workload::{GroupEnd, LoadSpec};
 
 /// Loads that begin at the same time and share the machine.
 ///
@@ -13,6 +13,7 @@ use loadline_workload::LoadSpec;
 pub struct Together {
     machine: Machine,
     parties: Vec<Party>,
+    ends: GroupEnd,
     /// The owner of each request, by its number.
     owners: Vec<u32>,
     /// The request that was answered last, by its number.
@@ -21,15 +22,20 @@ pub struct Together {
 }
 
 impl Together {
-    /// Each load on its volume of `machine`; nothing has happened yet.
+    /// Each load on its target of `machine`; nothing has happened yet. Each begins after its pause.
     ///
     /// # Errors
     /// When a load cannot be simulated there.
-    pub fn new(loads: &[(&LoadSpec, Target, TrialSetup)], machine: Machine) -> Result<Self, SimulationError> {
+    pub fn new(
+        loads: &[(&LoadSpec, Target, TrialSetup)],
+        ends: GroupEnd,
+        machine: Machine,
+    ) -> Result<Self, SimulationError> {
         let parties = loads.iter().map(|(load, target, setup)| Party::new(load, &machine, *target, *setup));
         Ok(Self {
             parties: parties.collect::<Result<_, _>>()?,
             machine,
+            ends,
             owners: Vec::new(),
             last: 0,
             progress: SimulationProgress::default(),
@@ -63,11 +69,15 @@ impl Together {
     }
 
     fn go_on(&mut self, until: Instant, events: u64) -> Reached {
-        let Self { machine, parties, owners, last, .. } = self;
+        let Self { machine, parties, ends, owners, last, .. } = self;
         let mut left = events;
         loop {
             for party in parties.iter_mut().filter(|party| party.outstanding() == 0 && party.timer_at().is_none()) {
                 party.end();
+            }
+            if *ends == GroupEnd::First && parties.iter().any(Party::is_over) {
+                parties.iter_mut().for_each(Party::call_off);
+                return Reached::End;
             }
             let outstanding: u64 = parties.iter().map(Party::outstanding).sum();
             let answer = machine.next_event_at().filter(|_| outstanding > 0);

@@ -8,8 +8,8 @@ mod quick;
 mod schedule;
 
 pub use fio::{
-    FioError, FioFile, FioJobs, FioProblem, FioRemedy, FioSurroundings, ReportedJob, ReportedProblem, fio_command,
-    fio_harmless, fio_jobs, fio_jobs_in, is_fio, is_fio_command, reported_job,
+    FioError, FioFile, FioJobs, FioProblem, FioRemedy, FioSurroundings, FioTarget, ReportedJob, ReportedProblem,
+    fio_command, fio_harmless, fio_jobs, fio_jobs_in, is_fio, is_fio_command, reported_job,
 };
 pub use generator::{Due, LoadGenerator, Next, Region, RegionTooSmall};
 pub use loadline_document::{NAME_MAX, PROBLEMS_MAX, Problem, text_hash};
@@ -18,7 +18,7 @@ pub use loadline_load::{
     LoadSpec, OFFSET_MAX, Objective, Origin, Pattern, QUEUE_DEPTH_MAX, SECTOR, SpecError, SteadyStateRule, THREADS_MAX,
     TRIALS_MAX,
 };
-pub use plan::{CELLS_MAX, Order, PLAN_SCHEMA, PLAN_TRIALS_MAX, Plan, PlanError, PlanLoad};
+pub use plan::{CELLS_MAX, GroupEnd, LoadGroup, Order, PLAN_SCHEMA, PLAN_TRIALS_MAX, Plan, PlanError, PlanLoad};
 pub use presets::{Preset, nearest_preset, preset, presets, short_form};
 pub use quick::{ObjectiveError, QUICK_DEPTH_MAX, QUICK_SIZE_MIN, QuickPlan, RateReached, parse_objective};
-pub use schedule::{RunCell, ScheduledTrial, cell_id, cell_seed, run_cells, schedule};
+pub use schedule::{CellGroup, NotOnRun, RunCell, RunCells, ScheduledTrial, cell_id, cell_seed, run_cells, schedule};

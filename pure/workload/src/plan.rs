@@ -3,10 +3,12 @@
 mod load;
 #[cfg(test)]
 mod tests;
+mod together;
 
 use crate::LoadSpec;
 use loadline_document::{DocumentError, Reader, Synonym, entries, text_hash};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use toml::de::DeTable;
 
 /// The version of the plan format that is read here.
@@ -59,6 +61,8 @@ pub struct Plan {
     pub text: String,
     /// In the order of the text.
     pub loads: Vec<PlanLoad>,
+    /// Loads that run at the same time. A load of a group runs by itself only if another group has it alone.
+    pub together: Vec<LoadGroup>,
 }
 
 /// One `[[load]]` of a plan with every combination of its lists.
@@ -68,6 +72,28 @@ pub struct PlanLoad {
     pub cells: Vec<LoadSpec>,
     /// In which order its trials are run.
     pub order: Order,
+    /// The only volume that it runs on; `None`: every one.
+    pub on: Option<String>,
+}
+
+/// Loads that run at the same time: each cell of one with each cell of the others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadGroup {
+    /// Which loads of the plan, each once.
+    pub loads: Vec<usize>,
+    /// When a trial of them is over.
+    pub ends: GroupEnd,
+}
+
+/// When a trial of loads that run at the same time is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GroupEnd {
+    /// Each load goes on to its own end.
+    #[default]
+    Each,
+    /// The first load that ends ends all.
+    First,
 }
 
 /// In which order the trials of a load's cells are run.
@@ -83,7 +109,7 @@ pub enum Order {
 /// A text that is not a plan.
 pub type PlanError = DocumentError;
 
-const TOP_KEYS: &[&str] = &["schema", "name", "description", "load"];
+const TOP_KEYS: &[&str] = &["schema", "name", "description", "load", "together"];
 const LOAD_WANTED: &str = "write [[load]] and, below it, the load's keys";
 
 impl Plan {
@@ -97,7 +123,18 @@ impl Plan {
         Reader::read(text, source, SYNONYMS, |reader, top| read_plan(reader, top, text))
     }
 
-    /// Every cell with the order of its load, in the plan's order.
+    /// What runs, in the plan's order: each load by itself, and groups at the place of their first load.
+    #[must_use]
+    pub fn groups(&self) -> Vec<LoadGroup> {
+        let grouped: BTreeSet<usize> = self.together.iter().flat_map(|group| group.loads.iter().copied()).collect();
+        let alone = (0..self.loads.len()).filter(|load| !grouped.contains(load));
+        let alone = alone.map(|load| LoadGroup { loads: vec![load], ends: GroupEnd::Each });
+        let mut all: Vec<LoadGroup> = alone.chain(self.together.iter().cloned()).collect();
+        all.sort_by_key(|group| group.loads.iter().min().copied());
+        all
+    }
+
+    /// Every cell of the loads with the order of its load, in the plan's order.
     pub fn cells(&self) -> impl Iterator<Item = (&LoadSpec, Order)> {
         self.loads.iter().flat_map(|load| load.cells.iter().map(|cell| (cell, load.order)))
     }
@@ -128,8 +165,12 @@ fn read_plan(reader: &mut Reader<'_>, top: &DeTable<'_>, text: &str) -> Option<P
         None
     };
     let description = top.get("description").and_then(|item| reader.text("description", item));
+    let before = reader.problem_count();
     let loads = read_loads(reader, top);
-    Some(Plan { name: name?, description, text: text.to_owned(), loads })
+    let is_read = reader.problem_count() == before;
+    let together = top.get("together").filter(|_| is_read);
+    let together = together.map(|item| together::read(reader, item, &loads)).unwrap_or_default();
+    Some(Plan { name: name?, description, text: text.to_owned(), loads, together })
 }
 
 fn read_loads(reader: &mut Reader<'_>, top: &DeTable<'_>) -> Vec<PlanLoad> {

@@ -1,11 +1,12 @@
 //! What is run when: the cells of a run with their stable ids, and the order of their trials.
 
-use crate::{LoadSpec, Order, Plan};
+use crate::{GroupEnd, LoadSpec, Order, Plan, PlanLoad};
 use loadline_document::text_hash;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 /// One load on one volume, with its id.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,13 +21,45 @@ pub struct RunCell {
     pub order: Order,
 }
 
-/// One trial of one cell.
+/// Cells that run at the same time; most groups have one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CellGroup {
+    /// By their place among the cells of the run; never empty.
+    pub cells: Vec<usize>,
+    /// In which order its trials are run.
+    pub order: Order,
+    /// When a trial of them is over.
+    pub ends: GroupEnd,
+}
+
+/// The cells of a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RunCells {
+    /// In the plans' order.
+    pub cells: Vec<RunCell>,
+    /// Each cell is in one of them.
+    pub groups: Vec<CellGroup>,
+}
+
+/// One trial of one group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ScheduledTrial {
-    /// Index of the cell.
-    pub cell: usize,
+    /// Index of the group.
+    pub group: usize,
     /// Which trial of it, from 0.
     pub trial: u32,
+}
+
+/// A load that belongs on a volume which the run does not have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the load {load:?} runs on the volume {volume:?}, and the run has {}", .has.join(", "))]
+pub struct NotOnRun {
+    /// The load's name, or what it asks.
+    pub load: String,
+    /// Where it belongs.
+    pub volume: String,
+    /// The volumes of the run.
+    pub has: Vec<String>,
 }
 
 /// The id of a cell: 16 hexadecimal digits that follow from the volume's name and the load alone, so that the same plan
@@ -78,40 +111,112 @@ fn write_canonical(value: &Value, out: &mut String) {
     }
 }
 
-/// The cells of a run of `plans` on `volumes`: each cell of each plan, in order, on each volume in turn.
-#[must_use]
-pub fn run_cells(plans: &[Plan], volumes: &[String]) -> Vec<RunCell> {
+/// The cells of a run of `plans` on `volumes`: each group of each plan, in order, on each volume in turn. A load that belongs on one
+/// volume is there alone.
+///
+/// # Errors
+/// A load belongs on a volume that is not among them.
+pub fn run_cells(plans: &[Plan], volumes: &[String]) -> Result<RunCells, NotOnRun> {
+    let mut run = RunCells::default();
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
-    let mut cells = Vec::new();
-    for (spec, order) in plans.iter().flat_map(Plan::cells) {
-        for volume in volumes {
-            let count = seen.entry(cell_id(volume, spec, 0)).or_insert(0);
-            let id = cell_id(volume, spec, *count);
-            *count += 1;
-            cells.push(RunCell { id, volume: volume.clone(), spec: spec.clone(), order });
+    for plan in plans {
+        for group in plan.groups() {
+            let loads: Vec<&PlanLoad> = group.loads.iter().map(|load| &plan.loads[*load]).collect();
+            for load in &loads {
+                if let Some(volume) = load.on.as_ref().filter(|on| !volumes.contains(on)) {
+                    let load = load.cells.first().map(|spec| spec.name.clone().unwrap_or_else(|| spec.to_string()));
+                    let (load, volume) = (load.unwrap_or_default(), volume.clone());
+                    return Err(NotOnRun { load, volume, has: volumes.to_vec() });
+                }
+            }
+            let is_placed = loads.iter().all(|load| load.on.is_some());
+            let turns = if is_placed { &volumes[..volumes.len().min(1)] } else { volumes };
+            for specs in combinations(&loads) {
+                for turn in turns {
+                    let on = |load: &PlanLoad| load.on.clone().unwrap_or_else(|| turn.clone());
+                    let placed: Vec<(String, &LoadSpec)> =
+                        loads.iter().map(|load| on(load)).zip(specs.clone()).collect();
+                    run.add(&placed, loads[0].order, group.ends, &mut seen);
+                }
+            }
         }
     }
-    cells
+    Ok(run)
 }
 
-/// The trials of a run in the order in which they are run; `cells` gives each cell's order and number of trials.
+/// Each cell of a load with each of the others; those of the last load vary fastest.
+fn combinations<'a>(loads: &[&'a PlanLoad]) -> impl Iterator<Item = Vec<&'a LoadSpec>> {
+    let loads: Vec<&'a PlanLoad> = loads.to_vec();
+    let count: usize = loads.iter().map(|load| load.cells.len()).product();
+    (0..count).map(move |index| {
+        let mut rest = index;
+        let of = |load: &&'a PlanLoad| {
+            let cell = &load.cells[rest % load.cells.len()];
+            rest /= load.cells.len();
+            cell
+        };
+        let mut cells: Vec<&LoadSpec> = loads.iter().rev().map(of).collect();
+        cells.reverse();
+        cells
+    })
+}
+
+impl RunCells {
+    /// Loads that run at the same time, each on its volume.
+    fn add(&mut self, placed: &[(String, &LoadSpec)], order: Order, ends: GroupEnd, seen: &mut BTreeMap<String, u32>) {
+        let first = self.cells.len();
+        for (own, (volume, spec)) in placed.iter().enumerate() {
+            let beside: Vec<_> =
+                placed.iter().enumerate().filter(|(place, _)| *place != own).map(|(_, of)| of).collect();
+            let id_of = |occurrence| match beside[..] {
+                [] => cell_id(volume, spec, occurrence),
+                _ => id_beside(volume, spec, &beside, ends, occurrence),
+            };
+            let count = seen.entry(id_of(0)).or_insert(0);
+            let id = id_of(*count);
+            *count += 1;
+            self.cells.push(RunCell { id, volume: volume.clone(), spec: (*spec).clone(), order });
+        }
+        self.groups.push(CellGroup { cells: (first..self.cells.len()).collect(), order, ends });
+    }
+}
+
+/// The id of a cell that runs beside others: it follows from theirs, too, and from when each begins.
+fn id_beside(
+    volume: &str,
+    spec: &LoadSpec,
+    beside: &[&(String, &LoadSpec)],
+    ends: GroupEnd,
+    occurrence: u32,
+) -> String {
+    let mut text = format!("{} {}", cell_id(volume, spec, occurrence), spec.pause.as_ns());
+    for (volume, spec) in beside {
+        let _ = write!(text, " beside {} {}", cell_id(volume, spec, 0), spec.pause.as_ns());
+    }
+    if ends == GroupEnd::First {
+        text.push_str(" until the first ends");
+    }
+    text_hash(&text)
+}
+
+/// The trials of a run in the order in which they are run; `groups` gives each group's order and number of trials.
 ///
-/// A stretch of interleaved cells is run round by round: in each round every cell that still wants a trial, in a random
-/// order that follows from `seed`, so that the same cell on several volumes is interleaved too. A cell that is run as
+/// A stretch of interleaved groups is run round by round: in each round every group that still wants a trial, in a random
+/// order that follows from `seed`, so that the same group on several volumes is interleaved too. A group that is run as
 /// listed is run where it stands, all its trials one after the other.
 #[must_use]
-pub fn schedule(cells: &[(Order, u32)], seed: u64) -> Vec<ScheduledTrial> {
+pub fn schedule(groups: &[(Order, u32)], seed: u64) -> Vec<ScheduledTrial> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut steps = Vec::new();
     let mut first = 0;
-    for stretch in cells.chunk_by(|(a, _), (b, _)| *a == Order::Interleaved && *b == Order::Interleaved) {
+    for stretch in groups.chunk_by(|(a, _), (b, _)| *a == Order::Interleaved && *b == Order::Interleaved) {
         let rounds = stretch.iter().map(|(_, trials)| *trials).max().unwrap_or(0);
         for trial in 0..rounds {
             let mut round: Vec<ScheduledTrial> = stretch
                 .iter()
                 .enumerate()
                 .filter(|(_, (_, trials))| trial < *trials)
-                .map(|(index, _)| ScheduledTrial { cell: first + index, trial })
+                .map(|(index, _)| ScheduledTrial { group: first + index, trial })
                 .collect();
             shuffle(&mut round, &mut random);
             steps.append(&mut round);
@@ -156,7 +261,7 @@ mod tests {
             let all: Vec<ScheduledTrial> = cells
                 .iter()
                 .enumerate()
-                .flat_map(|(cell, (_, trials))| (0..*trials).map(move |trial| ScheduledTrial { cell, trial }))
+                .flat_map(|(cell, (_, trials))| (0..*trials).map(move |trial| ScheduledTrial { group: cell, trial }))
                 .collect();
             prop_assert_eq!(steps, all);
         }
@@ -164,8 +269,8 @@ mod tests {
         fn the_trials_of_a_cell_come_in_ascending_order(cells in orders(), seed in any::<u64>()) {
             let mut next = vec![0; cells.len()];
             for step in schedule(&cells, seed) {
-                prop_assert_eq!(step.trial, next[step.cell]);
-                next[step.cell] += 1;
+                prop_assert_eq!(step.trial, next[step.group]);
+                next[step.group] += 1;
             }
         }
         #[test]
@@ -183,11 +288,11 @@ mod tests {
         fn cells_as_listed_are_run_where_they_stand(cells in orders(), seed in any::<u64>()) {
             let steps = schedule(&cells, seed);
             for (cell, (_, trials)) in cells.iter().enumerate().filter(|(_, (order, _))| *order == Order::AsListed) {
-                let places: Vec<usize> = (0..steps.len()).filter(|i| steps[*i].cell == cell).collect();
+                let places: Vec<usize> = (0..steps.len()).filter(|i| steps[*i].group == cell).collect();
                 prop_assert!(places.windows(2).all(|pair| pair[1] == pair[0] + 1));
                 prop_assert_eq!(places.len(), *trials as usize);
                 let before = places.first().copied().unwrap_or(0);
-                prop_assert!(steps[..before].iter().all(|step| step.cell < cell));
+                prop_assert!(steps[..before].iter().all(|step| step.group < cell));
             }
         }
     }
@@ -196,7 +301,7 @@ mod tests {
     fn rounds_differ_in_their_order_and_so_do_seeds() {
         let cells = [(Order::Interleaved, 2); 50];
         let steps = schedule(&cells, 1);
-        let order = |steps: &[ScheduledTrial]| steps.iter().map(|step| step.cell).collect::<Vec<_>>();
+        let order = |steps: &[ScheduledTrial]| steps.iter().map(|step| step.group).collect::<Vec<_>>();
         assert_ne!(order(&steps[..50]), order(&steps[50..]));
         assert_ne!(order(&steps[..50]), order(&schedule(&cells, 2)[..50]));
     }
@@ -206,7 +311,7 @@ mod tests {
         let cells = [(Order::Interleaved, 1); 4];
         let mut first = [0u32; 4];
         for seed in 0..4_000 {
-            first[schedule(&cells, seed)[0].cell] += 1;
+            first[schedule(&cells, seed)[0].group] += 1;
         }
         assert!(first.iter().all(|count| (850..1_150).contains(count)), "{first:?}");
     }
@@ -234,7 +339,7 @@ mod tests {
     fn identical_cells_of_a_run_have_ids_of_their_own() {
         let text = "schema = 1\nname = \"twice\"\n[[load]]\n[[load]]\n";
         let plan = Plan::parse(text, "twice.toml").unwrap();
-        let cells = run_cells(&[plan.clone(), plan], &["a".into(), "b".into()]);
+        let cells = run_cells(&[plan.clone(), plan], &["a".into(), "b".into()]).unwrap().cells;
         assert_eq!(cells.len(), 8);
         let ids: std::collections::BTreeSet<&str> = cells.iter().map(|cell| cell.id.as_str()).collect();
         assert_eq!(ids.len(), 8);

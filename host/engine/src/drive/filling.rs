@@ -1,6 +1,6 @@
 //! Filling: writes what loads will touch of a volume in full, so that none of them meets a block that was never written.
 
-use super::{Outcome, check_access, conduct, trial_seed};
+use super::{LoadOnVolume, check_access, conduct, conductor::Outcome, trial_seed};
 use crate::control::{Control, Phase};
 use crate::error::EngineError;
 use crate::options::EngineOptions;
@@ -9,7 +9,7 @@ use loadline_block::{ErrorKind, Operation};
 use loadline_kernel::clock;
 use loadline_record::Ending;
 use loadline_units::{Bytes, Duration, Ratio};
-use loadline_workload::{Arrival, BlockShare, Content, Fill, LoadSpec, Pattern};
+use loadline_workload::{Arrival, BlockShare, Content, Fill, GroupEnd, LoadSpec, Pattern};
 use std::io;
 
 /// Size of its writes, where the volume takes such long ones.
@@ -87,7 +87,9 @@ pub fn fill(
         };
         check_access(volume, &spec)?;
         let seed = trial_seed(seed, u32::MAX - number as u32);
-        let outcome = conduct(volume, &spec, seed, options, control, Some(Phase::Filling))?;
+        let load = LoadOnVolume { volume, spec: &spec, seed, options };
+        let outcome = conduct(&[load], GroupEnd::Each, control, Some(Phase::Filling))?;
+        let outcome = outcome.into_iter().next().expect("a load has an outcome");
         written = written + written_by(&outcome, piece.block);
         if let Some(error) = failure(&outcome, volume, written, wanted) {
             return Err(error);

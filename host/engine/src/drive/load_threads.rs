@@ -326,6 +326,11 @@ impl Threads {
         self.signal.give(Start::At(start_at));
     }
 
+    /// Lets all end without a load; those that have begun go on.
+    pub(super) fn dismiss(&self) {
+        self.signal.give(Start::Never);
+    }
+
     pub(super) fn finished(&self) -> bool {
         self.beats.iter().all(|beat| beat.ended())
     }

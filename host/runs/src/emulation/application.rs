@@ -131,6 +131,7 @@ pub fn application_cell(
             RequestSource::Application => Load::Application(load(None)),
             RequestSource::Trace { by } => Load::Recorded(load(Some(by.to_owned()))),
         },
+        beside: Vec::new(),
         ceilings: Vec::new(),
         trials_planned: 1,
         trials: Vec::new(),

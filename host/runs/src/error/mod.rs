@@ -3,12 +3,14 @@
 //! A [`Refusal`] is a request that contradicts itself or what is there: nothing was done. Which option of a command line
 //! mends it is the caller's to say.
 
+mod entry_kind;
 mod hunt_refusal;
 mod loss;
 mod recognition_error;
 mod replay_error;
 mod watch_error;
 
+pub use entry_kind::EntryKind;
 pub use hunt_refusal::{CellsOfPlan, HuntRefusal};
 pub use loss::Loss;
 pub use recognition_error::{CloudSilence, RecognitionError};
@@ -24,7 +26,7 @@ use loadline_prediction::{PredictionError, VolumeUnknown};
 use loadline_record::RunRecord;
 use loadline_store::StoreError;
 use loadline_units::{Bytes, Duration};
-use loadline_workload::{FioError, PlanError, SpecError};
+use loadline_workload::{FioError, NotOnRun, PlanError, SpecError};
 use std::path::PathBuf;
 
 /// A request that was refused before anything was done.
@@ -75,6 +77,17 @@ pub enum Refusal {
     /// Every load writes, and nothing may be written.
     #[error("every load of the plan writes, and nothing may be written")]
     NothingToMeasure,
+    /// A load belongs on a volume that is none of the run.
+    #[error(transparent)]
+    NotOnRun(NotOnRun),
+    /// A search or a hunt asks one load at a time, and the plan has loads that run at the same time.
+    #[error(
+        "the plan has loads that run at the same time (together), and {what} asks one at a time: give it a plan without together"
+    )]
+    RunsTogether {
+        /// What asks.
+        what: &'static str,
+    },
     /// No target was named.
     #[error("no target is named")]
     NoTarget,
@@ -323,17 +336,6 @@ pub enum Refusal {
         /// The path.
         path: PathBuf,
     },
-}
-
-/// A catalog entry that was taken for an environment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EntryKind {
-    /// A disk of one size.
-    Disk,
-    /// A disk whose size is chosen.
-    SizedDisk,
-    /// A virtual machine.
-    Machine,
 }
 
 /// A cell that cannot be run.

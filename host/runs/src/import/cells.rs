@@ -113,6 +113,7 @@ fn record(number: usize, cell: Gathered, volume: &VolumeFacts, from: &ImportedFr
         volume: cell.volume,
         label: label(&spec),
         load: spec.into(),
+        beside: Vec::new(),
         ceilings: Vec::new(),
         trials_planned: count,
         trials,

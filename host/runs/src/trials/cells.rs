@@ -33,13 +33,15 @@ pub struct PlannedCell {
     pub engine: Option<EngineChoice>,
     /// The model that every trial is put on, where there are models. `None`: each trial takes the next one.
     pub model: Option<usize>,
+    /// Others run at the same time.
+    pub is_beside: bool,
 }
 
 impl PlannedCell {
     /// A cell with nothing of its own besides its load.
     #[must_use]
     pub fn of(cell: RunCell) -> Self {
-        Self { label: label(&cell.spec), cell, engine: None, model: None }
+        Self { label: label(&cell.spec), cell, engine: None, model: None, is_beside: false }
     }
 
     /// A load as it stands on a volume; `occurrence` tells apart loads that are otherwise the same.

@@ -92,8 +92,7 @@ impl<C: TrialCell> Settling<'_, C> {
     /// Keeps what came of a round.
     fn settle(&mut self, round: &TrialRound<'_, C>, carried: Result<Vec<TrialRecord>, NoTrial>) -> Result<(), Error> {
         self.done += round.cells.len();
-        let (place, label) =
-            (format!("{} of {}", self.done, self.all), self.schedule.label(round.cells[0], round.trial));
+        let (place, label) = (format!("{} of {}", self.done, self.all), self.schedule.label(round));
         match carried {
             Ok(records) => {
                 for trial in &self.keeper.keep(round, records, self.store)? {

@@ -1,6 +1,6 @@
 //! Trials on open volumes of this machine.
 
-use crate::engine_watch::EngineWatch;
+use crate::engine_watch::{EngineWatch, OnVolume};
 use crate::feasibility::refusal_of;
 use crate::open_volumes::{self, ExtentsState, FileSet, OpenVolumes, VolumeHealth, dirty_beside, filled_before};
 use crate::trials::{NoTrial, PlannedCell, TrialPlace, TrialRound};
@@ -130,24 +130,25 @@ impl TrialPlace for MeasuredPlace {
     type Cell = PlannedCell;
 
     fn look_ahead(&mut self, rounds: &[&TrialRound<'_, PlannedCell>], observer: &mut dyn Observer) {
-        let cells: Vec<&RunCell> = rounds.iter().map(|round| &round.sole().cell).collect();
+        let cells: Vec<&RunCell> = rounds.iter().flat_map(|round| &round.cells).map(|cell| &cell.cell).collect();
         let fills = filled_before(&self.volumes, cells.iter().copied());
         self.fills = fills.iter().map(|(index, size)| (cells[*index].volume.clone(), filling::time(*size))).collect();
         observer.says(&Event::Planned(self.fills.iter().map(|(_, time)| *time).sum()));
     }
 
     fn prepare(&mut self, round: &TrialRound<'_, PlannedCell>, observer: &mut dyn Observer) -> Result<(), NoTrial> {
-        let cell = round.sole();
-        self.look_after(cell, observer)?;
-        let options = self.options(cell);
-        let set = set_of(&mut self.volumes, &cell.cell);
-        if let Some(why) = refusal_of(&set.volume, &cell.cell, options) {
-            return Err(NoTrial::Impossible(why.into()));
+        for cell in &round.cells {
+            self.look_after(cell, observer)?;
+            let options = self.options(cell);
+            let set = set_of(&mut self.volumes, &cell.cell);
+            if let Some(why) = refusal_of(&set.volume, &cell.cell, options) {
+                return Err(NoTrial::Impossible(why.into()));
+            }
+            if std::mem::take(&mut set.extents) == ExtentsState::Changed {
+                set.volume.facts.extents = set.volume.extents();
+            }
         }
-        if std::mem::take(&mut set.extents) == ExtentsState::Changed {
-            set.volume.facts.extents = set.volume.extents();
-        }
-        self.fill(cell, observer)
+        round.cells.iter().try_for_each(|cell| self.fill(cell, observer))
     }
 
     fn carry_out(
@@ -155,40 +156,65 @@ impl TrialPlace for MeasuredPlace {
         round: &TrialRound<'_, PlannedCell>,
         observer: &mut dyn Observer,
     ) -> Result<Vec<TrialRecord>, NoTrial> {
-        let cell = round.sole();
-        let (options, spec) = (self.options(cell), &cell.cell.spec);
-        // What earlier loads left in memory would be written back beneath this one, and pass for somebody else's load.
-        for other in dirty_beside(&mut self.volumes, &cell.cell) {
+        let cells: Vec<&RunCell> = round.cells.iter().map(|cell| &cell.cell).collect();
+        // What earlier loads left in memory would be written back beneath these, and pass for somebody else's load.
+        for other in dirty_beside(&mut self.volumes, &cells) {
             other.dirty = other.volume.write_back().is_err();
         }
-        let set = set_of(&mut self.volumes, &cell.cell);
-        if set.buffered_before && !spec.buffered {
-            let _ = set.volume.drop_caches(CacheScope::Files);
+        for cell in &cells {
+            let set = set_of(&mut self.volumes, cell);
+            if set.buffered_before && !cell.spec.buffered {
+                let _ = set.volume.drop_caches(CacheScope::Files);
+            }
         }
-        set.buffered_before = spec.buffered;
-        set.dirty = spec.buffered && spec.writes_any();
-        let mut watch = EngineWatch(observer);
-        let record = watch.trial(&mut set.volume, &cell.cell, round.trial, self.seed, options).map_err(|source| {
+        for cell in &cells {
+            let is_its = |other: &&&RunCell| other.volume == cell.volume && other.spec.files == cell.spec.files;
+            let on_set = || cells.iter().filter(is_its);
+            let buffered = on_set().any(|other| other.spec.buffered);
+            let dirty = on_set().any(|other| other.spec.buffered && other.spec.writes_any());
+            let set = set_of(&mut self.volumes, cell);
+            (set.buffered_before, set.dirty) = (buffered, dirty);
+        }
+        let loads = round.cells.iter().map(|cell| OnVolume {
+            volume: self.volumes[&cell.cell.volume].volume_for(&cell.cell.spec),
+            cell: &cell.cell,
+            options: self.options(cell),
+        });
+        let loads: Vec<OnVolume<'_>> = loads.collect();
+        let records = EngineWatch(observer).together(&loads, round.ends, round.trial, self.seed);
+        let records = records.map_err(|source| {
+            let labels: Vec<&str> = round.cells.iter().map(|cell| cell.label.as_str()).collect();
             // The system refused this one; others may want less of it.
             NoTrial::NotStarted(Error::Trial {
-                load: cell.label.clone(),
-                volume: cell.cell.volume.clone(),
+                load: labels.join(" beside "),
+                volume: cells[0].volume.clone(),
                 source: Box::new(source),
             })
         })?;
-        if record.ending == Ending::Interrupted {
+        if records.iter().any(|record| record.ending == Ending::Interrupted) {
             return Err(NoTrial::Interrupted);
         }
-        // What was trimmed is as if it had never been written.
-        set.filled &= !spec.trims_any();
-        // What this trial wrote is written when the next begins.
-        let is_unwritten = |extents: &Extents| extents.unwritten_bytes + extents.hole_bytes > 0;
-        let was_unwritten = set.volume.facts.extents.as_ref().is_some_and(is_unwritten);
-        if spec.trims_any() || spec.writes_any() && was_unwritten {
-            set.extents = ExtentsState::Changed;
+        for cell in &cells {
+            let set = set_of(&mut self.volumes, cell);
+            // What was trimmed is as if it had never been written.
+            set.filled &= !cell.spec.trims_any();
+            // What this trial wrote is written when the next begins.
+            let is_unwritten = |extents: &Extents| extents.unwritten_bytes + extents.hole_bytes > 0;
+            let was_unwritten = set.volume.facts.extents.as_ref().is_some_and(is_unwritten);
+            if cell.spec.trims_any() || cell.spec.writes_any() && was_unwritten {
+                set.extents = ExtentsState::Changed;
+            }
         }
-        set_health(&mut self.volumes, &cell.cell.volume, health_after(&record));
-        Ok(vec![record])
+        // Of loads on one volume the one that fared worst tells.
+        for answers in [true, false] {
+            for (cell, record) in cells.iter().zip(&records) {
+                let health = health_after(record);
+                if matches!(health, VolumeHealth::Answers) == answers {
+                    set_health(&mut self.volumes, &cell.volume, health);
+                }
+            }
+        }
+        Ok(records)
     }
 
     fn facts(&self, cell: &PlannedCell) -> Result<VolumeFacts, Error> {

@@ -80,7 +80,8 @@ impl<'a> ModelledPlace<'a> {
 
     /// A cell's load as a trial of it puts it.
     fn load(&self, cell: &PlannedCell, trial: u32) -> LoadSpec {
-        if self.course == Course::Together {
+        // Loads that run at the same time are not cut short, each by itself.
+        if cell.is_beside {
             return cell.cell.spec.clone();
         }
         for_draw(self.model(cell, trial), self.volume(cell), &cell.cell.spec)
@@ -101,8 +102,11 @@ impl TrialPlace for ModelledPlace<'_> {
         round: &TrialRound<'_, PlannedCell>,
         observer: &mut dyn Observer,
     ) -> Result<Vec<TrialRecord>, NoTrial> {
-        let TrialRound { cells, trial } = round;
-        let loads: Vec<LoadSpec> = cells.iter().map(|cell| self.load(cell, *trial)).collect();
+        let TrialRound { cells, trial, ends } = round;
+        // Loads that run at the same time are not cut short, each by itself.
+        let whole =
+            |cell: &&PlannedCell| if cells.len() > 1 { cell.cell.spec.clone() } else { self.load(cell, *trial) };
+        let loads: Vec<LoadSpec> = cells.iter().map(whole).collect();
         let (initial, started_unix_s) = (self.initial(cells), wall_clock::unix_s());
         // A chain of trials begins with its first.
         let carried = self.machine.take().filter(|_| *trial > 0);
@@ -134,7 +138,7 @@ impl TrialPlace for ModelledPlace<'_> {
             self.machine = (self.course == Course::Carried).then_some(machine);
             return Ok(vec![record]);
         }
-        predict_together(&puttings, &mut watch).map_err(failed)?.ok_or(NoTrial::Interrupted)
+        predict_together(&puttings, *ends, &mut watch).map_err(failed)?.ok_or(NoTrial::Interrupted)
     }
 
     fn facts(&self, cell: &PlannedCell) -> Result<VolumeFacts, Error> {

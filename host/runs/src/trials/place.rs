@@ -4,6 +4,7 @@ use crate::trials::TrialCell;
 use crate::{Error, Loss, Observer};
 use loadline_record::{LoadFigures, TrialRecord, VolumeFacts};
 use loadline_units::Duration;
+use loadline_workload::GroupEnd;
 
 /// Carries out trials. It judges none and keeps none: that is the loop's.
 pub trait TrialPlace {
@@ -64,17 +65,19 @@ pub trait TrialPlace {
 /// One trial of a cell, or of several cells at the same time.
 #[derive(Debug)]
 pub struct TrialRound<'a, C> {
-    /// Never empty; each on a volume of its own.
+    /// Never empty.
     pub cells: Vec<&'a C>,
     /// Which trial of its cell, from 0.
     pub trial: u32,
+    /// When it is over.
+    pub ends: GroupEnd,
 }
 
 impl<'a, C: TrialCell> TrialRound<'a, C> {
     /// One trial of one cell.
     #[must_use]
     pub fn of(cell: &'a C, trial: u32) -> Self {
-        Self { cells: vec![cell], trial }
+        Self { cells: vec![cell], trial, ends: GroupEnd::Each }
     }
 
     /// How long it takes at most.

@@ -1,5 +1,6 @@
 //! Which trials of a run are left, and in which order they are carried out.
 
+use crate::Work;
 use crate::trials::{TrialCell, TrialRound};
 use loadline_workload::ScheduledTrial;
 use std::collections::BTreeSet;
@@ -18,13 +19,26 @@ pub struct TrialSchedule<'a, C> {
 }
 
 impl<'a, C: TrialCell> TrialSchedule<'a, C> {
-    /// Every step that is not in `finished`, each by itself.
+    /// Every step that is not in `finished`, each a trial of the one cell at its place.
     #[must_use]
     pub fn of(cells: &'a [C], steps: &[ScheduledTrial], finished: &'a BTreeSet<(String, u32)>) -> Self {
-        let is_left = |step: &&ScheduledTrial| !finished.contains(&(cells[step.cell].id().to_owned(), step.trial));
+        let is_left = |step: &&ScheduledTrial| !finished.contains(&(cells[step.group].id().to_owned(), step.trial));
         let left = steps.iter().filter(is_left);
-        let sequences: Vec<_> = left.map(|step| vec![TrialRound::of(&cells[step.cell], step.trial)]).collect();
+        let sequences: Vec<_> = left.map(|step| vec![TrialRound::of(&cells[step.group], step.trial)]).collect();
         let done = steps.len() - sequences.len();
+        Self { sequences, done, ..Self::of_sequences(cells, Vec::new(), finished) }
+    }
+
+    /// Every step of `work` of which a cell is not in `finished`; `cells` are those of the work.
+    #[must_use]
+    pub fn of_work(cells: &'a [C], work: &Work, finished: &'a BTreeSet<(String, u32)>) -> Self {
+        let round = |step: &ScheduledTrial| TrialRound {
+            cells: work.cells_of(step).iter().map(|cell| &cells[*cell]).collect(),
+            trial: step.trial,
+            ends: work.groups[step.group].ends,
+        };
+        let sequences: Vec<_> = work.left(finished).map(|step| vec![round(step)]).collect();
+        let done = work.steps.len() - sequences.len();
         Self { sequences, done, ..Self::of_sequences(cells, Vec::new(), finished) }
     }
 
@@ -51,10 +65,14 @@ impl<'a, C: TrialCell> TrialSchedule<'a, C> {
     }
 
     /// "random read 4 KiB, depth 32 on data, trial 2 of 3"; leaves out what there is only one of.
-    pub(crate) fn label(&self, cell: &C, trial: u32) -> String {
-        let on = if self.is_on_several { format!(" on {}", cell.volume()) } else { String::new() };
-        let trials = cell.trials();
-        let trial = if trials > 1 { format!(", trial {} of {trials}", trial + 1) } else { String::new() };
-        format!("{}{on}{trial}", cell.label())
+    pub(crate) fn label(&self, round: &TrialRound<'_, C>) -> String {
+        let of = |cell: &&C| {
+            let on = if self.is_on_several { format!(" on {}", cell.volume()) } else { String::new() };
+            format!("{}{on}", cell.label())
+        };
+        let trials = round.cells[0].trials();
+        let trial = if trials > 1 { format!(", trial {} of {trials}", round.trial + 1) } else { String::new() };
+        let cells: Vec<String> = round.cells.iter().map(of).collect();
+        format!("{}{trial}", cells.join(" beside "))
     }
 }

@@ -99,7 +99,7 @@ impl<C: TrialCell> TrialLoop<'_, C> {
                 return Ok(Ended::Interrupted);
             }
             let place = format!("{} of {all}", schedule.done + index + 1);
-            let label = schedule.label(round.cells[0], round.trial);
+            let label = schedule.label(round);
             match self.round(schedule, round, &place, &label) {
                 Ok(_) => {}
                 Err(NoTrial::Interrupted) => return Ok(Ended::Interrupted),

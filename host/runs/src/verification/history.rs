@@ -4,7 +4,7 @@ use crate::Work;
 use crate::filling::{self, Wishes};
 use loadline_engine::Volume;
 use loadline_record::{Ending, EngineName, RunRecord, RunStatus, TrialRecord};
-use loadline_workload::{Origin, RunCell, ScheduledTrial};
+use loadline_workload::{Origin, RunCell};
 use std::collections::BTreeSet;
 use std::time::UNIX_EPOCH;
 
@@ -23,24 +23,25 @@ pub(super) struct Begun<'a> {
 /// The trials on this volume that were begun, the last first: before each stored one the one that may have been under way when
 /// the run was cut off. `apart`: numbers of files differ in the files, too.
 pub(super) fn begun<'a>(record: &'a RunRecord, work: &Work, volume: &str, apart: bool) -> Vec<Begun<'a>> {
-    let stored = |step: &ScheduledTrial| {
-        let id = &work.cells[step.cell].id;
+    let steps: Vec<(usize, u32)> = work.cell_trials().collect();
+    let stored = |(cell, trial): &(usize, u32)| {
+        let id = &work.cells[*cell].id;
         let of_cell = record.cells.iter().find(|cell| cell.id == *id)?;
-        of_cell.trials.iter().find(|trial| trial.trial == step.trial)
+        of_cell.trials.iter().find(|stored| stored.trial == *trial)
     };
-    let records: Vec<Option<&TrialRecord>> = work.steps.iter().map(stored).collect();
-    let volume_of = |index: usize| work.cells[work.steps[index].cell].volume.as_str();
+    let records: Vec<Option<&TrialRecord>> = steps.iter().map(stored).collect();
+    let volume_of = |index: usize| work.cells[steps[index].0].volume.as_str();
     // One that could not be run at all wrote nothing.
     let wrote = |index: &usize| {
         volume_of(*index) == volume && records[*index].is_some_and(|r| r.engine.name != EngineName::Nothing)
     };
     let mut order: Vec<usize> = (0..records.len()).filter(wrote).collect();
     order.extend(under_way(&records, volume_of, volume));
-    let cells: Vec<&RunCell> = order.iter().map(|index| &work.cells[work.steps[*index].cell]).collect();
+    let cells: Vec<&RunCell> = order.iter().map(|index| &work.cells[steps[*index].0]).collect();
     let filled = filled_before(work, &cells, volume, apart);
     let trials = order.into_iter().enumerate().map(|(place, index)| Begun {
-        cell: work.steps[index].cell,
-        trial: work.steps[index].trial,
+        cell: steps[index].0,
+        trial: steps[index].1,
         record: records[index],
         is_filled: filled.contains(&place),
     });

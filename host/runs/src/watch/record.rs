@@ -39,6 +39,7 @@ pub(super) fn cells(
             volume: name,
             label: "what others asked for".to_owned(),
             load,
+            beside: Vec::new(),
             ceilings,
             trials_planned: 1,
             trials: vec![trial],

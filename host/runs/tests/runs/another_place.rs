@@ -12,7 +12,7 @@ use loadline_runs::{
 };
 use loadline_store::Store;
 use loadline_units::Duration;
-use loadline_workload::{LoadSpec, ScheduledTrial};
+use loadline_workload::{GroupEnd, LoadSpec, ScheduledTrial};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -144,6 +144,7 @@ fn cell(id: &str, volume: &str) -> CellRecord {
         volume: volume.to_owned(),
         label: format!("crawl {id}"),
         load,
+        beside: Vec::new(),
         ceilings: Vec::new(),
         trials_planned: 2,
         trials: Vec::new(),
@@ -156,7 +157,7 @@ fn cells() -> Vec<CellRecord> {
 
 /// Each trial of each cell, the first ones first.
 fn steps() -> Vec<ScheduledTrial> {
-    (0..2).flat_map(|trial| (0..3).map(move |cell| ScheduledTrial { cell, trial })).collect()
+    (0..2).flat_map(|trial| (0..3).map(move |cell| ScheduledTrial { group: cell, trial })).collect()
 }
 
 fn begun(path: &Path, cells: &[CellRecord]) -> (String, RunStore) {
@@ -261,7 +262,7 @@ fn side_by_side_the_same_is_kept_as_one_by_one() {
         let fates = [("one", 0, Fate::Unsure), ("two", 1, Fate::Impossible)];
         let mut place = Applications { threads, ..Applications::with(&fates) };
         // Two cells at the same time, twice; then a chain, of which the first trial stands in no need of being kept.
-        let together = |trial| TrialRound { cells: vec![&cells[0], &cells[2]], trial };
+        let together = |trial| TrialRound { cells: vec![&cells[0], &cells[2]], trial, ends: GroupEnd::Each };
         let chain = (0..2).map(|trial| TrialRound::of(&cells[1], trial)).collect();
         let sequences = vec![vec![together(0)], vec![together(1)], chain];
         let schedule = TrialSchedule::of_sequences(&cells, sequences, &nothing);

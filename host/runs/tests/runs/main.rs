@@ -31,6 +31,7 @@ mod safety;
 mod searched;
 mod set_ups;
 mod support;
+mod together;
 mod told_apart;
 mod verified;
 mod volumes;

@@ -322,6 +322,7 @@ fn cell() -> impl Strategy<Value = CellRecord> {
                 volume,
                 label,
                 load: Load::stored(load, spec),
+                beside: Vec::new(),
                 ceilings: Vec::new(),
                 trials_planned,
                 trials,

@@ -84,6 +84,7 @@ pub(crate) fn cell(index: u32, trials_planned: u32) -> CellRecord {
             },
             serde_json::json!({"pattern": {"random": "uniform"}, "reads": "70 %", "blocks": [{"size": "4 KiB", "share": "100 %"}]}),
         ),
+        beside: Vec::new(),
         ceilings: Vec::new(),
         trials_planned,
         trials: Vec::new(),

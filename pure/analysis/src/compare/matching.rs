@@ -145,6 +145,10 @@ fn keys(cell: &CellRecord, by_volume: bool) -> BTreeMap<String, String> {
             ("duration".to_owned(), cell.load.figures().duration_ns.to_string()),
         ]),
     };
+    if !cell.beside.is_empty() {
+        let loads: Vec<&str> = cell.beside.iter().map(|load| load.load.as_str()).collect();
+        keys.insert("the loads beside it".to_owned(), loads.join("; "));
+    }
     if by_volume {
         keys.insert("the volume's name".to_owned(), cell.volume.clone());
     }

@@ -49,7 +49,10 @@ pub(crate) fn conclusions(record: &RunRecord, cells: &[CellSummary]) -> Vec<Conc
     }
     let told = record.header.volumes.iter().filter(|v| v.kind != TargetKind::Null).take(VOLUMES_MAX);
     told.flat_map(|volume| {
-        VolumeConclusions { record, cells: cells.iter().filter(|c| c.volume == volume.name).collect() }.all()
+        let own: Vec<&CellSummary> = cells.iter().filter(|c| c.volume == volume.name).collect();
+        // Loads that ran beside others had only a part of what the volume can do.
+        let alone: Vec<&CellSummary> = own.iter().copied().filter(|c| c.beside.is_empty()).collect();
+        VolumeConclusions { record, cells: if alone.is_empty() { own } else { alone } }.all()
     })
     .collect()
 }

@@ -72,11 +72,15 @@ pub(super) struct Seen {
 
 impl<'a> Asked<'a> {
     pub(super) fn of(load: &'a LoadFigures, trial: &'a TrialRecord, volume: &'a VolumeFacts) -> Self {
+        let beside = trial.surroundings.beside.as_ref();
         let asked = |operation| {
             let (requests, bytes) = trial.surroundings.asked.get(&operation).copied().unwrap_or_default();
-            Amount { requests, bytes: bytes as f64 }
+            // The devices count what all loads ask of them.
+            let (more, of_more) = beside.and_then(|of| of.asked.get(&operation)).copied().unwrap_or_default();
+            Amount { requests: requests + more, bytes: (bytes + of_more) as f64 }
         };
-        let real = volume.kind != TargetKind::Null;
+        // What of a load in the page cache reaches them, and when, is not known.
+        let real = volume.kind != TargetKind::Null && !beside.is_some_and(|of| of.buffered);
         Self {
             load,
             trial,

@@ -7,6 +7,7 @@ mod objective;
 mod plateaus;
 pub(crate) mod rises;
 pub(crate) mod stalls;
+mod together;
 pub(crate) mod trials;
 
 pub use objective::OBJECTIVE_USUAL;
@@ -31,6 +32,8 @@ pub mod codes {
     pub const BEST_THROUGHPUT: &str = "best-throughput";
     /// Where more requests at once stop helping.
     pub const PLATEAU: &str = "plateau";
+    /// What loads that ran at the same time came to together.
+    pub const RAN_TOGETHER: &str = "ran-together";
     /// What bound the best cell of a volume on which nothing was seen to level off.
     pub const BOUND_BY: &str = "bound-by";
     /// A limit that the environment declares does not hold: a load had more.
@@ -67,10 +70,11 @@ pub mod codes {
     pub const DOUBTS: &str = "doubts";
 
     /// Every code.
-    pub const ALL: [&str; 21] = [
+    pub const ALL: [&str; 22] = [
         VERIFY_FAILED,
         BEST_RANDOM_IOPS,
         BEST_THROUGHPUT,
+        RAN_TOGETHER,
         PLATEAU,
         BOUND_BY,
         DECLARED_SURPASSED,
@@ -111,6 +115,9 @@ pub(crate) fn findings(
         record.cells.iter().zip(cells).map(|(own, cell)| cell.rise(own, record.header.clock)).collect();
     for volume in &record.header.volumes {
         let own: Vec<usize> = (0..cells.len()).filter(|i| cells[*i].volume == volume.name).collect();
+        // What a volume can do, loads show that had it for themselves, if there are any.
+        let alone: Vec<usize> = own.iter().copied().filter(|i| cells[*i].beside.is_empty()).collect();
+        let own = if alone.is_empty() { own } else { alone };
         let view = VolumeView {
             cells,
             own: &own,
@@ -142,6 +149,7 @@ pub(crate) fn findings(
         found.extend(durable::told(&view, record));
         found.extend(trials::trends(&view, record));
     }
+    found.extend(together::told(cells));
     found.extend(scaling(record));
     found.extend(trials::steady_state(record));
     found.extend(trials::verified(record));
@@ -363,6 +371,7 @@ impl VolumeView<'_> {
             .copied()
             .filter(|i| outstanding(&self.cells[*i]) == Some(1) && !crate::curves::paced(&self.cells[*i]))
             .filter(|i| self.cells[*i].total.is_some() && self.cells[*i].flush.is_none())
+            .filter(|i| self.cells[*i].beside.is_empty())
             .collect();
         let order = |i: &usize| (self.cells[*i].load.pattern != Access::Random, self.cells[*i].load.block_bytes);
         let chosen: Vec<(usize, &OperationFigures)> =

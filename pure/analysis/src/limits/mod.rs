@@ -20,6 +20,7 @@ mod seen_cells;
 mod single;
 mod sizes;
 mod thinking;
+mod together;
 mod turns;
 mod waiting;
 
@@ -195,6 +196,10 @@ fn seen(
     (0..cells.len())
         .map(|index| {
             let (cell, course) = (&cells[index], courses[index].as_ref()?);
+            // What others leave of a limit shows no limit.
+            if !cell.beside.is_empty() {
+                return None;
+            }
             let volume = record.header.volumes.iter().find(|v| v.name == cell.volume);
             let is_closed = cell.load.queue_depth.is_some();
             let is_free = has_spare_cpu(&record.cells[index]) || is_run_in_time(&record.cells[index]);
@@ -283,6 +288,7 @@ impl Case<'_> {
                 .or_else(|| self.by_counters(rate))
                 .or_else(|| self.by_declared())
                 .or_else(|| self.by_cpu())
+                .or_else(|| self.by_loads_beside(rate))
                 .or_else(|| self.by_burst())
                 .or_else(|| self.by_thinking())
                 .or_else(|| self.by_direction())

@@ -6,7 +6,7 @@ use loadline_disk::{Fullness, InitialState, Warmth};
 use loadline_prediction::{Going, PredictionError, Putting, check, predict, predict_together};
 use loadline_record::{Limit, Stage};
 use loadline_units::{Bytes, Duration, Iops};
-use loadline_workload::{Arrival, Distribution, LoadSpec, Pattern};
+use loadline_workload::{Arrival, Distribution, GroupEnd, LoadSpec, Pattern};
 
 /// 1 ms a request, limited to 1,000 IOPS and 50 MB/s.
 const DISK: &str = r#"
@@ -60,12 +60,13 @@ fn a_budget_of_the_machine_that_others_wait_for_too_is_told_as_shared() {
     let initial = InitialState::default();
     let on = |volume, load| Putting { model: &model, volume, load, trial: 0, seed: 7, initial, started_unix_s: 0 };
     let puttings = [on("a", &deep), on("b", &deep)];
-    let records = predict_together(&puttings, &mut |_| Going::On).unwrap().unwrap();
+    let records = predict_together(&puttings, GroupEnd::Each, &mut |_| Going::On).unwrap().unwrap();
     assert_eq!(bound_by(&records[0]), Limit::VmUncachedIops);
     assert!(binding(&records[0]).evidence.ends_with(" b, loaded at the same time, waited for it too."));
     assert_eq!(known(&records[1]).beside, ["a"]);
     // One at a time leaves the budget to the other.
-    let alone = predict_together(&[on("a", &shallow), on("b", &shallow)], &mut |_| Going::On).unwrap().unwrap();
+    let alone =
+        predict_together(&[on("a", &shallow), on("b", &shallow)], GroupEnd::Each, &mut |_| Going::On).unwrap().unwrap();
     assert_eq!(bound_by(&alone[0]), Limit::Latency);
     assert!(!binding(&alone[0]).evidence.contains("at the same time"));
     assert!(known(&put(&model, "a", &deep, Fullness::Full)).beside.is_empty());

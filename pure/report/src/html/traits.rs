@@ -131,7 +131,7 @@ pub(crate) fn traits(cells: &[(usize, CellView<'_>)], volumes_several: bool) -> 
 
 /// A cell's load key by key; only the common keys if the record lacks the cell.
 fn keys(view: &CellView<'_>) -> LoadKeys {
-    view.record.map(|record| LoadKeys::of(&record.load)).unwrap_or_default()
+    view.record.map(LoadKeys::of_cell).unwrap_or_default()
 }
 
 /// "read", "write", "70 % read", "trim".

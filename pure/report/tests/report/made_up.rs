@@ -229,6 +229,7 @@ pub(crate) fn cell(index: usize, plan: &CellPlan) -> CellRecord {
         volume: plan.volume.to_owned(),
         label: plan.label.clone(),
         load: load.into(),
+        beside: Vec::new(),
         ceilings: Vec::new(),
         trials_planned: plan.trials,
         trials: (0..plan.trials).map(|number| trial(plan, number, &mut noise)).collect(),
@@ -281,6 +282,7 @@ pub(crate) fn figures(cell: &CellRecord) -> CellSummary {
         id: cell.id.clone(),
         volume: cell.volume.clone(),
         label: cell.label.clone(),
+        beside: cell.beside.clone(),
         load: LoadView {
             pattern: load.pattern,
             read_ratio: load.read_ratio,

@@ -8,7 +8,7 @@ use loadline_disk::{
 use loadline_record::TrialRecord;
 use loadline_simulator::{Simulation, Together, simulate};
 use loadline_units::{Bytes, Duration, Instant, Iops, Ratio};
-use loadline_workload::{Arrival, FlushCadence, FlushMethod, LoadSpec, Pattern};
+use loadline_workload::{Arrival, FlushCadence, FlushMethod, GroupEnd, LoadSpec, Pattern};
 use proptest::prelude::*;
 
 fn environments() -> impl Strategy<Value = EnvironmentSpec> {
@@ -114,7 +114,7 @@ proptest! {
         let machine = Machine::new(&environment, seed, InitialState::default()).unwrap();
         let target = machine.target("data").unwrap();
         let whole = simulate(&load, machine.clone(), target, SETUP).unwrap();
-        let mut together = Together::new(&[(&load, target, SETUP)], machine).unwrap();
+        let mut together = Together::new(&[(&load, target, SETUP)], GroupEnd::Each, machine).unwrap();
         let mut until = 0;
         for step in steps.iter().cycle() {
             until += step;

@@ -6,7 +6,7 @@ use loadline_disk::{Enforcement, EnvironmentSpec, InitialState, Limit, Machine};
 use loadline_record::Ending;
 use loadline_simulator::{Reached, Simulation, SimulationError, Together, simulate};
 use loadline_units::{Bytes, Duration, Instant, Ratio};
-use loadline_workload::{Arrival, LoadSpec, SteadyStateRule};
+use loadline_workload::{Arrival, GroupEnd, LoadSpec, SteadyStateRule};
 
 fn environment(requests: u64) -> EnvironmentSpec {
     let latency = latency(Duration::from_ms(1), Duration::from_ms(2));
@@ -196,7 +196,7 @@ fn a_load_whose_requests_cost_no_time_is_refused() {
         assert!(matches!(&refused, SimulationError::Timeless { volume, .. } if volume == "data"), "{refused}");
         let told = refused.to_string();
         assert!(told.contains("latency.read.median") && told.contains("limit.iops"), "{told}");
-        let mut together = Together::new(&[(&load, target, SETUP)], machine).unwrap();
+        let mut together = Together::new(&[(&load, target, SETUP)], GroupEnd::Each, machine).unwrap();
         assert!(matches!(together.run_until(Instant::MAX), Err(SimulationError::Timeless { .. })));
     }
 }

@@ -20,6 +20,10 @@ pub(super) struct Job<'a> {
     pub(super) target: Option<String>,
     /// Whether it waits for the jobs before it.
     pub(super) waits: bool,
+    /// Whether the others end with it.
+    pub(super) ends_others: bool,
+    /// Whether its file has a name.
+    pub(super) names_file: bool,
     /// What all clones move together by their size.
     moved: Option<Bytes>,
 }
@@ -45,6 +49,8 @@ impl<'a> Job<'a> {
             notes: Vec::new(),
             target: None,
             waits: false,
+            ends_others: false,
+            names_file: false,
             moved: None,
         }
     }
@@ -99,6 +105,8 @@ impl<'a> Job<'a> {
     pub(super) fn load(&mut self) -> LoadSpec {
         // Both are looked at, and neither stands for the other.
         self.waits = [self.flag("stonewall"), self.flag("wait_for_previous")].contains(&Some(true));
+        self.ends_others = self.section.settings.get("exitall").is_some_and(|setting| setting.value != "0");
+        self.names_file = self.section.settings.contains_key("filename");
         let kind = self.kind();
         let threads = self.number("numjobs").unwrap_or(1);
         let threads = u32::try_from(threads).unwrap_or(u32::MAX);
@@ -587,13 +595,16 @@ impl<'a> Job<'a> {
     /// What no rule above has taken: harmless, or refused.
     fn others(&mut self, spec: &LoadSpec) {
         let section = self.section;
+        if spec.threads == 1 || spec.volume.is_none() {
+            // It is of the jobs that run at the same time, not of clones.
+            self.taken.push("exitall");
+        }
         for (key, setting) in &section.settings {
             if self.taken.contains(&key.as_str()) {
                 continue;
             }
             let harmless = is_harmless(key);
             let off = asks_nothing(key, &setting.value)
-                || (key == "exitall" && (spec.threads == 1 || spec.volume.is_none()))
                 || (key == "create_on_open" && !spec.reads_any())
                 || (key == "fadvise_hint" && (setting.value == "1" || !spec.buffered))
                 || (key == "random_generator" && self.draws_alike(&setting.value));

@@ -8,8 +8,10 @@ mod reported;
 mod text;
 mod units;
 
-use crate::plan::{CELLS_MAX, Order, Plan, PlanLoad};
+use crate::plan::{CELLS_MAX, GroupEnd, LoadGroup, Order, Plan, PlanLoad};
 pub use command::{fio_command, is_fio_command};
+use loadline_load::LoadSpec;
+use loadline_units::Bytes;
 pub use options::fio_harmless;
 pub use reported::{ReportedJob, ReportedProblem, reported_job};
 use std::collections::{BTreeMap, BTreeSet};
@@ -81,10 +83,19 @@ fn told(source: &str, problems: &[FioProblem]) -> String {
 pub struct FioJobs {
     /// Its jobs, in their order.
     pub plan: Plan,
-    /// What it names to be measured: a directory or a file.
-    pub target: Option<String>,
+    /// What it names to be measured: directories and files, each with the name of its volume.
+    pub targets: Vec<FioTarget>,
     /// Options that change nothing of the load and were not taken, and what is done otherwise than fio does it, in sentences.
     pub notes: Vec<String>,
+}
+
+/// A directory or file that a job file names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FioTarget {
+    /// The name of its volume; `None` where it is the only one.
+    pub volume: Option<String>,
+    /// As it is written.
+    pub target: String,
 }
 
 /// What a job is read for.
@@ -166,45 +177,29 @@ fn read(text: &str, source: &str, problems: &mut Vec<FioProblem>) -> Option<FioJ
     }
     let mut ignored = Distinct::default();
     let mut notes = Distinct::default();
-    let mut targets = Distinct::default();
-    let mut loads = Vec::new();
+    let mut read: Vec<ReadJob> = Vec::new();
     let sections = joined(sections, &mut notes);
     if sections.len() > CELLS_MAX {
         let message = format!("its {} jobs are more than the {CELLS_MAX} loads that a plan may have", sections.len());
         problems.push(FioProblem::new(sections[CELLS_MAX].line, message));
     }
-    for (index, section) in sections.iter().enumerate().take(CELLS_MAX) {
+    for section in sections.iter().take(CELLS_MAX) {
         if problems.len() > PROBLEMS_FOUND_MAX {
             break;
         }
         let mut job = job::Job::new(section, Purpose::Run, problems);
         let spec = job.load();
-        if index > 0 && !job.waits {
-            job.problem(
-                section.line,
-                format!(
-                    "[{}] runs at the same time as the job before it, with another load; loads run one after the other here: \
-                     write stonewall in it, or in [global]",
-                    section.name
-                ),
-            );
-        }
-        let job::Job { ignored: own, notes: said, target, .. } = job;
+        let job::Job { ignored: own, notes: said, target, waits, ends_others, names_file, .. } = job;
         ignored.extend(own);
         notes.extend(said);
-        targets.extend(target);
         if let Err(error) = spec.check() {
             problems.push(FioProblem::new(section.line, format!("[{}]: {error}", section.name)));
         }
-        loads.push(PlanLoad { cells: vec![spec], order: Order::AsListed });
+        read.push(ReadJob { line: section.line, spec, target, waits, ends_others, names_file });
     }
-    let (ignored, mut notes, targets) = (ignored.0, notes.0, targets.0);
-    if targets.len() > 1 {
-        problems.push(FioProblem::new(
-            0,
-            format!("its jobs name several targets ({}): name one, or give each a file of its own", named(&targets)),
-        ));
-    }
+    let targets = targets(&read);
+    let together = groups(&mut read, problems, &mut notes);
+    let (ignored, mut notes) = (ignored.0, notes.0);
     if !problems.is_empty() {
         return None;
     }
@@ -213,8 +208,99 @@ fn read(text: &str, source: &str, problems: &mut Vec<FioProblem>) -> Option<FioJ
     }
     let name = source.rsplit('/').next().unwrap_or(source);
     let name = name.strip_suffix(".fio").unwrap_or(name).to_owned();
-    let plan = Plan { name, description: Some("an fio job file".into()), text: text.to_owned(), loads };
-    Some(FioJobs { plan, target: targets.into_iter().next(), notes })
+    let on = |target: Option<String>| {
+        let of = targets.iter().find(|of| Some(&of.target) == target.as_ref());
+        // A job that names none goes where the first does.
+        of.or(targets.first()).and_then(|of| of.volume.clone())
+    };
+    let loads: Vec<PlanLoad> = (read.into_iter())
+        .map(|job| PlanLoad { cells: vec![job.spec], order: Order::AsListed, on: on(job.target) })
+        .collect();
+    let plan = Plan { name, description: Some("an fio job file".into()), text: text.to_owned(), loads, together };
+    Some(FioJobs { plan, targets, notes })
+}
+
+/// A job as it was read.
+struct ReadJob {
+    line: usize,
+    spec: LoadSpec,
+    target: Option<String>,
+    /// It begins when the jobs before it have ended.
+    waits: bool,
+    /// The others end with it.
+    ends_others: bool,
+    /// Its file has a name, which other jobs may use as well.
+    names_file: bool,
+}
+
+/// Every target that jobs name, each with the name of its volume where there are several.
+fn targets(jobs: &[ReadJob]) -> Vec<FioTarget> {
+    let mut distinct = Distinct::default();
+    distinct.extend(jobs.iter().filter_map(|job| job.target.clone()));
+    if let [only] = distinct.0.as_slice() {
+        return vec![FioTarget { volume: None, target: only.clone() }];
+    }
+    let mut taken: BTreeSet<String> = BTreeSet::new();
+    let mut named = |target: String| {
+        let last = target.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        let mut name: String =
+            last.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect();
+        if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            name.insert_str(0, "on-");
+        }
+        let base = name.clone();
+        let mut number = 2;
+        while !taken.insert(name.clone()) {
+            name = format!("{base}-{number}");
+            number += 1;
+        }
+        FioTarget { volume: Some(name), target }
+    };
+    distinct.0.into_iter().map(&mut named).collect()
+}
+
+/// Which jobs run at the same time: those up to the next that waits. Their test files lie side by side, unless they have a name.
+fn groups(jobs: &mut [ReadJob], problems: &mut Vec<FioProblem>, notes: &mut Distinct) -> Vec<LoadGroup> {
+    let mut groups = Vec::new();
+    let mut first = 0;
+    while first < jobs.len() {
+        let next = (first + 1..jobs.len()).find(|job| jobs[*job].waits).unwrap_or(jobs.len());
+        let members = &mut jobs[first..next];
+        if let [lead, others @ ..] = &*members
+            && !others.is_empty()
+        {
+            if let Some(other) = others.iter().find(|other| other.spec.trials != lead.spec.trials) {
+                let message =
+                    "loops: jobs that run at the same time are repeated as often here: give them the same loops";
+                problems.push(FioProblem::new(other.line, message));
+            }
+            let ending = members.iter().filter(|job| job.ends_others).count();
+            if let Some(job) = members.iter().find(|job| job.ends_others != members[0].ends_others) {
+                let message =
+                    "exitall: here the first of the jobs that ends ends all, whichever it is: write it in [global]";
+                problems.push(FioProblem::new(job.line, message));
+            }
+            let ends = if ending > 0 { GroupEnd::First } else { GroupEnd::Each };
+            groups.push(LoadGroup { loads: (first..next).collect(), ends });
+            notes.add("jobs without stonewall run at the same time".to_owned());
+            lay_side_by_side(members);
+        }
+        first = next;
+    }
+    groups
+}
+
+/// Gives jobs without a file's name stretches of their own: fio gives each a file of its own.
+fn lay_side_by_side(jobs: &mut [ReadJob]) {
+    let mut ends: BTreeMap<(Option<String>, u32), Bytes> = BTreeMap::new();
+    for job in jobs.iter_mut().filter(|job| !job.names_file) {
+        let Some(size) = job.spec.size else { continue };
+        let end = ends.entry((job.target.clone(), job.spec.files)).or_insert(Bytes::ZERO);
+        let each = Bytes::new(size.get().div_ceil(u64::from(job.spec.files.max(1))).next_multiple_of(4 << 10));
+        let own = job.spec.start;
+        job.spec.start = Bytes::new(end.get().saturating_add(own.get()));
+        *end = Bytes::new(end.get().saturating_add(own.get()).saturating_add(each.get()));
+    }
 }
 
 /// Texts in the order in which they first came.
@@ -231,16 +317,6 @@ impl Distinct {
         for text in texts {
             self.add(text);
         }
-    }
-}
-
-/// A list in which no more than [`NAMED_MAX`] are named.
-fn named(names: &[String]) -> String {
-    match names.get(..NAMED_MAX) {
-        Some(first) if names.len() > NAMED_MAX => {
-            format!("{} and {} more", first.join(", "), names.len() - NAMED_MAX)
-        }
-        _ => names.join(", "),
     }
 }
 

@@ -41,7 +41,7 @@ fn sections_inherit_from_the_global_ones_before_them() {
     let read = jobs(SUITE);
     let cells: Vec<_> = read.plan.cells().map(|(spec, _)| spec.clone()).collect();
     assert_eq!((read.plan.name.as_str(), cells.len()), ("job", 3));
-    assert_eq!(read.target.as_deref(), Some("/mnt/data/test.tmp"));
+    assert_eq!(read.targets, [FioTarget { volume: None, target: "/mnt/data/test.tmp".into() }]);
     assert_eq!(cells[1].reads, Ratio::ZERO);
     assert_eq!(cells[0].blocks[0].size, Bytes::mib(1));
     assert_eq!(cells[2].blocks[0].size, Bytes::kib(4));
@@ -53,7 +53,7 @@ fn sections_inherit_from_the_global_ones_before_them() {
     assert!(read.notes.iter().any(|n| n.ends_with("do not change the load: group_reporting")), "{:?}", read.notes);
 }
 
-fn one(options: &str) -> crate::LoadSpec {
+fn one(options: &str) -> LoadSpec {
     let text = format!("[global]\nsize=1g\nruntime=10\n[job]\n{options}\n");
     jobs(&text).plan.loads[0].cells[0].clone()
 }
@@ -100,9 +100,6 @@ fn what_would_change_the_load_and_is_not_known_is_refused_with_its_line() {
     let told = problems(text);
     assert!(told.contains("job.fio:5: iodepth_batch=8") && told.contains("job.fio:6: verify=crc32c"), "{told}");
     assert!(told.contains("verify = true"), "{told}");
-    assert!(
-        problems("[a]\nruntime=1\nsize=1m\n[b]\nruntime=2\nsize=1m\n").contains("job.fio:4: [b] runs at the same time")
-    );
     assert!(problems("[a]\nrw=sideways\nruntime=1\n").contains("job.fio:2: rw=sideways"));
     assert!(problems("[a]\nbs=4x\nruntime=1\n").contains("job.fio:2: bs=4x"));
     assert!(problems("[a]\nsize=${SIZE}\nruntime=1\n").contains("job.fio:2: size=${SIZE}: SIZE is not set"));
@@ -123,12 +120,47 @@ fn jobs_that_run_at_once_and_ask_the_same_are_threads_of_one_load() {
     let loads: Vec<_> = read.plan.cells().map(|(spec, _)| (spec.name.clone().unwrap(), spec.threads)).collect();
     assert_eq!(loads, [("a + b + c".to_owned(), 6), ("d".to_owned(), 1)]);
     assert!(read.notes.iter().any(|note| note.starts_with("[c] runs at the same time as [a + b]")), "{:?}", read.notes);
-    // Another depth is another load, and one target more is none of ours.
-    assert!(problems(&format!("{global}[a]\n[b]\niodepth=8\n")).contains("with another load"));
-    assert!(problems(&format!("{global}[a]\n[b]\nfilename=/dev/sdy\n")).contains("with another load"));
+    // Another depth is another load beside it.
+    assert_eq!(jobs(&format!("{global}[a]\n[b]\niodepth=8\n")).plan.together.len(), 1);
     // What caches would answer stays refused.
     let sequential = format!("{}[a]\n[b]\n", global.replace("randread", "read"));
     assert!(problems(&sequential).contains("offset_increment"));
+}
+
+/// etcd's check of a disk beside readers, each on its own files.
+const BESIDE: &str = "[global]\nruntime=10\ntime_based\ndirectory=/mnt/data\nsize=22m\n\
+                      [log]\nrw=write\nfdatasync=1\nbs=2k\n[readers]\nrw=randread\niodepth=8\nioengine=libaio\nstartdelay=2\n";
+
+#[test]
+fn jobs_without_stonewall_are_loads_that_run_at_the_same_time() {
+    let read = jobs(BESIDE);
+    let group = |loads: &[usize], ends| LoadGroup { loads: loads.to_vec(), ends };
+    assert_eq!(read.plan.together, [group(&[0, 1], GroupEnd::Each)]);
+    let loads: Vec<&LoadSpec> = read.plan.cells().map(|(spec, _)| spec).collect();
+    assert_eq!((loads[0].start, loads[1].start), (Bytes::ZERO, Bytes::mib(22)), "files of their own");
+    assert_eq!(loads[1].pause, Duration::from_s(2));
+    assert!(read.notes.iter().any(|note| note == "jobs without stonewall run at the same time"), "{:?}", read.notes);
+    // Up to the next that waits.
+    let more = format!("{BESIDE}[c]\nstonewall\nrw=read\n[d]\nstonewall\nrw=read\n[e]\nrw=write\n");
+    assert_eq!(jobs(&more).plan.together, [group(&[0, 1], GroupEnd::Each), group(&[3, 4], GroupEnd::Each)]);
+    let ends = BESIDE.replace("runtime=10", "runtime=10\nexitall");
+    assert_eq!(jobs(&ends).plan.together, [group(&[0, 1], GroupEnd::First)]);
+    assert!(problems(&BESIDE.replace("bs=2k", "bs=2k\nexitall")).contains("exitall: here the first"));
+    assert!(problems(&BESIDE.replace("bs=2k", "bs=2k\nloops=2")).contains("the same loops"));
+}
+
+#[test]
+fn jobs_name_targets_of_their_own() {
+    let text = BESIDE.replace("directory=/mnt/data\n", "").replace("bs=2k", "bs=2k\nfilename=/dev/sdb");
+    let read = jobs(&text.replace("startdelay", "filename=/mnt/x/sdb\nstartdelay"));
+    let named: Vec<(&str, &str)> =
+        read.targets.iter().map(|of| (of.volume.as_deref().unwrap(), of.target.as_str())).collect();
+    assert_eq!(named, [("sdb", "/dev/sdb"), ("sdb-2", "/mnt/x/sdb")]);
+    let on: Vec<Option<&str>> = read.plan.loads.iter().map(|load| load.on.as_deref()).collect();
+    assert_eq!(on, [Some("sdb"), Some("sdb-2")]);
+    // One that has none goes where the first does.
+    let sole = jobs(&text);
+    assert_eq!((sole.targets.len(), sole.plan.loads[1].on.as_deref()), (1, None));
 }
 
 /// So many jobs that ask the same at the same time.
@@ -332,7 +364,7 @@ fn within(text: &str, variables: &[(&str, &str)], files: &[(&str, &str)]) -> Res
 fn variables_have_their_values_in_the_text_that_is_kept() {
     let text = "[job]\nrw=randread\nsize=${SIZE}\nfilename=/mnt/${DISK}/${DISK}.tmp # here\nruntime=10\n";
     let read = within(text, &[("SIZE", "1g"), ("DISK", "sdb")], &[]).unwrap();
-    assert_eq!(read.target.as_deref(), Some("/mnt/sdb/sdb.tmp"));
+    assert_eq!(read.targets[0].target, "/mnt/sdb/sdb.tmp");
     assert!(read.plan.text.contains("size=1g ; ${SIZE}\n"), "{}", read.plan.text);
     // What is kept stands for itself.
     assert_eq!(jobs(&read.plan.text).plan.loads, read.plan.loads);
@@ -407,7 +439,7 @@ proptest::proptest! {
                 let changed = read.plan.loads != plain.plan.loads;
                 // What is neither taken nor listed has the value that it has anyway.
                 let taken = ["invalidate", "loops", "numjobs", "iodepth", "fsync", "fdatasync", "rwmixread", "rwmixwrite", "direct", "buffered"];
-                proptest::prop_assert!(said || changed || taken.contains(&canonical(&key)) || value.chars().all(|c| c == '0') || read.target.is_some(), "{key}={value}");
+                proptest::prop_assert!(said || changed || taken.contains(&canonical(&key)) || value.chars().all(|c| c == '0') || !read.targets.is_empty(), "{key}={value}");
             }
         }
     }

@@ -42,7 +42,7 @@ const DIMENSIONS: &[&str] = &[
     "volume",
 ];
 /// Keys with one value for the whole load.
-const SINGLES: &[&str] = &["name", "trials", "pause", "order", "hang_limit", "objective", "best_of_trials"];
+const SINGLES: &[&str] = &["name", "on", "trials", "pause", "order", "hang_limit", "objective", "best_of_trials"];
 /// Every key of a load.
 pub(super) fn keys() -> Vec<&'static str> {
     SINGLES.iter().chain(DIMENSIONS).copied().collect()
@@ -187,12 +187,14 @@ pub(super) fn read(
 ) -> Option<PlanLoad> {
     let before = reader.problem_count();
     let mut base = LoadSpec::default();
-    let mut order = Order::Interleaved;
+    let (mut order, mut on) = (Order::Interleaved, None);
     let mut dimensions: Vec<Dimension> = Vec::new();
     for (key, item) in entries(table) {
         let word: &str = key.get_ref();
         if let Some(key_name) = DIMENSIONS.iter().find(|known| **known == word) {
             dimensions.push(read_dimension(reader, key_name, key, item));
+        } else if word == "on" {
+            on = reader.name(word, item);
         } else if SINGLES.contains(&word) {
             read_single(reader, word, item, &mut base, &mut order);
         } else if TOP_KEYS.contains(&word) {
@@ -209,7 +211,7 @@ pub(super) fn read(
     }
     take_from_budget(reader, &dimensions, base.trials, &header, left)?;
     let cells = cells(reader, &base, &dimensions, table, &header);
-    (reader.problem_count() == before).then_some(PlanLoad { cells, order })
+    (reader.problem_count() == before).then_some(PlanLoad { cells, order, on })
 }
 
 /// One value for the whole load.

@@ -250,10 +250,12 @@ fn an_unknown_key_names_the_nearest_known_one() {
         "p.toml:4:13: objective: write one figure, such as { p99 = \"20 ms\" }; \
          the figures are mean, p50, p90, p95, p99, p99_9",
     );
-    assert!(error(&with_load("zzz = 1")).starts_with("p.toml:4:1: zzz: is not a key of a load: it has name, trials,"));
+    assert!(
+        error(&with_load("zzz = 1")).starts_with("p.toml:4:1: zzz: is not a key of a load: it has name, on, trials,")
+    );
     assert_eq!(
         error("schema = 1\nname = \"x\"\nloads = 1\n[[load]]"),
-        "p.toml:3:1: loads: is not a key of a plan: did you mean load? It has schema, name, description, load"
+        "p.toml:3:1: loads: is not a key of a plan: did you mean load? It has schema, name, description, load, together"
     );
 }
 
@@ -387,7 +389,7 @@ fn several_problems_are_told_at_once_in_the_order_of_the_text() {
         error("schema = 1\n[[load]]\nblock = 1\nzipf = 2\n[[load]]\nreads = true"),
         "p.toml:1:1: name: is missing: write name = \"...\" at the top, a few words to find it by\n\
          p.toml:3:9: block: 1 has no unit: write \"1 B\"?\n\
-         p.toml:4:1: zipf: is not a key of a load: it has name, trials, pause, order, hang_limit, objective, best_of_trials, pattern, \
+         p.toml:4:1: zipf: is not a key of a load: it has name, on, trials, pause, order, hang_limit, objective, best_of_trials, pattern, \
          reads, trims, block, align, distribution, stride, queue_depth, threads, arrival, rate_max, think_time, size, \
          start, files, flush, buffered, compressible, duplicate, verify, fill, drop_caches, warm_up, cool_down, \
          steady_state, duration, volume\n\
@@ -567,4 +569,40 @@ fn other_ways_of_writing_toml_are_the_same_plan() {
         "arrival.constant.rate = 10",
         "p.toml:4:9: arrival.constant: is a table: write a request rate such as \"5000 IOPS\"",
     );
+}
+
+const TOGETHER: &str = "schema = 1\nname = \"p\"\ntogether = GROUPS\n[[load]]\nname = \"log\"\nreads = \"0 %\"\n\
+                        [[load]]\nname = \"readers\"\nqueue_depth = [1, 8]\n[[load]]\nname = \"alone\"\n";
+
+#[test]
+fn each_cell_of_a_load_runs_with_each_of_those_beside_it() {
+    let plan = |groups: &str| Plan::parse(&TOGETHER.replace("GROUPS", groups), "p.toml").unwrap();
+    let one = plan("[\"log\", \"readers\"]");
+    assert_eq!(
+        one.groups(),
+        [LoadGroup { loads: vec![0, 1], ends: GroupEnd::Each }, LoadGroup { loads: vec![2], ends: GroupEnd::Each },]
+    );
+    let run = crate::run_cells(std::slice::from_ref(&one), &["data".into()]).unwrap();
+    let cells: Vec<Vec<usize>> = run.groups.iter().map(|group| group.cells.clone()).collect();
+    assert_eq!(cells, [vec![0, 1], vec![2, 3], vec![4]]);
+    let names: Vec<&str> = run.cells.iter().filter_map(|cell| cell.spec.name.as_deref()).collect();
+    assert_eq!(names, ["log", "readers", "log", "readers", "alone"]);
+    let ids: BTreeSet<&str> = run.cells.iter().map(|cell| cell.id.as_str()).collect();
+    assert_eq!(ids.len(), 5, "a load is another cell beside other loads");
+    // A load runs by itself as well where a group has it alone.
+    let both = plan("[[\"readers\"], { loads = [\"log\", \"readers\"], ends = \"first\" }]");
+    assert_eq!(both.together[1].ends, GroupEnd::First);
+    assert_eq!(crate::run_cells(&[both], &["data".into()]).unwrap().groups.len(), 5);
+}
+
+#[test]
+fn groups_that_cannot_be_are_told_with_their_place() {
+    let told = |groups: &str| Plan::parse(&TOGETHER.replace("GROUPS", groups), "p.toml").unwrap_err().to_string();
+    assert!(told("[\"log\", \"reader\"]").contains("p.toml:3:20: together: no load has the name \"reader\""));
+    assert!(told("[\"log\", \"log\"]").contains("is in the list twice"));
+    assert!(told("\"log\"").contains("is no list"));
+    assert!(told("[{ loads = [\"log\"], ends = \"last\" }]").contains("together.ends"));
+    assert!(told("[{ ends = \"first\" }]").contains("names no loads"));
+    let unlike = TOGETHER.replace("GROUPS", "[\"log\", \"readers\"]").replace("[1, 8]", "1\ntrials = 2");
+    assert!(Plan::parse(&unlike, "p.toml").unwrap_err().to_string().contains("as many trials: one has 5, another 2"));
 }
