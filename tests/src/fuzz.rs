@@ -19,7 +19,7 @@ use std::str::FromStr;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is that of its program in `fuzz/fuzz_targets` and of its folder in `fuzz/corpus`.
-pub const TARGETS: [(&str, Target); 9] = [
+pub const TARGETS: [(&str, Target); 10] = [
     ("control", control),
     ("fio_jobs", fio_jobs),
     ("fio_results", fio_results),
@@ -27,6 +27,7 @@ pub const TARGETS: [(&str, Target); 9] = [
     ("nbd_negotiation", nbd_negotiation),
     ("nbd_requests", nbd_requests),
     ("plan_parse", plan_parse),
+    ("repository_files", repository_files),
     ("trace_read", trace_read),
     ("units", units),
 ];
@@ -72,6 +73,43 @@ fn trace_makes_sense(trace: &Trace) {
     assert!(trace.records.is_sorted_by_key(|record| record.submitted_at));
     assert!(trace.records.iter().all(|record| usize::from(record.export) < trace.exports.len()));
     assert!(trace.changes.is_sorted_by_key(|done| done.sequence));
+}
+
+/// What a repository holds is read and can be written again with the same meaning, or refused.
+pub fn repository_files(bytes: &[u8]) {
+    use loadline_repository_format as format;
+    if let Ok(nodes) = format::decode_tree(bytes) {
+        assert!(nodes.is_sorted_by(|a, b| a.name < b.name));
+        assert!(nodes.iter().all(|node| !node.name.contains(&b'/') && node.raw_link_target.is_empty()));
+        assert_eq!(format::decode_tree(&format::encode_tree(&nodes)).as_ref(), Ok(&nodes));
+    }
+    if let Ok(index) = format::IndexFile::decode(bytes) {
+        assert_eq!(format::IndexFile::decode(&index.encode()).as_ref(), Ok(&index));
+    }
+    if let Ok(snapshot) = format::SnapshotFile::decode(bytes) {
+        assert_eq!(format::SnapshotFile::decode(&snapshot.encode()).as_ref(), Ok(&snapshot));
+        let _ = snapshot.order();
+    }
+    if let Ok(config) = format::RepositoryConfig::decode(bytes) {
+        assert_eq!(format::RepositoryConfig::decode(&config.encode()).as_ref(), Ok(&config));
+        let _ = format::RabinChunker::new(config.chunker_polynomial);
+    }
+    if let Ok(key) = format::KeyFile::decode(bytes) {
+        let again = format::KeyFile::decode(&key.encode()).expect("it was written so");
+        assert_eq!(again.encode(), key.encode());
+    }
+    let _ = format::decode_unpacked(bytes.to_vec());
+    // Whoever has the key could have sealed any header.
+    let key = format::MasterKey::from_random([7; 64]);
+    let mut sealed = Vec::new();
+    key.seal([1; 16], bytes, &mut sealed);
+    let length = (sealed.len() as u32).to_le_bytes();
+    sealed.extend_from_slice(&length);
+    if let Ok(blobs) = format::pack_header(&key, &sealed, 1 << 20) {
+        assert!(blobs.iter().all(|blob| blob.end() <= 1 << 20));
+        assert!(blobs.windows(2).all(|pair| pair[0].end() == u64::from(pair[1].offset)));
+    }
+    let _ = format::pack_header(&key, bytes, bytes.len() as u64);
 }
 
 /// Results of fio are read into trials that add up, or refused.

@@ -1,7 +1,7 @@
 //! What can go wrong with a repository.
 
 use crate::storage::{StorageError, StoredFile};
-use loadline_repository_format::{FormatError, ObjectId};
+use loadline_repository_format::{FormatError, ObjectId, Timestamp};
 use std::path::PathBuf;
 
 /// Why a repository does not do what was asked.
@@ -46,6 +46,23 @@ pub enum RepositoryError {
     /// A blob that a tree or snapshot names is in no index.
     #[error("blob {0} is missing from the index")]
     MissingBlob(ObjectId),
+    /// A pack that an index names is not there.
+    #[error("pack {0} is not there")]
+    MissingPack(ObjectId),
+    /// Somebody else may write.
+    #[error("{holder} has the lease of the repository until {until}")]
+    LeaseHeld {
+        /// Who.
+        holder: String,
+        /// How long, if it is not renewed.
+        until: Timestamp,
+    },
+    /// Somebody else has taken the lease: this writer must stop.
+    #[error("the lease of the repository was taken by {holder}")]
+    LeaseLost {
+        /// Who.
+        holder: String,
+    },
     /// The pacing asked for a stop.
     #[error("stopped as asked")]
     Stopped,

@@ -5,21 +5,28 @@
 //! restored by restic, and the other way round.
 
 mod blob_index;
+mod check;
 mod error;
+mod lease;
 mod nonces;
 mod pacing;
+mod prune;
 mod repository;
 mod restore;
 mod save;
 mod storage;
 mod tree_reader;
 
+pub use check::{CheckFinding, Checked, CheckedData};
 pub use error::RepositoryError;
+pub use lease::{Lease, LeaseRecord, LeaseTaking};
 pub use loadline_repository_format::{FormatError, KeepRules, ObjectId, ScryptCost, SnapshotFile, Timestamp};
 pub use pacing::{PacedStep, Pacing, Permission, Unpaced};
+pub use prune::Pruned;
 pub use repository::{Repository, StoredSnapshot};
 pub use restore::{Extras, FailedEntry, RestoreRequest, Restored};
 pub use save::{Changes, Chunking, RereadShare, SaveRequest, Saved, UnreadableEntry};
 pub use storage::{
-    FileKind, LeaseVersion, ListedFile, LocalStorage, RepositoryStorage, StorageError, StorageErrorKind, StoredFile,
+    FaultyStorage, FileKind, LeaseVersion, ListedFile, LocalStorage, RepositoryStorage, StorageError, StorageErrorKind,
+    StorageFault, StoredFile,
 };

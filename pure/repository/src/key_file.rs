@@ -167,4 +167,20 @@ mod tests {
             assert!(matches!(file.open(b""), Err(FormatError::Invalid { .. })), "{n} {r} {p}");
         }
     }
+
+    /// What restic 0.14.0 wrote: its key, and its configuration sealed by it.
+    #[test]
+    fn a_key_of_restic_opens_its_configuration() {
+        let key = r#"{"created":"2026-11-26T15:06:21.238536122Z","username":"root","hostname":"vm","kdf":"scrypt","N":32768,"r":8,"p":2,"salt":"UQJWut4EHXYsp+lpXX2LlCwmLQyw/Top6hDWWwGkDBYuB4RlYLPWLAf4nrL+dbJ7/tK3ZQr6rgcpQJbcZjEmjQ==","data":"giBH+qoxT4qegRB/wfWGROMFecphnGowxQf2WZ7GIb3B1keReU5mO3GByNyYJg3glsdgKb0xGLJ9tUU0is9MJCql0gLw4A6YY5OJmIYcmLA/TWZxgadv1NszOhEG3kXLznn0BX7eNrrFuW1+qDMYZo1mdH+EAuMXLepVduiRTQ8na2SxXjH8HUFqB8uyxLfSiXTYZueogK0SKCfe/3px2w=="}"#;
+        let config = "211c08d16097981f9f62a5444475fb8f94e2db660f6ab605d379bc97fd389d15d5b3807ee088a0900961c6f3af809938\
+         040df286b11427594508562d28f3f6fd850c6658ff5d1c3196c15ec3ed8071fa5d0b779f0b937e24cf082b4d706343d5\
+         1d6db8c86b6ad5e08c7c928e889b44c6a9d457d48da9405bb7ebe7506c2cbddf729e81272baa8537d6f245b82b31c739\
+         872b8ecaa53a7d1402ec71";
+        let master = KeyFile::decode(key.as_bytes()).unwrap().open(b"secret").unwrap();
+        let digit = |digit: u8| char::from(digit).to_digit(16).unwrap() as u8;
+        let sealed: Vec<u8> = config.as_bytes().chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect();
+        let config = crate::RepositoryConfig::decode(&master.open(&sealed).unwrap()).unwrap();
+        assert!(config.chunker_polynomial.is_irreducible());
+        assert_eq!(crate::RepositoryConfig::decode(&config.encode()).as_ref(), Ok(&config));
+    }
 }

@@ -54,6 +54,11 @@ fn lines_of_the_control_socket_may_be_anything() {
 }
 
 #[test]
+fn files_of_a_repository_may_be_anything() {
+    hold_all("repository_files");
+}
+
+#[test]
 fn a_trace_may_be_anything() {
     hold_all("trace_read");
 }

@@ -18,6 +18,7 @@ pub(crate) use packing::{PackSink, Packer};
 pub(crate) use queue::locked;
 
 use crate::RepositoryError;
+use crate::lease::Lease;
 use crate::pacing::{PacedStep, Pacing, Permission};
 use crate::repository::Repository;
 use crate::storage::{FileKind, StoredFile};
@@ -96,6 +97,8 @@ pub struct SaveRequest {
     pub tags: Vec<String>,
     /// The time of the snapshot.
     pub time: Timestamp,
+    /// The right to write: its epoch goes into the tags, and the save fails if somebody else took it. Without it nobody is fenced.
+    pub lease: Option<Lease>,
 }
 
 impl SaveRequest {
@@ -112,6 +115,7 @@ impl SaveRequest {
             hostname: String::new(),
             tags: Vec::new(),
             time,
+            lease: None,
         }
     }
 }
@@ -209,7 +213,12 @@ impl Repository {
         let (packs, stored_bytes) = sink.stored();
         saved.objects = packs.len() as u64;
         saved.bytes_stored = Bytes::new(stored_bytes);
+        // Whoever took the lease meanwhile may remove packs that no index has yet.
+        let confirm =
+            |repository: &Self| request.lease.as_ref().map_or(Ok(()), |lease| repository.confirm_lease(lease));
+        confirm(self)?;
         self.write_indexes(&packs, &mut saved, pacing)?;
+        confirm(self)?;
         let snapshot = SnapshotFile {
             time: request.time,
             parent,
@@ -217,7 +226,7 @@ impl Repository {
             paths: roots.iter().map(|root| root.path.to_string_lossy().into_owned()).collect(),
             hostname: request.hostname.clone(),
             username: String::new(),
-            tags: request.tags.clone(),
+            tags: request.tags.iter().cloned().chain(request.lease.as_ref().map(Lease::tag)).collect(),
             program_version: concat!("loadline ", env!("CARGO_PKG_VERSION")).to_owned(),
         };
         let (id, sealed) = self.seal_unpacked(&snapshot.encode())?;

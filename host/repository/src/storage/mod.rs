@@ -1,7 +1,9 @@
 //! Where a repository lies: what it asks of a folder or an object store.
 
+mod faulty;
 mod local;
 
+pub use faulty::{FaultyStorage, StorageFault};
 pub use local::LocalStorage;
 
 use loadline_repository_format::ObjectId;

@@ -1,4 +1,7 @@
 //! Saves and restores, judged by comparing trees, and by restic where it is installed.
 
+mod failures;
+mod restoring;
+mod saving;
 mod trees;
 mod with_restic;

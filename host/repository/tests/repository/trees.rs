@@ -25,13 +25,14 @@ pub(crate) fn storage(folder: &Path) -> Arc<dyn RepositoryStorage> {
 /// Bytes that look random and are the same each time.
 pub(crate) fn noise(seed: u64, length: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let word = || {
+    let mut bytes = vec![0; length];
+    for part in bytes.chunks_mut(8) {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        state
-    };
-    std::iter::repeat_with(word).flat_map(u64::to_le_bytes).take(length).collect()
+        part.copy_from_slice(&state.to_le_bytes()[..part.len()]);
+    }
+    bytes
 }
 
 /// A folder with every kind of entry.

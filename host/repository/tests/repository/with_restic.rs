@@ -53,10 +53,11 @@ fn we_restore_what_restic_saved() {
     let folder = tempfile::tempdir().unwrap();
     let (source, place) = (folder.path().join("source"), folder.path().join("repository"));
     every_kind(&source);
-    if restic(&place, &["init"]).is_none() {
+    // Made by us: the keys that restic makes take a second each time.
+    drop(repository(&place));
+    if restic(&place, &["backup", source.to_str().unwrap()]).is_none() {
         return;
     }
-    restic(&place, &["backup", source.to_str().unwrap()]);
     let mut repository = Repository::open(storage(&place), PASSWORD.as_bytes()).unwrap();
     let snapshots = repository.snapshots().unwrap();
     assert_eq!(snapshots.len(), 1);

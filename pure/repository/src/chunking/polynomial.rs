@@ -50,7 +50,7 @@ impl Polynomial {
     }
 
     /// Ben-Or's test: no factor of a degree up to half of its own.
-    pub(super) fn is_irreducible(self) -> bool {
+    pub(crate) fn is_irreducible(self) -> bool {
         let degree = self.degree();
         if !(1..=53).contains(&degree) {
             return false;
