@@ -2,9 +2,13 @@
 
 mod faulty;
 mod local;
+#[cfg(feature = "shelter")]
+mod object;
 
 pub use faulty::{FaultyStorage, StorageFault};
 pub use local::LocalStorage;
+#[cfg(feature = "shelter")]
+pub use object::ObjectStorage;
 
 use loadline_repository_format::ObjectId;
 use std::fmt;
