@@ -29,7 +29,7 @@ pub fn loadline() -> PathBuf {
     let folder = here.parent().and_then(Path::parent).expect("test programs lie in <target>/<profile>/deps");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = std::process::Command::new(cargo);
-    build.args(["build", "--quiet", "--package", "loadline"]).current_dir(root());
+    build.args(["build", "--quiet", "--package", "loadline", "--features", "shelter"]).current_dir(root());
     if folder.ends_with("release") {
         build.arg("--release");
     }

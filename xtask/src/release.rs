@@ -13,8 +13,10 @@ const SYMBOLS: &str = "loadline.debug";
 
 /// Builds the command, and puts it without debug information beside that information.
 pub(crate) fn step(root: &Path) -> Outcome {
-    let built =
-        check(cargo(root).args(["build", "--release", "--package", "loadline"]), "it does not build: see above");
+    let built = check(
+        cargo(root).args(["build", "--release", "--package", "loadline", "--features", "shelter"]),
+        "it does not build: see above",
+    );
     if built.failed > 0 {
         return built;
     }

@@ -9,7 +9,7 @@ mod program;
 mod schedule;
 mod usage;
 
-use crate::gate::TEST_CPU_SECONDS_MAX;
+use crate::gate::{FEATURES, TEST_CPU_SECONDS_MAX};
 use crate::step::{Outcome, cargo};
 use output::TestTime;
 use program::{Built, Run};
@@ -191,7 +191,7 @@ fn seed_of(hash: &str) -> u32 {
 /// The examples in the documentation of the libraries, which only rustdoc can run.
 fn documents(root: &Path) -> Done {
     let mut command = cargo(root);
-    command.args(["test", "--workspace", "--doc", "--quiet", "--no-fail-fast", "--", "--show-output"]);
+    command.args(["test", "--workspace", FEATURES, "--doc", "--quiet", "--no-fail-fast", "--", "--show-output"]);
     println!("-- examples in the libraries' documentation");
     let begun = usage::of_children();
     let mut reader = output::Reader::new("documentation", Vec::new(), 1);

@@ -5,6 +5,7 @@ pub(crate) mod catalog;
 pub(crate) mod compare;
 pub(crate) mod convert;
 pub(crate) mod crawl;
+pub(crate) mod doctor;
 pub(crate) mod emulate;
 pub(crate) mod export;
 pub(crate) mod fault;
@@ -12,6 +13,7 @@ pub(crate) mod hunt;
 pub(crate) mod import;
 pub(crate) mod record;
 pub(crate) mod replay;
+pub(crate) mod shelter;
 pub(crate) mod watch;
 
 use advise::AdviseArguments;
@@ -21,6 +23,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use compare::CompareArguments;
 use convert::ConvertArguments;
 use crawl::CrawlArguments;
+use doctor::DoctorArguments;
 use emulate::EmulateArguments;
 use export::ExportArguments;
 use fault::FaultArguments;
@@ -33,6 +36,7 @@ use loadline_units::{Bytes, Duration};
 use loadline_workload::{Objective, parse_objective};
 use record::RecordArguments;
 use replay::ReplayArguments;
+use shelter::ShelterArguments;
 use std::path::PathBuf;
 use watch::WatchArguments;
 
@@ -141,6 +145,8 @@ pub(crate) enum Verb {
     Record(RecordArguments),
     /// Writes a trace in the format of another tool
     Convert(ConvertArguments),
+    /// Keeps the data of an ephemeral disk: saves it, and restores it before services start
+    Shelter(ShelterArguments),
     /// Says what this machine can do and what would spoil a measurement here
     Doctor(DoctorArguments),
     /// Prints shell completions
@@ -582,16 +588,6 @@ pub(crate) enum EnvironmentsVerb {
         #[arg(long, value_name = "FILE")]
         volumes: Option<PathBuf>,
     },
-}
-
-/// `doctor`.
-#[derive(Debug, Args)]
-pub(crate) struct DoctorArguments {
-    /// Directory, file or block device to look at
-    #[arg(default_value = ".")]
-    pub(crate) path: PathBuf,
-    #[command(flatten)]
-    pub(crate) printing: Printing,
 }
 
 /// `completions`.

@@ -1,6 +1,7 @@
 //! `doctor`: what this machine can do, and what would spoil a measurement here.
 
-use crate::arguments::{DoctorArguments, Format};
+use crate::arguments::Format;
+use crate::arguments::doctor::DoctorArguments;
 use crate::failure::Outcome;
 use crate::output::{self, Column, Field, Table};
 use crate::words;

@@ -44,6 +44,10 @@ mod replay;
 mod resume;
 mod run;
 mod screen;
+#[cfg(feature = "shelter")]
+mod shelter;
+#[cfg(any(test, not(feature = "shelter")))]
+mod shelter_absent;
 mod stored;
 mod terminal;
 mod typed_plan;
@@ -51,6 +55,11 @@ mod typed_settings;
 mod verification;
 mod watch;
 mod words;
+
+#[cfg(feature = "shelter")]
+use shelter as shelter_verb;
+#[cfg(not(feature = "shelter"))]
+use shelter_absent as shelter_verb;
 
 use arguments::{CommandLine, Verb};
 use clap::error::{ContextKind, ContextValue};
@@ -142,6 +151,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         Verb::Watch(arguments) => watch::watch(arguments, quiet, path),
         Verb::Convert(arguments) => convert::convert(arguments, quiet),
         Verb::Record(arguments) => record::record(arguments, quiet),
+        Verb::Shelter(arguments) => shelter_verb::shelter(arguments),
         Verb::Doctor(arguments) => doctor::doctor(arguments),
         Verb::Completions(arguments) => generated::completions(arguments),
         Verb::Man(arguments) => generated::man(arguments),

@@ -88,6 +88,8 @@ pub enum DestinationSeen {
     Holds {
         /// The newest.
         generation: u64,
+        /// Claim of the disk that it was saved from.
+        claim: String,
         /// Bytes that a restore writes.
         bytes: Bytes,
     },
@@ -250,7 +252,7 @@ fn destination(seen: &Observations) -> Result<Option<(u64, Bytes)>, StartVerdict
         DestinationSeen::NotWanted => Ok(None),
         DestinationSeen::Unreachable(reason) => Err(StartVerdict::Wait(Awaited::Destination(reason.clone()))),
         DestinationSeen::Foreign(name) => Err(StartVerdict::Refuse(StartRefusal::OtherDestination(name.clone()))),
-        DestinationSeen::Holds { generation, bytes } => Ok(Some((*generation, *bytes))),
+        DestinationSeen::Holds { generation, bytes, .. } => Ok(Some((*generation, *bytes))),
         // The twin knows of generations: this is an empty folder where the destination should be mounted.
         DestinationSeen::Unused => match &seen.twin {
             MarkerSeen::Whole(twin) if twin.generation > 0 => {
@@ -332,8 +334,10 @@ fn marked(seen: &Observations, mount: &MountSeen, marker: &Marker) -> StartVerdi
         }
         Err(other) => return other,
     };
-    if held > marker.begun {
-        return StartVerdict::Refuse(StartRefusal::OldCopy { disk: marker.begun, destination: held });
+    // A generation that this disk began is its own only if it carries its claim: two machines may begin the same.
+    let is_others = matches!(&seen.destination, DestinationSeen::Holds { claim, .. } if *claim != marker.claim);
+    if held > marker.begun || (is_others && held > marker.generation) {
+        return StartVerdict::Refuse(StartRefusal::OldCopy { disk: marker.generation, destination: held });
     }
     if seen.has_contents && held < marker.generation {
         return StartVerdict::Refuse(StartRefusal::DestinationOlder { disk: marker.generation, destination: held });

@@ -4,6 +4,7 @@ use super::output::{Least, Reader, Show};
 use super::schedule::Class;
 use super::usage::Process;
 use super::{Done, Settings};
+use crate::gate::FEATURES;
 use crate::step::{Outcome, cargo};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -43,7 +44,7 @@ impl Built {
     /// Builds every test program of the workspace and lists their tests.
     pub(super) fn build(root: &Path) -> Result<Self, String> {
         let mut command = cargo(root);
-        command.args(["test", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"]);
+        command.args(["test", "--workspace", FEATURES, "--no-run", "--message-format", "json-render-diagnostics"]);
         let mut messages = Vec::new();
         let begun = Instant::now();
         command.stdout(Stdio::piped()).stderr(Stdio::inherit());

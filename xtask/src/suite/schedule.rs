@@ -18,8 +18,15 @@ pub(super) enum Class {
 }
 
 /// Packages whose tests wait.
-const WAITING: &[&str] =
-    &["loadline", "loadline-engine", "loadline-emulator", "loadline-kernel", "loadline-runs", "loadline-benches"];
+const WAITING: &[&str] = &[
+    "loadline",
+    "loadline-engine",
+    "loadline-emulator",
+    "loadline-kernel",
+    "loadline-runs",
+    "loadline-benches",
+    "loadline-shelter-service",
+];
 
 /// Tests of waiting packages that hold a rate or a time: package, and how their names begin.
 const TIMED: &[(&str, &str)] = &[

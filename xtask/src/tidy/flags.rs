@@ -69,6 +69,27 @@ fn options(literal: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Where code of the workspace may depend on a feature: the gate builds one set, so all else must be the same in every build.
+const SWITCHES: [&str; 1] = ["host/cli/src/lib.rs"];
+
+/// Only the listed files ask for features; there the module without the feature is also built for tests.
+pub(super) fn features(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree.with_extension("rs") {
+        if super::rust::is_test_file(&file.path) {
+            continue;
+        }
+        for (index, line) in file.text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("#[cfg")) {
+            if line.contains("feature =") && !SWITCHES.contains(&&*file.path) {
+                let text =
+                    "only the command's first file switches by a feature: put what differs into a module of its own";
+                findings.push(Finding::new(&file.path, index + 1, text));
+            }
+        }
+    }
+    findings
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,5 +122,12 @@ mod tests {
             let text = std::fs::read_to_string(root.join(path)).unwrap_or_default();
             assert!(text.contains(option), "{path} has no {option}");
         }
+    }
+
+    #[test]
+    fn a_feature_asked_for_elsewhere_is_found() {
+        let text = "//! p\n#[cfg(feature = \"x\")]\nfn a() {}\n";
+        assert_eq!(features(&Tree::of([("host/runs/src/a.rs", text)])).len(), 1);
+        assert_eq!(features(&Tree::of([("host/cli/src/lib.rs", text), ("host/cli/tests/a.rs", text)])), []);
     }
 }

@@ -109,6 +109,19 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     ("host/runs", &["pure/", "host/kernel", "host/engine", "host/emulator", "host/store"]),
     // A crawl as a load: what runs and measures it, kept as a run.
     ("host/crawl", &["pure/", "host/kernel", "host/emulator", "host/store", "host/runs"]),
+    // Keeps the data of an ephemeral disk: looks, saves, restores.
+    (
+        "host/shelter",
+        &[
+            "pure/units",
+            "pure/document",
+            "pure/shelter",
+            "pure/record",
+            "host/kernel",
+            "host/engine",
+            "host/repository",
+        ],
+    ),
     ("apps/", &["pure/units", "pure/block", "pure/load", "pure/record"]),
     ("host/cli", &["pure/", "host/", "apps/"]),
 ];

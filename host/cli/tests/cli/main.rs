@@ -23,6 +23,7 @@ mod recommended;
 mod refusals;
 mod results;
 mod safety;
+mod shelter;
 mod steps;
 mod verification;
 

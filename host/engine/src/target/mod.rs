@@ -12,8 +12,8 @@ pub use direct::Alignment;
 pub use error::TargetError;
 pub use export::is_same_export;
 pub use loadline_nbd::uri::is_nbd_uri;
-pub use signature::Signature;
 pub(crate) use signature::signatures_by;
+pub use signature::{Signature, signatures};
 pub use standing::absolute;
 
 use crate::nbd::NbdExport;

@@ -116,7 +116,10 @@ const SWAP_MAGICS: [(&str, &[u8]); 6] = [
 ];
 
 /// Everything recognised on `file`, which is `size` bytes long, most telling first.
-pub(crate) fn signatures(file: &File, size: u64) -> io::Result<Vec<Signature>> {
+///
+/// # Errors
+/// It cannot be read.
+pub fn signatures(file: &File, size: u64) -> io::Result<Vec<Signature>> {
     signatures_by(&mut |bytes, at| file.read_exact_at(bytes, at), size)
 }
 

@@ -34,6 +34,7 @@ fn survived(draws: &mut Draws) -> (Observations, u64) {
         begun: generation + draws.below(2),
         state: MarkedState::Ready,
     };
+    let claim = marker.claim.clone();
     // The twin is written first or last; machines and devices may have been renamed in between.
     let twin = Marker { device: draws.word(), machine: draws.word(), ..marker.clone() };
     let named = draws.is().then_some(true);
@@ -53,7 +54,7 @@ fn survived(draws: &mut Draws) -> (Observations, u64) {
         device: if named.is_some() { DeviceSeen::FileSystem(draws.word()) } else { DeviceSeen::NotNamed },
         path: PathSeen::Mounted(mount),
         twin: if draws.is() { MarkerSeen::Whole(twin) } else { MarkerSeen::Absent },
-        destination: DestinationSeen::Holds { generation, bytes: Bytes::gib(draws.below(100)) },
+        destination: holds(generation, Bytes::gib(draws.below(100)), &claim),
     };
     (seen, generation)
 }
@@ -69,6 +70,9 @@ fn marker(seen: &mut Observations) -> &mut Marker {
         MarkerSeen::Whole(marker) => marker,
         other => panic!("{other:?}"),
     }
+}
+fn holds(generation: u64, bytes: Bytes, claim: &str) -> DestinationSeen {
+    DestinationSeen::Holds { generation, bytes, claim: claim.into() }
 }
 /// The disk was lost, and came back with an empty file system.
 fn emptied(seen: &mut Observations, draws: &mut Draws) {
@@ -129,12 +133,13 @@ const SITUATIONS: [(&str, Situation); 14] = [
             StartVerdict::Refuse(StartRefusal::CopiedMarker)
         }
         _ => {
+            // Newer than anything it began, or what it began and another machine ended.
             let begun = marker(seen).begun;
-            let newer = begun + 1 + draws.below(50);
+            let is_ended_by_other = begun > generation && draws.is();
+            let newer = if is_ended_by_other { begun } else { begun + 1 + draws.below(50) };
             seen.twin = MarkerSeen::Absent;
-            seen.destination = DestinationSeen::Holds { generation: newer, bytes: Bytes::gib(1) };
-            assert!(begun >= generation);
-            StartVerdict::Refuse(StartRefusal::OldCopy { disk: begun, destination: newer })
+            seen.destination = holds(newer, Bytes::gib(1), "of another machine");
+            StartVerdict::Refuse(StartRefusal::OldCopy { disk: generation, destination: newer })
         }
     }),
     ("a restore was interrupted", |seen, draws, generation| {
@@ -174,7 +179,7 @@ const SITUATIONS: [(&str, Situation); 14] = [
         emptied(seen, draws);
         let (wanted, room) = (Bytes::gib(500), Bytes::gib(1 + draws.below(499)));
         mount(seen).room = room;
-        seen.destination = DestinationSeen::Holds { generation, bytes: wanted };
+        seen.destination = holds(generation, wanted, "any");
         StartVerdict::Refuse(StartRefusal::TooSmall { wanted, room })
     }),
     ("the marker is torn or cannot be read", |seen, draws, _| {
@@ -198,11 +203,7 @@ const SITUATIONS: [(&str, Situation); 14] = [
     }),
     ("the destination lost what it acknowledged, or is not mounted", |seen, draws, generation| {
         let left = draws.below(generation);
-        seen.destination = if left == 0 {
-            DestinationSeen::Unused
-        } else {
-            DestinationSeen::Holds { generation: left, bytes: Bytes::gib(1) }
-        };
+        seen.destination = if left == 0 { DestinationSeen::Unused } else { holds(left, Bytes::gib(1), "any") };
         if draws.is() {
             // The disk was lost too: the twin remembers.
             seen.twin = MarkerSeen::Whole(marker(seen).clone());
@@ -321,8 +322,11 @@ fn any_world() -> impl Strategy<Value = Observations> {
         Just(DestinationSeen::Unreachable("x".into())),
         Just(DestinationSeen::Unused),
         Just(DestinationSeen::Foreign("x".into())),
-        (1..5_u64, 0..4_u64)
-            .prop_map(|(generation, gib)| DestinationSeen::Holds { generation, bytes: Bytes::gib(gib) }),
+        (1..5_u64, 0..4_u64).prop_map(|(generation, gib)| holds(
+            generation,
+            Bytes::gib(gib),
+            if gib % 2 == 0 { "c0" } else { "c1" }
+        )),
     ];
     (path, device, any_marker(), destination, any::<bool>(), any::<bool>()).prop_map(
         |(path, device, twin, destination, may_format, has_contents)| Observations {

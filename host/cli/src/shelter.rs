@@ -1,0 +1,289 @@
+//! `shelter`: the data of an ephemeral disk, kept on a persistent one.
+
+use crate::arguments::Format;
+use crate::arguments::shelter::{ShelterAction, ShelterArguments};
+use crate::failure::{Outcome, Usage};
+use crate::interruption::Interruption;
+use crate::output;
+use loadline_shelter::config::ShelterConfig;
+use loadline_shelter::start::StartVerdict;
+use loadline_shelter::status::{ServicePhase, ShelterStatus};
+use loadline_shelter::unit::{UnitFile, unit_files, unit_name};
+use loadline_shelter_service::{
+    Adopted, DrillReport, Ending, MachineProbe, Prepared, ServiceManager, ServiceSettings, Shelter, ShelterError,
+    ShelterFile, VerifyReport, last_status, serve,
+};
+use loadline_units::{Bytes, Duration};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// A line of a verdict: what it is about, and what is said of that.
+type Lines = Vec<(&'static str, String)>;
+
+/// Does what was asked with the shelter of a file.
+pub(crate) fn shelter(arguments: &ShelterArguments) -> anyhow::Result<Outcome> {
+    let file = ShelterFile::read(&arguments.file).map_err(usage)?;
+    let mut shelter = Shelter::new(file.config.clone(), Box::new(MachineProbe::default()));
+    let done = match &arguments.action {
+        ShelterAction::Run => run(&mut shelter),
+        ShelterAction::Status { printing } => return status(&shelter, printing.format),
+        ShelterAction::Adopt => shelter.adopt().map(|adopted| adopted_lines(&adopted)).map_err(anyhow::Error::from),
+        ShelterAction::Restore { over } => {
+            let prepared = match over {
+                Some(folder) => shelter.restore_over(folder),
+                None => shelter.restore(),
+            };
+            prepared.map(|prepared| restored_lines(&prepared)).map_err(with_remedy)
+        }
+        ShelterAction::Verify => {
+            let report = shelter.verify()?;
+            print(&verified_lines(&report))?;
+            return Ok(if report.damaged.is_empty() { Outcome::Done } else { Outcome::Against });
+        }
+        ShelterAction::Drill { scratch } => {
+            let report = shelter.drill(scratch)?;
+            print(&drill_lines(&report))?;
+            let is_well = report.wrong.is_empty() && report.restored.damaged.is_empty();
+            return Ok(if is_well { Outcome::Done } else { Outcome::Against });
+        }
+        ShelterAction::Unit { write } => return unit(&file, write.as_deref()),
+    };
+    print(&done?)?;
+    Ok(Outcome::Done)
+}
+
+/// A wrong file is a mistake of usage.
+fn usage(error: ShelterError) -> anyhow::Error {
+    match error {
+        ShelterError::Config(error) => Usage(error.to_string()).into(),
+        error => error.into(),
+    }
+}
+
+/// What the command can do about a refusal.
+fn with_remedy(error: ShelterError) -> anyhow::Error {
+    use loadline_shelter::start::StartRefusal;
+    match error {
+        ShelterError::Refused(refusal @ (StartRefusal::OtherEntries(_) | StartRefusal::TornMarker)) => {
+            Usage(format!("nothing was done: {refusal}\n`adopt` keeps what is there; --over FOLDER replaces it")).into()
+        }
+        error => error.into(),
+    }
+}
+
+/// The service, until it is asked to end.
+fn run(shelter: &mut Shelter) -> anyhow::Result<Lines> {
+    let interruption = Interruption::watch()?;
+    let settings = ServiceSettings { manager: ServiceManager::of_environment() };
+    let ending = serve(shelter, &settings, &|| interruption.asked(), &mut |line| output::tell(line));
+    Ok(match ending.map_err(with_remedy)? {
+        Ending::Saved => vec![("ended", "everything is saved".to_owned())],
+        Ending::NeverReady => vec![("ended", "before the disk was there: nothing was written".to_owned())],
+    })
+}
+
+/// Prints a verdict.
+fn print(lines: &Lines) -> anyhow::Result<()> {
+    let width = lines.iter().map(|(what, _)| what.len()).max().unwrap_or(0);
+    let mut text = String::from("Verdict\n");
+    for (what, said) in lines {
+        writeln!(text, "  {what:<width$}  {said}")?;
+    }
+    output::print(text.trim_end())
+}
+
+/// "3 files, 1.2 MiB".
+fn amount(files: u64, bytes: u64) -> String {
+    let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+    format!("{files}, {}", Bytes::new(bytes).human())
+}
+
+fn took(time: std::time::Duration) -> String {
+    Duration::from_ns(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)).human()
+}
+
+fn adopted_lines(adopted: &Adopted) -> Lines {
+    let mut lines = Vec::new();
+    if let Some(saved) = &adopted.saved {
+        let text =
+            format!("generation {}: {} in {}", saved.generation, amount(saved.files, saved.bytes), took(saved.took));
+        lines.push(("saved", text));
+        if !saved.inexact.is_empty() {
+            lines.push(("not exact", format!("{} files changed or could not be read", saved.inexact.len())));
+        }
+        if !saved.fuzzy.is_empty() {
+            lines.push(("fuzzy", format!("files of {} are not of one moment", saved.fuzzy.join(", "))));
+        }
+    }
+    if adopted.folders > 0 {
+        lines.push(("folders", format!("{} are made again at each start", adopted.folders)));
+    }
+    if !adopted.unpinned.is_empty() {
+        let all: Vec<String> = adopted.unpinned.iter().map(u64::to_string).collect();
+        lines.push(("confirmed", format!("pinned generations are gone: {}", all.join(", "))));
+    }
+    if lines.is_empty() {
+        lines.push(("adopted", "nothing changed since the last save".to_owned()));
+    }
+    lines
+}
+
+fn restored_lines(prepared: &Prepared) -> Lines {
+    let mut lines = vec![("disk", prepared.verdict.clone())];
+    if let Some(restored) = &prepared.restored {
+        lines.push(("restored", format!("{} in {}", amount(restored.files, restored.bytes), took(restored.took))));
+        if restored.already > 0 {
+            lines.push(("were there", format!("{} files", restored.already)));
+        }
+        if !restored.damaged.is_empty() {
+            lines.push(("lost", format!("{} files could not be restored", restored.damaged.len())));
+        }
+    }
+    if prepared.folders > 0 {
+        lines.push(("folders", format!("{} were made again", prepared.folders)));
+    }
+    lines
+}
+
+fn verified_lines(report: &VerifyReport) -> Lines {
+    let read = amount(report.files, report.bytes);
+    let mut lines = vec![("read", format!("generation {}: {read} in {}", report.generation, took(report.took)))];
+    if report.damaged.is_empty() {
+        lines.push(("saved data", "WHOLE: every file is what was saved".to_owned()));
+    }
+    let damaged = report.damaged.iter().take(5);
+    lines.extend(damaged.map(|(path, reason)| ("DAMAGED", format!("{}: {reason}", path.as_text()))));
+    if report.damaged.len() > 5 {
+        lines.push(("and", format!("{} more files", report.damaged.len() - 5)));
+    }
+    lines
+}
+
+fn drill_lines(report: &DrillReport) -> Lines {
+    let restored = &report.restored;
+    let mut lines = vec![
+        ("restored", format!("generation {}: {}", restored.generation, amount(restored.files, restored.bytes))),
+        ("recovery time", took(restored.took)),
+    ];
+    let wrong = report.wrong.len() + restored.damaged.len();
+    lines.push(if wrong == 0 {
+        ("drill", format!("PASSED: {} entries were compared", report.compared))
+    } else {
+        ("drill", format!("FAILED: {wrong} entries are not what was saved"))
+    });
+    lines.extend(restored.damaged.iter().take(4).map(|(path, why)| ("lost", format!("{}: {why}", path.as_text()))));
+    lines
+}
+
+/// The report of the service, and what a start would do now.
+fn status(shelter: &Shelter, format: Format) -> anyhow::Result<Outcome> {
+    let report = last_status(shelter.config())?;
+    let start = shelter.look().map(|(_, verdict)| verdict);
+    if format == Format::Table {
+        let mut lines = report.as_ref().map_or_else(
+            || vec![("service", "it never ran: `loadline shelter FILE unit` prints its unit".to_owned())],
+            |report| status_lines(report, shelter.config()),
+        );
+        if !report.as_ref().is_some_and(is_running) {
+            lines.push(("a start now", start.as_ref().map_or_else(ToString::to_string, start_in_words)));
+        }
+        print(&lines)?;
+    } else {
+        let report = report.as_ref().map(serde_json::to_value).transpose()?;
+        let start = start.as_ref().map_or_else(ToString::to_string, start_in_words);
+        let all = serde_json::json!({"schema": "loadline.shelter/1", "service": report, "start": start});
+        output::print(&output::pretty(&all))?;
+    }
+    let is_well = report
+        .is_none_or(|report| !report.is_late() && report.failure.is_none() && report.phase != ServicePhase::Failed);
+    Ok(if is_well { Outcome::Done } else { Outcome::Against })
+}
+
+/// Whether the process of a report still runs.
+fn is_running(report: &ShelterStatus) -> bool {
+    let over = matches!(report.phase, ServicePhase::Stopped | ServicePhase::Failed);
+    !over && Path::new(&format!("/proc/{}", report.pid)).exists()
+}
+
+fn start_in_words(verdict: &StartVerdict) -> String {
+    match verdict {
+        StartVerdict::Wait(awaited) => format!("would wait: {awaited}"),
+        StartVerdict::Refuse(refusal) => format!("would be REFUSED: {refusal}"),
+        StartVerdict::Format => "would make a file system on the raw device, and restore".to_owned(),
+        StartVerdict::Mount => "would mount the device".to_owned(),
+        StartVerdict::Begin => "would take the empty disk into use; nothing is saved yet".to_owned(),
+        StartVerdict::Restore(generation) => format!("would restore generation {generation} onto the empty disk"),
+        StartVerdict::Resume(generation) => format!("would go on with the restore of generation {generation}"),
+        StartVerdict::Survived => "would go on: the disk kept its contents".to_owned(),
+    }
+}
+
+fn status_lines(report: &ShelterStatus, config: &ShelterConfig) -> Lines {
+    let span = |ns: u64| Duration::from_ns(ns).human();
+    let phase = match report.phase {
+        _ if !is_running(report) && report.phase == ServicePhase::Ready => "NOT RUNNING: it ended without a word",
+        ServicePhase::Waiting => "waits for the disk",
+        ServicePhase::Restoring => "restores",
+        ServicePhase::Ready => "runs: services may use the disk",
+        ServicePhase::Flushing => "makes the last save",
+        ServicePhase::Stopped => "stopped; everything was saved",
+        ServicePhase::Failed => "FAILED",
+    };
+    let mut lines = vec![("service", phase.to_owned()), ("at its start", report.verdict.clone())];
+    if let (true, Some(point)) = (config.has_contents(), report.recovery_point_ns) {
+        let age = match report.recovery_age_ns {
+            None => "KEPT: everything is saved".to_owned(),
+            Some(age) => format!(
+                "{}: the oldest unsaved change is {} old, {} in {} files",
+                if report.is_late() { "MISSED" } else { "KEPT" },
+                span(age),
+                Bytes::new(report.unsaved_bytes).human(),
+                report.unsaved_files
+            ),
+        };
+        lines.push(("recovery point", format!("{age} (at most {})", span(point))));
+    }
+    if let Some(save) = &report.last_save {
+        let text =
+            format!("generation {}: {} in {}", save.generation, amount(save.files, save.bytes), span(save.took_ns));
+        lines.push(("last save", text));
+    }
+    if let Some(budget) = report.budget_bytes {
+        let fits = if report.unsaved_bytes <= budget { "all of it fits" } else { "NOT all of it fits" };
+        lines.push(("in a notice", format!("{} can be saved: {fits}", Bytes::new(budget).human())));
+    }
+    let mut more = |what, said: &Option<String>| lines.extend(said.iter().map(|said| (what, said.clone())));
+    more("failure", &report.failure);
+    more("conflict", &report.conflict);
+    more("notice", &report.notice.clone().or_else(|| report.notice_trouble.clone()));
+    if !report.pinned.is_empty() {
+        lines.push(("pinned", "much was deleted at once: `adopt` confirms it".to_owned()));
+    }
+    lines.truncate(8);
+    lines
+}
+
+/// Prints or writes the files of systemd.
+fn unit(file: &ShelterFile, folder: Option<&Path>) -> anyhow::Result<Outcome> {
+    let command = std::env::current_exe()?;
+    let files = unit_files(&file.config, &command.to_string_lossy(), &file.path.to_string_lossy());
+    let Some(folder) = folder else {
+        let text: Vec<String> =
+            files.iter().map(|UnitFile { path, text }| format!("# /etc/systemd/system/{path}\n{text}")).collect();
+        output::print(text.join("\n").trim_end())?;
+        return Ok(Outcome::Done);
+    };
+    for UnitFile { path, text } in &files {
+        let path = folder.join(path);
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        std::fs::write(&path, text)?;
+    }
+    let unit = unit_name(&file.config);
+    print(&vec![
+        ("written", format!("{} files below {}", files.len(), folder.display())),
+        ("next", format!("systemctl daemon-reload && systemctl enable --now {unit}")),
+    ])?;
+    Ok(Outcome::Done)
+}

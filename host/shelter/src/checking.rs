@@ -1,0 +1,166 @@
+//! Checks of what is saved: read and compared, or restored into a scratch folder.
+
+use crate::durable::{now_ns, write_durably};
+use crate::error::ShelterError;
+use crate::plain_copy::PlainCopy;
+use crate::restoring::{HashTrouble, Onto, RestoreProgress, RestoreReport, hash_of, is_whole, restore};
+use crate::shelter::Shelter;
+use crate::tree_files::TreeRoot;
+use loadline_shelter::config::Destination;
+use loadline_shelter::tree::{EntryKind, TreePath};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What a check of the saved data found.
+#[derive(Debug, Clone, Default)]
+pub struct VerifyReport {
+    /// The generation.
+    pub generation: u64,
+    /// Files that were read.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Files whose saved contents are missing or wrong.
+    pub damaged: BTreeMap<TreePath, String>,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// What a restore into a scratch folder found.
+#[derive(Debug, Clone, Default)]
+pub struct DrillReport {
+    /// What was restored, and in which time.
+    pub restored: RestoreReport,
+    /// Files that were read again and compared.
+    pub compared: u64,
+    /// Entries that came out wrong.
+    pub wrong: Vec<TreePath>,
+}
+
+impl Shelter {
+    /// Reads everything that is saved and compares it with the manifest. A service may run meanwhile.
+    ///
+    /// # Errors
+    /// Nothing is saved, or the destination cannot be read at all.
+    pub fn verify(&self) -> Result<VerifyReport, ShelterError> {
+        let folder = self.copy_folder()?;
+        let folder =
+            folder.ok_or_else(|| ShelterError::Unsupported("class recreate has no contents to verify".into()))?;
+        if let Some(Destination::FolderRepository(_)) = &self.config().destination {
+            return Err(ShelterError::Unsupported(format!(
+                "restic verifies the repository at {}, and a drill restores it",
+                folder.display()
+            )));
+        }
+        let begun = Instant::now();
+        let mut copy = PlainCopy::open(&folder, &self.config().name)?;
+        let manifest = copy.manifest().cloned().ok_or_else(|| ShelterError::NothingSaved(folder.clone()))?;
+        let mut report = VerifyReport { generation: copy.generation(), ..VerifyReport::default() };
+        for (path, entry) in &manifest.entries {
+            let EntryKind::File { size, hash } = &entry.kind else { continue };
+            report.files += 1;
+            let Err(reason) = check_contents(&copy, path, *size, hash, &mut report.bytes) else { continue };
+            // A save may have replaced it: what it is now counts.
+            let newer = PlainCopy::open(&folder, &self.config().name)?;
+            let replaced = newer.generation() != copy.generation();
+            let now = newer.manifest().and_then(|manifest| manifest.entries.get(path)).map(|entry| entry.kind.clone());
+            let is_well = match now {
+                Some(EntryKind::File { size, hash }) if replaced => {
+                    check_contents(&newer, path, size, &hash, &mut report.bytes).is_ok()
+                }
+                Some(_) => false,
+                None => replaced,
+            };
+            if !is_well {
+                report.damaged.insert(path.clone(), reason);
+            }
+            copy = newer;
+        }
+        report.took = begun.elapsed();
+        Ok(report)
+    }
+
+    /// Restores into a scratch folder, compares, and removes what it made there.
+    ///
+    /// # Errors
+    /// Nothing is saved, or the folder is not empty.
+    pub fn drill(&self, scratch: &Path) -> Result<DrillReport, ShelterError> {
+        let folder = self.copy_folder()?;
+        let folder =
+            folder.ok_or_else(|| ShelterError::Unsupported("class recreate has no contents to restore".into()))?;
+        fs::create_dir_all(scratch).map_err(ShelterError::io("make the folder", scratch))?;
+        let mut there = fs::read_dir(scratch).map_err(ShelterError::io("list", scratch))?;
+        if there.next().is_some() {
+            return Err(ShelterError::Unsupported(format!(
+                "{} is not empty: name a new folder for the drill",
+                scratch.display()
+            )));
+        }
+        let root = TreeRoot::open(scratch).map_err(ShelterError::io("open", scratch))?;
+        let done = self.drilled(&root, &folder);
+        for entry in fs::read_dir(scratch).map_err(ShelterError::io("list", scratch))? {
+            let entry = entry.map_err(ShelterError::io("list", scratch))?;
+            let path = TreePath::of_bytes(entry.file_name().as_encoded_bytes());
+            if let Ok(path) = path {
+                root.remove(&path).map_err(ShelterError::io("remove", entry.path()))?;
+            }
+        }
+        let report = done?;
+        if report.wrong.is_empty() && report.restored.damaged.is_empty() {
+            let path = self.state("drill");
+            let text = format!("{}\n", now_ns() / 1_000_000_000);
+            write_durably(&path, text.as_bytes()).map_err(ShelterError::io("write", &path))?;
+        }
+        Ok(report)
+    }
+
+    fn drilled(&self, root: &TreeRoot, folder: &Path) -> Result<DrillReport, ShelterError> {
+        let (groups, progress) = (&self.config().groups, RestoreProgress::default());
+        let nothing = || ShelterError::NothingSaved(folder.to_path_buf());
+        if let Some(mut copy) = self.repository(folder)? {
+            let generation = Some(copy.generation()).filter(|generation| *generation > 0).ok_or_else(nothing)?;
+            // What is read from a repository is compared with its hashes on the way.
+            let restored = copy.restore(root, generation, groups, &progress)?;
+            return Ok(DrillReport { compared: restored.files, restored, wrong: Vec::new() });
+        }
+        let copy = PlainCopy::open(folder, &self.config().name)?;
+        let manifest = copy.manifest().cloned().ok_or_else(nothing)?;
+        let restored = restore(root, &copy, &manifest, groups, Onto::Empty, &progress)?;
+        let mut report = DrillReport { restored, ..DrillReport::default() };
+        for (path, entry) in &manifest.entries {
+            if report.restored.damaged.contains_key(path) {
+                continue;
+            }
+            let at = || root.path().join(path.as_text());
+            let right = match &entry.kind {
+                EntryKind::File { size, hash } => {
+                    is_whole(root, path, *size, hash).map_err(ShelterError::io("read", at()))?
+                }
+                kind => {
+                    root.look(path).map_err(ShelterError::io("look at", at()))?.is_some_and(|s| s.entry.kind == *kind)
+                }
+            };
+            report.compared += 1;
+            if !right {
+                report.wrong.push(path.clone());
+            }
+        }
+        Ok(report)
+    }
+}
+
+/// Whether saved contents are what the manifest says.
+fn check_contents(copy: &PlainCopy, path: &TreePath, size: u64, hash: &str, read: &mut u64) -> Result<(), String> {
+    let file = copy.contents(copy.generation(), path).map_err(|error| error.to_string())?;
+    let found = hash_of(&file, |piece| {
+        *read += piece.len() as u64;
+        Ok(())
+    });
+    match found {
+        Ok((found_size, found)) if found_size == size && found == hash => Ok(()),
+        Ok(_) => Err("its saved contents are not those that were saved".to_owned()),
+        Err(HashTrouble::Read(error) | HashTrouble::Sink(error)) => Err(error.to_string()),
+    }
+}

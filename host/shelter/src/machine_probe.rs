@@ -1,0 +1,235 @@
+//! The machine itself as the place of the disk: mounts, devices, `mkfs`, `mount`.
+
+use crate::error::ShelterError;
+use crate::probe::{DiskProbe, FolderSeen};
+use loadline_engine::target::{Signature, signatures};
+use loadline_kernel::facts::in_use::Uses;
+use loadline_kernel::facts::{BlockDevice, DeviceNumber, KernelView, Mount, mounted_on, mounts};
+use loadline_kernel::system_calls;
+use loadline_shelter::config::{DeviceIdentity, NewFileSystem, ShelterConfig};
+use loadline_shelter::start::{DeviceSeen, MarkerSeen, MountSeen};
+use loadline_units::Bytes;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What must be zero at each end of a raw device.
+const END_BYTES: usize = 1 << 20;
+/// Options of `mkfs`. None of them lets it overwrite what it recognises.
+const XFS_OPTIONS: &[&str] = &["-q", "-m", "reflink=1"];
+const EXT4_OPTIONS: &[&str] = &["-q", "-E", "nodiscard"];
+const BTRFS_OPTIONS: &[&str] = &["-q"];
+
+/// This machine.
+#[derive(Debug)]
+pub struct MachineProbe {
+    view: KernelView,
+}
+
+impl Default for MachineProbe {
+    fn default() -> Self {
+        Self { view: KernelView::live() }
+    }
+}
+
+impl MachineProbe {
+    fn all_mounts(&self) -> Result<Vec<Mount>, ShelterError> {
+        mounts(&self.view).map_err(ShelterError::io("read", self.view.proc.join("self/mountinfo")))
+    }
+
+    /// What is mounted at the folder itself; later mounts cover earlier ones.
+    fn mount_at<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
+        mounts.iter().rev().find(|mount| mount.point == path)
+    }
+
+    /// Devices that answer to the identity.
+    fn named(&self, identity: &DeviceIdentity) -> Vec<BlockDevice> {
+        match identity {
+            DeviceIdentity::Link(link) => fs::metadata(link)
+                .ok()
+                .filter(|found| found.file_type().is_block_device())
+                .and_then(|found| BlockDevice::by_number(&self.view, DeviceNumber::from_raw(found.rdev())))
+                .into_iter()
+                .collect(),
+            DeviceIdentity::Serial(serial) => BlockDevice::all(&self.view)
+                .into_iter()
+                .filter(|device| !device.is_partition() && device.serial().as_deref() == Some(serial.as_str()))
+                .collect(),
+            DeviceIdentity::Backing(file) => BlockDevice::all(&self.view)
+                .into_iter()
+                .filter(|device| !device.is_partition() && device.loop_backing().as_deref() == Some(Path::new(file)))
+                .collect(),
+        }
+    }
+
+    /// The only device that the configuration names.
+    fn only(&self, config: &ShelterConfig) -> Result<BlockDevice, ShelterError> {
+        let identity = config.disk.device.as_ref();
+        match identity.map(|identity| self.named(identity)).unwrap_or_default().as_slice() {
+            [only] => Ok(only.clone()),
+            other => Err(ShelterError::Unsupported(format!("{} devices have the configured identity", other.len()))),
+        }
+    }
+
+    /// Identity of a mounted file system: its UUID, else its kind and device number.
+    fn file_system(&self, mounts: &[Mount], mount: &Mount) -> String {
+        let devices = mounted_on(&self.view, mounts, mount);
+        let from_device = devices.iter().find_map(|device| {
+            let found = recognised(&node(device)).ok()?;
+            found.into_iter().find(|signature| signature.kind.eq_ignore_ascii_case(&mount.kind)).map(|s| s.identity)
+        });
+        from_device.unwrap_or_else(|| format!("{} on {}", mount.kind, mount.number))
+    }
+}
+
+/// The device's file in /dev.
+fn node(device: &BlockDevice) -> PathBuf {
+    Path::new("/dev").join(&device.name)
+}
+
+/// What is recognised on a device.
+fn recognised(path: &Path) -> io::Result<Vec<Signature>> {
+    let file = File::open(path)?;
+    let size = io::Seek::seek(&mut &file, io::SeekFrom::End(0))?;
+    signatures(&file, size)
+}
+
+/// Whether nothing is recognised on a device, and both its ends are zero.
+fn is_raw(path: &Path) -> io::Result<bool> {
+    let file = File::open(path)?;
+    let size = io::Seek::seek(&mut &file, io::SeekFrom::End(0))?;
+    if size == 0 || !signatures(&file, size)?.is_empty() {
+        return Ok(false);
+    }
+    let mut bytes = vec![0; END_BYTES.min(usize::try_from(size).unwrap_or(END_BYTES))];
+    let length = bytes.len() as u64;
+    for at in [0, size - length] {
+        file.read_exact_at(&mut bytes, at)?;
+        if bytes.iter().any(|byte| *byte != 0) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Runs a program to its end.
+fn run(program: &str, words: &[&str], path: &[&Path]) -> Result<(), ShelterError> {
+    let failed = |reason: String| ShelterError::Program { program: program.to_owned(), reason };
+    let output = Command::new(program).args(words).args(path).output().map_err(|error| failed(error.to_string()))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+}
+
+impl DiskProbe for MachineProbe {
+    fn folder(&self, config: &ShelterConfig) -> Result<FolderSeen, ShelterError> {
+        let path = Path::new(&config.disk.path);
+        let found = match fs::metadata(path) {
+            Ok(found) if found.is_dir() => found,
+            Ok(_) => return Ok(FolderSeen::Missing),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(FolderSeen::Missing),
+            Err(error) => return Err(ShelterError::io("look at", path)(error)),
+        };
+        let real = fs::canonicalize(path).map_err(ShelterError::io("look at", path))?;
+        let mounts = self.all_mounts()?;
+        let Some(mount) = Self::mount_at(&mounts, &real) else { return Ok(FolderSeen::NotMounted) };
+        let below = mounted_on(&self.view, &mounts, mount);
+        let root = Self::mount_at(&mounts, Path::new("/")).map(|root| mounted_on(&self.view, &mounts, root));
+        let root_number = fs::metadata("/").map(|root| root.dev()).ok();
+        let disk = |device: &BlockDevice| device.parent().unwrap_or_else(|| device.clone());
+        let roots: Vec<BlockDevice> = root.unwrap_or_default().iter().map(disk).collect();
+        let is_root_device =
+            root_number == Some(found.dev()) || below.iter().any(|device| roots.contains(&disk(device)));
+        let is_named_device = config.disk.device.as_ref().map(|identity| {
+            let named = self.named(identity);
+            !below.is_empty() && below.iter().all(|device| named.contains(device))
+        });
+        let handle = File::open(path).map_err(ShelterError::io("open", path))?;
+        let space = system_calls::space(&handle).map_err(ShelterError::io("ask for the space of", path))?;
+        Ok(FolderSeen::Mounted(MountSeen {
+            is_root_device,
+            is_named_device,
+            file_system: self.file_system(&mounts, mount),
+            is_read_only: space.read_only,
+            marker: MarkerSeen::Absent,
+            others: 0,
+            room: Bytes::new(space.available),
+        }))
+    }
+
+    fn device(&self, config: &ShelterConfig) -> Result<DeviceSeen, ShelterError> {
+        let Some(identity) = &config.disk.device else { return Ok(DeviceSeen::NotNamed) };
+        let named = self.named(identity);
+        let device = match named.as_slice() {
+            [] => return Ok(DeviceSeen::Missing),
+            [only] => only,
+            _ => return Ok(DeviceSeen::Several),
+        };
+        let uses = Uses::read(&self.view).map_err(ShelterError::io("read", &self.view.proc))?;
+        let found_use = uses.of_device(device.number).map_err(ShelterError::io("look at", node(device)))?;
+        if let Some(used) = found_use {
+            return Ok(DeviceSeen::InUse(format!("{}: {:?}", used.what, used.how)));
+        }
+        let path = node(device);
+        let (Ok(found), Ok(raw)) = (recognised(&path), is_raw(&path)) else { return Ok(DeviceSeen::Unreadable) };
+        let known = [NewFileSystem::Xfs, NewFileSystem::Ext4, NewFileSystem::Btrfs];
+        Ok(match found.first() {
+            None if raw => DeviceSeen::Raw,
+            None => DeviceSeen::Foreign("something that is not recognised".to_owned()),
+            Some(first) if known.iter().any(|known| known.name().eq_ignore_ascii_case(first.kind)) => {
+                DeviceSeen::FileSystem(first.identity.clone())
+            }
+            Some(first) => DeviceSeen::Foreign(first.kind.to_owned()),
+        })
+    }
+
+    fn machine(&self) -> String {
+        let read = |path: &str| fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
+        format!("{}, boot {}", read("/etc/machine-id"), read("/proc/sys/kernel/random/boot_id"))
+    }
+
+    fn format(&self, config: &ShelterConfig) -> Result<(), ShelterError> {
+        let Some(kind) = config.disk.format else {
+            return Err(ShelterError::Unsupported("the configuration asks for no file system".to_owned()));
+        };
+        // Between the verdict and this, somebody else may have taken the device: it is looked at once more.
+        match self.device(config)? {
+            DeviceSeen::Raw => {}
+            other => return Err(ShelterError::Unsupported(format!("the device is not raw any more: {other:?}"))),
+        }
+        let path = node(&self.only(config)?);
+        let (program, options) = match kind {
+            NewFileSystem::Xfs => ("mkfs.xfs", XFS_OPTIONS),
+            NewFileSystem::Ext4 => ("mkfs.ext4", EXT4_OPTIONS),
+            NewFileSystem::Btrfs => ("mkfs.btrfs", BTRFS_OPTIONS),
+        };
+        run(program, options, &[&path])
+    }
+
+    fn mount(&self, config: &ShelterConfig) -> Result<(), ShelterError> {
+        let path = node(&self.only(config)?);
+        let point = Path::new(&config.disk.path);
+        fs::create_dir_all(point).map_err(ShelterError::io("make the folder", point))?;
+        let mut words = Vec::new();
+        if let Some(kind) = config.disk.format {
+            words.extend(["-t", kind.name()]);
+        }
+        if let Some(options) = &config.disk.mount_options {
+            words.extend(["-o", options]);
+        }
+        run("mount", &words, &[&path, point])
+    }
+
+    fn device_name(&self, config: &ShelterConfig) -> Option<String> {
+        let mounts = self.all_mounts().ok()?;
+        let real = fs::canonicalize(&config.disk.path).ok()?;
+        let mount = Self::mount_at(&mounts, &real)?;
+        match mounted_on(&self.view, &mounts, mount).as_slice() {
+            [only] => Some(only.name.clone()),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Holds our own I/O to the controller's rate.
+
+use loadline_kernel::counters::disk_counters;
+use loadline_kernel::facts::KernelView;
+use loadline_shelter::config::OwnLimits;
+use loadline_shelter::controller::{ApplicationLoad, ByteBucket, PERIOD, RateController};
+use loadline_units::{ByteRate, Bytes, Duration, Instant};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// The longest wait before looking whether the wait still holds.
+const WAIT_MAX: std::time::Duration = std::time::Duration::from_millis(50);
+
+/// Our own I/O, held to a rate; shared by those who save and the service around them.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    origin: std::time::Instant,
+    inner: Mutex<Inner>,
+    /// Own requests and their time since the controller decided last.
+    requests: AtomicU64,
+    request_ns: AtomicU64,
+    bytes: AtomicU64,
+    is_off: AtomicBool,
+    ends: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Inner {
+    controller: RateController,
+    bucket: ByteBucket,
+    /// Name of the device, and its counters when the controller decided last.
+    device: Option<String>,
+    before: Option<(u64, u64, u64, std::time::Instant)>,
+    floor: Option<ByteRate>,
+}
+
+/// What the controller does now.
+#[derive(Debug, Clone)]
+pub(crate) struct PaceView {
+    pub(crate) rate: Option<ByteRate>,
+    pub(crate) conflict: Option<String>,
+}
+
+impl Pace {
+    pub(crate) fn new(limits: OwnLimits, device: Option<String>) -> Self {
+        let controller = RateController::new(limits);
+        let bucket = ByteBucket::default();
+        Self {
+            origin: std::time::Instant::now(),
+            inner: Mutex::new(Inner { controller, bucket, device, before: None, floor: None }),
+            requests: AtomicU64::new(0),
+            request_ns: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            is_off: AtomicBool::new(false),
+            ends: AtomicBool::new(false),
+        }
+    }
+
+    /// Nothing is held back from now on: the disk is about to be lost.
+    pub(crate) fn switch_off(&self) {
+        self.is_off.store(true, Ordering::Relaxed);
+    }
+
+    /// Work in hand ends without harm at its next step.
+    #[cfg(test)]
+    pub(crate) fn end(&self) {
+        self.ends.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn ends(&self) -> bool {
+        self.ends.load(Ordering::Relaxed)
+    }
+
+    /// Bytes per second that keep the recovery point.
+    pub(crate) fn set_floor(&self, floor: Option<ByteRate>) {
+        self.lock().floor = floor;
+    }
+
+    pub(crate) fn view(&self) -> PaceView {
+        let inner = self.lock();
+        PaceView {
+            rate: inner.controller.rate(),
+            conflict: inner.controller.conflict().map(|conflict| conflict.to_string()),
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn now(&self) -> Instant {
+        Instant::from_ns(u64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// Waits until `bytes` may be read from the disk. Whether the work goes on.
+    pub(crate) fn before(&self, bytes: u64) -> bool {
+        if self.is_off.load(Ordering::Relaxed) || bytes == 0 {
+            return !self.ends();
+        }
+        let wait = {
+            let mut inner = self.lock();
+            let now = self.now();
+            inner.decide(now, &self.requests, &self.request_ns, &self.bytes);
+            match inner.controller.rate() {
+                Some(rate) => inner.bucket.take(now, rate, Bytes::new(bytes)),
+                None => Duration::ZERO,
+            }
+        };
+        let until = std::time::Instant::now() + std::time::Duration::from_nanos(wait.as_ns());
+        while !self.ends() && !self.is_off.load(Ordering::Relaxed) {
+            let left = until.saturating_duration_since(std::time::Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            std::thread::sleep(left.min(WAIT_MAX));
+        }
+        !self.ends()
+    }
+
+    /// One of our own reads took this long.
+    pub(crate) fn done(&self, bytes: u64, took: std::time::Duration) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.request_ns.fetch_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Inner {
+    fn decide(&mut self, now: Instant, requests: &AtomicU64, request_ns: &AtomicU64, bytes: &AtomicU64) {
+        let due = self.before.as_ref().is_none_or(|(.., at)| at.elapsed().as_nanos() >= u128::from(PERIOD.as_ns()));
+        if !due {
+            return;
+        }
+        let (own, own_ns) = (requests.swap(0, Ordering::Relaxed), request_ns.swap(0, Ordering::Relaxed));
+        let own_bytes = bytes.swap(0, Ordering::Relaxed);
+        let counted = self
+            .device
+            .as_ref()
+            .and_then(|name| disk_counters(&KernelView::live(), std::slice::from_ref(name)).into_iter().next());
+        let mut load = ApplicationLoad::default();
+        let read_at = std::time::Instant::now();
+        if let Some(counters) = counted {
+            let all = (counters.reads + counters.writes, counters.read_ms + counters.write_ms, counters.busy_ms);
+            if let Some((requests, ms, busy, at)) = self.before {
+                let elapsed_ms = at.elapsed().as_millis().max(1) as u64;
+                let device = ApplicationLoad {
+                    requests: all.0.saturating_sub(requests),
+                    time: Duration::from_ms(all.1.saturating_sub(ms)),
+                    busy_per_mille: (all.2.saturating_sub(busy) * 1000 / elapsed_ms).min(1000),
+                };
+                load = ApplicationLoad::of(device, own, Duration::from_ns(own_ns));
+            }
+            self.before = Some((all.0, all.1, all.2, read_at));
+        } else {
+            self.before = Some((0, 0, 0, read_at));
+        }
+        let request = Bytes::new(own_bytes.checked_div(own).unwrap_or(0));
+        self.controller.decide(now, &load, request, self.floor);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cap_holds_and_a_notice_lifts_it() {
+        let limits = OwnLimits { throughput: ByteRate::per_second(1 << 20), ..OwnLimits::default() };
+        let pace = Pace::new(limits, None);
+        let begun = std::time::Instant::now();
+        for _ in 0..3 {
+            assert!(pace.before(64 << 10));
+        }
+        assert!(begun.elapsed() >= std::time::Duration::from_millis(100));
+        pace.switch_off();
+        assert!(pace.before(1 << 40), "nothing is held back");
+        pace.end();
+        assert!(!pace.before(1));
+    }
+}

@@ -1,0 +1,44 @@
+//! What shows the disk and prepares it: the machine, or a test.
+
+use crate::error::ShelterError;
+use loadline_shelter::config::ShelterConfig;
+use loadline_shelter::start::{DeviceSeen, MountSeen};
+
+/// What is at the folder of the disk, without the marker and the entries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FolderSeen {
+    /// It is not there.
+    Missing,
+    /// It is a plain folder of another file system.
+    NotMounted,
+    /// Something is mounted there. Marker, entries and room are filled in by the caller.
+    Mounted(MountSeen),
+}
+
+/// Shows the disk, and prepares it. Only the verdict of a start may ask for the last two.
+pub trait DiskProbe: Send {
+    /// What is at the folder.
+    ///
+    /// # Errors
+    /// The kernel does not show its mounts.
+    fn folder(&self, config: &ShelterConfig) -> Result<FolderSeen, ShelterError>;
+    /// The device that the configuration names.
+    ///
+    /// # Errors
+    /// The kernel does not show its devices.
+    fn device(&self, config: &ShelterConfig) -> Result<DeviceSeen, ShelterError>;
+    /// The machine, as it names itself.
+    fn machine(&self) -> String;
+    /// Makes the configured file system on the raw device.
+    ///
+    /// # Errors
+    /// The device is not raw any more, or `mkfs` fails.
+    fn format(&self, config: &ShelterConfig) -> Result<(), ShelterError>;
+    /// Mounts the device.
+    ///
+    /// # Errors
+    /// `mount` fails.
+    fn mount(&self, config: &ShelterConfig) -> Result<(), ShelterError>;
+    /// The kernel's name of the mounted device, for its counters.
+    fn device_name(&self, config: &ShelterConfig) -> Option<String>;
+}

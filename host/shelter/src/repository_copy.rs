@@ -1,0 +1,348 @@
+//! The destination of layout `repository`: generations as snapshots in restic's format, encrypted.
+//!
+//! Tags of a snapshot say whose it is and which generation: `shelter=NAME`, `generation=N`, `claim=ID`, `bytes=N`, `files=N`,
+//! `pinned=N`. restic reads, checks and restores it.
+
+use crate::durable::now_ns;
+use crate::error::ShelterError;
+use crate::pace::Pace;
+use crate::restoring::{RestoreProgress, RestoreReport};
+use crate::saving::{Picture, SaveReport};
+use crate::tree_files::TreeRoot;
+use loadline_repository::{
+    Extras, LocalStorage, ObjectId, PacedStep, Pacing, Permission, Repository, RepositoryError, RestoreRequest,
+    SaveRequest, ScryptCost, StoredSnapshot, Timestamp,
+};
+use loadline_shelter::changes::{MassDeletion, TreeStamps};
+use loadline_shelter::config::{DataClass, Group, Moment};
+use loadline_shelter::start::DestinationSeen;
+use loadline_shelter::tree::{EntryKind, TreePath};
+use loadline_units::Bytes;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// Bytes of a passphrase, at most.
+const PASSPHRASE_MAX: u64 = 4096;
+/// Earlier generations that a lost file may come from.
+const FALL_BACK_MAX: usize = 8;
+
+/// A repository in a folder.
+pub(crate) struct RepositoryCopy {
+    repository: Repository,
+    folder: PathBuf,
+    source: String,
+    /// Where the disk was mounted when it was saved: paths in snapshots are absolute.
+    disk: PathBuf,
+    /// Snapshots of this shelter, oldest first.
+    snapshots: Vec<StoredSnapshot>,
+    /// The next save confirms deletions.
+    drops_pins: bool,
+}
+
+/// Our limits, in the repository's words.
+struct PaceOf<'a> {
+    pace: Option<&'a Pace>,
+    progress: Option<&'a RestoreProgress>,
+}
+
+impl Pacing for PaceOf<'_> {
+    fn before(&self, step: PacedStep) -> Permission {
+        let goes_on = match (self.pace, step) {
+            (Some(pace), PacedStep::ReadSource(bytes)) => pace.before(bytes.get()),
+            (Some(pace), _) => !pace.ends(),
+            (None, _) => true,
+        };
+        if let (Some(progress), PacedStep::WriteTarget(bytes)) = (self.progress, step) {
+            progress.bytes.fetch_add(bytes.get(), Ordering::Relaxed);
+        }
+        let is_ended = self.progress.is_some_and(|progress| progress.ends.load(Ordering::Relaxed));
+        if goes_on && !is_ended { Permission::Granted } else { Permission::Stop }
+    }
+}
+
+/// The passphrase in a file, without the line's end.
+fn passphrase(file: &Path) -> Result<Vec<u8>, ShelterError> {
+    let bytes = crate::durable::read_bounded(file, PASSPHRASE_MAX).map_err(ShelterError::io("read", file))?;
+    let mut bytes = bytes.unwrap_or_default();
+    while bytes.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
+        bytes.pop();
+    }
+    if bytes.is_empty() {
+        let reason = "it has no passphrase in its first line".to_owned();
+        return Err(ShelterError::Record { path: file.to_path_buf(), reason });
+    }
+    Ok(bytes)
+}
+
+impl RepositoryCopy {
+    /// What is there; nothing is written. A repository that opens is handed on, since opening takes a while.
+    pub(crate) fn look(folder: &Path, source: &str, disk: &Path, secret: &Path) -> (DestinationSeen, Option<Self>) {
+        let unreachable = |reason: String| (DestinationSeen::Unreachable(reason), None);
+        if !folder.join("config").exists() {
+            return match fs::read_dir(folder) {
+                Err(error) => unreachable(format!("{}: {error}", folder.display())),
+                Ok(mut entries) => match entries.next() {
+                    None => (DestinationSeen::Unused, None),
+                    Some(_) => (DestinationSeen::Foreign("files that are no repository".to_owned()), None),
+                },
+            };
+        }
+        match Self::open(folder, source, disk, secret) {
+            Ok(copy) => (copy.seen(), Some(copy)),
+            Err(error) => unreachable(error.to_string()),
+        }
+    }
+
+    /// What an open repository has.
+    pub(crate) fn seen(&self) -> DestinationSeen {
+        match self.snapshots.last() {
+            None => DestinationSeen::Unused,
+            Some(newest) => DestinationSeen::Holds {
+                generation: newest.file.number("generation"),
+                claim: newest.file.tag("claim").unwrap_or_default().to_owned(),
+                bytes: Bytes::new(newest.file.number("bytes")),
+            },
+        }
+    }
+
+    fn open(folder: &Path, source: &str, disk: &Path, secret: &Path) -> Result<Self, ShelterError> {
+        let storage = Arc::new(LocalStorage::new(folder));
+        let repository = Repository::open(storage, &passphrase(secret)?).map_err(wrap(folder))?;
+        let mut copy = Self {
+            repository,
+            folder: folder.to_path_buf(),
+            source: source.to_owned(),
+            disk: disk.to_path_buf(),
+            snapshots: Vec::new(),
+            drops_pins: false,
+        };
+        copy.refresh()?;
+        Ok(copy)
+    }
+
+    /// Opens a repository, or makes one in an empty folder.
+    pub(crate) fn open_or_create(
+        folder: &Path,
+        source: &str,
+        disk: &Path,
+        secret: &Path,
+    ) -> Result<Self, ShelterError> {
+        if !folder.join("config").exists() {
+            let storage = Arc::new(LocalStorage::new(folder));
+            Repository::create(storage, &passphrase(secret)?, ScryptCost::DEFAULT, timestamp(now_ns()))
+                .map_err(wrap(folder))?;
+        }
+        Self::open(folder, source, disk, secret)
+    }
+
+    /// Looks at the snapshots again.
+    fn refresh(&mut self) -> Result<(), ShelterError> {
+        let all = self.repository.snapshots().map_err(wrap(&self.folder))?;
+        self.snapshots = all.into_iter().filter(|one| one.file.tag("shelter") == Some(&*self.source)).collect();
+        Ok(())
+    }
+
+    pub(crate) fn generation(&self) -> u64 {
+        self.snapshots.last().map_or(0, |newest| newest.file.number("generation"))
+    }
+
+    /// Generations that mass deletions pinned: `pinned` tags of the newest.
+    pub(crate) fn pinned(&self) -> Vec<u64> {
+        let newest = self.snapshots.last();
+        let tags = newest.into_iter().flat_map(|newest| newest.file.tags.iter());
+        tags.filter_map(|tag| tag.strip_prefix("pinned=")?.parse().ok()).collect()
+    }
+
+    /// The next save has no pins any more.
+    pub(crate) fn unpin(&mut self) -> Vec<u64> {
+        self.drops_pins = true;
+        self.pinned()
+    }
+
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        self.snapshots.last().map(|newest| newest.file.number("bytes"))
+    }
+
+    fn snapshot_of(&self, generation: u64) -> Result<&StoredSnapshot, ShelterError> {
+        let found = self.snapshots.iter().rev().find(|one| one.file.number("generation") == generation);
+        found.ok_or_else(|| ShelterError::NothingSaved(self.folder.join(format!("generation {generation}"))))
+    }
+
+    /// Saves a picture as the next generation; `None` if nothing differs.
+    pub(crate) fn save(
+        &mut self,
+        picture: &Picture<'_>,
+        claim: &str,
+        known: &mut TreeStamps,
+        pace: &Pace,
+    ) -> Result<Option<SaveReport>, ShelterError> {
+        let one_moment = picture
+            .groups
+            .iter()
+            .find(|group| group.class == DataClass::Files && matches!(group.moment, Moment::Reflink));
+        if let Some(group) = one_moment {
+            let reason = "a repository reads each file by itself: use layout \"plain\" with reflinks".to_owned();
+            return Err(ShelterError::NotOneMoment { group: group.name.clone(), reason });
+        }
+        let before = self.snapshots.last().map(|newest| newest.id);
+        self.refresh()?;
+        if self.snapshots.last().map(|newest| newest.id) != before {
+            return Err(ShelterError::Fenced { path: self.folder.clone(), generation: self.generation() });
+        }
+        picture.settle();
+        let generation = self.generation() + 1;
+        let (files, bytes) = totals(picture);
+        let deletion = self.deletion(picture, files, bytes);
+        let keeps_pins = !std::mem::take(&mut self.drops_pins);
+        let mut pinned = if keeps_pins { self.pinned() } else { Vec::new() };
+        if deletion.is_some() && keeps_pins {
+            pinned.push(generation - 1);
+        }
+        let roots: Vec<PathBuf> = picture
+            .groups
+            .iter()
+            .filter(|group| group.class != DataClass::Recreate)
+            .flat_map(|group| &group.paths)
+            .filter(|path| fs::symlink_metadata(self.disk.join(path)).is_ok())
+            .map(|path| self.disk.join(path))
+            .collect();
+        if roots.is_empty() {
+            // Nothing of any group is there: the last generation stays the newest.
+            return Ok(None);
+        }
+        let mut request = SaveRequest::new(roots, timestamp(now_ns()));
+        request.parent = before;
+        request.tags = vec![
+            format!("shelter={}", self.source),
+            format!("generation={generation}"),
+            format!("claim={claim}"),
+            format!("bytes={bytes}"),
+            format!("files={files}"),
+        ];
+        request.tags.extend(pinned.iter().map(|pin| format!("pinned={pin}")));
+        let pacing = PaceOf { pace: Some(pace), progress: None };
+        let saved = self.repository.save(&request, &pacing).map_err(wrap(&self.folder))?;
+        let mut report = SaveReport {
+            generation,
+            files: saved.files_read,
+            bytes: saved.bytes_read.get(),
+            fuzzy: picture.fuzzy.clone(),
+            ..SaveReport::default()
+        };
+        if let Some((group, deletion)) = deletion {
+            report.deletions.insert(group, deletion);
+        }
+        for path in &saved.retained {
+            let why = "it changed whenever it was read".to_owned();
+            report.inexact.extend(self.tree_path(path).map(|path| (path, why)));
+        }
+        for entry in &saved.unreadable {
+            report.inexact.extend(self.tree_path(&entry.path).map(|path| (path, entry.reason.to_string())));
+        }
+        *known = picture
+            .walked
+            .entries
+            .iter()
+            .filter(|(path, seen)| picture.is_settled(seen.stamp) && !report.inexact.contains_key(*path))
+            .map(|(path, seen)| (path.clone(), seen.stamp))
+            .collect();
+        if !saved.is_new {
+            return Ok(None);
+        }
+        self.refresh()?;
+        Ok(Some(report))
+    }
+
+    /// What the picture lacks of the newest generation, if that is more than usual.
+    fn deletion(&self, picture: &Picture<'_>, files: u64, bytes: u64) -> Option<(String, MassDeletion)> {
+        let newest = &self.snapshots.last()?.file;
+        let (of_files, of_bytes) = (newest.number("files"), newest.number("bytes"));
+        let group = picture.groups.iter().find(|group| group.class != DataClass::Recreate)?;
+        let (gone, gone_bytes) = (of_files.saturating_sub(files), of_bytes.saturating_sub(bytes));
+        let many = gone >= loadline_shelter::changes::MASS_FILES_MIN && gone > group.deletion.of(of_files);
+        (many || (gone > 0 && gone_bytes > group.deletion.of(of_bytes))).then(|| {
+            let loss =
+                MassDeletion { files: gone, of_files, bytes: Bytes::new(gone_bytes), of_bytes: Bytes::new(of_bytes) };
+            (group.name.clone(), loss)
+        })
+    }
+
+    /// The path of an entry as the disk's tree has it.
+    fn tree_path(&self, path: &Path) -> Option<TreePath> {
+        TreePath::of_bytes(path.strip_prefix(&self.disk).ok()?.as_os_str().as_bytes()).ok()
+    }
+
+    /// Restores a generation below `root`, group by group.
+    pub(crate) fn restore(
+        &mut self,
+        root: &TreeRoot,
+        generation: u64,
+        groups: &[Group],
+        progress: &RestoreProgress,
+    ) -> Result<RestoreReport, ShelterError> {
+        let begun = Instant::now();
+        let snapshot = self.snapshot_of(generation)?.clone();
+        let earlier: Vec<ObjectId> = self
+            .snapshots
+            .iter()
+            .rev()
+            .filter(|one| one.file.number("generation") < generation)
+            .take(FALL_BACK_MAX)
+            .map(|one| one.id)
+            .collect();
+        let mut report = RestoreReport { generation, ..RestoreReport::default() };
+        let mut ordered: Vec<&Group> = groups.iter().filter(|group| group.class != DataClass::Recreate).collect();
+        ordered.sort_by_key(|group| group.order);
+        for path in ordered.iter().flat_map(|group| &group.paths) {
+            let source = self.disk.join(path);
+            if !snapshot.file.paths.iter().any(|saved| Path::new(saved) == source) {
+                continue;
+            }
+            let target = root.path().join(path);
+            if let Some(folder) = target.parent() {
+                fs::create_dir_all(folder).map_err(ShelterError::io("make the folder", folder))?;
+            }
+            let mut request = RestoreRequest::new(snapshot.id, &source, &target);
+            request.extras = Extras::Remove;
+            request.fall_back.clone_from(&earlier);
+            let pacing = PaceOf { pace: None, progress: Some(progress) };
+            let restored = self.repository.restore(&request, &pacing).map_err(wrap(&self.folder))?;
+            report.files += restored.files;
+            report.bytes += restored.bytes_written.get();
+            report.removed += restored.removed;
+            let failed = restored.failed.iter().map(|failed| (&failed.path, failed.reason.to_string()));
+            let old = restored.fallen_back.iter().map(|(path, from)| (path, format!("it is as in snapshot {from}")));
+            for (path, why) in failed.chain(old) {
+                let inner = path.strip_prefix(root.path()).ok().map(|path| path.as_os_str().as_bytes());
+                report.damaged.extend(inner.and_then(|path| TreePath::of_bytes(path).ok()).map(|path| (path, why)));
+            }
+        }
+        report.took = begun.elapsed();
+        Ok(report)
+    }
+}
+
+/// Files and bytes of a picture.
+fn totals(picture: &Picture<'_>) -> (u64, u64) {
+    let sizes = picture.walked.entries.values().filter_map(|seen| match seen.entry.kind {
+        EntryKind::File { size, .. } => Some(size),
+        _ => None,
+    });
+    sizes.fold((0, 0), |(files, bytes), size| (files + 1, bytes + size))
+}
+
+fn timestamp(ns: i64) -> Timestamp {
+    Timestamp::new(ns.div_euclid(1_000_000_000), u32::try_from(ns.rem_euclid(1_000_000_000)).unwrap_or(0))
+}
+
+fn wrap(folder: &Path) -> impl FnOnce(RepositoryError) -> ShelterError {
+    let path = folder.to_path_buf();
+    move |error| match error {
+        RepositoryError::Stopped => ShelterError::Ended,
+        source => ShelterError::Repository { path, source: Box::new(source) },
+    }
+}

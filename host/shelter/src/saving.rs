@@ -1,0 +1,291 @@
+//! One save as the destination sees it: what is on the disk, where contents are read from, which groups are of one moment.
+
+use crate::durable::now_ns;
+use crate::error::ShelterError;
+use crate::pace::Pace;
+use crate::session::Session;
+use crate::tree_files::{TreeRoot, WalkedTree, stamp_of};
+use loadline_shelter::changes::{FileStamp, MassDeletion, TreeStamps};
+use loadline_shelter::config::{DataClass, Group, MARKER_NAME, Moment, ShelterConfig};
+use loadline_shelter::tree::{EntryKind, TreePath};
+use rustix::io::ReadWriteFlags;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+/// Bytes read at once.
+const PIECE: usize = 1 << 20;
+/// How often a file is read again that changed meanwhile.
+const READS_MAX: u32 = 4;
+/// The first wait before that; it doubles. It is longer than a step of the clock.
+pub(crate) const READ_AGAIN: Duration = Duration::from_millis(25);
+/// File systems note times in steps of up to so many nanoseconds: two changes within one look the same.
+const CLOCK_STEP_NS: i64 = 20_000_000;
+/// How often reflinks are taken again because something changed between the first and the last.
+const CLONES_MAX: u32 = 4;
+/// Linux' `RWF_DONTCACHE`: what is read does not push other data out of memory. Kernels before 6.14 refuse it.
+const DONT_CACHE: u32 = 0x80;
+
+/// What a save did.
+#[derive(Debug, Clone, Default)]
+pub struct SaveReport {
+    /// The generation that was committed.
+    pub generation: u64,
+    /// Files whose contents were written.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Entries that are gone since the last save.
+    pub gone: u64,
+    /// Files that have their previous version, or none: why.
+    pub inexact: BTreeMap<TreePath, String>,
+    /// Groups whose files are not of one moment.
+    pub fuzzy: Vec<String>,
+    /// Groups that lost more than usual; the generation before is pinned.
+    pub deletions: BTreeMap<String, MassDeletion>,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// What is to be saved.
+pub(crate) struct Picture<'a> {
+    pub(crate) root: &'a TreeRoot,
+    pub(crate) groups: &'a [Group],
+    pub(crate) walked: WalkedTree,
+    /// Files that are read from a reflink, which nobody changes.
+    pub(crate) clones: BTreeMap<TreePath, File>,
+    pub(crate) of_one_moment: Vec<String>,
+    pub(crate) fuzzy: Vec<String>,
+    sessions: Vec<Session>,
+    /// When the first look began, ns since 1970.
+    begun_ns: i64,
+}
+
+impl<'a> Picture<'a> {
+    /// Looks at all groups, and takes reflinks and sessions where the configuration wants one moment.
+    pub(crate) fn take(root: &'a TreeRoot, config: &'a ShelterConfig) -> Result<Self, ShelterError> {
+        let mut picture = Self {
+            root,
+            groups: &config.groups,
+            walked: WalkedTree::default(),
+            clones: BTreeMap::new(),
+            of_one_moment: Vec::new(),
+            fuzzy: Vec::new(),
+            sessions: Vec::new(),
+            begun_ns: now_ns(),
+        };
+        for group in config.groups.iter().filter(|group| group.class != DataClass::Recreate) {
+            let walked = match &group.moment {
+                Moment::Reflink if group.class == DataClass::Files => picture.reflink(group)?,
+                Moment::Postgres(_) | Moment::Sqlite(_) | Moment::Session(_) => {
+                    picture.sessions.push(Session::begin(group)?);
+                    picture.of_one_moment.push(group.name.clone());
+                    root.walk(&group.paths)
+                }
+                Moment::EachFile | Moment::Reflink => {
+                    picture.fuzzy.push(group.name.clone());
+                    root.walk(&group.paths)
+                }
+            };
+            picture.walked.entries.extend(walked.entries);
+            picture.walked.troubles.extend(walked.troubles);
+        }
+        Ok(picture)
+    }
+
+    /// Whether a later change of a file is bound to show in its stamp: one in the same step of the clock would not.
+    pub(crate) fn is_settled(&self, stamp: FileStamp) -> bool {
+        stamp.changed_ns < self.begun_ns - CLOCK_STEP_NS
+    }
+
+    /// Lets a step of the clock go by if a file changed in this one.
+    pub(crate) fn settle(&self) {
+        let newest = self.walked.entries.values().map(|seen| seen.stamp.changed_ns).max().unwrap_or(0);
+        if newest >= now_ns() - CLOCK_STEP_NS {
+            std::thread::sleep(READ_AGAIN);
+        }
+    }
+
+    /// Whether nothing differs from what is saved.
+    pub(crate) fn is_known(&self, known: &TreeStamps) -> bool {
+        self.walked.entries.len() == known.len()
+            && self.walked.entries.iter().all(|(path, seen)| known.get(path) == Some(&seen.stamp))
+    }
+
+    /// Takes reflinks of all files of a group until nothing changed between the first and the last.
+    fn reflink(&mut self, group: &Group) -> Result<WalkedTree, ShelterError> {
+        let at = self.root.path().to_path_buf();
+        let mut last = WalkedTree::default();
+        for _ in 0..CLONES_MAX {
+            let begun_ns = now_ns();
+            let mut before = self.root.walk(&group.paths);
+            let mut clones = BTreeMap::new();
+            let files = before.entries.iter().filter(|(_, seen)| matches!(seen.entry.kind, EntryKind::File { .. }));
+            let mut is_whole = true;
+            for (path, _) in files {
+                match self.clone_of(path) {
+                    Ok(clone) => {
+                        clones.insert(path.clone(), clone);
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => is_whole = false,
+                    Err(error) if matches!(error.raw_os_error(), Some(95 | 22 | 25)) => {
+                        // The file system has no reflinks.
+                        let reason = format!("{} has no reflinks: use XFS or btrfs, or another moment", at.display());
+                        return Err(ShelterError::NotOneMoment { group: group.name.clone(), reason });
+                    }
+                    Err(error) => return Err(ShelterError::io("reflink", at.join(path.as_text()))(error)),
+                }
+            }
+            // What went before its reflink was taken is no part of the picture.
+            before
+                .entries
+                .retain(|path, seen| !matches!(seen.entry.kind, EntryKind::File { .. }) || clones.contains_key(path));
+            let after = self.root.walk(&group.paths);
+            let stamps = |walked: &WalkedTree| -> Vec<(TreePath, FileStamp)> {
+                walked.entries.iter().map(|(path, seen)| (path.clone(), seen.stamp)).collect()
+            };
+            let is_still = is_whole
+                && stamps(&before) == stamps(&after)
+                && before.entries.values().all(|seen| seen.stamp.changed_ns < begun_ns - CLOCK_STEP_NS);
+            self.clones.retain(|path, _| !group.paths.iter().any(|of| path.is_within(of)));
+            self.clones.extend(clones);
+            if is_still {
+                self.of_one_moment.push(group.name.clone());
+                return Ok(before);
+            }
+            last = before;
+            std::thread::sleep(READ_AGAIN);
+        }
+        self.fuzzy.push(group.name.clone());
+        Ok(last)
+    }
+
+    /// A reflink of a file, which has no name.
+    fn clone_of(&self, path: &TreePath) -> io::Result<File> {
+        use rustix::fs::{Mode, OFlags};
+        let source = self.root.open_file(path)?;
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        let clone = rustix::fs::openat(self.root.handle()?, ".", flags, Mode::RUSR | Mode::WUSR)?;
+        rustix::fs::ioctl_ficlone(&clone, &source)?;
+        Ok(File::from(clone))
+    }
+
+    /// Every copy was made: applications go on.
+    pub(crate) fn end(self) -> Result<(), ShelterError> {
+        for session in self.sessions {
+            session.end()?;
+        }
+        Ok(())
+    }
+
+    /// Copies a file's contents into `target`: bytes, hash, and the stamp of what was copied. `Err(Ok(reason))`: it kept changing.
+    pub(crate) fn copy(&self, path: &TreePath, target: &mut dyn Write, pace: &Pace) -> Result<CopiedFile, CopyTrouble> {
+        if let Some(clone) = self.clones.get(path) {
+            let stamp = self.walked.entries.get(path).map(|seen| seen.stamp).ok_or(CopyTrouble::Changing)?;
+            let (size, hash) = read_all(clone, u64::MAX, target, pace)?;
+            return Ok(CopiedFile { size, hash, stamp });
+        }
+        let source = self.root.open_file(path).map_err(CopyTrouble::Source)?;
+        let (begun_ns, before) = (now_ns(), stamp_of(&source).map_err(CopyTrouble::Source)?);
+        let only_grows = self
+            .groups
+            .iter()
+            .any(|group| group.class == DataClass::Log && group.paths.iter().any(|of| path.is_within(of)));
+        let limit = if only_grows { before.size } else { u64::MAX };
+        let (size, hash) = read_all(&source, limit, target, pace)?;
+        let after = stamp_of(&source).map_err(CopyTrouble::Source)?;
+        let is_settled = before.changed_ns < begun_ns - CLOCK_STEP_NS;
+        if (after == before && is_settled) || (only_grows && after.size >= before.size && size == before.size) {
+            Ok(CopiedFile { size, hash, stamp: before })
+        } else {
+            Err(CopyTrouble::Changing)
+        }
+    }
+
+    /// The same, tried again while the file changes; each time into a new target.
+    pub(crate) fn copy_patiently<T: Write>(
+        &self,
+        path: &TreePath,
+        pace: &Pace,
+        mut target: impl FnMut() -> Result<T, CopyTrouble>,
+    ) -> Result<(CopiedFile, T), CopyTrouble> {
+        let mut wait = READ_AGAIN;
+        for read in 1.. {
+            let mut into = target()?;
+            match self.copy(path, &mut into, pace) {
+                Err(CopyTrouble::Changing) if read < READS_MAX => {
+                    std::thread::sleep(wait);
+                    wait *= 2;
+                }
+                Err(trouble) => return Err(trouble),
+                Ok(copied) => return Ok((copied, into)),
+            }
+        }
+        Err(CopyTrouble::Changing)
+    }
+}
+
+/// Contents that were copied.
+#[derive(Debug, Clone)]
+pub(crate) struct CopiedFile {
+    pub(crate) size: u64,
+    pub(crate) hash: String,
+    pub(crate) stamp: FileStamp,
+}
+
+/// Why a file was not copied.
+#[derive(Debug)]
+pub(crate) enum CopyTrouble {
+    /// It changed while it was read.
+    Changing,
+    /// It cannot be read.
+    Source(io::Error),
+    /// The destination refuses.
+    Target(io::Error),
+    /// The work was asked to end.
+    Ended,
+}
+
+/// Reads up to `limit` bytes of a file from its start: how many they were, and their hash.
+fn read_all(source: &File, limit: u64, target: &mut dyn Write, pace: &Pace) -> Result<(u64, String), CopyTrouble> {
+    let mut hasher = blake3::Hasher::new();
+    let mut piece = vec![0_u8; PIECE];
+    let mut at = 0_u64;
+    while at < limit {
+        let wanted = PIECE.min(usize::try_from(limit - at).unwrap_or(PIECE));
+        if !pace.before(wanted as u64) {
+            return Err(CopyTrouble::Ended);
+        }
+        let begun = std::time::Instant::now();
+        let length = read_at(source, &mut piece[..wanted], at).map_err(CopyTrouble::Source)?;
+        pace.done(length as u64, begun.elapsed());
+        if length == 0 {
+            break;
+        }
+        hasher.update(&piece[..length]);
+        target.write_all(&piece[..length]).map_err(CopyTrouble::Target)?;
+        at += length as u64;
+    }
+    Ok((at, hasher.finalize().to_hex().to_string()))
+}
+
+/// Reads without pushing others' data out of memory, where the kernel knows how.
+fn read_at(source: impl AsFd, bytes: &mut [u8], at: u64) -> io::Result<usize> {
+    let flags = ReadWriteFlags::from_bits_retain(DONT_CACHE);
+    match rustix::io::preadv2(&source, &mut [io::IoSliceMut::new(bytes)], at, flags) {
+        Ok(length) => Ok(length),
+        Err(_) => Ok(rustix::io::pread(&source, bytes, at)?),
+    }
+}
+
+/// The group of a path.
+pub(crate) fn group_of<'g>(groups: &'g [Group], path: &TreePath) -> Option<&'g Group> {
+    groups.iter().find(|group| group.paths.iter().any(|of| path.is_within(of)))
+}
+
+/// Whether a path is the shelter's own.
+pub(crate) fn is_own(name: &[u8]) -> bool {
+    name.starts_with(MARKER_NAME.as_bytes())
+}

@@ -1,0 +1,646 @@
+//! One configuration on this machine: what is seen, the start, saves, checks.
+
+use crate::durable::{now_ns, read_bounded, write_durably};
+use crate::error::ShelterError;
+use crate::pace::Pace;
+use crate::plain_copy::PlainCopy;
+use crate::probe::{DiskProbe, FolderSeen};
+use crate::repository_copy::RepositoryCopy;
+use crate::restoring::{Onto, RestoreProgress, RestoreReport};
+use crate::saved_copy::SavedCopy;
+use crate::saving::{Picture, READ_AGAIN, SaveReport, is_own};
+use crate::structure;
+use crate::tree_files::TreeRoot;
+use loadline_shelter::changes::TreeStamps;
+use loadline_shelter::config::{Damaged, DataClass, Destination, MARKER_NAME, ShelterConfig};
+use loadline_shelter::marker::{MARKER_BYTES_MAX, MarkedState, Marker};
+use loadline_shelter::start::{
+    DestinationSeen, DeviceSeen, HARMLESS, MarkerSeen, MountSeen, Observations, PathSeen, StartRefusal, StartVerdict,
+    verdict,
+};
+use loadline_shelter::status::ShelterStatus;
+use loadline_shelter::tree::TreePath;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// How often a start may format or mount before it must have come to an end.
+const STEPS_MAX: usize = 4;
+/// Bytes of a configuration and of a status, at most.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+/// The twin of the marker, the lock and the status in the state folder.
+const TWIN: &str = "marker";
+const LOCK: &str = "lock";
+const STATUS: &str = "status.json";
+
+/// A configuration with the file that it was read from.
+#[derive(Debug, Clone)]
+pub struct ShelterFile {
+    /// Its absolute path.
+    pub path: PathBuf,
+    /// What it says.
+    pub config: ShelterConfig,
+}
+
+impl ShelterFile {
+    /// Reads a configuration.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has problems: each with its place.
+    pub fn read(path: &Path) -> Result<Self, ShelterError> {
+        let bytes = read_bounded(path, FILE_BYTES_MAX).map_err(ShelterError::io("read", path))?;
+        let missing = || std::io::Error::from(std::io::ErrorKind::NotFound);
+        let bytes = bytes.ok_or_else(missing).map_err(ShelterError::io("read", path))?;
+        let config = ShelterConfig::parse(&String::from_utf8_lossy(&bytes), &path.display().to_string())?;
+        let path = fs::canonicalize(path).map_err(ShelterError::io("read", path))?;
+        Ok(Self { path, config })
+    }
+}
+
+/// What a start did.
+#[derive(Debug, Clone, Default)]
+pub struct Prepared {
+    /// What it decided, in words.
+    pub verdict: String,
+    /// What it restored.
+    pub restored: Option<RestoreReport>,
+    /// Folders of class `recreate`.
+    pub folders: u64,
+}
+
+/// What an adoption did.
+#[derive(Debug, Clone, Default)]
+pub struct Adopted {
+    /// Folders of class `recreate` that are kept now.
+    pub folders: u64,
+    /// The first save.
+    pub saved: Option<SaveReport>,
+    /// Pinned generations that were let go.
+    pub unpinned: Vec<u64>,
+}
+
+/// A configuration at work.
+pub struct Shelter {
+    config: ShelterConfig,
+    probe: Box<dyn DiskProbe>,
+    marker: Option<Marker>,
+    copy: Option<SavedCopy>,
+    /// A repository that a look opened: opening takes a while.
+    opened: Mutex<Option<Box<RepositoryCopy>>>,
+    known: TreeStamps,
+    /// Held as long as this lives: one process works on a shelter.
+    lock: Option<File>,
+}
+
+impl Shelter {
+    /// A shelter that has done nothing yet.
+    #[must_use]
+    pub fn new(config: ShelterConfig, probe: Box<dyn DiskProbe>) -> Self {
+        Self { config, probe, marker: None, copy: None, opened: Mutex::new(None), known: TreeStamps::new(), lock: None }
+    }
+
+    /// What it was made of.
+    #[must_use]
+    pub fn config(&self) -> &ShelterConfig {
+        &self.config
+    }
+
+    /// The newest saved generation; 0 if there is none.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.copy.as_ref().map_or(0, SavedCopy::generation)
+    }
+
+    /// Pinned generations.
+    #[must_use]
+    pub fn pinned(&self) -> Vec<u64> {
+        self.copy.as_ref().map(SavedCopy::pinned).unwrap_or_default()
+    }
+
+    /// Bytes that a restore writes.
+    #[must_use]
+    pub fn saved_bytes(&self) -> Option<u64> {
+        self.copy.as_ref().and_then(SavedCopy::bytes)
+    }
+
+    pub(crate) fn device_name(&self) -> Option<String> {
+        self.probe.device_name(&self.config)
+    }
+
+    pub(crate) fn known(&self) -> &TreeStamps {
+        &self.known
+    }
+
+    fn disk(&self) -> &Path {
+        Path::new(&self.config.disk.path)
+    }
+    pub(crate) fn state(&self, name: &str) -> PathBuf {
+        Path::new(&self.config.state).join(name)
+    }
+
+    /// The folder of a plain copy; `None` if there is no destination.
+    pub(crate) fn copy_folder(&self) -> Result<Option<PathBuf>, ShelterError> {
+        match &self.config.destination {
+            None => Ok(None),
+            Some(Destination::PlainFolder(path) | Destination::FolderRepository(path)) => Ok(Some(PathBuf::from(path))),
+            Some(Destination::ObjectStore { url, .. }) => Err(ShelterError::Unsupported(format!(
+                "this build saves to folders and not to {url}: write folder = \"...\" in [destination]"
+            ))),
+        }
+    }
+
+    /// The file with the passphrase, if the destination is a repository.
+    fn secret(&self) -> Option<&Path> {
+        match &self.config.destination {
+            Some(Destination::FolderRepository(_)) => {
+                Some(Path::new(self.config.passphrase_file.as_deref().unwrap_or("")))
+            }
+            _ => None,
+        }
+    }
+
+    /// What the destination has.
+    fn destination(&self) -> Result<DestinationSeen, ShelterError> {
+        let Some(folder) = self.copy_folder()? else { return Ok(DestinationSeen::NotWanted) };
+        let Some(secret) = self.secret() else { return Ok(PlainCopy::look(&folder, &self.config.name)) };
+        let (seen, opened) = RepositoryCopy::look(&folder, &self.config.name, self.disk(), secret);
+        *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = opened.map(Box::new);
+        Ok(seen)
+    }
+
+    /// A repository, opened anew or by the last look.
+    pub(crate) fn repository(&self, folder: &Path) -> Result<Option<Box<RepositoryCopy>>, ShelterError> {
+        let Some(secret) = self.secret() else { return Ok(None) };
+        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let copy = match opened {
+            Some(opened) => opened,
+            None => Box::new(RepositoryCopy::open_or_create(folder, &self.config.name, self.disk(), secret)?),
+        };
+        Ok(Some(copy))
+    }
+
+    /// Sees that no other process works on this shelter.
+    ///
+    /// # Errors
+    /// One does, or the state folder cannot be made.
+    pub fn take(&mut self) -> Result<(), ShelterError> {
+        if self.lock.is_some() {
+            return Ok(());
+        }
+        let state = Path::new(&self.config.state);
+        fs::create_dir_all(state).map_err(ShelterError::io("make the folder", state))?;
+        let path = self.state(LOCK);
+        let file = File::create(&path).map_err(ShelterError::io("open", &path))?;
+        rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).map_err(|_| {
+            ShelterError::Unsupported(format!("another process works on shelter {} now", self.config.name))
+        })?;
+        self.lock = Some(file);
+        Ok(())
+    }
+
+    /// Looks at disk, device, marker, twin and destination. Nothing is written.
+    ///
+    /// # Errors
+    /// The kernel does not show its mounts or devices.
+    pub fn observe(&self) -> Result<Observations, ShelterError> {
+        let path = match self.probe.folder(&self.config)? {
+            FolderSeen::Missing => PathSeen::Missing,
+            FolderSeen::NotMounted => PathSeen::NotMounted,
+            FolderSeen::Mounted(mount) => PathSeen::Mounted(self.looked_into(mount)?),
+        };
+        // A device that is mounted where it belongs is no free device.
+        let device = match &path {
+            PathSeen::Mounted(mount) if mount.is_named_device == Some(true) => {
+                DeviceSeen::FileSystem(mount.file_system.clone())
+            }
+            _ => self.probe.device(&self.config)?,
+        };
+        // Opening a repository takes a while: nothing is restored where nothing is mounted, unless the device is raw.
+        let is_asked = matches!(path, PathSeen::Mounted(_)) || device == DeviceSeen::Raw;
+        let destination =
+            if is_asked || self.secret().is_none() { self.destination()? } else { DestinationSeen::NotWanted };
+        Ok(Observations {
+            source: self.config.name.clone(),
+            may_format: self.config.disk.format.is_some(),
+            has_contents: self.config.has_contents(),
+            path,
+            device,
+            twin: read_marker(&self.state(TWIN)),
+            destination,
+        })
+    }
+
+    fn looked_into(&self, mut mount: MountSeen) -> Result<MountSeen, ShelterError> {
+        mount.marker = read_marker(&self.disk().join(MARKER_NAME));
+        let disk = self.disk();
+        mount.others = 0;
+        for entry in fs::read_dir(disk).map_err(ShelterError::io("list", disk))? {
+            let name = entry.map_err(ShelterError::io("list", disk))?.file_name();
+            let bytes = name.as_encoded_bytes();
+            let harmless = HARMLESS.iter().any(|harmless| bytes == harmless.as_bytes()) || is_own(bytes);
+            mount.others += usize::from(!harmless);
+        }
+        Ok(mount)
+    }
+
+    /// The verdict of a start that happened now.
+    ///
+    /// # Errors
+    /// The kernel does not show its mounts or devices.
+    pub fn look(&self) -> Result<(Observations, StartVerdict), ShelterError> {
+        let seen = self.observe()?;
+        let verdict = verdict(&seen);
+        Ok((seen, verdict))
+    }
+
+    /// Brings the disk to where services may start: makes and mounts the file system, restores, recreates folders. It does what
+    /// the verdict allows and nothing else.
+    ///
+    /// # Errors
+    /// The verdict refuses or waits; or what was allowed fails.
+    pub(crate) fn prepare(&mut self, progress: &Arc<RestoreProgress>) -> Result<Prepared, ShelterError> {
+        self.take()?;
+        for _ in 0..STEPS_MAX {
+            let (seen, verdict) = self.look()?;
+            match verdict {
+                StartVerdict::Refuse(refusal) => return Err(ShelterError::Refused(refusal)),
+                StartVerdict::Wait(awaited) => return Err(ShelterError::NotReady(awaited)),
+                StartVerdict::Format => {
+                    self.probe.format(&self.config)?;
+                    self.probe.mount(&self.config)?;
+                }
+                StartVerdict::Mount => self.probe.mount(&self.config)?,
+                StartVerdict::Begin => return self.begin(&seen),
+                StartVerdict::Restore(generation) => {
+                    return self.fill(&seen, generation, Onto::Empty, progress);
+                }
+                StartVerdict::Resume(generation) => {
+                    return self.fill(&seen, generation, Onto::Interrupted, progress);
+                }
+                StartVerdict::Survived => return self.survived(&seen),
+            }
+        }
+        Err(ShelterError::Unsupported("the disk was prepared, and is not there all the same".to_owned()))
+    }
+
+    /// Replaces whatever is on the disk by what is saved. `over` names the disk's folder once more.
+    ///
+    /// # Errors
+    /// It does not name it, the disk is not the configured one, or the restore fails.
+    pub fn restore_over(&mut self, over: &Path) -> Result<Prepared, ShelterError> {
+        if over != self.disk() {
+            return Err(ShelterError::Unsupported(format!(
+                "{} is not the folder of the shelter's disk, {}: nothing was done",
+                over.display(),
+                self.config.disk.path
+            )));
+        }
+        self.take()?;
+        let (seen, verdict) = self.look()?;
+        let allowed = matches!(
+            verdict,
+            StartVerdict::Survived
+                | StartVerdict::Restore(_)
+                | StartVerdict::Resume(_)
+                | StartVerdict::Refuse(
+                    StartRefusal::OtherEntries(_) | StartRefusal::TornMarker | StartRefusal::OldCopy { .. }
+                )
+        );
+        match verdict {
+            _ if allowed => {}
+            StartVerdict::Refuse(refusal) => return Err(ShelterError::Refused(refusal)),
+            StartVerdict::Wait(awaited) => return Err(ShelterError::NotReady(awaited)),
+            _ => return Err(ShelterError::NothingSaved(PathBuf::from(&self.config.disk.path))),
+        }
+        let DestinationSeen::Holds { generation, .. } = seen.destination else {
+            return Err(ShelterError::NothingSaved(self.copy_folder()?.unwrap_or_default()));
+        };
+        self.fill(&seen, generation, Onto::Interrupted, &Arc::default())
+    }
+
+    /// Restores onto the disk if the verdict of a start allows it.
+    ///
+    /// # Errors
+    /// It does not, or the restore fails.
+    pub fn restore(&mut self) -> Result<Prepared, ShelterError> {
+        self.prepare(&Arc::default())
+    }
+
+    fn open_copy(&mut self) -> Result<(), ShelterError> {
+        let Some(folder) = self.copy_folder()? else { return Ok(()) };
+        let copy = if let Some(copy) = self.repository(&folder)? {
+            SavedCopy::Repository(copy)
+        } else {
+            let mut copy = PlainCopy::open(&folder, &self.config.name)?;
+            copy.finish()?;
+            SavedCopy::Plain(Box::new(copy))
+        };
+        self.copy = Some(copy);
+        Ok(())
+    }
+
+    /// A new marker for the disk that is seen.
+    fn new_marker(&self, seen: &Observations, generation: u64, state: MarkedState) -> Result<Marker, ShelterError> {
+        let PathSeen::Mounted(mount) = &seen.path else {
+            return Err(ShelterError::DiskChanged { path: self.disk().to_path_buf() });
+        };
+        let path = Path::new("/proc/sys/kernel/random/uuid");
+        let claim = fs::read_to_string(path).map_err(ShelterError::io("read", path))?.trim().to_owned();
+        Ok(Marker {
+            source: self.config.name.clone(),
+            claim,
+            file_system: mount.file_system.clone(),
+            device: self.config.disk.device.as_ref().map(ToString::to_string).unwrap_or_default(),
+            machine: self.probe.machine(),
+            generation,
+            begun: generation,
+            state,
+        })
+    }
+
+    /// Writes the twin, then the marker: if this ends in between, the disk is still empty.
+    fn mark(&mut self, marker: Marker) -> Result<(), ShelterError> {
+        let text = marker.to_text();
+        for path in [self.state(TWIN), self.disk().join(MARKER_NAME)] {
+            write_durably(&path, text.as_bytes()).map_err(ShelterError::io("write", &path))?;
+        }
+        self.marker = Some(marker);
+        Ok(())
+    }
+
+    fn begin(&mut self, seen: &Observations) -> Result<Prepared, ShelterError> {
+        self.open_copy()?;
+        let marker = self.new_marker(seen, 0, MarkedState::Ready)?;
+        let folders = self.recreate()?;
+        self.mark(marker)?;
+        Ok(Prepared { verdict: "the disk is new, and nothing was saved yet".to_owned(), restored: None, folders })
+    }
+
+    fn survived(&mut self, seen: &Observations) -> Result<Prepared, ShelterError> {
+        let PathSeen::Mounted(MountSeen { marker: MarkerSeen::Whole(marker), .. }) = &seen.path else {
+            return Err(ShelterError::DiskChanged { path: self.disk().to_path_buf() });
+        };
+        self.marker = Some(marker.clone());
+        if !matches!(seen.destination, DestinationSeen::Unreachable(_)) {
+            self.open_copy()?;
+            // An interrupted acknowledgement: the destination has the generation that was begun.
+            let generation = self.generation().max(marker.generation);
+            if generation != marker.generation || !matches!(&seen.twin, MarkerSeen::Whole(twin) if twin == marker) {
+                self.mark(Marker { generation, ..marker.clone() })?;
+            }
+        }
+        let folders = self.recreate()?;
+        Ok(Prepared { verdict: "the disk kept its contents".to_owned(), restored: None, folders })
+    }
+
+    fn fill(
+        &mut self,
+        seen: &Observations,
+        generation: u64,
+        onto: Onto,
+        progress: &Arc<RestoreProgress>,
+    ) -> Result<Prepared, ShelterError> {
+        self.open_copy()?;
+        let root = TreeRoot::open(self.disk()).map_err(ShelterError::io("open", self.disk()))?;
+        let marker = self.new_marker(seen, generation, MarkedState::Restoring)?;
+        self.mark(marker.clone())?;
+        let disk = self.disk().to_path_buf();
+        let copy = self.copy.as_mut().ok_or(ShelterError::NothingSaved(disk))?;
+        let report = copy.restore(&root, generation, &self.config.groups, onto, progress)?;
+        let held: Vec<String> = report
+            .damaged
+            .keys()
+            .filter(|path| {
+                crate::saving::group_of(&self.config.groups, path).is_none_or(|group| group.damaged == Damaged::Hold)
+            })
+            .map(|path| path.as_text().to_owned())
+            .collect();
+        if !held.is_empty() {
+            return Err(ShelterError::Damaged(held));
+        }
+        // What was just written is known: the first save reads nothing of it again.
+        let contents = self.config.groups.iter().filter(|group| group.class != DataClass::Recreate);
+        let paths: Vec<String> = contents.flat_map(|group| group.paths.clone()).collect();
+        let walked = root.walk(&paths);
+        self.known = walked
+            .entries
+            .into_iter()
+            .filter(|(path, _)| !report.damaged.contains_key(path))
+            .map(|(path, seen)| (path, seen.stamp))
+            .collect();
+        let folders = self.recreate()?;
+        // What services change from now on gets a later time than what was restored.
+        std::thread::sleep(READ_AGAIN);
+        self.mark(Marker { state: MarkedState::Ready, ..marker })?;
+        let verdict = match onto {
+            Onto::Empty => format!("the disk came back empty: generation {generation} was restored"),
+            Onto::Interrupted => format!("a restore was under way: generation {generation} is whole now"),
+        };
+        Ok(Prepared { verdict, restored: Some(report), folders })
+    }
+
+    /// Makes kept folders again.
+    fn recreate(&self) -> Result<u64, ShelterError> {
+        if !self.config.groups.iter().any(|group| group.class == DataClass::Recreate) {
+            return Ok(0);
+        }
+        let Some(folders) = structure::kept(&self.config)? else { return Ok(0) };
+        let root = TreeRoot::open(self.disk()).map_err(ShelterError::io("open", self.disk()))?;
+        structure::recreate(&root, &folders)
+    }
+
+    /// Sees that the disk is still the one that was taken into use.
+    fn same_disk(&self) -> Result<(), ShelterError> {
+        let changed = || ShelterError::DiskChanged { path: self.disk().to_path_buf() };
+        let marker = self.marker.as_ref().ok_or_else(changed)?;
+        let FolderSeen::Mounted(mount) = self.probe.folder(&self.config)? else { return Err(changed()) };
+        let on_disk = read_marker(&self.disk().join(MARKER_NAME));
+        let same = mount.file_system == marker.file_system
+            && !mount.is_root_device
+            && mount.is_named_device != Some(false)
+            && matches!(on_disk, MarkerSeen::Whole(found) if found.claim == marker.claim);
+        if same { Ok(()) } else { Err(changed()) }
+    }
+
+    /// Sees that an open folder is the disk that was taken into use.
+    fn is_marked(&self, root: &TreeRoot) -> Result<(), ShelterError> {
+        use std::io::Read as _;
+        let mut text = String::new();
+        let name = TreePath::of_bytes(MARKER_NAME.as_bytes()).expect("the marker's name is a path");
+        let read = root.open_file(&name).and_then(|file| file.take(MARKER_BYTES_MAX as u64).read_to_string(&mut text));
+        let claim = self.marker.as_ref().map(|marker| &marker.claim);
+        match read.ok().and_then(|_| Marker::parse(&text).ok()) {
+            Some(found) if Some(&found.claim) == claim => Ok(()),
+            _ => Err(ShelterError::DiskChanged { path: self.disk().to_path_buf() }),
+        }
+    }
+
+    /// A look at all groups: stamps of what is there now.
+    pub(crate) fn stamps(&self) -> Result<TreeStamps, ShelterError> {
+        self.same_disk()?;
+        let root = TreeRoot::open(self.disk()).map_err(ShelterError::io("open", self.disk()))?;
+        let mut stamps = TreeStamps::new();
+        self.is_marked(&root)?;
+        for group in self.config.groups.iter().filter(|group| group.class != DataClass::Recreate) {
+            stamps.extend(root.walk(&group.paths).entries.into_iter().map(|(path, seen)| (path, seen.stamp)));
+        }
+        Ok(stamps)
+    }
+
+    /// Saves what changed; `None` if nothing did, or if there is no destination.
+    ///
+    /// # Errors
+    /// The disk is another one, the destination refuses or belongs to somebody else by now, or a promised moment was not reached.
+    pub(crate) fn save(&mut self, pace: &Pace) -> Result<Option<SaveReport>, ShelterError> {
+        let begun = Instant::now();
+        self.same_disk()?;
+        let root = TreeRoot::open(self.disk()).map_err(ShelterError::io("open", self.disk()))?;
+        // The open folder is the disk's, whatever is mounted or unmounted meanwhile.
+        self.is_marked(&root)?;
+        if self.copy.is_none() {
+            self.open_copy()?;
+        }
+        let (Some(copy), Some(marker)) = (&mut self.copy, &self.marker) else { return Ok(None) };
+        let mut marker = marker.clone();
+        marker.begun = copy.generation() + 1;
+        let claim = marker.claim.clone();
+        let picture = Picture::take(&root, &self.config)?;
+        if copy.generation() > 0 && picture.is_known(&self.known) {
+            picture.end()?;
+            return Ok(None);
+        }
+        let text = marker.to_text();
+        for path in [Path::new(&self.config.state).join(TWIN), root.path().join(MARKER_NAME)] {
+            write_durably(&path, text.as_bytes()).map_err(ShelterError::io("write", &path))?;
+        }
+        self.marker = Some(marker.clone());
+        let saved = copy.save(&picture, &claim, &mut self.known, pace);
+        let ended = picture.end();
+        let report = saved?;
+        ended?;
+        let Some(mut report) = report else { return Ok(None) };
+        self.same_disk()?;
+        marker.generation = report.generation;
+        self.mark(marker)?;
+        report.took = begun.elapsed();
+        Ok(Some(report))
+    }
+
+    /// Takes the disk as it is into the shelter: keeps folders, saves contents, and lets pinned generations go.
+    ///
+    /// # Errors
+    /// The disk is not the configured one, or belongs to another shelter.
+    pub fn adopt(&mut self) -> Result<Adopted, ShelterError> {
+        self.take()?;
+        let (seen, verdict) = self.look()?;
+        match verdict {
+            StartVerdict::Survived => {
+                self.survived_as_it_is(&seen)?;
+            }
+            StartVerdict::Begin | StartVerdict::Refuse(StartRefusal::OtherEntries(_))
+                if !matches!(seen.destination, DestinationSeen::Holds { .. }) =>
+            {
+                self.open_copy()?;
+                let marker = self.new_marker(&seen, 0, MarkedState::Ready)?;
+                self.mark(marker)?;
+            }
+            StartVerdict::Refuse(StartRefusal::OtherEntries(_)) => {
+                // Something is saved already: what is on the disk becomes the next generation, and the old one is pinned if much went.
+                self.open_copy()?;
+                let marker = self.new_marker(&seen, self.generation(), MarkedState::Ready)?;
+                self.mark(marker)?;
+            }
+            StartVerdict::Refuse(refusal) => return Err(ShelterError::Refused(refusal)),
+            StartVerdict::Wait(awaited) => return Err(ShelterError::NotReady(awaited)),
+            other => {
+                return Err(ShelterError::Unsupported(format!(
+                    "there is nothing on the disk to adopt ({other:?}): `run` prepares it"
+                )));
+            }
+        }
+        let claim = self.marker.as_ref().map(|marker| marker.claim.clone()).unwrap_or_default();
+        let unpinned = match &mut self.copy {
+            Some(copy) => copy.unpin(&claim)?,
+            None => Vec::new(),
+        };
+        if self.config.groups.iter().any(|group| group.class == DataClass::Recreate) {
+            let root = TreeRoot::open(self.disk()).map_err(ShelterError::io("open", self.disk()))?;
+            self.is_marked(&root)?;
+            structure::keep(&self.config, &structure::folders_on(&root, &self.config, now_ns())?)?;
+        }
+        let saved =
+            if self.copy.is_some() { self.save(&Pace::new(self.config.limits, self.device_name()))? } else { None };
+        let folders = structure::kept(&self.config)?.map_or(0, |kept| kept.entries.len() as u64);
+        Ok(Adopted { folders, saved, unpinned })
+    }
+
+    fn survived_as_it_is(&mut self, seen: &Observations) -> Result<(), ShelterError> {
+        let PathSeen::Mounted(MountSeen { marker: MarkerSeen::Whole(marker), .. }) = &seen.path else {
+            return Err(ShelterError::DiskChanged { path: self.disk().to_path_buf() });
+        };
+        self.marker = Some(marker.clone());
+        self.open_copy()
+    }
+
+    /// When the last drill was passed, in seconds since 1970.
+    pub(crate) fn last_drill(&self) -> Option<i64> {
+        let bytes = read_bounded(&self.state("drill"), 64).ok()??;
+        String::from_utf8(bytes).ok()?.trim().parse().ok()
+    }
+
+    /// Writes the report of the service.
+    pub(crate) fn publish(&self, status: &ShelterStatus) -> Result<(), ShelterError> {
+        let path = self.state(STATUS);
+        let text = serde_json::to_string(status).expect("text and numbers can be written");
+        replace(&path, text.as_bytes()).map_err(ShelterError::io("write", &path))?;
+        if let Some(path) = &self.config.metrics {
+            let path = Path::new(path);
+            replace(path, status.metrics().as_bytes()).map_err(ShelterError::io("write", path))?;
+        }
+        Ok(())
+    }
+}
+
+/// Replaces a file that need not survive a power cut.
+fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut other = path.as_os_str().to_os_string();
+    other.push(".new");
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(&other, bytes)?;
+    fs::rename(&other, path)
+}
+
+/// The report of the service of a configuration; `None` if none ever ran.
+///
+/// # Errors
+/// It cannot be read.
+pub fn last_status(config: &ShelterConfig) -> Result<Option<ShelterStatus>, ShelterError> {
+    let path = Path::new(&config.state).join(STATUS);
+    let bytes = read_bounded(&path, FILE_BYTES_MAX).map_err(ShelterError::io("read", &path))?;
+    let read = |bytes: Vec<u8>| {
+        serde_json::from_slice(&bytes)
+            .map_err(|error| ShelterError::Record { path: path.clone(), reason: error.to_string() })
+    };
+    bytes.map(read).transpose()
+}
+
+fn read_marker(path: &Path) -> MarkerSeen {
+    match read_bounded(path, MARKER_BYTES_MAX as u64) {
+        Ok(None) => MarkerSeen::Absent,
+        Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => MarkerSeen::Torn,
+        Err(_) => MarkerSeen::Unreadable,
+        Ok(Some(bytes)) => match String::from_utf8(bytes).ok().and_then(|text| Marker::parse(&text).ok()) {
+            Some(marker) => MarkerSeen::Whole(marker),
+            None => MarkerSeen::Torn,
+        },
+    }
+}
+
+/// Ends a restore that is under way.
+pub(crate) fn end_restore(progress: &RestoreProgress) {
+    progress.ends.store(true, Ordering::Relaxed);
+}
