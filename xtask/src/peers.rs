@@ -1,8 +1,10 @@
 //! The programs that tests and benches compare with or lean on, and how they get onto a Debian machine.
 
+mod consumers;
 mod tester;
 
 use crate::step::Outcome;
+use crate::suite;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -42,6 +44,12 @@ pub(crate) fn install(root: &Path) -> Outcome {
         Err(reason) => {
             outcome.skipped += 1;
             outcome.notes.push(format!("skipped: {} (nbd-tester-client cannot be built: {reason})", tester::TESTS));
+        }
+    }
+    if std::env::var_os(suite::LONG).is_some_and(|long| long == "1") {
+        if let Err(reason) = consumers::get(root) {
+            outcome.skipped += 1;
+            outcome.notes.push(format!("skipped: {} ({reason})", consumers::TESTS));
         }
     }
     outcome
@@ -106,6 +114,17 @@ pub(crate) fn apt(words: &[&str]) -> bool {
         .stdin(Stdio::null());
     println!("apt-get {}", words.join(" "));
     command.status().is_ok_and(|status| status.success())
+}
+
+/// What a command printed; its last words if it failed.
+fn run(command: &mut Command) -> Result<String, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.stdin(Stdio::null()).output().map_err(|error| format!("cannot start {name}: {error}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(said.lines().rfind(|line| !line.trim().is_empty()).map_or_else(|| format!("{name} failed"), str::to_owned))
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Set for tests that are to try everything and not a sample.
-const LONG: &str = "LOADLINE_TEST_LONG";
+pub(crate) const LONG: &str = "LOADLINE_TEST_LONG";
 /// Draws what tests sample.
 const SEED: &str = "LOADLINE_TEST_SEED";
 /// The `loadline` command that the tests of documents start.

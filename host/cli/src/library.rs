@@ -51,25 +51,33 @@ fn store_of(line: &CommandLine) -> anyhow::Result<PathBuf> {
     Ok(store_location::store_path(line.common.store.as_deref())?)
 }
 
-/// `predict` with these words behind it.
+/// `predict` with these words behind it. `store` keeps the run in place of the store that the words name, or the user's.
 ///
 /// # Errors
 /// What the command would have said.
-pub fn predict(words: &[OsString], observer: &mut dyn Observer) -> Result<RunOutcome, CommandError> {
+pub fn predict(
+    words: &[OsString],
+    store: Option<PathBuf>,
+    observer: &mut dyn Observer,
+) -> Result<RunOutcome, CommandError> {
     let line = line("predict", words)?;
     let Verb::Predict(arguments) = &line.verb else { unreachable!("the verb is predict") };
-    let (prediction, options) = predicting::prepared(arguments, || store_of(&line))?;
+    let (prediction, options) = predicting::prepared(arguments, || store.map_or_else(|| store_of(&line), Ok))?;
     Ok(prediction.run(&options, observer)?)
 }
 
-/// `run` with these words behind it.
+/// `run` with these words behind it. `store` is as in [`predict`].
 ///
 /// # Errors
 /// What the command would have said.
-pub fn run(words: &[OsString], observer: &mut dyn Observer) -> Result<RunOutcome, CommandError> {
+pub fn run(
+    words: &[OsString],
+    store: Option<PathBuf>,
+    observer: &mut dyn Observer,
+) -> Result<RunOutcome, CommandError> {
     let line = line("run", words)?;
     let Verb::Run(arguments) = &line.verb else { unreachable!("the verb is run") };
-    let (measurement, options) = running::prepared(arguments, || store_of(&line))?;
+    let (measurement, options) = running::prepared(arguments, || store.map_or_else(|| store_of(&line), Ok))?;
     Ok(measurement.run(&options, observer)?)
 }
 

@@ -1,9 +1,9 @@
 //! `nbd-tester-client`, the test program of the nbd package: Debian has it in no binary package, so it is built from the source.
 
-use super::{apt, is_root, on_path};
+use super::{apt, is_root, on_path, run};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// What goes untested without it.
 pub(super) const TESTS: &str = "the nbd package's own tests against NBD exports";
@@ -122,17 +122,6 @@ fn fetch_of(folder: &Path, release: &str, mirror: &str) -> Result<PathBuf, Strin
     let archive = archives.into_iter().find(is_source).ok_or("apt fetched no source")?;
     run(Command::new("tar").arg("-xf").arg(&archive).arg("-C").arg(folder).arg("--no-same-owner"))?;
     unpacked(folder).ok_or_else(|| "the source holds no nbd-tester-client".into())
-}
-
-/// What a program printed; where it fails, the last line of what it said.
-fn run(command: &mut Command) -> Result<String, String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.stdin(Stdio::null()).output().map_err(|error| format!("cannot start {name}: {error}"))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(said.lines().rfind(|line| !line.trim().is_empty()).map_or_else(|| format!("{name} failed"), str::to_owned))
 }
 
 #[cfg(test)]

@@ -124,6 +124,8 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     ),
     ("apps/", &["pure/units", "pure/block", "pure/load", "pure/record"]),
     ("host/cli", &["pure/", "host/", "apps/"]),
+    // The command and the library as one extension module of Python.
+    ("host/python", &["pure/", "host/", "apps/"]),
 ];
 
 /// Crates that no other may use, and that may use any.

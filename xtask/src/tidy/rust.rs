@@ -69,7 +69,7 @@ pub(super) fn purity(tree: &Tree) -> Vec<Finding> {
 }
 
 /// The crates that may hold unsafe code.
-pub(super) const UNSAFE_IN: [&str; 2] = ["host/kernel", "host/engine"];
+pub(super) const UNSAFE_IN: [&str; 3] = ["host/kernel", "host/engine", "host/python"];
 
 /// `unsafe` stands only in the crates of [`UNSAFE_IN`], and each use has `// SAFETY:` directly above it (a function: `# Safety` in its
 /// documentation does as well).
