@@ -46,11 +46,10 @@ pub(crate) fn install(root: &Path) -> Outcome {
             outcome.notes.push(format!("skipped: {} (nbd-tester-client cannot be built: {reason})", tester::TESTS));
         }
     }
-    if std::env::var_os(suite::LONG).is_some_and(|long| long == "1") {
-        if let Err(reason) = consumers::get(root) {
-            outcome.skipped += 1;
-            outcome.notes.push(format!("skipped: {} ({reason})", consumers::TESTS));
-        }
+    let is_long = std::env::var_os(suite::LONG).is_some_and(|long| long == "1");
+    if is_long && let Err(reason) = consumers::get(root) {
+        outcome.skipped += 1;
+        outcome.notes.push(format!("skipped: {} ({reason})", consumers::TESTS));
     }
     outcome
 }

@@ -60,8 +60,8 @@ unsafe impl Send for ArrowStream {}
 
 /// What a schema owns.
 struct SchemaParts {
-    _format: CString,
-    _name: CString,
+    format: CString,
+    name: CString,
     children: Vec<*mut ArrowSchema>,
     dictionary: *mut ArrowSchema,
 }
@@ -71,8 +71,8 @@ struct ArrayParts {
     /// Most buffers are those of the table.
     _frame: Arc<Frame>,
     /// Those that the table has in another form.
-    _own: Vec<Box<[u8]>>,
-    _offsets: Box<[i32]>,
+    own: Vec<Box<[u8]>>,
+    offsets: Vec<Box<[i32]>>,
     buffers: Vec<*const c_void>,
     children: Vec<*mut ArrowArray>,
     dictionary: *mut ArrowArray,
@@ -91,15 +91,15 @@ impl ArrowSchema {
         let mut parts = Box::new(SchemaParts {
             children: children.into_iter().map(|child| Box::into_raw(Box::new(child))).collect(),
             dictionary: dictionary.map_or(null_mut(), |of| Box::into_raw(Box::new(of))),
-            _format: format,
-            _name: name,
+            format,
+            name,
         });
         Self {
-            format: parts._format.as_ptr(),
-            name: parts._name.as_ptr(),
+            format: parts.format.as_ptr(),
+            name: parts.name.as_ptr(),
             metadata: null(),
             flags,
-            n_children: parts.children.len() as i64,
+            n_children: parts.children.len().cast_signed() as i64,
             children: parts.children.as_mut_ptr(),
             dictionary: parts.dictionary,
             release: Some(release_schema),
@@ -151,11 +151,11 @@ unsafe extern "C" fn release_schema(schema: *mut ArrowSchema) {
 impl ArrowArray {
     fn new(length: usize, nulls: usize, mut parts: Box<ArrayParts>) -> Self {
         Self {
-            length: length as i64,
-            null_count: nulls as i64,
+            length: length.cast_signed() as i64,
+            null_count: nulls.cast_signed() as i64,
             offset: 0,
-            n_buffers: parts.buffers.len() as i64,
-            n_children: parts.children.len() as i64,
+            n_buffers: parts.buffers.len().cast_signed() as i64,
+            n_children: parts.children.len().cast_signed() as i64,
             buffers: parts.buffers.as_mut_ptr(),
             children: parts.children.as_mut_ptr(),
             dictionary: parts.dictionary,
@@ -190,7 +190,7 @@ impl ArrowArray {
                 }
                 let bits = bits.into_boxed_slice();
                 parts.buffers = vec![present(of), bits.as_ptr().cast()];
-                parts._own.push(bits);
+                parts.own.push(bits);
                 (of.len(), of.missing())
             }
         };
@@ -208,8 +208,8 @@ impl ArrowArray {
         let (offsets, bytes) = (offsets.into_boxed_slice(), bytes.into_boxed_slice());
         let mut parts = ArrayParts::of(frame);
         parts.buffers = vec![null(), offsets.as_ptr().cast(), bytes.as_ptr().cast()];
-        parts._offsets = offsets;
-        parts._own.push(bytes);
+        parts.offsets.push(offsets);
+        parts.own.push(bytes);
         Self::new(words.distinct().len(), 0, Box::new(parts))
     }
 }
@@ -218,8 +218,8 @@ impl ArrayParts {
     fn of(frame: &Arc<Frame>) -> Self {
         Self {
             _frame: Arc::clone(frame),
-            _own: Vec::new(),
-            _offsets: Box::default(),
+            own: Vec::new(),
+            offsets: Vec::new(),
             buffers: Vec::new(),
             children: Vec::new(),
             dictionary: null_mut(),

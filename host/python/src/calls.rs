@@ -31,6 +31,11 @@ pub(crate) fn refuse_fork() -> PyResult<()> {
     ))
 }
 
+/// What signals that arrived have to say: an interrupt is `KeyboardInterrupt`.
+fn signals(py: Python<'_>) -> PyResult<()> {
+    py.check_signals()
+}
+
 /// Runs `work` on a thread of its own while this one looks for signals. An interrupt raises the flag and waits for the end, since what
 /// is under way must be cleaned up.
 pub(crate) fn stoppable<T: Send>(
@@ -51,7 +56,7 @@ pub(crate) fn stoppable<T: Send>(
             });
             let mut interrupt = None;
             while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                if let Err(signal) = Python::attach(|py| py.check_signals()) {
+                if let Err(signal) = Python::attach(signals) {
                     stop.store(true, Ordering::Relaxed);
                     interrupt.get_or_insert(signal);
                 }
@@ -80,7 +85,7 @@ pub(crate) fn abandonable<T: Send + 'static>(
         loop {
             match ended.recv_timeout(LOOK) {
                 Ok(result) => return result.unwrap_or_else(|panic| Err(bug(&*panic))),
-                Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals())?,
+                Err(RecvTimeoutError::Timeout) => Python::attach(signals)?,
                 Err(RecvTimeoutError::Disconnected) => return Err(Bug::new_err("a thread ended without an answer")),
             }
         }

@@ -105,7 +105,7 @@ impl PythonEmulation {
             ended: Mutex::new(None),
         })
     }
-    fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+    fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
         let py = slf.py();
         let this = slf.get();
         let served = short(py, || this.begin())?;

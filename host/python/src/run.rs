@@ -191,7 +191,7 @@ impl PythonComparison {
     /// The verdict over all cells of all runs: "worse" if any is, then "cannot-tell", "better", "same".
     #[getter]
     fn verdict(&self) -> &'static str {
-        use loadline_analysis::Verdict::{Better, CannotTell, Same, Worse};
+        use loadline_analysis::Verdict::{Better, CannotTell, Worse};
         let cells = || self.0.against.iter().flat_map(|of| of.cells.iter().map(|cell| cell.verdict));
         let overall = || self.0.against.iter().flat_map(|of| of.overall.iter().map(|all| all.verdict));
         let any = |verdict| overall().any(|of| of == verdict);
@@ -202,7 +202,6 @@ impl PythonComparison {
         } else if any(Better) {
             "better"
         } else {
-            let _ = Same;
             "same"
         }
     }
@@ -280,7 +279,7 @@ impl PythonAdvice {
         let (begin, end) = (page.find("<table")?, page.find("</table>")?);
         page.get(begin..end + "</table>".len())
     }
-    fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<String> {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         Ok(format!("<loadline.Advice: {} rows>", self.candidates(py)?.len()?))
     }
     fn __eq__(&self, other: &Self) -> bool {

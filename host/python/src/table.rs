@@ -76,15 +76,15 @@ impl PythonTable {
         Ok(rows)
     }
     /// A `polars.DataFrame`.
-    fn to_polars<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+    fn to_polars(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
         slf.py().import("polars")?.call_method1("DataFrame", (slf,))
     }
     /// A `pyarrow.Table`.
-    fn to_arrow<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+    fn to_arrow(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
         slf.py().import("pyarrow")?.call_method1("table", (slf,))
     }
     /// A `pandas.DataFrame`, through pyarrow if it is there.
-    fn to_pandas<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+    fn to_pandas(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
         let py = slf.py();
         let pandas = py.import("pandas")?;
         if let Ok(pyarrow) = py.import("pyarrow") {

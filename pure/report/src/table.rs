@@ -27,10 +27,6 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Always there.
-    pub(crate) const fn of_unix_us(unix_us: i64) -> Option<Self> {
-        Some(Self { unix_us })
-    }
     /// Of a text such as `2026-01-31T14:22:33Z`; `None` if it is something else.
     pub(crate) fn of_rfc3339(text: &str) -> Option<Self> {
         let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
@@ -45,7 +41,7 @@ impl Moment {
         let day_of_year = (153 * (if month > 2 { month - 3 } else { month + 9 }) + 2) / 5 + day - 1;
         let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
         let days = era * 146_097 + day_of_era - 719_468;
-        Self::of_unix_us((days * 86_400 + hour * 3_600 + minute * 60 + second) * 1_000_000)
+        Some(Self { unix_us: (days * 86_400 + hour * 3_600 + minute * 60 + second) * 1_000_000 })
     }
 }
 

@@ -102,7 +102,8 @@ fn yaml_lines(text: &str) -> Vec<String> {
         match folded {
             Some(of) if indent > of => {
                 let last = lines.last_mut().expect("a line that begins the fold");
-                *last += &format!(" {}", line.trim());
+                last.push(' ');
+                last.push_str(line.trim());
             }
             _ => {
                 folded = line.ends_with(": >").then_some(indent);
@@ -121,8 +122,9 @@ fn the_workflow_for_ci_has_commands_that_are_understood_and_fails_on_worse_only(
         assert!(lines.iter().any(|line| line.starts_with(key)), "{key} in {lines:#?}");
     }
     let commands: Vec<&str> = lines.iter().filter_map(|line| line.trim_start().strip_prefix("run: ")).collect();
-    let console: String = commands.iter().map(|of| format!("$ {}\n", of.split(" >> ").next().unwrap())).collect();
-    let found = examples(&format!("```console,no-run\n{console}```\n")).unwrap();
+    let typed: Vec<&str> = commands.iter().map(|of| of.split(" >> ").next().unwrap()).collect();
+    let console = typed.join("\n$ ");
+    let found = examples(&format!("```console,no-run\n$ {console}\n```\n")).unwrap();
     assert_eq!((found.len(), commands.len()), (3, 3), "{console}");
     let loadline = loadline_tests::loadline();
     let folder = tempfile::tempdir().unwrap();

@@ -440,7 +440,7 @@ fn a_run_in_a_file_is_the_run_of_the_store() {
         ("{\"schema\": \"loadline.run/1\", \"cells\": []}", "loadline.run/1"),
         ("[", "is no whole run"),
     ] {
-        let error = loadline_runs::read_record(&bench.file("other.json", text)).unwrap_err().to_string();
+        let error = loadline_runs::read_record(bench.file("other.json", text)).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
     }
 }
@@ -503,7 +503,8 @@ fn rows_by_trial_and_second_stand_for_themselves_and_hold_the_figures_of_the_rec
         let read = trial.operations.get(&loadline_block::Operation::Read);
         let wanted = read.map(|read| read.count as f64 * 1e9 / trial.measured_ns as f64);
         assert_eq!(iops.get(row), wanted, "{}", cell.label);
-        let wanted = read.and_then(|read| read.figures()).and_then(|of| of.p99).map(u64::cast_signed);
+        let wanted =
+            read.and_then(loadline_record::OperationRecord::figures).and_then(|of| of.p99).map(u64::cast_signed);
         assert_eq!(p99.get(row), wanted, "{}", cell.label);
     }
     let FrameValues::Whole(requests) = column(&seconds, "requests_count") else { panic!("a count") };

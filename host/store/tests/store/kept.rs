@@ -67,11 +67,11 @@ fn the_wide_views_have_a_row_for_each_run_cell_and_trial_of_an_older_store_too()
     let runs = all(&Store::open(&path).unwrap());
     let shell = Connection::open(&path).unwrap();
     let count =
-        |view: &str| -> i64 { shell.query_row(&format!("SELECT count(*) FROM {view}"), [], |row| row.get(0)).unwrap() };
+        |view: &str| -> u32 { shell.query_row(&format!("SELECT count(*) FROM {view}"), [], |row| row.get(0)).unwrap() };
     let cells = || runs.iter().flat_map(|run| &run.cells);
     assert_eq!(
         (count("runs_wide"), count("cells_wide"), count("trials_wide")),
-        (runs.len() as i64, cells().count() as i64, cells().map(|cell| cell.trials.len() as i64).sum())
+        (runs.len() as u32, cells().count() as u32, cells().map(|cell| cell.trials.len() as u32).sum())
     );
     for run in &runs {
         let header = &run.header;
@@ -91,7 +91,7 @@ fn the_wide_views_have_a_row_for_each_run_cell_and_trial_of_an_older_store_too()
                 all.map(|(_, record)| record.count).sum::<u64>() as f64 * 1e9 / trial.measured_ns as f64
             });
             let mean = of_trials.sum::<f64>() / cell.trials.len() as f64;
-            let (block, threads, trials, iops, p99): (i64, u32, i64, f64, Option<f64>) = shell
+            let (block, threads, trials, iops, p99): (i64, u32, u32, f64, Option<f64>) = shell
                 .query_row(
                     "SELECT block_bytes, threads, trials, iops_mean, read_p99_ns_mean FROM cells_wide WHERE run = ? AND cell = ?",
                     [&header.id, &cell.id],
@@ -100,7 +100,7 @@ fn the_wide_views_have_a_row_for_each_run_cell_and_trial_of_an_older_store_too()
                 .unwrap();
             assert_eq!(
                 (block, threads, trials),
-                (figures.block_bytes.cast_signed(), figures.threads, cell.trials.len() as i64)
+                (figures.block_bytes.cast_signed(), figures.threads, cell.trials.len() as u32)
             );
             assert!((iops - mean).abs() <= mean * 1e-9, "{iops} {mean}");
             let reads = cell.trials.iter().any(|trial| trial.operations.contains_key(&loadline_block::Operation::Read));

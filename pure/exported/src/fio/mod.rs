@@ -42,20 +42,14 @@ pub fn fio_files(record: &RunRecord, summary: &RunSummary) -> Vec<(String, Strin
     each_trial(record, summary)
         .zip(places)
         .map(|((cell, known, trial), place)| {
-            let mut path = String::new();
-            if several_volumes {
-                path += &format!("{}/", cell.volume);
-            }
-            if several_blocks {
-                path += &format!("{}/", block(cell));
-            }
-            if several_trials {
-                path += &format!("trial-{}/", trial.trial);
-            }
+            let folder = |wanted: bool, name: String| if wanted { name + "/" } else { String::new() };
+            let folders = folder(several_volumes, cell.volume.clone())
+                + &folder(several_blocks, block(cell).to_string())
+                + &folder(several_trials, format!("trial-{}", trial.trial));
             let load = cell.load.figures();
             let depth = load.queue_depth.map_or_else(String::new, |depth| format!("-iodepth-{depth}"));
             let words = cell.load.spec().map_or("load", options::direction);
-            path += &format!("{place:0digits$}-{words}{depth}-numjobs-{}.json", load.threads);
+            let path = format!("{folders}{place:0digits$}-{words}{depth}-numjobs-{}.json", load.threads);
             (path, document(record, &[trial], |written_ms| vec![job(record, cell, known, trial, 0, written_ms)]))
         })
         .collect()

@@ -7,7 +7,7 @@ pub use tables::{cells, seconds, trials};
 pub use values::{FrameValues, Sparse, Words};
 
 use crate::table::Field;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// A table by column. All columns are equally long.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -70,7 +70,7 @@ impl Frame {
             *self = other;
             return;
         }
-        let mut theirs: HashMap<String, FrameValues> = HashMap::new();
+        let mut theirs: BTreeMap<String, FrameValues> = BTreeMap::new();
         let mut order = Vec::new();
         for column in other.columns {
             order.push(column.name.clone());

@@ -74,7 +74,7 @@ pub fn seconds(record: &RunRecord) -> Frame {
                         &load,
                         [
                             Field::Whole(Some(trial.trial.into())),
-                            Field::Moment(Moment::of_unix_us(at_us.cast_signed())),
+                            Field::Moment(Some(Moment { unix_us: at_us.cast_signed() })),
                             Field::Whole(Some(since_s)),
                             Field::Float(Some(covered_s)),
                             Field::Text(Some(operation.name().to_owned())),
@@ -172,7 +172,7 @@ fn of_trial(header: &RunHeader, cell: Option<&CellRecord>, trial: Option<&TrialR
     let mut columns: Vec<(String, Field)> = shared.collect();
     let mut put = |name: &str, field: Field| columns.push((name.to_owned(), field));
     put("trial", whole(|trial| trial.trial.into()));
-    let at = trial.and_then(|trial| Moment::of_unix_us((trial.started_unix_s * 1_000_000).cast_signed()));
+    let at = trial.map(|trial| Moment { unix_us: (trial.started_unix_s * 1_000_000).cast_signed() });
     put("trial_started", Field::Moment(at));
     put("engine", text(|trial| trial.engine.name.to_string()));
     put("warm_up_ns", whole(|trial| trial.warm_up_ns));

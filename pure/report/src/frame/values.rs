@@ -1,7 +1,7 @@
 //! The values of a column: a list of them, and a bit for each row that says whether it has one.
 
 use crate::table::Field;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// The values of a column, by their kind.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,7 +59,7 @@ impl FrameValues {
             (Self::Text(words), Field::Text(word)) => words.push(word.as_deref()),
             (Self::Float(values), Field::Float(value)) => values.push(value),
             (Self::Whole(values), Field::Whole(value)) => {
-                values.push(value.and_then(|value| i64::try_from(value).ok()))
+                values.push(value.and_then(|value| i64::try_from(value).ok()));
             }
             (Self::Flag(values), Field::Flag(value)) => values.push(value),
             (Self::Moment(values), Field::Moment(value)) => values.push(value.map(|moment| moment.unix_us)),
@@ -170,7 +170,7 @@ impl<'a> FromIterator<Option<&'a str>> for Words {
 #[derive(Debug, Clone, Default)]
 pub struct Words {
     distinct: Vec<String>,
-    places: HashMap<String, i32>,
+    places: BTreeMap<String, i32>,
     rows: Sparse<i32>,
 }
 
