@@ -82,7 +82,8 @@ fn a_repository_in_s3_is_saved_into_restored_from_fenced_and_pruned() {
     let request = SaveRequest { lease: Some(lease.clone()), ..SaveRequest::new(vec![source.clone()], NOW) };
     for round in 0..3_u8 {
         std::fs::write(source.join("text"), [round; 30]).unwrap();
-        repository.save(&request, &Unpaced).unwrap();
+        let time = Timestamp::new(NOW.seconds + i64::from(round), 0);
+        repository.save(&SaveRequest { time, ..request.clone() }, &Unpaced).unwrap();
     }
     let mut other = Repository::open(moto.storage(), PASSWORD.as_bytes()).unwrap();
     let snapshots = other.snapshots().unwrap();
