@@ -13,7 +13,8 @@ pub enum ImportError {
     },
     /// No form that is known.
     #[error(
-        "{source_name} holds no results of a form that is known: loadline reads what fio writes with --output-format=json or json+"
+        "{source_name} holds no results of a form that is known: loadline reads fio (JSON, normal text, terse), diskspd, \
+         CrystalDiskMark, KDiskMark, Iometer, elbencho, vdbench, sysbench fileio, ioping, hdparm and dd"
     )]
     Unknown {
         /// The file.

@@ -3,14 +3,24 @@
 //! Nothing is made up. A figure that a tool does not report is missing. A load without an equivalent is left out, and
 //! the caller learns of it.
 
+mod crystaldiskmark;
+mod diskspd;
+mod elbencho;
 mod error;
 pub mod fio;
+mod iometer;
+mod quick_looks;
+mod sysbench;
+mod told;
 mod value;
+mod vdbench;
+mod xml;
 
 pub use error::ImportError;
 
 use loadline_record::TrialRecord;
 use loadline_workload::LoadSpec;
+use told::Source;
 
 /// The contents of one file.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,11 +86,42 @@ pub fn text(bytes: Vec<u8>) -> Result<String, usize> {
     }
 }
 
+/// Whether a text is of one form.
+type Recognises = fn(&str) -> bool;
+/// A reader of one form.
+type Reader = fn(Source<'_>) -> Result<Results, ImportError>;
+
+/// The forms besides fio's JSON: how a text of it is known, and its reader. The first that knows a text reads it.
+const FORMS: [(Recognises, Reader); 14] = [
+    (diskspd::is_xml, diskspd::read_xml),
+    (iometer::is_one, iometer::read),
+    (crystaldiskmark::is_one, crystaldiskmark::read),
+    (elbencho::is_one, elbencho::read),
+    (vdbench::is_flatfile, vdbench::flatfile),
+    (vdbench::is_summary, vdbench::summary),
+    (diskspd::is_text, diskspd::read_text),
+    (sysbench::is_one, sysbench::read),
+    (quick_looks::is_ioping, quick_looks::ioping),
+    (quick_looks::is_hdparm, quick_looks::hdparm),
+    (fio::is_terse, fio::terse),
+    (fio::is_normal, fio::normal),
+    (quick_looks::is_dd, quick_looks::dd),
+    (|text| text.trim().is_empty(), |source| Err(ImportError::Empty { source_name: source.name.to_owned() })),
+];
+
 /// Reads a file of results; `source` names it in errors. Results without a time are assumed to end at `written_unix_s`,
 /// seconds since 1970.
 ///
 /// # Errors
 /// A text of no known form, cut off, or with impossible figures, with the place.
 pub fn read(text: &str, source: &str, written_unix_s: u64) -> Result<Results, ImportError> {
-    fio::read(text, source, written_unix_s)
+    let own = Source { text, name: source, written_unix_s };
+    // JSON may stand amid any lines of text.
+    match fio::read(text, source, written_unix_s) {
+        Err(ImportError::Unknown { source_name }) => {
+            let reader = FORMS.iter().find(|(is_one, _)| is_one(text)).map(|(_, reader)| reader);
+            reader.map_or(Err(ImportError::Unknown { source_name }), |reader| reader(own))
+        }
+        read => read,
+    }
 }

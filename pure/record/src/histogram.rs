@@ -27,8 +27,8 @@ pub struct Histogram {
 pub struct HistogramSnapshot {
     /// Arithmetic mean.
     pub mean: f64,
-    /// Smallest value.
-    pub min: u64,
+    /// Smallest value; `None` where another tool does not tell it.
+    pub min: Option<u64>,
     /// Median.
     pub p50: Option<u64>,
     /// 90 % are at or below.
@@ -60,7 +60,8 @@ impl HistogramSnapshot {
         let percentile = |of: fn(&Self) -> Option<f64>| mean(of).map(|ns| libm::round(ns) as u64);
         Some(Self {
             mean: mean(|part| Some(part.mean))?,
-            min: parts().map(|(_, part)| part.min).min()?,
+            // Known where all parts tell it.
+            min: parts().map(|(_, part)| part.min).reduce(|a, b| Some(a?.min(b?)))?,
             p50: percentile(|part| part.p50.map(|ns| ns as f64)),
             p90: percentile(|part| part.p90.map(|ns| ns as f64)),
             p95: percentile(|part| part.p95.map(|ns| ns as f64)),
@@ -212,7 +213,7 @@ impl Histogram {
         let at = |q: f64| self.quantile(q).map(Duration::as_ns);
         Some(HistogramSnapshot {
             mean: self.mean_ns()?,
-            min: self.min_ns,
+            min: Some(self.min_ns),
             p50: at(0.50),
             p90: at(0.90),
             p95: at(0.95),
@@ -425,7 +426,7 @@ mod tests {
     fn of_parts_without_histograms_no_more_is_told_than_all_of_them_know() {
         let part = |mean: f64, p50: Option<u64>, max: u64| HistogramSnapshot {
             mean,
-            min: 1,
+            min: Some(1),
             p50,
             p90: None,
             p95: None,
@@ -437,7 +438,7 @@ mod tests {
         let pooled =
             |p50| HistogramSnapshot::pooled(&[(1, part(10.0, Some(8), 20)), (3, part(30.0, p50, 60))]).unwrap();
         let both = pooled(Some(28));
-        assert_eq!((both.mean, both.p50, both.p99, both.min, both.max), (25.0, Some(23), Some(50), 1, 60));
+        assert_eq!((both.mean, both.p50, both.p99, both.min, both.max), (25.0, Some(23), Some(50), Some(1), 60));
         assert_eq!(pooled(None).p50, None);
         assert_eq!((both.percentile(0.99), both.percentile(0.9), both.percentile(0.7)), (Some(50), None, None));
         assert_eq!(HistogramSnapshot::pooled(&[(0, both)]), None);

@@ -231,7 +231,7 @@ fn columns(summary: &RunSummary, cell: Option<&CellSummary>) -> Vec<(String, Fie
 fn spread(put: &mut impl FnMut(&str, Field), name: &str, snapshot: Option<HistogramSnapshot>) {
     let integer = |of: fn(&HistogramSnapshot) -> Option<u64>| Field::Whole(snapshot.and_then(|s| of(&s)));
     put(&format!("{name}_mean_ns"), Field::Float(snapshot.map(|s| s.mean).filter(|mean| mean.is_finite())));
-    put(&format!("{name}_min_ns"), integer(|s| Some(s.min)));
+    put(&format!("{name}_min_ns"), integer(|s| s.min));
     put(&format!("{name}_p50_ns"), integer(|s| s.p50));
     put(&format!("{name}_p90_ns"), integer(|s| s.p90));
     put(&format!("{name}_p95_ns"), integer(|s| s.p95));

@@ -10,7 +10,7 @@ pub(crate) struct ImportArguments {
     /// Results of fio and of other tools, as they wrote them (docs/formats/import.md lists them). The same job in several files, run
     /// one after the other, makes the trials of one cell. Of a folder, each folder in it becomes a run. Or a table of crawls (CSV:
     /// crawl,source,items,duration,rate,latency)
-    #[arg(required = true, value_name = "FILE or FOLDER")]
+    #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// What was measured: an environment file (TOML), or a name from `loadline environments`; names limits by its ceilings
     #[arg(long, value_name = "FILE")]

@@ -133,10 +133,11 @@ fn of_the_import(trial: &TrialRecord, unknown: &[String], from: &ImportedFrom) -
             device.name
         ),
     };
-    let detail = format!(
-        "{} measured it, and {around}. There is no course of seconds: whether the rate was steady, and whether it lasts, is not known.{}",
-        from.tool_and_version(),
-        more.concat()
-    );
+    let course = if trial.series.seconds.is_empty() {
+        " There is no course of seconds: whether the rate was steady, and whether it lasts, is not known."
+    } else {
+        ""
+    };
+    let detail = format!("{} measured it, and {around}.{course}{}", from.tool_and_version(), more.concat());
     Doubt { code: DoubtCode::Imported, detail }
 }

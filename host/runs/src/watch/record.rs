@@ -107,7 +107,7 @@ fn means(record: &WatchRecord, of: fn(&WatchTick) -> (u64, u64)) -> Option<Histo
     let ticks = || record.ticks.iter().map(of).filter_map(mean);
     Some(HistogramSnapshot {
         mean: mean((count, took_ms))?,
-        min: ticks().fold(f64::INFINITY, f64::min) as u64,
+        min: Some(ticks().fold(f64::INFINITY, f64::min) as u64),
         p50: None,
         p90: None,
         p95: None,

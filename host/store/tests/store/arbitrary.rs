@@ -67,7 +67,7 @@ fn operation_record() -> impl Strategy<Value = OperationRecord> {
 fn told() -> impl Strategy<Value = HistogramSnapshot> {
     let percentile = || of(any::<u64>());
     let percentiles = (percentile(), percentile(), percentile(), percentile(), percentile(), percentile());
-    (figure(), any::<u64>(), percentiles, any::<u64>()).prop_map(
+    (figure(), percentile(), percentiles, any::<u64>()).prop_map(
         |(mean, min, (p50, p90, p95, p99, p99_9, p99_99), max)| HistogramSnapshot {
             mean,
             min,

@@ -89,7 +89,7 @@ fn read(at: &At<'_>, is_ns: bool) -> Result<Option<Latency>, ImportError> {
     let percentile = |wanted: f64| percentiles.iter().find(|(p, _)| (p - wanted).abs() < 1e-6).map(|(_, ns)| *ns);
     let told = HistogramSnapshot {
         mean,
-        min: min as u64,
+        min: Some(min as u64),
         p50: percentile(50.0),
         p90: percentile(90.0),
         p95: percentile(95.0),

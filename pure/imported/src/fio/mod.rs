@@ -3,10 +3,12 @@
 mod devices;
 mod job;
 mod latency;
+mod plain;
 mod set_aside;
 #[cfg(test)]
 mod tests;
 
+use crate::told::Source;
 use crate::value::At;
 use crate::{ImportError, Results};
 use serde_json::Value;
@@ -23,10 +25,15 @@ pub fn read(text: &str, source: &str, written_unix_s: u64) -> Result<Results, Im
     if text.trim().is_empty() {
         return Err(ImportError::Empty { source_name: source_name() });
     }
-    let documents = documents(text, source)?;
+    of_documents(&documents(text, source)?, source, written_unix_s)
+}
+
+/// Reads documents of one file.
+fn of_documents(documents: &[Value], source: &str, written_unix_s: u64) -> Result<Results, ImportError> {
+    let source_name = || source.to_owned();
     let mut kept: Vec<Document<'_>> = Vec::new();
     let mut before = 0;
-    for value in &documents {
+    for value in documents {
         let top = At::top(value, source);
         let Some(jobs) = top.any(&["jobs", "client_stats"]) else {
             let is_ours = value.get("schema").and_then(Value::as_str).is_some_and(|name| name.starts_with("loadline."));
@@ -63,6 +70,30 @@ pub fn read(text: &str, source: &str, written_unix_s: u64) -> Result<Results, Im
     }
     for document in &kept {
         job::read(document, &mut results)?;
+    }
+    Ok(results)
+}
+
+pub(crate) use plain::{is_normal, is_terse};
+
+/// fio's normal text.
+pub(crate) fn normal(source: Source<'_>) -> Result<Results, ImportError> {
+    of_plain(source, plain::normal(source)?)
+}
+
+/// fio's terse form.
+pub(crate) fn terse(source: Source<'_>) -> Result<Results, ImportError> {
+    of_plain(source, plain::terse(source)?)
+}
+
+/// Reads the JSON that a text stands for.
+fn of_plain(source: Source<'_>, plain: plain::Plain) -> Result<Results, ImportError> {
+    let mut results = of_documents(&[plain.document], source.name, source.written_unix_s)?;
+    for job in &mut results.jobs {
+        job.unknown.extend(plain.unknown.iter().cloned());
+        if plain.is_engine_unknown {
+            job.trial.engine.name = "not told".into();
+        }
     }
     Ok(results)
 }

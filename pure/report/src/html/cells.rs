@@ -146,7 +146,7 @@ type Quantile = (&'static str, fn(&HistogramSnapshot) -> Option<f64>);
 
 const QUANTILES: [Quantile; 9] = [
     ("mean", |s| Some(s.mean)),
-    ("min", |s| Some(s.min as f64)),
+    ("min", |s| s.min.map(|ns| ns as f64)),
     ("p50", |s| s.p50.map(|ns| ns as f64)),
     ("p90", |s| s.p90.map(|ns| ns as f64)),
     ("p95", |s| s.p95.map(|ns| ns as f64)),

@@ -1,0 +1,258 @@
+//! dd, hdparm and ioping: one figure each.
+
+use crate::told::{Figures, Shape, Source, Told, after, between, latency, leading, results, unit_bytes};
+use crate::{ImportError, Results};
+use loadline_block::Operation;
+
+/// hdparm reads so much at once (`TIMING_BUF_MB`).
+const HDPARM_BLOCK: u64 = 2 << 20;
+
+/// The last line of dd: `1073741824 bytes (1.1 GB, 1.0 GiB) copied, 5.36871 s, 200 MB/s`, as GNU, BSD and `BusyBox` write it.
+fn dd_line(line: &str) -> Option<(&str, &str)> {
+    let (bytes, rest) = line.trim_start().split_once(" bytes")?;
+    let is_whole = !bytes.is_empty() && bytes.bytes().all(|b| b.is_ascii_digit());
+    let time = if let Some(gnu) = after(rest, " copied, ") { gnu } else { after(rest, "transferred in ")? };
+    let (seconds, unit) = leading(time)?;
+    // A comma that only closes the number.
+    let seconds = seconds.trim_end_matches(',');
+    (is_whole && unit.starts_with('s')).then_some((bytes, seconds))
+}
+
+/// Whether a text is of dd.
+pub(crate) fn is_dd(text: &str) -> bool {
+    text.lines().any(|line| dd_line(line).is_some())
+}
+
+/// Reads what dd printed.
+pub(crate) fn dd(source: Source<'_>) -> Result<Results, ImportError> {
+    let mut loads = Vec::new();
+    let (mut full, mut partial) = (None, 0.0);
+    let mut command: Option<&str> = None;
+    for (line, text) in source.lines() {
+        if let Some(words) = text.trim_start_matches(['$', '#', ' ']).strip_prefix("dd ") {
+            command = Some(words);
+        }
+        if let Some((whole, rest)) = text.split_once('+').filter(|(_, rest)| rest.contains("records out")) {
+            full = Some(source.number(line, whole)?);
+            partial = source.number(line, rest.split_whitespace().next().unwrap_or_default())?;
+            continue;
+        }
+        let Some((bytes, seconds)) = dd_line(text) else { continue };
+        let bytes = source.number(line, bytes)?;
+        // dd writes no thousands: a comma is a decimal one.
+        let seconds = source.number(line, &seconds.replacen(',', ".", 1))?;
+        let count = full.take().map_or(1.0, |full| full + partial).max(1.0);
+        let block = if partial == 0.0 { bytes / count } else { (bytes / count).ceil() };
+        let of = |key: &str| command.and_then(|words| words.split_whitespace().find_map(|word| word.strip_prefix(key)));
+        let is_memory = |path: &str| {
+            path.starts_with("/dev/zero") || path.starts_with("/dev/null") || path.starts_with("/dev/urandom")
+        };
+        let (read, written) = (of("if=").filter(|path| !is_memory(path)), of("of=").filter(|path| !is_memory(path)));
+        let is_read = read.is_some() && written.is_none();
+        let is_direct = [of("iflag="), of("oflag=")].into_iter().flatten().any(|flags| flags.contains("direct"));
+        let shape = Shape {
+            is_random: false,
+            reads: f64::from(u8::from(is_read)),
+            block: block as u64,
+            depth: 1,
+            threads: 1,
+            is_buffered: !is_direct,
+        };
+        let operation = if is_read { Operation::Read } else { Operation::Write };
+        let mut told = Told::new("dd", "told", &shape);
+        told.target = read.or(written).map(str::to_owned);
+        told.seconds = seconds;
+        told.operations = vec![(operation, Figures { count: count as u64, bytes: bytes as u64, latency: None })];
+        if command.is_none() {
+            told.unknown.push(
+                "dd does not tell whether the disk was read or written, nor which, nor whether it went through the page cache: it is \
+                 taken as buffered writes, which memory answers unless they were made durable (oflag=direct, conv=fdatasync)"
+                    .to_owned(),
+            );
+        }
+        loads.push(told);
+    }
+    results(source, "dd", None, loads, vec!["the file's own time is taken".to_owned()])
+}
+
+/// Whether a text is of hdparm -t.
+pub(crate) fn is_hdparm(text: &str) -> bool {
+    text.lines().any(|line| hdparm_line(line).is_some())
+}
+
+fn hdparm_line(line: &str) -> Option<(bool, &str)> {
+    let rest = line.trim_start().strip_prefix("Timing ")?;
+    ["buffered disk reads", "O_DIRECT disk reads"].iter().enumerate().find_map(|(index, kind)| {
+        let figures = rest.strip_prefix(kind)?;
+        Some((index == 0, figures.split_once(':')?.1))
+    })
+}
+
+/// Reads what hdparm printed.
+pub(crate) fn hdparm(source: Source<'_>) -> Result<Results, ImportError> {
+    let mut loads = Vec::new();
+    let mut notes = vec!["the file's own time is taken".to_owned()];
+    let mut device = None;
+    for (line, text) in source.lines() {
+        if text.starts_with('/') && text.trim_end().ends_with(':') {
+            device = Some(text.trim_end().trim_end_matches(':').to_owned());
+        }
+        if text.trim_start().starts_with("Timing cached reads") || text.contains("O_DIRECT cached reads") {
+            notes.push("\"cached reads\" measure memory: they are left out".to_owned());
+        }
+        let Some((is_buffered, figures)) = hdparm_line(text) else { continue };
+        let parts = leading(figures).and_then(|(moved, rest)| {
+            let (unit, rest) = rest.split_once(" in ")?;
+            Some((moved, unit, leading(rest)?.0))
+        });
+        let (moved, unit, seconds) = parts.ok_or_else(|| source.error(line, "has no figure of hdparm's form"))?;
+        let unit = unit_bytes(unit, false).ok_or_else(|| source.error(line, format!("{unit} is no unit of bytes")))?;
+        let bytes = source.number(line, moved)? * unit;
+        let shape = Shape { is_random: false, reads: 1.0, block: HDPARM_BLOCK, depth: 1, threads: 1, is_buffered };
+        let mut told = Told::new("hdparm", "told", &shape);
+        told.target.clone_from(&device);
+        told.seconds = source.number(line, seconds)?;
+        let count = ((bytes / HDPARM_BLOCK as f64).round() as u64).max(1);
+        told.operations = vec![(Operation::Read, Figures { count, bytes: bytes as u64, latency: None })];
+        if is_buffered {
+            told.unknown.push("It reads through the page cache, whose read-ahead asks for more at once".to_owned());
+        }
+        loads.push(told);
+    }
+    results(source, "hdparm", None, loads, notes)
+}
+
+/// Whether a text is of ioping.
+pub(crate) fn is_ioping(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with("--- ") && line.contains("ioping statistics"))
+}
+
+/// Nanoseconds of a time with its unit.
+fn time_ns(source: Source<'_>, line: usize, text: &str, unit_before: Option<&str>) -> Result<f64, ImportError> {
+    let (number, unit) = leading(text).ok_or_else(|| source.error(line, format!("{text} is no time")))?;
+    let unit = unit.split_whitespace().next().or(unit_before).unwrap_or_default();
+    let factor = match unit {
+        "ns" => 1.0,
+        "us" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        "min" => 6e10,
+        _ => return Err(source.error(line, format!("{unit} is no unit of time"))),
+    };
+    Ok(source.number(line, number)? * factor)
+}
+
+/// Reads what ioping printed.
+pub(crate) fn ioping(source: Source<'_>) -> Result<Results, ImportError> {
+    let mut loads = Vec::new();
+    let (mut target, mut block, mut is_write) = (None, None, false);
+    let mut completed: Option<(u64, Option<f64>)> = None;
+    for (line, text) in source.lines() {
+        if text.contains("<<<") || text.contains(">>>") || text.contains(" bytes from ") || text.contains(" bytes to ")
+        {
+            is_write = text.contains(">>>") || text.contains(" bytes to ");
+            block = leading(text).and_then(|(number, rest)| {
+                let unit = unit_bytes(rest.split_whitespace().next()?, false)?;
+                Some((number.parse::<f64>().ok()? * unit) as u64)
+            });
+        } else if let Some(rest) = text.strip_prefix("--- ") {
+            target = rest.split_whitespace().next().map(str::to_owned);
+        } else if let Some((count, rest)) = text.split_once(" requests completed in ") {
+            let bytes = rest.split(',').find_map(|part| {
+                let part = part.trim();
+                let moved = part.strip_suffix(" read").or_else(|| part.strip_suffix(" written"))?;
+                is_write |= part.ends_with(" written");
+                let (number, unit) = leading(moved)?;
+                Some(number.parse::<f64>().ok()? * unit_bytes(unit, false)?)
+            });
+            completed = Some((source.number(line, count)? as u64, bytes));
+        } else if let Some(figures) = text.strip_prefix("min/avg/max/mdev = ") {
+            let parts: Vec<&str> = figures.split('/').collect();
+            let [min, mean, max, deviation] = parts.as_slice() else {
+                return Err(source.error(line, "has no four figures"));
+            };
+            // Old versions write the unit once, at the end.
+            let unit = deviation.split_whitespace().nth(1);
+            let ns = |text: &str| time_ns(source, line, text, unit);
+            let (min, mean, max) = (ns(min)?, ns(mean)?, ns(max)?);
+            let Some((count, bytes)) = completed.take() else { continue };
+            let block = block.or(bytes.map(|bytes| (bytes / count.max(1) as f64) as u64)).unwrap_or(4096);
+            let shape = Shape {
+                is_random: true,
+                reads: f64::from(u8::from(!is_write)),
+                block,
+                depth: 1,
+                threads: 1,
+                is_buffered: false,
+            };
+            let mut told = Told::new("ioping", "told", &shape);
+            told.target = target.take();
+            told.seconds = mean * count as f64 / 1e9;
+            let operation = if is_write { Operation::Write } else { Operation::Read };
+            let figures = Figures { count, bytes: block.saturating_mul(count), latency: latency(mean, Some(min), max) };
+            told.operations = vec![(operation, figures)];
+            told.unknown.push(
+                "Its iops are one over the mean latency, not a rate that was held: it waits between requests. Whether they went \
+                 through the page cache (-D) and fell anywhere (-L) is not told"
+                    .to_owned(),
+            );
+            loads.push(told);
+        }
+    }
+    let version = source
+        .lines()
+        .find_map(|(_, line)| between(line, "ioping ", " ").filter(|v| v.starts_with(|c: char| c.is_ascii_digit())));
+    results(source, "ioping", version, loads, vec!["the file's own time is taken".to_owned()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(text: &str) -> Source<'_> {
+        Source { text, name: "a.txt", written_unix_s: 1_000 }
+    }
+
+    #[test]
+    fn dd_has_its_bytes_and_its_time_in_every_dialect() {
+        let gnu = dd(source(include_str!("../tests/corpus/dd.txt"))).unwrap();
+        let trial = &gnu.jobs[0].trial;
+        assert_eq!((trial.bytes(), trial.measured_ns, trial.count()), (1_073_741_824, 5_368_710_000, 1024));
+        assert_eq!(format!("{:.0}", trial.bytes_per_s().unwrap() / 1e6), "200");
+        assert!(gnu.jobs[0].unknown[0].contains("does not tell whether"));
+        for text in [
+            "1024+0 records out\n1073741824 bytes (1,1 GB, 1,0 GiB) copied, 5,36871 s, 200 MB/s\n",
+            "1024+0 records out\n1073741824 bytes transferred in 5.368710 secs (200000000 bytes/sec)\n",
+            "1024+0 records out\n1073741824 bytes (1.0GB) copied, 5.368710 seconds, 190.7MB/s\n",
+        ] {
+            assert!(is_dd(text), "{text}");
+            assert_eq!(dd(source(text)).unwrap().jobs[0].trial.measured_ns, 5_368_710_000, "{text}");
+        }
+        let told = "$ dd if=/dev/sdb of=/dev/null bs=1M iflag=direct\n1024+0 records out\n1073741824 bytes (1.1 GB) copied, 5.36871 s, 200 MB/s\n";
+        let job = &dd(source(told)).unwrap().jobs[0];
+        assert_eq!((job.target.as_deref(), job.spec.buffered, job.spec.reads_any()), (Some("/dev/sdb"), false, true));
+    }
+
+    #[test]
+    fn hdparm_counts_in_mebibytes_and_its_cache_is_left_out() {
+        let read = hdparm(source(include_str!("../tests/corpus/hdparm.txt"))).unwrap();
+        assert_eq!((read.jobs.len(), read.jobs[0].target.as_deref()), (1, Some("/dev/sdb")));
+        let trial = &read.jobs[0].trial;
+        assert_eq!((trial.bytes(), trial.measured_ns), (1200 << 20, 3_000_000_000));
+        assert_eq!(trial.bytes_per_s(), Some(400.0 * 1_048_576.0));
+        assert!(read.notes.iter().any(|note| note.contains("measure memory")));
+    }
+
+    #[test]
+    fn ioping_is_the_mean_of_its_latencies() {
+        let read = ioping(source(include_str!("../tests/corpus/ioping.txt"))).unwrap();
+        let job = &read.jobs[0];
+        let figures = job.trial.of(Operation::Read).unwrap().figures().unwrap();
+        assert_eq!((figures.min, figures.mean, figures.max), (Some(480_000), 800_000.0, 1_280_000));
+        assert_eq!((job.trial.count(), job.trial.bytes(), job.trial.iops()), (3, 12 << 10, Some(1250.0)));
+        assert_eq!(format!("{:.2}", job.trial.bytes_per_s().unwrap() / 1_048_576.0), "4.88");
+        let old = "4096 bytes from /tmp (ext4 /dev/sda1): request=1 time=0.8 ms\n--- /tmp (ext4 /dev/sda1) ioping statistics ---\n10 requests completed in 9002.2 ms, 1112 iops, 4.3 mb/s\nmin/avg/max/mdev = 0.6/0.9/1.6/0.3 ms\n";
+        let figures = ioping(source(old)).unwrap().jobs[0].trial.of(Operation::Read).unwrap().figures().unwrap();
+        assert_eq!((figures.min, figures.max), (Some(600_000), 1_600_000));
+    }
+}
