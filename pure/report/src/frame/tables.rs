@@ -194,7 +194,7 @@ fn of_trial(header: &RunHeader, cell: Option<&CellRecord>, trial: Option<&TrialR
             &format!("{name}_latency_mean_ns"),
             Field::Float(figures.map(|of| of.mean).filter(|mean| mean.is_finite())),
         );
-        put(&format!("{name}_latency_min_ns"), integer(|of| Some(of.min)));
+        put(&format!("{name}_latency_min_ns"), integer(|of| of.min));
         put(&format!("{name}_latency_p50_ns"), integer(|of| of.p50));
         put(&format!("{name}_latency_p90_ns"), integer(|of| of.p90));
         put(&format!("{name}_latency_p95_ns"), integer(|of| of.p95));
