@@ -64,9 +64,9 @@ fn what_cannot_be_read_is_refused_and_nothing_is_stored() {
         assert!(error.contains(told) && error.contains(name), "{error}");
     }
     bench.refused(2, &["import", "nowhere.json"]);
-    bench.refused(2, &["import", &bench.file("bytes", [0xff, 0xfe])]);
-    let none = whole.replace("\"rw\": \"randread\"", "\"rw\": \"randread\", \"verify\": \"md5\"");
-    let error = bench.refused(1, &["import", &bench.file("verify.json", none)]);
-    assert!(error.contains("verify=md5") && error.contains("nothing was imported"), "{error}");
+    bench.refused(2, &["import", &bench.file("bytes", [0xff, 0x00])]);
+    let none = whole.replace("\"rw\": \"randread\"", "\"rw\": \"randread\", \"bsrange\": \"4k-6k\"");
+    let error = bench.refused(1, &["import", &bench.file("range.json", none)]);
+    assert!(error.contains("bsrange") && error.contains("nothing was imported"), "{error}");
     assert!(bench.runs().is_empty());
 }
