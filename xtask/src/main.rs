@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         ["test"] => Ok(gate::STEPS.iter().collect()),
         ["test", "--quick"] => return gate::run(&root, &gate::STEPS.iter().collect::<Vec<_>>(), gate::Depth::Quick),
         ["test", "--long"] => {
-            suite::choose_long();
+            step::choose_long();
             Ok(gate::STEPS.iter().collect())
         }
         ["release"] => Ok(vec![&gate::RELEASE]),

@@ -3,8 +3,7 @@
 mod consumers;
 mod tester;
 
-use crate::step::Outcome;
-use crate::suite;
+use crate::step::{Outcome, is_long};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -46,8 +45,9 @@ pub(crate) fn install(root: &Path) -> Outcome {
             outcome.notes.push(format!("skipped: {} (nbd-tester-client cannot be built: {reason})", tester::TESTS));
         }
     }
-    let is_long = std::env::var_os(suite::LONG).is_some_and(|long| long == "1");
-    if is_long && let Err(reason) = consumers::get(root) {
+    if is_long()
+        && let Err(reason) = consumers::get(root)
+    {
         outcome.skipped += 1;
         outcome.notes.push(format!("skipped: {} ({reason})", consumers::TESTS));
     }

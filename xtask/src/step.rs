@@ -2,6 +2,22 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
+
+/// Set for tests that are to try everything and not a sample.
+pub(crate) const LONG: &str = "LOADLINE_TEST_LONG";
+/// Whether `--long` was asked for.
+static IS_LONG: OnceLock<()> = OnceLock::new();
+
+/// Has sampled tests try everything.
+pub(crate) fn choose_long() {
+    let _ = IS_LONG.set(());
+}
+
+/// Whether everything is to be tried: by `--long`, or by the setting.
+pub(crate) fn is_long() -> bool {
+    IS_LONG.get().is_some() || std::env::var_os(LONG).is_some_and(|value| value != "0" && !value.is_empty())
+}
 
 /// What came of a step.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -10,35 +10,20 @@ mod schedule;
 mod usage;
 
 use crate::gate::{FEATURES, TEST_CPU_SECONDS_MAX};
-use crate::step::{Outcome, cargo};
+use crate::step::{LONG, Outcome, cargo, is_long};
 use output::TestTime;
 use program::{Built, Run};
 use schedule::Class;
 use std::path::Path;
 use std::process::Command;
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Set for tests that are to try everything and not a sample.
-pub(crate) const LONG: &str = "LOADLINE_TEST_LONG";
 /// Draws what tests sample.
 const SEED: &str = "LOADLINE_TEST_SEED";
 /// The `loadline` command that the tests of documents start.
 const COMMAND: &str = "LOADLINE_BIN";
 /// How many of the slowest tests are printed.
 const SLOWEST: usize = 10;
-
-/// Whether `--long` was asked for.
-static IS_LONG: OnceLock<()> = OnceLock::new();
-
-/// Has sampled tests try everything.
-pub(crate) fn choose_long() {
-    let _ = IS_LONG.set(());
-}
-
-fn is_long() -> bool {
-    IS_LONG.get().is_some() || std::env::var_os(LONG).is_some_and(|value| value != "0" && !value.is_empty())
-}
 
 /// The step of the gate.
 pub(crate) fn step(root: &Path) -> Outcome {
