@@ -5,7 +5,7 @@ use crate::arguments::{CommandLine, Format, Verb};
 use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
 use crate::typed_plan::read_plan;
-use crate::{emulate, output_file};
+use crate::{emulate, output_file, printing};
 use clap::Parser as _;
 use loadline_advise::{
     Advice, AdviceOptions, Asked, Candidate, Need, NeedNumbers, Rates, Script, advice_html, advise as advise_need,
@@ -365,15 +365,10 @@ fn in_words(advice: &Advice, format: Format) -> String {
     for note in &advice.not_looked_at {
         let _ = writeln!(text, "{mark}{note}");
     }
-    heading(&mut text, "Verdict");
-    let width = advice.verdict_lines.iter().map(|line| line.about.chars().count()).max().unwrap_or(0);
-    for line in &advice.verdict_lines {
-        let _ = if format == Format::Markdown {
-            writeln!(text, "- **{}**: {}", line.about, line.text)
-        } else {
-            writeln!(text, "  {:width$}  {}", line.about, line.text)
-        };
-    }
+    let lines: Vec<(String, String)> =
+        advice.verdict_lines.iter().map(|line| (line.about.clone(), line.text.clone())).collect();
+    text.push('\n');
+    text.push_str(&printing::verdict(&lines, format));
     text
 }
 

@@ -22,7 +22,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 pub(crate) use compared::compared_text;
-pub(crate) use printed::stored_text;
+pub(crate) use printed::{answer, stored_text};
 
 /// Crawls, goes on with a crawl, or tries changes on a stored one.
 pub(crate) fn crawl(

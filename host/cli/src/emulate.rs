@@ -152,6 +152,10 @@ fn open(
             })
         })
         .transpose()?;
+    // Likewise the control socket: a program that waits for the NBD socket may ask for a fault next.
+    let socket = listeners.socket.as_deref();
+    let control = listen_control(emulation, arguments.control.as_deref(), socket, environment)?;
+    let metrics = listeners.metrics.map(|address| emulation.listen_metrics(address)).transpose()?;
     let mut addresses = Vec::new();
     if let Some(path) = &listeners.socket {
         emulation.listen_unix(path)?;
@@ -160,9 +164,6 @@ fn open(
     if let Some(address) = listeners.address {
         addresses.push(ListenAddress::Tcp(emulation.listen_tcp(address)?));
     }
-    let socket = listeners.socket.as_deref();
-    let control = listen_control(emulation, arguments.control.as_deref(), socket, environment)?;
-    let metrics = listeners.metrics.map(|address| emulation.listen_metrics(address)).transpose()?;
     Ok(Open { devices, addresses, control, metrics })
 }
 

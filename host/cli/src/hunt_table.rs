@@ -1,9 +1,10 @@
 //! What a hunt found, as tables, Markdown, CSV and JSON.
 
 use crate::arguments::Format;
-use crate::figures;
 use crate::output::{self, Column, Field, Table};
+use crate::{figures, printing};
 use loadline_hunt::{HuntResult, SkippedSetting, Standing};
+use loadline_report::Answer;
 use serde_json::Value as Json;
 
 /// What was found, in the form asked for.
@@ -16,27 +17,53 @@ pub(crate) fn text(found: &HuntResult, format: Format) -> String {
             let rate = figures_of(found);
             let mut text = format!("{}\nrun {}{rate}\n\n", found.name, found.run);
             if nothing_varied(found) {
-                return text + &limits(found, "");
+                return text + &verdict(found, format);
             }
             text.push_str(&table.render(format, output::colour_wanted()));
             text.push_str(&not_tried(&found.not_tried));
             text.push_str("\nIntervals hold for all looks at all settings together with 95 % confidence.\n\nLimits\n");
-            text + &limits(found, "• ")
+            text + &limits(found, "• ") + "\n" + &verdict(found, format)
         }
         Format::Markdown => {
             let rate = figures_of(found);
             let mut text = format!("# {}\n\nrun `{}`{rate}\n\n", found.name, found.run);
             if nothing_varied(found) {
-                return text + &limits(found, "");
+                return text + &verdict(found, format);
             }
             text.push_str(&table.render(format, false));
             text.push_str(&not_tried(&found.not_tried));
             text.push_str(
                 "\nIntervals hold for all looks at all settings together with 95 % confidence.\n\n## Limits\n\n",
             );
-            text + &limits(found, "- ")
+            text + &limits(found, "- ") + "\n" + &verdict(found, format)
         }
     }
+}
+
+/// The verdict, which ends what is printed.
+fn verdict(found: &HuntResult, format: Format) -> String {
+    let mut lines = found.verdict_lines();
+    lines.push(("report".to_owned(), format!("loadline report {}", found.run)));
+    printing::verdict(&lines, format)
+}
+
+/// What a report of the hunt opens with.
+pub(crate) fn answer(found: &HuntResult) -> Answer {
+    let mut tables = Vec::new();
+    if !nothing_varied(found) {
+        tables.push(rows(found).in_report("What was varied, one setting at a time"));
+        let mut limits = Table::new(&[
+            Column::words("stands", "standing"),
+            Column::words("what may hold the load", "what"),
+            Column::words("why", "because"),
+        ]);
+        for suspect in &found.suspects {
+            let texts = [standing(suspect.standing), &suspect.what, &suspect.because];
+            limits.push(texts.into_iter().map(Field::text).collect());
+        }
+        tables.push(limits.in_report("What may hold it"));
+    }
+    Answer { lines: found.verdict_lines(), tables }
 }
 
 /// Whether the hunt stopped before anything was varied: there is no row to show.
@@ -111,14 +138,18 @@ fn limits(found: &HuntResult, mark: &str) -> String {
         return format!("{mark}{why}\n");
     }
     let lines = found.suspects.iter().map(|suspect| {
-        let standing = match suspect.standing {
-            Standing::Binds => "binds",
-            Standing::Possible => "possible",
-            Standing::RuledOut => "ruled out",
-        };
+        let standing = standing(suspect.standing);
         let limits =
             if suspect.limits.is_empty() { String::new() } else { format!(" ({})", suspect.limits.join(", ")) };
         format!("{mark}{standing}: {}{limits}: {}\n", suspect.what, suspect.because)
     });
     lines.collect()
+}
+
+const fn standing(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Binds => "binds",
+        Standing::Possible => "possible",
+        Standing::RuledOut => "ruled out",
+    }
 }

@@ -126,6 +126,16 @@ impl Table {
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
+    /// The table under this heading in a report.
+    pub(crate) fn in_report(&self, title: &str) -> loadline_report::AnswerTable {
+        let columns = self.columns.iter().map(|column| (column.heading.to_owned(), column.align == Align::Right));
+        let row = |row: &Vec<Field>| row.iter().map(|field| field.shown.clone()).collect();
+        loadline_report::AnswerTable {
+            title: title.to_owned(),
+            columns: columns.collect(),
+            rows: self.rows.iter().map(row).collect(),
+        }
+    }
     /// Rows as objects under the columns' keys.
     pub(crate) fn to_json(&self) -> Json {
         let object = |row: &Vec<Field>| {

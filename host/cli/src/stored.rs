@@ -8,6 +8,7 @@ use crate::{crawl, figures, hunt_table, output_file, printing, typed_settings};
 use loadline_analysis::{Quantity, RunSummary, RunVerdict, known_limits, run_verdict};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, RunRecord, RunStatus};
+use loadline_report::Answer;
 use loadline_runs::leftovers::{self, Leftover};
 use loadline_runs::{hunt_result, settings_of};
 use loadline_store::{Filter, Store};
@@ -365,16 +366,25 @@ pub(crate) fn report(arguments: &ReportArguments, store: &Store) -> anyhow::Resu
     let text = match form {
         ReportForm::Html => {
             let pairs: Vec<(&RunRecord, &RunSummary)> = summarized.iter().map(|(r, s)| (r, s)).collect();
-            loadline_report::html(&pairs)
+            let answers: Vec<Option<Answer>> = summarized.iter().map(|(record, _)| answer(record)).collect();
+            loadline_report::html_with_answers(&pairs, &answers)
         }
         ReportForm::Markdown => {
-            let parts: Vec<String> = summarized.iter().map(|(_, s)| loadline_report::markdown(s)).collect();
-            parts.join("\n")
+            let part = |(record, summary): &(RunRecord, RunSummary)| match answer(record) {
+                Some(answer) => format!("{}\n{}", answer.markdown("##"), loadline_report::markdown(summary)),
+                None => loadline_report::markdown(summary),
+            };
+            summarized.iter().map(part).collect::<Vec<_>>().join("\n")
         }
     };
     output_file::write(&file, output_file::marked(&text))?;
     output::tell(&format!("report: {}", path.display()));
     Ok(outcome)
+}
+
+/// The answer of a run that asked a question of its own.
+fn answer(record: &RunRecord) -> Option<Answer> {
+    hunt_result(record).map(|found| hunt_table::answer(&found)).or_else(|| crawl::answer(record))
 }
 
 /// Whether a stored run keeps the objective that it is judged by.

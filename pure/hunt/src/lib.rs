@@ -15,6 +15,7 @@ mod result;
 mod rounds;
 mod suspects;
 mod vary;
+mod verdict;
 
 pub use design::{HuntDesign, HuntLoad};
 pub use effect::{Effect, HUNT_LOOKS, Judged, judge, round_log};
@@ -23,3 +24,4 @@ pub use plan::{HuntPlan, HuntVariant, SkippedSetting};
 pub use result::{HUNT_SCHEMA, HuntResult, HuntRow, Standing, Suspect, hunted, nothing_bound};
 pub use rounds::{HuntEnd, HuntLook, HuntRounds, NextTrial, PlannedTrial};
 pub use vary::{Baseline, BaselineStorage, FactorRequest, Obstacle, Variation, Variations, VaryError, variations};
+pub use verdict::HuntVerdictLine;

@@ -3,6 +3,7 @@
 //! Every form prints the same figures with their doubts beside them. Nothing here computes a statistic: the figures
 //! come from `loadline-analysis`. Only the HTML form reads the record, for its charts.
 
+mod answer;
 mod best;
 mod chart;
 mod comparison;
@@ -21,14 +22,15 @@ mod table;
 mod terminal;
 mod verdict;
 
+pub use answer::{Answer, AnswerTable};
 pub use comparison::{comparison_csv, comparison_markdown, comparison_terminal};
 pub use csv::{csv, frame_csv};
-pub use html::{chart_svg, html, results_table};
+pub use html::{chart_svg, html, html_with_answers, results_table};
 pub use markdown::markdown;
 pub use page::{escaped, page};
 pub use plain_text::{no_formula, plain, plain_coloured, plain_lines};
 pub use table::{Field, Moment, Table, table};
-pub use terminal::{Colour, Columns, TerminalOptions, terminal};
+pub use terminal::{Colour, Columns, TerminalOptions, terminal, verdict_terminal};
 
 /// Writes to a `String`, which cannot fail.
 macro_rules! put {

@@ -128,8 +128,15 @@ pub fn terminal(summary: &RunSummary, options: &TerminalOptions) -> String {
 /// The verdict, at the very end: what stays on the screen.
 fn conclusive(out: &mut String, summary: &RunSummary, options: &TerminalOptions) {
     let Some(block) = &summary.verdict else { return };
-    put!(out, "\n{}\n", options.colour.paint(Style::Bold, verdict::HEADING));
-    verdict_lines(out, &verdict::lines(block), options);
+    put!(out, "\n{}", verdict_terminal(&verdict::lines(block), options));
+}
+
+/// A verdict for a terminal: its heading, then what each line is about and what is said of that.
+#[must_use]
+pub fn verdict_terminal(lines: &[(String, String)], options: &TerminalOptions) -> String {
+    let mut out = format!("{}\n", options.colour.paint(Style::Bold, verdict::HEADING));
+    verdict_lines(&mut out, lines, options);
+    out
 }
 
 /// The lines of a verdict: what each is about, and what is said of that.

@@ -2,9 +2,11 @@
 
 use crate::arguments::Format;
 use crate::output::{self, Column, Field, Table};
+use crate::printing;
 use loadline_crawl::{of_record, pipeline_of};
 use loadline_pipeline::{Attribution, Bound, WhatIf};
 use loadline_record::{PipelineRecord, RunRecord, SourceRecord, StationClock, StationRecord, VolumeRole, VolumeUse};
+use loadline_report::Answer;
 use loadline_units::words::{span, whole_percent as percent};
 use serde_json::{Value as Json, json};
 
@@ -17,6 +19,21 @@ const REASONS_MAX: usize = 5;
 pub(crate) fn stored_text(record: &RunRecord) -> Option<String> {
     pipeline_of(record)?;
     text(record, &[], Format::Table).ok()
+}
+
+/// What a report of the crawl opens with; `None`: it is none, or did not come to its end.
+pub(crate) fn answer(record: &RunRecord) -> Option<Answer> {
+    let pipeline = pipeline_of(record)?;
+    let attributions = of_record(record).ok()?;
+    let mut tables = vec![
+        sources_table(pipeline, &attributions).in_report("Sources"),
+        stations_table(pipeline).in_report("Stations"),
+    ];
+    let volumes = volumes_table(pipeline);
+    if !volumes.is_empty() {
+        tables.push(volumes.in_report("Volumes"));
+    }
+    Some(Answer { lines: verdict(pipeline, &attributions, false), tables })
 }
 
 /// The crawl as text, ending with a line break.
@@ -53,7 +70,9 @@ pub(super) fn text(record: &RunRecord, tried: &[(String, WhatIf)], format: Forma
     if !tried.is_empty() {
         parts.push(format!("{}{}", heading("What if"), what_if_table(tried).render(format, colour)));
     }
-    parts.push(format!("{}{}", heading("Verdict"), lines(&verdict(pipeline, &attributions, tried.is_empty()))));
+    let mut conclusion = verdict(pipeline, &attributions, tried.is_empty());
+    conclusion.push(("report".to_owned(), format!("loadline report {}", record.header.id)));
+    parts.push(printing::verdict(&conclusion, format));
     Ok(parts.join("\n"))
 }
 
@@ -271,19 +290,20 @@ fn what_if_table(tried: &[(String, WhatIf)]) -> Table {
 }
 
 /// What bound each source, and a change to try, in a few lines.
-fn verdict(pipeline: &PipelineRecord, attributions: &[Attribution], suggests: bool) -> Vec<String> {
-    let mut lines: Vec<String> = attributions.iter().map(|of| of.sentence(&pipeline.spec)).collect();
-    let most = VERDICT_MAX - 1;
+fn verdict(pipeline: &PipelineRecord, attributions: &[Attribution], suggests: bool) -> Vec<(String, String)> {
+    let line = |of: &Attribution| ("bound".to_owned(), of.sentence(&pipeline.spec));
+    let mut lines: Vec<(String, String)> = attributions.iter().map(line).collect();
+    let most = VERDICT_MAX - 2;
     if lines.len() > most {
         let rest = lines.len() - most + 1;
         lines.truncate(most - 1);
-        lines.push(format!("{rest} other sources: see the table above."));
+        lines.push(("more".to_owned(), format!("{rest} other sources: see the table above")));
     }
     let slowest = attributions.iter().max_by_key(|of| {
         pipeline.sources.iter().find(|source| source.name == of.source).map_or(0, |source| source.ended_ns)
     });
     if let Some(change) = slowest.filter(|_| suggests).and_then(|of| suggestion(of, pipeline)) {
-        lines.push(format!("To try a change: loadline crawl --stored last --what-if \"{change}\""));
+        lines.push(("next".to_owned(), format!("loadline crawl --stored last --what-if \"{change}\"")));
     }
     lines
 }

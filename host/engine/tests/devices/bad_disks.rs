@@ -119,8 +119,20 @@ impl Paused {
     fn new(child: &Child) -> Self {
         let process = child.id().to_string();
         run("kill", &["-STOP", &process]).expect("it is our child");
+        // The signal is on its way: until each thread has stopped, requests are still answered.
+        while !stopped(&process) {
+            std::thread::yield_now();
+        }
         Self { process }
     }
+}
+
+/// Whether every thread of a process has stopped, or none is left.
+fn stopped(process: &str) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let mut stats = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("stat")).ok());
+    // The state follows the name, which stands in brackets.
+    stats.all(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 'Z', 'X'])))
 }
 
 impl Drop for Paused {

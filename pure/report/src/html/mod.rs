@@ -11,6 +11,7 @@ mod side_by_side;
 mod table;
 mod traits;
 
+use crate::answer::Answer;
 use crate::doubts::{self, DoubtGroup};
 use crate::escaped::Escaped;
 use crate::figures::{self, plain};
@@ -98,6 +99,8 @@ pub(crate) struct Run<'a> {
     pub(crate) views: Vec<CellView<'a>>,
     /// Whether cells lie on more than one volume.
     pub(crate) volumes_several: bool,
+    /// What it found, where it asked a question of its own.
+    answer: Option<&'a Answer>,
 }
 
 impl<'a> Run<'a> {
@@ -116,6 +119,7 @@ impl<'a> Run<'a> {
             groups: doubts::grouped(summary),
             views: views.collect(),
             volumes_several: summary.cells.iter().any(|c| c.volume != summary.cells[0].volume),
+            answer: None,
         }
     }
     /// "†1,3", or nothing.
@@ -181,11 +185,20 @@ pub fn chart_svg(record: &RunRecord, summary: &RunSummary) -> Option<String> {
 /// The report over one run or several, as one HTML file. A record and its summary belong together.
 #[must_use]
 pub fn html(runs: &[(&RunRecord, &RunSummary)]) -> String {
+    html_with_answers(runs, &[])
+}
+
+/// The same, where runs have answers of their own: each opens the part of its run. `answers` are in the order of the runs.
+#[must_use]
+pub fn html_with_answers(runs: &[(&RunRecord, &RunSummary)], answers: &[Option<Answer>]) -> String {
     let level = if runs.len() == 1 { 2 } else { 3 };
     let runs: Vec<Run<'_>> = runs
         .iter()
         .enumerate()
-        .map(|(number, (record, summary))| Run::new(number + 1, level, record, summary))
+        .map(|(number, (record, summary))| {
+            let answer = answers.get(number).and_then(Option::as_ref);
+            Run { answer, ..Run::new(number + 1, level, record, summary) }
+        })
         .collect();
     let title = match runs.as_slice() {
         [run] => plain(&run.summary.run.name),
@@ -232,7 +245,7 @@ pub fn html(runs: &[(&RunRecord, &RunSummary)]) -> String {
 /// The verdict, and the run in a line.
 fn lead(out: &mut String, run: &Run<'_>) {
     let info = &run.summary.run;
-    if run.summary.verdict.is_none() {
+    if run.summary.verdict.is_none() && run.answer.is_none() {
         put!(out, "<p class=\"lead\">{}</p>\n", Escaped(rows::verdict(run.summary)));
     }
     if let Some(warning) = rows::status_warning(info) {
@@ -253,8 +266,32 @@ fn lead(out: &mut String, run: &Run<'_>) {
     ];
     parts.retain(|part| !part.is_empty());
     put!(out, "<p class=\"meta\">{}</p>\n", Escaped(parts.join(" · ")));
-    if let Some(verdict) = &run.summary.verdict {
+    if let Some(answer) = run.answer {
+        out.push_str("<div class=\"verdict\">\n");
+        verdict_lines(out, "answers", &answer.lines.iter().collect::<Vec<_>>());
+        out.push_str("</div>\n");
+    } else if let Some(verdict) = &run.summary.verdict {
         verdict_block(out, run, verdict);
+    }
+}
+
+/// The tables that an answer rests on.
+fn answer_tables(out: &mut String, answer: &Answer) {
+    for table in &answer.tables {
+        let class = |column: usize| if table.columns[column].1 { " class=\"num\"" } else { "" };
+        put!(out, "<h4>{}</h4>\n<div class=\"scroll\"><table><thead><tr>", Escaped(plain(&table.title)));
+        for (column, (heading, _)) in table.columns.iter().enumerate() {
+            put!(out, "<th scope=\"col\"{}>{}</th>", class(column), Escaped(plain(heading)));
+        }
+        out.push_str("</tr></thead>\n<tbody>\n");
+        for row in &table.rows {
+            out.push_str("<tr>");
+            for (column, text) in row.iter().enumerate() {
+                put!(out, "<td{}>{}</td>", class(column), Escaped(plain(text)));
+            }
+            out.push_str("</tr>\n");
+        }
+        out.push_str("</tbody></table></div>\n");
     }
 }
 
@@ -376,6 +413,7 @@ fn sections(out: &mut String, run: &Run<'_>) {
     let (number, level) = (run.number, run.level);
     let charts = overview::charts(run);
     let links = [
+        ("answer", "What was found", run.answer.is_some_and(|answer| !answer.tables.is_empty())),
         ("charts", "Charts", !charts.is_empty()),
         ("findings", "Findings", true),
         ("table", "Results", true),
@@ -391,6 +429,7 @@ fn sections(out: &mut String, run: &Run<'_>) {
     for (id, name, _) in links.iter().filter(|l| l.2) {
         put!(out, "<section id=\"r{number}-{id}\">\n<h{level}>{name}</h{level}>\n");
         match *id {
+            "answer" => answer_tables(out, run.answer.expect("only then it is linked")),
             "findings" => table::findings(out, run),
             "table" => table::results(out, run),
             "doubts" => table::doubts(out, run),
