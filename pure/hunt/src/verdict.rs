@@ -85,9 +85,15 @@ impl HuntResult {
             let (factor, to) = (row.variant.factor.name(), &row.variant.to);
             return format!("{factor} {to} is not decided: hunt again with longer trials");
         }
-        match self.not_tried.first() {
-            Some(one) => format!("{} was not varied ({})", one.factor.name(), one.because),
-            None => "other storage, or a larger virtual machine: no setting of this load helps".to_owned(),
+        let of_storage =
+            |suspect: &Suspect| suspect.limits.iter().any(|limit| limit.contains("disk") || limit.contains("vm-"));
+        if self.of(Standing::Binds).any(of_storage) {
+            return "no other load raises the rate: more or faster storage does; `loadline advise` ranks it by price"
+                .to_owned();
+        }
+        match self.of(Standing::Possible).next() {
+            Some(open) => format!("{} is still possible: {}", open.what, open.because),
+            None => "no setting of this load raises the rate: hunt around another load, or on other storage".to_owned(),
         }
     }
 }
@@ -100,7 +106,9 @@ fn gain(row: &HuntRow) -> f64 {
 /// "threads 1 to 4: 3.90 times the rate (3.72 to 4.11)".
 fn in_words(row: &HuntRow) -> String {
     let crate::plan::HuntVariant { factor, from, to, .. } = &row.variant;
-    let interval = row.low.zip(row.high).map_or_else(String::new, |(low, high)| format!(" ({low:.2} to {high:.2})"));
+    // An interval that rounds to its middle says no more than that.
+    let interval = row.low.zip(row.high).filter(|(low, high)| high - low >= 0.005);
+    let interval = interval.map_or_else(String::new, |(low, high)| format!(" ({low:.2} to {high:.2})"));
     let what = if row.in_bytes { "the bytes" } else { "the rate" };
     format!("{} {from} to {to}: {:.2} times {what}{interval}", factor.name(), gain(row))
 }

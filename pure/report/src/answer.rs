@@ -67,6 +67,6 @@ mod tests {
         assert!(text.starts_with("## Verdict\n\n- **held by**: the disks\n\n## What was varied\n\n"), "{text}");
         assert!(text.contains("| factor | ratio |\n| --- | --: |\n| a\\|b"), "{text}");
         assert!(!text.contains("<script"), "{text}");
-        assert_eq!(text.lines().count(), 7, "{text}");
+        assert_eq!(text.lines().count(), 9, "{text}");
     }
 }
