@@ -3,9 +3,12 @@
 use loadline_tests::console::{Example, Trial, arguments, examples, files};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
 
 /// Longer than any example may take; `timeout` ends what takes longer.
 const SECONDS_MAX: &str = "300";
+/// Documents whose examples are tried at the same time.
+const DOCUMENTS_AT_ONCE: usize = 3;
 
 /// README.md and every Markdown file below docs/, sorted.
 fn documents() -> Vec<PathBuf> {
@@ -66,27 +69,42 @@ fn try_out(example: &Example, folder: &Path, loadline: &Path) -> Result<(), Stri
     Err(format!("`{}` ended with {} instead of {wanted}: {}", example.command, output.status, said.trim()))
 }
 
+/// The examples of a document, one after the other: later ones may use what earlier ones left. How many there were, and what
+/// went wrong.
+fn try_document(document: &Path, loadline: &Path) -> (usize, Vec<String>) {
+    let Ok(text) = std::fs::read_to_string(document) else { return (0, Vec::new()) };
+    let examples = examples(&text).unwrap_or_else(|error| panic!("{}: {error}", document.display()));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (name, contents) in files(&text) {
+        std::fs::write(folder.path().join(name), contents).expect("a file in a temporary folder");
+    }
+    let failure = |example: &Example| {
+        let error = try_out(example, folder.path(), loadline).err()?;
+        Some(format!("{}:{}: {error}", document.display(), example.line))
+    };
+    (examples.len(), examples.iter().filter_map(failure).collect())
+}
+
 #[test]
 fn every_command_in_the_documents_works() {
-    let mut tried = 0;
-    let mut failures = Vec::new();
-    let mut loadline: Option<PathBuf> = None;
-    for document in documents() {
-        let Ok(text) = std::fs::read_to_string(&document) else { continue };
-        let examples = examples(&text).unwrap_or_else(|error| panic!("{}: {error}", document.display()));
-        // Later commands of a document may use what earlier ones left.
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        for (name, contents) in files(&text) {
-            std::fs::write(folder.path().join(name), contents).expect("a file in a temporary folder");
+    let loadline = loadline_tests::loadline();
+    // Most examples wait for a measurement, which takes its time on any machine: several documents at once.
+    let (waiting, tried) = (Mutex::new(documents()), Mutex::new((0, Vec::new())));
+    let work = || {
+        loop {
+            let Some(document) = waiting.lock().unwrap().pop() else { return };
+            let (count, failures) = try_document(&document, &loadline);
+            let mut tried = tried.lock().unwrap();
+            tried.0 += count;
+            tried.1.extend(failures);
         }
-        for example in examples {
-            let loadline = loadline.get_or_insert_with(loadline_tests::loadline);
-            tried += 1;
-            if let Err(error) = try_out(&example, folder.path(), loadline) {
-                failures.push(format!("{}:{}: {error}", document.display(), example.line));
-            }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..DOCUMENTS_AT_ONCE {
+            scope.spawn(work);
         }
-    }
+    });
+    let (tried, failures) = tried.into_inner().unwrap();
     assert!(tried > 0, "neither README.md nor docs/ holds a console block with a `$ loadline` command");
     assert!(failures.is_empty(), "{} of {tried} examples fail:\n{}", failures.len(), failures.join("\n"));
 }
