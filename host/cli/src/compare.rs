@@ -74,6 +74,14 @@ fn side(typed: &str, store: &Store) -> anyhow::Result<RunRecord> {
     Ok(read_record(path).map_err(refused)?)
 }
 
+/// The comparison of these runs by the usual rules, with the prices that are known; `None`: they cannot be compared.
+pub(crate) fn usual<'a>(records: impl Iterator<Item = &'a RunRecord>) -> Option<Comparison> {
+    let records: Vec<RunRecord> = records.cloned().collect();
+    let mut comparison = compared(&records, &CompareOptions::default()).ok()?;
+    price(&mut comparison, &records, None).ok()?;
+    Some(comparison)
+}
+
 fn compared(records: &[RunRecord], options: &CompareOptions) -> Result<Comparison, Usage> {
     let runs: Vec<&RunRecord> = records.iter().collect();
     compare_runs(&runs, options).map_err(|error| Usage(error.to_string()))

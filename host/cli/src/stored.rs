@@ -4,7 +4,7 @@ use crate::arguments::{Format, ListArguments, ReportArguments, RmArguments, Show
 use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
 use crate::recommendations::summarized;
-use crate::{crawl, figures, hunt_table, output_file, printing, typed_settings};
+use crate::{compare, crawl, figures, hunt_table, output_file, printing, typed_settings};
 use loadline_analysis::{Quantity, RunSummary, RunVerdict, known_limits, run_verdict};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, RunRecord, RunStatus};
@@ -367,7 +367,8 @@ pub(crate) fn report(arguments: &ReportArguments, store: &Store) -> anyhow::Resu
         ReportForm::Html => {
             let pairs: Vec<(&RunRecord, &RunSummary)> = summarized.iter().map(|(r, s)| (r, s)).collect();
             let answers: Vec<Option<Answer>> = summarized.iter().map(|(record, _)| answer(record)).collect();
-            loadline_report::html_with_answers(&pairs, &answers)
+            let compared = (pairs.len() > 1).then(|| compare::usual(summarized.iter().map(|(record, _)| record)));
+            loadline_report::html_with_answers(&pairs, &answers, compared.flatten().as_ref())
         }
         ReportForm::Markdown => {
             let part = |(record, summary): &(RunRecord, RunSummary)| match answer(record) {

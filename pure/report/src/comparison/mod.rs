@@ -12,9 +12,37 @@ pub use terminal::comparison_terminal;
 
 pub(crate) use rows::{interval, ratio};
 
+use crate::answer::{Answer, AnswerTable};
 use crate::figures::{self, plain};
 use crate::put;
 use loadline_analysis::{Against, ComparedSide, Comparison, Counts, Figure, Overall, Scaling, ScalingTotal, Unmatched};
+
+/// The comparison as what a report opens with: its verdict, the ranks, and why cells have no verdict.
+pub(crate) fn comparison_answer(comparison: &Comparison) -> Answer {
+    let mut tables = Vec::new();
+    if comparison.ranking.iter().any(|side| side.iops.is_some()) {
+        let columns = verdict::columns(comparison);
+        let row = |index: usize| columns.iter().map(|column| column.texts[index].clone()).collect();
+        tables.push(AnswerTable {
+            title: "Ranks".to_owned(),
+            columns: columns
+                .iter()
+                .map(|column| (column.heading.clone(), column.align == rows::Align::Right))
+                .collect(),
+            rows: (0..comparison.ranking.len()).map(row).collect(),
+        });
+    }
+    let of_side = |against: &Against| {
+        let side = letter(against.side as usize);
+        reasons(against).into_iter().map(move |reason| vec![side.clone(), reason])
+    };
+    let untold: Vec<Vec<String>> = comparison.against.iter().flat_map(of_side).collect();
+    if !untold.is_empty() {
+        let columns = vec![("side".to_owned(), false), ("why".to_owned(), false)];
+        tables.push(AnswerTable { title: "Where there is no verdict".to_owned(), columns, rows: untold });
+    }
+    Answer { lines: verdict::lines(comparison), tables }
+}
 
 /// "A" for the baseline, then "B", "C", ...; beyond "Z" by number.
 pub(crate) fn letter(side: usize) -> String {

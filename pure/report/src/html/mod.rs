@@ -12,13 +12,14 @@ mod table;
 mod traits;
 
 use crate::answer::Answer;
+use crate::comparison::comparison_answer;
 use crate::doubts::{self, DoubtGroup};
 use crate::escaped::Escaped;
 use crate::figures::{self, plain};
 use crate::put;
 use crate::rows;
 use crate::verdict;
-use loadline_analysis::{CellSummary, RunInfo, RunSummary, VerdictBlock};
+use loadline_analysis::{CellSummary, CompareOptions, Comparison, RunInfo, RunSummary, VerdictBlock, compare};
 use loadline_block::Operation;
 use loadline_load::LatencyFigure;
 use loadline_record::{CellRecord, Clock, Histogram, HostFacts, RunRecord};
@@ -185,12 +186,24 @@ pub fn chart_svg(record: &RunRecord, summary: &RunSummary) -> Option<String> {
 /// The report over one run or several, as one HTML file. A record and its summary belong together.
 #[must_use]
 pub fn html(runs: &[(&RunRecord, &RunSummary)]) -> String {
-    html_with_answers(runs, &[])
+    html_with_answers(runs, &[], None)
 }
 
 /// The same, where runs have answers of their own: each opens the part of its run. `answers` are in the order of the runs.
+/// `comparison` is that of these runs, perhaps with prices; without it several runs are compared by the usual rules.
 #[must_use]
-pub fn html_with_answers(runs: &[(&RunRecord, &RunSummary)], answers: &[Option<Answer>]) -> String {
+pub fn html_with_answers(
+    runs: &[(&RunRecord, &RunSummary)],
+    answers: &[Option<Answer>],
+    comparison: Option<&Comparison>,
+) -> String {
+    let usual = match (comparison, runs.len()) {
+        (Some(_), _) | (None, ..2) => None,
+        (None, _) => {
+            compare(&runs.iter().map(|(record, _)| *record).collect::<Vec<_>>(), &CompareOptions::default()).ok()
+        }
+    };
+    let compared = comparison.or(usual.as_ref()).map(comparison_answer);
     let level = if runs.len() == 1 { 2 } else { 3 };
     let runs: Vec<Run<'_>> = runs
         .iter()
@@ -214,10 +227,18 @@ pub fn html_with_answers(runs: &[(&RunRecord, &RunSummary)], answers: &[Option<A
     match runs.as_slice() {
         [run] => lead(&mut out, run),
         [] => out.push_str("<p class=\"lead\">No run was given.</p>\n"),
-        _ => list_of_runs(&mut out, &runs),
+        _ => {
+            compared.iter().for_each(|answer| answer_lines(&mut out, answer));
+            list_of_runs(&mut out, &runs);
+        }
     }
     out.push_str("</header>\n<main>\n");
     if runs.len() > 1 {
+        if let Some(answer) = compared.filter(|answer| !answer.tables.is_empty()) {
+            out.push_str("<section id=\"ranks\">\n<h2>Compared</h2>\n");
+            answer_tables(&mut out, &answer);
+            out.push_str("</section>\n");
+        }
         let records: Vec<&RunRecord> = runs.iter().map(|run| run.record).collect();
         if let Some(comparison) = loadline_analysis::scaling_of(&records) {
             out.push_str("<section id=\"scaling\">\n");
@@ -267,12 +288,17 @@ fn lead(out: &mut String, run: &Run<'_>) {
     parts.retain(|part| !part.is_empty());
     put!(out, "<p class=\"meta\">{}</p>\n", Escaped(parts.join(" · ")));
     if let Some(answer) = run.answer {
-        out.push_str("<div class=\"verdict\">\n");
-        verdict_lines(out, "answers", &answer.lines.iter().collect::<Vec<_>>());
-        out.push_str("</div>\n");
+        answer_lines(out, answer);
     } else if let Some(verdict) = &run.summary.verdict {
         verdict_block(out, run, verdict);
     }
+}
+
+/// An answer in a few lines.
+fn answer_lines(out: &mut String, answer: &Answer) {
+    out.push_str("<div class=\"verdict\">\n");
+    verdict_lines(out, "answers", &answer.lines.iter().collect::<Vec<_>>());
+    out.push_str("</div>\n");
 }
 
 /// The tables that an answer rests on.

@@ -59,6 +59,19 @@ fn runs_of_a_sweep_share_charts_of_rate_and_latency_with_a_line_each() {
 }
 
 #[test]
+fn several_runs_open_with_their_verdict_and_their_ranks() {
+    let loads = depths(1.0, 4);
+    let text = page(&[on("slow", 500.0, &loads), on("fast", 5_000.0, &loads), on("again", 500.0, &loads[..2])]);
+    let (top, rest) = text.split_once("</header>").unwrap();
+    assert!(top.contains("<dt>best</dt><dd>B, sweep on fast"), "{top}");
+    assert!(top.contains("<dt>how sure</dt>"), "{top}");
+    let ranks = rest.split_once("<section id=\"ranks\">").unwrap().1.split_once("</section>").unwrap().0;
+    let first = ranks.split("<tr>").find(|row| row.contains("sweep on fast")).unwrap();
+    assert!(first.starts_with("<td class=\"num\">1</td><td>B</td>") && first.contains("better"), "{first}");
+    assert!(ranks.contains("baseline"), "{ranks}");
+}
+
+#[test]
 fn runs_at_offered_rates_share_charts_too() {
     let loads: Vec<LoadFigures> = [500.0, 2_000.0, 4_500.0].map(|rate| open("random", 1.0, 4 << 10, rate)).into();
     let text = page(&[on("a", 5_000.0, &loads), on("b", 20_000.0, &loads)]);
