@@ -81,8 +81,8 @@ impl LoadSpec {
         if self.blocks.is_empty() {
             return Some("give at least one block size".into());
         }
-        let odd = |size: Bytes| size == Bytes::ZERO || size > BLOCK_MAX || !size.get().is_multiple_of(SECTOR.get());
-        if let Some(block) = self.blocks.iter().find(|block| odd(block.size)) {
+        let broken = |size: Bytes| size == Bytes::ZERO || size > BLOCK_MAX;
+        if let Some(block) = self.blocks.iter().find(|block| broken(block.size)) {
             return Some(format!("{} is not a multiple of 512 B from 512 B to {BLOCK_MAX}", block.size));
         }
         let shares: u64 = self.blocks.iter().map(|b| u64::from(b.share.as_ppm())).sum();
@@ -125,6 +125,19 @@ impl LoadSpec {
     /// The first rule about several keys that does not hold, where each key by itself does.
     fn broken_together(&self) -> Option<SpecError> {
         let fail = |key, reason: String| Some(SpecError { key, reason });
+        if let Some(block) = self.blocks.iter().find(|block| !block.size.get().is_multiple_of(SECTOR.get())) {
+            if !self.buffered {
+                let reason = format!(
+                    "{} is not a multiple of 512 B from 512 B to {BLOCK_MAX}; only a load with buffered = true may have any size",
+                    block.size
+                );
+                return fail("block", reason);
+            }
+            if self.verify || self.trims != Ratio::ZERO {
+                let reason = format!("{} is not a multiple of 512 B, as verify and trims need it", block.size);
+                return fail("block", reason);
+            }
+        }
         if let Some(size) = self.size
             && size < self.block_max() * u64::from(self.files)
         {

@@ -94,7 +94,7 @@ fn sorted(mut requests: Vec<Asked>) -> Vec<Asked> {
 }
 
 /// Jobs that ask the same requests in the same order.
-const IN_ORDER: [&str; 8] = [
+const IN_ORDER: [&str; 11] = [
     "rw=read",
     "rw=write\nbs=4k,16k",
     "rw=read\nbs=8k\noffset=64k",
@@ -102,16 +102,20 @@ const IN_ORDER: [&str; 8] = [
     "rw=read\nnrfiles=4\nfile_service_type=sequential",
     "rw=read\nnrfiles=4\nfilename=named",
     "rw=read\nfile_service_type=random",
+    "rw=read\nnumber_ios=10",
+    "rw=read\nloops=1\nfilesize=262144",
+    "rw=write\niodepth_batch=4\ncpus_allowed=0\nnice=0",
     "rw=read\npre_read=0\ncreate_only=0\nrate_iops=0\nthinktime=0",
 ];
 /// Jobs that ask the same requests in an order that is drawn.
-const IN_ANY_ORDER: [&str; 6] = [
+const IN_ANY_ORDER: [&str; 7] = [
     "rw=randread",
     "rw=randwrite\nbs=16k",
     "rw=randread\nio_size=512k",
     "rw=randread\nnrfiles=4",
     "rw=randread\nnrfiles=4\nfile_service_type=random",
     "rw=randread\nbssplit=16k/100",
+    "rw=write\nbs=2300\nsize=230000",
 ];
 /// Jobs whose requests are drawn: their number and share of reads are like fio's.
 const DRAWN: [&str; 6] = [
@@ -184,8 +188,9 @@ fn a_job_that_thinks_is_at_depth_1_but_for_its_beginning() {
 }
 
 /// Jobs that are refused, since to fio they are other requests than those of the job without the option.
-const OTHERWISE: [(&str, &str); 6] = [
+const OTHERWISE: [(&str, &str); 7] = [
     ("rw=read", "nrfiles=4"),
+    ("size=256k", "rw=read:12k"),
     ("rw=read", "create_only=1"),
     ("rw=read", "filename=one\nfilename=two"),
     ("rw=randread", "bssplit=4k/50:64k/50"),
@@ -208,6 +213,8 @@ fn what_is_refused_is_another_load_to_fio() {
         let bytes: u64 = theirs.iter().map(|(.., length)| length).sum();
         match key {
             "nrfiles" => assert_eq!([0, 1, 2, 3, 0], std::array::from_fn(|at| theirs[at].0), "{job}"),
+            // The same blocks four times.
+            "rw" => assert_eq!([0, 16 << 10, 0], [0, 1, 16].map(|at: usize| theirs[at].2), "{job}"),
             "create_only" => assert!(theirs.is_empty(), "{job}"),
             "filename" => assert_eq!([0, 1, 0], std::array::from_fn(|at| theirs[at].0), "{job}"),
             // Blocks of other sizes than those that it names.

@@ -1,10 +1,12 @@
 //! One job's options onto a load.
 
-use super::options::{AROUND, advice, asks_nothing, is_harmless, is_of_verify};
+mod arrival;
+
+use super::options::{AROUND, OF_VERIFY, WHERE_IT_RUNS, advice, asks_nothing, is_harmless, is_of_verify};
 use super::units::{self, Bare};
 use super::{FioProblem, Purpose, Section, Setting, base};
-use loadline_load::{Arrival, BlockShare, Content, Distribution, FlushCadence, FlushMethod, LoadSpec, Pattern};
-use loadline_units::{Bytes, Duration, Iops, Ratio};
+use loadline_load::{BlockShare, Content, Distribution, FlushCadence, FlushMethod, LoadSpec, Pattern, TRIALS_MAX};
+use loadline_units::{Bytes, Duration, Ratio};
 
 /// A job that is read: options are taken one by one, and what is left over is judged at the end.
 pub(super) struct Job<'a> {
@@ -128,6 +130,7 @@ impl<'a> Job<'a> {
             ..LoadSpec::default()
         };
         spec.pattern = self.pattern(&kind, &spec);
+        spec.verify = self.verify(&spec);
         self.place(&mut spec, kind.random);
         self.length(&mut spec);
         spec.arrival = self.arrival(&spec);
@@ -151,6 +154,10 @@ impl<'a> Job<'a> {
             // As fio has it.
             None => ("read", self.section.line),
         };
+        let (text, skip) = match text.split_once(':') {
+            Some((kind, skip)) => (kind, Some((skip, line))),
+            None => (text, None),
+        };
         let kind = match text {
             "read" => Kind { random: false, reads: Some(Ratio::ONE), trims: Ratio::ZERO },
             "write" => Kind { random: false, reads: Some(Ratio::ZERO), trims: Ratio::ZERO },
@@ -168,7 +175,26 @@ impl<'a> Job<'a> {
         };
         // Of no effect unless reads and writes are mixed.
         self.taken.extend(["rwmixread", "rwmixwrite"]);
+        if let Some((skip, line)) = skip {
+            self.skip(text, skip, line, kind.random);
+        }
         kind
+    }
+
+    /// What stands behind the colon of `rw=read:8k`: what fio leaves out after each request, or goes back.
+    fn skip(&mut self, kind: &str, skip: &str, line: usize, random: bool) {
+        let message = if random {
+            format!(
+                "rw={kind}:{skip}: fio draws a new place after {skip} requests only, each of which goes on from the last; loadline \
+                 draws each: write rw={kind}"
+            )
+        } else {
+            format!(
+                "rw={kind}:{skip}: after each request fio leaves out so much, or goes back, and at the end it asks the same blocks \
+                 again; a plan's stride goes on with those between: write rw={kind}, or the job as a plan"
+            )
+        };
+        self.problem(line, message);
     }
 
     fn blocks(&mut self, kind: &Kind) -> Vec<BlockShare> {
@@ -236,6 +262,54 @@ impl<'a> Job<'a> {
         let chosen =
             if self.is_later("buffered", "direct") { buffered.or(undirected) } else { undirected.or(buffered) };
         chosen.unwrap_or(true)
+    }
+
+    /// Whether what a job writes is read back and checked when it has ended.
+    fn verify(&mut self, spec: &LoadSpec) -> bool {
+        const SUMS: [&str; 16] = [
+            "md5",
+            "crc64",
+            "crc32c",
+            "crc32c-intel",
+            "crc32",
+            "crc16",
+            "crc7",
+            "xxhash",
+            "sha512",
+            "sha256",
+            "sha1",
+            "sha3-224",
+            "sha3-256",
+            "sha3-384",
+            "sha3-512",
+            "meta",
+        ];
+        if self.purpose == Purpose::Reported {
+            return false;
+        }
+        let Some(setting) = self.get("verify").filter(|setting| !asks_nothing("verify", &setting.value)) else {
+            return false;
+        };
+        let told = setting.value.as_str();
+        let off = self.section.settings.get("do_verify").is_some_and(|setting| setting.value == "0");
+        if !SUMS.contains(&told) {
+            self.refuse("verify", "loadline has checksums in every block, and no patterns: write verify=crc32c");
+        } else if off {
+            self.refuse(
+                "verify",
+                "with do_verify=0 fio marks blocks for a later job: here a load checks what it wrote itself",
+            );
+        } else if spec.reads != Ratio::ZERO || spec.trims != Ratio::ZERO {
+            self.refuse(
+                "verify",
+                "fio checks blocks here that another job wrote, or that it reads beside its writes; loadline checks what a load \
+                 wrote, after it: write it in the job that writes",
+            );
+        } else {
+            self.note("verify: every block has a checksum of loadline's own, and is read back when the job has ended");
+        }
+        self.taken.extend(OF_VERIFY);
+        true
     }
 
     fn flush(&mut self) -> Option<FlushCadence> {
@@ -333,6 +407,15 @@ impl<'a> Job<'a> {
             text if is_done && text.ends_with('%') => Some(None),
             text => units::bytes(text, base).map(Some),
         });
+        let file_size = self.bytes("filesize").filter(|size| *size > Bytes::ZERO);
+        let size = match (size, file_size) {
+            (None, Some(file)) => Some(Some(file)),
+            (Some(Some(size)), Some(file)) if file != size => {
+                self.refuse("filesize", "and size differ: fio asks a part of each file; write size alone, and offset");
+                Some(Some(size))
+            }
+            (size, _) => size,
+        };
         let increment = self.bytes("offset_increment");
         spec.start = self.bytes("offset").unwrap_or(Bytes::ZERO);
         let shared = filename.is_some();
@@ -417,9 +500,23 @@ impl<'a> Job<'a> {
         let moved = self.bytes("io_size");
         spec.duration = runtime.unwrap_or(DURATION_MAX);
         let moved = moved.filter(|each| *each > Bytes::ZERO).map(|each| times(each, spec.threads));
-        let all = moved.or(self.moved);
+        let mut all = moved.or(self.moved);
+        if let Some(count) = self.number("number_ios").filter(|count| *count > 0) {
+            if spec.blocks.len() > 1 {
+                self.refuse("number_ios", "counts requests, which bssplit gives several sizes: write io_size instead");
+            }
+            let most = times(Bytes::new(count.saturating_mul(spec.block_max().get())), spec.threads);
+            all = Some(all.map_or(most, |all| all.min(most)));
+        }
+        // So many passes are one trial, not so many trials.
+        if u64::from(spec.trials) > u64::from(TRIALS_MAX) {
+            all = all.map(|all| Bytes::new(all.get().saturating_mul(u64::from(spec.trials))));
+            spec.trials = 1;
+            self.note(format!("loops is more than the {TRIALS_MAX} trials of a load: all passes are one trial here"));
+        }
         // fio counts the bytes of its ramp, too; here the measured time has all of them.
-        spec.volume = if time_based { None } else { all };
+        let is_counted = self.section.settings.get("number_ios").is_some_and(|setting| setting.value != "0");
+        spec.volume = if time_based && !is_counted { None } else { all };
         if runtime.is_some() && !time_based && all.is_none() {
             self.note(
                 "without time_based fio ends after one pass over the target; here the load goes on for its runtime",
@@ -432,146 +529,6 @@ impl<'a> Job<'a> {
             let message = format!("[{}]: says neither how long nor how much: write runtime=SECONDS", self.section.name);
             self.problem(self.section.line, message);
         }
-    }
-
-    fn arrival(&mut self, spec: &LoadSpec) -> Arrival {
-        let depth = u32::try_from(self.number("iodepth").unwrap_or(1)).unwrap_or(u32::MAX);
-        let engine = self.get("ioengine");
-        let queue_depth = match engine.map_or("psync", |s| s.value.as_str()) {
-            "libaio" | "io_uring" | "posixaio" | "windowsaio" | "solarisaio" => depth,
-            "mmap" if self.purpose == Purpose::Reported => 1,
-            "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" => {
-                if depth > 1 {
-                    self.note("iodepth has no effect with a synchronous ioengine, in fio as here: the depth is 1");
-                }
-                1
-            }
-            _ if self.purpose == Purpose::Reported => depth,
-            other => {
-                let line = engine.map_or(self.section.line, |s| s.line);
-                let message = format!(
-                    "ioengine={other}: loadline has no such way to a device; write libaio or io_uring, or psync"
-                );
-                self.problem(line, message);
-                depth
-            }
-        };
-        if engine.is_some_and(|s| s.value != "io_uring") {
-            self.note(
-                "ioengine only says whether requests wait for each other; how they get to the device is chosen for the run",
-            );
-        }
-        let think_time = self.time("thinktime", Bare::Microseconds).unwrap_or(Duration::ZERO);
-        let poisson = self.value("rate_process", "linear or poisson", |text| match text {
-            "linear" => Some(false),
-            "poisson" => Some(true),
-            _ => None,
-        });
-        let rate = self.rate(spec);
-        let queue_depth = self.depth_of_thought(queue_depth, think_time);
-        match (rate, poisson) {
-            (Some(rate), Some(true)) => {
-                if think_time > Duration::ZERO {
-                    let line = self.section.settings.get("thinktime").map_or(self.section.line, |setting| setting.line);
-                    let message = "thinktime: arrivals of rate_process=poisson come at their time and think of nothing: leave \
-                                   one of them out";
-                    self.problem(line, message.to_owned());
-                }
-                self.note(
-                    "rate_process=poisson is an open loop here: arrivals do not wait for the depth, and latency counts from \
-                     when each was due",
-                );
-                Arrival::Poisson { rate }
-            }
-            (rate_max, _) => Arrival::Closed { queue_depth, rate_max, think_time },
-        }
-    }
-
-    /// How many are outstanding in a job that thinks: fio waits for all of them before it does.
-    fn depth_of_thought(&mut self, queue_depth: u32, think_time: Duration) -> u32 {
-        if think_time == Duration::ZERO || queue_depth <= 1 {
-            return queue_depth;
-        }
-        self.note(
-            "with thinktime a job of fio waits for its requests and stalls as a whole after each, so that the depth is 1; fio \
-             also sends as many as iodepth at once in the beginning, which is left out here",
-        );
-        1
-    }
-
-    /// Requests per second over all clones; fio's is for each of them, and for reads and writes apart.
-    fn rate(&mut self, spec: &LoadSpec) -> Option<Iops> {
-        let base = base(&self.section.settings);
-        let directions = |text: &str| -> Option<[u64; 3]> {
-            let parts: Vec<u64> = text.split(',').map(|p| units::integer(p, base)).collect::<Option<_>>()?;
-            match parts.as_slice() {
-                [one] => Some([*one; 3]),
-                [read, write] => Some([*read, *write, *write]),
-                [read, write, trim] => Some([*read, *write, *trim]),
-                _ => None,
-            }
-        };
-        let requests = self.value("rate_iops", "a number of requests per second, or READS,WRITES", directions);
-        let bytes = self.value("rate", "a number of bytes per second, or READS,WRITES", directions);
-        let is_set = |rates: &[u64; 3]| *rates != [0; 3];
-        let requests = requests.filter(is_set);
-        let (key, rates, unit) = match (bytes.filter(is_set), requests) {
-            (None, None) => return None,
-            (Some(bytes), None) => ("rate", bytes, spec.block_mean().get().max(1)),
-            (None, Some(requests)) => ("rate_iops", requests, 1),
-            (Some(_), Some(_)) => {
-                self.refuse("rate", "and rate_iops are two rates for one job: leave one of them out");
-                return None;
-            }
-        };
-        if key == "rate_iops" && spec.blocks.len() > 1 {
-            // It turns the rate into bytes of the smallest block.
-            self.refuse(
-                key,
-                "with bssplit fio counts every request as its number of smallest blocks: write rate instead",
-            );
-            return None;
-        }
-        let all = self.rate_of_all(key, rates, spec)?;
-        let (clones, unit) = (u128::from(spec.threads), u128::from(unit));
-        let per_second = (u128::from(all) * clones + unit / 2) / unit;
-        let is_close = (per_second * unit).abs_diff(u128::from(all) * clones) * 100 <= u128::from(all) * clones;
-        let rate = u64::try_from(per_second).ok().and_then(Iops::per_second).filter(|_| is_close);
-        if rate.is_none() {
-            self.refuse(key, "is no whole number of requests per second: write a multiple of the block size");
-        }
-        rate
-    }
-
-    /// The rate of a clone in its directions together.
-    fn rate_of_all(&mut self, key: &'static str, rates: [u64; 3], spec: &LoadSpec) -> Option<u64> {
-        let [reads, writes, trims] = rates;
-        let one = match (spec.trims, spec.reads) {
-            (Ratio::ONE, _) => trims,
-            (_, Ratio::ONE) => reads,
-            (_, Ratio::ZERO) => writes,
-            _ => {
-                let sum = reads.checked_add(writes)?;
-                // In whole percent, as fio has its mixes.
-                let asked = u128::from(spec.reads.as_ppm()) * u128::from(sum);
-                if asked.abs_diff(u128::from(reads) * 1_000_000) > u128::from(sum) * 5_000 {
-                    let share = f64::from(spec.reads.as_ppm()) / 1e4;
-                    let (of_reads, of_writes) = (spec.reads.of(sum), sum - spec.reads.of(sum));
-                    self.refuse(
-                        key,
-                        &format!(
-                            "fio holds reads and writes to it apart, so that {share} % reads do not come of it: write \
-                             {key}={of_reads},{of_writes} for that mix, or rwmixread={} for what fio does",
-                            (u128::from(reads) * 100 + u128::from(sum) / 2) / u128::from(sum)
-                        ),
-                    );
-                    return None;
-                }
-                return (sum > 0).then_some(sum);
-            }
-        };
-        // No rate in the direction of the job is no limit.
-        (one > 0).then_some(one)
     }
 
     /// Whether a generator of random numbers gives the same load: `lfsr` draws each block once in any case.
@@ -615,6 +572,13 @@ impl<'a> Job<'a> {
                 continue;
             }
             let off = off || is_of_verify(key);
+            if let Some((_, why)) = WHERE_IT_RUNS.iter().find(|(known, _)| known == key)
+                && self.purpose == Purpose::Run
+                && !off
+            {
+                self.notes.push(format!("{key} is left out: {why}"));
+                continue;
+            }
             let done = self.purpose == Purpose::Reported && AROUND.contains(&key.as_str());
             if harmless || off || done {
                 self.ignored.push(key.clone());

@@ -110,7 +110,7 @@ const NOTHING: [(&str, &str); 34] = [
 ];
 
 /// Options that ask for nothing, whatever they say, unless a job verifies.
-const OF_VERIFY: [&str; 10] = [
+pub(super) const OF_VERIFY: [&str; 10] = [
     "do_verify",
     "verify_async",
     "verify_async_cpus",
@@ -133,6 +133,24 @@ pub(super) fn is_of_verify(key: &str) -> bool {
     OF_VERIFY.contains(&key)
 }
 
+/// Options that say on which CPUs fio runs and how it hands requests over, each with what takes its place.
+pub(super) const WHERE_IT_RUNS: [(&str, &str); 10] = [
+    ("cpus_allowed", RUN_SO),
+    ("cpus_allowed_policy", RUN_SO),
+    ("cpumask", RUN_SO),
+    ("nice", RUN_SO),
+    ("numa_cpu_nodes", RUN_SO),
+    ("numa_mem_policy", RUN_SO),
+    ("iodepth_batch", "how many requests go to the kernel at once is the tool's own choice; the depth is the same"),
+    (
+        "iodepth_batch_complete_max",
+        "how many answers are taken at once is the tool's own choice; the depth is the same",
+    ),
+    ("log_prio", "it says what a log has"),
+    ("unified_rw_reporting", "reads and writes have figures of their own"),
+];
+const RUN_SO: &str = "start loadline itself so (taskset, numactl, nice); it says where a job runs, not what it asks";
+
 /// Options that say where and when fio did it. They change nothing of a result that exists.
 pub(super) const AROUND: [&str; 12] = [
     "cpus_allowed",
@@ -152,7 +170,30 @@ pub(super) const AROUND: [&str; 12] = [
 /// What to do in place of an option that is refused.
 pub(super) fn advice(key: &str) -> (&'static str, Option<FioRemedy>) {
     let advice = match key {
-        "verify" | "do_verify" | "verify_pattern" => "write the job as a plan with verify = true",
+        "do_verify" | "verify_pattern" => "write the job as a plan with verify = true",
+        "flow" | "flow_id" | "flow_watermark" | "flow_sleep" => {
+            "in fio it holds one job to the pace of another; loads run at the same time here, each at its own: write rate_iops in both"
+        }
+        "steadystate" | "steadystate_duration" | "steadystate_ramp_time" => {
+            "in fio it ends the job when its rate is steady; a plan's steady_state begins the measurement then: write the job as a plan"
+        }
+        "wait_for" => "in fio the job begins when one named job has ended; here it is all before it: write stonewall",
+        "exit_what" => {
+            "in fio it says which jobs exitall ends; here it ends those that run at the same time: leave it out"
+        }
+        "fill_device" => {
+            "in fio it writes until nothing is free, which loadline never does to a file system: write size"
+        }
+        "rate_min" | "rate_iops_min" | "max_latency" => {
+            "in fio it ends the job that is slower; here a plan's objective judges it: leave it out"
+        }
+        "percentage_random" => {
+            "in fio a share of a job's requests is sequential; write two jobs that run at the same time"
+        }
+        "iodepth_low" | "iodepth_batch_complete_min" => {
+            "in fio the queue runs empty before it is filled again, so that the depth is not kept: leave it out"
+        }
+        "random_sequence_stride" | "spr" | "sprandom" => "is not in fio 3.33 or its documentation: leave it out",
         "end_fsync" | "fsync_on_close" => "write fdatasync=N for flushes within the measured time, or leave it out",
         "cpus_allowed" | "numa_cpu_nodes" | "numa_mem_policy" | "nice" | "prio" | "prioclass" => {
             "start loadline itself so (taskset, numactl, nice, ionice), and leave it out here"

@@ -96,10 +96,10 @@ fn options_mean_what_they_mean_to_fio() {
 
 #[test]
 fn what_would_change_the_load_and_is_not_known_is_refused_with_its_line() {
-    let text = "[job]\nrw=randread\nruntime=10\nsize=1g\niodepth_batch=8\nverify=crc32c\n";
+    let text = "[job]\nrw=randread\nruntime=10\nsize=1g\niodepth_low=8\nverify=crc32c\n";
     let told = problems(text);
-    assert!(told.contains("job.fio:5: iodepth_batch=8") && told.contains("job.fio:6: verify=crc32c"), "{told}");
-    assert!(told.contains("verify = true"), "{told}");
+    assert!(told.contains("job.fio:5: iodepth_low=8") && told.contains("job.fio:6: verify=crc32c"), "{told}");
+    assert!(told.contains("write it in the job that writes"), "{told}");
     assert!(problems("[a]\nrw=sideways\nruntime=1\n").contains("job.fio:2: rw=sideways"));
     assert!(problems("[a]\nbs=4x\nruntime=1\n").contains("job.fio:2: bs=4x"));
     assert!(problems("[a]\nsize=${SIZE}\nruntime=1\n").contains("job.fio:2: size=${SIZE}: SIZE is not set"));
@@ -334,7 +334,7 @@ fn what_asks_for_nothing_could_as_well_be_absent() {
     }
     assert_eq!(one("size=100%%").size, None);
     for something in
-        ["verify=md5", "random_generator=lfsr\nnorandommap", "bsrange=4k-8k", "rate_min=1m", "number_ios=5"]
+        ["verify=md5", "random_generator=lfsr\nnorandommap", "bsrange=4k-8k", "rate_min=1m", "percentage_random=50"]
     {
         assert!(refused(&format!("rw=randread\n{something}")).contains("job.fio:6: "), "{something}");
     }
@@ -442,5 +442,38 @@ proptest::proptest! {
                 proptest::prop_assert!(said || changed || taken.contains(&canonical(&key)) || value.chars().all(|c| c == '0') || !read.targets.is_empty(), "{key}={value}");
             }
         }
+    }
+}
+
+#[test]
+fn what_fio_calls_otherwise_is_the_same_load_here() {
+    let of = |keys: &str| jobs(&format!("[j]\nsize=1m\n{keys}\n"));
+    let spec = |keys: &str| of(keys).plan.loads[0].cells[0].clone();
+    // etcd's blocks, through the page cache.
+    assert_eq!(spec("rw=write\nbs=2300\nfdatasync=1").blocks[0].size, Bytes::new(2_300));
+    assert!(problems("[j]\nsize=1m\nrw=write\nbs=2300\ndirect=1\n").contains("buffered = true"));
+    assert_eq!(spec("rw=randread\nnumber_ios=10").volume, Some(Bytes::kib(40)));
+    assert_eq!(jobs("[j]\nfilesize=1m\nrw=read\n").plan.loads, of("rw=read").plan.loads);
+    assert_eq!(of("rw=read\nioengine=null").targets[0].target, "null");
+    let passes = spec("rw=write\nloops=5000");
+    assert_eq!((passes.trials, passes.volume), (1, Some(Bytes::mib(5_000))));
+    let rate = Iops::per_second(100).unwrap();
+    assert_eq!(spec("rw=randread\nrate_iops=100\nio_submit_mode=offload").arrival, Arrival::Constant { rate });
+    let poisson = spec("rw=randread\nrate_iops=100\nio_submit_mode=offload\nrate_process=poisson").arrival;
+    assert_eq!(poisson, Arrival::Poisson { rate });
+    let checked = of("rw=randwrite\nverify=crc32c\nverify_fatal=1\ncpus_allowed=0-3\niodepth_batch=4");
+    assert!(checked.plan.loads[0].cells[0].verify);
+    assert!(checked.notes.iter().any(|note| note.starts_with("cpus_allowed is left out: ")), "{:?}", checked.notes);
+    for (keys, told) in [
+        ("rw=read:-8k", "goes back"),
+        ("rw=write:4k", "the same blocks"),
+        ("rw=randread:8", "draws each"),
+        ("rw=randread\nflow=8", "pace of another"),
+        ("rw=write\nfill_device=1", "never does to a file system"),
+        ("rw=write\nverify=pattern", "no patterns"),
+        ("rw=randread\nfilesize=2m", "filesize=2m: and size differ"),
+    ] {
+        let told_of = problems(&format!("[j]\nsize=1m\n{keys}\n"));
+        assert!(told_of.contains(told), "{keys}: {told_of}");
     }
 }

@@ -319,7 +319,8 @@ fn values_of_a_wrong_kind_say_what_to_write() {
 fn what_a_cell_may_not_be_is_told_at_the_value_that_makes_it_so() {
     refuses(
         "queue_depth = [1, 2]\nblock = [\"4 KiB\",\n  \"1000 B\"]",
-        "p.toml:6:3: block: 1 kB is not a multiple of 512 B from 512 B to 64 MiB",
+        "p.toml:6:3: block: 1 kB is not a multiple of 512 B from 512 B to 64 MiB; only a load with buffered = true may have any \
+         size",
     );
     refuses(
         "block = { \"4 KiB\" = \"60 %\", \"64 KiB\" = \"30 %\" }",
