@@ -129,8 +129,8 @@ impl Paused {
 
 /// Whether every thread of a process has stopped, or none is left.
 fn stopped(process: &str) -> bool {
-    let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-    let mut stats = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("stat")).ok());
+    let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let mut stats = threads.filter_map(|thread| fs::read_to_string(thread.path().join("stat")).ok());
     // The state follows the name, which stands in brackets.
     stats.all(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 'Z', 'X'])))
 }
