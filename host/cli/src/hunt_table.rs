@@ -4,7 +4,7 @@ use crate::arguments::Format;
 use crate::output::{self, Column, Field, Table};
 use crate::{figures, printing};
 use loadline_hunt::{HuntResult, SkippedSetting, Standing};
-use loadline_report::Answer;
+use loadline_report::RunAnswer;
 use serde_json::Value as Json;
 
 /// What was found, in the form asked for.
@@ -48,7 +48,7 @@ fn verdict(found: &HuntResult, format: Format) -> String {
 }
 
 /// What a report of the hunt opens with.
-pub(crate) fn answer(found: &HuntResult) -> Answer {
+pub(crate) fn answer(found: &HuntResult) -> RunAnswer {
     let mut tables = Vec::new();
     if !nothing_varied(found) {
         tables.push(rows(found).in_report("What was varied, one setting at a time"));
@@ -63,7 +63,7 @@ pub(crate) fn answer(found: &HuntResult) -> Answer {
         }
         tables.push(limits.in_report("What may hold it"));
     }
-    Answer { lines: found.verdict_lines(), tables }
+    RunAnswer { lines: found.verdict_lines(), tables }
 }
 
 /// Whether the hunt stopped before anything was varied: there is no row to show.

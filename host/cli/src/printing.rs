@@ -3,7 +3,7 @@
 use crate::arguments::Format;
 use crate::output;
 use loadline_analysis::{Comparison, RunSummary};
-use loadline_report::{Answer, Colour, Columns, TerminalOptions};
+use loadline_report::{Colour, Columns, RunAnswer, TerminalOptions};
 
 /// Width of text that goes to no terminal; tables become as wide as their columns make them.
 const WIDTH_DEFAULT: usize = 140;
@@ -31,7 +31,7 @@ pub(crate) fn comparison(comparison: &Comparison, format: Format) -> String {
 /// The verdict of a verb that answers a question of its own, for the end of what is printed.
 pub(crate) fn verdict(lines: &[(String, String)], format: Format) -> String {
     if format == Format::Markdown {
-        let answer = Answer { lines: lines.to_vec(), tables: Vec::new() };
+        let answer = RunAnswer { lines: lines.to_vec(), tables: Vec::new() };
         return answer.markdown("##");
     }
     loadline_report::verdict_terminal(lines, &terminal_options())

@@ -8,7 +8,7 @@ use crate::{compare, crawl, figures, hunt_table, output_file, printing, typed_se
 use loadline_analysis::{Quantity, RunSummary, RunVerdict, known_limits, run_verdict};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, RunRecord, RunStatus};
-use loadline_report::Answer;
+use loadline_report::RunAnswer;
 use loadline_runs::leftovers::{self, Leftover};
 use loadline_runs::{hunt_result, settings_of};
 use loadline_store::{Filter, Store};
@@ -366,7 +366,7 @@ pub(crate) fn report(arguments: &ReportArguments, store: &Store) -> anyhow::Resu
     let text = match form {
         ReportForm::Html => {
             let pairs: Vec<(&RunRecord, &RunSummary)> = summarized.iter().map(|(r, s)| (r, s)).collect();
-            let answers: Vec<Option<Answer>> = summarized.iter().map(|(record, _)| answer(record)).collect();
+            let answers: Vec<Option<RunAnswer>> = summarized.iter().map(|(record, _)| answer(record)).collect();
             let compared = (pairs.len() > 1).then(|| compare::usual(summarized.iter().map(|(record, _)| record)));
             loadline_report::html_with_answers(&pairs, &answers, compared.flatten().as_ref())
         }
@@ -384,7 +384,7 @@ pub(crate) fn report(arguments: &ReportArguments, store: &Store) -> anyhow::Resu
 }
 
 /// The answer of a run that asked a question of its own.
-fn answer(record: &RunRecord) -> Option<Answer> {
+fn answer(record: &RunRecord) -> Option<RunAnswer> {
     hunt_result(record).map(|found| hunt_table::answer(&found)).or_else(|| crawl::answer(record))
 }
 

@@ -5,7 +5,7 @@ use crate::put;
 
 /// The answer: its lines open the report, its tables come before all other sections.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct RunAnswer {
     /// What each line is about, and what it says.
     pub lines: Vec<(String, String)>,
     /// What the lines rest on.
@@ -23,7 +23,7 @@ pub struct AnswerTable {
     pub rows: Vec<Vec<String>>,
 }
 
-impl Answer {
+impl RunAnswer {
     /// As Markdown: the lines under a heading of this level, then the tables.
     #[must_use]
     pub fn markdown(&self, heading: &str) -> String {
@@ -62,7 +62,7 @@ mod tests {
             columns: vec![("factor".into(), false), ("ratio".into(), true)],
             rows: vec![vec!["a|b\n<script>".into(), "1.00".into()]],
         };
-        let answer = Answer { lines: vec![("held by".into(), "the disks".into())], tables: vec![table] };
+        let answer = RunAnswer { lines: vec![("held by".into(), "the disks".into())], tables: vec![table] };
         let text = answer.markdown("##");
         assert!(text.starts_with("## Verdict\n\n- **held by**: the disks\n\n## What was varied\n\n"), "{text}");
         assert!(text.contains("| factor | ratio |\n| --- | --: |\n| a\\|b"), "{text}");

@@ -22,7 +22,7 @@ mod table;
 mod terminal;
 mod verdict;
 
-pub use answer::{Answer, AnswerTable};
+pub use answer::{AnswerTable, RunAnswer};
 pub use comparison::{comparison_csv, comparison_markdown, comparison_terminal};
 pub use csv::{csv, frame_csv};
 pub use html::{chart_svg, html, html_with_answers, results_table};

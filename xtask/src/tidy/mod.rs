@@ -119,7 +119,7 @@ const RULES: &[Rule] = &[
     ("pure/ touches no clock, file, thread or environment", rust::purity),
     ("unsafe code lives in host/kernel, host/engine and host/python, each with its SAFETY comment", rust::unsafety),
     ("only the command names its options", flags::flags),
-    ("a feature of the command switches two modules and nothing else", flags::features),
+    ("a feature switches whole modules in a few first files and nothing else", flags::features),
     ("nothing is left undone or switched off", rust::leftovers),
     ("a Rust file opens with its purpose", rust::purpose),
     ("a Rust file is at most 700 lines long", rust::length),

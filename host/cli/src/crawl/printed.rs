@@ -6,7 +6,7 @@ use crate::printing;
 use loadline_crawl::{of_record, pipeline_of};
 use loadline_pipeline::{Attribution, Bound, WhatIf};
 use loadline_record::{PipelineRecord, RunRecord, SourceRecord, StationClock, StationRecord, VolumeRole, VolumeUse};
-use loadline_report::Answer;
+use loadline_report::RunAnswer;
 use loadline_units::words::{span, whole_percent as percent};
 use serde_json::{Value as Json, json};
 
@@ -22,7 +22,7 @@ pub(crate) fn stored_text(record: &RunRecord) -> Option<String> {
 }
 
 /// What a report of the crawl opens with; `None`: it is none, or did not come to its end.
-pub(crate) fn answer(record: &RunRecord) -> Option<Answer> {
+pub(crate) fn answer(record: &RunRecord) -> Option<RunAnswer> {
     let pipeline = pipeline_of(record)?;
     let attributions = of_record(record).ok()?;
     let mut tables = vec![
@@ -33,7 +33,7 @@ pub(crate) fn answer(record: &RunRecord) -> Option<Answer> {
     if !volumes.is_empty() {
         tables.push(volumes.in_report("Volumes"));
     }
-    Some(Answer { lines: verdict(pipeline, &attributions, false), tables })
+    Some(RunAnswer { lines: verdict(pipeline, &attributions, false), tables })
 }
 
 /// The crawl as text, ending with a line break.

@@ -12,13 +12,13 @@ pub use terminal::comparison_terminal;
 
 pub(crate) use rows::{interval, ratio};
 
-use crate::answer::{Answer, AnswerTable};
+use crate::answer::{AnswerTable, RunAnswer};
 use crate::figures::{self, plain};
 use crate::put;
 use loadline_analysis::{Against, ComparedSide, Comparison, Counts, Figure, Overall, Scaling, ScalingTotal, Unmatched};
 
 /// The comparison as what a report opens with: its verdict, the ranks, and why cells have no verdict.
-pub(crate) fn comparison_answer(comparison: &Comparison) -> Answer {
+pub(crate) fn comparison_answer(comparison: &Comparison) -> RunAnswer {
     let mut tables = Vec::new();
     if comparison.ranking.iter().any(|side| side.iops.is_some()) {
         let columns = verdict::columns(comparison);
@@ -41,7 +41,7 @@ pub(crate) fn comparison_answer(comparison: &Comparison) -> Answer {
         let columns = vec![("side".to_owned(), false), ("why".to_owned(), false)];
         tables.push(AnswerTable { title: "Where there is no verdict".to_owned(), columns, rows: untold });
     }
-    Answer { lines: verdict::lines(comparison), tables }
+    RunAnswer { lines: verdict::lines(comparison), tables }
 }
 
 /// "A" for the baseline, then "B", "C", ...; beyond "Z" by number.

@@ -11,7 +11,7 @@ mod side_by_side;
 mod table;
 mod traits;
 
-use crate::answer::Answer;
+use crate::answer::RunAnswer;
 use crate::comparison::comparison_answer;
 use crate::doubts::{self, DoubtGroup};
 use crate::escaped::Escaped;
@@ -101,7 +101,7 @@ pub(crate) struct Run<'a> {
     /// Whether cells lie on more than one volume.
     pub(crate) volumes_several: bool,
     /// What it found, where it asked a question of its own.
-    answer: Option<&'a Answer>,
+    answer: Option<&'a RunAnswer>,
 }
 
 impl<'a> Run<'a> {
@@ -194,7 +194,7 @@ pub fn html(runs: &[(&RunRecord, &RunSummary)]) -> String {
 #[must_use]
 pub fn html_with_answers(
     runs: &[(&RunRecord, &RunSummary)],
-    answers: &[Option<Answer>],
+    answers: &[Option<RunAnswer>],
     comparison: Option<&Comparison>,
 ) -> String {
     let usual = match (comparison, runs.len()) {
@@ -295,14 +295,14 @@ fn lead(out: &mut String, run: &Run<'_>) {
 }
 
 /// An answer in a few lines.
-fn answer_lines(out: &mut String, answer: &Answer) {
+fn answer_lines(out: &mut String, answer: &RunAnswer) {
     out.push_str("<div class=\"verdict\">\n");
     verdict_lines(out, "answers", &answer.lines.iter().collect::<Vec<_>>());
     out.push_str("</div>\n");
 }
 
 /// The tables that an answer rests on.
-fn answer_tables(out: &mut String, answer: &Answer) {
+fn answer_tables(out: &mut String, answer: &RunAnswer) {
     for table in &answer.tables {
         let class = |column: usize| if table.columns[column].1 { " class=\"num\"" } else { "" };
         put!(out, "<h4>{}</h4>\n<div class=\"scroll\"><table><thead><tr>", Escaped(plain(&table.title)));
