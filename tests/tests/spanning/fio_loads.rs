@@ -117,14 +117,15 @@ const IN_ANY_ORDER: [&str; 7] = [
     "rw=randread\nbssplit=16k/100",
     "rw=write\nbs=2300\nsize=230000",
 ];
-/// Jobs whose requests are drawn: their number and share of reads are like fio's.
+/// Jobs whose requests are drawn: their number and share of reads are like fio's. Each time that fio has been over the whole
+/// file it draws the same again, so that the mixes go over theirs once.
 const DRAWN: [&str; 6] = [
     "rw=randread\nnorandommap\nbssplit=4k/50:64k/50\nio_size=16m",
     "rw=randread\nrandom_distribution=zipf:1.2\nbssplit=4k/50:16k/50\nio_size=8m",
     "rw=read\nbssplit=4k/60:16k/40\nio_size=8m",
-    "rw=randrw\nrwmixread=70\nio_size=8m",
-    "rw=randrw\nrwmixread=70\nrwmixwrite=90\nio_size=8m",
-    "rw=randrw\nrwmixread=70\nio_size=8m\nrate_iops=140000,60000",
+    "size=8m\nrw=randrw\nrwmixread=70\nio_size=8m",
+    "size=8m\nrw=randrw\nrwmixread=70\nrwmixwrite=90\nio_size=8m",
+    "size=8m\nrw=randrw\nrwmixread=70\nio_size=8m\nrate_iops=140000,60000",
 ];
 
 #[test]

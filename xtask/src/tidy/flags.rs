@@ -20,7 +20,6 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("host/engine/src/target/export.rs", "--shared", "qemu-nbd's"),
     ("host/kernel/src/facts/in_use.rs", "--stop", "mdadm's"),
     ("host/runs/src/checkup/target.rs", "--direct-io", "losetup's"),
-    ("pure/imported/src/error.rs", "--output-format", "fio's"),
     ("pure/imported/src/fio/mod.rs", "--status-interval", "fio's"),
     ("pure/recognition/src/text.rs", "--volume-ids", "the AWS command's"),
     ("pure/workload/src/fio/command.rs", "--name", "fio's"),

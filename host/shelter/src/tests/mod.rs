@@ -298,6 +298,9 @@ fn a_start_waits_for_disk_and_destination_and_looks_at_both() {
 
 #[test]
 fn a_file_that_changes_while_it_is_read_has_its_previous_version() {
+    use crate::pace::Pace;
+    use loadline_shelter::config::OwnLimits;
+    use loadline_units::ByteRate;
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
     let world = World::new(GROUPS);
     let mut shelter = world.started();
@@ -323,7 +326,9 @@ fn a_file_that_changes_while_it_is_read_has_its_previous_version() {
         while rounds.load(Ordering::Relaxed) < 10 {
             std::thread::yield_now();
         }
-        let report = save(&mut shelter).unwrap();
+        // Held back, a read takes so long that the other thread comes to write, however busy the machine is.
+        let limits = OwnLimits { throughput: ByteRate::per_second(16 << 20), ..OwnLimits::default() };
+        let report = shelter.save(&Pace::new(limits, None)).unwrap().unwrap();
         ends.store(true, Ordering::Relaxed);
         report
     });
