@@ -154,6 +154,7 @@ fn open(
         .transpose()?;
     // Likewise the control socket: a program that waits for the NBD socket may ask for a fault next.
     let socket = listeners.socket.as_deref();
+    socket.map_or(Ok(()), Emulation::check_unix)?;
     let control = listen_control(emulation, arguments.control.as_deref(), socket, environment)?;
     let metrics = listeners.metrics.map(|address| emulation.listen_metrics(address)).transpose()?;
     let mut addresses = Vec::new();

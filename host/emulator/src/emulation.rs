@@ -199,6 +199,14 @@ impl Emulation {
         Ok(())
     }
 
+    /// Whether [`listen_unix`](Self::listen_unix) could take clients there.
+    ///
+    /// # Errors
+    /// Something is there, the path is too long, or it has no folder.
+    pub fn check_unix(path: &Path) -> Result<(), ListenError> {
+        listener::check_unix(path)
+    }
+
     /// How soon the thread that delivers answers runs where others want the processor.
     #[must_use]
     pub fn turns(&self) -> Turns {

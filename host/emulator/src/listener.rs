@@ -84,25 +84,33 @@ const CLIENTS_WAITING: i32 = 128;
 /// What is done with each client.
 pub(crate) type Welcome = Box<dyn Fn(OwnedFd) + Send>;
 
-/// Listens on a unix socket.
-pub(crate) fn unix(welcome: Welcome, path: &Path) -> Result<Listener, ListenError> {
-    let place = path.display().to_string();
-    let failed = |error| ListenError::System { place: place.clone(), error };
+/// Whether a unix socket could be there: nothing is, or one that nobody listens on.
+pub(crate) fn check_unix(path: &Path) -> Result<(), ListenError> {
+    let place = || path.display().to_string();
     let length = path.as_os_str().len();
     if length > PATH_MAX {
-        return Err(ListenError::Long { place, length });
+        return Err(ListenError::Long { place: place(), length });
     }
     if let Ok(metadata) = std::fs::symlink_metadata(path) {
         if !metadata.file_type().is_socket() {
-            return Err(ListenError::Taken(place));
+            return Err(ListenError::Taken(place()));
         }
         if UnixStream::connect(path).is_ok() {
-            return Err(ListenError::Busy(place));
+            return Err(ListenError::Busy(place()));
         }
-        std::fs::remove_file(path).map_err(failed)?;
     }
     if path.parent().is_some_and(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
-        return Err(ListenError::NoFolder(place));
+        return Err(ListenError::NoFolder(place()));
+    }
+    Ok(())
+}
+
+/// Listens on a unix socket.
+pub(crate) fn unix(welcome: Welcome, path: &Path) -> Result<Listener, ListenError> {
+    check_unix(path)?;
+    let failed = |error| ListenError::System { place: path.display().to_string(), error };
+    if std::fs::symlink_metadata(path).is_ok() {
+        std::fs::remove_file(path).map_err(failed)?;
     }
     let socket = private_socket(path).map_err(failed)?;
     let file = SocketFile { path: path.to_owned(), identity: identity(path).map_err(failed)? };

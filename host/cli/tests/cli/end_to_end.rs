@@ -211,7 +211,8 @@ fn what_would_be_filled_is_foretold_and_volumes_are_shown_apart() {
     for name in ["fast", "slow"] {
         assert!(out.lines().filter(|line| line.contains(name) && line.contains("random ")).count() >= 2, "{out}");
     }
-    let steady = "steady_state = { round = \"1 s\", rounds = 2, rounds_max = 2, range = \"100 %\", slope = \"100 %\" }";
+    let steady =
+        "steady_state = { round = \"1 s\", rounds = 2, rounds_max = 2, range = \"1000 %\", slope = \"1000 %\" }";
     let steady =
         bench.file("s.toml", writes.replace("trials = 2", &format!("trials = 1\n{steady}")).replace("[1, 4]", "4"));
     bench.done(&["run", &steady, "--on", "null"]);

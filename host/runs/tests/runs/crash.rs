@@ -123,18 +123,17 @@ fn kill_and_resume(text: &str, kills: u32, mut moments: impl Iterator<Item = Dur
                 assert_eq!(stored.get(&key), Some(&trial), "{key:?} was finished, and was lost or run again");
             }
         }
-        let left = entries(&target);
+        let mut left = entries(&target);
         let settings = settings_of(&now).unwrap();
-        // Cut off between the making of the file and the beginning of the run: nothing to resume, but told as well.
-        if let [name] = left.as_slice()
-            && !name.contains(&now.header.id)
-        {
+        // Cut off between the making of a file and the beginning of its run: nothing to resume, but told as well.
+        let strangers: Vec<String> = left.extract_if(.., |name| !name.contains(&now.header.id)).collect();
+        if !strangers.is_empty() {
             let store = store_location::open_store(&bench.store()).unwrap();
-            let strangers = leftovers::of_no_run(&settings, &store, "");
-            assert!(strangers.iter().any(|left| left.path.ends_with(name)), "{strangers:?}");
-            std::fs::remove_file(Path::new(&target).join(name)).unwrap();
-            kept = bench.newest();
-            continue;
+            let told = leftovers::of_no_run(&settings, &store, "");
+            for name in &strangers {
+                assert!(told.iter().any(|left| left.path.ends_with(name)), "{name}: {told:?}");
+                std::fs::remove_file(Path::new(&target).join(name)).unwrap();
+            }
         }
         let verified = now.cells.iter().any(|cell| cell.load.spec().is_some_and(|load| load.verify));
         let named = format!("loadline-{}-data.data", now.header.id);

@@ -282,6 +282,11 @@ fn fios_bins_of_completion_times_count_every_request_once() {
             of.iter().map(|(name, share)| (name.clone(), share.as_f64().unwrap())).collect()
         };
         let all = ["latency_ns", "latency_us", "latency_ms"].map(bins).concat();
+        // On a machine that is busy with all else, a short open loop may have come to nothing.
+        if ["read", "write"].iter().all(|of| job[of]["total_ios"] == 0) {
+            assert!(all.is_empty(), "{job}");
+            continue;
+        }
         let sum: f64 = all.iter().map(|(_, share)| share).sum();
         assert!((sum - 100.0).abs() < 1e-6, "{sum} of {job}");
         // The slowest request lies in the last bin that is filled, by fio's own histogram beside it.

@@ -228,7 +228,9 @@ pub fn html_with_answers(
         [run] => lead(&mut out, run),
         [] => out.push_str("<p class=\"lead\">No run was given.</p>\n"),
         _ => {
-            compared.iter().for_each(|answer| answer_lines(&mut out, answer));
+            if let Some(answer) = &compared {
+                answer_lines(&mut out, answer);
+            }
             list_of_runs(&mut out, &runs);
         }
     }
