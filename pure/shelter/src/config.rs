@@ -302,7 +302,7 @@ mod tests {
             ("paths = [\"t\"]", "paths = [\".loadline-shelter\"]", 8, "the marker"),
             ("paths = [\"t\"]", "paths = [\"t\"]\nrecovery_point = \"5 s\"", 9, "about contents"),
             ("class = \"recreate\"", "class = \"files\"", 6, "needs a place to save to"),
-            ("class = \"recreate\"", "class = \"mirror\"", 7, "recipe for mdadm"),
+            ("class = \"recreate\"", "class = \"mirror\"", 7, "by mdadm"),
             ("class = \"recreate\"\n", "", 6, "is missing"),
             ("paths = [\"t\"]", "paths = [\"t\"]\n[group.u]\nclass = \"recreate\"\npaths = [\"t/x\"]", 9, "overlaps"),
             ("paths = [\"t\"]", "paths = [\"t\"]\n[service]\nguards = [\"a b\"]", 10, "write a unit"),

@@ -360,7 +360,7 @@ fn data_class(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Dat
     if let DeValue::String(text) = item.get_ref()
         && text == "mirror"
     {
-        let text = "\"mirror\" is the kernel's work: `loadline shelter FILE plan` prints the recipe for mdadm";
+        let text = "\"mirror\" is the kernel's work, by mdadm below the file system: docs/shelter.md has the commands";
         reader.problem(item.span(), key, text.into());
         return None;
     }
