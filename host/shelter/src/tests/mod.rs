@@ -328,6 +328,8 @@ fn a_file_that_changes_while_it_is_read_has_its_previous_version() {
         }
         // Held back, a read takes so long that the other thread comes to write, however busy the machine is.
         let limits = OwnLimits { throughput: ByteRate::per_second(16 << 20), ..OwnLimits::default() };
+        // As `save` does: a file that was just written is known for sure only a step of the clock later.
+        std::thread::sleep(crate::saving::READ_AGAIN);
         let report = shelter.save(&Pace::new(limits, None)).unwrap().unwrap();
         ends.store(true, Ordering::Relaxed);
         report
