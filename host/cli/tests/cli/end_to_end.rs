@@ -212,11 +212,13 @@ fn what_would_be_filled_is_foretold_and_volumes_are_shown_apart() {
         assert!(out.lines().filter(|line| line.contains(name) && line.contains("random ")).count() >= 2, "{out}");
     }
     let steady =
-        "steady_state = { round = \"1 s\", rounds = 2, rounds_max = 2, range = \"1000 %\", slope = \"1000 %\" }";
+        "steady_state = { round = \"1 s\", rounds = 2, rounds_max = 30, range = \"100 %\", slope = \"100 %\" }";
     let steady =
         bench.file("s.toml", writes.replace("trials = 2", &format!("trials = 1\n{steady}")).replace("[1, 4]", "4"));
     bench.done(&["run", &steady, "--on", "null"]);
     let shown = bench.done(&["show", "last"]);
-    assert!(shown.contains("The rate was steady before the measurement, after 2 rounds of 1 s."), "{shown}");
+    // More than the two where others had the processors.
+    assert!(shown.contains("The rate was steady before the measurement, after "), "{shown}");
+    assert!(shown.contains(" rounds of 1 s."), "{shown}");
     assert!(shown.contains("no storage: measures the tool"), "{shown}");
 }
