@@ -4,7 +4,7 @@ use crate::arguments::Format;
 use crate::arguments::shelter::{ShelterAction, ShelterArguments};
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
-use crate::output;
+use crate::{output, printing};
 use loadline_shelter::config::ShelterConfig;
 use loadline_shelter::start::StartVerdict;
 use loadline_shelter::status::{ServicePhase, ShelterStatus};
@@ -14,7 +14,6 @@ use loadline_shelter_service::{
     ShelterFile, VerifyReport, last_status, serve,
 };
 use loadline_units::{Bytes, Duration};
-use std::fmt::Write as _;
 use std::path::Path;
 
 /// A line of a verdict: what it is about, and what is said of that.
@@ -84,12 +83,8 @@ fn run(shelter: &mut Shelter) -> anyhow::Result<Lines> {
 
 /// Prints a verdict.
 fn print(lines: &Lines) -> anyhow::Result<()> {
-    let width = lines.iter().map(|(what, _)| what.len()).max().unwrap_or(0);
-    let mut text = String::from("Verdict\n");
-    for (what, said) in lines {
-        writeln!(text, "  {what:<width$}  {said}")?;
-    }
-    output::print(text.trim_end())
+    let lines: Vec<(String, String)> = lines.iter().map(|(what, said)| ((*what).to_owned(), said.clone())).collect();
+    output::print(&printing::verdict(&lines, Format::Table))
 }
 
 /// "3 files, 1.2 MiB".
@@ -270,7 +265,7 @@ fn unit(file: &ShelterFile, folder: Option<&Path>) -> anyhow::Result<Outcome> {
     let Some(folder) = folder else {
         let text: Vec<String> =
             files.iter().map(|UnitFile { path, text }| format!("# /etc/systemd/system/{path}\n{text}")).collect();
-        output::print(text.join("\n").trim_end())?;
+        output::print(&format!("{}\n", text.join("\n").trim_end()))?;
         return Ok(Outcome::Done);
     };
     for UnitFile { path, text } in &files {

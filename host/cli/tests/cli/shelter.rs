@@ -63,6 +63,7 @@ fn a_service_from_start_to_end_over_a_lost_disk() {
     fs::create_dir(bench.path("saved")).unwrap();
     let told = bench.done(&["shelter", &file, "status"]);
     assert!(told.contains("it never ran") && told.contains("would wait"), "{told}");
+    assert!(told.ends_with('\n'), "{told}");
     let Some(memory) = Memory::at(disk.display().to_string()) else { return };
     fs::create_dir_all(disk.join("data")).unwrap();
     fs::create_dir_all(disk.join("tempdb/one")).unwrap();
