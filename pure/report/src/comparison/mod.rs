@@ -41,7 +41,10 @@ pub(crate) fn comparison_answer(comparison: &Comparison) -> RunAnswer {
         let columns = vec![("side".to_owned(), false), ("why".to_owned(), false)];
         tables.push(AnswerTable { title: "Where there is no verdict".to_owned(), columns, rows: untold });
     }
-    RunAnswer { lines: verdict::lines(comparison), tables }
+    let mut lines = verdict::lines(comparison);
+    // It is the one that writes this report.
+    lines.retain(|(about, _)| about != "command");
+    RunAnswer { lines, tables }
 }
 
 /// "A" for the baseline, then "B", "C", ...; beyond "Z" by number.
