@@ -5,7 +5,7 @@ use super::caps::{
     waits,
 };
 use super::course::shows_counting;
-use super::kinds::{alike, apart};
+use super::kinds::{alike, apart, larger_moves_more, moved};
 use super::passed::waits_evenly;
 use super::single::waits_alone;
 use super::{Case, Fall, inferred};
@@ -198,6 +198,19 @@ impl Case<'_> {
         if let Some((limit, ceiling, cell)) = at_level_of_another(self.cells, self.caps, self.index, rate) {
             let evidence = format!("It is the limit that {} show ({} IOPS).", load_name(cell), number(ceiling));
             return Some(OfKind { limit, ceiling, presumed: false, evidence });
+        }
+        // A limit on bytes holds for all patterns: where larger requests move far more, none is on the way of these.
+        let surpassed =
+            (limit == Limit::DiskThroughput).then(|| larger_moves_more(self.cells, self.cell(), rate)).flatten();
+        if let Some(more) = surpassed {
+            let evidence = format!(
+                "Presumably requests are counted and not bytes, of which {} move {}: no other block size was measured at as many. To be \
+                 sure, test {} too.",
+                load_name(more),
+                throughput(moved(more)),
+                block(self.cell().load.block_bytes * 4)
+            );
+            return Some(OfKind { limit: Limit::DiskIops, ceiling: allowed, presumed: true, evidence });
         }
         let (what, not, next) = match limit {
             Limit::DiskIops => ("requests", "bytes", self.cell().load.block_bytes * 4),

@@ -93,3 +93,18 @@ fn a_round_figure_in_bytes_is_evidence_for_bytes() {
         assert_eq!(of(iops).limit, Limit::DiskIops, "{iops}");
     }
 }
+
+#[test]
+fn larger_requests_that_move_more_deny_a_limit_on_bytes() {
+    // 355.0 MiB/s, a round figure; and 1 MiB in order moves ten times as much.
+    let small = [16, 32, 128].map(|depth| throttled(closed("random", 1.0, 4 * KIB, depth), 90_880.0));
+    let alone = bindings(small.to_vec());
+    assert!(alone[2].limit == Limit::DiskThroughput && alone[2].presumed, "{:?}", alone[2]);
+    let large = throttled(closed("sequential", 1.0, 1_024 * KIB, 8), 3_512.0);
+    let found = bindings([small.to_vec(), vec![large]].concat());
+    for of in &found[1..3] {
+        assert!(of.limit != Limit::DiskThroughput, "{of:?}");
+        assert!(of.limit != Limit::DiskIops || of.presumed, "{of:?}");
+    }
+    assert!(found[2].evidence.contains("not bytes"), "{:?}", found[2]);
+}
