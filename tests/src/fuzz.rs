@@ -99,7 +99,7 @@ pub fn repository_files(bytes: &[u8]) {
         assert_eq!(again.encode(), key.encode());
     }
     let _ = format::decode_unpacked(bytes.to_vec());
-    // Whoever has the key could have sealed any header.
+    // A writer with the key could have sealed any header.
     let key = format::MasterKey::from_random([7; 64]);
     let mut sealed = Vec::new();
     key.seal([1; 16], bytes, &mut sealed);

@@ -233,7 +233,7 @@ impl ArrayParts {
     }
 }
 
-/// The bits of what is present; none if nothing is missing.
+/// The bits of the values that are present; none if nothing is missing.
 fn present<T: Copy + Default>(of: &Sparse<T>) -> *const c_void {
     if of.missing() == 0 { null() } else { of.present().as_ptr().cast() }
 }

@@ -1,6 +1,6 @@
 //! Who may write: a lease with a number that only grows.
 //!
-//! Whoever takes the lease gets the next epoch, and puts it into the tags of its snapshots. Before each snapshot the lease is read: a
+//! A writer that takes the lease gets the next epoch, and puts it into the tags of its snapshots. Before each snapshot the lease is read: a
 //! writer whose epoch is no longer the last one stops, and its packs are unreferenced.
 
 use crate::RepositoryError;

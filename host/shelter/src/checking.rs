@@ -1,4 +1,4 @@
-//! Checks of what is saved: read and compared, or restored into a scratch folder.
+//! Checks of saved files: read and compared, or restored into a scratch folder.
 
 use crate::durable::{now_ns, write_durably};
 use crate::error::ShelterError;

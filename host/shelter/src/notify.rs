@@ -1,4 +1,4 @@
-//! What systemd is told: one datagram for each state (sd_notify(3)).
+//! The messages to systemd: one datagram for each state (sd_notify(3)).
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -27,7 +27,7 @@ impl ServiceManager {
         Self { socket }
     }
 
-    /// Sends a state, such as `READY=1`. Whoever does not listen misses it.
+    /// Sends a state, such as `READY=1`. A manager that does not listen misses it.
     pub(crate) fn tell(&self, state: &str) {
         if let Some((socket, address)) = &self.socket {
             let _ = socket.send_to_addr(state.as_bytes(), address);

@@ -477,7 +477,7 @@ impl Shelter {
         }
     }
 
-    /// A look at all groups: stamps of what is there now.
+    /// A look at all groups: stamps of the files that are there now.
     pub(crate) fn stamps(&self) -> Result<TreeStamps, ShelterError> {
         self.same_disk()?;
         let root = TreeRoot::open(self.disk()).map_err(ShelterError::io("open", self.disk()))?;

@@ -1,6 +1,6 @@
 //! A comparison as JUnit's XML, which CI systems show: a case for each cell.
 //!
-//! A cell that is worse is a failure. One that cannot be told is skipped, with the reason: it is no proof of anything.
+//! A cell that is worse is a failure. One without a verdict is skipped, with the reason: it is no proof of anything.
 
 use loadline_analysis::{Against, CellComparison, Comparison, Verdict};
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 /// What the file says of itself, behind its first line.
 pub const JUNIT_MARK: &str = "<!-- loadline junit -->";
 
-/// The comparison as XML. `skip_fails` makes a failure of what cannot be told.
+/// The comparison as XML. `skip_fails` makes a failure of cells without a verdict.
 #[must_use]
 pub fn junit(comparison: &Comparison, skip_fails: bool) -> String {
     let mut text = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{JUNIT_MARK}\n");

@@ -103,7 +103,7 @@ fn span(
             told.series = series(source, found, &shape, seconds)?;
         } else {
             told.unknown.push(format!("{} other targets were asked at the same time", targets.len() - 1));
-            told.unknown.push("Latencies are told for all targets together, not for this one".to_owned());
+            told.unknown.push("Latencies are reported for all targets together, not for this one".to_owned());
         }
         if let (Some(rate), Arrival::Closed { rate_max, .. }) =
             (number(target, "Throughput")?.filter(|rate| *rate > 0.0), &mut told.spec.arrival)
@@ -429,7 +429,7 @@ impl Span {
             };
             if !is_one {
                 told.unknown.push(format!("{} other targets were asked at the same time", self.targets.len() - 1));
-                told.unknown.push("Latencies are told for all targets together, not for this one".to_owned());
+                told.unknown.push("Latencies are reported for all targets together, not for this one".to_owned());
             }
             if let Some(kind) = target.sequential.as_deref().filter(|kind| *kind != "sequential") {
                 told.unknown.push(format!("Its requests were \"{kind}\""));

@@ -244,7 +244,7 @@ impl Told {
             block.size = Bytes::new(block.size.get().max(1).next_multiple_of(SECTOR.get()));
         }
         if spec.blocks.iter().any(|block| block.size == Bytes::ZERO) {
-            return Err(out("the size of its requests cannot be told".to_owned()));
+            return Err(out("the size of its requests is not known".to_owned()));
         }
         if let Err(error) = checked.check() {
             return Err(out(error.to_string()));

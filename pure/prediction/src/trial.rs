@@ -338,7 +338,7 @@ pub fn predict_together(
     let all: Vec<(String, Waits)> =
         puttings.iter().zip(&records).map(|(putting, (_, waits))| (putting.volume.to_owned(), *waits)).collect();
     for (((putting, (spec, load)), (record, waits)), bursts) in puttings.iter().zip(&specs).zip(records).zip(&bursts) {
-        // Loads on the volume itself share all of its limits, and are told of with the cell.
+        // Loads on the volume itself share all of its limits, and are named with the cell.
         let beside = all.iter().filter(|(name, _)| *name != putting.volume).cloned().collect();
         let taken = Taken { machine_seed, is_carried: false, waits, beside };
         told_of.push(told(putting, spec, load, record, bursts, &taken)?);

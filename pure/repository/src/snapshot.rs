@@ -47,7 +47,7 @@ impl SnapshotFile {
         self.tag(key).and_then(|value| value.parse().ok()).unwrap_or(0)
     }
 
-    /// By what snapshots stand in order: whoever held the lease later comes later, whatever the clocks say.
+    /// By what snapshots stand in order: the writer that held the lease later comes later, whatever the clocks say.
     #[must_use]
     pub fn order(&self) -> (u64, u64, Timestamp) {
         (self.number("epoch"), self.number("generation"), self.time)

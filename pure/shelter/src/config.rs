@@ -122,11 +122,11 @@ pub enum Moment {
     EachFile,
     /// Reflinks are taken of all before the first is read.
     Reflink,
-    /// PostgreSQL is told before and after; the text is a connection string of `psql`.
+    /// PostgreSQL gets a message before and after; the text is a connection string of `psql`.
     Postgres(String),
     /// SQLite's backup of these databases.
     Sqlite(Vec<String>),
-    /// A program is told over its standard input.
+    /// A program gets messages over its standard input.
     Session(Vec<String>),
 }
 

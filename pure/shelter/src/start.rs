@@ -231,7 +231,7 @@ fn unmounted(seen: &Observations) -> StartVerdict {
         DeviceSeen::InUse(how) => StartVerdict::Refuse(StartRefusal::DeviceInUse(how.clone())),
         DeviceSeen::Unreadable => StartVerdict::Refuse(StartRefusal::DeviceUnreadable),
         DeviceSeen::Foreign(what) => StartVerdict::Refuse(StartRefusal::DeviceNotRaw(what.clone())),
-        // Without leave to format it, whoever prepares the disk may yet do so.
+        // Without leave to format it, another program that prepares the disk may yet do so.
         DeviceSeen::Raw if !seen.may_format => StartVerdict::Wait(nothing),
         DeviceSeen::Raw => match destination(seen) {
             Err(other) => other,

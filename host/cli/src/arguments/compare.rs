@@ -97,7 +97,7 @@ pub(crate) enum FailIf {
     Worse,
 }
 
-/// What becomes of a comparison that cannot be told.
+/// What becomes of a comparison without a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CannotTell {
     /// As if it were the same

@@ -159,7 +159,7 @@ pub(super) fn set_attributes(file: impl AsFd, node: &TreeNode, is_new: bool) -> 
     rustix::fs::futimens(file, &times(node))
 }
 
-/// Sets owner, mode, extended attributes and times of what is not opened.
+/// Sets owner, mode, extended attributes and times of an entry that is not opened.
 pub(super) fn set_attributes_beside(folder: BorrowedFd<'_>, name: &[u8], node: &TreeNode) -> Result<(), Errno> {
     let (uid, gid) = (Some(Uid::from_raw(node.uid)), Some(Gid::from_raw(node.gid)));
     rustix::fs::chownat(folder, name, uid, gid, AtFlags::SYMLINK_NOFOLLOW)?;

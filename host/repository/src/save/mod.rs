@@ -213,7 +213,7 @@ impl Repository {
         let (packs, stored_bytes) = sink.stored();
         saved.objects = packs.len() as u64;
         saved.bytes_stored = Bytes::new(stored_bytes);
-        // Whoever took the lease meanwhile may remove packs that no index has yet.
+        // Another writer that took the lease meanwhile may remove packs that no index has yet.
         let confirm =
             |repository: &Self| request.lease.as_ref().map_or(Ok(()), |lease| repository.confirm_lease(lease));
         confirm(self)?;

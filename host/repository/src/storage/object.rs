@@ -42,7 +42,7 @@ impl ObjectStorage {
     /// # Errors
     /// The address, an option or the environment makes no sense. Nothing is asked of the store yet.
     pub fn open(address: &str, options: &[(String, String)]) -> Result<Self, StorageError> {
-        // Whoever else uses TLS in this process may have chosen already.
+        // Another user of TLS in this process may have chosen already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let (scheme, rest) = address.split_once("://").ok_or_else(|| unusable(address, "it has no scheme"))?;
         let prefix = rest.split_once('/').map_or("", |(_, prefix)| prefix).trim_matches('/').to_owned();

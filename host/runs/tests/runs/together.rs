@@ -33,7 +33,7 @@ duration = "200 ms"
 trials = 2
 "#;
 
-/// A disk of 500 requests a second, whoever asks.
+/// A disk of 500 requests a second, for all programs together.
 const DISK: &str = "schema = 1\nname = \"500\"\n[[volume.data.disks]]\nsize = \"1 TiB\"\n\
                     [volume.data.disks.limit]\niops = \"500 IOPS\"\nenforcement = \"smooth\"\n\
                     [volume.data.disks.latency.read]\nmedian = \"1 ms\"\n\
@@ -70,7 +70,7 @@ fn loads_are_measured_at_the_same_time_and_each_is_a_cell() {
     let told = findings(&record, "ran-together");
     assert!(told.iter().any(|text| text.contains("At the same time ran log at ")), "{told:?}");
     assert_eq!(schema_errors("run.schema.json", &summary(&record)), [""; 0]);
-    // Cells are told apart by what ran beside them, and a plan gives the same ones each time.
+    // Cells are distinguished by what ran beside them, and a plan gives the same ones each time.
     let again = bench.measured(LOG_AND_READERS, &bench.target());
     let ids = |record: &RunRecord| record.cells.iter().map(|cell| cell.id.clone()).collect::<Vec<_>>();
     assert_eq!(ids(&record), ids(&again));

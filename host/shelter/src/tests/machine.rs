@@ -141,7 +141,7 @@ fn a_device_with_one_byte_on_it_or_a_file_system_of_others_is_not_touched() {
         node.sync_all().unwrap();
     }
     assert_eq!(shelter(&config).look().unwrap().1, StartVerdict::Format);
-    // Without the wish for a file system it waits for whoever makes one.
+    // Without the wish for a file system it waits until another program makes one.
     assert_eq!(shelter(&world.config("", "")).look().unwrap().1, StartVerdict::Wait(Awaited::Mounted));
     run("mkfs.ext4", &["-q", device.to_str().unwrap()]).unwrap();
     let seen = shelter(&config).look().unwrap();

@@ -24,7 +24,7 @@ pub(super) struct World {
     pub(super) config: ShelterConfig,
 }
 
-/// The identity of the file system lies beside the disk, as a disk's does: whoever copies its files does not copy that.
+/// The identity of the file system lies beside the disk, as a disk's does: a copy of its files lacks it.
 pub(super) struct FolderProbe {
     root: PathBuf,
 }

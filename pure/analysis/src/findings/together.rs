@@ -7,7 +7,7 @@ use crate::words::{listed, number, span, throughput};
 use loadline_record::Limit;
 use std::collections::BTreeSet;
 
-/// Groups that are told of at most: the table has all of them.
+/// Groups that are named at most: the table has all of them.
 const TOLD_MAX: usize = 3;
 
 /// A sentence for each group of loads that ran at the same time.

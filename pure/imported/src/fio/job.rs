@@ -199,7 +199,7 @@ fn read_back(aside: &SetAside, measured: &mut Measured) -> Option<Measured> {
     let record = measured.operations.remove(&Operation::Read)?;
     let took_ms = measured.runtimes_ms.remove(&Operation::Read)?;
     measured.runtime_ms = measured.runtimes_ms.values().copied().max().unwrap_or(0);
-    // Rates and CPU time are told for both together.
+    // Rates and CPU time are reported for both together.
     measured.scatters = None;
     let clamped = measured.clamped.extract_if(.., |(operation, ..)| *operation == Operation::Read).collect();
     Some(Measured {
@@ -331,11 +331,11 @@ fn operations_found(measured: &Measured) -> String {
     found.map(|(key, _)| format!("{key}s")).collect::<Vec<_>>().join(" and ")
 }
 
-/// Gives each operation its part of figures that are told for all together, by the mix that was asked.
+/// Gives each operation its part of figures that are reported for all together, by the mix that was asked.
 fn split(measured: &mut Measured, spec: &LoadSpec) -> Result<(), String> {
     let Some(all) = measured.operations.remove(&Operation::Read) else { return Ok(()) };
     if spec.trims != Ratio::ZERO && spec.trims != Ratio::ONE {
-        return Err("its trims are told together with its writes (unified_rw_reporting)".to_owned());
+        return Err("its trims are reported together with its writes (unified_rw_reporting)".to_owned());
     }
     if spec.trims == Ratio::ONE {
         measured.operations.insert(Operation::Trim, all);

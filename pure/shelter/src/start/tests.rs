@@ -151,7 +151,7 @@ const SITUATIONS: [(&str, Situation); 14] = [
         StartVerdict::Resume(generation)
     }),
     ("the device has another name after the boot", |seen, draws, generation| {
-        // Names are no part of what is seen: it is recognised, whether it survived or not.
+        // Names are no part of the observation: it is recognised, whether it survived or not.
         mount(seen).is_named_device = Some(true);
         seen.device = DeviceSeen::FileSystem(draws.word());
         if draws.is() {

@@ -8,7 +8,7 @@ const WANTED: &str = "names of loads such as [\"log\", \"readers\"], several suc
                       ends = \"first\" }";
 const ENDS: &[(&str, GroupEnd)] = &[("each", GroupEnd::Each), ("first", GroupEnd::First)];
 
-/// The groups that a plan names. Of one that cannot be, a problem is told.
+/// The groups that a plan names. One that cannot be is a problem, with its reason.
 pub(super) fn read(reader: &mut Reader<'_>, item: &Item<'_>, loads: &[PlanLoad]) -> Vec<LoadGroup> {
     let Some(values) = item.get_ref().as_array().filter(|values| !values.is_empty()) else {
         reader.problem(item.span(), KEY, format!("is no list: write {WANTED}"));
