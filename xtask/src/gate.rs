@@ -1,7 +1,7 @@
 //! The gate: its steps in order, each with a heading and its time, and the summary at the end.
 
 use crate::step::{Outcome, cargo, check};
-use crate::{dependencies, peers, release, suite, tidy, ublk};
+use crate::{dependencies, dist, peers, release, suite, tidy, ublk};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -56,6 +56,10 @@ pub(crate) const STEPS: &[Step] = &[
 /// No part of the gate: it takes minutes and proves nothing that the gate does not, but for the size.
 pub(crate) const RELEASE: Step =
     Step { name: "release", purpose: "the command as it is shipped", slow: true, run: release::step };
+
+/// No part of the gate either: what people install, from a build of its own.
+pub(crate) const DIST: Step =
+    Step { name: "dist", purpose: "what people install, tried in empty roots", slow: true, run: dist::step };
 
 /// Steps that run while tests sleep on throttled devices, where those tests are wanted too. They have a low priority.
 const BESIDE_TESTS: [&str; 2] = ["clippy", "docs"];

@@ -1,6 +1,7 @@
 //! The project's own chores: `cargo xtask test` is the whole gate, every other word runs one step of it.
 
 mod dependencies;
+mod dist;
 mod gate;
 mod licence;
 mod peers;
@@ -19,6 +20,7 @@ cargo xtask test --quick     without what needs the network or only matters befo
 cargo xtask test --long      with all that the gate samples: for a change of what is sampled
 cargo xtask ublk --kernel DIR   that step, on the kernel of an unpacked linux-image package
 cargo xtask release          target/release/shipped: the command stripped, and its debug information beside it
+cargo xtask dist [TARGET]    target/dist: what people install (tarball, Debian package, OCI image), tried in empty roots
 cargo xtask STEP...          single steps, in the order given:
 ";
 
@@ -41,6 +43,11 @@ fn main() -> ExitCode {
             Ok(gate::STEPS.iter().collect())
         }
         ["release"] => Ok(vec![&gate::RELEASE]),
+        ["dist"] => Ok(vec![&gate::DIST]),
+        ["dist", target] => {
+            dist::choose(target);
+            Ok(vec![&gate::DIST])
+        }
         ["ublk", "--kernel", folder] => {
             ublk::choose(folder);
             Ok(gate::STEPS.iter().filter(|step| step.name == "ublk").collect())
