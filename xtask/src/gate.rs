@@ -14,7 +14,7 @@ pub(crate) const TEST_CPU_SECONDS_MAX: u64 = 1_200;
 /// What the gate builds and tests beyond a default build: one set for tests and clippy, so that nothing is built twice. The default
 /// build differs by two modules of the command, which `tidy` holds to two places, and one of which is tested. The documentation
 /// is that of the default build.
-pub(crate) const FEATURES: &str = "--features=loadline/shelter";
+pub(crate) const FEATURES: &str = "--features=loadline/shelter,loadline/pdf";
 
 /// One step of the gate.
 pub(crate) struct Step {

@@ -14,7 +14,7 @@ const SYMBOLS: &str = "loadline.debug";
 /// Builds the command, and puts it without debug information beside that information.
 pub(crate) fn step(root: &Path) -> Outcome {
     let built = check(
-        cargo(root).args(["build", "--release", "--package", "loadline", "--features", "shelter"]),
+        cargo(root).args(["build", "--release", "--package", "loadline", "--features", "shelter,pdf"]),
         "it does not build: see above",
     );
     if built.failed > 0 {

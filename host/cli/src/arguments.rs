@@ -109,6 +109,9 @@ pub(crate) enum Verb {
     Hunt(HuntArguments),
     /// Crawls folders, sites and tables into an index and a database: what bound each source
     Crawl(CrawlArguments),
+    /// The process that reads PDF and Office files for a crawl, which starts it
+    #[command(hide = true)]
+    ReadDocuments,
     /// From a need to a ranked list: machine, disks, layout and cache by monthly price, with what binds each
     Advise(Box<AdviseArguments>),
     /// Lists stored runs

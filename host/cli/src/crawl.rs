@@ -10,8 +10,8 @@ use crate::interruption::Interruption;
 use crate::{environments, output, stored};
 use loadline_catalog::{Catalog, Draw, Environment};
 use loadline_crawl::{
-    Crawl, CrawlMode, CrawlObserver, CrawlOutcome, CrawlProgress, CrawlVolumes, EmulatedVolumes, import_crawls,
-    is_crawl_table, pipeline_of, resume_crawl,
+    Crawl, CrawlMode, CrawlObserver, CrawlOutcome, CrawlProgress, CrawlVolumes, EmulatedVolumes, ReaderCommand,
+    import_crawls, is_crawl_table, pipeline_of, resume_crawl, serve_documents,
 };
 use loadline_disk::DiskSpec;
 use loadline_pipeline::{Change, CrawlPlan, DiskWish, MadeUpPlan, SourcePlan, WhatIf, what_if};
@@ -23,6 +23,9 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use compared::compared_text;
 pub(crate) use printed::{answer, stored_text};
+
+/// The plan that comes along: a made-up search farm.
+const SEARCH_FARM: &str = "search-farm";
 
 /// Crawls, goes on with a crawl, or tries changes on a stored one.
 pub(crate) fn crawl(
@@ -42,25 +45,59 @@ pub(crate) fn crawl(
         return Ok(Outcome::Done);
     }
     let mut follower = Follower::new(quiet, Interruption::watch()?);
-    // Emulated disks are there as long as the crawl needs them.
-    let mut disks = None;
-    let outcome = if let Some(run) = &arguments.resume {
-        resume_crawl(store_location::existing_store(&store()?)?, run, &mut follower)?
-    } else {
-        let mut crawl = new_crawl(arguments, store()?)?;
-        disks = emulated(arguments, &catalog, &mut crawl)?;
-        crawl.run(&mut follower)?
-    };
-    drop(disks);
-    follower.clear();
-    conclude(&outcome, &changes, &catalog, arguments)
+    if let Some(run) = &arguments.resume {
+        let outcome = resume_crawl(store_location::existing_store(&store()?)?, run, reader(), &mut follower)?;
+        follower.clear();
+        return conclude(&outcome, &changes, &catalog, arguments);
+    }
+    let path = store()?;
+    if arguments.env.is_empty() {
+        let outcome = new_crawl(arguments, path)?.run(&mut follower)?;
+        follower.clear();
+        return conclude(&outcome, &changes, &catalog, arguments);
+    }
+    let mut records = Vec::new();
+    let mut whole = Outcome::Done;
+    for typed in &arguments.env {
+        let mut crawl = new_crawl(arguments, path.clone())?;
+        let environment = environments::read(typed, &catalog)?;
+        if arguments.env.len() > 1 {
+            let name = arguments.name.as_deref().map_or_else(String::new, |name| format!("{name} "));
+            crawl.options.name = Some(format!("{name}{}", environment.name));
+        }
+        // Emulated disks are there as long as the crawl needs them.
+        let disks = emulated(&environment, arguments, &mut crawl)?;
+        let outcome = crawl.run(&mut follower)?;
+        drop(disks);
+        follower.clear();
+        match conclude(&outcome, &changes, &catalog, arguments)? {
+            Outcome::Done => {}
+            Outcome::Interrupted => return Ok(Outcome::Interrupted),
+            other => whole = other,
+        }
+        records.push(outcome.record);
+    }
+    if arguments.printing.format != Format::Json
+        && let Some(text) = compared_text(&records, arguments.printing.format)
+    {
+        output::print(&format!("\n{text}"))?;
+    }
+    Ok(whole)
 }
 
 /// The crawl that was typed.
 fn new_crawl(arguments: &CrawlArguments, store: PathBuf) -> anyhow::Result<Crawl> {
     let options = RunOptions { name: arguments.name.clone(), seed: arguments.seed, store: Some(store) };
     let mode = if arguments.incremental { CrawlMode::Incremental } else { CrawlMode::Full };
-    let mut crawl = Crawl { folder: arguments.into.clone(), mode, options, ..Crawl::of(planned(arguments)?) };
+    let folder = arguments.into.clone();
+    let mut crawl = Crawl {
+        folder,
+        mode,
+        documents: reader(),
+        confirm: arguments.confirm,
+        options,
+        ..Crawl::of(planned(arguments)?)
+    };
     for on in &arguments.on {
         let (volume, folder) = on
             .split_once('=')
@@ -70,15 +107,27 @@ fn new_crawl(arguments: &CrawlArguments, store: PathBuf) -> anyhow::Result<Crawl
     Ok(crawl)
 }
 
-/// The emulated disks that were asked for, with the crawl put on them.
+/// This program again, to read documents. In Python it is the interpreter, which has the command as a module.
+fn reader() -> Option<ReaderCommand> {
+    let program = std::env::current_exe().ok()?;
+    let is_python = program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python"));
+    let words: &[&str] = if is_python { &["-m", "loadline", "read-documents"] } else { &["read-documents"] };
+    Some(ReaderCommand { program, arguments: words.iter().map(Into::into).collect() })
+}
+
+/// Reads documents for a crawl that started this process.
+pub(crate) fn read_documents() -> anyhow::Result<Outcome> {
+    serve_documents()?;
+    Ok(Outcome::Done)
+}
+
+/// The emulated disks of an environment, with the crawl put on them.
 fn emulated(
+    environment: &Environment,
     arguments: &CrawlArguments,
-    catalog: &Catalog,
     crawl: &mut Crawl,
-) -> anyhow::Result<Option<EmulatedVolumes>> {
-    let Some(typed) = &arguments.env else { return Ok(None) };
-    let environment = environments::read(typed, catalog)?;
-    let disks = EmulatedVolumes::attach(&environment, arguments.seed.unwrap_or_else(fresh_seed))?;
+) -> anyhow::Result<EmulatedVolumes> {
+    let disks = EmulatedVolumes::attach(environment, arguments.seed.unwrap_or_else(fresh_seed))?;
     for role in &disks.missing {
         output::tell(&format!("{} has no volume {role}: it is on this machine's own disk", environment.name));
     }
@@ -89,14 +138,14 @@ fn emulated(
         log: typed.log.or_else(|| disks.volumes.log.clone()),
         temporary: typed.temporary,
     };
-    crawl.environment = Some(stored_environment(&environment));
-    Ok(Some(disks))
+    crawl.environment = Some(stored_environment(environment));
+    Ok(disks)
 }
 
 /// What is crawled.
 fn planned(arguments: &CrawlArguments) -> anyhow::Result<CrawlPlan> {
     if let Some(seed) = arguments.made_up {
-        let site = MadeUpPlan { seed, ..MadeUpPlan::default() };
+        let site = MadeUpPlan { seed, documents: true, ..MadeUpPlan::default() };
         return Ok(CrawlPlan::of("made-up", vec![SourcePlan::of_made_up("made-up", site)]));
     }
     plan(arguments.what.as_deref().expect("clap asks for what is crawled"))
@@ -114,10 +163,16 @@ fn plan(typed: &str) -> anyhow::Result<CrawlPlan> {
         let name = canonical.file_name().map_or_else(|| "files".to_owned(), |name| name.to_string_lossy().into_owned());
         return Ok(CrawlPlan::of(&name, vec![SourcePlan::of_files(&short(&name), canonical)]));
     }
-    if !path.exists() {
-        return Err(
-            Usage(format!("there is no folder and no plan {typed}: name a folder, a URL or a plan file")).into()
+    if typed == SEARCH_FARM {
+        return Ok(
+            CrawlPlan::read(include_str!("crawl/search-farm.toml")).expect("the plan that comes along is a plan")
         );
+    }
+    if !path.exists() {
+        return Err(Usage(format!(
+            "there is no folder and no plan {typed}: name a folder, a URL, a plan file or search-farm"
+        ))
+        .into());
     }
     let text = read_text(path, InputKind::Plan).map_err(|error| Usage(format!("{typed}: {error}")))?;
     Ok(CrawlPlan::read(&text).map_err(|error| Usage(format!("{typed}: {error}")))?)

@@ -131,6 +131,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         },
         Verb::Hunt(arguments) => hunt::hunt(arguments, quiet, path),
         Verb::Crawl(arguments) => crawl::crawl(arguments, quiet, path),
+        Verb::ReadDocuments => crawl::read_documents(),
         Verb::Advise(arguments) => advise::advise(arguments, quiet, path),
         // Where runs usually are, there may be none yet.
         Verb::List(arguments) if line.common.store.is_none() && !path()?.exists() => stored::list(arguments, None),

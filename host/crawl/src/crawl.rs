@@ -5,7 +5,7 @@ use crate::crawling::Crawling;
 use crate::database::{CrawlDatabase, CrawlNumber, KnownItems};
 use crate::epochs::{CommitTalk, EpochGate, MergeQueue, committer, merger};
 use crate::error::CrawlError;
-use crate::extract::Extraction;
+use crate::extract::{Extraction, ReaderCommand};
 use crate::folders::CrawlFolders;
 use crate::frontier::Frontier;
 use crate::index::CrawlIndex;
@@ -14,6 +14,8 @@ use crate::machine::MachineWatch;
 use crate::measured::Measured;
 use crate::observer::CrawlObserver;
 use crate::queue::BoundedQueue;
+use crate::search::{SearchWords, searcher};
+use crate::slowing::Slowing;
 use crate::source::{Feeding, SourceRunner};
 use crate::workers::{RowWriter, extractor, indexer, slot};
 use loadline_pipeline::{CrawlPlan, QueuePlan};
@@ -67,6 +69,8 @@ pub(crate) fn carry_out(
     folders: &CrawlFolders,
     reset: bool,
     seed: u64,
+    documents: Option<&ReaderCommand>,
+    confirm: Option<Duration>,
     observer: &mut dyn CrawlObserver,
 ) -> Result<CrawlEnd, CrawlError> {
     plan.check()?;
@@ -118,6 +122,8 @@ pub(crate) fn carry_out(
         boards,
         index_workers,
         received: AtomicU64::new(0),
+        words: (plan.search.per_second > 0).then(SearchWords::default),
+        slowing: confirm.map(|window| Slowing::new(clock, window, sources, seed)),
         plan,
     });
 
@@ -138,6 +144,16 @@ pub(crate) fn carry_out(
         let (crawl, board) = (Arc::clone(&crawl), Arc::clone(&merge_board));
         spawn("merge", move || crawl.note(merger(&crawl, &board)))
     };
+    let searches_end: Arc<AtomicBool> = Arc::default();
+    let search_threads: Vec<_> = (0..usize::from(crawl.words.is_some()))
+        .map(|_| {
+            let (crawl, end) = (Arc::clone(&crawl), Arc::clone(&searches_end));
+            spawn("search", move || {
+                let words = crawl.words.as_ref().expect("there are searches");
+                crawl.note(searcher(&crawl, words, &end));
+            })
+        })
+        .collect();
     let index_threads: Vec<_> = (0..index_workers)
         .map(|place| {
             let crawl = Arc::clone(&crawl);
@@ -150,9 +166,9 @@ pub(crate) fn carry_out(
         .collect();
     let extract_threads: Vec<_> = (0..extract_workers)
         .map(|place| {
-            let (crawl, runners) = (Arc::clone(&crawl), runners.clone());
+            let (crawl, runners, documents) = (Arc::clone(&crawl), runners.clone(), documents.cloned());
             spawn(&format!("extract-{place}"), move || {
-                let mut extraction = Extraction::new(crawl.plan.caps);
+                let mut extraction = Extraction::new(crawl.plan.caps, documents);
                 extractor(&crawl, &mut extraction, &runners);
             })
         })
@@ -193,6 +209,8 @@ pub(crate) fn carry_out(
     crawl.rows.close();
     crawl.merges.end();
     join(&crawl, vec![rows_thread, merge_thread]);
+    searches_end.store(true, Ordering::Relaxed);
+    join(&crawl, search_threads);
     if let Some(error) = lock(&crawl.failure).take() {
         return Err(error);
     }
@@ -289,6 +307,7 @@ fn record(
     let merges = boards.merge.record(wall_ns);
     stations.push(merges.station(Station::Merge, crate::index::MERGE_THREADS, nothing));
     let names: Vec<String> = crawl.plan.sources.iter().map(|source| source.name.clone()).collect();
+    let slowed = crawl.slowing.as_ref().map(|slowing| slowing.record(wall_ns));
     let Crawling { measured, frontiers, index, .. } = crawl;
     let collected = measured.collect(&names);
     let sources = names.into_iter().zip(collected.sources).enumerate().map(|(place, (name, counts))| {
@@ -322,6 +341,7 @@ fn record(
         batches: collected.batches,
         items: collected.items,
         lag_p99_ns: watched.lag_p99_ns,
+        slowed,
     };
     crate::spec::join_intervals(&mut pipeline, INTERVALS_MAX);
     (pipeline, collected.steps, index)

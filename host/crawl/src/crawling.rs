@@ -1,6 +1,6 @@
 //! What all threads of a crawl share.
 
-use crate::clock::{CrawlClock, StationBoard, lock};
+use crate::clock::{CrawlClock, StationBoard, WorkedSpan, WorkerTimer, lock};
 use crate::epochs::{EpochGate, MergeQueue};
 use crate::error::CrawlError;
 use crate::frontier::Frontier;
@@ -9,7 +9,10 @@ use crate::item::{Extracted, Fetched, ItemFailure, ItemOnWay, Row};
 use crate::measured::Measured;
 use crate::observer::CrawlProgress;
 use crate::queue::BoundedQueue;
+use crate::search::SearchWords;
+use crate::slowing::{SlowedDebt, Slowing};
 use loadline_pipeline::CrawlPlan;
+use loadline_record::{SlowedStation, WorkerState};
 use loadline_units::Duration;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -33,6 +36,10 @@ pub(crate) struct Crawling {
     pub(crate) boards: [Arc<StationBoard>; 3],
     pub(crate) index_workers: u32,
     pub(crate) received: AtomicU64,
+    /// Words for searches while the crawl runs; `None`: there are no searches.
+    pub(crate) words: Option<SearchWords>,
+    /// Slows stations; `None`: none is.
+    pub(crate) slowing: Option<Slowing>,
 }
 
 impl Crawling {
@@ -67,6 +74,21 @@ impl Crawling {
     pub(crate) fn beside(&self) -> (Vec<u32>, u64) {
         let left = self.frontiers.iter().map(|frontier| frontier.hosts_left()).collect();
         (left, self.received.load(Ordering::Relaxed))
+    }
+    /// A worker did work for an item, and takes longer where stations are slowed.
+    pub(crate) fn slow(
+        &self,
+        station: SlowedStation,
+        span: WorkedSpan,
+        debt: &mut SlowedDebt,
+        timer: &mut WorkerTimer,
+        source: Option<u32>,
+    ) {
+        if let Some(slowing) = &self.slowing
+            && slowing.after(station, span, debt)
+        {
+            timer.worked(WorkerState::Other, source);
+        }
     }
     pub(crate) fn failed_row(&self, item: ItemOnWay, failure: ItemFailure) {
         self.boards[2].enter();

@@ -2,11 +2,12 @@
 //!
 //! `tantivy` has workers behind a queue of its own, which holds 10,000 documents and shows nothing. So each of our workers writes
 //! its own segments (`SegmentWriter`) and hands them over whole. That way is public and not documented, which is why the version
-//! of `tantivy` is exact, and why nothing else here uses it.
+//! of `tantivy` is exact, and why only searches use it besides.
 
 use crate::clock::lock;
 use crate::error::CrawlError;
 use crate::item::Extracted;
+use crate::search::CrawlSearch;
 use crate::volume_io::{BatchIo, CountedDirectory, IoTotals};
 use std::collections::HashMap;
 use std::path::Path;
@@ -103,14 +104,7 @@ impl CrawlIndex {
             Index::create(directory, schema, IndexSettings::default())
         };
         let index = index.map_err(|error| CrawlError::index("open", error))?;
-        index.tokenizers().register(
-            TOKENIZER,
-            TextAnalyzer::builder(SimpleTokenizer::default())
-                .filter(RemoveLongFilter::limit(WORD_MAX))
-                .filter(LowerCaser)
-                .filter(AsciiFoldingFilter)
-                .build(),
-        );
+        tokenizers(&index);
         let options = IndexWriterOptions::builder()
             .memory_budget_per_thread(IDLE_BUDGET)
             .num_worker_threads(1)
@@ -134,6 +128,10 @@ impl CrawlIndex {
     pub(crate) fn documents(&self) -> Result<u64, CrawlError> {
         let segments = self.index.searchable_segment_metas().map_err(|error| CrawlError::index("read", error))?;
         Ok(segments.iter().map(|segment| u64::from(segment.num_docs())).sum())
+    }
+    /// Searches in what is committed.
+    pub(crate) fn search(&self) -> Result<CrawlSearch, CrawlError> {
+        CrawlSearch::of(self.index.clone())
     }
     /// Every key in it.
     pub(crate) fn keys(&self) -> Result<Vec<String>, CrawlError> {
@@ -273,6 +271,16 @@ impl CrawlIndex {
     pub(crate) fn budget(&self, workers: u32) -> u64 {
         self.memory as u64 / u64::from(workers)
     }
+}
+
+/// The words of an index: in lower case, without accents.
+pub(crate) fn tokenizers(index: &Index) {
+    let words = TextAnalyzer::builder(SimpleTokenizer::default())
+        .filter(RemoveLongFilter::limit(WORD_MAX))
+        .filter(LowerCaser)
+        .filter(AsciiFoldingFilter)
+        .build();
+    index.tokenizers().register(TOKENIZER, words);
 }
 
 /// The term of an item as an epoch has it. A key that is too long for a term is known by its hash there.

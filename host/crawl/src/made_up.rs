@@ -1,5 +1,7 @@
 //! A made-up site for tests and demonstrations: a seeded graph of pages, with what goes wrong on real ones.
 
+pub(crate) mod documents;
+
 use loadline_pipeline::MadeUpPlan;
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write};
@@ -13,6 +15,10 @@ use std::time::Duration;
 pub(crate) const START: &str = "http://made-up.invalid/p/0";
 /// Links of a page to others.
 const CHILDREN: u64 = 8;
+/// Of so many pages, one leads to a document.
+const DOCUMENT_EVERY: u64 = 16;
+/// Paragraphs of a document.
+const PARAGRAPHS: u64 = 3;
 /// Bytes of a word of its pages.
 const WORD: u64 = 6;
 /// How often a server looks whether it is to end.
@@ -35,7 +41,7 @@ struct Site {
 }
 
 /// splitmix64 of a seed and a number.
-fn draw(seed: u64, number: u64) -> u64 {
+pub(crate) fn draw(seed: u64, number: u64) -> u64 {
     let mut z = seed.wrapping_add(number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -129,6 +135,9 @@ impl Site {
             }
             return page(writer, &self.page(number));
         }
+        if let Some(name) = path.strip_prefix("/documents/") {
+            return self.document(name, writer);
+        }
         match path {
             "/robots.txt" => whole(writer, "200 OK", "", b"User-agent: *\nDisallow: /private/\n"),
             "/loop/a" => whole(writer, "302 Found", "Location: /loop/b\r\n", b""),
@@ -176,7 +185,6 @@ impl Site {
     }
 
     fn page(&self, number: u64) -> String {
-        let seed = self.plan.seed;
         let mut html = format!("<!doctype html><title>Page {number}</title><body>");
         for child in (number * CHILDREN + 1)..=(number + 1) * CHILDREN {
             if child < self.plan.pages {
@@ -202,7 +210,49 @@ impl Site {
                 writeln!(html, "<a href=\"/{bad}\">{bad}</a>").expect("a text takes more");
             }
         }
+        if self.plan.documents {
+            if number.is_multiple_of(DOCUMENT_EVERY) {
+                let document = number / DOCUMENT_EVERY;
+                let kind = documents::KINDS[document as usize % documents::KINDS.len()];
+                writeln!(html, "<a href=\"/documents/{document}.{kind}\">{kind}</a>").expect("a text takes more");
+            }
+            let bad = if number == 0 && self.plan.bad { documents::BAD.as_slice() } else { &[] };
+            for bad in bad {
+                writeln!(html, "<a href=\"/documents/{bad}\">{bad}</a>").expect("a text takes more");
+            }
+        }
         html.push_str("<p>");
+        self.words(number, &mut html);
+        html
+    }
+
+    /// A document by its name.
+    fn document(&self, name: &str, writer: &mut TcpStream) -> std::io::Result<bool> {
+        let made = name.split_once('.').and_then(|(number, kind)| {
+            let number: u64 = number.parse().ok()?;
+            self.wait(number);
+            let paragraphs: Vec<String> = (0..PARAGRAPHS)
+                .map(|paragraph| {
+                    let mut text = String::new();
+                    self.words(self.plan.pages + number * PARAGRAPHS + paragraph, &mut text);
+                    text
+                })
+                .collect();
+            let paragraphs: Vec<&str> = paragraphs.iter().map(String::as_str).collect();
+            documents::document(kind, &format!("Document {number}"), &paragraphs)
+        });
+        match made.or_else(|| documents::bad(name)) {
+            Some(body) => {
+                let headers = format!("Content-Type: {}\r\n", documents::content_type(name));
+                whole(writer, "200 OK", &headers, &body)
+            }
+            None => whole(writer, "404 Not Found", "", b"no such document"),
+        }
+    }
+
+    /// Words of a page or a paragraph.
+    fn words(&self, number: u64, html: &mut String) {
+        let seed = self.plan.seed;
         // Half to one and a half of the mean size.
         let size = self.plan.size.get();
         let words = (size / 2 + draw(seed, number) % size.max(1)) / WORD;
@@ -212,7 +262,6 @@ impl Site {
             let rank = (place >> 32) % (1 + place % 5_000);
             write!(html, "w{rank:04} ").expect("a text takes more");
         }
-        html
     }
 
     /// A body without an end.

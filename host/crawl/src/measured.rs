@@ -36,6 +36,7 @@ struct State {
     batches: Vec<BatchRecord>,
     stations: [Histogram; 3],
     commits: [Histogram; 2],
+    searches: Histogram,
     /// Items of the epoch under way, which become durable with it.
     epoch: Vec<ItemRecord>,
 }
@@ -74,6 +75,7 @@ impl Measured {
             batches: Vec::new(),
             stations: Default::default(),
             commits: Default::default(),
+            searches: Histogram::default(),
             epoch: Vec::new(),
         };
         Self { state: Mutex::new(state) }
@@ -129,6 +131,10 @@ impl Measured {
             state.batches.push(batch);
         }
     }
+    /// A search while the crawl ran.
+    pub(crate) fn searched(&self, latency_ns: u64) {
+        lock(&self.state).searches.record(Duration::from_ns(latency_ns));
+    }
     /// The epoch is durable.
     pub(crate) fn epoch_over(&self, at_ns: u64) {
         let mut state = lock(&self.state);
@@ -152,7 +158,7 @@ impl Measured {
     /// All of it. `names` are those of the sources.
     pub(crate) fn collect(self, names: &[String]) -> Collected {
         let state = self.state.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let State { sources, mut reservoir, batches, stations, commits, epoch } = state;
+        let State { sources, mut reservoir, batches, stations, commits, searches, epoch } = state;
         // Of a crawl that was stopped.
         for item in epoch {
             reservoir.offer(item);
@@ -181,6 +187,7 @@ impl Measured {
         for (name, latency) in ["index commit", "database commit"].iter().zip(&commits) {
             step((*name).to_owned(), 0, latency);
         }
+        step("search".to_owned(), 0, &searches);
         Collected { sources, items: reservoir.into_items(), batches, steps }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::crawl::{CrawlEnd, carry_out};
 use crate::error::CrawlError;
+use crate::extract::ReaderCommand;
 use crate::folders::CrawlFolders;
 use crate::machine::{MachineRecord, volume_facts};
 use crate::observer::CrawlObserver;
@@ -12,6 +13,7 @@ use loadline_record::{
 };
 use loadline_runs::{NewRun, RunOptions, store_location, wall_clock};
 use loadline_store::{Claim, Store};
+use loadline_units::Duration;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -44,6 +46,10 @@ pub struct Crawl {
     pub environment: Option<PlanText>,
     /// What happens to what is there.
     pub mode: CrawlMode,
+    /// What reads PDF and Office files, in a process of its own. `None`: they are counted as failures.
+    pub documents: Option<ReaderCommand>,
+    /// Slow one station at a time in windows of this length, to see what binds. `None`: none is slowed.
+    pub confirm: Option<Duration>,
     /// Name, seed and store of the run.
     pub options: RunOptions,
 }
@@ -132,6 +138,8 @@ impl Crawl {
             volumes: CrawlVolumes::default(),
             environment: None,
             mode: CrawlMode::Full,
+            documents: None,
+            confirm: None,
             options: RunOptions::default(),
         }
     }
@@ -187,7 +195,8 @@ impl Crawl {
         let claim = store.claim(&header.id)?;
         store.begin_run(&header, &[cell(&self.plan)])?;
         let reset = self.mode == CrawlMode::Full;
-        CrawlInStore { store, _claim: claim, header, settings, plan: self.plan }.carry_out(reset, observer)
+        let Self { plan, documents, confirm, .. } = self;
+        CrawlInStore { store, _claim: claim, header, settings, plan, documents, confirm }.carry_out(reset, observer)
     }
 }
 
@@ -195,7 +204,12 @@ impl Crawl {
 ///
 /// # Errors
 /// No such run, or none of a crawl; as of [`Crawl::run`].
-pub fn resume_crawl(store: Store, run: &str, observer: &mut dyn CrawlObserver) -> Result<CrawlOutcome, CrawlError> {
+pub fn resume_crawl(
+    store: Store,
+    run: &str,
+    documents: Option<ReaderCommand>,
+    observer: &mut dyn CrawlObserver,
+) -> Result<CrawlOutcome, CrawlError> {
     let id = store.resolve(run)?;
     let claim = store.claim(&id)?;
     let record = store.load(&id)?;
@@ -209,7 +223,8 @@ pub fn resume_crawl(store: Store, run: &str, observer: &mut dyn CrawlObserver) -
         let attributions = of_record(&record)?;
         return Ok(CrawlOutcome { record, attributions, is_stopped: false, documents: 0 });
     }
-    CrawlInStore { store, _claim: claim, header: record.header, settings, plan }.carry_out(false, observer)
+    let crawl = CrawlInStore { store, _claim: claim, header: record.header, settings, plan, documents, confirm: None };
+    crawl.carry_out(false, observer)
 }
 
 /// What bound the sources of a stored crawl.
@@ -236,14 +251,16 @@ struct CrawlInStore {
     header: RunHeader,
     settings: CrawlSettings,
     plan: CrawlPlan,
+    documents: Option<ReaderCommand>,
+    confirm: Option<Duration>,
 }
 
 impl CrawlInStore {
     fn carry_out(self, reset: bool, observer: &mut dyn CrawlObserver) -> Result<CrawlOutcome, CrawlError> {
-        let Self { store, header, settings, plan, .. } = self;
+        let Self { store, header, settings, plan, documents, confirm, .. } = self;
         let run = header.id.clone();
         let started_unix_s = wall_clock::unix_s();
-        let carried = carry_out(plan, &settings.folders(), reset, header.seed, observer);
+        let carried = carry_out(plan, &settings.folders(), reset, header.seed, documents.as_ref(), confirm, observer);
         let end = match carried {
             Ok(end) => end,
             Err(error) => {

@@ -1,6 +1,6 @@
 //! The workers of each station: slots that fetch, and threads that extract, index and write rows.
 
-use crate::clock::{StationBoard, WorkerTimer};
+use crate::clock::{StationBoard, WorkedSpan, WorkerTimer};
 use crate::crawling::Crawling;
 use crate::database::CrawlDatabase;
 use crate::epochs::{DatabaseAnswer, DatabaseCommit, batch};
@@ -9,8 +9,9 @@ use crate::extract::Extraction;
 use crate::frontier::Frontier;
 use crate::item::{Extracted, Fetched, ItemOnWay, Row};
 use crate::queue::Taken;
+use crate::slowing::SlowedDebt;
 use crate::source::{FetchAnswer, FetchTimer, Fetcher, SourceRunner, kind_of_bytes};
-use loadline_record::{ItemRecord, Span, Station, WorkerState};
+use loadline_record::{ItemRecord, SlowedStation, Span, Station, WorkerState};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender};
@@ -27,6 +28,7 @@ pub(crate) fn slot(
     board: &Arc<StationBoard>,
 ) {
     let mut timer = WorkerTimer::start(board);
+    let mut debt = SlowedDebt::default();
     while let Some(mut target) = frontier.take(&mut timer) {
         board.enter();
         let mut fetch = FetchTimer::new(&mut timer, target.source);
@@ -37,6 +39,14 @@ pub(crate) fn slot(
             Ok(FetchAnswer::Later(failure)) | Err(failure) => failure.retry_after_ns,
             Ok(_) => 0,
         };
+        let span = WorkedSpan {
+            end_ns: record.last_byte_ns,
+            on_cpu_ns: record.fetch_cpu_ns,
+            runnable_ns: 0,
+            waited_ns: record.last_byte_ns - record.connected_ns,
+        };
+        let source = target.source;
+        crawl.slow(SlowedStation::Fetch(source), span, &mut debt, &mut timer, Some(source));
         frontier.fetched(target.host, retry_after_ns);
         if matches!(answer, Ok(FetchAnswer::Later(_))) && target.tries < TRIES_MAX {
             board.leave(false);
@@ -96,6 +106,7 @@ pub(crate) fn slot(
 pub(crate) fn extractor(crawl: &Crawling, extraction: &mut Extraction, runners: &[Arc<SourceRunner>]) {
     let board = &crawl.boards[0];
     let mut timer = WorkerTimer::start(board);
+    let mut debt = SlowedDebt::default();
     let mut seen = 0;
     loop {
         let fetched = match crawl.extract_queue.take(&mut seen) {
@@ -126,6 +137,7 @@ pub(crate) fn extractor(crawl: &Crawling, extraction: &mut Extraction, runners: 
         // What the process did that reads such files is processor time as well.
         item.record.work[0].other_ns = item.record.work[0].other_ns.saturating_sub(child_ns);
         item.record.work[0].cpu_ns += child_ns;
+        crawl.slow(SlowedStation::Line(Station::Extract), span, &mut debt, &mut timer, Some(source));
         for note in item.notes.drain(..) {
             crawl.measured.note(source, &note, 1);
         }
@@ -144,6 +156,9 @@ pub(crate) fn extractor(crawl: &Crawling, extraction: &mut Extraction, runners: 
                     crawl.measured.note(source, note, 1);
                 }
                 item.record.text_bytes = page.text.len() as u64;
+                if let Some(words) = &crawl.words {
+                    words.offer(&page.text);
+                }
                 let bytes = (page.text.len() + page.title.len()) as u64;
                 let extracted = Extracted { item, title: page.title, text: page.text, links };
                 crawl.boards[1].enter();
@@ -161,6 +176,7 @@ pub(crate) fn extractor(crawl: &Crawling, extraction: &mut Extraction, runners: 
 pub(crate) fn indexer(crawl: &Crawling) -> Result<(), CrawlError> {
     let board = &crawl.boards[1];
     let mut timer = WorkerTimer::start(board);
+    let mut debt = SlowedDebt::default();
     let mut segment = None;
     let mut seen = 0;
     loop {
@@ -182,6 +198,7 @@ pub(crate) fn indexer(crawl: &Crawling) -> Result<(), CrawlError> {
                 let span = timer.worked(WorkerState::Device, Some(source));
                 item.record.spans[1] = Span { start_ns, end_ns: span.end_ns };
                 item.record.work[1] = span.work(WorkerState::Device);
+                crawl.slow(SlowedStation::Line(Station::Index), span, &mut debt, &mut timer, Some(source));
                 crawl.boards[2].enter();
                 board.leave(true);
                 let bytes = (item.key.len() + title.len()) as u64;
@@ -189,7 +206,7 @@ pub(crate) fn indexer(crawl: &Crawling) -> Result<(), CrawlError> {
                 timer.spent(WorkerState::Blocked);
                 crawl.epochs.indexed(timer.at_ns(), crawl.plan.commit.every_items);
                 if crawl.index.is_full(&filled, crawl.index_workers) {
-                    write_segment(crawl, filled, &mut timer, false)?;
+                    write_segment(crawl, filled, &mut timer, &mut debt, false)?;
                 } else {
                     segment = Some(filled);
                 }
@@ -197,7 +214,7 @@ pub(crate) fn indexer(crawl: &Crawling) -> Result<(), CrawlError> {
             Taken::Called => {
                 timer.spent(WorkerState::Starved);
                 if let Some(filled) = segment.take() {
-                    write_segment(crawl, filled, &mut timer, true)?;
+                    write_segment(crawl, filled, &mut timer, &mut debt, true)?;
                 }
                 crawl.epochs.arrive(crawl);
                 timer.spent(WorkerState::Gated);
@@ -207,7 +224,7 @@ pub(crate) fn indexer(crawl: &Crawling) -> Result<(), CrawlError> {
     }
     timer.spent(WorkerState::Starved);
     if let Some(filled) = segment.take().filter(|_| !crawl.is_failed()) {
-        write_segment(crawl, filled, &mut timer, true)?;
+        write_segment(crawl, filled, &mut timer, &mut debt, true)?;
     }
     timer.end();
     Ok(())
@@ -217,6 +234,7 @@ fn write_segment(
     crawl: &Crawling,
     segment: crate::index::SegmentInWork,
     timer: &mut WorkerTimer,
+    debt: &mut SlowedDebt,
     early: bool,
 ) -> Result<(), CrawlError> {
     if crawl.merges.wait_for_room(crawl.plan.index.merges_pending, crawl) {
@@ -227,6 +245,7 @@ fn write_segment(
     let span = timer.worked(WorkerState::Device, None);
     let batch = batch(Station::Index, units, start_ns, span, io);
     crawl.measured.batch(loadline_record::BatchRecord { early, ..batch });
+    crawl.slow(SlowedStation::Line(Station::Index), span, debt, timer, None);
     Ok(())
 }
 
@@ -243,6 +262,7 @@ impl RowWriter {
     pub(crate) fn run(mut self, crawl: &Crawling) -> Result<(), CrawlError> {
         let board = &crawl.boards[2];
         let mut timer = WorkerTimer::start(board);
+        let mut debt = SlowedDebt::default();
         let mut seen = 0;
         loop {
             let row = match crawl.rows.take(&mut seen) {
@@ -261,7 +281,11 @@ impl RowWriter {
                     let span = timer.worked(WorkerState::Device, Some(source));
                     item.record.spans[2] = Span { start_ns, end_ns: span.end_ns };
                     item.record.work[2] = span.work(WorkerState::Device);
+                    crawl.slow(SlowedStation::Line(Station::Database), span, &mut debt, &mut timer, Some(source));
                     board.leave(true);
+                    if let Some(slowing) = &crawl.slowing {
+                        slowing.passed(source, timer.at_ns());
+                    }
                     crawl.measured.done(item.record);
                 }
                 Row::Unchanged { item, links } => {

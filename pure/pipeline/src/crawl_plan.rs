@@ -27,6 +27,9 @@ pub struct CrawlPlan {
     /// When index and database become durable.
     #[serde(default)]
     pub commit: CommitPlan,
+    /// Searches while the crawl runs.
+    #[serde(default, skip_serializing_if = "SearchPlan::is_none")]
+    pub search: SearchPlan,
     /// What one item may cost.
     #[serde(default)]
     pub caps: CrawlCaps,
@@ -108,11 +111,21 @@ pub struct MadeUpPlan {
     pub spread: f64,
     /// Also serve what goes wrong on real sites: loops, bombs, endless bodies, lies.
     pub bad: bool,
+    /// Also serve documents of every kind: PDF, Office files, Markdown and so on.
+    pub documents: bool,
 }
 
 impl Default for MadeUpPlan {
     fn default() -> Self {
-        Self { seed: 1, pages: 2_000, size: Bytes::kib(16), latency: Duration::from_ms(5), spread: 0.5, bad: true }
+        Self {
+            seed: 1,
+            pages: 2_000,
+            size: Bytes::kib(16),
+            latency: Duration::from_ms(5),
+            spread: 0.5,
+            bad: true,
+            documents: false,
+        }
     }
 }
 
@@ -310,6 +323,21 @@ impl Default for CommitPlan {
     }
 }
 
+/// Searches in the index while it is made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SearchPlan {
+    /// Searches per second; 0: none.
+    pub per_second: u32,
+}
+
+impl SearchPlan {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+    const fn is_none(&self) -> bool {
+        self.per_second == 0
+    }
+}
+
 /// What one item may cost, and how far a crawl goes. A cap that strikes is counted by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -430,6 +458,7 @@ impl CrawlPlan {
             index: IndexPlan::default(),
             database: DatabasePlan::default(),
             commit: CommitPlan::default(),
+            search: SearchPlan::default(),
             caps: CrawlCaps::default(),
         }
     }

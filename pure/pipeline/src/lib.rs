@@ -2,6 +2,7 @@
 
 mod attribution;
 mod compared;
+mod confirmed;
 mod crawl_plan;
 mod elasticity;
 mod item;
@@ -20,9 +21,10 @@ pub use compared::{
     CrawlComparison, CrawlConfounder, CrawlFigures, CrawlFinding, CrawlTableError, RepositoryReading, SourceComparison,
     SourceFigures, compare_crawls,
 };
+pub use confirmed::{Confirmation, ConfirmedBy, MeasuredElasticity, confirm, slowed_words};
 pub use crawl_plan::{
     CommitPlan, CrawlCaps, CrawlPlan, CrawlPlanError, DatabasePlan, ExtractPlan, IndexPlan, MadeUpPlan, QueuePlan,
-    SourceKind, SourcePlan,
+    SearchPlan, SourceKind, SourcePlan,
 };
 pub use elasticity::{Elasticities, Elasticity, elasticities};
 pub use item::{PipelineItem, Release};

@@ -25,9 +25,9 @@ pub use model::{BurstEnd, CacheUse, DrawTaken, KnownDeviation, ModelRecord, Stag
 pub use names::{Access, ArrivalKind, EngineName, RunVerb};
 pub use pipeline::{
     BatchCost, BatchRecord, BatchRequests, BusySplit, CommitSpec, CpuRecord, GateRule, ItemRecord, ItemReservoir,
-    MergeSpec, PipelineRecord, PipelineSpec, Politeness, QueueBound, QueueIntegral, SegmentSpec, SourceRecord,
-    SourceSpec, Span, Station, StationClock, StationInterval, StationRecord, StationSpec, VolumeRole, VolumeSecond,
-    VolumeUse, WORKER_STATES, Work, WorkerClock, WorkerState,
+    MergeSpec, PipelineRecord, PipelineSpec, Politeness, QueueBound, QueueIntegral, SegmentSpec, SlowedStation,
+    SlowedWindow, SlowedWindows, SourceRecord, SourceSpec, Span, Station, StationClock, StationInterval, StationRecord,
+    StationSpec, VolumeRole, VolumeSecond, VolumeUse, WORKER_STATES, Work, WorkerClock, WorkerState,
 };
 pub use run::{
     CellRecord, Clock, ImportedFile, ImportedFrom, LoadBeside, PlanText, RunHeader, RunRecord, RunStatus,

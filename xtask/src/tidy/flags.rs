@@ -70,7 +70,12 @@ fn options(literal: &str) -> impl Iterator<Item = &str> {
 
 /// Where code of the workspace may depend on a feature: the gate builds one set, so all else must be the same in every build.
 /// The repository names a module of object stores, whose hundred packages only such a build has.
-const SWITCHES: [&str; 3] = ["host/cli/src/lib.rs", "host/repository/src/lib.rs", "host/repository/src/storage/mod.rs"];
+const SWITCHES: [&str; 4] = [
+    "host/cli/src/lib.rs",
+    "host/crawl/src/extract/mod.rs",
+    "host/repository/src/lib.rs",
+    "host/repository/src/storage/mod.rs",
+];
 
 /// Only the listed files ask for features; there the module without the feature is also built for tests.
 pub(super) fn features(tree: &Tree) -> Vec<Finding> {

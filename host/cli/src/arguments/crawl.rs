@@ -2,6 +2,7 @@
 
 use super::{Own, Printing};
 use clap::Args;
+use loadline_units::Duration;
 use std::path::PathBuf;
 
 /// `crawl`.
@@ -9,7 +10,8 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:\n  \
                   loadline crawl /usr/share/doc\n  \
                   loadline crawl farm.toml --into /srv/crawl --on index=/mnt/a --on data=/mnt/b\n  \
-                  loadline crawl farm.toml --env search-farm-dev --name Dev\n  \
+                  loadline crawl search-farm --env search-farm-dev --env search-farm-prod\n  \
+                  loadline crawl --made-up 1 --confirm\n  \
                   loadline crawl --stored last --what-if \"index workers x2\" --what-if \"index volume x2\"")]
 pub(crate) struct CrawlArguments {
     /// A folder or a site to crawl, or a plan (TOML) with several sources
@@ -24,9 +26,10 @@ pub(crate) struct CrawlArguments {
     /// The folder of one volume: index, data, log or temporary
     #[arg(long, value_name = "VOLUME=DIR")]
     pub(crate) on: Vec<String>,
-    /// Put index, data and log on emulated disks: an environment file (TOML), or a name from `loadline environments`. Takes root
+    /// Put index, data and log on emulated disks: an environment file (TOML), or a name from `loadline environments`. Takes root.
+    /// Given more than once: one crawl after the other, and their comparison
     #[arg(long, value_name = "FILE", conflicts_with_all = ["into", "incremental", "resume", "stored"])]
-    pub(crate) env: Option<String>,
+    pub(crate) env: Vec<String>,
     /// Leave items alone that are as the last crawl into this folder found them; by default index and database are emptied first
     #[arg(long, requires = "into")]
     pub(crate) incremental: bool,
@@ -36,6 +39,10 @@ pub(crate) struct CrawlArguments {
     /// Crawl nothing: show a crawl that is stored, and try changes on it
     #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "into", "on", "incremental", "name", "seed"])]
     pub(crate) stored: Option<String>,
+    /// Slow one station at a time by 10 %, in windows drawn at random (1 s, or another length): does what binds have an effect?
+    #[arg(long, value_name = "WINDOW", num_args = 0..=1, require_equals = true, default_missing_value = "1 s")]
+    #[arg(conflicts_with_all = ["resume", "stored"])]
+    pub(crate) confirm: Option<Duration>,
     /// What a change would bring, such as "index workers x2", "repository latency 50 ms", "no source share"; several in one with ";"
     #[arg(long, value_name = "CHANGE")]
     pub(crate) what_if: Vec<String>,

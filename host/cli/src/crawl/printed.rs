@@ -4,7 +4,7 @@ use crate::arguments::Format;
 use crate::output::{self, Column, Field, Table};
 use crate::printing;
 use loadline_crawl::{of_record, pipeline_of};
-use loadline_pipeline::{Attribution, Bound, WhatIf};
+use loadline_pipeline::{Attribution, Bound, Confirmation, ConfirmedBy, WhatIf, confirm, slowed_words};
 use loadline_record::{PipelineRecord, RunRecord, SourceRecord, StationClock, StationRecord, VolumeRole, VolumeUse};
 use loadline_report::RunAnswer;
 use loadline_units::words::{span, whole_percent as percent};
@@ -12,6 +12,8 @@ use serde_json::{Value as Json, json};
 
 /// Lines of the verdict at most.
 const VERDICT_MAX: usize = 9;
+/// Lines of it on stations that were slowed.
+const CONFIRMED_MAX: usize = 2;
 /// Reasons and notes of a source that are shown.
 const REASONS_MAX: usize = 5;
 
@@ -62,6 +64,12 @@ pub(super) fn text(record: &RunRecord, tried: &[(String, WhatIf)], format: Forma
     let volumes = volumes_table(pipeline);
     if !volumes.is_empty() {
         parts.push(format!("{}{}", heading("Volumes"), volumes.render(format, colour)));
+    }
+    let confirmed = confirm(pipeline, &attributions);
+    let slowed = slowed_table(pipeline, &confirmed);
+    if !slowed.is_empty() {
+        let heading = heading("Slowed by 10 %, one at a time: 1 where the rate follows, 0 where nothing changes");
+        parts.push(format!("{heading}{}", slowed.render(format, colour)));
     }
     let notes = notes(pipeline);
     if !notes.is_empty() {
@@ -264,6 +272,32 @@ fn notes(pipeline: &PipelineRecord) -> Vec<String> {
     lines
 }
 
+/// The effect of every station that was slowed, on each source.
+fn slowed_table(pipeline: &PipelineRecord, confirmed: &[Confirmation]) -> Table {
+    let mut table = Table::new(&[
+        Column::words("source", "source"),
+        Column::words("slowed", "slowed"),
+        Column::numbers("effect", "elasticity"),
+        Column::numbers("from", "low"),
+        Column::numbers("to", "high"),
+        Column::numbers("windows", "windows"),
+    ]);
+    for of in confirmed {
+        for measured in &of.measured {
+            let figure = |value: f64| Field::both(format!("{value:.2}"), value);
+            table.push(vec![
+                Field::text(&of.source),
+                Field::text(slowed_words(measured.slowed, &pipeline.spec)),
+                figure(measured.elasticity),
+                figure(measured.low),
+                figure(measured.high),
+                Field::count(u64::from(measured.windows)),
+            ]);
+        }
+    }
+    table
+}
+
 fn what_if_table(tried: &[(String, WhatIf)]) -> Table {
     let mut table = Table::new(&[
         Column::words("change", "change"),
@@ -293,12 +327,22 @@ fn what_if_table(tried: &[(String, WhatIf)]) -> Table {
 fn verdict(pipeline: &PipelineRecord, attributions: &[Attribution], suggests: bool) -> Vec<(String, String)> {
     let line = |of: &Attribution| ("bound".to_owned(), of.sentence(&pipeline.spec));
     let mut lines: Vec<(String, String)> = attributions.iter().map(line).collect();
-    let most = VERDICT_MAX - 2;
+    let share = pipeline.slowed.as_ref().map_or(0.0, |slowed| slowed.share);
+    let confirmed = confirm(pipeline, attributions);
+    let tested = confirmed.iter().filter(|of| of.agreement != ConfirmedBy::NotTested);
+    let confirmed: Vec<String> = if tested.clone().count() > 0 {
+        tested.map(|of| of.sentence(&pipeline.spec, share)).collect()
+    } else {
+        confirmed.iter().take(1).map(|of| of.sentence(&pipeline.spec, share)).collect()
+    };
+    let shown = confirmed.len().min(CONFIRMED_MAX);
+    let most = VERDICT_MAX - 2 - shown;
     if lines.len() > most {
         let rest = lines.len() - most + 1;
         lines.truncate(most - 1);
         lines.push(("more".to_owned(), format!("{rest} other sources: see the table above")));
     }
+    lines.extend(confirmed.into_iter().take(shown).map(|sentence| ("confirmed".to_owned(), sentence)));
     let slowest = attributions.iter().max_by_key(|of| {
         pipeline.sources.iter().find(|source| source.name == of.source).map_or(0, |source| source.ended_ns)
     });
@@ -358,6 +402,7 @@ fn document(
         })).collect::<Vec<_>>(),
         "attributions": attributions,
         "sentences": sentences,
+        "confirmed": confirm(pipeline, attributions),
         "what_if": changes.collect::<Vec<_>>(),
     })
 }

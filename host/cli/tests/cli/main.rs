@@ -4,6 +4,7 @@ mod advise;
 mod catalog;
 mod compare;
 mod crash;
+mod crawl;
 mod emulate;
 mod end_to_end;
 mod exported;

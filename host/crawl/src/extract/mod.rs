@@ -4,6 +4,18 @@ mod charset;
 mod html;
 mod inflate;
 mod man;
+mod office;
+#[cfg(feature = "pdf")]
+mod pdf;
+#[cfg(not(feature = "pdf"))]
+mod pdf_absent;
+mod reader;
+mod served;
+mod wire;
+
+pub(crate) use reader::DocumentReader;
+pub use reader::ReaderCommand;
+pub use served::serve_documents;
 
 use crate::item::{ContentKind, ItemFailure};
 use loadline_pipeline::CrawlCaps;
@@ -13,6 +25,10 @@ use charset::decoded;
 use html::of_html;
 use inflate::inflated;
 use man::of_man;
+#[cfg(feature = "pdf")]
+use pdf as pdf_reader;
+#[cfg(not(feature = "pdf"))]
+use pdf_absent as pdf_reader;
 
 /// What was made of contents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,12 +53,14 @@ pub(crate) const TEXT_CUT: &str = "text is cut at caps.text";
 #[derive(Debug)]
 pub(crate) struct Extraction {
     caps: CrawlCaps,
+    reader: DocumentReader,
     child_ns: u64,
 }
 
 impl Extraction {
-    pub(crate) const fn new(caps: CrawlCaps) -> Self {
-        Self { caps, child_ns: 0 }
+    /// `documents` reads PDF and Office files.
+    pub(crate) const fn new(caps: CrawlCaps, documents: Option<ReaderCommand>) -> Self {
+        Self { caps, reader: DocumentReader::new(documents, caps), child_ns: 0 }
     }
     /// The text of contents. `kind_of` says what they are, when they are decompressed.
     ///
@@ -59,7 +77,14 @@ impl Extraction {
         self.child_ns = 0;
         let whole = if is_compressed { Cow::Owned(inflated(body, &self.caps)?) } else { Cow::Borrowed(body) };
         let kind = kind_of(&whole).ok_or_else(|| ItemFailure::of("no kind of file that has text"))?;
-        let page = page_text(kind, &whole, declared, &self.caps)?;
+        let page = match kind {
+            ContentKind::Pdf | ContentKind::Office => {
+                let (page, child_ns) = self.reader.read(kind, &whole);
+                self.child_ns = child_ns;
+                page?
+            }
+            ContentKind::Html | ContentKind::Man | ContentKind::Text => page_text(kind, &whole, declared, &self.caps),
+        };
         if page.text.is_empty() {
             notes.push("no text in it".into());
         }
@@ -72,25 +97,17 @@ impl Extraction {
 }
 
 /// Makes text of contents that need no process of their own.
-fn page_text(
-    kind: ContentKind,
-    body: &[u8],
-    declared: Option<&str>,
-    caps: &CrawlCaps,
-) -> Result<PageText, ItemFailure> {
+fn page_text(kind: ContentKind, body: &[u8], declared: Option<&str>, caps: &CrawlCaps) -> PageText {
     let mut notes = Vec::new();
     let text = decoded(body, declared, kind == ContentKind::Html, &mut notes);
     let mut page = match kind {
         ContentKind::Html => of_html(&text, caps),
         ContentKind::Man => of_man(&text),
-        ContentKind::Text => PageText { text: text.into_owned(), ..PageText::default() },
-        ContentKind::Pdf | ContentKind::Office => {
-            return Err(ItemFailure::of("PDF and Office files are not read yet"));
-        }
+        _ => PageText { text: text.into_owned(), ..PageText::default() },
     };
     page.notes.extend(notes);
     cut(&mut page, caps);
-    Ok(page)
+    page
 }
 
 /// Keeps the text within its cap, at a character's end.

@@ -1,6 +1,6 @@
 //! Folders: whole, again, and with what cannot be read.
 
-use loadline_crawl::{Crawl, CrawlAgreement, CrawlMode, CrawlOutcome, SilentCrawl};
+use loadline_crawl::{Crawl, CrawlAgreement, CrawlMode, CrawlOutcome, CrawlSearch, SilentCrawl};
 use loadline_pipeline::{CrawlPlan, SourcePlan};
 use loadline_record::{RunStatus, StepName};
 use loadline_runs::RunOptions;
@@ -62,6 +62,31 @@ fn a_folder_becomes_an_index_a_database_and_a_measured_run() {
         let spent: u64 = pipeline.items.iter().map(|item| item.spans[place].length_ns()).sum();
         assert!(station.inside_item_us >= spent / 1_000, "{:?}", station.station);
     }
+}
+
+#[test]
+fn searches_while_the_crawl_runs_are_a_step_and_afterwards_find_what_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    write_pages(&folder.path().join("docs"), 200);
+    let mut plan = CrawlPlan::of("docs", vec![SourcePlan::of_files("docs", folder.path().join("docs"))]);
+    plan.commit.every_items = 20;
+    plan.search.per_second = 500;
+    let outcome = crawl_of(folder.path(), plan, CrawlMode::Full);
+    let searches = outcome.record.cells[0].trials[0].steps.get(&StepName::new("search").unwrap()).unwrap();
+    assert!(searches.record.count > 0);
+    let search = CrawlSearch::open(&folder.path().join("made/index")).unwrap();
+    assert_eq!(search.all(&["same"]).unwrap().len(), 200);
+    assert_eq!(search.best(&["SAME"]).unwrap().len(), 10);
+    // Word 42 is in the pages whose first word is at most 199 before it.
+    let with_word = |page: usize| (0..200).any(|word| (page * 7 + word) % 997 == 42);
+    let mut expected: Vec<usize> = (0..200).filter(|page| with_word(*page)).collect();
+    let found = search.all(&["word42", "same"]).unwrap();
+    let mut found: Vec<usize> =
+        found.iter().map(|key| Path::new(key).file_stem().unwrap().to_str().unwrap().parse().unwrap()).collect();
+    found.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+    assert_eq!(search.all(&["word42", "nothing"]).unwrap(), Vec::<String>::new());
 }
 
 #[test]

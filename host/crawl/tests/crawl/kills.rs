@@ -21,7 +21,7 @@ fn a_crawl_to_be_killed() {
     if store.exists()
         && !store_location::existing_store(&store).unwrap().list(&loadline_store::Filter::default()).unwrap().is_empty()
     {
-        resume_crawl(store_location::existing_store(&store).unwrap(), "last", &mut SilentCrawl).unwrap();
+        resume_crawl(store_location::existing_store(&store).unwrap(), "last", None, &mut SilentCrawl).unwrap();
         return;
     }
     let mut plan = CrawlPlan::of("docs", vec![SourcePlan::of_files("docs", folder.join("docs"))]);

@@ -1,5 +1,7 @@
 //! Crawls as a program starts them: what they leave in index, database and store.
 
+mod documents;
 mod files;
 mod kills;
 mod sites;
+mod slowed;

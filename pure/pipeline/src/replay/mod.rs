@@ -569,6 +569,7 @@ impl<'a> Run<'a> {
             batches: self.batches,
             items: reservoir.into_items(),
             lag_p99_ns: None,
+            slowed: None,
         };
         Replayed { record, inside_item_ns }
     }

@@ -31,6 +31,9 @@ pub struct PipelineRecord {
     /// How late the scheduler woke the crawler's fetch threads, 99th percentile, ns; `None`: not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lag_p99_ns: Option<u64>,
+    /// What came of slowing stations on purpose; `None`: none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowed: Option<super::SlowedWindows>,
 }
 
 /// A source over the whole crawl.

@@ -3,6 +3,7 @@
 mod clock;
 mod items;
 mod measured;
+mod slowed;
 mod spec;
 
 pub use clock::{BusySplit, StationClock, WORKER_STATES, WorkerClock, WorkerState};
@@ -11,6 +12,7 @@ pub use measured::{
     BatchRecord, CpuRecord, PipelineRecord, QueueIntegral, SourceRecord, StationInterval, StationRecord, VolumeSecond,
     VolumeUse,
 };
+pub use slowed::{SlowedStation, SlowedWindow, SlowedWindows};
 pub use spec::{
     BatchCost, BatchRequests, CommitSpec, GateRule, MergeSpec, PipelineSpec, Politeness, QueueBound, SegmentSpec,
     SourceSpec, Station, StationSpec, VolumeRole,
