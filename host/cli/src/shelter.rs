@@ -10,8 +10,8 @@ use loadline_shelter::start::StartVerdict;
 use loadline_shelter::status::{ServicePhase, ShelterStatus};
 use loadline_shelter::unit::{UnitFile, unit_files, unit_name};
 use loadline_shelter_service::{
-    Adopted, DrillReport, Ending, MachineProbe, Prepared, ServiceManager, ServiceSettings, Shelter, ShelterError,
-    ShelterFile, VerifyReport, last_status, serve,
+    Adopted, DrillReport, Ending, MachineProbe, Prepared, RepositoryFound, ServiceManager, ServiceSettings, Shelter,
+    ShelterError, ShelterFile, VerifyReport, last_status, serve,
 };
 use loadline_units::{Bytes, Duration};
 use std::path::Path;
@@ -27,7 +27,10 @@ pub(crate) fn shelter(arguments: &ShelterArguments) -> anyhow::Result<Outcome> {
         ShelterAction::Run => run(&mut shelter),
         ShelterAction::Status { printing } => return status(&shelter, printing.format),
         ShelterAction::Adopt => shelter.adopt().map(|adopted| adopted_lines(&adopted)).map_err(anyhow::Error::from),
-        ShelterAction::Restore { over } => {
+        ShelterAction::Restore { over, generation } => {
+            if let Some(generation) = generation {
+                shelter.want(*generation);
+            }
             let prepared = match over {
                 Some(folder) => shelter.restore_over(folder),
                 None => shelter.restore(),
@@ -37,7 +40,7 @@ pub(crate) fn shelter(arguments: &ShelterArguments) -> anyhow::Result<Outcome> {
         ShelterAction::Verify => {
             let report = shelter.verify()?;
             print(&verified_lines(&report))?;
-            return Ok(if report.damaged.is_empty() { Outcome::Done } else { Outcome::Against });
+            return Ok(if report.is_whole() { Outcome::Done } else { Outcome::Against });
         }
         ShelterAction::Drill { scratch } => {
             let report = shelter.drill(scratch)?;
@@ -66,6 +69,7 @@ fn with_remedy(error: ShelterError) -> anyhow::Error {
         ShelterError::Refused(refusal @ (StartRefusal::OtherEntries(_) | StartRefusal::TornMarker)) => {
             Usage(format!("nothing was done: {refusal}\n`adopt` keeps what is there; --over FOLDER replaces it")).into()
         }
+        error @ ShelterError::KeptContents(_) => Usage(format!("{error}\n--over FOLDER replaces them")).into(),
         error => error.into(),
     }
 }
@@ -141,6 +145,9 @@ fn restored_lines(prepared: &Prepared) -> Lines {
 }
 
 fn verified_lines(report: &VerifyReport) -> Lines {
+    if let Some(found) = &report.repository {
+        return found_lines(report, found);
+    }
     let read = amount(report.files, report.bytes);
     let mut lines = vec![("read", format!("generation {}: {read} in {}", report.generation, took(report.took)))];
     if report.damaged.is_empty() {
@@ -150,6 +157,20 @@ fn verified_lines(report: &VerifyReport) -> Lines {
     lines.extend(damaged.map(|(path, reason)| ("DAMAGED", format!("{}: {reason}", path.as_text()))));
     if report.damaged.len() > 5 {
         lines.push(("and", format!("{} more files", report.damaged.len() - 5)));
+    }
+    lines
+}
+
+fn found_lines(report: &VerifyReport, found: &RepositoryFound) -> Lines {
+    let (read, took) = (Bytes::new(report.bytes).human(), took(report.took));
+    let of = format!("{} generations in {} packs", found.snapshots, found.packs);
+    let mut lines = vec![("read", format!("{of}, up to generation {}: {read} in {took}", report.generation))];
+    if found.findings.is_empty() {
+        lines.push(("saved data", "WHOLE: every generation can be restored".to_owned()));
+    }
+    lines.extend(found.findings.iter().take(5).map(|finding| ("DAMAGED", finding.clone())));
+    if found.findings.len() > 5 {
+        lines.push(("and", format!("{} more", found.findings.len() - 5)));
     }
     lines
 }
@@ -249,6 +270,7 @@ fn status_lines(report: &ShelterStatus, config: &ShelterConfig) -> Lines {
     }
     let mut more = |what, said: &Option<String>| lines.extend(said.iter().map(|said| (what, said.clone())));
     more("failure", &report.failure);
+    more("not pruned", &report.upkeep_trouble);
     more("conflict", &report.conflict);
     more("notice", &report.notice.clone().or_else(|| report.notice_trouble.clone()));
     if !report.pinned.is_empty() {

@@ -1,6 +1,6 @@
 //! Checks: is everything there that a restore needs, and is it what it was?
 
-use crate::blob_index::{IdMap, IdSet};
+use crate::blob_index::{BlobIndex, IdMap, IdSet};
 use crate::pacing::{PacedStep, Pacing, Permission};
 use crate::repository::Repository;
 use crate::storage::{FileKind, StoredFile};
@@ -66,7 +66,8 @@ pub struct Checked {
 }
 
 impl Repository {
-    /// Checks that everything is there that snapshots need, and reads contents as asked.
+    /// Checks that everything is there that snapshots need, and reads contents as asked. Others may save meanwhile: snapshots are
+    /// listed first and packs last, the other way round than a save writes them.
     ///
     /// # Errors
     /// Files cannot be listed, or the pacing asked for a stop. What is wrong is in [`Checked`].
@@ -79,9 +80,9 @@ impl Repository {
             unreferenced: 0,
             findings: Vec::new(),
         };
-        let present: IdMap<u64> =
-            self.storage.list(FileKind::Pack)?.into_iter().map(|listed| (listed.id, listed.length)).collect();
+        let snapshots = self.storage.list(FileKind::Snapshot)?;
         let mut packs: IdMap<IndexedPack> = IdMap::default();
+        let mut index = BlobIndex::default();
         for listed in self.storage.list(FileKind::Index)? {
             match self.read_index_file(listed.id) {
                 Ok(file) => packs.extend(file.packs.into_iter().map(|pack| (pack.id, pack))),
@@ -91,6 +92,11 @@ impl Repository {
                 }
             }
         }
+        for pack in packs.values() {
+            index.add(pack);
+        }
+        let present: IdMap<u64> =
+            self.storage.list(FileKind::Pack)?.into_iter().map(|listed| (listed.id, listed.length)).collect();
         checked.packs = packs.len() as u64;
         checked.unreferenced = present.keys().filter(|id| !packs.contains_key(*id)).count() as u64;
         let mut lost = IdSet::default();
@@ -121,10 +127,12 @@ impl Repository {
             checked.findings.push(CheckFinding::File { file, reason });
         }
         let mut whole = IdSet::default();
-        for listed in self.storage.list(FileKind::Snapshot)? {
+        for listed in snapshots {
             checked.snapshots += 1;
             match self.snapshot(listed.id) {
-                Ok(snapshot) => checked.findings.extend(self.check_snapshot(&snapshot, &lost, &mut whole, pacing)?),
+                Ok(snapshot) => {
+                    checked.findings.extend(self.check_snapshot(&snapshot, &index, &lost, &mut whole, pacing)?);
+                }
                 Err(reason) => {
                     let file = StoredFile::Named(FileKind::Snapshot, listed.id);
                     checked.findings.push(CheckFinding::File { file, reason });
@@ -172,11 +180,12 @@ impl Repository {
     fn check_snapshot(
         &self,
         snapshot: &StoredSnapshot,
+        index: &BlobIndex,
         lost: &IdSet,
         whole: &mut IdSet,
         pacing: &dyn Pacing,
     ) -> Result<Option<CheckFinding>, RepositoryError> {
-        let mut reader = TreeReader::new(self);
+        let mut reader = TreeReader::by(self, index);
         let (mut missing, mut visited) = (Vec::new(), Vec::new());
         let mut trees = vec![snapshot.file.tree];
         while let Some(tree) = trees.pop() {
@@ -193,7 +202,7 @@ impl Repository {
             visited.push(tree);
             for node in &nodes {
                 let blobs = node.content.iter().flatten();
-                missing.extend(blobs.filter(|id| lost.contains(*id) || !self.index.contains(**id)));
+                missing.extend(blobs.filter(|id| lost.contains(*id) || !index.contains(**id)));
                 trees.extend(node.subtree.filter(|_| node.kind == NodeKind::Folder));
             }
         }

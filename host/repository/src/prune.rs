@@ -35,6 +35,8 @@ pub struct Pruned {
     pub bytes_freed: u64,
     /// How many index files went, for a few new ones.
     pub indexes_removed: u64,
+    /// How much the packs have that are left for the next prune.
+    pub bytes_left: u64,
 }
 
 impl Repository {
@@ -55,12 +57,24 @@ impl Repository {
             let times: Vec<Timestamp> = snapshots.iter().map(|snapshot| snapshot.file.time).collect();
             for (snapshot, keep) in snapshots.iter().zip(rules.keep(&times)) {
                 if !keep && !snapshot.file.tags.iter().any(|tag| tag == "keep") {
-                    self.storage.delete(StoredFile::Named(FileKind::Snapshot, snapshot.id))?;
                     forgotten.push(snapshot.id);
                 }
             }
         }
+        self.remove_snapshots(&forgotten, lease)?;
         Ok(forgotten)
+    }
+
+    /// Removes these snapshots. What they needed stays until the next prune.
+    ///
+    /// # Errors
+    /// The lease is lost, or the storage fails: then some of them may be there yet.
+    pub fn remove_snapshots(&mut self, ids: &[ObjectId], lease: &Lease) -> Result<(), RepositoryError> {
+        self.confirm_lease(lease)?;
+        for id in ids {
+            self.storage.delete(StoredFile::Named(FileKind::Snapshot, *id))?;
+        }
+        Ok(())
     }
 
     /// Removes what no snapshot needs, and joins small packs and indexes.
@@ -68,6 +82,19 @@ impl Repository {
     /// # Errors
     /// The lease is lost, restic is at work, a tree is missing (then nothing is removed), or the storage fails.
     pub fn prune(&mut self, lease: &Lease, pacing: &dyn Pacing) -> Result<Pruned, RepositoryError> {
+        self.prune_some(lease, Bytes::new(u64::MAX), pacing)
+    }
+
+    /// The same, but packs are written anew up to `rewritten` only. The others are left for the next prune.
+    ///
+    /// # Errors
+    /// As [`Repository::prune`].
+    pub fn prune_some(
+        &mut self,
+        lease: &Lease,
+        rewritten: Bytes,
+        pacing: &dyn Pacing,
+    ) -> Result<Pruned, RepositoryError> {
         self.confirm_lease(lease)?;
         if !self.storage.list(FileKind::Lock)?.is_empty() {
             return Err(RepositoryError::Unusable("the repository".to_owned(), "restic has it locked"));
@@ -82,8 +109,8 @@ impl Repository {
         for id in &old_indexes {
             packs.extend(self.read_index_file(*id)?.packs.into_iter().map(|pack| (pack.id, pack)));
         }
-        let plan = PrunePlan::of(packs, &present, &used, |id| self.index.find(id).map(|(pack, _)| pack));
-        let mut pruned = Pruned::default();
+        let mut plan = PrunePlan::of(packs, &present, &used, |id| self.index.find(id).map(|(pack, _)| pack));
+        let mut pruned = Pruned { bytes_left: plan.put_off(rewritten.get()), ..Pruned::default() };
         if plan.rewritten.is_empty() && plan.removed.is_empty() && old_indexes.len() <= 1 {
             return Ok(pruned);
         }
@@ -234,5 +261,22 @@ impl PrunePlan {
         plan.kept.extend(small.into_iter().map(|(pack, _)| pack));
         plan.removed.sort_unstable();
         plan
+    }
+
+    /// Keeps packs as they are that would be written anew beyond so many bytes, and says how many bytes those have. One is written
+    /// anew in any case.
+    fn put_off(&mut self, rewritten: u64) -> u64 {
+        let length = |pack: &IndexedPack| pack.blobs.iter().map(|blob| u64::from(blob.length)).sum::<u64>();
+        let mut sum = 0;
+        let within = self.rewritten.iter().take_while(|(pack, _)| {
+            let first = sum == 0;
+            sum += length(pack);
+            first || sum <= rewritten
+        });
+        let within = within.count();
+        let left: Vec<IndexedPack> = self.rewritten.drain(within..).map(|(pack, _)| pack).collect();
+        let bytes = left.iter().map(length).sum();
+        self.kept.extend(left);
+        bytes
     }
 }

@@ -140,9 +140,19 @@ impl Repository {
     /// # Errors
     /// The storage fails, or a snapshot is damaged.
     pub fn snapshots(&self) -> Result<Vec<StoredSnapshot>, RepositoryError> {
+        self.snapshots_besides(&[])
+    }
+
+    /// The same, but those that are known already are not read again.
+    ///
+    /// # Errors
+    /// As [`Repository::snapshots`].
+    pub fn snapshots_besides(&self, known: &[StoredSnapshot]) -> Result<Vec<StoredSnapshot>, RepositoryError> {
         let listed = self.storage.list(FileKind::Snapshot)?;
+        let known: BTreeMap<ObjectId, &StoredSnapshot> = known.iter().map(|known| (known.id, known)).collect();
+        let read = |id: ObjectId| known.get(&id).map_or_else(|| self.snapshot(id), |known| Ok((*known).clone()));
         let mut snapshots: Vec<StoredSnapshot> =
-            listed.iter().map(|listed| self.snapshot(listed.id)).collect::<Result<_, _>>()?;
+            listed.iter().map(|listed| read(listed.id)).collect::<Result<_, _>>()?;
         snapshots.sort_by_key(|snapshot| (snapshot.file.order(), snapshot.id));
         Ok(snapshots)
     }

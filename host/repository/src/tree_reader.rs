@@ -1,6 +1,7 @@
 //! Reads trees one after the other: neighbours in a pack are fetched together.
 
 use crate::RepositoryError;
+use crate::blob_index::BlobIndex;
 use crate::repository::Repository;
 use crate::storage::{FileKind, StoredFile};
 use loadline_repository_format::{Decompression, ObjectId, TreeNode, decode_blob, decode_tree};
@@ -20,6 +21,7 @@ struct Piece {
 /// Reads trees, with the pieces of packs that were read last.
 pub(crate) struct TreeReader<'a> {
     repository: &'a Repository,
+    index: &'a BlobIndex,
     decompression: Decompression,
     pieces: VecDeque<Piece>,
     plain: Vec<u8>,
@@ -27,12 +29,17 @@ pub(crate) struct TreeReader<'a> {
 
 impl<'a> TreeReader<'a> {
     pub(crate) fn new(repository: &'a Repository) -> Self {
-        Self { repository, decompression: Decompression::default(), pieces: VecDeque::new(), plain: Vec::new() }
+        Self::by(repository, &repository.index)
+    }
+
+    /// Finds trees by another index than the one in memory.
+    pub(crate) fn by(repository: &'a Repository, index: &'a BlobIndex) -> Self {
+        Self { repository, index, decompression: Decompression::default(), pieces: VecDeque::new(), plain: Vec::new() }
     }
 
     /// The entries of a folder.
     pub(crate) fn tree(&mut self, id: ObjectId) -> Result<Vec<TreeNode>, RepositoryError> {
-        let (pack, blob) = self.repository.index.find(id).ok_or(RepositoryError::MissingBlob(id))?;
+        let (pack, blob) = self.index.find(id).ok_or(RepositoryError::MissingBlob(id))?;
         let file = StoredFile::Named(FileKind::Pack, pack);
         let (offset, length) = (u64::from(blob.offset), u64::from(blob.length));
         let holds = |piece: &Piece| {

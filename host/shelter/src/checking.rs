@@ -1,12 +1,11 @@
 //! Checks of saved files: read and compared, or restored into a scratch folder.
 
-use crate::durable::{now_ns, write_durably};
 use crate::error::ShelterError;
 use crate::plain_copy::PlainCopy;
+use crate::repository_copy::RepositoryCopy;
 use crate::restoring::{HashTrouble, Onto, RestoreProgress, RestoreReport, hash_of, is_whole, restore};
-use crate::shelter::Shelter;
+use crate::shelter::{DRILL, SavedPlace, Shelter};
 use crate::tree_files::TreeRoot;
-use loadline_shelter::config::Destination;
 use loadline_shelter::tree::{EntryKind, TreePath};
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,8 +23,29 @@ pub struct VerifyReport {
     pub bytes: u64,
     /// Files whose saved contents are missing or wrong.
     pub damaged: BTreeMap<TreePath, String>,
+    /// What a repository has, and what a restore from it would miss.
+    pub repository: Option<RepositoryFound>,
     /// How long it took.
     pub took: Duration,
+}
+
+/// What a check of a repository found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RepositoryFound {
+    /// Snapshots, those of others among them.
+    pub snapshots: u64,
+    /// Packs, all of which were read.
+    pub packs: u64,
+    /// What is missing or damaged, in words.
+    pub findings: Vec<String>,
+}
+
+impl VerifyReport {
+    /// Whether everything that is saved can be restored.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.damaged.is_empty() && self.repository.as_ref().is_none_or(|found| found.findings.is_empty())
+    }
 }
 
 /// What a restore into a scratch folder found.
@@ -45,16 +65,28 @@ impl Shelter {
     /// # Errors
     /// Nothing is saved, or the destination cannot be read at all.
     pub fn verify(&self) -> Result<VerifyReport, ShelterError> {
-        let folder = self.copy_folder()?;
-        let folder =
-            folder.ok_or_else(|| ShelterError::Unsupported("class recreate has no contents to verify".into()))?;
-        if let Some(Destination::FolderRepository(_)) = &self.config().destination {
-            return Err(ShelterError::Unsupported(format!(
-                "restic verifies the repository at {}, and a drill restores it",
-                folder.display()
-            )));
-        }
+        let place = self.place()?;
+        let place =
+            place.ok_or_else(|| ShelterError::Unsupported("class recreate has no contents to verify".into()))?;
         let begun = Instant::now();
+        let folder = match place {
+            SavedPlace::Plain(folder) => folder,
+            SavedPlace::Repository(place) => {
+                let mut copy = RepositoryCopy::open(&place)?;
+                if copy.generation() == 0 {
+                    return Err(ShelterError::NothingSaved(place.name));
+                }
+                let (checked, findings) = copy.check()?;
+                let (snapshots, packs) = (checked.snapshots, checked.packs);
+                return Ok(VerifyReport {
+                    generation: copy.generation(),
+                    bytes: checked.bytes_read.get(),
+                    repository: Some(RepositoryFound { snapshots, packs, findings }),
+                    took: begun.elapsed(),
+                    ..VerifyReport::default()
+                });
+            }
+        };
         let mut copy = PlainCopy::open(&folder, &self.config().name)?;
         let manifest = copy.manifest().cloned().ok_or_else(|| ShelterError::NothingSaved(folder.clone()))?;
         let mut report = VerifyReport { generation: copy.generation(), ..VerifyReport::default() };
@@ -87,9 +119,9 @@ impl Shelter {
     /// # Errors
     /// Nothing is saved, or the folder is not empty.
     pub fn drill(&self, scratch: &Path) -> Result<DrillReport, ShelterError> {
-        let folder = self.copy_folder()?;
-        let folder =
-            folder.ok_or_else(|| ShelterError::Unsupported("class recreate has no contents to restore".into()))?;
+        let place = self.place()?;
+        let place =
+            place.ok_or_else(|| ShelterError::Unsupported("class recreate has no contents to restore".into()))?;
         fs::create_dir_all(scratch).map_err(ShelterError::io("make the folder", scratch))?;
         let mut there = fs::read_dir(scratch).map_err(ShelterError::io("list", scratch))?;
         if there.next().is_some() {
@@ -99,7 +131,7 @@ impl Shelter {
             )));
         }
         let root = TreeRoot::open(scratch).map_err(ShelterError::io("open", scratch))?;
-        let done = self.drilled(&root, &folder);
+        let done = self.drilled(&root, &place);
         for entry in fs::read_dir(scratch).map_err(ShelterError::io("list", scratch))? {
             let entry = entry.map_err(ShelterError::io("list", scratch))?;
             let path = TreePath::of_bytes(entry.file_name().as_encoded_bytes());
@@ -109,22 +141,24 @@ impl Shelter {
         }
         let report = done?;
         if report.wrong.is_empty() && report.restored.damaged.is_empty() {
-            let path = self.state("drill");
-            let text = format!("{}\n", now_ns() / 1_000_000_000);
-            write_durably(&path, text.as_bytes()).map_err(ShelterError::io("write", &path))?;
+            self.note_now(DRILL)?;
         }
         Ok(report)
     }
 
-    fn drilled(&self, root: &TreeRoot, folder: &Path) -> Result<DrillReport, ShelterError> {
+    fn drilled(&self, root: &TreeRoot, place: &SavedPlace) -> Result<DrillReport, ShelterError> {
         let (groups, progress) = (&self.config().groups, RestoreProgress::default());
-        let nothing = || ShelterError::NothingSaved(folder.to_path_buf());
-        if let Some(mut copy) = self.repository(folder)? {
-            let generation = Some(copy.generation()).filter(|generation| *generation > 0).ok_or_else(nothing)?;
-            // What is read from a repository is compared with its hashes on the way.
-            let restored = copy.restore(root, generation, groups, &progress)?;
-            return Ok(DrillReport { compared: restored.files, restored, wrong: Vec::new() });
-        }
+        let nothing = || ShelterError::NothingSaved(place.name());
+        let folder = match place {
+            SavedPlace::Plain(folder) => folder,
+            SavedPlace::Repository(place) => {
+                let mut copy = RepositoryCopy::open(place)?;
+                let generation = Some(copy.generation()).filter(|generation| *generation > 0).ok_or_else(nothing)?;
+                // What is read from a repository is compared with its hashes on the way.
+                let restored = copy.restore(root, generation, groups, &progress)?;
+                return Ok(DrillReport { compared: restored.files, restored, wrong: Vec::new() });
+            }
+        };
         let copy = PlainCopy::open(folder, &self.config().name)?;
         let manifest = copy.manifest().cloned().ok_or_else(nothing)?;
         let restored = restore(root, &copy, &manifest, groups, Onto::Empty, &progress)?;

@@ -93,6 +93,9 @@ pub enum ShelterError {
     /// Saved data is needed, and there is none.
     #[error("nothing is saved yet at {0}")]
     NothingSaved(PathBuf),
+    /// An earlier generation is wanted, and the disk kept its contents.
+    #[error("nothing was done: the disk kept its contents, which generation {0} would replace")]
+    KeptContents(u64),
     /// A notice cannot be heard.
     #[error("cannot hear notices from {address}: {source}")]
     Notice {

@@ -24,7 +24,7 @@ mod structure;
 mod tests;
 mod tree_files;
 
-pub use checking::{DrillReport, VerifyReport};
+pub use checking::{DrillReport, RepositoryFound, VerifyReport};
 pub use error::ShelterError;
 pub use machine_probe::MachineProbe;
 pub use notify::ServiceManager;

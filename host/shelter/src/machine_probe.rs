@@ -186,6 +186,19 @@ impl DiskProbe for MachineProbe {
         })
     }
 
+    fn is_on_disk(&self, config: &ShelterConfig, file: &Path) -> bool {
+        use std::os::unix::fs::MetadataExt as _;
+        let point = Path::new(&config.disk.path);
+        let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        if real(file).starts_with(real(point)) {
+            return true;
+        }
+        // A bind mount shows the same file system elsewhere.
+        let is_mounted = matches!(self.folder(config), Ok(FolderSeen::Mounted(mount)) if !mount.is_root_device);
+        let device = |path: &Path| fs::metadata(path).ok().map(|found| found.dev());
+        is_mounted && device(file).is_some_and(|of| Some(of) == device(point))
+    }
+
     fn machine(&self) -> String {
         let read = |path: &str| fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
         format!("{}, boot {}", read("/etc/machine-id"), read("/proc/sys/kernel/random/boot_id"))

@@ -3,6 +3,7 @@
 use crate::error::ShelterError;
 use loadline_shelter::config::ShelterConfig;
 use loadline_shelter::start::{DeviceSeen, MountSeen};
+use std::path::Path;
 
 /// What is at the folder of the disk, without the marker and the entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +28,11 @@ pub trait DiskProbe: Send {
     /// # Errors
     /// The kernel does not show its devices.
     fn device(&self, config: &ShelterConfig) -> Result<DeviceSeen, ShelterError>;
+    /// Whether a file is on the ephemeral disk, by whichever path or link it is reached.
+    fn is_on_disk(&self, config: &ShelterConfig, file: &Path) -> bool {
+        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        real(file).starts_with(real(Path::new(&config.disk.path)))
+    }
     /// The machine, as it names itself.
     fn machine(&self) -> String;
     /// Makes the configured file system on the raw device.

@@ -10,11 +10,12 @@ use crate::restoring::{RestoreProgress, RestoreReport};
 use crate::saving::{Picture, SaveReport};
 use crate::tree_files::TreeRoot;
 use loadline_repository::{
-    Extras, LocalStorage, ObjectId, PacedStep, Pacing, Permission, Repository, RepositoryError, RestoreRequest,
-    SaveRequest, ScryptCost, StoredSnapshot, Timestamp,
+    CheckFinding, Checked, CheckedData, Extras, FileKind, KeepRules, Lease, LeaseTaking, ListedFile, ObjectId,
+    PacedStep, Pacing, Permission, Repository, RepositoryError, RepositoryStorage, RestoreRequest, SaveRequest,
+    ScryptCost, StorageErrorKind, StoredFile, StoredSnapshot, Timestamp, Unpaced,
 };
 use loadline_shelter::changes::{MassDeletion, TreeStamps};
-use loadline_shelter::config::{DataClass, Group, Moment};
+use loadline_shelter::config::{DataClass, Group, KeptGenerations, Moment};
 use loadline_shelter::start::DestinationSeen;
 use loadline_shelter::tree::{EntryKind, TreePath};
 use loadline_units::Bytes;
@@ -29,16 +30,20 @@ use std::time::Instant;
 const PASSPHRASE_MAX: u64 = 4096;
 /// Earlier generations that a lost file may come from.
 const FALL_BACK_MAX: usize = 8;
+/// How long others leave the lease alone, in seconds. It is renewed when half of that is left.
+const LEASE_S: i64 = 3600;
+/// How often a check begins again because a prune ran meanwhile.
+const CHECKS_MAX: usize = 3;
 
-/// A repository in a folder.
+/// A repository that is open.
 pub(crate) struct RepositoryCopy {
     repository: Repository,
-    folder: PathBuf,
-    source: String,
-    /// Where the disk was mounted when it was saved: paths in snapshots are absolute.
-    disk: PathBuf,
+    /// Its disk is where it was mounted when it was saved: paths in snapshots are absolute.
+    place: RepositoryPlace,
     /// Snapshots of this shelter, oldest first.
     snapshots: Vec<StoredSnapshot>,
+    /// Taken by the first save of this process.
+    lease: Option<Lease>,
     /// The next save confirms deletions.
     drops_pins: bool,
 }
@@ -78,20 +83,75 @@ fn passphrase(file: &Path) -> Result<Vec<u8>, ShelterError> {
     Ok(bytes)
 }
 
+/// Where a repository is, and what opens it.
+#[derive(Debug, Clone)]
+pub(crate) struct RepositoryPlace {
+    pub(crate) storage: Arc<dyn RepositoryStorage>,
+    /// As messages name it: a folder or an address.
+    pub(crate) name: PathBuf,
+    /// The folder of one that is local. It must be there before anything is written.
+    pub(crate) folder: Option<PathBuf>,
+    /// Name of the shelter.
+    pub(crate) source: String,
+    /// Where the disk is mounted.
+    pub(crate) disk: PathBuf,
+    /// The file with the passphrase.
+    pub(crate) secret: PathBuf,
+}
+
+impl RepositoryPlace {
+    fn has_config(&self) -> Result<bool, RepositoryError> {
+        match self.storage.read(StoredFile::Config) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind == StorageErrorKind::Absent => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What is there if there is no repository.
+    fn without_repository(&self) -> Result<DestinationSeen, String> {
+        let foreign = |is_empty: bool| {
+            if is_empty {
+                DestinationSeen::Unused
+            } else {
+                DestinationSeen::Foreign("files that are no repository".to_owned())
+            }
+        };
+        if let Some(folder) = &self.folder {
+            let mut entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+            return Ok(foreign(entries.next().is_none()));
+        }
+        for kind in FileKind::ALL {
+            let listed = self.storage.list(kind).map_err(|error| format!("{}: {error}", self.name.display()))?;
+            if !listed.is_empty() {
+                return Ok(foreign(false));
+            }
+        }
+        Ok(foreign(true))
+    }
+}
+
+/// What an upkeep of a repository did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Upkeep {
+    /// Generations that no rule kept.
+    pub(crate) forgotten: u64,
+    /// How much less there is.
+    pub(crate) bytes_freed: u64,
+    /// How much is left to be written anew by the next one.
+    pub(crate) bytes_left: u64,
+}
+
 impl RepositoryCopy {
     /// What is there; nothing is written. A repository that opens is handed on, since opening takes a while.
-    pub(crate) fn look(folder: &Path, source: &str, disk: &Path, secret: &Path) -> (DestinationSeen, Option<Self>) {
+    pub(crate) fn look(place: &RepositoryPlace) -> (DestinationSeen, Option<Self>) {
         let unreachable = |reason: String| (DestinationSeen::Unreachable(reason), None);
-        if !folder.join("config").exists() {
-            return match fs::read_dir(folder) {
-                Err(error) => unreachable(format!("{}: {error}", folder.display())),
-                Ok(mut entries) => match entries.next() {
-                    None => (DestinationSeen::Unused, None),
-                    Some(_) => (DestinationSeen::Foreign("files that are no repository".to_owned()), None),
-                },
-            };
+        match place.has_config() {
+            Ok(true) => {}
+            Ok(false) => return place.without_repository().map_or_else(unreachable, |seen| (seen, None)),
+            Err(error) => return unreachable(format!("{}: {error}", place.name.display())),
         }
-        match Self::open(folder, source, disk, secret) {
+        match Self::open(place) {
             Ok(copy) => (copy.seen(), Some(copy)),
             Err(error) => unreachable(error.to_string()),
         }
@@ -109,41 +169,133 @@ impl RepositoryCopy {
         }
     }
 
-    fn open(folder: &Path, source: &str, disk: &Path, secret: &Path) -> Result<Self, ShelterError> {
-        let storage = Arc::new(LocalStorage::new(folder));
-        let repository = Repository::open(storage, &passphrase(secret)?).map_err(wrap(folder))?;
-        let mut copy = Self {
-            repository,
-            folder: folder.to_path_buf(),
-            source: source.to_owned(),
-            disk: disk.to_path_buf(),
-            snapshots: Vec::new(),
-            drops_pins: false,
-        };
+    /// Opens a repository that is there.
+    pub(crate) fn open(place: &RepositoryPlace) -> Result<Self, ShelterError> {
+        let repository = Repository::open(Arc::clone(&place.storage), &passphrase(&place.secret)?);
+        let repository = repository.map_err(wrap(&place.name))?;
+        let (snapshots, lease) = (Vec::new(), None);
+        let mut copy = Self { repository, place: place.clone(), snapshots, lease, drops_pins: false };
         copy.refresh()?;
         Ok(copy)
     }
 
-    /// Opens a repository, or makes one in an empty folder.
-    pub(crate) fn open_or_create(
-        folder: &Path,
-        source: &str,
-        disk: &Path,
-        secret: &Path,
-    ) -> Result<Self, ShelterError> {
-        if !folder.join("config").exists() {
-            let storage = Arc::new(LocalStorage::new(folder));
-            Repository::create(storage, &passphrase(secret)?, ScryptCost::DEFAULT, timestamp(now_ns()))
-                .map_err(wrap(folder))?;
+    /// Opens a repository, or makes one in an empty place.
+    pub(crate) fn open_or_create(place: &RepositoryPlace) -> Result<Self, ShelterError> {
+        if !place.has_config().map_err(wrap(&place.name))? {
+            let storage = Arc::clone(&place.storage);
+            Repository::create(storage, &passphrase(&place.secret)?, ScryptCost::DEFAULT, timestamp(now_ns()))
+                .map_err(wrap(&place.name))?;
         }
-        Self::open(folder, source, disk, secret)
+        Self::open(place)
     }
 
     /// Looks at the snapshots again.
     fn refresh(&mut self) -> Result<(), ShelterError> {
-        let all = self.repository.snapshots().map_err(wrap(&self.folder))?;
-        self.snapshots = all.into_iter().filter(|one| one.file.tag("shelter") == Some(&*self.source)).collect();
+        let all = self.repository.snapshots_besides(&self.snapshots).map_err(wrap(&self.place.name))?;
+        self.snapshots = all.into_iter().filter(|one| one.file.tag("shelter") == Some(&*self.place.source)).collect();
         Ok(())
+    }
+
+    /// The right to write. It is taken once by each process: whoever wrote before stops at its next save.
+    fn hold_lease(&mut self, claim: &str) -> Result<Lease, ShelterError> {
+        let now = timestamp(now_ns());
+        let until = Timestamp::new(now.seconds + LEASE_S, 0);
+        let held = match self.lease.take() {
+            Some(lease) if lease.until().seconds - now.seconds > LEASE_S / 2 => Ok(lease),
+            Some(mut lease) => self.repository.renew_lease(&mut lease, now, until).map(|()| lease),
+            None => {
+                let holder = format!("{} {claim}", self.place.source);
+                self.repository.take_lease(&holder, now, until, LeaseTaking::Forced)
+            }
+        };
+        let lease = held.map_err(|error| self.failure(error))?;
+        self.lease = Some(lease.clone());
+        Ok(lease)
+    }
+
+    /// A lease that is gone means that somebody else writes.
+    fn failure(&mut self, error: RepositoryError) -> ShelterError {
+        if matches!(error, RepositoryError::LeaseLost { .. } | RepositoryError::LeaseHeld { .. }) {
+            let _ = self.refresh();
+            return ShelterError::Fenced { path: self.place.name.clone(), generation: self.generation() };
+        }
+        wrap(&self.place.name)(error)
+    }
+
+    /// Generations that can be restored, oldest first.
+    pub(crate) fn present(&self) -> Vec<u64> {
+        self.snapshots.iter().map(|one| one.file.number("generation")).collect()
+    }
+
+    /// Removes generations that no rule keeps. The newest one and those that are pinned stay in any case. Snapshots of others are
+    /// left alone.
+    pub(crate) fn forget(&mut self, keep: KeptGenerations, claim: &str) -> Result<u64, ShelterError> {
+        let lease = self.hold_lease(claim)?;
+        self.refresh()?;
+        let KeptGenerations { last, minutely, hourly, daily } = keep;
+        let rules = KeepRules { last: last.max(1), minutely, hourly, daily };
+        let times: Vec<Timestamp> = self.snapshots.iter().rev().map(|one| one.file.time).collect();
+        let pinned = self.pinned();
+        let stays = |one: &StoredSnapshot| {
+            pinned.contains(&one.file.number("generation")) || one.file.tags.iter().any(|tag| tag == "keep")
+        };
+        let forgotten: Vec<ObjectId> = self
+            .snapshots
+            .iter()
+            .rev()
+            .zip(rules.keep(&times))
+            .filter(|(one, keep)| !keep && !stays(one))
+            .map(|(one, _)| one.id)
+            .collect();
+        if !forgotten.is_empty() {
+            self.repository.remove_snapshots(&forgotten, &lease).map_err(|error| self.failure(error))?;
+            self.refresh()?;
+        }
+        Ok(forgotten.len() as u64)
+    }
+
+    /// Removes what no generation needs, and writes packs anew up to so many bytes.
+    pub(crate) fn prune(&mut self, claim: &str, rewritten: Bytes, pacing: &dyn Pacing) -> Result<Upkeep, ShelterError> {
+        let lease = self.hold_lease(claim)?;
+        let pruned = self.repository.prune_some(&lease, rewritten, pacing).map_err(|error| self.failure(error))?;
+        Ok(Upkeep { forgotten: 0, bytes_freed: pruned.bytes_freed, bytes_left: pruned.bytes_left })
+    }
+
+    /// Reads everything and names what a restore would miss, by generations. Somebody may save meanwhile.
+    pub(crate) fn check(&mut self) -> Result<(Checked, Vec<String>), ShelterError> {
+        let name = self.place.name.clone();
+        let listed = |storage: &dyn RepositoryStorage| -> Result<Vec<ListedFile>, ShelterError> {
+            let mut all = storage.list(FileKind::Index).map_err(RepositoryError::from).map_err(wrap(&name))?;
+            all.extend(storage.list(FileKind::Snapshot).map_err(RepositoryError::from).map_err(wrap(&name))?);
+            Ok(all)
+        };
+        for _ in 0..CHECKS_MAX {
+            let before = listed(&*self.place.storage)?;
+            let checked = self.repository.check(CheckedData::Everything, &Unpaced).map_err(wrap(&name))?;
+            let after = listed(&*self.place.storage)?;
+            // What was being read was forgotten or pruned: what is there now counts.
+            let is_outdated = before.iter().any(|one| !after.contains(one));
+            if checked.findings.is_empty() || !is_outdated {
+                self.refresh()?;
+                let findings = checked.findings.iter().map(|finding| self.in_words(finding)).collect();
+                return Ok((checked, findings));
+            }
+        }
+        Err(ShelterError::Unsupported("the repository was pruned whenever it was read: try again later".to_owned()))
+    }
+
+    fn in_words(&self, finding: &CheckFinding) -> String {
+        match finding {
+            CheckFinding::File { file, reason } => format!("{file}: {reason}"),
+            CheckFinding::Snapshot { snapshot, blobs, .. } => {
+                let found = self.snapshots.iter().find(|one| one.id == *snapshot);
+                let whose = found.map_or_else(
+                    || format!("snapshot {snapshot}"),
+                    |one| format!("generation {}", one.file.number("generation")),
+                );
+                format!("{whose} lacks {blobs} pieces")
+            }
+        }
     }
 
     pub(crate) fn generation(&self) -> u64 {
@@ -169,7 +321,7 @@ impl RepositoryCopy {
 
     fn snapshot_of(&self, generation: u64) -> Result<&StoredSnapshot, ShelterError> {
         let found = self.snapshots.iter().rev().find(|one| one.file.number("generation") == generation);
-        found.ok_or_else(|| ShelterError::NothingSaved(self.folder.join(format!("generation {generation}"))))
+        found.ok_or_else(|| ShelterError::NothingSaved(self.place.name.join(format!("generation {generation}"))))
     }
 
     /// Saves a picture as the next generation; `None` if nothing differs.
@@ -191,8 +343,9 @@ impl RepositoryCopy {
         let before = self.snapshots.last().map(|newest| newest.id);
         self.refresh()?;
         if self.snapshots.last().map(|newest| newest.id) != before {
-            return Err(ShelterError::Fenced { path: self.folder.clone(), generation: self.generation() });
+            return Err(ShelterError::Fenced { path: self.place.name.clone(), generation: self.generation() });
         }
+        let lease = self.hold_lease(claim)?;
         picture.settle();
         let generation = self.generation() + 1;
         let (files, bytes) = totals(picture);
@@ -207,8 +360,8 @@ impl RepositoryCopy {
             .iter()
             .filter(|group| group.class != DataClass::Recreate)
             .flat_map(|group| &group.paths)
-            .filter(|path| fs::symlink_metadata(self.disk.join(path)).is_ok())
-            .map(|path| self.disk.join(path))
+            .filter(|path| fs::symlink_metadata(self.place.disk.join(path)).is_ok())
+            .map(|path| self.place.disk.join(path))
             .collect();
         if roots.is_empty() {
             // Nothing of any group is there: the last generation stays the newest.
@@ -216,8 +369,9 @@ impl RepositoryCopy {
         }
         let mut request = SaveRequest::new(roots, timestamp(now_ns()));
         request.parent = before;
+        request.lease = Some(lease);
         request.tags = vec![
-            format!("shelter={}", self.source),
+            format!("shelter={}", self.place.source),
             format!("generation={generation}"),
             format!("claim={claim}"),
             format!("bytes={bytes}"),
@@ -225,7 +379,7 @@ impl RepositoryCopy {
         ];
         request.tags.extend(pinned.iter().map(|pin| format!("pinned={pin}")));
         let pacing = PaceOf { pace: Some(pace), progress: None };
-        let saved = self.repository.save(&request, &pacing).map_err(wrap(&self.folder))?;
+        let saved = self.repository.save(&request, &pacing).map_err(|error| self.failure(error))?;
         let mut report = SaveReport {
             generation,
             files: saved.files_read,
@@ -273,7 +427,7 @@ impl RepositoryCopy {
 
     /// The path of an entry as the disk's tree has it.
     fn tree_path(&self, path: &Path) -> Option<TreePath> {
-        TreePath::of_bytes(path.strip_prefix(&self.disk).ok()?.as_os_str().as_bytes()).ok()
+        TreePath::of_bytes(path.strip_prefix(&self.place.disk).ok()?.as_os_str().as_bytes()).ok()
     }
 
     /// Restores a generation below `root`, group by group.
@@ -298,7 +452,7 @@ impl RepositoryCopy {
         let mut ordered: Vec<&Group> = groups.iter().filter(|group| group.class != DataClass::Recreate).collect();
         ordered.sort_by_key(|group| group.order);
         for path in ordered.iter().flat_map(|group| &group.paths) {
-            let source = self.disk.join(path);
+            let source = self.place.disk.join(path);
             if !snapshot.file.paths.iter().any(|saved| Path::new(saved) == source) {
                 continue;
             }
@@ -310,7 +464,7 @@ impl RepositoryCopy {
             request.extras = Extras::Remove;
             request.fall_back.clone_from(&earlier);
             let pacing = PaceOf { pace: None, progress: Some(progress) };
-            let restored = self.repository.restore(&request, &pacing).map_err(wrap(&self.folder))?;
+            let restored = self.repository.restore(&request, &pacing).map_err(wrap(&self.place.name))?;
             report.files += restored.files;
             report.bytes += restored.bytes_written.get();
             report.removed += restored.removed;

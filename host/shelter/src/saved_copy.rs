@@ -42,6 +42,18 @@ impl SavedCopy {
         }
     }
 
+    /// Generations that can be restored, oldest first.
+    pub(crate) fn present(&self) -> Vec<u64> {
+        match self {
+            Self::Plain(copy) => {
+                let mut all = copy.pinned();
+                all.extend(Some(copy.generation()).filter(|newest| *newest > 0 && !all.contains(newest)));
+                all
+            }
+            Self::Repository(copy) => copy.present(),
+        }
+    }
+
     /// Saves a picture as the next generation; `None` if the destination finds that nothing differs.
     pub(crate) fn save(
         &mut self,

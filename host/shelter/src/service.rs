@@ -8,6 +8,7 @@ use crate::pace::Pace;
 use crate::restoring::RestoreProgress;
 use crate::saving::SaveReport;
 use crate::shelter::{Prepared, Shelter, end_restore};
+use loadline_repository::{PacedStep, Pacing, Permission};
 use loadline_shelter::budget::{DestinationRate, SaveQuestion, dirty_budget};
 use loadline_shelter::changes::{TreeDifference, UnsavedChanges};
 use loadline_shelter::config::NoticeSource;
@@ -42,6 +43,15 @@ pub struct ServiceSettings {
     /// Who started it.
     pub manager: ServiceManager,
 }
+
+/// How often generations are forgotten that no rule keeps, and how often the repository is pruned.
+const FORGET_PERIOD: Duration = Duration::from_secs(3600);
+const PRUNE_PERIOD_S: i64 = 86_400;
+/// A prune ends where a save may become due: this share of the recovery point after its begin, within bounds.
+const UPKEEP_MAX: Duration = Duration::from_secs(30);
+/// How much a prune writes anew at first. It is halved if that took too long.
+const REWRITTEN_MAX: u64 = 256 << 20;
+const REWRITTEN_MIN: u64 = 16 << 20;
 
 /// How it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -210,13 +220,39 @@ struct Watch {
     notices_end: Arc<AtomicBool>,
     /// Notices that were acted on.
     acted: Vec<String>,
+    /// A notice came, and nobody acted on it yet.
+    is_urgent: Arc<AtomicBool>,
     restore_rate: Option<f64>,
+    /// When generations are forgotten next, and when a prune is tried next.
+    forget_at: Instant,
+    prune_at: Instant,
+    /// How much the next prune writes anew.
+    rewritten: u64,
+}
+
+/// Paces a prune: within our own limits, and only as long as nothing more urgent comes.
+struct UpkeepPacing<'a> {
+    pace: &'a Pace,
+    until: Instant,
+    urgent: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Pacing for UpkeepPacing<'_> {
+    fn before(&self, step: PacedStep) -> Permission {
+        let goes_on = match step {
+            PacedStep::ReadRepository(bytes) | PacedStep::WriteRepository(bytes) => self.pace.before(bytes.get()),
+            _ => true,
+        };
+        if goes_on && Instant::now() < self.until && !(self.urgent)() { Permission::Granted } else { Permission::Stop }
+    }
 }
 
 impl Watch {
     fn new(shelter: &Shelter, prepared: Prepared) -> Self {
         let notices_end = Arc::new(AtomicBool::new(false));
-        let notices = shelter.config().notices.clone().map(|source| listen(source, Arc::clone(&notices_end)));
+        let is_urgent = Arc::new(AtomicBool::new(false));
+        let listening = |source| listen(source, Arc::clone(&notices_end), Arc::clone(&is_urgent));
+        let notices = shelter.config().notices.clone().map(listening);
         let restored = prepared.restored.filter(|restored| restored.bytes > 1 << 20);
         let restore_rate = restored.map(|restored| restored.bytes as f64 / restored.took.as_secs_f64().max(1e-6));
         Self {
@@ -233,7 +269,11 @@ impl Watch {
             notices,
             notices_end,
             acted: Vec::new(),
+            is_urgent,
             restore_rate,
+            forget_at: Instant::now(),
+            prune_at: Instant::now(),
+            rewritten: REWRITTEN_MAX,
         }
     }
 
@@ -279,6 +319,8 @@ impl Watch {
                 self.look(shelter)?;
                 if self.is_due(shelter) {
                     self.save(shelter, settings, ends, tell, status)?;
+                } else {
+                    self.keep_up(shelter, settings, ends, tell, status)?;
                 }
             }
             self.hear(shelter, settings, tell, status)?;
@@ -393,6 +435,73 @@ impl Watch {
         Ok(())
     }
 
+    /// Forgets generations each hour and prunes each day, when no save is due. What takes too long is put off.
+    fn keep_up(
+        &mut self,
+        shelter: &mut Shelter,
+        settings: &ServiceSettings,
+        ends: &(dyn Fn() -> bool + Sync),
+        tell: &mut dyn FnMut(&str),
+        status: &mut ShelterStatus,
+    ) -> Result<(), ShelterError> {
+        let now = Instant::now();
+        let is_idle = shelter.saves_into_repository() && shelter.generation() > 0 && self.retry.is_none();
+        let wants_prune = || {
+            let pruned = shelter.last_prune();
+            pruned.is_none_or(|at| !(at..at + PRUNE_PERIOD_S).contains(&(now_ns() / 1_000_000_000)))
+        };
+        let forgets = now >= self.forget_at;
+        if !is_idle || (!forgets && (now < self.prune_at || !wants_prune())) {
+            return Ok(());
+        }
+        let point = shelter.config().recovery_point().map_or(UPKEEP_MAX, |point| Duration::from_nanos(point.as_ns()));
+        let time = (point / SCANS_A_RECOVERY_POINT).min(UPKEEP_MAX);
+        let (pace, rewritten) = (Arc::clone(&self.pace), Bytes::new(self.rewritten));
+        let is_urgent = Arc::clone(&self.is_urgent);
+        let urgent = move || ends() || is_urgent.load(Ordering::Relaxed);
+        let done = while_alive(
+            settings,
+            || (),
+            || {
+                if forgets {
+                    shelter.forget()
+                } else {
+                    let pacing = UpkeepPacing { pace: &pace, until: Instant::now() + time, urgent: &urgent };
+                    shelter.prune(rewritten, &pacing)
+                }
+            },
+        );
+        // The next look comes first.
+        self.prune_at = Instant::now() + time;
+        match done {
+            Ok(done) => {
+                status.upkeep_trouble = None;
+                if forgets {
+                    self.forget_at = now + FORGET_PERIOD;
+                }
+                if done.forgotten > 0 {
+                    tell(&format!("forgot {} generations: {} are left", done.forgotten, shelter.generations()));
+                }
+                if done.bytes_freed > 0 {
+                    tell(&format!("pruned the repository: {} are free again", Bytes::new(done.bytes_freed).human()));
+                }
+            }
+            Err(error @ ShelterError::Fenced { .. }) => return Err(error),
+            Err(ShelterError::Ended) if self.rewritten > REWRITTEN_MIN => self.rewritten /= 2,
+            Err(ShelterError::Ended) => {
+                let text = "the repository is not pruned: it takes longer than there is between two saves";
+                status.upkeep_trouble = Some(text.to_owned());
+                self.prune_at = Instant::now() + FORGET_PERIOD;
+            }
+            Err(error) => {
+                tell(&format!("not pruned: {error}"));
+                status.upkeep_trouble = Some(error.to_string());
+                (self.forget_at, self.prune_at) = (now + FORGET_PERIOD, now + FORGET_PERIOD);
+            }
+        }
+        Ok(())
+    }
+
     fn saved(
         &mut self,
         shelter: &Shelter,
@@ -445,6 +554,7 @@ impl Watch {
         tell: &mut dyn FnMut(&str),
         status: &mut ShelterStatus,
     ) -> Result<(), ShelterError> {
+        self.is_urgent.store(false, Ordering::Relaxed);
         let heard: Vec<Heard> = self.notices.iter().flat_map(Receiver::try_iter).collect();
         for heard in heard {
             match heard {
@@ -487,6 +597,8 @@ impl Watch {
         status.budget_bytes = self.budget(shelter).map(Bytes::get);
         status.rate_bytes_per_s = pace.rate.map(ByteRate::get);
         status.conflict = pace.conflict;
+        status.generations = shelter.generations();
+        status.pruned_s = shelter.last_prune();
         status.restore_predicted_ns =
             self.restore_rate.zip(shelter.saved_bytes()).map(|(rate, bytes)| (bytes as f64 / rate * 1e9) as u64);
         shelter.publish(status)
@@ -494,14 +606,16 @@ impl Watch {
 }
 
 /// Polls for notices in a thread of its own, whose answers may take minutes.
-fn listen(source: NoticeSource, ends: Arc<AtomicBool>) -> Receiver<Heard> {
+fn listen(source: NoticeSource, ends: Arc<AtomicBool>, is_urgent: Arc<AtomicBool>) -> Receiver<Heard> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         let mut client = MetadataClient::new(source);
         let period = Duration::from_nanos(client.cloud().poll_period().as_ns());
         while !ends.load(Ordering::Relaxed) {
+            let mut is_notice = false;
             let heard = match client.poll() {
                 Ok(notices) => {
+                    is_notice = !notices.is_empty();
                     let mut all: Vec<Heard> = notices.into_iter().map(Heard::Notice).collect();
                     all.push(Heard::Trouble(None));
                     all
@@ -511,6 +625,7 @@ fn listen(source: NoticeSource, ends: Arc<AtomicBool>) -> Receiver<Heard> {
             if heard.into_iter().any(|heard| sender.send(heard).is_err()) {
                 return;
             }
+            is_urgent.fetch_or(is_notice, Ordering::Relaxed);
             std::thread::sleep(period);
         }
     });

@@ -1,5 +1,9 @@
 //! One configuration on this machine: what is seen, the start, saves, checks.
 
+mod saved_place;
+
+pub(crate) use saved_place::{DRILL, SavedPlace};
+
 use crate::durable::{now_ns, read_bounded, write_durably};
 use crate::error::ShelterError;
 use crate::pace::Pace;
@@ -11,6 +15,7 @@ use crate::saved_copy::SavedCopy;
 use crate::saving::{Picture, READ_AGAIN, SaveReport, is_own};
 use crate::structure;
 use crate::tree_files::TreeRoot;
+use loadline_repository::RepositoryStorage;
 use loadline_shelter::changes::TreeStamps;
 use loadline_shelter::config::{Damaged, DataClass, Destination, MARKER_NAME, ShelterConfig};
 use loadline_shelter::marker::{MARKER_BYTES_MAX, MarkedState, Marker};
@@ -20,16 +25,20 @@ use loadline_shelter::start::{
 };
 use loadline_shelter::status::ShelterStatus;
 use loadline_shelter::tree::TreePath;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// How often a start may format or mount before it must have come to an end.
 const STEPS_MAX: usize = 4;
 /// Bytes of a configuration and of a status, at most.
 const FILE_BYTES_MAX: u64 = 1 << 20;
+/// How often a lock is tried, and the wait between.
+const LOCK_TRIES: u32 = 20;
+const LOCK_WAIT: Duration = Duration::from_millis(10);
 /// The twin of the marker, the lock and the status in the state folder.
 const TWIN: &str = "marker";
 const LOCK: &str = "lock";
@@ -89,7 +98,11 @@ pub struct Shelter {
     copy: Option<SavedCopy>,
     /// A repository that a look opened: opening takes a while.
     opened: Mutex<Option<Box<RepositoryCopy>>>,
+    /// The storage of a repository, if it is not that of the configuration.
+    storage: Option<Arc<dyn RepositoryStorage>>,
     known: TreeStamps,
+    /// The generation that the next restore takes, if it is not the newest one.
+    wanted: Option<u64>,
     /// Held as long as this lives: one process works on a shelter.
     lock: Option<File>,
 }
@@ -98,7 +111,17 @@ impl Shelter {
     /// A shelter that has done nothing yet.
     #[must_use]
     pub fn new(config: ShelterConfig, probe: Box<dyn DiskProbe>) -> Self {
-        Self { config, probe, marker: None, copy: None, opened: Mutex::new(None), known: TreeStamps::new(), lock: None }
+        Self {
+            config,
+            probe,
+            marker: None,
+            copy: None,
+            opened: Mutex::new(None),
+            storage: None,
+            known: TreeStamps::new(),
+            wanted: None,
+            lock: None,
+        }
     }
 
     /// What it was made of.
@@ -133,52 +156,21 @@ impl Shelter {
         &self.known
     }
 
+    /// Whether the destination is a repository.
+    pub(crate) fn saves_into_repository(&self) -> bool {
+        matches!(self.config.destination, Some(Destination::FolderRepository(_) | Destination::ObjectStore { .. }))
+    }
+
+    /// How many generations can be restored.
+    pub(crate) fn generations(&self) -> u64 {
+        self.copy.as_ref().map_or(0, |copy| copy.present().len() as u64)
+    }
+
     fn disk(&self) -> &Path {
         Path::new(&self.config.disk.path)
     }
     pub(crate) fn state(&self, name: &str) -> PathBuf {
         Path::new(&self.config.state).join(name)
-    }
-
-    /// The folder of a plain copy; `None` if there is no destination.
-    pub(crate) fn copy_folder(&self) -> Result<Option<PathBuf>, ShelterError> {
-        match &self.config.destination {
-            None => Ok(None),
-            Some(Destination::PlainFolder(path) | Destination::FolderRepository(path)) => Ok(Some(PathBuf::from(path))),
-            Some(Destination::ObjectStore { url, .. }) => Err(ShelterError::Unsupported(format!(
-                "this build saves to folders and not to {url}: write folder = \"...\" in [destination]"
-            ))),
-        }
-    }
-
-    /// The file with the passphrase, if the destination is a repository.
-    fn secret(&self) -> Option<&Path> {
-        match &self.config.destination {
-            Some(Destination::FolderRepository(_)) => {
-                Some(Path::new(self.config.passphrase_file.as_deref().unwrap_or("")))
-            }
-            _ => None,
-        }
-    }
-
-    /// What the destination has.
-    fn destination(&self) -> Result<DestinationSeen, ShelterError> {
-        let Some(folder) = self.copy_folder()? else { return Ok(DestinationSeen::NotWanted) };
-        let Some(secret) = self.secret() else { return Ok(PlainCopy::look(&folder, &self.config.name)) };
-        let (seen, opened) = RepositoryCopy::look(&folder, &self.config.name, self.disk(), secret);
-        *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = opened.map(Box::new);
-        Ok(seen)
-    }
-
-    /// A repository, opened anew or by the last look.
-    pub(crate) fn repository(&self, folder: &Path) -> Result<Option<Box<RepositoryCopy>>, ShelterError> {
-        let Some(secret) = self.secret() else { return Ok(None) };
-        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let copy = match opened {
-            Some(opened) => opened,
-            None => Box::new(RepositoryCopy::open_or_create(folder, &self.config.name, self.disk(), secret)?),
-        };
-        Ok(Some(copy))
     }
 
     /// Sees that no other process works on this shelter.
@@ -193,9 +185,16 @@ impl Shelter {
         fs::create_dir_all(state).map_err(ShelterError::io("make the folder", state))?;
         let path = self.state(LOCK);
         let file = File::create(&path).map_err(ShelterError::io("open", &path))?;
-        rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).map_err(|_| {
-            ShelterError::Unsupported(format!("another process works on shelter {} now", self.config.name))
-        })?;
+        // A program that this process just started has a copy of a lock that was given back, until it runs.
+        let mut left = LOCK_TRIES;
+        while rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_err() {
+            left -= 1;
+            if left == 0 {
+                let text = format!("another process works on shelter {} now", self.config.name);
+                return Err(ShelterError::Unsupported(text));
+            }
+            std::thread::sleep(LOCK_WAIT);
+        }
         self.lock = Some(file);
         Ok(())
     }
@@ -220,7 +219,7 @@ impl Shelter {
         // Opening a repository takes a while: nothing is restored where nothing is mounted, unless the device is raw.
         let is_asked = matches!(path, PathSeen::Mounted(_)) || device == DeviceSeen::Raw;
         let destination =
-            if is_asked || self.secret().is_none() { self.destination()? } else { DestinationSeen::NotWanted };
+            if is_asked || !self.saves_into_repository() { self.destination()? } else { DestinationSeen::NotWanted };
         Ok(Observations {
             source: self.config.name.clone(),
             may_format: self.config.disk.format.is_some(),
@@ -273,13 +272,18 @@ impl Shelter {
                 }
                 StartVerdict::Mount => self.probe.mount(&self.config)?,
                 StartVerdict::Begin => return self.begin(&seen),
-                StartVerdict::Restore(generation) => {
-                    return self.fill(&seen, generation, Onto::Empty, progress);
+                StartVerdict::Restore(newest) => {
+                    return self.fill(&seen, self.wanted.unwrap_or(newest), Onto::Empty, progress);
                 }
-                StartVerdict::Resume(generation) => {
-                    return self.fill(&seen, generation, Onto::Interrupted, progress);
+                StartVerdict::Resume(begun) => {
+                    return self.fill(&seen, self.wanted.unwrap_or(begun), Onto::Interrupted, progress);
                 }
-                StartVerdict::Survived => return self.survived(&seen),
+                StartVerdict::Survived => {
+                    return match self.wanted {
+                        None => self.survived(&seen),
+                        Some(wanted) => Err(ShelterError::KeptContents(wanted)),
+                    };
+                }
             }
         }
         Err(ShelterError::Unsupported("the disk was prepared, and is not there all the same".to_owned()))
@@ -314,10 +318,15 @@ impl Shelter {
             StartVerdict::Wait(awaited) => return Err(ShelterError::NotReady(awaited)),
             _ => return Err(ShelterError::NothingSaved(PathBuf::from(&self.config.disk.path))),
         }
-        let DestinationSeen::Holds { generation, .. } = seen.destination else {
-            return Err(ShelterError::NothingSaved(self.copy_folder()?.unwrap_or_default()));
+        let DestinationSeen::Holds { generation: newest, .. } = seen.destination else {
+            return Err(ShelterError::NothingSaved(self.place()?.map(|place| place.name()).unwrap_or_default()));
         };
-        self.fill(&seen, generation, Onto::Interrupted, &Arc::default())
+        self.fill(&seen, self.wanted.unwrap_or(newest), Onto::Interrupted, &Arc::default())
+    }
+
+    /// The next restore takes this generation instead of the newest one. The next save makes what it brought the newest.
+    pub fn want(&mut self, generation: u64) {
+        self.wanted = Some(generation);
     }
 
     /// Restores onto the disk if the verdict of a start allows it.
@@ -329,13 +338,14 @@ impl Shelter {
     }
 
     fn open_copy(&mut self) -> Result<(), ShelterError> {
-        let Some(folder) = self.copy_folder()? else { return Ok(()) };
-        let copy = if let Some(copy) = self.repository(&folder)? {
-            SavedCopy::Repository(copy)
-        } else {
-            let mut copy = PlainCopy::open(&folder, &self.config.name)?;
-            copy.finish()?;
-            SavedCopy::Plain(Box::new(copy))
+        let copy = match self.place()? {
+            None => return Ok(()),
+            Some(SavedPlace::Repository(place)) => SavedCopy::Repository(self.repository(&place)?),
+            Some(SavedPlace::Plain(folder)) => {
+                let mut copy = PlainCopy::open(&folder, &self.config.name)?;
+                copy.finish()?;
+                SavedCopy::Plain(Box::new(copy))
+            }
         };
         self.copy = Some(copy);
         Ok(())
@@ -357,6 +367,7 @@ impl Shelter {
             generation,
             begun: generation,
             state,
+            restores: 0,
         })
     }
 
@@ -404,7 +415,18 @@ impl Shelter {
     ) -> Result<Prepared, ShelterError> {
         self.open_copy()?;
         let root = TreeRoot::open(self.disk()).map_err(ShelterError::io("open", self.disk()))?;
-        let marker = self.new_marker(seen, generation, MarkedState::Restoring)?;
+        let nothing = || ShelterError::NothingSaved(PathBuf::from(&self.config.disk.path));
+        let copy = self.copy.as_ref().ok_or_else(nothing)?;
+        let (newest, present) = (copy.generation(), copy.present());
+        if !present.contains(&generation) {
+            let present: Vec<String> = present.iter().map(u64::to_string).collect();
+            return Err(ShelterError::Unsupported(format!(
+                "generation {generation} is not saved: there are {}",
+                present.join(", ")
+            )));
+        }
+        let mut marker = self.new_marker(seen, newest, MarkedState::Restoring)?;
+        marker.restores = if generation == newest { 0 } else { generation };
         self.mark(marker.clone())?;
         let disk = self.disk().to_path_buf();
         let copy = self.copy.as_mut().ok_or(ShelterError::NothingSaved(disk))?;
@@ -424,8 +446,9 @@ impl Shelter {
         let contents = self.config.groups.iter().filter(|group| group.class != DataClass::Recreate);
         let paths: Vec<String> = contents.flat_map(|group| group.paths.clone()).collect();
         let walked = root.walk(&paths);
-        self.known = walked
-            .entries
+        // An earlier generation is no saved state: the first save compares all of it with the newest one.
+        let known = if generation == newest { walked.entries } else { BTreeMap::new() };
+        self.known = known
             .into_iter()
             .filter(|(path, _)| !report.damaged.contains_key(path))
             .map(|(path, seen)| (path, seen.stamp))
@@ -433,7 +456,8 @@ impl Shelter {
         let folders = self.recreate()?;
         // What services change from now on gets a later time than what was restored.
         std::thread::sleep(READ_AGAIN);
-        self.mark(Marker { state: MarkedState::Ready, ..marker })?;
+        self.mark(Marker { state: MarkedState::Ready, restores: 0, ..marker })?;
+        self.wanted = None;
         let verdict = match onto {
             Onto::Empty => format!("the disk came back empty: generation {generation} was restored"),
             Onto::Interrupted => format!("a restore was under way: generation {generation} is whole now"),
@@ -582,12 +606,6 @@ impl Shelter {
         };
         self.marker = Some(marker.clone());
         self.open_copy()
-    }
-
-    /// When the last drill was passed, in seconds since 1970.
-    pub(crate) fn last_drill(&self) -> Option<i64> {
-        let bytes = read_bounded(&self.state("drill"), 64).ok()??;
-        String::from_utf8(bytes).ok()?.trim().parse().ok()
     }
 
     /// Writes the report of the service.

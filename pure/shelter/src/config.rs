@@ -91,6 +91,25 @@ pub enum Destination {
     },
 }
 
+/// Which generations of a repository stay: a generation may count for several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeptGenerations {
+    /// The newest ones.
+    pub last: u32,
+    /// The newest of each minute that has one.
+    pub minutely: u32,
+    /// The newest of each hour.
+    pub hourly: u32,
+    /// The newest of each day, in UTC.
+    pub daily: u32,
+}
+
+impl Default for KeptGenerations {
+    fn default() -> Self {
+        Self { last: 10, minutely: 60, hourly: 24, daily: 7 }
+    }
+}
+
 /// How much of data is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -218,6 +237,8 @@ pub struct ShelterConfig {
     pub destination: Option<Destination>,
     /// The file with the passphrase of a repository.
     pub passphrase_file: Option<String>,
+    /// Which generations of a repository stay.
+    pub keep: KeptGenerations,
     /// What is kept.
     pub groups: Vec<Group>,
     /// Units that start after the data is there.
@@ -287,6 +308,15 @@ mod tests {
     }
 
     #[test]
+    fn what_stays_of_a_repository_is_what_is_named() {
+        let text = |more: &str| format!("{SHORT}[destination]\nfolder = \"/p\"\npassphrase_file = \"/etc/x\"\n{more}");
+        let keep = |more: &str| ShelterConfig::parse(&text(more), "x").unwrap().keep;
+        assert_eq!(keep(""), KeptGenerations { last: 10, minutely: 60, hourly: 24, daily: 7 });
+        let named = KeptGenerations { last: 1, minutely: 0, hourly: 48, daily: 30 };
+        assert_eq!(keep("keep = { hourly = 48, daily = 30 }"), named);
+    }
+
+    #[test]
     fn each_mistake_is_told_at_its_line() {
         let cases: &[(&str, &str, usize, &str)] = &[
             ("state = \"/var/lib/a\"", "state = \"var/lib\"", 3, "absolute path"),
@@ -308,6 +338,24 @@ mod tests {
             ("paths = [\"t\"]", "paths = [\"t\"]\n[service]\nguards = [\"a b\"]", 10, "write a unit"),
             ("paths = [\"t\"]", "paths = [\"t\"]\n[destination]\nurl = \"ftp://x\"", 10, "s3://BUCKET"),
             ("paths = [\"t\"]", "paths = [\"t\"]\n[destination]\nfolder = \"/p\"", 9, "encrypted"),
+            (
+                "paths = [\"t\"]",
+                "paths = [\"t\"]\n[destination]\nfolder = \"/p\"\npassphrase_file = \"/mnt/fast/x\"",
+                11,
+                "on the disk that forgets",
+            ),
+            (
+                "paths = [\"t\"]",
+                "paths = [\"t\"]\n[destination]\nfolder = \"/p\"\nlayout = \"plain\"\nkeep = { last = 3 }",
+                12,
+                "the newest generation",
+            ),
+            (
+                "paths = [\"t\"]",
+                "paths = [\"t\"]\n[destination]\nfolder = \"/p\"\nkeep = { weekly = 3 }",
+                11,
+                "is not a key of destination.keep",
+            ),
             ("paths = [\"t\"]", "paths = [\"t\"]\n[notices]\ncloud = \"oracle\"", 10, "\"azure\""),
         ];
         for (from, to, line, said) in cases {

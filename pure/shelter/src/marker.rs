@@ -36,6 +36,9 @@ pub struct Marker {
     pub begun: u64,
     /// Whether the contents are whole.
     pub state: MarkedState,
+    /// The earlier generation that a restore under way puts on the disk; 0 if it is the newest one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub restores: u64,
 }
 
 /// Why a text is no marker.
@@ -68,6 +71,11 @@ impl Marker {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// FNV-1a of 64 bits: against torn writes, not against forgers.
 fn check(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
@@ -87,6 +95,7 @@ mod tests {
             generation: 7,
             begun: 8,
             state: MarkedState::Ready,
+            restores: 0,
         }
     }
 

@@ -344,6 +344,7 @@ fn marked(seen: &Observations, mount: &MountSeen, marker: &Marker) -> StartVerdi
     }
     match marker.state {
         MarkedState::Ready => StartVerdict::Survived,
+        MarkedState::Restoring if marker.restores > 0 => StartVerdict::Resume(marker.restores),
         MarkedState::Restoring => StartVerdict::Resume(marker.generation),
     }
 }

@@ -98,6 +98,15 @@ pub struct ShelterStatus {
     pub notice_trouble: Option<String>,
     /// Events of the kernel that were lost; each time all files were looked at.
     pub events_overflow_total: u64,
+    /// Generations that can be restored.
+    #[serde(default)]
+    pub generations: u64,
+    /// When the repository was pruned last, in seconds since 1970.
+    #[serde(default)]
+    pub pruned_s: Option<i64>,
+    /// Why generations are not forgotten, or the repository is not pruned.
+    #[serde(default)]
+    pub upkeep_trouble: Option<String>,
 }
 
 impl ShelterStatus {
@@ -131,6 +140,9 @@ impl ShelterStatus {
             notice: None,
             notice_trouble: None,
             events_overflow_total: 0,
+            generations: 0,
+            pruned_s: None,
+            upkeep_trouble: None,
         }
     }
 
@@ -185,6 +197,13 @@ impl ShelterStatus {
         );
         gauge("restore_predicted_seconds", "How long a restore would take.", seconds(self.restore_predicted_ns));
         gauge("last_drill_timestamp_seconds", "When the last drill was passed.", self.drill_s.map(|at| at as f64));
+        let generations = (self.generations > 0).then_some(self.generations as f64);
+        gauge("generations", "Generations that can be restored.", generations);
+        gauge(
+            "last_prune_timestamp_seconds",
+            "When the repository was pruned last.",
+            self.pruned_s.map(|at| at as f64),
+        );
         gauge("ready", "1 if services may run.", Some(f64::from(u8::from(self.phase == ServicePhase::Ready))));
         for (name, help, value) in [
             ("save_bytes", "Bytes written to the destination.", self.saved_bytes_total),

@@ -40,6 +40,9 @@ pub(crate) enum ShelterAction {
         /// Replace what is on the disk: its folder, named once more
         #[arg(long, value_name = "FOLDER")]
         over: Option<PathBuf>,
+        /// Restore this generation instead of the newest one
+        #[arg(long, value_name = "NUMBER")]
+        generation: Option<u64>,
     },
     /// Reads everything that is saved and compares it with its hashes
     Verify,

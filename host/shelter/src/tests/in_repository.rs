@@ -2,11 +2,16 @@
 
 use super::world::{GROUPS, World, save, tree, unpaced};
 use crate::error::ShelterError;
-use loadline_shelter::config::MARKER_NAME;
+use crate::shelter::Shelter;
+use loadline_repository::{FaultyStorage, LeaseTaking, LocalStorage, Repository, StorageFault, Timestamp, Unpaced};
+use loadline_shelter::config::{KeptGenerations, MARKER_NAME};
+use loadline_shelter::marker::{MarkedState, Marker};
 use loadline_shelter::start::StartRefusal;
+use loadline_units::Bytes;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 /// Runs restic on the saved data; `None` where it is not installed.
 fn restic(world: &World, words: &[&str]) -> Option<String> {
@@ -78,7 +83,7 @@ fn without_its_passphrase_nothing_is_saved_and_nothing_restored() {
 
 #[test]
 fn a_second_machine_on_the_same_repository_ends_the_writing_of_the_first() {
-    let world = World::with_repository(GROUPS);
+    let world = World::with_cheap_repository(GROUPS);
     let mut first = world.started();
     world.fill();
     save(&mut first).unwrap();
@@ -103,6 +108,217 @@ fn a_second_machine_on_the_same_repository_ends_the_writing_of_the_first() {
     assert!(matches!(error, ShelterError::Refused(StartRefusal::OldCopy { .. })), "{error}");
 }
 
+#[test]
+fn an_earlier_generation_is_restored_and_becomes_the_newest() {
+    let world = World::with_cheap_repository(GROUPS);
+    let mut shelter = world.started();
+    world.fill();
+    save(&mut shelter).unwrap();
+    let first = tree(&world.disk("data"));
+    fs::write(world.disk("data/file3"), "changed").unwrap();
+    save(&mut shelter).unwrap();
+    drop(shelter);
+    let mut shelter = world.shelter();
+    shelter.want(1);
+    let error = shelter.restore().unwrap_err();
+    assert!(matches!(error, ShelterError::KeptContents(1)), "{error}");
+    world.lose_disk();
+    world.insert_disk();
+    shelter.want(7);
+    let error = shelter.restore().unwrap_err();
+    assert!(error.to_string().contains("there are 1, 2"), "{error}");
+    assert!(!world.disk(MARKER_NAME).exists(), "nothing was written");
+    shelter.want(1);
+    assert_eq!(shelter.restore().unwrap().restored.unwrap().generation, 1);
+    assert_eq!(tree(&world.disk("data")), first);
+    // As if it had been killed before its end: the same generation goes on.
+    drop(shelter);
+    let text = fs::read_to_string(world.disk(MARKER_NAME)).unwrap();
+    let marker = Marker { state: MarkedState::Restoring, restores: 1, ..Marker::parse(&text).unwrap() };
+    for path in [world.disk(MARKER_NAME), world.path("state/marker")] {
+        fs::write(path, marker.to_text()).unwrap();
+    }
+    fs::remove_file(world.disk("data/file7")).unwrap();
+    let mut shelter = world.started();
+    assert_eq!(tree(&world.disk("data")), first);
+    assert_eq!(save(&mut shelter).unwrap().generation, 3, "what was brought back is saved as the newest");
+    drop(shelter);
+    world.lose_disk();
+    world.insert_disk();
+    world.started();
+    assert_eq!(tree(&world.disk("data")), first);
+}
+
+/// restic finds nothing wrong, and restores the newest snapshot as the disk is.
+fn judge(world: &World, data: &std::collections::BTreeMap<PathBuf, String>) {
+    let elsewhere = world.path("judged");
+    let _ = fs::remove_dir_all(&elsewhere);
+    if restic(world, &["check", "--read-data"]).is_some() {
+        restic(world, &["restore", "latest", "--target", &elsewhere.display().to_string()]);
+        assert_eq!(tree(&elsewhere.join(world.disk("data").strip_prefix("/").unwrap())), *data);
+    }
+}
+
+/// Nine generations, each with a file of its own that does not compress.
+fn nine_generations(world: &World, shelter: &mut Shelter) {
+    world.fill();
+    for round in 1..=9_u64 {
+        let mut noise = blake3::Hasher::new().update(&round.to_le_bytes()).finalize_xof();
+        let mut bytes = vec![0; 300_000];
+        noise.fill(&mut bytes);
+        fs::write(world.disk("data/changing"), bytes).unwrap();
+        assert_eq!(save(shelter).unwrap().generation, round);
+    }
+}
+
+fn packs(world: &World) -> usize {
+    let folders = fs::read_dir(world.path("saved/data")).unwrap();
+    folders.map(|folder| fs::read_dir(folder.unwrap().path()).unwrap().count()).sum()
+}
+
+#[test]
+fn generations_that_no_rule_keeps_are_forgotten_and_what_is_left_is_whole() {
+    let mut world = World::with_cheap_repository(GROUPS);
+    world.config.keep = KeptGenerations { last: 2, minutely: 0, hourly: 0, daily: 0 };
+    let mut shelter = world.started();
+    nine_generations(&world, &mut shelter);
+    // Most is deleted: the generation before is pinned, whatever the rules say.
+    for index in 0..20 {
+        fs::remove_file(world.disk(&format!("data/file{index}"))).unwrap();
+    }
+    assert!(!save(&mut shelter).unwrap().deletions.is_empty());
+    for round in 11..=13 {
+        fs::write(world.disk("data/more"), round.to_string()).unwrap();
+        assert_eq!(save(&mut shelter).unwrap().generation, round);
+    }
+    // Somebody else's snapshot in the same repository is left alone.
+    let other = restic(&world, &["backup", "--host", "elsewhere", &world.path("secret").display().to_string()]);
+    let before = packs(&world);
+    assert_eq!(shelter.forget().unwrap().forgotten, 10);
+    assert_eq!((shelter.generations(), shelter.pinned()), (3, vec![9]));
+    assert!(shelter.prune(Bytes::new(u64::MAX), &Unpaced).unwrap().bytes_freed > 2_000_000);
+    assert!(packs(&world) < before);
+    assert_eq!(shelter.forget().unwrap().forgotten, 0);
+    assert_eq!(shelter.prune(Bytes::new(u64::MAX), &Unpaced).unwrap().bytes_freed, 0);
+    if other.is_some() {
+        restic(&world, &["restore", "latest", "--host", "elsewhere", "--target", "/", "--verify"]);
+    }
+    assert!(shelter.last_prune().is_some());
+    // Saves go on, and what the pruned repository has is read by us and by others.
+    fs::write(world.disk("data/more"), "after").unwrap();
+    assert_eq!(save(&mut shelter).unwrap().generation, 14);
+    let data = tree(&world.disk("data"));
+    let found = shelter.verify().unwrap();
+    assert!(found.is_whole(), "{found:?}");
+    drop(shelter);
+    if other.is_none() {
+        judge(&world, &data);
+    }
+    world.lose_disk();
+    world.insert_disk();
+    assert!(world.shelter().restore().unwrap().restored.unwrap().damaged.is_empty());
+    assert_eq!(tree(&world.disk("data")), data);
+}
+
+#[test]
+fn an_upkeep_that_is_killed_at_any_call_loses_no_generation_that_stays() {
+    let mut world = World::with_cheap_repository(GROUPS);
+    world.config.keep = KeptGenerations { last: 2, minutely: 0, hourly: 0, daily: 0 };
+    let faulty = Arc::new(FaultyStorage::new(Arc::new(LocalStorage::new(world.path("saved")))));
+    let started = || {
+        let mut shelter = world.shelter();
+        shelter.lie_in(faulty.clone());
+        shelter.restore().unwrap();
+        shelter
+    };
+    let mut shelter = world.started();
+    nine_generations(&world, &mut shelter);
+    drop(shelter);
+    let data = tree(&world.disk("data"));
+    let (mut kills, mut is_done) = (0, false);
+    for step in 0..500 {
+        let mut shelter = started();
+        faulty.set(&[StorageFault::DiesAt(step)]);
+        let done = shelter.forget().and_then(|_| shelter.prune(Bytes::new(16 << 20), &Unpaced));
+        is_done = done.is_ok();
+        faulty.set(&[]);
+        kills += u32::from(!is_done);
+        drop(shelter);
+        // Opening is what costs: every few steps everything is read, and at the end once more.
+        if step % 4 == 0 || is_done {
+            let found = world.shelter().verify().unwrap();
+            assert!(found.is_whole(), "after call {step}: {found:?}");
+        }
+        // restic takes a while to start.
+        if is_done || step == 12 {
+            judge(&world, &data);
+        }
+        if is_done {
+            break;
+        }
+    }
+    assert!(is_done && kills > 20, "{kills} kills");
+    assert!(world.shelter().verify().unwrap().repository.unwrap().snapshots == 2);
+}
+
+#[test]
+fn a_writer_whose_lease_was_taken_stops_before_the_other_has_saved_anything() {
+    let world = World::with_cheap_repository(GROUPS);
+    let mut first = world.started();
+    world.fill();
+    save(&mut first).unwrap();
+    let lease = || fs::read_to_string(world.path("saved/loadline/lease")).unwrap();
+    assert!(lease().contains("\"epoch\":1"), "{}", lease());
+    let storage = Arc::new(LocalStorage::new(world.path("saved")));
+    let other = Repository::open(storage, b"a long passphrase").unwrap();
+    let (now, until) = (Timestamp::new(0, 0), Timestamp::new(1, 0));
+    other.take_lease("another machine", now, until, LeaseTaking::Forced).unwrap();
+    fs::write(world.disk("data/file1"), "late").unwrap();
+    let pruned = |shelter: &mut Shelter| shelter.prune(Bytes::new(0), &Unpaced);
+    for error in [first.save(&unpaced()).unwrap_err(), pruned(&mut first).unwrap_err()] {
+        assert!(matches!(error, ShelterError::Fenced { generation: 1, .. }), "{error}");
+    }
+    assert!(lease().contains("another machine"), "{}", lease());
+}
+
+#[test]
+fn a_passphrase_on_the_disk_that_forgets_is_refused_by_any_name() {
+    let mut world = World::with_repository(GROUPS);
+    fs::write(world.disk("secret"), "a long passphrase\n").unwrap();
+    std::os::unix::fs::symlink(world.disk("secret"), world.path("link")).unwrap();
+    world.config.passphrase_file = Some(world.path("link").display().to_string());
+    let error = world.shelter().restore().unwrap_err();
+    assert!(error.to_string().contains("on the disk that forgets"), "{error}");
+    assert!(fs::read_dir(world.path("saved")).unwrap().next().is_none(), "nothing was written");
+    assert!(!world.disk(MARKER_NAME).exists());
+}
+
+#[test]
+fn verify_names_what_a_rotten_repository_lost() {
+    let world = World::with_cheap_repository(GROUPS);
+    let mut shelter = world.started();
+    world.fill();
+    save(&mut shelter).unwrap();
+    assert!(shelter.verify().unwrap().is_whole());
+    drop(shelter);
+    let pack = fs::read_dir(world.path("saved/data"))
+        .unwrap()
+        .flat_map(|folder| fs::read_dir(folder.unwrap().path()).unwrap())
+        .map(|file| file.unwrap().path())
+        .max_by_key(|path| fs::metadata(path).unwrap().len())
+        .unwrap();
+    let mut bytes = fs::read(&pack).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 4;
+    fs::set_permissions(&pack, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    fs::write(&pack, bytes).unwrap();
+    let report = world.shelter().verify().unwrap();
+    assert!(!report.is_whole());
+    let findings = report.repository.unwrap().findings;
+    assert!(findings.iter().any(|finding| finding.contains("is damaged")), "{findings:?}");
+    assert!(findings.iter().any(|finding| finding.starts_with("generation 1 lacks")), "{findings:?}");
+}
+
 fn swap(a: &Path, b: &Path) {
     let between = a.with_extension("between");
     fs::rename(a, &between).unwrap();
@@ -112,7 +328,7 @@ fn swap(a: &Path, b: &Path) {
 
 #[test]
 fn a_mass_deletion_is_pinned_by_the_next_snapshots_until_it_is_adopted() {
-    let world = World::with_repository(GROUPS);
+    let world = World::with_cheap_repository(GROUPS);
     let mut shelter = world.started();
     world.fill();
     save(&mut shelter).unwrap();

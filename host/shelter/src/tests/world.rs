@@ -5,6 +5,7 @@ use crate::pace::Pace;
 use crate::probe::{DiskProbe, FolderSeen};
 use crate::saving::SaveReport;
 use crate::shelter::Shelter;
+use loadline_repository::{LocalStorage, Repository, ScryptCost, Timestamp};
 use loadline_shelter::config::{Destination, OwnLimits, ShelterConfig};
 use loadline_shelter::start::{DeviceSeen, MarkerSeen, MountSeen};
 use loadline_units::Bytes;
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Groups of most tests.
 pub(super) const GROUPS: &str = "[group.data]\nclass = \"files\"\npaths = [\"data\"]\nrecovery_point = \"1 s\"\n\
@@ -87,6 +89,15 @@ impl World {
         fs::write(&secret, "a long passphrase\n").unwrap();
         world.config.destination = Some(Destination::FolderRepository(world.path("saved").display().to_string()));
         world.config.passphrase_file = Some(secret.display().to_string());
+        world
+    }
+
+    /// The same, and the repository is there already: its key costs less than one that a shelter makes.
+    pub(super) fn with_cheap_repository(groups: &str) -> Self {
+        let world = Self::with_repository(groups);
+        let storage = Arc::new(LocalStorage::new(world.path("saved")));
+        let cost = ScryptCost { log_n: 4, r: 8, p: 1 };
+        Repository::create(storage, b"a long passphrase", cost, Timestamp::new(0, 0)).unwrap();
         world
     }
 

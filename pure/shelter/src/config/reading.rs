@@ -1,9 +1,9 @@
 //! Reads a configuration from TOML, every problem at its place.
 
 use super::{
-    Cloud, DELETION_DEFAULT, Damaged, DataClass, Destination, DeviceIdentity, GROUPS_MAX, Group, MARKER_NAME, Moment,
-    NewFileSystem, NoticeSource, OwnLimits, RECOVERY_POINT_DEFAULT, RECOVERY_POINT_MIN, SHELTER_SCHEMA, ShelterConfig,
-    SourceDisk,
+    Cloud, DELETION_DEFAULT, Damaged, DataClass, Destination, DeviceIdentity, GROUPS_MAX, Group, KeptGenerations,
+    MARKER_NAME, Moment, NewFileSystem, NoticeSource, OwnLimits, RECOVERY_POINT_DEFAULT, RECOVERY_POINT_MIN,
+    SHELTER_SCHEMA, ShelterConfig, SourceDisk,
 };
 use loadline_document::{DocumentError, Item, Reader, Synonym, entries, nested};
 use loadline_units::Duration;
@@ -13,7 +13,10 @@ use toml::de::{DeTable, DeValue};
 const TOP_KEYS: &[&str] =
     &["schema", "name", "state", "disk", "destination", "group", "service", "limits", "notices", "metrics"];
 const DISK_KEYS: &[&str] = &["path", "device", "format", "mount_options"];
-const DESTINATION_KEYS: &[&str] = &["folder", "url", "layout", "passphrase_file", "endpoint"];
+const DESTINATION_KEYS: &[&str] = &["folder", "url", "layout", "passphrase_file", "endpoint", "keep"];
+const KEEP_KEYS: &[&str] = &["last", "minutely", "hourly", "daily"];
+/// Generations of one rule, at most.
+const KEEP_MAX: u32 = 100_000;
 const GROUP_KEYS: &[&str] = &["class", "paths", "recovery_point", "order", "moment", "damaged", "deletion"];
 const SERVICE_KEYS: &[&str] = &["guards"];
 const LIMIT_KEYS: &[&str] = &["iops", "throughput", "objective"];
@@ -34,6 +37,7 @@ const SYNONYMS: &[Synonym] = &[
     ("latency", "objective"),
     ("provider", "cloud"),
     ("password_file", "passphrase_file"),
+    ("retention", "keep"),
 ];
 
 /// Reads a text; `source` names it in errors.
@@ -55,10 +59,11 @@ fn read(reader: &mut Reader<'_>, top: &DeTable<'_>) -> Option<ShelterConfig> {
     let state = state.and_then(|item| absolute(reader, "state", item));
     let disk_item = required(reader, top, "disk", "[disk] with the path of the ephemeral disk");
     let disk = disk_item.and_then(|item| disk(reader, item));
-    let (mut destination, mut passphrase_file) = (None, None);
-    if let Some(item) = top.get("destination") {
-        (destination, passphrase_file) = self::destination(reader, item)?;
-    }
+    let place = match top.get("destination") {
+        Some(item) => destination(reader, item)?,
+        None => Place::default(),
+    };
+    let Place { destination, passphrase_file, keep } = place;
     let groups = required(reader, top, "group", "at least one [group.NAME] with class and paths");
     let groups = groups.map(|item| self::groups(reader, item)).unwrap_or_default();
     if destination.is_none()
@@ -76,12 +81,15 @@ fn read(reader: &mut Reader<'_>, top: &DeTable<'_>) -> Option<ShelterConfig> {
     let notices = top.get("notices").and_then(|item| notices(reader, item));
     let metrics = top.get("metrics").and_then(|item| metrics(reader, item));
     if let (Some(disk), Some(state)) = (&disk, &state) {
-        for (key, persistent) in
-            [("state", Some(state.as_str())), ("destination", destination.as_ref().and_then(folder))]
-        {
+        let secret = top.get("destination").and_then(|item| item.get_ref().as_table()?.get("passphrase_file"));
+        for (key, at, persistent) in [
+            ("state", top.get("state"), Some(state.as_str())),
+            ("destination", top.get("destination"), destination.as_ref().and_then(folder)),
+            ("destination.passphrase_file", secret, passphrase_file.as_deref()),
+        ] {
             let Some(persistent) = persistent else { continue };
             if Path::new(persistent).starts_with(&disk.path) {
-                let at = top.get(key).map_or(0..0, Item::span);
+                let at = at.map_or(0..0, Item::span);
                 let text = format!("{persistent:?} is on the disk that forgets: name a folder on another one");
                 reader.problem(at, key, text);
             }
@@ -93,6 +101,7 @@ fn read(reader: &mut Reader<'_>, top: &DeTable<'_>) -> Option<ShelterConfig> {
         disk: disk?,
         destination,
         passphrase_file,
+        keep,
         groups: groups.into_iter().map(|(_, group)| group).collect(),
         guards,
         limits,
@@ -199,8 +208,15 @@ fn device_identity(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Optio
     None
 }
 
-/// The destination, and the file with its passphrase.
-fn destination(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<(Option<Destination>, Option<String>)> {
+/// A destination, the file with its passphrase, and what stays there.
+#[derive(Default)]
+struct Place {
+    destination: Option<Destination>,
+    passphrase_file: Option<String>,
+    keep: KeptGenerations,
+}
+
+fn destination(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Place> {
     #[derive(Clone, Copy, PartialEq)]
     enum Form {
         Plain,
@@ -208,7 +224,7 @@ fn destination(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<(Option<Desti
     }
     let found = reader.table("destination", item, DESTINATION_KEYS, "[destination] with a folder or a url")?;
     let (mut folder, mut url, mut endpoint, mut passphrase) = (None, None, None, None);
-    let mut layout = None;
+    let (mut layout, mut keep) = (None, None);
     for (key, item) in found {
         let full = nested("destination", key);
         match key {
@@ -219,6 +235,7 @@ fn destination(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<(Option<Desti
                 layout = reader.word(&full, item, &words, "").map(|layout| (layout, item.span()));
             }
             "endpoint" => endpoint = reader.name(&full, item),
+            "keep" => keep = kept_generations(reader, &full, item).map(|keep| (keep, item.span())),
             _ => passphrase = absolute(reader, &full, item),
         }
     }
@@ -244,12 +261,33 @@ fn destination(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<(Option<Desti
             return None;
         }
     };
+    if let (Destination::PlainFolder(_), Some((_, at))) = (&made, &keep) {
+        let text = "a plain copy has the newest generation and those that are pinned: leave keep out".to_owned();
+        reader.problem(at.clone(), "destination.keep", text);
+    }
     if !matches!(made, Destination::PlainFolder(_)) && passphrase.is_none() {
         let text =
             "is missing: a repository is encrypted. Write the path of a file with its passphrase, on a persistent disk";
         reader.problem(item.span(), "destination.passphrase_file", text.into());
     }
-    Some((Some(made), passphrase))
+    let keep = keep.map(|(keep, _)| keep).unwrap_or_default();
+    Some(Place { destination: Some(made), passphrase_file: passphrase, keep })
+}
+
+/// Rules that are not named keep nothing; the newest generation always stays.
+fn kept_generations(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<KeptGenerations> {
+    let found = reader.table(key, item, KEEP_KEYS, "a table such as { last = 10, hourly = 24, daily = 7 }")?;
+    let mut keep = KeptGenerations { last: 1, minutely: 0, hourly: 0, daily: 0 };
+    for (rule, item) in found {
+        let Some(count) = reader.count_u32(&nested(key, rule), item, KEEP_MAX) else { continue };
+        match rule {
+            "last" => keep.last = count,
+            "minutely" => keep.minutely = count,
+            "hourly" => keep.hourly = count,
+            _ => keep.daily = count,
+        }
+    }
+    Some(keep)
 }
 
 fn store_url(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<String> {

@@ -33,6 +33,7 @@ fn survived(draws: &mut Draws) -> (Observations, u64) {
         generation,
         begun: generation + draws.below(2),
         state: MarkedState::Ready,
+        restores: 0,
     };
     let claim = marker.claim.clone();
     // The twin is written first or last; machines and devices may have been renamed in between.
@@ -285,6 +286,7 @@ fn any_marker() -> impl Strategy<Value = MarkerSeen> {
                 generation,
                 begun: generation + more,
                 state: if ready { MarkedState::Ready } else { MarkedState::Restoring },
+                restores: 0,
             })
         },
     );

@@ -1,0 +1,137 @@
+//! Where a shelter's data is saved, and what is done there besides saving.
+
+use super::{Shelter, read_bounded};
+use crate::durable::{now_ns, write_durably};
+use crate::error::ShelterError;
+use crate::plain_copy::PlainCopy;
+use crate::repository_copy::{RepositoryCopy, RepositoryPlace, Upkeep};
+use crate::saved_copy::SavedCopy;
+#[cfg(test)]
+use loadline_repository::RepositoryStorage;
+use loadline_repository::{LocalStorage, Pacing};
+use loadline_shelter::config::Destination;
+use loadline_shelter::start::DestinationSeen;
+use loadline_units::Bytes;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError};
+
+/// Files of the state folder that have a time of day.
+pub(crate) const DRILL: &str = "drill";
+const PRUNED: &str = "pruned";
+
+/// Where saved data is.
+pub(crate) enum SavedPlace {
+    /// A plain copy in this folder.
+    Plain(PathBuf),
+    /// A repository.
+    Repository(Box<RepositoryPlace>),
+}
+
+impl SavedPlace {
+    /// As messages name it.
+    pub(crate) fn name(&self) -> PathBuf {
+        match self {
+            Self::Plain(folder) => folder.clone(),
+            Self::Repository(place) => place.name.clone(),
+        }
+    }
+}
+
+impl Shelter {
+    /// Where saved data is; `None` if there is no destination.
+    pub(crate) fn place(&self) -> Result<Option<SavedPlace>, ShelterError> {
+        let (name, folder) = match &self.config.destination {
+            None => return Ok(None),
+            Some(Destination::PlainFolder(path)) => return Ok(Some(SavedPlace::Plain(PathBuf::from(path)))),
+            Some(Destination::FolderRepository(path)) => (PathBuf::from(path), Some(PathBuf::from(path))),
+            Some(Destination::ObjectStore { url, .. }) => {
+                return Err(ShelterError::Unsupported(format!(
+                    "this build saves to folders and not to {url}: write folder = \"...\" in [destination]"
+                )));
+            }
+        };
+        let secret = PathBuf::from(self.config.passphrase_file.as_deref().unwrap_or(""));
+        if self.probe.is_on_disk(&self.config, &secret) {
+            return Err(ShelterError::Unsupported(format!(
+                "the passphrase file {} is on the disk that forgets: with it the saved data would be lost too",
+                secret.display()
+            )));
+        }
+        let storage = match (&self.storage, &folder) {
+            (Some(storage), _) => Arc::clone(storage),
+            (None, folder) => Arc::new(LocalStorage::new(folder.as_ref().unwrap_or(&name))),
+        };
+        let (source, disk) = (self.config.name.clone(), self.disk().to_path_buf());
+        Ok(Some(SavedPlace::Repository(Box::new(RepositoryPlace { storage, name, folder, source, disk, secret }))))
+    }
+
+    /// Uses another storage than the configured folder: one that misbehaves.
+    #[cfg(test)]
+    pub(crate) fn lie_in(&mut self, storage: Arc<dyn RepositoryStorage>) {
+        self.storage = Some(storage);
+    }
+
+    /// What the destination has.
+    pub(super) fn destination(&self) -> Result<DestinationSeen, ShelterError> {
+        match self.place()? {
+            None => Ok(DestinationSeen::NotWanted),
+            Some(SavedPlace::Plain(folder)) => Ok(PlainCopy::look(&folder, &self.config.name)),
+            Some(SavedPlace::Repository(place)) => {
+                let (seen, opened) = RepositoryCopy::look(&place);
+                *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = opened.map(Box::new);
+                Ok(seen)
+            }
+        }
+    }
+
+    /// A repository, opened anew or by the last look.
+    pub(crate) fn repository(&self, place: &RepositoryPlace) -> Result<Box<RepositoryCopy>, ShelterError> {
+        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match opened {
+            Some(opened) => Ok(opened),
+            None => Ok(Box::new(RepositoryCopy::open_or_create(place)?)),
+        }
+    }
+
+    /// Removes generations that no rule keeps. A plain copy has nothing to forget.
+    pub(crate) fn forget(&mut self) -> Result<Upkeep, ShelterError> {
+        let (Some(SavedCopy::Repository(copy)), Some(marker)) = (&mut self.copy, &self.marker) else {
+            return Ok(Upkeep::default());
+        };
+        Ok(Upkeep { forgotten: copy.forget(self.config.keep, &marker.claim)?, ..Upkeep::default() })
+    }
+
+    /// Removes what no generation needs from a repository, and writes packs anew up to so many bytes.
+    pub(crate) fn prune(&mut self, rewritten: Bytes, pacing: &dyn Pacing) -> Result<Upkeep, ShelterError> {
+        let (Some(SavedCopy::Repository(copy)), Some(marker)) = (&mut self.copy, &self.marker) else {
+            return Ok(Upkeep::default());
+        };
+        let done = copy.prune(&marker.claim, rewritten, pacing)?;
+        if done.bytes_left == 0 {
+            self.note_now(PRUNED)?;
+        }
+        Ok(done)
+    }
+
+    /// When the last drill was passed, in seconds since 1970.
+    pub(crate) fn last_drill(&self) -> Option<i64> {
+        self.noted(DRILL)
+    }
+
+    /// When the repository was pruned last, in seconds since 1970.
+    pub(crate) fn last_prune(&self) -> Option<i64> {
+        self.noted(PRUNED)
+    }
+
+    fn noted(&self, name: &str) -> Option<i64> {
+        let bytes = read_bounded(&self.state(name), 64).ok()??;
+        String::from_utf8(bytes).ok()?.trim().parse().ok()
+    }
+
+    /// Notes the time of day in the state folder.
+    pub(crate) fn note_now(&self, name: &str) -> Result<(), ShelterError> {
+        let path = self.state(name);
+        let text = format!("{}\n", now_ns() / 1_000_000_000);
+        write_durably(&path, text.as_bytes()).map_err(ShelterError::io("write", &path))
+    }
+}
