@@ -3,8 +3,19 @@
 use crate::arguments::convert::{ConvertArguments, WrittenName};
 use crate::failure::Outcome;
 use crate::{output, output_file};
+use loadline_emulation::Trace;
 use loadline_recording::formats::{Written, write};
 use loadline_runs::recording::read_trace;
+
+/// How many lines or records were no requests, with the first; and whether the trace ends before its end.
+pub(crate) fn left_out(trace: &Trace) -> String {
+    let notes = trace.recording.as_ref();
+    let count = notes.map_or(0, |notes| notes.left_out);
+    let first = notes.and_then(|notes| notes.first_left_out.as_ref());
+    let first = first.map_or_else(String::new, |first| format!(", the first at {first}"));
+    let cut = if trace.cut_short { "; its end is missing or broken: what came after these was not read" } else { "" };
+    format!("{count} left out{first}{cut}")
+}
 
 /// Reads a trace of any format that is known, and writes it.
 pub(crate) fn convert(arguments: &ConvertArguments, quiet: bool) -> anyhow::Result<Outcome> {
@@ -18,8 +29,7 @@ pub(crate) fn convert(arguments: &ConvertArguments, quiet: bool) -> anyhow::Resu
     output_file::write(&file, write(&trace, written))?;
     if !quiet {
         let from = format.map_or("a trace of loadline", |format| format.name());
-        let left_out = trace.recording.as_ref().map_or(0, |notes| notes.left_out);
-        output::tell(&format!("{} requests of {from}, {left_out} left out", trace.records.len()));
+        output::tell(&format!("{} requests of {from}, {}", trace.records.len(), left_out(&trace)));
     }
     Ok(Outcome::Done)
 }

@@ -3,6 +3,7 @@
 use crate::arguments::EngineName;
 use crate::arguments::replay::{DependenceName, ReplayArguments};
 use crate::conclusion::conclude;
+use crate::convert::left_out;
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
 use crate::terminal::Terminal;
@@ -30,12 +31,8 @@ pub(crate) fn replay(
         error => error.into(),
     })?;
     if let (Some(format), false) = (format, quiet) {
-        let left_out = trace.recording.as_ref().map_or(0, |notes| notes.left_out);
-        output::tell(&format!(
-            "{shown} is {}: {} requests read, {left_out} left out",
-            format.name(),
-            trace.records.len()
-        ));
+        let left_out = left_out(&trace);
+        output::tell(&format!("{shown} is {}: {} requests read, {left_out}", format.name(), trace.records.len()));
     }
     let dependence = match arguments.by {
         DependenceName::Time => Dependence::Time,

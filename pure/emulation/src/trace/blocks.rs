@@ -76,6 +76,9 @@ pub struct RecordingNotes {
     /// Requests, or lines, of another tool's trace that were left out.
     #[serde(default)]
     pub left_out: u64,
+    /// The first of them: its place, and what stands there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_left_out: Option<String>,
     /// How long was recorded, ns.
     #[serde(default)]
     pub elapsed_ns: u64,

@@ -1,6 +1,6 @@
 //! Binary traces: blktrace and vscsi.
 
-use super::{Row, Rows, TraceFormat};
+use super::{Events, Row, Rows, TraceFormat};
 use crate::event::{BlockEvent, Happening};
 use loadline_block::Operation;
 
@@ -51,22 +51,27 @@ pub(super) fn format_of(bytes: &[u8]) -> Option<TraceFormat> {
     vscsi_version(bytes).map(|_| TraceFormat::Vscsi)
 }
 
-/// Records of blktrace as events, and how many were none.
-pub(super) fn blktrace(mut bytes: &[u8]) -> (Vec<BlockEvent>, u64) {
-    let (mut events, mut left_out) = (Vec::new(), 0);
-    while bytes.len() >= RECORD {
+/// Records of blktrace as events. What is broken, or cut at the end of one CPU's file, is left out up to the next record.
+pub(super) fn blktrace(all: &[u8]) -> Events {
+    let mut found = Events::default();
+    let mut at = 0;
+    while all.len() - at >= RECORD {
+        let bytes = &all[at..];
         let Some((event, length)) = blktrace_record(bytes) else {
-            // Nothing after a broken record has a known place.
-            left_out += 1;
-            break;
+            found.left_out += 1;
+            found.first.get_or_insert_with(|| format!("byte {at}"));
+            let begin = (MAGIC | VERSION).to_le_bytes();
+            let next = bytes[1..].windows(begin.len()).position(|four| four == begin);
+            at = next.map_or(all.len(), |next| at + 1 + next);
+            continue;
         };
         match event {
-            Some(event) => events.push(event),
-            None => left_out += u64::from(word(bytes, 28).is_some_and(|action| action >> 16 & NOTIFY == 0)),
+            Some(event) => found.all.push(event),
+            None => found.left_out += u64::from(word(bytes, 28).is_some_and(|action| action >> 16 & NOTIFY == 0)),
         }
-        bytes = bytes.get(length..).unwrap_or_default();
+        at = (at + length).min(all.len());
     }
-    (events, left_out)
+    found
 }
 
 /// A record, if it is an event that matters, and its length.
@@ -144,7 +149,7 @@ pub(super) fn vscsi(bytes: &[u8]) -> Rows {
             })
         };
         match fields() {
-            Some(row) => rows.rows.push(row),
+            Some(row) => rows.all.push(row),
             None => rows.left_out += 1,
         }
     }

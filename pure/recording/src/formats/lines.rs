@@ -1,6 +1,6 @@
 //! Traces as text: iologs, what blkparse and biosnoop print, and comma-separated values.
 
-use super::{ImportTraceError, Row, Rows, TraceFormat};
+use super::{Events, ImportTraceError, Row, Rows, TraceFormat};
 use crate::event::{BlockEvent, Happening};
 use loadline_block::Operation;
 
@@ -60,11 +60,11 @@ fn operation(word: &str) -> Option<Operation> {
 pub(super) fn rows(bytes: &[u8], format: TraceFormat) -> Result<Rows, ImportTraceError> {
     let of_lines = |each: &mut dyn FnMut(&str) -> Line| {
         let mut rows = Rows::default();
-        for line in text_lines(bytes).filter(|line| !line.trim().is_empty()) {
+        for (number, line) in (1..).zip(text_lines(bytes)).filter(|(_, line)| !line.trim().is_empty()) {
             match each(line.trim()) {
-                Line::Request(row) => rows.rows.push(row),
+                Line::Request(row) => rows.all.push(row),
                 Line::Known => {}
-                Line::Odd => rows.left_out += 1,
+                Line::Odd => rows.leave_out(number, &line),
             }
         }
         rows
@@ -278,13 +278,10 @@ fn blkparse_line(line: &str) -> Option<BlockEvent> {
     })
 }
 
-/// What blkparse prints, as events, and how many lines of requests were none.
-pub(super) fn blkparse(bytes: &[u8]) -> (Vec<BlockEvent>, u64) {
-    let mut events = Vec::new();
-    for line in text_lines(bytes) {
-        events.extend(blkparse_line(line.trim()));
-    }
-    (events, 0)
+/// What blkparse prints, as events. Lines of other kinds are no requests, and not counted.
+pub(super) fn blkparse(bytes: &[u8]) -> Events {
+    let all = text_lines(bytes).filter_map(|line| blkparse_line(line.trim())).collect();
+    Events { all, ..Events::default() }
 }
 
 /// Where a CSV has what, by the names in its header.
@@ -360,16 +357,16 @@ impl Columns {
 }
 
 fn csv(bytes: &[u8]) -> Result<Rows, ImportTraceError> {
-    let mut lines = text_lines(bytes).filter(|line| !line.trim().is_empty());
-    let header = lines.next().ok_or(ImportTraceError::Empty)?;
+    let mut lines = (1..).zip(text_lines(bytes)).filter(|(_, line)| !line.trim().is_empty());
+    let (_, header) = lines.next().ok_or(ImportTraceError::Empty { first: None })?;
     let header: Vec<&str> = header.split(',').map(str::trim).collect();
     let columns = Columns::of(&header)?;
     let mut rows = Rows::default();
-    for line in lines {
+    for (number, line) in lines {
         let fields: Vec<&str> = line.split(',').map(str::trim).collect();
         match columns.row(&fields) {
-            Some(row) => rows.rows.push(row),
-            None => rows.left_out += 1,
+            Some(row) => rows.all.push(row),
+            None => rows.leave_out(number, &line),
         }
     }
     Ok(rows)

@@ -82,8 +82,11 @@ pub enum ImportTraceError {
         columns: String,
     },
     /// Nothing in it is a request.
-    #[error("it holds no request")]
-    Empty,
+    #[error("it holds no request{}", .first.as_ref().map_or(String::new(), |first| format!("; {first} is none")))]
+    Empty {
+        /// The first line or record that is none, with its place.
+        first: Option<String>,
+    },
     /// More than is read.
     #[error("it holds more than {REQUESTS_MAX} requests, the most that is read")]
     Long,
@@ -105,9 +108,25 @@ struct Row {
 /// Rows, and how many lines or records were none.
 #[derive(Debug, Default)]
 struct Rows {
-    rows: Vec<Row>,
+    all: Vec<Row>,
     left_out: u64,
+    /// The first of these: its place, and what stands there.
+    first: Option<String>,
 }
+
+impl Rows {
+    /// Leaves a line out. Lines count from 1.
+    fn leave_out(&mut self, line: usize, text: &str) {
+        self.left_out += 1;
+        self.first.get_or_insert_with(|| {
+            let shown: String = text.trim().chars().take(TEXT_SHOWN).collect();
+            format!("line {line} ({shown:?})")
+        });
+    }
+}
+
+/// Characters of a line that are shown.
+const TEXT_SHOWN: usize = 60;
 
 /// Which format this is; `None`: none that is known, or one of ours.
 #[must_use]
@@ -130,17 +149,26 @@ pub fn read(bytes: &[u8]) -> Result<(TraceFormat, Trace), ImportTraceError> {
     trace_of(rows, format).map(|trace| (format, trace))
 }
 
+/// Events, and how many lines or records of requests were none.
+#[derive(Debug, Default)]
+struct Events {
+    all: Vec<BlockEvent>,
+    left_out: u64,
+    /// The first of these, with its place.
+    first: Option<String>,
+}
+
 /// Events of several devices as requests.
-fn joined((mut events, left_out): (Vec<BlockEvent>, u64)) -> Rows {
+fn joined(Events { all: mut events, left_out, first }: Events) -> Rows {
     events.sort_by_key(|event| (event.at_ns, event.what as u8));
     let begun = events.first().map_or(0, |event| event.at_ns);
     let mut joins: BTreeMap<u32, Join> = BTreeMap::new();
-    let mut rows = Rows { rows: Vec::new(), left_out };
+    let mut rows = Rows { all: Vec::new(), left_out, first };
     for event in &events {
         let join =
             joins.entry(event.device).or_insert_with(|| Join::new(Stacking::Requests, begun, (0, u64::MAX >> 10)));
         if let Some(request) = join.push(event) {
-            rows.rows.push(row_of(&request, event.device));
+            rows.all.push(row_of(&request, event.device));
         }
     }
     rows.left_out += joins.values().map(|join| join.counts().without_issue).sum::<u64>();
@@ -161,12 +189,12 @@ fn row_of(request: &RecordedRequest, device: u32) -> Row {
 }
 
 /// Rows as a trace whose times begin with the first request.
-fn trace_of(Rows { mut rows, left_out }: Rows, format: TraceFormat) -> Result<Trace, ImportTraceError> {
+fn trace_of(Rows { all: mut rows, left_out, first }: Rows, format: TraceFormat) -> Result<Trace, ImportTraceError> {
     if rows.len() > REQUESTS_MAX {
         return Err(ImportTraceError::Long);
     }
     rows.sort_by_key(|row| row.at_ns);
-    let begun = rows.first().ok_or(ImportTraceError::Empty)?.at_ns;
+    let Some(begun) = rows.first().map(|row| row.at_ns) else { return Err(ImportTraceError::Empty { first }) };
     let mut exports: Vec<String> = Vec::new();
     let mut places: BTreeMap<String, u16> = BTreeMap::new();
     let (mut records, mut odd) = (Vec::with_capacity(rows.len()), left_out);
@@ -207,9 +235,14 @@ fn trace_of(Rows { mut rows, left_out }: Rows, format: TraceFormat) -> Result<Tr
         });
     }
     if records.is_empty() {
-        return Err(ImportTraceError::Empty);
+        return Err(ImportTraceError::Empty { first });
     }
-    let notes = RecordingNotes { requests: records.len() as u64, left_out: odd, ..RecordingNotes::default() };
+    let notes = RecordingNotes {
+        requests: records.len() as u64,
+        left_out: odd,
+        first_left_out: first,
+        ..RecordingNotes::default()
+    };
     Ok(Trace {
         about: format!("{{\"imported\": \"{}\"}}", format.name()),
         exports,

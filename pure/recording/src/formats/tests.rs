@@ -14,6 +14,29 @@ fn found(bytes: &[u8], format: TraceFormat) -> Vec<(u64, Operation, u64, u64, Op
     trace.records.iter().map(row).collect()
 }
 
+#[test]
+fn what_is_no_request_is_counted_and_the_first_has_its_place() {
+    let text = "time_us,operation,offset,length\n1,read,0,4096\n\n2,read,x,4096\n3,fly,0,4096\n";
+    let notes = read(text.as_bytes()).unwrap().1.recording.unwrap();
+    assert_eq!(
+        (notes.requests, notes.left_out, notes.first_left_out.as_deref()),
+        (1, 2, Some("line 4 (\"2,read,x,4096\")"))
+    );
+    let none = read(b"fio version 3 iolog\n0 /dev/x add\n5 /dev/x read 4096\n").unwrap_err().to_string();
+    assert_eq!(none, "it holds no request; line 3 (\"5 /dev/x read 4096\") is none");
+}
+
+#[test]
+fn records_of_blktrace_behind_a_broken_one_are_found_again() {
+    let requests =
+        "time_us,operation,offset,length,latency_us\n1,read,0,4096,9\n20,write,8192,512,5\n40,read,0,512,1\n";
+    let bytes = write(&read(requests.as_bytes()).unwrap().1, Written::Blktrace);
+    // The second request's first record loses a byte at its end, as in a file that was cut.
+    let broken = [&bytes[..4 * 48 - 1], &bytes[4 * 48..]].concat();
+    let notes = read(&broken).unwrap().1.recording.unwrap();
+    assert_eq!((notes.requests, notes.left_out, notes.first_left_out.as_deref()), (3, 1, Some("byte 191")));
+}
+
 use Operation::{Flush, Read, Trim, Write};
 
 #[test]
