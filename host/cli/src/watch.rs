@@ -28,7 +28,7 @@ pub(crate) fn watch(
         }
         None => None,
     };
-    let settings = WatchSettings { duration: arguments.duration, environment };
+    let settings = WatchSettings { duration: arguments.duration, events: arguments.events, environment };
     let options = RunOptions { name: arguments.name.clone(), seed: Some(0), store: Some(store()?) };
     let watch = Watch::prepare(arguments.target.as_deref(), settings, options).map_err(|error| match error {
         Error::Watch(error) => anyhow::Error::from(Usage(error.to_string())),

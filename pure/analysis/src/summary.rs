@@ -4,8 +4,9 @@ use crate::load_details::LoadDetails;
 use crate::load_keys::LoadIdentity;
 use crate::verdict_block::{HeldBy, VerdictBlock};
 use loadline_record::{
-    Access, ArrivalKind, Binding, BurstEnd, Ceiling, Clock, Doubt, EngineUsed, HistogramSnapshot, HostFacts,
-    ImportedFrom, KernelThrottle, Limit, LoadBeside, PlanText, RunStatus, RunVerb, StageWait, StepName, VolumeFacts,
+    Access, AnswersInClusters, ArrivalKind, Binding, BurstEnd, Ceiling, Clock, Doubt, EngineUsed, EventAsker,
+    HistogramSnapshot, HostFacts, ImportedFrom, KernelThrottle, Limit, LoadBeside, PlanText, RunStatus, RunVerb,
+    StageWait, StepName, VolumeFacts,
 };
 use serde::{Deserialize, Serialize};
 
@@ -189,6 +190,15 @@ pub struct WatchView {
     /// Events that the kernel dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events_lost: Option<u64>,
+    /// Programs by the requests that the kernel's events showed, the busiest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub askers: Vec<EventAsker>,
+    /// The rhythm of the answers, if they come in clusters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clusters: Option<AnswersInClusters>,
+    /// CPU time that reading the events took, as a share of one CPU; a part of `watching_cpu_share`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events_cpu_share: Option<f64>,
 }
 
 /// What a share of the time of a watch went to.

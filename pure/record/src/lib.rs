@@ -43,6 +43,6 @@ pub use trial::{
     VerifyFault, VerifyFaultKind, VerifyRecord,
 };
 pub use watched::{
-    ProgramSecond, WatchCost, WatchEvents, WatchRecord, WatchSecond, WatchTick, WatchedCpu, WatchedPressure,
-    WatchedProgram, WatchedThrottle,
+    AnswersInClusters, EventAsker, ProgramSecond, WatchCost, WatchEvents, WatchRecord, WatchSecond, WatchTick,
+    WatchedCpu, WatchedPressure, WatchedProgram, WatchedThrottle,
 };

@@ -338,12 +338,55 @@ impl WatchCost {
 }
 
 /// What the kernel's events showed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct WatchEvents {
     /// Requests whose arrival, submission and completion were seen.
     pub requests: u64,
     /// Events that the kernel dropped.
     pub lost: u64,
+    /// Programs by the requests that their threads asked for, the busiest first.
+    #[serde(default)]
+    pub askers: Vec<EventAsker>,
+    /// The rhythm of the answers, if they come in clusters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clusters: Option<AnswersInClusters>,
+    /// CPU time of the tool that reading events took, us.
+    #[serde(default)]
+    pub cpu_us: u64,
+}
+
+/// What the threads of one program asked of a device. Threads of the kernel write what others left in caches.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventAsker {
+    /// Its name.
+    pub name: String,
+    /// One of its threads.
+    pub pid: u32,
+    /// Reads.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Mean latency of its requests, ns.
+    pub latency_mean_ns: u64,
+    /// The 99th percentile, ns.
+    pub latency_p99_ns: u64,
+}
+
+/// Answers that come in clusters of a rhythm, as a rate limiter lets them through.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct AnswersInClusters {
+    /// From the beginning of one to that of the next, us.
+    pub every_us: u64,
+    /// Answers of a cluster on average.
+    pub answers: f64,
+    /// Share of the clusters with that distance.
+    pub share: f64,
 }
 
 impl WatchRecord {

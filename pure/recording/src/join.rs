@@ -75,6 +75,8 @@ pub struct Join {
     sent_waiting: usize,
     /// Threads by number, in the order in which they asked.
     clients: BTreeMap<u32, u32>,
+    /// The same by number.
+    threads: Vec<u32>,
     counts: JoinCounts,
 }
 
@@ -91,6 +93,7 @@ impl Join {
             sent: Default::default(),
             sent_waiting: 0,
             clients: BTreeMap::new(),
+            threads: Vec::new(),
             counts: JoinCounts::default(),
         }
     }
@@ -255,7 +258,11 @@ impl Join {
 
     fn request(&mut self, event: &BlockEvent, issued: Issued) -> RecordedRequest {
         let next = u32::try_from(self.clients.len()).unwrap_or(u32::MAX);
-        let client = *self.clients.entry(issued.pid).or_insert(next);
+        let threads = &mut self.threads;
+        let client = *self.clients.entry(issued.pid).or_insert_with(|| {
+            threads.push(issued.pid);
+            next
+        });
         let at = |ns: u64| Instant::from_ns(ns.saturating_sub(self.begun_ns));
         let is_flush = issued.sectors == 0;
         RecordedRequest {
@@ -270,6 +277,12 @@ impl Join {
             export: 0,
             client,
         }
+    }
+
+    /// The threads that asked, by their numbers in requests.
+    #[must_use]
+    pub fn threads(&self) -> &[u32] {
+        &self.threads
     }
 
     /// How many were joined, and what was not so far.

@@ -18,6 +18,9 @@ pub(crate) struct WatchArguments {
     /// How long; by default until Ctrl-C
     #[arg(long = "for", value_name = "TIME")]
     pub(crate) duration: Option<Duration>,
+    /// Read the kernel's events too, of one device: the latency of each request, and which program asked. Takes root
+    #[arg(long)]
+    pub(crate) events: bool,
     /// What the storage is: an environment file (TOML), or a name from `loadline environments`; its limits are then known
     #[arg(long, value_name = "FILE")]
     pub(crate) env: Option<String>,

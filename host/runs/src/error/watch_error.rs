@@ -30,6 +30,12 @@ pub enum WatchError {
         /// As typed.
         typed: String,
     },
+    /// Events of several devices are not followed at once.
+    #[error("the kernel's events are followed of one device at a time: name one of {}", .devices.join(", "))]
+    EventsOfSeveral {
+        /// The devices.
+        devices: Vec<String>,
+    },
     /// The kernel was told not to count.
     #[error("the kernel does not count the requests of {device}: write 1 into /sys/class/block/{device}/queue/iostats")]
     NotCounted {

@@ -20,12 +20,12 @@ const SECTOR: u64 = 512;
 
 /// A device that can be recorded.
 #[derive(Debug, Clone)]
-pub(super) struct Device {
-    pub(super) name: String,
-    pub(super) size_bytes: Option<u64>,
+pub(crate) struct Device {
+    pub(crate) name: String,
+    pub(crate) size_bytes: Option<u64>,
     /// Its own counter of flushes counts them all.
-    pub(super) counts_flushes: bool,
-    pub(super) block: BlockDevice,
+    pub(crate) counts_flushes: bool,
+    pub(crate) block: BlockDevice,
     stacking: Stacking,
     /// Of the disk: requests have its number.
     disk: DeviceNumber,
@@ -36,7 +36,7 @@ pub(super) struct Device {
 }
 
 impl Device {
-    pub(super) fn find(view: &KernelView, typed: &str) -> Result<Self, Error> {
+    pub(crate) fn find(view: &KernelView, typed: &str) -> Result<Self, Error> {
         let by_node = || {
             let metadata = fs::metadata(typed).ok().filter(|found| found.file_type().is_block_device())?;
             BlockDevice::by_number(view, DeviceNumber::from_raw(metadata.rdev()))
@@ -76,7 +76,7 @@ const fn event_number(number: DeviceNumber) -> u32 {
 
 /// Reads events, and joins them.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(crate) struct Reader {
     buffers: Vec<CpuBuffer>,
     instance: TraceInstance,
     formats: Formats,
@@ -89,7 +89,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) fn create(device: &Device, buffer: Bytes) -> Result<Self, Error> {
+    pub(crate) fn create(device: &Device, buffer: Bytes) -> Result<Self, Error> {
         let tracefs = TraceFs::open().map_err(RecordError::Events)?;
         let _ = tracefs.remove_stale();
         let instance = TraceInstance::create(tracefs, buffer.get() >> 10).map_err(RecordError::Events)?;
@@ -109,7 +109,7 @@ impl Reader {
     }
 
     /// Lets the events begin.
-    pub(super) fn enable(&mut self, device: &Device, begun: Instant) -> Result<(), Error> {
+    pub(crate) fn enable(&mut self, device: &Device, begun: Instant) -> Result<(), Error> {
         self.join = Join::new(device.stacking, begun.as_ns(), device.range);
         let is = |numbers: &[DeviceNumber]| {
             let all: Vec<String> = numbers.iter().map(|number| format!("dev == {}", event_number(*number))).collect();
@@ -129,12 +129,12 @@ impl Reader {
         Ok(())
     }
 
-    pub(super) fn stop(&mut self) -> Result<(), Error> {
+    pub(crate) fn stop(&mut self) -> Result<(), Error> {
         self.instance.stop().map_err(|error| RecordError::Events(error).into())
     }
 
     /// Takes in what the buffers hold, and gives the requests that are whole. Returns how many bytes were read.
-    pub(super) fn look(&mut self, each: &mut dyn FnMut(RecordedRequest) -> Result<(), Error>) -> Result<usize, Error> {
+    pub(crate) fn look(&mut self, each: &mut dyn FnMut(RecordedRequest) -> Result<(), Error>) -> Result<usize, Error> {
         let settled = clock::now().as_ns().saturating_sub(SETTLED.as_ns());
         let read = self.read()?;
         self.join_until(settled, each)?;
@@ -142,7 +142,7 @@ impl Reader {
     }
 
     /// Takes in the rest, after the events stopped.
-    pub(super) fn finish(&mut self, each: &mut dyn FnMut(RecordedRequest) -> Result<(), Error>) -> Result<(), Error> {
+    pub(crate) fn finish(&mut self, each: &mut dyn FnMut(RecordedRequest) -> Result<(), Error>) -> Result<(), Error> {
         while self.read()? > 0 {}
         self.join_until(u64::MAX, each)
     }
@@ -187,15 +187,20 @@ impl Reader {
     }
 
     /// When flushes of applications were answered since the last call, ns of the clock.
-    pub(super) fn take_flushes(&mut self) -> Vec<u64> {
+    pub(crate) fn take_flushes(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.flushes)
     }
 
-    pub(super) fn lost(&self) -> u64 {
+    /// The threads that asked, by their numbers in requests.
+    pub(crate) fn threads(&self) -> &[u32] {
+        self.join.threads()
+    }
+
+    pub(crate) fn lost(&self) -> u64 {
         self.buffers.iter().map(CpuBuffer::lost).sum()
     }
 
-    pub(super) fn counts(&self) -> JoinCounts {
+    pub(crate) fn counts(&self) -> JoinCounts {
         self.join.counts()
     }
 }

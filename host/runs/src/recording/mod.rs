@@ -3,11 +3,11 @@
 //! [`Recorder::prepare`] refuses what cannot be recorded, and [`Recorder::run`] records until the time or the file is full, or the
 //! observer wants an end. The trace is readable up to its last block whatever happens.
 
-mod events;
+pub(crate) mod events;
 mod place;
 mod read;
 
-pub use read::read_trace;
+pub use read::{is_trace, read_trace};
 
 use crate::wall_clock::UtcTime;
 use crate::{Error, RecordError};

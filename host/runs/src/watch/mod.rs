@@ -3,6 +3,7 @@
 //! [`Watch::prepare`] finds the devices, and [`Watch::run`] samples them and stores a run. What the samples mean is for
 //! `loadline-analysis` to say, anew each time that the run is looked at.
 
+mod events;
 mod programs;
 mod record;
 mod sampler;
@@ -35,6 +36,8 @@ pub trait WatchObserver {
 pub struct WatchSettings {
     /// How long; `None`: until the observer wants an end.
     pub duration: Option<Duration>,
+    /// Whether the kernel's events are read too, beside its counters: of one device.
+    pub events: bool,
     /// The machine as an environment declares it: then its limits are known.
     pub environment: Option<DeclaredEnvironment>,
 }
@@ -54,6 +57,10 @@ impl Watch {
     /// [`crate::WatchError`]: there is nothing of that name, or nothing that the kernel counts.
     pub fn prepare(typed: Option<&str>, settings: WatchSettings, options: RunOptions) -> Result<Self, Error> {
         let target = WatchTarget::find(&KernelView::live(), typed)?;
+        if settings.events && target.block_devices().len() != 1 {
+            let devices = target.devices().map(str::to_owned).collect();
+            return Err(crate::WatchError::EventsOfSeveral { devices }.into());
+        }
         Ok(Self { target, settings, options })
     }
 
@@ -72,9 +79,9 @@ impl Watch {
         let pending = PendingStore::start(options.store_path()?, |_| Vec::new());
         let started_unix_s = unix_s();
         let new = options.new_run(|| format!("watch {}", target.shown()), RunVerb::Watch, Clock::Real);
-        let mut sampler = Sampler::begin(KernelView::live(), &target)?;
-        sampler.look(settings.duration, observer);
-        let watched = sampler.end();
+        let mut sampler = Sampler::begin(KernelView::live(), &target, settings.events)?;
+        sampler.look(settings.duration, observer)?;
+        let watched = sampler.end()?;
         let (cells, volumes) = record::cells(&target, &settings, watched, started_unix_s)?;
         let header = RunHeader {
             environment: settings.environment.as_ref().map(DeclaredEnvironment::text),

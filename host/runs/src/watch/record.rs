@@ -12,6 +12,7 @@ use loadline_record::{
 };
 use loadline_units::{Bytes, Ratio};
 use loadline_workload::{BlockShare, LoadSpec};
+use std::collections::BTreeMap;
 
 /// Requests are modelled in multiples of this.
 const SECTOR: u64 = 512;
@@ -28,10 +29,10 @@ pub(super) fn cells(
     let any = watched.iter().any(asked);
     let kept = watched.into_iter().enumerate().filter(|(number, device)| asked(device) || (!any && *number == 0));
     let (mut cells, mut volumes) = (Vec::new(), Vec::new());
-    for (_, SampledDevice { name, record }) in kept {
+    for (_, SampledDevice { name, record, latencies }) in kept {
         let Some(device) = target.block_devices().iter().find(|device| device.name == name) else { continue };
         let volume = target.volume(&view, device);
-        let trial = trial(record, &name, started_unix_s);
+        let trial = trial(record, &latencies, &name, started_unix_s);
         let ceilings = ceilings(settings, &name, &trial, &volume)?;
         let load = Load::Application(OthersLoad { volume: name.clone(), by: None, figures: figures(&trial) });
         cells.push(CellRecord {
@@ -54,7 +55,12 @@ fn total(record: &WatchRecord) -> WatchTick {
 }
 
 /// What the device counted, as one trial.
-fn trial(record: WatchRecord, device: &str, started_unix_s: u64) -> TrialRecord {
+fn trial(
+    record: WatchRecord,
+    latencies: &BTreeMap<Operation, HistogramSnapshot>,
+    device: &str,
+    started_unix_s: u64,
+) -> TrialRecord {
     let all = total(&record);
     let measured_ns = all.elapsed_us * 1_000;
     let kinds = [
@@ -63,16 +69,22 @@ fn trial(record: WatchRecord, device: &str, started_unix_s: u64) -> TrialRecord 
         (Operation::Trim, all.discards, 0, None),
         (Operation::Flush, all.flushes, 0, means(&record, |tick| (tick.flushes, tick.flush_ms))),
     ];
+    let how = if latencies.is_empty() {
+        "latencies are means over tenths of a second"
+    } else {
+        "latencies are those of requests, by the kernel's events"
+    };
     let mut trial = TrialRecord::empty(
         0,
         started_unix_s,
         EngineUsed {
             name: EngineName::Kernel,
             reason: "others asked; the kernel's counters were read".to_owned(),
-            options: vec!["latencies are means over tenths of a second".to_owned()],
+            options: vec![how.to_owned()],
         },
     );
     for (operation, count, bytes, told) in kinds.into_iter().filter(|(_, count, ..)| *count > 0) {
+        let told = latencies.get(&operation).copied().or(told);
         trial.operations.insert(operation, OperationRecord { count, bytes, told, ..OperationRecord::default() });
     }
     trial.measured_ns = measured_ns;

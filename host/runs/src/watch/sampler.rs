@@ -1,8 +1,10 @@
 //! Looks at the counters again and again: devices ten times a second, the machine and its processes about once.
 
+use super::events::{EventsSeen, SeenByEvents};
 use super::programs::Programs;
 use super::{WatchObserver, WatchTarget};
 use crate::{Error, WatchError};
+use loadline_block::Operation;
 use loadline_kernel::clock;
 use loadline_kernel::counters::watching::{DeviceReading, DeviceStat, asked_by_group};
 use loadline_kernel::counters::{
@@ -10,10 +12,11 @@ use loadline_kernel::counters::{
 };
 use loadline_kernel::facts::{BlockDevice, DeviceNumber, KernelView, throttles_of_every_group};
 use loadline_record::{
-    DeviceFacts, Exceeded, Pressure, WatchCost, WatchRecord, WatchSecond, WatchTick, WatchedCpu, WatchedPressure,
-    WatchedThrottle,
+    DeviceFacts, Exceeded, HistogramSnapshot, Pressure, WatchCost, WatchRecord, WatchSecond, WatchTick, WatchedCpu,
+    WatchedPressure, WatchedThrottle,
 };
 use loadline_units::{Duration, Instant};
+use std::collections::BTreeMap;
 
 /// Between two looks at the devices.
 const TICK: Duration = Duration::from_ms(100);
@@ -82,6 +85,7 @@ pub(super) struct Sampler {
     devices: Vec<Sampled>,
     numbers: Vec<DeviceNumber>,
     programs: Programs,
+    events: Option<EventsSeen>,
     seconds: Vec<WatchSecond>,
     machine: MachineReading,
     begun: Instant,
@@ -128,6 +132,7 @@ impl MachineReading {
 pub(super) struct SampledDevice {
     pub(super) name: String,
     pub(super) record: WatchRecord,
+    pub(super) latencies: BTreeMap<Operation, HistogramSnapshot>,
 }
 
 impl Sampler {
@@ -135,7 +140,7 @@ impl Sampler {
     ///
     /// # Errors
     /// A device is gone.
-    pub(super) fn begin(view: KernelView, target: &WatchTarget) -> Result<Self, Error> {
+    pub(super) fn begin(view: KernelView, target: &WatchTarget, events: bool) -> Result<Self, Error> {
         let cpu_begun = clock::thread_time_total();
         let mut devices = Vec::new();
         let mut numbers = Vec::new();
@@ -147,12 +152,17 @@ impl Sampler {
         let machine = MachineReading::now(&view, &facts);
         let mut programs = Programs::new(&view, target.subject());
         programs.look(&view, &numbers);
+        let events =
+            devices.first().filter(|_| events).map(|device| EventsSeen::begin(&view, &device.name)).transpose()?;
         let begun = clock::now();
-        Ok(Self { view, devices, numbers, programs, seconds: Vec::new(), machine, begun, cpu_begun })
+        Ok(Self { view, devices, numbers, programs, events, seconds: Vec::new(), machine, begun, cpu_begun })
     }
 
     /// Looks until the time is over, or the observer wants an end.
-    pub(super) fn look(&mut self, duration: Option<Duration>, observer: &mut dyn WatchObserver) {
+    ///
+    /// # Errors
+    /// The kernel's events cannot be read.
+    pub(super) fn look(&mut self, duration: Option<Duration>, observer: &mut dyn WatchObserver) -> Result<(), Error> {
         let (mut in_second, mut look_ns, mut next) = (0, 0, self.begun + TICK);
         let mut second_begun = self.begun;
         let end = duration.map(|duration| self.begun + duration);
@@ -165,6 +175,9 @@ impl Sampler {
             // A machine that stood still is not made up for.
             next = (next + TICK).max(now);
             self.devices.iter_mut().for_each(Sampled::tick);
+            if let Some(events) = &mut self.events {
+                events.look(&self.view)?;
+            }
             in_second += 1;
             let is_over = end.is_some_and(|end| now >= end) || observer.wants_an_end();
             let is_rested = now.since(second_begun).as_ns() >= look_ns * LOOK_REST;
@@ -175,7 +188,7 @@ impl Sampler {
                 second_begun = now;
             }
             if is_over {
-                return;
+                return Ok(());
             }
         }
     }
@@ -251,24 +264,30 @@ impl Sampler {
     }
 
     /// All that was seen.
-    pub(super) fn end(self) -> Vec<SampledDevice> {
+    ///
+    /// # Errors
+    /// The kernel's events cannot be read.
+    pub(super) fn end(mut self) -> Result<Vec<SampledDevice>, Error> {
+        let mut by_events = self.events.take().map(|events| events.end(&self.view)).transpose()?;
         let cost = self.cost();
         let Self { devices, programs, seconds, .. } = self;
         let (programs, subject) = programs.end();
-        let of = |device: Sampled| SampledDevice {
-            name: device.name,
-            record: WatchRecord {
+        let of = |device: Sampled| {
+            let own = by_events.take_if(|seen| seen.device == device.name);
+            let (events, latencies) =
+                own.map_or_else(Default::default, |seen: SeenByEvents| (Some(seen.events), seen.latencies));
+            let record = WatchRecord {
                 ticks: device.ticks,
                 seconds: seconds.clone(),
                 throttles: device.throttles.into_iter().map(|throttle| throttle.watched).collect(),
                 programs: programs.clone(),
                 subject,
                 cost,
-                events: None,
-            }
-            .thinned(SECONDS_MAX),
+                events,
+            };
+            SampledDevice { name: device.name, record: record.thinned(SECONDS_MAX), latencies }
         };
-        devices.into_iter().map(of).collect()
+        Ok(devices.into_iter().map(of).collect())
     }
 }
 

@@ -27,7 +27,7 @@ impl WatchObserver for FirstLook {
 fn a_watch_leaves_a_run_that_says_what_its_time_went_to() {
     let folder = folder();
     let options = || RunOptions::default().seeded(0).stored_in(folder.path().join("runs.db"));
-    let settings = || WatchSettings { duration: Some(Duration::from_s(60)), environment: None };
+    let settings = || WatchSettings { duration: Some(Duration::from_s(60)), ..WatchSettings::default() };
     let watch = match Watch::prepare(None, settings(), options()) {
         // A container may show no disk at all: then that is said.
         Err(Error::Watch(WatchError::NoDevice { typed })) => return assert_eq!(typed, "every disk"),

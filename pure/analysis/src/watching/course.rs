@@ -240,7 +240,10 @@ impl Second<'_> {
         let steal = self.watch.seconds[self.place].cpu.map_or(0.0, |cpu| f64::from(cpu.steal_ppm) / 1e6);
         let waits = self.program().is_some_and(|(_, did)| {
             let wanted = (did.cpu_us + did.cpu_wait_us) as f64;
-            wanted >= self.moment.seconds * 1e6 * CPU_WANTED && did.cpu_wait_us as f64 >= wanted * CPU_WAITED
+            // As many wait for a CPU as for storage, or more: of several processes the times are added up.
+            wanted >= self.moment.seconds * 1e6 * CPU_WANTED
+                && did.cpu_wait_us as f64 >= wanted * CPU_WAITED
+                && did.cpu_wait_us as f64 >= self.moment.outstanding * self.moment.seconds * 1e6
         });
         (waits || (steal >= CPU_STEAL && self.program().is_some())) && self.moment.busy < DEVICE_BUSY
     }

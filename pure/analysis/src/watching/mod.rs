@@ -141,8 +141,14 @@ fn view(watch: &WatchRecord, all: &[Moment], shares: &[(Cause, f64)], level: Opt
         throttles: throttles.collect(),
         programs: programs.collect(),
         watching_cpu_share: watch.cost.share(),
-        events_seen: watch.events.map(|events| events.requests),
-        events_lost: watch.events.map(|events| events.lost),
+        events_seen: watch.events.as_ref().map(|events| events.requests),
+        events_lost: watch.events.as_ref().map(|events| events.lost),
+        askers: watch.events.as_ref().map_or_else(Vec::new, |events| events.askers.clone()),
+        clusters: watch.events.as_ref().and_then(|events| events.clusters),
+        events_cpu_share: watch
+            .events
+            .as_ref()
+            .map(|events| events.cpu_us as f64 / watch.cost.elapsed_us.max(1) as f64),
     }
 }
 

@@ -7,7 +7,8 @@ use crate::summary::{CellSummary, Conclusion, Finding, ProgramFigures, WatchView
 use crate::verdict_block::{Certainty, HeldBy, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict};
 use crate::words::{block, listed, number, percent, seconds, sentence, span, throughput};
 use loadline_record::{
-    Binding, CellRecord, KernelThrottle, Limit, RunRecord, ThrottledQuantity, WatchRecord, WatchTick,
+    AnswersInClusters, Binding, CellRecord, EventAsker, KernelThrottle, Limit, RunRecord, ThrottledQuantity,
+    WatchRecord, WatchTick,
 };
 
 /// Volumes that a verdict speaks of.
@@ -35,6 +36,10 @@ pub(crate) mod codes {
     pub(crate) const TIME: &str = "watched-time";
     /// Who asked.
     pub(crate) const PROGRAMS: &str = "watched-programs";
+    /// Whose requests reach the device, by the kernel's events.
+    pub(crate) const ASKERS: &str = "watched-requests";
+    /// Answers in clusters.
+    pub(crate) const CLUSTERS: &str = "watched-clusters";
     /// Closed or open loop.
     pub(crate) const ARRIVALS: &str = "watched-arrivals";
     /// What more would come to.
@@ -98,6 +103,8 @@ pub(super) fn binding(seen: &Seen<'_>) -> Binding {
                 _ => (format!("{} requests/s", number(level.rate)), level.rate),
             };
             let (short, long) = level.queues;
+            let clusters = watch.events.as_ref().and_then(|events| events.clusters);
+            let presumed = level.presumed && clusters.is_none();
             let why = if level.presumed {
                 format!(
                     "The rate stays at {amount} {time}, a figure that limits have, while {} wait at any moment.",
@@ -120,7 +127,11 @@ pub(super) fn binding(seen: &Seen<'_>) -> Binding {
                 }
                 None => (level.limit, why),
             };
-            (Some(limit), Some(iops), why, true, level.presumed)
+            let why = match clusters {
+                Some(found) => format!("{why} {}", clusters_words(found)),
+                None => why,
+            };
+            (Some(limit), Some(iops), why, true, presumed)
         }
         Cause::Flush => {
             let each = total.flush_ms as f64 * 1e6 / total.flushes.max(1) as f64;
@@ -200,6 +211,16 @@ pub(super) fn binding(seen: &Seen<'_>) -> Binding {
         presumed,
         amplification: None,
     }
+}
+
+/// What answers in clusters show.
+fn clusters_words(found: AnswersInClusters) -> String {
+    format!(
+        "Answers come in clusters of {} on average, one every {} ({} of them): a rate limiter lets them through.",
+        number(found.answers),
+        span(found.every_us as f64 * 1e3),
+        percent(found.share)
+    )
 }
 
 /// "3.2 requests", "1 request".
@@ -296,6 +317,15 @@ pub(crate) fn findings(record: &RunRecord, cells: &[CellSummary]) -> Vec<Finding
             let programs: Vec<String> = watch.programs.iter().take(3).map(program_words).collect();
             say(codes::PROGRAMS, format!("who uses {}: {}", cell.volume, programs.join("; ")));
         }
+        if !watch.askers.is_empty() {
+            let askers: Vec<String> = watch.askers.iter().take(3).map(asker_words).collect();
+            say(codes::ASKERS, format!("whose requests reach {}: {}", cell.volume, askers.join("; ")));
+        }
+        // A level has them in its evidence.
+        let is_level = cell.binding.as_ref().is_some_and(|binding| binding.ceiling_iops.is_some());
+        if let Some(found) = watch.clusters.filter(|_| !is_level) {
+            say(codes::CLUSTERS, clusters_words(found));
+        }
         say(codes::ARRIVALS, arrivals_words(watch));
         say(codes::GAIN, gain_words(watch, cell.binding.as_ref().map(|binding| binding.limit)));
         if let Some(text) = limits_words(cell, watch) {
@@ -307,7 +337,8 @@ pub(crate) fn findings(record: &RunRecord, cells: &[CellSummary]) -> Vec<Finding
         if let Some(seen) = watch.events_seen {
             let lost = watch.events_lost.unwrap_or(0);
             text = format!(
-                "{text}; {} requests were followed by the kernel's events, {lost} events were lost",
+                "{text}, the kernel's events {:.2} % of that CPU; they showed {} requests, and {lost} events were lost",
+                watch.events_cpu_share.unwrap_or(0.0) * 100.0,
                 number(seen as f64)
             );
         }
@@ -315,6 +346,25 @@ pub(crate) fn findings(record: &RunRecord, cells: &[CellSummary]) -> Vec<Finding
         found.push(Finding { code: codes::COST.to_owned(), text: sentence(&text), cells: all });
     }
     found
+}
+
+fn asker_words(asker: &EventAsker) -> String {
+    let size = |bytes: u64, count: u64| block(bytes.checked_div(count).unwrap_or(0));
+    let kind = |count: u64, bytes: u64, name: &str| {
+        (count > 0).then(|| format!("{} {name} of {}", number(count as f64), size(bytes, count)))
+    };
+    let flushes = (asker.flushes > 0).then(|| format!("{} flushes", number(asker.flushes as f64)));
+    let reads = kind(asker.reads, asker.read_bytes, "reads");
+    let all: Vec<String> =
+        [reads, kind(asker.writes, asker.write_bytes, "writes"), flushes].into_iter().flatten().collect();
+    format!(
+        "{} ({}) {}, mean {}, p99 {}",
+        asker.name,
+        asker.pid,
+        all.join(" and "),
+        span(asker.latency_mean_ns as f64),
+        span(asker.latency_p99_ns as f64)
+    )
 }
 
 fn program_words(program: &ProgramFigures) -> String {

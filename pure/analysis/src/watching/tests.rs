@@ -3,8 +3,9 @@
 use crate::example::{self, ExampleDisk};
 use crate::{RunSummary, summarize};
 use loadline_record::{
-    Ceiling, Exceeded, KernelThrottle, Limit, ProgramSecond, RunRecord, RunVerb, ThrottledQuantity, ThrottledRequests,
-    WatchRecord, WatchSecond, WatchTick, WatchedCpu, WatchedProgram, WatchedThrottle,
+    AnswersInClusters, Ceiling, EventAsker, Exceeded, KernelThrottle, Limit, ProgramSecond, RunRecord, RunVerb,
+    ThrottledQuantity, ThrottledRequests, WatchEvents, WatchRecord, WatchSecond, WatchTick, WatchedCpu, WatchedProgram,
+    WatchedThrottle,
 };
 
 /// What a device did in a second.
@@ -243,6 +244,54 @@ fn busy_processors_and_the_page_cache_are_not_the_storage_either() {
     let found = summary(seen, Vec::new());
     bound(&found, Limit::Cache, 0.99..=1.0);
     assert!(found.cells[0].binding.as_ref().unwrap().evidence.contains("grep reads 80.0 MB/s"), "{found:?}");
+}
+
+#[test]
+fn several_processes_that_wait_for_cpus_less_than_for_storage_are_held_by_storage() {
+    // Ten processes wait 0.6 s for CPUs in a second, and 2.5 of them for the device at any time.
+    let did =
+        ProgramSecond { write_bytes: 4_000_000, cpu_us: 120_000, cpu_wait_us: 600_000, ..ProgramSecond::default() };
+    let mut seen = watch(&[Did { writes: 640.0, reads: 0.0, block: 6_144.0, ..reads(0.0, 2.5, 0.84) }; 12]);
+    seen.programs = vec![program("postgres", 640, 12, did)];
+    bound(&summary(seen, Vec::new()), Limit::Latency, 0.8..=0.9);
+}
+
+#[test]
+fn events_name_the_programs_and_answers_in_clusters_make_a_level_sure() {
+    let mut seen = watch(&[reads(1_000.0, 16.0, 1.0); 12]);
+    let presumed = |seen: WatchRecord| {
+        let found = summary(seen, Vec::new());
+        let binding = found.cells[0].binding.clone().unwrap();
+        (binding.limit, binding.presumed, binding.evidence)
+    };
+    let (limit, by_counters, _) = presumed(seen.clone());
+    assert_eq!((limit, by_counters), (Limit::DiskIops, true));
+    seen.events = Some(WatchEvents {
+        requests: 12_000,
+        askers: vec![EventAsker {
+            name: "db".to_owned(),
+            pid: 7,
+            reads: 12_000,
+            read_bytes: 12_000 * 4_096,
+            latency_mean_ns: 16_000_000,
+            latency_p99_ns: 99_000_000,
+            ..EventAsker::default()
+        }],
+        clusters: Some(AnswersInClusters { every_us: 100_000, answers: 100.0, share: 0.97 }),
+        cpu_us: 12_000,
+        ..WatchEvents::default()
+    });
+    let (limit, by_events, evidence) = presumed(seen.clone());
+    assert_eq!((limit, by_events), (Limit::DiskIops, false));
+    assert!(evidence.contains("clusters of 100 on average, one every 100 ms"), "{evidence}");
+    let found = summary(seen, Vec::new());
+    let said = |code: &str| found.findings.iter().find(|one| one.code == code).map(|one| one.text.clone()).unwrap();
+    assert!(
+        said("watched-requests").contains("db (7) 12,000 reads of 4 KiB, mean 16.0 ms, p99 99.0 ms"),
+        "{:?}",
+        found.findings
+    );
+    assert!(said("watched-cost").contains("the kernel's events 0.10 % of that CPU"), "{}", said("watched-cost"));
 }
 
 #[test]
