@@ -22,6 +22,7 @@ use loadline_workload::{LatencyFigure, Objective, parse_objective};
 use serde_json::Value as Json;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Where the environment of an emulated row goes.
 const ENVIRONMENT_DEFAULT: &str = "advised.toml";
@@ -154,6 +155,7 @@ fn need_of(
     let options = ReadOptions { devices: arguments.device.clone(), interval_s: interval_s(arguments.interval) };
     let mut need: Option<(String, Need)> = None;
     let mut demand: Option<(String, Demand)> = None;
+    let mut traces = Vec::new();
     let both = |one: &str, other: &str| NeedError::Both { one: one.to_owned(), other: other.to_owned() };
     for path in arguments.need.iter().chain(&arguments.from) {
         let name = path.display().to_string();
@@ -162,11 +164,10 @@ fn need_of(
                 Some((one, _)) => return Err(usage(&both(one, &name)).into()),
                 None => need = Some((name, file.need)),
             },
-            NeedSource::Demand(found) => {
-                demand = Some(match demand.take() {
-                    Some((one, before)) => (one, followed(before, found)),
-                    None => (name, found),
-                });
+            NeedSource::Demand(found) => demand = Some(following(demand.take(), name, found)),
+            NeedSource::Trace(found, trace) => {
+                traces.push(trace);
+                demand = Some(following(demand.take(), name, found));
             }
         }
     }
@@ -215,6 +216,8 @@ fn need_of(
         notes.extend(demand.notes.iter().cloned());
         found.name = name;
         found.asked = Asked::Recorded(demand);
+        // Of several, none has all requests.
+        found.trace = traces.pop().filter(|_| traces.is_empty()).map(Arc::from);
     } else if let Some(rates) = numbers.rates() {
         found.asked = Asked::Steady(rates);
         if arguments.reads.is_none() {
@@ -229,6 +232,14 @@ fn need_of(
     }
     completed(arguments, &mut found)?;
     Ok((found, notes))
+}
+
+/// One source of a demand after another.
+fn following(before: Option<(String, Demand)>, name: String, found: Demand) -> (String, Demand) {
+    match before {
+        Some((one, before)) => (one, followed(before, found)),
+        None => (name, found),
+    }
 }
 
 /// What was typed beside the source of the need.
@@ -305,6 +316,17 @@ fn in_words(advice: &Advice, format: Format) -> String {
         let _ = if format == Format::Markdown { write!(text, "\n## {words}\n\n") } else { write!(text, "\n{words}\n") };
     };
     let mark = if format == Format::Markdown { "- " } else { "  " };
+    if advice.candidates.iter().any(|row| !row.replayed.is_empty()) {
+        heading(&mut text, "The recorded requests on each row, without credits for bursts");
+        if let Some(found) = &advice.recorded {
+            let _ = writeln!(text, "{mark}as recorded: {}", found.words());
+        }
+        for row in &advice.candidates {
+            let all: Vec<String> =
+                row.replayed.iter().map(|found| format!("by {} {}", found.by, found.words())).collect();
+            let _ = writeln!(text, "{mark}row {}: {}", row.rank, all.join("; "));
+        }
+    }
     if !advice.misses.is_empty() {
         heading(&mut text, "Cheaper, and just missed");
         for miss in &advice.misses {

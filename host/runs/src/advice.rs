@@ -1,14 +1,17 @@
-//! Advice as a library: the need out of numbers, files, plans and stored runs.
+//! Advice as a library: the need out of numbers, files, traces, plans and stored runs.
 
+use crate::recording::{is_trace, read_trace};
 use crate::{InputKind, read_text};
 use loadline_advise::{Asked, Need, NeedFile, NeedNumbers, is_need};
-use loadline_demand::{Demand, DemandError, ReadOptions};
+use loadline_demand::{Demand, DemandError, ReadOptions, demand_of_trace};
 use loadline_document::DocumentError;
+use loadline_emulation::Trace;
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{Arrival, LoadSpec};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A monitoring file may have so many bytes.
 const MONITORING_BYTES_MAX: u64 = 1 << 30;
@@ -27,6 +30,9 @@ pub enum NeedError {
     /// A need file has problems.
     #[error(transparent)]
     Need(#[from] DocumentError),
+    /// A trace cannot be read.
+    #[error(transparent)]
+    Trace(Box<crate::Error>),
     /// A monitoring file gives no demand.
     #[error(transparent)]
     Demand(#[from] DemandError),
@@ -71,6 +77,11 @@ pub enum NeedError {
 pub fn read_need_source(path: &Path, options: &ReadOptions) -> Result<NeedSource, NeedError> {
     let unreadable = |source| NeedError::Unreadable { path: path.to_owned(), source };
     let name = path.display().to_string();
+    if is_trace(path).map_err(unreadable)? {
+        let (trace, _) = read_trace(path).map_err(|error| NeedError::Trace(Box::new(error)))?;
+        let demand = demand_of_trace(&trace, &name, &options.devices)?;
+        return Ok(NeedSource::Trace(demand, Box::new(trace)));
+    }
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(MONITORING_BYTES_MAX + 1).read_to_end(&mut bytes))
@@ -89,7 +100,17 @@ pub fn read_need_source(path: &Path, options: &ReadOptions) -> Result<NeedSource
             let folder = path.parent().unwrap_or(Path::new("."));
             let mut whole: Option<Demand> = None;
             for from in &file.from {
-                let found = read_demand(&folder.join(from), options)?;
+                let found = match read_need_source(&folder.join(from), options)? {
+                    NeedSource::Trace(found, trace) if file.from.len() == 1 => {
+                        file.need.trace = Some(Arc::from(trace));
+                        found
+                    }
+                    NeedSource::Demand(found) | NeedSource::Trace(found, _) => found,
+                    NeedSource::Need(_) => {
+                        let one = name.clone();
+                        return Err(NeedError::Both { one, other: from.clone() });
+                    }
+                };
                 whole = Some(match whole {
                     Some(before) => followed(before, found),
                     None => found,
@@ -102,12 +123,6 @@ pub fn read_need_source(path: &Path, options: &ReadOptions) -> Result<NeedSource
     Ok(NeedSource::Demand(loadline_demand::read(&bytes, &name, options)?))
 }
 
-fn read_demand(path: &Path, options: &ReadOptions) -> Result<Demand, NeedError> {
-    let unreadable = |source| NeedError::Unreadable { path: path.to_owned(), source };
-    let bytes = std::fs::read(path).map_err(unreadable)?;
-    Ok(loadline_demand::read(&bytes, &path.display().to_string(), options)?)
-}
-
 /// What a file says.
 #[derive(Debug)]
 pub enum NeedSource {
@@ -115,6 +130,8 @@ pub enum NeedSource {
     Need(Box<NeedFile>),
     /// What was asked over a time.
     Demand(Demand),
+    /// The same, with the requests themselves.
+    Trace(Demand, Box<Trace>),
 }
 
 /// One demand after another.

@@ -13,6 +13,8 @@ pub struct Advice {
     pub schema: &'static str,
     /// The need, in figures.
     pub need: NeedFigures,
+    /// The recorded requests as they were, if the need is a trace with answers.
+    pub recorded: Option<ReplayedFigures>,
     /// Choices by price: those that meet the need first.
     pub candidates: Vec<Candidate>,
     /// Cheaper choices that just miss.
@@ -110,6 +112,8 @@ pub struct Candidate {
     pub used: f64,
     /// The latency under the need; `None` if it was not simulated.
     pub latency_ns: Option<LatencyRange>,
+    /// What the recorded requests would meet, if the need is a trace: by answers, and by time.
+    pub replayed: Vec<ReplayedFigures>,
     /// In how many scenarios it meets the need.
     pub scenarios: ScenariosMet,
     /// When a burst ends under a recorded need, seconds from its start; `None`: never.
@@ -216,6 +220,30 @@ pub struct LatencyRange {
     pub p99_high: u64,
 }
 
+/// What recorded requests met, or would meet.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReplayedFigures {
+    /// What made a request come: "answers" or "time"; "recorded" for the requests as they were.
+    pub by: String,
+    /// How many: those of the busiest stretch.
+    pub requests: u64,
+    /// Reads and writes per second.
+    pub iops: f64,
+    /// The 99th percentile of their latency.
+    pub p99_ns: ReplayedRange,
+}
+
+/// A latency at the most plausible place of what is uncertain about it, and at a low and a high one; ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct ReplayedRange {
+    /// In the middle.
+    pub middle: u64,
+    /// The lowest.
+    pub low: u64,
+    /// The highest.
+    pub high: u64,
+}
+
 /// In how many scenarios a choice meets the need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ScenariosMet {
@@ -314,6 +342,20 @@ impl VolumeChoice {
         let layout = if self.columns > 1 { " striped" } else { "" };
         let cache = if self.host_cache == "none" { String::new() } else { format!(", host cache {}", self.host_cache) };
         format!("{}{layout}{cache}", disks.join(" + "))
+    }
+}
+
+impl ReplayedFigures {
+    /// "2,300 IOPS, p99 14 ms (12 to 17 ms)".
+    #[must_use]
+    pub fn words(&self) -> String {
+        let ReplayedRange { middle, low, high } = self.p99_ns;
+        let range = if low == high {
+            String::new()
+        } else {
+            format!(" ({} to {})", crate::words::span(low as f64), crate::words::span(high as f64))
+        };
+        format!("{} IOPS, p99 {}{range}", crate::words::number(self.iops), crate::words::span(middle as f64))
     }
 }
 

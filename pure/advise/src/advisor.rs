@@ -9,6 +9,7 @@ use crate::disk_sets::{DiskSet, SetsFor};
 use crate::judging::ByLimits;
 use crate::machines::{MachineOffer, Machines, cost, environment, is_named, machines};
 use crate::need::{Asked, Need};
+use crate::replaying::Stretch;
 use crate::search::{Pair, Search};
 use crate::verdict::verdict;
 use crate::words::{number, percent, span};
@@ -174,12 +175,20 @@ pub fn advise(need: &Need, catalog: &Catalog, options: &AdviceOptions) -> Result
     let unpriced = posed.unpriced(&markets, &judge);
     let staircase = posed.staircase(&places, winner.as_ref().map(|(row, _)| row));
     let curve = posed.curve(&markets);
-    let mut candidates: Vec<Candidate> = rows.into_iter().map(|(row, _)| row).collect();
+    let stretch = need.trace.as_deref().and_then(Stretch::of);
+    let mut candidates: Vec<Candidate> = rows
+        .into_iter()
+        .map(|(row, place)| match &stretch {
+            Some(stretch) => posed.with_requests(row, place, &markets, stretch),
+            None => row,
+        })
+        .collect();
     regret(&mut candidates);
     candidates.iter_mut().zip(1..).for_each(|(row, rank)| row.rank = rank);
     let mut advice = Advice {
         schema: ADVICE_SCHEMA,
         need: figures(need, &posed),
+        recorded: stretch.as_ref().and_then(Stretch::recorded),
         candidates,
         misses,
         unpriced,
@@ -458,6 +467,22 @@ impl Posed<'_> {
             }
         };
         SHORT.into_iter().map(point).collect()
+    }
+
+    /// A row with what the recorded requests would meet on it.
+    fn with_requests(
+        &self,
+        mut row: Candidate,
+        (market, pair): (usize, Pair),
+        markets: &[Market],
+        stretch: &Stretch,
+    ) -> Candidate {
+        let market = &markets[market];
+        let (set, machine) = (&market.sets[pair.set], &market.machines.priced[pair.machine]);
+        if let Some(environment) = environment(self.catalog, &machine.figures, set).filter(|_| self.options.simulate) {
+            row.replayed = stretch.on(&environment, self.options.seed);
+        }
+        row
     }
 
     /// A choice, judged in every scenario.

@@ -97,6 +97,7 @@ impl Posed<'_> {
             next,
             used,
             latency_ns,
+            replayed: Vec::new(),
             scenarios: ScenariosMet { met: met as u32, of: of as u32 },
             burst_ends_s: day.as_ref().and_then(|day| day.burst_ends.as_ref()).map(|(at, _)| *at),
             short_share: day.map(|day| day.short),
@@ -130,8 +131,11 @@ impl Posed<'_> {
                 used.into_iter().flatten().map(move |used| (station.clone(), used)).collect::<Vec<_>>()
             })
             .collect();
-        // A recorded peak may run on credits; what binds is then the rate in a burst.
-        let share = |used: &crate::flow::Used| if case.is_steady { used.share } else { used.share_in_burst };
+        // A recorded peak may run on credits: the rate in a burst binds it. What lasts binds the mean.
+        let lasting = case.mean_requests_per_s() / case.peak.requests_per_s().max(1e-9);
+        let share = |used: &crate::flow::Used| {
+            if case.is_steady { used.share } else { used.share_in_burst.max(used.share * lasting) }
+        };
         all.sort_by(|a, b| share(&b.1).total_cmp(&share(&a.1)));
         let bound = |(station, used): &(Station, crate::flow::Used)| {
             let share = share(used).max(1e-9);

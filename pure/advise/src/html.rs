@@ -17,6 +17,11 @@ pub fn advice_html(advice: &Advice) -> String {
     }
     out.push_str("</table>\n</section>\n");
     section(&mut out, "Choices by price", &advice.candidates);
+    let rows = advice.candidates.iter().flat_map(|row| {
+        row.replayed.iter().map(move |found| format!("{}, by {}: {}", row.words(), found.by, found.words()))
+    });
+    let recorded = advice.recorded.iter().map(|found| format!("As recorded: {}", found.words()));
+    list(&mut out, "The recorded requests on each choice", recorded.chain(rows));
     if !advice.misses.is_empty() {
         out.push_str("<section>\n<h2>Cheaper, and just missed</h2>\n<ul>\n");
         for miss in &advice.misses {

@@ -17,6 +17,7 @@ mod judging;
 mod machines;
 mod need;
 mod need_file;
+mod replaying;
 mod script;
 mod search;
 mod trial;
@@ -25,7 +26,7 @@ mod words;
 
 pub use advice::{
     ADVICE_SCHEMA, Advice, AdviceDoubt, Bound, Candidate, CurvePoint, DiskChoice, Fix, LatencyRange, Miss, NeedFigures,
-    PriceMonth, PriceStep, PricedItem, ScenariosMet, VerdictLine, VolumeChoice,
+    PriceMonth, PriceStep, PricedItem, ReplayedFigures, ReplayedRange, ScenariosMet, VerdictLine, VolumeChoice,
 };
 pub use advisor::{AdviceOptions, AdviseError, ROWS_DEFAULT, advise};
 pub use exactness::{PairCheck, check_against_every_pair};

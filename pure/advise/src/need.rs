@@ -1,8 +1,10 @@
 //! The need: what storage must do, in numbers or as a recorded demand, and what else a choice must keep to.
 
 use loadline_demand::Demand;
+use loadline_emulation::Trace;
 use loadline_units::{Bytes, Duration, Ratio};
 use loadline_workload::{LatencyFigure, Objective};
+use std::sync::Arc;
 
 /// The share of scenarios in which an advised choice meets the need, by default.
 pub const SURE_DEFAULT: Ratio = Ratio::percent(95);
@@ -20,6 +22,8 @@ pub struct Need {
     pub name: String,
     /// What is asked.
     pub asked: Asked,
+    /// The recorded requests themselves, if there is a trace: the rows say what these would meet.
+    pub trace: Option<Arc<Trace>>,
     /// Whether requests follow one another on the volume.
     pub sequential: bool,
     /// The latency to keep; `None`: any.
@@ -136,6 +140,7 @@ impl Need {
         Self {
             name: name.to_owned(),
             asked: Asked::Steady(rates),
+            trace: None,
             sequential: false,
             objective: None,
             size,

@@ -36,12 +36,20 @@ pub(crate) fn verdict(need: &Need, advice: &Advice) -> Vec<VerdictLine> {
         ),
     );
     say("meets", met(need, winner));
+    if let Some(line) = same_requests(advice, winner) {
+        say("same requests", line);
+    }
     if let Some(at) = winner.burst_ends_s {
         say(
             "burst",
             format!(
-                "Its burst ends {} into the record; then it is short for {} of the time.",
+                "Its burst ends after {}{}; then it is short: {} of the time.",
                 clock(at),
+                if at > advice.need.recorded_s.unwrap_or(0.0) {
+                    " if the record goes on as it is"
+                } else {
+                    " of the record"
+                },
                 percent(winner.short_share.unwrap_or(0.0))
             ),
         );
@@ -55,7 +63,8 @@ pub(crate) fn verdict(need: &Need, advice: &Advice) -> Vec<VerdictLine> {
     let half = advice.staircase.iter().find(|step| (step.times - 0.5).abs() < 1e-9);
     if let Some((amount, choice)) = half.and_then(|step| step.amount.zip(step.choice.as_ref())) {
         let saved = 1.0 - amount / winner.price_month.amount.max(1e-9);
-        if saved >= 0.1 {
+        // A verdict has nine lines at most.
+        if saved >= 0.1 && winner.replayed.is_empty() {
             say(
                 "for tests",
                 format!(
@@ -81,6 +90,18 @@ pub(crate) fn verdict(need: &Need, advice: &Advice) -> Vec<VerdictLine> {
         );
     }
     lines
+}
+
+/// What the recorded requests would meet on the winner: of an application that waits for answers, and of one that does not.
+fn same_requests(advice: &Advice, winner: &Candidate) -> Option<String> {
+    let recorded = advice.recorded.as_ref().map_or_else(String::new, |found| format!(" Recorded: {}.", found.words()));
+    let all: Vec<String> = (winner.replayed.iter())
+        .map(|found| match found.by.as_str() {
+            "answers" => format!("after the answers that they waited for {}", found.words()),
+            _ => format!("at their recorded times {}", found.words()),
+        })
+        .collect();
+    (!all.is_empty()).then(|| format!("The recorded requests would have there, {}.{recorded}", all.join("; ")))
 }
 
 fn whole_need(need: &Need, advice: &Advice) -> String {

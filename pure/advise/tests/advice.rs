@@ -1,10 +1,13 @@
 //! Advice over the whole catalog: what it says of set-ups with published limits, and that it says it completely.
 
 use loadline_advise::{Advice, AdviceOptions, Asked, Need, Rates, Script, advice_html, advise, script};
+use loadline_block::Operation;
 use loadline_catalog::{Catalog, Environment};
-use loadline_demand::{AtLimit, Demand, DemandInterval};
-use loadline_units::{Bytes, Duration, Ratio};
+use loadline_demand::{AtLimit, Demand, DemandInterval, demand_of_trace};
+use loadline_emulation::{RecordingNotes, SlicePart, Trace, TraceRecord};
+use loadline_units::{Bytes, Duration, Instant, Ratio};
 use loadline_workload::{LatencyFigure, Objective};
+use std::sync::Arc;
 
 fn rates(iops: f64, reads: f64, block: u64) -> Rates {
     let size = block as f64;
@@ -161,6 +164,59 @@ fn a_source_at_its_limit_is_never_advised_as_small_as_it_is() {
             assert!(row.binding.ceiling_iops >= 1.25 * limit, "{limit}: {}", row.words());
         }
     }
+}
+
+/// Eight requests in flight at all times, 500 answered each second: a disk that is asked for all that it has.
+fn closed_loop() -> Trace {
+    let at = |number: u64| Instant::ZERO + Duration::from_ms(2) * number;
+    let records = (0..3_000).map(|number| TraceRecord {
+        sequence: number,
+        submitted_at: at(number),
+        completed_at: Some(at(number + 8)),
+        error: None,
+        export: 0,
+        operation: if number % 10 < 7 { Operation::Read } else { Operation::Write },
+        durable: false,
+        offset: number * 7_919 % 4_096 * 8_192,
+        length: 8_192,
+        client: 0,
+        part: SlicePart::Whole,
+    });
+    let notes = RecordingNotes { elapsed_ns: 6_016_000_000, ..RecordingNotes::default() };
+    Trace {
+        about: String::new(),
+        exports: vec!["loop0".to_owned()],
+        records: records.collect(),
+        changes: Vec::new(),
+        late: Vec::new(),
+        cut_short: false,
+        recording: Some(notes),
+    }
+}
+
+#[test]
+fn recorded_requests_say_what_they_would_meet_on_each_row() {
+    let catalog = Catalog::builtin();
+    let trace = closed_loop();
+    let demand = demand_of_trace(&trace, "app.trace", &[]).unwrap();
+    let mut need = Need { trace: Some(Arc::new(trace)), ..recorded(demand) };
+    need.wanted.providers = vec!["azure".to_owned()];
+    need.wanted.disks = vec!["premium-p".to_owned()];
+    need.wanted.disks_max = 1;
+    let options = AdviceOptions { rows: 1, ..AdviceOptions::default() };
+    let advice = advise(&need, &catalog, &options).unwrap();
+    assert!(advice.doubts.iter().any(|doubt| doubt.code == "source-limited"));
+    let before = advice.recorded.as_ref().expect("it has answers");
+    assert!((before.iops - 500.0).abs() < 2.0 && before.p99_ns.middle.abs_diff(16_000_000) < 300_000, "{before:?}");
+    let winner = advice.winner().unwrap();
+    assert!(winner.binding.ceiling_iops >= 625.0, "{}", winner.words());
+    let [answers, time] = winner.replayed.as_slice() else { panic!("{:?}", winner.replayed) };
+    // With eight in flight at all times the rate is that of the row's first limit.
+    assert_eq!((answers.by.as_str(), time.by.as_str(), answers.requests), ("answers", "time", 3_000));
+    assert!((answers.iops / winner.binding.ceiling_iops - 1.0).abs() < 0.1, "{answers:?} {:?}", winner.binding);
+    assert!((time.iops / 500.0 - 1.0).abs() < 0.01 && time.p99_ns.middle < answers.p99_ns.middle, "{time:?}");
+    assert!(advice.verdict.contains("Recorded: 49") && advice.verdict_lines.len() <= 9, "{}", advice.verdict);
+    assert!(advice_html(&advice).contains("by answers"));
 }
 
 #[test]

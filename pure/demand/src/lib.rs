@@ -1,4 +1,5 @@
-//! What applications ask of storage over time: a series of intervals, read from monitoring files and stored runs.
+//! What applications ask of storage over time: a series of intervals, read from monitoring files, stored runs and
+//! traces.
 //!
 //! Readers go by the names of columns and metrics, never by position. A name that they do not know is an error that shows
 //! it. [`mark_limited`] finds the intervals in which the source could not do more: there the demand is only a lower bound.
@@ -18,6 +19,7 @@ mod sadf;
 mod series;
 mod stamp;
 mod sysstat_json;
+mod trace;
 
 pub use error::DemandError;
 pub use limited::mark_limited;
@@ -25,3 +27,4 @@ pub use options::ReadOptions;
 pub use reading::{Form, form_of, read};
 pub use run::demand_of_run;
 pub use series::{AtLimit, Demand, DemandInterval};
+pub use trace::demand_of_trace;

@@ -42,6 +42,8 @@ pub struct DemandInterval {
 pub enum AtLimit {
     /// A counter of the provider says that a limit was reached.
     Reported,
+    /// A control group asked for all that a throttle of the kernel allows.
+    Throttled,
     /// Many intervals have the same highest rate, and requests queue in them.
     LevelRequests,
     /// The same for bytes per second.
@@ -59,6 +61,7 @@ impl AtLimit {
     pub const fn words(self) -> &'static str {
         match self {
             Self::Reported => "the provider's own counter says that a limit was reached",
+            Self::Throttled => "a control group asks for all that a throttle of the kernel allows",
             Self::LevelRequests => "requests per second stay level at their highest while requests queue",
             Self::LevelBytes => "bytes per second stay level at their highest while requests queue",
             Self::AlwaysQueued => "the queue is never empty: the application always waits for the storage",
@@ -141,6 +144,7 @@ impl Demand {
     pub fn limited_by(&self) -> Option<AtLimit> {
         let all = [
             AtLimit::Reported,
+            AtLimit::Throttled,
             AtLimit::LevelRequests,
             AtLimit::LevelBytes,
             AtLimit::AlwaysQueued,

@@ -37,19 +37,21 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     ("pure/recognition", &["pure/units", "pure/catalog", "pure/record"]),
     // Puts what other tools report into records; loads by the meaning that their options have to a plan.
     ("pure/imported", &["pure/units", "pure/block", "pure/load", "pure/workload", "pure/record"]),
-    // What applications ask of storage over time, out of monitoring files and stored runs.
-    ("pure/demand", &["pure/units", "pure/block", "pure/record"]),
+    // What applications ask of storage over time, out of monitoring files, stored runs and traces.
+    ("pure/demand", &["pure/units", "pure/block", "pure/record", "pure/emulation"]),
     // From a need to a ranked list: what is sold, searched by price and judged by the model.
     (
         "pure/advise",
         &[
             "pure/units",
+            "pure/block",
             "pure/document",
             "pure/workload",
             "pure/disk",
             "pure/catalog",
             "pure/record",
             "pure/prediction",
+            "pure/emulation",
             "pure/demand",
             "pure/report",
         ],

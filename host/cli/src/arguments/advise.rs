@@ -13,15 +13,16 @@ use std::path::PathBuf;
     loadline advise --iops 9000 --reads 70% --block 8KiB --p99 10ms --size 500GiB --provider azure --region eastus\n  \
     loadline advise need.toml -o advice.html\n  \
     iostat -xdt 60 1440 > day.txt; loadline advise --from day.txt --size 500GiB --p99 10ms\n  \
+    loadline record /dev/vdb -o app.trace --for 10m; loadline advise app.trace --size 500GiB\n  \
     loadline advise need.toml --emulate 1")]
 pub(crate) struct AdviseArguments {
     /// Need files (TOML), or what `--from` takes
     pub(crate) need: Vec<PathBuf>,
-    /// What was asked over a time: iostat (text or JSON), sar, sadf, a Windows performance log (CSV), Azure Monitor or CloudWatch
-    /// (JSON). Several files follow one another
+    /// What was asked over a time: a trace (of `record`, or what `replay` reads), iostat (text or JSON), sar, sadf, a Windows
+    /// performance log (CSV), Azure Monitor or CloudWatch (JSON). Several files follow one another
     #[arg(long, value_name = "FILE")]
     pub(crate) from: Vec<PathBuf>,
-    /// A stored run whose load is the need
+    /// A stored run, or a stored watch, whose load is the need
     #[arg(long, value_name = "RUN")]
     pub(crate) run: Option<String>,
     /// A plan whose load is the need: one with a rate of arrivals

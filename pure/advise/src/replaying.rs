@@ -1,0 +1,106 @@
+//! A recorded trace on a choice: what the same requests meet there, by the answers that they waited for and by the clock.
+
+use crate::advice::{ReplayedFigures, ReplayedRange};
+use loadline_block::Operation;
+use loadline_catalog::{Draw, Environment};
+use loadline_disk::{Fullness, InitialState, Machine, Target, Warmth};
+use loadline_emulation::replay::{Dependence, join_slices, relocate, replay_on};
+use loadline_emulation::{Trace, TraceRecord};
+use loadline_prediction::Model;
+use loadline_record::Histogram;
+use loadline_units::{Duration, Instant, Ratio};
+
+/// Requests that are replayed at most: those of the busiest stretch with so many.
+const REQUESTS_MAX: usize = 20_000;
+/// Places of the latency among its plausible values: the most plausible, a low one, a high one.
+const LATENCIES: [Ratio; 3] = [Ratio::percent(50), Ratio::percent(10), Ratio::percent(90)];
+
+/// The part of a trace that is replayed, from time 0 on.
+#[derive(Debug)]
+pub(crate) struct Stretch {
+    records: Vec<TraceRecord>,
+    exports: usize,
+    /// All have answers, so that what waited for what is known.
+    is_answered: bool,
+}
+
+impl Stretch {
+    /// The busiest stretch of a trace; `None` without reads and writes.
+    pub(crate) fn of(trace: &Trace) -> Option<Self> {
+        let joined = join_slices(&trace.records);
+        let from = (0..(joined.len() + 1).saturating_sub(REQUESTS_MAX))
+            .min_by_key(|from| joined[from + REQUESTS_MAX - 1].submitted_at.since(joined[*from].submitted_at))
+            .unwrap_or(0);
+        let mut records = joined[from..joined.len().min(from + REQUESTS_MAX)].to_vec();
+        let begun = records.first()?.submitted_at;
+        for record in &mut records {
+            record.submitted_at = Instant::ZERO + record.submitted_at.since(begun);
+            record.completed_at = record.completed_at.map(|at| Instant::ZERO + at.since(begun));
+        }
+        let is_answered = records.iter().all(|record| record.completed_at.is_some());
+        records.iter().any(is_data).then_some(Self { records, exports: trace.exports.len(), is_answered })
+    }
+
+    /// What was recorded.
+    pub(crate) fn recorded(&self) -> Option<ReplayedFigures> {
+        let spans = self.records.iter().filter(|record| is_data(record));
+        let spans: Option<Vec<(Instant, Instant)>> =
+            spans.map(|record| Some((record.submitted_at, record.completed_at?))).collect();
+        let (iops, p99) = figures(&spans?)?;
+        let range = ReplayedRange { middle: p99, low: p99, high: p99 };
+        Some(ReplayedFigures { by: "recorded".to_owned(), requests: self.records.len() as u64, iops, p99_ns: range })
+    }
+
+    /// What it meets on an environment without credits for bursts: by answers, if there are any, and by time.
+    pub(crate) fn on(&self, environment: &Environment, seed: u64) -> Vec<ReplayedFigures> {
+        let mut all = vec![(Dependence::Time, "time")];
+        if self.is_answered {
+            all.insert(0, (Dependence::Answers, "answers"));
+        }
+        let of = |(dependence, by): (Dependence, &str)| {
+            let found: Option<Vec<(f64, u64)>> =
+                LATENCIES.iter().map(|latency| self.replayed(environment, dependence, *latency, seed)).collect();
+            let found = found?;
+            let p99s = || found.iter().map(|(_, p99)| *p99);
+            let (iops, middle) = found[0];
+            let range = ReplayedRange { middle, low: p99s().min()?, high: p99s().max()? };
+            Some(ReplayedFigures { by: by.to_owned(), requests: self.records.len() as u64, iops, p99_ns: range })
+        };
+        all.into_iter().filter_map(of).collect()
+    }
+
+    fn replayed(&self, environment: &Environment, by: Dependence, latency: Ratio, seed: u64) -> Option<(f64, u64)> {
+        let model = Model::new(environment, 0, Draw { latency, ..Draw::MIDDLE });
+        let initial = InitialState { bursts: Fullness::Empty, vm_bursts: None, caches: Warmth::Cold };
+        let mut machine = Machine::new(&model.spec, seed, initial).ok()?;
+        let target: Target = machine.target(crate::disk_sets::VOLUME)?;
+        let mut records = self.records.clone();
+        if let Some(size) = machine.size(target) {
+            for export in 0..self.exports {
+                relocate(&mut records, u16::try_from(export).ok()?, size).ok()?;
+            }
+        }
+        let replayed = replay_on(&mut machine, &vec![target; self.exports], &records, by, &mut |_| ());
+        let spans: Vec<(Instant, Instant)> = (records.iter().zip(&replayed))
+            .filter(|(record, _)| is_data(record))
+            .map(|(_, replayed)| (replayed.submitted_at, replayed.completed_at))
+            .collect();
+        figures(&spans)
+    }
+}
+
+const fn is_data(record: &TraceRecord) -> bool {
+    matches!(record.operation, Operation::Read | Operation::Write)
+}
+
+/// Requests per second from the first arrival to the last answer, and the 99th percentile of the latency.
+fn figures(spans: &[(Instant, Instant)]) -> Option<(f64, u64)> {
+    let from = spans.iter().map(|(came, _)| *came).min()?;
+    let until = spans.iter().map(|(_, done)| *done).max()?;
+    let mut latencies = Histogram::default();
+    for (came, done) in spans {
+        latencies.record(done.since(*came));
+    }
+    let length_s = until.since(from).max(Duration::from_ns(1)).as_s_f64();
+    Some((spans.len() as f64 / length_s, latencies.quantile(0.99)?.as_ns()))
+}
