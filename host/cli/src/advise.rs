@@ -5,7 +5,7 @@ use crate::arguments::{CommandLine, Format, Verb};
 use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
 use crate::typed_plan::read_plan;
-use crate::{emulate, output_file, printing};
+use crate::{emulate, output_file, printing, recommendations, typed_words};
 use clap::Parser as _;
 use loadline_advise::{
     Advice, AdviceOptions, Asked, Candidate, Need, NeedNumbers, Rates, Script, advice_html, advise as advise_need,
@@ -14,6 +14,7 @@ use loadline_advise::{
 use loadline_catalog::Catalog;
 use loadline_demand::{Demand, DemandError, ReadOptions, demand_of_run};
 use loadline_record::VOLUME_DEFAULT;
+use loadline_report::{COMMAND, VERDICT_LINES_MAX};
 use loadline_runs::advice::{NeedError, NeedSource, followed, interval_s, need_of_load, read_need_source};
 use loadline_runs::wall_clock::UtcTime;
 use loadline_runs::{PlanLength, catalog_with, store_location};
@@ -45,7 +46,7 @@ pub(crate) fn advise(
         let file = output_file::report(path, arguments.force)?;
         let text = match path.extension().and_then(|extension| extension.to_str()) {
             Some("json") => output::pretty(&advice),
-            Some("md") => output_file::marked(&in_words(&advice, Format::Markdown)),
+            Some("md") => output_file::marked(&in_words(&advice, Format::Markdown, arguments.write_env.as_deref())),
             _ => output_file::marked(&advice_html(&advice)),
         };
         output_file::write(&file, text)?;
@@ -61,7 +62,7 @@ pub(crate) fn advise(
     }
     output::print(&match arguments.printing.format {
         Format::Json => output::pretty(&advice),
-        format => in_words(&advice, format),
+        format => in_words(&advice, format, arguments.write_env.as_deref()),
     })?;
     if let Some(number) = arguments.emulate {
         let path = arguments.write_env.clone().unwrap_or_else(|| PathBuf::from(ENVIRONMENT_DEFAULT));
@@ -307,7 +308,7 @@ fn usage(error: &NeedError) -> Usage {
 }
 
 /// Rows, what just misses, and the verdict last.
-fn in_words(advice: &Advice, format: Format) -> String {
+fn in_words(advice: &Advice, format: Format, written: Option<&Path>) -> String {
     let mut text = rows(&advice.candidates).render(format, output::colour_wanted());
     if format == Format::Csv {
         return text;
@@ -387,11 +388,42 @@ fn in_words(advice: &Advice, format: Format) -> String {
     for note in &advice.not_looked_at {
         let _ = writeln!(text, "{mark}{note}");
     }
-    let lines: Vec<(String, String)> =
-        advice.verdict_lines.iter().map(|line| (line.about.clone(), line.text.clone())).collect();
     text.push('\n');
-    text.push_str(&printing::verdict(&lines, format));
+    text.push_str(&printing::verdict(&concluded(advice, written), format));
     text
+}
+
+/// Lines of the verdict that give way to the next step, the first of them first.
+const GIVE_WAY: [&str; 3] = ["for tests", "10 % more", "unpriced"];
+
+/// The verdict with the next step. `written` is the file that has the environment of a row by now.
+fn concluded(advice: &Advice, written: Option<&Path>) -> Vec<(String, String)> {
+    let line = |about: &str, text: &str| (about.to_owned(), text.to_owned());
+    let mut lines: Vec<(String, String)> =
+        advice.verdict_lines.iter().map(|line| (line.about.clone(), line.text.clone())).collect();
+    let (next, command) = match (advice.winner(), written) {
+        (Some(_), Some(file)) => (
+            "see what it does with more load than you need",
+            Some(recommendations::predicted(&file.display().to_string())),
+        ),
+        (Some(_), None) => (
+            "write its environment to a file, to predict, hunt or emulate on it",
+            typed_words::again(&format!("--write-env {ENVIRONMENT_DEFAULT}")),
+        ),
+        (None, _) => (
+            "see which choices would do by their limits alone, or what there is",
+            typed_words::again("--limits-only")
+                .or_else(|| Some("loadline catalog list --kind disk --sort iops".to_owned())),
+        ),
+    };
+    for about in GIVE_WAY {
+        if lines.len() + 2 > VERDICT_LINES_MAX {
+            lines.retain(|(name, _)| name != about);
+        }
+    }
+    lines.push(line("next", next));
+    lines.extend(command.map(|command| line(COMMAND, &command)));
+    lines
 }
 
 fn rows(candidates: &[Candidate]) -> Table {

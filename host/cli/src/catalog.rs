@@ -6,7 +6,9 @@ use crate::arguments::catalog::{
 use crate::arguments::{Format, Own};
 use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
+use crate::printing;
 use loadline_catalog::{Catalog, CatalogProblem, Filter, Kind, ListOrder, Price, rate_text};
+use loadline_report::COMMAND;
 use loadline_runs::catalog_with;
 use serde_json::{Map, Value as Json};
 
@@ -180,16 +182,21 @@ fn check(arguments: &CheckArguments) -> anyhow::Result<Outcome> {
         output::print(&table.render(arguments.printing.format, output::colour_wanted()))?;
     }
     let counts = (catalog.disks().len(), catalog.vms().len(), catalog.caps().len());
-    output::tell(&format!(
-        "{} disks, {} VM sizes and {} limits of machines by disk type: {}.",
-        counts.0,
-        counts.1,
-        counts.2,
-        match problems.len() {
-            0 => "nothing is wrong".to_owned(),
-            1 => "1 problem".to_owned(),
-            count => format!("{count} problems"),
-        }
-    ));
+    let looked_at =
+        format!("{} disks, {} VM sizes and {} limits of machines by disk type", counts.0, counts.1, counts.2);
+    let found = match problems.len() {
+        0 => "nothing is wrong".to_owned(),
+        1 => "1 problem".to_owned(),
+        count => format!("{count} problems"),
+    };
+    let mut lines = vec![("verdict".to_owned(), found), ("looked at".to_owned(), looked_at)];
+    if let Some(first) = problems.first() {
+        lines.push(("first".to_owned(), format!("{}: {} {}", first.place, first.name, first.text)));
+        lines.push(("next".to_owned(), "mend the file, and check again".to_owned()));
+    } else {
+        lines.push((COMMAND.to_owned(), "loadline catalog list --kind disk --sort price".to_owned()));
+    }
+    // Not among the results: a check without problems prints none.
+    printing::tell_verdict(&lines);
     Ok(if problems.is_empty() { Outcome::Done } else { Outcome::Failed })
 }

@@ -3,10 +3,10 @@
 use crate::arguments::Format;
 use crate::arguments::compare::{CannotTell, CompareArguments, FailIf, FigureName};
 use crate::failure::{Outcome, Usage};
-use crate::{crawl, output, output_file, printing, stored};
-use loadline_analysis::{CompareOptions, ComparedSide, Comparison, Verdict, compare as compare_runs};
+use crate::{crawl, output, output_file, printing, recommendations, stored};
+use loadline_analysis::{CompareOptions, ComparedSide, Comparison, NextStep, Verdict, compare as compare_runs};
 use loadline_catalog::{Catalog, Environment, ItemCost, Money};
-use loadline_record::RunRecord;
+use loadline_record::{Clock, RunRecord};
 use loadline_runs::{RecordFileError, environment_again, read_record, repeated};
 use loadline_store::Store;
 use std::collections::BTreeSet;
@@ -14,6 +14,8 @@ use std::path::Path;
 
 /// Trials of a prediction's cell, until its differences are distinguished from chance.
 const TRIALS_TRIED: [u32; 2] = [3, 6];
+/// Trials of a measurement that too few could not decide.
+const TRIALS_MORE: u32 = 6;
 
 /// Compares, prints, and judges where that was asked for.
 pub(crate) fn compare(arguments: &CompareArguments, store: &Store) -> anyhow::Result<Outcome> {
@@ -24,15 +26,16 @@ pub(crate) fn compare(arguments: &CompareArguments, store: &Store) -> anyhow::Re
         return Ok(Outcome::Done);
     }
     let comparison = of_records(arguments, records)?;
+    let nothing_shared = comparison.against.iter().all(|a| a.cells.is_empty());
+    if nothing_shared && arguments.printing.format == Format::Table {
+        output::tell("no cell is in both: they are matched by their whole load, and by volume where a run has several");
+    }
     output::print(&printing::comparison(&comparison, arguments.printing.format))?;
     if let Some(file) = &junit {
         let text = loadline_exported::junit(&comparison, arguments.cannot_tell == Some(CannotTell::Fail));
         output_file::write(file, text)?;
     }
-    if comparison.against.iter().all(|a| a.cells.is_empty()) && arguments.printing.format == Format::Table {
-        output::tell("no cell is in both: they are matched by their whole load, and by volume where a run has several");
-    }
-    if comparison.against.iter().all(|a| a.cells.is_empty()) {
+    if nothing_shared {
         return Ok(Outcome::Inconclusive);
     }
     let Some(FailIf::Worse) = arguments.fail_if else { return Ok(Outcome::Done) };
@@ -59,7 +62,32 @@ pub(crate) fn of_records(arguments: &CompareArguments, mut records: Vec<RunRecor
     let mut comparison = compared(&records, &options)?;
     decide_by_more_trials(&mut records, &mut comparison, &options)?;
     price(&mut comparison, &records, arguments.region.as_deref())?;
+    comparison.command = next_command(&comparison, &records);
     Ok(comparison)
+}
+
+/// The command for the next step. Runs that keep too little for one are seen side by side.
+fn next_command(comparison: &Comparison, records: &[RunRecord]) -> Option<String> {
+    let first = records.first()?;
+    let mut ids: Vec<&str> = records.iter().map(|run| run.header.id.as_str()).collect();
+    ids.dedup();
+    let beside = || recommendations::report_command(ids.iter().copied());
+    match comparison.next_step() {
+        NextStep::SideBySide | NextStep::SamePlan => Some(beside()),
+        NextStep::OneSeed => {
+            let others = records.iter().filter(|run| run.header.seed != first.header.seed);
+            let again: Option<Vec<String>> =
+                others.map(|run| recommendations::predicted_again(run, first.header.seed)).collect();
+            Some(again.map_or_else(beside, |again| again.join(" && ")))
+        }
+        NextStep::RealStorage => Some(recommendations::REAL_STORAGE.to_owned()),
+        NextStep::MoreTrials => {
+            let measured = records.iter().filter(|run| run.header.clock == Clock::Real);
+            let again: Option<Vec<String>> =
+                measured.map(|run| recommendations::measured_again(run, TRIALS_MORE)).collect();
+            Some(again.map_or_else(beside, |again| again.join(" && ")))
+        }
+    }
 }
 
 /// A run of the store, or the one in a file.

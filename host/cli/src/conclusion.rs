@@ -2,7 +2,7 @@
 
 use crate::arguments::Format;
 use crate::failure::Outcome;
-use crate::recommendations::summarized;
+use crate::recommendations::{after_hunt, summarized, with_command};
 use crate::{hunt_table, output, printing, words};
 use loadline_analysis::RunVerdict;
 use loadline_hunt::Effect;
@@ -13,7 +13,7 @@ use loadline_runs::{Ended, Error, Loss, RunOutcome, hunt_result};
 pub(crate) fn conclude_hunt(outcome: &RunOutcome, format: Format, is_judged: bool) -> anyhow::Result<Outcome> {
     let RunOutcome { record, ended } = outcome;
     let Some(found) = hunt_result(record) else { return conclude(outcome, format) };
-    output::print(&hunt_table::text(&found, format))?;
+    output::print(&hunt_table::text(&found, &after_hunt(record, &found), format))?;
     Ok(match ended {
         Ended::Complete if is_judged && loadline_analysis::run_verdict(record) == RunVerdict::Broken => {
             Outcome::Against
@@ -33,7 +33,7 @@ pub(crate) fn conclude_search(outcome: Result<RunOutcome, Error>, format: Format
     if let Err(Error::RunEndedEarly { record: Some(record), .. }) = &outcome
         && record.cells.iter().any(|cell| !cell.trials.is_empty())
     {
-        output::print(&printing::summary(&summarized(record), format))?;
+        output::print(&summary_text(record, format))?;
     }
     conclude(&outcome?, format)
 }
@@ -57,7 +57,7 @@ pub(crate) fn conclude(outcome: &RunOutcome, format: Format) -> anyhow::Result<O
     let RunOutcome { record, ended } = outcome;
     let run = &record.header.id;
     if record.cells.iter().any(|cell| !cell.trials.is_empty()) {
-        output::print(&printing::summary(&summarized(record), format))?;
+        output::print(&summary_text(record, format))?;
     }
     let outcome = match ended {
         Ended::Complete => match loadline_analysis::trials_cut_short(record) {
@@ -82,6 +82,15 @@ pub(crate) fn conclude(outcome: &RunOutcome, format: Format) -> anyhow::Result<O
         }
     };
     Ok(outcome)
+}
+
+/// The run in this form; for people its verdict ends in a command.
+fn summary_text(record: &RunRecord, format: Format) -> String {
+    let summary = summarized(record);
+    match format {
+        Format::Table | Format::Markdown => printing::summary(&with_command(&summary), format),
+        Format::Json | Format::Csv => printing::summary(&summary, format),
+    }
 }
 
 /// How a run that was interrupted is carried on with.

@@ -4,10 +4,12 @@ use crate::arguments::Format;
 use crate::arguments::doctor::DoctorArguments;
 use crate::failure::Outcome;
 use crate::output::{self, Column, Field, Table};
-use crate::words;
+use crate::recommendations::in_shell;
+use crate::{printing, words};
 use loadline_emulator::ublk_is_here;
 use loadline_kernel::facts;
 use loadline_kernel::ublk::UblkError;
+use loadline_report::COMMAND;
 use loadline_runs::checkup::{MachineCheck, Suitability, check_engines, check_machine, check_target};
 use loadline_runs::recognition::{Cloud, cloud};
 use std::path::Path;
@@ -29,21 +31,48 @@ pub(crate) fn doctor(arguments: &DoctorArguments) -> anyhow::Result<Outcome> {
     let format = arguments.printing.format;
     let table = table.render(format, output::colour_wanted());
     match format {
-        Format::Table => output::print(&format!("{}\n\n{table}", conclusion(&checks)))?,
-        Format::Json | Format::Csv | Format::Markdown => output::print(&table)?,
+        Format::Table | Format::Markdown => {
+            let verdict = printing::verdict(&verdict(&checks, &arguments.path), format);
+            output::print(&format!("{table}\n{verdict}"))?;
+        }
+        Format::Json | Format::Csv => output::print(&table)?,
     }
     let any_trouble = checks.iter().any(|check| check.verdict == Suitability::Trouble);
     Ok(if any_trouble { Outcome::Against } else { Outcome::Done })
 }
 
-fn conclusion(checks: &[MachineCheck]) -> String {
-    let troubles: Vec<&str> =
-        checks.iter().filter(|check| check.verdict == Suitability::Trouble).map(|check| check.what.as_str()).collect();
-    if troubles.is_empty() {
-        "Nothing seen that would spoil a measurement here.".to_owned()
-    } else {
-        format!("Would spoil a measurement here, or keep it from being made: {}.", troubles.join(", "))
+/// Troubles that the verdict has in full.
+const TROUBLES_MAX: usize = 5;
+
+/// Whether to measure here, what stands against it, and what to type next.
+fn verdict(checks: &[MachineCheck], path: &Path) -> Vec<(String, String)> {
+    let line = |about: &str, text: String| (about.to_owned(), text);
+    let of = |wanted: Suitability| checks.iter().filter(move |check| check.verdict == wanted);
+    let path = in_shell(&path.display().to_string());
+    let troubles = of(Suitability::Trouble).count();
+    if troubles == 0 {
+        let notes = match of(Suitability::Note).count() {
+            0 => String::new(),
+            1 => "; the note above qualifies figures".to_owned(),
+            notes => format!("; the {notes} notes above qualify figures"),
+        };
+        return vec![
+            line("verdict", format!("nothing seen that would spoil a measurement here{notes}")),
+            line("next", "measure".to_owned()),
+            line(COMMAND, format!("loadline quick {path}")),
+        ];
     }
+    let things = if troubles == 1 { "1 thing".to_owned() } else { format!("{troubles} things") };
+    let mut lines = vec![line("verdict", format!("{things} would spoil a measurement here, or prevent it"))];
+    let shown = of(Suitability::Trouble).take(TROUBLES_MAX);
+    lines.extend(shown.map(|check| line(&check.what, check.detail.clone())));
+    let more = troubles.saturating_sub(TROUBLES_MAX);
+    if more > 0 {
+        lines.push(line("more", format!("{more} more stand first in the table")));
+    }
+    lines.push(line("next", "mend that, and look again".to_owned()));
+    lines.push(line(COMMAND, format!("loadline doctor {path}")));
+    lines
 }
 
 fn cloud_line() -> Result<String, String> {
@@ -76,11 +105,22 @@ fn attaching(ublk: Result<(), UblkError>) -> MachineCheck {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use loadline_report::VERDICT_LINES_MAX;
 
     #[test]
-    fn the_conclusion_names_every_trouble() {
-        let checks = [MachineCheck::new("a", Suitability::Good, ""), MachineCheck::new("b", Suitability::Trouble, "")];
-        assert!(conclusion(&checks).ends_with("made: b."));
-        assert!(conclusion(&checks[..1]).starts_with("Nothing"));
+    fn the_verdict_names_every_trouble_for_which_it_has_room_and_ends_in_a_command() {
+        let trouble = |what: &str| MachineCheck::new(what, Suitability::Trouble, format!("{what} is wrong"));
+        let good = MachineCheck::new("a", Suitability::Good, "");
+        let of = |checks: &[MachineCheck]| verdict(checks, Path::new("/mnt/my data"));
+        let well = of(std::slice::from_ref(&good));
+        assert!(well[0].1.starts_with("nothing seen"), "{well:?}");
+        assert_eq!(well.last().unwrap().1, "loadline quick '/mnt/my data'");
+        let one = of(&[good, trouble("b")]);
+        assert_eq!(one[1], ("b".to_owned(), "b is wrong".to_owned()));
+        assert_eq!(one.last().unwrap().1, "loadline doctor '/mnt/my data'");
+        let many: Vec<MachineCheck> = (0..20).map(|n| trouble(&n.to_string())).collect();
+        let many = of(&many);
+        assert_eq!(many.len(), VERDICT_LINES_MAX);
+        assert!(many.iter().any(|(_, text)| text.starts_with("15 more")), "{many:?}");
     }
 }

@@ -3,7 +3,7 @@
 use crate::arguments::Format;
 use crate::output::{self, Column, Field, Table};
 use loadline_runs::{FillForecast, Settings, Work, filling};
-use loadline_units::Duration;
+use loadline_units::{Bytes, Duration};
 use loadline_workload::LoadSpec;
 use serde_json::json;
 
@@ -32,7 +32,8 @@ pub(crate) fn print(work: &Work, settings: Option<&Settings>, format: Format) ->
             let virtual_time = if settings.is_none() { " of virtual time" } else { "" };
             let note = filling_note(filling);
             let (cells, trials) = (counted(count, "cell"), counted(work.trials(), "trial"));
-            format!("{table}\n{cells}, {trials}: {all}{virtual_time} at most{note}\n")
+            let moved = moved_note(work);
+            format!("{table}\n{cells}, {trials}: {all}{virtual_time} at most{moved}{note}\n")
         }
     };
     output::print(&text)
@@ -40,6 +41,24 @@ pub(crate) fn print(work: &Work, settings: Option<&Settings>, format: Format) ->
 
 fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// The longest that a load runs which its bytes end, as a job file without a runtime.
+const UNTIL_MOVED: Duration = Duration::from_s(86_400);
+
+/// What a trial moves at most, where that and no time of the plan ends it.
+fn moved(spec: &LoadSpec) -> Option<Bytes> {
+    spec.volume.filter(|_| spec.duration >= UNTIL_MOVED)
+}
+
+/// What such trials move together, and how long that takes; nothing where there are none.
+fn moved_note(work: &Work) -> String {
+    let each = work.cells.iter().filter_map(|cell| Some(moved(&cell.spec)?.get() * u64::from(cell.spec.trials)));
+    let all = Bytes::new(each.sum());
+    if all == Bytes::ZERO {
+        return String::new();
+    }
+    format!("; bytes end them: {} in about {}", all.human(), filling::in_words(all))
 }
 
 fn cells(work: &Work) -> Table {
@@ -68,9 +87,18 @@ fn cells(work: &Work) -> Table {
             Field::count(spec.trials.into()),
             time(spec.pause),
             time(warm_up_max(spec)),
-            time(spec.duration),
+            match moved(spec) {
+                Some(size) => Field::both(format!("until {}", size.human()), spec.duration.as_s_f64()),
+                None => time(spec.duration),
+            },
             time(spec.cool_down),
-            Field::both(all.clock(), all.as_s_f64()),
+            match moved(spec) {
+                Some(size) => {
+                    let whole = Bytes::new(size.get() * u64::from(spec.trials));
+                    Field::both(filling::in_words(whole), all.as_s_f64())
+                }
+                None => Field::both(all.clock(), all.as_s_f64()),
+            },
         ]);
     }
     table

@@ -2,14 +2,15 @@
 
 mod printed;
 
+use crate::arguments::Format;
 use crate::arguments::emulate::EmulateArguments;
 use crate::attach;
 use crate::environments;
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
-use crate::output;
 use crate::refusals::Refusals;
 use crate::screen::Screen;
+use crate::{output, printing};
 use anyhow::Context;
 use loadline_emulator::{Backing, Emulation, Refused, Tls, View};
 use loadline_nbd::export_uri::{ClientEncryption, ListenAddress};
@@ -229,18 +230,25 @@ fn conclude(
         ended.events.iter().for_each(|event| output::tell(&printed::event_line(event)));
         output::tell(&format!("Emulated {environment} for {}.", printed::spent(ended.elapsed)));
         ended.late_answers().iter().for_each(|late| output::tell(&printed::late_line(late)));
+        if matches!(ended.stored, Ok(StoredEmulation::Stored)) {
+            output::tell(&format!("Stored as {0}: loadline show {0}", ended.id));
+        }
     }
-    let table = printed::summary(&ended);
-    let shown = output::print(&table.render(arguments.printing.format, output::colour_wanted()));
-    match ended.stored? {
-        StoredEmulation::Stored if !quiet => output::tell(&format!("Stored as {0}: loadline show {0}", ended.id)),
-        StoredEmulation::BeginningLeft(error) => output::tell(&format!(
+    if let Ok(StoredEmulation::BeginningLeft(error)) = &ended.stored {
+        output::tell(&format!(
             "That it began stays in the store, though nobody asked it for anything: {}",
-            crate::words::in_a_line(&error)
-        )),
-        StoredEmulation::Stored | StoredEmulation::Unwanted | StoredEmulation::NothingDone => {}
+            crate::words::in_a_line(error)
+        ));
     }
+    let format = arguments.printing.format;
+    let mut text = printed::summary(&ended).render(format, output::colour_wanted());
+    if matches!(format, Format::Table | Format::Markdown) {
+        text.push('\n');
+        text.push_str(&printing::verdict(&printed::verdict(&ended), format));
+    }
+    let shown = output::print(&text);
     // Whose terminal is closed has the record all the same, and so has who lacks a whole trace.
+    ended.stored?;
     ended.result?;
     shown?;
     Ok(Outcome::Done)

@@ -3,9 +3,11 @@
 use crate::arguments::FitArguments;
 use crate::failure::Outcome;
 use crate::live::Live;
-use crate::{figures, output, output_file, stored};
+use crate::typed_words::store_option;
+use crate::{figures, output, output_file, printing, recommendations, stored};
 use loadline_fitting::{Agreement, Fitted};
 use loadline_record::{Clock, RunRecord};
+use loadline_report::COMMAND;
 use loadline_store::Store;
 use loadline_units::Duration;
 use std::cell::{Cell, RefCell};
@@ -37,20 +39,35 @@ pub(crate) fn fit(arguments: &FitArguments, quiet: bool, store: &Store) -> anyho
             output::tell(&format!("doubt: {doubt}"));
         }
         let far: Vec<&Agreement> = agreement.iter().filter(|agreement| !agreement.is_near()).collect();
-        if !far.is_empty() {
-            output::tell(&format!(
-                "doubt: {} of {} loads come out with a rate off by over 8 % or a p99 off by over 25 %, first {}: the fitted disk \
-                 stands for the others at most",
-                far.len(),
-                agreement.len(),
-                far[0].label
-            ));
-        }
-        if let Some(file) = &arguments.output {
-            output::tell(&format!("environment: {0}; try it with: loadline predict PLAN --env {0}", file.display()));
-        }
+        printing::tell_verdict(&verdict(arguments, &record, &far, agreement.len()));
     }
     Ok(Outcome::Done)
+}
+
+/// How well the disk stands for the run, and what to do with it. `far` are the loads that come out otherwise.
+fn verdict(arguments: &FitArguments, record: &RunRecord, far: &[&Agreement], loads: usize) -> Vec<(String, String)> {
+    let line = |about: &str, text: String| (about.to_owned(), text);
+    let stands = match far {
+        [] => format!("it does what was {}: rates within 8 % and p99 within 25 % for all {loads} loads", known(record)),
+        [first, ..] => format!(
+            "{} of {loads} loads come out with a rate off by over 8 % or a p99 off by over 25 %, first {}: the fitted disk stands for \
+             the others at most",
+            far.len(),
+            first.label
+        ),
+    };
+    let mut lines = vec![line("verdict", stands)];
+    if let Some(file) = &arguments.output {
+        let file = file.display().to_string();
+        lines.push(line("environment", file.clone()));
+        lines.push(line("next", "predict, hunt or emulate on it".to_owned()));
+        lines.push(line(COMMAND, recommendations::predicted_on(record, &file)));
+    } else {
+        lines.push(line("next", "write it to a file: predict, hunt and emulate take that as --env".to_owned()));
+        let run = &record.header.id;
+        lines.push(line(COMMAND, format!("loadline fit {run} -o fitted.toml{}", store_option())));
+    }
+    lines
 }
 
 /// What the run's figures are.

@@ -4,11 +4,11 @@ use crate::arguments::Format;
 use crate::output::{self, Column, Field, Table};
 use crate::{figures, printing};
 use loadline_hunt::{HuntResult, SkippedSetting, Standing};
-use loadline_report::RunAnswer;
+use loadline_report::{COMMAND, RunAnswer};
 use serde_json::Value as Json;
 
-/// What was found, in the form asked for.
-pub(crate) fn text(found: &HuntResult, format: Format) -> String {
+/// What was found, in the form asked for; `command` is the next step.
+pub(crate) fn text(found: &HuntResult, command: &str, format: Format) -> String {
     let table = rows(found);
     match format {
         Format::Json => output::pretty(found),
@@ -17,33 +17,33 @@ pub(crate) fn text(found: &HuntResult, format: Format) -> String {
             let rate = figures_of(found);
             let mut text = format!("{}\nrun {}{rate}\n\n", found.name, found.run);
             if nothing_varied(found) {
-                return text + &verdict(found, format);
+                return text + &verdict(found, command, format);
             }
             text.push_str(&table.render(format, output::colour_wanted()));
             text.push_str(&not_tried(&found.not_tried));
             text.push_str("\nIntervals hold for all looks at all settings together with 95 % confidence.\n\nLimits\n");
-            text + &limits(found, "• ") + "\n" + &verdict(found, format)
+            text + &limits(found, "• ") + "\n" + &verdict(found, command, format)
         }
         Format::Markdown => {
             let rate = figures_of(found);
             let mut text = format!("# {}\n\nrun `{}`{rate}\n\n", found.name, found.run);
             if nothing_varied(found) {
-                return text + &verdict(found, format);
+                return text + &verdict(found, command, format);
             }
             text.push_str(&table.render(format, false));
             text.push_str(&not_tried(&found.not_tried));
             text.push_str(
                 "\nIntervals hold for all looks at all settings together with 95 % confidence.\n\n## Limits\n\n",
             );
-            text + &limits(found, "- ") + "\n" + &verdict(found, format)
+            text + &limits(found, "- ") + "\n" + &verdict(found, command, format)
         }
     }
 }
 
 /// The verdict, which ends what is printed.
-fn verdict(found: &HuntResult, format: Format) -> String {
+fn verdict(found: &HuntResult, command: &str, format: Format) -> String {
     let mut lines = found.verdict_lines();
-    lines.push(("report".to_owned(), format!("loadline report {}", found.run)));
+    lines.push((COMMAND.to_owned(), command.to_owned()));
     printing::verdict(&lines, format)
 }
 

@@ -1,16 +1,19 @@
 //! `import`: what another tool measured, as a run in the store.
 
+use crate::arguments::Format;
 use crate::arguments::import::ImportArguments;
 use crate::conclusion::conclude;
 use crate::crawl;
 use crate::environments;
 use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
-use crate::recommendations::summarized;
+use crate::printing;
+use crate::recommendations::{report_command, summarized};
 use crate::typed_settings::named_targets;
 use crate::words;
 use loadline_analysis::RunSummary;
 use loadline_imported::LeftOut;
+use loadline_report::COMMAND;
 use loadline_runs::{DeclaredEnvironment, Error, FolderImport, Import, NamedTarget, catalog_with, store_location};
 use std::path::{Path, PathBuf};
 
@@ -117,8 +120,44 @@ fn import_folders(
         return conclude(outcome, arguments.printing.format);
     }
     let summaries: Vec<RunSummary> = records.iter().map(|outcome| summarized(&outcome.record)).collect();
-    output::print(&table(&summaries).render(arguments.printing.format, output::colour_wanted()))?;
+    let format = arguments.printing.format;
+    let mut text = table(&summaries).render(format, output::colour_wanted());
+    if matches!(format, Format::Table | Format::Markdown) {
+        text.push('\n');
+        text.push_str(&printing::verdict(&verdict(&summaries), format));
+    }
+    output::print(&text)?;
     Ok(if records.is_empty() { Outcome::Failed } else { Outcome::Done })
+}
+
+/// Runs that the verdict has a line for.
+const RUNS_SHOWN_MAX: usize = 5;
+
+/// What was imported, what stops each of the first runs, and how to see more.
+fn verdict(summaries: &[RunSummary]) -> Vec<(String, String)> {
+    let line = |about: &str, text: String| (about.to_owned(), text);
+    if summaries.is_empty() {
+        return vec![
+            line("verdict", "nothing was imported: no file holds results of a form that is known".to_owned()),
+            line("next", "fio writes such results with --output-format=json --output=results.json".to_owned()),
+            line(COMMAND, "loadline help import".to_owned()),
+        ];
+    }
+    let runs = if summaries.len() == 1 { "run" } else { "runs" };
+    let mut lines = vec![line("verdict", format!("{} {runs} imported", summaries.len()))];
+    for summary in summaries.iter().take(RUNS_SHOWN_MAX) {
+        let volume = summary.verdict.as_ref().and_then(|block| block.volumes.first());
+        let held =
+            volume.map_or_else(|| "no limit is named".to_owned(), |volume| format!("held by {}", volume.held_by));
+        lines.push(line(&summary.run.name, held));
+    }
+    let more = summaries.len().saturating_sub(RUNS_SHOWN_MAX);
+    if more > 0 {
+        lines.push(line("more", format!("{more} more in the table above")));
+    }
+    lines.push(line("next", "see them side by side".to_owned()));
+    lines.push(line(COMMAND, report_command(summaries.iter().map(|summary| summary.run.id.as_str()))));
+    lines
 }
 
 /// The runs with what each says first.

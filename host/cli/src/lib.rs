@@ -52,6 +52,7 @@ mod stored;
 mod terminal;
 mod typed_plan;
 mod typed_settings;
+mod typed_words;
 mod verification;
 mod watch;
 mod words;
@@ -75,7 +76,9 @@ use std::path::PathBuf;
 /// ends the process, as does `--help`.
 #[must_use]
 pub fn command(words: impl Iterator<Item = OsString>) -> u8 {
-    let mut line = parsed(with_help(words)).unwrap_or_else(|error| error.exit());
+    let words = with_help(words);
+    let mut line = parsed(words.clone()).unwrap_or_else(|error| error.exit());
+    typed_words::remember(&words, line.common.store.as_deref());
     // clap would take an empty variable for a mistake, and print usages as if the option had to be given.
     line.common.store = line.common.store.or_else(store_location::named_by_environment);
     failure::conclude(dispatch(&line))

@@ -37,6 +37,12 @@ pub(crate) fn verdict(lines: &[(String, String)], format: Format) -> String {
     loadline_report::verdict_terminal(lines, &terminal_options())
 }
 
+/// Tells the verdict on standard error: of a verb whose results are read by programs as they are.
+pub(crate) fn tell_verdict(lines: &[(String, String)]) {
+    let options = TerminalOptions { colour: Colour::Never, ..terminal_options() };
+    output::tell(loadline_report::verdict_terminal(lines, &options).trim_end());
+}
+
 fn terminal_options() -> TerminalOptions {
     let colour = if output::colour_wanted() { Colour::Always } else { Colour::Never };
     match output::output_width() {

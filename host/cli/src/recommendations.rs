@@ -1,18 +1,41 @@
 //! The measurements that conclusions recommend, as commands that run as printed.
 
 use crate::typed_settings;
-use loadline_analysis::{CellSummary, Conclusion, NextMeasurement, RunSummary, summarize};
+use crate::typed_words::store_option;
+use loadline_analysis::{CellSummary, Conclusion, Limit, NextMeasurement, RunSummary, VolumeVerdict, summarize};
 use loadline_catalog::environment_text;
+use loadline_hunt::{HuntResult, HuntStep};
 use loadline_record::{Clock, PlanText, RunRecord, TargetKind, VOLUME_DEFAULT, VolumeFacts};
-use loadline_runs::{Overrides, label, read_again};
+use loadline_runs::{Course, NamedTarget, Overrides, PredictionSettings, label, prediction_settings_of, read_again};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::preset;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// The file that a command writes the run's plan to.
 const PLAN_FILE: &str = "plan.toml";
 /// The file that a command writes the run's environment to.
 const ENVIRONMENT_FILE: &str = "environment.toml";
+
+/// A plan that comes along, for commands that want some.
+const PLAN_SHOWN: &str = "outstanding-sweep";
+/// An environment that comes along, for commands that want some.
+pub(crate) const ENVIRONMENT_SHOWN: &str = "ds3-p30";
+/// Measures the storage of the folder where it is typed.
+pub(crate) const REAL_STORAGE: &str = "loadline quick .";
+/// Trials of a hunt that chance left undecided get so many times as long.
+const LONGER: u64 = 4;
+/// Runs that a command names.
+const RUNS_NAMED_MAX: usize = 8;
+
+/// The command that writes a report of these runs; of many, the one that lists them.
+pub(crate) fn report_command<'a>(ids: impl IntoIterator<Item = &'a str>) -> String {
+    let ids: Vec<&str> = ids.into_iter().collect();
+    if ids.len() > RUNS_NAMED_MAX {
+        return format!("loadline list -n {}{}", ids.len(), store_option());
+    }
+    format!("loadline report {}{}", ids.join(" "), store_option())
+}
 
 /// The run summed up, with the commands that its conclusions recommend.
 pub(crate) fn summarized(record: &RunRecord) -> RunSummary {
@@ -28,6 +51,147 @@ pub(crate) fn summarized(record: &RunRecord) -> RunSummary {
         volume.command = conclusions.iter().find(own).and_then(|conclusion| conclusion.commands.first().cloned());
     }
     summary
+}
+
+/// The summary with a command at the end of its verdict in any case.
+pub(crate) fn with_command(summary: &RunSummary) -> Cow<'_, RunSummary> {
+    let mut found = Cow::Borrowed(summary);
+    let has_one = |summary: &RunSummary| {
+        let volumes = summary.verdict.iter().flat_map(|block| &block.volumes);
+        volumes.into_iter().any(|volume| volume.command.is_some())
+    };
+    if summary.verdict.is_some() && !has_one(summary) {
+        let command = otherwise(summary);
+        let volumes = found.to_mut().verdict.iter_mut().flat_map(|block| &mut block.volumes);
+        volumes.take(1).for_each(|volume| volume.command = Some(command.clone()));
+    }
+    found
+}
+
+/// The command at the end of a verdict that no measurement would settle: storage that does more, or the run's report.
+fn otherwise(summary: &RunSummary) -> String {
+    let run = &summary.run;
+    if run.volumes.iter().all(|volume| volume.kind == TargetKind::Null) {
+        return REAL_STORAGE.to_owned();
+    }
+    let storage_holds = |volume: &VolumeVerdict| {
+        matches!(
+            volume.limit,
+            Some(
+                Limit::DiskIops
+                    | Limit::DiskThroughput
+                    | Limit::VmUncachedIops
+                    | Limit::VmUncachedThroughput
+                    | Limit::VmCachedIops
+                    | Limit::VmCachedThroughput
+                    | Limit::BurstExhausted
+            )
+        )
+    };
+    let held = summary.verdict.iter().flat_map(|block| &block.volumes).find(|volume| storage_holds(volume));
+    let place = held.and_then(|volume| summary.cells.iter().position(|cell| cell.id == volume.cell));
+    let size =
+        held.and_then(|held| run.volumes.iter().find(|volume| volume.name == held.volume || held.volume.is_empty()));
+    match (place, size.and_then(|volume| volume.size_bytes).filter(|size| *size > 0)) {
+        (Some(place), Some(size)) => format!(
+            "loadline advise --run {} --cell {} --size '{}'{}",
+            run.id,
+            place + 1,
+            Bytes::new(size),
+            store_option()
+        ),
+        _ => report_command([run.id.as_str()]),
+    }
+}
+
+/// The command that makes a prediction again with this seed; `None` where it keeps no single plan, or ran in a way of its own.
+pub(crate) fn predicted_again(record: &RunRecord, seed: u64) -> Option<String> {
+    let summary = summarize(record);
+    let of = Recommended { summary: &summary, cell: summary.cells.first()? };
+    let settings = prediction_settings_of(record).ok().filter(|settings| settings.course == Course::Apart)?;
+    let (mut steps, plan) = of.plan()?;
+    let mut command = format!("loadline predict {plan}{}", of.environment(&mut steps)?);
+    for NamedTarget { volume, target } in &settings.volumes {
+        let _ = write!(command, " --on {}", in_shell(&format!("{volume}={target}")));
+    }
+    let usual = PredictionSettings::default();
+    if settings.draws != usual.draws {
+        let _ = write!(command, " --draws {}", settings.draws);
+    }
+    command.push_str(if settings.published { " --published" } else { "" });
+    command.extend(typed_settings::typed(&settings.overrides).map(|options| format!(" {options}")));
+    let _ = write!(command, " --seed {seed}");
+    steps.push(command);
+    Some(joined(&steps))
+}
+
+/// The command that measures a run's plan again with so many trials of each cell; `None` where it keeps no single plan.
+pub(crate) fn measured_again(record: &RunRecord, trials: u32) -> Option<String> {
+    let summary = summarize(record);
+    let of = Recommended { summary: &summary, cell: summary.cells.first()? };
+    let (mut steps, plan) = of.plan()?;
+    let mut command = format!("loadline run {plan}");
+    for volume in &summary.run.volumes {
+        let mut cells = summary.cells.iter().filter(|cell| cell.volume == volume.name);
+        command.push_str(&on(volume, cells.all(CellSummary::reads_only)));
+    }
+    let overrides = Overrides { trials: Some(trials), short: false, ..of.overrides() };
+    command.extend(typed_settings::typed(&overrides).map(|options| format!(" {options}")));
+    steps.push(command);
+    Some(joined(&steps))
+}
+
+/// The command for the step that follows from a hunt.
+pub(crate) fn after_hunt(record: &RunRecord, found: &HuntResult) -> String {
+    let run = &record.header.id;
+    let report = || report_command([run.as_str()]);
+    match found.next_step() {
+        HuntStep::SetInEnvironment(_) => shown_into(run, "--env", ENVIRONMENT_FILE),
+        HuntStep::SetInPlan(_) => shown_into(run, "--plan", PLAN_FILE),
+        HuntStep::LongerTrials(_) => hunted_again(record, found).unwrap_or_else(report),
+        HuntStep::MoreStorage => {
+            let size = record.header.volumes.iter().filter_map(|volume| volume.size_bytes).sum::<u64>();
+            let size = Bytes::new(size);
+            if size == Bytes::ZERO {
+                report()
+            } else {
+                format!("loadline advise --run {run} --size '{size}'{}", store_option())
+            }
+        }
+        HuntStep::Read => report(),
+    }
+}
+
+/// The command that hunts around the same cell with trials so many times as long.
+fn hunted_again(record: &RunRecord, found: &HuntResult) -> Option<String> {
+    let summary = summarize(record);
+    let of = Recommended { summary: &summary, cell: summary.cells.iter().find(|cell| cell.id == found.cell)? };
+    let (mut steps, plan) = of.plan()?;
+    let mut command = format!("loadline hunt {plan} --cell {}", in_shell(&found.label));
+    if summary.run.clock == Clock::Virtual {
+        command.push_str(&of.environment(&mut steps)?);
+        let _ = write!(command, " --volume {}", in_shell(&of.cell.volume));
+    } else {
+        command.push_str(&on(of.volume()?, of.cell.reads_only()));
+    }
+    let longer = Duration::from_ns(of.cell.load.details.duration_ns?) * LONGER;
+    let _ = write!(command, " --duration '{longer}'");
+    steps.push(command);
+    Some(joined(&steps))
+}
+
+/// The command that predicts a plan that comes along on the environment of a file.
+pub(crate) fn predicted(environment: &str) -> String {
+    format!("loadline predict {PLAN_SHOWN} --env {}{}", in_shell(environment), store_option())
+}
+
+/// The command that predicts a run's plan on the environment of a file; with any other plan where it keeps none.
+pub(crate) fn predicted_on(record: &RunRecord, environment: &str) -> String {
+    let summary = summarize(record);
+    let plan = summary.cells.first().and_then(|cell| Recommended { summary: &summary, cell }.plan());
+    let (mut steps, plan) = plan.unwrap_or_else(|| (Vec::new(), PLAN_SHOWN.to_owned()));
+    steps.push(format!("loadline predict {plan} --env {}", in_shell(environment)));
+    joined(&steps)
 }
 
 fn commands(summary: &RunSummary, conclusion: &Conclusion) -> Vec<String> {
@@ -57,7 +221,7 @@ impl<'a> Recommended<'a> {
             NextMeasurement::LargerRange { size_bytes } => {
                 self.run(Overrides { size: Some(Bytes::new(size_bytes)), ..self.overrides() })
             }
-            NextMeasurement::RealStorage => Some("loadline quick .".to_owned()),
+            NextMeasurement::RealStorage => Some(REAL_STORAGE.to_owned()),
         }
     }
 
@@ -77,7 +241,7 @@ impl<'a> Recommended<'a> {
         let overrides = Overrides { trials: None, ..self.overrides() };
         command.extend(typed_settings::typed(&overrides).map(|options| format!(" {options}")));
         steps.push(command);
-        Some(steps.join(" && "))
+        Some(joined(&steps))
     }
 
     fn run(self, overrides: Overrides) -> Option<String> {
@@ -89,7 +253,7 @@ impl<'a> Recommended<'a> {
         }
         command.extend(typed_settings::typed(&overrides).map(|options| format!(" {options}")));
         steps.push(command);
-        Some(steps.join(" && "))
+        Some(joined(&steps))
     }
 
     /// The plan that has the cell, by its name or in a file, and the command that writes the file.
@@ -107,7 +271,7 @@ impl<'a> Recommended<'a> {
             return Some((Vec::new(), plan.name.clone()));
         }
         let which = if run.plan.len() == 1 { String::new() } else { format!("={}", in_shell(&plan.name)) };
-        Some((vec![format!("loadline show {} --plan{which} > {PLAN_FILE}", run.id)], PLAN_FILE.to_owned()))
+        Some((vec![shown_into(&run.id, &format!("--plan{which}"), PLAN_FILE)], PLAN_FILE.to_owned()))
     }
 
     /// The option that names the run's environment; a file of one's own is written first.
@@ -117,7 +281,7 @@ impl<'a> Recommended<'a> {
         if environment_text(&environment.name) == Some(&*environment.text) {
             return Some(format!(" --env {}", environment.name));
         }
-        steps.push(format!("loadline show {} --env > {ENVIRONMENT_FILE}", run.id));
+        steps.push(shown_into(&run.id, "--env", ENVIRONMENT_FILE));
         Some(format!(" --env {ENVIRONMENT_FILE}"))
     }
 
@@ -146,8 +310,22 @@ fn on(volume: &VolumeFacts, reads_only: bool) -> String {
     format!(" --on {name}{target}{overwrite}")
 }
 
+/// Steps as one line. A step that makes or measures a run does so where this one is.
+fn joined(steps: &[String]) -> String {
+    let step = |step: &String| {
+        let store = if step.contains(" > ") { String::new() } else { store_option() };
+        format!("{step}{store}")
+    };
+    steps.iter().map(step).collect::<Vec<_>>().join(" && ")
+}
+
+/// The command that writes what a run keeps to a file.
+fn shown_into(run: &str, what: &str, file: &str) -> String {
+    format!("loadline show {run} {what}{} > {file}", store_option())
+}
+
 /// As a shell takes it for one word.
-fn in_shell(word: &str) -> String {
+pub(crate) fn in_shell(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=@%,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

@@ -5,7 +5,10 @@ use crate::failure::{Outcome, Usage};
 use crate::figures::{iops, per_second};
 use crate::interruption::Interruption;
 use crate::output::{self, Column, Field, Table};
+use crate::printing;
+use crate::recommendations::{ENVIRONMENT_SHOWN, in_shell};
 use crate::screen::{Screen, cut};
+use loadline_report::COMMAND;
 use loadline_runs::recording::{RecordEnd, RecordObserver, RecordOutcome, RecordSettings, RecordView, Recorder};
 use loadline_runs::{Error, RecordError};
 use loadline_units::Duration;
@@ -34,9 +37,7 @@ pub(crate) fn record(arguments: &RecordArguments, quiet: bool) -> anyhow::Result
     let outcome = outcome.map_err(refused)?;
     output::print(&table(&outcome).render(arguments.printing.format, output::colour_wanted()))?;
     if !quiet {
-        for line in verdict(&outcome) {
-            output::tell(&line);
-        }
+        printing::tell_verdict(&verdict(&outcome));
     }
     Ok(Outcome::Done)
 }
@@ -105,9 +106,10 @@ fn table(outcome: &RecordOutcome) -> Table {
 }
 
 /// Whether the trace is whole, and what to do with it.
-fn verdict(outcome: &RecordOutcome) -> Vec<String> {
+fn verdict(outcome: &RecordOutcome) -> Vec<(String, String)> {
     let (notes, counts) = (&outcome.notes, &outcome.counts);
-    let mut lines = vec!["Verdict".to_owned()];
+    let mut lines = Vec::new();
+    let mut say = |about: &str, text: String| lines.push((about.to_owned(), text));
     let whole = match (notes.events_lost, notes.missing()) {
         (0, Some(0)) => "whole: the trace has every request that the kernel counted".to_owned(),
         (0, None) => "no event was lost; the kernel does not count this device's requests".to_owned(),
@@ -116,20 +118,27 @@ fn verdict(outcome: &RecordOutcome) -> Vec<String> {
             missing.map_or_else(|| "an unknown number of".to_owned(), |missing| missing.to_string())
         ),
     };
-    lines.push(format!("  trace    {whole}"));
+    say("trace", whole);
     if counts.without_issue + counts.without_arrival + counts.issued_left > 0 {
-        lines.push(format!(
-            "  ends     {} requests were under way at the beginning, {} at the end; of {} the arrival was not seen",
-            counts.without_issue, counts.issued_left, counts.without_arrival
-        ));
+        say(
+            "ends",
+            format!(
+                "{} requests were under way at the beginning, {} at the end; of {} the arrival was not seen",
+                counts.without_issue, counts.issued_left, counts.without_arrival
+            ),
+        );
     }
     let why = match outcome.end {
         RecordEnd::Time => "its time was over",
         RecordEnd::Size => "the trace has the size that --max-size allows",
         RecordEnd::Wanted => "you ended it",
     };
-    lines.push(format!("  ended    {why}"));
-    let file = outcome.file.display();
-    lines.push(format!("  next     loadline replay {file} --env ENVIRONMENT, or --on data=DEVICE"));
+    say("ended", why.to_owned());
+    say(
+        "next",
+        "see what other storage does with it: --env takes any of `loadline environments`, --on a device".to_owned(),
+    );
+    let file = in_shell(&outcome.file.display().to_string());
+    say(COMMAND, format!("loadline replay {file} --env {ENVIRONMENT_SHOWN}"));
     lines
 }

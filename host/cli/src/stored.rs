@@ -3,7 +3,7 @@
 use crate::arguments::{Format, ListArguments, ReportArguments, RmArguments, ShowArguments, StatusName};
 use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
-use crate::recommendations::summarized;
+use crate::recommendations::{after_hunt, summarized, with_command};
 use crate::{compare, crawl, figures, hunt_table, output_file, printing, typed_settings};
 use loadline_analysis::{Quantity, RunSummary, RunVerdict, known_limits, run_verdict};
 use loadline_block::Operation;
@@ -12,6 +12,7 @@ use loadline_report::RunAnswer;
 use loadline_runs::leftovers::{self, Leftover};
 use loadline_runs::{hunt_result, settings_of};
 use loadline_store::{Filter, Store};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -126,11 +127,20 @@ pub(crate) fn show(arguments: &ShowArguments, store: &Store) -> anyhow::Result<O
         match hunt_result(&record) {
             // Programs get the run as of any other verb; `hunt` itself prints what it found.
             Some(found) if arguments.printing.format == Format::Table && chosen.is_none() => {
-                format!("{}\n{}", hunt_table::text(&found, Format::Table), printing::summary(&summary, Format::Table))
+                format!(
+                    "{}\n{}",
+                    printing::summary(&summary, Format::Table),
+                    hunt_table::text(&found, &after_hunt(&record, &found), Format::Table)
+                )
             }
             _ => match crawl::stored_text(&record) {
                 Some(text) if arguments.printing.format == Format::Table && chosen.is_none() => text,
-                _ => printing::summary(&summary, arguments.printing.format),
+                _ => {
+                    let format = arguments.printing.format;
+                    let for_people = matches!(format, Format::Table | Format::Markdown);
+                    let summary = if for_people { with_command(&summary) } else { Cow::Borrowed(&summary) };
+                    printing::summary(&summary, format)
+                }
             },
         }
     };

@@ -4,6 +4,7 @@ use crate::figures;
 use crate::interruption::Interruption;
 use crate::live::Live;
 use crate::{consent, output, words};
+use loadline_analysis::StandingLimit;
 use loadline_block::Operation;
 use loadline_record::{Ending, TargetKind, TrialRecord, VolumeFacts};
 use loadline_runs::{
@@ -78,8 +79,9 @@ impl Observer for Terminal {
                     self.tell(&warning);
                 }
             }
-            Event::NotFilledFirst { .. } if self.quiet => {}
-            Event::SlowToOpen { .. }
+            Event::NotFilledFirst { .. } | Event::Standing { .. } if self.quiet => {}
+            Event::Standing { .. }
+            | Event::SlowToOpen { .. }
             | Event::NotLookedAt { .. }
             | Event::OverwriteUnneeded { .. }
             | Event::NotFilledFirst { .. }
@@ -109,12 +111,30 @@ impl Observer for Terminal {
     }
 }
 
+/// Standing limits that are named one by one.
+const STANDING_MAX: usize = 5;
+
+/// What stands in the way of the loads, a line each, with what lifts it.
+fn standing(limits: &[StandingLimit]) -> String {
+    let line = |limit: &StandingLimit| {
+        let lift = limit.lifted_by.as_ref().map_or_else(String::new, |command| format!("; {command} lifts it"));
+        format!("a limit stands before the load begins: {}{lift}", limit.text)
+    };
+    let mut lines: Vec<String> = limits.iter().take(STANDING_MAX).map(line).collect();
+    let more = limits.len().saturating_sub(STANDING_MAX);
+    if more > 0 {
+        lines.push(format!("and {more} limits more: `loadline doctor` names what stands on a target"));
+    }
+    lines.join("\n")
+}
+
 /// What an event is for people.
 fn sentence(event: &Event<'_>) -> String {
     match event {
         Event::Idle | Event::Planned(_) | Event::Forgone(_) => String::new(),
         Event::RunBegins { run, seed, ahead } => format!("run {run}, seed {seed}: {}", foretold(*ahead)),
         Event::Stopping => "stopping; what is under way is waited for, Ctrl-C once more ends it at once".to_owned(),
+        Event::Standing { limits } => standing(limits),
         Event::SlowToOpen { target } => format!("{target} is slow to open; waiting for it"),
         Event::NotLookedAt { volume, error } => {
             format!("volume {volume}: {}; its cells are not checked", words::in_a_line(*error))

@@ -1,7 +1,7 @@
 //! Plans as they are typed.
 
 use crate::output;
-use loadline_runs::{NamedTarget, PlanLength, Refusal, named, targets_named};
+use loadline_runs::{NamedTarget, PlanLength, Refusal, in_their_folders, named, targets_named};
 use loadline_workload::{Plan, is_fio_command};
 
 /// Reads a plan, and says what of a job file means something else here.
@@ -20,9 +20,18 @@ pub(crate) fn read_plans(typed: &[String], length: PlanLength) -> Result<(Vec<Pl
         for note in &read.notes {
             output::tell(&format!("fio: {note}"));
         }
-        return Ok((vec![read.plan], named(read.targets)));
+        return Ok((vec![read.plan], placed(named(read.targets))));
     }
     let plans = typed.iter().map(|typed| read_plan(typed, length)).collect::<Result<_, _>>()?;
     let targets = typed.iter().map(|typed| targets_named(typed)).find(|targets| !targets.is_empty());
-    Ok((plans, targets.unwrap_or_default()))
+    Ok((plans, placed(targets.unwrap_or_default())))
+}
+
+/// The targets with folders in place of files that are not there.
+fn placed(targets: Vec<NamedTarget>) -> Vec<NamedTarget> {
+    let (targets, notes) = in_their_folders(targets);
+    for note in &notes {
+        output::tell(note);
+    }
+    targets
 }

@@ -69,7 +69,9 @@ pub use objective_search::ObjectiveSearch;
 pub use observer::{Activity, Advance, Ahead, Event, Observer, QuickAhead, Silent, Unneeded};
 pub use output_file::{OutputError, OutputFile, Replace};
 pub use pending_store::{PendingStore, RunStore};
-pub use plan_file::{PlanFile, PlanLength, named, plans_again, read_again, read_command, read_plan, targets_named};
+pub use plan_file::{
+    PlanFile, PlanLength, in_their_folders, named, plans_again, read_again, read_command, read_plan, targets_named,
+};
 pub use prediction::{Prediction, check_predictable, prediction_settings_of, stored_environment};
 pub use prediction_settings::{Course, PredictionSettings};
 pub use quick::{QUICK_FILL_TIME, QuickMeasurement};

@@ -3,6 +3,7 @@
 //! A terminal draws them, a daemon may send them on, and [`Silent`] drops them.
 
 use crate::{Concern, Consent, Error, Loss};
+use loadline_analysis::StandingLimit;
 use loadline_engine::{EngineError, Progress as EngineProgress, Volume};
 use loadline_record::TrialRecord;
 use loadline_units::{Bytes, Duration};
@@ -120,6 +121,11 @@ pub enum Event<'a> {
     Idle,
     /// The observer wanted an end; what is under way is waited for.
     Stopping,
+    /// Limits that stand in files of the kernel, in the way of the loads to come.
+    Standing {
+        /// The gravest first.
+        limits: &'a [StandingLimit],
+    },
     /// A target takes long to open.
     SlowToOpen {
         /// As named.

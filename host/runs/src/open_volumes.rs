@@ -3,9 +3,11 @@
 use crate::filling::{self, Wish};
 use crate::work::label;
 use crate::{Error, Event, Loss, Observer, Refusal, Settings, Unneeded, Work, leftovers, look_first, storage_identity};
+use loadline_analysis::standing_limits;
 use loadline_engine::target::{is_nbd_uri, is_same_export, overlap};
 use loadline_engine::{Access, Keep, Need, Volume};
-use loadline_record::{TargetKind, VolumeFacts};
+use loadline_kernel::facts::host;
+use loadline_record::{LoadFigures, TargetKind, VolumeFacts};
 use loadline_units::Bytes;
 use loadline_workload::{Fill, LoadSpec, OFFSET_MAX, Origin, RunCell};
 use std::collections::BTreeMap;
@@ -195,8 +197,19 @@ pub fn report_unfilled(opened: &OpenVolumes, work: &Work, observer: &mut dyn Obs
 /// As of [`look_first`].
 pub fn look_at_use(opened: &OpenVolumes, work: &Work, observer: &mut dyn Observer) -> Result<(), Error> {
     let volumes: Vec<&Volume> = opened.values().map(|open| &open.sets[0].volume).collect();
+    let loads =
+        work.cells.iter().filter_map(|cell| Some((&opened.get(&cell.volume)?.sets[0].volume.facts, &cell.spec)));
+    report_standing(loads, observer);
     let trials = |cell: &RunCell| cell.spec.trial_time() * u64::from(cell.spec.trials);
     look_first(&volumes, work.cells.iter().map(trials).sum(), observer)
+}
+
+/// Names what stands in the way of these loads by the kernel's own files, before they begin.
+pub fn report_standing<'a>(loads: impl Iterator<Item = (&'a VolumeFacts, &'a LoadSpec)>, observer: &mut dyn Observer) {
+    let limits = standing_limits(&host(), loads.map(|(facts, spec)| (facts, LoadFigures::from(spec))));
+    if !limits.is_empty() {
+        observer.says(&Event::Standing { limits: &limits });
+    }
 }
 
 /// Leaves all test files in place when the volumes are closed. They are not before it is known that the run can begin.

@@ -88,6 +88,24 @@ pub fn named(targets: Vec<FioTarget>) -> Vec<NamedTarget> {
     targets.into_iter().map(one).collect()
 }
 
+/// fio makes a file that a job names and that is not there. Here its folder takes the place: a test file is made in it, and removed.
+/// Gives what is said of each.
+#[must_use]
+pub fn in_their_folders(targets: Vec<NamedTarget>) -> (Vec<NamedTarget>, Vec<String>) {
+    let mut notes = Vec::new();
+    let placed = targets.into_iter().map(|NamedTarget { volume, target }| {
+        let path = Path::new(&target);
+        let folder = path.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+        let is_path = target.contains('/') && !target.contains("://") && !path.starts_with("/dev");
+        let new_in = folder.filter(|folder| is_path && !path.exists() && folder.is_dir());
+        let Some(folder) = new_in else { return NamedTarget { volume, target } };
+        let folder = folder.display().to_string();
+        notes.push(format!("{target} is not there: a test file is made in {folder}, and removed at the end"));
+        NamedTarget { volume, target: folder }
+    });
+    (placed.collect(), notes)
+}
+
 /// A stored plan once more.
 ///
 /// # Errors

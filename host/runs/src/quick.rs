@@ -112,7 +112,9 @@ impl QuickMeasurement {
         let planned = |volume: &Volume, reached: RateReached| -> Result<Work, Error> {
             self.planned(volume.size(), row, volume.writable, reached, new.seed)
         };
-        refuse_cells_on(&planned(&volume, REHEARSED)?, &volume, settings.engine)?;
+        let rehearsed = planned(&volume, REHEARSED)?;
+        refuse_cells_on(&rehearsed, &volume, settings.engine)?;
+        open_volumes::report_standing(rehearsed.cells.iter().map(|cell| (&volume.facts, &cell.spec)), observer);
         // The second trial usually shows that the first was as fast, and the third that a deeper queue is no faster.
         let measuring = (REACH_WARM_UP + REACH_TIME) * 3 + QuickPlan::time(row, self.objective.limit, volume.writable);
         let loads = QuickPlan::loads(volume.writable);

@@ -77,6 +77,11 @@ fn asked(cell: &CellSummary, device: &DeviceFacts, limit: &KernelThrottle) -> Op
 }
 
 impl HeldBy {
+    /// A throttle on one of a volume's devices.
+    pub(crate) fn on(devices: &[DeviceFacts], device: &DeviceFacts, limit: &KernelThrottle) -> Self {
+        Self { device: device.name.clone(), devices: devices_alike(devices, limit), limit: limit.clone() }
+    }
+
     /// The limit as it was read, for a cell that had this share of it.
     fn binding(&self, share: f64, cell: &CellSummary) -> Binding {
         let limit = match self.limit.counts {

@@ -17,6 +17,7 @@ mod run_verdict;
 mod search;
 mod search_question;
 mod stalls;
+mod standing;
 pub mod statistics;
 mod summarize;
 mod summary;
@@ -29,9 +30,9 @@ mod words;
 pub use clusters::{Clusters, in_two};
 pub use compare::{
     Against, Basis, COMPARISON_SCHEMA, CellComparison, CompareError, CompareOptions, ComparedSide, Comparison, Counts,
-    DrawRange, Figure, FigureValue, Gain, LatencyEstimate, MARGIN_DEFAULT, Note, Overall, RankedSide, RatioEstimate,
-    Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, Unmatched, Verdict, compare, latency_estimate,
-    scaling_of, scaling_sentences,
+    DrawRange, Figure, FigureValue, Gain, LatencyEstimate, MARGIN_DEFAULT, NextStep, Note, Overall, RankedSide,
+    RatioEstimate, Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, Unmatched, Verdict, compare,
+    latency_estimate, scaling_of, scaling_sentences,
 };
 pub use doubts::doubts;
 pub use findings::{OBJECTIVE_USUAL, best_cell, codes as finding_codes};
@@ -42,6 +43,7 @@ pub use loadline_record::{Binding, Ceiling, Limit};
 pub use run_verdict::{RunVerdict, run_verdict, trials_cut_short};
 pub use search::{Probed, Search};
 pub use search_question::SearchQuestion;
+pub use standing::{StandingKind, StandingLimit, standing_limits};
 pub use summarize::summarize;
 pub use summary::{
     BestOf, CauseShare, CellSummary, Conclusion, CpuFigures, ExceededView, Finding, LastingFigures, LastingLatency,

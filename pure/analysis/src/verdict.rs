@@ -4,13 +4,14 @@
 
 use crate::curves::{outstanding, paced};
 use crate::findings::{Objective, best_cell, overloaded};
+use crate::standing::{self, StandingLimit};
 use crate::summary::{CellSummary, OperationFigures};
 use crate::verdict_block::{
     Certainty, HeldBy, ObjectiveVerdict, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,
 };
 use crate::words::{block, how_much, load_name, number, percent, sentence, span};
 use loadline_record::{
-    Access, Clock, Doubt, DoubtCode, DoubtGrade, Limit, RunRecord, RunVerb, TargetKind, VOLUME_DEFAULT,
+    Access, Clock, Doubt, DoubtCode, DoubtGrade, Limit, RunHeader, RunRecord, RunVerb, TargetKind, VOLUME_DEFAULT,
 };
 
 /// Volumes that a verdict speaks of one by one.
@@ -22,6 +23,9 @@ const SMALL_BYTES_USUAL: u64 = 4 << 10;
 /// Requests from this size on are large transfers.
 const LARGE_BYTES_MIN: u64 = 128 << 10;
 
+/// What to do about a limit that stands in a file.
+const LIFT: &str = "if this limit is not meant, lift it: that costs nothing";
+
 /// A limit this near to the figure that reaches it is the same number.
 const SHOWN_ALREADY: f64 = 0.05;
 
@@ -30,8 +34,11 @@ pub(crate) fn verdict(record: &RunRecord, cells: &[CellSummary]) -> Option<Verdi
     if record.header.verb == RunVerb::Hunt {
         return None;
     }
-    let told = || record.header.volumes.iter().filter(|volume| volume.kind != TargetKind::Null);
-    let all: Vec<VolumeVerdict> = told()
+    // What measures the tool is spoken of only where there is nothing else.
+    let is_tool = |kind: TargetKind| kind == TargetKind::Null;
+    let only_tool = record.header.volumes.iter().all(|volume| is_tool(volume.kind));
+    let told = record.header.volumes.iter().filter(|volume| only_tool || !is_tool(volume.kind));
+    let all: Vec<VolumeVerdict> = told
         .filter_map(|volume| {
             let own: Vec<usize> = (0..cells.len()).filter(|i| cells[*i].volume == volume.name).collect();
             VolumeCells { record, cells, own }.verdict(&volume.name)
@@ -40,9 +47,23 @@ pub(crate) fn verdict(record: &RunRecord, cells: &[CellSummary]) -> Option<Verdi
     if all.is_empty() {
         return None;
     }
+    let all: Vec<VolumeVerdict> = if only_tool { all.into_iter().map(of_the_tool).collect() } else { all };
     let volumes_left_out = all.len().saturating_sub(VOLUMES_MAX);
     let volumes = all.into_iter().take(VOLUMES_MAX).collect();
     Some(VerdictBlock { volumes, volumes_left_out, objective: objective(record, cells) })
+}
+
+/// The verdict on a target that is no storage: its figures are the tool's.
+fn of_the_tool(volume: VolumeVerdict) -> VolumeVerdict {
+    VolumeVerdict {
+        held_by: "loadline itself: there is no storage behind this target".to_owned(),
+        certainty: Certainty::Certain,
+        because: "the target is null".to_owned(),
+        next: Some("measure storage".to_owned()),
+        command: None,
+        limit: None,
+        ..volume
+    }
 }
 
 /// The cells of one volume.
@@ -88,20 +109,35 @@ impl VolumeCells<'_> {
         gives.extend(self.durable());
         let shown = first.or_else(|| Some(gives.first()?.cell.clone()))?;
         let cell = self.cells.iter().find(|cell| cell.id == shown)?;
-        let (certainty, because) = self.certainty(cell);
+        let standing = self.standing(cell, volume);
+        let liftable = cell.held_by.is_some() || standing.as_ref().is_some_and(|limit| limit.lifted_by.is_some());
+        let (certainty, because) = match &standing {
+            Some(limit) => (Certainty::Certain, format!("read from {}", limit.file)),
+            None => self.certainty(cell),
+        };
         let volumes = self.record.header.volumes.len();
         Some(VolumeVerdict {
             volume: if volumes == 1 && volume == VOLUME_DEFAULT { String::new() } else { volume.to_owned() },
             gives,
             limit: cell.binding.as_ref().map(|binding| binding.limit),
-            held_by: holder(cell),
+            held_by: standing.as_ref().map_or_else(|| holder(cell), |limit| limit.text.clone()),
             throttle: cell.held_by.clone(),
             certainty,
             because,
-            next: next(cell, self.record.header.clock),
-            command: cell.held_by.as_ref().map(HeldBy::lifting_command),
+            next: if liftable { Some(LIFT.to_owned()) } else { next(cell, &self.record.header) },
+            command: standing
+                .and_then(|limit| limit.lifted_by)
+                .or_else(|| cell.held_by.as_ref().map(HeldBy::lifting_command)),
             cell: cell.id.clone(),
         })
+    }
+
+    /// The quota or the setting of a queue that explains the cell, unless a throttle does.
+    fn standing(&self, cell: &CellSummary, volume: &str) -> Option<StandingLimit> {
+        let header = &self.record.header;
+        let of = self.record.cells.iter().find(|of| of.id == cell.id)?;
+        let facts = header.volumes.iter().find(|facts| facts.name == volume);
+        standing::holder(&header.host, facts, cell, &of.trials).filter(|_| cell.held_by.is_none())
     }
 
     /// The closed loops of this kind, or the open ones if there are no others: an open loop near a limit completes some more for
@@ -109,7 +145,9 @@ impl VolumeCells<'_> {
     fn among(&self, wanted: impl Fn(&CellSummary) -> bool) -> Vec<usize> {
         let usable = |i: &usize| {
             let cell = &self.cells[*i];
-            cell.total.is_some() && !paced(cell) && !overloaded(cell) && wanted(cell)
+            // What others asked for came at their own pace: there is no other load to take the figure from.
+            let fits = cell.is_of_others() || (!paced(cell) && !overloaded(cell));
+            cell.total.is_some() && fits && wanted(cell)
         };
         let all: Vec<usize> = self.own.iter().copied().filter(usable).collect();
         let closed: Vec<usize> = all.iter().copied().filter(|i| self.cells[*i].load.queue_depth.is_some()).collect();
@@ -193,7 +231,7 @@ impl VolumeCells<'_> {
         if let Some(doubt) = spoiled {
             return (Certainty::Doubtful, format!("{} ({})", doubt.code.meaning(), doubt.code));
         }
-        if self.record.header.clock == Clock::Virtual {
+        if is_modelled(&self.record.header) {
             return (
                 Certainty::Certain,
                 "the model knows its own limits; how well it fits the real disk is another question".to_owned(),
@@ -272,6 +310,12 @@ fn holder(cell: &CellSummary) -> String {
         Limit::VmCachedThroughput => format!("the VM's limit on cached bytes per second{value}"),
         Limit::BurstExhausted => format!("the baseline, after the burst was used up{value}"),
         Limit::Cache => "nothing of the disk: a cache answers".to_owned(),
+        Limit::Latency if cell.is_of_others() => {
+            "the latency of its requests: the application waits for each".to_owned()
+        }
+        Limit::Arrival if cell.is_of_others() => {
+            "the application, not the storage: nothing was asked most of the time".to_owned()
+        }
         Limit::Latency => "no limit yet: more requests in flight would give more".to_owned(),
         Limit::Arrival => "no limit yet: all that was offered was served".to_owned(),
         Limit::Cpu => "the machine's CPUs, not the storage".to_owned(),
@@ -283,14 +327,19 @@ fn holder(cell: &CellSummary) -> String {
     }
 }
 
+/// Whether a model gave the answers: in virtual time, or as an emulated disk.
+fn is_modelled(header: &RunHeader) -> bool {
+    header.clock == Clock::Virtual || header.verb == RunVerb::Emulate
+}
+
 /// What to do about what holds a cell.
-fn next(cell: &CellSummary, clock: Clock) -> Option<String> {
+fn next(cell: &CellSummary, header: &RunHeader) -> Option<String> {
     let limit = cell.binding.as_ref()?.limit;
-    if cell.held_by.is_some() {
-        return Some("if this limit is not meant, lift it: that costs nothing".to_owned());
-    }
-    let measured = clock == Clock::Real;
+    let measured = !is_modelled(header);
+    let of_others = cell.is_of_others();
     let text = match limit {
+        Limit::Arrival if of_others => "look elsewhere than at this storage: it waited for the application",
+        Limit::Latency if of_others => "more in flight at once, or storage that answers faster",
         Limit::DiskIops if measured => "compare with what the disk is sold with; more needs another disk or a stripe",
         Limit::DiskIops => "more needs a disk with more IOPS, or a stripe",
         Limit::DiskThroughput => "more needs a disk with more MB/s, or a stripe",

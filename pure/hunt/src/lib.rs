@@ -24,4 +24,4 @@ pub use plan::{HuntPlan, HuntVariant, SkippedSetting};
 pub use result::{HUNT_SCHEMA, HuntResult, HuntRow, Standing, Suspect, hunted, nothing_bound};
 pub use rounds::{HuntEnd, HuntLook, HuntRounds, NextTrial, PlannedTrial};
 pub use vary::{Baseline, BaselineStorage, FactorRequest, Obstacle, Variation, Variations, VaryError, variations};
-pub use verdict::HuntVerdictLine;
+pub use verdict::{HuntStep, HuntVerdictLine};

@@ -68,34 +68,66 @@ impl HuntResult {
         )
     }
 
-    fn next(&self) -> String {
+    /// What to do next.
+    #[must_use]
+    pub fn next_step(&self) -> HuntStep<'_> {
+        if self.nothing_bound.is_some() {
+            return HuntStep::Read;
+        }
         let best =
             self.rows.iter().filter(|row| row.effect == Effect::Moved).max_by(|a, b| gain(a).total_cmp(&gain(b)));
         if let Some(row) = best {
-            let (factor, to) = (row.variant.factor.name(), &row.variant.to);
             return match row.variant.factor {
-                Factor::Layout | Factor::Vm | Factor::Interleave => {
-                    format!("set {factor} to {to} in the environment, and hunt again from there")
-                }
-                _ => format!("set {factor} to {to} in the plan, and hunt again from there"),
+                Factor::Layout | Factor::Vm | Factor::Interleave => HuntStep::SetInEnvironment(row),
+                _ => HuntStep::SetInPlan(row),
             };
         }
-        let undecided = self.rows.iter().find(|row| row.effect == Effect::CannotTell);
-        if let Some(row) = undecided {
-            let (factor, to) = (row.variant.factor.name(), &row.variant.to);
-            return format!("{factor} {to} is not decided: hunt again with longer trials");
+        if let Some(row) = self.rows.iter().find(|row| row.effect == Effect::CannotTell) {
+            return HuntStep::LongerTrials(row);
         }
         let of_storage =
             |suspect: &Suspect| suspect.limits.iter().any(|limit| limit.contains("disk") || limit.contains("vm-"));
-        if self.of(Standing::Binds).any(of_storage) {
-            return "no other load raises the rate: more or faster storage does; `loadline advise` ranks it by price"
-                .to_owned();
-        }
-        match self.of(Standing::Possible).next() {
-            Some(open) => format!("{} is still possible: {}", open.what, open.because),
-            None => "no setting of this load raises the rate: hunt around another load, or on other storage".to_owned(),
+        if self.of(Standing::Binds).any(of_storage) { HuntStep::MoreStorage } else { HuntStep::Read }
+    }
+
+    fn next(&self) -> String {
+        let set = |row: &HuntRow, place: &str| {
+            let (factor, to) = (row.variant.factor.name(), &row.variant.to);
+            format!("set {factor} to {to} in the {place}, and hunt again from there")
+        };
+        match self.next_step() {
+            HuntStep::SetInEnvironment(row) => set(row, "environment"),
+            HuntStep::SetInPlan(row) => set(row, "plan"),
+            HuntStep::LongerTrials(row) => {
+                let (factor, to) = (row.variant.factor.name(), &row.variant.to);
+                format!("{factor} {to} is not decided: hunt again with longer trials")
+            }
+            HuntStep::MoreStorage => {
+                "no other load raises the rate: more or faster storage does; `advise` ranks it by price".to_owned()
+            }
+            HuntStep::Read => match self.of(Standing::Possible).next() {
+                Some(open) => format!("{} is still possible: {}", open.what, open.because),
+                None => {
+                    "no setting of this load raises the rate: hunt around another load, or on other storage".to_owned()
+                }
+            },
         }
     }
+}
+
+/// What follows from a hunt.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum HuntStep<'a> {
+    /// This setting raised the rate most, and the environment has it.
+    SetInEnvironment(&'a HuntRow),
+    /// This setting raised the rate most, and the plan has it.
+    SetInPlan(&'a HuntRow),
+    /// Chance is left in the effect of this setting.
+    LongerTrials(&'a HuntRow),
+    /// The storage limits the load, whatever its settings.
+    MoreStorage,
+    /// What was found has to be read: no single step follows.
+    Read,
 }
 
 /// How many times the rate it brought.

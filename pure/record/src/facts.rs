@@ -25,6 +25,32 @@ pub struct HostFacts {
     pub virtualization: Option<String>,
     /// The kernel's clock source.
     pub clock_source: Option<String>,
+    /// CPU quotas of the control groups that the process was in, the tightest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpu_quotas: Vec<CpuQuota>,
+}
+
+/// A CPU quota of a control group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuQuota {
+    /// CPU time in each period, microseconds.
+    pub quota_us: u64,
+    /// The period, microseconds.
+    pub period_us: u64,
+    /// The control group, from the root of its hierarchy: "/system.slice/db.service"; "/" is the outermost.
+    pub group: String,
+    /// The file that holds the quota.
+    pub file: String,
+    /// What to write into that file to lift it.
+    pub lifted_by: String,
+}
+
+impl CpuQuota {
+    /// The CPUs that it comes to.
+    #[must_use]
+    pub fn cpus(&self) -> f64 {
+        self.quota_us as f64 / self.period_us.max(1) as f64
+    }
 }
 
 /// What kind of thing is measured.
@@ -149,6 +175,18 @@ pub struct DeviceFacts {
     pub backing_direct: Option<bool>,
     /// Whether the device takes polled I/O.
     pub polled: Option<bool>,
+    /// Queues of the device, each of which holds `queue_requests`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queues: Option<u64>,
+    /// The folder with the settings of its queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_folder: Option<String>,
+    /// The largest request that the hardware takes, in bytes: `request_bytes_max` can be raised so far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_bytes_hardware: Option<u64>,
+    /// Writes from the page cache are held back while reads take longer than this, us; 0 is never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writeback_latency_us: Option<u64>,
     /// Rate limits that the kernel puts on this process's requests to it; of a partition, those on its disk.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub throttles: Vec<KernelThrottle>,

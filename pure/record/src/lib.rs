@@ -17,7 +17,9 @@ mod trial;
 mod watched;
 
 pub use doubt::{Doubt, DoubtCode, DoubtGrade};
-pub use facts::{DeviceFacts, Extents, FileSystemFacts, HostFacts, MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts};
+pub use facts::{
+    CpuQuota, DeviceFacts, Extents, FileSystemFacts, HostFacts, MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts,
+};
 pub use histogram::{DecodeError, Histogram, HistogramSnapshot};
 pub use limit::{Binding, Ceiling, Limit};
 pub use load::{Load, LoadFigures, OthersLoad, PlannedLoad};

@@ -31,6 +31,7 @@ pub use page::{escaped, page};
 pub use plain_text::{no_formula, plain, plain_coloured, plain_lines};
 pub use table::{Field, Moment, Table, table};
 pub use terminal::{Colour, Columns, TerminalOptions, terminal, verdict_terminal};
+pub use verdict::{COMMAND, VERDICT_LINES_MAX, lines as verdict_lines};
 
 /// Writes to a `String`, which cannot fail.
 macro_rules! put {

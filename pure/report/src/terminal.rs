@@ -149,7 +149,13 @@ pub(crate) fn verdict_lines(out: &mut String, lines: &[(String, String)], option
             "objective" => Style::Green,
             _ => Style::Plain,
         };
-        for (index, line) in wrap(text, options.width.saturating_sub(label + 4)).iter().enumerate() {
+        // A command in one piece can be copied; a wrapped one would run in parts.
+        let wrapped = if name == verdict::COMMAND {
+            vec![text.clone()]
+        } else {
+            wrap(text, options.width.saturating_sub(label + 4))
+        };
+        for (index, line) in wrapped.iter().enumerate() {
             let name = if index == 0 { name.as_str() } else { "" };
             let fill = " ".repeat(label.saturating_sub(length(name)));
             put!(out, "  {}{fill}  {}\n", colour.paint(Style::Bold, name), colour.paint(style, line));

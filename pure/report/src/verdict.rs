@@ -6,23 +6,29 @@ use loadline_units::words::capital;
 
 /// The heading above it.
 pub(crate) const HEADING: &str = "Verdict";
+/// Lines of a verdict under its heading.
+pub const VERDICT_LINES_MAX: usize = 9;
+/// What the line with a command to paste is about. It is printed in one piece.
+pub const COMMAND: &str = "command";
+/// What the line with the next step is about.
+const NEXT: &str = "next";
 /// One line: what it is about, and what is said of that.
 pub(crate) type VerdictLine = (String, String);
 
-/// The verdict in at most nine lines, ten with its heading.
-pub(crate) fn lines(verdict: &VerdictBlock) -> Vec<VerdictLine> {
+/// The verdict of a run in at most [`VERDICT_LINES_MAX`] lines.
+#[must_use]
+pub fn lines(verdict: &VerdictBlock) -> Vec<VerdictLine> {
     let mut lines = match verdict.volumes.as_slice() {
         [only] => of_one(only),
-        several => several.iter().map(in_one_line).collect(),
+        several => of_several(several, verdict),
     };
-    if verdict.volumes_left_out > 0 {
-        lines.push(("more".to_owned(), format!("{} other volumes: see the table above", verdict.volumes_left_out)));
-    }
     if let Some(objective) = &verdict.objective {
         let mark = if objective.kept { "KEPT" } else { "MISSED" };
         let usual = if objective.chosen { "" } else { " (the usual rule)" };
         let text = format!("{mark}: {}{usual}. {}.", plain(&objective.objective), capital(&plain(&objective.text)));
-        lines.push(("objective".to_owned(), text));
+        // What to do stands at the end.
+        let place = lines.iter().position(|(about, _)| about == NEXT || about == COMMAND).unwrap_or(lines.len());
+        lines.insert(place, ("objective".to_owned(), text));
     }
     lines
 }
@@ -62,13 +68,33 @@ pub(crate) fn tiles(verdict: &VerdictBlock) -> (Vec<Tile>, Vec<VerdictLine>) {
     (tiles.collect(), all.into_iter().skip(figures_shown).collect())
 }
 
+/// A line for each volume, and what to do about the first with an advice.
+fn of_several(volumes: &[VolumeVerdict], verdict: &VerdictBlock) -> Vec<VerdictLine> {
+    let advised = volumes.iter().find(|volume| volume.command.is_some());
+    let mut advice = Vec::new();
+    if let Some(volume) = advised {
+        let next = volume.next.as_ref().map(|next| format!("{}: {}", plain(&volume.volume), plain(next)));
+        advice.extend(next.map(|next| (NEXT.to_owned(), next)));
+        advice.extend(volume.command.as_ref().map(|command| (COMMAND.to_owned(), plain(command))));
+    }
+    let room = VERDICT_LINES_MAX - usize::from(verdict.objective.is_some()) - advice.len();
+    let all = volumes.len() + verdict.volumes_left_out;
+    let shown = if all > room { (room - 1).min(volumes.len()) } else { volumes.len() };
+    let mut lines: Vec<VerdictLine> = volumes.iter().take(shown).map(in_one_line).collect();
+    if all > shown {
+        lines.push(("more".to_owned(), format!("{} other volumes: see the table above", all - shown)));
+    }
+    lines.extend(advice);
+    lines
+}
+
 fn of_one(volume: &VolumeVerdict) -> Vec<VerdictLine> {
     let mut lines = of_figures(volume);
     lines.push(("held by".to_owned(), plain(&volume.held_by)));
     let because = plain(&volume.because);
     lines.push(("how sure".to_owned(), format!("{}: {because}", volume.certainty.name())));
-    lines.extend(volume.next.as_ref().map(|next| ("next".to_owned(), plain(next))));
-    lines.extend(volume.command.as_ref().map(|command| ("command".to_owned(), plain(command))));
+    lines.extend(volume.next.as_ref().map(|next| (NEXT.to_owned(), plain(next))));
+    lines.extend(volume.command.as_ref().map(|command| (COMMAND.to_owned(), plain(command))));
     lines
 }
 

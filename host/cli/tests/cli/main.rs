@@ -1,6 +1,7 @@
 //! The `loadline` command from the outside: what it prints, how it exits, what it leaves behind.
 
 mod advise;
+mod brought;
 mod catalog;
 mod compare;
 mod crash;

@@ -107,6 +107,17 @@ impl BlockDevice {
         self.attribute(name)?.parse().ok()
     }
 
+    /// Queues that the kernel has for it; `None` where it takes requests without any.
+    fn hardware_queues(&self) -> Option<u64> {
+        let queues = fs::read_dir(self.directory.join("mq")).ok()?.flatten().count();
+        (queues > 0).then_some(queues as u64)
+    }
+    /// The folder with the settings of its queue.
+    fn queue_folder(&self) -> Option<String> {
+        let folder = format!("/sys/block/{}/queue", self.name);
+        self.directory.join("queue").is_dir().then_some(folder)
+    }
+
     /// Whether it is a part of a disk.
     #[must_use]
     pub fn is_partition(&self) -> bool {
@@ -208,6 +219,10 @@ impl BlockDevice {
             backing_direct: disk.attribute("loop/dio").map(|on| on != "0"),
             backing_file: disk.loop_backing().map(|path| path.to_string_lossy().into_owned()),
             polled: disk.number_attribute("queue/io_poll").map(|p| p != 0),
+            queues: disk.hardware_queues(),
+            queue_folder: disk.queue_folder(),
+            request_bytes_hardware: disk.number_attribute("queue/max_hw_sectors_kb").map(|kib| kib * 1024),
+            writeback_latency_us: disk.number_attribute("queue/wbt_lat_usec"),
             throttles: throttles(view, disk.number),
         }
     }

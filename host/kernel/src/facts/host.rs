@@ -1,5 +1,6 @@
 //! The machine that runs the tool.
 
+use super::cpu_quotas;
 use super::devices::{KernelView, read_trimmed};
 use super::memory_left;
 use loadline_record::HostFacts;
@@ -27,6 +28,7 @@ pub fn host() -> HostFacts {
             field(&cpu_info, "flags").is_some_and(|flags| flags.split(' ').any(|f| f == "hypervisor")),
         ),
         clock_source: clock_source(),
+        cpu_quotas: cpu_quotas(&KernelView::live()),
     }
 }
 

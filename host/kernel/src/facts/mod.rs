@@ -5,6 +5,7 @@
 
 mod attached;
 mod control_groups;
+mod cpu_quotas;
 mod devices;
 mod extents;
 mod file_system;
@@ -20,6 +21,7 @@ mod wake_latency;
 
 pub use attached::{AttachedDisk, Spread, SpreadVolume, attached};
 pub use control_groups::{control_groups, control_groups_of, memory_left};
+pub use cpu_quotas::cpu_quotas;
 #[cfg(test)]
 pub(crate) use devices::fake;
 pub use devices::{BlockDevice, DeviceNumber, KernelView};

@@ -29,7 +29,7 @@ use loadline_disk::{BurstCredits, InitialState};
 use loadline_emulation::TimeAccount;
 use loadline_emulator::{Backing, Emulation, EmulationError, EmulationSettings, TraceSettings, Turns, View};
 use loadline_prediction::{CreditsReading, CreditsWatch};
-use loadline_record::RunStatus;
+use loadline_record::{RunRecord, RunStatus};
 use loadline_units::{Bytes, Duration};
 use record::EmulationAbout;
 use record_keeper::RecordKeeper;
@@ -162,6 +162,8 @@ pub struct EndedEmulation {
     pub figures: EmulationFigures,
     /// Burst credits of each export.
     pub credits: Vec<CreditsWatch>,
+    /// The run; `None` if its record could not be made. It has no cells where nobody asked for anything.
+    pub record: Option<Box<RunRecord>>,
     /// What became of the record.
     pub stored: Result<StoredEmulation, Error>,
     /// Whether everything was written: a trace may lack its end.
@@ -303,11 +305,16 @@ impl EmulationRun {
         let events = self.troubles(None);
         let Self { about, emulation, credits, keeper, .. } = self;
         let result = emulation.end();
-        let stored = match keeper {
-            None => Ok(StoredEmulation::Unwanted),
-            Some(keeper) => store(&about, &figures, &credits, keeper),
+        let made = record::emulation_record(&about, &figures, &credits, RunStatus::Finished);
+        let (record, stored) = match (made, keeper) {
+            (Ok(record), Some(keeper)) => {
+                let stored = store(&record, keeper);
+                (Some(Box::new(record)), stored)
+            }
+            (Err(error), Some(_)) => (None, Err(error)),
+            (made, None) => (made.ok().map(Box::new), Ok(StoredEmulation::Unwanted)),
         };
-        EndedEmulation { id: about.id, elapsed, events, figures, credits, stored, result }
+        EndedEmulation { id: about.id, elapsed, events, figures, credits, record, stored, result }
     }
 
     fn figures(&self) -> EmulationFigures {
@@ -382,20 +389,14 @@ impl EndedEmulation {
     }
 }
 
-fn store(
-    about: &EmulationAbout,
-    figures: &EmulationFigures,
-    credits: &[CreditsWatch],
-    keeper: RecordKeeper,
-) -> Result<StoredEmulation, Error> {
-    let record = record::emulation_record(about, figures, credits, RunStatus::Finished)?;
+fn store(record: &RunRecord, keeper: RecordKeeper) -> Result<StoredEmulation, Error> {
     if record.cells.is_empty() {
-        return Ok(match keeper.forget(&about.id) {
+        return Ok(match keeper.forget(&record.header.id) {
             Ok(()) => StoredEmulation::NothingDone,
             Err(error) => StoredEmulation::BeginningLeft(error),
         });
     }
-    keeper.end(&record)?;
+    keeper.end(record)?;
     Ok(StoredEmulation::Stored)
 }
 

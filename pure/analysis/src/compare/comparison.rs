@@ -25,6 +25,44 @@ pub struct Comparison {
     pub against: Vec<Against>,
     /// How the rate grows with the number of disks, where the sides were said to differ in it.
     pub scaling: Option<Scaling>,
+    /// The command for the next step, where a program with a command line spelled one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+}
+
+/// What settles a comparison, or shows more of one that is settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NextStep {
+    /// Nothing is open: the sides are looked at side by side.
+    SideBySide,
+    /// Predictions with different seeds are made again with one.
+    OneSeed,
+    /// The models themselves are too uncertain: real storage is measured.
+    RealStorage,
+    /// Measurements get more trials.
+    MoreTrials,
+    /// No load is in both: the same plan runs on each.
+    SamePlan,
+}
+
+impl Comparison {
+    /// What to do next.
+    #[must_use]
+    pub fn next_step(&self) -> NextStep {
+        if self.ranking.first().is_none_or(|first| first.iops.is_none()) {
+            return NextStep::SamePlan;
+        }
+        if self.ranking.iter().all(RankedSide::is_decided) {
+            return NextStep::SideBySide;
+        }
+        if self.sides.iter().any(|side| side.clock == Clock::Real) {
+            return NextStep::MoreTrials;
+        }
+        let seeds_differ = self.sides.windows(2).any(|pair| pair[0].seed != pair[1].seed);
+        let overall = self.against.iter().flat_map(|against| &against.overall);
+        let mut draws = overall.filter_map(|of| of.draws.as_ref());
+        if seeds_differ && draws.any(|draws| !draws.paired) { NextStep::OneSeed } else { NextStep::RealStorage }
+    }
 }
 
 /// One side: a run, or one volume of it.
@@ -50,6 +88,9 @@ pub struct ComparedSide {
     pub targets: Vec<String>,
     /// Disks in the layout, where that was said.
     pub disks: Option<u32>,
+    /// The seed of its random choices: predictions with one seed have the same draws.
+    #[serde(default)]
+    pub seed: u64,
 }
 
 /// A side among all: its best figures, and its place.

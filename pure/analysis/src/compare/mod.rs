@@ -20,8 +20,8 @@ mod verdicts;
 
 pub use comparison::{
     Against, Basis, COMPARISON_SCHEMA, CellComparison, ComparedSide, Comparison, Counts, DrawRange, Figure,
-    FigureValue, Gain, Note, Overall, RankedSide, RatioEstimate, Scaling, ScalingCell, ScalingPoint, ScalingStep,
-    ScalingTotal, Unmatched, Verdict,
+    FigureValue, Gain, NextStep, Note, Overall, RankedSide, RatioEstimate, Scaling, ScalingCell, ScalingPoint,
+    ScalingStep, ScalingTotal, Unmatched, Verdict,
 };
 
 pub use disks::{scaling_of, scaling_sentences};
@@ -172,6 +172,7 @@ pub fn compare(runs: &[&RunRecord], options: &CompareOptions) -> Result<Comparis
         ranking: ranking::ranked(&sides, &against, margin),
         against,
         scaling,
+        command: None,
     })
 }
 
@@ -224,6 +225,7 @@ fn described(side: &Side<'_>, disks: Option<u32>) -> ComparedSide {
         hostname: header.host.hostname.clone(),
         targets: volumes.map(|v| v.place().to_owned()).collect(),
         disks,
+        seed: header.seed,
     }
 }
 

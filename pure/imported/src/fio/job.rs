@@ -2,7 +2,7 @@
 
 use super::latency::{self, Latency};
 use super::set_aside::SetAside;
-use super::{Document, devices};
+use super::{Document, devices, in_flight};
 use crate::value::{At, COUNT_MAX};
 use crate::{ImportError, Job, LeftOut, Results};
 use loadline_block::{ErrorKind, Operation};
@@ -83,6 +83,8 @@ struct Measured {
     clamped: Vec<(Operation, f64, u64)>,
     /// The depth at the end, as fio reports it.
     depth: Option<u64>,
+    /// Where the figures have more in flight than the options: what is said of it.
+    contradiction: Option<String>,
 }
 
 /// Reads the jobs of a document into `results`.
@@ -303,6 +305,10 @@ fn understood(clones: &[Entry<'_>], aside: Option<&SetAside>, measured: &mut Mea
             spec.threads
         ));
     }
+    let records = DIRECTIONS.iter().filter_map(|(_, operation)| measured.operations.get(operation));
+    let waited_ns = records.map(|of| Some(of.count as f64 * of.figures()?.mean)).sum::<Option<f64>>();
+    let found = waited_ns.map(|ns| ns / (measured.runtime_ms as f64 * 1e6));
+    measured.contradiction = found.and_then(|found| in_flight::contradiction(spec, aside, found));
     let is_all_moved = spec.volume.is_some_and(|volume| bytes as f64 >= volume.get() as f64 * ALL_MOVED);
     if !is_all_moved {
         // fio does not report time_based; a job that moved less than its size ended by time.
@@ -440,13 +446,20 @@ fn measure(at: &At<'_>) -> Result<Measured, ImportError> {
     Ok(measured)
 }
 
+/// Samples whose mean is a smaller share of the rate are no samples of it.
+const SAMPLE_SHARE: f64 = 0.1;
+
 /// How the rate of one direction scattered from sample to sample, by thread. fio adds up means and squares of threads
 /// that it reports together, and concatenates their samples.
 fn scatter(direction: &At<'_>) -> Result<Option<Scatter>, ImportError> {
     let (Some(deviation), Some(samples)) = (direction.get("iops_stddev"), direction.get("iops_samples")) else {
         return Ok(None);
     };
-    Ok(Some(Scatter { samples: samples.count()?, deviation_iops: deviation.number()? }))
+    let scatter = Scatter { samples: samples.count()?, deviation_iops: deviation.number()? };
+    // With a log of single requests (write_iops_log, no log_avg_msec) each sample is one request.
+    let number = |key: &str| direction.get(key).map(|at| at.number()).transpose();
+    let of_rate = number("iops_mean")?.zip(number("iops")?).is_none_or(|(mean, rate)| mean >= rate * SAMPLE_SHARE);
+    Ok(of_rate.then_some(scatter))
 }
 
 /// Two parts of a load, as if they rose and fell together: its rate scatters no more than that.
@@ -623,7 +636,7 @@ const KEPT: [f64; 6] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
 
 /// The facts that a measurement of loadline's would have besides.
 fn unknown(spec: &LoadSpec, measured: &Measured) -> Vec<String> {
-    let mut unknown = Vec::new();
+    let mut unknown: Vec<String> = measured.contradiction.iter().cloned().collect();
     let records = || measured.operations.values();
     if records().any(|record| record.told.is_some()) {
         unknown.push(

@@ -1,6 +1,7 @@
 //! Reads fio's `--output-format=json` and `json+`: documents amid lines of text, jobs with their options and figures.
 
 mod devices;
+mod in_flight;
 mod job;
 mod latency;
 mod plain;

@@ -4,11 +4,10 @@ use super::rows::{Align, Column};
 use super::{cells, counts_words, figure_name, figure_words, letter, margin, ratio};
 use crate::figures::{self, MISSING, plain};
 use crate::terminal::Style;
-use crate::verdict::VerdictLine;
+use crate::verdict::{COMMAND, VerdictLine};
 use loadline_analysis::{
-    ComparedSide, Comparison, DrawRange, Figure, Overall, RankedSide, Scaling, ScalingTotal, Verdict,
+    ComparedSide, Comparison, Figure, NextStep, Overall, RankedSide, Scaling, ScalingTotal, Verdict,
 };
-use loadline_record::Clock;
 
 /// Sentences on more disks in the verdict.
 const TOTALS_MAX: usize = 2;
@@ -75,9 +74,18 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<VerdictLine> {
     let mut lines: Vec<VerdictLine> = Vec::new();
     let mut add = |name: &str, text: String| lines.push((name.to_owned(), text));
     let ids: Vec<String> = comparison.sides.iter().map(|side| plain(&side.run)).collect();
+    let mut distinct: Vec<&str> = Vec::new();
+    for id in &ids {
+        if !distinct.contains(&id.as_str()) {
+            distinct.push(id);
+        }
+    }
+    let beside = || format!("loadline report {}", distinct.join(" "));
+    let command = comparison.command.as_ref().map_or_else(beside, |command| plain(command));
     let Some(first) = comparison.ranking.first().filter(|first| first.iops.is_some()) else {
         add("verdict", "nothing can be compared: no load is in both".to_owned());
         add("next", "run the same plan on each, or import results of the same jobs".to_owned());
+        add(COMMAND, command);
         return lines;
     };
     let shared: Vec<&RankedSide> = comparison.ranking.iter().filter(|side| side.rank == first.rank).collect();
@@ -123,25 +131,14 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<VerdictLine> {
             add("more disks", growth(scaling, total));
         }
     }
-    let undecided = comparison.ranking.iter().any(|side| !side.is_decided());
-    let modelled = comparison.sides.iter().all(|side| side.clock == Clock::Virtual);
-    let apart = |draws: &DrawRange| !draws.paired;
-    let apart =
-        comparison.against.iter().flat_map(|against| &against.overall).any(|of| of.draws.as_ref().is_some_and(apart));
-    let next = match (undecided, modelled) {
-        (false, _) => "see them side by side",
-        (true, true) if apart => "predict all of them with one seed: each draw is then compared with its like",
-        (true, true) => "measure one of them: `fit` makes a model of it with a narrower range",
-        (true, false) => "measure both again with more trials, in turns",
+    let next = match comparison.next_step() {
+        NextStep::SideBySide | NextStep::SamePlan => "see them side by side",
+        NextStep::OneSeed => "predict all of them with one seed: each draw is then compared with its like",
+        NextStep::RealStorage => "measure the real storage: the models are too uncertain to decide this",
+        NextStep::MoreTrials => "measure both again with more trials, in turns",
     };
     add("next", next.to_owned());
-    let mut distinct: Vec<&str> = Vec::new();
-    for id in &ids {
-        if !distinct.contains(&id.as_str()) {
-            distinct.push(id);
-        }
-    }
-    add("command", format!("loadline report {}", distinct.join(" ")));
+    add(COMMAND, command);
     lines
 }
 

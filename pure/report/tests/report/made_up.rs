@@ -376,6 +376,7 @@ pub(crate) fn run(name: &str, volumes: &[&str], cells: Vec<CellRecord>) -> (RunR
             memory_bytes: Some(14 << 30),
             virtualization: Some("Microsoft Hyper-V".to_owned()),
             clock_source: None,
+            cpu_quotas: Vec::new(),
         },
         plans: vec![PlanText {
             name: "outstanding-sweep".to_owned(),

@@ -477,3 +477,25 @@ fn what_fio_calls_otherwise_is_the_same_load_here() {
         assert!(told_of.contains(told), "{keys}: {told_of}");
     }
 }
+
+/// Job files as people brought them, cut down to what matters.
+#[test]
+fn job_files_that_people_brought_are_the_loads_that_fio_makes_of_them() {
+    let one = |text: &str| jobs(text).plan.loads.remove(0).cells.remove(0);
+    let paced = include_str!("../../tests/jobs/think-time-at-depth.fio");
+    let Arrival::Closed { queue_depth, think_time, .. } = one(paced).arrival else { panic!("a closed loop") };
+    assert_eq!((queue_depth, think_time), (1, Duration::from_ms(10)), "the job pauses as a whole");
+    assert!(jobs(paced).notes.join("\n").contains("the depth is 1"), "{:?}", jobs(paced).notes);
+
+    assert!(one(include_str!("../../tests/jobs/direct-then-buffered.fio")).buffered, "what stands later counts");
+    let pattern = include_str!("../../tests/jobs/file-name-pattern.fio");
+    assert_eq!(one(pattern), one(&pattern.replace("filename_format=f.$jobnum.$filenum\n", "")));
+    let off = include_str!("../../tests/jobs/options-that-are-off.fio");
+    assert_eq!(one(off), one(&off.replace("verify=0\n", "")));
+    assert_eq!(one(off).outstanding(), Some(16));
+
+    let remarks = one(include_str!("../../tests/jobs/remarks-behind-values.fio"));
+    assert_eq!((remarks.buffered, remarks.threads, remarks.duration), (false, 4, Duration::from_s(1)));
+    let told = problems(include_str!("../../tests/jobs/pre-read.fio"));
+    assert!(told.contains("job.fio:6: pre_read=1: would change the load"), "{told}");
+}

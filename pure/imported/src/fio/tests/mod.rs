@@ -1,5 +1,6 @@
 //! Results in fio's form, of several versions, and impossible ones.
 
+mod brought;
 mod kinds;
 mod plain;
 

@@ -1,0 +1,326 @@
+//! What holds a load by what was read before it began: quotas, throttles and settings of queues, each with its file and what lifts it.
+
+use crate::summary::CellSummary;
+use crate::verdict_block::HeldBy;
+use crate::words::{block, number};
+use loadline_record::{CpuQuota, DeviceFacts, HostFacts, LoadFigures, ThrottledRequests, TrialRecord, VolumeFacts};
+use serde::{Deserialize, Serialize};
+
+/// A quota that leaves this share of the CPUs leaves enough.
+const CPUS_LEFT: f64 = 0.999;
+/// A quota that stopped the load for less of the time is not what holds it.
+const STOPPED_SHARE: f64 = 0.02;
+
+/// A limit that stands in a file of the kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StandingLimit {
+    /// What kind of limit it is.
+    pub kind: StandingKind,
+    /// What it does, in words: "control group /db gets 0.5 of 4 CPUs".
+    pub text: String,
+    /// The file that holds it.
+    pub file: String,
+    /// The command that lifts it, for a shell; `None` where a file cannot.
+    pub lifted_by: Option<String>,
+}
+
+/// Kinds of limits that stand in files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StandingKind {
+    /// A CPU quota of a control group.
+    CpuQuota,
+    /// A rate limit of a control group on a device.
+    Throttle,
+    /// The requests that the kernel's queue of a device holds.
+    QueueDepth,
+    /// The largest request of a device.
+    RequestSize,
+    /// Writes from the page cache that wait for reads.
+    Writeback,
+    /// A scheduler that costs a fast device more than it brings.
+    Scheduler,
+}
+
+/// What stands in the way of these loads on their volumes, the gravest first.
+#[must_use]
+pub fn standing_limits<'a>(
+    host: &HostFacts,
+    loads: impl IntoIterator<Item = (&'a VolumeFacts, LoadFigures)>,
+) -> Vec<StandingLimit> {
+    let mut found: Vec<StandingLimit> = quota(host).into_iter().collect();
+    for (volume, load) in loads {
+        for device in &volume.devices {
+            let here = [
+                throttles(&volume.devices, device, &load),
+                load.queue_depth.and_then(|depth| queue_depth(device, depth, load.threads)).into_iter().collect(),
+                request_size(device, &load).into_iter().collect(),
+                writeback(device, &load).into_iter().collect(),
+                scheduler(device).into_iter().collect(),
+            ];
+            for limit in here.into_iter().flatten() {
+                // Of queues that several loads outgrow the deepest load's line stays.
+                match found.iter_mut().find(|known| known.kind == limit.kind && known.file == limit.file) {
+                    Some(known) if known.text.len() < limit.text.len() => *known = limit,
+                    Some(_) => {}
+                    None => found.push(limit),
+                }
+            }
+        }
+    }
+    found.sort_by_key(|limit| limit.kind as u8);
+    found
+}
+
+/// The limit that explains why a cell stops where it does; `None` where none of them can.
+pub(crate) fn holder(
+    host: &HostFacts,
+    volume: Option<&VolumeFacts>,
+    cell: &CellSummary,
+    trials: &[TrialRecord],
+) -> Option<StandingLimit> {
+    use loadline_record::Limit;
+    match cell.binding.as_ref().map(|binding| binding.limit) {
+        Some(Limit::Cpu | Limit::Generator) => quota(host).filter(|_| trials.iter().any(was_stopped)),
+        None | Some(Limit::Parallelism | Limit::Unexplained) => {
+            let depth = cell.load.queue_depth?;
+            volume?.devices.iter().find_map(|device| queue_depth(device, depth, cell.load.threads))
+        }
+        Some(_) => None,
+    }
+}
+
+/// Whether a quota kept a trial from running for a share of its time that counts.
+fn was_stopped(trial: &TrialRecord) -> bool {
+    let stopped = trial.surroundings.stops.and_then(|stops| stops.throttled_ns).unwrap_or(0);
+    stopped as f64 >= STOPPED_SHARE * trial.measured_ns.max(1) as f64
+}
+
+/// The tightest quota, if it leaves fewer CPUs than the process could use.
+fn quota(host: &HostFacts) -> Option<StandingLimit> {
+    let all = f64::from(host.cpus?);
+    let quota: &CpuQuota = host.cpu_quotas.first().filter(|quota| quota.cpus() < all * CPUS_LEFT)?;
+    Some(StandingLimit {
+        kind: StandingKind::CpuQuota,
+        text: format!(
+            "a CPU quota gives control group {} the time of {} of {all:.0} CPUs",
+            quota.group,
+            number((quota.cpus() * 100.0).round() / 100.0)
+        ),
+        file: quota.file.clone(),
+        lifted_by: Some(written(&quota.lifted_by, &quota.file)),
+    })
+}
+
+fn throttles(devices: &[DeviceFacts], device: &DeviceFacts, load: &LoadFigures) -> Vec<StandingLimit> {
+    let is_met = |requests: ThrottledRequests| match requests {
+        ThrottledRequests::Reads => load.read_ratio > 0.0,
+        ThrottledRequests::Writes => load.read_ratio < 1.0,
+    };
+    let met = device.throttles.iter().filter(|limit| is_met(limit.requests));
+    met.map(|limit| {
+        let held = HeldBy::on(devices, device, limit);
+        StandingLimit {
+            kind: StandingKind::Throttle,
+            text: held.sentence(),
+            // Of the second version one file has several limits.
+            file: format!("{} ({})", limit.file, held.amount()),
+            lifted_by: Some(held.lifting_command()),
+        }
+    })
+    .collect()
+}
+
+fn queue_depth(device: &DeviceFacts, depth: u32, threads: u32) -> Option<StandingLimit> {
+    let (room, folder) = (device.queue_requests?, device.queue_folder.as_ref()?);
+    let threads = u64::from(threads.max(1));
+    let in_flight = u64::from(depth) * threads;
+    // A thread's requests go to the queue of its processor.
+    let queues = device.queues.unwrap_or(1).clamp(1, threads);
+    let fits = room * queues;
+    if in_flight <= fits {
+        return None;
+    }
+    let file = format!("{folder}/nr_requests");
+    // Without a scheduler the device itself has no more room.
+    let can_grow = device.scheduler.as_deref().is_some_and(|scheduler| scheduler != "none");
+    let several = if queues == 1 { String::new() } else { format!(" in each of {queues} queues") };
+    Some(StandingLimit {
+        kind: StandingKind::QueueDepth,
+        text: format!(
+            "the kernel's queue of {} holds {room} requests{several} (nr_requests): of {in_flight} in flight the others wait above it",
+            device.name
+        ),
+        lifted_by: can_grow.then(|| written(&in_flight.div_ceil(queues).to_string(), &file)),
+        file,
+    })
+}
+
+fn request_size(device: &DeviceFacts, load: &LoadFigures) -> Option<StandingLimit> {
+    let (most, folder) = (device.request_bytes_max?, device.queue_folder.as_ref()?);
+    if load.block_bytes <= most || most == 0 {
+        return None;
+    }
+    let file = format!("{folder}/max_sectors_kb");
+    let can_grow = device.request_bytes_hardware.is_some_and(|hardware| hardware >= load.block_bytes);
+    Some(StandingLimit {
+        kind: StandingKind::RequestSize,
+        text: format!(
+            "requests of {} reach {} in pieces of {} (max_sectors_kb)",
+            block(load.block_bytes),
+            device.name,
+            block(most)
+        ),
+        lifted_by: can_grow.then(|| written(&load.block_bytes.div_ceil(1024).to_string(), &file)),
+        file,
+    })
+}
+
+fn writeback(device: &DeviceFacts, load: &LoadFigures) -> Option<StandingLimit> {
+    let (latency, folder) = (device.writeback_latency_us?, device.queue_folder.as_ref()?);
+    if latency == 0 || !load.buffered || load.read_ratio >= 1.0 {
+        return None;
+    }
+    let file = format!("{folder}/wbt_lat_usec");
+    Some(StandingLimit {
+        kind: StandingKind::Writeback,
+        text: format!(
+            "writes from the page cache to {} are held back while its reads take over {} us (wbt_lat_usec)",
+            device.name,
+            number(latency as f64)
+        ),
+        lifted_by: Some(written("0", &file)),
+        file,
+    })
+}
+
+fn scheduler(device: &DeviceFacts) -> Option<StandingLimit> {
+    let folder = device.queue_folder.as_ref()?;
+    if device.scheduler.as_deref() != Some("bfq") || device.rotational != Some(false) {
+        return None;
+    }
+    let file = format!("{folder}/scheduler");
+    Some(StandingLimit {
+        kind: StandingKind::Scheduler,
+        text: format!(
+            "the scheduler bfq gives {} to one process at a time, which costs a fast device rate",
+            device.name
+        ),
+        lifted_by: Some(written("none", &file)),
+        file,
+    })
+}
+
+fn written(value: &str, file: &str) -> String {
+    format!("echo {value} | sudo tee {file}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example::{self, ExampleDisk};
+    use crate::summarize;
+    use loadline_record::{KernelThrottle, Limit, Stops, ThrottledQuantity};
+
+    fn device() -> DeviceFacts {
+        DeviceFacts {
+            name: "vda".into(),
+            queue_requests: Some(64),
+            queue_folder: Some("/sys/block/vda/queue".into()),
+            queues: Some(2),
+            scheduler: Some("none".into()),
+            rotational: Some(false),
+            ..DeviceFacts::default()
+        }
+    }
+
+    fn quota_of(quota_us: u64) -> CpuQuota {
+        let file = "/sys/fs/cgroup/db/cpu.max".to_owned();
+        CpuQuota { quota_us, period_us: 100_000, group: "/db".into(), file, lifted_by: "max".into() }
+    }
+
+    fn found(host: &HostFacts, device: DeviceFacts, load: LoadFigures) -> Vec<StandingLimit> {
+        let mut record = example::run(vec![example::cell(load.clone(), &ExampleDisk::default(), &[1.0])]);
+        record.header.volumes[0].devices = vec![device];
+        standing_limits(host, [(&record.header.volumes[0], load)])
+    }
+
+    #[test]
+    fn a_quota_counts_if_it_leaves_fewer_cpus_than_there_are() {
+        let of = |quota_us| {
+            let host = HostFacts { cpus: Some(4), cpu_quotas: vec![quota_of(quota_us)], ..HostFacts::default() };
+            found(&host, device(), example::closed("random", 1.0, 4096, 8))
+        };
+        let [limit] = &of(50_000)[..] else { panic!("one limit") };
+        assert_eq!(limit.text, "a CPU quota gives control group /db the time of 0.5 of 4 CPUs");
+        assert_eq!(limit.lifted_by.as_deref(), Some("echo max | sudo tee /sys/fs/cgroup/db/cpu.max"));
+        assert_eq!(of(400_000), []);
+    }
+
+    #[test]
+    fn a_queue_is_named_by_loads_that_outgrow_it() {
+        let of = |depth, threads, scheduler: &str| {
+            let load = LoadFigures { threads, ..example::closed("random", 1.0, 4096, depth) };
+            let device = DeviceFacts { scheduler: Some(scheduler.into()), ..device() };
+            found(&HostFacts::default(), device, load)
+        };
+        assert_eq!(of(64, 1, "none"), []);
+        assert_eq!(of(64, 2, "none"), [], "each thread has a queue");
+        let full = of(128, 1, "none");
+        assert!(full[0].text.contains("of vda holds 64 requests (nr_requests): of 128 in flight"), "{full:?}");
+        assert_eq!(full[0].lifted_by, None, "the device itself has no more");
+        let grows = of(256, 2, "mq-deadline");
+        assert_eq!(grows[0].lifted_by.as_deref(), Some("echo 256 | sudo tee /sys/block/vda/queue/nr_requests"));
+    }
+
+    #[test]
+    fn settings_that_matter_to_a_load_are_named_with_what_lifts_them() {
+        let limit = KernelThrottle {
+            requests: ThrottledRequests::Writes,
+            counts: ThrottledQuantity::Requests,
+            per_s: 300,
+            group: "/db".into(),
+            file: "/sys/fs/cgroup/db/io.max".into(),
+            lifted_by: "7:0 wiops=max".into(),
+        };
+        let device = DeviceFacts {
+            scheduler: Some("bfq".into()),
+            request_bytes_max: Some(128 << 10),
+            request_bytes_hardware: Some(4 << 20),
+            writeback_latency_us: Some(2_000),
+            throttles: vec![limit],
+            ..device()
+        };
+        let reads = found(&HostFacts::default(), device.clone(), example::closed("random", 1.0, 4096, 8));
+        assert_eq!(reads.iter().map(|one| one.kind).collect::<Vec<_>>(), [StandingKind::Scheduler]);
+        let load = LoadFigures { buffered: true, ..example::closed("random", 0.0, 1 << 20, 8) };
+        let writes = found(&HostFacts::default(), device, load);
+        let commands: Vec<&str> = writes.iter().filter_map(|one| one.lifted_by.as_deref()).collect();
+        assert_eq!(
+            commands,
+            [
+                "echo '7:0 wiops=max' | sudo tee /sys/fs/cgroup/db/io.max",
+                "echo 1024 | sudo tee /sys/block/vda/queue/max_sectors_kb",
+                "echo 0 | sudo tee /sys/block/vda/queue/wbt_lat_usec",
+                "echo none | sudo tee /sys/block/vda/queue/scheduler",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_verdict_names_a_quota_that_stopped_the_load_and_no_other() {
+        let disk = ExampleDisk::default();
+        let mut record = example::run(vec![example::cell(example::closed("random", 1.0, 4096, 8), &disk, &[1.0])]);
+        record.header.host.cpu_quotas = vec![quota_of(50_000)];
+        let mut cell = summarize(&record).cells.remove(0);
+        let binding =
+            cell.binding.get_or_insert_with(|| loadline_record::Binding::known(Limit::Cpu, None, None, String::new()));
+        binding.limit = Limit::Cpu;
+        let trial = &mut record.cells[0].trials[0];
+        let of = |trial: &TrialRecord| holder(&record.header.host, None, &cell, std::slice::from_ref(trial));
+        assert_eq!(of(trial), None, "it never ran out");
+        let throttled_ns = Some(trial.measured_ns / 2);
+        trial.surroundings.stops = Some(Stops { throttled_ns, ..Stops::default() });
+        assert!(of(trial).is_some_and(|limit| limit.kind == StandingKind::CpuQuota));
+    }
+}
