@@ -429,6 +429,14 @@ pub enum CrawlPlanError {
         /// Its name.
         source_name: String,
     },
+    /// Rows of a database server.
+    #[error(
+        "source {source_name:?}: sql is a SQLite file; rows of a database server are not crawled. Export the table into a SQLite file first"
+    )]
+    Server {
+        /// Its name.
+        source_name: String,
+    },
     /// A name that steps and reports cannot have.
     #[error("{name:?} is no name for a source: it is one line of at most {most} bytes")]
     Name {
@@ -492,6 +500,10 @@ impl CrawlPlan {
                 return Err(CrawlPlanError::Twice(name.clone()));
             }
             source.kind()?;
+            // No path begins like the address of a server.
+            if source.sql.as_ref().and_then(|path| path.to_str()).is_some_and(|path| path.contains("://")) {
+                return Err(CrawlPlanError::Server { source_name: name.clone() });
+            }
             for (value, what) in [
                 (source.slots(), "slots"),
                 (source.per_host.unwrap_or(1), "per_host"),
@@ -574,6 +586,8 @@ mod tests {
         assert!(wrong("name = \"x\"\nsource = []").contains("no [[source]]"));
         assert!(wrong("[[source]]\nname = \"a\"").contains("has to say what it is"));
         assert!(wrong("[[source]]\nname = \"a\"\nsql = \"x.db\"").contains("needs table"));
+        let server = "[[source]]\nname = \"a\"\nsql = \"postgres://host/people\"\ntable = \"t\"\nkey = \"id\"";
+        assert!(wrong(server).contains("rows of a database server are not crawled"));
         assert!(wrong("[[source]]\nname = \"a\"\nfiles = \"x\"\nslots = 0").contains("slots of source a is 0"));
         assert!(wrong("[[source]]\nname = \"a\"\nfiles = \"x\"\nslotz = 1").contains("slotz"));
         let twice = "[[source]]\nname = \"a\"\nfiles = \"x\"\n".repeat(2);

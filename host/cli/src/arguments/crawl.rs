@@ -11,7 +11,6 @@ use std::path::PathBuf;
                   loadline crawl /usr/share/doc\n  \
                   loadline crawl farm.toml --into /srv/crawl --on index=/mnt/a --on data=/mnt/b\n  \
                   loadline crawl search-farm --env search-farm-dev --env search-farm-prod\n  \
-                  loadline crawl --made-up 1 --confirm\n  \
                   loadline crawl --stored last --what-if \"index workers x2\" --what-if \"index volume x2\"")]
 pub(crate) struct CrawlArguments {
     /// A folder or a site to crawl, or a plan (TOML) with several sources

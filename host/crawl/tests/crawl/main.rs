@@ -3,5 +3,7 @@
 mod documents;
 mod files;
 mod kills;
+mod named;
+mod peers;
 mod sites;
 mod slowed;
