@@ -4,8 +4,8 @@ use crate::example::{self, ExampleDisk};
 use crate::{RunSummary, summarize};
 use loadline_record::{
     AnswersInClusters, Ceiling, EventAsker, Exceeded, KernelThrottle, Limit, ProgramSecond, RunRecord, RunVerb,
-    ThrottledQuantity, ThrottledRequests, WatchEvents, WatchRecord, WatchSecond, WatchTick, WatchedCpu, WatchedProgram,
-    WatchedThrottle,
+    ThrottledQuantity, ThrottledRequests, WatchCost, WatchEvents, WatchRecord, WatchSecond, WatchTick, WatchedCpu,
+    WatchedProgram, WatchedThrottle,
 };
 
 /// What a device did in a second.
@@ -266,6 +266,7 @@ fn events_name_the_programs_and_answers_in_clusters_make_a_level_sure() {
     };
     let (limit, by_counters, _) = presumed(seen.clone());
     assert_eq!((limit, by_counters), (Limit::DiskIops, true));
+    seen.cost = WatchCost { cpu_us: 24_000, elapsed_us: 12_000_000 };
     seen.events = Some(WatchEvents {
         requests: 12_000,
         askers: vec![EventAsker {

@@ -57,10 +57,13 @@ pub(super) fn blktrace(all: &[u8]) -> Events {
     let mut at = 0;
     while all.len() - at >= RECORD {
         let bytes = &all[at..];
-        let Some((event, length)) = blktrace_record(bytes) else {
+        let begin = (MAGIC | VERSION).to_le_bytes();
+        // A record that was cut takes its length from what follows: behind a whole one another begins, or nothing.
+        let is_whole =
+            |length: usize| bytes.get(length..).is_some_and(|rest| rest.is_empty() || rest.starts_with(&begin));
+        let Some((event, length)) = blktrace_record(bytes).filter(|(_, length)| is_whole(*length)) else {
             found.left_out += 1;
             found.first.get_or_insert_with(|| format!("byte {at}"));
-            let begin = (MAGIC | VERSION).to_le_bytes();
             let next = bytes[1..].windows(begin.len()).position(|four| four == begin);
             at = next.map_or(all.len(), |next| at + 1 + next);
             continue;
@@ -69,7 +72,7 @@ pub(super) fn blktrace(all: &[u8]) -> Events {
             Some(event) => found.all.push(event),
             None => found.left_out += u64::from(word(bytes, 28).is_some_and(|action| action >> 16 & NOTIFY == 0)),
         }
-        at = (at + length).min(all.len());
+        at += length;
     }
     found
 }
