@@ -1,6 +1,6 @@
 //! Cells that differ only in how much is asked at once, put in order: how the rate grows with the load, and where it stops.
 
-use crate::limits::level;
+use crate::limits::{has_turns, level};
 use crate::summary::CellSummary;
 use crate::trials::trials_used;
 use loadline_record::{CellRecord, DoubtCode};
@@ -8,6 +8,12 @@ use std::collections::BTreeMap;
 
 /// Rates on a plateau differ from its level by at most this much: about the spread of repeated runs on a quiet disk.
 pub(crate) const PLATEAU_SPREAD: f64 = 0.05;
+/// Rates of turns agree within this,
+const AGREED: f64 = 0.01;
+/// and of so many at least one may be off.
+const AGREED_POINTS: usize = 3;
+/// Where others with as many outstanding reach the level, a cell that lacks no more than this has it, too.
+const PLATEAU_SPREAD_BESIDE: f64 = 2.0 * PLATEAU_SPREAD;
 /// A plateau spans at least this factor in depth: there, a rate bound by latency alone would have doubled.
 const PLATEAU_SPAN: f64 = 2.0;
 /// And its rate grows by no more than this power of the depth.
@@ -138,12 +144,24 @@ impl Curve {
     pub(crate) fn growth(&self, cells: &[CellSummary], cell: usize) -> Option<Growth> {
         let depth = outstanding(&cells[cell])?;
         let at = |i: &&usize| outstanding(&cells[**i]).unwrap_or(depth);
-        let below = self.closed.iter().rfind(|i| at(i) < depth);
-        let above = self.closed.iter().find(|i| at(i) > depth);
-        let (from, to) = below.map(|b| (*b, cell)).or_else(|| above.map(|a| (cell, *a)))?;
-        let depths = outstanding(&cells[to])? as f64 / outstanding(&cells[from])? as f64;
-        let rates = iops(&cells[to])? / iops(&cells[from]).filter(|r| *r > 0.0)?;
-        (rates > 0.0).then(|| Growth { from, to, power: libm::log(rates) / libm::log(depths) })
+        let below = self.closed.iter().rfind(|i| at(i) < depth).map(|i| self.best_beside(cells, *i));
+        let above = self.closed.iter().find(|i| at(i) > depth).map(|i| self.best_beside(cells, *i));
+        let (from, to) = below.map(|b| (b, cell)).or_else(|| above.map(|a| (cell, a)))?;
+        Growth::between(cells, from, to)
+    }
+    /// By which power of the depth the rate grew from this cell to the next deeper one.
+    pub(crate) fn growth_beyond(&self, cells: &[CellSummary], cell: usize) -> Option<Growth> {
+        let depth = outstanding(&cells[cell])?;
+        let deeper = self.closed.iter().find(|i| outstanding(&cells[**i]).is_some_and(|of| of > depth))?;
+        Growth::between(cells, cell, self.best_beside(cells, *deeper))
+    }
+    /// Of the closed loops with as many outstanding as this one, by other numbers of threads or measured again, the one that had most: what
+    /// holds a rate holds all of them, and only a disturbance takes from one.
+    fn best_beside(&self, cells: &[CellSummary], cell: usize) -> usize {
+        let depth = outstanding(&cells[cell]);
+        let beside = self.closed.iter().copied().filter(|i| outstanding(&cells[*i]) == depth && sound(&cells[*i]));
+        let rate = |i: usize| iops(&cells[i]).unwrap_or(0.0);
+        beside.fold(cell, |best, i| if rate(i) > rate(best) { i } else { best })
     }
     /// The same with these open loops alone.
     pub(crate) fn with_open(&self, is_one: impl Fn(usize) -> bool) -> Self {
@@ -165,6 +183,11 @@ pub(crate) struct Growth {
 }
 
 impl Growth {
+    fn between(cells: &[CellSummary], from: usize, to: usize) -> Option<Self> {
+        let depths = outstanding(&cells[to])? as f64 / outstanding(&cells[from])? as f64;
+        let rates = cells[to].iops_lasting()? / cells[from].iops_lasting().filter(|r| *r > 0.0)?;
+        (rates > 0.0).then(|| Self { from, to, power: libm::log(rates) / libm::log(depths) })
+    }
     /// The power of the depth by which it grew.
     pub(crate) fn power(self) -> f64 {
         self.power
@@ -200,13 +223,16 @@ fn plateau(curve: &Curve, records: &[CellRecord], cells: &[CellSummary]) -> Opti
         })
         .collect();
     let open: Vec<usize> = curve.open.iter().filter(sound).copied().collect();
-    (0..closed.len()).find_map(|start| {
-        let tail = &closed[start..];
+    let most = most_of_each_depth(&closed);
+    (0..most.len()).find_map(|start| {
+        let tail = &most[start..];
         let ((first_depth, first_rate, first), (last_depth, last_rate, _)) = (*tail.first()?, *tail.last()?);
         // A limit is an upper bound: a busy machine takes from any rate. The shallower ones may still lack a little of it, or live on
         // what a bucket saved.
         let deeper = &tail[tail.len() / 2..];
         let level = deeper.iter().map(|p| p.1).max_by(f64::total_cmp).filter(|l| *l > 0.0)?;
+        // What a throttle saved up before is no part of its level; where several had turns of it, two that agree are.
+        let level = agreed(tail, records).filter(|agreed| *agreed >= level * (1.0 - PLATEAU_SPREAD)).unwrap_or(level);
         let flat = tail.iter().all(|(_, rate, _)| (rate / level - 1.0).abs() <= PLATEAU_SPREAD);
         let span = last_depth / first_depth;
         let grows = span > 1.0 && libm::log(last_rate / first_rate) / libm::log(span) > PLATEAU_GROWTH;
@@ -215,13 +241,40 @@ fn plateau(curve: &Curve, records: &[CellRecord], cells: &[CellSummary]) -> Opti
         let in_vain: Vec<usize> =
             open.iter().copied().filter(|i| asked_in_vain(&records[*i], &cells[*i], level)).collect();
         let wide = span >= PLATEAU_SPAN || !in_vain.is_empty();
+        let reaches =
+            |point: &&(f64, f64, usize)| point.0 >= first_depth && point.1 >= level * (1.0 - PLATEAU_SPREAD_BESIDE);
         (wide && flat && !grows && !exceeded).then(|| Plateau {
             from: outstanding(&cells[first]).unwrap_or(1),
             iops: level,
             bytes_per_s: level * bytes_per_request(&cells[first]),
-            cells: tail.iter().map(|p| p.2).chain(in_vain).collect(),
+            cells: closed.iter().filter(reaches).map(|p| p.2).chain(in_vain).collect(),
         })
     })
+}
+
+/// The highest rate that two of these points have, if turns of a throttle gave all of them.
+fn agreed(points: &[(f64, f64, usize)], records: &[CellRecord]) -> Option<f64> {
+    if points.len() < AGREED_POINTS || !points.iter().all(|point| has_turns(&records[point.2])) {
+        return None;
+    }
+    let mut rates: Vec<f64> = points.iter().map(|point| point.1).collect();
+    rates.sort_by(f64::total_cmp);
+    let pair = rates.windows(2).rev().find(|pair| pair[1] <= pair[0] * (1.0 + AGREED))?;
+    Some(f64::midpoint(pair[0], pair[1]))
+}
+
+/// Of points by depth, rate and cell, ordered by depth: the one of each depth that had most. A limit is an upper bound, and of many loads
+/// with as many outstanding some were disturbed.
+fn most_of_each_depth(points: &[(f64, f64, usize)]) -> Vec<(f64, f64, usize)> {
+    let mut most: Vec<(f64, f64, usize)> = Vec::new();
+    for point in points {
+        match most.last_mut().filter(|last| last.0.total_cmp(&point.0).is_eq()) {
+            Some(last) if last.1 >= point.1 => {}
+            Some(last) => *last = *point,
+            None => most.push(*point),
+        }
+    }
+    most
 }
 
 /// Whether an open loop offered more than `level` and got no more than that.

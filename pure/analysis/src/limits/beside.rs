@@ -47,7 +47,8 @@ impl Case<'_> {
         }
         let grows = self.curves[own].growth(self.cells, self.index).is_some_and(Growth::proportional);
         let at_level = self.plateau().is_some_and(|level| level.cells.contains(&self.index));
-        if grows || outstanding(cell) == Some(1) || in_turns || (at_level && self.kinds[own].is_some()) {
+        let by_turns = in_turns || self.seen[self.index].as_ref().is_some_and(|seen| seen.by_turns);
+        if grows || outstanding(cell) == Some(1) || by_turns || (at_level && self.kinds[own].is_some()) {
             return None;
         }
         let evidence = format!(

@@ -40,12 +40,18 @@ const TRIED_MIN: f64 = 16.0;
 const EXPLAINED_MIN: f64 = 0.5;
 /// A figure is round if it comes as near to a whole number,
 const ROUND_OFF: f64 = 5e-4;
+/// as near as this where round figures lie so far apart that it is
+const ROUGH_OFF: f64 = 1.5e-3;
+/// no more than this share of the way from one to the next,
+const APART_MAX: f64 = 0.1;
 /// from this on,
 const ROUND_MIN: f64 = 10.0;
 /// and below the number that four digits tell from the next.
 const ROUND_MAX: f64 = 1_000.0;
 /// Requests per second are set in steps of this, and the kernel rounds them to it.
 const ROUND_IOPS: f64 = 10.0;
+/// Or of more, as far as this share of them is below it: a rate near ten thousand is always near a multiple of ten.
+const ROUND_STEP: f64 = 5e-3;
 /// Where one block size alone was seen: disks as they are sold move about `25 MB/s x (IOPS / 120)^0.7` (120 IOPS and 25 MB/s
 /// to 20,000 IOPS and 900 MB/s; docs/how-limits-are-named.md).
 const SOLD: (f64, f64, f64) = (25e6, 120.0, 0.7);
@@ -61,6 +67,8 @@ pub(super) struct Seen {
     pub(super) counted: bool,
     /// Whether its latencies lie in two clusters.
     pub(super) clustered: bool,
+    /// Whether turns of a throttle show that: by the clusters, by what passes in each, or by what the kernel keeps from the device.
+    pub(super) by_turns: bool,
     /// Whether its own rate is one that something holds: clusters, counts that hardly scatter, an offer unmet, or requests that all wait as
     /// long.
     pub(super) shows_rate: bool,
@@ -268,17 +276,25 @@ pub(crate) fn usual_limit(iops: f64, block: f64) -> Limit {
 }
 
 /// A rate in bytes that is a whole number of MiB or MB a second to four digits, where in requests it is round to none: limits are set
-/// in round figures, and by chance one in a hundred rates is one. In words.
+/// in round figures, and by chance one in a hundred rates is one. Where tens of requests, and whole MB, lie far enough apart, three digits
+/// do: few limits on requests are no multiple of ten, and the kernel keeps none of those. In words.
 pub(super) fn round_in_bytes(iops: f64, block: f64) -> Option<String> {
-    let is_whole = |figure: f64| {
-        let whole = libm::round(figure);
-        (ROUND_MIN..ROUND_MAX).contains(&whole) && (figure / whole - 1.0).abs() <= ROUND_OFF
+    let off = |figure: f64, step: f64| {
+        let whole = libm::round(figure / step) * step;
+        if whole > 0.0 { libm::fabs(figure / whole - 1.0) } else { f64::INFINITY }
     };
-    let tens = libm::round(iops / ROUND_IOPS) * ROUND_IOPS;
-    if tens > 0.0 && (iops / tens - 1.0).abs() <= ROUND_OFF && iops < ROUND_IOPS / ROUND_OFF {
+    let step =
+        [1.0, 10.0, 100.0, 1e3].map(|times| times * ROUND_IOPS).into_iter().find(|step| *step >= iops * ROUND_STEP);
+    let off_tens = step.map_or(f64::INFINITY, |step| off(iops, step));
+    if off_tens <= ROUND_OFF {
         return None;
     }
     let units = [("MiB/s", f64::from(1 << 20)), ("MB/s", 1e6)];
+    let is_whole = |figure: f64| {
+        let is_apart = iops * ROUGH_OFF <= ROUND_IOPS * APART_MAX && figure * ROUGH_OFF <= APART_MAX;
+        let most = if is_apart && off_tens > 2.0 * ROUND_OFF { ROUGH_OFF } else { ROUND_OFF };
+        (ROUND_MIN..ROUND_MAX).contains(&libm::round(figure)) && off(figure, 1.0) <= most
+    };
     let found = units.into_iter().find(|(_, unit)| is_whole(iops * block / unit));
     found.map(|(name, unit)| format!("{} {name}", libm::round(iops * block / unit)))
 }

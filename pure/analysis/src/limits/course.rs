@@ -34,6 +34,8 @@ const AROUND: usize = 3;
 const LEVELS_FITTED: f64 = 3.0;
 /// Fewer intervals tell nothing about how steady a rate is.
 const STEADY_INTERVALS_MIN: usize = 4;
+/// Of so few, those that are equal do.
+const STEADY_COUNTS_MIN: usize = 3;
 /// A throttle's turn passes so many times as many requests as were outstanding: some follow others.
 const PASSED_MIN: f64 = 1.2;
 /// Turns of a throttle come so often a second, at least.
@@ -171,6 +173,12 @@ pub(super) fn passes_in_turns(cell: &CellRecord) -> bool {
     let many = |of: &Turns| of.requests as f64 >= of.turns as f64 * f64::from(depth) * PASSED_MIN;
     !trials.is_empty()
         && trials.iter().all(|trial| turn_rate(trial).is_some() && trial.surroundings.turns.iter().all(many))
+}
+
+/// Whether the load threads saw turns of a throttle in every trial.
+pub(crate) fn has_turns(cell: &CellRecord) -> bool {
+    let trials = trials_used(cell);
+    !trials.is_empty() && trials.iter().all(|trial| turn_rate(trial).is_some())
 }
 
 /// Requests per second from turn to turn of a throttle, where all load threads saw its turns: the end of the trial cuts none.
@@ -433,7 +441,7 @@ fn is_steady(trial: &TrialRecord, rates: &[f64]) -> bool {
     trial.operations.values().for_each(|record| all.merge(&record.latency));
     let Some(scatter) = squared_variation(&all).filter(|scatter| scatter * mean > 0.0) else { return false };
     let share = variance / (scatter * mean);
-    counts.len() >= STEADY_INTERVALS_MIN
+    counts.len() >= STEADY_COUNTS_MIN
         && libm::sqrt(variance) <= STEADY_SCATTER_MAX * mean + 1.0
         && share < STEADY_SHARE
         && variance_below(share, counts.len() as f64 - 1.0) < STEADY_BY_CHANCE

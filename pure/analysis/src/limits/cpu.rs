@@ -54,10 +54,16 @@ impl Case<'_> {
             return None;
         }
         let spare = |i: &usize| has_spare_cpu(&self.records[*i]);
-        if is_at_level && at_level.iter().any(|i| spare(i) || self.clustered[*i].is_some()) {
+        if is_at_level
+            && at_level.iter().any(|i| spare(i) || self.clustered[*i].is_some() || self.had_as_much_in_time(*i))
+        {
             return None;
         }
         if self.has_equal_bytes() || self.grows_beside_others() || self.hardly_waits_for_cpu() {
+            return None;
+        }
+        // Want of CPU slows both directions of a mix.
+        if self.by_direction().is_some() {
             return None;
         }
         // Others take now more of the CPUs and now less.
@@ -91,7 +97,8 @@ impl Case<'_> {
         });
         let runs_in_time = !is_quota && self.hardly_waits_for_cpu();
         let in_turns = self.clustered[self.index].is_some();
-        in_turns || runs_in_time || self.has_equal_bytes() || self.grows_beside_others()
+        let is_steady = self.course().is_some_and(|course| course.steady);
+        in_turns || is_steady || runs_in_time || self.has_equal_bytes() || self.grows_beside_others()
     }
 
     /// Whether another size of the same requests moves as many bytes a second, though more or fewer are outstanding: want of CPU does not
@@ -116,6 +123,14 @@ impl Case<'_> {
         let growth = self.own.and_then(|own| self.curves[own].growth(self.cells, self.index));
         let own_time = growth.is_some_and(|growth| PROPORTION.contains(&growth.power()));
         others && own_time && queued(self.record()).is_none_or(|share| share <= QUEUED_LITTLE)
+    }
+
+    /// Whether another cell had the same rate, though its load threads hardly waited for a CPU: these lost nothing by waiting.
+    fn had_as_much_in_time(&self, other: usize) -> bool {
+        let rates = iops(self.cell()).zip(iops(&self.cells[other]));
+        other != self.index
+            && is_run_in_time(&self.records[other])
+            && rates.is_some_and(|(own, other)| same(own, other, SAME_RATE))
     }
 
     /// Whether the load threads had a CPU mostly when they were ready to run, and idle time besides.

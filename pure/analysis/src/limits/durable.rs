@@ -28,7 +28,8 @@ impl Case<'_> {
         let growth = self.own.and_then(|own| self.curves[own].growth(self.cells, self.index));
         let grows = growth.is_some_and(Growth::proportional) || outstanding(cell) == Some(1);
         let level = self.plateau().filter(|plateau| plateau.cells.contains(&self.index));
-        if grows || self.is_in_turns() || paced(cell) || doubted(cell, DoubtCode::Buffered) {
+        let in_turns = self.is_in_turns() || self.seen[self.index].as_ref().is_some_and(|seen| seen.by_turns);
+        if grows || in_turns || paced(cell) || doubted(cell, DoubtCode::Buffered) {
             return None;
         }
         let evidence = format!(

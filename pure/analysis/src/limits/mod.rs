@@ -35,7 +35,7 @@ pub(crate) use caps::usual_limit;
 use caps::{Caps, Seen, caps, explains, request_bytes};
 pub(crate) use counters::exceeded_shares;
 use course::passes_in_turns;
-pub(crate) use course::{Course, Fall, Level, course, fall, level, rises};
+pub(crate) use course::{Course, Fall, Level, course, fall, has_turns, level, rises};
 pub(crate) use cpu::others_share;
 use cpu::{has_spare_cpu, is_run_in_time};
 pub(crate) use declared::surpassed;
@@ -216,8 +216,11 @@ fn seen(
                 && !level.contains(&index)
                 && volume.is_some_and(|volume| volume.devices.iter().any(|device| device.rotational == Some(true)));
             let in_turns = is_run_in_time(&record.cells[index]) && passes_in_turns(&record.cells[index]);
-            let shows_rate = clustered[index].is_some() || in_turns || (is_closed && course.steady && !spins);
-            let shown = shows_rate || (is_free && held());
+            let is_held = is_free && held();
+            // A throttle's turn may pass fewer than wait for it; that it is none of the device the kernel's counters show.
+            let by_turns = clustered[index].is_some() || in_turns || (is_held && has_turns(&record.cells[index]));
+            let shows_rate = by_turns || (is_closed && course.steady && !spins);
+            let shown = shows_rate || is_held;
             let turns = !spins && !level.contains(&index) && waits_for_turns(&record.cells[index]);
             let is_waiting = turns || waits_alone(cell);
             let stalls = !shown && !unmet && is_waiting;
@@ -226,6 +229,7 @@ fn seen(
                 interval: course.interval,
                 counted: shown || unmet || stalls,
                 clustered: clustered[index].is_some(),
+                by_turns,
                 shows_rate: shows_rate || unmet || (is_closed && !paced(cell) && is_free && waits_evenly(cell)),
                 at_level: level.contains(&index) || deepest.contains(&index),
                 unmet_alone: unmet && !shown && !is_waiting,

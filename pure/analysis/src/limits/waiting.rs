@@ -9,9 +9,9 @@ use super::kinds::{alike, apart, larger_moves_more, moved};
 use super::passed::waits_evenly;
 use super::single::waits_alone;
 use super::{Case, Fall, inferred};
-use crate::curves::{doubted, iops, met, outstanding, paced, sound};
+use crate::curves::{Growth, doubted, iops, met, outstanding, paced, sound};
 use crate::trials::{SIGNIFICANCE, TRIALS_MIN, rise, trials_used};
-use crate::words::{block, load_name, number, percent, seconds, span, throughput};
+use crate::words::{block, how_much, load_name, number, percent, seconds, span, throughput};
 use loadline_block::Operation;
 use loadline_record::{Binding, DeviceCounters, DoubtCode, Limit};
 
@@ -21,6 +21,10 @@ const REACHED_DEVICE_MIN: f64 = 0.5;
 const PLACES_MAX: f64 = 16.0;
 /// Below this share of a limit a load is held by it only if it asks for less at once than others that reach it.
 const FAR_BELOW: f64 = 0.8;
+/// A load has less than another if it has less than this share of it.
+const LESS_AT_MORE: f64 = 0.8;
+/// Fewer served at once than this are one at a time.
+const ONE_PLACE: f64 = 1.25;
 /// Requests served at once are a whole number if they come as near to one.
 const WHOLE: f64 = 0.03;
 /// A page cache that holds this share of a file answers its reads.
@@ -270,8 +274,11 @@ impl Case<'_> {
         if waits_alone(cell) {
             return None;
         }
-        let longer = waits(self.cells, self.seen, self.index);
         let is_least = self.seen.least_ns(self.index).is_none();
+        // Where more of them bring no more, these wait already; single ones may take just their time.
+        let beyond = self.own.and_then(|own| self.curves[own].growth_beyond(self.cells, self.index));
+        let stops_growing = !is_least && beyond.is_some_and(Growth::flat);
+        let longer = waits(self.cells, self.seen, self.index) || stops_growing;
         // Depth over latency is the rate, always: where neither another depth nor seconds could show that something else binds, that
         // nothing does says nothing.
         let is_only = self.own.is_none_or(|own| self.curves[own].closed.len() <= 1);
@@ -282,7 +289,7 @@ impl Case<'_> {
         let served = self.seen.least_ns(self.index).map(|least| rate * least / 1e9);
         let is_crowded = longer && !is_least && had_more.is_none() && !self.spins();
         if let Some(served) = served.filter(|_| is_crowded) {
-            return Some(self.crowded(rate, served));
+            return Some(self.had_more_at_fewer(rate).unwrap_or_else(|| self.crowded(rate, served)));
         }
         let what = if longer && is_least {
             "something counts them out or lets them through in turns, but no limit on requests or bytes that other loads show comes \
@@ -310,6 +317,24 @@ impl Case<'_> {
         );
         let ceiling = self.latency_ceiling();
         Some(inferred(Limit::Latency, ceiling, ceiling.map(|ceiling| rate / ceiling), evidence))
+    }
+
+    /// A load that came to less than the same requests at fewer outstanding: a device that serves only so many at once does not.
+    fn had_more_at_fewer(&self, rate: f64) -> Option<Binding> {
+        let depth = outstanding(self.cell())?;
+        let fewer =
+            self.curves[self.own?].closed.iter().filter(|i| outstanding(&self.cells[**i]).is_some_and(|of| of < depth));
+        let more = fewer.filter_map(|i| Some((*i, self.cells[*i].iops_lasting()?))).max_by(|a, b| a.1.total_cmp(&b.1));
+        let (other, most) = more.filter(|(_, most)| rate < most * LESS_AT_MORE)?;
+        let evidence = format!(
+            "{} had {} IOPS, and this load {}: either something took from it, or what the other lived on was spent, and a limit holds from \
+             then on. To be sure, measure it alone for longer.{}",
+            how_much(&self.cells[other]),
+            number(most),
+            number(rate),
+            self.how_it_waits()
+        );
+        Some(inferred(Limit::Unexplained, None, None, evidence))
     }
 
     /// How many requests of the time that single ones take make a level, where that is a whole number and all single ones take as long: a
@@ -344,6 +369,16 @@ impl Case<'_> {
         let least = self.seen.least_ns(self.index).unwrap_or_default();
         let takes = latency_in_words(self.cell()).unwrap_or_default();
         let below = self.below_declared().map_or_else(String::new, |below| format!(" {below}"));
+        if served < ONE_PLACE {
+            let evidence = format!(
+                "Its requests take {takes}, and {} where fewer are outstanding: {} IOPS are no more than one at a time makes. Presumably \
+                 they are served one after the other; another block size would show whether something counts them instead.{below}{}",
+                span(least),
+                number(rate),
+                self.how_it_waits()
+            );
+            return Binding { presumed: true, ..inferred(Limit::Parallelism, None, None, evidence) };
+        }
         let evidence = format!(
             "Its requests take {takes}, and {} where fewer are outstanding: {} IOPS are what {} served at once make. Nothing shows that \
              requests or bytes are limited; more depth, and other block sizes, would show whether they are.{below}{}",

@@ -238,3 +238,67 @@ fn so_many_places_are_told_where_single_requests_all_take_as_long() {
     assert_eq!(found[2].limit, Limit::Parallelism, "{found:?}");
     assert!(found[2].evidence.contains("what 8 served at once make"), "{found:?}");
 }
+
+#[test]
+fn a_level_that_a_load_had_in_time_is_not_what_a_late_one_lost() {
+    // 1,150 requests a second at two depths, as a throttle leaves them: at one of them the load waited for a CPU, and lost nothing.
+    let late = |queued: [f64; 2], rates: [f64; 2]| {
+        let mut record = beside_hogs(vec![at(16, 4, rates[0]), at(32, 4, rates[1])], None);
+        for (cell, queued) in record.cells.iter_mut().zip(queued) {
+            for thread in &mut cell.trials[0].surroundings.threads {
+                (thread.queued, thread.busy) = (Some(queued), queued);
+            }
+        }
+        limits(&record)
+    };
+    assert_ne!(late([0.37, 0.03], [1_150.0, 1_150.0])[0], Limit::Cpu);
+    assert_eq!(late([0.37, 0.37], [1_150.0, 1_150.0])[0], Limit::Cpu);
+    // It lost a twentieth.
+    assert_eq!(late([0.37, 0.03], [1_100.0, 1_150.0])[0], Limit::Cpu);
+}
+
+/// Three seconds of 310 writes each, 31 in each turn of a throttle, though 32 are outstanding.
+fn fewer_in_each_turn(kib: u64) -> CellRecord {
+    let load = LoadFigures { duration_ns: 3_000_000_000, ..closed("random", 1.0, kib * KIB, 32) };
+    let disk = ExampleDisk { latency_ns: 1e8, iops: 310.0, bytes_per_s: 1e12 };
+    let mut cell = cell(load, &disk, &[1.0]);
+    let trial = &mut cell.trials[0];
+    trial.surroundings.turns = vec![Turns { turns: 28, requests: 28 * 31, span_ns: 2_800_000_000 }];
+    trial.surroundings.devices[0].queue_ms = 3;
+    cell
+}
+
+#[test]
+fn turns_before_the_device_show_a_limit_though_fewer_pass_than_wait() {
+    let beside = |cells| beside_reader(cells, &[300.0; 2]);
+    let found = bindings(&beside(vec![fewer_in_each_turn(32), fewer_in_each_turn(256)]));
+    for binding in &found {
+        assert!(binding.limit == Limit::DiskIops && binding.presumed, "{binding:?}");
+        assert!((binding.ceiling_iops.unwrap() / 310.0 - 1.0).abs() < 0.01, "{binding:?}");
+    }
+    // Where the device has them all, so many at once may be served in the same time.
+    let served = |kib| {
+        let mut cell = fewer_in_each_turn(kib);
+        cell.trials[0].surroundings.devices[0].queue_ms = 31 * 3_000;
+        cell
+    };
+    let found = bindings(&beside(vec![served(32), served(256)]));
+    assert!(found.iter().all(|binding| binding.limit == Limit::Unexplained), "{found:?}");
+}
+
+#[test]
+fn what_a_throttle_saved_up_is_no_part_of_a_level_that_two_others_agree_on() {
+    let turns = |depth: u32, rate: f64, requests: u64| {
+        let load = LoadFigures { duration_ns: 3_000_000_000, ..closed("random", 1.0, 4 * KIB, depth) };
+        let disk = ExampleDisk { latency_ns: 1.0, iops: rate, bytes_per_s: 1e12 };
+        let mut cell = cell(load, &disk, &[1.0]);
+        let span_ns = cell.trials[0].measured_ns;
+        let count = (requests as f64 * span_ns as f64 / 1e9) as u64;
+        cell.trials[0].surroundings.turns = vec![Turns { turns: span_ns / 100_000_000, requests: count, span_ns }];
+        cell
+    };
+    let cells = vec![turns(1, 1_000.0, 1_005), turns(8, 1_032.0, 1_048), turns(32, 1_000.0, 996)];
+    for binding in bindings(&run(cells)) {
+        assert!((binding.ceiling_iops.unwrap() / 1_000.0 - 1.0).abs() < 0.01, "{binding:?}");
+    }
+}

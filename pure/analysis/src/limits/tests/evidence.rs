@@ -3,7 +3,7 @@
 use crate::example::{ExampleDisk, cell, closed, run, throttled};
 use crate::summarize;
 use loadline_block::Operation;
-use loadline_record::{Binding, CellRecord, Limit};
+use loadline_record::{Binding, CellRecord, Limit, LoadFigures, Series, Surroundings};
 
 const KIB: u64 = 1 << 10;
 
@@ -89,7 +89,12 @@ fn a_round_figure_in_bytes_is_evidence_for_bytes() {
         assert!(found.limit == Limit::DiskThroughput && found.presumed, "{found:?}");
         assert!(found.evidence.contains("by the round figure of"), "{found:?}");
     }
-    for iops in [1_800.0, 1_811.0, 1_600.0] {
+    // 30 and 21 MB/s as short trials have them, a thousandth off: no tens of requests, which lie far apart there.
+    for iops in [458.2, 320.8] {
+        let found = of(iops);
+        assert!(found.limit == Limit::DiskThroughput && found.presumed, "{found:?}");
+    }
+    for iops in [1_800.0, 1_811.0, 1_600.0, 460.0, 320.0, 465.0] {
         assert_eq!(of(iops).limit, Limit::DiskIops, "{iops}");
     }
 }
@@ -107,4 +112,73 @@ fn larger_requests_that_move_more_deny_a_limit_on_bytes() {
         assert!(of.limit != Limit::DiskIops || of.presumed, "{of:?}");
     }
     assert!(found[2].evidence.contains("not bytes"), "{:?}", found[2]);
+}
+
+/// The same with so many threads.
+fn by_threads(threads: u32, depth: u32, rate: f64) -> CellRecord {
+    let load = LoadFigures { threads, ..closed("random", 1.0, 4 * KIB, depth) };
+    let disk = ExampleDisk { latency_ns: f64::from(threads * depth) * 1e9 / rate, iops: 1e9, bytes_per_s: 1e15 };
+    imported(cell(load, &disk, &[1.0]))
+}
+
+/// As another tool leaves it: no seconds, and nothing of the machine.
+fn imported(mut cell: CellRecord) -> CellRecord {
+    for trial in &mut cell.trials {
+        trial.series = Series::default();
+        trial.surroundings = Surroundings::default();
+    }
+    cell
+}
+
+#[test]
+fn of_loads_with_as_many_outstanding_the_one_that_had_most_shows_how_the_rate_grows() {
+    // A SATA SSD by threads and by depth: 4 outstanding at 15,511 once, and at 20,052 by two threads. 8 have 1.4 times that, no more.
+    let cells = [(1, 1, 6_614.0), (1, 4, 15_511.0), (2, 2, 20_052.0), (1, 8, 30_829.0), (8, 1, 28_049.0)];
+    let found = bindings(cells.map(|(threads, depth, rate)| by_threads(threads, depth, rate)).into());
+    for binding in &found[3..] {
+        assert!(!binding.evidence.contains("15,511"), "{binding:?}");
+    }
+}
+
+#[test]
+fn a_level_is_one_though_some_of_many_loads_on_it_were_disturbed() {
+    // Writes of an SSD, as published: 7,429 alone, and from 4 outstanding on no more than 6 % below 7,017.
+    let rates = [
+        (1, 1, 7_429.0),
+        (2, 1, 6_276.0),
+        (1, 2, 6_662.0),
+        (4, 1, 6_702.0),
+        (1, 4, 6_845.0),
+        (8, 1, 6_888.0),
+        (1, 8, 6_578.0),
+        (16, 1, 6_842.0),
+        (1, 16, 6_590.0),
+        (4, 16, 6_674.0),
+        (64, 1, 6_858.0),
+        (8, 64, 7_017.0),
+        (64, 8, 6_695.0),
+        (64, 64, 6_919.0),
+    ];
+    let found = bindings(rates.map(|(depth, threads, rate)| by_threads(threads, depth, rate)).into());
+    let on_level = |binding: &Binding| binding.evidence.contains("levels off at 7,018 IOPS");
+    assert!(found[3..].iter().all(on_level), "{found:?}");
+    // No fewer than one is served at once.
+    assert!(found.iter().all(|binding| !binding.evidence.contains("what about 0.")), "{found:?}");
+    assert!(found[1].presumed && found[1].evidence.contains("no more than one at a time makes"), "{:?}", found[1]);
+}
+
+#[test]
+fn a_load_of_which_more_bring_no_more_is_not_bound_by_latency() {
+    // Two places of 1.37 ms each on a busy machine: 2.60 ms at depth 4 are less than twice that, and 16 bring no more.
+    let found = limits(vec![at(1, 4, 729.0), at(4, 4, 1_540.0), at(16, 4, 1_704.0), at(64, 4, 1_563.0)]);
+    assert_eq!(found[0], Limit::Latency);
+    assert!(!found[1..].contains(&Limit::Latency), "{found:?}");
+}
+
+#[test]
+fn of_many_requests_a_second_tens_are_no_round_figure() {
+    // 41.00 MB/s of 4 KiB: 10,010 is a multiple of ten, as every figure near it is.
+    let of = |iops: f64| bindings(vec![throttled(closed("random", 1.0, 4 * KIB, 32), iops)]).remove(0).limit;
+    assert_eq!(of(10_010.0), Limit::DiskThroughput);
+    assert_eq!(of(10_000.0), Limit::DiskIops);
 }
