@@ -11,6 +11,7 @@ pub(crate) mod export;
 pub(crate) mod fault;
 pub(crate) mod hunt;
 pub(crate) mod import;
+pub(crate) mod merge;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod shelter;
@@ -32,8 +33,10 @@ use import::ImportArguments;
 use loadline_disk::BurstCredits;
 use loadline_prediction::{DRAWS_DEFAULT, DRAWS_MAX};
 use loadline_record::RunVerb;
+use loadline_runs::StartTime;
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{Objective, parse_objective};
+use merge::MergeArguments;
 use record::RecordArguments;
 use replay::ReplayArguments;
 use shelter::ShelterArguments;
@@ -122,6 +125,8 @@ pub(crate) enum Verb {
     Compare(CompareArguments),
     /// Makes a modelled disk of a measured one: an environment file that predict and emulate take
     Fit(FitArguments),
+    /// Makes one run of those that several hosts made together on one shared storage
+    Merge(MergeArguments),
     /// Removes stored runs
     Rm(RmArguments),
     /// Writes a report of stored runs
@@ -287,6 +292,10 @@ pub(crate) struct RunArguments {
     /// are only where to begin. Exits with 3 where nothing keeps it
     #[arg(long, conflicts_with_all = ["resume", "trials", "verify_only"])]
     pub(crate) find_objective: bool,
+    /// Begin the first trial at this time in UTC, as in 2026-01-31T14:22:33Z, or @SECONDS since 1970: hosts with the same start run
+    /// every trial together, and `loadline merge` makes one run of theirs
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["find_objective", "resume", "verify_only", "dry_run"])]
+    pub(crate) start_at: Option<StartTime>,
     /// Print every cell and how long it all takes, and with --on what cannot be run there; measure nothing, change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -94,9 +94,11 @@ fn next_command(comparison: &Comparison, records: &[RunRecord]) -> Option<String
 fn side(typed: &str, store: &Store) -> anyhow::Result<RunRecord> {
     let path = Path::new(typed);
     let is_file = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-    if !is_file {
-        return stored::load(store, typed);
-    }
+    if is_file { from_file(path) } else { stored::load(store, typed) }
+}
+
+/// The run in a file of `export --as record`.
+pub(crate) fn from_file(path: &Path) -> anyhow::Result<RunRecord> {
     let refused =
         |error: RecordFileError| Usage(format!("{error}; `loadline export RUN --as record -o FILE.json` writes one"));
     Ok(read_record(path).map_err(refused)?)

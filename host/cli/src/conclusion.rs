@@ -68,6 +68,10 @@ pub(crate) fn conclude(outcome: &RunOutcome, format: Format) -> anyhow::Result<O
                 Outcome::Failed
             }
         },
+        Ended::Interrupted if record.header.verb == RunVerb::Merge => {
+            output::tell("not every host finished its run; what they finished is merged");
+            Outcome::Interrupted
+        }
         Ended::Interrupted => {
             tell_how_to_go_on(record);
             Outcome::Interrupted

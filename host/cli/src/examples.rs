@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// By verb: commands as they are typed.
-pub(crate) const EXAMPLES: [(&str, &[&str]); 21] = [
+pub(crate) const EXAMPLES: [(&str, &[&str]); 22] = [
     (
         "quick",
         &["loadline quick", "loadline quick /mnt/data --objective p99=5ms", "loadline quick /mnt/data --dry-run"],
@@ -33,6 +33,14 @@ pub(crate) const EXAMPLES: [(&str, &[&str]); 21] = [
     ("list", &["loadline list -n 10", "loadline list --verb quick --since 2026-01-31"]),
     ("show", &["loadline show last", "loadline show last --limits", "loadline show last --objective p99=1s"]),
     ("compare", &["loadline compare before after", "loadline compare before after --figure p99 --format csv"]),
+    (
+        "merge",
+        &[
+            "loadline merge node1.json node2.json",
+            "loadline merge before after --name \"both hosts\"",
+            "loadline merge node1.json node2.json --clock-offset node2=-1.5ms",
+        ],
+    ),
     ("fit", &["loadline fit before", "loadline fit before -o mine.toml"]),
     ("rm", &["loadline rm before --dry-run", "loadline rm before after --dry-run"]),
     ("report", &["loadline report last", "loadline report before after -o both.html"]),

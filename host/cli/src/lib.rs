@@ -31,6 +31,7 @@ mod import;
 mod interruption;
 pub mod library;
 mod live;
+mod merge;
 mod output;
 mod output_file;
 mod plans;
@@ -141,6 +142,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         Verb::List(arguments) => stored::list(arguments, Some(&store_to_read()?)),
         Verb::Show(arguments) => stored::show(arguments, &store_to_read()?),
         Verb::Compare(arguments) => compare::compare(arguments, &store_to_read()?),
+        Verb::Merge(arguments) => merge::merge(arguments, quiet, path),
         Verb::Fit(arguments) => fitting::fit(arguments, quiet, &store_to_read()?),
         Verb::Rm(arguments) => stored::rm(arguments, &store()?),
         Verb::Report(arguments) => stored::report(arguments, &store_to_read()?),

@@ -31,7 +31,7 @@ pub(crate) fn resume(typed: &str, clock: Clock, format: Format, quiet: bool, sto
     match kind {
         RunKind::Search => conclude_search(outcome, format),
         RunKind::Hunt => conclude_hunt(&outcome?, format, false),
-        RunKind::Measurement | RunKind::Prediction | RunKind::Emulation => {
+        RunKind::Measurement | RunKind::Prediction | RunKind::Emulation | RunKind::Merged => {
             let outcome = outcome?;
             if outcome.ended.is_complete() && is_quick {
                 output::tell(&format!("its report, as a page: loadline report {id} -o loadline-report.html"));

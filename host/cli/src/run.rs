@@ -45,7 +45,7 @@ pub(crate) fn run(
         let search = ObjectiveSearch::measured(plans, settings, declared);
         return conclude_search(search.run(&options, &mut terminal), format);
     }
-    conclude(&measurement(plans, settings, declared).run(&options, &mut terminal)?, format)
+    conclude(&starting(arguments, measurement(plans, settings, declared)).run(&options, &mut terminal)?, format)
 }
 
 /// What `run` was told to measure.
@@ -79,13 +79,21 @@ fn measurement(plans: Vec<Plan>, settings: Settings, declared: Option<DeclaredEn
     }
 }
 
+/// The same, with the start that was agreed on.
+fn starting(arguments: &RunArguments, measurement: Measurement) -> Measurement {
+    match arguments.start_at {
+        Some(start) => measurement.starting_at(start),
+        None => measurement,
+    }
+}
+
 /// The measurement that was typed, for a caller that follows it itself.
 pub(crate) fn prepared(
     arguments: &RunArguments,
     store: impl FnOnce() -> anyhow::Result<PathBuf>,
 ) -> anyhow::Result<(Measurement, RunOptions)> {
     let Typed { plans, settings, declared, options } = typed(arguments, store)?;
-    Ok((measurement(plans, settings, declared), options))
+    Ok((starting(arguments, measurement(plans, settings, declared)), options))
 }
 
 const fn length(arguments: &RunArguments) -> PlanLength {

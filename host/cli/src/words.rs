@@ -9,7 +9,9 @@ use loadline_hunt::{Obstacle, VaryError};
 use loadline_imported::ImportError;
 use loadline_prediction::PredictionError;
 use loadline_runs::emulation::{ControlError, ControlSilence};
-use loadline_runs::{CellsOfPlan, Concern, EntryKind, Error, HuntRefusal, Loss, RecognitionError, Refusal};
+use loadline_runs::{
+    CellsOfPlan, Concern, EntryKind, Error, HostsRefusal, HuntRefusal, Loss, RecognitionError, Refusal,
+};
 use loadline_store::StoreError;
 use loadline_workload::{FioError, FioRemedy};
 use std::error::Error as StdError;
@@ -288,6 +290,7 @@ fn refused(refusal: &Refusal) -> String {
         Refusal::IsEmulation { run } => {
             format!("{refusal}; `loadline show {run}` has what it did, and `loadline emulate` begins another")
         }
+        Refusal::Hosts(refusal) => of_hosts(refusal),
         Refusal::NoCatalogFolder { .. } => format!("--catalog {refusal}"),
         Refusal::Hunt(refusal) => not_hunted(refusal),
         Refusal::NotModelled { load, volume, source } => format!("{load} on {volume}: {}", of(source)),
@@ -305,6 +308,18 @@ fn refused(refusal: &Refusal) -> String {
         | Refusal::NothingToVerify { .. }
         | Refusal::NoSuchVolume(_)
         | Refusal::RunsTogether { .. } => refusal.to_string(),
+    }
+}
+
+/// Why runs of hosts do not become one or begin together, with the option that mends it.
+fn of_hosts(refusal: &HostsRefusal) -> String {
+    match refusal {
+        HostsRefusal::IsMerged { .. } => {
+            format!("{refusal}: carry on with each, and then `loadline merge` them again")
+        }
+        HostsRefusal::NotMerged(_) => refusal.to_string(),
+        HostsRefusal::ClockOfNoHost { .. } => format!("--clock-offset: {refusal}"),
+        HostsRefusal::StartPassed { .. } => format!("--start-at: {refusal}; choose a later one for all hosts"),
     }
 }
 

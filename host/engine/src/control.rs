@@ -1,6 +1,6 @@
 //! The line between a running trial and its watcher: stop it, ask how far it has come.
 
-use loadline_units::Duration;
+use loadline_units::{Duration, Instant};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Control {
     stop: AtomicBool,
     progress: Mutex<Progress>,
+    start_at: Option<Instant>,
 }
 
 /// What a volume is busy with.
@@ -55,6 +56,16 @@ impl Control {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+    /// The same for a trial that begins at this instant of the monotonic clock, not before.
+    #[must_use]
+    pub const fn starting_at(mut self, start: Option<Instant>) -> Self {
+        self.start_at = start;
+        self
+    }
+    /// When a trial begins, if that was agreed on.
+    pub(crate) const fn start_at(&self) -> Option<Instant> {
+        self.start_at
     }
     /// Asks everything under way to end soon; safe to call from any thread.
     pub fn stop(&self) {

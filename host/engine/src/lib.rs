@@ -20,7 +20,7 @@ pub use choose::{Capabilities, capabilities};
 pub use control::{Control, Phase, Progress};
 pub use drive::{
     FillReport, Filling, Ground, LoadOnVolume, RECORDED_LENGTH_MAX, RecordedAnswer, RecordedIo, RecordedRun,
-    RecordedSource, Settled, check, fill, replay_recorded, run_together, run_trial, settle, verify_only,
+    RecordedSource, Settled, check, fill, replay_recorded, run_together, run_trial, settle, verify_only, wait_until,
 };
 pub use error::EngineError;
 pub use options::{EngineChoice, EngineOptions, WaitMode};

@@ -3,7 +3,7 @@
 use crate::{Advance, Event, Observer};
 use loadline_engine::{Control, EngineError, EngineOptions, FillReport, Filling, LoadOnVolume, Past, Settled, Volume};
 use loadline_record::{TrialRecord, VerifyRecord};
-use loadline_units::{Bytes, Duration as Span};
+use loadline_units::{Bytes, Duration as Span, Instant};
 use loadline_workload::{GroupEnd, RunCell, cell_seed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -28,13 +28,17 @@ pub struct EngineWatch<'a>(pub &'a mut dyn Observer);
 impl EngineWatch<'_> {
     /// Runs `work` on a thread of its own until it ends by itself, or ends because it was asked to.
     fn over<T: Send>(&mut self, work: impl FnOnce(&Control) -> T + Send) -> T {
-        let control = Control::new();
+        self.with(&Control::new(), work)
+    }
+
+    /// The same with a control of the caller's.
+    fn with<T: Send>(&mut self, control: &Control, work: impl FnOnce(&Control) -> T + Send) -> T {
         let (finished, wait) = channel::<()>();
         std::thread::scope(|scope| {
             let worker = scope.spawn(|| {
                 // Dropped when the work is done or has panicked, which wakes the watcher at once.
                 let _finished = finished;
-                work(&control)
+                work(control)
             });
             while wait.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
                 if self.0.wants_an_end() && !control.stopped() {
@@ -63,7 +67,7 @@ impl EngineWatch<'_> {
         self.over(|control| loadline_engine::run_trial(volume, &cell.spec, trial, seed, options, control))
     }
 
-    /// Puts the loads of cells on their volumes at the same time, once.
+    /// Puts the loads of cells on their volumes at the same time, once; not before `start`, if there is one.
     ///
     /// # Errors
     /// As of the engine.
@@ -73,6 +77,7 @@ impl EngineWatch<'_> {
         ends: GroupEnd,
         trial: u32,
         seed: u64,
+        start: Option<Instant>,
     ) -> Result<Vec<TrialRecord>, EngineError> {
         let loads = cells.iter().map(|OnVolume { volume, cell, options }| LoadOnVolume {
             volume,
@@ -81,7 +86,14 @@ impl EngineWatch<'_> {
             options: *options,
         });
         let loads: Vec<LoadOnVolume<'_>> = loads.collect();
-        self.over(|control| loadline_engine::run_together(&loads, ends, trial, control))
+        self.with(&Control::new().starting_at(start), |control| {
+            loadline_engine::run_together(&loads, ends, trial, control)
+        })
+    }
+
+    /// Waits until then. Returns whether that instant came: the observer may want an end before.
+    pub fn wait_until(&mut self, until: Instant) -> bool {
+        self.over(|control| loadline_engine::wait_until(until, control))
     }
 
     /// Has what programs left in memory for the volume's file system written back, and waits for that for `limit` at most.

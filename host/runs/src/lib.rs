@@ -21,6 +21,7 @@ mod input_file;
 pub mod leftovers;
 mod look_first;
 mod measurement;
+mod merging;
 mod objective_search;
 mod observer;
 pub mod open_volumes;
@@ -39,6 +40,7 @@ mod run_header;
 mod run_options;
 mod run_outcome;
 mod settings;
+mod start_time;
 mod storage_identity;
 mod storage_replay;
 pub mod store_location;
@@ -54,8 +56,8 @@ pub use declared_environment::DeclaredEnvironment;
 pub use engine_watch::EngineWatch;
 pub use environment_file::{EnvironmentFile, THIS_MACHINE, environment_named};
 pub use error::{
-    CellsOfPlan, CloudSilence, EntryKind, Error, HuntRefusal, ImpossibleCell, Loss, RecognitionError, RecordError,
-    Refusal, ReplayError, WatchError,
+    CellsOfPlan, CloudSilence, EntryKind, Error, HostsRefusal, HuntRefusal, ImpossibleCell, Loss, RecognitionError,
+    RecordError, Refusal, ReplayError, WatchError,
 };
 pub use feasibility::{Tried, refusal_of, refuse_impossible};
 pub use fill_forecast::FillForecast;
@@ -65,6 +67,7 @@ pub use input_file::{InputKind, read_text};
 pub use loadline_kernel::facts::RealDisk;
 pub use look_first::{BUSY_SHARE, Concern, Consent, DeviceUse, MemoryTarget, look_first, refuse_memory};
 pub use measurement::{Measurement, OpenedMeasurement, joined_names, placed, refuse_cells, settings_of, work_of};
+pub use merging::Merge;
 pub use objective_search::ObjectiveSearch;
 pub use observer::{Activity, Advance, Ahead, Event, Observer, QuickAhead, Silent, Unneeded};
 pub use output_file::{OutputError, OutputFile, Replace};
@@ -81,6 +84,7 @@ pub use run_header::NewRun;
 pub use run_options::RunOptions;
 pub use run_outcome::{Ended, RunOutcome, TrialsPlanned};
 pub use settings::{NamedTarget, Overrides, Settings, is_volume_name, sole_target};
+pub use start_time::{StartTime, StartTimeError};
 pub use storage_replay::{StorageReplay, StorageReplaySettings};
 pub use stored_run::{RunKind, StoredRun, resume};
 pub use trials::{

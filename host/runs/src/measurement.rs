@@ -3,11 +3,11 @@
 use crate::open_volumes::{self, OpenVolumes};
 use crate::{
     Ahead, DeclaredEnvironment, Error, Event, MeasuredPlace, NamedTarget, NewRun, Observer, PendingStore, Refusal,
-    RunOptions, RunOutcome, RunStore, RunUnderWay, Settings, TrialSchedule, TrialsPlanned, Tried, Work, leftovers,
-    plans_again, refuse_impossible,
+    RunOptions, RunOutcome, RunStore, RunUnderWay, Settings, StartTime, TrialSchedule, TrialsPlanned, Tried, Work,
+    leftovers, plans_again, refuse_impossible,
 };
 use loadline_record::{Clock, RunHeader, RunRecord, RunVerb};
-use loadline_units::{Bytes, Duration};
+use loadline_units::{Bytes, Duration, Instant};
 use loadline_workload::{Plan, RunCell};
 use std::collections::BTreeSet;
 
@@ -27,6 +27,7 @@ pub struct Measurement {
     plans: Vec<Plan>,
     settings: Settings,
     declared: Option<DeclaredEnvironment>,
+    start: Option<StartTime>,
 }
 
 impl Measurement {
@@ -39,7 +40,7 @@ impl Measurement {
     /// Of plans, with settings made elsewhere.
     #[must_use]
     pub const fn of(plans: Vec<Plan>, settings: Settings) -> Self {
-        Self { plans, settings, declared: None }
+        Self { plans, settings, declared: None, start: None }
     }
 
     /// Measures `target`, too: a directory, a file, a block device or an NBD URI. `volume` is its name in the results.
@@ -70,12 +71,21 @@ impl Measurement {
         self
     }
 
+    /// Begins the first trial at this time, and each other one at a time that follows from it: hosts that run the same plan begin
+    /// each trial together.
+    #[must_use]
+    pub const fn starting_at(mut self, start: StartTime) -> Self {
+        self.start = Some(start);
+        self
+    }
+
     /// Opens the targets, begins the run and carries it out.
     ///
     /// # Errors
     /// A [`Refusal`] before anything was written; what kept the run from beginning or ended it early.
     pub fn run(self, options: &RunOptions, observer: &mut dyn Observer) -> Result<RunOutcome, Error> {
-        let Self { plans, settings, declared } = self;
+        let Self { plans, settings, declared, start } = self;
+        let start = start.map(StartTime::instant).transpose()?;
         let settings = placed(settings, declared.as_ref())?;
         let new = options.new_run(|| joined_names(&plans), RunVerb::Run, Clock::Real);
         let work = Work::of(plans, &settings.scope(), new.seed)?;
@@ -90,7 +100,7 @@ impl Measurement {
         open_volumes::report_unfilled(&opened, &work, observer);
         store.prove()?;
         open_volumes::look_at_use(&opened, &work, observer)?;
-        OpenedMeasurement { new, settings, work, declared, opened }.begin(store, observer)
+        OpenedMeasurement { new, settings, work, declared, opened, start }.begin(store, observer)
     }
 }
 
@@ -122,6 +132,8 @@ pub struct OpenedMeasurement {
     pub declared: Option<DeclaredEnvironment>,
     /// By name.
     pub opened: OpenVolumes,
+    /// When its first trial begins, if that was agreed on with other hosts.
+    pub start: Option<Instant>,
 }
 
 impl OpenedMeasurement {
@@ -130,7 +142,7 @@ impl OpenedMeasurement {
     /// # Errors
     /// The store; a load that cannot be modelled on the declared storage; what ended the run early.
     pub fn begin(self, store: PendingStore, observer: &mut dyn Observer) -> Result<RunOutcome, Error> {
-        let Self { new, settings, work, declared, opened } = self;
+        let Self { new, settings, work, declared, opened, start } = self;
         let records = match &declared {
             Some(declared) => {
                 declared.records(&work, |cell| opened[&cell.volume].facts().size_bytes.map(Bytes::new))?
@@ -145,7 +157,7 @@ impl OpenedMeasurement {
             ..new.header()
         };
         let run_store = store.begin(header, records)?;
-        let run = MeasuredRun { run: &new.id, seed: new.seed, settings, work: &work };
+        let run = MeasuredRun { run: &new.id, seed: new.seed, settings, work: &work, start };
         run.carry_out(run_store, opened, &BTreeSet::new(), observer)
     }
 }
@@ -162,7 +174,8 @@ pub(crate) fn resume(
     leftovers::remove_of_run(id, &settings, observer)?;
     let opened = open_volumes::open(&work, &settings, id, volumes, observer)?;
     let finished = store.store()?.finished_trials(id)?;
-    MeasuredRun { run: id, seed: *seed, settings, work: &work }.carry_out(store, opened, &finished, observer)
+    MeasuredRun { run: id, seed: *seed, settings, work: &work, start: None }
+        .carry_out(store, opened, &finished, observer)
 }
 
 /// A measurement that stands in the store.
@@ -171,6 +184,7 @@ struct MeasuredRun<'a> {
     seed: u64,
     settings: Settings,
     work: &'a Work,
+    start: Option<Instant>,
 }
 
 impl MeasuredRun<'_> {
@@ -182,14 +196,14 @@ impl MeasuredRun<'_> {
         finished: &BTreeSet<(String, u32)>,
         observer: &mut dyn Observer,
     ) -> Result<RunOutcome, Error> {
-        let Self { run, seed, settings, work } = self;
+        let Self { run, seed, settings, work, start } = self;
         let ahead = ahead(work, finished, &opened);
         if settings.keep {
             open_volumes::keep(&mut opened);
         }
         let cells = work.planned_cells();
         let schedule = TrialSchedule::of_work(&cells, work, finished);
-        let mut place = MeasuredPlace::new(settings, opened, seed);
+        let mut place = MeasuredPlace::new(settings, opened, seed).starting_at(start);
         let under_way = RunUnderWay { run, seed, ahead, planned: TrialsPlanned::All };
         under_way.carry_out(&mut place, store, observer, |trials| trials.run(&schedule))
     }

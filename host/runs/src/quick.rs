@@ -141,7 +141,7 @@ impl QuickMeasurement {
         let new = NewRun::now(new.name, new.verb, new.clock, Some(new.seed));
         let opened = OpenVolumes::from([(name, OpenVolume::filled(volume))]);
         let settings = self.settings;
-        let measurement = OpenedMeasurement { new, settings, work, declared: None, opened };
+        let measurement = OpenedMeasurement { new, settings, work, declared: None, opened, start: None };
         measurement.begin(store, observer).map(Some)
     }
 }

@@ -1,6 +1,9 @@
 //! A stored run, to be carried on with: what kind it is, and how it goes on.
 
-use crate::{Ended, Error, Observer, Refusal, RunOutcome, RunStore, hunt, measurement, objective_search, prediction};
+use crate::{
+    Ended, Error, HostsRefusal, Observer, Refusal, RunOutcome, RunStore, hunt, measurement, objective_search,
+    prediction,
+};
 use loadline_record::{Clock, RunRecord, RunStatus, RunVerb};
 use loadline_store::{Claim, Store};
 
@@ -25,6 +28,8 @@ pub enum RunKind {
     Hunt,
     /// An application on an emulated disk, which nobody can ask once more.
     Emulation,
+    /// Runs of several hosts as one.
+    Merged,
 }
 
 impl RunKind {
@@ -35,6 +40,7 @@ impl RunKind {
             (RunVerb::Hunt, _) => Self::Hunt,
             (RunVerb::Search, _) => Self::Search,
             (RunVerb::Emulate, _) => Self::Emulation,
+            (RunVerb::Merge, _) => Self::Merged,
             (_, Clock::Real) => Self::Measurement,
             (_, Clock::Virtual) => Self::Prediction,
         }
@@ -97,6 +103,7 @@ impl StoredRun {
             RunKind::Prediction => prediction::resume(&record, store, observer),
             RunKind::Search => objective_search::resume(&record, store, observer),
             RunKind::Hunt => hunt::resume(&record, store, observer),
+            RunKind::Merged => Err(Refusal::from(HostsRefusal::IsMerged { run: record.header.id }).into()),
             RunKind::Emulation => Err(Refusal::IsEmulation { run: record.header.id }.into()),
         }
     }

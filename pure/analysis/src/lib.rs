@@ -9,6 +9,7 @@ mod doubts;
 pub mod example;
 mod findings;
 mod held_by;
+mod hosts;
 mod lasting;
 mod limits;
 mod load_details;
@@ -36,6 +37,7 @@ pub use compare::{
 };
 pub use doubts::doubts;
 pub use findings::{OBJECTIVE_USUAL, best_cell, codes as finding_codes};
+pub use hosts::{ClockOffset, HostRun, HostView, HostsView, MergeError, Straggler, merge_hosts};
 pub use limits::{LimitFigure, Quantity, known_limits, limits};
 pub use load_details::{BlockInMix, LoadDetails};
 pub use load_keys::{KeyWords, LoadIdentity, LoadKey, LoadKeys, LoadsApart, distinct_words, spoken_keys, told_apart};

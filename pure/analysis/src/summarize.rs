@@ -5,6 +5,7 @@ use crate::compare::latency_estimate;
 use crate::conclusions::conclusions;
 use crate::findings::findings;
 use crate::held_by::name_holders;
+use crate::hosts::hosts_view;
 use crate::lasting::{lasting, of_course};
 use crate::limits::{courses, exceeded_shares, name_limits};
 use crate::load_details::LoadDetails;
@@ -127,6 +128,7 @@ fn summarize_cell(cell: &CellRecord) -> CellSummary {
         binding_share: None,
         held_by: None,
         watch: None,
+        hosts: hosts_view(cell),
         ceilings: Vec::new(),
         prediction: prediction_view(&used),
         exceeded: exceeded_shares(&cell.trials),

@@ -1,5 +1,6 @@
 //! A run's results as programs read them: schema `loadline.run/1`, published in `docs/formats/run.schema.json`.
 
+use crate::hosts::view::HostsView;
 use crate::load_details::LoadDetails;
 use crate::load_keys::LoadIdentity;
 use crate::verdict_block::{HeldBy, VerdictBlock};
@@ -152,6 +153,9 @@ pub struct CellSummary {
     /// What was seen of a device while others used it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch: Option<WatchView>,
+    /// What each host had, of a run that was merged from runs of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<HostsView>,
     /// Every ceiling known, lowest first.
     pub ceilings: Vec<Ceiling>,
     /// What the model tells of the most plausible draw; `null` where it was measured.

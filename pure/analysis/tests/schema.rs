@@ -2,7 +2,7 @@
 
 use jsonschema::Validator;
 use loadline_analysis::example::{ExampleDisk, cell, closed, flushing, golden, open, predicted, run};
-use loadline_analysis::{Limit, RunSummary, SCHEMA, summarize};
+use loadline_analysis::{HostRun, Limit, RunSummary, SCHEMA, merge_hosts, summarize};
 use loadline_block::{ErrorKind, Operation};
 use loadline_record::{Doubt, DoubtCode, Ending, Extents, PlanText, RunRecord, RunStatus, SteadyState, TargetKind};
 use serde_json::{Value, json};
@@ -30,6 +30,22 @@ fn a_run_of_everything_follows_the_schema() {
     let value = holds(&golden());
     assert_eq!(value["schema"], SCHEMA);
     assert_eq!(value["cells"].as_array().unwrap().len(), golden().cells.len());
+}
+
+#[test]
+fn a_run_of_several_hosts_follows_the_schema() {
+    let load = || cell(closed("random", 1.0, 4 << 10, 8), &ExampleDisk::default(), &[1.0]);
+    let of_host = |host: &str| {
+        let mut record = run(vec![load()]);
+        record.header.id = format!("run-{host}");
+        HostRun { host: host.to_owned(), record, offset: None }
+    };
+    let mut merged = of_host("a").record;
+    merged.cells = merge_hosts(&[of_host("a"), of_host("b")]).expect("runs of one plan");
+    let value = holds(&merged);
+    let hosts = &value["cells"][0]["hosts"];
+    assert_eq!((&hosts["hosts"][1]["host"], &hosts["jain_index"]), (&json!("b"), &json!(1.0)));
+    assert_eq!(hosts["coverage"], 1.0);
 }
 
 #[test]

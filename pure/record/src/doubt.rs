@@ -52,11 +52,15 @@ pub enum DoubtCode {
     RequestsMoved,
     /// Another tool measured it: checks that need what loadline notes around a trial were not made.
     Imported,
+    /// Hosts that were to run together did not, for part of the time.
+    NotTogether,
+    /// The wall clocks of hosts were taken as they are.
+    ClocksNotCompared,
 }
 
 impl DoubtCode {
     /// Every code, in the order in which reports list them.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::VerifyFailed,
         Self::Errors,
         Self::EndedEarly,
@@ -73,6 +77,8 @@ impl DoubtCode {
         Self::LateDelivery,
         Self::ChangedMeanwhile,
         Self::RequestsMoved,
+        Self::NotTogether,
+        Self::ClocksNotCompared,
         Self::OfferedLoadMissed,
         Self::DepthNotReached,
         Self::OtherLoad,
@@ -111,6 +117,8 @@ impl DoubtCode {
             Self::ChangedMeanwhile => "changed-meanwhile",
             Self::RequestsMoved => "requests-moved",
             Self::Imported => "imported",
+            Self::NotTogether => "not-together",
+            Self::ClocksNotCompared => "clocks-not-compared",
         }
     }
     /// One sentence for a reader who meets the code for the first time.
@@ -144,6 +152,12 @@ impl DoubtCode {
                 "requests of the recorded load lay beyond the end of this storage: they were put elsewhere on it"
             }
             Self::Imported => "another tool measured it: not every check of a measurement could be made",
+            Self::NotTogether => {
+                "the hosts did not all run at the same time: fewer of them loaded the storage for a part of it"
+            }
+            Self::ClocksNotCompared => {
+                "nobody compared the hosts' clocks: when each began is known to what they differ by"
+            }
             Self::LateDelivery => "an emulated disk answered later than it was to: clients measured this machine",
             Self::KnownDeviation => "such storage was measured elsewhere, and the model is known to miss that",
             Self::UnknownLimit => {
@@ -200,12 +214,13 @@ impl DoubtCode {
             | Self::Buffered
             | Self::GeneratorBound
             | Self::RequestsMoved
+            | Self::NotTogether
             | Self::OfferedLoadMissed
             | Self::DepthNotReached
             | Self::OtherLoad
             | Self::CpuStolen
             | Self::NotSteady => DoubtGrade::Qualifies,
-            Self::Imported | Self::ShortRun | Self::FewSamples => DoubtGrade::Note,
+            Self::Imported | Self::ClocksNotCompared | Self::ShortRun | Self::FewSamples => DoubtGrade::Note,
         }
     }
 }

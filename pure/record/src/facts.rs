@@ -25,6 +25,9 @@ pub struct HostFacts {
     pub virtualization: Option<String>,
     /// The kernel's clock source.
     pub clock_source: Option<String>,
+    /// The kernel's id of its boot: processes with the same one share a wall clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_id: Option<String>,
     /// CPU quotas of the control groups that the process was in, the tightest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpu_quotas: Vec<CpuQuota>,

@@ -3,6 +3,7 @@
 mod doubt;
 mod facts;
 mod histogram;
+mod hosts;
 mod limit;
 mod load;
 mod model;
@@ -21,6 +22,7 @@ pub use facts::{
     CpuQuota, DeviceFacts, Extents, FileSystemFacts, HostFacts, MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts,
 };
 pub use histogram::{DecodeError, Histogram, HistogramSnapshot};
+pub use hosts::{HostClock, HostTrial, HostsRecord, SharedWindow};
 pub use limit::{Binding, Ceiling, Limit};
 pub use load::{Load, LoadFigures, OthersLoad, PlannedLoad};
 pub use model::{BurstEnd, CacheUse, DrawTaken, KnownDeviation, ModelRecord, Stage, StageWait, StateTaken};

@@ -82,6 +82,8 @@ names! {
         Watch = "watch",
         /// A crawl: an application's load.
         Crawl = "crawl",
+        /// Runs of several hosts as one.
+        Merge = "merge",
     }
 }
 

@@ -1,8 +1,8 @@
 //! One execution of a cell: what was measured, what happened around it, and how it ended.
 
 use crate::{
-    Doubt, EngineName, Histogram, HistogramSnapshot, ModelRecord, PipelineRecord, Series, Step, StepRecord, Steps,
-    WatchRecord,
+    Doubt, EngineName, Histogram, HistogramSnapshot, HostsRecord, ModelRecord, PipelineRecord, Series, Step,
+    StepRecord, Steps, WatchRecord,
 };
 use loadline_block::{ErrorKind, Operation};
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,9 @@ pub struct TrialRecord {
     pub trial: u32,
     /// Wall-clock start, seconds since 1970.
     pub started_unix_s: u64,
+    /// Wall-clock begin of the measured time, ns since 1970; `None` in records of before it was kept, and on models.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_from_unix_ns: Option<u64>,
     /// The engine and why it was chosen.
     pub engine: EngineUsed,
     /// Time before the measurement, ns.
@@ -47,6 +50,9 @@ pub struct TrialRecord {
     /// What was seen of a device while others used it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watched: Option<Box<WatchRecord>>,
+    /// The hosts that ran it together, if it was merged from several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Box<HostsRecord>>,
     /// Outcome of the steady-state rule, where it was asked for.
     pub steady_state: Option<SteadyState>,
     /// Outcome of reading back, where it was asked for.
@@ -422,6 +428,7 @@ impl TrialRecord {
         Self {
             trial,
             started_unix_s,
+            measured_from_unix_ns: None,
             engine,
             warm_up_ns: 0,
             measured_ns: 0,
@@ -436,6 +443,7 @@ impl TrialRecord {
             told_scatter: None,
             pipeline: None,
             watched: None,
+            hosts: None,
             steady_state: None,
             verify: None,
             model: None,

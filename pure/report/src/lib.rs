@@ -13,6 +13,7 @@ mod doubts;
 mod escaped;
 mod figures;
 pub mod frame;
+mod hosts;
 mod html;
 mod markdown;
 mod page;

@@ -4,6 +4,7 @@ use crate::best::{self, best};
 use crate::conclusions;
 use crate::doubts;
 use crate::figures::plain;
+use crate::hosts;
 use crate::put;
 use crate::rows::{self, Column};
 use crate::verdict;
@@ -72,6 +73,15 @@ pub fn markdown(summary: &RunSummary) -> String {
             put!(out, "| {} |\n", texts.join(" | "));
         }
         put!(out, "\n{}\n", best::NOTE);
+    }
+    if let Some(table) = hosts::hosts(summary) {
+        let dashes = table.headings.map(|_| "---").join(" | ");
+        put!(out, "\n## {}\n\n| {} |\n| {dashes} |\n", hosts::HEADING, table.headings.join(" | "));
+        for row in &table.rows {
+            let texts: Vec<String> = row.iter().map(|text| escape(text)).collect();
+            put!(out, "| {} |\n", texts.join(" | "));
+        }
+        put!(out, "\n{}\n", hosts::NOTE);
     }
     if !groups.is_empty() {
         out.push_str("\n## Doubts\n\n");

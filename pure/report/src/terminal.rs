@@ -4,6 +4,7 @@ use crate::best::{self, best};
 use crate::conclusions;
 use crate::doubts::{self, DoubtGroup};
 use crate::figures::{self, MISSING, plain};
+use crate::hosts;
 use crate::put;
 use crate::rows::{self, Column, Row};
 use crate::verdict;
@@ -118,6 +119,7 @@ pub fn terminal(summary: &RunSummary, options: &TerminalOptions) -> String {
     header(&mut out, summary, options);
     table(&mut out, summary, &groups, options);
     best_of_trials(&mut out, summary, options);
+    shares_of_hosts(&mut out, summary, options);
     explain(&mut out, summary, &groups, options);
     conclude(&mut out, summary, options);
     findings(&mut out, summary, options);
@@ -280,9 +282,30 @@ fn table(out: &mut String, summary: &RunSummary, groups: &[DoubtGroup], options:
 
 fn best_of_trials(out: &mut String, summary: &RunSummary, options: &TerminalOptions) {
     let Some(table) = best(summary) else { return };
+    small_table(out, best::HEADING, &table.headings, &table.rows, options);
+    note(out, best::NOTE, options);
+}
+
+/// A line for each host that ran a load together with others; where it stayed behind, the finding says how.
+fn shares_of_hosts(out: &mut String, summary: &RunSummary, options: &TerminalOptions) {
+    let Some(table) = hosts::hosts(summary) else { return };
+    let headings: Vec<String> = table.headings.iter().map(|heading| (*heading).to_owned()).collect();
+    let rows: Vec<Vec<String>> = table.rows.iter().map(|row| row.iter().map(|text| plain(text)).collect()).collect();
+    small_table(out, hosts::HEADING, &headings, &rows, options);
+    note(out, hosts::NOTE, options);
+}
+
+fn note(out: &mut String, text: &str, options: &TerminalOptions) {
+    for line in wrap(text, options.width) {
+        put!(out, "{}\n", options.colour.paint(Style::Dim, &line));
+    }
+}
+
+/// Columns as wide as their texts; the first is text, the others are figures.
+fn small_table(out: &mut String, title: &str, headings: &[String], rows: &[Vec<String>], options: &TerminalOptions) {
     let colour = options.colour;
     let width = |column: usize| {
-        let texts = table.rows.iter().map(|row| &row[column]).chain([&table.headings[column]]);
+        let texts = rows.iter().map(|row| &row[column]).chain([&headings[column]]);
         texts.map(|text| length(text)).max().unwrap_or(0)
     };
     let line = |row: &[String]| {
@@ -296,11 +319,10 @@ fn best_of_trials(out: &mut String, summary: &RunSummary, options: &TerminalOpti
             .collect();
         texts.join("  ").trim_end().to_owned()
     };
-    put!(out, "\n{}\n", colour.paint(Style::Bold, best::HEADING));
-    put!(out, "{}\n", colour.paint(Style::Bold, &line(&table.headings)));
-    table.rows.iter().for_each(|row| put!(out, "{}\n", line(row)));
-    for line in wrap(best::NOTE, options.width) {
-        put!(out, "{}\n", colour.paint(Style::Dim, &line));
+    put!(out, "\n{}\n", colour.paint(Style::Bold, title));
+    put!(out, "{}\n", colour.paint(Style::Bold, &line(headings)));
+    for row in rows {
+        put!(out, "{}\n", line(row));
     }
 }
 

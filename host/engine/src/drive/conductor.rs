@@ -26,6 +26,8 @@ pub(super) struct Outcome {
     pub(super) ledger: Arc<Ledger>,
     pub(super) engine: EngineUsed,
     pub(super) warm_up: Duration,
+    /// When the measurement began.
+    pub(super) measured_from: Instant,
     pub(super) measured: Duration,
     pub(super) steady_state: Option<SteadyState>,
     pub(super) ending: Ending,
@@ -52,10 +54,11 @@ pub(super) fn conduct(
         }
     }
     let shortest = loads.iter().map(|load| load.spec.pause).min().unwrap_or_default();
-    let started_at = clock::now();
+    let ready_at = clock::now();
+    let started_at = control.start_at().map_or(ready_at, |start| start.max(ready_at));
     for under_way in &mut all {
         under_way.begins_at = started_at + under_way.spec.pause.saturating_sub(shortest);
-        under_way.begin_if_due(started_at);
+        under_way.begin_if_due(ready_at);
     }
     while all.iter().any(|load| !load.is_over()) {
         // A thread that ends wakes this one.
@@ -327,6 +330,7 @@ impl<'a> UnderWay<'a> {
         Outcome {
             engine: self.engine,
             warm_up: from.since(self.begins_at),
+            measured_from: from,
             measured: to.since(from),
             steady_state: self.steady.map(Steady::outcome),
             ending,

@@ -29,7 +29,7 @@ use loadline_block::Operation;
 use loadline_kernel::clock;
 use loadline_kernel::facts::CacheScope;
 use loadline_record::{AskedBeside, Ending, MachineCpu, Stops, Surroundings, TrialRecord};
-use loadline_units::{Bytes, Duration};
+use loadline_units::{Bytes, Duration, Instant};
 use loadline_workload::{GroupEnd, LoadSpec, Region};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -227,6 +227,7 @@ fn record(
     TrialRecord {
         warm_up_ns: outcome.warm_up.as_ns(),
         measured_ns: outcome.measured.as_ns(),
+        measured_from_unix_ns: Some(clock::wall_ns().saturating_sub(clock::now().since(outcome.measured_from).as_ns())),
         operations,
         offered_iops: offered,
         missed: book.missed,
@@ -321,6 +322,12 @@ fn device_room(volume: &Volume, spec: &LoadSpec) -> Option<u64> {
         return None;
     }
     volume.facts.devices.iter().map(|device| device.queue_requests).sum()
+}
+
+/// Waits until an instant of the monotonic clock, unless the user stops it. Returns whether the instant came.
+pub fn wait_until(until: Instant, control: &Control) -> bool {
+    rest(until.since(clock::now()), control);
+    !control.stopped()
 }
 
 /// Waits, unless the user stops it.

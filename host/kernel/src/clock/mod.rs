@@ -21,6 +21,12 @@ pub fn wall_s() -> u64 {
     read(libc::CLOCK_REALTIME) / NS_PER_S
 }
 
+/// Nanoseconds since 1970 by the wall clock.
+#[must_use]
+pub fn wall_ns() -> u64 {
+    read(libc::CLOCK_REALTIME)
+}
+
 /// For how long a thread ran or was ready to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThreadTime {

@@ -28,6 +28,7 @@ pub fn host() -> HostFacts {
             field(&cpu_info, "flags").is_some_and(|flags| flags.split(' ').any(|f| f == "hypervisor")),
         ),
         clock_source: clock_source(),
+        boot_id: read_trimmed(Path::new("/proc/sys/kernel/random/boot_id")),
         cpu_quotas: cpu_quotas(&KernelView::live()),
     }
 }

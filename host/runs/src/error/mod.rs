@@ -1,9 +1,9 @@
 //! What can keep a run from beginning, or end it early: what was attempted, on what.
 //!
-//! A [`Refusal`] is a request that contradicts itself or what is there: nothing was done. Which option of a command line
-//! mends it is the caller's to say.
+//! A [`Refusal`] is a request that contradicts itself or what is there: nothing was done. A caller knows which option mends it.
 
 mod entry_kind;
+mod hosts_refusal;
 mod hunt_refusal;
 mod loss;
 mod recognition_error;
@@ -11,6 +11,7 @@ mod replay_error;
 mod watch_error;
 
 pub use entry_kind::EntryKind;
+pub use hosts_refusal::HostsRefusal;
 pub use hunt_refusal::{CellsOfPlan, HuntRefusal};
 pub use loss::Loss;
 pub use recognition_error::{CloudSilence, RecognitionError};
@@ -198,6 +199,9 @@ pub enum Refusal {
         /// Its id.
         run: String,
     },
+    /// Runs of several hosts cannot become one, or not begin together.
+    #[error(transparent)]
+    Hosts(#[from] HostsRefusal),
     /// There is nothing to hunt for.
     #[error(transparent)]
     Hunt(Box<HuntRefusal>),

@@ -9,8 +9,9 @@ use loadline_block::ErrorKind;
 use loadline_engine::{EngineError, EngineOptions, Filling};
 use loadline_kernel::facts::CacheScope;
 use loadline_record::{Ending, Extents, TrialRecord, VolumeFacts};
-use loadline_units::{Duration, Ratio};
+use loadline_units::{Duration, Instant, Ratio};
 use loadline_workload::{Arrival, BlockShare, Fill, LoadSpec, RunCell};
+use std::collections::BTreeMap;
 
 /// Volumes that are open on this machine.
 #[derive(Debug)]
@@ -20,18 +21,51 @@ pub struct MeasuredPlace {
     volumes: OpenVolumes,
     /// The fills that are ahead, in their order: of which volume, and how long each takes.
     fills: Vec<(String, Duration)>,
+    /// When the first round begins, if that was agreed on with other hosts.
+    start: Option<Instant>,
+    /// When each round begins then, by its first cell and the number of its trial.
+    starts: BTreeMap<(String, u32), Instant>,
 }
 
 /// Reads that find out whether a volume answers at all.
 const PROBE_READS: u64 = 8;
 /// They are given so long.
 const PROBE_TIME: Duration = Duration::from_s(2);
+/// Between the end of a round and the start of the next, where starts are agreed on: time to store trials, and to prepare.
+const BETWEEN_STARTS: Duration = Duration::from_s(2);
+/// So long before an agreed start, preparations of the round begin.
+const PREPARED_BEFORE: Duration = Duration::from_ms(500);
+/// And more than that if caches are dropped.
+const CACHES_DROPPED_BEFORE: Duration = Duration::from_s(5);
 
 impl MeasuredPlace {
     /// The targets of `settings`, as they were opened. `seed` is the run's.
     #[must_use]
     pub const fn new(settings: Settings, volumes: OpenVolumes, seed: u64) -> Self {
-        Self { settings, seed, volumes, fills: Vec::new() }
+        Self { settings, seed, volumes, fills: Vec::new(), start: None, starts: BTreeMap::new() }
+    }
+
+    /// The same, with a start of the first round that was agreed on with other hosts. The starts of the others follow from the
+    /// planned times of the rounds before them. A host that comes too late begins at once.
+    #[must_use]
+    pub const fn starting_at(mut self, start: Option<Instant>) -> Self {
+        self.start = start;
+        self
+    }
+
+    /// Waits until the round is to be prepared. Returns when it begins, if that was agreed on.
+    fn wait_for_start(
+        &self,
+        round: &TrialRound<'_, PlannedCell>,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<Instant>, NoTrial> {
+        let Some(start) = self.starts.get(&key_of(round)).copied() else { return Ok(None) };
+        let specs = || round.cells.iter().map(|cell| &cell.cell.spec);
+        let pause = specs().map(|spec| spec.pause).min().unwrap_or_default();
+        let caches = if specs().any(|spec| spec.drop_caches) { CACHES_DROPPED_BEFORE } else { Duration::ZERO };
+        let before = pause + caches + PREPARED_BEFORE;
+        let from = Instant::from_ns(start.since(Instant::from_ns(0)).saturating_sub(before).as_ns());
+        if EngineWatch(observer).wait_until(from) { Ok(Some(start)) } else { Err(NoTrial::Interrupted) }
     }
 
     fn options(&self, cell: &PlannedCell) -> EngineOptions {
@@ -134,6 +168,12 @@ impl TrialPlace for MeasuredPlace {
         let fills = filled_before(&self.volumes, cells.iter().copied());
         self.fills = fills.iter().map(|(index, size)| (cells[*index].volume.clone(), filling::time(*size))).collect();
         observer.says(&Event::Planned(self.fills.iter().map(|(_, time)| *time).sum()));
+        if let Some(mut start) = self.start {
+            for round in rounds {
+                self.starts.insert(key_of(round), start);
+                start = start + round.time() + BETWEEN_STARTS;
+            }
+        }
     }
 
     fn prepare(&mut self, round: &TrialRound<'_, PlannedCell>, observer: &mut dyn Observer) -> Result<(), NoTrial> {
@@ -181,7 +221,8 @@ impl TrialPlace for MeasuredPlace {
             options: self.options(cell),
         });
         let loads: Vec<OnVolume<'_>> = loads.collect();
-        let records = EngineWatch(observer).together(&loads, round.ends, round.trial, self.seed);
+        let start = self.wait_for_start(round, observer)?;
+        let records = EngineWatch(observer).together(&loads, round.ends, round.trial, self.seed, start);
         let records = records.map_err(|source| {
             let labels: Vec<&str> = round.cells.iter().map(|cell| cell.label.as_str()).collect();
             // The system refused this one; others may want less of it.
@@ -224,6 +265,11 @@ impl TrialPlace for MeasuredPlace {
     fn close(&mut self, observer: &mut dyn Observer) {
         open_volumes::close(std::mem::take(&mut self.volumes), observer);
     }
+}
+
+/// What a round is known by.
+fn key_of(round: &TrialRound<'_, PlannedCell>) -> (String, u32) {
+    (round.cells[0].cell.id.clone(), round.trial)
 }
 
 /// What a trial shows of its volume.

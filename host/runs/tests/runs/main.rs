@@ -20,6 +20,7 @@ mod imported;
 mod impossible;
 mod limits;
 mod looked_first;
+mod merged;
 mod observed;
 mod predicted;
 mod recorded;

@@ -261,6 +261,8 @@ fn trial() -> impl Strategy<Value = TrialRecord> {
             TrialRecord {
                 trial: 0,
                 started_unix_s: times[0],
+                measured_from_unix_ns: Some(times[1]),
+                hosts: None,
                 engine: EngineUsed { name: name.into(), reason, options },
                 warm_up_ns: times[1],
                 measured_ns: times[2],

@@ -149,6 +149,8 @@ pub(crate) fn trial(number: u32, seed: u64, seconds: u32) -> TrialRecord {
         told_scatter: None,
         pipeline: None,
         watched: None,
+        hosts: None,
+        measured_from_unix_ns: None,
         steps: loadline_record::Steps::default(),
         steady_state: None,
         verify: None,

@@ -3,6 +3,7 @@
 mod bursts;
 mod doubts;
 mod durable;
+mod hosts;
 mod objective;
 mod plateaus;
 pub(crate) mod rises;
@@ -34,6 +35,8 @@ pub mod codes {
     pub const PLATEAU: &str = "plateau";
     /// What loads that ran at the same time came to together.
     pub const RAN_TOGETHER: &str = "ran-together";
+    /// What hosts that ran together came to, and which stayed behind.
+    pub const HOSTS: &str = "hosts";
     /// What bound the best cell of a volume on which nothing was seen to level off.
     pub const BOUND_BY: &str = "bound-by";
     /// A limit that the environment declares does not hold: a load had more.
@@ -70,11 +73,12 @@ pub mod codes {
     pub const DOUBTS: &str = "doubts";
 
     /// Every code.
-    pub const ALL: [&str; 22] = [
+    pub const ALL: [&str; 23] = [
         VERIFY_FAILED,
         BEST_RANDOM_IOPS,
         BEST_THROUGHPUT,
         RAN_TOGETHER,
+        HOSTS,
         PLATEAU,
         BOUND_BY,
         DECLARED_SURPASSED,
@@ -149,6 +153,7 @@ pub(crate) fn findings(
         found.extend(durable::told(&view, record));
         found.extend(trials::trends(&view, record));
     }
+    found.extend(hosts::told(cells));
     found.extend(together::told(cells));
     found.extend(scaling(record));
     found.extend(trials::steady_state(record));

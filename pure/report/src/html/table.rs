@@ -5,6 +5,7 @@ use crate::best::{self, best};
 use crate::conclusions;
 use crate::doubts;
 use crate::figures::{self, plain};
+use crate::hosts;
 use crate::put;
 use crate::rows::{self, Column, Row};
 use loadline_units::words::capital;
@@ -68,6 +69,26 @@ fn best_of_trials(out: &mut String, run: &Run<'_>) {
     put!(out, "</tbody>\n</table></div>\n<p class=\"note\">{}</p>\n", Escaped(best::NOTE));
 }
 
+/// A line for each host that ran a load together with others.
+fn shares_of_hosts(out: &mut String, run: &Run<'_>) {
+    let Some(table) = hosts::hosts(run.summary) else { return };
+    let level = run.level + 1;
+    put!(out, "<h{level}>{}</h{level}>\n<div class=\"scroll\"><table>\n<thead><tr>", Escaped(hosts::HEADING));
+    let class = |column: usize| if (2..7).contains(&column) { " class=\"num\"" } else { "" };
+    for (column, heading) in table.headings.iter().enumerate() {
+        put!(out, "<th scope=\"col\"{}>{}</th>", class(column), Escaped(heading));
+    }
+    out.push_str("</tr></thead>\n<tbody>\n");
+    for row in &table.rows {
+        out.push_str("<tr>");
+        for (column, text) in row.iter().enumerate() {
+            put!(out, "<td{}>{}</td>", class(column), Escaped(plain(text)));
+        }
+        out.push_str("</tr>\n");
+    }
+    put!(out, "</tbody>\n</table></div>\n<p class=\"note\">{}</p>\n", Escaped(hosts::NOTE));
+}
+
 /// Links to the details of some cells.
 fn links(run: &Run<'_>, cells: &[usize]) -> String {
     let links: Vec<String> = cells
@@ -127,6 +148,7 @@ pub(crate) fn results(out: &mut String, run: &Run<'_>) {
         out.push_str("</details>\n");
     }
     best_of_trials(out, run);
+    shares_of_hosts(out, run);
 }
 
 fn result(out: &mut String, run: &Run<'_>, row: &Row<'_>, columns: &[Column]) {

@@ -1,0 +1,154 @@
+//! Runs that several hosts made at the same time on one shared storage, as one run in the store.
+
+use crate::wall_clock::{UtcTime, run_id};
+use crate::{Ended, Error, HostsRefusal, NewRun, Refusal, RunOutcome};
+use loadline_analysis::{ClockOffset, HostRun, merge_hosts};
+use loadline_record::{Clock, HostFacts, RunHeader, RunRecord, RunStatus, RunVerb, VolumeFacts};
+use loadline_store::Store;
+use std::collections::BTreeMap;
+
+/// Runs of hosts that are to become one.
+#[derive(Debug, Clone, Default)]
+pub struct Merge {
+    runs: Vec<(Option<String>, RunRecord)>,
+    offsets: BTreeMap<String, i64>,
+}
+
+impl Merge {
+    /// Of no run yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes in a run. Without a name its host is called by its own.
+    #[must_use]
+    pub fn with(mut self, host: Option<String>, record: RunRecord) -> Self {
+        self.runs.push((host, record));
+        self
+    }
+
+    /// The wall clock of a host is so many nanoseconds ahead of the common time.
+    #[must_use]
+    pub fn clock_ahead(mut self, host: &str, offset_ns: i64) -> Self {
+        self.offsets.insert(host.to_owned(), offset_ns);
+        self
+    }
+
+    /// Stores them as one run.
+    ///
+    /// # Errors
+    /// Runs that are not of one plan, a clock offset of a host that is not there, or the store.
+    pub fn store(self, name: Option<String>, store: &Store) -> Result<RunOutcome, Error> {
+        let record = self.record(name)?;
+        store.add_run(&record)?;
+        let ended = match record.status {
+            RunStatus::Finished => Ended::Complete,
+            _ => Ended::Interrupted,
+        };
+        Ok(RunOutcome { record: store.load(&record.header.id)?, ended })
+    }
+
+    /// The run that they are.
+    ///
+    /// # Errors
+    /// Runs that are not of one plan, or a clock offset of a host that is not there.
+    pub fn record(self, name: Option<String>) -> Result<RunRecord, Error> {
+        let Self { runs, mut offsets } = self;
+        let names = names(&runs);
+        let runs: Vec<HostRun> = (runs.into_iter().zip(names))
+            .map(|((_, record), host)| {
+                let offset = offsets.remove(&host).map(ClockOffset);
+                HostRun { host, record, offset }
+            })
+            .collect();
+        if let Some(host) = offsets.into_keys().next() {
+            let known = runs.iter().map(|run| run.host.clone()).collect();
+            return Err(Refusal::from(HostsRefusal::ClockOfNoHost { host, known }).into());
+        }
+        let mut cells = merge_hosts(&runs).map_err(|error| Refusal::from(HostsRefusal::from(error)))?;
+        let is_finished = runs.iter().all(|run| run.record.status == RunStatus::Finished);
+        if is_finished {
+            for cell in &mut cells {
+                cell.trials_planned = cell.trials.len() as u32;
+            }
+        }
+        let status = if is_finished { RunStatus::Finished } else { RunStatus::Interrupted };
+        Ok(RunRecord { header: header(&runs, name), status, cells })
+    }
+}
+
+/// What each host is called: as named, or by its own name. Several of one name are numbered.
+fn names(runs: &[(Option<String>, RunRecord)]) -> Vec<String> {
+    let own = |(name, record): &(Option<String>, RunRecord)| {
+        name.clone().or_else(|| record.header.host.hostname.clone()).unwrap_or_else(|| "host".to_owned())
+    };
+    let all: Vec<String> = runs.iter().map(own).collect();
+    let numbered = |index: usize, host: &String| {
+        let alike = |runs: &[String]| runs.iter().filter(|other| *other == host).count();
+        let is_named = runs[index].0.is_some();
+        if is_named || alike(&all) == 1 { host.clone() } else { format!("{host}-{}", alike(&all[..=index])) }
+    };
+    all.iter().enumerate().map(|(index, host)| numbered(index, host)).collect()
+}
+
+fn header(runs: &[HostRun], name: Option<String>) -> RunHeader {
+    let headers: Vec<&RunHeader> = runs.iter().map(|run| &run.record.header).collect();
+    let first = headers[0];
+    let named = || format!("{} on {} hosts", first.name, runs.len());
+    let new = NewRun {
+        id: run_id(UtcTime::now()),
+        name: name.unwrap_or_else(named),
+        verb: RunVerb::Merge,
+        clock: Clock::Real,
+        // Each run has its own.
+        seed: 0,
+        started: UtcTime::now(),
+    };
+    let of: Vec<serde_json::Value> =
+        runs.iter().map(|run| serde_json::json!({ "host": run.host, "run": run.record.header.id })).collect();
+    let environment =
+        first.environment.clone().filter(|text| headers.iter().all(|h| h.environment.as_ref() == Some(text)));
+    RunHeader {
+        started: headers.iter().map(|header| header.started.clone()).min().unwrap_or_default(),
+        plans: first.plans.clone(),
+        environment,
+        volumes: first.volumes.iter().map(|volume| shared(volume, &headers)).collect(),
+        settings: serde_json::json!({ "merged": of }),
+        ..new.header_on(machines(runs, &headers))
+    }
+}
+
+/// A volume as all hosts see it. Their block devices are each host's own.
+fn shared(volume: &VolumeFacts, headers: &[&RunHeader]) -> VolumeFacts {
+    let mut targets: Vec<&str> = Vec::new();
+    for other in headers.iter().flat_map(|header| &header.volumes).filter(|other| other.name == volume.name) {
+        if !targets.contains(&other.target.as_str()) {
+            targets.push(&other.target);
+        }
+    }
+    VolumeFacts { target: targets.join(", "), devices: Vec::new(), ..volume.clone() }
+}
+
+/// What all machines have in common.
+fn machines(runs: &[HostRun], headers: &[&RunHeader]) -> HostFacts {
+    fn same<T: PartialEq + Clone>(headers: &[&RunHeader], of: fn(&HostFacts) -> &Option<T>) -> Option<T> {
+        let first = of(&headers[0].host).clone()?;
+        headers.iter().all(|header| of(&header.host).as_ref() == Some(&first)).then_some(first)
+    }
+    let first = &headers[0].host.cpu_quotas;
+    let is_of_all = headers.iter().all(|header| header.host.cpu_quotas == *first);
+    let quotas = if is_of_all { first.clone() } else { Vec::new() };
+    HostFacts {
+        hostname: Some(runs.iter().map(|run| run.host.as_str()).collect::<Vec<_>>().join(", ")),
+        kernel: same(headers, |host| &host.kernel),
+        os: same(headers, |host| &host.os),
+        cpu_model: same(headers, |host| &host.cpu_model),
+        cpus: same(headers, |host| &host.cpus),
+        memory_bytes: same(headers, |host| &host.memory_bytes),
+        virtualization: same(headers, |host| &host.virtualization),
+        clock_source: same(headers, |host| &host.clock_source),
+        boot_id: same(headers, |host| &host.boot_id),
+        cpu_quotas: quotas,
+    }
+}

@@ -1,0 +1,133 @@
+//! The time at which hosts that run the same plan begin together.
+
+use crate::{HostsRefusal, Refusal};
+use loadline_kernel::clock;
+use loadline_units::{Duration, Instant, NS_PER_S};
+use std::str::FromStr;
+
+/// A wall-clock time in UTC: `2026-01-31T14:22:33Z`, with fractions of a second if wanted, or `@1769869353` in seconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StartTime {
+    unix_ns: u64,
+}
+
+/// A text that is no time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("write a time in UTC, as in 2026-01-31T14:22:33Z, or seconds since 1970, as in @1769869353")]
+pub struct StartTimeError;
+
+impl StartTime {
+    /// So many nanoseconds after the beginning of 1970.
+    #[must_use]
+    pub const fn from_unix_ns(unix_ns: u64) -> Self {
+        Self { unix_ns }
+    }
+
+    /// The instant of this machine's monotonic clock: a later step of the wall clock changes nothing.
+    ///
+    /// # Errors
+    /// [`HostsRefusal::StartPassed`].
+    pub(crate) fn instant(self) -> Result<Instant, Refusal> {
+        let (wall, now) = (clock::wall_ns(), clock::now());
+        match self.unix_ns.checked_sub(wall) {
+            Some(ahead) if ahead > 0 => Ok(now + Duration::from_ns(ahead)),
+            _ => Err(HostsRefusal::StartPassed {
+                start: format!("@{}", self.unix_ns as f64 / NS_PER_S as f64),
+                late: Duration::from_ns(wall - self.unix_ns),
+            }
+            .into()),
+        }
+    }
+}
+
+impl FromStr for StartTime {
+    type Err = StartTimeError;
+
+    fn from_str(text: &str) -> Result<Self, StartTimeError> {
+        let found = match text.strip_prefix('@') {
+            Some(seconds) => nanoseconds(seconds, 12),
+            None => civil(text),
+        };
+        found.map(Self::from_unix_ns).ok_or(StartTimeError)
+    }
+}
+
+/// Seconds of at most `digits` digits before the point, and nine behind it.
+fn nanoseconds(text: &str, digits: usize) -> Option<u64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let is_number = |part: &str, most: usize| {
+        !part.is_empty() && part.len() <= most && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    if !is_number(whole, digits) || !is_number(fraction, 9) {
+        return None;
+    }
+    let fraction: u64 = format!("{fraction:0<9}").parse().ok()?;
+    whole.parse::<u64>().ok()?.checked_mul(NS_PER_S)?.checked_add(fraction)
+}
+
+/// Days as in Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms" (`days_from_civil`).
+fn civil(text: &str) -> Option<u64> {
+    let (date, time) = text.strip_suffix('Z')?.split_once(['T', ' '])?;
+    let fixed = |part: &str, length: usize| {
+        (part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit())).then(|| part.parse::<i64>().ok())?
+    };
+    let mut parts = date.split('-');
+    let (year, month, day) = (fixed(parts.next()?, 4)?, fixed(parts.next()?, 2)?, fixed(parts.next()?, 2)?);
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let length = match month {
+        2 if is_leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    };
+    let mut clock = time.splitn(3, ':');
+    let (hour, minute) = (fixed(clock.next()?, 2)?, fixed(clock.next()?, 2)?);
+    let second = nanoseconds(clock.next()?, 2)?;
+    let is_time = hour < 24 && minute < 60 && second < 60 * NS_PER_S;
+    if parts.next().is_some() || !(1..=12).contains(&month) || !(1..=length).contains(&day) || year < 1970 || !is_time {
+        return None;
+    }
+    let shifted_year = year - i64::from(month <= 2);
+    let era = shifted_year.div_euclid(400);
+    let year_of_era = shifted_year - era * 400;
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days = era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468;
+    let seconds = days * 86_400 + hour * 3_600 + minute * 60;
+    u64::try_from(seconds).ok()?.checked_mul(NS_PER_S)?.checked_add(second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wall_clock::UtcTime;
+
+    #[test]
+    fn a_time_is_read_as_it_is_printed() {
+        for seconds in [0, 951_827_696, 1_709_210_096, 4_102_444_799] {
+            let text = UtcTime::from_unix_s(seconds).rfc3339();
+            assert_eq!(text.parse::<StartTime>(), Ok(StartTime::from_unix_ns(seconds * NS_PER_S)), "{text}");
+        }
+        let half = Ok(StartTime::from_unix_ns(1_709_210_096_500_000_000));
+        assert_eq!("2024-02-29T12:34:56.5Z".parse::<StartTime>(), half);
+        assert_eq!("@1709210096.5".parse::<StartTime>(), half);
+    }
+
+    #[test]
+    fn what_is_no_time_in_utc_is_refused() {
+        for text in ["", "14:00", "2026-02-29T00:00:00Z", "2026-01-31T14:22:33", "2026-1-31T14:22:33Z", "@", "@-5"] {
+            assert_eq!(text.parse::<StartTime>(), Err(StartTimeError), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_start_that_passed_is_refused_and_one_ahead_is_an_instant() {
+        let wall = clock::wall_ns();
+        let passed = StartTime::from_unix_ns(wall.saturating_sub(5 * NS_PER_S)).instant();
+        assert!(
+            matches!(passed, Err(Refusal::Hosts(HostsRefusal::StartPassed { late, .. })) if late >= Duration::from_s(5))
+        );
+        let ahead = StartTime::from_unix_ns(wall + 3_600 * NS_PER_S).instant().unwrap();
+        let left = ahead.since(clock::now());
+        assert!(left > Duration::from_s(3_500) && left < Duration::from_s(3_700), "{}", left.human());
+    }
+}

@@ -1,0 +1,60 @@
+//! Runs that hosts made together, merged in the store.
+
+use loadline_record::{DoubtCode, RunRecord, RunStatus, RunVerb};
+use loadline_runs::{
+    Error, HostsRefusal, Measurement, Merge, Refusal, RunOptions, Silent, StartTime, resume, store_location,
+};
+use loadline_workload::Plan;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+const PLAN: &str = "schema = 1\nname = \"together\"\n[[load]]\nblock = \"4 KiB\"\narrival = { constant = \"1000 IOPS\" }\n\
+                    warm_up = \"0 s\"\nduration = \"200 ms\"\npause = \"0 s\"\ntrials = 1\n";
+
+fn wall() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap()
+}
+
+fn measured(store: &Path, start: Duration) -> Result<RunRecord, Error> {
+    let start = StartTime::from_unix_ns(start.as_nanos() as u64);
+    let measurement = Measurement::new(Plan::parse(PLAN, "together").unwrap()).on("data", "null").starting_at(start);
+    let options = RunOptions::default().seeded(1).stored_in(store);
+    Ok(measurement.run(&options, &mut Silent::default())?.record)
+}
+
+#[test]
+fn runs_that_began_together_become_one_in_the_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = wall() + Duration::from_secs(1);
+    let of = |host: &str| measured(&folder.path().join(host), start).unwrap();
+    let (one, other) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| of("b.db"));
+        (of("a.db"), other.join().unwrap())
+    });
+    let began = one.cells[0].trials[0].measured_from_unix_ns.unwrap();
+    assert!(began >= start.as_nanos() as u64, "{began} before {start:?}");
+    let store = store_location::open_store(&folder.path().join("all.db")).unwrap();
+    let counts: u64 = [&one, &other].iter().map(|run| run.cells[0].trials[0].count()).sum();
+    let merged = Merge::new().with(Some("b".to_owned()), one).with(None, other).store(None, &store).unwrap().record;
+    assert_eq!((&merged.header.verb, merged.status), (&RunVerb::Merge, RunStatus::Finished));
+    let trial = &merged.cells[0].trials[0];
+    let hosts = trial.hosts.as_ref().unwrap();
+    assert_eq!(hosts.hosts.iter().map(|host| host.count).sum::<u64>(), counts);
+    assert_eq!(trial.operations.values().map(|record| record.latency.count()).sum::<u64>(), counts);
+    assert!(trial.doubts.iter().all(|doubt| doubt.code != DoubtCode::ClocksNotCompared), "one kernel, one clock");
+    assert_eq!(merged.cells[0].load.figures().rate_iops, Some(2_000.0));
+    // It is stored whole, and there is nothing to carry on with.
+    assert!(resume(store, &merged.header.id, &mut Silent::default()).unwrap().ended.is_complete());
+}
+
+#[test]
+fn a_start_that_passed_is_refused_before_anything_is_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.db");
+    let refused = measured(&path, wall() - Duration::from_secs(3)).unwrap_err();
+    assert!(
+        matches!(&refused, Error::Refused(why) if matches!(**why, Refusal::Hosts(HostsRefusal::StartPassed { .. }))),
+        "{refused}"
+    );
+    assert!(!path.exists());
+}

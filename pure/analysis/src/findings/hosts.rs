@@ -1,0 +1,61 @@
+//! Hosts that ran together: what they came to, whose limit it was, and which of them stayed behind.
+
+use super::codes;
+use crate::hosts::view::HostsView;
+use crate::summary::{CellSummary, Finding};
+use crate::words::{load_name, number, percent, sentence, span};
+use loadline_record::Limit;
+
+/// Shares are as good as even from this index on.
+const EVEN: f64 = 0.99;
+
+/// What hosts that ran together came to, of each cell that has several.
+pub(super) fn told(cells: &[CellSummary]) -> Vec<Finding> {
+    cells.iter().filter_map(|cell| finding(cell, cell.hosts.as_ref()?)).collect()
+}
+
+fn finding(cell: &CellSummary, view: &HostsView) -> Option<Finding> {
+    let total = cell.total.as_ref()?;
+    let jain = view.jain_index?;
+    let even = match jain {
+        jain if jain >= EVEN => "in even shares".to_owned(),
+        jain => format!("in uneven shares (Jain's index {jain:.2})"),
+    };
+    let behind = match view.stragglers.as_slice() {
+        [] => " No host stayed behind.".to_owned(),
+        some => {
+            let names: Vec<String> =
+                some.iter().map(|one| format!("{} stayed behind: {}", one.host, one.evidence)).collect();
+            format!(" {}.", names.join(". "))
+        }
+    };
+    let text = format!(
+        "{} hosts together had {} requests/s under {}, {even}. They began within {} and all ran together for {} of the time.{}{behind}",
+        view.hosts.len(),
+        number(total.iops),
+        load_name(cell),
+        span(view.start_spread_ns as f64),
+        percent(view.coverage),
+        limit(cell)
+    );
+    Some(Finding { code: codes::HOSTS.to_owned(), text: sentence(&text), cells: vec![cell.id.clone()] })
+}
+
+/// Whether the storage or the clients were the limit, if the arrivals or the declared limits say so. A limit that was inferred is
+/// seen from the hosts: each of them may have one of its own that is alike.
+fn limit(cell: &CellSummary) -> &'static str {
+    let Some(binding) = &cell.binding else { return "" };
+    match binding.limit {
+        Limit::Arrival => " Storage and hosts had room: all that was asked for came back.",
+        Limit::Cpu | Limit::Generator => " The limit is that of the hosts, not of the storage that they share.",
+        _ if binding.inferred || binding.presumed => {
+            " One run does not show whether the limit is the storage's or each host's own: run fewer hosts, merge them as well, and \
+             compare. The total stays if it is the storage's."
+        }
+        Limit::DiskIops | Limit::DiskThroughput => " The limit is the shared storage's.",
+        Limit::VmUncachedIops | Limit::VmUncachedThroughput | Limit::VmCachedIops | Limit::VmCachedThroughput => {
+            " The limit is that of the hosts, not of the storage that they share."
+        }
+        _ => "",
+    }
+}

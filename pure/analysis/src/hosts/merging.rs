@@ -1,0 +1,607 @@
+//! Runs of several hosts in, the cells of one run out.
+
+use super::time_line::{Placed, together, window};
+use crate::doubts::doubts;
+use crate::words::{listed, percent, span};
+use loadline_block::Operation;
+use loadline_load::{Arrival, LoadSpec};
+use loadline_record::{
+    Ceiling, CellRecord, Clock, Doubt, DoubtCode, Ending, EngineUsed, Histogram, HistogramSnapshot, HostClock,
+    HostTrial, HostsRecord, Limit, Load, MachineCpu, OperationRecord, RunRecord, RunVerb, Second, SharedWindow, Stops,
+    Surroundings, TrialRecord, VerifyRecord, VolumeFacts,
+};
+use loadline_units::Iops;
+use std::collections::BTreeMap;
+
+/// Less of the time together than this is a doubt.
+const COVERAGE_MIN: f64 = 0.98;
+/// Hosts that one merge takes.
+const HOSTS_MAX: usize = 4_096;
+/// Fault and error samples that are kept of all hosts together.
+const SAMPLES_MAX: usize = 32;
+
+/// How far the wall clock of a host is ahead of the common time, ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClockOffset(pub i64);
+
+/// A run of one host.
+#[derive(Debug, Clone)]
+pub struct HostRun {
+    /// The host's name.
+    pub host: String,
+    /// What it stored.
+    pub record: RunRecord,
+    /// Its wall clock against the common time, if somebody compared them.
+    pub offset: Option<ClockOffset>,
+}
+
+/// Why runs do not become one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MergeError {
+    /// One alone is a run already, and so many are a mistake.
+    #[error("{count} runs: name 2 to {HOSTS_MAX} runs that hosts made at the same time")]
+    Count {
+        /// How many.
+        count: usize,
+    },
+    /// Only measurements of a plan are merged.
+    #[error("run {run} was made by `loadline {verb}`: only runs of `loadline run` are merged")]
+    Verb {
+        /// The run.
+        run: String,
+        /// What made it.
+        verb: RunVerb,
+    },
+    /// The runs have other plans.
+    #[error("{host} ran another plan than {first}: merge runs of the same plan, with the same options and volumes")]
+    OtherPlan {
+        /// The host.
+        host: String,
+        /// The first host.
+        first: String,
+    },
+    /// Two hosts have one name.
+    #[error("two runs are of the host {host:?}: name them, as in {host}-1=RUN {host}-2=RUN")]
+    NamedTwice {
+        /// The name.
+        host: String,
+    },
+    /// One run was named twice.
+    #[error("run {run} is named twice")]
+    RunTwice {
+        /// The run.
+        run: String,
+    },
+}
+
+/// The cells of all runs together. A cell's load is that of all hosts, and its trials have the hosts' shares.
+///
+/// # Errors
+/// Runs that are not of one plan, or not of several hosts.
+pub fn merge_hosts(runs: &[HostRun]) -> Result<Vec<CellRecord>, MergeError> {
+    check(runs)?;
+    let clocks = clocks(runs);
+    let first = &runs[0].record;
+    let cells = first.cells.iter().map(|cell| {
+        let own: Vec<Option<&CellRecord>> =
+            runs.iter().map(|run| run.record.cells.iter().find(|own| own.id == cell.id)).collect();
+        let volume = first.header.volumes.iter().find(|volume| volume.name == cell.volume);
+        merged_cell(cell, &own, runs, &clocks, volume)
+    });
+    Ok(cells.collect())
+}
+
+fn check(runs: &[HostRun]) -> Result<(), MergeError> {
+    if !(2..=HOSTS_MAX).contains(&runs.len()) {
+        return Err(MergeError::Count { count: runs.len() });
+    }
+    for (index, run) in runs.iter().enumerate() {
+        let header = &run.record.header;
+        if header.verb != RunVerb::Run || header.clock != Clock::Real {
+            return Err(MergeError::Verb { run: header.id.clone(), verb: header.verb.clone() });
+        }
+        if runs[..index].iter().any(|other| other.record.header.id == header.id) {
+            return Err(MergeError::RunTwice { run: header.id.clone() });
+        }
+        if runs[..index].iter().any(|other| other.host == run.host) {
+            return Err(MergeError::NamedTwice { host: run.host.clone() });
+        }
+        let asked = |run: &HostRun| -> Vec<(String, String)> {
+            run.record.cells.iter().map(|cell| (cell.id.clone(), asked_of(&cell.load))).collect()
+        };
+        if asked(run) != asked(&runs[0]) {
+            return Err(MergeError::OtherPlan { host: run.host.clone(), first: runs[0].host.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// The load in one text, to be compared.
+fn asked_of(load: &Load) -> String {
+    load.spec().map_or_else(|| format!("{:?}", load.figures()), |spec| format!("{spec:?}"))
+}
+
+/// What is known of each host's wall clock.
+fn clocks(runs: &[HostRun]) -> Vec<HostClock> {
+    let boot = |run: &HostRun| run.record.header.host.boot_id.clone();
+    let is_any_compared = runs.iter().any(|run| run.offset.is_some());
+    let first = boot(&runs[0]);
+    let of = |run: &HostRun| match run.offset {
+        Some(ClockOffset(offset_ns)) => HostClock::Compared { offset_ns },
+        None if first.is_some() && boot(run) == first && !is_any_compared => HostClock::Same,
+        None => HostClock::NotCompared,
+    };
+    let mut all: Vec<HostClock> = runs.iter().map(of).collect();
+    // Where others were compared with it, the one without an offset is the reference.
+    if let [one] = all.iter_mut().filter(|clock| **clock == HostClock::NotCompared).collect::<Vec<_>>().as_mut_slice()
+        && is_any_compared
+    {
+        **one = HostClock::Compared { offset_ns: 0 };
+    }
+    all
+}
+
+fn merged_cell(
+    cell: &CellRecord,
+    own: &[Option<&CellRecord>],
+    runs: &[HostRun],
+    clocks: &[HostClock],
+    volume: Option<&VolumeFacts>,
+) -> CellRecord {
+    let numbers = own.iter().flatten().flat_map(|cell| cell.trials.iter().map(|trial| trial.trial)).max();
+    let count = runs.len() as u32;
+    let load = of_all_hosts(&cell.load, count);
+    let trials: Vec<TrialRecord> = (0..=numbers.unwrap_or(0))
+        .filter_map(|number| {
+            let found =
+                own.iter().map(|cell| cell.and_then(|cell| cell.trials.iter().find(|trial| trial.trial == number)));
+            let of_hosts: Vec<OfHost<'_>> =
+                runs.iter().zip(clocks).zip(found).map(|((run, clock), trial)| (run, *clock, trial)).collect();
+            merged_trial(&of_hosts, &load, volume)
+        })
+        .collect();
+    CellRecord {
+        label: format!("each of {count} hosts: {}", cell.label),
+        load,
+        ceilings: of_all_clients(&cell.ceilings, f64::from(count)),
+        trials_planned: cell.trials_planned,
+        trials,
+        ..cell.clone()
+    }
+}
+
+/// What all hosts asked together.
+fn of_all_hosts(load: &Load, hosts: u32) -> Load {
+    let Some(spec) = load.spec() else {
+        let mut load = load.clone();
+        if let Some(figures) = load.figures_mut() {
+            figures.threads = figures.threads.saturating_mul(hosts);
+            figures.rate_iops = figures.rate_iops.map(|rate| rate * f64::from(hosts));
+        }
+        return load;
+    };
+    let times = |rate: Iops| Iops::per_second(rate.get().saturating_mul(u64::from(hosts))).unwrap_or(rate);
+    let arrival = match spec.arrival {
+        Arrival::Closed { queue_depth, rate_max, think_time } => {
+            Arrival::Closed { queue_depth, rate_max: rate_max.map(times), think_time }
+        }
+        Arrival::Constant { rate } => Arrival::Constant { rate: times(rate) },
+        Arrival::Poisson { rate } => Arrival::Poisson { rate: times(rate) },
+    };
+    LoadSpec { arrival, threads: spec.threads.saturating_mul(hosts), ..spec.clone() }.into()
+}
+
+/// The ceilings of all hosts together: those of a client's machine hold for each of them, those of the storage for all together.
+fn of_all_clients(ceilings: &[Ceiling], hosts: f64) -> Vec<Ceiling> {
+    let is_of_client = |limit| {
+        matches!(
+            limit,
+            Limit::VmUncachedIops | Limit::VmUncachedThroughput | Limit::VmCachedIops | Limit::VmCachedThroughput
+        )
+    };
+    let mut all: Vec<Ceiling> = ceilings
+        .iter()
+        .map(|ceiling| {
+            if !is_of_client(ceiling.limit) {
+                return ceiling.clone();
+            }
+            let source = format!("{} on each of {hosts} hosts", ceiling.source);
+            Ceiling { iops: ceiling.iops * hosts, source, ..ceiling.clone() }
+        })
+        .collect();
+    all.sort_by(|one, other| one.iops.total_cmp(&other.iops));
+    all
+}
+
+type OfHost<'a> = (&'a HostRun, HostClock, Option<&'a TrialRecord>);
+
+fn merged_trial(of_hosts: &[OfHost<'_>], load: &Load, volume: Option<&VolumeFacts>) -> Option<TrialRecord> {
+    let there: Vec<(&HostRun, HostClock, &TrialRecord)> =
+        of_hosts.iter().filter_map(|(run, clock, trial)| Some((*run, *clock, (*trial)?))).collect();
+    let missing = of_hosts.iter().filter(|(.., trial)| trial.is_none()).map(|(run, ..)| run.host.clone()).collect();
+    let begins: Vec<i128> = there.iter().map(|(_, clock, trial)| began(*clock, trial)).collect();
+    let origin = begins.iter().copied().min()?;
+    let placed: Vec<Placed<'_>> = (there.iter().zip(&begins))
+        .map(|((.., trial), began)| Placed { trial, from_ns: u64::try_from(began - origin).unwrap_or(u64::MAX / 4) })
+        .collect();
+    let found = window(&placed);
+    let (each, series) = found.map(|window| together(&placed, window)).unwrap_or_default();
+    let counted = |index: usize, amount: fn(&Second) -> u64| {
+        each.get(index).map_or(0, |series| series.seconds.iter().map(amount).sum())
+    };
+    let hosts = (there.iter().zip(&placed).enumerate())
+        .map(|(index, ((run, clock, trial), placed))| HostTrial {
+            host: run.host.clone(),
+            run: run.record.header.id.clone(),
+            clock: *clock,
+            from_ns: placed.from_ns,
+            measured_ns: trial.measured_ns,
+            count: trial.count(),
+            bytes: trial.bytes(),
+            window_count: counted(index, transfers),
+            window_bytes: counted(index, Second::bytes),
+            errors: trial.errors_total(),
+            offered_iops: trial.offered_iops,
+            latency: latency(trial),
+            stopped_ns: trial.surroundings.stops.map_or(0, |stops| stops.total_ns),
+            interval_s: trial.series.interval_s,
+            counts: trial.series.seconds.iter().map(transfers).collect(),
+        })
+        .collect();
+    let window = found.map(|(from_ns, length_ns)| SharedWindow { from_ns, length_ns });
+    let hosts = HostsRecord { hosts, window, missing };
+    let trials: Vec<&TrialRecord> = there.iter().map(|(.., trial)| *trial).collect();
+    let first = trials[0];
+    let mut merged = TrialRecord {
+        measured_from_unix_ns: found.and_then(|(from, _)| u64::try_from(origin + i128::from(from)).ok()),
+        warm_up_ns: trials.iter().map(|trial| trial.warm_up_ns).max().unwrap_or(0),
+        measured_ns: found.map_or(0, |(_, length)| length),
+        operations: operations(&trials, &series.seconds),
+        offered_iops: trials.iter().map(|trial| trial.offered_iops).sum(),
+        missed: trials.iter().map(|trial| trial.missed).sum(),
+        series,
+        surroundings: surroundings(&trials),
+        verify: verified(&trials),
+        ending: ending(&trials),
+        ..TrialRecord::empty(first.trial, first.started_unix_s, engine(first))
+    };
+    for trial in &trials {
+        for (kind, count) in &trial.errors {
+            *merged.errors.entry(*kind).or_default() += count;
+        }
+    }
+    let samples = there
+        .iter()
+        .flat_map(|(run, _, trial)| trial.error_samples.iter().map(move |sample| format!("{}: {sample}", run.host)));
+    merged.error_samples = samples.take(SAMPLES_MAX).collect();
+    merged.doubts = all_doubts(&there, &hosts, load, &merged, volume);
+    merged.hosts = Some(Box::new(hosts));
+    Some(merged)
+}
+
+/// Reads, writes and trims of a second: flushes are no transfers.
+fn transfers(second: &Second) -> u64 {
+    second.count() - second.of(Operation::Flush).count
+}
+
+/// Begin of the measured time by the common time, ns since 1970.
+fn began(clock: HostClock, trial: &TrialRecord) -> i128 {
+    let by_seconds = || trial.started_unix_s * 1_000_000_000 + trial.warm_up_ns;
+    let own = trial.measured_from_unix_ns.unwrap_or_else(by_seconds);
+    let offset = match clock {
+        HostClock::Compared { offset_ns } => offset_ns,
+        HostClock::Same | HostClock::NotCompared => 0,
+    };
+    i128::from(own) - i128::from(offset)
+}
+
+fn latency(trial: &TrialRecord) -> Option<HistogramSnapshot> {
+    let parts: Vec<&OperationRecord> = trial.operations.values().collect();
+    if parts.iter().any(|part| part.told.is_some()) {
+        let parts: Option<Vec<_>> = parts.iter().map(|part| Some((part.figures_count(), part.figures()?))).collect();
+        return HistogramSnapshot::pooled(&parts?);
+    }
+    let mut all = Histogram::new();
+    for part in &parts {
+        all.merge(&part.latency);
+    }
+    all.snapshot()
+}
+
+/// Counts of the window, latencies of every request.
+fn operations(trials: &[&TrialRecord], seconds: &[Second]) -> BTreeMap<Operation, OperationRecord> {
+    let mut all: BTreeMap<Operation, OperationRecord> = BTreeMap::new();
+    for (operation, record) in trials.iter().flat_map(|trial| &trial.operations) {
+        match all.get_mut(operation) {
+            Some(merged) => {
+                merged.errors += record.errors;
+                merged.latency.merge(&record.latency);
+                for (mine, own) in [(&mut merged.waiting, &record.waiting), (&mut merged.service, &record.service)] {
+                    match (mine.as_mut(), own) {
+                        (Some(mine), Some(own)) => mine.merge(own),
+                        _ => *mine = None,
+                    }
+                }
+            }
+            None => drop(all.insert(*operation, record.clone())),
+        }
+    }
+    for (operation, record) in &mut all {
+        let of = |second: &Second| *second.of(*operation);
+        record.count = seconds.iter().map(|second| of(second).count).sum();
+        record.bytes = seconds.iter().map(|second| of(second).bytes).sum();
+    }
+    all
+}
+
+fn engine(trial: &TrialRecord) -> EngineUsed {
+    EngineUsed { reason: format!("on each host; of the first: {}", trial.engine.reason), ..trial.engine.clone() }
+}
+
+/// One is complete if any host's is: a host that failed is a doubt, and the others' data count.
+fn ending(trials: &[&TrialRecord]) -> Ending {
+    let complete = trials.iter().find(|trial| trial.ending == Ending::Complete);
+    complete.unwrap_or(&trials[0]).ending.clone()
+}
+
+/// What happened around all of them: sums over hosts, and of the machines the busiest. Devices are each host's own.
+fn surroundings(trials: &[&TrialRecord]) -> Surroundings {
+    let all = || trials.iter().map(|trial| &trial.surroundings);
+    let machines = all().filter_map(|around| around.machine);
+    let stops = all().filter_map(|around| around.stops);
+    Surroundings {
+        elapsed_ns: all().map(|around| around.elapsed_ns).max().unwrap_or(0),
+        tool_user_ns: all().map(|around| around.tool_user_ns).sum(),
+        tool_system_ns: all().map(|around| around.tool_system_ns).sum(),
+        load_user_ns: all().map(|around| around.load_user_ns).sum(),
+        load_system_ns: all().map(|around| around.load_system_ns).sum(),
+        threads: all().flat_map(|around| around.threads.iter().copied()).collect(),
+        machine: machines.max_by(|one: &MachineCpu, other| one.busy.total_cmp(&other.busy)),
+        stops: stops.max_by_key(|stops: &Stops| stops.total_ns),
+        ..Surroundings::default()
+    }
+}
+
+fn verified(trials: &[&TrialRecord]) -> Option<VerifyRecord> {
+    let mut found = trials.iter().filter_map(|trial| trial.verify.as_ref()).peekable();
+    found.peek()?;
+    Some(found.fold(VerifyRecord::default(), |mut all, one| {
+        all.blocks_checked += one.blocks_checked;
+        all.blocks_unwritten += one.blocks_unwritten;
+        all.blocks_unknown += one.blocks_unknown;
+        all.faults_total += one.faults_total;
+        let room = SAMPLES_MAX.saturating_sub(all.faults.len());
+        all.faults.extend(one.faults.iter().take(room).cloned());
+        all
+    }))
+}
+
+/// Those of the hosts with their names, and those of all together.
+fn all_doubts(
+    there: &[(&HostRun, HostClock, &TrialRecord)],
+    hosts: &HostsRecord,
+    load: &Load,
+    merged: &TrialRecord,
+    volume: Option<&VolumeFacts>,
+) -> Vec<Doubt> {
+    let mut all: Vec<Doubt> = Vec::new();
+    for code in DoubtCode::ALL {
+        // The requests of all hosts count.
+        if code == DoubtCode::FewSamples {
+            let whole = volume.map(|volume| doubts(&load.figures(), merged, volume)).unwrap_or_default();
+            all.extend(whole.into_iter().filter(|doubt| doubt.code == code));
+            continue;
+        }
+        let of = |trial: &TrialRecord| trial.doubts.iter().find(|doubt| doubt.code == code).cloned();
+        let told: Vec<(&str, String)> =
+            there.iter().filter_map(|(run, _, trial)| Some((run.host.as_str(), of(trial)?.detail))).collect();
+        if let Some((_, first)) = told.first() {
+            let detail = if told.len() == there.len() && told.iter().all(|(_, detail)| detail == first) {
+                format!("on every host: {first}")
+            } else {
+                told.iter().map(|(host, detail)| format!("{host}: {detail}")).collect::<Vec<_>>().join("; ")
+            };
+            all.push(Doubt { code, detail });
+        }
+    }
+    all.extend(not_together(hosts));
+    all.extend(not_compared(hosts, there));
+    all.sort_by_key(|doubt| DoubtCode::ALL.iter().position(|code| *code == doubt.code));
+    all
+}
+
+fn not_together(hosts: &HostsRecord) -> Option<Doubt> {
+    let longest = hosts.hosts.iter().map(|host| host.measured_ns).max().unwrap_or(0);
+    let length = hosts.window.map_or(0, |window| window.length_ns);
+    let covered = length as f64 / longest.max(1) as f64;
+    let mut told: Vec<String> = Vec::new();
+    if hosts.window.is_none() {
+        told.push("the hosts never all ran at the same time, so there is no rate of all of them".to_owned());
+    } else if covered < COVERAGE_MIN {
+        let late = hosts.hosts.iter().max_by_key(|host| host.from_ns);
+        let early = hosts.hosts.iter().min_by_key(|host| host.to_ns());
+        let ends = hosts.hosts.iter().map(HostTrial::to_ns).max().unwrap_or(0);
+        let mut why: Vec<String> = Vec::new();
+        why.extend(
+            late.filter(|host| host.from_ns > 0)
+                .map(|host| format!("{} began {} after the first", host.host, span(host.from_ns as f64))),
+        );
+        why.extend(
+            early
+                .filter(|host| host.to_ns() < ends)
+                .map(|host| format!("{} ended {} before the last", host.host, span((ends - host.to_ns()) as f64))),
+        );
+        told.push(format!("all hosts ran together for {} of the time: {}", percent(covered), listed(&why)));
+    }
+    if !hosts.missing.is_empty() {
+        told.push(format!("there is no record of this trial of {}", listed(&hosts.missing)));
+    }
+    (!told.is_empty()).then(|| Doubt { code: DoubtCode::NotTogether, detail: told.join("; ") })
+}
+
+fn not_compared(hosts: &HostsRecord, there: &[(&HostRun, HostClock, &TrialRecord)]) -> Option<Doubt> {
+    let names = |wanted: &dyn Fn(&HostTrial) -> bool| -> Vec<String> {
+        hosts.hosts.iter().filter(|host| wanted(host)).map(|host| host.host.clone()).collect()
+    };
+    let open = names(&|host| host.clock == HostClock::NotCompared);
+    let mut told: Vec<String> = Vec::new();
+    if !open.is_empty() {
+        let which = if open.len() == hosts.hosts.len() { "all hosts".to_owned() } else { listed(&open) };
+        told.push(format!("the wall clocks of {which} were taken as they are"));
+    }
+    let coarse: Vec<String> = (there.iter())
+        .filter(|(.., trial)| trial.measured_from_unix_ns.is_none())
+        .map(|(run, ..)| run.host.clone())
+        .collect();
+    if !coarse.is_empty() {
+        told.push(format!("{} recorded the begin of its trial to a second only", listed(&coarse)));
+    }
+    (!told.is_empty()).then(|| Doubt { code: DoubtCode::ClocksNotCompared, detail: told.join("; ") })
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::example;
+    use loadline_record::{EngineName, SecondOperation, Series};
+    use loadline_units::Duration;
+    use proptest::prelude::*;
+
+    /// A trial of reads that completed so many in each second.
+    pub(crate) fn trial(counts: &[u64]) -> TrialRecord {
+        let engine = EngineUsed { name: EngineName::IoUring, reason: String::new(), options: Vec::new() };
+        let second = |count: &u64| {
+            let mut second = Second::default();
+            second.operations[Operation::Read.index()] = SecondOperation {
+                count: *count,
+                bytes: count * 4_096,
+                p50_ns: 100_000,
+                p99_ns: 200_000,
+                max_ns: 300_000,
+            };
+            second
+        };
+        let count: u64 = counts.iter().sum();
+        let mut latency = Histogram::new();
+        (0..count.min(50)).for_each(|n| latency.record(Duration::from_us(100 + n)));
+        let read = OperationRecord { count, bytes: count * 4_096, latency, ..OperationRecord::default() };
+        TrialRecord {
+            measured_ns: counts.len() as u64 * 1_000_000_000,
+            measured_from_unix_ns: Some(1_700_000_000_000_000_000),
+            operations: [(Operation::Read, read)].into(),
+            series: Series { interval_s: 1, seconds: counts.iter().map(second).collect(), last_ns: 1_000_000_000 },
+            ..TrialRecord::empty(0, 1_700_000_000, engine)
+        }
+    }
+
+    fn run(host: &str, trial: TrialRecord) -> HostRun {
+        let mut record = example::golden();
+        record.header.verb = RunVerb::Run;
+        record.header.id = format!("run-{host}");
+        record.header.host.boot_id = Some("one".to_owned());
+        record.cells.truncate(1);
+        record.cells[0].trials = vec![trial];
+        HostRun { host: host.to_owned(), record, offset: None }
+    }
+    fn later(trial: TrialRecord, ns: u64) -> TrialRecord {
+        TrialRecord { measured_from_unix_ns: trial.measured_from_unix_ns.map(|from| from + ns), ..trial }
+    }
+    fn codes(trial: &TrialRecord) -> Vec<DoubtCode> {
+        let own = [DoubtCode::NotTogether, DoubtCode::ClocksNotCompared];
+        trial.doubts.iter().map(|doubt| doubt.code).filter(|code| own.contains(code)).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn latencies_are_those_of_one_process_with_the_same_requests(
+            parts in prop::collection::vec(prop::collection::vec(1_000u64..10_000_000_000, 1..60), 2..6),
+        ) {
+            let mut all = Histogram::new();
+            let runs: Vec<HostRun> = parts
+                .iter()
+                .enumerate()
+                .map(|(index, values)| {
+                    let mut own = Histogram::new();
+                    for ns in values {
+                        own.record(Duration::from_ns(*ns));
+                    }
+                    all.merge(&own);
+                    let mut made = trial(&[values.len() as u64, 5]);
+                    made.operations.get_mut(&Operation::Read).unwrap().latency = own;
+                    run(&format!("h{index}"), made)
+                })
+                .collect();
+            let merged = &merge_hosts(&runs).unwrap()[0].trials[0];
+            prop_assert!(merged.operations[&Operation::Read].latency.buckets().eq(all.buckets()));
+            prop_assert_eq!(&merged.operations[&Operation::Read].latency, &all);
+        }
+    }
+
+    #[test]
+    fn hosts_that_ran_together_have_the_sum_of_their_rates_and_no_doubt() {
+        let runs = [run("a", trial(&[1_000; 20])), run("b", later(trial(&[500; 20]), 1_000_000))];
+        let cells = merge_hosts(&runs).unwrap();
+        let merged = &cells[0].trials[0];
+        let rate = merged.iops().unwrap();
+        assert!((rate - 1_500.0).abs() < 1.5, "{rate}");
+        assert_eq!(codes(merged), []);
+        let hosts = merged.hosts.as_ref().unwrap();
+        assert_eq!((hosts.hosts[1].from_ns, hosts.hosts[0].count), (1_000_000, 20_000));
+        let load = |cell: &CellRecord| cell.load.figures().threads;
+        assert_eq!(load(&cells[0]), 2 * load(&runs[0].record.cells[0]));
+    }
+
+    #[test]
+    fn a_host_that_comes_late_is_a_doubt_and_the_rate_is_that_of_all() {
+        let runs = [run("a", trial(&[1_000; 20])), run("b", later(trial(&[500; 20]), 5_000_000_000))];
+        let cells = merge_hosts(&runs).unwrap();
+        let merged = &cells[0].trials[0];
+        assert_eq!((merged.measured_ns, merged.iops()), (15_000_000_000, Some(1_500.0)));
+        assert_eq!(codes(merged), [DoubtCode::NotTogether]);
+        assert_eq!(merged.operations[&Operation::Read].latency.count(), 100);
+    }
+
+    #[test]
+    fn hosts_without_a_moment_together_have_no_rate() {
+        let runs = [run("a", trial(&[1_000; 5])), run("b", later(trial(&[500; 5]), 9_000_000_000))];
+        let cells = merge_hosts(&runs).unwrap();
+        assert_eq!((cells[0].trials[0].iops(), codes(&cells[0].trials[0])), (None, vec![DoubtCode::NotTogether]));
+    }
+
+    #[test]
+    fn a_clock_that_is_ahead_is_set_back_and_one_that_nobody_compared_is_a_doubt() {
+        let ahead = 3_600_000_000_000;
+        let mut other = run("b", later(trial(&[500; 20]), ahead));
+        other.record.header.host.boot_id = Some("two".to_owned());
+        let as_it_is = merge_hosts(&[run("a", trial(&[1_000; 20])), other.clone()]).unwrap();
+        let both = vec![DoubtCode::NotTogether, DoubtCode::ClocksNotCompared];
+        assert_eq!(codes(&as_it_is[0].trials[0]), both);
+        other.offset = Some(ClockOffset(ahead.cast_signed()));
+        let compared = merge_hosts(&[run("a", trial(&[1_000; 20])), other]).unwrap();
+        assert_eq!((codes(&compared[0].trials[0]), compared[0].trials[0].iops()), (vec![], Some(1_500.0)));
+    }
+
+    #[test]
+    fn what_a_host_that_died_had_finished_is_kept() {
+        let mut died = run("b", trial(&[500; 20]));
+        died.record.cells[0].trials.clear();
+        let merged = merge_hosts(&[run("a", trial(&[1_000; 20])), died]).unwrap();
+        let trial = &merged[0].trials[0];
+        assert_eq!((trial.iops(), codes(trial)), (Some(1_000.0), vec![DoubtCode::NotTogether]));
+        assert_eq!(trial.hosts.as_ref().unwrap().missing, ["b"]);
+    }
+
+    #[test]
+    fn runs_that_are_not_of_one_plan_and_several_hosts_are_refused() {
+        let one = run("a", trial(&[1; 5]));
+        assert_eq!(merge_hosts(std::slice::from_ref(&one)), Err(MergeError::Count { count: 1 }));
+        let same = merge_hosts(&[one.clone(), one.clone()]);
+        assert_eq!(same, Err(MergeError::RunTwice { run: "run-a".to_owned() }));
+        let mut other = run("b", trial(&[1; 5]));
+        other.record.cells.clear();
+        assert!(matches!(merge_hosts(&[one.clone(), other]), Err(MergeError::OtherPlan { .. })));
+        let mut predicted = run("b", trial(&[1; 5]));
+        predicted.record.header.verb = RunVerb::Predict;
+        assert!(matches!(merge_hosts(&[one, predicted]), Err(MergeError::Verb { .. })));
+    }
+}
