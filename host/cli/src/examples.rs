@@ -36,9 +36,9 @@ pub(crate) const EXAMPLES: [(&str, &[&str]); 22] = [
     (
         "merge",
         &[
-            "loadline merge node1.json node2.json",
+            "loadline merge node1=node1.json node2=node2.json",
             "loadline merge before after --name \"both hosts\"",
-            "loadline merge node1.json node2.json --clock-offset node2=-1.5ms",
+            "loadline merge node1=node1.json node2=node2.json --clock-offset node2=-1.5ms",
         ],
     ),
     ("fit", &["loadline fit before", "loadline fit before -o mine.toml"]),

@@ -55,6 +55,9 @@ fn every_example_runs_as_it_is_printed() {
         desk.ends(0, &["run", "p.toml", "--on", &uri, "--name", name]);
     }
     desk.ends(0, &["export", "last", "--as", "fio", "-o", "results.json"]);
+    for (name, file) in [("before", "node1.json"), ("after", "node2.json")] {
+        desk.ends(0, &["export", name, "--as", "record", "-o", file]);
+    }
     let mut after: Vec<String> = Vec::new();
     let run = |line: &str, wanted: &[i32]| {
         let line = line.replace("/tmp/disk.sock", socket.to_str().unwrap());
