@@ -112,11 +112,20 @@ impl TurnsOfThread {
 /// Whether the calling thread may run on one processor only.
 #[must_use]
 pub fn is_pinned() -> bool {
+    processors() == Some(1)
+}
+
+/// How many processors the calling thread may run on, whatever quota limits its time on them. `None` if the kernel does not say.
+#[must_use]
+pub fn processors() -> Option<u32> {
     let mut set = std::mem::MaybeUninit::<libc::cpu_set_t>::zeroed();
     // SAFETY: `set` is a valid place for one set of processors, which the kernel fills.
     let result = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), set.as_mut_ptr()) };
+    if result != 0 {
+        return None;
+    }
     // SAFETY: all zeros are a set, too: the empty one; counting reads that set alone.
-    result == 0 && unsafe { libc::CPU_COUNT(set.assume_init_ref()) } == 1
+    u32::try_from(unsafe { libc::CPU_COUNT(set.assume_init_ref()) }).ok()
 }
 
 /// How the scheduler treats the calling thread.
@@ -144,6 +153,31 @@ mod tests {
     fn policy() -> (i32, i32) {
         let attributes = scheduling().unwrap();
         (attributes.sched_policy.cast_signed(), attributes.sched_nice)
+    }
+
+    /// Also started by the next test, in a process that has a quota.
+    #[test]
+    fn this_process_has_processors() {
+        let processors = processors().unwrap();
+        assert!(processors > 0);
+        println!("processors {processors}");
+    }
+
+    #[test]
+    fn a_quota_takes_time_and_no_processors() {
+        let group = format!("/sys/fs/cgroup/cpu/loadline-test-{}", std::process::id());
+        if std::fs::create_dir(&group).is_err() {
+            println!("skipped: needs root and control groups of the first version");
+            return;
+        }
+        // What std counts as parallelism is one here, by the quota.
+        let script =
+            "echo 100000 > $1/cpu.cfs_quota_us && echo $$ > $1/tasks && exec \"$2\" --nocapture this_process_has";
+        let this = std::env::current_exe().unwrap();
+        let child = std::process::Command::new("sh").args(["-c", script, "sh", &group]).arg(this).output();
+        std::fs::remove_dir(&group).unwrap();
+        let text = String::from_utf8(child.unwrap().stdout).unwrap();
+        assert!(text.contains(&format!("processors {}\n", processors().unwrap())), "{text}");
     }
 
     #[test]

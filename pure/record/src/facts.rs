@@ -17,7 +17,7 @@ pub struct HostFacts {
     pub os: Option<String>,
     /// CPU model name.
     pub cpu_model: Option<String>,
-    /// CPUs that this process may use.
+    /// CPUs that this process may run on, whatever quota limits its time on them.
     pub cpus: Option<u32>,
     /// Main memory in bytes.
     pub memory_bytes: Option<u64>,

@@ -20,7 +20,7 @@ pub fn host() -> HostFacts {
         kernel: read_trimmed(Path::new("/proc/sys/kernel/osrelease")),
         os: fs::read_to_string("/etc/os-release").ok().as_deref().and_then(distribution),
         cpu_model: field(&cpu_info, "model name").map(str::to_owned),
-        cpus: std::thread::available_parallelism().ok().and_then(|n| n.get().try_into().ok()),
+        cpus: crate::scheduling::processors(),
         memory_bytes: memory("MemTotal").map(Bytes::get),
         virtualization: virtualization(
             &firmware("sys_vendor"),
