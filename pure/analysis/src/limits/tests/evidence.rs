@@ -181,4 +181,7 @@ fn of_many_requests_a_second_tens_are_no_round_figure() {
     let of = |iops: f64| bindings(vec![throttled(closed("random", 1.0, 4 * KIB, 32), iops)]).remove(0).limit;
     assert_eq!(of(10_010.0), Limit::DiskThroughput);
     assert_eq!(of(10_000.0), Limit::DiskIops);
+    // 169.1 and 192.0 MB/s of 64 KiB: up to five thousand, multiples of ten are round.
+    let large = |iops: f64| bindings(vec![throttled(closed("random", 1.0, 64 * KIB, 32), iops)]).remove(0).limit;
+    assert_eq!([large(2_580.0), large(2_930.0)], [Limit::DiskIops; 2]);
 }
