@@ -8,6 +8,7 @@ mod image;
 mod installed;
 mod layout;
 
+use crate::release;
 use crate::step::{Outcome, cargo};
 use archive::Stamp;
 use layout::Layout;
@@ -24,7 +25,7 @@ const TARGETS: [&str; 2] = ["x86_64-unknown-linux-musl", "x86_64-unknown-linux-g
 
 /// What is made, and for which machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Release {
+struct Release {
     /// As in the workspace's manifest.
     version: String,
     /// The target triple of the command.
@@ -137,7 +138,7 @@ fn build(root: &Path, release: &Release) -> Result<PathBuf, String> {
         "--package",
         "loadline",
         "--features",
-        "shelter",
+        release::FEATURES,
         "--target",
         &release.target,
     ]);

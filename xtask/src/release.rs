@@ -4,6 +4,8 @@ use crate::step::{Outcome, cargo, check};
 use std::path::Path;
 use std::process::Command;
 
+/// What the shipped command has beyond a default build.
+pub(crate) const FEATURES: &str = "shelter,pdf";
 /// Bytes of the stripped command, at most.
 const COMMAND_MAX: u64 = 25 << 20;
 /// The folder below `target/release`, and the two files in it.
@@ -14,7 +16,7 @@ const SYMBOLS: &str = "loadline.debug";
 /// Builds the command, and puts it without debug information beside that information.
 pub(crate) fn step(root: &Path) -> Outcome {
     let built = check(
-        cargo(root).args(["build", "--release", "--package", "loadline", "--features", "shelter,pdf"]),
+        cargo(root).args(["build", "--release", "--package", "loadline", "--features", FEATURES]),
         "it does not build: see above",
     );
     if built.failed > 0 {
