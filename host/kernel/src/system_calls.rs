@@ -186,7 +186,7 @@ const EXTENTS_PER_CALL: usize = 256;
 /// # Errors
 /// The file system shows no extents.
 pub fn extents(file: &File, start: u64, end: u64) -> io::Result<Vec<RawExtent>> {
-    const FS_IOC_FIEMAP: libc::Ioctl = 0xC020_660B;
+    const FS_IOC_FIEMAP: libc::Ioctl = 0xC020_660B_u32 as libc::Ioctl;
     const FIEMAP_FLAG_SYNC: u32 = 1;
     /// `struct fiemap` of linux/fiemap.h with room for the answer.
     #[repr(C)]
