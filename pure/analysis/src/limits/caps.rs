@@ -269,10 +269,15 @@ fn usual(own: &CellSummary, requests: Caps, bytes: Caps) -> Caps {
 
 /// Which limit a rate is one of, as figures are round and as disks are sold.
 pub(crate) fn usual_limit(iops: f64, block: f64) -> Limit {
+    if round_in_bytes(iops, block).is_some() { Limit::DiskThroughput } else { sold_limit(iops, block) }
+}
+
+/// The same by the figures of disks as they are sold alone: for a rate that is known to a percent or so, of which no digit says
+/// that somebody set it.
+pub(crate) fn sold_limit(iops: f64, block: f64) -> Limit {
     let (rate, usual_iops, power) = SOLD;
     let usual_bytes = rate * libm::pow(iops / usual_iops, power);
-    let is_bytes = round_in_bytes(iops, block).is_some() || iops * block > usual_bytes;
-    if is_bytes { Limit::DiskThroughput } else { Limit::DiskIops }
+    if iops * block > usual_bytes { Limit::DiskThroughput } else { Limit::DiskIops }
 }
 
 /// A rate in bytes that is a whole number of MiB or MB a second to four digits, where in requests it is round to none: limits are set

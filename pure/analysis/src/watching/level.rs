@@ -1,7 +1,7 @@
 //! A rate at which a device stops though more waits: a limit that nobody declared.
 
 use super::course::Moment;
-use crate::limits::usual_limit;
+use crate::limits::sold_limit;
 use loadline_record::Limit;
 
 /// A second counts where the device was busy for so much of it.
@@ -70,21 +70,33 @@ pub(super) struct Level {
     pub(super) members: Vec<bool>,
     /// The shortest and the longest queue on it.
     pub(super) queues: (f64, f64),
-    /// Whether the queue never grew, and the figure alone says that it is a limit.
+    /// Whether the queue never grew, and that the rate is even says alone that it is a limit.
     pub(super) presumed: bool,
+    /// Whether limits have such figures.
+    pub(super) is_round: bool,
     /// The rate before, where it was higher.
     pub(super) before: Option<f64>,
 }
 
-/// The level of a watch, if it has one.
-pub(super) fn level(all: &[Moment]) -> Option<Level> {
+/// The level of a watch, if it has one. `in_clusters` says that answers come as a rate limiter lets them through.
+///
+/// Under a queue of one length an even rate is a level if its figure is round, or if answers come in clusters. Requests of one size are as
+/// even in bytes: a figure that is round in either says that a limit is there, and figures as disks are sold say which.
+pub(super) fn level(all: &[Moment], in_clusters: bool) -> Option<Level> {
     let counts: Vec<usize> = (0..all.len())
         .filter(|place| all[*place].busy >= BUSY_MIN && all[*place].outstanding >= OUTSTANDING_MIN)
         .collect();
     let found = [Counted::Requests, Counted::Bytes].map(|quantity| of(all, &counts, quantity));
+    let is_set = in_clusters || found.iter().flatten().any(|level| level.is_round);
+    let counted = |level: &Level| !level.presumed || is_set;
     match found {
-        [Some(requests), Some(bytes)] => Some(nearer(all, requests, bytes)),
-        [requests, bytes] => requests.or(bytes),
+        [Some(requests), Some(bytes)] => match (counted(&requests), counted(&bytes)) {
+            (true, true) => Some(nearer(all, requests, bytes)),
+            (true, false) => Some(requests),
+            (false, true) => Some(bytes),
+            (false, false) => None,
+        },
+        [requests, bytes] => requests.or(bytes).filter(counted),
     }
 }
 
@@ -116,9 +128,8 @@ fn of(all: &[Moment], counts: &[usize], quantity: Counted) -> Option<Level> {
     queues.sort_by(f64::total_cmp);
     let (short, long) = (queues[queues.len() / 10], queues[queues.len() * 9 / 10]);
     let grew = long >= short * GROWTH;
-    // A queue of one length shows no limit by itself: a rate that is as round as limits are, and kept, does.
-    let looks_set = spread(&own) <= STEADY && quantity.is_round(rate);
-    if !grew && !looks_set {
+    // A queue of one length shows no limit by itself: an even rate may.
+    if !grew && spread(&own) > STEADY {
         return None;
     }
     let mut on = vec![false; all.len()];
@@ -126,7 +137,8 @@ fn of(all: &[Moment], counts: &[usize], quantity: Counted) -> Option<Level> {
         on[place] = true;
     }
     let before = before.map(|(_, rate)| rate);
-    Some(Level { limit: quantity.limit(), rate, members: on, queues: (short, long), presumed: !grew, before })
+    let is_round = quantity.is_round(rate);
+    Some(Level { limit: quantity.limit(), rate, members: on, queues: (short, long), presumed: !grew, is_round, before })
 }
 
 /// Where a higher rate ends for good, among those that count, and how high it was.
@@ -176,5 +188,5 @@ fn nearer(all: &[Moment], requests: Level, bytes: Level) -> Level {
         return requests;
     }
     let block = bytes.rate / requests.rate.max(1e-9);
-    if usual_limit(requests.rate, block) == Limit::DiskThroughput { bytes } else { requests }
+    if sold_limit(requests.rate, block) == Limit::DiskThroughput { bytes } else { requests }
 }

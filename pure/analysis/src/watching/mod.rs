@@ -55,7 +55,8 @@ pub(crate) fn name_watched(record: &RunRecord, cells: &mut [CellSummary]) {
 pub(crate) fn judge(cell: &CellRecord) -> Option<Judged> {
     let watch = watched(cell)?;
     let mut all = moments(watch);
-    let level = level(&all);
+    let in_clusters = watch.events.as_ref().is_some_and(|events| events.clusters.is_some());
+    let level = level(&all, in_clusters);
     course::attribute(&mut all, watch, &cell.ceilings, level.as_ref());
     let shares = shares(&all);
     let cause = binding_cause(&shares);

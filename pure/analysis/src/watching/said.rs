@@ -106,10 +106,8 @@ pub(super) fn binding(seen: &Seen<'_>) -> Binding {
             let clusters = watch.events.as_ref().and_then(|events| events.clusters);
             let presumed = level.presumed && clusters.is_none();
             let why = if level.presumed {
-                format!(
-                    "The rate stays at {amount} {time}, a figure that limits have, while {} wait at any moment.",
-                    waiting(long)
-                )
+                let figure = if level.is_round { "a figure that limits have" } else { "as even as a limit keeps it" };
+                format!("The rate stays at {amount} {time}, {figure}, while {} wait at any moment.", waiting(long))
             } else {
                 format!(
                     "The rate stays at {amount} {time}, whether {} wait or {}: what waits grows, and the rate does not.",

@@ -171,6 +171,31 @@ fn a_rate_that_stays_while_the_queue_grows_is_a_limit_nobody_declared() {
 }
 
 #[test]
+fn an_even_rate_of_requests_of_one_size_is_the_limit_that_disks_of_that_rate_have() {
+    // 512 requests of 8 KiB a second are 4 MiB: round in bytes, and far below what a disk of 512 IOPS moves.
+    let mut seen = watch(&[Did { block: 8192.0, ..reads(510.0, 8.0, 1.0) }; 12]);
+    for tick in seen.ticks.iter_mut().step_by(5) {
+        tick.reads += 1;
+        tick.read_bytes += 8192;
+    }
+    let found = summary(seen, Vec::new());
+    bound(&found, Limit::DiskIops, 0.99..=1.0);
+    assert!(found.cells[0].binding.as_ref().unwrap().presumed);
+}
+
+#[test]
+fn answers_in_clusters_make_an_even_rate_a_level_whatever_its_figure() {
+    let mut seen = watch(&[reads(8_700.0, 32.0, 1.0); 12]);
+    seen.events = Some(WatchEvents {
+        clusters: Some(AnswersInClusters { answers: 435.0, every_us: 50_000, share: 0.95 }),
+        ..WatchEvents::default()
+    });
+    let found = summary(seen, Vec::new());
+    bound(&found, Limit::DiskIops, 0.99..=1.0);
+    assert!(!found.cells[0].binding.as_ref().unwrap().presumed);
+}
+
+#[test]
 fn a_steady_round_rate_under_a_constant_queue_is_presumed_to_be_a_limit_and_any_other_is_not() {
     let found = summary(watch(&[reads(500.0, 32.0, 1.0); 12]), Vec::new());
     bound(&found, Limit::DiskIops, 0.99..=1.0);
