@@ -51,7 +51,7 @@ fn runs_that_began_together_become_one_in_the_store() {
 fn a_start_that_passed_is_refused_before_anything_is_stored() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.db");
-    let refused = measured(&path, wall() - Duration::from_secs(3)).unwrap_err();
+    let refused = measured(&path, wall().checked_sub(Duration::from_secs(3)).unwrap()).unwrap_err();
     assert!(
         matches!(&refused, Error::Refused(why) if matches!(**why, Refusal::Hosts(HostsRefusal::StartPassed { .. }))),
         "{refused}"
