@@ -34,7 +34,7 @@ impl ObjectiveSearch {
         Self { plans, on: SearchStorage::Measured { settings, declared: declared.map(Box::new) } }
     }
 
-    /// On the most plausible model of an environment.
+    /// On the models of an environment: on the most plausible one, then on the others with what that one keeps.
     #[must_use]
     pub fn modelled(plans: Vec<Plan>, environment: Environment, settings: PredictionSettings) -> Self {
         Self { plans, on: SearchStorage::Modelled { environment: Box::new(environment), settings } }
@@ -70,7 +70,7 @@ impl ObjectiveSearch {
                     ..new.header()
                 };
                 let mut place = MeasuredPlace::new(settings, opened, new.seed);
-                begin(header, &mut place, &questions, store, observer)
+                begin(header, &mut place, &Asked { questions, draws: 1 }, store, observer)
             }
             SearchStorage::Modelled { environment, mut settings } => {
                 let name = || format!("{} on {}", joined_names(&plans), environment.name);
@@ -88,12 +88,20 @@ impl ObjectiveSearch {
                     settings: settings.stored(),
                     ..new.header()
                 };
-                let place = ModelledPlace::new(&models[..1], new.seed, settings.initially());
+                let place = ModelledPlace::new(&models, new.seed, settings.initially());
                 let store = PendingStore::start(options.store_path()?, |_| Vec::new());
-                begin(header, &mut place.with_volumes(&settings.volumes), &questions, store, observer)
+                let asked = Asked { questions, draws: models.len() as u32 };
+                begin(header, &mut place.with_volumes(&settings.volumes), &asked, store, observer)
             }
         }
     }
+}
+
+/// What is searched for.
+struct Asked {
+    questions: Vec<SearchQuestion>,
+    /// Draws of what is uncertain about a model; 1 of real storage.
+    draws: u32,
 }
 
 /// The questions that the loads ask.
@@ -121,15 +129,17 @@ pub(crate) fn resume(stored: &RunRecord, store: RunStore, observer: &mut dyn Obs
             if settings.keep {
                 open_volumes::keep(&mut opened);
             }
-            carry_on(stored, &mut MeasuredPlace::new(settings, opened, *seed), &questions, store, observer)
+            let asked = Asked { questions, draws: 1 };
+            carry_on(stored, &mut MeasuredPlace::new(settings, opened, *seed), &asked, store, observer)
         }
         Clock::Virtual => {
             let settings = prediction_settings_of(stored)?;
             let environment = environment_again(stored, settings.catalog.as_deref())?;
             let models = settings.models(&environment, *seed);
             let questions = questions(&settings.work(plans_again(stored)?, *seed)?)?;
-            let place = ModelledPlace::new(&models[..1], *seed, settings.initially());
-            carry_on(stored, &mut place.with_volumes(&settings.volumes), &questions, store, observer)
+            let place = ModelledPlace::new(&models, *seed, settings.initially());
+            let asked = Asked { questions, draws: models.len() as u32 };
+            carry_on(stored, &mut place.with_volumes(&settings.volumes), &asked, store, observer)
         }
     }
 }
@@ -137,29 +147,29 @@ pub(crate) fn resume(stored: &RunRecord, store: RunStore, observer: &mut dyn Obs
 fn begin(
     header: RunHeader,
     place: &mut dyn TrialPlace<Cell = PlannedCell>,
-    questions: &[SearchQuestion],
+    asked: &Asked,
     store: PendingStore,
     observer: &mut dyn Observer,
 ) -> Result<RunOutcome, Error> {
     let store = store.begin(header.clone(), Vec::new())?;
     let nothing = RunRecord { header, status: RunStatus::Unfinished, cells: Vec::new() };
-    carry_on(&nothing, place, questions, store, observer)
+    carry_on(&nothing, place, asked, store, observer)
 }
 
 /// Probes what is not in `stored` yet: where the next probe goes follows from those before it, so the way is the same.
 fn carry_on(
     stored: &RunRecord,
     place: &mut dyn TrialPlace<Cell = PlannedCell>,
-    questions: &[SearchQuestion],
+    asked: &Asked,
     store: RunStore,
     observer: &mut dyn Observer,
 ) -> Result<RunOutcome, Error> {
     let RunHeader { id, seed, .. } = &stored.header;
-    let ahead = Ahead::Searched { loads: questions.len() };
+    let ahead = Ahead::Searched { loads: asked.questions.len() };
     let under_way = RunUnderWay { run: id, seed: *seed, ahead, planned: TrialsPlanned::AtMost };
     under_way.carry_out(place, store, observer, |trials| {
-        for question in questions {
-            let ended = answer_question(trials, question, &stored.cells)?;
+        for question in &asked.questions {
+            let ended = answer_question(trials, question, asked.draws, &stored.cells)?;
             if !ended.is_complete() {
                 return Ok(ended);
             }

@@ -5,6 +5,7 @@ mod compare;
 mod conclusions;
 mod curves;
 mod doubts;
+mod draws_kept;
 #[doc(hidden)]
 pub mod example;
 mod findings;
@@ -36,6 +37,7 @@ pub use compare::{
     latency_estimate, scaling_of, scaling_sentences,
 };
 pub use doubts::doubts;
+pub use draws_kept::DrawsKept;
 pub use findings::{OBJECTIVE_USUAL, best_cell, codes as finding_codes};
 pub use hosts::{ClockOffset, HostRun, HostView, HostsView, MergeError, Straggler, merge_hosts};
 pub use limits::{LimitFigure, Quantity, known_limits, limits};

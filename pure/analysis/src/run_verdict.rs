@@ -1,8 +1,9 @@
 //! The verdict on a run as a whole: whether its data was right and its objectives were kept.
 
+use crate::draws_kept::DrawsKept;
 use crate::search::Probed;
 use loadline_load::Objective;
-use loadline_record::{ArrivalKind, CellRecord, Ending, RunRecord, VerifyRecord};
+use loadline_record::{ArrivalKind, CellRecord, Ending, RunRecord, RunVerb, VerifyRecord};
 use std::collections::BTreeMap;
 
 /// The verdict on a run.
@@ -28,7 +29,10 @@ pub fn run_verdict(run: &RunRecord) -> RunVerdict {
     let mut questions: BTreeMap<String, Vec<Option<bool>>> = BTreeMap::new();
     for cell in &run.cells {
         if let Some(objective) = cell.load.figures().objective {
-            questions.entry(question(cell)).or_default().push(kept(cell, objective));
+            // A search on a model asks what each draw of it keeps.
+            let draws = (run.header.verb == RunVerb::Search).then(|| DrawsKept::of(cell, objective)).flatten();
+            let answer = draws.map_or_else(|| kept(cell, objective), |draws| Some(draws.is_sure()));
+            questions.entry(question(cell)).or_default().push(answer);
         }
     }
     let answers: Vec<Option<bool>> = questions.into_values().map(|cells| answer(&cells)).collect();
@@ -75,7 +79,7 @@ fn question(cell: &CellRecord) -> String {
 }
 
 /// Whether the cell keeps its objective, as a search judges it; `None` where nothing is known of its latency.
-fn kept(cell: &CellRecord, objective: Objective) -> Option<bool> {
+pub(crate) fn kept(cell: &CellRecord, objective: Objective) -> Option<bool> {
     let tried = Probed::of(cell, 0, objective.of)?;
     Some(tried.met && tried.latency_ns <= objective.limit.as_ns() as f64)
 }

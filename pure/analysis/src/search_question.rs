@@ -1,5 +1,6 @@
 //! The questions of a search: up to which depth or rate does a load keep its latency objective?
 
+use crate::draws_kept::DrawsKept;
 use crate::search::{Probed, Search};
 use loadline_load::{Arrival, LoadSpec, Objective, QUEUE_DEPTH_MAX};
 use loadline_record::CellRecord;
@@ -48,6 +49,23 @@ impl SearchQuestion {
     pub fn next_load(&self, tried: &[Probed]) -> Option<(u64, LoadSpec)> {
         let amount = self.search.next_load(tried)?;
         Some((amount, with_amount(&self.load, amount)))
+    }
+
+    /// The loads that were tried and keep the objective, the heaviest first.
+    #[must_use]
+    pub fn keeping(&self, tried: &[Probed]) -> Vec<LoadSpec> {
+        let (Some(heaviest), _) = self.search.bracket(tried) else { return Vec::new() };
+        let mut amounts: Vec<u64> =
+            tried.iter().map(|probe| probe.load).filter(|load| *load <= heaviest.load).collect();
+        amounts.sort_unstable();
+        amounts.dedup();
+        amounts.into_iter().rev().map(|amount| with_amount(&self.load, amount)).collect()
+    }
+
+    /// In how many draws a cell of it keeps the objective; `None` where one draw alone was tried.
+    #[must_use]
+    pub fn draws_kept(&self, cell: &CellRecord) -> Option<DrawsKept> {
+        DrawsKept::of(cell, self.objective)
     }
 
     /// A cell that was tried with this amount; `None` where nothing is known of its latency.

@@ -3,6 +3,7 @@
 //! It is what somebody in a hurry reads. Every figure in it is a cell's own, so that one thing has one number everywhere.
 
 use crate::curves::{outstanding, paced};
+use crate::draws_kept::DrawsKept;
 use crate::findings::{Objective, best_cell, overloaded};
 use crate::standing::{self, StandingLimit};
 use crate::summary::{CellSummary, OperationFigures};
@@ -361,12 +362,19 @@ fn next(cell: &CellSummary, header: &RunHeader) -> Option<String> {
 
 /// Over all kinds of load: whether the lightest of each keeps the objective, and up to which load it holds.
 fn objective(record: &RunRecord, cells: &[CellSummary]) -> Option<ObjectiveVerdict> {
+    // A search on a model asks what each draw of it keeps.
+    let draws = |index: usize| {
+        let cell = &record.cells[index];
+        let objective = cell.load.figures().objective.filter(|_| record.header.verb == RunVerb::Search)?;
+        DrawsKept::of(cell, objective)
+    };
     let judged: Vec<(usize, Objective, bool)> = (0..cells.len())
         .filter_map(|index| {
             let objective = Objective::of(&record.cells[index].load.figures());
             // The usual rule is one for the small requests of databases.
             let is_meant = objective.is_chosen() || cells[index].load.block_bytes <= SMALL_BYTES_MAX;
-            is_meant.then_some((index, objective, objective.kept(&cells[index])?))
+            let kept = objective.kept(&cells[index])?;
+            is_meant.then_some((index, objective, kept && draws(index).is_none_or(DrawsKept::is_sure)))
         })
         .collect();
     let chosen = judged.iter().any(|(_, objective, _)| objective.is_chosen());
@@ -392,6 +400,10 @@ fn objective(record: &RunRecord, cells: &[CellSummary]) -> Option<ObjectiveVerdi
     let missed: Vec<usize> = alike.iter().filter(|(_, _, kept)| !kept).map(|(index, _, _)| *index).collect();
     let told = |index: usize| {
         let cell = &cells[index];
+        let in_some = draws(index).filter(|draws| !draws.is_sure() && first.kept(cell) == Some(true));
+        if let Some(draws) = in_some {
+            return format!("{} (in {} of {} draws of the model)", how_much(cell), draws.of - draws.kept, draws.of);
+        }
         let figure = match first.figure_of(cell) {
             _ if overloaded(cell) => " (not all are answered in time)".to_owned(),
             figure => figure.map(|ns| format!(" ({})", span(ns))).unwrap_or_default(),

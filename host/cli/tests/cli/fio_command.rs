@@ -8,7 +8,7 @@ fn a_command_line_of_fio_is_run_as_it_stands() {
     let file = bench.file("data", vec![7_u8; 1 << 20]);
     let words = format!("--filename={file} --size=1m --rw=randread --bs=16k --direct=0 --output-format=json");
     let command: Vec<&str> =
-        ["run", "--read-only", "--", "fio", "--name=pasted"].into_iter().chain(words.split(' ')).collect();
+        ["run", "--read-only", "--yes", "--", "fio", "--name=pasted"].into_iter().chain(words.split(' ')).collect();
     bench.done(&command);
     let run = bench.last();
     let cell = &run["cells"][0];

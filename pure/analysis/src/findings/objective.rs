@@ -4,6 +4,7 @@ use super::plateaus::importance;
 use super::{VolumeView, at_depth, codes};
 use crate::compare::latency_estimate;
 use crate::curves::{Curve, doubted, met_lasting, outstanding};
+use crate::draws_kept::DrawsKept;
 use crate::summary::{CellSummary, Finding, OperationFigures};
 use crate::trials::latency_figure;
 use crate::words::{counted, listed, load_name, number, percent, span};
@@ -275,7 +276,8 @@ fn known(
     let kept = |i: &usize| !overloaded(*i) && ends(*i).is_some_and(|(_, high)| high <= limit);
     let kept = row.iter().copied().take_while(|i| Some(*i) != lost).filter(kept).last();
     let at = |i: Option<usize>| i.and_then(&named);
-    match (at(kept), at(lost)) {
+    let of_draws = in_draws(record, row, &named);
+    let found = match (at(kept), at(lost)) {
         (Some(kept), Some(lost)) => {
             format!(" Found by search: with 95 % confidence it is kept {kept} and lost {lost}.")
         }
@@ -290,7 +292,25 @@ fn known(
             )
         }
         (None, None) => " Found by search; its trials are too short to tell with what confidence.".to_owned(),
+    };
+    found + &of_draws
+}
+
+/// Of a search on a model: in how many draws of what is uncertain the objective holds, and up to which load it holds in all.
+fn in_draws(record: &RunRecord, row: &[usize], named: impl Fn(usize) -> Option<String>) -> String {
+    let of = |i: &usize| {
+        let cell = &record.cells[*i];
+        DrawsKept::of(cell, cell.load.figures().objective?).map(|draws| (*i, draws))
+    };
+    let tried: Vec<(usize, DrawsKept)> = row.iter().rev().filter_map(of).collect();
+    let Some((heaviest, draws)) = tried.first() else { return String::new() };
+    let Some(at) = named(*heaviest) else { return String::new() };
+    if draws.is_sure() {
+        return format!(" It holds {at} in all {} draws of what is uncertain about the model.", draws.of);
     }
+    let sure = tried.iter().find(|(_, draws)| draws.is_sure()).and_then(|(i, _)| named(*i));
+    let rest = sure.map_or_else(|| "no load tried holds it in all".to_owned(), |sure| format!("in all of them {sure}"));
+    format!(" It holds {at} in {} of {} draws of what is uncertain about the model; {rest}.", draws.kept, draws.of)
 }
 
 /// Where the loads of a curve are named by their share of a maximum that was found before the run, and the run itself reached
