@@ -7,7 +7,7 @@ use loadline_kernel::facts::in_use::Uses;
 use loadline_kernel::facts::{BlockDevice, DeviceNumber, KernelView, Mount, mounted_on, mounts};
 use loadline_kernel::system_calls;
 use loadline_shelter::config::{DeviceIdentity, NewFileSystem, ShelterConfig};
-use loadline_shelter::start::{DeviceSeen, MarkerSeen, MountSeen};
+use loadline_shelter::start::{Awaited, DeviceSeen, MarkerSeen, MountSeen};
 use loadline_units::Bytes;
 use std::fs::{self, File};
 use std::io;
@@ -69,6 +69,8 @@ impl MachineProbe {
         let identity = config.disk.device.as_ref();
         match identity.map(|identity| self.named(identity)).unwrap_or_default().as_slice() {
             [only] => Ok(only.clone()),
+            // It may go between the look and what follows from it.
+            [] => Err(ShelterError::NotReady(Awaited::Device)),
             other => Err(ShelterError::Unsupported(format!("{} devices have the configured identity", other.len()))),
         }
     }

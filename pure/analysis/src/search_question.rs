@@ -9,6 +9,9 @@ use loadline_units::Iops;
 /// Arrivals per second that are tried at most.
 const RATE_MAX: u64 = 100_000_000;
 
+/// How many times lighter the next load is, below all that were tried.
+const LIGHTER: u64 = 4;
+
 /// A load whose depth or rate is looked for, on one volume.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchQuestion {
@@ -60,6 +63,13 @@ impl SearchQuestion {
         amounts.sort_unstable();
         amounts.dedup();
         amounts.into_iter().rev().map(|amount| with_amount(&self.load, amount)).collect()
+    }
+
+    /// A load of a quarter of this amount or the least there is, to be tried where not even the lightest tried was light enough.
+    #[must_use]
+    pub fn lighter(&self, load: &LoadSpec) -> Option<LoadSpec> {
+        let now = amount(load);
+        (now > self.search.least).then(|| with_amount(&self.load, (now / LIGHTER).max(self.search.least)))
     }
 
     /// In how many draws a cell of it keeps the objective; `None` where one draw alone was tried.
