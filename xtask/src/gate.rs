@@ -61,35 +61,12 @@ pub(crate) const RELEASE: Step =
 pub(crate) const DIST: Step =
     Step { name: "dist", purpose: "what people install, tried in empty roots", slow: true, run: dist::step };
 
-/// Steps that run while tests sleep on throttled devices, where those tests are wanted too. They have a low priority.
-const BESIDE_TESTS: [&str; 2] = ["clippy", "docs"];
-
 /// Runs `steps`, all of them even when one fails, and prints what came of each.
 pub(crate) fn run(root: &Path, steps: &[&Step], depth: Depth) -> ExitCode {
     let mut report = Report { begun: Instant::now(), total: Outcome::default(), table: Vec::new() };
-    let with_tests = steps.iter().any(|step| step.name == "tests");
-    let (beside, in_turn): (Vec<&Step>, Vec<&Step>) =
-        steps.iter().copied().partition(|step| with_tests && BESIDE_TESTS.contains(&step.name));
-    for step in in_turn {
+    for step in steps {
         if depth == Depth::Quick && step.slow {
             report.leave_out(step);
-        } else if step.name == "tests" {
-            let mut others = Vec::new();
-            let tests = timed(step, || {
-                suite::step_beside(root, || {
-                    let wanted = beside.iter().filter(|step| depth == Depth::Full || !step.slow);
-                    others.extend(wanted.map(|step| (*step, timed(step, || (step.run)(root)))));
-                })
-            });
-            report.add(step, tests);
-            // A build that fails leaves them without their turn.
-            for step in &beside {
-                match others.iter().position(|(other, _)| other.name == step.name) {
-                    Some(index) => report.add(step, others.swap_remove(index).1),
-                    None if depth == Depth::Quick && step.slow => report.leave_out(step),
-                    None => report.add(step, timed(step, || (step.run)(root))),
-                }
-            }
         } else {
             report.add(step, timed(step, || (step.run)(root)));
         }
@@ -169,21 +146,14 @@ fn clippy(root: &Path) -> Outcome {
         return missing;
     }
     check(
-        patient_cargo(root).args(["clippy", "--workspace", "--all-targets", FEATURES, "--", "-D", "warnings"]),
+        cargo(root).args(["clippy", "--workspace", "--all-targets", FEATURES, "--", "-D", "warnings"]),
         "mend the warnings above; an `allow` needs its reason",
     )
 }
 
-/// A `cargo` that leaves the processors to whoever else wants them.
-fn patient_cargo(root: &Path) -> Command {
-    let mut command = Command::new("nice");
-    command.args(["-n", "19"]).arg(cargo(root).get_program()).current_dir(root);
-    command
-}
-
 fn docs(root: &Path) -> Outcome {
     check(
-        patient_cargo(root).args(["doc", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "-D warnings"),
+        cargo(root).args(["doc", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "-D warnings"),
         "mend the warnings of rustdoc above",
     )
 }

@@ -26,12 +26,9 @@ const COMMAND: &str = "LOADLINE_BIN";
 const SLOWEST: usize = 10;
 
 /// The step of the gate.
+///
+/// Nothing that computes runs beside tests on throttled devices: what it takes from them is measured again and again.
 pub(crate) fn step(root: &Path) -> Outcome {
-    step_beside(root, || {})
-}
-
-/// The step of the gate, with something else to do while tests sleep on throttled devices.
-pub(crate) fn step_beside(root: &Path, meanwhile: impl FnOnce()) -> Outcome {
     let built = match Built::build(root) {
         Ok(built) => built,
         Err(note) => return Outcome::fail(note),
@@ -48,7 +45,6 @@ pub(crate) fn step_beside(root: &Path, meanwhile: impl FnOnce()) -> Outcome {
     std::thread::scope(|scope| {
         let throttled = scope.spawn(|| run(Class::Throttled, &built, &settings));
         total.add_all(run(Class::Timed, &built, &settings));
-        meanwhile();
         total.add_all(throttled.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
     });
     total.add_all(vec![documents(root)]);
