@@ -169,6 +169,8 @@ const ROOF_NAME_WIDTH_MAX: f64 = 240.0;
 const LABEL_GAP: f64 = 5.0;
 /// Least distance between labels above each other.
 const LINE_HEIGHT: f64 = 12.5;
+/// Rows for the names of marks.
+const MARK_ROWS: usize = 4;
 /// Distance between names at the ends of lines.
 const NAME_DISTANCE: f64 = 14.0;
 
@@ -275,13 +277,26 @@ impl LineChart {
                 put!(out, "<path class=\"sep\" d=\"M{} {}V{}\"/>", at(x), at(frame.top), at(frame.bottom));
             }
         }
+        // Where names of marks are: their row, and from where to where.
+        let mut taken: Vec<(usize, f64, f64)> = Vec::new();
         for Mark { x, label, is_named } in &self.marks {
             if let Some(x) = frame.x(&self.x, *x) {
                 if *is_named && self.size != Size::Small {
-                    let has_room = x - frame.left > text_width(label) + 10.0;
+                    let width = text_width(label);
+                    let has_room = x - frame.left > width + 10.0;
                     let (class, beside) = if has_room { ("end limit", x - 5.0) } else { ("limit", x + 5.0) };
-                    let (beside, y) = (at(beside), at(frame.top + 11.0));
-                    put!(texts, "<text class=\"{class}\" x=\"{beside}\" y=\"{y}\">{}</text>", Escaped(label));
+                    let (start, end) = if has_room { (beside - width, beside) } else { (beside, beside + width) };
+                    let is_free = |row: &usize| {
+                        taken.iter().all(|(other, from, to)| {
+                            other != row || end + LABEL_GAP <= *from || to + LABEL_GAP <= start
+                        })
+                    };
+                    // What has no room keeps its line, whose title names it.
+                    if let Some(row) = (0..MARK_ROWS).find(is_free) {
+                        taken.push((row, start, end));
+                        let (beside, y) = (at(beside), at(frame.top + 11.0 + row as f64 * LINE_HEIGHT));
+                        put!(texts, "<text class=\"{class}\" x=\"{beside}\" y=\"{y}\">{}</text>", Escaped(label));
+                    }
                 }
                 let (x, label) = (at(x), Escaped(label));
                 put!(
@@ -529,7 +544,11 @@ mod tests {
             let (tag, rest) = rest.split_once('>').unwrap();
             let text = rest.split_once('<').unwrap().0.to_owned();
             let (x, width) = (number(tag, "x"), text_width(&text));
-            let start = if class == "mid" { x - width / 2.0 } else { x };
+            let start = match class {
+                "mid" => x - width / 2.0,
+                "end limit" => x - width,
+                _ => x,
+            };
             (start, start + width, number(tag, "y"), text)
         });
         texts.collect()
@@ -552,6 +571,23 @@ mod tests {
         assert!(above.contains(&format!("V{top}M")), "no end where it goes on: {above}");
         let (both, top, bottom) = whisker((-400.0, 2000.0));
         assert!(both.ends_with(&format!(" {bottom}V{top}")), "{both}");
+    }
+
+    #[test]
+    fn names_of_limits_near_each_other_stand_in_rows() {
+        let mut chart = chart(vec![1.0, 100.0], &[], Size::Large);
+        let mark = |x: f64| Mark { x, label: "vm-cached-throughput 2,040".to_owned(), is_named: true };
+        chart.marks = [1.0, 1.1, 1.2, 90.0].map(mark).into();
+        let svg = chart.svg();
+        let mut named = texts(&svg, "limit");
+        named.extend(texts(&svg, "end limit"));
+        assert_eq!(named.len(), 4, "{svg}");
+        for (index, one) in named.iter().enumerate() {
+            for other in &named[..index] {
+                let apart = one.1 < other.0 || other.1 < one.0 || (one.2 - other.2).abs() >= 12.0;
+                assert!(apart, "{one:?} {other:?}");
+            }
+        }
     }
 
     #[test]
