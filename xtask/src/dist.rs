@@ -77,7 +77,7 @@ fn made(root: &Path, target: Option<&str>) -> Result<Outcome, String> {
     let command = build(root, &release)?;
     let folder = root.join("target").join(FOLDER);
     let made = pack(root, &release, &command, &folder)?;
-    let mut outcome = judged(size(&command)?);
+    let mut outcome = judged(size(&folder.join("staged/usr/bin/loadline"))?);
     outcome.passed += 1;
     for path in &made {
         println!("{}: {:.1} MB", path.display(), size(path)? as f64 / 1e6);

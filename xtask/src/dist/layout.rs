@@ -41,6 +41,7 @@ impl Layout {
         let installed = bin.join("loadline");
         write(&installed, read(command)?)?;
         set_mode(&installed, 0o755)?;
+        strip(&installed)?;
         let runs_here = release.processor() == std::env::consts::ARCH;
         let writer = if runs_here { command.to_owned() } else { root.join("target/debug/loadline") };
         must(Command::new(&writer).arg("man").arg(&man))?;
@@ -58,6 +59,17 @@ impl Layout {
         write(&documents.join("copyright"), COPYRIGHT)?;
         Ok(Self { root: folder.to_owned() })
     }
+}
+
+/// Takes the symbols out of a command, which not every linker does. A file that is no program of this machine stays as it is.
+fn strip(command: &Path) -> Result<(), String> {
+    let output = Command::new("strip").arg("--strip-all").arg(command).output();
+    let output = output.map_err(|error| format!("cannot start strip (Debian: apt-get install binutils): {error}"))?;
+    let words = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() || words.contains("not recognized") || words.contains("Unable to recognise") {
+        return Ok(());
+    }
+    Err(format!("strip {} failed: {words}", command.display()))
 }
 
 /// Sets a file's permissions.
