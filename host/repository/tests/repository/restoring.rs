@@ -72,7 +72,8 @@ fn an_interrupted_restore_goes_on_where_it_was() {
     let error = place.repository.restore(&request, &ends).unwrap_err();
     assert!(matches!(error, RepositoryError::Stopped));
     let rest = place.repository.restore(&request, &Unpaced).unwrap();
-    assert!(rest.bytes_kept > Bytes::mib(2), "{rest:?}");
+    // Which files were there by then is up to the threads.
+    assert!(rest.bytes_kept > Bytes::ZERO && rest.bytes_written > Bytes::mib(2), "{rest:?}");
     assert!(rest.failed.is_empty());
     assert_same(&place.source, &target);
     let error =
