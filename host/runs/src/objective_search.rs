@@ -100,7 +100,7 @@ impl ObjectiveSearch {
 /// What is searched for.
 struct Asked {
     questions: Vec<SearchQuestion>,
-    /// Draws of what is uncertain about a model; 1 of real storage.
+    /// Draws of a model; 1 of real storage.
     draws: u32,
 }
 

@@ -196,7 +196,7 @@ impl RepositoryCopy {
         Ok(())
     }
 
-    /// The right to write. It is taken once by each process: whoever wrote before stops at its next save.
+    /// The right to write. It is taken once by each process: an earlier writer stops at its next save.
     fn hold_lease(&mut self, claim: &str) -> Result<Lease, ShelterError> {
         let now = timestamp(now_ns());
         let until = Timestamp::new(now.seconds + LEASE_S, 0);

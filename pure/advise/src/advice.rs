@@ -233,7 +233,7 @@ pub struct ReplayedFigures {
     pub p99_ns: ReplayedRange,
 }
 
-/// A latency at the most plausible place of what is uncertain about it, and at a low and a high one; ns.
+/// A latency as it most plausibly is, and the least and the most that it may be; ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ReplayedRange {
     /// In the middle.

@@ -1,4 +1,4 @@
-//! In how many draws of what is uncertain about a model a predicted load keeps its objective.
+//! In how many draws of a model a predicted load keeps its objective.
 
 use crate::run_verdict::kept;
 use crate::trials::trials_counted;

@@ -9,7 +9,7 @@ use loadline_workload::LoadSpec;
 /// Probes until the turn is known well enough. Trials of `stored` cells are not run again: each probe follows from those
 /// before it, so that an interrupted search goes the same way.
 ///
-/// Trials of a place that has several `draws` of what is uncertain are of another draw each: the turn is looked for on the first. The
+/// If a place has several `draws` of a model, each trial is of another one: the turn is looked for on the first. The
 /// heaviest load that keeps the objective there is then tried on the others, and lighter ones until a load keeps it on all, or
 /// there is none.
 ///
@@ -67,7 +67,7 @@ fn probed(
     draws: u32,
     stored: &[CellRecord],
 ) -> Result<Option<CellRecord>, Error> {
-    // A trial at least; of what is tried on all draws, one of each.
+    // One trial at least, and one of each draw at most.
     let record = CellRecord { trials_planned: draws, ..probe.record() };
     let known = stored.iter().find(|cell| cell.id == record.id);
     if known.is_none() {

@@ -296,7 +296,7 @@ fn known(
     found + &of_draws
 }
 
-/// Of a search on a model: in how many draws of what is uncertain the objective holds, and up to which load it holds in all.
+/// Of a search on a model: in how many draws of it the objective holds, and up to which load it holds in all.
 fn in_draws(record: &RunRecord, row: &[usize], named: impl Fn(usize) -> Option<String>) -> String {
     let of = |i: &usize| {
         let cell = &record.cells[*i];
@@ -306,11 +306,11 @@ fn in_draws(record: &RunRecord, row: &[usize], named: impl Fn(usize) -> Option<S
     let Some((heaviest, draws)) = tried.first() else { return String::new() };
     let Some(at) = named(*heaviest) else { return String::new() };
     if draws.is_sure() {
-        return format!(" It holds {at} in all {} draws of what is uncertain about the model.", draws.of);
+        return format!(" It holds {at} in all {} draws of the model.", draws.of);
     }
     let sure = tried.iter().find(|(_, draws)| draws.is_sure()).and_then(|(i, _)| named(*i));
     let rest = sure.map_or_else(|| "no load tried holds it in all".to_owned(), |sure| format!("in all of them {sure}"));
-    format!(" It holds {at} in {} of {} draws of what is uncertain about the model; {rest}.", draws.kept, draws.of)
+    format!(" It holds {at} in {} of {} draws of the model; {rest}.", draws.kept, draws.of)
 }
 
 /// Where the loads of a curve are named by their share of a maximum that was found before the run, and the run itself reached

@@ -53,40 +53,42 @@ pub(crate) fn findings(out: &mut String, run: &Run<'_>) {
 /// The best of trials beside their median, if the plan asks for it.
 fn best_of_trials(out: &mut String, run: &Run<'_>) {
     let Some(table) = best(run.summary) else { return };
-    let (level, class) = (run.level + 1, |column: usize| if column == 0 { "" } else { " class=\"num\"" });
-    put!(out, "<h{level}>{}</h{level}>\n<div class=\"scroll\"><table>\n<thead><tr>", Escaped(best::HEADING));
-    for (column, heading) in table.headings.iter().enumerate() {
-        put!(out, "<th scope=\"col\"{}>{}</th>", class(column), Escaped(heading));
-    }
-    out.push_str("</tr></thead>\n<tbody>\n");
-    for row in &table.rows {
-        out.push_str("<tr>");
-        for (column, text) in row.iter().enumerate() {
-            put!(out, "<td{}>{}</td>", class(column), Escaped(text));
-        }
-        out.push_str("</tr>\n");
-    }
-    put!(out, "</tbody>\n</table></div>\n<p class=\"note\">{}</p>\n", Escaped(best::NOTE));
+    let is_number = |column: usize| column > 0;
+    texts(out, run.level + 1, (best::HEADING, best::NOTE), &table.headings, &table.rows, is_number);
 }
 
 /// A line for each host that ran a load together with others.
 fn shares_of_hosts(out: &mut String, run: &Run<'_>) {
     let Some(table) = hosts::hosts(run.summary) else { return };
-    let level = run.level + 1;
-    put!(out, "<h{level}>{}</h{level}>\n<div class=\"scroll\"><table>\n<thead><tr>", Escaped(hosts::HEADING));
-    let class = |column: usize| if (2..7).contains(&column) { " class=\"num\"" } else { "" };
-    for (column, heading) in table.headings.iter().enumerate() {
-        put!(out, "<th scope=\"col\"{}>{}</th>", class(column), Escaped(heading));
+    let rows: Vec<[String; 8]> =
+        table.rows.iter().map(|row| row.each_ref().map(|text| plain(text).to_string())).collect();
+    let is_number = |column: usize| (2..7).contains(&column);
+    texts(out, run.level + 1, (hosts::HEADING, hosts::NOTE), &table.headings, &rows, is_number);
+}
+
+/// A table of texts under its heading, with a note below.
+fn texts<R: AsRef<[String]>>(
+    out: &mut String,
+    level: usize,
+    (heading, note): (&str, &str),
+    headings: &[impl AsRef<str>],
+    rows: &[R],
+    is_number: impl Fn(usize) -> bool,
+) {
+    let class = |column: usize| if is_number(column) { " class=\"num\"" } else { "" };
+    put!(out, "<h{level}>{}</h{level}>\n<div class=\"scroll\"><table>\n<thead><tr>", Escaped(heading));
+    for (column, heading) in headings.iter().enumerate() {
+        put!(out, "<th scope=\"col\"{}>{}</th>", class(column), Escaped(heading.as_ref()));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
-    for row in &table.rows {
+    for row in rows {
         out.push_str("<tr>");
-        for (column, text) in row.iter().enumerate() {
-            put!(out, "<td{}>{}</td>", class(column), Escaped(plain(text)));
+        for (column, text) in row.as_ref().iter().enumerate() {
+            put!(out, "<td{}>{}</td>", class(column), Escaped(text));
         }
         out.push_str("</tr>\n");
     }
-    put!(out, "</tbody>\n</table></div>\n<p class=\"note\">{}</p>\n", Escaped(hosts::NOTE));
+    put!(out, "</tbody>\n</table></div>\n<p class=\"note\">{}</p>\n", Escaped(note));
 }
 
 /// Links to the details of some cells.
