@@ -60,8 +60,7 @@ fn best_of_trials(out: &mut String, run: &Run<'_>) {
 /// A line for each host that ran a load together with others.
 fn shares_of_hosts(out: &mut String, run: &Run<'_>) {
     let Some(table) = hosts::hosts(run.summary) else { return };
-    let rows: Vec<[String; 8]> =
-        table.rows.iter().map(|row| row.each_ref().map(|text| plain(text).to_string())).collect();
+    let rows: Vec<[String; 8]> = table.rows.iter().map(|row| row.each_ref().map(|text| plain(text))).collect();
     let is_number = |column: usize| (2..7).contains(&column);
     texts(out, run.level + 1, (hosts::HEADING, hosts::NOTE), &table.headings, &rows, is_number);
 }
