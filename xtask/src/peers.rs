@@ -1,6 +1,7 @@
 //! The programs that tests and benches compare with or lean on, and how they get onto a Debian machine.
 
 mod consumers;
+mod stores;
 mod tester;
 
 use crate::step::{Outcome, is_long};
@@ -45,11 +46,13 @@ pub(crate) fn install(root: &Path) -> Outcome {
             outcome.notes.push(format!("skipped: {} (nbd-tester-client cannot be built: {reason})", tester::TESTS));
         }
     }
-    if is_long()
-        && let Err(reason) = consumers::get(root)
-    {
-        outcome.skipped += 1;
-        outcome.notes.push(format!("skipped: {} ({reason})", consumers::TESTS));
+    if is_long() {
+        for (tests, got) in [(consumers::TESTS, consumers::get(root)), (stores::TESTS, stores::get(root))] {
+            if let Err(reason) = got {
+                outcome.skipped += 1;
+                outcome.notes.push(format!("skipped: {tests} ({reason})"));
+            }
+        }
     }
     outcome
 }

@@ -26,9 +26,9 @@ pub use prune::Pruned;
 pub use repository::{Repository, StoredSnapshot};
 pub use restore::{Extras, FailedEntry, RestoreRequest, Restored};
 pub use save::{Changes, Chunking, RereadShare, SaveRequest, Saved, UnreadableEntry};
-#[cfg(feature = "shelter")]
-pub use storage::ObjectStorage;
 pub use storage::{
     FaultyStorage, FileKind, LeaseVersion, ListedFile, LocalStorage, RepositoryStorage, StorageError, StorageErrorKind,
-    StorageFault, StoredFile,
+    StorageFault, StorageTraffic, StoredFile,
 };
+#[cfg(feature = "shelter")]
+pub use storage::{ObjectStorage, RetryBounds, StoreAccess, StoreVariables};

@@ -599,6 +599,10 @@ impl Watch {
         status.conflict = pace.conflict;
         status.generations = shelter.generations();
         status.pruned_s = shelter.last_prune();
+        let traffic = shelter.traffic();
+        status.requests_total = traffic.map(|traffic| traffic.requests);
+        status.requests_failed_total = traffic.map(|traffic| traffic.failed);
+        status.requests_throttled_total = traffic.map(|traffic| traffic.throttled);
         status.restore_predicted_ns =
             self.restore_rate.zip(shelter.saved_bytes()).map(|(rate, bytes)| (bytes as f64 / rate * 1e9) as u64);
         shelter.publish(status)

@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// How often a start may format or mount before it must have come to an end.
@@ -98,8 +98,8 @@ pub struct Shelter {
     copy: Option<SavedCopy>,
     /// A repository that a look opened: opening takes a while.
     opened: Mutex<Option<Box<RepositoryCopy>>>,
-    /// The storage of a repository, if it is not that of the configuration.
-    storage: Option<Arc<dyn RepositoryStorage>>,
+    /// The storage of a repository, once it is open.
+    storage: OnceLock<Arc<dyn RepositoryStorage>>,
     known: TreeStamps,
     /// The generation that the next restore takes, if it is not the newest one.
     wanted: Option<u64>,
@@ -117,7 +117,7 @@ impl Shelter {
             marker: None,
             copy: None,
             opened: Mutex::new(None),
-            storage: None,
+            storage: OnceLock::new(),
             known: TreeStamps::new(),
             wanted: None,
             lock: None,

@@ -88,6 +88,8 @@ pub enum Destination {
         url: String,
         /// The address of the store, if it is not the cloud's own.
         endpoint: Option<String>,
+        /// The file with credentials; without one they come from the environment or from the machine.
+        credentials_file: Option<String>,
     },
 }
 
@@ -338,6 +340,24 @@ mod tests {
             ("paths = [\"t\"]", "paths = [\"t\"]\n[service]\nguards = [\"a b\"]", 10, "write a unit"),
             ("paths = [\"t\"]", "paths = [\"t\"]\n[destination]\nurl = \"ftp://x\"", 10, "s3://BUCKET"),
             ("paths = [\"t\"]", "paths = [\"t\"]\n[destination]\nfolder = \"/p\"", 9, "encrypted"),
+            (
+                "paths = [\"t\"]",
+                "paths = [\"t\"]\n[destination]\nfolder = \"/p\"\npassphrase_file = \"/x\"\nendpoint = \"http://a\"",
+                12,
+                "belongs to a url",
+            ),
+            (
+                "paths = [\"t\"]",
+                "paths = [\"t\"]\n[destination]\nurl = \"s3://a\"\npassphrase_file = \"/x\"\nendpoint = \"host:9000\"",
+                12,
+                "https://",
+            ),
+            (
+                "paths = [\"t\"]",
+                "paths = [\"t\"]\n[destination]\nurl = \"s3://a\"\npassphrase_file = \"/x\"\ncredentials_file = \"/mnt/fast/c\"",
+                12,
+                "on the disk that forgets",
+            ),
             (
                 "paths = [\"t\"]",
                 "paths = [\"t\"]\n[destination]\nfolder = \"/p\"\npassphrase_file = \"/mnt/fast/x\"",

@@ -107,6 +107,15 @@ pub struct ShelterStatus {
     /// Why generations are not forgotten, or the repository is not pruned.
     #[serde(default)]
     pub upkeep_trouble: Option<String>,
+    /// Requests to an object store since the start; `None`: the destination is a folder.
+    #[serde(default)]
+    pub requests_total: Option<u64>,
+    /// Those that failed; each was repeated within bounds.
+    #[serde(default)]
+    pub requests_failed_total: Option<u64>,
+    /// Those that the store put off because there were too many.
+    #[serde(default)]
+    pub requests_throttled_total: Option<u64>,
 }
 
 impl ShelterStatus {
@@ -143,6 +152,9 @@ impl ShelterStatus {
             generations: 0,
             pruned_s: None,
             upkeep_trouble: None,
+            requests_total: None,
+            requests_failed_total: None,
+            requests_throttled_total: None,
         }
     }
 
@@ -206,10 +218,14 @@ impl ShelterStatus {
         );
         gauge("ready", "1 if services may run.", Some(f64::from(u8::from(self.phase == ServicePhase::Ready))));
         for (name, help, value) in [
-            ("save_bytes", "Bytes written to the destination.", self.saved_bytes_total),
-            ("saves", "Saves.", self.saves_total),
-            ("events_overflow", "Events of the kernel that were lost.", self.events_overflow_total),
+            ("save_bytes", "Bytes written to the destination.", Some(self.saved_bytes_total)),
+            ("saves", "Saves.", Some(self.saves_total)),
+            ("events_overflow", "Events of the kernel that were lost.", Some(self.events_overflow_total)),
+            ("requests", "Requests to the object store.", self.requests_total),
+            ("requests_failed", "Requests that failed and were repeated.", self.requests_failed_total),
+            ("requests_throttled", "Requests that the store put off.", self.requests_throttled_total),
         ] {
+            let Some(value) = value else { continue };
             write!(
                 text,
                 "# HELP loadline_shelter_{name} {help}\n# TYPE loadline_shelter_{name} counter\n\

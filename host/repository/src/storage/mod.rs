@@ -8,7 +8,7 @@ mod object;
 pub use faulty::{FaultyStorage, StorageFault};
 pub use local::LocalStorage;
 #[cfg(feature = "shelter")]
-pub use object::ObjectStorage;
+pub use object::{ObjectStorage, RetryBounds, StoreAccess, StoreVariables};
 
 use loadline_repository_format::ObjectId;
 use std::fmt;
@@ -143,6 +143,17 @@ impl StorageError {
     }
 }
 
+/// Requests to a storage that is not of this machine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StorageTraffic {
+    /// All that were sent, repetitions included.
+    pub requests: u64,
+    /// Those without an answer, or with an error of the server: each is repeated within bounds.
+    pub failed: u64,
+    /// Those that the server put off because there were too many.
+    pub throttled: u64,
+}
+
 /// Where a repository lies. All methods are called from several threads.
 pub trait RepositoryStorage: Send + Sync + fmt::Debug {
     /// All files of a kind.
@@ -190,5 +201,10 @@ pub trait RepositoryStorage: Send + Sync + fmt::Debug {
     /// How many files are best written at once.
     fn writers(&self) -> usize {
         1
+    }
+
+    /// Requests so far; `None` for a storage of this machine.
+    fn traffic(&self) -> Option<StorageTraffic> {
+        None
     }
 }

@@ -1,33 +1,48 @@
 //! A repository in an object store: S3, Azure Blob or Google Cloud Storage, in restic's layout.
-//!
-//! Credentials and addresses of other servers come from the environment, by the names that each provider's own tools use.
 
+mod access;
+mod failure;
+mod http;
+
+pub use access::{RetryBounds, StoreAccess, StoreVariables};
+
+use super::StorageTraffic;
 use super::{FileKind, LeaseVersion, ListedFile, RepositoryStorage, StorageError, StorageErrorKind, StoredFile};
+use access::{CredentialOrigin, Provider};
+use failure::StoreFailure;
 use futures_util::TryStreamExt;
+use http::{RequestCounters, ThreadConnector};
 use loadline_repository_format::ObjectId;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
-use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::path::Path;
-use object_store::{ClientConfigKey, ObjectStore, ObjectStoreExt, PutMode, PutOptions, UpdateVersion};
+use object_store::{
+    BackoffConfig, ClientConfigKey, ObjectStore, ObjectStoreExt, PutMode, PutOptions, RetryConfig, UpdateVersion,
+};
 use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
-/// A call may take this long, and longer for what it carries.
-const CALL_MAX: Duration = Duration::from_secs(60);
+/// A call may take this long, and longer for what it carries. A request that is under way ends by its own bounds.
+const CALL_MAX: Duration = Duration::from_secs(120);
 /// The slowest rate that is waited for, in bytes per second.
 const RATE_MIN: u64 = 512 << 10;
-/// One request may take this long; calls end before.
-const REQUEST_MAX: &str = "3600 seconds";
 /// How many files are written at once.
 const WRITERS: usize = 8;
+/// The longer wait is so many times the shorter one.
+const BACKOFF_BASE: f64 = 2.0;
 
 /// An object store.
 #[derive(Debug)]
 pub struct ObjectStorage {
     store: Box<dyn ObjectStore>,
     prefix: String,
+    credentials: CredentialOrigin,
+    counters: Arc<RequestCounters>,
+    /// It keeps the time between two tries. Requests are sent by the threads that wait for them.
     runtime: Runtime,
 }
 
@@ -36,30 +51,31 @@ fn unusable(address: &str, reason: impl Into<Box<dyn std::error::Error + Send + 
 }
 
 impl ObjectStorage {
-    /// An object store by its address: `s3://BUCKET/PREFIX`, `az://CONTAINER/PREFIX` or `gs://BUCKET/PREFIX`. Options by the names that
-    /// `object_store` gives them, such as `aws_endpoint`, come before the environment.
+    /// An object store by its address: `s3://BUCKET/PREFIX`, `azure://CONTAINER/PREFIX` or `gs://BUCKET/PREFIX`.
     ///
     /// # Errors
-    /// The address, an option or the environment makes no sense. Nothing is asked of the store yet.
-    pub fn open(address: &str, options: &[(String, String)]) -> Result<Self, StorageError> {
-        // Another user of TLS in this process may have chosen already.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+    /// The address or a variable makes no sense. Nothing is asked of the store yet.
+    pub fn open(address: &str, access: &StoreAccess) -> Result<Self, StorageError> {
         let (scheme, rest) = address.split_once("://").ok_or_else(|| unusable(address, "it has no scheme"))?;
-        let prefix = rest.split_once('/').map_or("", |(_, prefix)| prefix).trim_matches('/').to_owned();
-        let store = match scheme {
-            "s3" => s3(address, options),
-            "az" => azure(address, options),
-            "gs" => google(address, options),
-            _ => return Err(unusable(address, "the scheme is none of s3, az and gs")),
+        let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+        let provider =
+            Provider::of(scheme).ok_or_else(|| unusable(address, "the scheme is none of s3, azure and gs"))?;
+        let connector = ThreadConnector::default();
+        let counters = Arc::clone(&connector.counters);
+        let store = match provider {
+            Provider::Amazon => amazon(bucket, access, connector),
+            Provider::Azure => azure(bucket, access, connector),
+            Provider::Google => google(bucket, access, connector),
         };
         let store = store.map_err(|error| unusable(address, error))?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("object-store")
-            .enable_all()
+            .enable_time()
             .build()
             .map_err(|error| unusable(address, error))?;
-        Ok(Self { store, prefix, runtime })
+        let credentials = access.variables.origin(provider);
+        Ok(Self { store, prefix: prefix.trim_matches('/').to_owned(), credentials, counters, runtime })
     }
 
     fn path(&self, below: &str) -> Path {
@@ -75,9 +91,13 @@ impl ObjectStorage {
         call: impl Future<Output = Result<T, object_store::Error>>,
     ) -> Result<T, StorageError> {
         let limit = CALL_MAX + Duration::from_secs(length / RATE_MIN);
+        http::take_notes();
         match self.runtime.block_on(async { tokio::time::timeout(limit, call).await }) {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(StorageError::new(attempt, what, kind_of(&error), error)),
+            Ok(Err(error)) => {
+                let failure = StoreFailure::new(error, http::take_notes(), self.credentials.clone());
+                Err(StorageError::new(attempt, what, failure.kind(), failure))
+            }
             Err(error) => Err(StorageError::new(attempt, what, StorageErrorKind::TimedOut, error)),
         }
     }
@@ -85,44 +105,64 @@ impl ObjectStorage {
 
 type Store = Result<Box<dyn ObjectStore>, object_store::Error>;
 
-fn s3(address: &str, options: &[(String, String)]) -> Store {
-    let mut builder = AmazonS3Builder::from_env()
-        .with_config(AmazonS3ConfigKey::Client(ClientConfigKey::Timeout), REQUEST_MAX)
-        .with_url(address);
-    for (key, value) in options {
-        builder = builder.with_config(key.parse()?, value);
+fn retries(access: &StoreAccess) -> RetryConfig {
+    let bounds = access.retries;
+    let backoff = BackoffConfig { init_backoff: bounds.wait, max_backoff: bounds.wait_max, base: BACKOFF_BASE };
+    RetryConfig { backoff, max_retries: bounds.count, retry_timeout: bounds.time }
+}
+
+/// Whether the address of a server says that it is not encrypted.
+fn is_plain(access: &StoreAccess) -> bool {
+    access.endpoint.as_deref().is_some_and(|endpoint| endpoint.starts_with("http://"))
+}
+
+fn amazon(bucket: &str, access: &StoreAccess, connector: ThreadConnector) -> Store {
+    // Files are deleted one by one: not every server knows how to delete many.
+    let mut builder = AmazonS3Builder::new().with_config(AmazonS3ConfigKey::DisableBulkDelete, "true");
+    for (name, value) in access.variables.of(Provider::Amazon) {
+        builder = builder.with_config(name.parse()?, value);
     }
+    if let Some(endpoint) = &access.endpoint {
+        builder = builder.with_endpoint(endpoint);
+    }
+    if is_plain(access) {
+        builder = builder.with_allow_http(true);
+    }
+    let builder = builder.with_bucket_name(bucket).with_retry(retries(access)).with_http_connector(connector);
     Ok(Box::new(builder.build()?))
 }
 
-fn azure(address: &str, options: &[(String, String)]) -> Store {
-    let mut builder = MicrosoftAzureBuilder::from_env()
-        .with_config(AzureConfigKey::Client(ClientConfigKey::Timeout), REQUEST_MAX)
-        .with_url(address);
-    for (key, value) in options {
-        builder = builder.with_config(key.parse()?, value);
+fn azure(container: &str, access: &StoreAccess, connector: ThreadConnector) -> Store {
+    let mut builder = MicrosoftAzureBuilder::new();
+    for (name, value) in access.variables.of(Provider::Azure) {
+        builder = builder.with_config(name.parse()?, value);
     }
+    if let Some(endpoint) = &access.endpoint {
+        builder = builder.with_endpoint(endpoint.clone());
+    }
+    if is_plain(access) {
+        builder = builder.with_allow_http(true);
+    }
+    let builder = builder.with_container_name(container).with_retry(retries(access)).with_http_connector(connector);
     Ok(Box::new(builder.build()?))
 }
 
-fn google(address: &str, options: &[(String, String)]) -> Store {
-    let mut builder = GoogleCloudStorageBuilder::from_env()
-        .with_config(GoogleConfigKey::Client(ClientConfigKey::Timeout), REQUEST_MAX)
-        .with_url(address);
-    for (key, value) in options {
-        builder = builder.with_config(key.parse()?, value);
+fn google(bucket: &str, access: &StoreAccess, connector: ThreadConnector) -> Store {
+    // This builder allows plain HTTP for the metadata service, which allows it by itself.
+    let plain = is_plain(access).to_string();
+    let mut builder = GoogleCloudStorageBuilder::new();
+    for (name, value) in access.variables.of(Provider::Google) {
+        builder = builder.with_config(name.parse()?, value);
     }
+    if let Some(endpoint) = &access.endpoint {
+        builder = builder.with_base_url(endpoint);
+    }
+    let builder = builder
+        .with_config(GoogleConfigKey::Client(ClientConfigKey::AllowHttp), plain)
+        .with_bucket_name(bucket)
+        .with_retry(retries(access))
+        .with_http_connector(connector);
     Ok(Box::new(builder.build()?))
-}
-
-fn kind_of(error: &object_store::Error) -> StorageErrorKind {
-    use object_store::Error;
-    match error {
-        Error::NotFound { .. } => StorageErrorKind::Absent,
-        Error::AlreadyExists { .. } | Error::Precondition { .. } => StorageErrorKind::Conflict,
-        Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => StorageErrorKind::Denied,
-        _ => StorageErrorKind::Other,
-    }
 }
 
 const LEASE: &str = "loadline/lease";
@@ -205,5 +245,11 @@ impl RepositoryStorage for ObjectStorage {
 
     fn writers(&self) -> usize {
         WRITERS
+    }
+
+    fn traffic(&self) -> Option<StorageTraffic> {
+        let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+        let RequestCounters { requests, failed, throttled } = &*self.counters;
+        Some(StorageTraffic { requests: count(requests), failed: count(failed), throttled: count(throttled) })
     }
 }

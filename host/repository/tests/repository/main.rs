@@ -4,6 +4,8 @@ mod failures;
 #[cfg(feature = "shelter")]
 mod object_stores;
 mod restoring;
+#[cfg(feature = "shelter")]
+mod s3_server;
 mod saving;
 mod trees;
 mod with_restic;

@@ -6,13 +6,14 @@ use crate::error::ShelterError;
 use crate::plain_copy::PlainCopy;
 use crate::repository_copy::{RepositoryCopy, RepositoryPlace, Upkeep};
 use crate::saved_copy::SavedCopy;
-#[cfg(test)]
-use loadline_repository::RepositoryStorage;
-use loadline_repository::{LocalStorage, Pacing};
+use loadline_repository::{
+    LocalStorage, ObjectStorage, Pacing, RepositoryError, RepositoryStorage, StorageError, StorageTraffic, StoreAccess,
+    StoreVariables,
+};
 use loadline_shelter::config::Destination;
 use loadline_shelter::start::DestinationSeen;
 use loadline_units::Bytes;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 /// Files of the state folder that have a time of day.
@@ -44,11 +45,7 @@ impl Shelter {
             None => return Ok(None),
             Some(Destination::PlainFolder(path)) => return Ok(Some(SavedPlace::Plain(PathBuf::from(path)))),
             Some(Destination::FolderRepository(path)) => (PathBuf::from(path), Some(PathBuf::from(path))),
-            Some(Destination::ObjectStore { url, .. }) => {
-                return Err(ShelterError::Unsupported(format!(
-                    "this build saves to folders and not to {url}: write folder = \"...\" in [destination]"
-                )));
-            }
+            Some(Destination::ObjectStore { url, .. }) => (PathBuf::from(url), None),
         };
         let secret = PathBuf::from(self.config.passphrase_file.as_deref().unwrap_or(""));
         if self.probe.is_on_disk(&self.config, &secret) {
@@ -57,18 +54,62 @@ impl Shelter {
                 secret.display()
             )));
         }
-        let storage = match (&self.storage, &folder) {
-            (Some(storage), _) => Arc::clone(storage),
-            (None, folder) => Arc::new(LocalStorage::new(folder.as_ref().unwrap_or(&name))),
-        };
+        let storage = self.storage()?;
         let (source, disk) = (self.config.name.clone(), self.disk().to_path_buf());
         Ok(Some(SavedPlace::Repository(Box::new(RepositoryPlace { storage, name, folder, source, disk, secret }))))
     }
 
-    /// Uses another storage than the configured folder: one that misbehaves.
+    /// The storage of a repository. It is opened once: an object store has connections that are kept.
+    fn storage(&self) -> Result<Arc<dyn RepositoryStorage>, ShelterError> {
+        if let Some(storage) = self.storage.get() {
+            return Ok(Arc::clone(storage));
+        }
+        let storage: Arc<dyn RepositoryStorage> = match &self.config.destination {
+            Some(Destination::ObjectStore { url, endpoint, credentials_file }) => {
+                Arc::new(self.object_store(url, endpoint.as_ref(), credentials_file.as_ref())?)
+            }
+            Some(Destination::FolderRepository(path)) => Arc::new(LocalStorage::new(Path::new(path))),
+            Some(Destination::PlainFolder(_)) | None => {
+                return Err(ShelterError::Unsupported("this destination is no repository".to_owned()));
+            }
+        };
+        Ok(Arc::clone(self.storage.get_or_init(|| storage)))
+    }
+
+    fn object_store(
+        &self,
+        url: &str,
+        endpoint: Option<&String>,
+        credentials_file: Option<&String>,
+    ) -> Result<ObjectStorage, ShelterError> {
+        let failed = |error: StorageError| ShelterError::Repository {
+            path: PathBuf::from(url),
+            source: Box::new(RepositoryError::from(error)),
+        };
+        let variables = match credentials_file {
+            Some(path) => StoreVariables::read(Path::new(path)).map_err(failed)?,
+            None => StoreVariables::from_environment(),
+        };
+        let forgotten = variables.files().into_iter().find(|file| self.probe.is_on_disk(&self.config, file));
+        if let Some(file) = forgotten {
+            return Err(ShelterError::Unsupported(format!(
+                "the credentials file {} is on the disk that forgets: name one on another disk",
+                file.display()
+            )));
+        }
+        let access = StoreAccess { endpoint: endpoint.cloned(), ..StoreAccess::new(variables) };
+        ObjectStorage::open(url, &access).map_err(failed)
+    }
+
+    /// Requests to the destination so far; `None` if it is a folder.
+    pub(crate) fn traffic(&self) -> Option<StorageTraffic> {
+        self.storage.get()?.traffic()
+    }
+
+    /// Uses another storage than the configured one: one that misbehaves.
     #[cfg(test)]
     pub(crate) fn lie_in(&mut self, storage: Arc<dyn RepositoryStorage>) {
-        self.storage = Some(storage);
+        self.storage = storage.into();
     }
 
     /// What the destination has.

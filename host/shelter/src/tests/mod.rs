@@ -1,5 +1,6 @@
 //! Whole lives of a disk: taken into use, saved, lost, restored; and everything that must be refused.
 
+mod in_object_store;
 mod in_repository;
 mod killed;
 mod machine;

@@ -13,7 +13,8 @@ use toml::de::{DeTable, DeValue};
 const TOP_KEYS: &[&str] =
     &["schema", "name", "state", "disk", "destination", "group", "service", "limits", "notices", "metrics"];
 const DISK_KEYS: &[&str] = &["path", "device", "format", "mount_options"];
-const DESTINATION_KEYS: &[&str] = &["folder", "url", "layout", "passphrase_file", "endpoint", "keep"];
+const DESTINATION_KEYS: &[&str] =
+    &["folder", "url", "layout", "passphrase_file", "endpoint", "credentials_file", "keep"];
 const KEEP_KEYS: &[&str] = &["last", "minutely", "hourly", "daily"];
 /// Generations of one rule, at most.
 const KEEP_MAX: u32 = 100_000;
@@ -38,6 +39,8 @@ const SYNONYMS: &[Synonym] = &[
     ("provider", "cloud"),
     ("password_file", "passphrase_file"),
     ("retention", "keep"),
+    ("credentials", "credentials_file"),
+    ("environment_file", "credentials_file"),
 ];
 
 /// Reads a text; `source` names it in errors.
@@ -81,11 +84,16 @@ fn read(reader: &mut Reader<'_>, top: &DeTable<'_>) -> Option<ShelterConfig> {
     let notices = top.get("notices").and_then(|item| notices(reader, item));
     let metrics = top.get("metrics").and_then(|item| metrics(reader, item));
     if let (Some(disk), Some(state)) = (&disk, &state) {
-        let secret = top.get("destination").and_then(|item| item.get_ref().as_table()?.get("passphrase_file"));
+        let of_destination = |key: &str| top.get("destination").and_then(|item| item.get_ref().as_table()?.get(key));
+        let credentials_file = match &destination {
+            Some(Destination::ObjectStore { credentials_file, .. }) => credentials_file.as_deref(),
+            _ => None,
+        };
         for (key, at, persistent) in [
             ("state", top.get("state"), Some(state.as_str())),
             ("destination", top.get("destination"), destination.as_ref().and_then(folder)),
-            ("destination.passphrase_file", secret, passphrase_file.as_deref()),
+            ("destination.passphrase_file", of_destination("passphrase_file"), passphrase_file.as_deref()),
+            ("destination.credentials_file", of_destination("credentials_file"), credentials_file),
         ] {
             let Some(persistent) = persistent else { continue };
             if Path::new(persistent).starts_with(&disk.path) {
@@ -224,7 +232,7 @@ fn destination(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Place> {
     }
     let found = reader.table("destination", item, DESTINATION_KEYS, "[destination] with a folder or a url")?;
     let (mut folder, mut url, mut endpoint, mut passphrase) = (None, None, None, None);
-    let (mut layout, mut keep) = (None, None);
+    let (mut layout, mut keep, mut credentials) = (None, None, None);
     for (key, item) in found {
         let full = nested("destination", key);
         match key {
@@ -234,11 +242,21 @@ fn destination(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Place> {
                 let words = [("plain", Form::Plain), ("repository", Form::Repository)];
                 layout = reader.word(&full, item, &words, "").map(|layout| (layout, item.span()));
             }
-            "endpoint" => endpoint = reader.name(&full, item),
+            "endpoint" => endpoint = store_endpoint(reader, &full, item).map(|endpoint| (endpoint, item.span())),
+            "credentials_file" => credentials = absolute(reader, &full, item).map(|path| (path, item.span())),
             "keep" => keep = kept_generations(reader, &full, item).map(|keep| (keep, item.span())),
             _ => passphrase = absolute(reader, &full, item),
         }
     }
+    if folder.is_some() && url.is_none() {
+        let spans = [endpoint.as_ref().map(|(_, at)| at), credentials.as_ref().map(|(_, at)| at)];
+        for (key, at) in ["endpoint", "credentials_file"].into_iter().zip(spans) {
+            let Some(at) = at else { continue };
+            let text = "belongs to a url: a folder needs none".to_owned();
+            reader.problem(at.clone(), &nested("destination", key), text);
+        }
+    }
+    let (endpoint, credentials_file) = (endpoint.map(|(text, _)| text), credentials.map(|(path, _)| path));
     let form = layout.as_ref().map_or(Form::Repository, |(form, _)| *form);
     let made = match (folder, url) {
         (Some(_), Some((_, at))) => {
@@ -252,7 +270,7 @@ fn destination(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Place> {
                 let text = "a plain copy is for folders: leave layout out".to_owned();
                 reader.problem(at, "destination.layout", text);
             }
-            Destination::ObjectStore { url, endpoint }
+            Destination::ObjectStore { url, endpoint, credentials_file }
         }
         (None, None) => {
             if reader.problem_count() == 0 {
@@ -299,6 +317,18 @@ fn store_url(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Stri
         return Some(url);
     }
     let text = format!("{url:?}: write s3://BUCKET/PREFIX, azure://CONTAINER/PREFIX or gs://BUCKET/PREFIX");
+    reader.problem(item.span(), key, text);
+    None
+}
+
+/// Where a store answers that is not the cloud's own.
+fn store_endpoint(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<String> {
+    let endpoint = reader.name(key, item)?;
+    let host = endpoint.strip_prefix("https://").or_else(|| endpoint.strip_prefix("http://"));
+    if host.is_some_and(|host| !host.is_empty() && !host.starts_with('/')) {
+        return Some(endpoint);
+    }
+    let text = format!("{endpoint:?}: write https://HOST, or http://HOST for a server without encryption");
     reader.problem(item.span(), key, text);
     None
 }
