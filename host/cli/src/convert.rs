@@ -3,6 +3,7 @@
 use crate::arguments::convert::{ConvertArguments, WrittenName};
 use crate::failure::Outcome;
 use crate::{output, output_file};
+use anyhow::bail;
 use loadline_emulation::Trace;
 use loadline_recording::formats::{Written, write};
 use loadline_runs::recording::read_trace;
@@ -21,6 +22,9 @@ pub(crate) fn left_out(trace: &Trace) -> String {
 pub(crate) fn convert(arguments: &ConvertArguments, quiet: bool) -> anyhow::Result<Outcome> {
     let file = output_file::result(&arguments.output, arguments.force)?;
     let (trace, format) = read_trace(&arguments.trace)?;
+    if trace.records.is_empty() {
+        bail!("{} has no requests ({}): nothing was converted", arguments.trace.display(), left_out(&trace));
+    }
     let written = match arguments.format {
         WrittenName::FioIolog => Written::FioIolog,
         WrittenName::Blktrace => Written::Blktrace,
@@ -32,4 +36,23 @@ pub(crate) fn convert(arguments: &ConvertArguments, quiet: bool) -> anyhow::Resu
         output::tell(&format!("{} requests of {from}, {}", trace.records.len(), left_out(&trace)));
     }
     Ok(Outcome::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadline_emulation::{RecordingNotes, encode_recording_end, encode_recording_head};
+
+    #[test]
+    fn a_trace_without_requests_is_an_error_and_leaves_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let (trace, output) = (folder.path().join("app.trace"), folder.path().join("app.csv"));
+        let mut bytes = encode_recording_head("{}", ["sda"].into_iter());
+        bytes.extend(encode_recording_end(&RecordingNotes::default()));
+        std::fs::write(&trace, bytes).unwrap();
+        let arguments = ConvertArguments { trace, output: output.clone(), format: WrittenName::Csv, force: false };
+        let error = convert(&arguments, true).unwrap_err().to_string();
+        assert!(error.contains("app.trace has no requests (0 left out): nothing was converted"), "{error}");
+        assert!(!output.exists());
+    }
 }

@@ -234,6 +234,12 @@ fn seconds(text: &str) -> Option<u64> {
     whole.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(nanoseconds)
 }
 
+/// A completion ends with the error in brackets, `[0]` without one.
+fn is_error(word: &str) -> bool {
+    let number = word.strip_prefix('[').and_then(|word| word.strip_suffix(']'));
+    number.and_then(|number| number.parse::<i64>().ok()).is_some_and(|error| error != 0)
+}
+
 /// A line of blkparse as an event: `8,0 3 11 0.009507758 697 Q W 223490 + 56 [kjournald]`.
 fn blkparse_line(line: &str) -> Option<BlockEvent> {
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
@@ -273,15 +279,39 @@ fn blkparse_line(line: &str) -> Option<BlockEvent> {
         sectors: sectors & (u64::MAX >> 12),
         operation: if sectors == 0 { Operation::Flush } else { operation },
         durable: kinds.chars().skip(1).any(|letter| letter == 'F') && sectors > 0,
-        failed: false,
+        failed: what == Happening::Completed && words.last().is_some_and(|error| is_error(error)),
         pid: pid.parse().ok()?,
     })
 }
 
-/// What blkparse prints, as events. Lines of other kinds are no requests, and not counted.
+/// Whether a line of blkparse is an event of a request: one that came, was issued, was answered, or went back. Others say how it went
+/// through the queue (merges, plugs, remaps) or what a program asked of the device besides.
+fn is_of_request(line: &str) -> bool {
+    let mut words = line.split_ascii_whitespace();
+    let is_device = words.next().is_some_and(|word| word.split_once(',').is_some_and(|(major, _)| is_number(major)));
+    let (action, kinds) = (words.nth(4), words.next());
+    is_device && matches!(action, Some("Q" | "D" | "C" | "R")) && kinds.is_some_and(|kinds| !kinds.starts_with('N'))
+}
+
+fn is_number(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// What blkparse prints, as events. Lines of other kinds are no requests, and not counted; events that cannot be read are.
 pub(super) fn blkparse(bytes: &[u8]) -> Events {
-    let all = text_lines(bytes).filter_map(|line| blkparse_line(line.trim())).collect();
-    Events { all, ..Events::default() }
+    let mut found = Events::default();
+    for (number, line) in text_lines(bytes).enumerate() {
+        let line = line.trim();
+        match blkparse_line(line) {
+            Some(event) => found.all.push(event),
+            None if is_of_request(line) => {
+                found.left_out += 1;
+                found.first.get_or_insert_with(|| format!("line {} ({line:?})", number + 1));
+            }
+            None => {}
+        }
+    }
+    found
 }
 
 /// Where a CSV has what, by the names in its header.

@@ -63,6 +63,41 @@ fn what_blkparse_prints_is_joined() {
 }
 
 #[test]
+fn blkparse_shows_errors_merges_remaps_and_what_is_broken() {
+    // A write that was put back and fails, a flush, a trim, and a passed-through command, between lines of the queue.
+    let text = "8,0 0 1 0.000000000 9 A W 2048 + 8 <- (8,1) 0\n\
+                8,0 0 2 0.000000000 9 Q WS 2048 + 8 [my app]\n\
+                8,0 0 3 0.000000200 9 G WS 2048 + 8 [my app]\n\
+                8,0 0 4 0.000000300 9 D WS 2048 + 8 [my app]\n\
+                8,0 0 5 0.000010000 9 R WS 2048 + 8 [0]\n\
+                8,0 0 6 0.000020000 9 D WS 2048 + 8 [my app]\n\
+                8,0 0 7 0.000100000 0 C WS 2048 + 8 [65531]\n\
+                8,0 0 8 0.001000000 9 Q FN [my app]\n\
+                8,0 0 9 0.001001000 9 D FN [my app]\n\
+                8,0 0 10 0.001101000 0 C FN 0 [0]\n\
+                8,0 0 11 0.002000000 9 Q DS 4096 + 16 [my app]\n\
+                8,0 0 12 0.002001000 9 D DS 4096 + 16 [my app]\n\
+                8,0 0 13 0.002101000 0 C DS 4096 + 16 [0]\n\
+                8,0 0 14 0.003000000 9 Q N 36 (12 00 00 00 24 00 ..) [smartd]\n\
+                8,0 0 15 0.004000000 9 Q R 99x + 8 [my app]\n\
+                CPU0 (sda):\n Reads Queued: 1, 4KiB\n";
+    assert_eq!(
+        found(text.as_bytes(), TraceFormat::Blkparse),
+        [
+            (0, Write, 2_048 * 512, 4_096, Some(100)),
+            (1_000, Flush, 0, 0, Some(101)),
+            (2_000, Trim, 4_096 * 512, 8_192, Some(101))
+        ]
+    );
+    let trace = read(text.as_bytes()).unwrap().1;
+    let errors: Vec<bool> = trace.records.iter().map(|record| record.error.is_some()).collect();
+    assert_eq!(errors, [true, false, false]);
+    let notes = trace.recording.unwrap();
+    assert_eq!(notes.left_out, 1);
+    assert!(notes.first_left_out.unwrap().starts_with("line 15 ("), "the place is there");
+}
+
+#[test]
 fn biosnoop_has_its_columns_in_a_header_and_names_with_blanks() {
     let text = "TIME(s)     COMM           PID     DISK    T SECTOR     BYTES  QUE(ms)  LAT(ms)\n\
                 0.010       my app         123     vda     R 8          4096   1.0      2.0\n\
