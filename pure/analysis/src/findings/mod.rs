@@ -6,6 +6,7 @@ mod durable;
 mod hosts;
 mod objective;
 mod plateaus;
+mod replays;
 pub(crate) mod rises;
 pub(crate) mod stalls;
 mod together;
@@ -59,6 +60,8 @@ pub mod codes {
     pub const LEVELS: &str = "levels-over-trials";
     /// Something changed while a trial went on, and its rate rose.
     pub const RATE_ROSE: &str = "rate-rose";
+    /// How near a replay on real storage came to its recording.
+    pub const REPLAYED: &str = "replayed-in-time";
     /// How rates grow with the disks of the run's layouts.
     pub const SCALING: &str = "scaling";
     /// Whether measurements began in the steady state, where that was asked for.
@@ -73,7 +76,7 @@ pub mod codes {
     pub const DOUBTS: &str = "doubts";
 
     /// Every code.
-    pub const ALL: [&str; 23] = [
+    pub const ALL: [&str; 24] = [
         VERIFY_FAILED,
         BEST_RANDOM_IOPS,
         BEST_THROUGHPUT,
@@ -91,6 +94,7 @@ pub mod codes {
         TREND,
         LEVELS,
         RATE_ROSE,
+        REPLAYED,
         SCALING,
         STEADY_STATE,
         VERIFIED,
@@ -155,6 +159,7 @@ pub(crate) fn findings(
     }
     found.extend(hosts::told(cells));
     found.extend(together::told(cells));
+    found.extend(replays::told(record));
     found.extend(scaling(record));
     found.extend(trials::steady_state(record));
     found.extend(trials::verified(record));
