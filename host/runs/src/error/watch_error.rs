@@ -36,6 +36,14 @@ pub enum WatchError {
         /// The devices.
         devices: Vec<String>,
     },
+    /// An environment of several volumes does not say where they are.
+    #[error("no volume of environment {environment} lies on {}: give its volumes a path", .devices.join(", "))]
+    NotDeclared {
+        /// Its name.
+        environment: String,
+        /// The devices.
+        devices: Vec<String>,
+    },
     /// The kernel was told not to count.
     #[error("the kernel does not count the requests of {device}: write 1 into /sys/class/block/{device}/queue/iostats")]
     NotCounted {

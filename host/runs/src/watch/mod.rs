@@ -46,6 +46,8 @@ pub struct WatchSettings {
 #[derive(Debug)]
 pub struct Watch {
     target: WatchTarget,
+    /// Devices, each with the declared volume that lies on it.
+    declared: Vec<(String, String)>,
     settings: WatchSettings,
     options: RunOptions,
 }
@@ -61,7 +63,15 @@ impl Watch {
             let devices = target.devices().map(str::to_owned).collect();
             return Err(crate::WatchError::EventsOfSeveral { devices }.into());
         }
-        Ok(Self { target, settings, options })
+        let declared = match &settings.environment {
+            Some(environment) => target.declared(&KernelView::live(), environment),
+            None => Vec::new(),
+        };
+        if let Some(environment) = settings.environment.as_ref().filter(|_| declared.is_empty()) {
+            let devices = target.devices().map(str::to_owned).collect();
+            return Err(crate::WatchError::NotDeclared { environment: environment.text().name, devices }.into());
+        }
+        Ok(Self { target, declared, settings, options })
     }
 
     /// What is watched.
@@ -75,14 +85,14 @@ impl Watch {
     /// # Errors
     /// The devices cannot be watched; the store.
     pub fn run(self, observer: &mut dyn WatchObserver) -> Result<RunOutcome, Error> {
-        let Self { target, settings, options } = self;
+        let Self { target, declared, settings, options } = self;
         let pending = PendingStore::start(options.store_path()?, |_| Vec::new());
         let started_unix_s = unix_s();
         let new = options.new_run(|| format!("watch {}", target.shown()), RunVerb::Watch, Clock::Real);
         let mut sampler = Sampler::begin(KernelView::live(), &target, settings.events)?;
         sampler.look(settings.duration, observer)?;
         let watched = sampler.end()?;
-        let (cells, volumes) = record::cells(&target, &settings, watched, started_unix_s)?;
+        let (cells, volumes) = record::cells(&target, &declared, &settings, watched, started_unix_s)?;
         let header = RunHeader {
             environment: settings.environment.as_ref().map(DeclaredEnvironment::text),
             volumes,

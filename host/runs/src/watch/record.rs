@@ -20,6 +20,7 @@ const SECTOR: u64 = 512;
 /// The cells, each with its trial, and their volumes.
 pub(super) fn cells(
     target: &WatchTarget,
+    declared: &[(String, String)],
     settings: &WatchSettings,
     watched: Vec<SampledDevice>,
     started_unix_s: u64,
@@ -33,7 +34,11 @@ pub(super) fn cells(
         let Some(device) = target.block_devices().iter().find(|device| device.name == name) else { continue };
         let volume = target.volume(&view, device);
         let trial = trial(record, &latencies, &name, started_unix_s);
-        let ceilings = ceilings(settings, &name, &trial, &volume)?;
+        let of = declared.iter().find(|(device, _)| *device == name);
+        let ceilings = match of {
+            Some((_, declared)) => ceilings(settings, declared, &trial, &volume)?,
+            None => Vec::new(),
+        };
         let load = Load::Application(OthersLoad { volume: name.clone(), by: None, figures: figures(&trial) });
         cells.push(CellRecord {
             id: format!("watch-{}", cells.len()),

@@ -24,7 +24,11 @@ const TICK: Duration = Duration::from_ms(100);
 const TICKS: u32 = 10;
 /// Seconds kept: longer watches have neighbours joined.
 const SECONDS_MAX: usize = 4_096;
-/// A look at all processes that took so long is followed by a rest of this many times its length: half a percent of a CPU.
+/// A reading of a device's counters that took longer has no exact time, and is done again,
+const READING_MAX: Duration = Duration::from_us(200);
+/// at most so often.
+const READINGS: usize = 3;
+/// A look at all processes that took so much CPU time is followed by a rest of this many times its length: half a percent of a CPU.
 const LOOK_REST: u64 = 200;
 /// Limits of control groups are looked for again after so many seconds.
 const THROTTLES_EVERY: u64 = 10;
@@ -295,7 +299,7 @@ impl Sampled {
     fn begin(view: &KernelView, device: &BlockDevice) -> Result<Self, Error> {
         let gone = |source| WatchError::NoTarget { typed: device.name.clone(), source };
         let stat = DeviceStat::open(view, &device.name).map_err(gone)?;
-        let before = stat.read().ok_or_else(|| gone(std::io::ErrorKind::NotFound.into()))?;
+        let (before, before_at) = timed(&stat).ok_or_else(|| gone(std::io::ErrorKind::NotFound.into()))?;
         let disk = device.parent().map_or(device.number, |disk| disk.number);
         let mut sampled = Self {
             name: device.name.clone(),
@@ -303,7 +307,7 @@ impl Sampled {
             facts: device.facts(view),
             stat,
             before,
-            before_at: clock::now(),
+            before_at,
             ticks: Vec::new(),
             throttles: Vec::new(),
             is_gone: false,
@@ -325,8 +329,7 @@ impl Sampled {
     }
 
     fn tick(&mut self) {
-        let now = clock::now();
-        let Some(after) = self.stat.read() else {
+        let Some((after, now)) = timed(&self.stat) else {
             self.is_gone = true;
             return;
         };
@@ -353,6 +356,24 @@ impl Sampled {
         });
         (self.before, self.before_at) = (after, now);
     }
+}
+
+/// A device's counters and when they were read. On a busy machine the thread may lose its CPU in between.
+fn timed(stat: &DeviceStat) -> Option<(DeviceReading, Instant)> {
+    let read = |_| {
+        let begun = clock::now();
+        let found = stat.read()?;
+        let took = clock::now().since(begun);
+        Some((found, begun + Duration::from_ns(took.as_ns() / 2), took))
+    };
+    let mut found = read(0)?;
+    for again in 1..READINGS {
+        if found.2 <= READING_MAX {
+            break;
+        }
+        found = read(again)?;
+    }
+    Some((found.0, found.1))
 }
 
 impl Throttled {

@@ -1,6 +1,6 @@
 //! What is watched: block devices, and the processes that use them.
 
-use crate::{Error, WatchError};
+use crate::{DeclaredEnvironment, Error, WatchError};
 use loadline_kernel::counters::watching::{process_ids, process_stat};
 use loadline_kernel::facts::{BlockDevice, DeviceNumber, KernelView, Storage, mounted_on, mounts};
 use loadline_record::{FileSystemFacts, TargetKind, VolumeFacts};
@@ -151,6 +151,21 @@ impl WatchTarget {
 
     pub(super) fn block_devices(&self) -> &[BlockDevice] {
         &self.devices
+    }
+
+    /// The declared volumes that lie on its devices: names of devices, each with that of its volume. Of several volumes, paths say
+    /// where they are; a volume that is alone is what is watched.
+    pub(super) fn declared(&self, view: &KernelView, environment: &DeclaredEnvironment) -> Vec<(String, String)> {
+        let all: Vec<(&str, Option<&str>)> = environment.volumes().collect();
+        if let [(only, _)] = all[..] {
+            return self.devices().map(|device| (device.to_owned(), only.to_owned())).collect();
+        }
+        let placed = all.into_iter().filter_map(|(name, path)| {
+            let there = Self::find(view, Some(path?)).ok()?;
+            let device = self.devices().find(|device| there.devices().any(|other| other == *device))?;
+            Some((device.to_owned(), name.to_owned()))
+        });
+        placed.collect()
     }
 
     /// The volume that a device is in the record.

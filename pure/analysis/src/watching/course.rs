@@ -15,8 +15,12 @@ const NEARLY_ALL: f64 = 0.9;
 const EXCEEDED_MIN: f64 = 0.05;
 /// A declared ceiling is reached from here on.
 const DECLARED_REACHED: f64 = 0.97;
+/// A declared ceiling that is passed by more than this does not limit.
+const DECLARED_SURPASSED: f64 = 1.15;
 /// A quota that runs out in more of its periods than this stops the program.
 const QUOTA_USED_UP: f64 = 0.3;
+/// In so many of them it is part of why a device waits for its program.
+const QUOTA_USED_UP_PART: f64 = 0.1;
 /// In fewer periods than this a quota says nothing.
 const QUOTA_PERIODS_MIN: u64 = 3;
 /// A program that waits for this share of the time in which it wants a CPU has too few of them,
@@ -31,6 +35,12 @@ const DEVICE_BUSY: f64 = 0.9;
 const FLUSH_SHARE: f64 = 0.3;
 /// And at least one flush for so many writes.
 const WRITES_PER_FLUSH: f64 = 32.0;
+/// Writes that wait for one flush after the other: hardly more are outstanding than this,
+const DURABLE_OUTSTANDING: f64 = 4.0;
+/// a flush follows so many writes at most,
+const DURABLE_WRITES_PER_FLUSH: f64 = 4.0;
+/// and reads take less than this share of the time that requests take.
+const DURABLE_READS: f64 = 0.3;
 /// A program that reads so much more than storage gives reads from a cache.
 const CACHE_FACTOR: f64 = 5.0;
 /// And at least so many bytes a second.
@@ -103,25 +113,58 @@ pub(super) fn moments(watch: &WatchRecord) -> Vec<Moment> {
         .collect()
 }
 
-/// Puts every second down to its causes.
-pub(super) fn attribute(all: &mut [Moment], watch: &WatchRecord, ceilings: &[Ceiling], level: Option<&Level>) {
+/// Puts every second down to its causes. `beside` is what other volumes were doing.
+pub(super) fn attribute(
+    all: &mut [Moment],
+    watch: &WatchRecord,
+    ceilings: &[Ceiling],
+    beside: &[Beside<'_>],
+    level: Option<&Level>,
+) {
     let own = principal(watch);
     let mut rest = watch.ticks.as_slice();
     for (second, moment) in all.iter_mut().enumerate() {
         let (ticks, later) = rest.split_at(watch.seconds[second].ticks as usize);
         rest = later;
-        moment.causes = causes(&Second { watch, place: second, moment, ticks, ceilings, level, own });
+        moment.causes = causes(&Second { watch, place: second, moment, ticks, ceilings, beside, level, own });
     }
 }
 
-/// The program that the watch is about: the one that was named, or the one that asks for most.
+/// The program that the watch is about: the one that was named, or the one whose bytes are most like those of the device. A program's bytes
+/// are those of all devices, so one with many more than the device has its work elsewhere.
 pub(super) fn principal(watch: &WatchRecord) -> Option<usize> {
+    let device = watch.ticks.iter().map(|tick| tick.bytes()).sum::<u64>();
     let asked = |place: &usize| {
         let all = watch.programs[*place].seconds.iter();
         let sum = all.copied().fold(ProgramSecond::default(), ProgramSecond::joined);
-        (sum.storage_bytes(), sum.asked_read_bytes + sum.asked_write_bytes)
+        let own = sum.storage_bytes();
+        // In parts per thousand, so that it can be ordered.
+        let like = own.min(device) * 1_000 / own.max(device).max(1);
+        (like, sum.asked_read_bytes + sum.asked_write_bytes)
     };
     watch.subject.or_else(|| (0..watch.programs.len()).max_by_key(asked))
+}
+
+/// Another volume that was watched at the same time. Limits of the machine are for all of them together.
+pub(super) struct Beside<'a> {
+    pub(super) all: Vec<Moment>,
+    pub(super) ceilings: &'a [Ceiling],
+}
+
+impl Beside<'_> {
+    /// The share of a limit that it asks for in a second.
+    fn share(&self, limit: Limit, second: usize) -> f64 {
+        let ceiling = self.ceilings.iter().find(|ceiling| ceiling.limit == limit);
+        ceiling.zip(self.all.get(second)).map_or(0.0, |(ceiling, moment)| moment.iops() / ceiling.iops)
+    }
+}
+
+/// Whether all volumes of a machine share a limit.
+pub(super) const fn is_of_machine(limit: Limit) -> bool {
+    matches!(
+        limit,
+        Limit::VmUncachedIops | Limit::VmUncachedThroughput | Limit::VmCachedIops | Limit::VmCachedThroughput
+    )
 }
 
 struct Second<'a> {
@@ -130,6 +173,7 @@ struct Second<'a> {
     moment: &'a Moment,
     ticks: &'a [WatchTick],
     ceilings: &'a [Ceiling],
+    beside: &'a [Beside<'a>],
     level: Option<&'a Level>,
     own: Option<usize>,
 }
@@ -165,7 +209,12 @@ fn causes(of: &Second<'_>) -> Vec<(Cause, f64)> {
             whole(Cause::Cache(place))
         };
     }
-    if busy > 0.0 { rest(of.waiting(), busy.min(1.0)) } else { whole(Cause::Nothing) }
+    let idle = of.idle(1.0 - busy);
+    match busy {
+        busy if busy <= 0.0 => whole(idle),
+        busy if busy >= 1.0 => whole(of.waiting()),
+        busy => vec![(of.waiting(), busy), (idle, 1.0 - busy)],
+    }
 }
 
 impl Second<'_> {
@@ -218,10 +267,20 @@ impl Second<'_> {
         (share >= EXCEEDED_MIN).then_some((limit, share.min(1.0)))
     }
 
+    /// The declared limit of which most is used, if it is reached.
     fn declared(&self) -> Option<Limit> {
-        let lowest = self.ceilings.iter().min_by(|a, b| a.iops.total_cmp(&b.iops))?;
-        let is_of_storage = !matches!(lowest.limit, Limit::Latency | Limit::Parallelism);
-        (is_of_storage && self.moment.iops() >= lowest.iops * DECLARED_REACHED).then_some(lowest.limit)
+        let is_of_storage = |ceiling: &&Ceiling| !matches!(ceiling.limit, Limit::Latency | Limit::Parallelism);
+        let used = |ceiling: &Ceiling| {
+            let others = self.beside.iter().filter(|_| is_of_machine(ceiling.limit));
+            let others: f64 = others.map(|beside| beside.share(ceiling.limit, self.place)).sum();
+            (ceiling.limit, self.moment.iops() / ceiling.iops + others)
+        };
+        // What is far surpassed does not limit: a baseline while there are credits for a burst.
+        let holds = |(_, share): &(Limit, f64)| *share <= DECLARED_SURPASSED;
+        let all = self.ceilings.iter().filter(is_of_storage).map(used).filter(holds);
+        let (limit, share) = all.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+        // Where this volume asks for nothing, the others reach a limit of their own.
+        (share >= DECLARED_REACHED && self.moment.tick.requests() > 0).then_some(limit)
     }
 
     fn program(&self) -> Option<(usize, ProgramSecond)> {
@@ -248,10 +307,32 @@ impl Second<'_> {
         (waits || (steal >= CPU_STEAL && self.program().is_some())) && self.moment.busy < DEVICE_BUSY
     }
 
+    /// Why the device waits for work, for this share of the second: its program waits for a CPU, or it has none.
+    fn idle(&self, share: f64) -> Cause {
+        let Some((place, did)) = self.program() else { return Cause::Nothing };
+        let ran_out = did.quota_periods >= QUOTA_PERIODS_MIN
+            && did.quota_used_up as f64 >= did.quota_periods as f64 * QUOTA_USED_UP_PART;
+        let wanted = (did.cpu_us + did.cpu_wait_us) as f64;
+        let waits = wanted >= self.moment.seconds * 1e6 * share * CPU_WANTED
+            && did.cpu_wait_us as f64 >= wanted * CPU_WAITED
+            && share >= 1.0 - DEVICE_BUSY;
+        match (ran_out, waits) {
+            (true, _) => Cause::Quota(place),
+            (_, true) => Cause::Processors,
+            _ => Cause::Nothing,
+        }
+    }
+
+    /// Whether making writes durable is what is waited for: flushes take much of the time, or writes and flushes follow one another.
     fn flushes(&self) -> bool {
         let WatchTick { read_ms, write_ms, flush_ms, flushes, writes, .. } = self.moment.tick;
         let all = (read_ms + write_ms + flush_ms) as f64;
-        flushes > 0 && flush_ms as f64 >= all * FLUSH_SHARE && writes as f64 <= flushes as f64 * WRITES_PER_FLUSH
+        let (writes, flushes) = (writes as f64, flushes as f64);
+        let long = flush_ms as f64 >= all * FLUSH_SHARE && writes <= flushes * WRITES_PER_FLUSH;
+        let in_turn = self.moment.outstanding < DURABLE_OUTSTANDING
+            && writes <= flushes * DURABLE_WRITES_PER_FLUSH
+            && (read_ms as f64) < all * DURABLE_READS;
+        flushes > 0.0 && (long || in_turn)
     }
 
     fn waiting(&self) -> Cause {

@@ -24,6 +24,10 @@ const ABOVE_SHARE: f64 = 0.1;
 const GROWTH: f64 = 1.5;
 /// A rate so steady is made by a rule.
 const STEADY: f64 = 0.012;
+/// What waits varies if its spread is this or more.
+const QUEUE_VARIES: f64 = 0.02;
+/// A rate whose spread is less than this share of that of what waits does not follow it.
+const APART: f64 = 0.5;
 /// A rate that fell by more than this to its level was a burst before.
 const BURST: f64 = 1.2;
 
@@ -74,20 +78,23 @@ pub(super) struct Level {
     pub(super) presumed: bool,
     /// Whether limits have such figures.
     pub(super) is_round: bool,
+    /// Whether it varies much less than what waits.
+    is_apart: bool,
     /// The rate before, where it was higher.
     pub(super) before: Option<f64>,
 }
 
 /// The level of a watch, if it has one. `in_clusters` says that answers come as a rate limiter lets them through.
 ///
-/// Under a queue of one length an even rate is a level if its figure is round, or if answers come in clusters. Requests of one size are as
-/// even in bytes: a figure that is round in either says that a limit is there, and figures as disks are sold say which.
+/// Under a queue of about one length an even rate is a level if its figure is round, if it does not follow the little by which the queue
+/// varies, if a higher one came before, or if answers come in clusters. Requests of one size are as even in bytes: a figure that is round in either says that a limit is there, and figures as disks are sold say which.
 pub(super) fn level(all: &[Moment], in_clusters: bool) -> Option<Level> {
     let counts: Vec<usize> = (0..all.len())
         .filter(|place| all[*place].busy >= BUSY_MIN && all[*place].outstanding >= OUTSTANDING_MIN)
         .collect();
     let found = [Counted::Requests, Counted::Bytes].map(|quantity| of(all, &counts, quantity));
-    let is_set = in_clusters || found.iter().flatten().any(|level| level.is_round);
+    let is_set =
+        in_clusters || found.iter().flatten().any(|level| level.is_round || level.is_apart || level.before.is_some());
     let counted = |level: &Level| !level.presumed || is_set;
     match found {
         [Some(requests), Some(bytes)] => match (counted(&requests), counted(&bytes)) {
@@ -128,8 +135,9 @@ fn of(all: &[Moment], counts: &[usize], quantity: Counted) -> Option<Level> {
     queues.sort_by(f64::total_cmp);
     let (short, long) = (queues[queues.len() / 10], queues[queues.len() * 9 / 10]);
     let grew = long >= short * GROWTH;
-    // A queue of one length shows no limit by itself: an even rate may.
-    if !grew && spread(&own) > STEADY {
+    let is_apart = is_apart(&own, &queues);
+    // A queue of one length shows no limit by itself: an even rate may, and one that does not follow what waits.
+    if !grew && !is_apart && spread(&own) > STEADY {
         return None;
     }
     let mut on = vec![false; all.len()];
@@ -138,7 +146,8 @@ fn of(all: &[Moment], counts: &[usize], quantity: Counted) -> Option<Level> {
     }
     let before = before.map(|(_, rate)| rate);
     let is_round = quantity.is_round(rate);
-    Some(Level { limit: quantity.limit(), rate, members: on, queues: (short, long), presumed: !grew, is_round, before })
+    let limit = quantity.limit();
+    Some(Level { limit, rate, members: on, queues: (short, long), presumed: !grew, is_round, is_apart, before })
 }
 
 /// Where a higher rate ends for good, among those that count, and how high it was.
@@ -156,6 +165,12 @@ fn burst(all: &[Moment], counts: &[usize], quantity: Counted) -> Option<(usize, 
         least_early > most_late * BURST
     })?;
     Some((at, median(&rates[..at])))
+}
+
+/// Whether a rate varies much less than what waits. Where answers take their time, whatever the rate, the two vary alike (Little's law).
+fn is_apart(rates: &[f64], queues: &[f64]) -> bool {
+    let (rate, queue) = (spread(rates), spread(queues));
+    queue >= QUEUE_VARIES && rate <= queue * APART
 }
 
 /// Standard deviation over the mean.

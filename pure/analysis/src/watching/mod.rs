@@ -12,7 +12,7 @@ pub(crate) use said::{conclusions, findings, verdict};
 use crate::summary::{CauseShare, CellSummary, ProgramFigures, ThrottleUse, WatchView};
 use crate::verdict_block::HeldBy;
 use crate::words::percent;
-use course::{Cause, Moment, moments};
+use course::{Beside, Cause, Moment, moments};
 use level::{Level, level};
 use loadline_record::{Binding, CellRecord, Limit, ProgramSecond, RunRecord, ThrottledQuantity, WatchRecord};
 
@@ -42,7 +42,7 @@ pub(crate) fn watched(cell: &CellRecord) -> Option<&WatchRecord> {
 /// Names what bound each watched cell, after everything else of it is known.
 pub(crate) fn name_watched(record: &RunRecord, cells: &mut [CellSummary]) {
     for (cell, own) in cells.iter_mut().zip(&record.cells) {
-        let Some(judged) = judge(own) else { continue };
+        let Some(judged) = judge(own, &record.cells) else { continue };
         cell.binding = Some(judged.binding);
         cell.binding_share = Some(judged.share);
         cell.held_by = judged.held_by;
@@ -51,13 +51,16 @@ pub(crate) fn name_watched(record: &RunRecord, cells: &mut [CellSummary]) {
     }
 }
 
-/// What the samples of a cell come to; `None` where it was not watched.
-pub(crate) fn judge(cell: &CellRecord) -> Option<Judged> {
+/// What the samples of a cell come to, one of `cells`; `None` where it was not watched.
+pub(crate) fn judge(cell: &CellRecord, cells: &[CellRecord]) -> Option<Judged> {
     let watch = watched(cell)?;
+    let others = cells.iter().filter(|other| other.id != cell.id);
+    let beside: Vec<Beside<'_>> =
+        others.filter_map(|other| Some(Beside { all: moments(watched(other)?), ceilings: &other.ceilings })).collect();
     let mut all = moments(watch);
     let in_clusters = watch.events.as_ref().is_some_and(|events| events.clusters.is_some());
     let level = level(&all, in_clusters);
-    course::attribute(&mut all, watch, &cell.ceilings, level.as_ref());
+    course::attribute(&mut all, watch, &cell.ceilings, &beside, level.as_ref());
     let shares = shares(&all);
     let cause = binding_cause(&shares);
     let share = shares.iter().find(|(of, _)| *of == cause).map_or(0.0, |(_, share)| *share);

@@ -1,6 +1,6 @@
 //! A watch in words: what bound, how that is known, what it would gain, and the verdict.
 
-use super::course::{Cause, Moment, principal};
+use super::course::{Cause, Moment, is_of_machine, principal};
 use super::level::Level;
 use super::of_the_time;
 use crate::summary::{CellSummary, Conclusion, Finding, ProgramFigures, WatchView};
@@ -29,6 +29,9 @@ const STEADY_RATE: f64 = 1.15;
 const TICKS_MIN: usize = 10;
 /// Seconds that tell.
 const SECONDS_MIN: usize = 4;
+
+/// A volume that asks for less than this of a machine's limit reaches it with others.
+const SHARED_BELOW: f64 = 0.9;
 
 /// Codes of findings of a watch.
 pub(crate) mod codes {
@@ -93,7 +96,10 @@ pub(super) fn binding(seen: &Seen<'_>) -> Binding {
             let ceiling = cell.ceilings.iter().find(|ceiling| ceiling.limit == *limit);
             let value =
                 ceiling.map_or_else(String::new, |ceiling| format!(", {} IOPS for this load,", number(ceiling.iops)));
-            let evidence = format!("The environment declares this limit{value} and the rate is at it {time}.");
+            let is_shared =
+                is_of_machine(*limit) && ceiling.is_some_and(|ceiling| rate < ceiling.iops * share * SHARED_BELOW);
+            let what = if is_shared { "this volume and the others reach it together" } else { "the rate is at it" };
+            let evidence = format!("The environment declares this limit{value} and {what} {time}.");
             (Some(*limit), ceiling.map(|ceiling| ceiling.iops), evidence, false, false)
         }
         Cause::Level | Cause::Burst => {

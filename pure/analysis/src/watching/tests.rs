@@ -205,12 +205,89 @@ fn a_steady_round_rate_under_a_constant_queue_is_presumed_to_be_a_limit_and_any_
 }
 
 #[test]
+fn a_rate_that_does_not_follow_what_waits_is_presumed_to_be_a_limit_and_one_that_does_is_not() {
+    // As a P10 at a depth of 16 shows itself on a busy machine: 510 requests a second are no round figure.
+    let seen = |rate: fn(f64) -> f64| {
+        let did: Vec<Did> =
+            [15.2, 14.1, 13.2, 14.9, 13.5, 14.4, 12.9, 15.0].map(|depth| reads(rate(depth), depth, 0.95)).to_vec();
+        let found = summary(watch(&did), Vec::new());
+        let binding = found.cells[0].binding.clone().unwrap();
+        (binding.limit, binding.presumed)
+    };
+    assert_eq!(seen(|depth| 510.0 + depth / 10.0), (Limit::DiskIops, true));
+    assert_eq!(seen(|depth| 436.0 * depth), (Limit::Latency, false));
+}
+
+#[test]
+fn a_baseline_that_is_far_surpassed_does_not_limit() {
+    let ceiling = |limit, iops| Ceiling { limit, iops, source: "P10".into() };
+    let ceilings = vec![ceiling(Limit::BurstExhausted, 510.0), ceiling(Limit::DiskIops, 3_570.0)];
+    bound(&summary(watch(&[reads(3_560.0, 31.0, 1.0); 10]), ceilings.clone()), Limit::DiskIops, 0.99..=1.0);
+    bound(&summary(watch(&[reads(510.0, 31.0, 1.0); 10]), ceilings), Limit::BurstExhausted, 0.99..=1.0);
+}
+
+#[test]
+fn a_limit_of_the_machine_is_reached_by_all_its_volumes_together() {
+    let cell = || example::cell(example::closed("random", 1.0, 4096, 1), &ExampleDisk::default(), &[1.0]);
+    let mut record: RunRecord = example::run(vec![cell(), cell()]);
+    record.header.verb = RunVerb::Watch;
+    for (cell, (name, iops)) in record.cells.iter_mut().zip([("sda", 400.0), ("sdb", 200.0)]) {
+        cell.id = name.into();
+        cell.ceilings = vec![
+            Ceiling { limit: Limit::DiskIops, iops: 2_000.0, source: "a disk".into() },
+            Ceiling { limit: Limit::VmUncachedIops, iops: 600.0, source: "the machine".into() },
+        ];
+        cell.trials[0].watched = Some(Box::new(watch(&[reads(iops, 8.0, 1.0); 10])));
+    }
+    let limits = |record: &RunRecord| -> Vec<(Limit, String)> {
+        let cells = summarize(record).cells;
+        cells.into_iter().filter_map(|cell| cell.binding.map(|own| (own.limit, own.evidence))).collect()
+    };
+    let found = limits(&record);
+    assert!(found.iter().all(|(limit, _)| *limit == Limit::VmUncachedIops), "{found:?}");
+    assert!(found[0].1.contains("this volume and the others reach it together"), "{found:?}");
+    record.cells[1].trials[0].watched = Some(Box::new(watch(&[reads(0.0, 0.0, 0.0); 10])));
+    assert_ne!(limits(&record)[0].0, Limit::VmUncachedIops);
+}
+
+#[test]
+fn writes_and_flushes_that_follow_one_another_are_commits() {
+    // Writes take as long as flushes, and there are two of them to each flush.
+    let commit =
+        Did { reads: 0.0, writes: 200.0, flushes: 100.0, block: 4096.0, depth: 0.8, busy: 0.8, flush_share: 0.2 };
+    bound(&summary(watch(&[commit; 12]), Vec::new()), Limit::Flush, 0.75..=0.85);
+    // Many at once are no commits that wait for one another.
+    let many = Did { writes: 210.0, depth: 12.0, busy: 1.0, ..commit };
+    bound(&summary(watch(&[many; 12]), Vec::new()), Limit::Latency, 0.9..=1.0);
+}
+
+#[test]
+fn a_device_that_waits_for_a_program_that_waits_for_a_cpu_is_not_the_storage() {
+    // Many requests at once are outstanding for 45 % of the time: in the rest the program wants a CPU and gets none.
+    let did = ProgramSecond { read_bytes: 4_096_000, cpu_us: 60_000, cpu_wait_us: 550_000, ..ProgramSecond::default() };
+    let mut seen = watch(&[reads(1_000.0, 5.0, 0.45); 10]);
+    seen.programs = vec![program("db", 7, 10, did)];
+    bound(&summary(seen.clone(), Vec::new()), Limit::Cpu, 0.5..=0.6);
+    // One that sleeps in the rest has nothing to do.
+    seen.programs = vec![program("db", 7, 10, ProgramSecond { cpu_wait_us: 20_000, ..did })];
+    bound(&summary(seen.clone(), Vec::new()), Limit::Arrival, 0.5..=0.6);
+    // Another one, with a hundred times the bytes of the device, has its work elsewhere.
+    let elsewhere = ProgramSecond { read_bytes: 400_000_000, cpu_us: 100_000, cpu_wait_us: 800_000, ..did };
+    seen.programs.push(program("compiler", 8, 10, elsewhere));
+    bound(&summary(seen, Vec::new()), Limit::Arrival, 0.5..=0.6);
+}
+
+#[test]
 fn a_burst_that_ends_leaves_its_baseline() {
     let mut did = vec![reads(3_500.0, 31.0, 1.0); 8];
     did.extend([reads(500.0, 31.0, 1.0); 24]);
     let found = summary(watch(&did), Vec::new());
     bound(&found, Limit::BurstExhausted, 0.7..=0.8);
     assert!(found.cells[0].binding.as_ref().unwrap().evidence.contains("3,500 requests/s"));
+    // Also where its figure is none that limits have.
+    let mut did = vec![reads(1_190.0, 15.0, 1.0); 4];
+    did.extend([reads(409.0, 15.0, 1.0); 5]);
+    bound(&summary(watch(&did), Vec::new()), Limit::BurstExhausted, 0.5..=0.6);
 }
 
 #[test]

@@ -2,12 +2,11 @@
 
 use super::{SetUps, Truth};
 use crate::limits::{Storage, draw};
-use crate::support::devices::{Group, Loop, Mount, run, wait_until};
+use crate::support::devices::{Group, Loop, Mount, Quota, run, wait_until};
 use crate::support::{Bench, Measuring, whole};
 use loadline_record::CellRecord;
 use serde_json::Value;
 use std::fs;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -62,8 +61,16 @@ impl Processes {
     /// A reader of a device, `arguments` say how.
     fn neighbour(device: &str, arguments: &[&str]) -> Option<Self> {
         let file = format!("--filename={device}");
-        let base =
-            ["--name=neighbour", "--rw=randread", "--bs=4k", "--direct=1", "--time_based", "--runtime=600", &file];
+        let base = [
+            "--name=neighbour",
+            "--thread",
+            "--rw=randread",
+            "--bs=4k",
+            "--direct=1",
+            "--time_based",
+            "--runtime=600",
+            &file,
+        ];
         Self::of(Command::new("fio").args(base).args(arguments))
     }
 }
@@ -74,29 +81,6 @@ impl Drop for Processes {
             let _ = child.kill();
             let _ = child.wait();
         }
-    }
-}
-
-/// A share of the CPUs for the threads within, as the kernel's quota leaves it.
-struct Quota(PathBuf);
-
-impl Quota {
-    fn new(percent: u64) -> Option<Self> {
-        let path = PathBuf::from(format!("/sys/fs/cgroup/cpu/loadline-test-set-up-{percent}-{}", std::process::id()));
-        fs::create_dir(&path).ok()?;
-        let quota = Self(path);
-        fs::write(quota.0.join("cpu.cfs_quota_us"), (percent * 1_000).to_string()).ok()?;
-        Some(quota)
-    }
-    /// Puts the calling thread, and those that it starts, under it.
-    fn enter(&self) {
-        fs::write(self.0.join("tasks"), "0").expect("the group is there");
-    }
-}
-
-impl Drop for Quota {
-    fn drop(&mut self) {
-        wait_until(|| fs::remove_dir(&self.0).is_ok());
     }
 }
 
@@ -398,7 +382,7 @@ fn with_quota(table: &SetUps, set_up: &str, percent: u64, limit: Option<u64>) ->
     let device = &storage.devices[0];
     let limits: Vec<_> = limit.iter().map(|rate| (device, "read_iops_device", *rate)).collect();
     let group = Group::new(&format!("set-up-{}", short(device)), &limits)?;
-    let quota = Quota::new(percent)?;
+    let quota = Quota::new(&format!("set-up-{percent}"), percent)?;
     let plan = plan("\"100 %\"", &[4], &[1, 16, 64], "duration = \"3 s\"");
     let record = group.within(|| {
         quota.enter();

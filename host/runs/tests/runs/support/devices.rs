@@ -245,14 +245,51 @@ impl Group {
     }
     /// Does something within the group: in a thread of its own, whose threads are in the group too.
     pub(crate) fn within<T: Send>(&self, what: impl FnOnce() -> T + Send) -> T {
-        std::thread::scope(|scope| {
-            let thread = scope.spawn(|| {
-                // The kernel takes 0 for the thread that writes it.
-                fs::write(self.0.join("tasks"), "0").expect("the group is there");
-                what()
-            });
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
+        within(&self.0, what)
+    }
+}
+
+/// Does something in a thread of its own, whose threads and processes are in a control group.
+fn within<T: Send>(group: &Path, what: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            enter(group);
+            what()
+        });
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn enter(group: &Path) {
+    // The kernel takes 0 for the thread that writes it.
+    fs::write(group.join("tasks"), "0").expect("the group is there");
+}
+
+/// A share of the CPUs, as the kernel's quota leaves it.
+pub(crate) struct Quota(PathBuf);
+
+impl Quota {
+    /// So many percent of one CPU.
+    pub(crate) fn new(name: &str, percent: u64) -> Option<Self> {
+        let path = PathBuf::from(format!("/sys/fs/cgroup/cpu/loadline-test-{name}-{}", std::process::id()));
+        fs::create_dir(&path).ok()?;
+        let quota = Self(path);
+        fs::write(quota.0.join("cpu.cfs_quota_us"), (percent * 1_000).to_string()).ok()?;
+        Some(quota)
+    }
+    /// Puts the calling thread, and those that it starts, under it.
+    pub(crate) fn enter(&self) {
+        enter(&self.0);
+    }
+    /// Does something under it: in a thread of its own, whose threads and processes are under it too.
+    pub(crate) fn within<T: Send>(&self, what: impl FnOnce() -> T + Send) -> T {
+        within(&self.0, what)
+    }
+}
+
+impl Drop for Quota {
+    fn drop(&mut self) {
+        wait_until(|| fs::remove_dir(&self.0).is_ok());
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the tests share: a folder with a store, runs that are kept there, and their results as programs read them.
 
+pub(crate) mod applications;
 pub(crate) mod devices;
 pub(crate) mod emulated;
 pub(crate) mod inputs;

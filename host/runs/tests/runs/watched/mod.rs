@@ -1,4 +1,7 @@
-//! A watch makes no load, ends when its observer wants it to, and leaves a run.
+//! A watch makes no load, ends when its observer wants it to, and leaves a run that names what limited the storage.
+
+mod cases;
+mod constructed;
 
 use crate::folder;
 use loadline_analysis::summarize;
