@@ -11,7 +11,7 @@ pub(crate) const NO_LOOP: &str = "no loop device to be had";
 pub(crate) const NO_MOUNT: &str = "cannot mount";
 
 /// Waits for something to come true; gives up after a minute, for machines that are busy.
-fn wait_until(mut what: impl FnMut() -> bool) -> bool {
+pub(crate) fn wait_until(mut what: impl FnMut() -> bool) -> bool {
     let started = Instant::now();
     while !what() {
         if started.elapsed() > Duration::from_secs(60) {

@@ -82,6 +82,8 @@ impl Image {
 /// An attached loop device.
 pub(crate) struct Loop {
     pub(crate) node: String,
+    /// The file that it shows, as the kernel names it.
+    image: PathBuf,
 }
 
 impl Loop {
@@ -104,7 +106,16 @@ impl Loop {
             return None;
         }
         let node = run("losetup", &["--find", "--show", "--partscan", option, image.to_str()?])?;
-        Some(Self { node })
+        Some(Self { node, image: fs::canonicalize(image).ok()? })
+    }
+    /// The file that the device shows now, if any.
+    fn shown(&self) -> Option<PathBuf> {
+        let file = fs::read_to_string(format!("/sys/block/{}/loop/backing_file", self.name())).ok()?;
+        Some(PathBuf::from(file.trim_end()))
+    }
+    /// Whether the device still shows the image. Detached, its node is the next test's.
+    pub(crate) fn shows_its_image(&self) -> bool {
+        self.shown().is_some_and(|file| file == self.image)
     }
     /// The kernel's name.
     pub(crate) fn name(&self) -> &str {
@@ -122,7 +133,11 @@ impl Loop {
 
 impl Drop for Loop {
     fn drop(&mut self) {
-        run("losetup", &["--detach", &self.node]);
+        // An image that was removed, or whose file system went away, has another name by now: no file is there under it.
+        let is_anothers = self.shown().is_some_and(|file| file != self.image && file.exists());
+        if !is_anothers {
+            run("losetup", &["--detach", &self.node]);
+        }
     }
 }
 
