@@ -26,8 +26,10 @@ const BEYOND_NOISE: f64 = 3.0;
 const WAITED_SHARE_MIN: f64 = 0.5;
 /// Where fewer are outstanding, a few slow requests are as many.
 const OUTSTANDING_MIN: f64 = 4.0;
-/// Afterwards the rate comes to this share of what is usual, within so many seconds.
+/// Afterwards the rate comes to this share of what is usual, and lacks no more of it than this or what counts are off by, within so many
+/// seconds.
 const RECOVERED: f64 = 0.7;
+const LACKING_MAX: f64 = 0.1;
 const RECOVERED_WITHIN: usize = 2;
 /// A stop of the tool that is this share of a stall may be what it is.
 const OF_STALL: f64 = 0.5;
@@ -121,7 +123,9 @@ fn usual(seconds: &[Second]) -> Option<Usual> {
 /// Whether it goes on as before: what falls for good, or stays low for long, is no stall.
 fn recovers(seconds: &[Second], usual: &Usual, stall: Stall) -> bool {
     let after = seconds.iter().skip(stall.ended + 1).take(RECOVERED_WITHIN);
-    after.map(|second| second.count() as f64).any(|count| count >= usual.count * RECOVERED)
+    let lacking = (usual.count * LACKING_MAX).max(usual.off * BEYOND_NOISE);
+    let least = (usual.count * RECOVERED).max(usual.count - lacking);
+    after.map(|second| second.count() as f64).any(|count| count >= least)
 }
 
 /// Whether the seconds that it touches lack what would have been answered meanwhile: of a request that was slow alone they lack its

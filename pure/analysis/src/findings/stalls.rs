@@ -252,6 +252,17 @@ mod tests {
             }
         });
         assert_eq!(told(ended), None);
+        // Credits end, and the rate falls by a fifth: what comes in from then on waits longer and longer.
+        let behind = edited(reads(64), |trial| {
+            let begin = trial.series.seconds.len() - 5;
+            for (number, second) in (0u64..).zip(&mut trial.series.seconds[begin..]) {
+                let (of, waits) = (&mut second.operations[0], 84 * MS + number * 220 * MS);
+                (of.count, of.p50_ns, of.p99_ns, of.max_ns) = (of.count * 39 / 50, waits * 4 / 5, waits, waits + MS);
+                let reads = trial.operations.get_mut(&Operation::Read).unwrap();
+                (0..of.count).for_each(|_| reads.latency.record(Duration::from_ns(waits)));
+            }
+        });
+        assert_eq!(told(behind), None);
         // A rate of which nothing would have come meanwhile by chance.
         let rare = edited(standing_still(reads(1), &[(30_000, 800)]), |trial| {
             trial.series.seconds.iter_mut().for_each(|second| second.operations[0].count /= 100);
