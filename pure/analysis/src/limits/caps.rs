@@ -74,6 +74,8 @@ pub(super) struct Seen {
     pub(super) shows_rate: bool,
     /// Whether its rate is one that more requests at once, or a higher offer, did not raise.
     pub(super) at_level: bool,
+    /// Whether several loads share that level.
+    pub(super) in_plateau: bool,
     /// Whether nothing but an unmet offer shows that: it does not show what holds the rate.
     pub(super) unmet_alone: bool,
     /// Whether nothing but the latencies of single requests shows that: its rate is none that anything was counted to.
@@ -105,7 +107,7 @@ impl Caps {
 }
 
 /// The size of a cell's requests, as they were.
-pub(super) fn request_bytes(cell: &CellSummary) -> f64 {
+pub(crate) fn request_bytes(cell: &CellSummary) -> f64 {
     let total = cell.total.as_ref().filter(|total| total.iops > 0.0 && total.throughput_bytes_per_s > 0.0);
     total.map_or(cell.load.block_bytes as f64, |total| total.throughput_bytes_per_s / total.iops)
 }
@@ -230,7 +232,11 @@ impl Lightest {
         Self {
             requests: best(|caps| caps.bytes_per_s.is_none()),
             bytes: best(|caps| caps.iops.is_none()),
-            best: candidates.iter().min_by(|a, b| a.0.total_cmp(&b.0)).map(|c| c.1),
+            best: candidates
+                .iter()
+                .min_by(|a, b| a.0.total_cmp(&b.0))
+                .map(|c| c.1)
+                .filter(|caps| is_confirmed(of, &points, caps)),
         }
     }
 
@@ -346,18 +352,35 @@ fn is_shown(of: Of<'_>, point: &Point, waiting: &[Point], quantity: Counted) -> 
         };
         other.cell != point.cell && apart && same(figure(other), figure(point), SPREAD)
     };
-    // Loads that wait by their own will are no points, and may come to the same rate.
-    let paced_alike = || {
-        quantity == Counted::Requests
-            && of.like(point.cell).any(|i| {
-                let rate = of.seen[i].as_ref().filter(|seen| !seen.met).map_or(0.0, |seen| seen.sustained);
-                paced(&of.cells[i])
-                    && of.cells[i].load.block_bytes == of.cells[point.cell].load.block_bytes
-                    && same(rate, point.rate, SPREAD)
-                    && waits(of.cells, of.seen, i)
-            })
-    };
+    let paced_alike = || quantity == Counted::Requests && is_paced_alike(of, point);
     own.shows_rate || own.at_level || waiting.iter().find(agrees).is_some() || paced_alike()
+}
+
+/// Whether anything beside requests that take longer the more there are speaks for these limits: something counts requests of this kind,
+/// several loads share a level, or come to the figure of a limit. A device that serves few at once has loads that all wait as long, and
+/// a deepest one that is no faster, as well.
+fn is_confirmed(of: Of<'_>, points: &[Point], caps: &Caps) -> bool {
+    let at = |limit: Limit| {
+        let is_at = move |point: &&Point| {
+            let of_point = caps.of(point.block).filter(|(own, _)| *own == limit && point.waits);
+            of_point.is_some_and(|(_, allowed)| same(point.rate, allowed, SPREAD))
+        };
+        points.iter().filter(is_at)
+    };
+    let is_shared = |limit: Limit| at(limit).count() > 1 || at(limit).any(|point| is_paced_alike(of, point));
+    let shows = |point: &Point| of.seen[point.cell].as_ref().is_some_and(|seen| seen.counted || seen.in_plateau);
+    points.iter().any(shows) || is_shared(Limit::DiskIops) || is_shared(Limit::DiskThroughput)
+}
+
+/// Whether a load that waits by its own will, and is no point therefore, comes to the same rate.
+fn is_paced_alike(of: Of<'_>, point: &Point) -> bool {
+    of.like(point.cell).any(|i| {
+        let rate = of.seen[i].as_ref().filter(|seen| !seen.met).map_or(0.0, |seen| seen.sustained);
+        paced(&of.cells[i])
+            && of.cells[i].load.block_bytes == of.cells[point.cell].load.block_bytes
+            && same(rate, point.rate, SPREAD)
+            && waits(of.cells, of.seen, i)
+    })
 }
 
 /// How badly a pair of limits explains what was seen.

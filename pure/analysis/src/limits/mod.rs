@@ -31,8 +31,8 @@ use crate::stalls::stood_still;
 use crate::summary::CellSummary;
 use crate::words::{listed, load_name, number, percent, seconds, sentence, span, throughput};
 use arriving::is_left_waiting;
-use caps::{Caps, Seen, caps, explains, request_bytes};
-pub(crate) use caps::{sold_limit, usual_limit};
+use caps::{Caps, Seen, caps, explains};
+pub(crate) use caps::{request_bytes, sold_limit, usual_limit};
 pub(crate) use counters::exceeded_shares;
 use course::passes_in_turns;
 pub(crate) use course::{Course, Fall, Level, course, fall, has_turns, level, rises};
@@ -232,6 +232,7 @@ fn seen(
                 by_turns,
                 shows_rate: shows_rate || unmet || (is_closed && !paced(cell) && is_free && waits_evenly(cell)),
                 at_level: level.contains(&index) || deepest.contains(&index),
+                in_plateau: level.contains(&index),
                 unmet_alone: unmet && !shown && !is_waiting,
                 stalls,
                 turns,

@@ -75,6 +75,30 @@ fn what_a_shallow_queue_lives_on_for_a_while_contradicts_no_limit_of_a_deep_one(
     assert_eq!(found[1].limit, Limit::Parallelism, "{:?}", found[1]);
 }
 
+#[test]
+fn a_device_that_serves_few_at_once_has_no_limit_that_is_named_with_confidence() {
+    // A loop device without any throttle on two CPUs: as fast as it copies, and evenly so. Larger requests move as many bytes or more.
+    let of = |block: u64, rates: [f64; 3]| {
+        let depths = [1_u32, 4, 16];
+        [0, 1, 2].map(|place| {
+            let (depth, rate) = (depths[place], rates[place]);
+            let disk = ExampleDisk { latency_ns: f64::from(depth) * 1e9 / rate, iops: rate, bytes_per_s: 1e12 };
+            restless(cell(closed("random", 1.0, block, depth), &disk, &[1.0]))
+        })
+    };
+    for [small, large] in [
+        [[50_121.0, 104_562.0, 112_739.0], [7_017.0, 9_593.0, 8_136.0]],
+        [[45_481.0, 119_530.0, 195_590.0], [13_233.0, 28_392.0, 22_153.0]],
+        [[19_204.0, 105_315.0, 99_313.0], [6_710.0, 8_887.0, 7_170.0]],
+        [[59_172.0, 71_753.0, 106_117.0], [8_937.0, 8_640.0, 7_536.0]],
+    ] {
+        for found in bindings([of(64 * KIB, small), of(1_024 * KIB, large)].concat()) {
+            let is_disk = matches!(found.limit, Limit::DiskIops | Limit::DiskThroughput);
+            assert!(!is_disk || found.presumed, "{small:?}, {large:?}: {found:?}");
+        }
+    }
+}
+
 /// As another tool leaves it: no seconds, and nothing of the machine.
 fn imported(mut cell: CellRecord) -> CellRecord {
     for trial in &mut cell.trials {
