@@ -13,6 +13,11 @@ const SLOW_SPREAD_MAX: f64 = 3.0;
 /// Fewer slow requests are accidents.
 const SLOW_MIN: u64 = 10;
 
+/// Where the tool stood still for this share of the time,
+const STOPPED_MIN: f64 = 0.2;
+/// slow requests that take up to so many times as long as its stops, or as short, are those that it did not reap.
+const LIKE_STOPS: f64 = 2.0;
+
 /// A closed loop's latencies in two clusters. The median lies in the quick one, most of the time goes into the slow one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Clusters {
@@ -54,7 +59,21 @@ pub(crate) fn clusters(cell: &CellRecord) -> Option<Clusters> {
             all.merge(&record.latency);
         }
     }
-    in_two(&all)
+    in_two(&all).filter(|found| !are_stops(cell, found))
+}
+
+/// Whether the slow cluster is made of the times in which the tool itself stood still, as a quota of CPU time makes them.
+fn are_stops(cell: &CellRecord, found: &Clusters) -> bool {
+    let trials = trials_used(cell);
+    let stops = || trials.iter().filter_map(|trial| trial.surroundings.stops);
+    let stopped_ns: u64 = stops().map(|stops| stops.total_ns).sum();
+    let count: u64 = stops().map(|stops| stops.count).sum();
+    let measured_ns: u64 = trials.iter().map(|trial| trial.measured_ns).sum();
+    let mean_ns = stopped_ns as f64 / count.max(1) as f64;
+    stopped_ns as f64 >= measured_ns as f64 * STOPPED_MIN
+        && count > 0
+        && found.slow_ns <= mean_ns * LIKE_STOPS
+        && found.slow_ns >= mean_ns / LIKE_STOPS
 }
 
 /// The clusters of latencies of a closed loop.
@@ -103,7 +122,9 @@ pub fn in_two(all: &Histogram) -> Option<Clusters> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::example::latencies;
+    use crate::example::{ExampleDisk, cell, closed, latencies};
+    use loadline_block::Operation;
+    use loadline_record::Stops;
 
     fn together(parts: &[(u64, f64)]) -> Histogram {
         let mut all = Histogram::new();
@@ -119,6 +140,25 @@ mod tests {
         assert!((clusters.median_ns / 20e3 - 1.0).abs() < 0.02 && (clusters.slow_ns / 98e6 - 1.0).abs() < 0.02);
         assert!((clusters.slow_share - 0.002).abs() < 1e-9);
         assert_eq!(clusters.words(), "half take at most 20.1 us, 0.2 % about 97.0 ms, and hardly any a time between");
+    }
+
+    #[test]
+    fn what_a_quota_of_cpu_time_makes_of_latencies_is_no_throttle() {
+        let disk = ExampleDisk { iops: 13_000.0, ..ExampleDisk::default() };
+        let mut cell = cell(closed("random", 1.0, 4096, 1), &disk, &[1.0]);
+        let trial = &mut cell.trials[0];
+        trial.operations.get_mut(&Operation::Read).unwrap().latency = together(&[(32_330, 11e3), (32, 75e6)]);
+        assert!(clusters(&cell).is_some());
+        let mut stopped = |count: u64, each_ms: u64| {
+            let trial = &mut cell.trials[0];
+            let length = each_ms * 1_000_000;
+            let stops = Stops { count, total_ns: count * length, longest_ns: length, throttled_ns: Some(0) };
+            (trial.measured_ns, trial.surroundings.stops) = (2_500_000_000, Some(stops));
+            clusters(&cell).is_some()
+        };
+        assert!(!stopped(20, 68), "a quota: half of the time, 20 times for 68 ms");
+        assert!(stopped(200, 5), "short ones do not make requests of 75 ms");
+        assert!(stopped(3, 68), "nor do three of them");
     }
 
     #[test]

@@ -5,11 +5,12 @@ use loadline_units::Bytes;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folders of the groups that `controller` counts this process in, from its own up to the outermost: once for each place where
-/// groups are mounted that has it.
+/// The folders of the groups that `controller` counts the calling thread in, from its own up to the outermost: once for each place
+/// where groups are mounted that has it. Threads of a process may be in groups of their own; those that a thread starts begin in its.
 #[must_use]
 pub fn control_groups(view: &KernelView, controller: &str) -> Vec<Vec<PathBuf>> {
-    groups_of(view, "self", controller)
+    let has_threads = view.proc.join("thread-self/cgroup").exists();
+    groups_of(view, if has_threads { "thread-self" } else { "self" }, controller)
 }
 
 /// The same of another process.
