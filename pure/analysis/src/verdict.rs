@@ -4,7 +4,7 @@
 
 use crate::curves::{outstanding, paced};
 use crate::draws_kept::DrawsKept;
-use crate::findings::{Objective, best_cell, overloaded};
+use crate::findings::{FLUSHES_MIN, Objective, best_cell, flushes, overloaded};
 use crate::standing::{self, StandingLimit};
 use crate::summary::{CellSummary, OperationFigures};
 use crate::verdict_block::{
@@ -214,7 +214,8 @@ impl VolumeCells<'_> {
 
     /// What it takes to make a write durable, at the shallowest load that does.
     fn durable(&self) -> Option<VerdictFigure> {
-        let among = self.among(|cell| cell.flush.is_some());
+        let mut among = self.among(|cell| cell.flush.is_some());
+        among.retain(|i| flushes(&self.record.cells[*i]) >= FLUSHES_MIN);
         let cell = among.iter().map(|i| &self.cells[*i]).min_by_key(|cell| outstanding(cell).unwrap_or(u64::MAX))?;
         let p50 = cell.flush.as_ref()?.latency_ns.p50?;
         let p99_ns = cell.flush.as_ref()?.latency_ns.p99;

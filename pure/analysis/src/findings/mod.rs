@@ -12,6 +12,7 @@ pub(crate) mod stalls;
 mod together;
 pub(crate) mod trials;
 
+pub(crate) use durable::{FLUSHES_MIN, flushes};
 pub use objective::OBJECTIVE_USUAL;
 pub(crate) use objective::{Objective, overloaded};
 
