@@ -23,6 +23,9 @@ pub struct Comparison {
     pub ranking: Vec<RankedSide>,
     /// Each other side against the baseline, in order.
     pub against: Vec<Against>,
+    /// What several sides have in common that may be what stops them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub in_common: Vec<InCommon>,
     /// How the rate grows with the number of disks, where the sides were said to differ in it.
     pub scaling: Option<Scaling>,
     /// The command for the next step, where a program with a command line spelled one.
@@ -140,6 +143,17 @@ pub struct Against {
 pub struct Note {
     /// Stable code.
     pub code: String,
+    /// For people.
+    pub text: String,
+}
+
+/// What several sides have in common that may be what stops them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InCommon {
+    /// Stable code: `one-figure`.
+    pub code: String,
+    /// The sides, by their places.
+    pub sides: Vec<u32>,
     /// For people.
     pub text: String,
 }

@@ -5,6 +5,7 @@ mod asked;
 mod comparison;
 mod disks;
 mod draws;
+mod in_common;
 mod latency;
 mod matching;
 mod notes;
@@ -20,8 +21,8 @@ mod verdicts;
 
 pub use comparison::{
     Against, Basis, COMPARISON_SCHEMA, CellComparison, ComparedSide, Comparison, Counts, DrawRange, Figure,
-    FigureValue, Gain, NextStep, Note, Overall, RankedSide, RatioEstimate, Scaling, ScalingCell, ScalingPoint,
-    ScalingStep, ScalingTotal, Unmatched, Verdict,
+    FigureValue, Gain, InCommon, NextStep, Note, Overall, RankedSide, RatioEstimate, Scaling, ScalingCell,
+    ScalingPoint, ScalingStep, ScalingTotal, Unmatched, Verdict,
 };
 
 pub use disks::{scaling_of, scaling_sentences};
@@ -171,6 +172,7 @@ pub fn compare(runs: &[&RunRecord], options: &CompareOptions) -> Result<Comparis
             .collect(),
         ranking: ranking::ranked(&sides, &against, margin),
         against,
+        in_common: in_common::in_common(&sides),
         scaling,
         command: None,
     })

@@ -11,6 +11,8 @@ use loadline_analysis::{
 
 /// Sentences on more disks in the verdict.
 const TOTALS_MAX: usize = 2;
+/// Figures that several sides share, in the verdict.
+const IN_COMMON_MAX: usize = 1;
 
 /// The distinguishing name of a side.
 fn name(comparison: &Comparison, side: &ComparedSide) -> String {
@@ -69,7 +71,7 @@ fn price(side: &RankedSide) -> Option<String> {
     Some(if side.price_complete { price.clone() } else { format!("at least {price}") })
 }
 
-/// The verdict in at most nine lines.
+/// The verdict in at most ten lines.
 pub(crate) fn lines(comparison: &Comparison) -> Vec<VerdictLine> {
     let mut lines: Vec<VerdictLine> = Vec::new();
     let mut add = |name: &str, text: String| lines.push((name.to_owned(), text));
@@ -130,6 +132,10 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<VerdictLine> {
         for total in scaling.totals.iter().take(TOTALS_MAX) {
             add("more disks", growth(scaling, total));
         }
+    }
+    for shared in comparison.in_common.iter().take(IN_COMMON_MAX) {
+        let sides: Vec<String> = shared.sides.iter().map(|side| letter(*side as usize)).collect();
+        add("in common", format!("{} ({})", plain(&shared.text), sides.join(", ")));
     }
     let next = match comparison.next_step() {
         NextStep::SideBySide | NextStep::SamePlan => "see them side by side",
