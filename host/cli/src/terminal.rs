@@ -9,6 +9,7 @@ use loadline_block::Operation;
 use loadline_record::{Ending, TargetKind, TrialRecord, VolumeFacts};
 use loadline_runs::{
     Activity, Advance, Ahead, Concern, Consent, Event, Observer, QUICK_FILL_TIME, QuickAhead, Unneeded, filling,
+    recognition::SoldStorage,
 };
 use loadline_units::Bytes;
 
@@ -128,6 +129,24 @@ fn standing(limits: &[StandingLimit]) -> String {
     lines.join("\n")
 }
 
+/// The machine and the disks that its cloud names, and what their limits are used for.
+fn recognised(found: &SoldStorage) -> String {
+    let disks: Vec<&str> = found.disks.iter().map(|disk| disk.as_deref().unwrap_or("a disk of unknown type")).collect();
+    let target = match disks.split_first() {
+        None => "the target lies on none of its disks".to_owned(),
+        Some((first, more)) if more.iter().all(|disk| disk == first) && !more.is_empty() => {
+            format!("the target lies on {} x {first}", disks.len())
+        }
+        Some(_) => format!("the target lies on {}", disks.join(", ")),
+    };
+    let used = if found.declared.is_some() {
+        "the limits that they were sold with stand beside what is measured"
+    } else {
+        "the limits that were sold are not known to this run: `loadline environments recognise` writes what the cloud says"
+    };
+    format!("this machine is {}, and {target}: {used}", found.machine)
+}
+
 /// What an event is for people.
 fn sentence(event: &Event<'_>) -> String {
     match event {
@@ -177,6 +196,10 @@ fn sentence(event: &Event<'_>) -> String {
             format!("volume {volume}: {}; {trials} left out", words::lost(why))
         }
         Event::QuickBegins(ahead) => quick_foretold(ahead),
+        Event::Recognised(found) => recognised(found),
+        Event::NotRecognised { error } => {
+            format!("{}; the limits that were sold are not known to this run", words::in_a_line(*error))
+        }
         Event::NotSettled { error } => format!("{}; measuring goes on", words::in_a_line(*error)),
         Event::Settled { elapsed, complete: true } => {
             format!("what programs wrote before was written back first, which took {}", elapsed.human())

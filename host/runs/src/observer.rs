@@ -2,6 +2,7 @@
 //!
 //! A terminal draws them, a daemon may send them on, and [`Silent`] drops them.
 
+use crate::recognition::SoldStorage;
 use crate::{Concern, Consent, Error, Loss};
 use loadline_analysis::StandingLimit;
 use loadline_engine::{EngineError, Progress as EngineProgress, Volume};
@@ -213,6 +214,13 @@ pub enum Event<'a> {
         why: &'a Loss,
         /// Trials on it that are left out.
         trials: usize,
+    },
+    /// The machine's cloud said what was sold under the target.
+    Recognised(&'a SoldStorage),
+    /// The machine is of a cloud that does not say what it is.
+    NotRecognised {
+        /// Why not.
+        error: &'a Error,
     },
     /// A quick measurement begins.
     QuickBegins(&'a QuickAhead<'a>),

@@ -1,9 +1,11 @@
 //! Quick measurements: about a minute on one target, with a plan that follows from what the target reaches.
 
 use crate::open_volumes::{self, OpenVolume, OpenVolumes};
+use crate::recognition::sold;
 use crate::{
-    Activity, EngineWatch, Error, Event, NewRun, Observer, OpenedMeasurement, PendingStore, QuickAhead, Refusal,
-    RunOptions, RunOutcome, Settings, Tried, Work, label, look_first, refuse_impossible, refuse_memory,
+    Activity, DeclaredEnvironment, EngineWatch, Error, Event, NewRun, Observer, OpenedMeasurement, PendingStore,
+    QuickAhead, Refusal, RunOptions, RunOutcome, Settings, Tried, Work, label, look_first, refuse_impossible,
+    refuse_memory,
 };
 use loadline_engine::{EngineOptions, Filling, Need, Volume};
 use loadline_record::{Clock, Ending, RunVerb, TargetKind};
@@ -120,6 +122,7 @@ impl QuickMeasurement {
         let loads = QuickPlan::loads(volume.writable);
         let ahead = QuickAhead { target: &target, volume: &volume, fills_all: size.is_some(), row, loads, measuring };
         observer.says(&Event::QuickBegins(&ahead));
+        let declared = sold_limits(&volume, observer);
         let mut first = First { settings, seed: new.seed, observer };
         let limit = size.is_none().then_some(QUICK_FILL_TIME);
         // Nothing is written for a result that could not be kept.
@@ -141,8 +144,22 @@ impl QuickMeasurement {
         let new = NewRun::now(new.name, new.verb, new.clock, Some(new.seed));
         let opened = OpenVolumes::from([(name, OpenVolume::filled(volume))]);
         let settings = self.settings;
-        let measurement = OpenedMeasurement { new, settings, work, declared: None, opened, start: None };
+        let measurement = OpenedMeasurement { new, settings, work, declared, opened, start: None };
         measurement.begin(store, observer).map(Some)
+    }
+}
+
+/// The limits that the volume was sold with, where this machine's cloud says so.
+fn sold_limits(volume: &Volume, observer: &mut dyn Observer) -> Option<DeclaredEnvironment> {
+    match sold(&volume.facts)? {
+        Ok(found) => {
+            observer.says(&Event::Recognised(&found));
+            found.declared
+        }
+        Err(error) => {
+            observer.says(&Event::NotRecognised { error: &error });
+            None
+        }
     }
 }
 

@@ -1,8 +1,11 @@
 //! What machine this is: its cloud, asked for itself, and its devices make an environment.
 
 mod metadata;
+mod sold;
 
 pub use metadata::MetadataError;
+pub use sold::SoldStorage;
+pub(crate) use sold::sold;
 
 use crate::Error;
 use crate::error::{CloudSilence, RecognitionError};

@@ -1,0 +1,141 @@
+//! What this machine's cloud sold under a volume that is about to be measured.
+
+use super::{device, metadata, place, provider, told};
+use crate::error::RecognitionError;
+use crate::{DeclaredEnvironment, Error, Refusal, THIS_MACHINE};
+use loadline_catalog::{Catalog, Environment};
+use loadline_kernel::facts;
+use loadline_recognition::{Attached, CloudAnswers, Place, recognised};
+use loadline_record::VolumeFacts;
+
+/// The machine and the disks of one volume, with the limits that they were sold with.
+#[derive(Debug)]
+pub struct SoldStorage {
+    /// The cloud and the VM size in its own words: "Azure Standard_D8ds_v5".
+    pub machine: String,
+    /// The catalog's name of each disk under the volume; of one that the catalog does not know, nothing.
+    pub disks: Vec<Option<String>>,
+    /// Their limits; `None` where neither the machine nor a disk is known.
+    pub declared: Option<DeclaredEnvironment>,
+}
+
+/// What was sold under a volume. `None` where the firmware is of no cloud, and then nobody is asked.
+///
+/// # Errors
+/// The cloud does not answer, or what was recognised cannot be modelled.
+pub(crate) fn sold(facts: &VolumeFacts) -> Option<Result<SoldStorage, Error>> {
+    let provider = provider(&facts::firmware())?;
+    let told = match told(provider, metadata::LINK_LOCAL, None) {
+        Ok(told) => told,
+        Err(source) => return Some(Err(RecognitionError::NotAsked { cloud: provider.name(), source }.into())),
+    };
+    let (disks, spread) = facts::attached();
+    let devices: Vec<Attached> = disks.into_iter().map(device).collect();
+    let places: Vec<Place> = spread.into_iter().map(place).collect();
+    Some(sold_under(facts, &told, &devices, &places, &Catalog::builtin()))
+}
+
+/// What was sold under a volume, of the answers and devices of its machine.
+fn sold_under(
+    facts: &VolumeFacts,
+    told: &CloudAnswers,
+    devices: &[Attached],
+    places: &[Place],
+    catalog: &Catalog,
+) -> Result<SoldStorage, Error> {
+    let is_under = |name: &String| facts.devices.iter().any(|device| device.name == *name);
+    let own: Vec<Attached> = devices.iter().filter(|device| is_under(&device.facts.name)).cloned().collect();
+    let spread: Vec<Place> = places.iter().filter(|place| place.devices.iter().all(is_under)).cloned().collect();
+    let found = recognised(told, &own, &spread, catalog);
+    if own.is_empty() {
+        return Ok(SoldStorage { machine: found.machine, disks: Vec::new(), declared: None });
+    }
+    let environment = Environment::parse(&found.text, THIS_MACHINE, catalog)
+        .map_err(|source| Refusal::MachineNotModelled { source })?;
+    let named = |name: &str| (!name.is_empty()).then(|| name.to_owned());
+    let disks: Vec<Option<String>> =
+        environment.volumes.iter().flat_map(|volume| &volume.disks).map(|disk| named(&disk.name)).collect();
+    // Several volumes are devices whose layout nobody knows: how their limits add up is not known either.
+    let is_known = environment.vm.is_some() || disks.iter().any(Option::is_some);
+    let is_whole = environment.volumes.len() == 1;
+    Ok(SoldStorage {
+        machine: found.machine,
+        disks,
+        declared: (is_known && is_whole).then(|| DeclaredEnvironment::new(environment)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadline_record::{DeviceFacts, Limit, TargetKind};
+    use loadline_units::Bytes;
+    use loadline_workload::LoadSpec;
+
+    const AZURE: &str = include_str!("../../../../pure/recognition/tests/answers/azure.json");
+
+    fn disk(name: &str, lun: u32, gib: u64) -> Attached {
+        Attached {
+            facts: DeviceFacts {
+                name: name.to_owned(),
+                size_bytes: Some(Bytes::gib(gib).get()),
+                ..DeviceFacts::default()
+            },
+            links: vec![format!("azure/scsi1/lun{lun}")],
+            namespace: None,
+            mounted_at: Some(format!("/{name}")),
+            used: true,
+        }
+    }
+    fn on(devices: &[&str]) -> VolumeFacts {
+        let facts = |name: &&str| DeviceFacts { name: (*name).to_owned(), ..DeviceFacts::default() };
+        VolumeFacts {
+            name: "data".to_owned(),
+            target: "/data/db".to_owned(),
+            kind: TargetKind::TestFile,
+            path: None,
+            size_bytes: None,
+            size_reason: String::new(),
+            direct: true,
+            direct_reason: None,
+            file_system: None,
+            devices: devices.iter().map(facts).collect(),
+            extents: None,
+        }
+    }
+    fn found(devices: &[&str]) -> SoldStorage {
+        let told = loadline_recognition::azure(AZURE).unwrap();
+        let attached = [disk("sdc", 0, 1_024), disk("sdd", 1, 200)];
+        sold_under(&on(devices), &told, &attached, &[], &Catalog::builtin()).unwrap()
+    }
+
+    #[test]
+    fn the_disk_under_the_target_and_its_machine_give_the_limits() {
+        let sold = found(&["sdc"]);
+        assert_eq!(sold.machine, "Azure Standard_D8ds_v4");
+        assert_eq!(sold.disks, [Some("azure/premium-p30".to_owned())]);
+        // The host caches this one; the other is read as it is.
+        let sold = found(&["sdd"]);
+        let disk = sold.disks[0].clone().unwrap();
+        let ceilings = sold.declared.unwrap().ceilings("data", &LoadSpec::default(), Some(Bytes::gib(4))).unwrap();
+        let at =
+            |limit: Limit| ceilings.iter().find(|ceiling| ceiling.limit == limit).map(|ceiling| ceiling.iops as u64);
+        assert_eq!(disk, "azure/premium-p15");
+        // 3,500 IOPS while credits last and 1,100 from then on, as they are delivered; 16,000 of the machine.
+        assert_eq!((at(Limit::DiskIops), at(Limit::BurstExhausted)), (Some(3_570), Some(1_122)), "{ceilings:?}");
+        assert_eq!(at(Limit::VmUncachedIops), Some(16_320), "{ceilings:?}");
+    }
+
+    #[test]
+    fn a_volume_on_none_of_the_disks_has_no_limits() {
+        let sold = found(&["vdz"]);
+        assert!(sold.declared.is_none() && sold.disks.is_empty());
+    }
+
+    #[test]
+    fn disks_in_a_layout_that_nobody_knows_have_names_and_no_common_limit() {
+        let sold = found(&["sdc", "sdd"]);
+        assert_eq!(sold.disks.len(), 2);
+        assert!(sold.declared.is_none());
+    }
+}
