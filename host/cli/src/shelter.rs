@@ -110,6 +110,7 @@ fn adopted_lines(adopted: &Adopted) -> Lines {
         if !saved.inexact.is_empty() {
             lines.push(("not exact", format!("{} files changed or could not be read", saved.inexact.len())));
         }
+        lines.extend(saved.failed.iter().take(3).map(|(group, why)| ("NOT SAVED", format!("group {group}: {why}"))));
         if !saved.fuzzy.is_empty() {
             lines.push(("fuzzy", format!("files of {} are not of one moment", saved.fuzzy.join(", "))));
         }

@@ -63,6 +63,14 @@ pub enum RepositoryError {
         /// Who.
         holder: String,
     },
+    /// A file that had to be read whole was not.
+    #[error("{} was not read whole: {reason}", path.display())]
+    NotExact {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        reason: String,
+    },
     /// The pacing asked for a stop.
     #[error("stopped as asked")]
     Stopped,

@@ -18,6 +18,8 @@ pub enum PacedStep {
     ReadRepository(Bytes),
     /// A file that is restored is written.
     WriteTarget(Bytes),
+    /// Everything that is saved was read: the index and the snapshot come next.
+    Commit,
 }
 
 /// Whether a step may be done.

@@ -7,7 +7,7 @@
 use crate::durable::{read_bounded, sync_folder, write_durably};
 use crate::error::ShelterError;
 use crate::pace::Pace;
-use crate::saving::{CopyTrouble, Picture, SaveReport, group_of};
+use crate::saving::{CopyTrouble, Picture, SaveReport, group_of, not_one_moment};
 use crate::tree_files::TreeRoot;
 use loadline_kernel::system_calls::write_back_file_system;
 use loadline_shelter::changes::{TreeStamps, mass_deletion};
@@ -171,6 +171,13 @@ impl PlainCopy {
         let none = BTreeMap::new();
         let before = self.manifest.as_ref().map_or(&none, |manifest| &manifest.entries);
         picture.settle();
+        for group in &picture.carried {
+            let of_group = |path: &TreePath| group.paths.iter().any(|of| path.is_within(of));
+            entries.extend(
+                before.iter().filter(|(path, _)| of_group(path)).map(|(path, old)| (path.clone(), old.clone())),
+            );
+            stamps.extend(known.iter().filter(|(path, _)| of_group(path)).map(|(path, stamp)| (path.clone(), *stamp)));
+        }
         for (path, seen) in &picture.walked.entries {
             let old = before.get(path);
             if known.get(path) == Some(&seen.stamp)
@@ -192,14 +199,20 @@ impl PlainCopy {
                 }
                 // It went after it was seen.
                 Err(CopyTrouble::Source(error)) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(CopyTrouble::Source(error)) => {
-                    self.keep_old(path, error.to_string(), &mut entries, &mut report);
-                }
-                Err(CopyTrouble::Changing) => {
-                    self.keep_old(path, "it changed whenever it was read".to_owned(), &mut entries, &mut report);
+                Err(trouble) => {
+                    let reason = match trouble {
+                        CopyTrouble::Source(error) => error.to_string(),
+                        _ => "it changed whenever it was read".to_owned(),
+                    };
+                    // A previous version is of another moment than the rest.
+                    if let Some(group) = group_of(picture.groups, path).filter(|group| group.is_of_one_moment()) {
+                        return Err(not_one_moment(group, format!("{}: {reason}", path.as_text())));
+                    }
+                    self.keep_old(path, reason, &mut entries, &mut report);
                 }
             }
         }
+        picture.release()?;
         for (path, trouble) in &picture.walked.troubles {
             self.keep_old(path, trouble.clone(), &mut entries, &mut report);
         }

@@ -7,7 +7,7 @@ use crate::durable::now_ns;
 use crate::error::ShelterError;
 use crate::pace::Pace;
 use crate::restoring::{RestoreProgress, RestoreReport};
-use crate::saving::{Picture, SaveReport};
+use crate::saving::{Picture, SaveReport, group_of, not_one_moment};
 use crate::tree_files::TreeRoot;
 use loadline_repository::{
     CheckFinding, Checked, CheckedData, Extras, FileKind, KeepRules, Lease, LeaseTaking, ListedFile, ObjectId,
@@ -22,8 +22,8 @@ use loadline_units::Bytes;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// Bytes of a passphrase, at most.
@@ -52,10 +52,18 @@ pub(crate) struct RepositoryCopy {
 struct PaceOf<'a> {
     pace: Option<&'a Pace>,
     progress: Option<&'a RestoreProgress>,
+    /// What is saved, and why its applications did not go on.
+    picture: Option<(&'a Picture<'a>, &'a Mutex<Option<ShelterError>>)>,
 }
 
 impl Pacing for PaceOf<'_> {
     fn before(&self, step: PacedStep) -> Permission {
+        if let (Some((picture, failure)), PacedStep::Commit) = (self.picture, step)
+            && let Err(error) = picture.release()
+        {
+            *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            return Permission::Stop;
+        }
         let goes_on = match (self.pace, step) {
             (Some(pace), PacedStep::ReadSource(bytes)) => pace.before(bytes.get()),
             (Some(pace), _) => !pace.ends(),
@@ -359,16 +367,26 @@ impl RepositoryCopy {
             .groups
             .iter()
             .filter(|group| group.class != DataClass::Recreate)
+            .filter(|group| !picture.carried.iter().any(|carried| carried.name == group.name))
             .flat_map(|group| &group.paths)
             .filter(|path| fs::symlink_metadata(self.place.disk.join(path)).is_ok())
             .map(|path| self.place.disk.join(path))
             .collect();
+        let of = |group: &Group| group.paths.iter().map(|path| self.place.disk.join(path)).collect::<Vec<PathBuf>>();
+        let exact = picture.groups.iter().filter(|group| group.is_of_one_moment()).flat_map(of).collect();
+        let has = |path: &PathBuf| {
+            let newest = self.snapshots.last();
+            newest.is_some_and(|newest| newest.file.paths.iter().any(|saved| Path::new(saved) == path))
+        };
+        let carried = picture.carried.iter().flat_map(|group| of(group)).filter(has).collect();
         if roots.is_empty() {
             // Nothing of any group is there: the last generation stays the newest.
             return Ok(None);
         }
         let mut request = SaveRequest::new(roots, timestamp(now_ns()));
         request.parent = before;
+        request.exact = exact;
+        request.carried = carried;
         request.lease = Some(lease);
         request.tags = vec![
             format!("shelter={}", self.place.source),
@@ -378,8 +396,21 @@ impl RepositoryCopy {
             format!("files={files}"),
         ];
         request.tags.extend(pinned.iter().map(|pin| format!("pinned={pin}")));
-        let pacing = PaceOf { pace: Some(pace), progress: None };
-        let saved = self.repository.save(&request, &pacing).map_err(|error| self.failure(error))?;
+        let failure = Mutex::new(None);
+        let pacing = PaceOf { pace: Some(pace), progress: None, picture: Some((picture, &failure)) };
+        let saved = match self.repository.save(&request, &pacing) {
+            Ok(saved) => saved,
+            Err(RepositoryError::NotExact { path, reason }) => {
+                let group = self.tree_path(&path).and_then(|path| group_of(picture.groups, &path));
+                let said = format!("{}: {reason}", path.display());
+                let error = RepositoryError::NotExact { path, reason };
+                return Err(group.map_or_else(|| self.failure(error), |group| not_one_moment(group, said)));
+            }
+            Err(error) => {
+                let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
+                return Err(failure.unwrap_or_else(|| self.failure(error)));
+            }
+        };
         let mut report = SaveReport {
             generation,
             files: saved.files_read,
@@ -397,13 +428,18 @@ impl RepositoryCopy {
         for entry in &saved.unreadable {
             report.inexact.extend(self.tree_path(&entry.path).map(|path| (path, entry.reason.to_string())));
         }
-        *known = picture
+        let is_carried = |path: &TreePath| {
+            group_of(picture.groups, path).is_some_and(|group| picture.carried.iter().any(|one| one.name == group.name))
+        };
+        known.retain(|path, _| is_carried(path));
+        let fresh: TreeStamps = picture
             .walked
             .entries
             .iter()
             .filter(|(path, seen)| picture.is_settled(seen.stamp) && !report.inexact.contains_key(*path))
             .map(|(path, seen)| (path.clone(), seen.stamp))
             .collect();
+        known.extend(fresh);
         if !saved.is_new {
             return Ok(None);
         }
@@ -463,7 +499,7 @@ impl RepositoryCopy {
             let mut request = RestoreRequest::new(snapshot.id, &source, &target);
             request.extras = Extras::Remove;
             request.fall_back.clone_from(&earlier);
-            let pacing = PaceOf { pace: None, progress: Some(progress) };
+            let pacing = PaceOf { pace: None, progress: Some(progress), picture: None };
             let restored = self.repository.restore(&request, &pacing).map_err(wrap(&self.place.name))?;
             report.files += restored.files;
             report.bytes += restored.bytes_written.get();
@@ -482,7 +518,9 @@ impl RepositoryCopy {
 
 /// Files and bytes of a picture.
 fn totals(picture: &Picture<'_>) -> (u64, u64) {
-    let sizes = picture.walked.entries.values().filter_map(|seen| match seen.entry.kind {
+    let carried: Vec<_> = picture.carried.iter().map(|group| picture.root.walk(&group.paths)).collect();
+    let all = carried.iter().chain([&picture.walked]).flat_map(|walked| walked.entries.values());
+    let sizes = all.filter_map(|seen| match seen.entry.kind {
         EntryKind::File { size, .. } => Some(size),
         _ => None,
     });

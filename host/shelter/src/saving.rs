@@ -3,9 +3,9 @@
 use crate::durable::now_ns;
 use crate::error::ShelterError;
 use crate::pace::Pace;
-use crate::session::Session;
+use crate::session::QuietGroup;
 use crate::tree_files::{TreeRoot, WalkedTree, stamp_of};
-use loadline_shelter::changes::{FileStamp, MassDeletion, TreeStamps};
+use loadline_shelter::changes::{FileStamp, MassDeletion, TreeDifference, TreeStamps};
 use loadline_shelter::config::{DataClass, Group, MARKER_NAME, Moment, ShelterConfig};
 use loadline_shelter::tree::{EntryKind, TreePath};
 use rustix::io::ReadWriteFlags;
@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Bytes read at once.
@@ -45,6 +46,8 @@ pub struct SaveReport {
     pub fuzzy: Vec<String>,
     /// Groups that lost more than usual; the generation before is pinned.
     pub deletions: BTreeMap<String, MassDeletion>,
+    /// Groups that have their previous generation because the promised moment was not reached: why.
+    pub failed: BTreeMap<String, String>,
     /// How long it took.
     pub took: Duration,
 }
@@ -58,14 +61,22 @@ pub(crate) struct Picture<'a> {
     pub(crate) clones: BTreeMap<TreePath, File>,
     pub(crate) of_one_moment: Vec<String>,
     pub(crate) fuzzy: Vec<String>,
-    sessions: Vec<Session>,
+    /// Groups that are not looked at: the next generation has what the newest one has of them.
+    pub(crate) carried: Vec<&'a Group>,
+    /// Applications that let their files be until everything is copied.
+    quiet: Mutex<Vec<QuietGroup>>,
     /// When the first look began, ns since 1970.
     begun_ns: i64,
 }
 
 impl<'a> Picture<'a> {
     /// Looks at all groups, and takes reflinks and sessions where the configuration wants one moment.
-    pub(crate) fn take(root: &'a TreeRoot, config: &'a ShelterConfig) -> Result<Self, ShelterError> {
+    /// Groups that failed are carried over.
+    pub(crate) fn take(
+        root: &'a TreeRoot,
+        config: &'a ShelterConfig,
+        failed: &BTreeMap<String, String>,
+    ) -> Result<Self, ShelterError> {
         let mut picture = Self {
             root,
             groups: &config.groups,
@@ -73,22 +84,32 @@ impl<'a> Picture<'a> {
             clones: BTreeMap::new(),
             of_one_moment: Vec::new(),
             fuzzy: Vec::new(),
-            sessions: Vec::new(),
+            carried: Vec::new(),
+            quiet: Mutex::default(),
             begun_ns: now_ns(),
         };
         for group in config.groups.iter().filter(|group| group.class != DataClass::Recreate) {
-            let walked = match &group.moment {
-                Moment::Reflink if group.class == DataClass::Files => picture.reflink(group)?,
-                Moment::Postgres(_) | Moment::Sqlite(_) | Moment::Session(_) => {
-                    picture.sessions.push(Session::begin(group)?);
-                    picture.of_one_moment.push(group.name.clone());
-                    root.walk(&group.paths)
-                }
-                Moment::EachFile | Moment::Reflink => {
-                    picture.fuzzy.push(group.name.clone());
-                    root.walk(&group.paths)
-                }
+            if failed.contains_key(&group.name) {
+                picture.carried.push(group);
+                continue;
+            }
+            let quiet = QuietGroup::begin(group)?;
+            let walked = if group.class == DataClass::Files && group.moment == Moment::Reflink {
+                let walked = picture.reflink(group)?;
+                // What is read from now on are reflinks: the application goes on at once.
+                quiet.map_or(Ok(()), QuietGroup::end)?;
+                walked
+            } else {
+                picture.quiet.get_mut().unwrap_or_else(PoisonError::into_inner).extend(quiet);
+                let kind = if group.is_of_one_moment() { &mut picture.of_one_moment } else { &mut picture.fuzzy };
+                kind.push(group.name.clone());
+                root.walk(&group.paths)
             };
+            if group.is_of_one_moment()
+                && let Some((path, trouble)) = walked.troubles.first_key_value()
+            {
+                return Err(not_one_moment(group, format!("{}: {trouble}", path.as_text())));
+            }
             picture.walked.entries.extend(walked.entries);
             picture.walked.troubles.extend(walked.troubles);
         }
@@ -110,14 +131,14 @@ impl<'a> Picture<'a> {
 
     /// Whether nothing differs from what is saved.
     pub(crate) fn is_known(&self, known: &TreeStamps) -> bool {
-        self.walked.entries.len() == known.len()
+        let is_carried = |path: &TreePath| group_of(self.groups, path).is_some_and(|group| self.carries(group));
+        self.walked.entries.len() == known.keys().filter(|path| !is_carried(path)).count()
             && self.walked.entries.iter().all(|(path, seen)| known.get(path) == Some(&seen.stamp))
     }
 
     /// Takes reflinks of all files of a group until nothing changed between the first and the last.
     fn reflink(&mut self, group: &Group) -> Result<WalkedTree, ShelterError> {
         let at = self.root.path().to_path_buf();
-        let mut last = WalkedTree::default();
         for _ in 0..CLONES_MAX {
             let begun_ns = now_ns();
             let mut before = self.root.walk(&group.paths);
@@ -155,11 +176,9 @@ impl<'a> Picture<'a> {
                 self.of_one_moment.push(group.name.clone());
                 return Ok(before);
             }
-            last = before;
             std::thread::sleep(READ_AGAIN);
         }
-        self.fuzzy.push(group.name.clone());
-        Ok(last)
+        Err(not_one_moment(group, format!("files changed each of {CLONES_MAX} times while reflinks were taken")))
     }
 
     /// A reflink of a file, which has no name.
@@ -172,12 +191,31 @@ impl<'a> Picture<'a> {
         Ok(File::from(clone))
     }
 
-    /// Every copy was made: applications go on.
-    pub(crate) fn end(self) -> Result<(), ShelterError> {
-        for session in self.sessions {
-            session.end()?;
+    /// Whether a group is carried over.
+    fn carries(&self, group: &Group) -> bool {
+        self.carried.iter().any(|carried| carried.name == group.name)
+    }
+
+    /// Every copy was made, and nothing is committed yet: applications go on. Groups that were promised to be of one moment must be as
+    /// they were at the first look.
+    pub(crate) fn release(&self) -> Result<(), ShelterError> {
+        let still = self.groups.iter().filter(|group| group.is_of_one_moment() && !self.carries(group));
+        for group in still.filter(|group| group.moment != Moment::Reflink) {
+            let walked = self.root.walk(&group.paths);
+            let seen = self.walked.entries.iter().filter(|(path, _)| group.paths.iter().any(|of| path.is_within(of)));
+            let seen: TreeStamps = seen.map(|(path, seen)| (path.clone(), seen.stamp)).collect();
+            let now: TreeStamps = walked.entries.into_iter().map(|(path, seen)| (path, seen.stamp)).collect();
+            let difference = TreeDifference::between(&seen, &now);
+            if let Some(path) = difference.changed.first().or(difference.gone.first()) {
+                return Err(not_one_moment(group, format!("{} changed while it was saved", path.as_text())));
+            }
         }
-        Ok(())
+        let quiet = std::mem::take(&mut *self.quiet.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut ended = Ok(());
+        for group in quiet {
+            ended = ended.and(group.end());
+        }
+        ended
     }
 
     /// Copies a file's contents into `target`: bytes, hash, and the stamp of what was copied. `Err(Ok(reason))`: it kept changing.
@@ -278,6 +316,11 @@ fn read_at(source: impl AsFd, bytes: &mut [u8], at: u64) -> io::Result<usize> {
         Ok(length) => Ok(length),
         Err(_) => Ok(rustix::io::pread(&source, bytes, at)?),
     }
+}
+
+/// A promise that was not kept.
+pub(crate) fn not_one_moment(group: &Group, reason: String) -> ShelterError {
+    ShelterError::NotOneMoment { group: group.name.clone(), reason }
 }
 
 /// The group of a path.

@@ -6,7 +6,7 @@ use crate::metadata_client::MetadataClient;
 use crate::notify::ServiceManager;
 use crate::pace::Pace;
 use crate::restoring::RestoreProgress;
-use crate::saving::SaveReport;
+use crate::saving::{SaveReport, group_of};
 use crate::shelter::{Prepared, Shelter, end_restore};
 use loadline_repository::{PacedStep, Pacing, Permission};
 use loadline_shelter::budget::{DestinationRate, SaveQuestion, dirty_budget};
@@ -410,11 +410,23 @@ impl Watch {
         );
         match saved {
             Ok(report) => {
-                self.retry = None;
-                status.failures_in_row = 0;
-                status.failure = None;
-                let still: Vec<TreePath> = report.iter().flat_map(|report| report.inexact.keys().cloned()).collect();
-                self.unsaved.saved(begun, &still);
+                let failed = report.as_ref().map(|report| report.failed.clone()).unwrap_or_default();
+                let is_failed = |path: &TreePath| {
+                    group_of(&shelter.config().groups, path).is_some_and(|group| failed.contains_key(&group.name))
+                };
+                let is_inexact =
+                    |path: &TreePath| report.as_ref().is_some_and(|report| report.inexact.contains_key(path));
+                self.unsaved.saved(begun, |path| is_inexact(path) || is_failed(path));
+                if let Some((group, reason)) = failed.first_key_value() {
+                    for (group, reason) in &failed {
+                        tell(&format!("group {group} is not saved and has its previous generation: {reason}"));
+                    }
+                    self.failed(format!("group {group} is not saved: {reason}"), status);
+                } else {
+                    self.retry = None;
+                    status.failures_in_row = 0;
+                    status.failure = None;
+                }
                 // What is not known for sure counts as changed at the next look.
                 self.seen = shelter.known().clone();
                 if let Some(report) = report {
@@ -426,13 +438,18 @@ impl Watch {
             ) => return Err(error),
             Err(error) => {
                 tell(&format!("not saved: {error}"));
-                status.failures_in_row += 1;
-                status.failure = Some(error.to_string());
-                let wait = self.retry.map_or(RETRY_MIN, |(_, wait)| (wait * 2).min(RETRY_MAX));
-                self.retry = Some((Instant::now() + wait, wait));
+                self.failed(error.to_string(), status);
             }
         }
         Ok(())
+    }
+
+    /// Something was not saved: it is tried again after a while.
+    fn failed(&mut self, why: String, status: &mut ShelterStatus) {
+        status.failures_in_row += 1;
+        status.failure = Some(why);
+        let wait = self.retry.map_or(RETRY_MIN, |(_, wait)| (wait * 2).min(RETRY_MAX));
+        self.retry = Some((Instant::now() + wait, wait));
     }
 
     /// Forgets generations each hour and prunes each day, when no save is due. What takes too long is put off.

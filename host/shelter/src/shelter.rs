@@ -526,13 +526,38 @@ impl Shelter {
         if self.copy.is_none() {
             self.open_copy()?;
         }
+        // A group whose promise was not kept has its previous generation; the others are saved.
+        let mut failed = BTreeMap::new();
+        loop {
+            match self.save_besides(&root, &failed, pace) {
+                Err(ShelterError::NotOneMoment { group, reason }) if !failed.contains_key(&group) => {
+                    failed.insert(group, reason);
+                }
+                Ok(None) if !failed.is_empty() => {
+                    let (group, reason) = failed.pop_first().unwrap_or_default();
+                    return Err(ShelterError::NotOneMoment { group, reason });
+                }
+                Ok(Some(report)) => return Ok(Some(SaveReport { failed, took: begun.elapsed(), ..report })),
+                other => return other,
+            }
+        }
+    }
+
+    /// Saves what changed of all groups that did not fail.
+    fn save_besides(
+        &mut self,
+        root: &TreeRoot,
+        failed: &BTreeMap<String, String>,
+        pace: &Pace,
+    ) -> Result<Option<SaveReport>, ShelterError> {
         let (Some(copy), Some(marker)) = (&mut self.copy, &self.marker) else { return Ok(None) };
         let mut marker = marker.clone();
         marker.begun = copy.generation() + 1;
         let claim = marker.claim.clone();
-        let picture = Picture::take(&root, &self.config)?;
-        if copy.generation() > 0 && picture.is_known(&self.known) {
-            picture.end()?;
+        let picture = Picture::take(root, &self.config, failed)?;
+        let is_known = picture.is_known(&self.known);
+        if (copy.generation() > 0 && is_known) || (!failed.is_empty() && picture.walked.entries.is_empty()) {
+            picture.release()?;
             return Ok(None);
         }
         let text = marker.to_text();
@@ -541,14 +566,15 @@ impl Shelter {
         }
         self.marker = Some(marker.clone());
         let saved = copy.save(&picture, &claim, &mut self.known, pace);
-        let ended = picture.end();
-        let report = saved?;
-        ended?;
-        let Some(mut report) = report else { return Ok(None) };
+        if matches!(saved, Ok(None)) {
+            // Nothing differed, so nothing was committed; applications wait all the same.
+            picture.release()?;
+        }
+        drop(picture);
+        let Some(report) = saved? else { return Ok(None) };
         self.same_disk()?;
         marker.generation = report.generation;
         self.mark(marker)?;
-        report.took = begun.elapsed();
         Ok(Some(report))
     }
 

@@ -59,9 +59,9 @@ impl UnsavedChanges {
         self.paths.entry(path).and_modify(|(_, old)| *old = size).or_insert((now, size));
     }
 
-    /// A save that began at `begun` was acknowledged: changes seen before it are saved. `still` are those that it could not save.
-    pub fn saved(&mut self, begun: Instant, still: &[TreePath]) {
-        self.paths.retain(|path, (seen, _)| *seen >= begun || still.contains(path));
+    /// A save that began at `begun` was acknowledged: changes seen before it are saved. `is_still` says which it could not save.
+    pub fn saved(&mut self, begun: Instant, is_still: impl Fn(&TreePath) -> bool) {
+        self.paths.retain(|path, (seen, _)| *seen >= begun || is_still(path));
     }
 
     /// How old the oldest unsaved change is; `None` if all is saved.
@@ -153,9 +153,9 @@ mod tests {
         unsaved.see(path("b"), at(3), 20);
         unsaved.see(path("a"), at(4), 15);
         assert_eq!((unsaved.age(at(5)), unsaved.bytes()), (Some(Duration::from_s(4)), Bytes::new(35)));
-        unsaved.saved(at(2), &[]);
+        unsaved.saved(at(2), |_| false);
         assert_eq!((unsaved.age(at(5)), unsaved.count()), (Some(Duration::from_s(2)), 1));
-        unsaved.saved(at(9), &[path("b")]);
+        unsaved.saved(at(9), |still| *still == path("b"));
         assert_eq!(unsaved.count(), 1, "what a save could not take stays unsaved");
     }
 

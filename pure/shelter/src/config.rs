@@ -15,6 +15,8 @@ pub const RECOVERY_POINT_DEFAULT: Duration = Duration::from_s(60);
 pub const RECOVERY_POINT_MIN: Duration = Duration::from_s(1);
 /// The share of files that may go from one save to the next before the old generation is pinned.
 pub const DELETION_DEFAULT: Ratio = Ratio::percent(20);
+/// How long a program before or after a save may take, if the configuration says nothing.
+pub const TIMEOUT_DEFAULT: Duration = Duration::from_s(120);
 /// The file at the top of the disk that says whose it is.
 pub const MARKER_NAME: &str = ".loadline-shelter";
 
@@ -175,10 +177,24 @@ pub struct Group {
     pub order: u32,
     /// How its files come to be of one moment.
     pub moment: Moment,
+    /// A program that runs before the files are looked at, with its arguments.
+    pub before: Option<Vec<String>>,
+    /// A program that runs once the files are copied, or reflinks of them are taken.
+    pub after: Option<Vec<String>>,
+    /// How long each program and each answer of a session may take.
+    pub timeout: Duration,
     /// What to do if it could not be restored whole.
     pub damaged: Damaged,
     /// The share of files or bytes that may go at once without pinning the old generation.
     pub deletion: Ratio,
+}
+
+impl Group {
+    /// Whether all its files are to be of one moment: then none of them may change while it is saved.
+    #[must_use]
+    pub fn is_of_one_moment(&self) -> bool {
+        self.class == DataClass::Files && (self.moment != Moment::EachFile || self.before.is_some())
+    }
 }
 
 /// Limits of our own I/O.
@@ -307,6 +323,17 @@ mod tests {
         let config = ShelterConfig::parse(SHORT, "short").unwrap();
         assert_eq!((&config.destination, config.recovery_point()), (&None, None));
         assert_eq!(config.groups[0].damaged, Damaged::Hold);
+    }
+
+    #[test]
+    fn programs_around_a_save_promise_one_moment() {
+        let text = SHORT.replace("recreate", "files") + "before = [\"freeze\", \"a b\"]\ntimeout = \"5 s\"\n";
+        let config =
+            ShelterConfig::parse(&(text + "[destination]\nfolder = \"/p\"\nlayout = \"plain\"\n"), "x").unwrap();
+        let group = &config.groups[0];
+        assert_eq!(group.before.as_deref(), Some(&["freeze".to_owned(), "a b".to_owned()][..]));
+        assert_eq!((&group.after, group.timeout), (&None, Duration::from_s(5)));
+        assert!(group.is_of_one_moment());
     }
 
     #[test]

@@ -28,7 +28,7 @@ use loadline_repository_format::{BlobKind, IndexedPack, ObjectId, SnapshotFile, 
 use loadline_units::Bytes;
 use reading::FileReader;
 use rustix::fs::{Mode, OFlags};
-use scan::{ChangedPaths, DraftEntry, EntryPlace, Scan, Scope};
+use scan::{ChangedPaths, Draft, DraftEntry, EntryPlace, Scan, Scope};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -87,6 +87,10 @@ pub struct SaveRequest {
     pub changes: Changes,
     /// Files of this share are read even if they look unchanged.
     pub reread: Option<RereadShare>,
+    /// Further roots that are not looked at: the snapshot has what its parent has there.
+    pub carried: Vec<PathBuf>,
+    /// Roots below which every file must be read whole. A save that cannot ends without a snapshot.
+    pub exact: Vec<PathBuf>,
     /// What the first save after [`Repository::open`] compares with.
     pub parent: Option<ObjectId>,
     /// Where files are cut.
@@ -110,6 +114,8 @@ impl SaveRequest {
             excluded: Vec::new(),
             changes: Changes::Everything,
             reread: None,
+            carried: Vec::new(),
+            exact: Vec::new(),
             parent: None,
             chunking: Chunking::Fixed,
             hostname: String::new(),
@@ -154,6 +160,18 @@ pub struct Saved {
     pub unreadable: Vec<UnreadableEntry>,
 }
 
+impl Saved {
+    /// Whether every file below these roots was read whole.
+    fn is_exact(&self, roots: &[PathBuf]) -> Result<(), RepositoryError> {
+        let changing = self.retained.iter().map(|path| (path, "it changed whenever it was read".to_owned()));
+        let unreadable = self.unreadable.iter().map(|entry| (&entry.path, entry.reason.to_string()));
+        match changing.chain(unreadable).find(|(path, _)| roots.iter().any(|root| path.starts_with(root))) {
+            None => Ok(()),
+            Some((path, reason)) => Err(RepositoryError::NotExact { path: path.clone(), reason }),
+        }
+    }
+}
+
 /// A root with its folder opened.
 struct Root {
     path: PathBuf,
@@ -191,7 +209,7 @@ impl Repository {
     /// The request makes no sense, a root is not there, the storage fails, or the pacing asked for a stop. Files that cannot be read are
     /// no error: they are in [`Saved`].
     pub fn save(&mut self, request: &SaveRequest, pacing: &dyn Pacing) -> Result<Saved, RepositoryError> {
-        let paths = checked_roots(&request.roots)?;
+        let paths = checked_roots(&[request.roots.as_slice(), request.carried.as_slice()].concat())?;
         let roots = self.known_roots(paths, request.parent)?;
         let parent = roots.iter().find_map(|root| root.known.as_ref()).map(|known| known.snapshot);
         let began = reading::now();
@@ -202,6 +220,7 @@ impl Repository {
             (_, Some(error)) | (Err(error), None) => return Err(error),
         };
         let mut saved = draft.saved;
+        saved.is_exact(&request.exact)?;
         if draft.is_unchanged
             && let Some(parent) = parent
             && roots.iter().all(|root| root.known.as_ref().is_some_and(|known| known.snapshot == parent))
@@ -209,6 +228,9 @@ impl Repository {
             saved.snapshot = parent;
             self.remember(roots, draft.roots, parent);
             return Ok(saved);
+        }
+        if pacing.before(PacedStep::Commit) == Permission::Stop {
+            return Err(RepositoryError::Stopped);
         }
         let (packs, stored_bytes) = sink.stored();
         saved.objects = packs.len() as u64;
@@ -421,6 +443,9 @@ fn walk_root(scan: &mut Scan<'_>, root: &Root, request: &SaveRequest) -> Result<
     let cannot = |error| RepositoryError::machine("save", &root.path, error);
     let (parent, name) = (root.path.parent(), root.path.file_name());
     let (Some(parent), Some(name)) = (parent, name) else { return Err(cannot(rustix::io::Errno::INVAL)) };
+    if request.carried.contains(&root.path) {
+        return Ok(DraftEntry { name: name.as_bytes().into(), stat: None, draft: Draft::Kept });
+    }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = Arc::new(rustix::fs::open(parent, flags, Mode::empty()).map_err(cannot)?);
     let stat = rustix::fs::statat(&*folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).map_err(cannot)?;

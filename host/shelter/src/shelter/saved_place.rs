@@ -106,6 +106,24 @@ impl Shelter {
         self.storage.get()?.traffic()
     }
 
+    /// What the marker says who writes.
+    #[cfg(test)]
+    pub(crate) fn claim(&self) -> String {
+        self.marker.as_ref().map(|marker| marker.claim.clone()).unwrap_or_default()
+    }
+
+    /// The destination, once it is open.
+    #[cfg(test)]
+    pub(crate) fn copy_mut(&mut self) -> Option<&mut SavedCopy> {
+        self.copy.as_mut()
+    }
+
+    /// The configuration, to be changed by a test.
+    #[cfg(test)]
+    pub(crate) fn config_mut(&mut self) -> &mut loadline_shelter::config::ShelterConfig {
+        &mut self.config
+    }
+
     /// Uses another storage than the configured one: one that misbehaves.
     #[cfg(test)]
     pub(crate) fn lie_in(&mut self, storage: Arc<dyn RepositoryStorage>) {

@@ -4,6 +4,7 @@ mod in_object_store;
 mod in_repository;
 mod killed;
 mod machine;
+mod one_moment;
 mod serving;
 mod world;
 

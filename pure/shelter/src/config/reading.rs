@@ -3,7 +3,7 @@
 use super::{
     Cloud, DELETION_DEFAULT, Damaged, DataClass, Destination, DeviceIdentity, GROUPS_MAX, Group, KeptGenerations,
     MARKER_NAME, Moment, NewFileSystem, NoticeSource, OwnLimits, RECOVERY_POINT_DEFAULT, RECOVERY_POINT_MIN,
-    SHELTER_SCHEMA, ShelterConfig, SourceDisk,
+    SHELTER_SCHEMA, ShelterConfig, SourceDisk, TIMEOUT_DEFAULT,
 };
 use loadline_document::{DocumentError, Item, Reader, Synonym, entries, nested};
 use loadline_units::Duration;
@@ -18,7 +18,8 @@ const DESTINATION_KEYS: &[&str] =
 const KEEP_KEYS: &[&str] = &["last", "minutely", "hourly", "daily"];
 /// Generations of one rule, at most.
 const KEEP_MAX: u32 = 100_000;
-const GROUP_KEYS: &[&str] = &["class", "paths", "recovery_point", "order", "moment", "damaged", "deletion"];
+const GROUP_KEYS: &[&str] =
+    &["class", "paths", "recovery_point", "order", "moment", "before", "after", "timeout", "damaged", "deletion"];
 const SERVICE_KEYS: &[&str] = &["guards"];
 const LIMIT_KEYS: &[&str] = &["iops", "throughput", "objective"];
 const NOTICE_KEYS: &[&str] = &["cloud", "address", "time"];
@@ -374,6 +375,9 @@ fn group(reader: &mut Reader<'_>, name: &str, full: &str, item: &Item<'_>) -> Op
         recovery_point: RECOVERY_POINT_DEFAULT,
         order: 100,
         moment: Moment::EachFile,
+        before: None,
+        after: None,
+        timeout: TIMEOUT_DEFAULT,
         damaged: Damaged::Hold,
         deletion: DELETION_DEFAULT,
     };
@@ -399,6 +403,9 @@ fn group(reader: &mut Reader<'_>, name: &str, full: &str, item: &Item<'_>) -> Op
             }
             "order" => group.order = reader.count_u32(&full, item, 10_000).unwrap_or(group.order),
             "moment" => group.moment = moment(reader, &full, item).unwrap_or(Moment::EachFile),
+            "before" => group.before = program(reader, &full, item),
+            "after" => group.after = program(reader, &full, item),
+            "timeout" => group.timeout = reader.quantity(&full, item).unwrap_or(group.timeout),
             "damaged" => {
                 let words = [("hold", Damaged::Hold), ("start", Damaged::Start)];
                 group.damaged = reader.word(&full, item, &words, "").unwrap_or(Damaged::Hold);
@@ -475,12 +482,15 @@ fn moment(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Moment>
     match *kind {
         "postgres" => reader.text(&full, item).map(Moment::Postgres),
         "sqlite" => relative_paths(reader, &full, item).map(Moment::Sqlite),
-        _ => {
-            let words: Option<Vec<String>> =
-                reader.values(&full, item).into_iter().map(|value| reader.text(&full, value)).collect();
-            words.filter(|words| !words.is_empty()).map(Moment::Session)
-        }
+        _ => program(reader, &full, item).map(Moment::Session),
     }
+}
+
+/// A program with its arguments.
+fn program(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Vec<String>> {
+    let words: Option<Vec<String>> =
+        reader.values(key, item).into_iter().map(|value| reader.text(key, value)).collect();
+    words.filter(|words| !words.is_empty())
 }
 
 fn guards(reader: &mut Reader<'_>, item: &Item<'_>) -> Vec<String> {
