@@ -1,11 +1,12 @@
-//! `run --dry-run`: every cell with the time it takes, and the time of all; nothing is measured.
+//! `run --dry-run`: every cell with all of its load and the time it takes, and the time of all; nothing is measured.
 
 use crate::arguments::Format;
 use crate::output::{self, Column, Field, Table};
 use loadline_runs::{FillForecast, Settings, Work, filling};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::LoadSpec;
-use serde_json::json;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
 
 /// Prints what `work` would do by these settings. By a virtual clock, for which there are none, nothing is filled, and the time is
 /// the model's.
@@ -15,7 +16,7 @@ pub(crate) fn print(work: &Work, settings: Option<&Settings>, format: Format) ->
     let text = match format {
         Format::Json => output::pretty(&json!({
             "plans": work.plans.iter().map(|plan| json!({"name": plan.name, "hash": plan.hash})).collect::<Vec<_>>(),
-            "cells": table.to_json(),
+            "cells": with_loads(table.to_json(), work),
             "trials": work.trials(),
             "time_s": work.time().as_s_f64(),
             "fill_bytes": match filling {
@@ -33,11 +34,66 @@ pub(crate) fn print(work: &Work, settings: Option<&Settings>, format: Format) ->
             let note = filling_note(filling);
             let (cells, trials) = (counted(count, "cell"), counted(work.trials(), "trial"));
             let moved = moved_note(work);
-            format!("{table}\n{cells}, {trials}: {all}{virtual_time} at most{moved}{note}\n")
+            let loads = in_full(work);
+            format!("{table}\n{loads}\n{cells}, {trials}: {all}{virtual_time} at most{moved}{note}\n")
         }
     };
     output::print(&text)
 }
+
+/// The cells with all keys of their loads, as they are stored.
+fn with_loads(mut cells: Value, work: &Work) -> Value {
+    for (cell, shown) in work.cells.iter().zip(cells.as_array_mut().into_iter().flatten()) {
+        shown["spec"] = json!(cell.spec);
+    }
+    cells
+}
+
+/// The parts of a load, each with the word that it stands under.
+type Parts = Vec<(&'static str, String)>;
+
+/// All of the loads in words. What several cells have alike stands once.
+fn in_full(work: &Work) -> String {
+    let mut all: Vec<(Parts, Vec<&str>)> = Vec::new();
+    for cell in &work.cells {
+        let parts = cell.spec.in_full();
+        match all.iter_mut().find(|(known, _)| *known == parts) {
+            Some((_, cells)) => cells.push(&cell.id),
+            None => all.push((parts, vec![&cell.id])),
+        }
+    }
+    let mut text = String::new();
+    // A part that is the same in every load is said before them.
+    let shared: Parts = (all.first().map(|(parts, _)| parts.clone()).unwrap_or_default().into_iter())
+        .filter(|part| all.iter().all(|(parts, _)| parts.contains(part)))
+        .collect();
+    write_parts(&mut text, if all.len() > 1 { "every load" } else { "the load" }, &shared);
+    let of_own = all.len() > 1 && all.len() <= LOADS_MAX;
+    for (parts, cells) in all.iter().filter(|_| of_own) {
+        let own: Parts = parts.iter().filter(|part| !shared.contains(part)).cloned().collect();
+        let named = if cells.len() > CELLS_NAMED_MAX { format!("{} cells", cells.len()) } else { cells.join(", ") };
+        write_parts(&mut text, &named, &own);
+    }
+    if all.len() > LOADS_MAX {
+        let _ = writeln!(text, "{} loads differ in the rest: --format json has all of each", all.len());
+    }
+    text
+}
+
+fn write_parts(text: &mut String, heading: &str, parts: &[(&'static str, String)]) {
+    if parts.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "{heading}:");
+    for (name, words) in parts {
+        let _ = writeln!(text, "  {name:<9} {words}");
+    }
+}
+
+/// Loads that are shown in words at most.
+const LOADS_MAX: usize = 12;
+/// Cells of one load that are named at most.
+const CELLS_NAMED_MAX: usize = 4;
 
 fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
@@ -48,7 +104,13 @@ const UNTIL_MOVED: Duration = Duration::from_s(86_400);
 
 /// What a trial moves at most, where that and no time of the plan ends it.
 fn moved(spec: &LoadSpec) -> Option<Bytes> {
-    spec.volume.filter(|_| spec.duration >= UNTIL_MOVED)
+    let volume = spec.size.map_or(spec.volume, |size| spec.volume_over(size));
+    volume.filter(|_| spec.duration >= UNTIL_MOVED)
+}
+
+/// Passes over a range of a size that is not known yet, where they and no time of the plan end a trial.
+fn passed(spec: &LoadSpec) -> Option<u32> {
+    spec.passes.filter(|_| spec.size.is_none() && spec.duration >= UNTIL_MOVED)
 }
 
 /// What such trials move together, and how long that takes; nothing where there are none.
@@ -56,7 +118,8 @@ fn moved_note(work: &Work) -> String {
     let each = work.cells.iter().filter_map(|cell| Some(moved(&cell.spec)?.get() * u64::from(cell.spec.trials)));
     let all = Bytes::new(each.sum());
     if all == Bytes::ZERO {
-        return String::new();
+        let ends = work.cells.iter().any(|cell| passed(&cell.spec).is_some());
+        return if ends { "; the size of the target ends them".to_owned() } else { String::new() };
     }
     format!("; bytes end them: {} in about {}", all.human(), filling::in_words(all))
 }
@@ -87,9 +150,10 @@ fn cells(work: &Work) -> Table {
             Field::count(spec.trials.into()),
             time(spec.pause),
             time(warm_up_max(spec)),
-            match moved(spec) {
-                Some(size) => Field::both(format!("until {}", size.human()), spec.duration.as_s_f64()),
-                None => time(spec.duration),
+            match (moved(spec), passed(spec)) {
+                (Some(size), _) => Field::both(format!("until {}", size.human()), spec.duration.as_s_f64()),
+                (None, Some(passes)) => Field::both(format!("{passes} x the target"), spec.duration.as_s_f64()),
+                (None, None) => time(spec.duration),
             },
             time(spec.cool_down),
             match moved(spec) {

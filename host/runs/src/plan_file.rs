@@ -59,7 +59,17 @@ pub fn read_command(words: &[String]) -> Result<FioJobs, Refusal> {
 
 /// The variables and files of this process.
 const AROUND: FioSurroundings<'static> =
-    FioSurroundings { variable: &|name| std::env::var(name).ok(), file: &included };
+    FioSurroundings { variable: &|name| std::env::var(name).ok(), keyword: &of_this_machine, file: &included };
+
+/// What fio's keywords stand for here.
+fn of_this_machine(keyword: &str) -> Option<u64> {
+    match keyword {
+        "$ncpus" => loadline_kernel::scheduling::processors().map(u64::from),
+        "$pagesize" => Some(loadline_kernel::system_calls::page_bytes()),
+        "$mb_memory" => Some(loadline_kernel::facts::host().memory_bytes? >> 20),
+        _ => None,
+    }
+}
 
 /// A file that a job file includes: from here, or else from the folder of the file that includes it, as fio looks for it.
 fn included(path: &str, from: &str) -> Result<FioFile, String> {

@@ -1,6 +1,6 @@
 //! What a load is beyond the figures that tables need, as programs read it.
 
-use loadline_load::{Arrival, BlockShare, Distribution, FlushMethod, LoadSpec, Pattern};
+use loadline_load::{Arrival, BlockShare, Distribution, FlushMethod, LoadSpec, Pattern, Walk, Zone};
 use loadline_record::Load;
 use loadline_units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoadDetails {
-    /// Random loads: `uniform`, `permutation`, `zipf` or `hot-cold`.
+    /// Random loads: `uniform`, `permutation`, `zipf`, `hot-cold`, `pareto` or `zoned`.
     pub distribution: Option<String>,
     /// The exponent of a `zipf` distribution.
     pub zipf_theta: Option<f64>,
@@ -17,8 +17,23 @@ pub struct LoadDetails {
     pub hot_requests_ratio: Option<f64>,
     /// Share of the blocks that are hot.
     pub hot_blocks_ratio: Option<f64>,
+    /// The share h of a `pareto` distribution: a share 1 - h of the requests goes to a share h of the blocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pareto_h: Option<f64>,
+    /// The zones of a `zoned` distribution, from the start of the volume on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zones: Option<Vec<ZoneDetails>>,
     /// Sequential loads: from the start of one request to the start of the next, where that is not the block size.
     pub stride_bytes: Option<u64>,
+    /// Sequential loads: `again` if the same blocks come again at the end, `back` if the load goes backward.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub walk: Option<String>,
+    /// Sequential loads: each thread goes through the whole range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overlap: Option<bool>,
+    /// How many times the bytes of its range end the load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passes: Option<u32>,
     /// Offsets are multiples of this, where that is not the smallest block.
     pub align_bytes: Option<u64>,
     /// Where in the target the load begins.
@@ -45,6 +60,15 @@ pub struct LoadDetails {
     pub warm_up_ns: Option<u64>,
     /// Measured time that was asked for.
     pub duration_ns: Option<u64>,
+}
+
+/// A zone of a volume.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ZoneDetails {
+    /// Share of the requests that go to it.
+    pub requests_ratio: f64,
+    /// Its share of the blocks.
+    pub blocks_ratio: f64,
 }
 
 /// One size in a mix.
@@ -92,6 +116,13 @@ impl From<&LoadSpec> for LoadDetails {
             verify: Some(spec.verify),
             warm_up_ns: Some(spec.warm_up.as_ns()),
             duration_ns: Some(spec.duration.as_ns()),
+            walk: match spec.walk {
+                Walk::Onward => None,
+                Walk::Again => Some("again".to_owned()),
+                Walk::Back => Some("back".to_owned()),
+            },
+            overlap: spec.overlap.then_some(true),
+            passes: spec.passes,
             ..Self::default()
         };
         match &spec.pattern {
@@ -108,6 +139,18 @@ impl From<&LoadSpec> for LoadDetails {
                         details.hot_requests_ratio = Some(requests.as_f64());
                         details.hot_blocks_ratio = Some(blocks.as_f64());
                         "hot-cold"
+                    }
+                    Distribution::Pareto { h_milli } => {
+                        details.pareto_h = Some(f64::from(*h_milli) / 1e3);
+                        "pareto"
+                    }
+                    Distribution::Zoned { zones } => {
+                        let part = |zone: &Zone| ZoneDetails {
+                            requests_ratio: zone.requests.as_f64(),
+                            blocks_ratio: zone.blocks.as_f64(),
+                        };
+                        details.zones = Some(zones.iter().map(part).collect());
+                        "zoned"
                     }
                 };
                 details.distribution = Some(name.to_owned());

@@ -1,11 +1,12 @@
 //! A load key by key: which loads are one, and in which words others are told apart.
 
-use crate::words::{block, listed, percent, seconds, size};
-use loadline_load::{
-    Arrival, Distribution, Fill, FlushCadence, FlushMethod, LoadSpec, Objective, Pattern, SteadyStateRule,
-};
-use loadline_record::{Access, ArrivalKind, CellRecord, Load, LoadFigures};
-use loadline_units::{Duration, Ratio};
+mod key_words;
+
+use crate::words::listed;
+use key_words::{missing, plainly, said, words_of_plan, words_of_tables};
+use loadline_load::Arrival;
+use loadline_record::{Access, CellRecord, Load};
+use loadline_units::Duration;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,6 +23,8 @@ pub enum LoadKey {
     Align,
     Start,
     Files,
+    Walk,
+    Overlap,
     Flush,
     Buffered,
     Compressible,
@@ -41,6 +44,7 @@ pub enum LoadKey {
     Other(String),
     DropCaches,
     Volume,
+    Passes,
     WarmUp,
     SteadyState,
     Duration,
@@ -59,6 +63,7 @@ const TELLING: [&[LoadKey]; 3] = [
     &[
         LoadKey::DropCaches,
         LoadKey::Volume,
+        LoadKey::Passes,
         LoadKey::WarmUp,
         LoadKey::SteadyState,
         LoadKey::Duration,
@@ -72,7 +77,7 @@ const TELLING: [&[LoadKey]; 3] = [
 
 impl LoadKey {
     /// Every one that this version knows.
-    const KNOWN: [Self; 34] = [
+    const KNOWN: [Self; 37] = [
         Self::Pattern,
         Self::Reads,
         Self::Trims,
@@ -81,6 +86,8 @@ impl LoadKey {
         Self::Align,
         Self::Start,
         Self::Files,
+        Self::Walk,
+        Self::Overlap,
         Self::Flush,
         Self::Buffered,
         Self::Compressible,
@@ -96,6 +103,7 @@ impl LoadKey {
         Self::Beside,
         Self::DropCaches,
         Self::Volume,
+        Self::Passes,
         Self::WarmUp,
         Self::SteadyState,
         Self::Duration,
@@ -121,6 +129,8 @@ impl LoadKey {
             Self::Align => "align",
             Self::Start => "start",
             Self::Files => "files",
+            Self::Walk => "walk",
+            Self::Overlap => "overlap",
             Self::Flush => "flush",
             Self::Buffered => "buffered",
             Self::Compressible => "content.compressible",
@@ -136,6 +146,7 @@ impl LoadKey {
             Self::Beside => "beside",
             Self::DropCaches => "drop_caches",
             Self::Volume => "volume",
+            Self::Passes => "passes",
             Self::WarmUp => "warm_up",
             Self::SteadyState => "steady_state",
             Self::Duration => "duration",
@@ -429,187 +440,6 @@ pub fn distinct_words(loads: &[&LoadKeys], key: &LoadKey) -> Vec<KeyWords> {
     loads.iter().map(of).collect()
 }
 
-/// What there is, in these words.
-fn said(text: impl Into<String>) -> KeyWords {
-    KeyWords { text: text.into(), is_absence: false }
-}
-
-/// What there is not, in these words.
-fn absent(text: &str) -> KeyWords {
-    KeyWords { text: text.to_owned(), is_absence: true }
-}
-
-fn switch(is_on: bool, on: &str, off: &str) -> KeyWords {
-    if is_on { said(on) } else { absent(off) }
-}
-
-fn lasting(what: &str, span: Duration) -> KeyWords {
-    said(if span == Duration::ZERO { format!("no {what}") } else { format!("{what} {span}") })
-}
-
-/// What a load lacks of which the key has no value.
-fn missing(key: &LoadKey) -> KeyWords {
-    match key {
-        LoadKey::Trims => absent("no trims"),
-        LoadKey::Size => absent("over all of it"),
-        LoadKey::Align => absent("aligned to its blocks"),
-        LoadKey::Start => absent("from the start on"),
-        LoadKey::Files => absent("1 file"),
-        LoadKey::Flush => absent("never flushed"),
-        LoadKey::Buffered => absent("not buffered"),
-        LoadKey::Verify => absent("not verified"),
-        LoadKey::RateMax => absent("at any rate"),
-        LoadKey::ThinkTime => absent("no think time"),
-        LoadKey::DropCaches => absent("caches kept"),
-        LoadKey::Volume => absent("no bound in bytes"),
-        LoadKey::WarmUp => said("no warm-up"),
-        LoadKey::CoolDown => said("no cool-down"),
-        LoadKey::Pause => said("no pause"),
-        LoadKey::SteadyState => absent("steady or not"),
-        LoadKey::Objective => absent("no objective"),
-        LoadKey::Name => absent("without a name"),
-        LoadKey::BestOfTrials => absent("all trials"),
-        _ => plainly(key, &Value::Null),
-    }
-}
-
-/// What every load has in words, whether a plan's or not.
-fn words_of_tables(figures: &LoadFigures) -> BTreeMap<LoadKey, KeyWords> {
-    let mut words = BTreeMap::from([
-        (LoadKey::Pattern, said(figures.pattern.name())),
-        (LoadKey::Reads, said(format!("{} reads", percent(figures.read_ratio)))),
-        (LoadKey::Blocks, said(block(figures.block_bytes))),
-        (LoadKey::Buffered, switch(figures.buffered, "buffered", "not buffered")),
-        (
-            LoadKey::Threads,
-            said(if figures.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", figures.threads) }),
-        ),
-        (LoadKey::Duration, said(format!("for {}", seconds(figures.duration_ns)))),
-        (
-            LoadKey::Arrival,
-            match &figures.arrival {
-                ArrivalKind::Closed => absent("closed loop"),
-                ArrivalKind::Constant => said("arriving evenly"),
-                ArrivalKind::Poisson => said("arriving by chance"),
-                other => said(other.name()),
-            },
-        ),
-    ]);
-    words.extend(figures.size_bytes.map(|bytes| (LoadKey::Size, said(format!("over {}", size(bytes))))));
-    words.extend(figures.flush_every.map(|every| (LoadKey::Flush, said(format!("flush every {every}")))));
-    words.extend(figures.rate_iops.map(|rate| (LoadKey::RateMax, said(format!("at most {rate} IOPS")))));
-    words.extend(figures.objective.map(|of| (LoadKey::Objective, objective(of))));
-    words
-}
-
-fn objective(of: Objective) -> KeyWords {
-    said(format!("objective {} {}", of.of.words(), of.limit))
-}
-
-/// A plan's load in words, but for what tables have of it.
-fn words_of_plan(spec: &LoadSpec) -> Vec<(LoadKey, KeyWords)> {
-    let LoadSpec {
-        name,
-        pattern,
-        reads: _,
-        trims,
-        blocks,
-        align,
-        arrival,
-        threads: _,
-        size,
-        start,
-        files,
-        flush,
-        buffered: _,
-        content,
-        verify,
-        fill,
-        drop_caches,
-        warm_up,
-        cool_down,
-        steady_state,
-        duration,
-        volume,
-        trials,
-        pause,
-        hang_limit: _,
-        objective: _,
-        best_of_trials,
-    } = spec;
-    let shares: Vec<String> = blocks.iter().map(|block| block.share.to_string()).collect();
-    let mut words = vec![
-        (LoadKey::Pattern, pattern_words(pattern)),
-        (LoadKey::Trims, if *trims == Ratio::ZERO { absent("no trims") } else { said(format!("{trims} trims")) }),
-        (LoadKey::Blocks, said(shares.join(" + "))),
-        (LoadKey::Start, said(format!("from {start} on"))),
-        (LoadKey::Files, if *files == 1 { absent("1 file") } else { said(format!("{files} files")) }),
-        (LoadKey::Compressible, said(format!("{} compressible", content.compressible))),
-        (LoadKey::Duplicate, said(format!("{} duplicate", content.duplicate))),
-        (LoadKey::Verify, switch(*verify, "verified", "not verified")),
-        (LoadKey::DropCaches, switch(*drop_caches, "caches dropped", "caches kept")),
-        (LoadKey::WarmUp, lasting("warm-up", *warm_up)),
-        (LoadKey::CoolDown, lasting("cool-down", *cool_down)),
-        (LoadKey::Duration, said(format!("for {duration}"))),
-        (
-            LoadKey::Fill,
-            said(match fill {
-                Fill::Auto => "filled where that is wanted",
-                Fill::Always => "filled",
-                Fill::Never => "not filled",
-            }),
-        ),
-        (LoadKey::Trials, said(format!("{trials} trials"))),
-        (LoadKey::Pause, lasting("pause", *pause)),
-        (LoadKey::BestOfTrials, switch(*best_of_trials, "best of trials", "all trials")),
-    ];
-    words.extend(size.map(|size| (LoadKey::Size, said(format!("over {size}")))));
-    words.extend(align.map(|align| (LoadKey::Align, said(format!("aligned to {align}")))));
-    words.extend(flush.map(|FlushCadence { every, how }| {
-        let how = match how {
-            FlushMethod::Fdatasync => "fdatasync",
-            FlushMethod::Fua => "FUA",
-        };
-        (LoadKey::Flush, said(format!("{how} every {every}")))
-    }));
-    if let Arrival::Closed { rate_max, think_time, .. } = arrival {
-        words.extend(rate_max.map(|rate| (LoadKey::RateMax, said(format!("at most {rate}")))));
-        words.push((LoadKey::ThinkTime, said(format!("think {think_time}"))));
-    }
-    words.extend(volume.map(|volume| (LoadKey::Volume, said(format!("{volume} of it")))));
-    words.extend(steady_state.map(|rule| (LoadKey::SteadyState, steady_state_words(&rule))));
-    words.extend(name.as_ref().map(|name| (LoadKey::Name, said(name.as_str()))));
-    words
-}
-
-/// Where requests of a pattern fall.
-fn pattern_words(pattern: &Pattern) -> KeyWords {
-    match pattern {
-        Pattern::Random(Distribution::Uniform) => said("uniform"),
-        Pattern::Random(Distribution::Permutation) => said("each block once"),
-        Pattern::Random(Distribution::Zipf { theta_milli }) => said(format!("zipf {}", f64::from(*theta_milli) / 1e3)),
-        Pattern::Random(Distribution::HotCold { requests, blocks }) => said(format!("{requests} to {blocks}")),
-        Pattern::Sequential { stride: None } => absent("no stride"),
-        Pattern::Sequential { stride: Some(stride) } => said(format!("stride {stride}")),
-    }
-}
-
-fn steady_state_words(rule: &SteadyStateRule) -> KeyWords {
-    let SteadyStateRule { round, rounds, rounds_max, range, slope } = rule;
-    said(format!("once steady, {rounds} rounds of {round} within {range} and {slope}, {rounds_max} at most"))
-}
-
-/// A value as it is stored, by the name of its key.
-fn plainly(key: &LoadKey, value: &Value) -> KeyWords {
-    let name = key.name().replace(['_', '.'], " ");
-    match value {
-        Value::Null | Value::Bool(false) => absent(&format!("no {name}")),
-        Value::Bool(true) => said(name),
-        Value::String(text) => said(format!("{name} {text}")),
-        _ => said(format!("{name} {value}")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -617,6 +447,8 @@ mod tests {
     use crate::example::{ExampleDisk, cell, change, closed, other_loads, planned, run};
     use crate::words::load_name;
     use crate::{CellSummary, summarize};
+    use loadline_load::LoadSpec;
+    use loadline_record::LoadFigures;
 
     /// A load at three depths, and another beside it.
     fn beside(other: &dyn Fn(&mut CellRecord)) -> (Vec<CellRecord>, Vec<CellSummary>) {

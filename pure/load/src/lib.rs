@@ -4,9 +4,12 @@
 
 mod rules;
 mod spec;
+mod steady;
+mod whole;
 
 pub use spec::{
     Arrival, BLOCK_MAX, BlockShare, Content, Distribution, FILES_MAX, Fill, FlushCadence, FlushMethod, LatencyFigure,
-    LoadSpec, OFFSET_MAX, Objective, Origin, Pattern, QUEUE_DEPTH_MAX, SECTOR, SpecError, SteadyStateRule, THREADS_MAX,
-    TRIALS_MAX,
+    LoadSpec, OFFSET_MAX, Objective, Origin, Pattern, QUEUE_DEPTH_MAX, SECTOR, SpecError, THREADS_MAX, TRIALS_MAX,
+    Walk, Zone,
 };
+pub use steady::SteadyStateRule;

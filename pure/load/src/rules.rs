@@ -2,7 +2,7 @@
 
 use crate::spec::{
     Arrival, BLOCK_MAX, Content, Distribution, FILES_MAX, LoadSpec, OFFSET_MAX, Pattern, QUEUE_DEPTH_MAX, SECTOR,
-    SpecError, THREADS_MAX, TRIALS_MAX,
+    SpecError, THREADS_MAX, TRIALS_MAX, Walk, Zone,
 };
 use loadline_units::{Bytes, Duration, NS_PER_S, Ratio};
 
@@ -63,6 +63,10 @@ impl LoadSpec {
                     .then(|| "0 B ends before it begins; leave the key out for no bound".into()),
             ),
             (
+                "passes",
+                (self.passes == Some(0)).then(|| "0 ends before it begins; leave the key out for no bound".into()),
+            ),
+            (
                 "hang_limit",
                 (self.hang_limit == Duration::ZERO)
                     .then(|| "no request is answered in no time; the default is 60 s".into()),
@@ -108,6 +112,16 @@ impl LoadSpec {
             Pattern::Random(Distribution::HotCold { requests, blocks }) => {
                 (requests == Ratio::ZERO || blocks == Ratio::ZERO || blocks == Ratio::ONE)
                     .then(|| "hot shares are above 0 %, and not every block can be hot".into())
+            }
+            Pattern::Random(Distribution::Pareto { h_milli }) => (!(1..1_000).contains(&h_milli))
+                .then(|| format!("pareto {} is not above 0 and below 1", f64::from(h_milli) / 1e3)),
+            Pattern::Random(Distribution::Zoned { ref zones }) => {
+                let sum = |of: fn(&Zone) -> Ratio| zones.iter().map(|zone| u64::from(of(zone).as_ppm())).sum::<u64>();
+                let whole = u64::from(Ratio::ONE.as_ppm());
+                let is_empty = zones.iter().any(|zone| zone.blocks == Ratio::ZERO);
+                (sum(|zone| zone.requests) != whole || sum(|zone| zone.blocks) != whole || is_empty).then(|| {
+                    "the zones together have 100 % of the requests and of the blocks, and each has blocks".into()
+                })
             }
             _ => None,
         }
@@ -160,6 +174,19 @@ impl LoadSpec {
             && (stride < self.block_max() || !stride.get().is_multiple_of(SECTOR.get()))
         {
             return fail("stride", format!("{stride} is not a multiple of 512 B that is at least the block size"));
+        }
+        let has_stride = matches!(self.pattern, Pattern::Sequential { stride: Some(_) });
+        if self.walk != Walk::Onward && !has_stride {
+            return fail("walk", "says how a sequential load with a stride goes on, and this one has none".into());
+        }
+        if self.overlap && !matches!(self.pattern, Pattern::Sequential { .. }) {
+            return fail(
+                "overlap",
+                "is of sequential loads: the threads of a random one share their blocks anyway".into(),
+            );
+        }
+        if self.overlap && self.verify {
+            return fail("overlap", "and verify: what two threads write to one block cannot be checked".into());
         }
         if self.verify && (self.blocks.len() > 1 || self.align.is_some_and(|a| a.get() % self.block_max().get() != 0)) {
             return fail("verify", "needs one block size and offsets that are multiples of it".into());

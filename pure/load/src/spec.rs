@@ -1,5 +1,6 @@
 //! One cell's load, with every dimension set to one value.
 
+use crate::steady::SteadyStateRule;
 use loadline_units::{Bytes, Duration, Iops, NS_PER_S, Ratio};
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +56,15 @@ pub struct LoadSpec {
     pub duration: Duration,
     /// Ends the measurement after so many bytes, if that comes first.
     pub volume: Option<Bytes>,
+    /// Ends the measurement when as many bytes were moved as its range has, so many times; if that comes first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passes: Option<u32>,
+    /// How a sequential load goes on at the end of its stretch, and in which direction.
+    #[serde(default, skip_serializing_if = "Walk::is_onward")]
+    pub walk: Walk,
+    /// Each thread of a sequential load goes through the whole range, not through a stretch of its own.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub overlap: bool,
     /// Trials of this cell.
     pub trials: u32,
     /// Rest before each trial.
@@ -87,6 +97,27 @@ pub enum Pattern {
     },
 }
 
+/// How a sequential load with a stride moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Walk {
+    /// Forward; at the end one block further, until the gaps of the stride are covered.
+    #[default]
+    Onward,
+    /// Forward; at the end the same places come again.
+    Again,
+    /// Backward by the stride; at the begin of the stretch the same places come again, from its end.
+    Back,
+}
+
+impl Walk {
+    /// The way that loads have unless they say otherwise.
+    #[must_use]
+    pub const fn is_onward(&self) -> bool {
+        matches!(self, Self::Onward)
+    }
+}
+
 /// Which blocks a random load prefers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -107,6 +138,27 @@ pub enum Distribution {
         /// Share of the blocks that are hot.
         blocks: Ratio,
     },
+    /// The lowest share u of the blocks gets the share `u^(ln(1 - h) / ln h)` of the requests: at h = 0.2, 80 % go to 20 % and 64 %
+    /// to 4 %. The blocks are spread over the volume.
+    Pareto {
+        /// h in thousandths: 200 for 0.2.
+        h_milli: u32,
+    },
+    /// The volume is cut into zones, one behind the other; each gets its share of the requests, drawn uniformly within it.
+    Zoned {
+        /// From the start of the volume on.
+        zones: Vec<Zone>,
+    },
+}
+
+/// A zone of a volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Zone {
+    /// Its share of the requests.
+    pub requests: Ratio,
+    /// Its share of the blocks.
+    pub blocks: Ratio,
 }
 
 /// One size in a mix.
@@ -192,65 +244,6 @@ pub enum Origin {
     Made,
     /// It was there: a device, or somebody's file.
     Found,
-}
-
-/// The SNIA steady-state rule: over the last `rounds` rounds, largest minus smallest rate at most `range` of their mean, and
-/// the least-squares line through them moves at most `slope` of it. (SNIA Solid State Storage Performance Test
-/// Specification 2.0.2, 2020: 5 rounds, 20 %, 10 %, at most 25 rounds.)
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct SteadyStateRule {
-    /// Length of a round, in whole seconds.
-    pub round: Duration,
-    /// Rounds looked at together.
-    pub rounds: u32,
-    /// Rounds after which the measurement begins all the same, with a doubt.
-    pub rounds_max: u32,
-    /// Range allowed.
-    pub range: Ratio,
-    /// Slope allowed.
-    pub slope: Ratio,
-}
-
-impl Default for SteadyStateRule {
-    fn default() -> Self {
-        Self {
-            round: Duration::from_s(60),
-            rounds: 5,
-            rounds_max: 25,
-            range: Ratio::percent(20),
-            slope: Ratio::percent(10),
-        }
-    }
-}
-
-impl SteadyStateRule {
-    /// Whether the last of these rates, one for each round so far, are steady. Too few rounds, a mean of zero and
-    /// figures that are no numbers are not steady.
-    ///
-    /// The excursion of the slope is how far the least-squares line moves from the first to the last of the rounds.
-    #[must_use]
-    pub fn met(&self, rounds: &[f64]) -> bool {
-        let count = self.rounds as usize;
-        if count < 2 || rounds.len() < count {
-            return false;
-        }
-        let window = &rounds[rounds.len() - count..];
-        let mean = window.iter().sum::<f64>() / count as f64;
-        if !mean.is_finite() || mean <= 0.0 {
-            return false;
-        }
-        let (least, most) = window.iter().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
-        let middle = (count - 1) as f64 / 2.0;
-        let (mut products, mut squares) = (0.0, 0.0);
-        for (index, value) in window.iter().enumerate() {
-            let x = index as f64 - middle;
-            products += x * (value - mean);
-            squares += x * x;
-        }
-        let excursion = (products / squares * (count - 1) as f64).abs();
-        most - least <= self.range.as_f64() * mean && excursion <= self.slope.as_f64() * mean
-    }
 }
 
 /// A latency to keep.
@@ -345,6 +338,9 @@ impl Default for LoadSpec {
             steady_state: None,
             duration: Duration::from_s(30),
             volume: None,
+            passes: None,
+            walk: Walk::Onward,
+            overlap: false,
             trials: 5,
             pause: Duration::ZERO,
             hang_limit: Duration::from_s(60),
@@ -426,6 +422,17 @@ impl LoadSpec {
             Fill::Never => false,
         }
     }
+    /// The bytes that end the measurement, where the load's range has so many; `None` if only time ends it.
+    #[must_use]
+    pub fn volume_over(&self, range: Bytes) -> Option<Bytes> {
+        let passes = self.passes.map(|passes| Bytes::new(range.get().saturating_mul(passes.into())));
+        [self.volume, passes].into_iter().flatten().min()
+    }
+    /// Whether bytes may end the measurement before its time.
+    #[must_use]
+    pub const fn is_bound_in_bytes(&self) -> bool {
+        self.volume.is_some() || self.passes.is_some()
+    }
     /// Requests outstanding over all threads, in a closed loop.
     #[must_use]
     pub fn outstanding(&self) -> Option<u64> {
@@ -461,6 +468,8 @@ impl LoadSpec {
     }
 }
 
+/// Sizes of a mix that a label names one by one.
+const SIZES_NAMED_MAX: usize = 12;
 /// Test files at most.
 pub const FILES_MAX: u32 = 4_096;
 
@@ -474,8 +483,20 @@ impl std::fmt::Display for LoadSpec {
                 format!("random (zipf {})", f64::from(*theta_milli) / 1e3)
             }
             Pattern::Random(Distribution::HotCold { requests, blocks }) => format!("random ({requests} to {blocks})"),
+            Pattern::Random(Distribution::Pareto { h_milli }) => {
+                format!("random (pareto {})", f64::from(*h_milli) / 1e3)
+            }
+            Pattern::Random(Distribution::Zoned { zones }) => {
+                let zones: Vec<String> =
+                    zones.iter().map(|zone| format!("{} to {}", zone.requests, zone.blocks)).collect();
+                format!("random (zones {})", zones.join(", "))
+            }
             Pattern::Sequential { stride: None } => "sequential".to_owned(),
-            Pattern::Sequential { stride: Some(stride) } => format!("sequential (stride {stride})"),
+            Pattern::Sequential { stride: Some(stride) } => match self.walk {
+                Walk::Onward => format!("sequential (stride {stride})"),
+                Walk::Again => format!("sequential (stride {stride}, the same blocks again)"),
+                Walk::Back => format!("backward sequential (stride {stride})"),
+            },
         };
         let what = match (self.trims, self.reads) {
             (Ratio::ONE, _) => "trim".to_owned(),
@@ -484,12 +505,16 @@ impl std::fmt::Display for LoadSpec {
             (_, reads) => format!("{reads} read"),
         };
         let sizes: Vec<String> = self.blocks.iter().map(|b| b.size.to_string()).collect();
-        write!(f, "{pattern} {what} {}", sizes.join(" + "))?;
+        match sizes.as_slice() {
+            [first, .., last] if sizes.len() > SIZES_NAMED_MAX => write!(f, "{pattern} {what} {first} to {last}")?,
+            sizes => write!(f, "{pattern} {what} {}", sizes.join(" + "))?,
+        }
         match &self.arrival {
             Arrival::Closed { queue_depth, rate_max, think_time } => {
                 write!(f, ", depth {queue_depth}")?;
                 if self.threads > 1 {
-                    write!(f, " x {} threads", self.threads)?;
+                    let over = if self.overlap { " over the same blocks" } else { "" };
+                    write!(f, " x {} threads{over}", self.threads)?;
                 }
                 if let Some(rate) = rate_max {
                     write!(f, ", at most {rate}")?;
@@ -526,45 +551,6 @@ impl std::fmt::Display for LoadSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn fewer_rounds_than_the_rule_looks_at_are_not_steady() {
-        let rule = SteadyStateRule::default();
-        assert!(!rule.met(&[]));
-        assert!(!rule.met(&[100.0; 4]));
-        assert!(rule.met(&[100.0; 5]));
-    }
-
-    #[test]
-    fn only_the_last_rounds_count() {
-        let rule = SteadyStateRule::default();
-        assert!(rule.met(&[900.0, 500.0, 100.0, 101.0, 99.0, 100.0, 100.0]));
-        assert!(!rule.met(&[100.0, 101.0, 99.0, 100.0, 100.0, 500.0]));
-    }
-
-    #[test]
-    fn a_range_of_a_fifth_of_the_mean_is_the_most() {
-        let rule = SteadyStateRule::default();
-        assert!(rule.met(&[100.0, 110.0, 90.0, 110.0, 90.0]));
-        assert!(!rule.met(&[100.0, 111.0, 90.0, 110.0, 89.0]));
-    }
-
-    #[test]
-    fn a_line_that_moves_a_tenth_of_the_mean_is_the_most_up_or_down() {
-        let rule = SteadyStateRule::default();
-        assert!(rule.met(&[95.0, 97.5, 100.0, 102.5, 105.0]));
-        assert!(!rule.met(&[94.0, 97.0, 100.0, 103.0, 106.0]));
-        assert!(!rule.met(&[106.0, 103.0, 100.0, 97.0, 94.0]));
-    }
-
-    #[test]
-    fn nothing_done_is_not_steady() {
-        let rule = SteadyStateRule::default();
-        assert!(!rule.met(&[0.0; 5]));
-        assert!(!rule.met(&[f64::NAN, 1.0, 1.0, 1.0, 1.0]));
-        assert!(!rule.met(&[f64::INFINITY; 5]));
-    }
 
     #[test]
     fn a_load_that_ends_past_every_device_is_refused() {
@@ -626,19 +612,49 @@ mod tests {
     }
 
     #[test]
-    fn the_default_load_holds_its_own_rules() {
-        assert_eq!(LoadSpec::default().check(), Ok(()));
+    fn bytes_and_passes_end_a_load_whichever_comes_first() {
+        let over = |volume: Option<u64>, passes| {
+            let load = LoadSpec { volume: volume.map(Bytes::mib), passes, ..LoadSpec::default() };
+            load.volume_over(Bytes::mib(100))
+        };
+        assert_eq!(over(None, None), None);
+        assert_eq!(over(None, Some(2)), Some(Bytes::mib(200)));
+        assert_eq!(over(Some(150), Some(2)), Some(Bytes::mib(150)));
+        assert_eq!(over(Some(250), Some(2)), Some(Bytes::mib(200)));
+        assert_eq!(LoadSpec { passes: Some(0), ..LoadSpec::default() }.check().unwrap_err().key, "passes");
     }
 
-    proptest! {
-        #[test]
-        fn steadiness_does_not_depend_on_the_unit_of_the_rate(
-            rounds in prop::collection::vec(1.0f64..1e6, 5..12), power in -8i32..8,
-        ) {
-            // Powers of two scale floats exactly.
-            let scaled: Vec<f64> = rounds.iter().map(|v| v * 2.0f64.powi(power)).collect();
-            let rule = SteadyStateRule::default();
-            prop_assert_eq!(rule.met(&rounds), rule.met(&scaled));
+    #[test]
+    fn ways_of_sequential_loads_are_refused_where_they_mean_nothing() {
+        let stride = Pattern::Sequential { stride: Some(Bytes::kib(8)) };
+        let back = LoadSpec { pattern: stride, walk: Walk::Back, ..LoadSpec::default() };
+        assert_eq!(back.check(), Ok(()));
+        assert_eq!(LoadSpec { pattern: Pattern::Sequential { stride: None }, ..back }.check().unwrap_err().key, "walk");
+        let together = LoadSpec { overlap: true, threads: 2, ..LoadSpec::default() };
+        assert_eq!(together.check().unwrap_err().key, "overlap");
+        let verified = LoadSpec { pattern: Pattern::Sequential { stride: None }, verify: true, ..together };
+        assert_eq!(verified.check().unwrap_err().key, "overlap");
+        assert_eq!(LoadSpec { verify: false, ..verified }.check(), Ok(()));
+    }
+
+    #[test]
+    fn zones_have_all_requests_and_all_blocks() {
+        let check = |zones: &[(u32, u32)]| {
+            let zone = |(requests, blocks): &(u32, u32)| Zone {
+                requests: Ratio::percent(*requests),
+                blocks: Ratio::percent(*blocks),
+            };
+            let zones = zones.iter().map(zone).collect();
+            LoadSpec { pattern: Pattern::Random(Distribution::Zoned { zones }), ..LoadSpec::default() }.check()
+        };
+        assert_eq!(check(&[(50, 5), (30, 15), (20, 80)]), Ok(()));
+        for wrong in [&[(50, 5), (30, 15)][..], &[(50, 50), (50, 40)], &[(100, 0), (0, 100)], &[]] {
+            assert_eq!(check(wrong).unwrap_err().key, "distribution");
         }
+    }
+
+    #[test]
+    fn the_default_load_holds_its_own_rules() {
+        assert_eq!(LoadSpec::default().check(), Ok(()));
     }
 }

@@ -3,7 +3,7 @@
 use loadline_block::Operation;
 use loadline_disk::{Layout, Limit};
 use loadline_units::Bytes;
-use loadline_workload::{LoadSpec, Pattern};
+use loadline_workload::{LoadSpec, Pattern, Walk};
 
 /// Offsets within an interleave to evaluate, at most; of more, this many at equal distances.
 const RESIDUES_MAX: u64 = 4_096;
@@ -190,7 +190,9 @@ fn units(limit: &Limit, length: u64) -> f64 {
 fn continues(load: &LoadSpec, operation: Operation) -> f64 {
     let gapless = match &load.pattern {
         Pattern::Random(_) => false,
-        Pattern::Sequential { stride } => stride.is_none_or(|stride| stride == load.block_max()),
+        Pattern::Sequential { stride } => {
+            load.walk != Walk::Back && stride.is_none_or(|stride| stride == load.block_max())
+        }
     };
     if !gapless || load.threads > STREAMS_MAX {
         return 0.0;

@@ -211,7 +211,8 @@ fn told(
     let mut ceilings = ceilings(model, volume, load, cache.hit_share().unwrap_or(0.0))?;
     // If blocks are written again and again, a cache may never fill, and its rate is unknown until it has.
     let filled = taken.waits.cache > Duration::ZERO;
-    if !filled && matches!(load.pattern, Pattern::Random(Distribution::Zipf { .. } | Distribution::HotCold { .. })) {
+    let prefers = |of: &Distribution| !matches!(of, Distribution::Uniform | Distribution::Permutation);
+    if !filled && matches!(&load.pattern, Pattern::Random(of) if prefers(of)) {
         ceilings = ceilings.without(loadline_record::Limit::Cache);
     }
     let bursts_ended = bursts.ends(&record.series, Duration::from_ns(record.warm_up_ns));
@@ -498,7 +499,7 @@ pub fn for_draw(model: &Model, volume: &str, load: &LoadSpec) -> LoadSpec {
     let Ok(spec) = find(&model.spec, volume) else { return load.clone() };
     let whole = model.number == 0
         || load.warm_up < WARM_UP_OF_RANGES
-        || load.volume.is_some()
+        || load.is_bound_in_bytes()
         || load.steady_state.is_some()
         || has_memory(model, &spec);
     if whole {

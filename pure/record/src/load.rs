@@ -1,7 +1,7 @@
 //! The load of a cell: a plan's, a recorded trace's or an application's.
 
 use crate::{Access, ArrivalKind};
-use loadline_load::{Arrival, LatencyFigure, LoadSpec, Objective, Pattern};
+use loadline_load::{Arrival, LatencyFigure, LoadSpec, Objective, Pattern, Walk};
 use loadline_units::{Bytes, Duration};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -230,7 +230,7 @@ fn plain(spec: &LoadSpec) -> Value {
 /// A stored specification that this version understands, with what it does not know beside it.
 fn planned(stored: &Value) -> Option<PlannedLoad> {
     let mut known = stored.as_object()?.clone();
-    let names = plain(&LoadSpec { best_of_trials: true, ..LoadSpec::default() });
+    let names = plain(&all_keys());
     known.retain(|key, _| names.get(key).is_some());
     for key in CLOSED {
         let own = names[key].as_object()?;
@@ -240,6 +240,11 @@ fn planned(stored: &Value) -> Option<PlannedLoad> {
     let mut more = BTreeMap::new();
     gather(stored, &plain(&spec), "", &mut more);
     Some(PlannedLoad { spec, more })
+}
+
+/// A specification of which no key is left out.
+fn all_keys() -> LoadSpec {
+    LoadSpec { best_of_trials: true, passes: Some(1), walk: Walk::Back, overlap: true, ..LoadSpec::default() }
 }
 
 /// Keys of a specification that refuse fields which they do not know.

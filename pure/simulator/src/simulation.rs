@@ -332,7 +332,7 @@ impl Party {
             .filter(|columns| load.threads > 1 && columns.iter().any(|of| u64::from(of.depth) < most));
         let guest = queues.map(|of| Box::new(GuestQueue::new(machine.layout(target), &of, load.threads, seed)));
         let follows_at_once =
-            guest.is_none() && load.volume.is_none() && generators.iter().all(LoadGenerator::follows_at_once);
+            guest.is_none() && !load.is_bound_in_bytes() && generators.iter().all(LoadGenerator::follows_at_once);
         let log = Log::new(load, now);
         Ok(Self {
             guest,
@@ -350,7 +350,7 @@ impl Party {
             follows_at_once,
             hang_limit: load.hang_limit,
             cool_down: load.cool_down,
-            volume: load.volume.map(TransferBudget::of),
+            volume: load.volume_over(region.size * u64::from(region.files)).map(TransferBudget::of),
             exhausted: false,
             issues_until: Instant::MAX,
             now,

@@ -16,7 +16,7 @@ pub use loadline_document::{NAME_MAX, PROBLEMS_MAX, Problem, text_hash};
 pub use loadline_load::{
     Arrival, BLOCK_MAX, BlockShare, Content, Distribution, FILES_MAX, Fill, FlushCadence, FlushMethod, LatencyFigure,
     LoadSpec, OFFSET_MAX, Objective, Origin, Pattern, QUEUE_DEPTH_MAX, SECTOR, SpecError, SteadyStateRule, THREADS_MAX,
-    TRIALS_MAX,
+    TRIALS_MAX, Walk, Zone,
 };
 pub use plan::{CELLS_MAX, GroupEnd, LoadGroup, Order, PLAN_SCHEMA, PLAN_TRIALS_MAX, Plan, PlanError, PlanLoad};
 pub use presets::{Preset, nearest_preset, preset, presets, short_form};

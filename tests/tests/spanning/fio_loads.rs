@@ -3,7 +3,7 @@
 use loadline_block::Operation;
 use loadline_load::{Arrival, LoadSpec};
 use loadline_units::{Bytes, Instant};
-use loadline_workload::{LoadGenerator, Region, fio_harmless, fio_jobs};
+use loadline_workload::{FioSurroundings, LoadGenerator, Region, fio_harmless, fio_jobs_in};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -27,6 +27,8 @@ fn fio_is_there() -> bool {
 /// What fio asks in each of these jobs, which run at the same time on files of their own, and its own results.
 fn theirs(folder: &Path, jobs: &[String]) -> (Vec<Vec<Asked>>, serde_json::Value) {
     let section = |(number, job): (usize, &String)| format!("[j{number}]\n{ALL}{job}\nwrite_iolog=log{number}\n");
+    // What jobs without a size end with.
+    std::fs::write(folder.join("made"), vec![1u8; SIZE as usize]).expect("a folder of the test");
     let text: String = jobs.iter().enumerate().map(section).collect();
     std::fs::write(folder.join("jobs.fio"), format!("[global]\nthread\n{text}")).expect("a folder of the test");
     let output = Command::new("fio").args(["--output-format=json", "jobs.fio"]).current_dir(folder).output();
@@ -63,14 +65,17 @@ fn logged(log: &str) -> Vec<Asked> {
 
 /// The load of a job, or why there is none.
 fn load(job: &str) -> Result<LoadSpec, String> {
-    let jobs = fio_jobs(&format!("[j]\n{ALL}{job}\n"), "j").map_err(|error| error.to_string())?;
+    // As on the machines that these tests run on.
+    let keyword = |word: &str| (word == "$pagesize").then_some(4096);
+    let around = FioSurroundings { keyword: &keyword, ..FioSurroundings::NONE };
+    let jobs = fio_jobs_in(&format!("[j]\n{ALL}{job}\n"), "j", around).map_err(|error| error.to_string())?;
     Ok(jobs.plan.loads[0].cells[0].clone())
 }
 
 /// What the load generator asks of one thread, up to the load's volume.
 fn ours(spec: &LoadSpec) -> Vec<Asked> {
     let files = u64::from(spec.files);
-    let file_size = (spec.start.get() + spec.size.expect("the job has a size").get()) / files;
+    let file_size = (spec.start.get() + spec.size.map_or(SIZE, Bytes::get)) / files;
     let region = Region {
         files: spec.files,
         file_size: Bytes::new(file_size),
@@ -78,7 +83,8 @@ fn ours(spec: &LoadSpec) -> Vec<Asked> {
         size: Bytes::new(file_size - spec.start.get()),
     };
     let mut generator = LoadGenerator::new(spec, &region, 0, 1, Instant::ZERO).expect("the region has room");
-    let (mut all, mut left) = (Vec::new(), spec.volume.expect("the job ends with its size").get());
+    let volume = spec.volume_over(region.size * files).expect("the job ends with its size or its target");
+    let (mut all, mut left) = (Vec::new(), volume.get());
     while left > 0 {
         let request = generator.replay();
         let (file, offset) = (request.offset / file_size, request.offset % file_size);
@@ -93,8 +99,26 @@ fn sorted(mut requests: Vec<Asked>) -> Vec<Asked> {
     requests
 }
 
+/// The share of the requests in the first twentieth of the range.
+fn first_places(asked: &[Asked]) -> f64 {
+    let end = asked.iter().map(|(_, _, offset, length)| offset + length).max().unwrap_or_default();
+    asked.iter().filter(|(_, _, offset, _)| *offset < end / 20).count() as f64 / asked.len() as f64
+}
+
+/// The share of the requests at the twentieth of the 4 KiB blocks that is asked most.
+fn wanted_places(asked: &[Asked]) -> f64 {
+    let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
+    for (_, _, offset, _) in asked {
+        *counts.entry(offset >> 12).or_default() += 1;
+    }
+    let end = asked.iter().map(|(_, _, offset, length)| offset + length).max().unwrap_or_default();
+    let mut counts: Vec<usize> = counts.into_values().collect();
+    counts.sort_unstable_by(|one, other| other.cmp(one));
+    counts.iter().take((end >> 12) as usize / 20).sum::<usize>() as f64 / asked.len() as f64
+}
+
 /// Jobs that ask the same requests in the same order.
-const IN_ORDER: [&str; 11] = [
+const IN_ORDER: [&str; 28] = [
     "rw=read",
     "rw=write\nbs=4k,16k",
     "rw=read\nbs=8k\noffset=64k",
@@ -106,9 +130,26 @@ const IN_ORDER: [&str; 11] = [
     "rw=read\nloops=1\nfilesize=262144",
     "rw=write\niodepth_batch=4\ncpus_allowed=0\nnice=0",
     "rw=read\npre_read=0\ncreate_only=0\nrate_iops=0\nthinktime=0",
+    "rw=read:8k",
+    "rw=write:12k",
+    "rw=read:-8k",
+    "rw=read:-12k\nio_size=640k",
+    "rw=write:112k\nbs=16k\nio_size=1m",
+    "rw=read:-8k\nfilename=backward",
+    "rw=read:8k\nnumber_ios=200",
+    "rw=read:8k\nio_size=100k",
+    "rw=write:12k\nio_size=640k",
+    "rw=read\nbs=4k-16k",
+    "rw=write\nbs=4k-16k",
+    "rw=read\nbsrange=8k-8k",
+    "rw=read\nbs=$pagesize*2",
+    "rw=write\nnumber_ios=$pagesize/1024",
+    "rw=read\nsize=262144.0",
+    "rw=read\nsize=100%%\nfilename=made",
+    "rw=read\nsize=0\nfilename=made",
 ];
 /// Jobs that ask the same requests in an order that is drawn.
-const IN_ANY_ORDER: [&str; 7] = [
+const IN_ANY_ORDER: [&str; 9] = [
     "rw=randread",
     "rw=randwrite\nbs=16k",
     "rw=randread\nio_size=512k",
@@ -116,16 +157,24 @@ const IN_ANY_ORDER: [&str; 7] = [
     "rw=randread\nnrfiles=4\nfile_service_type=random",
     "rw=randread\nbssplit=16k/100",
     "rw=write\nbs=2300\nsize=230000",
+    "rw=randread\nrandom_generator=lfsr",
+    "rw=randwrite\nsize=0\nfilename=made",
 ];
 /// Jobs whose requests are drawn: their number and share of reads are like fio's. Each time that fio has been over the whole
 /// file it draws the same again, so that the mixes go over theirs once.
-const DRAWN: [&str; 6] = [
+const DRAWN: [&str; 12] = [
     "rw=randread\nnorandommap\nbssplit=4k/50:64k/50\nio_size=16m",
     "rw=randread\nrandom_distribution=zipf:1.2\nbssplit=4k/50:16k/50\nio_size=8m",
     "rw=read\nbssplit=4k/60:16k/40\nio_size=8m",
     "size=8m\nrw=randrw\nrwmixread=70\nio_size=8m",
     "size=8m\nrw=randrw\nrwmixread=70\nrwmixwrite=90\nio_size=8m",
     "size=8m\nrw=randrw\nrwmixread=70\nio_size=8m\nrate_iops=140000,60000",
+    "size=8m\nrw=randread\nnorandommap\nrandom_distribution=zoned:50/5:30/15:20/\nio_size=8m",
+    "size=8m\nrw=randread\nrandom_distribution=zoned:10/50:90/50\nio_size=8m",
+    "size=8m\nrw=randread\nrandom_distribution=pareto:0.2\nio_size=8m",
+    "size=8m\nrw=randwrite\nnorandommap\nbsrange=4k-16k\nio_size=8m",
+    "size=8m\nrw=randwrite\nnorandommap\nbsrange=3000-10000\nba=512\nio_size=8m",
+    "size=16m\nrw=read\nbsrange=4k-64k\nio_size=16m",
 ];
 
 #[test]
@@ -149,6 +198,13 @@ fn a_job_asks_the_same_requests_here_as_in_fio() {
             assert!((count / count_of_fio - 1.0).abs() < 0.2, "{job}: {count} here, {count_of_fio} to fio");
             let (share, share_of_fio) = (reads(&ours) / count, reads(&theirs) / count_of_fio);
             assert!((share - share_of_fio).abs() < 0.1, "{job}: {share} reads here, {share_of_fio} to fio");
+            if job.starts_with("size=") {
+                for (what, place) in [("first", first_places as fn(&[Asked]) -> f64), ("most wanted", wanted_places)] {
+                    let (here, there) = (place(&ours), place(&theirs));
+                    let told = format!("{job}: {here} of the requests at the {what} places, {there} to fio");
+                    assert!((here - there).abs() < 0.05, "{told}");
+                }
+            }
         }
     }
 }
@@ -162,6 +218,9 @@ fn a_job_of_clones_moves_as_much_here_as_in_fio() {
         "rw=randread\nnumjobs=3",
         "rw=randread\nnumjobs=3\nfilename=shared",
         "rw=read\nnumjobs=2\nfilename=shared\noffset_increment=256k",
+        "rw=read\nnumjobs=2\nfilename=made",
+        "rw=read\nnumjobs=3\nsize=0\nfilename=made",
+        "rw=randread\nnumjobs=3\nsize=0\nfilename=made",
     ];
     let jobs: Vec<String> = jobs.iter().map(|job| format!("{job}\ngroup_reporting\nnew_group")).collect();
     let folder = tempfile::tempdir().expect("a folder of the test");
@@ -169,7 +228,7 @@ fn a_job_of_clones_moves_as_much_here_as_in_fio() {
     for (number, job) in jobs.iter().enumerate() {
         let spec = load(job).unwrap_or_else(|error| panic!("{job}: {error}"));
         let moved = results["jobs"][number]["read"]["io_bytes"].as_u64();
-        assert_eq!(spec.volume.map(Bytes::get), moved, "{job}");
+        assert_eq!(spec.volume_over(Bytes::new(SIZE)).map(Bytes::get), moved, "{job}");
     }
 }
 
@@ -189,9 +248,10 @@ fn a_job_that_thinks_is_at_depth_1_but_for_its_beginning() {
 }
 
 /// Jobs that are refused, since to fio they are other requests than those of the job without the option.
-const OTHERWISE: [(&str, &str); 7] = [
+const OTHERWISE: [(&str, &str); 8] = [
     ("rw=read", "nrfiles=4"),
-    ("size=256k", "rw=read:12k"),
+    ("offset=64k", "rw=read:12k"),
+    ("rw=read", "rw=read:6k"),
     ("rw=read", "create_only=1"),
     ("rw=read", "filename=one\nfilename=two"),
     ("rw=randread", "bssplit=4k/50:64k/50"),
@@ -214,8 +274,8 @@ fn what_is_refused_is_another_load_to_fio() {
         let bytes: u64 = theirs.iter().map(|(.., length)| length).sum();
         match key {
             "nrfiles" => assert_eq!([0, 1, 2, 3, 0], std::array::from_fn(|at| theirs[at].0), "{job}"),
-            // The same blocks four times.
-            "rw" => assert_eq!([0, 16 << 10, 0], [0, 1, 16].map(|at: usize| theirs[at].2), "{job}"),
+            // It ends before it has moved its size, or asks within blocks.
+            "rw" => assert!(bytes < SIZE || theirs.iter().any(|(_, _, offset, _)| offset % 4096 != 0), "{job}"),
             "create_only" => assert!(theirs.is_empty(), "{job}"),
             "filename" => assert_eq!([0, 1, 0], std::array::from_fn(|at| theirs[at].0), "{job}"),
             // Blocks of other sizes than those that it names.

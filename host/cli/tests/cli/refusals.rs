@@ -30,7 +30,7 @@ fn what_cannot_be_understood_touches_nothing() {
         ("bad.toml", SMALL.replace("queue_depth", "queue_dept")),
         ("files.toml", loads("files = 4")),
         ("verified.toml", loads("verify = true")),
-        ("job.fio", "[global]\nrw=randread\n[a]\nfilename=/x\n".to_owned()),
+        ("job.fio", "[global]\nrw=randread\n[a]\nfilename=/x\npre_read=1\n".to_owned()),
         ("sweep.toml", SWEEP.to_owned()),
         ("none.toml", SWEEP.replace("objective", "# objective")),
         ("large.toml", with("size = \"2 TiB\"")),

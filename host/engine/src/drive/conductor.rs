@@ -13,7 +13,7 @@ use crate::target::Volume;
 use crate::verify;
 use loadline_kernel::clock;
 use loadline_record::{Ending, EngineUsed, SteadyState, TargetKind, VerifyRecord};
-use loadline_units::{Duration, Instant, NS_PER_S};
+use loadline_units::{Bytes, Duration, Instant, NS_PER_S};
 use loadline_workload::{GroupEnd, LoadSpec, SteadyStateRule};
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -100,6 +100,8 @@ struct UnderWay<'a> {
     verify_ledger: Option<Arc<verify::Ledger>>,
     times: Arc<Times>,
     bound: Option<Arc<TransferBudget>>,
+    /// What that was in the beginning.
+    volume: Option<Bytes>,
     threads: Threads,
     /// What the phase is called when this is no ordinary trial.
     instead: Option<Phase>,
@@ -139,7 +141,8 @@ impl<'a> UnderWay<'a> {
             set_direct(file, direct)
                 .map_err(|e| EngineError::os(format!("switch direct I/O on volume {}", volume.facts.name), e))?;
         }
-        let bound = spec.volume.map(|volume| Arc::new(TransferBudget { left: AtomicU64::new(volume.get()) }));
+        let volume_of_all = spec.volume_over(region.size * u64::from(region.files));
+        let bound = volume_of_all.map(|volume| Arc::new(TransferBudget { left: AtomicU64::new(volume.get()) }));
         let trims = if volume.facts.kind == TargetKind::BlockDevice { Trims::Discard } else { Trims::Hole };
         let threads = Threads::start(&load_threads::Setup {
             engine,
@@ -169,6 +172,7 @@ impl<'a> UnderWay<'a> {
             verify_ledger,
             times,
             bound,
+            volume: volume_of_all,
             threads,
             instead,
             begins_at: now,
@@ -285,7 +289,7 @@ impl<'a> UnderWay<'a> {
         let done = self
             .bound
             .as_ref()
-            .zip(self.spec.volume)
+            .zip(self.volume)
             .map(|(bound, volume)| 1.0 - bound.left.load(Ordering::Relaxed) as f64 / volume.get().max(1) as f64);
         Progress {
             phase: self.instead.unwrap_or(phase),

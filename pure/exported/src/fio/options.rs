@@ -2,7 +2,7 @@
 
 use loadline_record::{EngineName, TargetKind, TrialRecord, VolumeFacts};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
-use loadline_workload::{Arrival, Distribution, FlushMethod, LoadSpec, Pattern};
+use loadline_workload::{Arrival, Distribution, FlushMethod, LoadSpec, Pattern, Walk};
 use serde_json::{Map, Value, json};
 
 /// The options, every value a text as fio reports them.
@@ -79,7 +79,7 @@ pub(super) fn of(spec: &LoadSpec, trial: &TrialRecord, target: Option<&Place>) -
         all.put("ramp_time", time(spec.warm_up));
     }
     all.put("runtime", time(spec.duration));
-    if spec.volume.is_none() {
+    if !spec.is_bound_in_bytes() {
         all.put("time_based", 1);
     }
     if spec.cool_down > Duration::ZERO {
@@ -119,8 +119,24 @@ fn pattern(all: &mut Options, spec: &LoadSpec) {
             let told = format!("{} % of the requests go to {} % of the blocks", percent(*requests), percent(*blocks));
             all.beyond.push(told);
         }
+        Pattern::Random(Distribution::Pareto { h_milli }) => {
+            all.put("random_distribution", format!("pareto:{}", f64::from(*h_milli) / 1e3));
+        }
+        Pattern::Random(Distribution::Zoned { zones }) => {
+            let zones: Vec<String> =
+                zones.iter().map(|zone| format!("{}/{}", percent(zone.requests), percent(zone.blocks))).collect();
+            all.put("norandommap", 1);
+            all.put("random_distribution", format!("zoned:{}", zones.join(":")));
+        }
         Pattern::Sequential { stride: Some(stride) } => {
-            all.beyond.push(format!("requests begin {stride} apart"));
+            let block = spec.block_max();
+            match spec.walk {
+                Walk::Onward => all.beyond.push(format!("requests begin {stride} apart")),
+                Walk::Again => all.put("rw", format!("{}:{}", direction(spec), stride.saturating_sub(block).get())),
+                Walk::Back => {
+                    all.put("rw", format!("{}:-{}", direction(spec), stride.get().saturating_add(block.get())));
+                }
+            }
         }
         // As fio has it by itself.
         Pattern::Random(Distribution::Permutation) | Pattern::Sequential { stride: None } => {}
@@ -203,7 +219,11 @@ fn put_rate(all: &mut Options, spec: &LoadSpec, rate: Iops, is_mixed: bool) {
 fn place(all: &mut Options, spec: &LoadSpec, is_random: bool) {
     if let Some(size) = spec.size {
         // Each thread of a sequential load has its own stretch, and fio's size is that of a clone.
-        let each = if spec.threads > 1 && !is_random { Bytes::new(size.get() / u64::from(spec.threads)) } else { size };
+        let each = if spec.threads > 1 && !is_random && !spec.overlap {
+            Bytes::new(size.get() / u64::from(spec.threads))
+        } else {
+            size
+        };
         all.put("size", each.get());
         if each != size {
             all.put("offset_increment", each.get());
@@ -216,6 +236,15 @@ fn place(all: &mut Options, spec: &LoadSpec, is_random: bool) {
         all.put("nrfiles", spec.files);
         // One file after the other, or a file by chance, as the load has it; fio would take turns.
         all.put("file_service_type", if is_random { "random" } else { "sequential" });
+    }
+    match (spec.passes, spec.size) {
+        (None, _) => {}
+        (Some(passes), Some(size)) => {
+            all.put("io_size", size.get().saturating_mul(passes.into()).div_ceil(u64::from(spec.threads)));
+        }
+        // Each clone ends by itself when it was over the target.
+        (Some(passes), None) if passes == spec.threads => {}
+        (Some(passes), None) => all.beyond.push(format!("ends after {passes} passes over the target")),
     }
     if let Some(volume) = spec.volume {
         all.put("io_size", volume.get().div_ceil(u64::from(spec.threads)));

@@ -1,11 +1,13 @@
 //! One job's options onto a load.
 
 mod arrival;
+mod blocks;
+mod way;
 
 use super::options::{AROUND, OF_VERIFY, WHERE_IT_RUNS, advice, asks_nothing, is_harmless, is_of_verify};
 use super::units::{self, Bare};
 use super::{FioProblem, Purpose, Section, Setting, base};
-use loadline_load::{BlockShare, Content, Distribution, FlushCadence, FlushMethod, LoadSpec, Pattern, TRIALS_MAX};
+use loadline_load::{Content, FlushCadence, FlushMethod, LoadSpec, TRIALS_MAX};
 use loadline_units::{Bytes, Duration, Ratio};
 
 /// A job that is read: options are taken one by one, and what is left over is judged at the end.
@@ -38,6 +40,15 @@ struct Kind {
     random: bool,
     reads: Option<Ratio>,
     trims: Ratio,
+    /// What stands behind a colon, with the kind before it.
+    skip: Option<(String, String)>,
+}
+
+impl Kind {
+    /// Reads and writes in one job.
+    fn is_mixed(&self) -> bool {
+        self.reads.is_some_and(|reads| reads != Ratio::ONE && reads != Ratio::ZERO)
+    }
 }
 
 impl<'a> Job<'a> {
@@ -132,6 +143,7 @@ impl<'a> Job<'a> {
         spec.pattern = self.pattern(&kind, &spec);
         spec.verify = self.verify(&spec);
         self.place(&mut spec, kind.random);
+        self.way(&mut spec, &kind);
         self.length(&mut spec);
         spec.arrival = self.arrival(&spec);
         // fio drops what the page cache has of its files before each job, unless told otherwise.
@@ -155,104 +167,28 @@ impl<'a> Job<'a> {
             None => ("read", self.section.line),
         };
         let (text, skip) = match text.split_once(':') {
-            Some((kind, skip)) => (kind, Some((skip, line))),
+            Some((kind, skip)) => (kind, Some((kind.to_owned(), skip.to_owned()))),
             None => (text, None),
         };
-        let kind = match text {
-            "read" => Kind { random: false, reads: Some(Ratio::ONE), trims: Ratio::ZERO },
-            "write" => Kind { random: false, reads: Some(Ratio::ZERO), trims: Ratio::ZERO },
-            "randread" => Kind { random: true, reads: Some(Ratio::ONE), trims: Ratio::ZERO },
-            "randwrite" => Kind { random: true, reads: Some(Ratio::ZERO), trims: Ratio::ZERO },
-            "trim" => Kind { random: false, reads: None, trims: Ratio::ONE },
-            "randtrim" => Kind { random: true, reads: None, trims: Ratio::ONE },
-            "rw" | "readwrite" => Kind { random: false, reads: Some(mixed(self)), trims: Ratio::ZERO },
-            "randrw" => Kind { random: true, reads: Some(mixed(self)), trims: Ratio::ZERO },
+        let mut kind = match text {
+            "read" => Kind { random: false, reads: Some(Ratio::ONE), trims: Ratio::ZERO, skip: None },
+            "write" => Kind { random: false, reads: Some(Ratio::ZERO), trims: Ratio::ZERO, skip: None },
+            "randread" => Kind { random: true, reads: Some(Ratio::ONE), trims: Ratio::ZERO, skip: None },
+            "randwrite" => Kind { random: true, reads: Some(Ratio::ZERO), trims: Ratio::ZERO, skip: None },
+            "trim" => Kind { random: false, reads: None, trims: Ratio::ONE, skip: None },
+            "randtrim" => Kind { random: true, reads: None, trims: Ratio::ONE, skip: None },
+            "rw" | "readwrite" => Kind { random: false, reads: Some(mixed(self)), trims: Ratio::ZERO, skip: None },
+            "randrw" => Kind { random: true, reads: Some(mixed(self)), trims: Ratio::ZERO, skip: None },
             other => {
                 let known = "read, write, randread, randwrite, rw, randrw, trim or randtrim";
                 self.problem(line, format!("rw={other}: loadline has {known}"));
-                Kind { random: false, reads: Some(Ratio::ONE), trims: Ratio::ZERO }
+                Kind { random: false, reads: Some(Ratio::ONE), trims: Ratio::ZERO, skip: None }
             }
         };
         // Of no effect unless reads and writes are mixed.
         self.taken.extend(["rwmixread", "rwmixwrite"]);
-        if let Some((skip, line)) = skip {
-            self.skip(text, skip, line, kind.random);
-        }
+        kind.skip = skip;
         kind
-    }
-
-    /// What stands behind the colon of `rw=read:8k`: what fio leaves out after each request, or goes back.
-    fn skip(&mut self, kind: &str, skip: &str, line: usize, random: bool) {
-        let message = if random {
-            format!(
-                "rw={kind}:{skip}: fio draws a new place after {skip} requests only, each of which goes on from the last; loadline \
-                 draws each: write rw={kind}"
-            )
-        } else {
-            format!(
-                "rw={kind}:{skip}: after each request fio leaves out so much, or goes back, and at the end it asks the same blocks \
-                 again; a plan's stride goes on with those between: write rw={kind}, or the job as a plan"
-            )
-        };
-        self.problem(line, message);
-    }
-
-    fn blocks(&mut self, kind: &Kind) -> Vec<BlockShare> {
-        let base = base(&self.section.settings);
-        let whole = |size| vec![BlockShare { size, share: Ratio::ONE }];
-        // From a size to the same size is that size.
-        let range = self.section.settings.get("bsrange").filter(|range| one_of_range(&range.value).is_some());
-        let range = range.and_then(|_| self.get("bsrange"));
-        let single = self.get("bs").filter(|_| range.is_none());
-        if let Some(setting) = self.get("bssplit") {
-            let split = split_blocks(&setting.value, |text| units::bytes(text, base));
-            if self.cuts_blocks(kind) && split.as_ref().is_some_and(|blocks| blocks.len() > 1) {
-                let message = format!(
-                    "bssplit={}: without norandommap fio cuts a block before the next that was asked already, so that fewer bytes \
-                     come than the shares say: write norandommap, here and for fio",
-                    setting.value
-                );
-                self.problem(setting.line, message);
-            }
-            return split.unwrap_or_else(|| {
-                let message = format!(
-                    "bssplit={}: is no list of sizes with shares that add up to 100, such as 4k/60:64k/40, for reads and \
-                     writes alike",
-                    setting.value
-                );
-                self.problem(setting.line, message);
-                whole(Bytes::kib(4))
-            });
-        }
-        let Some(setting) = single.or(range) else { return whole(Bytes::kib(4)) };
-        let texts = range.and_then(|range| one_of_range(&range.value)).unwrap_or(&setting.value);
-        let sizes: Option<Vec<Bytes>> = texts.split(',').map(|text| units::bytes(text, base)).collect();
-        let place = match kind.reads {
-            Some(reads) if reads == Ratio::ONE => Some(0),
-            Some(reads) if reads == Ratio::ZERO => Some(1),
-            Some(_) => None,
-            None => Some(2),
-        };
-        let size = match (sizes.as_deref(), place) {
-            (Some([one]), _) => Some(*one),
-            // The last of them counts for those left out.
-            (Some(several), Some(place)) => several.get(place).or(several.last()).copied(),
-            (Some(several @ [first, ..]), None) if several.iter().all(|s| s == first) => Some(*first),
-            _ => None,
-        };
-        if size.is_none() {
-            let message = format!("bs={}: is no one block size for all requests; write bs=SIZE", setting.value);
-            self.problem(setting.line, message);
-        }
-        whole(size.unwrap_or(Bytes::kib(4)))
-    }
-
-    /// Whether fio keeps a map of the blocks that were asked. Of a job that was run it does not say so.
-    fn cuts_blocks(&self, kind: &Kind) -> bool {
-        let value = |key: &str| self.section.settings.get(key).map(|setting| setting.value.as_str());
-        let is_uniform = matches!(value("random_distribution"), None | Some("random"));
-        let has_map = matches!(value("norandommap"), None | Some("0"));
-        self.purpose == Purpose::Run && kind.random && is_uniform && has_map
     }
 
     /// fio goes through the page cache unless told otherwise.
@@ -298,6 +234,12 @@ impl<'a> Job<'a> {
             self.refuse(
                 "verify",
                 "with do_verify=0 fio marks blocks for a later job: here a load checks what it wrote itself",
+            );
+        } else if self.section.settings.get("verify_backlog").is_some_and(|setting| setting.value != "0") {
+            self.refuse(
+                "verify_backlog",
+                "fio reads back what it wrote after every so many blocks, so that reads stand between the writes; loadline reads back when \
+                 the job has ended: leave it out",
             );
         } else if spec.reads != Ratio::ZERO || spec.trims != Ratio::ZERO {
             self.refuse(
@@ -351,35 +293,6 @@ impl<'a> Job<'a> {
         }
     }
 
-    fn pattern(&mut self, kind: &Kind, spec: &LoadSpec) -> Pattern {
-        let map_off = self.flag("norandommap") == Some(true);
-        let distribution = self.get("random_distribution");
-        if !kind.random {
-            if kind.reads.is_some_and(|reads| reads != Ratio::ONE && reads != Ratio::ZERO) {
-                self.note(
-                    "in rw=rw fio goes on with its reads and with its writes apart; here both go on from one place",
-                );
-            }
-            return Pattern::Sequential { stride: None };
-        }
-        let zipf = |text: &str| {
-            let theta: f64 = text.parse().ok()?;
-            (theta > 0.0 && theta <= 5.0).then(|| Distribution::Zipf { theta_milli: (theta * 1e3).round() as u32 })
-        };
-        let chosen = match distribution.map(|s| (s.value.as_str(), s.line)) {
-            // fio asks for each block once before any comes again, as long as it can keep a map of them.
-            None | Some(("random", _)) if !map_off && spec.blocks.len() == 1 => Some(Distribution::Permutation),
-            None | Some(("random", _)) => Some(Distribution::Uniform),
-            Some((text, _)) if text.starts_with("zipf:") => zipf(&text["zipf:".len()..]),
-            Some(_) => None,
-        };
-        if let (None, Some(setting)) = (&chosen, distribution) {
-            let message = format!("random_distribution={}: loadline has random and zipf:THETA", setting.value);
-            self.problem(setting.line, message);
-        }
-        Pattern::Random(chosen.unwrap_or(Distribution::Uniform))
-    }
-
     /// Where the load lies: target, size, files, offset.
     fn place(&mut self, spec: &mut LoadSpec, random: bool) {
         let base = base(&self.section.settings);
@@ -405,7 +318,7 @@ impl<'a> Job<'a> {
             "100%" | "100%%" => Some(None),
             // What it was a share of is not reported.
             text if is_done && text.ends_with('%') => Some(None),
-            text => units::bytes(text, base).map(Some),
+            text => units::bytes(text, base).map(|size| Some(size).filter(|size| *size > Bytes::ZERO)),
         });
         let file_size = self.bytes("filesize").filter(|size| *size > Bytes::ZERO);
         let size = match (size, file_size) {
@@ -420,13 +333,12 @@ impl<'a> Job<'a> {
         spec.start = self.bytes("offset").unwrap_or(Bytes::ZERO);
         let shared = filename.is_some();
         let several = spec.threads > 1;
-        if several && shared && !random && increment.is_none() && self.purpose == Purpose::Run {
-            let message = format!(
-                "[{}]: {} jobs go through the same stretch of one file at the same time, which caches answer: set \
-                 offset_increment to the size, or numjobs=1",
-                self.section.name, spec.threads
-            );
-            self.problem(self.section.line, message);
+        if several && shared && !random && increment.is_none() && is_run {
+            spec.overlap = true;
+            self.note(format!(
+                "the {} clones go through the same blocks of one file at the same time, as in fio: caches may answer all but the first",
+                spec.threads
+            ));
         }
         let size = size.flatten();
         if let (true, true, Some(step)) = (several, is_run, increment.filter(|step| Some(*step) != size)) {
@@ -495,6 +407,7 @@ impl<'a> Job<'a> {
 
     /// How long, and up to how many bytes.
     fn length(&mut self, spec: &mut LoadSpec) {
+        let is_run = self.purpose == Purpose::Run;
         let runtime = self.time("runtime", Bare::Seconds).filter(|t| *t > Duration::ZERO);
         let time_based = self.flag("time_based") == Some(true);
         let moved = self.bytes("io_size");
@@ -509,7 +422,9 @@ impl<'a> Job<'a> {
             all = Some(all.map_or(most, |all| all.min(most)));
         }
         // So many passes are one trial, not so many trials.
+        let mut passes = 1;
         if u64::from(spec.trials) > u64::from(TRIALS_MAX) {
+            passes = spec.trials;
             all = all.map(|all| Bytes::new(all.get().saturating_mul(u64::from(spec.trials))));
             spec.trials = 1;
             self.note(format!("loops is more than the {TRIALS_MAX} trials of a load: all passes are one trial here"));
@@ -517,16 +432,26 @@ impl<'a> Job<'a> {
         // fio counts the bytes of its ramp, too; here the measured time has all of them.
         let is_counted = self.section.settings.get("number_ios").is_some_and(|setting| setting.value != "0");
         spec.volume = if time_based && !is_counted { None } else { all };
-        if runtime.is_some() && !time_based && all.is_none() {
-            self.note(
-                "without time_based fio ends after one pass over the target; here the load goes on for its runtime",
-            );
+        if is_run && !time_based && moved.is_none() {
+            self.end_of_strides(spec, passes);
         }
-        if spec.warm_up > Duration::ZERO && spec.volume.is_some() {
+        // It ends with its target: each clone when it has moved as much as that has.
+        if is_run && !time_based && self.names_file && spec.size.is_none() && moved.is_none() {
+            spec.passes = Some(spec.threads.saturating_mul(passes));
+        }
+        let ends = spec.is_bound_in_bytes();
+        if is_run && runtime.is_some() && !time_based && !ends {
+            self.note("fio wants a size of a job that names no file; here the load goes on for its runtime");
+        }
+        if spec.warm_up > Duration::ZERO && ends {
             self.note("fio counts what it moves in ramp_time towards the size; here the size is moved after it");
         }
-        if runtime.is_none() && spec.volume.is_none() && self.purpose == Purpose::Run {
-            let message = format!("[{}]: says neither how long nor how much: write runtime=SECONDS", self.section.name);
+        if runtime.is_none() && !ends && is_run {
+            let message = format!(
+                "[{}]: says neither how long nor how much, nor names a file that ends it: write runtime=SECONDS with time_based, or \
+                 size=SIZE",
+                self.section.name
+            );
             self.problem(self.section.line, message);
         }
     }
@@ -552,7 +477,7 @@ impl<'a> Job<'a> {
     /// What no rule above has taken: harmless, or refused.
     fn others(&mut self, spec: &LoadSpec) {
         let section = self.section;
-        if spec.threads == 1 || spec.volume.is_none() {
+        if spec.threads == 1 || !spec.is_bound_in_bytes() {
             // It is of the jobs that run at the same time, not of clones.
             self.taken.push("exitall");
         }
@@ -592,35 +517,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// The size of a range that begins and ends with it.
-fn one_of_range(range: &str) -> Option<&str> {
-    range.split_once('-').filter(|(from, to)| from == to).map(|(from, _)| from)
-}
-
 /// So much for each of the clones; what is too much is refused by the check of the load.
 fn times(size: Bytes, clones: u32) -> Bytes {
     Bytes::new(size.get().saturating_mul(clones.into()))
-}
-
-/// "4k/60:64k/40": sizes with shares; a share left out takes an equal part of what is left.
-fn split_blocks(text: &str, size: impl Fn(&str) -> Option<Bytes>) -> Option<Vec<BlockShare>> {
-    let parts: Vec<(Bytes, Option<u32>)> = text
-        .split(':')
-        .map(|part| {
-            let (bytes, share) = part.split_once('/').unwrap_or((part, ""));
-            let share = if share.is_empty() { None } else { Some(share.parse().ok()?) };
-            Some((size(bytes)?, share))
-        })
-        .collect::<Option<_>>()?;
-    let given = parts.iter().filter_map(|(_, share)| *share).fold(0u32, u32::saturating_add);
-    let open = parts.iter().filter(|(_, share)| share.is_none()).count() as u32;
-    let left = 100u32.checked_sub(given)?;
-    let each = left.checked_div(open).unwrap_or(0);
-    let blocks: Vec<BlockShare> = parts
-        .into_iter()
-        .map(|(size, share)| BlockShare { size, share: Ratio::percent(share.unwrap_or(each)) })
-        .filter(|block| block.share != Ratio::ZERO)
-        .collect();
-    let sum: u64 = blocks.iter().map(|b| u64::from(b.share.as_ppm())).sum();
-    (sum == u64::from(Ratio::ONE.as_ppm())).then_some(blocks)
 }

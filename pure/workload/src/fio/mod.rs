@@ -1,6 +1,7 @@
 //! fio job files as plans: each job is a load, what does not change a load is listed, and everything else is refused with its
 //! line. `docs/formats/fio.md` has the table of options.
 
+mod arithmetic;
 mod command;
 mod job;
 mod options;
@@ -25,8 +26,8 @@ const PROBLEMS_MAX: usize = 20;
 const PROBLEMS_FOUND_MAX: usize = 10_000;
 /// Options over all jobs, those of a global section counted for each job after it.
 const OPTIONS_MAX: usize = 2_000_000;
-/// What fio replaces in values by itself.
-const KEYWORDS: [&str; 3] = ["$pagesize", "$mb_memory", "$ncpus"];
+/// What fio replaces in values by itself: how large a page is, how much memory the machine has, and how many CPUs.
+pub(crate) const KEYWORDS: [&str; 3] = ["$pagesize", "$mb_memory", "$ncpus"];
 /// Joined jobs that are named at most.
 const NAMED_MAX: usize = 8;
 
@@ -109,6 +110,8 @@ enum Purpose {
 
 /// Options by which a job waits for those before it.
 const WAITING: [&str; 2] = ["stonewall", "wait_for_previous"];
+/// The option by which it waits for one of them.
+const WAIT_FOR: &str = "wait_for";
 
 /// One option where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -178,7 +181,7 @@ fn read(text: &str, source: &str, problems: &mut Vec<FioProblem>) -> Option<FioJ
     let mut ignored = Distinct::default();
     let mut notes = Distinct::default();
     let mut read: Vec<ReadJob> = Vec::new();
-    let sections = joined(sections, &mut notes);
+    let sections = joined(waiting(sections, problems), &mut notes);
     if sections.len() > CELLS_MAX {
         let message = format!("its {} jobs are more than the {CELLS_MAX} loads that a plan may have", sections.len());
         problems.push(FioProblem::new(sections[CELLS_MAX].line, message));
@@ -357,7 +360,10 @@ fn sections(text: &str, problems: &mut Vec<FioProblem>) -> Vec<Section> {
         let key = canonical(&key.trim().to_ascii_lowercase()).to_owned();
         let setting = Setting { line: number, value: value.trim().to_owned() };
         if let Some(keyword) = KEYWORDS.iter().find(|keyword| setting.value.contains(*keyword)) {
-            let message = format!("{key}={}: {keyword} depends on the machine: write the value itself", setting.value);
+            let message = format!(
+                "{key}={}: {keyword} depends on the machine, and its value is not at hand: write it itself",
+                setting.value
+            );
             problems.push(FioProblem::new(number, message));
         } else {
             match (in_job, jobs.last_mut()) {
@@ -379,6 +385,32 @@ fn put(settings: &mut Settings, key: String, mut setting: Setting) {
         setting.value = format!("{}:{}", before.value, setting.value);
     }
     settings.insert(key, setting);
+}
+
+/// Jobs that wait for one by its name, as such that wait for all before them, if that is the same: if nothing else runs by then.
+fn waiting(mut sections: Vec<Section>, problems: &mut Vec<FioProblem>) -> Vec<Section> {
+    let mut first = 0;
+    for place in 0..sections.len() {
+        if waits(&sections[place]) {
+            first = place;
+        }
+        let Some(setting) = sections[place].settings.remove(WAIT_FOR) else { continue };
+        if place > first
+            && sections[first..place].iter().all(|before| before.name == setting.value)
+            && place - first == 1
+        {
+            sections[place].settings.insert(WAITING[0].to_owned(), Setting { value: "1".to_owned(), ..setting });
+            first = place;
+            continue;
+        }
+        let message = format!(
+            "wait_for={}: in fio the job begins when that job has ended, while others may go on; here it waits for all before it: \
+             name the job right before it, which runs alone, or write stonewall",
+            setting.value
+        );
+        problems.push(FioProblem::new(setting.line, message));
+    }
+    sections
 }
 
 /// Jobs with those that run at the same time and ask the same put into them as clones: they are threads of one load.
@@ -463,6 +495,9 @@ fn canonical(key: &str) -> &str {
         "iodepth_batch_complete" => "iodepth_batch_complete_min",
         "ratemin" => "rate_min",
         "fill_fs" => "fill_device",
+        "ss" => "steadystate",
+        "ss_dur" => "steadystate_duration",
+        "ss_ramp" => "steadystate_ramp_time",
         other => other,
     }
 }

@@ -170,14 +170,55 @@ pub(super) const AROUND: [&str; 12] = [
 /// What to do in place of an option that is refused.
 pub(super) fn advice(key: &str) -> (&'static str, Option<FioRemedy>) {
     let advice = match key {
-        "do_verify" | "verify_pattern" => "write the job as a plan with verify = true",
+        "do_verify" | "verify_pattern" | "verify_pattern_interval" => "write the job as a plan with verify = true",
+        "atomic" => {
+            "in fio the device must write each block whole or not at all (RWF_ATOMIC), which is not asked for here: leave it out"
+        }
+        "verify_write_sequence"
+        | "verify_header_seed"
+        | "experimental_verify"
+        | "verify_only"
+        | "verify_interval"
+        | "verify_offset" => {
+            "in fio it says how blocks are checked; loadline checks each block by a checksum and a count of its own: leave it out"
+        }
+        "cmdprio" | "cmdprio_bssplit" | "cmdprio_class" | "cmdprio_hint" | "cmdprio_percentage" => {
+            "in fio a share of the requests has another priority at the device; all are alike here: leave it out"
+        }
+        "prioclass" | "prio" | "priohint" => {
+            "in fio it is the priority of the job's requests: start loadline itself so (ionice), and leave it out here"
+        }
+        "dedupe_mode" | "dedupe_global" | "dedupe_working_set_percentage" => {
+            "in fio blocks repeat those of a working set or of other jobs; here a duplicate repeats any block before it: write \
+             dedupe_percentage alone"
+        }
+        "random_generator" => {
+            "in fio lfsr draws each block once even with norandommap, and the others are what it draws with anyway: leave it out"
+        }
+        "ignore_error" => {
+            "in fio such errors are counted and the job goes on; here every error is counted, and a full file system ends the load: \
+             leave it out"
+        }
+        "zoneskip" => {
+            "in fio so much is left out behind each zone: write rw=read:SKIP with a block of the zone's size, or leave it out"
+        }
+        "zonemode"
+        | "zonesize"
+        | "zonerange"
+        | "zonecapacity"
+        | "max_open_zones"
+        | "job_max_open_zones"
+        | "read_beyond_wp"
+        | "zone_reset_threshold"
+        | "zone_reset_frequency" => {
+            "in fio the job goes from zone to zone of the target, which loadline does not: leave it out"
+        }
         "flow" | "flow_id" | "flow_watermark" | "flow_sleep" => {
             "in fio it holds one job to the pace of another; loads run at the same time here, each at its own: write rate_iops in both"
         }
-        "steadystate" | "steadystate_duration" | "steadystate_ramp_time" => {
+        "steadystate" | "steadystate_duration" | "steadystate_ramp_time" | "steadystate_check_interval" => {
             "in fio it ends the job when its rate is steady; a plan's steady_state begins the measurement then: write the job as a plan"
         }
-        "wait_for" => "in fio the job begins when one named job has ended; here it is all before it: write stonewall",
         "exit_what" => {
             "in fio it says which jobs exitall ends; here it ends those that run at the same time: leave it out"
         }
@@ -193,14 +234,14 @@ pub(super) fn advice(key: &str) -> (&'static str, Option<FioRemedy>) {
         "iodepth_low" | "iodepth_batch_complete_min" => {
             "in fio the queue runs empty before it is filled again, so that the depth is not kept: leave it out"
         }
-        "random_sequence_stride" | "spr" | "sprandom" => "is not in fio 3.33 or its documentation: leave it out",
+        "random_sequence_stride" | "spr" | "sprandom" | "spr_op" | "spr_num_regions" | "spr_cs" => {
+            "is not in fio 3.33 or its documentation: leave it out"
+        }
         "end_fsync" | "fsync_on_close" => "write fdatasync=N for flushes within the measured time, or leave it out",
-        "cpus_allowed" | "numa_cpu_nodes" | "numa_mem_policy" | "nice" | "prio" | "prioclass" => {
+        "cpus_allowed" | "numa_cpu_nodes" | "numa_mem_policy" | "nice" => {
             "start loadline itself so (taskset, numactl, nice, ionice), and leave it out here"
         }
         "thinktime_blocks" => "here each request is thought about: write 1, with a thinktime of that share",
-        "bsrange" => "write bssplit with the sizes and their shares",
-        "zonesize" | "zonerange" | "zonemode" => "zoned loads are not here; leave it out",
         "create_only" => "fio makes the files and asks nothing of them: leave the job out, files are filled anyway",
         "pre_read" => {
             "fio reads the files into memory first: leave it out, or write invalidate=0 with a ramp_time that reads them all"

@@ -102,9 +102,9 @@ mod tests {
 
     #[test]
     fn what_is_no_load_of_ours_is_told_with_its_option() {
-        let problems = reported_job("a", [("rw", "randread"), ("bsrange", "4k-64k"), ("rate_iops", "x")]).unwrap_err();
+        let problems = reported_job("a", [("rw", "randread"), ("iodepth_low", "8"), ("rate_iops", "x")]).unwrap_err();
         let keys: Vec<Option<&str>> = problems.iter().map(|problem| problem.key.as_deref()).collect();
-        assert!(keys.contains(&Some("bsrange")) && keys.contains(&Some("rate_iops")), "{problems:?}");
+        assert!(keys.contains(&Some("iodepth_low")) && keys.contains(&Some("rate_iops")), "{problems:?}");
         let whole = reported_job("a", [("bs", "100"), ("direct", "1")]).unwrap_err();
         assert_eq!((whole.len(), whole[0].key.as_deref()), (1, None), "{whole:?}");
     }

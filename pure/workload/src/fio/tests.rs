@@ -1,7 +1,7 @@
 //! Job files as fio reads them, onto loads; and what is refused.
 
 use super::*;
-use loadline_load::{Arrival, Distribution, Pattern};
+use loadline_load::{Arrival, Distribution, Pattern, Walk, Zone};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 
 fn jobs(text: &str) -> FioJobs {
@@ -108,7 +108,6 @@ fn what_would_change_the_load_and_is_not_known_is_refused_with_its_line() {
     assert!(problems("[a]\nioengine=mmap\nruntime=1\n").contains("no such way"));
     assert!(problems("rw=read\n").contains("before the first section"));
     assert!(problems("").contains("without a job"));
-    assert!(problems("[a]\nnumjobs=4\nfilename=/dev/sdz\nrw=read\nruntime=1\nsize=1g\n").contains("offset_increment"));
 }
 
 #[test]
@@ -122,9 +121,11 @@ fn jobs_that_run_at_once_and_ask_the_same_are_threads_of_one_load() {
     assert!(read.notes.iter().any(|note| note.starts_with("[c] runs at the same time as [a + b]")), "{:?}", read.notes);
     // Another depth is another load beside it.
     assert_eq!(jobs(&format!("{global}[a]\n[b]\niodepth=8\n")).plan.together.len(), 1);
-    // What caches would answer stays refused.
-    let sequential = format!("{}[a]\n[b]\n", global.replace("randread", "read"));
-    assert!(problems(&sequential).contains("offset_increment"));
+    // On one file they are in the same blocks, and the load says so.
+    let sequential = jobs(&format!("{}[a]\n[b]\n", global.replace("randread", "read")));
+    let load = &sequential.plan.loads[0].cells[0];
+    assert!(load.overlap && load.threads == 2 && load.to_string().contains("over the same blocks"), "{load}");
+    assert!(sequential.notes.iter().any(|note| note.contains("caches may answer")), "{:?}", sequential.notes);
 }
 
 /// etcd's check of a disk beside readers, each on its own files.
@@ -305,7 +306,7 @@ fn of_options_that_say_the_same_the_last_counts() {
 fn what_ends_or_moves_otherwise_than_in_fio_is_said() {
     let notes = |text: &str| jobs(text).notes.join("\n");
     assert!(notes("[a]\nrw=rw\nsize=1g\n").contains("fio goes on with its reads and with its writes apart"));
-    assert!(notes("[a]\nruntime=5\n").contains("without time_based fio ends after one pass"));
+    assert!(notes("[a]\nruntime=5\n").contains("fio wants a size of a job that names no file"));
     assert!(notes("[a]\nsize=1g\nramp_time=5\n").contains("towards the size"));
     assert_eq!(notes("[a]\nruntime=5\ntime_based\nramp_time=5\n"), "");
 }
@@ -332,12 +333,15 @@ fn what_asks_for_nothing_could_as_well_be_absent() {
     ] {
         assert_eq!(one(&format!("rw=randread\nbs=8k\n{nothing}")), plain, "{nothing}");
     }
-    assert_eq!(one("size=100%%").size, None);
+    let whole = one("size=100%%\nfilename=/dev/sdz");
+    assert_eq!((whole.size, whole.volume, whole.passes), (None, None, Some(1)));
     for something in
         ["verify=md5", "random_generator=lfsr\nnorandommap", "bsrange=4k-8k", "rate_min=1m", "percentage_random=50"]
     {
         assert!(refused(&format!("rw=randread\n{something}")).contains("job.fio:6: "), "{something}");
     }
+    let between = refused("rw=randwrite\nverify=md5\nverify_backlog=16");
+    assert!(between.contains("job.fio:7: verify_backlog=16: fio reads back what it wrote after"), "{between}");
     // How it verifies is one fault with that it does.
     assert_eq!(refused("verify=md5\nverify_fatal=1\nverify_dump=1").lines().count(), 1);
 }
@@ -357,7 +361,8 @@ fn within(text: &str, variables: &[(&str, &str)], files: &[(&str, &str)]) -> Res
         let text = found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| format!("{path} of {from} is not there"))?;
         Ok(FioFile { path: path.to_owned(), text })
     };
-    fio_jobs_in(text, "job.fio", FioSurroundings { variable: &variable, file: &file })
+    let keyword = |word: &str| (word == "$ncpus").then_some(2);
+    fio_jobs_in(text, "job.fio", FioSurroundings { variable: &variable, keyword: &keyword, file: &file })
 }
 
 #[test]
@@ -371,6 +376,121 @@ fn variables_have_their_values_in_the_text_that_is_kept() {
     let unset = within(text, &[("SIZE", "1g")], &[]).unwrap_err().to_string();
     assert!(unset.starts_with("job.fio:4: filename=/mnt/${DISK}/${DISK}.tmp: DISK is not set"), "{unset}");
     assert!(within(text, &[("SIZE", "1g"), ("DISK", "a;b")], &[]).is_err(), "the rest would be a comment");
+}
+
+#[test]
+fn words_for_the_machine_are_computed_as_in_fio() {
+    let read = |line: &str| within(&format!("[job]\nsize=1g\nrw=randread\n{line}\n"), &[("N", "3")], &[]);
+    let threads = |line: &str| {
+        let read = read(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+        // What is kept stands for itself, and names the words behind it.
+        assert_eq!(jobs(&read.plan.text).plan.loads, read.plan.loads);
+        assert!(read.plan.text.contains("; $ncpus"), "{}", read.plan.text);
+        read.plan.loads[0].cells[0].threads
+    };
+    assert_eq!(threads("numjobs=$ncpus"), 2);
+    assert_eq!(threads("numjobs=$ncpus*2 # each twice"), 4);
+    assert_eq!(threads("numjobs=$ncpus*${N}"), 6);
+    let units = read("numjobs=$ncpus*1k").unwrap_err().to_string();
+    assert!(units.starts_with("job.fio:4: numjobs=$ncpus*1k: is no whole number once $ncpus is in it"), "{units}");
+    assert!(read("size=$pagesize").unwrap_err().to_string().contains("its value is not at hand"));
+    // fio reads a product without parentheses as its first number.
+    assert_eq!(one("size=(10*10m)").size, Some(Bytes::mib(100)));
+    assert!(refused("size=10*10m").contains("size=10*10m: is not a size"));
+}
+
+#[test]
+fn a_job_without_size_and_time_ends_with_its_target() {
+    let of = |options: &str| jobs(&format!("[job]\n{options}\n")).plan.loads.remove(0).cells.remove(0);
+    let whole = of("rw=write\nfilename=/dev/sdz");
+    assert_eq!((whole.size, whole.volume, whole.passes), (None, None, Some(1)));
+    // Each clone goes over all of it.
+    assert_eq!(of("rw=randwrite\nfilename=/dev/sdz\nnumjobs=4").passes, Some(4));
+    assert_eq!(of("rw=randread\nfilename=/dev/sdz\nloops=5000").passes, Some(5_000));
+    let either = of("rw=randread\nfilename=/dev/sdz\nruntime=10");
+    assert_eq!((either.passes, either.duration), (Some(1), Duration::from_s(10)));
+    for bound in ["time_based\nruntime=10", "io_size=1g", "size=1g"] {
+        assert_eq!(of(&format!("rw=randread\nfilename=/dev/sdz\n{bound}")).passes, None, "{bound}");
+    }
+    let counted = of("rw=randread\nfilename=/dev/sdz\nnumber_ios=10");
+    assert_eq!((counted.passes, counted.volume), (Some(1), Some(Bytes::kib(40))), "whichever comes first");
+    assert!(problems("[a]\nrw=read\ndirectory=/mnt\n").contains("nor names a file that ends it"));
+}
+
+#[test]
+fn a_job_that_leaves_out_or_goes_back_turns_as_in_fio() {
+    let way = |options: &str| {
+        let load = one(options);
+        (load.pattern, load.walk)
+    };
+    let stride = |kib| Pattern::Sequential { stride: Some(Bytes::kib(kib)) };
+    assert_eq!(way("rw=read:-8k"), (stride(4), Walk::Back));
+    assert_eq!(way("rw=write:112k\nbs=16k"), (stride(128), Walk::Again));
+    assert_eq!(way("rw=read"), (Pattern::Sequential { stride: None }, Walk::Onward));
+    for (options, told) in [
+        ("rw=read:-4k", "goes back by two blocks at least"),
+        ("rw=read:6k", "is a multiple of the one block size"),
+        ("rw=read:x", "behind the colon"),
+        ("rw=read:0", "behind the colon"),
+        ("rw=rw:8k", "reads and with its writes apart"),
+        ("rw=read:8k\noffset=8k", "adds the offset twice"),
+        ("rw=read:2g", "nothing is left"),
+        ("rw=read:8k\nnrfiles=2\nfile_service_type=sequential", "turns within each file"),
+    ] {
+        let said = refused(options);
+        assert!(said.contains("job.fio:5: rw=") && said.contains(told), "{options}: {said}");
+    }
+    assert!(jobs("[a]\nrw=read:8k\nfilename=/a\nsize=1g\n").notes.iter().any(|note| note.contains("end of the file")));
+}
+
+#[test]
+fn distributions_are_those_of_fio() {
+    let of = |text: &str| match one(&format!("rw=randread\nrandom_distribution={text}")).pattern {
+        Pattern::Random(distribution) => distribution,
+        other @ Pattern::Sequential { .. } => panic!("{other:?}"),
+    };
+    assert_eq!(of("pareto:0.2"), Distribution::Pareto { h_milli: 200 });
+    let zone = |requests, blocks| Zone { requests: Ratio::percent(requests), blocks: Ratio::percent(blocks) };
+    let three = Distribution::Zoned { zones: vec![zone(50, 5), zone(30, 15), zone(20, 80)] };
+    assert_eq!(of("zoned:50/5:30/15:20/80"), three);
+    assert_eq!(of("zoned:50/5:30/15:20/"), three, "the last has the rest");
+    for wrong in [
+        "pareto:1",
+        "pareto:x",
+        "zipf:0",
+        "zoned:50/5:30/15",
+        "zoned:50/50:60/50",
+        "normal:50",
+        "zoned:50/5:50/95,100/100",
+    ] {
+        let said = refused(&format!("rw=randread\nrandom_distribution={wrong}"));
+        assert!(said.contains("job.fio:6: random_distribution=") && said.contains("pareto:H"), "{wrong}: {said}");
+    }
+    let mixed = one("rw=randread\nbssplit=4k/50:64k/50\nrandom_distribution=zoned:50/50:50/50");
+    assert_eq!(mixed.blocks.len(), 2, "fio keeps no map of the blocks of a zoned job");
+}
+
+#[test]
+fn ranges_of_block_sizes_are_drawn_as_in_fio() {
+    let sizes =
+        |options: &str| -> Vec<u64> { one(options).blocks.iter().map(|block| block.size.get() >> 10).collect() };
+    assert_eq!(sizes("rw=read\nbsrange=4k-16k"), [4, 8, 12, 16]);
+    assert_eq!(sizes("rw=write\nbsrange=4k-16k,64k-64k"), [64]);
+    // A dash is no range in bs: what stands before it is of reads.
+    assert_eq!((sizes("rw=read\nbs=4k-16k"), sizes("rw=write\nbs=4k-16k")), (vec![4], vec![16]));
+    assert_eq!(sizes("rw=read\nbsrange=4k-16k\nbs=8k"), [8], "the last counts");
+    assert!(refused("rw=randread\nbsrange=4k-16k").contains("bsrange=4k-16k: without norandommap fio cuts"));
+    assert!(refused("rw=read\nbsrange=16k-4k").contains("bsrange=16k-4k: is no range"));
+}
+
+#[test]
+fn a_job_that_waits_for_the_one_before_it_waits_for_all() {
+    let jobs_of =
+        |middle: &str| format!("[global]\nsize=1m\nrw=randread\n[a]\n[b]\nbs=8k\n{middle}[c]\nbs=16k\nwait_for=b\n");
+    let read = jobs(&jobs_of("wait_for=a\n"));
+    assert_eq!((read.plan.loads.len(), read.plan.together.len()), (3, 0));
+    let beside = problems(&jobs_of(""));
+    assert!(beside.contains("job.fio:9: wait_for=b: in fio the job begins when that job has ended"), "{beside}");
 }
 
 #[test]
@@ -465,8 +585,6 @@ fn what_fio_calls_otherwise_is_the_same_load_here() {
     assert!(checked.plan.loads[0].cells[0].verify);
     assert!(checked.notes.iter().any(|note| note.starts_with("cpus_allowed is left out: ")), "{:?}", checked.notes);
     for (keys, told) in [
-        ("rw=read:-8k", "goes back"),
-        ("rw=write:4k", "the same blocks"),
         ("rw=randread:8", "draws each"),
         ("rw=randread\nflow=8", "pace of another"),
         ("rw=write\nfill_device=1", "never does to a file system"),

@@ -1,6 +1,7 @@
 //! The text of a job file as fio reads it: comments, variables of the environment, and other files that it includes.
 
-use super::{FioProblem, PROBLEMS_FOUND_MAX};
+use super::arithmetic::evaluate;
+use super::{FioProblem, KEYWORDS, PROBLEMS_FOUND_MAX};
 
 /// Files within files at most.
 const NESTED_MAX: usize = 16;
@@ -21,6 +22,8 @@ pub struct FioFile {
 pub struct FioSurroundings<'a> {
     /// The value of a variable; `None` if it is not set.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
+    /// What fio puts for `$ncpus`, `$pagesize` (in bytes) and `$mb_memory`, by these words; `None` if it is not known.
+    pub keyword: &'a dyn Fn(&str) -> Option<u64>,
     /// A file by the path that is written in the file with the second path; or why it cannot be read.
     pub file: &'a dyn Fn(&str, &str) -> Result<FioFile, String>,
 }
@@ -29,6 +32,7 @@ impl FioSurroundings<'_> {
     /// No variables and no files: a text that stands for itself.
     pub const NONE: FioSurroundings<'static> = FioSurroundings {
         variable: &|_| None,
+        keyword: &|_| None,
         file: &|path, _| Err(format!("{path} is not at hand: put its lines here instead")),
     };
 }
@@ -50,7 +54,7 @@ pub(super) fn before_comment(line: &str) -> &str {
 impl Expanded {
     pub(super) fn of(text: &str, source: &str, around: FioSurroundings<'_>, problems: &mut Vec<FioProblem>) -> Self {
         let mut expanded = Self::default();
-        let is_plain = !text.lines().map(before_comment).any(|line| line.contains("${") || included(line).is_some());
+        let is_plain = !text.lines().map(before_comment).any(|line| line.contains('$') || included(line).is_some());
         if is_plain {
             text.clone_into(&mut expanded.text);
             return expanded;
@@ -103,8 +107,8 @@ impl Expanded {
                         self.add(&text, (&path, file), depth + 1, around, problems);
                     }
                 }
-            } else if own.contains("${") && !own.starts_with('[') {
-                match replaced(own, around) {
+            } else if own.contains('$') && !own.starts_with('[') {
+                match replaced(own, around).and_then(|line| with_keywords(&line, around)) {
                     Ok(value) => self.push(&value, place),
                     Err(message) => {
                         self.push("", place);
@@ -136,6 +140,30 @@ fn included(line: &str) -> Option<&str> {
     (rest.len() < name.len() && !rest.is_empty()).then_some(rest)
 }
 
+/// A line with the machine's own values in place of fio's words for them. As in fio, what is left of a value that had one is computed.
+fn with_keywords(line: &str, around: FioSurroundings<'_>) -> Result<String, String> {
+    let (own, comment) = line.split_once(" ; ").map_or((line, None), |(own, comment)| (own, Some(comment)));
+    let Some((key, value)) = own.split_once('=') else { return Ok(line.to_owned()) };
+    let known: Vec<(&str, u64)> = KEYWORDS
+        .iter()
+        .filter(|word| value.contains(**word))
+        .filter_map(|word| Some((*word, (around.keyword)(word)?)))
+        .collect();
+    if known.is_empty() {
+        return Ok(line.to_owned());
+    }
+    let put = known.iter().fold(value.to_owned(), |value, (word, number)| value.replace(word, &number.to_string()));
+    let put = if put.contains(['+', '-', '*', '/']) {
+        evaluate(&put, None).map(|number| number.to_string()).ok_or_else(|| {
+            format!("{key}={value}: is no whole number once {} is in it ({put}): write the value itself", known[0].0)
+        })?
+    } else {
+        put
+    };
+    let names: Vec<&str> = known.iter().map(|(word, _)| *word).chain(comment).collect();
+    Ok(format!("{key}={put} ; {}", names.join(" ")))
+}
+
 /// A line with its variables replaced, and their names in a comment.
 fn replaced(line: &str, around: FioSurroundings<'_>) -> Result<String, String> {
     let (mut text, mut names, mut rest) = (String::new(), Vec::new(), line);
@@ -153,5 +181,5 @@ fn replaced(line: &str, around: FioSurroundings<'_>) -> Result<String, String> {
         rest = behind;
     }
     text.push_str(rest);
-    Ok(format!("{text} ; {}", names.join(" ")))
+    Ok(if names.is_empty() { text } else { format!("{text} ; {}", names.join(" ")) })
 }

@@ -1,5 +1,6 @@
 //! Values as fio reads them: sizes whose suffixes mean what `kb_base` says, and times with a default unit.
 
+use super::arithmetic::evaluate;
 use loadline_units::{Bytes, Duration};
 
 /// What a `k` is: fio's `kb_base`, 1024 unless a job file says 1000. With 1024, fio takes `kib` for 1000: the opposite of the
@@ -38,6 +39,9 @@ fn whole(text: &str) -> &str {
 
 /// A number of bytes, or any other number that takes the same suffixes.
 pub(super) fn integer(text: &str, base: Base) -> Option<u64> {
+    if text.starts_with('(') && text.ends_with(')') {
+        return evaluate(text, Some(base));
+    }
     let (number, suffix) = split(whole(text))?;
     if suffix.is_empty() || suffix == "b" {
         return Some(number);

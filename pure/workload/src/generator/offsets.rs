@@ -3,7 +3,7 @@
 use super::permutation::Permutation;
 use super::zipf::Zipf;
 use super::{Region, RegionTooSmall, own_stretch, subseed};
-use crate::{Distribution, LoadSpec, Pattern};
+use crate::{Distribution, LoadSpec, Pattern, Walk, Zone};
 use loadline_units::Bytes;
 use rand_core::Rng;
 
@@ -39,6 +39,13 @@ enum Choice {
         threshold: u64,
         spread: Permutation,
     },
+    Pareto {
+        /// `ln h / ln(1 - h)`.
+        power: f64,
+        spread: Permutation,
+    },
+    /// Thresholds over 32 bits, each with the first number of its zone and how many it has.
+    Zoned(Vec<(u64, u64, u64)>),
     /// This thread's numbers `from .. to` of an order that covers every block; then of another order.
     EachOnce {
         seed: u64,
@@ -58,6 +65,7 @@ struct Cursor {
     begin: u64,
     end: u64,
     stride: Option<u64>,
+    walk: Walk,
     lane: u64,
     block: u64,
     usable: u64,
@@ -126,6 +134,11 @@ impl Offsets {
                 let hot = blocks.of(count).clamp(1, count);
                 Choice::HotCold { hot, threshold: requests.threshold(), spread }
             }
+            Pattern::Random(Distribution::Pareto { h_milli }) => {
+                let h = f64::from(*h_milli) / 1e3;
+                Choice::Pareto { power: libm::log(h) / libm::log1p(-h), spread }
+            }
+            Pattern::Random(Distribution::Zoned { zones }) => Choice::Zoned(zones_of(zones, count)),
             Pattern::Random(Distribution::Permutation) => {
                 let seed = subseed(seed, u64::MAX - 1);
                 // Threads without a stretch of their own share one order, each its slice of it.
@@ -141,7 +154,7 @@ impl Offsets {
                 let usable = region.size.get() / unit * unit;
                 let span = usable * files;
                 let share = span / threads / unit * unit;
-                let (begin, end) = if share >= block_max {
+                let (begin, end) = if share >= block_max && !spec.overlap {
                     let begin = share * u64::from(thread);
                     (begin, begin + share)
                 } else {
@@ -152,6 +165,7 @@ impl Offsets {
                     begin,
                     end,
                     stride: stride.map(Bytes::get),
+                    walk: spec.walk,
                     lane: 0,
                     block: block_max,
                     usable,
@@ -182,6 +196,17 @@ impl Offsets {
                 };
                 self.places.offset(spread.image(rank))
             }
+            Choice::Pareto { power, spread } => {
+                let uniform = (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+                let rank = (self.places.count as f64 * libm::pow(uniform, *power)) as u64;
+                self.places.offset(spread.image(rank.min(self.places.count - 1)))
+            }
+            Choice::Zoned(zones) => {
+                let draw = random.next_u64() >> 32;
+                let place = zones.iter().filter(|(threshold, ..)| *threshold <= draw).count();
+                let (_, first, count) = zones[place.min(zones.len() - 1)];
+                self.places.offset(first + below(random, count))
+            }
             Choice::EachOnce { seed, round, from, next, to, order } => {
                 if next == to {
                     *next = *from;
@@ -202,10 +227,29 @@ impl Offsets {
     }
 }
 
+/// The zones in numbers of places: each with the threshold of its draws over 32 bits. A zone has a place at least.
+fn zones_of(zones: &[Zone], count: u64) -> Vec<(u64, u64, u64)> {
+    let (mut requests, mut blocks) = (0u64, 0u64);
+    let of = |ppm: u64| u64::try_from(u128::from(count) * u128::from(ppm) / 1_000_000).expect("within count");
+    zones
+        .iter()
+        .map(|zone| {
+            let first = of(blocks).min(count - 1);
+            requests += u64::from(zone.requests.as_ppm());
+            blocks += u64::from(zone.blocks.as_ppm());
+            let threshold = (requests << 32) / 1_000_000;
+            (threshold, first, of(blocks).saturating_sub(first).max(1))
+        })
+        .collect()
+}
+
 impl Cursor {
     /// Where a request of `length` goes; moves on behind it, over the end of a file and back to the stretch's begin.
     #[inline]
     fn next(&mut self, length: u64) -> u64 {
+        if self.walk == Walk::Back {
+            return self.next_back(length);
+        }
         let file_end = (self.at / self.usable + 1) * self.usable;
         if self.at + length > file_end.min(self.end) {
             self.at = if file_end < self.end { file_end } else { self.wrap() };
@@ -215,9 +259,22 @@ impl Cursor {
         at
     }
 
+    /// Backward: the begin of the stretch first, then from its end on. That end is where fio turns: the stride and a block before
+    /// the end of the stretch.
+    fn next_back(&mut self, length: u64) -> u64 {
+        let stride = self.stride.unwrap_or(length);
+        let at = self.at;
+        let next = at.checked_sub(stride).filter(|next| *next >= self.begin);
+        let turned = self.end.saturating_sub(stride + self.block).max(self.begin);
+        self.at = next.unwrap_or(turned);
+        // A file of several ends within a block.
+        let file_end = (at / self.usable + 1) * self.usable;
+        if at + length > file_end { file_end - length } else { at }
+    }
+
     /// The begin of the stretch; with a stride, one block further each time, until the gaps are covered.
     fn wrap(&mut self) -> u64 {
-        let Some(stride) = self.stride else { return self.begin };
+        let Some(stride) = self.stride.filter(|_| self.walk == Walk::Onward) else { return self.begin };
         self.lane = (self.lane + 1) % (stride / self.block).max(1);
         let at = self.begin + self.lane * self.block;
         if at + self.block <= self.end { at } else { self.begin }

@@ -1,7 +1,7 @@
 //! What every stream of requests keeps.
 
 use super::*;
-use crate::{Arrival, BlockShare, Distribution, FlushCadence};
+use crate::{Arrival, BlockShare, Distribution, FlushCadence, Walk, Zone};
 use loadline_units::{Duration, Iops, Ratio};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -23,6 +23,11 @@ fn any_pattern() -> impl Strategy<Value = Pattern> {
             requests: Ratio::percent(r),
             blocks: Ratio::percent(b),
         })),
+        (1u32..1_000).prop_map(|h_milli| Pattern::Random(Distribution::Pareto { h_milli })),
+        (1u32..100, 1u32..100).prop_map(|(r, b)| {
+            let zone = |requests, blocks| Zone { requests: Ratio::percent(requests), blocks: Ratio::percent(blocks) };
+            Pattern::Random(Distribution::Zoned { zones: vec![zone(r, b), zone(100 - r, 100 - b)] })
+        }),
         Just(Pattern::Sequential { stride: None }),
         (2u64..6).prop_map(|n| Pattern::Sequential { stride: Some(Bytes::kib(64 * n)) }),
     ]
@@ -31,12 +36,13 @@ fn any_pattern() -> impl Strategy<Value = Pattern> {
 proptest! {
     #[test]
     fn every_request_lies_in_one_file_of_the_region(
-        pattern in any_pattern(), files in 1u32..4, blocks in 16u64..200, threads in 1u32..4, mixed in any::<bool>(), seed in any::<u64>(),
+        pattern in any_pattern(), walk in prop_oneof![Just(Walk::Onward), Just(Walk::Again), Just(Walk::Back)],
+        overlap in any::<bool>(), files in 1u32..4, blocks in 16u64..200, threads in 1u32..4, mixed in any::<bool>(), seed in any::<u64>(),
     ) {
         let small = BlockShare { size: Bytes::kib(4), share: Ratio::percent(60) };
         let large = BlockShare { size: Bytes::kib(64), share: Ratio::percent(40) };
         let fixed = BlockShare { size: Bytes::kib(64), share: Ratio::ONE };
-        let spec = LoadSpec { pattern, threads, files, blocks: if mixed { vec![small, large] } else { vec![fixed] }, ..LoadSpec::default() };
+        let spec = LoadSpec { pattern, walk, overlap, threads, files, blocks: if mixed { vec![small, large] } else { vec![fixed] }, ..LoadSpec::default() };
         let region = Region {
             files, file_size: Bytes::kib(64 * blocks + 128), start: Bytes::kib(64), size: Bytes::kib(64 * blocks),
         };

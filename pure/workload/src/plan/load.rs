@@ -4,7 +4,7 @@ use super::{Budget, CELLS_MAX, LIST_MAX, Order, PLAN_TRIALS_MAX, PlanLoad, TOP_K
 use loadline_document::{Item, Key, Reader, entries, kind, list, nested};
 use loadline_load::{
     Arrival, BlockShare, Distribution, FILES_MAX, Fill, FlushCadence, FlushMethod, LatencyFigure, LoadSpec, Objective,
-    Pattern, QUEUE_DEPTH_MAX, SteadyStateRule, THREADS_MAX, TRIALS_MAX,
+    Pattern, QUEUE_DEPTH_MAX, SteadyStateRule, THREADS_MAX, TRIALS_MAX, Walk, Zone,
 };
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 use std::collections::BTreeSet;
@@ -40,6 +40,9 @@ const DIMENSIONS: &[&str] = &[
     "steady_state",
     "duration",
     "volume",
+    "passes",
+    "walk",
+    "overlap",
 ];
 /// Keys with one value for the whole load.
 const SINGLES: &[&str] = &["name", "on", "trials", "pause", "order", "hang_limit", "objective", "best_of_trials"];
@@ -50,6 +53,7 @@ pub(super) fn keys() -> Vec<&'static str> {
 
 const ORDERS: &[(&str, Order)] = &[("interleaved", Order::Interleaved), ("as-listed", Order::AsListed)];
 const SHAPES: &[(&str, Shape)] = &[("random", Shape::Random), ("sequential", Shape::Sequential)];
+const WALKS: &[(&str, Walk)] = &[("onward", Walk::Onward), ("again", Walk::Again), ("back", Walk::Back)];
 const FILLS: &[(&str, Fill)] = &[("auto", Fill::Auto), ("always", Fill::Always), ("never", Fill::Never)];
 const FLUSH_METHODS: &[(&str, FlushMethod)] = &[("fdatasync", FlushMethod::Fdatasync), ("fua", FlushMethod::Fua)];
 const FIGURES: &[LatencyFigure] = &[
@@ -62,6 +66,8 @@ const FIGURES: &[LatencyFigure] = &[
 ];
 const ARRIVAL_WANTED: &str = "{ poisson = \"1000 IOPS\" } or { constant = \"1000 IOPS\" }";
 const BLOCK_WANTED: &str = "a size such as \"8 KiB\", or a mix such as { \"4 KiB\" = \"60 %\", \"64 KiB\" = \"40 %\" }";
+const ZONES_WANTED: &str =
+    "{ zones = [{ requests = \"50 %\", blocks = \"5 %\" }, { requests = \"50 %\", blocks = \"95 %\" }] }";
 const HOT_WANTED: &str = "{ hot = { requests = \"90 %\", blocks = \"10 %\" } }";
 const DISTRIBUTION_WANTED: &str = " or { zipf = 1.2 } or { hot = { requests = \"90 %\", blocks = \"10 %\" } }";
 const FLUSH_WANTED: &str = "{ every = 1, how = \"fdatasync\" } or \"never\"";
@@ -106,6 +112,9 @@ enum Setting {
     SteadyState(Option<SteadyStateRule>),
     Duration(Duration),
     Volume(Bytes),
+    Passes(u32),
+    Walk(Walk),
+    Overlap(bool),
 }
 
 impl Setting {
@@ -159,6 +168,9 @@ impl Setting {
             Self::SteadyState(rule) => spec.steady_state = *rule,
             Self::Duration(time) => spec.duration = *time,
             Self::Volume(volume) => spec.volume = Some(*volume),
+            Self::Passes(passes) => spec.passes = Some(*passes),
+            Self::Walk(walk) => spec.walk = *walk,
+            Self::Overlap(overlap) => spec.overlap = *overlap,
         }
     }
 }
@@ -321,6 +333,9 @@ fn read_choices(r: &mut Reader<'_>, key: &str, v: &Item<'_>) -> Vec<Choice> {
         "cool_down" => r.quantity(key, v).map(Setting::CoolDown),
         "steady_state" => read_steady_state(r, v),
         "duration" => r.quantity(key, v).map(Setting::Duration),
+        "passes" => r.count_u32(key, v, u32::MAX).map(Setting::Passes),
+        "walk" => r.word(key, v, WALKS, "").map(Setting::Walk),
+        "overlap" => r.switch(key, v).map(Setting::Overlap),
         "volume" => {
             if let Some(text) = v.get_ref().as_str()
                 && !text.starts_with(|c: char| c.is_ascii_digit())
@@ -393,27 +408,81 @@ fn read_distributions(reader: &mut Reader<'_>, item: &Item<'_>) -> Vec<Choice> {
         return vec![one(distribution, item.span())];
     }
     let before = reader.problem_count();
-    let Some(ways) = reader.table("distribution", item, &["zipf", "hot"], HOT_WANTED) else { return Vec::new() };
+    let Some(ways) = reader.table("distribution", item, &["zipf", "hot", "pareto", "zones"], HOT_WANTED) else {
+        return Vec::new();
+    };
     if ways.is_empty() && reader.problem_count() == before {
         let message = format!("says no distribution: write \"uniform\" or \"permutation\"{DISTRIBUTION_WANTED}");
         reader.problem(item.span(), "distribution", message);
     }
     let mut choices = Vec::new();
     for (way, values) in ways {
+        if way == "zones" {
+            let distribution = read_zones(reader, values);
+            choices.extend(distribution.map(|distribution| one(distribution, values.span())));
+            continue;
+        }
         for value in reader.values(&nested("distribution", way), values) {
-            let distribution = if way == "zipf" { read_zipf(reader, value) } else { read_hot(reader, value) };
+            let distribution = match way {
+                "zipf" => read_zipf(reader, value),
+                "pareto" => read_pareto(reader, value),
+                _ => read_hot(reader, value),
+            };
             choices.extend(distribution.map(|distribution| one(distribution, value.span())));
         }
     }
     choices
 }
 
-fn read_zipf(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Distribution> {
-    let theta: Option<f64> = match item.get_ref() {
+/// A number with up to three decimals.
+fn number(item: &Item<'_>) -> Option<f64> {
+    match item.get_ref() {
         DeValue::Float(number) => number.as_str().parse().ok(),
         DeValue::Integer(number) if number.radix() == 10 => number.as_str().parse().ok(),
         _ => None,
+    }
+}
+
+fn read_pareto(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Distribution> {
+    let milli = number(item).filter(|h| *h > 0.0 && *h < 1.0).map(|h| h * 1e3);
+    let milli = milli.filter(|milli| (milli - milli.round()).abs() < 1e-6);
+    if milli.is_none() {
+        let message = format!(
+            "is {}: write a share above 0 and below 1 with up to three decimals, such as 0.2 (80 % of the requests go to 20 % of \
+             the blocks)",
+            kind(item.get_ref())
+        );
+        reader.problem(item.span(), "distribution.pareto", message);
+    }
+    milli.map(|milli| Distribution::Pareto { h_milli: milli.round() as u32 })
+}
+
+/// A list of zones, each with its shares. The list is one value.
+fn read_zones(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Distribution> {
+    const KEY: &str = "distribution.zones";
+    let before = reader.problem_count();
+    let Some(list) = item.get_ref().as_array() else {
+        reader.problem(item.span(), KEY, format!("is {}: write {ZONES_WANTED}", kind(item.get_ref())));
+        return None;
     };
+    let mut zones = Vec::new();
+    for part in list {
+        let shares = reader.table(KEY, part, &["requests", "blocks"], ZONES_WANTED)?;
+        let mut share = |name: &str| {
+            let Some((_, value)) = shares.iter().find(|(key, _)| *key == name) else {
+                reader.problem(part.span(), KEY, format!("has no {name}: write {ZONES_WANTED}"));
+                return None;
+            };
+            reader.quantity::<Ratio>(&nested(KEY, name), value)
+        };
+        let (requests, blocks) = (share("requests"), share("blocks"));
+        zones.extend(requests.zip(blocks).map(|(requests, blocks)| Zone { requests, blocks }));
+    }
+    (reader.problem_count() == before).then_some(Distribution::Zoned { zones })
+}
+
+fn read_zipf(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Distribution> {
+    let theta = number(item);
     let theta = theta.filter(|theta| *theta > 0.0 && *theta <= ZIPF_MAX);
     let milli = theta.map(|theta| theta * 1e3).filter(|milli| (milli - milli.round()).abs() < 1e-6);
     if milli.is_none() {

@@ -1,0 +1,133 @@
+//! Which blocks a job asks, and in which order.
+
+use super::super::Purpose;
+use super::super::units;
+use super::blocks::split_shares;
+use super::{Job, Kind, base};
+use loadline_load::{Distribution, LoadSpec, Pattern, Walk, Zone};
+use loadline_units::{Bytes, Ratio};
+
+/// Distributions of fio that are taken, for messages.
+const DISTRIBUTIONS: &str = "random, zipf:THETA, pareto:H and zoned:REQUESTS/BLOCKS:...";
+
+impl Job<'_> {
+    pub(super) fn pattern(&mut self, kind: &Kind, spec: &LoadSpec) -> Pattern {
+        let map_off = self.flag("norandommap") == Some(true);
+        let distribution = self.get("random_distribution");
+        if !kind.random {
+            if kind.is_mixed() {
+                self.note(
+                    "in rw=rw fio goes on with its reads and with its writes apart; here both go on from one place",
+                );
+            }
+            return Pattern::Sequential { stride: None };
+        }
+        let milli = |text: &str, most: f64| {
+            let value: f64 = text.parse().ok()?;
+            let milli = value * 1e3;
+            (value > 0.0 && value <= most && (milli - milli.round()).abs() < 1e-6).then(|| milli.round() as u32)
+        };
+        let chosen = match distribution.map(|s| s.value.split_once(':').unwrap_or((s.value.as_str(), ""))) {
+            // fio asks for each block once before any comes again, as long as it can keep a map of them.
+            None | Some(("random", "")) if !map_off && spec.blocks.len() == 1 => Some(Distribution::Permutation),
+            None | Some(("random", "")) => Some(Distribution::Uniform),
+            Some(("zipf", theta)) => milli(theta, 5.0).map(|theta_milli| Distribution::Zipf { theta_milli }),
+            Some(("pareto", h)) => milli(h, 0.999).map(|h_milli| Distribution::Pareto { h_milli }),
+            Some(("zoned", zones)) => zoned(zones),
+            Some(_) => None,
+        };
+        if let (None, Some(setting)) = (&chosen, distribution) {
+            let message = format!(
+                "random_distribution={}: loadline has {DISTRIBUTIONS} for reads and writes alike",
+                setting.value
+            );
+            self.problem(setting.line, message);
+        }
+        Pattern::Random(chosen.unwrap_or(Distribution::Uniform))
+    }
+
+    /// What stands behind the colon of `rw=read:8k`: what fio leaves out after each request, or goes back.
+    pub(super) fn way(&mut self, spec: &mut LoadSpec, kind: &Kind) {
+        let Some((name, skip)) = &kind.skip else { return };
+        if kind.random {
+            self.refuse(
+                "rw",
+                &format!(
+                    "fio draws a new place after {skip} requests only, each of which goes on from the last; loadline draws each: write \
+                     rw={name}"
+                ),
+            );
+            return;
+        }
+        let base = base(&self.section.settings);
+        let (is_back, size) = skip.strip_prefix('-').map_or((false, skip.as_str()), |size| (true, size));
+        let Some(skip) = units::bytes(size, base).filter(|skip| *skip > Bytes::ZERO) else {
+            self.refuse(
+                "rw",
+                "behind the colon stands how much is left out after each request, such as 8k, or -8k to go back",
+            );
+            return;
+        };
+        let block = spec.block_max();
+        let is_even = skip.get().is_multiple_of(block.get());
+        let stride =
+            if is_back { skip.saturating_sub(block) } else { Bytes::new(skip.get().saturating_add(block.get())) };
+        if !is_even || spec.blocks.len() > 1 || stride == Bytes::ZERO {
+            self.refuse(
+                "rw",
+                &format!(
+                    "what is left out, or gone back, is a multiple of the one block size here ({block}), and goes back by two blocks at \
+                     least: write such a one"
+                ),
+            );
+            return;
+        }
+        if kind.is_mixed() {
+            self.refuse("rw", &format!("fio goes on with its reads and with its writes apart; write rw={name}"));
+        } else if spec.start > Bytes::ZERO && self.purpose == Purpose::Run {
+            self.refuse("rw", "and offset: fio adds the offset twice when it turns; leave one of them out");
+        } else if spec.files > spec.threads {
+            self.refuse("rw", "and nrfiles: fio turns within each file; leave one of them out");
+        } else if spec.size.is_some_and(|size| size < skip) {
+            self.refuse("rw", "is more than the size: nothing is left to go on to");
+        }
+        if self.names_file && spec.size.is_some() && self.purpose == Purpose::Run {
+            self.note("rw=...:SKIP turns at the size here; fio turns at the end of the file, if that is larger");
+        }
+        spec.pattern = Pattern::Sequential { stride: Some(stride) };
+        spec.walk = if is_back { Walk::Back } else { Walk::Again };
+    }
+
+    /// A job of fio that leaves out blocks ends early where one of its requests ends at the end of the file.
+    pub(super) fn end_of_strides(&mut self, spec: &mut LoadSpec, passes: u32) {
+        let (Walk::Again, Pattern::Sequential { stride: Some(stride) }) = (spec.walk, &spec.pattern) else { return };
+        let block = spec.block_max().get();
+        let clones = if spec.overlap { 1 } else { u64::from(spec.threads) };
+        let Some(size) = spec.size.map(|size| size.get() / clones) else {
+            self.refuse(
+                "rw",
+                "fio ends such a job early if one of its requests ends at the end of the target: write size, or time_based and runtime",
+            );
+            return;
+        };
+        let count = size / block;
+        let step = stride.get() / block;
+        if count == 0 || !(count - 1).is_multiple_of(step) {
+            return;
+        }
+        let moved = ((count - 1) / step + 1).saturating_mul(block);
+        let once = Bytes::new(moved.saturating_mul(spec.threads.into()).saturating_mul(passes.into()));
+        spec.volume = Some(spec.volume.map_or(once, |volume| volume.min(once)));
+        self.note("the last of its requests ends at the end of the file: there the job ends, as in fio, with less than its size moved");
+    }
+}
+
+/// "60/10:40/90": zones by their share of the requests and of the blocks.
+fn zoned(text: &str) -> Option<Distribution> {
+    let percent = |text: &str| text.parse::<u32>().ok().filter(|share| *share <= 100).map(Ratio::percent);
+    let zones: Vec<Zone> =
+        split_shares(text, percent)?.into_iter().map(|(requests, blocks)| Zone { requests, blocks }).collect();
+    let requests: u64 = zones.iter().map(|zone| u64::from(zone.requests.as_ppm())).sum();
+    let is_whole = requests == u64::from(Ratio::ONE.as_ppm()) && zones.iter().all(|zone| zone.blocks != Ratio::ZERO);
+    is_whole.then_some(Distribution::Zoned { zones })
+}
