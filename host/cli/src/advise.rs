@@ -4,6 +4,7 @@ use crate::arguments::advise::{AdviseArguments, OsDiskSize, ScriptName};
 use crate::arguments::{CommandLine, Format, Verb};
 use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
+use crate::sweep::{self, RowsPlace, SweepView};
 use crate::typed_plan::read_plan;
 use crate::{emulate, output_file, printing, recommendations, typed_words};
 use clap::Parser as _;
@@ -16,8 +17,9 @@ use loadline_demand::{Demand, DemandError, ReadOptions, demand_of_run};
 use loadline_record::VOLUME_DEFAULT;
 use loadline_report::{COMMAND, VERDICT_LINES_MAX};
 use loadline_runs::advice::{NeedError, NeedSource, followed, interval_s, need_of_load, read_need_source};
+use loadline_runs::sweep::{AdviceSweep, SweptNeed, advice_frame, described_in, swept_catalog};
 use loadline_runs::wall_clock::UtcTime;
-use loadline_runs::{PlanLength, catalog_with, store_location};
+use loadline_runs::{InputKind, PlanLength, catalog_with, store_location};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{LatencyFigure, Objective, parse_objective};
 use serde_json::Value as Json;
@@ -25,6 +27,17 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// The columns of a sweep that people are shown.
+const SHOWN: [(&str, &str); 8] = [
+    ("need", "need"),
+    ("rank", "rank"),
+    ("meets", "meets it"),
+    ("choice", "choice"),
+    ("price_month_amount", "a month"),
+    ("price_month_currency", "currency"),
+    ("binding_limit", "limit"),
+    ("problem", "problem"),
+];
 /// Where the environment of an emulated row goes.
 const ENVIRONMENT_DEFAULT: &str = "advised.toml";
 
@@ -34,6 +47,12 @@ pub(crate) fn advise(
     quiet: bool,
     store: impl Fn() -> anyhow::Result<PathBuf>,
 ) -> anyhow::Result<Outcome> {
+    if let Some(folder) = arguments.need.iter().find(|path| path.is_dir()) {
+        return many(arguments, folder, quiet);
+    }
+    if let Some(option) = arguments.sweep.typed() {
+        return Err(Usage(format!("{option} is of a folder of needs: loadline advise FOLDER")).into());
+    }
     let catalog = catalog_with(arguments.own.catalog.as_deref())?;
     let (need, notes) = need_of(arguments, &store)?;
     if !quiet {
@@ -72,6 +91,56 @@ pub(crate) fn advise(
         return emulated(&path, quiet, store);
     }
     Ok(outcome(&advice))
+}
+
+/// Rows for each need of a folder.
+fn many(arguments: &AdviseArguments, folder: &Path, quiet: bool) -> anyhow::Result<Outcome> {
+    let of_one: [(&str, bool); 9] = [
+        ("a second source of needs", arguments.need.len() > 1),
+        ("--from", !arguments.from.is_empty()),
+        ("--run", arguments.run.is_some()),
+        ("--plan", arguments.plan.is_some()),
+        ("--iops", arguments.iops.is_some()),
+        ("--throughput", arguments.throughput.is_some()),
+        ("--write-env", arguments.write_env.is_some()),
+        ("--script", arguments.script.is_some()),
+        ("--emulate", arguments.emulate.is_some()),
+    ];
+    if let Some((option, _)) = of_one.iter().find(|(_, is_typed)| *is_typed) {
+        return Err(Usage(format!("{option} does not go with a folder of needs")).into());
+    }
+    let needs = described_in(folder, InputKind::Need)?.into_iter().map(SweptNeed::File).collect();
+    let sweep = sweep_of(arguments, needs)?;
+    let place = RowsPlace::claim(arguments.output.as_deref(), arguments.force, arguments.printing.format)?;
+    let progress = SweepView::new(quiet)?;
+    let part = arguments.sweep.part();
+    let complete = |need: &mut Need| completed(arguments, need).map_err(|error| error.to_string());
+    let rows = match progress.ended(sweep.run(part, &complete, arguments.sweep.threads, &progress)) {
+        Ok(rows) => rows,
+        Err(outcome) => return Ok(outcome),
+    };
+    place.put(&advice_frame(&rows), &SHOWN)?;
+    let problems: Vec<&str> = rows.iter().filter_map(|row| row.problem.as_deref()).collect();
+    let (line, outcome) = sweep::problems(problems.len(), problems.first().copied());
+    let first = || rows.iter().filter_map(|row| row.candidate.as_ref()).filter(|row| row.rank == 1);
+    let met = first().filter(|row| row.meets).count();
+    let of_part = arguments.sweep.part.map_or_else(String::new, |part| format!(" of part {part}"));
+    let said = |about: &str, text: String| (about.to_owned(), text);
+    let needs = part.of(sweep.len()).len();
+    let mut lines = vec![said("advised", format!("{met} of {needs} needs{of_part} are met by what is sold"))];
+    let limits = first().map(|row| row.binding.limit.as_str());
+    lines.extend(sweep::limits_of(limits).map(|limits| said("bound by", limits)));
+    lines.extend(line);
+    lines.extend(place.line());
+    place.conclude(&lines, quiet)?;
+    Ok(outcome)
+}
+
+/// The sweep that was typed.
+pub(crate) fn sweep_of(arguments: &AdviseArguments, needs: Vec<SweptNeed>) -> anyhow::Result<AdviceSweep> {
+    let options =
+        AdviceOptions { rows: arguments.rows, seed: arguments.seed, simulate: !arguments.limits_only, today: None };
+    Ok(AdviceSweep::new(needs, &options, swept_catalog(arguments.own.catalog.as_deref())?))
 }
 
 fn advice_on(arguments: &AdviseArguments, need: &Need, catalog: &Catalog) -> Result<Advice, Usage> {
@@ -244,7 +313,7 @@ fn following(before: Option<(String, Demand)>, name: String, found: Demand) -> (
 }
 
 /// What was typed beside the source of the need.
-fn completed(arguments: &AdviseArguments, need: &mut Need) -> anyhow::Result<()> {
+pub(crate) fn completed(arguments: &AdviseArguments, need: &mut Need) -> anyhow::Result<()> {
     if let Some(limit) = arguments.p99 {
         need.objective = Some(Objective { of: LatencyFigure::P99, limit });
     }

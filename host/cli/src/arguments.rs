@@ -2,6 +2,7 @@
 
 pub(crate) mod advise;
 pub(crate) mod catalog;
+pub(crate) mod clock;
 pub(crate) mod compare;
 pub(crate) mod convert;
 pub(crate) mod crawl;
@@ -15,12 +16,14 @@ pub(crate) mod merge;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod shelter;
+pub(crate) mod sweep;
 pub(crate) mod watch;
 
 use advise::AdviseArguments;
 use catalog::CatalogArguments;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clock::ClockArguments;
 use compare::CompareArguments;
 use convert::ConvertArguments;
 use crawl::CrawlArguments;
@@ -41,6 +44,7 @@ use record::RecordArguments;
 use replay::ReplayArguments;
 use shelter::ShelterArguments;
 use std::path::PathBuf;
+use sweep::{RowsArguments, SweepArguments};
 use watch::WatchArguments;
 
 /// Measures, or predicts, how much load storage can take, and what stops it.
@@ -127,6 +131,8 @@ pub(crate) enum Verb {
     Fit(FitArguments),
     /// Makes one run of those that several hosts made together on one shared storage
     Merge(MergeArguments),
+    /// Compares the wall clocks of hosts, for `merge`
+    Clock(ClockArguments),
     /// Removes stored runs
     Rm(RmArguments),
     /// Writes a report of stored runs
@@ -347,7 +353,7 @@ pub(crate) struct PredictArguments {
     /// Plan files (TOML), fio job files, names from `loadline plans`, or `-- fio --name=...`
     #[arg(required_unless_present = "resume")]
     pub(crate) plan: Vec<String>,
-    /// The storage: an environment file (TOML), or a name from `loadline environments`
+    /// The storage: an environment file (TOML), or a name from `loadline environments`; or a folder of such files, each predicted
     #[arg(long, value_name = "FILE", required_unless_present = "resume")]
     pub(crate) env: Option<String>,
     /// Only this volume of the environment; data/0 is the first disk of data. By default the plan runs on each volume
@@ -383,6 +389,13 @@ pub(crate) struct PredictArguments {
     /// Keep the plan's shape, cut its times short: 3 s each at most
     #[arg(long)]
     pub(crate) short: bool,
+    /// By ceilings and burst credits alone, as a fluid: microseconds for each load, no percentiles. Prints a row for each load
+    #[arg(long, conflicts_with_all = ["resume", "find_objective", "dry_run", "carry", "together"])]
+    pub(crate) limits_only: bool,
+    #[command(flatten)]
+    pub(crate) sweep: SweepArguments,
+    #[command(flatten)]
+    pub(crate) rows: RowsArguments,
     /// Look for the deepest queue, or the highest rate of arrivals, that keeps the plan's objective; its own depths and rates
     /// are only where to begin. Exits with 3 where nothing keeps it
     #[arg(long, conflicts_with_all = ["resume", "trials", "hours", "together", "carry"])]
@@ -391,7 +404,7 @@ pub(crate) struct PredictArguments {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Carry on with a prediction that was interrupted or killed
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "env", "volume", "on", "together", "catalog", "draws", "published", "bursts", "caches", "carry", "hours", "trials", "duration", "warm_up", "size", "objective", "short", "dry_run", "seed", "name"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "env", "volume", "on", "together", "catalog", "draws", "published", "bursts", "caches", "carry", "hours", "trials", "duration", "warm_up", "size", "objective", "short", "dry_run", "seed", "name", "part", "threads", "output"])]
     pub(crate) resume: Option<String>,
     /// Seed of every random choice; by default drawn anew and stored with the run
     #[arg(long, value_name = "NUMBER")]

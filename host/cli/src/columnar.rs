@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 /// A column's values are there or missing: so many levels of definition.
 const DEFINED: i16 = 1;
+/// Who made the file, before the version.
+const MADE_BY: &str = "loadline ";
 /// The most rows of a group.
 const GROUP_ROWS_MAX: usize = 1 << 20;
 
@@ -25,7 +27,7 @@ pub(crate) fn parquet(frame: &Frame, name: &str) -> Result<Vec<u8>, ParquetError
     let schema = Arc::new(Type::group_type_builder(name).with_fields(columns).build()?);
     let properties = WriterProperties::builder()
         .set_compression(Compression::UNCOMPRESSED)
-        .set_created_by(format!("loadline {}", env!("CARGO_PKG_VERSION")))
+        .set_created_by(format!("{MADE_BY}{}", env!("CARGO_PKG_VERSION")))
         .build();
     let mut file = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;
     for begin in (0..frame.rows().max(1)).step_by(GROUP_ROWS_MAX) {
@@ -50,6 +52,15 @@ pub(crate) fn parquet(frame: &Frame, name: &str) -> Result<Vec<u8>, ParquetError
         group.close()?;
     }
     file.into_inner()
+}
+
+/// Whether these bytes are a Parquet file that loadline made.
+pub(crate) fn is_ours(bytes: &[u8]) -> bool {
+    // The footer and its length stand at the end (Apache Parquet, File format).
+    let Some((rest, b"PAR1")) = bytes.split_last_chunk::<4>() else { return false };
+    let Some((rest, length)) = rest.split_last_chunk::<4>() else { return false };
+    let footer = rest.len().checked_sub(u32::from_le_bytes(*length) as usize).and_then(|from| rest.get(from..));
+    footer.is_some_and(|footer| footer.windows(MADE_BY.len()).any(|window| window == MADE_BY.as_bytes()))
 }
 
 fn column(of: &FrameColumn) -> Result<Arc<Type>, ParquetError> {

@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// By verb: commands as they are typed.
-pub(crate) const EXAMPLES: [(&str, &[&str]); 22] = [
+pub(crate) const EXAMPLES: [(&str, &[&str]); 23] = [
     (
         "quick",
         &["loadline quick", "loadline quick /mnt/data --objective p99=5ms", "loadline quick /mnt/data --dry-run"],
@@ -21,6 +21,7 @@ pub(crate) const EXAMPLES: [(&str, &[&str]); 22] = [
         &[
             "loadline predict outstanding-sweep --env ds3-p30 --short",
             "loadline predict outstanding-sweep --env ds3-p30 --find-objective --objective p99=20ms",
+            "loadline predict outstanding-sweep --env environments/ --limits-only --part 3/1000 -o rows-3.csv",
         ],
     ),
     (
@@ -39,6 +40,14 @@ pub(crate) const EXAMPLES: [(&str, &[&str]); 22] = [
             "loadline merge node1=node1.json node2=node2.json",
             "loadline merge before after --name \"both hosts\"",
             "loadline merge node1=node1.json node2=node2.json --clock-offset node2=-1.5ms",
+        ],
+    ),
+    (
+        "clock",
+        &[
+            "loadline clock compare node1 node2 -o clocks.json",
+            "loadline clock compare pod-0 pod-1 --by \"kubectl exec -i {} -- loadline clock serve\"",
+            "loadline merge node1=node1.db node2=node2.db --clocks clocks.json",
         ],
     ),
     ("fit", &["loadline fit before", "loadline fit before -o mine.toml"]),

@@ -7,6 +7,7 @@ mod advise;
 mod arguments;
 mod attach;
 mod catalog;
+mod clock;
 mod columnar;
 mod compare;
 mod conclusion;
@@ -50,6 +51,7 @@ mod shelter;
 #[cfg(any(test, not(feature = "shelter")))]
 mod shelter_absent;
 mod stored;
+mod sweep;
 mod terminal;
 mod typed_plan;
 mod typed_settings;
@@ -143,6 +145,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         Verb::Show(arguments) => stored::show(arguments, &store_to_read()?),
         Verb::Compare(arguments) => compare::compare(arguments, &store_to_read()?),
         Verb::Merge(arguments) => merge::merge(arguments, quiet, path),
+        Verb::Clock(arguments) => clock::clock(arguments, quiet),
         Verb::Fit(arguments) => fitting::fit(arguments, quiet, &store_to_read()?),
         Verb::Rm(arguments) => stored::rm(arguments, &store()?),
         Verb::Report(arguments) => stored::report(arguments, &store_to_read()?),

@@ -6,9 +6,11 @@ use crate::arguments::{CommandLine, Verb};
 use crate::{
     advise as advising, compare as comparing, failure, output, predict as predicting, recommendations, run as running,
 };
-use loadline_advise::Advice;
+use loadline_advise::{Advice, Need};
 use loadline_analysis::{Comparison, RunSummary};
 use loadline_record::RunRecord;
+use loadline_report::frame::Frame;
+use loadline_runs::sweep::{Stopped, SweepProgress, SweptEnvironment, SweptNeed, advice_frame, prediction_frame};
 use loadline_runs::{Observer, RunOutcome, store_location};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -81,6 +83,17 @@ pub fn run(
     Ok(measurement.run(&options, observer)?)
 }
 
+/// Whether `run` with these words behind it would be refused: its targets are opened and closed again.
+///
+/// # Errors
+/// What the command would have said.
+pub fn check_run(words: &[OsString], observer: &mut dyn Observer) -> Result<(), CommandError> {
+    let line = line("run", words)?;
+    let Verb::Run(arguments) = &line.verb else { unreachable!("the verb is run") };
+    let (measurement, _) = running::prepared(arguments, || store_of(&line))?;
+    Ok(measurement.check(observer)?)
+}
+
 /// `advise` with these words behind it, and what it assumed.
 ///
 /// # Errors
@@ -89,6 +102,44 @@ pub fn advise(words: &[OsString]) -> Result<(Advice, Vec<String>), CommandError>
     let line = line("advise", words)?;
     let Verb::Advise(arguments) = &line.verb else { unreachable!("the verb is advise") };
     Ok(advising::advised(arguments, &|| store_of(&line))?)
+}
+
+/// `predict` with these words behind it, but on these environments: a row for each of them, volume and load.
+///
+/// # Errors
+/// What the command would have said.
+pub fn predict_many(
+    words: &[OsString],
+    environments: Vec<SweptEnvironment>,
+    progress: &dyn SweepProgress,
+) -> Result<Frame, CommandError> {
+    let place = ["--env".into(), ".".into()];
+    let line = line("predict", &[words, &place].concat())?;
+    let Verb::Predict(arguments) = &line.verb else { unreachable!("the verb is predict") };
+    let sweep = predicting::sweep_of(arguments, environments)?;
+    let rows = sweep.run(arguments.sweep.part(), arguments.sweep.threads, progress).map_err(stopped)?;
+    Ok(prediction_frame(&rows))
+}
+
+/// `advise` with these words behind it, for each of these needs: a row for each choice.
+///
+/// # Errors
+/// What the command would have said.
+pub fn advise_many(
+    words: &[OsString],
+    needs: Vec<SweptNeed>,
+    progress: &dyn SweepProgress,
+) -> Result<Frame, CommandError> {
+    let line = line("advise", words)?;
+    let Verb::Advise(arguments) = &line.verb else { unreachable!("the verb is advise") };
+    let sweep = advising::sweep_of(arguments, needs)?;
+    let complete = |need: &mut Need| advising::completed(arguments, need).map_err(|error| error.to_string());
+    let rows = sweep.run(arguments.sweep.part(), &complete, arguments.sweep.threads, progress).map_err(stopped)?;
+    Ok(advice_frame(&rows))
+}
+
+fn stopped(stopped: Stopped) -> CommandError {
+    CommandError { words: stopped.to_string(), status: failure::Outcome::Interrupted.status() }
 }
 
 /// `compare` of these runs, the baseline first, with the options in `words`.

@@ -5,6 +5,7 @@ use crate::conclusion::conclude;
 use crate::failure::{Outcome, Usage};
 use crate::{compare, output};
 use loadline_record::RunRecord;
+use loadline_runs::clocks::read_clocks;
 use loadline_runs::{Merge, store_location};
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,9 @@ pub(crate) fn merge(
     }
     for ahead in &arguments.clock_offset {
         merge = merge.clock_ahead(&ahead.host, ahead.offset_ns);
+    }
+    for file in &arguments.clocks {
+        merge = merge.clocks_compared(read_clocks(file)?);
     }
     let outcome = merge.store(arguments.name.clone(), &store_location::open_store(&path)?)?;
     if !quiet {

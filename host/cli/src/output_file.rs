@@ -1,7 +1,9 @@
 //! Files that a user named for results, and the options that name another or allow one to be replaced.
 
+use crate::columnar;
 use crate::failure::Usage;
 use loadline_exported::JUNIT_MARK;
+use loadline_runs::clocks::CLOCKS_SCHEMA;
 use loadline_runs::{OutputError, OutputFile, Replace};
 use std::path::Path;
 
@@ -10,6 +12,10 @@ const REPORT_MARK: &str = "<!-- loadline report -->";
 /// A report may replace a report. Those of earlier versions had no mark, but a title and a rule for browsers.
 const OVER_REPORTS: Replace =
     Replace::OneOfOurs(&[&[REPORT_MARK], &["– loadline</title>", "default-src 'none'; style-src 'unsafe-inline'"]]);
+
+/// Rows of a sweep may replace such rows.
+const OVER_ROWS: Replace =
+    Replace::OneOfOurs(&[&["environment,volume,cell,label,pattern,"], &["need,rank,meets,provider,region,machine,"]]);
 
 /// A man page may replace one of loadline.
 const OVER_MAN_PAGES: Replace = Replace::OneOfOurs(&[&[".TH loadline"]]);
@@ -29,6 +35,28 @@ pub(crate) fn result(path: &Path, force: bool) -> anyhow::Result<OutputFile> {
 /// [`Usage`] if the place is refused; otherwise the system's answer.
 pub(crate) fn report(path: &Path, force: bool) -> anyhow::Result<OutputFile> {
     told(OutputFile::claim(path, if force { Replace::Anything } else { OVER_REPORTS }, "report"), "-o", true)
+}
+
+/// Looks at the place of compared clocks, where more are added to those that are there.
+///
+/// # Errors
+/// [`Usage`] if the place is refused; otherwise the system's answer.
+pub(crate) fn clocks(path: &Path) -> anyhow::Result<OutputFile> {
+    told(OutputFile::claim(path, Replace::OneOfOurs(&[&[CLOCKS_SCHEMA]]), "file of compared clocks"), "-o", false)
+}
+
+/// Looks at the place of a sweep's rows. Without `force` only such rows are replaced: a part that is carried out again has the same.
+///
+/// # Errors
+/// [`Usage`] if the place is refused; otherwise the system's answer.
+pub(crate) fn rows(path: &Path, force: bool) -> anyhow::Result<OutputFile> {
+    let is_ours = || std::fs::read(path).is_ok_and(|bytes| columnar::is_ours(&bytes));
+    let replace = if force || (path.extension().is_some_and(|ending| ending == "parquet") && is_ours()) {
+        Replace::Anything
+    } else {
+        OVER_ROWS
+    };
+    told(OutputFile::claim(path, replace, "table of rows"), "-o", true)
 }
 
 /// Looks at the place of a comparison for CI systems, which may replace an earlier one.

@@ -4,6 +4,7 @@ use crate::arguments::{CachesName, Hours, PredictArguments};
 use crate::conclusion::{conclude, conclude_search};
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
+use crate::sweep::{self, RowsPlace, SweepView};
 use crate::terminal::Terminal;
 use crate::typed_plan::read_plans;
 use crate::typed_settings::named_targets;
@@ -11,14 +12,32 @@ use crate::{dry_run, environments, output};
 use loadline_catalog::Environment;
 use loadline_disk::Fullness;
 use loadline_prediction::Model;
+use loadline_runs::sweep::{PredictionSweep, SweepMethod, SweptEnvironment, described_in, prediction_frame};
 use loadline_runs::wall_clock::fresh_seed;
 use loadline_runs::{
-    Course, NamedTarget, ObjectiveSearch, Overrides, PlanLength, Prediction, PredictionSettings, RunOptions, Work,
-    catalog_with, check_predictable,
+    Course, InputKind, NamedTarget, ObjectiveSearch, Overrides, PlanLength, Prediction, PredictionSettings, RunOptions,
+    Work, catalog_with, check_predictable,
 };
 use loadline_units::Duration;
+use loadline_units::words::number;
 use loadline_workload::{LoadSpec, Plan};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// The seed of a sweep where none is typed.
+const SWEEP_SEED: u64 = 1;
+/// The columns of a sweep that people are shown.
+const SHOWN: [(&str, &str); 10] = [
+    ("environment", "environment"),
+    ("volume", "volume"),
+    ("label", "load"),
+    ("iops", "IOPS"),
+    ("iops_low", "low"),
+    ("iops_high", "high"),
+    ("binding_limit", "limit"),
+    ("next_limit", "next"),
+    ("burst_ends_s", "burst ends after s"),
+    ("problem", "problem"),
+];
 
 /// The settings that were typed.
 fn settings_of(arguments: &PredictArguments) -> PredictionSettings {
@@ -58,6 +77,15 @@ pub(crate) fn predict(
     store: impl FnOnce() -> anyhow::Result<PathBuf>,
 ) -> anyhow::Result<Outcome> {
     let format = arguments.printing.format;
+    let folder = arguments.env.as_deref().map(Path::new).filter(|path| path.is_dir());
+    if folder.is_some() || arguments.limits_only {
+        return many(arguments, folder, quiet);
+    }
+    if let Some(option) = arguments.sweep.typed().or(arguments.rows.output.as_ref().map(|_| "--output")) {
+        return Err(
+            Usage(format!("{option} is of a folder of environments (--env FOLDER), or of --limits-only")).into()
+        );
+    }
     let Typed { plans, environment, settings, models, seed } = typed(arguments)?;
     let work = settings.work(plans.clone(), seed)?;
     if arguments.dry_run {
@@ -79,6 +107,71 @@ pub(crate) fn predict(
     let mut terminal = Terminal::new(quiet, &Interruption::watch()?);
     let prediction = Prediction::of(plans, environment, settings);
     conclude(&prediction.run(&options, &mut terminal)?, format)
+}
+
+/// A row for each environment of a folder, volume and load; or of a single environment by limits alone.
+fn many(arguments: &PredictArguments, folder: Option<&Path>, quiet: bool) -> anyhow::Result<Outcome> {
+    if arguments.dry_run || arguments.find_objective {
+        let option = if arguments.dry_run { "--dry-run" } else { "--find-objective" };
+        return Err(Usage(format!("{option} takes one environment, not a folder")).into());
+    }
+    let environments = match folder {
+        Some(folder) => described_in(folder, InputKind::Environment)?
+            .into_iter()
+            .map(|path| SweptEnvironment::Named(path.display().to_string()))
+            .collect(),
+        None => arguments.env.iter().cloned().map(SweptEnvironment::Named).collect(),
+    };
+    let sweep = sweep_of(arguments, environments)?;
+    let place = RowsPlace::claim(arguments.rows.output.as_deref(), arguments.rows.force, arguments.printing.format)?;
+    let progress = SweepView::new(quiet)?;
+    let part = arguments.sweep.part();
+    let rows = match progress.ended(sweep.run(part, arguments.sweep.threads, &progress)) {
+        Ok(rows) => rows,
+        Err(outcome) => return Ok(outcome),
+    };
+    place.put(&prediction_frame(&rows), &SHOWN)?;
+    let problems: Vec<&str> = rows.iter().filter_map(|row| row.problem.as_deref()).collect();
+    let (line, outcome) = sweep::problems(problems.len(), problems.first().copied());
+    let environments = part.of(sweep.len()).len();
+    let of_part = arguments.sweep.part.map_or_else(String::new, |part| format!(" of part {part}"));
+    let said = |about: &str, text: String| (about.to_owned(), text);
+    let by = if arguments.limits_only { "by ceilings and credits" } else { "by simulation" };
+    let mut lines = vec![said(
+        "predicted",
+        format!(
+            "{} rows from {environments} environment{}{of_part}, {by}",
+            rows.len() - problems.len(),
+            if environments == 1 { "" } else { "s" }
+        ),
+    )];
+    let limits = rows.iter().filter_map(|row| row.figures.binding.as_ref()).map(|(limit, _)| limit.as_str());
+    lines.extend(sweep::limits_of(limits).map(|limits| said("held by", limits)));
+    let rates = || rows.iter().filter_map(|row| row.figures.iops);
+    let ends = rates().min_by(f64::total_cmp).zip(rates().max_by(f64::total_cmp));
+    lines.extend(ends.map(|(least, most)| said("rates", format!("{} to {} IOPS", number(least), number(most)))));
+    let bursts = rows.iter().filter(|row| row.figures.burst_ends_s.is_some()).count();
+    if bursts > 0 {
+        let spend = if bursts == 1 { "1 row spends its" } else { &format!("{bursts} rows spend their") };
+        lines.push(said("bursts", format!("{spend} burst credits in the end: the column burst_ends_s says when")));
+    }
+    lines.extend(line);
+    lines.extend(place.line());
+    place.conclude(&lines, quiet)?;
+    Ok(outcome)
+}
+
+/// The sweep that was typed. Without a seed it has the same one everywhere, so that parts belong together.
+pub(crate) fn sweep_of(
+    arguments: &PredictArguments,
+    environments: Vec<SweptEnvironment>,
+) -> anyhow::Result<PredictionSweep> {
+    let mut settings = settings_of(arguments);
+    settings.volumes = chosen(arguments)?;
+    let length = if arguments.short { PlanLength::Short } else { PlanLength::Full };
+    let (plans, _) = read_plans(&arguments.plan, length)?;
+    let method = if arguments.limits_only { SweepMethod::Limits } else { SweepMethod::Simulation };
+    Ok(PredictionSweep::new(environments, plans, settings, method, arguments.seed.unwrap_or(SWEEP_SEED))?)
 }
 
 /// What `predict` was told to predict.

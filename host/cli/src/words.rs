@@ -10,7 +10,7 @@ use loadline_imported::ImportError;
 use loadline_prediction::PredictionError;
 use loadline_runs::emulation::{ControlError, ControlSilence};
 use loadline_runs::{
-    CellsOfPlan, Concern, EntryKind, Error, HostsRefusal, HuntRefusal, Loss, RecognitionError, Refusal,
+    CellsOfPlan, Concern, EntryKind, Error, HostsRefusal, HuntRefusal, Loss, RecognitionError, Refusal, SweepRefusal,
 };
 use loadline_store::StoreError;
 use loadline_workload::{FioError, FioRemedy};
@@ -291,6 +291,7 @@ fn refused(refusal: &Refusal) -> String {
             format!("{refusal}; `loadline show {run}` has what it did, and `loadline emulate` begins another")
         }
         Refusal::Hosts(refusal) => of_hosts(refusal),
+        Refusal::Sweep(refusal @ SweepRefusal::NotApart) => format!("{refusal}; leave out --together and --carry"),
         Refusal::NoCatalogFolder { .. } => format!("--catalog {refusal}"),
         Refusal::Hunt(refusal) => not_hunted(refusal),
         Refusal::NotModelled { load, volume, source } => format!("{load} on {volume}: {}", of(source)),
@@ -300,6 +301,7 @@ fn refused(refusal: &Refusal) -> String {
         | Refusal::VolumeName { .. }
         | Refusal::NoObjective
         | Refusal::NoCatalogFile { .. }
+        | Refusal::Sweep(SweepRefusal::NothingInFolder { .. })
         | Refusal::NotAnEnvironment { .. }
         | Refusal::UnreadableEnvironment { .. }
         | Refusal::UnreadableResults { .. }
@@ -318,6 +320,9 @@ fn of_hosts(refusal: &HostsRefusal) -> String {
             format!("{refusal}: carry on with each, and then `loadline merge` them again")
         }
         HostsRefusal::NotMerged(_) => refusal.to_string(),
+        HostsRefusal::NoClocks { .. } => {
+            format!("{refusal}; `loadline clock compare HOST... -o FILE` makes such a file")
+        }
         HostsRefusal::ClockOfNoHost { .. } => format!("--clock-offset: {refusal}"),
         HostsRefusal::StartPassed { .. } => format!("--start-at: {refusal}; choose a later one for all hosts"),
     }

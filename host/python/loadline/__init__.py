@@ -16,6 +16,7 @@ __all__ = [
     "Environment",
     "Error",
     "Forked",
+    "Need",
     "Plan",
     "Refused",
     "Run",
@@ -24,8 +25,10 @@ __all__ = [
     "Table",
     "__version__",
     "advise",
+    "advise_many",
     "compare",
     "emulate",
+    "join",
     "predict",
     "predict_many",
     "read",
@@ -98,6 +101,12 @@ class Environment(_Document):
     def named(cls, name):
         """An environment that comes with loadline."""
         return cls(_loadline.environment_text(name), name)
+
+
+class Need(_Document):
+    """What an application needs of storage (docs/formats/need.md)."""
+
+    __slots__ = ()
 
 
 def _named(text):
@@ -186,10 +195,32 @@ def predict(plan, env, *, store=None, **options):
         return _loadline.predict(words, store is not None)
 
 
-def predict_many(environments, plans, **options):
-    """Every plan on every environment: a list of runs, environments first. Each is what `predict` gives."""
+def predict_many(environments, plans, *, table=False, limits_only=False, **options):
+    """Every plan on every environment.
+
+    A list of runs, environments first, each what `predict` gives. With `table=True` a single table: a row for each environment, volume
+    and load, made on several threads. With `limits_only=True` the table is made by ceilings and burst credits alone, a thousand times faster.
+    """
     plans = plans if isinstance(plans, (list, tuple)) else [plans]
-    return [predict(plan, env, **options) for env in environments for plan in plans]
+    if not (table or limits_only):
+        return [predict(plan, env, **options) for env in environments for plan in plans]
+    with _Files() as files:
+        words = files.plans(plans) + _words({**options, "limits_only": limits_only})
+        return _loadline.predict_many(words, [_item(env) for env in environments])
+
+
+def advise_many(needs, **options):
+    """Advice for every need, as one table: a row for each choice. A need is a file, or a `Need`."""
+    return _loadline.advise_many(_words(options), [_item(need) for need in needs])
+
+
+def join(tables):
+    """The rows of several tables as one table."""
+    return _loadline.join_tables(list(tables))
+
+
+def _item(document):
+    return (document.name, document.text) if isinstance(document, _Document) else (str(document), None)
 
 
 def advise(need=None, *, plan=None, from_=None, **options):

@@ -1,7 +1,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from os import PathLike
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, overload
 
 from ._loadline import Advice as Advice
 from ._loadline import Bug as Bug
@@ -23,6 +23,7 @@ __all__ = [
     "Environment",
     "Error",
     "Forked",
+    "Need",
     "Plan",
     "Refused",
     "Run",
@@ -31,8 +32,10 @@ __all__ = [
     "Table",
     "__version__",
     "advise",
+    "advise_many",
     "compare",
     "emulate",
+    "join",
     "predict",
     "predict_many",
     "read",
@@ -65,6 +68,8 @@ class Environment(_Document):
     @classmethod
     def named(cls, name: str) -> Environment: ...
 
+class Need(_Document): ...
+
 def run(
     plan: str | PathLike[str] | Plan | Sequence[str | PathLike[str] | Plan],
     on: _Path | Sequence[str] | Mapping[str, _Path] | None = None,
@@ -80,11 +85,35 @@ def predict(
     store: _Path | None = None,
     **options: _Option,
 ) -> Run: ...
+@overload
 def predict_many(
     environments: Iterable[str | PathLike[str] | Environment],
     plans: str | PathLike[str] | Plan | Sequence[str | PathLike[str] | Plan],
+    *,
+    table: Literal[True],
+    limits_only: bool = False,
+    **options: Any,
+) -> Table: ...
+@overload
+def predict_many(
+    environments: Iterable[str | PathLike[str] | Environment],
+    plans: str | PathLike[str] | Plan | Sequence[str | PathLike[str] | Plan],
+    *,
+    limits_only: Literal[True],
+    table: bool = False,
+    **options: Any,
+) -> Table: ...
+@overload
+def predict_many(
+    environments: Iterable[str | PathLike[str] | Environment],
+    plans: str | PathLike[str] | Plan | Sequence[str | PathLike[str] | Plan],
+    *,
+    table: Literal[False] = False,
+    limits_only: Literal[False] = False,
     **options: Any,
 ) -> list[Run]: ...
+def advise_many(needs: Iterable[str | PathLike[str] | Need], **options: Any) -> Table: ...
+def join(tables: Iterable[Table]) -> Table: ...
 def advise(
     need: _Path | None = None,
     *,

@@ -7,6 +7,7 @@ mod arrow;
 mod calls;
 mod emulation;
 mod errors;
+mod frame_bytes;
 mod run;
 mod store;
 mod table;
@@ -28,9 +29,11 @@ mod _loadline {
     #[pymodule_export]
     use crate::store::PythonStore;
     #[pymodule_export]
-    use crate::table::{PythonTable, table_from_columns};
+    use crate::table::{PythonTable, join_tables, table_from_bytes};
     #[pymodule_export]
-    use crate::verbs::{advise, command, compare, environment_text, plan_text, predict, read, run};
+    use crate::verbs::{
+        advise, advise_many, check_run, command, compare, environment_text, plan_text, predict, predict_many, read, run,
+    };
     use pyo3::prelude::*;
 
     #[pymodule_init]

@@ -1,11 +1,12 @@
 //! Tables as Python has them: named columns, and Arrow's capsules for data frames.
 
 use crate::arrow::{ArrowSchema, ArrowStream};
-use crate::calls::refuse_fork;
+use crate::calls::{refuse_fork, short};
+use crate::frame_bytes::{bytes_of, frame_of};
 use loadline_report::frame::{Frame, FrameColumn, FrameValues};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyList};
+use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList};
 use std::sync::Arc;
 
 /// A table of runs, cells, trials or seconds. Data frames take it through Arrow, without a copy.
@@ -119,38 +120,28 @@ impl PythonTable {
     fn __eq__(&self, other: &Self) -> bool {
         self.frame == other.frame
     }
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyList>,))> {
-        let parts = PyList::empty(py);
-        for column in self.frame.columns() {
-            let (kind, values) = match &column.values {
-                FrameValues::Moment(of) => ("moment", PyList::new(py, (0..of.len()).map(|row| of.get(row)))?),
-                FrameValues::Text(_) => ("text", values(py, &column.values)?),
-                FrameValues::Float(_) => ("float", values(py, &column.values)?),
-                FrameValues::Whole(_) => ("whole", values(py, &column.values)?),
-                FrameValues::Flag(_) => ("flag", values(py, &column.values)?),
-            };
-            parts.append((&column.name, kind, values))?;
-        }
-        Ok((py.import("loadline._loadline")?.getattr("table_from_columns")?, (parts,)))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let bytes = short(py, || Ok(bytes_of(&self.frame)))?;
+        Ok((py.import("loadline._loadline")?.getattr("table_from_bytes")?, (PyBytes::new(py, &bytes),)))
     }
 }
 
 /// A table out of what `pickle` keeps of it.
 #[pyfunction]
-pub(crate) fn table_from_columns(columns: Vec<(String, String, Bound<'_, PyAny>)>) -> PyResult<PythonTable> {
-    let mut all = Vec::new();
-    for (name, kind, values) in columns {
-        let values = match kind.as_str() {
-            "text" => {
-                FrameValues::Text(values.extract::<Vec<Option<String>>>()?.iter().map(Option::as_deref).collect())
-            }
-            "float" => FrameValues::Float(values.extract::<Vec<Option<f64>>>()?.into_iter().collect()),
-            "whole" => FrameValues::Whole(values.extract::<Vec<Option<i64>>>()?.into_iter().collect()),
-            "flag" => FrameValues::Flag(values.extract::<Vec<Option<bool>>>()?.into_iter().collect()),
-            "moment" => FrameValues::Moment(values.extract::<Vec<Option<i64>>>()?.into_iter().collect()),
-            other => return Err(crate::errors::Error::new_err(format!("no kind of column is called {other:?}"))),
-        };
-        all.push(FrameColumn { name, values });
-    }
-    Ok(PythonTable::of(Frame::of_columns(all)))
+pub(crate) fn table_from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<PythonTable> {
+    let found = short(py, || Ok(frame_of(bytes)))?;
+    found.map(PythonTable::of).ok_or_else(|| crate::errors::Error::new_err("these bytes are no table of loadline"))
+}
+
+/// The rows of all these tables, one after the other.
+#[pyfunction]
+pub(crate) fn join_tables(py: Python<'_>, tables: Vec<PyRef<'_, PythonTable>>) -> PyResult<PythonTable> {
+    let frames: Vec<Arc<Frame>> = tables.iter().map(|table| Arc::clone(&table.frame)).collect();
+    short(py, || {
+        let mut all = Frame::default();
+        for frame in &frames {
+            all.append((**frame).clone());
+        }
+        Ok(PythonTable::of(all))
+    })
 }

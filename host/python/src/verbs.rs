@@ -4,14 +4,17 @@ use crate::calls::{Follower, abandonable, refuse_fork, short, stoppable};
 use crate::errors::{Refused, exception, failed};
 use crate::run::{PythonAdvice, PythonComparison, PythonRun};
 use crate::store::PythonStore;
+use crate::table::PythonTable;
 use loadline_catalog::environment_text as built_in_environment;
 use loadline_command::library::{self, CommandError};
+use loadline_runs::sweep::{SweptEnvironment, SweptNeed};
 use loadline_runs::{Import, Observer, RunOutcome, read_record};
 use loadline_workload::preset;
 use pyo3::prelude::*;
 use std::ffi::OsString;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 /// How a store begins.
 const DATABASE: &[u8] = b"SQLite format 3\0";
@@ -38,6 +41,15 @@ pub(crate) fn run(py: Python<'_>, words: Vec<OsString>, keep: bool, agrees: bool
     made(py, library::run, words, keep, agrees)
 }
 
+/// Whether `loadline run` with these words would be refused; nothing is written.
+#[pyfunction]
+pub(crate) fn check_run(py: Python<'_>, words: Vec<OsString>, agrees: bool) -> PyResult<()> {
+    stoppable(py, move |stop| {
+        let mut follower = Follower { stop: stop.clone(), agrees };
+        library::check_run(&words, &mut follower).map_err(exception)
+    })
+}
+
 /// `loadline predict` with these words.
 #[pyfunction]
 pub(crate) fn predict(py: Python<'_>, words: Vec<OsString>, keep: bool) -> PyResult<PythonRun> {
@@ -50,6 +62,35 @@ pub(crate) fn advise(py: Python<'_>, words: Vec<OsString>) -> PyResult<PythonAdv
     abandonable(py, move || {
         let (advice, notes) = library::advise(&words).map_err(exception)?;
         Ok(PythonAdvice::of(&advice, notes))
+    })
+}
+
+/// What is predicted or advised on: its name, and its text where it is no file.
+type Named = (String, Option<String>);
+
+/// `loadline predict` with these words on each of these environments: a row for each of them, volume and load.
+#[pyfunction]
+pub(crate) fn predict_many(py: Python<'_>, words: Vec<OsString>, environments: Vec<Named>) -> PyResult<PythonTable> {
+    stoppable(py, move |stop| {
+        let environments = environments.into_iter().map(|(name, text)| match text {
+            Some(text) => SweptEnvironment::Text { name, text },
+            None => SweptEnvironment::Named(name),
+        });
+        let goes_on = |_, _| !stop.load(Ordering::Relaxed);
+        library::predict_many(&words, environments.collect(), &goes_on).map(PythonTable::of).map_err(exception)
+    })
+}
+
+/// `loadline advise` with these words for each of these needs: a row for each choice.
+#[pyfunction]
+pub(crate) fn advise_many(py: Python<'_>, words: Vec<OsString>, needs: Vec<Named>) -> PyResult<PythonTable> {
+    stoppable(py, move |stop| {
+        let needs = needs.into_iter().map(|(name, text)| match text {
+            Some(text) => SweptNeed::Text { name, text },
+            None => SweptNeed::File(PathBuf::from(name)),
+        });
+        let goes_on = |_, _| !stop.load(Ordering::Relaxed);
+        library::advise_many(&words, needs.collect(), &goes_on).map(PythonTable::of).map_err(exception)
     })
 }
 

@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import pickle
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -39,6 +40,10 @@ limit = { iops = "2000 IOPS" }
 median = "100 us"
 p99 = "200 us"
 """
+
+
+# OpenMPI 4 and 5 want to hear twice that root may run it.
+ROOT_OF_MPI = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM")
 
 
 MISSED = set()
@@ -245,6 +250,131 @@ class Package(unittest.TestCase):
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             self.assertEqual(len(pool.apply(cells_of, (self.run_,))), 2)
 
+    def test_a_sweep_is_one_table_whatever_threads_and_parts(self):
+        environments = [loadline.Environment(ENVIRONMENT.replace("2000", str(1000 + 100 * of)), f"e{of}") for of in range(7)]
+        plan = loadline.Plan(PLAN)
+        for method in ({"limits_only": True}, {"table": True, "draws": 1}):
+            whole = loadline.predict_many(environments, plan, threads=1, **method)
+            self.assertEqual(len(whole), 14)
+            self.assertEqual(whole["environment"][::2], [of.name for of in environments])
+            self.assertAlmostEqual(whole["iops"][1], 1000, delta=20)
+            parts = [loadline.predict_many(environments, plan, part=f"{of}/3", threads=2, **method) for of in (1, 2, 3)]
+            self.assertEqual(loadline.join(pickle.loads(pickle.dumps(parts))), whole)
+        run = loadline.predict_many(environments[:1], plan, draws=1, seed=1)[0]
+        self.assertEqual(run.verb, "predict")
+        self.assertEqual(len(loadline.join([])), 0)
+
+    def test_a_broken_environment_and_a_broken_need_are_rows_with_a_problem(self):
+        table = loadline.predict_many([loadline.Environment("schema = 1", "broken"), loadline.Environment(ENVIRONMENT)], loadline.Plan(PLAN), limits_only=True)
+        self.assertEqual([of is None for of in table["problem"]], [False, True, True])
+        need = loadline.Need('schema = 1\niops = "900 IOPS"\nsize = "200 GiB"\nplace = { providers = ["azure"] }\n', "orders")
+        advised = loadline.advise_many([need, loadline.Need("", "empty")], limits_only=True, rows=2)
+        self.assertEqual(advised["need"], ["orders", "orders", "empty"])
+        alone = loadline.advise(iops=900, size="200 GiB", provider="azure", limits_only=True, rows=2)
+        self.assertEqual(advised["price_month_amount"][0], alone.candidates[0]["price_month"]["amount"])
+        self.assertIsNotNone(advised["problem"][2])
+
+    def test_bytes_that_are_no_table_are_an_error(self):
+        whole = pickle.dumps(self.run_.cells)
+        self.assertEqual(pickle.loads(whole), self.run_.cells)
+        for broken in (b"", b"{}", b'{"rows":9,"columns":[{"name":"a","kind":"whole"}]}\n123', b"\xff\n"):
+            with self.assertRaises(loadline.Error):
+                _loadline.table_from_bytes(broken)
+
+    def test_an_interrupt_ends_a_sweep(self):
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with self.assertRaises(KeyboardInterrupt):
+            loadline.predict_many([loadline.Environment(ENVIRONMENT)] * 100_000, loadline.Plan(PLAN), table=True)
+
+    def test_the_import_takes_nothing_but_the_standard_library(self):
+        code = "import sys, loadline; print([of for of in ('ray', 'dask', 'distributed', 'mpi4py', 'pyarrow', 'numpy') if of in sys.modules])"
+        self.assertEqual(subprocess.check_output([sys.executable, "-c", code], text=True).strip(), "[]")
+
+    def test_ray_and_dask_make_the_same_rows_also_when_workers_are_killed_twice(self):
+        if not os.environ.get("LOADLINE_TEST_LONG"):
+            print("skipped: sweeps on Ray and Dask (LOADLINE_TEST_LONG=1)", file=sys.stderr)
+            return
+        environments = [loadline.Environment(ENVIRONMENT.replace("2000", str(1000 + of)), f"e{of}") for of in range(64)]
+        options = {"draws": 1, "duration": "20 s"}
+        whole = loadline.predict_many(environments, loadline.Plan(PLAN), table=True, **options)
+        if has("distributed"):
+            import distributed
+
+            import loadline.dask
+
+            distributed.config.set({"distributed.scheduler.allowed-failures": 9})
+            with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, distributed.Client(cluster) as client:
+                self.assertEqual(self.swept_with_kills(lambda: loadline.dask.sweep(environments, loadline.Plan(PLAN), client=client, **options), "spawn_main"), whole)
+                need = loadline.Need('schema = 1\niops = "900 IOPS"\nsize = "200 GiB"\n', "orders")
+                advised = loadline.dask.advise_sweep([need] * 8, client=client, limits_only=True)
+                self.assertEqual(advised, loadline.advise_many([need] * 8, limits_only=True))
+        if has("ray"):
+            import ray
+
+            import loadline.ray
+
+            ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": {"PYTHONPATH": os.environ["PYTHONPATH"]}})
+            try:
+                self.assertEqual(self.swept_with_kills(lambda: loadline.ray.sweep(environments, loadline.Plan(PLAN), **options), "ray::"), whole)
+            finally:
+                ray.shutdown()
+
+    def test_ranks_of_mpi_agree_keep_their_runs_and_become_one(self):
+        if not os.environ.get("LOADLINE_TEST_LONG"):
+            print("skipped: ranks of MPI (LOADLINE_TEST_LONG=1)", file=sys.stderr)
+            return
+        mpirun = os.path.join(os.path.dirname(sys.executable), "mpirun")
+        mpirun = mpirun if os.path.exists(mpirun) else shutil.which("mpirun")
+        if not has("mpi4py") or mpirun is None:
+            return
+        with open(self.path("plan.toml"), "w", encoding="utf-8") as file:
+            file.write('schema = 1\nname = "shared"\n[[load]]\nblock = "4 KiB"\narrival = { constant = "500 IOPS" }\nduration = "2 s"\ntrials = 2\n')
+        where = {**os.environ, **dict.fromkeys(ROOT_OF_MPI, "1")}
+
+        def ranks(*words):
+            line = [mpirun, "--oversubscribe", "--bind-to", "none", "-n", "3", sys.executable, "-m", "loadline.mpi", "plan.toml", *words]
+            return subprocess.run(line, capture_output=True, text=True, cwd=self.folder.name, env=where, timeout=300)
+
+        # One of them is refused: no rank writes anything.
+        os.makedirs(self.path("t/0"))
+        os.makedirs(self.path("t/1"))
+        done = ranks("--on", "data=t/{rank}", "--folder", "refused", "--size", "1 MiB")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("rank 2:", done.stderr)
+        self.assertIn("nothing was written, on no rank", done.stderr)
+        self.assertEqual([os.listdir(self.path(f"t/{of}")) for of in (0, 1)] + [os.listdir(self.path("refused"))], [[], [], []])
+        done = ranks("--on", "data=null", "--folder", "ranks", "--store", "all.db", "--start-in", "4")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(os.listdir(self.path("ranks")))[:4], ["clocks.json", "rank-0.db", "rank-1.db", "rank-2.db"])
+        merged = loadline.Store(self.path("all.db"))["last"].to_dict()["cells"][0]
+        self.assertAlmostEqual(merged["total"]["iops"], 1500, delta=15)
+        self.assertEqual(merged["hosts"]["stragglers"], [])
+        self.assertLess(merged["hosts"]["start_spread_ns"], 50e6)
+        for host in merged["hosts"]["hosts"]:
+            self.assertLessEqual(abs(host["clock_offset_ns"]), host["clock_error_ns"])
+
+    def swept_with_kills(self, sweep, name):
+        """The rows of a sweep under which a worker of this process is killed twice."""
+        found = []
+        thread = threading.Thread(target=lambda: found.append(sweep()))
+        thread.start()
+        killed = 0
+        while thread.is_alive() and killed < 2:
+            thread.join(1.0)
+            for pid in descendants(os.getpid()):
+                with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
+                    words = file.read().replace(b"\0", b" ").decode(errors="replace")
+                    # Ray calls a worker by its task; a worker of Dask computes.
+                    if (name in words and "IDLE" not in words) and thread.is_alive():
+                        os.kill(pid, signal.SIGKILL)
+                        killed += 1
+                        break
+        thread.join(300)
+        self.assertEqual(killed, 2, f"no worker of {name} was found to be killed")
+        return found[0]
+
     def test_notebooks_show_the_table_and_the_chart(self):
         self.assertIn("<table", self.run_._repr_html_())
         self.assertIn("</html>", self.run_.report())
@@ -289,6 +419,8 @@ class Package(unittest.TestCase):
         with open(use, "w", encoding="utf-8") as file:
             file.write(
                 "import loadline\n"
+                "rows: loadline.Table = loadline.predict_many(['ds3-p30'], 'quick-look', limits_only=True)\n"
+                "runs: list[loadline.Run] = loadline.predict_many(['ds3-p30'], 'quick-look', draws=1)\n"
                 "run: loadline.Run = loadline.predict(loadline.Plan.named('quick-look'), 'ds3-p30', draws=1)\n"
                 "names: list[str] = run.cells.columns\n"
                 "with loadline.emulate('ds3-p30') as disk:\n    uri: str = disk.uri()\n"
@@ -315,6 +447,15 @@ class Package(unittest.TestCase):
                         exec(compile(block, "docs/python.md", "exec"), names)
         finally:
             os.chdir(before)
+
+
+def descendants(pid):
+    children = []
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
+                children += [int(of) for of in file.read().split()]
+    return children + [below for child in children for below in descendants(child)]
 
 
 def cells_of(run):

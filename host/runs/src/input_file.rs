@@ -16,6 +16,8 @@ pub enum InputKind {
     Catalog,
     /// A cloud's description of volumes.
     Volumes,
+    /// What an application needs.
+    Need,
 }
 
 impl InputKind {
@@ -24,7 +26,7 @@ impl InputKind {
     pub const fn bytes_max(self) -> u64 {
         match self {
             // A load of a plan takes some 50 times as much memory as its text.
-            Self::Plan | Self::Environment => 4 << 20,
+            Self::Plan | Self::Environment | Self::Need => 4 << 20,
             Self::Catalog => 16 << 20,
             Self::Volumes => 64 << 20,
         }
@@ -39,6 +41,7 @@ impl fmt::Display for InputKind {
             Self::Environment => "an environment",
             Self::Catalog => "a catalog file",
             Self::Volumes => "a description of volumes",
+            Self::Need => "a need",
         })
     }
 }

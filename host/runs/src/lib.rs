@@ -7,6 +7,7 @@
 pub mod advice;
 mod catalog_folder;
 pub mod checkup;
+pub mod clocks;
 mod declared_environment;
 pub mod emulation;
 mod engine_watch;
@@ -45,6 +46,7 @@ mod storage_identity;
 mod storage_replay;
 pub mod store_location;
 mod stored_run;
+pub mod sweep;
 mod trials;
 mod verification;
 pub mod wall_clock;
@@ -57,7 +59,7 @@ pub use engine_watch::EngineWatch;
 pub use environment_file::{EnvironmentFile, THIS_MACHINE, environment_named};
 pub use error::{
     CellsOfPlan, CloudSilence, EntryKind, Error, HostsRefusal, HuntRefusal, ImpossibleCell, Loss, RecognitionError,
-    RecordError, Refusal, ReplayError, WatchError,
+    RecordError, Refusal, ReplayError, SweepRefusal, WatchError,
 };
 pub use feasibility::{Tried, refusal_of, refuse_impossible};
 pub use fill_forecast::FillForecast;

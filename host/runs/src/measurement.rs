@@ -79,6 +79,24 @@ impl Measurement {
         self
     }
 
+    /// Opens the targets as [`Measurement::run`] does, and closes them again: what would be refused is known before anything is
+    /// written.
+    ///
+    /// # Errors
+    /// A [`Refusal`], or what kept a target from being opened.
+    pub fn check(self, observer: &mut dyn Observer) -> Result<(), Error> {
+        let Self { plans, settings, declared, .. } = self;
+        let settings = placed(settings, declared.as_ref())?;
+        let new = RunOptions::default().new_run(|| joined_names(&plans), RunVerb::Run, Clock::Real);
+        let work = Work::of(plans, &settings.scope(), new.seed)?;
+        let opened = open_volumes::open(&work, &settings, &new.id, &[], observer)?;
+        let looked = refuse_cells(&work, &settings, &opened)
+            .map_err(Error::from)
+            .and_then(|()| open_volumes::look_at_use(&opened, &work, observer));
+        open_volumes::close(opened, observer);
+        looked
+    }
+
     /// Opens the targets, begins the run and carries it out.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use crate::wall_clock::{UtcTime, run_id};
 use crate::{Ended, Error, HostsRefusal, NewRun, Refusal, RunOutcome};
-use loadline_analysis::{ClockOffset, HostRun, merge_hosts};
+use loadline_analysis::{ClockOffset, ClockReading, HostRun, merge_hosts};
 use loadline_record::{Clock, HostFacts, RunHeader, RunRecord, RunStatus, RunVerb, VolumeFacts};
 use loadline_store::Store;
 use std::collections::BTreeMap;
@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 pub struct Merge {
     runs: Vec<(Option<String>, RunRecord)>,
     offsets: BTreeMap<String, i64>,
+    readings: BTreeMap<String, Vec<ClockReading>>,
 }
 
 impl Merge {
@@ -35,6 +36,15 @@ impl Merge {
         self
     }
 
+    /// Comparisons of hosts' wall clocks with the common time, by host. Those of hosts that are not there are left out.
+    #[must_use]
+    pub fn clocks_compared(mut self, readings: BTreeMap<String, Vec<ClockReading>>) -> Self {
+        for (host, more) in readings {
+            self.readings.entry(host).or_default().extend(more);
+        }
+        self
+    }
+
     /// Stores them as one run.
     ///
     /// # Errors
@@ -54,12 +64,13 @@ impl Merge {
     /// # Errors
     /// Runs that are not of one plan, or a clock offset of a host that is not there.
     pub fn record(self, name: Option<String>) -> Result<RunRecord, Error> {
-        let Self { runs, mut offsets } = self;
+        let Self { runs, mut offsets, mut readings } = self;
         let names = names(&runs);
         let runs: Vec<HostRun> = (runs.into_iter().zip(names))
             .map(|((_, record), host)| {
                 let offset = offsets.remove(&host).map(ClockOffset);
-                HostRun { host, record, offset }
+                let readings = readings.remove(&host).unwrap_or_default();
+                HostRun { host, record, offset, readings }
             })
             .collect();
         if let Some(host) = offsets.into_keys().next() {

@@ -39,7 +39,10 @@ pub use compare::{
 pub use doubts::doubts;
 pub use draws_kept::DrawsKept;
 pub use findings::{OBJECTIVE_USUAL, best_cell, codes as finding_codes};
-pub use hosts::{ClockOffset, HostRun, HostView, HostsView, MergeError, Straggler, merge_hosts};
+pub use hosts::{
+    ClockExchange, ClockOffset, ClockReading, ClockState, HostRun, HostView, HostsView, MergeError, Straggler,
+    clock_at, merge_hosts,
+};
 pub use limits::{LimitFigure, Quantity, known_limits, limits};
 pub use load_details::{BlockInMix, LoadDetails};
 pub use load_keys::{KeyWords, LoadIdentity, LoadKey, LoadKeys, LoadsApart, distinct_words, spoken_keys, told_apart};

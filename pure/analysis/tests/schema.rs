@@ -38,7 +38,7 @@ fn a_run_of_several_hosts_follows_the_schema() {
     let of_host = |host: &str| {
         let mut record = run(vec![load()]);
         record.header.id = format!("run-{host}");
-        HostRun { host: host.to_owned(), record, offset: None }
+        HostRun::new(host.to_owned(), record)
     };
     let mut merged = of_host("a").record;
     merged.cells = merge_hosts(&[of_host("a"), of_host("b")]).expect("runs of one plan");

@@ -46,6 +46,25 @@ struct Found {
     /// The place at which requests wait for it.
     at: Option<(Stage, Resource)>,
     phase: Phase,
+    /// Of a rate without credits: the bank that exceeds it for a time.
+    bank: Option<Bank>,
+}
+
+/// Saved-up credits of one limit, in requests of the load.
+#[derive(Debug, Clone)]
+pub(crate) struct Bank {
+    /// The most that is saved.
+    pub(crate) credits: f64,
+    /// The ceiling while they last.
+    pub(crate) burst: Ceiling,
+}
+
+/// A ceiling that lasts, with the credits that exceed it for a time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lasting<'a> {
+    pub(crate) ceiling: &'a Ceiling,
+    pub(crate) stage: Option<Stage>,
+    pub(crate) bank: Option<&'a Bank>,
 }
 
 /// The ceilings of a load on a volume.
@@ -59,6 +78,15 @@ impl Ceilings {
     #[must_use]
     pub fn list(&self) -> Vec<Ceiling> {
         self.found.iter().map(|found| found.ceiling.clone()).collect()
+    }
+
+    /// Those that last, lowest first.
+    pub(crate) fn lasting(&self) -> impl Iterator<Item = Lasting<'_>> {
+        self.found.iter().filter(|found| found.phase != Phase::Burst).map(|found| Lasting {
+            ceiling: &found.ceiling,
+            stage: found.at.map(|(stage, _)| stage),
+            bank: found.bank.as_ref(),
+        })
     }
 
     /// The one for which requests wait at a stage, with credits or without.
@@ -260,6 +288,7 @@ impl Way<'_> {
                 ceiling: Ceiling { limit: Limit::Cache, iops: ceiling.iops, source },
                 at: Some((Stage::Cache, Resource::Requests)),
                 phase: Phase::Always,
+                bank: None,
             });
         }
     }
@@ -299,6 +328,7 @@ impl Way<'_> {
                 ceiling: Ceiling { limit: Limit::DiskThroughput, iops, source },
                 at: together.then_some((Stage::Service, Resource::Bytes)),
                 phase: Phase::Always,
+                bank: None,
             });
         }
     }
@@ -325,6 +355,7 @@ impl Way<'_> {
             ceiling: Ceiling { limit: Limit::Latency, iops: at_once * 1e9 / turn, source },
             at: limited.then_some((Stage::Service, Resource::Requests)),
             phase: Phase::Always,
+            bank: None,
         });
     }
 
@@ -345,6 +376,7 @@ impl Way<'_> {
             ceiling: Ceiling { limit: Limit::Arrival, iops: rate.get() as f64, source: source.to_owned() },
             at: None,
             phase: Phase::Always,
+            bank: None,
         });
     }
 }
@@ -353,6 +385,8 @@ impl Way<'_> {
 trait Figure: Copy {
     fn steady(&self) -> u64;
     fn burst(&self) -> Option<u64>;
+    /// The most that is saved, in counted requests or bytes.
+    fn credits(&self) -> Option<u64>;
     /// In words, in the unit of another rate beside it.
     fn text(rate: u64, beside: u64) -> String;
 }
@@ -363,6 +397,9 @@ impl Figure for IopsBudget {
     }
     fn burst(&self) -> Option<u64> {
         self.burst.map(|burst| burst.rate.get())
+    }
+    fn credits(&self) -> Option<u64> {
+        self.burst.map(|burst| burst.credits)
     }
     fn text(rate: u64, _: u64) -> String {
         format!("{} IOPS", number(rate as f64))
@@ -375,6 +412,9 @@ impl Figure for ThroughputBudget {
     }
     fn burst(&self) -> Option<u64> {
         self.burst.map(|burst| burst.rate.get())
+    }
+    fn credits(&self) -> Option<u64> {
+        self.burst.map(|burst| burst.credits.get())
     }
     fn text(rate: u64, beside: u64) -> String {
         let rates = ByteRate::per_second(rate).zip(ByteRate::per_second(beside));
@@ -391,6 +431,23 @@ fn bursts<T: Figure>(found: Directions<T>) -> bool {
         Directions::Together(both) => both.burst().is_some(),
         Directions::Apart { read, write } => [read, write].into_iter().flatten().any(|budget| budget.burst().is_some()),
         Directions::Traded { .. } => false,
+    }
+}
+
+/// The credits of a budget in requests of the load; of two that are apart those that are spent first.
+fn credits<T: Figure>(found: Directions<T>, demand: [f64; 2]) -> Option<f64> {
+    let [reads, writes] = demand;
+    let one = |budget: T, demand: f64| {
+        let credits = budget.credits().filter(|_| demand > 0.0)?;
+        Some(credits as f64 / demand)
+    };
+    match found {
+        Directions::Together(both) => one(both, reads + writes),
+        Directions::Apart { read, write } => {
+            let both = [read.and_then(|budget| one(budget, reads)), write.and_then(|budget| one(budget, writes))];
+            both.into_iter().flatten().min_by(f64::total_cmp)
+        }
+        Directions::Traded { .. } => None,
     }
 }
 
@@ -477,6 +534,8 @@ fn add_kind<T: Figure>(
         &[(Phase::Always, limit, "")]
     };
     let beside = first(published.unwrap_or(enforced));
+    let rates = enforced;
+    let mut burst: Option<Ceiling> = None;
     for (phase, limit, when) in phases {
         let Some((iops, enforced)) = allowed(enforced, demand, *phase, beside) else { continue };
         let published = published.and_then(|found| allowed(found, demand, *phase, beside)).map(|(_, text)| text);
@@ -485,7 +544,16 @@ fn add_kind<T: Figure>(
             _ => enforced,
         };
         let source = format!("{who}: {figure}{when}{counted}");
-        found.push(Found { ceiling: Ceiling { limit: *limit, iops, source }, at: Some(at), phase: *phase });
+        let ceiling = Ceiling { limit: *limit, iops, source };
+        let bank = match phase {
+            Phase::Burst => {
+                burst = Some(ceiling.clone());
+                None
+            }
+            Phase::Spent => credits(rates, demand).zip(burst.take()).map(|(credits, burst)| Bank { credits, burst }),
+            Phase::Always => None,
+        };
+        found.push(Found { ceiling, at: Some(at), phase: *phase, bank });
     }
 }
 

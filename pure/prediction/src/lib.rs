@@ -10,6 +10,7 @@ mod bursts;
 mod ceilings;
 mod credits;
 mod demand;
+mod fluid;
 mod latency;
 mod models;
 mod reach;
@@ -19,6 +20,7 @@ mod volumes;
 pub use bursts::BurstWatch;
 pub use ceilings::{Ceilings, ceilings};
 pub use credits::{CreditsReading, CreditsWatch};
+pub use fluid::{FluidCourse, FluidPhase, fluid};
 pub use models::{DRAWS_DEFAULT, DRAWS_MAX, Limits, Model, models, most_plausible};
 pub use reach::{EntryGroup, entry_groups, unreached};
 pub use trial::{

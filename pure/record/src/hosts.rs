@@ -37,6 +37,12 @@ pub enum HostClock {
     Compared {
         /// How far it is ahead of the common time, ns.
         offset_ns: i64,
+        /// The offset is within this of the truth, ns; `None` where it was given without.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error_ns: Option<u64>,
+        /// How fast it goes ahead, in 10^-9; `None` where it is not known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        drift_ppb: Option<i64>,
     },
     /// It was taken as it is.
     NotCompared,

@@ -47,7 +47,10 @@ fn row(label: &str, view: &HostsView, host: &HostView) -> [String; 8] {
         host.throughput_bytes_per_s.map_or_else(missing, figures::megabytes),
         host.p50_ns.map_or_else(missing, span),
         host.p99_ns.map_or_else(missing, span),
-        span(host.began_after_ns),
+        match host.clock_error_ns {
+            Some(error) => format!("{} ± {}", span(host.began_after_ns), span(error)),
+            None => span(host.began_after_ns),
+        },
         if is_behind { "yes" } else { "no" }.to_owned(),
     ]
 }

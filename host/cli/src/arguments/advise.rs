@@ -1,5 +1,6 @@
 //! The options of `advise`.
 
+use super::sweep::SweepArguments;
 use super::{Own, Printing};
 use clap::{Args, ValueEnum};
 use loadline_advise::{DISKS_DEFAULT, OS_DISK_DEFAULT, ROWS_DEFAULT};
@@ -16,7 +17,7 @@ use std::path::PathBuf;
     loadline record /dev/vdb -o app.trace --for 10m; loadline advise app.trace --size 500GiB\n  \
     loadline advise need.toml --emulate 1")]
 pub(crate) struct AdviseArguments {
-    /// Need files (TOML), or what `--from` takes
+    /// Need files (TOML), or what `--from` takes; or a folder of need files, each advised on
     pub(crate) need: Vec<PathBuf>,
     /// What was asked over a time: a trace (of `record`, or what `replay` reads), iostat (text or JSON), sar, sadf, a Windows
     /// performance log (CSV), Azure Monitor or CloudWatch (JSON). Several files follow one another
@@ -109,7 +110,7 @@ pub(crate) struct AdviseArguments {
     /// Seed of every random choice
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Write a report: .html, .md or .json
+    /// Write a report: .html, .md or .json; of a folder its rows: .csv or .parquet
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Write the environment of a row (see --row) for predict, hunt and emulate
@@ -127,6 +128,8 @@ pub(crate) struct AdviseArguments {
     /// Write in the place of files that are there
     #[arg(long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) sweep: SweepArguments,
     #[command(flatten)]
     pub(crate) own: Own,
     #[command(flatten)]

@@ -3,6 +3,7 @@
 use super::Printing;
 use clap::Args;
 use loadline_units::Duration;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// `merge`.
@@ -15,6 +16,9 @@ pub(crate) struct MergeArguments {
     /// How far the wall clock of a host is ahead of the common time; negative if it is behind
     #[arg(long, value_name = "HOST=TIME", allow_hyphen_values = true)]
     pub(crate) clock_offset: Vec<ClockAhead>,
+    /// A file of `loadline clock compare`: clocks of the hosts before and after the runs. May be given several times
+    #[arg(long, value_name = "FILE")]
+    pub(crate) clocks: Vec<PathBuf>,
     /// What to call the run; by default the plan's name with the number of hosts
     #[arg(long, value_parser = super::name, value_name = "NAME")]
     pub(crate) name: Option<String>,

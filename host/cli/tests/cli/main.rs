@@ -15,6 +15,7 @@ mod fio_command;
 mod fit;
 mod golden;
 mod haste;
+mod hosts;
 mod hunt;
 mod import;
 mod kept;
@@ -27,6 +28,7 @@ mod results;
 mod safety;
 mod shelter;
 mod steps;
+mod swept;
 mod verification;
 
 // The tests of the library make the same devices and ask the same way.

@@ -2,6 +2,7 @@
 
 use loadline_analysis::MergeError;
 use loadline_units::Duration;
+use std::path::PathBuf;
 
 /// Why runs of several hosts do not become one, or do not begin together.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +23,14 @@ pub enum HostsRefusal {
         host: String,
         /// Those that there are.
         known: Vec<String>,
+    },
+    /// A file of compared clocks cannot be read.
+    #[error("{} has no compared clocks: {why}", file.display())]
+    NoClocks {
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        why: String,
     },
     /// The time at which hosts were to begin together has passed.
     #[error("the start {start} passed {} ago, by this machine's clock", late.human())]

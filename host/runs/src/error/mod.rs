@@ -5,17 +5,21 @@
 mod entry_kind;
 mod hosts_refusal;
 mod hunt_refusal;
+mod in_a_line;
 mod loss;
 mod recognition_error;
 mod replay_error;
+mod sweep_refusal;
 mod watch_error;
 
 pub use entry_kind::EntryKind;
 pub use hosts_refusal::HostsRefusal;
 pub use hunt_refusal::{CellsOfPlan, HuntRefusal};
+pub(crate) use in_a_line::in_a_line;
 pub use loss::Loss;
 pub use recognition_error::{CloudSilence, RecognitionError};
 pub use replay_error::ReplayError;
+pub use sweep_refusal::SweepRefusal;
 pub use watch_error::{RecordError, WatchError};
 
 use crate::Concern;
@@ -202,6 +206,9 @@ pub enum Refusal {
     /// Runs of several hosts cannot become one, or not begin together.
     #[error(transparent)]
     Hosts(#[from] HostsRefusal),
+    /// A sweep does not begin.
+    #[error(transparent)]
+    Sweep(#[from] SweepRefusal),
     /// There is nothing to hunt for.
     #[error(transparent)]
     Hunt(Box<HuntRefusal>),
@@ -680,21 +687,4 @@ impl Error {
     pub(crate) fn of_volume(self, volume: &str) -> Self {
         Self::Volume { volume: volume.to_owned(), source: Box::new(self) }
     }
-}
-
-/// An error with its causes in a line, outermost first. A cause that is quoted already is not repeated.
-pub(crate) fn in_a_line(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut last = text.clone();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let cause_text = cause.to_string();
-        if !last.contains(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-            last = cause_text;
-        }
-        next = cause.source();
-    }
-    text
 }

@@ -4,7 +4,7 @@ use super::view::{HostView, HostsView, Straggler};
 use crate::statistics::{mean, mean_over_trials, median, series_interval};
 use crate::trials::trials_used;
 use crate::words::{number, span};
-use loadline_record::{CellRecord, HostTrial, HostsRecord};
+use loadline_record::{CellRecord, HostClock, HostTrial, HostsRecord};
 
 const NS_PER_S: f64 = 1e9;
 /// Hosts whose rates differ by less are alike, whatever their intervals.
@@ -71,6 +71,10 @@ fn host_view(name: &str, run: &str, own: &[(&HostsRecord, &HostTrial)]) -> HostV
         });
         mean(&each.collect::<Vec<_>>())
     };
+    let (clock_offset_ns, clock_error_ns, clock_drift_ppb) = match own.last().map(|(_, host)| host.clock) {
+        Some(HostClock::Compared { offset_ns, error_ns, drift_ppb }) => (Some(offset_ns), error_ns, drift_ppb),
+        Some(HostClock::Same | HostClock::NotCompared) | None => (None, None, None),
+    };
     let latencies = || own.iter().filter_map(|(_, host)| host.latency);
     HostView {
         host: name.to_owned(),
@@ -80,6 +84,9 @@ fn host_view(name: &str, run: &str, own: &[(&HostsRecord, &HostTrial)]) -> HostV
         p50_ns: latencies().filter_map(|latency| latency.p50).max(),
         p99_ns: latencies().filter_map(|latency| latency.p99).max(),
         began_after_ns: own.iter().map(|(_, host)| host.from_ns).max().unwrap_or(0),
+        clock_offset_ns,
+        clock_error_ns,
+        clock_drift_ppb,
         stopped_ns: own.iter().map(|(_, host)| host.stopped_ns).sum(),
         errors: own.iter().map(|(_, host)| host.errors).sum(),
     }
@@ -171,7 +178,10 @@ fn stood_still(trial: &HostsRecord, index: usize, window: (u64, u64)) -> Option<
     let host = &trial.hosts[index];
     let inside: Vec<(u64, u64, u64)> =
         intervals(host).filter(|(begin, end, _)| *begin >= window.0 && *end <= window.1 && end > begin).collect();
-    let usual = median(&inside.iter().map(|(.., count)| *count as f64).collect::<Vec<_>>())?;
+    // What it usually has, without the intervals in which it stood, which may be most of them.
+    let counts = || inside.iter().map(|(.., count)| *count as f64);
+    let most = counts().max_by(f64::total_cmp)?;
+    let usual = median(&counts().filter(|count| *count >= most * STOOD_SHARE).collect::<Vec<_>>())?;
     if usual < COUNT_MIN {
         return None;
     }
@@ -204,7 +214,7 @@ fn stood_still(trial: &HostsRecord, index: usize, window: (u64, u64)) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loadline_record::{HostClock, SharedWindow};
+    use loadline_record::SharedWindow;
 
     fn host(name: &str, counts: &[u64]) -> HostTrial {
         let count = counts.iter().sum();
@@ -271,6 +281,14 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].host, "b");
         assert!(found[0].evidence.contains("at least 2.00 s, from 4.00 s on"), "{}", found[0].evidence);
+    }
+
+    #[test]
+    fn a_host_that_was_frozen_for_most_of_its_time_is_named() {
+        let frozen = host("b", &[350, 0, 0]);
+        let found = stragglers_of(&trial(vec![host("a", &[1_000; 3]), frozen, host("c", &[1_000; 3])]));
+        assert_eq!(found.iter().map(|one| one.host.as_str()).collect::<Vec<_>>(), ["b"]);
+        assert!(found[0].evidence.contains("at least 2.00 s, from 1.00 s on"), "{}", found[0].evidence);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Runs of several hosts in, the cells of one run out.
 
+use super::clocks::{ClockReading, clock_at};
 use super::time_line::{Placed, together, window};
 use crate::doubts::doubts;
 use crate::words::{listed, percent, span};
@@ -15,6 +16,10 @@ use std::collections::BTreeMap;
 
 /// Less of the time together than this is a doubt.
 const COVERAGE_MIN: f64 = 0.98;
+/// An error of a clock of more than the measured time over this is a doubt.
+const UNSURE: u64 = 100;
+/// Rounds that place a moment of a host's clock on the common time.
+const ROUNDS: u32 = 4;
 /// Hosts that one merge takes.
 const HOSTS_MAX: usize = 4_096;
 /// Fault and error samples that are kept of all hosts together.
@@ -31,8 +36,22 @@ pub struct HostRun {
     pub host: String,
     /// What it stored.
     pub record: RunRecord,
-    /// Its wall clock against the common time, if somebody compared them.
+    /// Its wall clock against the common time, if somebody gave it.
     pub offset: Option<ClockOffset>,
+    /// Comparisons of its wall clock with the common time. An offset that was given counts before them.
+    pub readings: Vec<ClockReading>,
+}
+
+impl HostRun {
+    /// A run whose clock is taken as it is.
+    #[must_use]
+    pub const fn new(host: String, record: RunRecord) -> Self {
+        Self { host, record, offset: None, readings: Vec::new() }
+    }
+
+    const fn is_compared(&self) -> bool {
+        self.offset.is_some() || !self.readings.is_empty()
+    }
 }
 
 /// Why runs do not become one.
@@ -121,31 +140,58 @@ fn asked_of(load: &Load) -> String {
     load.spec().map_or_else(|| format!("{:?}", load.figures()), |spec| format!("{spec:?}"))
 }
 
+/// Where a host's time is from.
+#[derive(Debug, Clone, Copy)]
+enum ClockSource<'a> {
+    Known(HostClock),
+    Readings(&'a [ClockReading]),
+}
+
+impl ClockSource<'_> {
+    /// The clock when it showed this time.
+    fn at(self, own_ns: u64) -> HostClock {
+        let readings = match self {
+            Self::Known(clock) => return clock,
+            Self::Readings(readings) => readings,
+        };
+        // Readings are by the common time, of which the offset is needed first: each round is closer by the drift.
+        let mut common = own_ns;
+        for _ in 0..ROUNDS {
+            let offset_ns = clock_at(readings, common).map_or(0, |state| state.offset_ns);
+            common = own_ns.saturating_add_signed(offset_ns.saturating_neg());
+        }
+        clock_at(readings, common).map_or(HostClock::NotCompared, |state| HostClock::Compared {
+            offset_ns: state.offset_ns,
+            error_ns: Some(state.error_ns),
+            drift_ppb: state.drift_ppb,
+        })
+    }
+}
+
 /// What is known of each host's wall clock.
-fn clocks(runs: &[HostRun]) -> Vec<HostClock> {
+fn clocks(runs: &[HostRun]) -> Vec<ClockSource<'_>> {
     let boot = |run: &HostRun| run.record.header.host.boot_id.clone();
-    let is_any_compared = runs.iter().any(|run| run.offset.is_some());
+    let is_any_compared = runs.iter().any(HostRun::is_compared);
     let first = boot(&runs[0]);
+    let compared = |offset_ns| HostClock::Compared { offset_ns, error_ns: None, drift_ppb: None };
+    // Where others were compared with it, the one that was not is the reference.
+    let is_only_one_left = is_any_compared && runs.iter().filter(|run| !run.is_compared()).count() == 1;
     let of = |run: &HostRun| match run.offset {
-        Some(ClockOffset(offset_ns)) => HostClock::Compared { offset_ns },
+        Some(ClockOffset(offset_ns)) => compared(offset_ns),
+        None if is_only_one_left => compared(0),
         None if first.is_some() && boot(run) == first && !is_any_compared => HostClock::Same,
         None => HostClock::NotCompared,
     };
-    let mut all: Vec<HostClock> = runs.iter().map(of).collect();
-    // Where others were compared with it, the one without an offset is the reference.
-    if let [one] = all.iter_mut().filter(|clock| **clock == HostClock::NotCompared).collect::<Vec<_>>().as_mut_slice()
-        && is_any_compared
-    {
-        **one = HostClock::Compared { offset_ns: 0 };
-    }
-    all
+    let source = |run| ClockSource::Known(of(run));
+    let by_readings = |run: &'_ HostRun| run.offset.is_none() && !run.readings.is_empty();
+    runs.iter().map(|run| if by_readings(run) { ClockSource::Readings(&run.readings) } else { source(run) }).collect()
 }
 
 fn merged_cell(
     cell: &CellRecord,
     own: &[Option<&CellRecord>],
     runs: &[HostRun],
-    clocks: &[HostClock],
+    clocks: &[ClockSource<'_>],
     volume: Option<&VolumeFacts>,
 ) -> CellRecord {
     let numbers = own.iter().flatten().flat_map(|cell| cell.trials.iter().map(|trial| trial.trial)).max();
@@ -213,11 +259,13 @@ fn of_all_clients(ceilings: &[Ceiling], hosts: f64) -> Vec<Ceiling> {
     all
 }
 
-type OfHost<'a> = (&'a HostRun, HostClock, Option<&'a TrialRecord>);
+type OfHost<'a> = (&'a HostRun, ClockSource<'a>, Option<&'a TrialRecord>);
 
 fn merged_trial(of_hosts: &[OfHost<'_>], load: &Load, volume: Option<&VolumeFacts>) -> Option<TrialRecord> {
-    let there: Vec<(&HostRun, HostClock, &TrialRecord)> =
-        of_hosts.iter().filter_map(|(run, clock, trial)| Some((*run, *clock, (*trial)?))).collect();
+    let there: Vec<(&HostRun, HostClock, &TrialRecord)> = of_hosts
+        .iter()
+        .filter_map(|(run, clock, trial)| (*trial).map(|own| (*run, clock.at(shown(own)), own)))
+        .collect();
     let missing = of_hosts.iter().filter(|(.., trial)| trial.is_none()).map(|(run, ..)| run.host.clone()).collect();
     let begins: Vec<i128> = there.iter().map(|(_, clock, trial)| began(*clock, trial)).collect();
     let origin = begins.iter().copied().min()?;
@@ -284,15 +332,18 @@ fn transfers(second: &Second) -> u64 {
     second.count() - second.of(Operation::Flush).count
 }
 
+/// Begin of the measured time by the host's own clock, ns since 1970.
+fn shown(trial: &TrialRecord) -> u64 {
+    trial.measured_from_unix_ns.unwrap_or(trial.started_unix_s * 1_000_000_000 + trial.warm_up_ns)
+}
+
 /// Begin of the measured time by the common time, ns since 1970.
 fn began(clock: HostClock, trial: &TrialRecord) -> i128 {
-    let by_seconds = || trial.started_unix_s * 1_000_000_000 + trial.warm_up_ns;
-    let own = trial.measured_from_unix_ns.unwrap_or_else(by_seconds);
     let offset = match clock {
-        HostClock::Compared { offset_ns } => offset_ns,
+        HostClock::Compared { offset_ns, .. } => offset_ns,
         HostClock::Same | HostClock::NotCompared => 0,
     };
-    i128::from(own) - i128::from(offset)
+    i128::from(shown(trial)) - i128::from(offset)
 }
 
 fn latency(trial: &TrialRecord) -> Option<HistogramSnapshot> {
@@ -449,6 +500,13 @@ fn not_compared(hosts: &HostsRecord, there: &[(&HostRun, HostClock, &TrialRecord
         let which = if open.len() == hosts.hosts.len() { "all hosts".to_owned() } else { listed(&open) };
         told.push(format!("the wall clocks of {which} were taken as they are"));
     }
+    let unsure = hosts.hosts.iter().filter_map(|host| match host.clock {
+        HostClock::Compared { error_ns: Some(error_ns), .. } if error_ns > host.measured_ns / UNSURE => {
+            Some(format!("the clock of {} is known within {} only", host.host, span(error_ns as f64)))
+        }
+        _ => None,
+    });
+    told.extend(unsure);
     let coarse: Vec<String> = (there.iter())
         .filter(|(.., trial)| trial.measured_from_unix_ns.is_none())
         .map(|(run, ..)| run.host.clone())
@@ -501,7 +559,7 @@ pub(super) mod tests {
         record.header.host.boot_id = Some("one".to_owned());
         record.cells.truncate(1);
         record.cells[0].trials = vec![trial];
-        HostRun { host: host.to_owned(), record, offset: None }
+        HostRun::new(host.to_owned(), record)
     }
     fn later(trial: TrialRecord, ns: u64) -> TrialRecord {
         TrialRecord { measured_from_unix_ns: trial.measured_from_unix_ns.map(|from| from + ns), ..trial }
@@ -579,6 +637,39 @@ pub(super) mod tests {
         other.offset = Some(ClockOffset(ahead.cast_signed()));
         let compared = merge_hosts(&[run("a", trial(&[1_000; 20])), other]).unwrap();
         assert_eq!((codes(&compared[0].trials[0]), compared[0].trials[0].iops()), (vec![], Some(1_500.0)));
+    }
+
+    #[test]
+    fn readings_before_and_after_place_a_drifting_clock_and_are_kept_with_their_error() {
+        let (ahead, home) = (3_600_000_000_000, 1_000_000_000_000_000_000);
+        let mut other = run("b", later(trial(&[500; 20]), ahead));
+        other.record.header.host.boot_id = Some("two".to_owned());
+        let begin = other.record.cells[0].trials[0].measured_from_unix_ns.unwrap() - ahead;
+        let reading = |at_unix_ns, offset_ns| ClockReading { at_unix_ns, offset_ns, error_ns: 40_000, exchanges: 9 };
+        let ahead = ahead.cast_signed();
+        // 100 s before and after, 20 ms apart: 100 ppm.
+        other.readings = vec![
+            reading(begin - 100_000_000_000, ahead - 10_000_000),
+            reading(begin + 100_000_000_000, ahead + 10_000_000),
+        ];
+        assert!(begin < home * 2);
+        let merged = merge_hosts(&[run("a", trial(&[1_000; 20])), other.clone()]).unwrap();
+        let found = &merged[0].trials[0];
+        assert!(codes(found).is_empty() && (found.iops().unwrap() - 1_500.0).abs() < 0.1, "{:?}", found.doubts);
+        let HostClock::Compared { offset_ns, error_ns, drift_ppb } = found.hosts.as_ref().unwrap().hosts[1].clock
+        else {
+            panic!("it was compared");
+        };
+        assert!(offset_ns.abs_diff(ahead) <= 1 && error_ns == Some(40_001), "{offset_ns} {error_ns:?}");
+        assert_eq!(drift_ppb, Some(100_000));
+        // A reading long ago says little.
+        other.readings = vec![reading(begin - 4_000_000_000_000, ahead)];
+        let merged = merge_hosts(&[run("a", trial(&[1_000; 20])), other]).unwrap();
+        let doubts = &merged[0].trials[0].doubts;
+        assert!(
+            doubts.iter().any(|doubt| doubt.detail.contains("the clock of b is known within 400 ms only")),
+            "{doubts:?}"
+        );
     }
 
     #[test]

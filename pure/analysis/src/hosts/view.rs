@@ -38,6 +38,15 @@ pub struct HostView {
     pub p99_ns: Option<u64>,
     /// How long after the first host it began, ns; the longest of its trials.
     pub began_after_ns: u64,
+    /// How far its clock was ahead of the common time, ns; `None` where clocks were not compared. Of several trials the last one's.
+    #[serde(default)]
+    pub clock_offset_ns: Option<i64>,
+    /// That is within this of the truth, ns.
+    #[serde(default)]
+    pub clock_error_ns: Option<u64>,
+    /// How fast the clock goes ahead, in 10^-9.
+    #[serde(default)]
+    pub clock_drift_ppb: Option<i64>,
     /// For how long its tool was kept from running, ns; the sum over trials.
     pub stopped_ns: u64,
     /// Failed requests over all trials.

@@ -5,6 +5,7 @@ mod best;
 mod comparison;
 mod emulated;
 mod golden;
+mod hosts;
 mod made_up;
 mod side_by_side;
 mod size;

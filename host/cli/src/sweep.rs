@@ -1,0 +1,187 @@
+//! Many environments or needs at once: their rows to a file or to standard output, and the verdict over them.
+
+use crate::arguments::Format;
+use crate::failure::{Outcome, Usage};
+use crate::interruption::Interruption;
+use crate::live::Live;
+use crate::output::{self, Column, Field, Table};
+use crate::{columnar, output_file, printing};
+use loadline_report::frame::{Frame, FrameValues};
+use loadline_report::frame_csv;
+use loadline_runs::OutputFile;
+use loadline_runs::sweep::{Stopped, SweepProgress};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// How often the view is drawn at most.
+const DRAW_EVERY: std::time::Duration = std::time::Duration::from_millis(100);
+/// Limits that the verdict names.
+const LIMITS_SHOWN: usize = 4;
+
+/// What the rows are called in a Parquet file.
+const ROWS_NAME: &str = "rows";
+
+/// Where rows go, looked at before the work begins.
+pub(crate) struct RowsPlace {
+    file: Option<(OutputFile, PathBuf)>,
+    format: Format,
+}
+
+impl RowsPlace {
+    /// A file, or standard output.
+    pub(crate) fn claim(output: Option<&Path>, force: bool, format: Format) -> anyhow::Result<Self> {
+        let Some(path) = output else { return Ok(Self { file: None, format }) };
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        if !matches!(ending, "csv" | "parquet") {
+            return Err(Usage(format!("{}: rows are written as .csv or as .parquet", path.display())).into());
+        }
+        let file = output_file::rows(path, force)?;
+        Ok(Self { file: Some((file, path.to_owned())), format })
+    }
+
+    /// Writes the rows whole, or leaves what was there. `shown` are the columns for people, with their headings.
+    pub(crate) fn put(&self, frame: &Frame, shown: &[(&'static str, &'static str)]) -> anyhow::Result<()> {
+        let Some((file, path)) = &self.file else {
+            return output::print(&match self.format {
+                Format::Csv => frame_csv(frame),
+                Format::Json => output::pretty(&objects(frame)),
+                format => for_people(frame, shown).render(format, output::colour_wanted()),
+            });
+        };
+        if path.extension().is_some_and(|ending| ending == "parquet") {
+            return output_file::write(file, columnar::parquet(frame, ROWS_NAME)?);
+        }
+        output_file::write(file, frame_csv(frame))
+    }
+
+    /// Ends with the verdict: behind a table for people, otherwise on standard error.
+    pub(crate) fn conclude(&self, lines: &[(String, String)], quiet: bool) -> anyhow::Result<()> {
+        if self.file.is_none() && matches!(self.format, Format::Table | Format::Markdown) {
+            return output::print(&format!("\n{}", printing::verdict(lines, self.format)));
+        }
+        if !quiet {
+            printing::tell_verdict(lines);
+        }
+        Ok(())
+    }
+
+    /// A line that says where the rows are.
+    pub(crate) fn line(&self) -> Option<(String, String)> {
+        let (_, path) = self.file.as_ref()?;
+        Some(("rows".to_owned(), path.display().to_string()))
+    }
+}
+
+/// Draws how far a sweep has come, and ends it at the user's wish.
+pub(crate) struct SweepView {
+    live: Mutex<(Live, Option<Instant>)>,
+    began: Instant,
+    interruption: Interruption,
+}
+
+impl SweepView {
+    /// Shows nothing when `quiet`.
+    pub(crate) fn new(quiet: bool) -> anyhow::Result<Self> {
+        let live = Mutex::new((Live::new(quiet), None));
+        Ok(Self { live, began: Instant::now(), interruption: Interruption::watch()? })
+    }
+
+    /// The rows of a sweep that was not stopped.
+    pub(crate) fn ended<T>(&self, result: Result<T, Stopped>) -> Result<T, Outcome> {
+        if let Ok(mut live) = self.live.lock() {
+            live.0.clear();
+            if result.is_err() {
+                live.0.say(&Stopped.to_string());
+            }
+        }
+        result.map_err(|Stopped| Outcome::Interrupted)
+    }
+}
+
+impl SweepProgress for SweepView {
+    fn goes_on(&self, done: usize, of: usize) -> bool {
+        // Another thread is drawing.
+        if let Ok(mut live) = self.live.try_lock()
+            && live.1.is_none_or(|last| last.elapsed() >= DRAW_EVERY)
+        {
+            live.1 = Some(Instant::now());
+            let share = if of == 0 { 1.0 } else { done as f64 / of as f64 };
+            live.0.draw_share(&format!("{done} of {of} done"), share, self.began.elapsed());
+        }
+        !self.interruption.asked()
+    }
+}
+
+/// How often each limit binds: "disk-iops 62 %, latency 38 %".
+pub(crate) fn limits_of<'a>(limits: impl Iterator<Item = &'a str>) -> Option<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    limits.for_each(|limit| *counts.entry(limit).or_default() += 1);
+    let all: usize = counts.values().sum();
+    let mut by_count: Vec<(&str, usize)> = counts.into_iter().collect();
+    by_count.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
+    let shown = by_count
+        .iter()
+        .take(LIMITS_SHOWN)
+        .map(|(name, count)| format!("{name} {}", loadline_units::words::percent(*count as f64 / all as f64)));
+    (all > 0).then(|| shown.collect::<Vec<_>>().join(", "))
+}
+
+/// A line that counts problems, and how the command ends by them.
+pub(crate) fn problems(count: usize, first: Option<&str>) -> (Option<(String, String)>, Outcome) {
+    match (count, first) {
+        (0, _) | (_, None) => (None, Outcome::Done),
+        (count, Some(first)) => {
+            let rows = if count == 1 { "1 row has".to_owned() } else { format!("{count} rows have") };
+            (Some(("problems".to_owned(), format!("{rows} no figures; the first: {first}"))), Outcome::Failed)
+        }
+    }
+}
+
+/// Rows as objects; what is missing is null.
+fn objects(frame: &Frame) -> Json {
+    let value = |values: &FrameValues, row: usize| match values {
+        FrameValues::Text(words) => words.get(row).map(Json::from),
+        FrameValues::Float(of) => of.get(row).map(Json::from),
+        FrameValues::Whole(of) | FrameValues::Moment(of) => of.get(row).map(Json::from),
+        FrameValues::Flag(of) => of.get(row).map(Json::from),
+    };
+    let object = |row: usize| {
+        let fields = frame.columns().iter().map(|column| (column.name.clone(), value(&column.values, row)));
+        Json::Object(fields.map(|(name, value)| (name, value.unwrap_or(Json::Null))).collect())
+    };
+    Json::Array((0..frame.rows()).map(object).collect())
+}
+
+/// Some columns, rounded.
+fn for_people(frame: &Frame, shown: &[(&'static str, &'static str)]) -> Table {
+    let columns: Vec<_> = shown
+        .iter()
+        .filter_map(|(name, heading)| {
+            Some((frame.columns().iter().find(|column| column.name == *name)?, *name, *heading))
+        })
+        .collect();
+    let heading =
+        |(column, key, heading): &(&loadline_report::frame::FrameColumn, &'static str, &'static str)| match column
+            .values
+        {
+            FrameValues::Text(_) | FrameValues::Flag(_) => Column::words(heading, key),
+            _ => Column::numbers(heading, key),
+        };
+    let mut table = Table::new(&columns.iter().map(heading).collect::<Vec<_>>());
+    let nothing = || Field::both("-", Json::Null);
+    for row in 0..frame.rows() {
+        let field = |values: &FrameValues| match values {
+            FrameValues::Text(words) => words.get(row).map(Field::text),
+            FrameValues::Float(of) => of.get(row).map(|value| Field::both(loadline_units::words::number(value), value)),
+            FrameValues::Whole(of) | FrameValues::Moment(of) => {
+                of.get(row).map(|value| Field::both(value.to_string(), value))
+            }
+            FrameValues::Flag(of) => of.get(row).map(|value| Field::both(if value { "yes" } else { "no" }, value)),
+        };
+        table.push(columns.iter().map(|(column, ..)| field(&column.values).unwrap_or_else(nothing)).collect());
+    }
+    table
+}

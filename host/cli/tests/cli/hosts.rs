@@ -1,0 +1,137 @@
+//! Runs of several hosts: begun at one time, clocks compared, merged.
+
+use crate::{Bench, text};
+use serde_json::Value as Json;
+use std::fs;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+const PLAN: &str = "schema = 1\nname = \"shared\"\n[[load]]\nblock = \"4 KiB\"\narrival = { constant = \"2000 IOPS\" }\n\
+                    warm_up = \"0 s\"\nduration = \"1 s\"\npause = \"0 s\"\ntrials = 1\n";
+
+/// A command that answers as a host does, by the shell of this machine.
+fn answering() -> String {
+    format!("env HOST={{}} {} clock serve", env!("CARGO_BIN_EXE_loadline"))
+}
+
+#[test]
+fn hosts_that_began_together_are_merged_with_their_clocks_compared() {
+    let bench = Bench::new();
+    fs::write(bench.path("plan.toml"), PLAN).unwrap();
+    let by = answering();
+    let compare =
+        || bench.done(&["clock", "compare", "node1", "node2", "--by", &by, "--count", "20", "-o", "clocks.json"]);
+    let printed = compare();
+    assert!(printed.contains("node1") && printed.contains("loadline merge node1=node1.db"), "{printed}");
+    let start = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() + Duration::from_secs(3);
+    let start = format!("@{}.{:09}", start.as_secs(), start.subsec_nanos());
+    let ranks: Vec<_> = ["node1", "node2"]
+        .map(|node| {
+            let store = format!("{node}.db");
+            let words = ["run", "plan.toml", "--on", "data=null", "--start-at", &start, "--quiet", "--store", &store];
+            bench.command(&words).stdout(std::process::Stdio::null()).spawn().unwrap()
+        })
+        .into();
+    for mut rank in ranks {
+        assert!(rank.wait().unwrap().success());
+    }
+    compare();
+    assert_eq!(fs::read_to_string(bench.path("clocks.json")).unwrap().lines().count(), 2);
+    let merge = |more: &[&str]| {
+        let mut words = vec!["merge", "node1=node1.db", "node2=node2.db", "--format", "json"];
+        words.extend(more);
+        serde_json::from_str::<Json>(&bench.done(&words)).unwrap()
+    };
+    let merged = merge(&["--clocks", "clocks.json"]);
+    let cell = &merged["cells"][0];
+    assert!((cell["total"]["iops"].as_f64().unwrap() - 4_000.0).abs() < 60.0, "{cell}");
+    for host in cell["hosts"]["hosts"].as_array().unwrap() {
+        // One machine, one clock: the truth is 0.
+        let (offset, error) = (host["clock_offset_ns"].as_i64().unwrap(), host["clock_error_ns"].as_i64().unwrap());
+        assert!(offset.abs() <= error && error > 0, "{host}");
+        assert!(host["clock_drift_ppb"].is_i64(), "{host}");
+    }
+    assert_eq!(cell["hosts"]["stragglers"], Json::Array(Vec::new()), "{cell}");
+    // Without a comparison there is none to tell.
+    assert!(merge(&[])["cells"][0]["hosts"]["hosts"][0]["clock_error_ns"].is_null());
+    let shown = bench.done(&["show", "last"]);
+    assert!(shown.contains("Hosts") && shown.contains("began after"), "{shown}");
+}
+
+#[test]
+fn clocks_that_cannot_be_compared_are_said_so_and_no_file_of_others_is_taken() {
+    let bench = Bench::new();
+    let refused = bench.refused(1, &["clock", "compare", "a", "--by", "echo no loadline on {}"]);
+    assert!(
+        refused.contains("the clock of a was not compared") && refused.contains("it ended after \"no loadline on a\""),
+        "{refused}"
+    );
+    let refused = bench.refused(2, &["clock", "compare", "a;touch x", "--by", &answering()]);
+    assert!(refused.contains("is no name of a host"), "{refused}");
+    assert!(!bench.path("x").exists());
+    fs::write(bench.path("own.json"), "{}\n").unwrap();
+    bench.refused(2, &["clock", "compare", "a", "--by", &answering(), "-o", "own.json"]);
+    let output = bench.run(&["merge", "a=a.db", "b=b.db", "--clocks", "own.json"]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+}
+
+/// The first block of code under a heading of the page about hosts.
+fn example(heading: &str) -> String {
+    let page = include_str!("../../../../docs/hosts.md");
+    let (_, section) = page.split_once(&format!("\n## {heading}\n")).unwrap();
+    let (_, block) = section.split_once("```sh\n").unwrap();
+    block.split_once("```").unwrap().0.to_owned()
+}
+
+/// Runs a script of the page where programs of a cluster do their work on this machine.
+fn scripted(bench: &Bench, script: &str, programs: &[(&str, &str)]) {
+    let folder = bench.path("bin");
+    fs::create_dir_all(&folder).unwrap();
+    let own = ("loadline", format!("#!/bin/sh\nexec {} \"$@\"\n", env!("CARGO_BIN_EXE_loadline")));
+    let others = programs.iter().map(|(name, text)| (*name, format!("#!/bin/sh\n{text}\n")));
+    for (name, text) in others.chain([own]) {
+        fs::write(folder.join(name), text).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(folder.join(name), mode).unwrap();
+    }
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    let mut shell = bench.command_by(&["env", &format!("PATH={path}"), "sh", "-euc", script], &[]);
+    let output = shell.env("BENCH", bench.path(".")).output().unwrap();
+    assert!(output.status.success(), "{}\n{}", text(&output.stdout), text(&output.stderr));
+}
+
+/// A plan of a second on a small file, in time for a start that is a few seconds ahead.
+fn small_plan(bench: &Bench) {
+    let small = "size = \"1 MiB\"\nduration";
+    fs::write(bench.path("plan.toml"), PLAN.replace("duration", small)).unwrap();
+}
+
+#[test]
+fn the_example_for_ssh_goes_from_nothing_to_a_report() {
+    let bench = Bench::new();
+    small_plan(&bench);
+    let here = bench.path("shared").display().to_string();
+    let script = example("Plain ssh").replace("+60 seconds", "+6 seconds").replace("/mnt/shared", &here);
+    // Every host has a folder of its own in the place of its /tmp.
+    let script = script.replace("/tmp/hosts.db", "hosts.db");
+    let ssh = "while [ \"$1\" = -o ]; do shift 2; done\nhost=$1; shift\nmkdir -p $BENCH/$host; cp -n $BENCH/plan.toml $BENCH/$host/ 2>/dev/null\n\
+               cd $BENCH/$host && exec sh -c \"$*\"";
+    let scp = "host=${1%%:*}\nexec cp $BENCH/$host/${1#*:} $2";
+    scripted(&bench, &script, &[("ssh", ssh), ("scp", scp)]);
+    assert!(fs::read_to_string(bench.path("hosts.html")).unwrap().contains("node3"));
+    let merged = bench.last();
+    assert_eq!(merged["cells"][0]["hosts"]["hosts"].as_array().unwrap().len(), 3);
+    assert!(merged["cells"][0]["hosts"]["hosts"][0]["clock_drift_ppb"].is_i64(), "{merged}");
+}
+
+#[test]
+fn the_example_for_slurm_measures_on_every_rank_and_merges() {
+    let bench = Bench::new();
+    small_plan(&bench);
+    let here = |name: &str| bench.path(name).display().to_string();
+    let script = example("Slurm").replace("+60 seconds", "+6 seconds").replace("/mnt/shared", &here("shared"));
+    let script = script.replace("/home/me", &here("home"));
+    fs::create_dir(bench.path("home")).unwrap();
+    let srun = "for rank in 0 1; do SLURM_PROCID=$rank \"$@\" & done; wait";
+    scripted(&bench, &script, &[("srun", srun)]);
+    assert_eq!(bench.last()["cells"][0]["hosts"]["hosts"].as_array().unwrap().len(), 2);
+}
