@@ -540,11 +540,11 @@ fn unlimited_set_ups(list: &mut List) {
         ("a server with one thread", &["--threads", "1", "memory", "64M"]),
         (
             "a server that serves one after the other",
-            &["--filter=noparallel", "serialize=all-requests", "memory", "64M"],
+            &["--filter=noparallel", "memory", "64M", "serialize=all-requests"],
         ),
         (
             "a server with a cache over a delay",
-            &["--filter=cache", "--filter=delay", "cache-on-read=true", "memory", "64M", "rdelay=1ms"],
+            &["--filter=cache", "--filter=delay", "memory", "64M", "cache-on-read=true", "rdelay=1ms"],
         ),
     ] {
         list.alone(name, move |table, name| {
