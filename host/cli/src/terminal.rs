@@ -9,7 +9,6 @@ use loadline_block::Operation;
 use loadline_record::{Ending, TargetKind, TrialRecord, VolumeFacts};
 use loadline_runs::{
     Activity, Advance, Ahead, Concern, Consent, Event, Observer, QUICK_FILL_TIME, QuickAhead, Unneeded, filling,
-    recognition::SoldStorage,
 };
 use loadline_units::Bytes;
 
@@ -130,8 +129,8 @@ fn standing(limits: &[StandingLimit]) -> String {
 }
 
 /// The machine and the disks that its cloud names, and what their limits are used for.
-fn recognised(found: &SoldStorage) -> String {
-    let disks: Vec<&str> = found.disks.iter().map(|disk| disk.as_deref().unwrap_or("a disk of unknown type")).collect();
+fn recognised(machine: &str, disks: &[Option<String>], has_limits: bool) -> String {
+    let disks: Vec<&str> = disks.iter().map(|disk| disk.as_deref().unwrap_or("a disk of unknown type")).collect();
     let target = match disks.split_first() {
         None => "the target lies on none of its disks".to_owned(),
         Some((first, more)) if more.iter().all(|disk| disk == first) && !more.is_empty() => {
@@ -139,12 +138,12 @@ fn recognised(found: &SoldStorage) -> String {
         }
         Some(_) => format!("the target lies on {}", disks.join(", ")),
     };
-    let used = if found.declared.is_some() {
+    let used = if has_limits {
         "the limits that they were sold with stand beside what is measured"
     } else {
         "the limits that were sold are not known to this run: `loadline environments recognise` writes what the cloud says"
     };
-    format!("this machine is {}, and {target}: {used}", found.machine)
+    format!("this machine is {machine}, and {target}: {used}")
 }
 
 /// What an event is for people.
@@ -196,7 +195,7 @@ fn sentence(event: &Event<'_>) -> String {
             format!("volume {volume}: {}; {trials} left out", words::lost(why))
         }
         Event::QuickBegins(ahead) => quick_foretold(ahead),
-        Event::Recognised(found) => recognised(found),
+        Event::Recognised { machine, disks, has_limits } => recognised(machine, disks, *has_limits),
         Event::NotRecognised { error } => {
             format!("{}; the limits that were sold are not known to this run", words::in_a_line(*error))
         }

@@ -41,6 +41,7 @@ mod run_header;
 mod run_options;
 mod run_outcome;
 mod settings;
+mod sold_storage;
 mod start_time;
 mod storage_identity;
 mod storage_replay;

@@ -2,7 +2,6 @@
 //!
 //! A terminal draws them, a daemon may send them on, and [`Silent`] drops them.
 
-use crate::recognition::SoldStorage;
 use crate::{Concern, Consent, Error, Loss};
 use loadline_analysis::StandingLimit;
 use loadline_engine::{EngineError, Progress as EngineProgress, Volume};
@@ -216,7 +215,14 @@ pub enum Event<'a> {
         trials: usize,
     },
     /// The machine's cloud said what was sold under the target.
-    Recognised(&'a SoldStorage),
+    Recognised {
+        /// The cloud and the VM size in its own words.
+        machine: &'a str,
+        /// The catalog's name of each disk under the target; of one that the catalog does not know, nothing.
+        disks: &'a [Option<String>],
+        /// Whether their limits stand beside what is measured.
+        has_limits: bool,
+    },
     /// The machine is of a cloud that does not say what it is.
     NotRecognised {
         /// Why not.

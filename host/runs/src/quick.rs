@@ -1,7 +1,7 @@
 //! Quick measurements: about a minute on one target, with a plan that follows from what the target reaches.
 
 use crate::open_volumes::{self, OpenVolume, OpenVolumes};
-use crate::recognition::sold;
+use crate::sold_storage::sold;
 use crate::{
     Activity, DeclaredEnvironment, EngineWatch, Error, Event, NewRun, Observer, OpenedMeasurement, PendingStore,
     QuickAhead, Refusal, RunOptions, RunOutcome, Settings, Tried, Work, label, look_first, refuse_impossible,
@@ -153,7 +153,8 @@ impl QuickMeasurement {
 fn sold_limits(volume: &Volume, observer: &mut dyn Observer) -> Option<DeclaredEnvironment> {
     match sold(&volume.facts)? {
         Ok(found) => {
-            observer.says(&Event::Recognised(&found));
+            let has_limits = found.declared.is_some();
+            observer.says(&Event::Recognised { machine: &found.machine, disks: &found.disks, has_limits });
             found.declared
         }
         Err(error) => {

@@ -1,11 +1,8 @@
 //! What machine this is: its cloud, asked for itself, and its devices make an environment.
 
 mod metadata;
-mod sold;
 
 pub use metadata::MetadataError;
-pub use sold::SoldStorage;
-pub(crate) use sold::sold;
 
 use crate::Error;
 use crate::error::{CloudSilence, RecognitionError};
@@ -29,13 +26,28 @@ pub struct Cloud {
 /// # Errors
 /// [`RecognitionError`].
 pub fn recognise(volumes: Option<&str>, catalog: &Catalog) -> Result<Recognised, Error> {
-    let Some(provider) = provider(&facts::firmware()) else { return Err(RecognitionError::NoCloud.into()) };
-    let told = told(provider, metadata::LINK_LOCAL, volumes)
-        .map_err(|source| RecognitionError::NotAsked { cloud: provider.name(), source })?;
-    let (disks, spread) = facts::attached();
-    let devices: Vec<Attached> = disks.into_iter().map(device).collect();
-    let places: Vec<Place> = spread.into_iter().map(place).collect();
+    let Answered { told, devices, places } = asked(volumes).ok_or(RecognitionError::NoCloud)??;
     Ok(recognised(&told, &devices, &places, catalog))
+}
+
+/// What a machine's cloud says of it, and what is attached to it.
+pub(crate) struct Answered {
+    pub(crate) told: CloudAnswers,
+    pub(crate) devices: Vec<Attached>,
+    pub(crate) places: Vec<Place>,
+}
+
+/// The same of this machine; `None` where its firmware is of no cloud, and then nobody is asked. `volumes` is what
+/// `aws ec2 describe-volumes` printed.
+pub(crate) fn asked(volumes: Option<&str>) -> Option<Result<Answered, RecognitionError>> {
+    let provider = provider(&facts::firmware())?;
+    let told = told(provider, metadata::LINK_LOCAL, volumes)
+        .map_err(|source| RecognitionError::NotAsked { cloud: provider.name(), source });
+    Some(told.map(|told| {
+        let (disks, spread) = facts::attached();
+        let (devices, places) = (disks.into_iter().map(device).collect(), spread.into_iter().map(place).collect());
+        Answered { told, devices, places }
+    }))
 }
 
 /// The cloud that this machine is in; `None` where its firmware is of none that is known, and then nobody is asked.

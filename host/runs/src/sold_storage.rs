@@ -1,22 +1,20 @@
 //! What this machine's cloud sold under a volume that is about to be measured.
 
-use super::{device, metadata, place, provider, told};
-use crate::error::RecognitionError;
+use crate::recognition::{Answered, asked};
 use crate::{DeclaredEnvironment, Error, Refusal, THIS_MACHINE};
 use loadline_catalog::{Catalog, Environment};
-use loadline_kernel::facts;
-use loadline_recognition::{Attached, CloudAnswers, Place, recognised};
+use loadline_recognition::{Attached, Place, recognised};
 use loadline_record::VolumeFacts;
 
 /// The machine and the disks of one volume, with the limits that they were sold with.
 #[derive(Debug)]
-pub struct SoldStorage {
+pub(crate) struct SoldStorage {
     /// The cloud and the VM size in its own words: "Azure Standard_D8ds_v5".
-    pub machine: String,
+    pub(crate) machine: String,
     /// The catalog's name of each disk under the volume; of one that the catalog does not know, nothing.
-    pub disks: Vec<Option<String>>,
+    pub(crate) disks: Vec<Option<String>>,
     /// Their limits; `None` where neither the machine nor a disk is known.
-    pub declared: Option<DeclaredEnvironment>,
+    pub(crate) declared: Option<DeclaredEnvironment>,
 }
 
 /// What was sold under a volume. `None` where the firmware is of no cloud, and then nobody is asked.
@@ -24,23 +22,14 @@ pub struct SoldStorage {
 /// # Errors
 /// The cloud does not answer, or what was recognised cannot be modelled.
 pub(crate) fn sold(facts: &VolumeFacts) -> Option<Result<SoldStorage, Error>> {
-    let provider = provider(&facts::firmware())?;
-    let told = match told(provider, metadata::LINK_LOCAL, None) {
-        Ok(told) => told,
-        Err(source) => return Some(Err(RecognitionError::NotAsked { cloud: provider.name(), source }.into())),
-    };
-    let (disks, spread) = facts::attached();
-    let devices: Vec<Attached> = disks.into_iter().map(device).collect();
-    let places: Vec<Place> = spread.into_iter().map(place).collect();
-    Some(sold_under(facts, &told, &devices, &places, &Catalog::builtin()))
+    let found = asked(None)?.map_err(Error::from);
+    Some(found.and_then(|found| sold_under(facts, &found, &Catalog::builtin())))
 }
 
 /// What was sold under a volume, of the answers and devices of its machine.
 fn sold_under(
     facts: &VolumeFacts,
-    told: &CloudAnswers,
-    devices: &[Attached],
-    places: &[Place],
+    Answered { told, devices, places }: &Answered,
     catalog: &Catalog,
 ) -> Result<SoldStorage, Error> {
     let is_under = |name: &String| facts.devices.iter().any(|device| device.name == *name);
@@ -72,7 +61,7 @@ mod tests {
     use loadline_units::Bytes;
     use loadline_workload::LoadSpec;
 
-    const AZURE: &str = include_str!("../../../../pure/recognition/tests/answers/azure.json");
+    const AZURE: &str = include_str!("../../../pure/recognition/tests/answers/azure.json");
 
     fn disk(name: &str, lun: u32, gib: u64) -> Attached {
         Attached {
@@ -105,8 +94,9 @@ mod tests {
     }
     fn found(devices: &[&str]) -> SoldStorage {
         let told = loadline_recognition::azure(AZURE).unwrap();
-        let attached = [disk("sdc", 0, 1_024), disk("sdd", 1, 200)];
-        sold_under(&on(devices), &told, &attached, &[], &Catalog::builtin()).unwrap()
+        let attached = vec![disk("sdc", 0, 1_024), disk("sdd", 1, 200)];
+        let answered = Answered { told, devices: attached, places: Vec::new() };
+        sold_under(&on(devices), &answered, &Catalog::builtin()).unwrap()
     }
 
     #[test]
