@@ -211,8 +211,9 @@ fn status(shelter: &Shelter, format: Format) -> anyhow::Result<Outcome> {
         let all = serde_json::json!({"schema": "loadline.shelter/1", "service": report, "start": start});
         output::print(&output::pretty(&all))?;
     }
-    let is_well = report
-        .is_none_or(|report| !report.is_late() && report.failure.is_none() && report.phase != ServicePhase::Failed);
+    let is_well = report.is_none_or(|report| {
+        !report.is_late() && report.failure.is_none() && report.damage.is_none() && report.phase != ServicePhase::Failed
+    });
     Ok(if is_well { Outcome::Done } else { Outcome::Against })
 }
 
@@ -271,7 +272,8 @@ fn status_lines(report: &ShelterStatus, config: &ShelterConfig) -> Lines {
     }
     let mut more = |what, said: &Option<String>| lines.extend(said.iter().map(|said| (what, said.clone())));
     more("failure", &report.failure);
-    more("not pruned", &report.upkeep_trouble);
+    more("DAMAGED", &report.damage);
+    more("upkeep", &report.upkeep_trouble);
     more("conflict", &report.conflict);
     more("notice", &report.notice.clone().or_else(|| report.notice_trouble.clone()));
     if !report.pinned.is_empty() {

@@ -1,12 +1,18 @@
 //! Checks of saved files: read and compared, or restored into a scratch folder.
 
 use crate::error::ShelterError;
+use crate::pace::Pace;
 use crate::plain_copy::PlainCopy;
 use crate::repository_copy::RepositoryCopy;
 use crate::restoring::{HashTrouble, Onto, RestoreProgress, RestoreReport, hash_of, is_whole, restore};
+use crate::saved_copy::SavedCopy;
+use crate::saving::{SaveReport, is_in_share};
 use crate::shelter::{DRILL, SavedPlace, Shelter};
-use crate::tree_files::TreeRoot;
+use crate::tree_files::{TreeRoot, stamp_of};
+use loadline_repository::{CheckedData, PacedStep, Pacing, Permission, Unpaced};
 use loadline_shelter::tree::{EntryKind, TreePath};
+use loadline_shelter::upkeep::ReadShare;
+use loadline_units::Bytes;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -48,6 +54,15 @@ impl VerifyReport {
     }
 }
 
+/// What a reading of files that look unchanged found.
+#[derive(Debug, Default)]
+pub(crate) struct Reread {
+    /// Files that changed without a trace: the next save reads them.
+    pub(crate) changed: Vec<TreePath>,
+    /// What was saved on the way, into a repository.
+    pub(crate) saved: Option<SaveReport>,
+}
+
 /// What a restore into a scratch folder found.
 #[derive(Debug, Clone, Default)]
 pub struct DrillReport {
@@ -76,7 +91,7 @@ impl Shelter {
                 if copy.generation() == 0 {
                     return Err(ShelterError::NothingSaved(place.name));
                 }
-                let (checked, findings) = copy.check()?;
+                let (checked, findings) = copy.check(CheckedData::Everything, &Unpaced)?;
                 let (snapshots, packs) = (checked.snapshots, checked.packs);
                 return Ok(VerifyReport {
                     generation: copy.generation(),
@@ -112,6 +127,62 @@ impl Shelter {
         }
         report.took = begun.elapsed();
         Ok(report)
+    }
+
+    /// Reads a share of what is saved: what is missing or damaged, in words.
+    pub(crate) fn verify_share(&mut self, share: ReadShare, pacing: &dyn Pacing) -> Result<Vec<String>, ShelterError> {
+        let ReadShare { share: number, of } = share;
+        match &mut self.copy {
+            None => Ok(Vec::new()),
+            Some(SavedCopy::Repository(copy)) => Ok(copy.check(CheckedData::Share { share: number, of }, pacing)?.1),
+            Some(SavedCopy::Plain(copy)) => {
+                let mut findings = Vec::new();
+                let files = copy.manifest().into_iter().flat_map(|manifest| &manifest.entries);
+                for (path, entry) in files.filter(|(path, _)| is_in_share(path, share)) {
+                    let EntryKind::File { size, hash } = &entry.kind else { continue };
+                    if pacing.before(PacedStep::ReadRepository(Bytes::new(*size))) == Permission::Stop {
+                        return Err(ShelterError::Ended);
+                    }
+                    if let Err(reason) = check_contents(copy, path, *size, hash, &mut 0) {
+                        findings.push(format!("{}: {reason}", path.as_text()));
+                    }
+                }
+                Ok(findings)
+            }
+        }
+    }
+
+    /// Reads a share of the disk's files although they look unchanged. What changed without a trace is saved by this call or by the next
+    /// save.
+    pub(crate) fn reread(
+        &mut self,
+        share: ReadShare,
+        pace: &Pace,
+        pacing: &dyn Pacing,
+    ) -> Result<Reread, ShelterError> {
+        if matches!(self.copy, Some(SavedCopy::Repository(_))) {
+            let saved = self.save_share(pace, Some(share))?;
+            return Ok(Reread { changed: Vec::new(), saved });
+        }
+        let root = self.same_root()?;
+        let (Some(SavedCopy::Plain(copy)), known) = (&self.copy, &mut self.known) else { return Ok(Reread::default()) };
+        let mut changed = Vec::new();
+        let files = copy.manifest().into_iter().flat_map(|manifest| &manifest.entries);
+        for (path, entry) in files.filter(|(path, _)| is_in_share(path, share)) {
+            let (EntryKind::File { size, hash }, Some(stamp)) = (&entry.kind, known.get(path)) else { continue };
+            if pacing.before(PacedStep::ReadRepository(Bytes::new(*size))) == Permission::Stop {
+                return Err(ShelterError::Ended);
+            }
+            // What cannot be read, or looks changed by now, is the business of the next save.
+            let Ok(file) = root.open_file(path) else { continue };
+            let found = hash_of(&file, |_| Ok(()));
+            let is_same = matches!(found, Ok((found_size, found)) if found_size == *size && found == *hash);
+            if !is_same && stamp_of(&file).is_ok_and(|now| now == *stamp) {
+                changed.push(path.clone());
+            }
+        }
+        known.retain(|path, _| !changed.contains(path));
+        Ok(Reread { changed, saved: None })
     }
 
     /// Restores into a scratch folder, compares, and removes what it made there.

@@ -11,13 +11,14 @@ use crate::saving::{Picture, SaveReport, group_of, not_one_moment};
 use crate::tree_files::TreeRoot;
 use loadline_repository::{
     CheckFinding, Checked, CheckedData, Extras, FileKind, KeepRules, Lease, LeaseTaking, ListedFile, ObjectId,
-    PacedStep, Pacing, Permission, Repository, RepositoryError, RepositoryStorage, RestoreRequest, SaveRequest,
-    ScryptCost, StorageErrorKind, StoredFile, StoredSnapshot, Timestamp, Unpaced,
+    PacedStep, Pacing, Permission, Repository, RepositoryError, RepositoryStorage, RereadShare, RestoreRequest,
+    SaveRequest, ScryptCost, StorageErrorKind, StoredFile, StoredSnapshot, Timestamp,
 };
 use loadline_shelter::changes::{MassDeletion, TreeStamps};
 use loadline_shelter::config::{DataClass, Group, KeptGenerations, Moment};
 use loadline_shelter::start::DestinationSeen;
 use loadline_shelter::tree::{EntryKind, TreePath};
+use loadline_shelter::upkeep::ReadShare;
 use loadline_units::Bytes;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -270,7 +271,11 @@ impl RepositoryCopy {
     }
 
     /// Reads everything and names what a restore would miss, by generations. Somebody may save meanwhile.
-    pub(crate) fn check(&mut self) -> Result<(Checked, Vec<String>), ShelterError> {
+    pub(crate) fn check(
+        &mut self,
+        data: CheckedData,
+        pacing: &dyn Pacing,
+    ) -> Result<(Checked, Vec<String>), ShelterError> {
         let name = self.place.name.clone();
         let listed = |storage: &dyn RepositoryStorage| -> Result<Vec<ListedFile>, ShelterError> {
             let mut all = storage.list(FileKind::Index).map_err(RepositoryError::from).map_err(wrap(&name))?;
@@ -279,7 +284,7 @@ impl RepositoryCopy {
         };
         for _ in 0..CHECKS_MAX {
             let before = listed(&*self.place.storage)?;
-            let checked = self.repository.check(CheckedData::Everything, &Unpaced).map_err(wrap(&name))?;
+            let checked = self.repository.check(data, pacing).map_err(wrap(&name))?;
             let after = listed(&*self.place.storage)?;
             // What was being read was forgotten or pruned: what is there now counts.
             let is_outdated = before.iter().any(|one| !after.contains(one));
@@ -386,6 +391,7 @@ impl RepositoryCopy {
         let mut request = SaveRequest::new(roots, timestamp(now_ns()));
         request.parent = before;
         request.exact = exact;
+        request.reread = picture.reread.map(|ReadShare { share, of }| RereadShare { share, of });
         request.carried = carried;
         request.lease = Some(lease);
         request.tags = vec![

@@ -8,6 +8,7 @@ use crate::tree_files::{TreeRoot, WalkedTree, stamp_of};
 use loadline_shelter::changes::{FileStamp, MassDeletion, TreeDifference, TreeStamps};
 use loadline_shelter::config::{DataClass, Group, MARKER_NAME, Moment, ShelterConfig};
 use loadline_shelter::tree::{EntryKind, TreePath};
+use loadline_shelter::upkeep::ReadShare;
 use rustix::io::ReadWriteFlags;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -65,8 +66,17 @@ pub(crate) struct Picture<'a> {
     pub(crate) carried: Vec<&'a Group>,
     /// Applications that let their files be until everything is copied.
     quiet: Mutex<Vec<QuietGroup>>,
+    /// Files of this share are read although they look unchanged.
+    pub(crate) reread: Option<ReadShare>,
     /// When the first look began, ns since 1970.
     begun_ns: i64,
+}
+
+/// Whether a file is in a share.
+pub(crate) fn is_in_share(path: &TreePath, share: ReadShare) -> bool {
+    let hash = blake3::hash(path.as_text().as_bytes());
+    let number = u32::from_le_bytes(hash.as_bytes()[..4].try_into().unwrap_or_default());
+    number % share.of.max(1) == share.share
 }
 
 impl<'a> Picture<'a> {
@@ -86,6 +96,7 @@ impl<'a> Picture<'a> {
             fuzzy: Vec::new(),
             carried: Vec::new(),
             quiet: Mutex::default(),
+            reread: None,
             begun_ns: now_ns(),
         };
         for group in config.groups.iter().filter(|group| group.class != DataClass::Recreate) {

@@ -1,5 +1,7 @@
 //! The service: start, watch, save, hear notices, end.
 
+mod upkeep;
+
 use crate::durable::now_ns;
 use crate::error::ShelterError;
 use crate::metadata_client::MetadataClient;
@@ -8,13 +10,13 @@ use crate::pace::Pace;
 use crate::restoring::RestoreProgress;
 use crate::saving::{SaveReport, group_of};
 use crate::shelter::{Prepared, Shelter, end_restore};
-use loadline_repository::{PacedStep, Pacing, Permission};
 use loadline_shelter::budget::{DestinationRate, SaveQuestion, dirty_budget};
 use loadline_shelter::changes::{TreeDifference, UnsavedChanges};
 use loadline_shelter::config::NoticeSource;
 use loadline_shelter::notice::CloudNotice;
 use loadline_shelter::status::{LastSave, ServicePhase, ShelterStatus};
 use loadline_shelter::tree::TreePath;
+use loadline_shelter::upkeep::UpkeepSchedule;
 use loadline_units::{ByteRate, Bytes, Duration as Span, Instant as Moment};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,15 +45,6 @@ pub struct ServiceSettings {
     /// Who started it.
     pub manager: ServiceManager,
 }
-
-/// How often generations are forgotten that no rule keeps, and how often the repository is pruned.
-const FORGET_PERIOD: Duration = Duration::from_secs(3600);
-const PRUNE_PERIOD_S: i64 = 86_400;
-/// A prune ends where a save may become due: this share of the recovery point after its begin, within bounds.
-const UPKEEP_MAX: Duration = Duration::from_secs(30);
-/// How much a prune writes anew at first. It is halved if that took too long.
-const REWRITTEN_MAX: u64 = 256 << 20;
-const REWRITTEN_MIN: u64 = 16 << 20;
 
 /// How it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -223,28 +216,13 @@ struct Watch {
     /// A notice came, and nobody acted on it yet.
     is_urgent: Arc<AtomicBool>,
     restore_rate: Option<f64>,
-    /// When generations are forgotten next, and when a prune is tried next.
-    forget_at: Instant,
-    prune_at: Instant,
+    /// What is done besides saving, and the earliest moment for it.
+    schedule: UpkeepSchedule,
+    upkeep_at: Instant,
+    /// A share of this round's reading found something missing or damaged.
+    finds_damage: bool,
     /// How much the next prune writes anew.
     rewritten: u64,
-}
-
-/// Paces a prune: within our own limits, and only as long as nothing more urgent comes.
-struct UpkeepPacing<'a> {
-    pace: &'a Pace,
-    until: Instant,
-    urgent: &'a (dyn Fn() -> bool + Sync),
-}
-
-impl Pacing for UpkeepPacing<'_> {
-    fn before(&self, step: PacedStep) -> Permission {
-        let goes_on = match step {
-            PacedStep::ReadRepository(bytes) | PacedStep::WriteRepository(bytes) => self.pace.before(bytes.get()),
-            _ => true,
-        };
-        if goes_on && Instant::now() < self.until && !(self.urgent)() { Permission::Granted } else { Permission::Stop }
-    }
 }
 
 impl Watch {
@@ -271,9 +249,10 @@ impl Watch {
             acted: Vec::new(),
             is_urgent,
             restore_rate,
-            forget_at: Instant::now(),
-            prune_at: Instant::now(),
-            rewritten: REWRITTEN_MAX,
+            schedule: shelter.schedule(),
+            upkeep_at: Instant::now(),
+            finds_damage: false,
+            rewritten: upkeep::REWRITTEN_MAX,
         }
     }
 
@@ -452,73 +431,6 @@ impl Watch {
         self.retry = Some((Instant::now() + wait, wait));
     }
 
-    /// Forgets generations each hour and prunes each day, when no save is due. What takes too long is put off.
-    fn keep_up(
-        &mut self,
-        shelter: &mut Shelter,
-        settings: &ServiceSettings,
-        ends: &(dyn Fn() -> bool + Sync),
-        tell: &mut dyn FnMut(&str),
-        status: &mut ShelterStatus,
-    ) -> Result<(), ShelterError> {
-        let now = Instant::now();
-        let is_idle = shelter.saves_into_repository() && shelter.generation() > 0 && self.retry.is_none();
-        let wants_prune = || {
-            let pruned = shelter.last_prune();
-            pruned.is_none_or(|at| !(at..at + PRUNE_PERIOD_S).contains(&(now_ns() / 1_000_000_000)))
-        };
-        let forgets = now >= self.forget_at;
-        if !is_idle || (!forgets && (now < self.prune_at || !wants_prune())) {
-            return Ok(());
-        }
-        let point = shelter.config().recovery_point().map_or(UPKEEP_MAX, |point| Duration::from_nanos(point.as_ns()));
-        let time = (point / SCANS_A_RECOVERY_POINT).min(UPKEEP_MAX);
-        let (pace, rewritten) = (Arc::clone(&self.pace), Bytes::new(self.rewritten));
-        let is_urgent = Arc::clone(&self.is_urgent);
-        let urgent = move || ends() || is_urgent.load(Ordering::Relaxed);
-        let done = while_alive(
-            settings,
-            || (),
-            || {
-                if forgets {
-                    shelter.forget()
-                } else {
-                    let pacing = UpkeepPacing { pace: &pace, until: Instant::now() + time, urgent: &urgent };
-                    shelter.prune(rewritten, &pacing)
-                }
-            },
-        );
-        // The next look comes first.
-        self.prune_at = Instant::now() + time;
-        match done {
-            Ok(done) => {
-                status.upkeep_trouble = None;
-                if forgets {
-                    self.forget_at = now + FORGET_PERIOD;
-                }
-                if done.forgotten > 0 {
-                    tell(&format!("forgot {} generations: {} are left", done.forgotten, shelter.generations()));
-                }
-                if done.bytes_freed > 0 {
-                    tell(&format!("pruned the repository: {} are free again", Bytes::new(done.bytes_freed).human()));
-                }
-            }
-            Err(error @ ShelterError::Fenced { .. }) => return Err(error),
-            Err(ShelterError::Ended) if self.rewritten > REWRITTEN_MIN => self.rewritten /= 2,
-            Err(ShelterError::Ended) => {
-                let text = "the repository is not pruned: it takes longer than there is between two saves";
-                status.upkeep_trouble = Some(text.to_owned());
-                self.prune_at = Instant::now() + FORGET_PERIOD;
-            }
-            Err(error) => {
-                tell(&format!("not pruned: {error}"));
-                status.upkeep_trouble = Some(error.to_string());
-                (self.forget_at, self.prune_at) = (now + FORGET_PERIOD, now + FORGET_PERIOD);
-            }
-        }
-        Ok(())
-    }
-
     fn saved(
         &mut self,
         shelter: &Shelter,
@@ -616,6 +528,8 @@ impl Watch {
         status.conflict = pace.conflict;
         status.generations = shelter.generations();
         status.pruned_s = shelter.last_prune();
+        status.verified_s = self.schedule.verified_s();
+        status.reread_s = self.schedule.reread_s();
         let traffic = shelter.traffic();
         status.requests_total = traffic.map(|traffic| traffic.requests);
         status.requests_failed_total = traffic.map(|traffic| traffic.failed);

@@ -1,6 +1,7 @@
 //! One configuration on this machine: what is seen, the start, saves, checks.
 
 mod saved_place;
+mod saving;
 
 pub(crate) use saved_place::{DRILL, SavedPlace};
 
@@ -12,7 +13,7 @@ use crate::probe::{DiskProbe, FolderSeen};
 use crate::repository_copy::RepositoryCopy;
 use crate::restoring::{Onto, RestoreProgress, RestoreReport};
 use crate::saved_copy::SavedCopy;
-use crate::saving::{Picture, READ_AGAIN, SaveReport, is_own};
+use crate::saving::{READ_AGAIN, SaveReport, is_own};
 use crate::structure;
 use crate::tree_files::TreeRoot;
 use loadline_repository::RepositoryStorage;
@@ -30,7 +31,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How often a start may format or mount before it must have come to an end.
 const STEPS_MAX: usize = 4;
@@ -95,12 +96,12 @@ pub struct Shelter {
     config: ShelterConfig,
     probe: Box<dyn DiskProbe>,
     marker: Option<Marker>,
-    copy: Option<SavedCopy>,
+    pub(crate) copy: Option<SavedCopy>,
     /// A repository that a look opened: opening takes a while.
     opened: Mutex<Option<Box<RepositoryCopy>>>,
     /// The storage of a repository, once it is open.
     storage: OnceLock<Arc<dyn RepositoryStorage>>,
-    known: TreeStamps,
+    pub(crate) known: TreeStamps,
     /// The generation that the next restore takes, if it is not the newest one.
     wanted: Option<u64>,
     /// Held as long as this lives: one process works on a shelter.
@@ -511,71 +512,6 @@ impl Shelter {
             stamps.extend(root.walk(&group.paths).entries.into_iter().map(|(path, seen)| (path, seen.stamp)));
         }
         Ok(stamps)
-    }
-
-    /// Saves what changed; `None` if nothing did, or if there is no destination.
-    ///
-    /// # Errors
-    /// The disk is another one, the destination refuses or belongs to somebody else by now, or a promised moment was not reached.
-    pub(crate) fn save(&mut self, pace: &Pace) -> Result<Option<SaveReport>, ShelterError> {
-        let begun = Instant::now();
-        self.same_disk()?;
-        let root = TreeRoot::open(self.disk()).map_err(ShelterError::io("open", self.disk()))?;
-        // The open folder is the disk's, whatever is mounted or unmounted meanwhile.
-        self.is_marked(&root)?;
-        if self.copy.is_none() {
-            self.open_copy()?;
-        }
-        // A group whose promise was not kept has its previous generation; the others are saved.
-        let mut failed = BTreeMap::new();
-        loop {
-            match self.save_besides(&root, &failed, pace) {
-                Err(ShelterError::NotOneMoment { group, reason }) if !failed.contains_key(&group) => {
-                    failed.insert(group, reason);
-                }
-                Ok(None) if !failed.is_empty() => {
-                    let (group, reason) = failed.pop_first().unwrap_or_default();
-                    return Err(ShelterError::NotOneMoment { group, reason });
-                }
-                Ok(Some(report)) => return Ok(Some(SaveReport { failed, took: begun.elapsed(), ..report })),
-                other => return other,
-            }
-        }
-    }
-
-    /// Saves what changed of all groups that did not fail.
-    fn save_besides(
-        &mut self,
-        root: &TreeRoot,
-        failed: &BTreeMap<String, String>,
-        pace: &Pace,
-    ) -> Result<Option<SaveReport>, ShelterError> {
-        let (Some(copy), Some(marker)) = (&mut self.copy, &self.marker) else { return Ok(None) };
-        let mut marker = marker.clone();
-        marker.begun = copy.generation() + 1;
-        let claim = marker.claim.clone();
-        let picture = Picture::take(root, &self.config, failed)?;
-        let is_known = picture.is_known(&self.known);
-        if (copy.generation() > 0 && is_known) || (!failed.is_empty() && picture.walked.entries.is_empty()) {
-            picture.release()?;
-            return Ok(None);
-        }
-        let text = marker.to_text();
-        for path in [Path::new(&self.config.state).join(TWIN), root.path().join(MARKER_NAME)] {
-            write_durably(&path, text.as_bytes()).map_err(ShelterError::io("write", &path))?;
-        }
-        self.marker = Some(marker.clone());
-        let saved = copy.save(&picture, &claim, &mut self.known, pace);
-        if matches!(saved, Ok(None)) {
-            // Nothing differed, so nothing was committed; applications wait all the same.
-            picture.release()?;
-        }
-        drop(picture);
-        let Some(report) = saved? else { return Ok(None) };
-        self.same_disk()?;
-        marker.generation = report.generation;
-        self.mark(marker)?;
-        Ok(Some(report))
     }
 
     /// Takes the disk as it is into the shelter: keeps folders, saves contents, and lets pinned generations go.

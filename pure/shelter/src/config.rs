@@ -197,6 +197,21 @@ impl Group {
     }
 }
 
+/// In which time everything is read once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UpkeepPeriods {
+    /// What is saved.
+    pub verify: Duration,
+    /// The files of the disk, although they look unchanged.
+    pub reread: Duration,
+}
+
+impl Default for UpkeepPeriods {
+    fn default() -> Self {
+        Self { verify: Duration::from_s(30 * 86_400), reread: Duration::from_s(7 * 86_400) }
+    }
+}
+
 /// Limits of our own I/O.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OwnLimits {
@@ -263,6 +278,8 @@ pub struct ShelterConfig {
     pub guards: Vec<String>,
     /// Limits of our own I/O.
     pub limits: OwnLimits,
+    /// In which time everything is read once.
+    pub upkeep: UpkeepPeriods,
     /// Where notices come from.
     pub notices: Option<NoticeSource>,
     /// The file that metrics are written to.
@@ -403,6 +420,7 @@ mod tests {
                 11,
                 "is not a key of destination.keep",
             ),
+            ("paths = [\"t\"]", "paths = [\"t\"]\n[upkeep]\nverify = \"1 min\"", 10, "shorter than"),
             ("paths = [\"t\"]", "paths = [\"t\"]\n[notices]\ncloud = \"oracle\"", 10, "\"azure\""),
         ];
         for (from, to, line, said) in cases {

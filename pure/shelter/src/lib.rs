@@ -12,6 +12,7 @@
 //! | [`controller`] | the rate of our own I/O, by the latency of the application |
 //! | [`notice`] | notices of clouds, out of the bytes of their answers |
 //! | [`unit`](mod@unit) | the systemd unit of a configuration, and drop-ins of the services behind it |
+//! | [`upkeep`] | what a service does between saves, and when |
 //! | [`status`] | what a running service reports: for people, for programs, as metrics |
 
 pub mod budget;
@@ -25,3 +26,4 @@ pub mod start;
 pub mod status;
 pub mod tree;
 pub mod unit;
+pub mod upkeep;

@@ -107,6 +107,15 @@ pub struct ShelterStatus {
     /// Why generations are not forgotten, or the repository is not pruned.
     #[serde(default)]
     pub upkeep_trouble: Option<String>,
+    /// Everything that is saved was read since then, in seconds since 1970; `None` before the first whole round.
+    #[serde(default)]
+    pub verified_s: Option<i64>,
+    /// Every file of the disk was read since then, in seconds since 1970; `None` before the first whole round.
+    #[serde(default)]
+    pub reread_s: Option<i64>,
+    /// What the reading of saved data found to be missing or damaged.
+    #[serde(default)]
+    pub damage: Option<String>,
     /// Requests to an object store since the start; `None`: the destination is a folder.
     #[serde(default)]
     pub requests_total: Option<u64>,
@@ -152,6 +161,9 @@ impl ShelterStatus {
             generations: 0,
             pruned_s: None,
             upkeep_trouble: None,
+            verified_s: None,
+            reread_s: None,
+            damage: None,
             requests_total: None,
             requests_failed_total: None,
             requests_throttled_total: None,
@@ -216,6 +228,13 @@ impl ShelterStatus {
             "When the repository was pruned last.",
             self.pruned_s.map(|at| at as f64),
         );
+        for (name, help, at) in [
+            ("verified_timestamp_seconds", "Everything that is saved was read since then.", self.verified_s),
+            ("reread_timestamp_seconds", "Every file of the disk was read since then.", self.reread_s),
+        ] {
+            gauge(name, help, at.map(|at| at as f64));
+        }
+        gauge("damaged", "1 if saved data is missing or damaged.", Some(f64::from(u8::from(self.damage.is_some()))));
         gauge("ready", "1 if services may run.", Some(f64::from(u8::from(self.phase == ServicePhase::Ready))));
         for (name, help, value) in [
             ("save_bytes", "Bytes written to the destination.", Some(self.saved_bytes_total)),

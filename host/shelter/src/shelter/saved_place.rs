@@ -12,6 +12,7 @@ use loadline_repository::{
 };
 use loadline_shelter::config::Destination;
 use loadline_shelter::start::DestinationSeen;
+use loadline_shelter::upkeep::UpkeepSchedule;
 use loadline_units::Bytes;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
@@ -19,6 +20,8 @@ use std::sync::{Arc, PoisonError};
 /// Files of the state folder that have a time of day.
 pub(crate) const DRILL: &str = "drill";
 const PRUNED: &str = "pruned";
+/// What the service did besides saving.
+const SCHEDULE: &str = "upkeep.json";
 
 /// Where saved data is.
 pub(crate) enum SavedPlace {
@@ -180,6 +183,18 @@ impl Shelter {
     /// When the repository was pruned last, in seconds since 1970.
     pub(crate) fn last_prune(&self) -> Option<i64> {
         self.noted(PRUNED)
+    }
+
+    /// What the service did besides saving, and when; nothing yet if that is not known.
+    pub(crate) fn schedule(&self) -> UpkeepSchedule {
+        let bytes = read_bounded(&self.state(SCHEDULE), 4096).ok().flatten();
+        bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    }
+
+    pub(crate) fn keep_schedule(&self, schedule: &UpkeepSchedule) -> Result<(), ShelterError> {
+        let path = self.state(SCHEDULE);
+        let text = serde_json::to_string(schedule).expect("numbers can be written");
+        write_durably(&path, text.as_bytes()).map_err(ShelterError::io("write", &path))
     }
 
     fn noted(&self, name: &str) -> Option<i64> {

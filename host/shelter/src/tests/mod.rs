@@ -6,6 +6,7 @@ mod killed;
 mod machine;
 mod one_moment;
 mod serving;
+mod upkeep;
 mod world;
 
 use crate::durable::write_durably;

@@ -3,7 +3,7 @@
 use super::{
     Cloud, DELETION_DEFAULT, Damaged, DataClass, Destination, DeviceIdentity, GROUPS_MAX, Group, KeptGenerations,
     MARKER_NAME, Moment, NewFileSystem, NoticeSource, OwnLimits, RECOVERY_POINT_DEFAULT, RECOVERY_POINT_MIN,
-    SHELTER_SCHEMA, ShelterConfig, SourceDisk, TIMEOUT_DEFAULT,
+    SHELTER_SCHEMA, ShelterConfig, SourceDisk, TIMEOUT_DEFAULT, UpkeepPeriods,
 };
 use loadline_document::{DocumentError, Item, Reader, Synonym, entries, nested};
 use loadline_units::Duration;
@@ -11,7 +11,7 @@ use std::path::{Component, Path};
 use toml::de::{DeTable, DeValue};
 
 const TOP_KEYS: &[&str] =
-    &["schema", "name", "state", "disk", "destination", "group", "service", "limits", "notices", "metrics"];
+    &["schema", "name", "state", "disk", "destination", "group", "service", "limits", "upkeep", "notices", "metrics"];
 const DISK_KEYS: &[&str] = &["path", "device", "format", "mount_options"];
 const DESTINATION_KEYS: &[&str] =
     &["folder", "url", "layout", "passphrase_file", "endpoint", "credentials_file", "keep"];
@@ -22,6 +22,9 @@ const GROUP_KEYS: &[&str] =
     &["class", "paths", "recovery_point", "order", "moment", "before", "after", "timeout", "damaged", "deletion"];
 const SERVICE_KEYS: &[&str] = &["guards"];
 const LIMIT_KEYS: &[&str] = &["iops", "throughput", "objective"];
+const UPKEEP_KEYS: &[&str] = &["verify", "reread"];
+/// The shortest time in which everything is read once.
+const UPKEEP_MIN: Duration = Duration::from_s(3_600);
 const NOTICE_KEYS: &[&str] = &["cloud", "address", "time"];
 const METRICS_KEYS: &[&str] = &["file"];
 const SYNONYMS: &[Synonym] = &[
@@ -82,6 +85,7 @@ fn read(reader: &mut Reader<'_>, top: &DeTable<'_>) -> Option<ShelterConfig> {
     }
     let guards = top.get("service").map(|item| guards(reader, item)).unwrap_or_default();
     let limits = top.get("limits").map(|item| limits(reader, item)).unwrap_or_default();
+    let upkeep = top.get("upkeep").map(|item| upkeep(reader, item)).unwrap_or_default();
     let notices = top.get("notices").and_then(|item| notices(reader, item));
     let metrics = top.get("metrics").and_then(|item| metrics(reader, item));
     if let (Some(disk), Some(state)) = (&disk, &state) {
@@ -114,6 +118,7 @@ fn read(reader: &mut Reader<'_>, top: &DeTable<'_>) -> Option<ShelterConfig> {
         groups: groups.into_iter().map(|(_, group)| group).collect(),
         guards,
         limits,
+        upkeep,
         notices,
         metrics,
     })
@@ -521,6 +526,26 @@ fn limits(reader: &mut Reader<'_>, item: &Item<'_>) -> OwnLimits {
         }
     }
     limits
+}
+
+fn upkeep(reader: &mut Reader<'_>, item: &Item<'_>) -> UpkeepPeriods {
+    let mut periods = UpkeepPeriods::default();
+    for (key, item) in reader.table("upkeep", item, UPKEEP_KEYS, "[upkeep]").unwrap_or_default() {
+        let full = nested("upkeep", key);
+        let Some(period) = reader.quantity::<Duration>(&full, item) else { continue };
+        if period < UPKEEP_MIN {
+            reader.problem(
+                item.span(),
+                &full,
+                format!("is shorter than {UPKEEP_MIN}: everything is read in this time"),
+            );
+        }
+        match key {
+            "verify" => periods.verify = period,
+            _ => periods.reread = period,
+        }
+    }
+    periods
 }
 
 fn notices(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<NoticeSource> {
