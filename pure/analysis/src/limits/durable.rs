@@ -44,6 +44,14 @@ impl Case<'_> {
         Some(inferred(Limit::Flush, ceiling, utilization, evidence))
     }
 
+    /// Whether the load writes alone, and every write is durable before it is answered.
+    pub(super) fn makes_each_write_durable(&self) -> bool {
+        let (load, details) = (&self.cell().load, &self.cell().load.details);
+        load.read_ratio == 0.0
+            && details.flush_every_writes == Some(1)
+            && details.flush_method.as_deref() == Some("fua")
+    }
+
     /// Requests that the devices wrote over the time of all trials: a second, and for each one asked.
     fn written(&self) -> Option<(f64, f64)> {
         let trials = trials_used(self.record());

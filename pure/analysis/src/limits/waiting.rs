@@ -369,6 +369,16 @@ impl Case<'_> {
         let least = self.seen.least_ns(self.index).unwrap_or_default();
         let takes = latency_in_words(self.cell()).unwrap_or_default();
         let below = self.below_declared().map_or_else(String::new, |below| format!(" {below}"));
+        if self.makes_each_write_durable() {
+            let evidence = format!(
+                "Each of these writes is durable before it is answered (FUA). It takes {takes}, and {} where fewer are outstanding: {} IOPS                  are what {} made durable at once come to.{below}{}",
+                span(least),
+                number(rate),
+                places(served),
+                self.how_it_waits()
+            );
+            return inferred(Limit::Flush, None, None, evidence);
+        }
         if served < ONE_PLACE {
             let evidence = format!(
                 "Its requests take {takes}, and {} where fewer are outstanding: {} IOPS are no more than one at a time makes. Presumably \

@@ -1,9 +1,9 @@
 //! Busy CPUs, other load and flushes: which of several causes is the one.
 
-use crate::example::{ExampleDisk, cell, closed, latencies, run, throttled};
+use crate::example::{ExampleDisk, cell, closed, latencies, run, stored, throttled};
 use crate::summarize;
 use loadline_block::Operation;
-use loadline_record::{Binding, CellRecord, Limit, LoadFigures, OperationRecord, OtherLoad, RunRecord, Turns};
+use loadline_record::{Binding, CellRecord, Limit, Load, LoadFigures, OperationRecord, OtherLoad, RunRecord, Turns};
 
 const KIB: u64 = 1 << 10;
 
@@ -143,6 +143,30 @@ fn writes_that_wait_for_their_flushes_are_bound_by_these() {
     assert!(found[2].evidence.starts_with("Flushes take 90 % of the load's time"), "{:?}", found[2]);
     assert!(found[2].evidence.contains("2.0 for each"), "{:?}", found[2]);
     assert!((found[2].amplification.unwrap() - 2.0).abs() < 0.01);
+}
+
+#[test]
+fn writes_that_are_durable_by_themselves_are_bound_by_that() {
+    // On ext4 over a loop device: more at once come to little more.
+    let of = |threads: u32, rate: f64, how: &str| {
+        let load = LoadFigures { threads, ..closed("random", 0.0, 4 * KIB, 1) };
+        let disk = ExampleDisk { latency_ns: f64::from(threads) * 1e9 / rate, iops: rate, bytes_per_s: 1e12 };
+        let mut cell = cell(load, &disk, &[1.0]);
+        for (place, second) in cell.trials[0].series.seconds.iter_mut().enumerate() {
+            let of = &mut second.operations[Operation::Write.index()];
+            of.count = if place % 2 == 0 { of.count * 19 / 20 } else { of.count * 21 / 20 };
+        }
+        let figures = cell.load.figures();
+        let mut spec = stored(&figures);
+        spec["flush"] = serde_json::json!({"every": 1, "how": how});
+        cell.load = Load::stored(figures, spec);
+        cell
+    };
+    let found = bindings(&run(vec![of(1, 35_300.0, "fua"), of(4, 36_216.0, "fua"), of(16, 60_363.0, "fua")]));
+    assert_eq!([found[1].limit, found[2].limit], [Limit::Flush; 2], "{found:?}");
+    assert!(found[2].evidence.starts_with("Each of these writes is durable before it is answered (FUA)"), "{found:?}");
+    let found = bindings(&run(vec![of(1, 35_300.0, "fdatasync"), of(16, 60_363.0, "fdatasync")]));
+    assert_eq!(found[1].limit, Limit::Parallelism, "{found:?}");
 }
 
 #[test]
