@@ -11,7 +11,7 @@ from . import _chunks, join
 
 def _swept(function, things, *rest):
     first, chunks = _chunks.chunks(function, things, *rest)
-    task = ray.remote(num_cpus=1, max_retries=-1)(function)
+    task = ray.remote(num_cpus=1, max_retries=10)(function)
     return join([*first, *ray.get([task.remote(chunk, *rest) for chunk in chunks])])
 
 

@@ -297,27 +297,28 @@ class Package(unittest.TestCase):
             print("skipped: sweeps on Ray and Dask (LOADLINE_TEST_LONG=1)", file=sys.stderr)
             return
         environments = [loadline.Environment(ENVIRONMENT.replace("2000", str(1000 + of)), f"e{of}") for of in range(64)]
-        options = {"draws": 1, "duration": "20 s"}
+        options = {"draws": 1, "duration": "300 s"}
         whole = loadline.predict_many(environments, loadline.Plan(PLAN), table=True, **options)
         if has("distributed"):
+            import dask
             import distributed
 
-            import loadline.dask
+            from loadline import dask as on_dask
 
-            distributed.config.set({"distributed.scheduler.allowed-failures": 9})
+            dask.config.set({"distributed.scheduler.allowed-failures": 9})
             with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, distributed.Client(cluster) as client:
-                self.assertEqual(self.swept_with_kills(lambda: loadline.dask.sweep(environments, loadline.Plan(PLAN), client=client, **options), "spawn_main"), whole)
+                self.assertEqual(self.swept_with_kills(lambda: on_dask.sweep(environments, loadline.Plan(PLAN), client=client, **options), lambda words: "spawn_main" in words), whole)
                 need = loadline.Need('schema = 1\niops = "900 IOPS"\nsize = "200 GiB"\n', "orders")
-                advised = loadline.dask.advise_sweep([need] * 8, client=client, limits_only=True)
+                advised = on_dask.advise_sweep([need] * 8, client=client, limits_only=True)
                 self.assertEqual(advised, loadline.advise_many([need] * 8, limits_only=True))
         if has("ray"):
             import ray
 
-            import loadline.ray
+            from loadline import ray as on_ray
 
             ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": {"PYTHONPATH": os.environ["PYTHONPATH"]}})
             try:
-                self.assertEqual(self.swept_with_kills(lambda: loadline.ray.sweep(environments, loadline.Plan(PLAN), **options), "ray::"), whole)
+                self.assertEqual(self.swept_with_kills(lambda: on_ray.sweep(environments, loadline.Plan(PLAN), **options), lambda words: words.startswith("ray::predicted")), whole)
             finally:
                 ray.shutdown()
 
@@ -355,24 +356,23 @@ class Package(unittest.TestCase):
         for host in merged["hosts"]["hosts"]:
             self.assertLessEqual(abs(host["clock_offset_ns"]), host["clock_error_ns"])
 
-    def swept_with_kills(self, sweep, name):
+    def swept_with_kills(self, sweep, is_worker):
         """The rows of a sweep under which a worker of this process is killed twice."""
         found = []
         thread = threading.Thread(target=lambda: found.append(sweep()))
         thread.start()
         killed = 0
         while thread.is_alive() and killed < 2:
-            thread.join(1.0)
+            thread.join(0.5)
             for pid in descendants(os.getpid()):
                 with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
                     words = file.read().replace(b"\0", b" ").decode(errors="replace")
-                    # Ray calls a worker by its task; a worker of Dask computes.
-                    if (name in words and "IDLE" not in words) and thread.is_alive():
+                    if is_worker(words) and thread.is_alive():
                         os.kill(pid, signal.SIGKILL)
                         killed += 1
                         break
         thread.join(300)
-        self.assertEqual(killed, 2, f"no worker of {name} was found to be killed")
+        self.assertEqual(killed, 2, "no worker was found to be killed")
         return found[0]
 
     def test_notebooks_show_the_table_and_the_chart(self):

@@ -110,7 +110,7 @@ fn the_example_for_ssh_goes_from_nothing_to_a_report() {
     let bench = Bench::new();
     small_plan(&bench);
     let here = bench.path("shared").display().to_string();
-    let script = example("Plain ssh").replace("+60 seconds", "+6 seconds").replace("/mnt/shared", &here);
+    let script = example("Plain ssh").replace("+60 seconds", "+5 seconds").replace("/mnt/shared", &here);
     // Every host has a folder of its own in the place of its /tmp.
     let script = script.replace("/tmp/hosts.db", "hosts.db");
     let ssh = "while [ \"$1\" = -o ]; do shift 2; done\nhost=$1; shift\nmkdir -p $BENCH/$host; cp -n $BENCH/plan.toml $BENCH/$host/ 2>/dev/null\n\
@@ -128,7 +128,7 @@ fn the_example_for_slurm_measures_on_every_rank_and_merges() {
     let bench = Bench::new();
     small_plan(&bench);
     let here = |name: &str| bench.path(name).display().to_string();
-    let script = example("Slurm").replace("+60 seconds", "+6 seconds").replace("/mnt/shared", &here("shared"));
+    let script = example("Slurm").replace("+60 seconds", "+5 seconds").replace("/mnt/shared", &here("shared"));
     let script = script.replace("/home/me", &here("home"));
     fs::create_dir(bench.path("home")).unwrap();
     let srun = "for rank in 0 1; do SLURM_PROCID=$rank \"$@\" & done; wait";

@@ -130,41 +130,30 @@ fn is_within(found: f64, truth: f64) {
 }
 
 #[test]
-fn a_frozen_host_is_named_a_killed_one_keeps_its_trials_and_the_sum_is_the_storages_own() {
+fn a_frozen_host_is_named_and_the_sum_of_all_is_the_storages_own() {
     let emulated = Emulated::new(SHARED);
-    let text = plan(4, 3);
+    let text = plan(3, 2);
     let start = wall() + STARTING;
     let names = ["a", "b", "c"];
-    let [a, b, mut c] = names.map(|name| Rank::new(&emulated, name, start, &text));
+    let ranks = names.map(|name| Rank::new(&emulated, name, start, &text));
     let until = |after_ms: u64| sleep((start + Duration::from_millis(after_ms)).saturating_sub(wall()));
     let counts = counted(&emulated, || {
-        // Each trial takes 4.5 s, and 2 s lie between them. The first is disturbed, the second is not, and in the third one host dies.
-        until(1_200);
-        b.signal("-STOP");
-        until(3_700);
-        b.signal("-CONT");
-        let deadline = Instant::now() + Duration::from_secs(60);
-        while run_of(&emulated.bench, "c").is_none_or(|run| run.cells[0].trials.len() < 2) {
-            assert!(Instant::now() < deadline, "the second trial never ended");
-            sleep(Duration::from_millis(50));
-        }
-        until(14_500);
-        c.child.kill().unwrap();
-        c.child.wait().unwrap();
-        a.ended();
-        b.ended();
+        // Measured from 500 ms to 3,500 ms. The second trial is left alone.
+        until(1_000);
+        ranks[1].signal("-STOP");
+        until(3_000);
+        ranks[1].signal("-CONT");
+        ranks.into_iter().for_each(Rank::ended);
     });
     let all = merged(&emulated.bench, &names);
-    assert_eq!((all.status, all.cells[0].trials.len()), (RunStatus::Interrupted, 3));
-    let trial = |number: usize| -> &TrialRecord { &all.cells[0].trials[number] };
-    assert_eq!(trial(2).hosts.as_ref().unwrap().missing, ["c"]);
-    assert!(trial(2).doubts.iter().any(|doubt| doubt.code == DoubtCode::NotTogether), "{:?}", trial(2).doubts);
-    assert!(trial(1).hosts.as_ref().unwrap().missing.is_empty());
+    assert_eq!((all.status, all.cells[0].trials.len()), (RunStatus::Finished, 2));
     let view = hosts(&all);
     let stragglers: Vec<&str> = view.stragglers.iter().map(|straggler| straggler.host.as_str()).collect();
     assert_eq!(stragglers, ["b"], "{view:?}");
     assert!(view.stragglers[0].evidence.contains("stood still"), "{view:?}");
-    is_within(trial(1).iops().unwrap(), rate_by(&counts, trial(1)));
+    for trial in &all.cells[0].trials {
+        is_within(trial.iops().unwrap(), rate_by(&counts, trial));
+    }
 }
 
 #[test]
@@ -227,7 +216,7 @@ fn ranks_that_are_killed_at_any_moment_lose_no_trial_that_was_finished() {
         let start = wall() + Duration::from_millis(1_200);
         let names: Vec<String> = (0..lanes).map(|number| format!("h{number}")).collect();
         let mut ranks: Vec<Rank> = names.iter().map(|name| Rank::new(&emulated, name, start, text)).collect();
-        let within = start.saturating_sub(wall()) + Duration::from_secs(3);
+        let within = start.saturating_sub(wall()) + Duration::from_secs(if is_long() { 3 } else { 1 });
         let mut moments: Vec<Duration> =
             ranks.iter().map(|_| Duration::from_millis(random(within.as_millis() as u64))).collect();
         moments.sort();
