@@ -355,7 +355,9 @@ impl RepositoryCopy {
         }
         let before = self.snapshots.last().map(|newest| newest.id);
         self.refresh()?;
-        if self.snapshots.last().map(|newest| newest.id) != before {
+        // Our own snapshot may be there although its write was not answered.
+        let is_ours = self.snapshots.last().is_some_and(|newest| newest.file.tag("claim") == Some(claim));
+        if self.snapshots.last().map(|newest| newest.id) != before && !is_ours {
             return Err(ShelterError::Fenced { path: self.place.name.clone(), generation: self.generation() });
         }
         let lease = self.hold_lease(claim)?;
@@ -389,7 +391,7 @@ impl RepositoryCopy {
             return Ok(None);
         }
         let mut request = SaveRequest::new(roots, timestamp(now_ns()));
-        request.parent = before;
+        request.parent = self.snapshots.last().map(|newest| newest.id);
         request.exact = exact;
         request.reread = picture.reread.map(|ReadShare { share, of }| RereadShare { share, of });
         request.carried = carried;

@@ -3,6 +3,7 @@
 mod in_object_store;
 mod in_repository;
 mod killed;
+mod losses;
 mod machine;
 mod one_moment;
 mod serving;
