@@ -233,6 +233,34 @@ fn a_job_of_clones_moves_as_much_here_as_in_fio() {
 }
 
 #[test]
+fn clones_are_shared_out_over_directories_as_in_fio() {
+    if !fio_is_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder of the test");
+    let directories = ["x", "y"].map(|name| folder.path().join(name).display().to_string());
+    directories.iter().for_each(|path| std::fs::create_dir(path).expect("a folder of the test"));
+    for (number, options) in ["numjobs=5", "numjobs=1", "numjobs=3\nfilename=named"].into_iter().enumerate() {
+        let job = format!("[j{number}]\nrw=write\nsize=64k\nthread\ndirectory={}\n{options}\n", directories.join(":"));
+        let file = folder.path().join("jobs.fio");
+        std::fs::write(&file, &job).expect("a folder of the test");
+        assert!(Command::new("fio").arg(&file).output().expect("fio was found before").status.success());
+        let files = |path: &String| {
+            let own = |name: &str| name.starts_with(&format!("j{number}.")) || name == "named";
+            let entries = std::fs::read_dir(path).expect("a folder of the test").filter_map(Result::ok);
+            entries.filter(|entry| entry.file_name().to_str().is_some_and(own)).count() as u32
+        };
+        let theirs = directories.each_ref().map(files);
+        let jobs = fio_jobs_in(&job, "j", FioSurroundings::NONE).unwrap_or_else(|error| panic!("{error}"));
+        let mut ours = [0, 0];
+        for (place, load) in jobs.plan.loads.iter().enumerate() {
+            ours[place] = if options.contains("filename") { 1 } else { load.cells[0].threads };
+        }
+        assert_eq!(ours, theirs, "{options}");
+    }
+}
+
+#[test]
 fn a_job_that_thinks_is_at_depth_1_but_for_its_beginning() {
     if !fio_is_there() {
         return;

@@ -2,11 +2,16 @@
 
 use loadline_tests::fuzz::{TARGETS, Target};
 use loadline_tests::mutation::Mutator;
+use loadline_tests::sample;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 /// Mutations of all inputs of a target together.
 const MUTATIONS: u64 = 50_000;
+
+/// The same where everything is tried, of each of the formats that people bring.
+const MUTATIONS_LONG: u64 = 1_000_000;
+const BROUGHT: [&str; 3] = ["fio_jobs", "fio_results", "plan_parse"];
 
 /// The kept inputs of a target, in the order of their names.
 fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
@@ -35,7 +40,8 @@ fn hold_all(name: &str) {
     for (path, input) in &inputs {
         hold(target, input, path);
     }
-    for seed in 0..MUTATIONS {
+    let mutations = if sample::is_long() && BROUGHT.contains(&name) { MUTATIONS_LONG } else { MUTATIONS };
+    for seed in 0..mutations {
         let mut mutator = Mutator::new(seed);
         let (path, input) = &inputs[mutator.below(inputs.len())];
         let (_, other) = &inputs[mutator.below(inputs.len())];

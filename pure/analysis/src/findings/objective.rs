@@ -350,9 +350,9 @@ fn of_closed(
     let turn = objective.turn(view, &curve.closed)?;
     let told = |i: usize| {
         let cell = &view.cells[i];
-        Some((at_depth(view, curve, outstanding(cell)?), objective.told_of(cell)?, rate_of(cell)?))
+        Some((place_of(view, curve, i)?, objective.told_of(cell)?, rate_of(cell)?))
     };
-    let at = |i: usize| Some(format!("at {}", at_depth(view, curve, outstanding(&view.cells[i])?)));
+    let at = |i: usize| Some(format!("at {}", place_of(view, curve, i)?));
     let aside = turn.aside(at, "deeper queues")? + &known(view, record, &curve.closed, (objective, &turn), at);
     let name = load_name(&view.cells[curve.closed[0]]);
     let objective_name = objective.name();
@@ -391,6 +391,17 @@ fn of_closed(
         (None, None) => return None,
     };
     Some(ObjectiveOutcome::Lost(finding(view, &(text + &aside), &turn.cells())))
+}
+
+/// How many requests a load of a closed loop has in flight; with its depth and threads if another has as many of them otherwise.
+fn place_of(view: &VolumeView<'_>, curve: &Curve, index: usize) -> Option<String> {
+    let cell = &view.cells[index];
+    let own = outstanding(cell)?;
+    let place = at_depth(view, curve, own);
+    let is_like = |other: &usize| *other != index && outstanding(&view.cells[*other]) == Some(own);
+    let (Some(depth), true) = (cell.load.queue_depth, curve.closed.iter().any(is_like)) else { return Some(place) };
+    let threads = if cell.load.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", cell.load.threads) };
+    Some(format!("{place} (depth {depth}, {threads})"))
 }
 
 /// Whether requests arrive in equal steps of time.

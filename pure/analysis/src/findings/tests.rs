@@ -441,6 +441,17 @@ fn the_first_three_tell_what_it_sustains_what_stops_it_and_where_the_objective_i
 }
 
 #[test]
+fn loads_with_as_many_in_flight_are_told_apart_by_their_threads() {
+    let of = |depth, threads, latency_ns| {
+        let disk = ExampleDisk { latency_ns, ..ExampleDisk::default() };
+        cell(loadline_record::LoadFigures { threads, ..closed("random", 1.0, KIB4, depth) }, &disk, &[1.0, 1.001])
+    };
+    let text = one(&summarize(&run(vec![of(1, 1, 13e6), of(4, 1, 13e6), of(1, 4, 22e6)])), codes::OBJECTIVE);
+    assert!(text.contains("up to 4 outstanding (depth 4, 1 thread) (13.0 ms"), "{text}");
+    assert!(text.contains("; at 4 outstanding (depth 1, 4 threads) it is 22.0 ms"), "{text}");
+}
+
+#[test]
 fn loads_that_keep_the_objective_share_a_sentence_and_those_that_lose_it_come_first() {
     let mut cells = sweep(1.0, &[1, 4]);
     cells.extend(sweep(0.0, &[1, 256]));

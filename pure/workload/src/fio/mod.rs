@@ -181,7 +181,7 @@ fn read(text: &str, source: &str, problems: &mut Vec<FioProblem>) -> Option<FioJ
     let mut ignored = Distinct::default();
     let mut notes = Distinct::default();
     let mut read: Vec<ReadJob> = Vec::new();
-    let sections = joined(waiting(sections, problems), &mut notes);
+    let sections = joined(waiting(shared_out(sections, &mut notes), problems), &mut notes);
     if sections.len() > CELLS_MAX {
         let message = format!("its {} jobs are more than the {CELLS_MAX} loads that a plan may have", sections.len());
         problems.push(FioProblem::new(sections[CELLS_MAX].line, message));
@@ -385,6 +385,47 @@ fn put(settings: &mut Settings, key: String, mut setting: Setting) {
         setting.value = format!("{}:{}", before.value, setting.value);
     }
     settings.insert(key, setting);
+}
+
+/// Jobs whose clones are shared out over several directories, as a job for each directory. With a file's name fio takes the first.
+fn shared_out(sections: Vec<Section>, notes: &mut Distinct) -> Vec<Section> {
+    let mut jobs = Vec::new();
+    for mut section in sections {
+        let several = section.settings.get("directory").filter(|setting| setting.value.contains(':')).cloned();
+        let Some((directories, clones)) = several.zip(clones(&section)) else {
+            jobs.push(section);
+            continue;
+        };
+        let names: Vec<&str> = directories.value.split(':').collect();
+        let has_gaps = ["offset_increment", "opendir"].iter().any(|key| section.settings.contains_key(*key));
+        if has_gaps || directories.value.contains('\\') || names.iter().any(|name| name.is_empty()) {
+            jobs.push(section);
+            continue;
+        }
+        notes.add(format!(
+            "directory={}: each directory has its share of the clones, as in fio; a file with a name lies in the first",
+            directories.value
+        ));
+        let count = if section.settings.contains_key("filename") { 1 } else { names.len() as u64 };
+        for (place, name) in (0..count.min(clones.max(1))).zip(names) {
+            let own = clones / count + u64::from(place < clones % count);
+            let mut job = Section {
+                line: section.line,
+                name: section.name.clone(),
+                settings: section.settings.clone(),
+                joined: 0,
+            };
+            job.settings.insert("directory".to_owned(), Setting { value: name.to_owned(), ..directories.clone() });
+            let line = section.settings.get("numjobs").map_or(section.line, |setting| setting.line);
+            job.settings.insert("numjobs".to_owned(), Setting { line, value: own.to_string() });
+            jobs.push(job);
+            // The others run beside the first.
+            for key in WAITING.iter().chain([&WAIT_FOR]) {
+                section.settings.remove(*key);
+            }
+        }
+    }
+    jobs
 }
 
 /// Jobs that wait for one by its name, as such that wait for all before them, if that is the same: if nothing else runs by then.

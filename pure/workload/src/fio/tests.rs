@@ -258,7 +258,7 @@ fn several_files_are_asked_in_turns() {
     let two = problems("[global]\nfilename=/a\nsize=1g\nruntime=1\n[job]\nfilename=/b\n");
     assert!(two.contains("job.fio:6: filename=/a:/b: fio takes turns"), "{two}");
     assert!(refused("filename=/a\nfilename=/a").contains("filename=/a:/a"));
-    assert!(refused("directory=/a:/b").contains("job.fio:5: directory=/a:/b"));
+    assert!(refused("directory=/a::/b").contains("job.fio:5: directory=/a::/b"));
     // A sequential load asks its files one after the other; fio takes turns by default.
     assert!(refused("rw=read\nnrfiles=4").contains("job.fio:6: nrfiles=4: fio takes turns"));
     assert!(refused("rw=read\nfile_service_type=roundrobin:8\nnrfiles=4").contains("job.fio:6: nrfiles=4"));
@@ -481,6 +481,22 @@ fn ranges_of_block_sizes_are_drawn_as_in_fio() {
     assert_eq!(sizes("rw=read\nbsrange=4k-16k\nbs=8k"), [8], "the last counts");
     assert!(refused("rw=randread\nbsrange=4k-16k").contains("bsrange=4k-16k: without norandommap fio cuts"));
     assert!(refused("rw=read\nbsrange=16k-4k").contains("bsrange=16k-4k: is no range"));
+}
+
+#[test]
+fn clones_are_shared_out_over_several_directories() {
+    let text = |job: &str| {
+        format!("[global]\nsize=1m\nrw=randread\n[first]\n[a]\nstonewall\ndirectory=/x:/y\n{job}\n[b]\nstonewall\n")
+    };
+    let read = jobs(&text("numjobs=5"));
+    let loads: Vec<_> = (read.plan.loads.iter()).map(|load| (load.on.as_deref(), load.cells[0].threads)).collect();
+    assert_eq!(loads, [(Some("x"), 1), (Some("x"), 3), (Some("y"), 2), (Some("x"), 1)]);
+    assert_eq!(read.plan.together, [LoadGroup { loads: vec![1, 2], ends: GroupEnd::Each }]);
+    assert!(read.notes.iter().any(|note| note.starts_with("directory=/x:/y: each directory")), "{:?}", read.notes);
+    // One clone, or a file with a name, lies in the first.
+    for first in ["numjobs=1", "numjobs=5\nfilename=f"] {
+        assert_eq!(jobs(&text(first)).plan.loads.len(), 3, "{first}");
+    }
 }
 
 #[test]
