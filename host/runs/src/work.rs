@@ -359,6 +359,7 @@ mod tests {
             passes: Some(2),
             walk: loadline_workload::Walk::Back,
             overlap: true,
+            end_flush: true,
             trials: 2,
             pause: Duration::from_s(1),
             hang_limit: Duration::from_s(1),

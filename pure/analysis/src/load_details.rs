@@ -50,6 +50,9 @@ pub struct LoadDetails {
     pub flush_every_writes: Option<u64>,
     /// How: `fdatasync` or `fua`.
     pub flush_method: Option<String>,
+    /// Whether the load ends with a flush, whose time is measured as well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_flush: Option<bool>,
     /// Share of each written block that compresses away.
     pub compressible_ratio: Option<f64>,
     /// Share of written blocks that repeat others.
@@ -122,6 +125,7 @@ impl From<&LoadSpec> for LoadDetails {
                 Walk::Back => Some("back".to_owned()),
             },
             overlap: spec.overlap.then_some(true),
+            end_flush: spec.end_flush.then_some(true),
             passes: spec.passes,
             ..Self::default()
         };

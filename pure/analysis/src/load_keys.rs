@@ -26,6 +26,7 @@ pub enum LoadKey {
     Walk,
     Overlap,
     Flush,
+    EndFlush,
     Buffered,
     Compressible,
     Duplicate,
@@ -77,7 +78,7 @@ const TELLING: [&[LoadKey]; 3] = [
 
 impl LoadKey {
     /// Every one that this version knows.
-    const KNOWN: [Self; 37] = [
+    const KNOWN: [Self; 38] = [
         Self::Pattern,
         Self::Reads,
         Self::Trims,
@@ -89,6 +90,7 @@ impl LoadKey {
         Self::Walk,
         Self::Overlap,
         Self::Flush,
+        Self::EndFlush,
         Self::Buffered,
         Self::Compressible,
         Self::Duplicate,
@@ -132,6 +134,7 @@ impl LoadKey {
             Self::Walk => "walk",
             Self::Overlap => "overlap",
             Self::Flush => "flush",
+            Self::EndFlush => "end_flush",
             Self::Buffered => "buffered",
             Self::Compressible => "content.compressible",
             Self::Duplicate => "content.duplicate",

@@ -185,6 +185,9 @@ impl LoadSpec {
                 "is of sequential loads: the threads of a random one share their blocks anyway".into(),
             );
         }
+        if self.end_flush && !self.writes_any() {
+            return fail("end_flush", "comes after writes, and this load only reads: leave it out".into());
+        }
         if self.overlap && self.verify {
             return fail("overlap", "and verify: what two threads write to one block cannot be checked".into());
         }

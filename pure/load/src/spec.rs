@@ -36,6 +36,9 @@ pub struct LoadSpec {
     pub files: u32,
     /// Flush cadence.
     pub flush: Option<FlushCadence>,
+    /// Ends with a flush of what was written, whose time is measured as well.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub end_flush: bool,
     /// Use the page cache on purpose.
     pub buffered: bool,
     /// What written data looks like.
@@ -328,6 +331,7 @@ impl Default for LoadSpec {
             start: Bytes::ZERO,
             files: 1,
             flush: None,
+            end_flush: false,
             buffered: false,
             content: Content::default(),
             verify: false,
@@ -537,6 +541,9 @@ impl std::fmt::Display for LoadSpec {
             Some(FlushCadence { every, how: FlushMethod::Fdatasync }) => write!(f, ", fdatasync every {every}")?,
             Some(FlushCadence { every, how: FlushMethod::Fua }) => write!(f, ", FUA every {every}")?,
             None => {}
+        }
+        if self.end_flush {
+            write!(f, ", flushed at the end")?;
         }
         if self.trims != Ratio::ZERO && self.trims != Ratio::ONE {
             write!(f, ", {} trim", self.trims)?;

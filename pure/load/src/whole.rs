@@ -18,7 +18,7 @@ impl LoadSpec {
         ];
         if self.writes_any() {
             all.push(("data", data_words(self.content, self.verify)));
-            all.push(("flushes", flush_words(self.flush)));
+            all.push(("flushes", flush_words(self.flush, self.end_flush)));
         }
         all.push(("caches", self.caches_words()));
         all.push(("before", self.before_words()));
@@ -144,15 +144,17 @@ fn data_words(content: Content, verify: bool) -> String {
     format!("{compressible}, {duplicate}{verified}")
 }
 
-fn flush_words(flush: Option<FlushCadence>) -> String {
-    match flush {
+fn flush_words(flush: Option<FlushCadence>, at_end: bool) -> String {
+    let at_end = if at_end { "; one at the end, whose time is measured as well" } else { "" };
+    let each = match flush {
         None => "never".to_owned(),
         Some(FlushCadence { every, how: FlushMethod::Fdatasync }) => {
             format!("fdatasync after every {every} of a thread's writes")
         }
         Some(FlushCadence { every: 1, how: FlushMethod::Fua }) => "each write is durable by itself".to_owned(),
         Some(FlushCadence { every, how: FlushMethod::Fua }) => format!("one write in {every} is durable by itself"),
-    }
+    };
+    format!("{each}{at_end}")
 }
 
 #[cfg(test)]

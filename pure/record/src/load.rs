@@ -244,7 +244,14 @@ fn planned(stored: &Value) -> Option<PlannedLoad> {
 
 /// A specification of which no key is left out.
 fn all_keys() -> LoadSpec {
-    LoadSpec { best_of_trials: true, passes: Some(1), walk: Walk::Back, overlap: true, ..LoadSpec::default() }
+    LoadSpec {
+        best_of_trials: true,
+        passes: Some(1),
+        walk: Walk::Back,
+        overlap: true,
+        end_flush: true,
+        ..LoadSpec::default()
+    }
 }
 
 /// Keys of a specification that refuse fields which they do not know.

@@ -239,7 +239,9 @@ fn clones_are_shared_out_over_directories_as_in_fio() {
     }
     let folder = tempfile::tempdir().expect("a folder of the test");
     let directories = ["x", "y"].map(|name| folder.path().join(name).display().to_string());
-    directories.iter().for_each(|path| std::fs::create_dir(path).expect("a folder of the test"));
+    for path in &directories {
+        std::fs::create_dir(path).expect("a folder of the test");
+    }
     for (number, options) in ["numjobs=5", "numjobs=1", "numjobs=3\nfilename=named"].into_iter().enumerate() {
         let job = format!("[j{number}]\nrw=write\nsize=64k\nthread\ndirectory={}\n{options}\n", directories.join(":"));
         let file = folder.path().join("jobs.fio");

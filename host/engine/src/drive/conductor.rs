@@ -29,6 +29,8 @@ pub(super) struct Outcome {
     /// When the measurement began.
     pub(super) measured_from: Instant,
     pub(super) measured: Duration,
+    /// What the flush at the end took beyond that.
+    pub(super) flushed: Duration,
     pub(super) steady_state: Option<SteadyState>,
     pub(super) ending: Ending,
     pub(super) verify_ledger: Option<Arc<verify::Ledger>>,
@@ -336,6 +338,7 @@ impl<'a> UnderWay<'a> {
             warm_up: from.since(self.begins_at),
             measured_from: from,
             measured: to.since(from),
+            flushed: Duration::ZERO,
             steady_state: self.steady.map(Steady::outcome),
             ending,
             verify_ledger: self.verify_ledger,

@@ -243,6 +243,14 @@ impl Book {
         }
     }
 
+    /// What the load wrote was made durable after it, which took so long.
+    pub(super) fn flushed(&mut self, took: Duration) {
+        let tally = &mut self.totals[Operation::Flush.index()];
+        tally.count += 1;
+        tally.latency.record(took);
+        self.asked.entry(Operation::Flush).or_default().0 += 1;
+    }
+
     /// Ends the book: the operations, the series, and how much of its last interval was covered.
     pub(super) fn finish(
         &mut self,

@@ -139,7 +139,12 @@ pub fn run_together(
     let started_unix_s = clock::wall_s();
     let seeded: Vec<LoadOnVolume<'_>> =
         loads.iter().map(|load| LoadOnVolume { seed: trial_seed(load.seed, trial), ..*load }).collect();
-    let outcomes = conduct(&seeded, ends, control, None)?;
+    let mut outcomes = conduct(&seeded, ends, control, None)?;
+    for (load, outcome) in loads.iter().zip(&mut outcomes) {
+        if load.spec.end_flush && outcome.ending == Ending::Complete {
+            flush_at_end(load, outcome, control);
+        }
+    }
     let seen: Vec<(&Volume, Surroundings)> =
         observed.into_iter().rev().map(|(volume, observation)| (volume, observation.end(volume))).collect();
     let awake = outcomes.iter().map(|outcome| outcome.ledger.book().awake).sum();
@@ -154,6 +159,23 @@ pub fn run_together(
         records.push(record(load, trial, started_unix_s, outcome, surroundings, awake, control));
     }
     Ok(records)
+}
+
+/// Makes what a load wrote durable, and counts the time that takes as its own: only then is its work done.
+fn flush_at_end(load: &LoadOnVolume<'_>, outcome: &mut Outcome, control: &Control) {
+    let begun_at = clock::now();
+    let is_durable = verify_pass::make_durable(load.volume, load.spec.hang_limit, control);
+    let took = clock::now().since(begun_at);
+    if is_durable {
+        outcome.flushed = took;
+        outcome.ledger.book().flushed(took);
+    } else if control.stopped() {
+        outcome.ending = Ending::Interrupted;
+    } else {
+        let detail = format!("the flush at the end was not confirmed within {}", took.human());
+        outcome.ledger.book().timed_out(Some(Operation::Flush), detail.clone());
+        outcome.ending = if took >= load.spec.hang_limit { Ending::Hung(detail) } else { Ending::Failed(detail) };
+    }
 }
 
 /// What the other loads asked of the devices of one.
@@ -223,10 +245,11 @@ fn record(
     surroundings.asked = std::mem::take(&mut book.asked);
     let mut engine = outcome.engine;
     engine.options = std::mem::take(&mut book.in_force);
-    let offered = spec.offered().map(|_| book.offered as f64 / outcome.measured.as_s_f64().max(1e-9));
+    let offered =
+        spec.offered().map(|_| book.offered as f64 / (outcome.measured + outcome.flushed).as_s_f64().max(1e-9));
     TrialRecord {
         warm_up_ns: outcome.warm_up.as_ns(),
-        measured_ns: outcome.measured.as_ns(),
+        measured_ns: (outcome.measured + outcome.flushed).as_ns(),
         measured_from_unix_ns: Some(clock::wall_ns().saturating_sub(clock::now().since(outcome.measured_from).as_ns())),
         operations,
         offered_iops: offered,

@@ -99,6 +99,31 @@ fn every_engine_reads_writes_and_flushes_a_file() {
 }
 
 #[test]
+fn passes_end_a_load_and_a_flush_at_its_end_is_measured_with_it() {
+    let folder = folder();
+    // Linux AIO is direct only.
+    for engine in engines().into_iter().filter(|engine| *engine != EngineChoice::Aio) {
+        let mut volume = open(folder.path().to_str().unwrap(), Bytes::mib(4));
+        let (warm_up, duration) = (Duration::ZERO, Duration::from_s(60));
+        let spec = LoadSpec { arrival: closed(1), reads: Ratio::ZERO, warm_up, duration, ..short() };
+        let spec = LoadSpec { buffered: true, end_flush: true, passes: Some(2), ..spec };
+        let record = run(&mut volume, &spec, engine);
+        assert_eq!(record.ending, Ending::Complete, "{engine:?}");
+        assert_eq!(
+            record.of(Operation::Write).map(|writes| writes.bytes),
+            Some(8 << 20),
+            "{engine:?}: twice its range"
+        );
+        let flushes = record.of(Operation::Flush).unwrap_or_else(|| panic!("{engine:?} did not flush"));
+        assert_eq!((flushes.count, record.surroundings.asked[&Operation::Flush].0), (1, 1), "{engine:?}");
+        assert!(record.measured_ns as f64 > flushes.latency.mean_ns().unwrap() * 0.9, "{engine:?}");
+        // Without it nothing is flushed.
+        let plain = run(&mut volume, &LoadSpec { end_flush: false, ..spec }, engine);
+        assert!(plain.of(Operation::Flush).is_none(), "{engine:?}");
+    }
+}
+
+#[test]
 fn a_durable_write_and_a_trim_pass_through_every_engine() {
     let folder = folder();
     for engine in engines() {

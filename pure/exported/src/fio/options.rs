@@ -66,6 +66,9 @@ pub(super) fn of(spec: &LoadSpec, trial: &TrialRecord, target: Option<&Place>) -
             (FlushMethod::Fua, every) => all.beyond.push(format!("one write in {every} is durable by itself (FUA)")),
         }
     }
+    if spec.end_flush {
+        all.put("end_fsync", 1);
+    }
     if spec.content.compressible != Ratio::ZERO {
         all.put("buffer_compress_percentage", percent(spec.content.compressible));
     }

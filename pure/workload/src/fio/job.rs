@@ -142,6 +142,9 @@ impl<'a> Job<'a> {
         };
         spec.pattern = self.pattern(&kind, &spec);
         spec.verify = self.verify(&spec);
+        // Of a file that is closed once both are the same.
+        let at_end = [self.flag("end_fsync"), self.flag("fsync_on_close")].contains(&Some(true));
+        spec.end_flush = at_end && spec.writes_any() && self.purpose == Purpose::Run;
         self.place(&mut spec, kind.random);
         self.way(&mut spec, &kind);
         self.length(&mut spec);

@@ -277,6 +277,10 @@ fn groups(jobs: &mut [ReadJob], problems: &mut Vec<FioProblem>, notes: &mut Dist
                     "loops: jobs that run at the same time are repeated as often here: give them the same loops";
                 problems.push(FioProblem::new(other.line, message));
             }
+            if let Some(job) = members.iter().find(|job| job.spec.end_flush) {
+                let message = "end_fsync: a flush at the end is measured of jobs that run alone: write stonewall, or leave it out";
+                problems.push(FioProblem::new(job.line, message));
+            }
             let ending = members.iter().filter(|job| job.ends_others).count();
             if let Some(job) = members.iter().find(|job| job.ends_others != members[0].ends_others) {
                 let message =

@@ -72,18 +72,16 @@ pub(super) fn is_harmless(key: &str) -> bool {
 }
 
 /// Options that ask for nothing while they have this value, the one that fio gives them.
-const NOTHING: [(&str, &str); 34] = [
+const NOTHING: [(&str, &str); 32] = [
     ("bs_unaligned", "0"),
     ("create_on_open", "0"),
     ("create_only", "0"),
     ("dedupe_mode", "repeat"),
     ("do_verify", "0"),
-    ("end_fsync", "0"),
     ("exitall", "0"),
     ("fadvise_hint", "0"),
     ("fill_device", "0"),
     ("flow", "0"),
-    ("fsync_on_close", "0"),
     ("io_submit_mode", "inline"),
     ("iodepth_batch", "1"),
     ("iodepth_batch_complete_min", "1"),
@@ -152,12 +150,10 @@ pub(super) const WHERE_IT_RUNS: [(&str, &str); 10] = [
 const RUN_SO: &str = "start loadline itself so (taskset, numactl, nice); it says where a job runs, not what it asks";
 
 /// Options that say where and when fio did it. They change nothing of a result that exists.
-pub(super) const AROUND: [&str; 12] = [
+pub(super) const AROUND: [&str; 10] = [
     "cpus_allowed",
     "cpus_allowed_policy",
     "cpumask",
-    "end_fsync",
-    "fsync_on_close",
     "ioscheduler",
     "nice",
     "numa_cpu_nodes",
@@ -237,7 +233,6 @@ pub(super) fn advice(key: &str) -> (&'static str, Option<FioRemedy>) {
         "random_sequence_stride" | "spr" | "sprandom" | "spr_op" | "spr_num_regions" | "spr_cs" => {
             "is not in fio 3.33 or its documentation: leave it out"
         }
-        "end_fsync" | "fsync_on_close" => "write fdatasync=N for flushes within the measured time, or leave it out",
         "cpus_allowed" | "numa_cpu_nodes" | "numa_mem_policy" | "nice" => {
             "start loadline itself so (taskset, numactl, nice, ionice), and leave it out here"
         }

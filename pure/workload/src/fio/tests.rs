@@ -484,6 +484,16 @@ fn ranges_of_block_sizes_are_drawn_as_in_fio() {
 }
 
 #[test]
+fn a_job_that_writes_may_end_with_a_flush() {
+    for option in ["end_fsync=1", "fsync_on_close=1", "end_fsync"] {
+        assert!(one(&format!("rw=write\n{option}")).end_flush, "{option}");
+    }
+    assert!(!one("rw=write\nend_fsync=0").end_flush && !one("rw=read\nend_fsync=1").end_flush);
+    let beside = problems("[global]\nsize=1m\n[a]\nrw=write\nend_fsync=1\n[b]\nrw=read\n");
+    assert!(beside.contains("job.fio:3: end_fsync: a flush at the end is measured of jobs that run alone"), "{beside}");
+}
+
+#[test]
 fn clones_are_shared_out_over_several_directories() {
     let text = |job: &str| {
         format!("[global]\nsize=1m\nrw=randread\n[first]\n[a]\nstonewall\ndirectory=/x:/y\n{job}\n[b]\nstonewall\n")

@@ -43,6 +43,7 @@ const DIMENSIONS: &[&str] = &[
     "passes",
     "walk",
     "overlap",
+    "end_flush",
 ];
 /// Keys with one value for the whole load.
 const SINGLES: &[&str] = &["name", "on", "trials", "pause", "order", "hang_limit", "objective", "best_of_trials"];
@@ -115,6 +116,7 @@ enum Setting {
     Passes(u32),
     Walk(Walk),
     Overlap(bool),
+    EndFlush(bool),
 }
 
 impl Setting {
@@ -171,6 +173,7 @@ impl Setting {
             Self::Passes(passes) => spec.passes = Some(*passes),
             Self::Walk(walk) => spec.walk = *walk,
             Self::Overlap(overlap) => spec.overlap = *overlap,
+            Self::EndFlush(flush) => spec.end_flush = *flush,
         }
     }
 }
@@ -336,6 +339,7 @@ fn read_choices(r: &mut Reader<'_>, key: &str, v: &Item<'_>) -> Vec<Choice> {
         "passes" => r.count_u32(key, v, u32::MAX).map(Setting::Passes),
         "walk" => r.word(key, v, WALKS, "").map(Setting::Walk),
         "overlap" => r.switch(key, v).map(Setting::Overlap),
+        "end_flush" => r.switch(key, v).map(Setting::EndFlush),
         "volume" => {
             if let Some(text) = v.get_ref().as_str()
                 && !text.starts_with(|c: char| c.is_ascii_digit())

@@ -140,6 +140,7 @@ volume = "1 GiB"
 passes = 3
 walk = "again"
 overlap = true
+end_flush = true
 trials = 7
 pause = "4 s"
 hang_limit = "9 s"
@@ -182,6 +183,7 @@ best_of_trials = true
         passes: Some(3),
         walk: crate::Walk::Again,
         overlap: true,
+        end_flush: true,
         trials: 7,
         pause: Duration::from_s(4),
         hang_limit: Duration::from_s(9),
@@ -399,7 +401,7 @@ fn several_problems_are_told_at_once_in_the_order_of_the_text() {
          p.toml:4:1: zipf: is not a key of a load: it has name, on, trials, pause, order, hang_limit, objective, best_of_trials, pattern, \
          reads, trims, block, align, distribution, stride, queue_depth, threads, arrival, rate_max, think_time, size, \
          start, files, flush, buffered, compressible, duplicate, verify, fill, drop_caches, warm_up, cool_down, \
-         steady_state, duration, volume, passes, walk, overlap\n\
+         steady_state, duration, volume, passes, walk, overlap, end_flush\n\
          p.toml:6:9: reads: is true: write a share such as \"70 %\""
     );
     let many: Vec<String> = (0..PROBLEMS_MAX + 5).map(|index| format!("zz{index} = 1")).collect();

@@ -20,6 +20,12 @@ pub(super) fn read(reader: &mut Reader<'_>, item: &Item<'_>, loads: &[PlanLoad])
         values.iter().filter_map(|value| read_one(reader, value, loads)).collect()
     };
     check_amount(reader, item, &groups, loads);
+    let flushed = groups.iter().filter(|group| group.loads.len() > 1).flat_map(|group| &group.loads);
+    if let Some(load) = flushed.map(|load| &loads[*load]).find(|load| load.cells.iter().any(|cell| cell.end_flush)) {
+        let name = name_of(load).unwrap_or("a load");
+        let message = format!("{name} has end_flush, which is measured of loads that run alone: leave one of them out");
+        reader.problem(item.span(), KEY, message);
+    }
     groups
 }
 
