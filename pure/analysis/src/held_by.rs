@@ -4,6 +4,7 @@ use crate::summary::CellSummary;
 use crate::verdict_block::HeldBy;
 use crate::words::{number, percent, throughput};
 use loadline_record::{Binding, DeviceFacts, KernelThrottle, Limit, RunRecord, ThrottledQuantity, ThrottledRequests};
+use std::cmp::Ordering;
 
 /// A load is at a throttle if its rate comes as near to the limit from below.
 const BELOW_MOST: f64 = 0.05;
@@ -12,14 +13,17 @@ const NEAR: f64 = 0.03;
 /// And from above: a turn of the kernel's throttle more than its share, in a short trial.
 const ABOVE_MOST: f64 = 0.08;
 
+/// Slices of the kernel's throttle in a second: in each it lets whole requests through (`throtl_slice` and `calculate_io_allowed` in
+/// block/blk-throttle.c). Of 298 a second it gives 290.
+const SLICES_PER_S: u64 = 10;
+
 /// Names the throttle that holds each cell, after the limits are named from the figures. What was read is known: its value and its name
 /// take the place of what the figures show.
 pub(crate) fn name_holders(record: &RunRecord, cells: &mut [CellSummary]) {
     for cell in cells {
-        let found = held_by(record, cell).filter(|(_, share)| may_be_a_throttle(cell, *share));
-        let Some((held, share)) = found else { continue };
-        cell.binding = Some(held.binding(share, cell));
-        cell.held_by = Some(held);
+        let Some(found) = held_by(record, cell).filter(|found| may_be_a_throttle(cell, found.share)) else { continue };
+        cell.binding = Some(found.binding(cell));
+        cell.held_by = Some(found.held);
     }
 }
 
@@ -36,21 +40,45 @@ fn may_be_a_throttle(cell: &CellSummary, share: f64) -> bool {
     }
 }
 
-/// The throttle that the cell's rate is nearest to, and the share of it that the load had.
-fn held_by(record: &RunRecord, cell: &CellSummary) -> Option<(HeldBy, f64)> {
+/// A throttle that a load reaches.
+struct Reached {
+    held: HeldBy,
+    /// What it lets through of one device in a second: its limit, or whole requests in each slice.
+    through: u64,
+    /// The share of that which the load had.
+    share: f64,
+}
+
+/// The throttle that the cell's rate is nearest to.
+fn held_by(record: &RunRecord, cell: &CellSummary) -> Option<Reached> {
     let volume = record.header.volumes.iter().find(|volume| volume.name == cell.volume)?;
     let reached = volume.devices.iter().flat_map(|device| device.throttles.iter().map(move |limit| (device, limit)));
     reached
         .filter_map(|(device, limit)| {
             let among = devices_alike(&volume.devices, limit);
-            let allowed = limit.per_s as f64 * f64::from(among);
-            let share = asked(cell, device, limit)? / allowed;
+            let asked = asked(cell, device, limit)?;
+            let share = |per_s: u64| (per_s, asked / (per_s as f64 * f64::from(among)));
+            let shares = [limit.per_s, in_slices(limit)].map(share);
+            let (through, share) = shares.into_iter().min_by(|left, right| nearer(left.1, right.1))?;
             ((1.0 - BELOW_MOST)..=(1.0 + ABOVE_MOST)).contains(&share).then(|| {
                 let held = HeldBy { device: device.name.clone(), devices: among, limit: limit.clone() };
-                (held, share)
+                Reached { held, through, share }
             })
         })
-        .min_by(|(_, left), (_, right)| (left - 1.0).abs().total_cmp(&(right - 1.0).abs()))
+        .min_by(|left, right| nearer(left.share, right.share))
+}
+
+/// Which of two shares comes nearer to the whole.
+fn nearer(left: f64, right: f64) -> Ordering {
+    (left - 1.0).abs().total_cmp(&(right - 1.0).abs())
+}
+
+/// What the kernel lets through of a limit on requests, whole ones in each of its slices; bytes are not rounded.
+fn in_slices(limit: &KernelThrottle) -> u64 {
+    match limit.counts {
+        ThrottledQuantity::Requests if limit.per_s >= SLICES_PER_S => limit.per_s / SLICES_PER_S * SLICES_PER_S,
+        _ => limit.per_s,
+    }
 }
 
 /// Devices of the volume that have the same limit: a stripe over them gets it so many times.
@@ -76,26 +104,33 @@ fn asked(cell: &CellSummary, device: &DeviceFacts, limit: &KernelThrottle) -> Op
     })
 }
 
-impl HeldBy {
-    /// A throttle on one of a volume's devices.
-    pub(crate) fn on(devices: &[DeviceFacts], device: &DeviceFacts, limit: &KernelThrottle) -> Self {
-        Self { device: device.name.clone(), devices: devices_alike(devices, limit), limit: limit.clone() }
-    }
-
-    /// The limit as it was read, for a cell that had this share of it.
-    fn binding(&self, share: f64, cell: &CellSummary) -> Binding {
-        let limit = match self.limit.counts {
+impl Reached {
+    /// The limit as it was read, for the cell that reaches it.
+    fn binding(&self, cell: &CellSummary) -> Binding {
+        let Self { held, through, share } = self;
+        let limit = match held.limit.counts {
             ThrottledQuantity::Requests => Limit::DiskIops,
             ThrottledQuantity::Bytes => Limit::DiskThroughput,
         };
         let seen = cell.binding.as_ref().filter(|binding| binding.limit == limit);
         let seen = seen.map_or_else(String::new, |binding| format!(" {}", binding.evidence));
-        let evidence = format!("It had {} of what is let through: {}.{seen}", percent(share), self.sentence());
+        let rounded = if *through == held.limit.per_s {
+            String::new()
+        } else {
+            format!(", of which it lets {} through: whole ones in each tenth of a second", number(*through as f64))
+        };
+        let evidence =
+            format!("It had {} of what is let through: {}{rounded}.{seen}", percent(*share), held.sentence());
         let amplification = cell.binding.as_ref().and_then(|binding| binding.amplification);
-        Binding {
-            amplification,
-            ..Binding::known(limit, cell.total.as_ref().map(|total| total.iops / share), Some(share), evidence)
-        }
+        let ceiling = cell.total.as_ref().map(|total| total.iops / share);
+        Binding { amplification, ..Binding::known(limit, ceiling, Some(*share), evidence) }
+    }
+}
+
+impl HeldBy {
+    /// A throttle on one of a volume's devices.
+    pub(crate) fn on(devices: &[DeviceFacts], device: &DeviceFacts, limit: &KernelThrottle) -> Self {
+        Self { device: device.name.clone(), devices: devices_alike(devices, limit), limit: limit.clone() }
     }
 
     /// "3,000 reads/s", "125 MB/s of writes".
@@ -182,6 +217,22 @@ mod tests {
         let binding = cell.binding.expect("named");
         assert_eq!((binding.limit, binding.inferred), (Limit::DiskIops, false), "{binding:?}");
         assert!((binding.ceiling_iops.expect("read") / 3_000.0 - 1.0).abs() < 0.02, "{binding:?}");
+    }
+
+    #[test]
+    fn of_a_limit_on_requests_the_kernel_lets_whole_ones_through_in_each_slice() {
+        let mut record = run(vec![limit(ThrottledRequests::Reads, ThrottledQuantity::Requests, 298)], 1);
+        let disk = ExampleDisk { iops: 290.0, ..ExampleDisk::default() };
+        record.cells = vec![example::cell(example::closed("random", 1.0, 4096, 32), &disk, &[1.0])];
+        let binding = summarize(&record).cells.remove(0).binding.expect("named");
+        assert!((binding.ceiling_iops.expect("read") / 290.0 - 1.0).abs() < 0.01, "{binding:?}");
+        let told = "limits vda to 298 reads/s, of which it lets 290 through: whole ones in each tenth of a second";
+        assert!(binding.evidence.contains(told), "{binding:?}");
+        // Where as many as the limit went through, none is rounded.
+        let disk = ExampleDisk { iops: 298.0, ..ExampleDisk::default() };
+        record.cells = vec![example::cell(example::closed("random", 1.0, 4096, 32), &disk, &[1.0])];
+        let binding = summarize(&record).cells.remove(0).binding.expect("named");
+        assert!((binding.ceiling_iops.expect("read") / 298.0 - 1.0).abs() < 0.01, "{binding:?}");
     }
 
     #[test]
