@@ -310,7 +310,13 @@ fn holder(cell: &CellSummary) -> String {
         Limit::VmUncachedThroughput => format!("the VM's limit on uncached bytes per second{value}"),
         Limit::VmCachedIops => format!("the VM's limit on cached requests per second{value}"),
         Limit::VmCachedThroughput => format!("the VM's limit on cached bytes per second{value}"),
-        Limit::BurstExhausted => format!("the baseline, after the burst was used up{value}"),
+        Limit::BurstExhausted => match cell.lasting.as_ref().filter(|lasting| lasting.before_ns.is_some()) {
+            Some(lasting) => {
+                let before = number(lasting.iops_before);
+                format!("the baseline, after {before} IOPS {} of burst{value}", lasting.how_long())
+            }
+            None => format!("the baseline, after the burst was used up{value}"),
+        },
         Limit::Cache => "nothing of the disk: a cache answers".to_owned(),
         Limit::Latency if cell.is_of_others() => {
             "the latency of its requests: the application waits for each".to_owned()
@@ -441,8 +447,9 @@ mod tests {
     use super::*;
     use crate::example::{self, ExampleDisk};
     use crate::summarize;
+    use crate::summary::{LastingFigures, LastingLatency};
     use loadline_load::{LatencyFigure, Objective as ObjectiveSet};
-    use loadline_record::LoadFigures;
+    use loadline_record::{Binding, LoadFigures};
     use loadline_units::Duration;
 
     fn block_of(loads: Vec<LoadFigures>) -> VerdictBlock {
@@ -527,6 +534,26 @@ mod tests {
         let judged: Vec<bool> = record.cells.iter().map(|cell| cell.load.figures().objective.is_some()).collect();
         assert_eq!(judged, [false, false, false, true, true], "the same loads, by another objective");
         assert!(text(&record).contains("7 ms on average") && !text(&record).contains("5 ms at p99"));
+    }
+
+    #[test]
+    fn what_holds_a_load_after_its_burst_says_when_that_ended_and_what_there_was_before() {
+        let disk = ExampleDisk { iops: 600.0, ..ExampleDisk::default() };
+        let load = example::closed("random", 1.0, 8 << 10, 32);
+        let mut summary = summarize(&example::run(vec![example::cell(load, &disk, &[1.0])]));
+        let cell = &mut summary.cells[0];
+        let binding = Binding::known(Limit::BurstExhausted, Some(600.0), Some(1.0), String::new());
+        cell.binding = Some(binding);
+        assert_eq!(holder(cell), "the baseline, after the burst was used up");
+        cell.lasting = Some(LastingFigures {
+            iops_before: 3_001.0,
+            bytes_per_s_before: 24.6e6,
+            before_ns: Some(2_249_000_000_000),
+            iops: 600.0,
+            throughput_bytes_per_s: 4.9e6,
+            latency_ns: LastingLatency { mean: None, p50: None, p99: None, max: None },
+        });
+        assert_eq!(holder(cell), "the baseline, after 3,001 IOPS for 37 min 29 s of burst");
     }
 
     #[test]
