@@ -39,11 +39,21 @@ pub(crate) fn compare(arguments: &CompareArguments, store: &Store) -> anyhow::Re
         return Ok(Outcome::Inconclusive);
     }
     let Some(FailIf::Worse) = arguments.fail_if else { return Ok(Outcome::Done) };
-    Ok(match (outcome(&comparison), arguments.cannot_tell) {
+    let outcome = match (outcome(&comparison), arguments.cannot_tell) {
         (Outcome::Inconclusive, Some(CannotTell::Pass)) => Outcome::Done,
         (Outcome::Inconclusive, Some(CannotTell::Fail)) => Outcome::Against,
         (outcome, _) => outcome,
-    })
+    };
+    let worse: u32 = comparison.against.iter().flat_map(|one| &one.overall).map(|overall| overall.counts.worse).sum();
+    match outcome {
+        Outcome::Against if worse > 0 => {
+            output::tell(&format!("--fail-if worse: {worse} worse, so it fails (status 3)"));
+        }
+        Outcome::Against => output::tell("--cannot-tell fail: too little is known, so it fails (status 3)"),
+        Outcome::Inconclusive => output::tell("--fail-if worse: too little is known to say (status 4)"),
+        _ => {}
+    }
+    Ok(outcome)
 }
 
 /// The comparison of these runs as it was asked for, predictions with more trials where these decide.

@@ -138,6 +138,21 @@ pub struct Against {
     pub unmatched: Vec<Unmatched>,
 }
 
+impl Overall {
+    /// Where the side stands: its verdict, or that of its cells where those that have one agree.
+    #[must_use]
+    pub fn leaning(&self) -> Option<Verdict> {
+        if self.verdict != Verdict::CannotTell {
+            return Some(self.verdict);
+        }
+        match (self.counts.better, self.counts.worse) {
+            (1.., 0) => Some(Verdict::Better),
+            (0, 1..) => Some(Verdict::Worse),
+            _ => None,
+        }
+    }
+}
+
 /// Something that differs between two sides and is no figure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {

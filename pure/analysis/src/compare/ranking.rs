@@ -5,24 +5,42 @@ use super::comparison::{Against, Figure, FigureValue, RankedSide, Verdict};
 use crate::run_verdict::{RunVerdict, run_verdict};
 use loadline_record::RunRecord;
 
-/// Every side with its best figures, ranked by how it comes out over all cells together. Sides whose ratios differ by no more than
-/// the margin share a rank. Where an objective is set, those that keep it stand before those that do not.
+/// Every side with its best figures, ranked by how it comes out over all cells together, and where that is not known by the cells that
+/// have a verdict. Sides whose ratios differ by no more than the margin share a rank. Where an objective is set, those that keep it stand
+/// before those that do not.
 pub(super) fn ranked(sides: &[Side<'_>], against: &[Against], margin: f64) -> Vec<RankedSide> {
     let mut ranked: Vec<RankedSide> =
         sides.iter().enumerate().map(|(place, side)| of_side(place, side, against)).collect();
-    let key = |side: &RankedSide| (side.objective_kept == Some(false), side.score.is_none());
+    let standings: Vec<Option<f64>> = (0..sides.len()).map(|place| standing(place, &ranked, against, margin)).collect();
+    let standing = |side: &RankedSide| standings[side.side as usize];
+    let key = |side: &RankedSide| (side.objective_kept == Some(false), standing(side).is_none());
     ranked.sort_by(|a, b| {
-        let score = |side: &RankedSide| side.score.unwrap_or(0.0);
+        let score = |side: &RankedSide| standing(side).unwrap_or(0.0);
         key(a).cmp(&key(b)).then(score(b).total_cmp(&score(a)))
     });
     for place in 0..ranked.len() {
         let alike = place.checked_sub(1).map(|before| &ranked[before]).filter(|before| {
-            let near = before.score.zip(ranked[place].score).is_some_and(|(more, less)| more <= less * (1.0 + margin));
+            let both = standing(before).zip(standing(&ranked[place]));
+            let near = both.is_some_and(|(more, less)| more <= less * (1.0 + margin));
             near && key(before) == key(&ranked[place])
         });
         ranked[place].rank = alike.map_or(place as u32 + 1, |before| before.rank);
     }
     ranked
+}
+
+/// What a side is ranked by: its ratio to the baseline over all cells together. Where that decides nothing and some cells are better or
+/// worse, and none the opposite, it stands beyond the margin on that side.
+fn standing(place: usize, ranked: &[RankedSide], against: &[Against], margin: f64) -> Option<f64> {
+    let score = ranked[place].score;
+    let overall = place.checked_sub(1).and_then(|index| against.get(index)?.overall.first());
+    let Some(overall) = overall.filter(|overall| overall.verdict == Verdict::CannotTell) else { return score };
+    let beyond = (1.0 + margin) * (1.0 + margin);
+    match overall.leaning() {
+        Some(Verdict::Better) => Some(score.unwrap_or(1.0).max(beyond)),
+        Some(Verdict::Worse) => Some(score.unwrap_or(1.0).min(1.0 / beyond)),
+        _ => score,
+    }
 }
 
 fn of_side(place: usize, side: &Side<'_>, against: &[Against]) -> RankedSide {

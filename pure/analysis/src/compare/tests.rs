@@ -55,6 +55,36 @@ fn what_lies_within_the_margin_is_the_same_however_sure_it_is() {
 }
 
 #[test]
+fn where_all_cells_together_decide_nothing_a_side_ranks_by_those_that_have_a_verdict() {
+    // Reads are slower by 13 %; writes differ from trial to trial by more than anything could show.
+    let of = |id: &str, reads: f64, writes: [f64; 3]| {
+        let disk = ExampleDisk::default();
+        let mut run = run(vec![
+            cell(closed("random", 1.0, 4 << 10, 8), &disk, &STEADY.map(|f| f * reads)),
+            cell(closed("random", 0.0, 4 << 10, 8), &disk, &writes),
+        ]);
+        id.clone_into(&mut run.header.id);
+        run
+    };
+    let (monday, tuesday) = (of("monday", 1.0, [0.2, 1.0, 1.0]), of("tuesday", 0.87, [1.5, 1.0, 1.8]));
+    let found = compare(&[&monday, &tuesday], &CompareOptions::default()).unwrap();
+    let overall = &found.against[0].overall[0];
+    assert_eq!(
+        (overall.verdict, overall.counts.worse, overall.counts.better),
+        (Verdict::CannotTell, 1, 0),
+        "{overall:?}"
+    );
+    assert!(overall.ratio.is_some_and(|ratio| ratio > 1.0), "by itself it would rank first: {overall:?}");
+    assert_eq!(overall.leaning(), Some(Verdict::Worse));
+    let ranks: Vec<(u32, u32)> = found.ranking.iter().map(|side| (side.rank, side.side)).collect();
+    assert_eq!(ranks, [(1, 0), (2, 1)]);
+    // From the other side the same.
+    let found = compare(&[&tuesday, &monday], &CompareOptions::default()).unwrap();
+    let ranks: Vec<(u32, u32)> = found.ranking.iter().map(|side| (side.rank, side.side)).collect();
+    assert_eq!(ranks, [(1, 1), (2, 0)]);
+}
+
+#[test]
 fn a_single_trial_that_another_tool_measured_is_judged_by_how_its_samples_scattered() {
     let told = |factor: f64, share: f64| {
         let mut run = another(&[factor]);

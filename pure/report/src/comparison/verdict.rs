@@ -6,7 +6,7 @@ use crate::figures::{self, MISSING, plain};
 use crate::terminal::Style;
 use crate::verdict::{COMMAND, VerdictLine};
 use loadline_analysis::{
-    ComparedSide, Comparison, Figure, NextStep, Overall, RankedSide, Scaling, ScalingTotal, Verdict,
+    ComparedSide, Comparison, Counts, Figure, NextStep, Overall, RankedSide, Scaling, ScalingTotal, Verdict,
 };
 
 /// Sentences on more disks in the verdict.
@@ -91,13 +91,7 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<VerdictLine> {
         return lines;
     };
     let shared: Vec<&RankedSide> = comparison.ranking.iter().filter(|side| side.rank == first.rank).collect();
-    if shared.len() > 1 {
-        let named: Vec<String> = shared.iter().map(|side| called(comparison, side)).collect();
-        add("best", format!("no difference above {} between {}", margin(comparison), named.join(" and ")));
-    } else {
-        let head = if first.is_decided() { "" } else { "probably " };
-        add("best", format!("{head}{}", called(comparison, first)));
-    }
+    add("best", best(comparison, &shared));
     let parts = [
         first.iops.map(|iops| format!("{} IOPS", figures::iops(iops))),
         first.p99_ns.map(|ns| format!("p99 {}", figures::latency(ns))),
@@ -148,6 +142,35 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<VerdictLine> {
     lines
 }
 
+/// Who is best, as far as that is known. The sides that share the first rank are `shared`.
+fn best(comparison: &Comparison, shared: &[&RankedSide]) -> String {
+    let named: Vec<String> = shared.iter().map(|side| called(comparison, side)).collect();
+    if shared.len() > 1 {
+        return if shared.iter().all(|side| side.is_decided()) {
+            format!("no difference above {} between {}", margin(comparison), named.join(" and "))
+        } else {
+            format!("not known: the cells do not decide between {}", named.join(" and "))
+        };
+    }
+    // The baseline is best by what is known of the one that comes after it.
+    let second = comparison.ranking.iter().find(|side| side.verdict.is_some());
+    let undecided = |side: &&RankedSide| !side.is_decided();
+    let of = if shared[0].verdict.is_some() { Some(shared[0]) } else { second };
+    let Some(of) = of.filter(undecided) else { return named.concat() };
+    let overall = comparison.against.iter().find(|against| against.side == of.side).and_then(|one| one.overall.first());
+    let by_cells = overall.and_then(|overall| {
+        let Counts { better, worse, same, cannot_tell } = overall.counts;
+        let all = better + worse + same + cannot_tell;
+        let (count, word) = match overall.leaning()? {
+            Verdict::Better => (better, "better"),
+            Verdict::Worse => (worse, "worse"),
+            Verdict::Same | Verdict::CannotTell => return None,
+        };
+        Some(format!(": {} is {word} in {count} of {}", letter(of.side as usize), cells(all)))
+    });
+    format!("probably {}{}", named.concat(), by_cells.unwrap_or_default())
+}
+
 /// "reads 200, 390, 780 MB/s with 1, 2, 4 disks: levels off at 4".
 fn growth(scaling: &Scaling, total: &ScalingTotal) -> String {
     let in_bytes = total.figure == Figure::Throughput;
@@ -172,6 +195,9 @@ fn growth(scaling: &Scaling, total: &ScalingTotal) -> String {
 fn overall_line(overall: &Overall) -> String {
     let what = figure_words(overall.figure);
     let range = overall.low.zip(overall.high).map(|(low, high)| format!(" ({} to {})", ratio(low), ratio(high)));
+    if overall.cells == 0 {
+        return format!("{} from all cells together: none of them counts", overall.verdict.words());
+    }
     let times = overall
         .ratio
         .map_or_else(String::new, |value| format!(": {} times the {what}{}", ratio(value), range.unwrap_or_default()));

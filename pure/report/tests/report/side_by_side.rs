@@ -72,6 +72,37 @@ fn several_runs_open_with_their_verdict_and_their_ranks() {
 }
 
 #[test]
+fn what_all_cells_together_leave_open_is_said_by_those_that_decide() {
+    let best = |records: &[RunRecord]| {
+        let text = page(records);
+        let (_, rest) = text.split_once("<dt>best</dt><dd>").unwrap();
+        rest.split_once("</dd>").unwrap().0.to_owned()
+    };
+    // Each cell is in doubt, so that none counts; the second disk is ten times as fast in all of them.
+    let loads = depths(1.0, 4);
+    let mut doubted = [on("old", 3_000.0, &loads), on("new", 30_000.0, &loads)];
+    for trial in doubted.iter_mut().flat_map(|record| &mut record.cells).flat_map(|cell| &mut cell.trials) {
+        trial.doubts.push(Doubt { code: DoubtCode::CachedReads, detail: "It was not the disk.".to_owned() });
+    }
+    let text = best(&doubted);
+    assert!(text.starts_with("probably B, sweep on new: B is better in ") && text.ends_with(" of 5 cells"), "{text}");
+    // Reads are slower by a seventh, and writes differ from trial to trial by more than anything could show.
+    let mut days = ["monday", "tuesday"].map(|day| on(day, 3_000.0, &[]));
+    for (day, (reads, writes)) in days.iter_mut().zip([(1.0, [0.2, 1.0, 1.0]), (0.87, [1.5, 1.0, 1.8])]) {
+        let disk = ExampleDisk::default();
+        let of = |share, factors: &[f64]| cell(closed("random", share, 4 << 10, 8), &disk, factors);
+        day.cells = vec![of(1.0, &THREE.map(|factor| factor * reads)), of(0.0, &writes)];
+    }
+    assert_eq!(best(&days), "probably A, sweep on monday: B is worse in 1 of 2 cells");
+    // Noise alone decides nothing.
+    for day in &mut days {
+        day.cells.remove(0);
+    }
+    let text = best(&days);
+    assert!(!text.contains("no difference"), "{text}");
+}
+
+#[test]
 fn runs_at_offered_rates_share_charts_too() {
     let loads: Vec<LoadFigures> = [500.0, 2_000.0, 4_500.0].map(|rate| open("random", 1.0, 4 << 10, rate)).into();
     let text = page(&[on("a", 5_000.0, &loads), on("b", 20_000.0, &loads)]);
