@@ -88,14 +88,16 @@ fn table(hosts: &[String], compared: &ClocksCompared, history: &BTreeMap<String,
             Field::text(host),
             Field::both(signed(reading.offset_ns), reading.offset_ns),
             Field::both(Duration::from_ns(reading.error_ns).human(), reading.error_ns),
-            drift.map_or_else(
-                || Field::both("-", Json::Null),
-                |ppb| Field::both(format!("{:.1}", ppb as f64 / 1e3), ppb),
-            ),
+            drift.map_or_else(|| Field::both("-", Json::Null), |ppb| Field::both(format!("{:.1}", ppm(ppb)), ppb)),
             Field::count(u64::from(reading.exchanges)),
         ]);
     }
     table
+}
+
+/// To a tenth; no zero has a sign.
+fn ppm(ppb: i64) -> f64 {
+    (ppb as f64 / 100.0).round() / 10.0 + 0.0
 }
 
 fn signed(ns: i64) -> String {
@@ -130,6 +132,11 @@ mod tests {
     fn a_name_of_a_host_is_no_command() {
         assert!(is_host("node-1.cluster") && is_host("me@10.0.0.1"));
         assert!(!is_host("a; rm -rf b") && !is_host("-oProxyCommand=x") && !is_host("$(x)"));
+    }
+
+    #[test]
+    fn a_drift_of_nothing_has_no_sign() {
+        assert_eq!([-3, -120_000, 49].map(|ppb| format!("{:.1}", ppm(ppb))), ["0.0", "-120.0", "0.0"]);
     }
 
     #[test]
