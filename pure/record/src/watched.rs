@@ -142,6 +142,12 @@ impl WatchTick {
             in_flight: next.in_flight,
         }
     }
+    /// With what another device did in the same time.
+    #[must_use]
+    pub const fn beside(self, other: Self) -> Self {
+        let elapsed_us = self.elapsed_us;
+        Self { elapsed_us, in_flight: self.in_flight + other.in_flight, ..self.joined(other) }
+    }
     /// Reads and writes.
     #[must_use]
     pub const fn requests(self) -> u64 {

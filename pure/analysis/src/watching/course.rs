@@ -313,8 +313,7 @@ impl Second<'_> {
         let ran_out = did.quota_periods >= QUOTA_PERIODS_MIN
             && did.quota_used_up as f64 >= did.quota_periods as f64 * QUOTA_USED_UP_PART;
         let wanted = (did.cpu_us + did.cpu_wait_us) as f64;
-        let waits = wanted >= self.moment.seconds * 1e6 * share * CPU_WANTED
-            && did.cpu_wait_us as f64 >= wanted * CPU_WAITED
+        let waits = did.cpu_wait_us as f64 >= (self.moment.seconds * 1e6 * share).max(wanted) * CPU_WAITED
             && share >= 1.0 - DEVICE_BUSY;
         match (ran_out, waits) {
             (true, _) => Cause::Quota(place),

@@ -1,11 +1,11 @@
 //! A rate at which a device stops though more waits: a limit that nobody declared.
 
-use super::course::Moment;
+use super::course::{Beside, Moment};
 use crate::limits::sold_limit;
-use loadline_record::Limit;
+use loadline_record::{Limit, WatchTick};
 
 /// A second counts where the device was busy for so much of it.
-const BUSY_MIN: f64 = 0.8;
+const BUSY_MIN: f64 = 0.6;
 /// And had so many requests outstanding.
 const OUTSTANDING_MIN: f64 = 1.5;
 /// Seconds that make a level.
@@ -18,7 +18,7 @@ const MORE_MEMBERS: f64 = 1.25;
 const NEAR: f64 = 0.04;
 /// Rates above it: a level is the most.
 const ABOVE: f64 = 0.06;
-/// Seconds above it, as a share: what a bucket had saved.
+/// Seconds above it, as a share, or one of few: what a bucket had saved.
 const ABOVE_SHARE: f64 = 0.1;
 /// The queue grew if it was once so many times as long as another time.
 const GROWTH: f64 = 1.5;
@@ -82,6 +82,32 @@ pub(super) struct Level {
     is_apart: bool,
     /// The rate before, where it was higher.
     pub(super) before: Option<f64>,
+    /// Whether it is that of all volumes that were watched, together.
+    pub(super) is_joint: bool,
+}
+
+/// The level of volumes that were watched together, where each asked for something in every second that counts: a limit of the machine, or
+/// of what they share. It is presumed: what an application keeps by itself, shared out among disks, looks alike.
+pub(super) fn joint_level(all: &[Moment], beside: &[Beside<'_>]) -> Option<Level> {
+    let joined: Vec<Moment> = all
+        .iter()
+        .enumerate()
+        .map(|(place, moment)| {
+            let others = || beside.iter().filter_map(|other| other.all.get(place));
+            Moment {
+                tick: others().map(|other| other.tick).fold(moment.tick, WatchTick::beside),
+                busy: others().map(|other| other.busy).fold(moment.busy, f64::min),
+                outstanding: others().map(|other| other.outstanding).fold(moment.outstanding, |sum, own| sum + own),
+                ..moment.clone()
+            }
+        })
+        .collect();
+    let found = level(&joined, false)?;
+    let limit = match found.limit {
+        Limit::DiskThroughput => Limit::VmUncachedThroughput,
+        _ => Limit::VmUncachedIops,
+    };
+    Some(Level { limit, presumed: true, is_joint: true, ..found })
 }
 
 /// The level of a watch, if it has one. `in_clusters` says that answers come as a rate limiter lets them through.
@@ -125,7 +151,7 @@ fn of(all: &[Moment], counts: &[usize], quantity: Counted) -> Option<Level> {
     let members: Vec<usize> = among.iter().copied().filter(|place| is_near(rate_of(place))).collect();
     let above = rates.iter().filter(|rate| **rate > upper * (1.0 + ABOVE)).count();
     let enough = members.len() >= MEMBERS_MIN && members.len() as f64 >= among.len() as f64 * MEMBERS_SHARE;
-    if !enough || above as f64 > among.len() as f64 * ABOVE_SHARE {
+    if !enough || above as f64 > (among.len() as f64 * ABOVE_SHARE).max(1.0) {
         return None;
     }
     let mut own: Vec<f64> = members.iter().map(rate_of).collect();
@@ -147,7 +173,17 @@ fn of(all: &[Moment], counts: &[usize], quantity: Counted) -> Option<Level> {
     let before = before.map(|(_, rate)| rate);
     let is_round = quantity.is_round(rate);
     let limit = quantity.limit();
-    Some(Level { limit, rate, members: on, queues: (short, long), presumed: !grew, is_round, is_apart, before })
+    Some(Level {
+        limit,
+        rate,
+        members: on,
+        queues: (short, long),
+        presumed: !grew,
+        is_round,
+        is_apart,
+        before,
+        is_joint: false,
+    })
 }
 
 /// Where a higher rate ends for good, among those that count, and how high it was.

@@ -13,7 +13,7 @@ use crate::summary::{CauseShare, CellSummary, ProgramFigures, ThrottleUse, Watch
 use crate::verdict_block::HeldBy;
 use crate::words::percent;
 use course::{Beside, Cause, Moment, moments};
-use level::{Level, level};
+use level::{Level, joint_level, level};
 use loadline_record::{Binding, CellRecord, Limit, ProgramSecond, RunRecord, ThrottledQuantity, WatchRecord};
 
 /// A limit that holds for less of the time than this is mentioned, and binds nothing.
@@ -59,7 +59,8 @@ pub(crate) fn judge(cell: &CellRecord, cells: &[CellRecord]) -> Option<Judged> {
         others.filter_map(|other| Some(Beside { all: moments(watched(other)?), ceilings: &other.ceilings })).collect();
     let mut all = moments(watch);
     let in_clusters = watch.events.as_ref().is_some_and(|events| events.clusters.is_some());
-    let level = level(&all, in_clusters);
+    let own = level(&all, in_clusters);
+    let level = own.or_else(|| (!beside.is_empty()).then(|| joint_level(&all, &beside)).flatten());
     course::attribute(&mut all, watch, &cell.ceilings, &beside, level.as_ref());
     let shares = shares(&all);
     let cause = binding_cause(&shares);

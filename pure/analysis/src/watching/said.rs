@@ -105,7 +105,9 @@ pub(super) fn binding(seen: &Seen<'_>) -> Binding {
         Cause::Level | Cause::Burst => {
             let level = level.expect("a level is what the seconds are put down to");
             let (amount, iops) = match level.limit {
-                Limit::DiskThroughput => (throughput(level.rate), level.rate / block_mean.max(1.0)),
+                Limit::DiskThroughput | Limit::VmUncachedThroughput => {
+                    (throughput(level.rate), level.rate / block_mean.max(1.0))
+                }
                 _ => (format!("{} requests/s", number(level.rate)), level.rate),
             };
             let (short, long) = level.queues;
@@ -113,7 +115,8 @@ pub(super) fn binding(seen: &Seen<'_>) -> Binding {
             let presumed = level.presumed && clusters.is_none();
             let why = if level.presumed {
                 let figure = if level.is_round { "a figure that limits have" } else { "as even as a limit keeps it" };
-                format!("The rate stays at {amount} {time}, {figure}, while {} wait at any moment.", waiting(long))
+                let whose = if level.is_joint { "The rate of all watched volumes together" } else { "The rate" };
+                format!("{whose} stays at {amount} {time}, {figure}, while {} wait at any moment.", waiting(long))
             } else {
                 format!(
                     "The rate stays at {amount} {time}, whether {} wait or {}: what waits grows, and the rate does not.",
@@ -124,7 +127,7 @@ pub(super) fn binding(seen: &Seen<'_>) -> Binding {
             let (limit, why) = match level.before {
                 Some(before) => {
                     let before = match level.limit {
-                        Limit::DiskThroughput => throughput(before),
+                        Limit::DiskThroughput | Limit::VmUncachedThroughput => throughput(before),
                         _ => format!("{} requests/s", number(before)),
                     };
                     (Limit::BurstExhausted, format!("{why} Before that it was {before}: a burst was used up."))

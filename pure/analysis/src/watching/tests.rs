@@ -251,6 +251,32 @@ fn a_limit_of_the_machine_is_reached_by_all_its_volumes_together() {
 }
 
 #[test]
+fn a_level_of_all_volumes_together_is_presumed_to_be_the_machines() {
+    let cell = || example::cell(example::closed("random", 1.0, 4096, 1), &ExampleDisk::default(), &[1.0]);
+    // What one asks for less the other asks for more; requests of several sizes are no level of bytes.
+    let seen = |total: fn(usize) -> f64| {
+        let mut record: RunRecord = example::run(vec![cell(), cell()]);
+        record.header.verb = RunVerb::Watch;
+        for (number, cell) in record.cells.iter_mut().enumerate() {
+            let did: Vec<Did> = (0..10)
+                .map(|second| {
+                    let share = [0.7, 0.6, 0.75, 0.55, 0.66][second % 5];
+                    let share = if number == 0 { share } else { 1.0 - share };
+                    let block = [4_096.0, 9_000.0, 6_000.0][second % 3];
+                    Did { block, ..reads(total(second) * share, 16.0 * share + (second % 4) as f64, 1.0) }
+                })
+                .collect();
+            cell.id = format!("watch-{number}");
+            cell.trials[0].watched = Some(Box::new(watch(&did)));
+        }
+        let bindings = summarize(&record).cells.into_iter().map(|cell| cell.binding.unwrap());
+        bindings.map(|binding| (binding.limit, binding.presumed)).collect::<Vec<_>>()
+    };
+    assert_eq!(seen(|_| 733.0), [(Limit::VmUncachedIops, true); 2]);
+    assert_eq!(seen(|second| 500.0 + 90.0 * (second % 4) as f64), [(Limit::Latency, false); 2]);
+}
+
+#[test]
 fn writes_and_flushes_that_follow_one_another_are_commits() {
     // Writes take as long as flushes, and there are two of them to each flush.
     let commit =

@@ -255,7 +255,7 @@ fn emulated_disks(list: &mut CaseList) {
     }
     list.light("a disk whose credits end meanwhile", move |cases, case| {
         let disk = one_disk(
-            "size = \"1 GiB\"\n[volume.data.disks.limit]\niops = \"400 IOPS\"\nburst = { iops = \"1200 IOPS\" }\nburst_span = \"5 s\"\n",
+            "size = \"1 GiB\"\n[volume.data.disks.limit]\niops = \"400 IOPS\"\nburst = { iops = \"1200 IOPS\" }\nburst_span = \"3 s\"\n",
         );
         let arguments = [READS, "--iodepth=16"];
         on_emulated(cases, case, (&disk, BurstCredits::FULL, false), &arguments, Cause::of(&["burst-exhausted"]))
@@ -386,8 +386,10 @@ fn elsewhere(list: &mut CaseList) {
     ] {
         list.light(what, move |cases, case| {
             let start = |folder: &Path| {
+                let file = folder.join("hot");
+                run("dd", &["if=/dev/urandom", &format!("of={}", file.display()), "bs=1M", "count=32", "conv=fsync"])?;
                 let cached = ["--direct=0", "--ioengine=psync", "--invalidate=0", "--size=32M"];
-                Application::fio(folder.join("hot").to_str()?, &[arguments, &cached].concat())
+                Application::fio(file.to_str()?, &[arguments, &cached].concat())
             };
             on_files(cases, case, SLOW, start, Cause::of(&["cache"]))
         });
