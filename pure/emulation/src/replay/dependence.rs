@@ -4,20 +4,166 @@ use crate::trace::TraceRecord;
 use loadline_block::Operation;
 use loadline_units::{Duration, Instant};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// No request.
-pub(super) const NONE: u32 = u32::MAX;
+const NONE: u32 = u32::MAX;
+/// An asker waits for flushes of others if so many of its requests may have,
+const HAND_OFFS_MIN: usize = 20;
+/// and if half of them came after a flush in this part of the usual time between flushes, or sooner.
+const HAND_OFF_SOON: u64 = 5;
+/// A log is not free between requests that lie nearer to each other.
+const HAND_OFF_GAP: Duration = Duration::from_us(50);
 
-/// For each request, the requests that wait for its answer.
+/// That a request waits for an answer.
+#[derive(Debug, Clone, Copy)]
+struct Wait {
+    /// The request that waits.
+    number: u32,
+    /// How long after the answer it comes.
+    think_time: Duration,
+    /// The next that waits for the same answer.
+    next: u32,
+}
+
+/// For each request, the requests that wait for its answer. One may wait for two answers: it comes after the later of both.
 #[derive(Debug)]
 pub(super) struct AnswerDependences {
-    /// By request: the first that waits for it.
-    pub(super) first: Vec<u32>,
-    /// By request: the next that waits for the same.
-    pub(super) next: Vec<u32>,
-    /// By request: how long after the answer it comes.
+    waits: Vec<Wait>,
+    /// By request: its first place among the waits for its answer.
+    first: Vec<u32>,
+    /// By request: answers that it still waits for.
+    missing: Vec<u8>,
+    /// By request: when it comes, by the answers that were given.
+    comes_at: Vec<Instant>,
+    /// By request: the least time after an answer at which it comes.
     pub(super) think_time: Vec<Duration>,
+}
+
+impl AnswerDependences {
+    fn new(count: usize) -> Self {
+        Self {
+            waits: Vec::new(),
+            first: vec![NONE; count],
+            missing: vec![0; count],
+            comes_at: vec![Instant::ZERO; count],
+            think_time: vec![Duration::ZERO; count],
+        }
+    }
+
+    fn add(&mut self, number: usize, answer: u32, think_time: Duration) {
+        let first = &mut self.first[answer as usize];
+        self.waits.push(Wait { number: number as u32, think_time, next: *first });
+        *first = (self.waits.len() - 1) as u32;
+        let is_first = self.missing[number] == 0;
+        let least = &mut self.think_time[number];
+        *least = if is_first { think_time } else { think_time.min(*least) };
+        self.missing[number] += 1;
+    }
+
+    /// Notes that a request was answered. Calls `comes` for each that waits for nothing else, with when it comes.
+    pub(super) fn answer(&mut self, number: usize, at: Instant, comes: &mut dyn FnMut(usize, Instant)) {
+        let mut place = self.first[number];
+        while place != NONE {
+            let Wait { number, think_time, next } = self.waits[place as usize];
+            let own = number as usize;
+            self.comes_at[own] = self.comes_at[own].max(at + think_time);
+            self.missing[own] -= 1;
+            if self.missing[own] == 0 {
+                comes(own, self.comes_at[own]);
+            }
+            place = next;
+        }
+    }
+}
+
+/// Commits that are handed on: a log is written by one client at a time, and the next one begins when the flush before is answered.
+#[derive(Debug)]
+struct Log {
+    /// By asker: whether it writes the log.
+    writers: Vec<bool>,
+    /// When the log was being written, in order and without overlaps.
+    busy: Vec<(Instant, Instant)>,
+    /// How long it had been busy before each of these.
+    before: Vec<Duration>,
+}
+
+impl Log {
+    /// The log of an export; `None` where no asker waits for the flushes of others.
+    fn of(
+        records: &[TraceRecord],
+        (asker, askers): (&[u32], usize),
+        own: &[Answers],
+        (export, flushes): (usize, &Answers),
+    ) -> Option<Self> {
+        let mut after_flush: Vec<Vec<Duration>> = vec![Vec::new(); askers];
+        let here = || records.iter().enumerate().filter(|(_, record)| usize::from(record.export) == export);
+        for (number, record) in here() {
+            if let Some((at, _)) = foreign_flush(records, flushes, own, (asker, number)) {
+                after_flush[asker[number] as usize].push(record.submitted_at.since(at));
+            }
+        }
+        let ((first, _), (last, _)) = (flushes.first()?, flushes.last()?);
+        let usual_ns = last.since(*first).as_ns() / (flushes.len() as u64 - 1).max(1);
+        let flushed: BTreeSet<u32> = flushes.iter().map(|(_, number)| asker[*number as usize]).collect();
+        let is_writer = |(one, after): (usize, &mut Vec<Duration>)| {
+            after.sort_unstable();
+            // By chance half of the requests would come later than half of the time between flushes.
+            let is_soon = after.get(after.len() / 2).is_some_and(|soon| soon.as_ns() * HAND_OFF_SOON <= usual_ns);
+            flushed.contains(&(one as u32)) && after.len() >= HAND_OFFS_MIN && is_soon
+        };
+        let writers: Vec<bool> = after_flush.iter_mut().enumerate().map(is_writer).collect();
+        if !writers.contains(&true) {
+            return None;
+        }
+        let mut log = Self { writers, busy: Vec::new(), before: Vec::new() };
+        let mut total = Duration::ZERO;
+        let own = here().filter(|(number, _)| log.writers[asker[*number] as usize]);
+        let spans: Vec<(Instant, Instant)> =
+            own.filter_map(|(_, record)| Some((record.submitted_at, record.completed_at?))).collect();
+        for (from, until) in spans {
+            match log.busy.last_mut() {
+                Some((_, end)) if from <= *end + HAND_OFF_GAP => {
+                    total = total + until.max(*end).since(*end);
+                    *end = until.max(*end);
+                }
+                _ => {
+                    log.before.push(total);
+                    log.busy.push((from, until));
+                    total = total + until.since(from);
+                }
+            }
+        }
+        Some(log)
+    }
+
+    /// How long it was busy until then.
+    fn busy_until(&self, at: Instant) -> Duration {
+        let begun = self.busy.partition_point(|(from, _)| *from <= at);
+        let Some(last) = begun.checked_sub(1) else { return Duration::ZERO };
+        let (from, until) = self.busy[last];
+        self.before[last] + at.min(until).since(from)
+    }
+
+    /// How much of the time it was free for.
+    fn free_between(&self, from: Instant, until: Instant) -> Duration {
+        let busy = self.busy_until(until).saturating_sub(self.busy_until(from));
+        until.since(from).saturating_sub(busy)
+    }
+}
+
+/// The last flush before a request, if it is another asker's and was answered after the asker's own last answer.
+fn foreign_flush(
+    records: &[TraceRecord],
+    flushes: &Answers,
+    own: &[Answers],
+    (asker, number): (&[u32], usize),
+) -> Option<(Instant, u32)> {
+    let record = &records[number];
+    let flush = last_before(flushes, record, number)?;
+    let is_foreign = asker[flush.1 as usize] != asker[number];
+    let before = last_before(&own[asker[number] as usize], record, number);
+    (is_foreign && before.is_none_or(|(at, _)| at < flush.0)).then_some(flush)
 }
 
 /// The asker of each request, and the number of askers. An asker is a connection with its export.
@@ -62,24 +208,34 @@ pub(super) fn dependences(
 ) -> (AnswerDependences, Vec<usize>) {
     let own = answers(records, askers, |number| Some(asker[number] as usize));
     let all = answers(records, exports, |number| Some(usize::from(records[number].export)));
-    let count = records.len();
-    let mut waiting = AnswerDependences {
-        first: vec![NONE; count],
-        next: vec![NONE; count],
-        think_time: vec![Duration::ZERO; count],
-    };
+    let is_flush = |number: usize| records[number].operation == Operation::Flush;
+    let flushes = answers(records, exports, |number| is_flush(number).then(|| usize::from(records[number].export)));
+    let logs: Vec<Option<Log>> = flushes
+        .iter()
+        .enumerate()
+        .map(|(export, flushes)| Log::of(records, (asker, askers), &own, (export, flushes)))
+        .collect();
+    let mut waiting = AnswerDependences::new(records.len());
     let mut free = Vec::new();
     // From the last on, so that lists begin with the first.
     for (number, record) in records.iter().enumerate().rev() {
         let earlier = last_before(&own[asker[number] as usize], record, number)
             .or_else(|| last_before(&all[usize::from(record.export)], record, number));
-        match earlier {
-            Some((at, other)) => {
-                waiting.think_time[number] = record.submitted_at.since(at);
-                waiting.next[number] = waiting.first[other as usize];
-                waiting.first[other as usize] = number as u32;
+        let export = usize::from(record.export);
+        // What the page cache and the like write follows the commits, too: more work done leaves more to be written.
+        let handed = logs[export]
+            .as_ref()
+            .and_then(|log| Some((log, foreign_flush(records, &flushes[export], &own, (asker, number))?)));
+        match (handed, earlier) {
+            (Some((log, (flushed, flush))), Some((at, other))) => {
+                waiting.add(number, flush, record.submitted_at.since(flushed));
+                // Its own work was done while others wrote the log, or it waited for them: what shows is the rest.
+                if other != flush && log.writers[asker[number] as usize] {
+                    waiting.add(number, other, log.free_between(at, record.submitted_at));
+                }
             }
-            None => free.push(number),
+            (_, Some((at, other))) => waiting.add(number, other, record.submitted_at.since(at)),
+            (_, None) => free.push(number),
         }
     }
     (waiting, free)
@@ -158,5 +314,123 @@ impl FlushDependences {
                 .is_some_and(|Reverse((before, _))| *before <= first)
                 .then(|| waiting.pop().expect("it is there").0.1)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::{Dependence, ReplaySchedule};
+    use crate::trace::SlicePart;
+
+    const US: Duration = Duration::from_us(1);
+
+    /// Clients that commit: each works, then writes to one log and flushes it, while the others wait for their turn. One in four works
+    /// long. Returns their requests on a disk of this latency.
+    fn commits(clients: u32, work: Duration, latency: Duration) -> Vec<TraceRecord> {
+        let mut ready: Vec<(Instant, u32, u64)> = (0..clients).map(|client| (Instant::ZERO, client, 0)).collect();
+        let mut free_at = Instant::ZERO;
+        let mut records = Vec::new();
+        let mut add = |operation, client, at: Instant| {
+            records.push(TraceRecord {
+                sequence: records.len() as u64,
+                submitted_at: at,
+                completed_at: Some(at + latency),
+                error: None,
+                export: 0,
+                operation,
+                durable: false,
+                offset: 0,
+                length: if operation == Operation::Flush { 0 } else { 8_192 },
+                client,
+                part: SlicePart::Whole,
+            });
+            at + latency
+        };
+        for _ in 0..600 {
+            ready.sort_unstable();
+            let (at, client, count) = &mut ready[0];
+            let written = add(Operation::Write, *client, (free_at + US * 100).max(*at));
+            free_at = add(Operation::Flush, *client, written + US * 20);
+            *count += 1;
+            let work = if (*count * 7 + u64::from(*client)).is_multiple_of(4) { work * 4 } else { work };
+            *at = free_at + work;
+        }
+        records
+    }
+
+    /// Commits per second when the requests come by answers on a disk of this latency.
+    fn replayed(records: &[TraceRecord], latency: Duration) -> f64 {
+        let mut schedule = ReplaySchedule::new(records, 1, Dependence::Answers);
+        let mut under_way: BinaryHeap<Reverse<(Instant, usize)>> = BinaryHeap::new();
+        let mut now = Instant::ZERO;
+        let mut answered = 0;
+        loop {
+            while let Some((number, _)) = schedule.take(now) {
+                under_way.push(Reverse((now + latency, number)));
+            }
+            let answer_at = under_way.peek().map(|Reverse((at, _))| *at);
+            let Some(next) = [schedule.next_at(), answer_at].into_iter().flatten().min() else { break };
+            now = next;
+            while let Some(Reverse((at, number))) = under_way.peek().copied().filter(|Reverse((at, _))| *at <= now) {
+                under_way.pop();
+                schedule.answer(number, at, now);
+                answered += 1;
+            }
+        }
+        assert_eq!(answered, records.len(), "every request comes once");
+        answered as f64 / 2.0 / now.since(Instant::ZERO).as_s_f64()
+    }
+
+    fn rate(records: &[TraceRecord]) -> f64 {
+        let last = records.iter().filter_map(|record| record.completed_at).max().unwrap();
+        records.len() as f64 / 2.0 / last.since(Instant::ZERO).as_s_f64()
+    }
+
+    #[test]
+    fn commits_that_wait_for_the_flush_of_another_client_come_faster_on_a_faster_disk() {
+        let (slow, fast) = (US * 4_000, US * 500);
+        // What the log can take at most.
+        let most = 1e6 / (2.0 * 500.0 + 120.0);
+        for (clients, work, least_of, most_of) in [(2, 20_000, 0.9, 1.2), (4, 6_000, 0.9, 9.0), (8, 6_000, 0.9, 9.0)] {
+            let recorded = commits(clients, US * work, slow);
+            let same = replayed(&recorded, slow) / rate(&recorded);
+            assert!((0.99..1.01).contains(&same), "{clients} clients on the same disk: {same}");
+            let wanted = rate(&commits(clients, US * work, fast));
+            let found = replayed(&recorded, fast);
+            // Work that is done while others write the log does not show: where the log is always busy, it is taken for waiting.
+            let is_right = (least_of..most_of).contains(&(found / wanted)) && found <= most * 1.01;
+            assert!(is_right, "{clients} clients: {found} instead of {wanted} a second");
+        }
+    }
+
+    #[test]
+    fn clients_that_flush_for_themselves_keep_their_own_pace() {
+        // Two clients whose flushes come at unrelated times.
+        let one = |client: u32, every_us: u64, count: u64| {
+            (0..count)
+                .flat_map(move |number| {
+                    let at = Instant::ZERO + US * (number * every_us);
+                    commits(1, Duration::ZERO, US * 500)[..2]
+                        .iter()
+                        .map(|record| record.operation)
+                        .enumerate()
+                        .map(move |(place, operation)| {
+                            let submitted_at = at + US * (place as u64 * 520);
+                            let completed_at = Some(submitted_at + US * 500);
+                            let length = if operation == Operation::Flush { 0 } else { 8_192 };
+                            let first = commits(1, Duration::ZERO, US)[0];
+                            TraceRecord { submitted_at, completed_at, operation, client, length, ..first }
+                        })
+                        .collect::<Vec<_>>()
+                })
+                .collect::<Vec<_>>()
+        };
+        let mut records = [one(1, 10_000, 100), one(2, 7_130, 140)].concat();
+        records.sort_by_key(|record| record.submitted_at);
+        let (asker, count) = askers(&records);
+        let own = answers(&records, count, |number| Some(asker[number] as usize));
+        let flushes = answers(&records, 1, |number| (records[number].operation == Operation::Flush).then_some(0));
+        assert!(Log::of(&records, (&asker, count), &own, (0, &flushes[0])).is_none());
     }
 }

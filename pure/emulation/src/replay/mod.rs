@@ -27,6 +27,8 @@ pub enum Dependence {
     ///
     /// - The answer is the last one before it on its client's connection; for the first request of a connection, the last one on its
     ///   export.
+    /// - Where clients commit to one log, each waits for the flush of the client before it: the next one comes as long after that flush as
+    ///   it did, and after its own last answer by as much as the log was free meanwhile. What others write after a flush waits for it, too.
     /// - A flush also waits for every write of its export that had been answered before it, of any client.
     /// - A connection never has more requests in flight than it had.
     /// - Exports do not wait for each other.

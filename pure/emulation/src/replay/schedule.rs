@@ -1,9 +1,9 @@
 //! When recorded requests come: by the clock, by the answers, or as fast as places in the queue allow.
 
 use super::Dependence;
-use super::dependence::{AnswerDependences, FlushDependences, NONE, askers, dependences, queue_depths};
+use super::dependence::{AnswerDependences, FlushDependences, askers, dependences, queue_depths};
 use crate::trace::TraceRecord;
-use loadline_units::{Duration, Instant};
+use loadline_units::Instant;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -90,17 +90,11 @@ impl<'a> ReplaySchedule<'a> {
         self.coming.extend(depth.waiting.pop_front().map(|waiting| Reverse((now, waiting))));
         let Some((answers, flushes)) = &mut self.dependences else { return };
         let coming = &mut self.coming;
-        let mut comes = |dependent: usize, think_time: Duration| {
-            coming.push(Reverse(((completed_at + think_time).max(now), dependent)));
-        };
+        let mut comes = |dependent: usize, at: Instant| coming.push(Reverse((at.max(now), dependent)));
         for flush in flushes.answer(&self.records[number], number) {
-            comes(flush, answers.think_time[flush]);
+            comes(flush, completed_at + answers.think_time[flush]);
         }
-        let mut next = answers.first[number];
-        while next != NONE {
-            comes(next as usize, answers.think_time[next as usize]);
-            next = answers.next[next as usize];
-        }
+        answers.answer(number, completed_at, &mut comes);
     }
 }
 
@@ -109,6 +103,7 @@ mod tests {
     use super::*;
     use crate::trace::SlicePart;
     use loadline_block::Operation;
+    use loadline_units::Duration;
 
     fn record(sequence: u64, submitted_ms: u64, completed_ms: u64) -> TraceRecord {
         let at = |ms: u64| Instant::ZERO + Duration::from_ms(ms);

@@ -218,7 +218,14 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        run("umount", &[self.0.to_str().unwrap()]);
+        // A process that was killed may still be on its way out.
+        for _ in 0..100 {
+            if run("umount", &[self.0.to_str().unwrap()]).is_some() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        println!("{} is left behind", self.0.display());
     }
 }
 
