@@ -1,7 +1,9 @@
 //! A watch second by second, and what each second is put down to.
 
 use super::level::Level;
-use loadline_record::{Ceiling, Limit, ProgramSecond, ThrottledQuantity, ThrottledRequests, WatchRecord, WatchTick};
+use loadline_record::{
+    Ceiling, CellRecord, Limit, ProgramSecond, ThrottledQuantity, ThrottledRequests, WatchRecord, WatchTick,
+};
 
 /// A throttle is reached from this share of it on.
 const THROTTLE_REACHED: f64 = 0.95;
@@ -89,6 +91,15 @@ pub(super) struct Moment {
 }
 
 impl Moment {
+    fn of(tick: WatchTick) -> Self {
+        Self {
+            seconds: tick.elapsed_us.max(1) as f64 / 1e6,
+            tick,
+            busy: tick.busy(),
+            outstanding: tick.outstanding(),
+            causes: Vec::new(),
+        }
+    }
     /// Reads and writes per second.
     pub(super) fn iops(&self) -> f64 {
         self.tick.requests() as f64 / self.seconds
@@ -101,16 +112,27 @@ impl Moment {
 
 /// The seconds of a watch, put down to nothing yet.
 pub(super) fn moments(watch: &WatchRecord) -> Vec<Moment> {
-    watch
-        .by_second()
-        .map(|tick| Moment {
-            seconds: tick.elapsed_us.max(1) as f64 / 1e6,
-            tick,
-            busy: tick.busy(),
-            outstanding: tick.outstanding(),
-            causes: Vec::new(),
-        })
-        .collect()
+    watch.by_second().map(Moment::of).collect()
+}
+
+/// Ticks of a part in which a level is looked for.
+const PART_TICKS: usize = 10;
+
+/// The same in parts of about a second, each with the place of the moment that it is of: where looks at processes are rare, moments are
+/// longer than that.
+pub(super) fn parts(watch: &WatchRecord) -> (Vec<Moment>, Vec<usize>) {
+    let mut rest = watch.ticks.as_slice();
+    let (mut all, mut places) = (Vec::new(), Vec::new());
+    for (place, second) in watch.seconds.iter().enumerate() {
+        let (own, later) = rest.split_at((second.ticks as usize).min(rest.len()));
+        rest = later;
+        let count = (own.len() / PART_TICKS).max(1);
+        for part in own.chunks(own.len().div_ceil(count).max(1)) {
+            all.extend(part.iter().copied().reduce(WatchTick::joined).map(Moment::of));
+            places.push(place);
+        }
+    }
+    (all, places)
 }
 
 /// Puts every second down to its causes. `beside` is what other volumes were doing.
@@ -148,10 +170,16 @@ pub(super) fn principal(watch: &WatchRecord) -> Option<usize> {
 /// Another volume that was watched at the same time. Limits of the machine are for all of them together.
 pub(super) struct Beside<'a> {
     pub(super) all: Vec<Moment>,
+    pub(super) parts: Vec<Moment>,
     pub(super) ceilings: &'a [Ceiling],
 }
 
-impl Beside<'_> {
+impl<'a> Beside<'a> {
+    /// Another cell of the run, if it was watched.
+    pub(super) fn of(cell: &'a CellRecord) -> Option<Self> {
+        let watch = cell.trials.last()?.watched.as_deref()?;
+        Some(Self { all: moments(watch), parts: parts(watch).0, ceilings: &cell.ceilings })
+    }
     /// The share of a limit that it asks for in a second.
     fn share(&self, limit: Limit, second: usize) -> f64 {
         let ceiling = self.ceilings.iter().find(|ceiling| ceiling.limit == limit);

@@ -24,6 +24,8 @@ const ABOVE_SHARE: f64 = 0.1;
 const GROWTH: f64 = 1.5;
 /// A rate so steady is made by a rule.
 const STEADY: f64 = 0.012;
+/// If it is so for this share of the time.
+const STEADY_SHARE: f64 = 0.8;
 /// What waits varies if its spread is this or more.
 const QUEUE_VARIES: f64 = 0.02;
 /// A rate whose spread is less than this share of that of what waits does not follow it.
@@ -65,6 +67,7 @@ impl Counted {
 
 /// A level.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a reason of its own to take it for a limit, or not")]
 pub(super) struct Level {
     /// What is level.
     pub(super) limit: Limit,
@@ -86,6 +89,19 @@ pub(super) struct Level {
     pub(super) is_joint: bool,
 }
 
+impl Level {
+    /// The same with moments as its members, of which `places` says which parts are theirs: those with half of their parts on it.
+    pub(super) fn of_moments(self, count: usize, places: &[usize]) -> Self {
+        let (mut on, mut all) = (vec![0; count], vec![0; count]);
+        for (place, is_member) in places.iter().zip(&self.members) {
+            all[*place] += 1;
+            on[*place] += u32::from(*is_member);
+        }
+        let members = on.iter().zip(&all).map(|(on, all)| *on > 0 && *on * 2 >= *all).collect();
+        Self { members, ..self }
+    }
+}
+
 /// The level of volumes that were watched together, where each asked for something in every second that counts: a limit of the machine, or
 /// of what they share. It is presumed: what an application keeps by itself, shared out among disks, looks alike.
 pub(super) fn joint_level(all: &[Moment], beside: &[Beside<'_>]) -> Option<Level> {
@@ -93,7 +109,7 @@ pub(super) fn joint_level(all: &[Moment], beside: &[Beside<'_>]) -> Option<Level
         .iter()
         .enumerate()
         .map(|(place, moment)| {
-            let others = || beside.iter().filter_map(|other| other.all.get(place));
+            let others = || beside.iter().filter_map(|other| other.parts.get(place));
             Moment {
                 tick: others().map(|other| other.tick).fold(moment.tick, WatchTick::beside),
                 busy: others().map(|other| other.busy).fold(moment.busy, f64::min),
@@ -161,9 +177,12 @@ fn of(all: &[Moment], counts: &[usize], quantity: Counted) -> Option<Level> {
     queues.sort_by(f64::total_cmp);
     let (short, long) = (queues[queues.len() / 10], queues[queues.len() * 9 / 10]);
     let grew = long >= short * GROWTH;
-    let is_apart = is_apart(&own, &queues);
+    // Those near one rate are alike by choice: whether it follows what waits shows over all.
+    let all_queues: Vec<f64> = among.iter().map(|place| all[*place].outstanding).collect();
+    let is_apart = is_apart(&rates, &all_queues);
     // A queue of one length shows no limit by itself: an even rate may, and one that does not follow what waits.
-    if !grew && !is_apart && spread(&own) > STEADY {
+    let is_steady = spread(&own) <= STEADY && members.len() as f64 >= among.len() as f64 * STEADY_SHARE;
+    if !grew && !is_apart && !is_steady {
         return None;
     }
     let mut on = vec![false; all.len()];

@@ -12,7 +12,7 @@ pub(crate) use said::{conclusions, findings, verdict};
 use crate::summary::{CauseShare, CellSummary, ProgramFigures, ThrottleUse, WatchView};
 use crate::verdict_block::HeldBy;
 use crate::words::percent;
-use course::{Beside, Cause, Moment, moments};
+use course::{Beside, Cause, Moment, moments, parts};
 use level::{Level, joint_level, level};
 use loadline_record::{Binding, CellRecord, Limit, ProgramSecond, RunRecord, ThrottledQuantity, WatchRecord};
 
@@ -55,12 +55,13 @@ pub(crate) fn name_watched(record: &RunRecord, cells: &mut [CellSummary]) {
 pub(crate) fn judge(cell: &CellRecord, cells: &[CellRecord]) -> Option<Judged> {
     let watch = watched(cell)?;
     let others = cells.iter().filter(|other| other.id != cell.id);
-    let beside: Vec<Beside<'_>> =
-        others.filter_map(|other| Some(Beside { all: moments(watched(other)?), ceilings: &other.ceilings })).collect();
+    let beside: Vec<Beside<'_>> = others.filter_map(Beside::of).collect();
     let mut all = moments(watch);
     let in_clusters = watch.events.as_ref().is_some_and(|events| events.clusters.is_some());
-    let own = level(&all, in_clusters);
-    let level = own.or_else(|| (!beside.is_empty()).then(|| joint_level(&all, &beside)).flatten());
+    let (parts, places) = parts(watch);
+    let own = level(&parts, in_clusters);
+    let level = own.or_else(|| (!beside.is_empty()).then(|| joint_level(&parts, &beside)).flatten());
+    let level = level.map(|level| level.of_moments(all.len(), &places));
     course::attribute(&mut all, watch, &cell.ceilings, &beside, level.as_ref());
     let shares = shares(&all);
     let cause = binding_cause(&shares);

@@ -105,12 +105,12 @@ impl Log {
         }
         let ((first, _), (last, _)) = (flushes.first()?, flushes.last()?);
         let usual_ns = last.since(*first).as_ns() / (flushes.len() as u64 - 1).max(1);
-        let flushed: BTreeSet<u32> = flushes.iter().map(|(_, number)| asker[*number as usize]).collect();
+        let committing: BTreeSet<u32> = flushes.iter().map(|(_, number)| asker[*number as usize]).collect();
         let is_writer = |(one, after): (usize, &mut Vec<Duration>)| {
             after.sort_unstable();
             // By chance half of the requests would come later than half of the time between flushes.
             let is_soon = after.get(after.len() / 2).is_some_and(|soon| soon.as_ns() * HAND_OFF_SOON <= usual_ns);
-            flushed.contains(&(one as u32)) && after.len() >= HAND_OFFS_MIN && is_soon
+            committing.contains(&(one as u32)) && after.len() >= HAND_OFFS_MIN && is_soon
         };
         let writers: Vec<bool> = after_flush.iter_mut().enumerate().map(is_writer).collect();
         if !writers.contains(&true) {
@@ -200,12 +200,13 @@ fn last_before(answers: &[(Instant, u32)], record: &TraceRecord, number: usize) 
     answers[..before].iter().rev().find(|(_, other)| (*other as usize) < number).copied()
 }
 
-/// Which answer each request waits for, by [`super::Dependence::Answers`]; and the requests that wait for none.
+/// Which answer each request waits for, by [`super::Dependence::Answers`]; which flushes wait for writes; and the requests that wait for
+/// nothing.
 pub(super) fn dependences(
     records: &[TraceRecord],
     (asker, askers): (&[u32], usize),
     exports: usize,
-) -> (AnswerDependences, Vec<usize>) {
+) -> (AnswerDependences, FlushDependences, Vec<usize>) {
     let own = answers(records, askers, |number| Some(asker[number] as usize));
     let all = answers(records, exports, |number| Some(usize::from(records[number].export)));
     let is_flush = |number: usize| records[number].operation == Operation::Flush;
@@ -227,8 +228,8 @@ pub(super) fn dependences(
             .as_ref()
             .and_then(|log| Some((log, foreign_flush(records, &flushes[export], &own, (asker, number))?)));
         match (handed, earlier) {
-            (Some((log, (flushed, flush))), Some((at, other))) => {
-                waiting.add(number, flush, record.submitted_at.since(flushed));
+            (Some((log, (before, flush))), Some((at, other))) => {
+                waiting.add(number, flush, record.submitted_at.since(before));
                 // Its own work was done while others wrote the log, or it waited for them: what shows is the rest.
                 if other != flush && log.writers[asker[number] as usize] {
                     waiting.add(number, other, log.free_between(at, record.submitted_at));
@@ -238,7 +239,14 @@ pub(super) fn dependences(
             (_, None) => free.push(number),
         }
     }
-    (waiting, free)
+    let mut covering = FlushDependences::new(records, exports);
+    // A commit waits for its own write to the log, and not for what others write meanwhile.
+    let commits = |number: usize| {
+        let log = logs[usize::from(records[number].export)].as_ref();
+        log.is_some_and(|log| log.writers[asker[number] as usize])
+    };
+    covering.commits = (0..records.len()).map(commits).collect();
+    (waiting, covering, free)
 }
 
 /// The largest queue depth of each of so many askers.
@@ -268,12 +276,14 @@ pub(super) struct FlushDependences {
     answered: Vec<bool>,
     /// How many of the first writes of each export are answered now, without a gap.
     first: Vec<usize>,
+    /// By request: whether it is of a client that commits to a log. Its flushes wait for no writes of others.
+    commits: Vec<bool>,
     /// Flushes of each export, with the count of first writes that they wait for.
     waiting: Vec<BinaryHeap<Reverse<(usize, usize)>>>,
 }
 
 impl FlushDependences {
-    pub(super) fn new(records: &[TraceRecord], exports: usize) -> Self {
+    fn new(records: &[TraceRecord], exports: usize) -> Self {
         let own = |record: &TraceRecord| (record.operation == Operation::Write).then_some(usize::from(record.export));
         let writes = answers(records, exports, |number| own(&records[number]));
         let mut place = vec![NONE; records.len()];
@@ -281,12 +291,19 @@ impl FlushDependences {
             of.iter().enumerate().for_each(|(index, (_, number))| place[*number as usize] = index as u32);
         }
         let (first, waiting) = (vec![0; exports], vec![BinaryHeap::new(); exports]);
-        Self { writes, place, answered: vec![false; records.len()], first, waiting }
+        Self {
+            writes,
+            place,
+            answered: vec![false; records.len()],
+            first,
+            commits: vec![false; records.len()],
+            waiting,
+        }
     }
 
     /// Whether a request has to wait. If so, [`FlushDependences::answer`] returns it later.
     pub(super) fn holds(&mut self, record: &TraceRecord, number: usize) -> bool {
-        if record.operation != Operation::Flush {
+        if record.operation != Operation::Flush || self.commits[number] {
             return false;
         }
         let export = usize::from(record.export);
@@ -420,7 +437,7 @@ mod tests {
                             let completed_at = Some(submitted_at + US * 500);
                             let length = if operation == Operation::Flush { 0 } else { 8_192 };
                             let first = commits(1, Duration::ZERO, US)[0];
-                            TraceRecord { submitted_at, completed_at, operation, client, length, ..first }
+                            TraceRecord { submitted_at, completed_at, operation, length, client, ..first }
                         })
                         .collect::<Vec<_>>()
                 })

@@ -39,8 +39,7 @@ impl<'a> ReplaySchedule<'a> {
             Dependence::Time => (None, all(), vec![usize::MAX; count]),
             Dependence::Haste => (None, all(), queue_depths(records, (&asker, count))),
             Dependence::Answers => {
-                let (answers, independent) = dependences(records, (&asker, count), exports);
-                let flushes = FlushDependences::new(records, exports);
+                let (answers, flushes, independent) = dependences(records, (&asker, count), exports);
                 (Some((answers, flushes)), independent, queue_depths(records, (&asker, count)))
             }
         };
