@@ -151,7 +151,7 @@ pub(crate) enum Verb {
     Emulate(EmulateArguments),
     /// Lets things go wrong in a running emulation: errors, delays, lost disks, power cuts
     Fault(FaultArguments),
-    /// Puts what an emulation recorded on other storage, in virtual time
+    /// Puts recorded requests on other storage: modelled, in virtual time, or real
     Replay(ReplayArguments),
     /// Shows what others ask of storage now, and what limits them; makes no load
     Watch(WatchArguments),

@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// By verb: commands as they are typed.
-pub(crate) const EXAMPLES: [(&str, &[&str]); 23] = [
+pub(crate) const EXAMPLES: [(&str, &[&str]); 22] = [
     (
         "quick",
         &["loadline quick", "loadline quick /mnt/data --objective p99=5ms", "loadline quick /mnt/data --dry-run"],
@@ -81,10 +81,6 @@ pub(crate) const EXAMPLES: [(&str, &[&str]); 23] = [
             "loadline fault /tmp/disk.sock --status",
             "loadline fault /tmp/disk.sock data --delay \"20 ms\" --share \"10 %\"",
         ],
-    ),
-    (
-        "replay",
-        &["loadline replay app.trace --env ds3-p30", "loadline replay app.trace --env ds3-p30 --name \"on one P30\""],
     ),
     ("doctor", &["loadline doctor", "loadline doctor /mnt/data"]),
     ("completions", &["loadline completions bash", "loadline completions zsh"]),

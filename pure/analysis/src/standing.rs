@@ -105,7 +105,8 @@ fn quota(host: &HostFacts) -> Option<StandingLimit> {
         text: format!(
             "a CPU quota gives control group {} the time of {} of {all:.0} CPUs",
             quota.group,
-            number((quota.cpus() * 100.0).round() / 100.0)
+            // A small one has more digits than other figures: "0.05".
+            (quota.cpus() * 100.0).round() / 100.0
         ),
         file: quota.file.clone(),
         lifted_by: Some(written(&quota.lifted_by, &quota.file)),
@@ -254,6 +255,8 @@ mod tests {
         let [limit] = &of(50_000)[..] else { panic!("one limit") };
         assert_eq!(limit.text, "a CPU quota gives control group /db the time of 0.5 of 4 CPUs");
         assert_eq!(limit.lifted_by.as_deref(), Some("echo max | sudo tee /sys/fs/cgroup/db/cpu.max"));
+        let [small] = &of(5_000)[..] else { panic!("one limit") };
+        assert!(small.text.ends_with("the time of 0.05 of 4 CPUs"), "{}", small.text);
         assert_eq!(of(400_000), []);
     }
 

@@ -428,13 +428,22 @@ fn objective(record: &RunRecord, cells: &[CellSummary]) -> Option<ObjectiveVerdi
         );
         return Some(ObjectiveVerdict { objective: first.words(), chosen: told_chosen, kept: true, text });
     };
-    let kept_by = |question: usize| {
+    let heaviest_kept = |question: usize, below: Option<(u64, u64)>| {
         let keeping = alike.iter().filter(|(index, _, kept)| *kept && is_one_question(*index, question));
-        keeping.map(|(index, _, _)| *index).max_by_key(|index| demand(*index))
+        let keeping = keeping.map(|(index, _, _)| *index);
+        keeping.filter(|index| below.is_none_or(|below| demand(*index) < below)).max_by_key(|index| demand(*index))
+    };
+    // What a heavier load keeps says nothing for those from the first that missed it on.
+    let kept_by = |question: usize| {
+        let missing = missed.iter().copied().filter(|index| is_one_question(*index, question));
+        heaviest_kept(question, missing.map(demand).min())
     };
     let unkept = missed.iter().copied().filter(|index| kept_by(*index).is_none()).min_by_key(|index| demand(*index));
     if let Some(index) = unkept {
-        let text = format!("{} miss it already at {}", load_name(&cells[index]), told(index));
+        let heavier = heaviest_kept(index, None).map_or_else(String::new, |kept| {
+            format!(", though they keep it at {}: measure again when nothing else runs", told(kept))
+        });
+        let text = format!("{} miss it already at {}{heavier}", load_name(&cells[index]), told(index));
         return Some(ObjectiveVerdict { objective: first.words(), chosen: told_chosen, kept: false, text });
     }
     let heaviest = kept_by(worst)?;
@@ -554,6 +563,26 @@ mod tests {
             latency_ns: LastingLatency { mean: None, p50: None, p99: None, max: None },
         });
         assert_eq!(holder(cell), "the baseline, after 3,001 IOPS for 37 min 29 s of burst");
+    }
+
+    #[test]
+    fn a_lighter_load_that_misses_an_objective_ends_what_keeps_it() {
+        let objective = ObjectiveSet { of: LatencyFigure::Mean, limit: Duration::from_ms(20) };
+        let of = |depth: u32, iops: f64| {
+            let disk = ExampleDisk { latency_ns: f64::from(depth) * 1e9 / iops, iops, bytes_per_s: 1e9 };
+            let load = LoadFigures { objective: Some(objective), ..example::closed("random", 1.0, 4 << 10, depth) };
+            example::cell(load, &disk, &[1.0])
+        };
+        let verdict = |cells: Vec<loadline_record::CellRecord>| {
+            let objective = summarize(&example::run(cells)).verdict.expect("a verdict").objective.expect("one is set");
+            (objective.kept, objective.text)
+        };
+        // Depth 8 takes 80 ms, and depth 16, which takes 5, is no load up to which it is kept.
+        let (kept, text) = verdict(vec![of(1, 1_000.0), of(8, 100.0), of(16, 3_200.0)]);
+        assert!(kept && text.contains("keep it up to depth 1 ") && text.contains("miss it at depth 8 "), "{text}");
+        let (kept, text) = verdict(vec![of(8, 100.0), of(16, 3_200.0)]);
+        assert!(!kept && text.contains("miss it already at depth 8 "), "{text}");
+        assert!(text.contains("though they keep it at depth 16 "), "{text}");
     }
 
     #[test]
