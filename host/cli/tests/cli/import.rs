@@ -65,8 +65,8 @@ fn what_cannot_be_read_is_refused_and_nothing_is_stored() {
     }
     bench.refused(2, &["import", "nowhere.json"]);
     bench.refused(2, &["import", &bench.file("bytes", [0xff, 0x00])]);
-    let none = whole.replace("\"rw\": \"randread\"", "\"rw\": \"randread\", \"iodepth_low\": \"8\"");
-    let error = bench.refused(1, &["import", &bench.file("low.json", none)]);
-    assert!(error.contains("iodepth_low") && error.contains("nothing was imported"), "{error}");
+    let none = whole.replace("\"rw\": \"randread\"", "\"rw\": \"randread\", \"flow\": \"8\"");
+    let error = bench.refused(1, &["import", &bench.file("flow.json", none)]);
+    assert!(error.contains("flow") && error.contains("nothing was imported"), "{error}");
     assert!(bench.runs().is_empty());
 }

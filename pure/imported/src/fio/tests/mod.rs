@@ -212,7 +212,7 @@ fn clones_are_one_load_whether_they_are_reported_together_or_apart() {
 
 #[test]
 fn what_is_no_load_of_ours_is_told_and_the_rest_is_read() {
-    let other = job("low", &json!({ "rw": "randread", "iodepth_low": "8" }), &[("read", direction())]);
+    let other = job("low", &json!({ "rw": "randread", "flow": "8" }), &[("read", direction())]);
     let never = job("never", &random_reads(), &[]);
     let mixed = job("mixed", &random_reads(), &[("read", direction()), ("write", direction())]);
     let taken = job("taken", &random_reads(), &[("read", direction())]);
@@ -220,7 +220,7 @@ fn what_is_no_load_of_ours_is_told_and_the_rest_is_read() {
     let told: Vec<(&str, bool)> = read
         .left_out
         .iter()
-        .zip(["iodepth_low", "no request", "group_reporting"])
+        .zip(["flow", "no request", "group_reporting"])
         .map(|(out, word)| (out.name.as_str(), out.why.contains(word)))
         .collect();
     assert_eq!(told, [("low", true), ("never", true), ("mixed", true)]);
