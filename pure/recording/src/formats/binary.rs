@@ -145,6 +145,7 @@ pub(super) fn vscsi(bytes: &[u8]) -> Rows {
                 done_ns: took_us.and_then(|us| at_ns.checked_add(us.checked_mul(1_000)?)),
                 operation,
                 durable: false,
+                error: None,
                 offset: if operation == Operation::Flush { 0 } else { block.checked_mul(512)? },
                 length: if operation == Operation::Flush { 0 } else { u64::from(length) },
                 device: "vscsi".to_owned(),

@@ -134,7 +134,17 @@ impl Iolog {
         };
         let at_ns = came_us.saturating_mul(1_000);
         let device = file.to_owned();
-        Line::Request(Row { at_ns, done_ns: None, operation, durable: false, offset, length, device, client: 0 })
+        Line::Request(Row {
+            at_ns,
+            done_ns: None,
+            operation,
+            durable: false,
+            error: None,
+            offset,
+            length,
+            device,
+            client: 0,
+        })
     }
 }
 
@@ -169,6 +179,7 @@ impl Biosnoop {
                 done_ns: Some(done_ns),
                 operation: if length == 0 { Operation::Flush } else { operation },
                 durable: false,
+                error: None,
                 offset: if length == 0 { 0 } else { field("SECTOR")?.parse::<u64>().ok()?.checked_mul(SECTOR)? },
                 length,
                 device: (*field("DISK")?).to_owned(),
@@ -190,6 +201,7 @@ fn msr(fields: &[&str]) -> Option<Row> {
         done_ns: at_ns.checked_add(took.parse::<u64>().ok()?.checked_mul(100)?),
         operation: operation(kind)?,
         durable: false,
+        error: None,
         offset: offset.parse().ok()?,
         length: length.parse().ok()?,
         device: format!("{host}-{disk}"),
@@ -205,6 +217,7 @@ fn alibaba(fields: &[&str]) -> Option<Row> {
         done_ns: None,
         operation: operation(kind)?,
         durable: false,
+        error: None,
         offset: offset.parse().ok()?,
         length: length.parse().ok()?,
         device: (*device).to_owned(),
@@ -220,6 +233,7 @@ fn tencent(fields: &[&str]) -> Option<Row> {
         done_ns: None,
         operation: operation(kind)?,
         durable: false,
+        error: None,
         offset: offset.parse::<u64>().ok()?.checked_mul(SECTOR)?,
         length: length.parse::<u64>().ok()?.checked_mul(SECTOR)?,
         device: (*volume).to_owned(),
@@ -378,6 +392,7 @@ impl Columns {
             done_ns: self.took.and_then(time).and_then(|took| at_ns.checked_add(took)),
             operation,
             durable: false,
+            error: None,
             offset: if is_flush { 0 } else { amount(self.offset)? },
             length: if is_flush { 0 } else { amount(self.length)? },
             device: self.device.and_then(text).unwrap_or("data").to_owned(),

@@ -9,7 +9,7 @@ pub use write::{Written, write};
 use crate::Join;
 use crate::Stacking;
 use crate::event::BlockEvent;
-use loadline_block::Operation;
+use loadline_block::{ErrorKind, Operation};
 use loadline_emulation::{RecordedRequest, RecordingNotes, SlicePart, Trace, TraceRecord};
 use loadline_units::Instant;
 use std::collections::BTreeMap;
@@ -99,6 +99,7 @@ struct Row {
     done_ns: Option<u64>,
     operation: Operation,
     durable: bool,
+    error: Option<ErrorKind>,
     offset: u64,
     length: u64,
     device: String,
@@ -181,6 +182,7 @@ fn row_of(request: &RecordedRequest, device: u32) -> Row {
         done_ns: Some(request.completed_at.as_ns()),
         operation: request.operation,
         durable: request.durable,
+        error: request.error,
         offset: request.offset,
         length: request.length,
         device: format!("{},{}", device >> 20, device & 0xf_ffff),
@@ -224,7 +226,7 @@ fn trace_of(Rows { all: mut rows, left_out, first }: Rows, format: TraceFormat) 
             sequence: records.len() as u64,
             submitted_at: Instant::from_ns(at),
             completed_at: completed.map(Instant::from_ns),
-            error: None,
+            error: row.error,
             export,
             operation: row.operation,
             durable: row.durable,
