@@ -40,6 +40,11 @@ fn every_example_runs_as_it_is_printed() {
     std::fs::create_dir(desk.path("target")).unwrap();
     std::fs::write(desk.path("p.toml"), PLAN).unwrap();
     std::fs::write(desk.path("job.fio"), "[reads]\nrw=randread\nbs=4k\nsize=4m\ntime_based\nruntime=1\n").unwrap();
+    std::fs::create_dir(desk.path("environments")).unwrap();
+    for name in ["ds3-p30", "d4s-v5-p30", "d4s-v5-p10"] {
+        let (text, _) = desk.ends(0, &["environments", "show", name]);
+        std::fs::write(desk.path(&format!("environments/{name}.toml")), text).unwrap();
+    }
     let socket = desk.path("disk.sock");
     let start = ["emulate", "ds3-p30", "--socket", socket.to_str().unwrap(), "--trace", "app.trace"];
     let mut emulation =
@@ -75,12 +80,15 @@ fn every_example_runs_as_it_is_printed() {
         assert!((2..=4).contains(&all.len()), "{verb}: {all:?}");
         for line in all {
             match verb.as_str() {
+                // A sweep has no dry run, and takes moments.
+                "predict" if line.contains("--part") => run(&line, &[0]),
                 "quick" | "run" | "predict" | "hunt" if !line.contains("--dry-run") => {
                     run(&format!("{line} --dry-run"), &[0]);
                 }
-                // One emulation is under way; block devices are not for every test machine. The others have tests of their own.
-                "emulate" | "watch" | "record" | "convert" | "advise" | "crawl" | "shelter" => {}
-                "replay" => after.push(line),
+                "replay" if line.contains("--env") => after.push(line),
+                // One emulation is under way; block devices and other hosts are not for every test machine. The others have tests of
+                // their own.
+                "emulate" | "watch" | "record" | "convert" | "advise" | "crawl" | "shelter" | "clock" | "replay" => {}
                 // What it finds of this machine is no matter.
                 "doctor" => run(&line, &[0, 3]),
                 _ => run(&line, &[0]),

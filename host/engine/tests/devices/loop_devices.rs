@@ -133,9 +133,10 @@ impl Loop {
 
 impl Drop for Loop {
     fn drop(&mut self) {
-        // An image that was removed, or whose file system went away, has another name by now: no file is there under it.
-        let is_anothers = self.shown().is_some_and(|file| file != self.image && file.exists());
-        if !is_anothers {
+        // Shown nothing, it is free, and may be another's the moment after. An image that was removed, or whose file system went away,
+        // has another name by now: no file is there under it.
+        let is_ours = self.shown().is_some_and(|file| file == self.image || !file.exists());
+        if is_ours {
             run("losetup", &["--detach", &self.node]);
         }
     }
