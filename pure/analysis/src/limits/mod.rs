@@ -259,7 +259,7 @@ impl Case<'_> {
 
     /// What bound the cell; declared limits that it surpassed are told of, whatever it was.
     fn binding(&self) -> Option<Binding> {
-        let mut binding = self.beside_others(self.amplified(self.named()?));
+        let mut binding = self.of_memory(self.beside_others(self.amplified(self.named()?)));
         binding.evidence.push_str(&self.changes().filter(|_| binding.inferred).unwrap_or_default());
         let is_above = matches!(binding.limit, Limit::Cache | Limit::Generator);
         if binding.inferred
@@ -279,6 +279,18 @@ impl Case<'_> {
             binding.evidence.push_str(&below);
         }
         Some(binding)
+    }
+
+    /// A disk's limit on a load whose data lay in memory below the device is presumed, unless something counts its requests.
+    fn of_memory(&self, binding: Binding) -> Binding {
+        let is_disk = matches!(binding.limit, Limit::DiskIops | Limit::DiskThroughput);
+        let is_counted = self.seen[self.index].as_ref().is_some_and(|seen| seen.counted && !seen.stalls);
+        if !is_disk || !binding.inferred || is_counted || !doubted(self.cell(), DoubtCode::CachedBelow) {
+            return binding;
+        }
+        let evidence =
+            format!("{} The data lay in memory below the device, and nothing counts these requests.", binding.evidence);
+        Binding { presumed: true, evidence, ..binding }
     }
 
     fn named(&self) -> Option<Binding> {

@@ -3,7 +3,7 @@
 use crate::example::{ExampleDisk, cell, closed, run, throttled};
 use crate::summarize;
 use loadline_block::Operation;
-use loadline_record::{Binding, CellRecord, Histogram, Limit, LoadFigures, Series, Surroundings};
+use loadline_record::{Binding, CellRecord, Doubt, DoubtCode, Histogram, Limit, LoadFigures, Series, Surroundings};
 use loadline_units::Duration;
 
 const KIB: u64 = 1 << 10;
@@ -97,6 +97,29 @@ fn a_device_that_serves_few_at_once_has_no_limit_that_is_named_with_confidence()
             assert!(!is_disk || found.presumed, "{small:?}, {large:?}: {found:?}");
         }
     }
+}
+
+#[test]
+fn a_level_of_what_lies_in_memory_is_presumed_to_be_the_disks() {
+    // The same loop device; 64 KiB requests have one rate at two depths, and larger ones move more bytes.
+    let of = |block: u64, rates: [f64; 3]| {
+        let depths = [1_u32, 4, 16];
+        [0, 1, 2].map(|place| {
+            let (depth, rate) = (depths[place], rates[place]);
+            let disk = ExampleDisk { latency_ns: f64::from(depth) * 1e9 / rate, iops: rate, bytes_per_s: 1e12 };
+            restless(cell(closed("random", 1.0, block, depth), &disk, &[1.0]))
+        })
+    };
+    let mut cells =
+        [of(64 * KIB, [50_121.0, 110_881.0, 110_881.0]), of(1_024 * KIB, [7_017.0, 9_593.0, 8_136.0])].concat();
+    let found = bindings(cells.clone());
+    assert!(found[2].limit == Limit::DiskIops && !found[2].presumed, "{:?}", found[2]);
+    for trial in cells.iter_mut().flat_map(|cell| &mut cell.trials) {
+        trial.doubts.push(Doubt { code: DoubtCode::CachedBelow, detail: "A file in memory.".to_owned() });
+    }
+    let found = bindings(cells);
+    assert!(found[2].limit == Limit::DiskIops && found[2].presumed, "{:?}", found[2]);
+    assert!(found[2].evidence.ends_with("The data lay in memory below the device, and nothing counts these requests."));
 }
 
 /// As another tool leaves it: no seconds, and nothing of the machine.
