@@ -129,7 +129,7 @@ impl Shelter {
         Ok(report)
     }
 
-    /// Reads a share of what is saved: what is missing or damaged, in words.
+    /// Reads a share of the saved data; objects that are missing or damaged, in words.
     pub(crate) fn verify_share(&mut self, share: ReadShare, pacing: &dyn Pacing) -> Result<Vec<String>, ShelterError> {
         let ReadShare { share: number, of } = share;
         match &mut self.copy {

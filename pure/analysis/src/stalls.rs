@@ -26,8 +26,8 @@ const BEYOND_NOISE: f64 = 3.0;
 const WAITED_SHARE_MIN: f64 = 0.5;
 /// Where fewer are outstanding, a few slow requests are as many.
 const OUTSTANDING_MIN: f64 = 4.0;
-/// Afterwards the rate comes to this share of what is usual, and lacks no more of it than this or what counts are off by, within so many
-/// seconds.
+/// Afterwards the rate comes to this share of the usual one within so many seconds. It lacks no more than this, or than counts usually
+/// differ.
 const RECOVERED: f64 = 0.7;
 const LACKING_MAX: f64 = 0.1;
 const RECOVERED_WITHIN: usize = 2;

@@ -30,7 +30,7 @@ pub enum UpkeepTask {
     Forget,
     /// What no generation needs is removed.
     Prune,
-    /// A part of what is saved is read and compared with its hashes.
+    /// A part of the saved data is read and compared with its hashes.
     Verify(ReadShare),
     /// A part of the disk's files is read although they look unchanged.
     Reread(ReadShare),

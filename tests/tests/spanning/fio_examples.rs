@@ -27,13 +27,13 @@ const EXAMPLES: [(&str, &str, Fate); 39] = [
     ),
     (
         "atomic-verify",
-        "[a]|rw=randwrite|bs=4k|direct=1|ioengine=libaio|iodepth=16|verify=crc64|atomic=1|verify_write_sequence=0|numjobs=10|filename=/dev/XXX",
+        "[a]|rw=randwrite|bs=4k|direct=1|ioengine=libaio|iodepth=16|verify=crc64|atomic=1|verify_write_sequence=0|numjobs=10|filename=/dev/sdx",
         Refused("atomic", Some("attempt to use atomic direct I/O")),
     ),
     ("backwards-read", "[a]|bs=4k|rw=read:-8k|filename=128m|size=128m", Runs(1)),
     (
         "basic-verify",
-        "[a]|rw=randwrite|bs=4k|direct=1|ioengine=libaio|iodepth=16|verify=crc32c|filename=/dev/XXX",
+        "[a]|rw=randwrite|bs=4k|direct=1|ioengine=libaio|iodepth=16|verify=crc32c|filename=/dev/sdx",
         Runs(1),
     ),
     (

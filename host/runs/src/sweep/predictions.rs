@@ -91,7 +91,7 @@ pub struct PredictionRow {
 /// What a load comes to. What is not known is missing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RowFigures {
-    /// Requests per second over the measured time, in the middle of what is uncertain.
+    /// Requests per second over the measured time, with each uncertain figure in its middle.
     pub iops: Option<f64>,
     /// The least and the most over the draws.
     pub range: Option<(f64, f64)>,

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const SHARED: &str = "schema = 1\nname = \"shared\"\n[[volume.data.disks]]\nsize = \"64 MiB\"\n\
                       limit = { iops = \"1500 IOPS\", enforcement = \"smooth\" }\n\
                       [volume.data.disks.latency.read]\nmedian = \"100 us\"\np99 = \"100 us\"\n";
-/// What the process of a rank is told: its store, the target, its start, and the plan.
+/// The arguments of a rank's process: its store, the target, its start, and the plan.
 const RANK: [&str; 4] = ["LOADLINE_TEST_RANK", "LOADLINE_TEST_TARGET", "LOADLINE_TEST_START", "LOADLINE_TEST_PLAN"];
 /// Processes start within this, also on a busy machine.
 const STARTING: Duration = Duration::from_secs(2);

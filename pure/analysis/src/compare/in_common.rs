@@ -9,7 +9,7 @@ use crate::words::{number, throughput};
 use loadline_record::{Clock, Limit};
 use std::collections::BTreeMap;
 
-/// Code of what is found.
+/// Code of the finding.
 const ONE_FIGURE: &str = "one-figure";
 /// Disks of so many runs stop there: two may do so by chance.
 const SIDES_MIN: usize = 3;

@@ -152,7 +152,7 @@ fn best(comparison: &Comparison, shared: &[&RankedSide]) -> String {
             format!("not known: the cells do not decide between {}", named.join(" and "))
         };
     }
-    // The baseline is best by what is known of the one that comes after it.
+    // Whether the baseline is best follows from the verdict on the side after it.
     let second = comparison.ranking.iter().find(|side| side.verdict.is_some());
     let undecided = |side: &&RankedSide| !side.is_decided();
     let of = if shared[0].verdict.is_some() { Some(shared[0]) } else { second };

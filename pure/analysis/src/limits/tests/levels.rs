@@ -75,24 +75,26 @@ fn what_a_shallow_queue_lives_on_for_a_while_contradicts_no_limit_of_a_deep_one(
     assert_eq!(found[1].limit, Limit::Parallelism, "{:?}", found[1]);
 }
 
+/// Reads at depths 1, 4 and 16 with these rates, whose counts scatter.
+fn at_depths(block: u64, rates: [f64; 3]) -> [CellRecord; 3] {
+    let depths = [1_u32, 4, 16];
+    [0, 1, 2].map(|place| {
+        let (depth, rate) = (depths[place], rates[place]);
+        let disk = ExampleDisk { latency_ns: f64::from(depth) * 1e9 / rate, iops: rate, bytes_per_s: 1e12 };
+        restless(cell(closed("random", 1.0, block, depth), &disk, &[1.0]))
+    })
+}
+
 #[test]
 fn a_device_that_serves_few_at_once_has_no_limit_that_is_named_with_confidence() {
     // A loop device without any throttle on two CPUs: as fast as it copies, and evenly so. Larger requests move as many bytes or more.
-    let of = |block: u64, rates: [f64; 3]| {
-        let depths = [1_u32, 4, 16];
-        [0, 1, 2].map(|place| {
-            let (depth, rate) = (depths[place], rates[place]);
-            let disk = ExampleDisk { latency_ns: f64::from(depth) * 1e9 / rate, iops: rate, bytes_per_s: 1e12 };
-            restless(cell(closed("random", 1.0, block, depth), &disk, &[1.0]))
-        })
-    };
     for [small, large] in [
         [[50_121.0, 104_562.0, 112_739.0], [7_017.0, 9_593.0, 8_136.0]],
         [[45_481.0, 119_530.0, 195_590.0], [13_233.0, 28_392.0, 22_153.0]],
         [[19_204.0, 105_315.0, 99_313.0], [6_710.0, 8_887.0, 7_170.0]],
         [[59_172.0, 71_753.0, 106_117.0], [8_937.0, 8_640.0, 7_536.0]],
     ] {
-        for found in bindings([of(64 * KIB, small), of(1_024 * KIB, large)].concat()) {
+        for found in bindings([at_depths(64 * KIB, small), at_depths(1_024 * KIB, large)].concat()) {
             let is_disk = matches!(found.limit, Limit::DiskIops | Limit::DiskThroughput);
             assert!(!is_disk || found.presumed, "{small:?}, {large:?}: {found:?}");
         }
@@ -102,16 +104,9 @@ fn a_device_that_serves_few_at_once_has_no_limit_that_is_named_with_confidence()
 #[test]
 fn a_level_of_what_lies_in_memory_is_presumed_to_be_the_disks() {
     // The same loop device; 64 KiB requests have one rate at two depths, and larger ones move more bytes.
-    let of = |block: u64, rates: [f64; 3]| {
-        let depths = [1_u32, 4, 16];
-        [0, 1, 2].map(|place| {
-            let (depth, rate) = (depths[place], rates[place]);
-            let disk = ExampleDisk { latency_ns: f64::from(depth) * 1e9 / rate, iops: rate, bytes_per_s: 1e12 };
-            restless(cell(closed("random", 1.0, block, depth), &disk, &[1.0]))
-        })
-    };
     let mut cells =
-        [of(64 * KIB, [50_121.0, 110_881.0, 110_881.0]), of(1_024 * KIB, [7_017.0, 9_593.0, 8_136.0])].concat();
+        [at_depths(64 * KIB, [50_121.0, 110_881.0, 110_881.0]), at_depths(1_024 * KIB, [7_017.0, 9_593.0, 8_136.0])]
+            .concat();
     let found = bindings(cells.clone());
     assert!(found[2].limit == Limit::DiskIops && !found[2].presumed, "{:?}", found[2]);
     for trial in cells.iter_mut().flat_map(|cell| &mut cell.trials) {
