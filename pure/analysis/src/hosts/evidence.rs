@@ -4,7 +4,7 @@ use super::view::{HostView, HostsView, Straggler};
 use crate::statistics::{mean, mean_over_trials, median, series_interval};
 use crate::trials::trials_used;
 use crate::words::{number, span};
-use loadline_record::{CellRecord, HostClock, HostTrial, HostsRecord};
+use loadline_record::{CellRecord, HostClock, HostTrial, HostsRecord, SharedWindow};
 
 const NS_PER_S: f64 = 1e9;
 /// Hosts whose rates differ by less are alike, whatever their intervals.
@@ -15,6 +15,12 @@ const STOOD_SHARE: f64 = 0.1;
 const WENT_ON_SHARE: f64 = 0.5;
 /// A host that completes fewer in an interval can miss one by chance.
 const COUNT_MIN: f64 = 20.0;
+/// An interval counts as one of the shared window if this share of a full one lies in it: hosts begin some microseconds apart.
+const INSIDE_SHARE: f64 = 0.9;
+/// A tool that did not run for this share of the window stood still, whatever its counts say.
+const STOPPED_SHARE: f64 = 0.1;
+/// A pause of one host is this many times as long as those of the others; a busy machine stops them all.
+const STOPPED_RATIO: f64 = 4.0;
 
 /// What the hosts of a cell came to; `None` where it is one host's.
 pub(crate) fn hosts_view(cell: &CellRecord) -> Option<HostsView> {
@@ -141,6 +147,15 @@ fn intervals(host: &HostTrial) -> impl Iterator<Item = (u64, u64, u64)> {
     })
 }
 
+/// The intervals that lie in the window but for a small part.
+fn intervals_inside(host: &HostTrial, window: (u64, u64)) -> impl Iterator<Item = (u64, u64, u64)> {
+    let full = f64::from(host.interval_s) * NS_PER_S;
+    intervals(host).filter(move |(begin, end, _)| {
+        let shared = (*end).min(window.1).saturating_sub((*begin).max(window.0));
+        shared as f64 >= full * INSIDE_SHARE
+    })
+}
+
 /// Hosts that stayed behind the others, by their rates or by standing still.
 fn stragglers_of(trial: &HostsRecord) -> Vec<Straggler> {
     let Some(window) = trial.window else { return Vec::new() };
@@ -151,10 +166,7 @@ fn stragglers_of(trial: &HostsRecord) -> Vec<Straggler> {
         let others: Vec<f64> =
             rates.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, rate)| *rate).collect();
         let Some(usual) = median(&others) else { continue };
-        let whole: Vec<f64> = intervals(host)
-            .filter(|(begin, end, _)| {
-                *begin >= from && *end <= to && end - begin >= u64::from(host.interval_s) * 900_000_000
-            })
+        let whole: Vec<f64> = intervals_inside(host, (from, to))
             .map(|(begin, end, count)| count as f64 * NS_PER_S / (end - begin) as f64)
             .collect();
         let interval = series_interval(&whole).or_else(|| mean_over_trials(&whole)?.interval);
@@ -167,7 +179,7 @@ fn stragglers_of(trial: &HostsRecord) -> Vec<Straggler> {
                 number(usual)
             )
         });
-        let evidence = stood_still(trial, index, (from, to)).or(slow);
+        let evidence = stood_still(trial, index, (from, to)).or_else(|| was_stopped(trial, index, window)).or(slow);
         found.extend(evidence.map(|evidence| Straggler { host: host.host.clone(), evidence }));
     }
     found
@@ -176,8 +188,7 @@ fn stragglers_of(trial: &HostsRecord) -> Vec<Straggler> {
 /// Whether a host completed next to nothing for an interval or more while the others went on; the words for it.
 fn stood_still(trial: &HostsRecord, index: usize, window: (u64, u64)) -> Option<String> {
     let host = &trial.hosts[index];
-    let inside: Vec<(u64, u64, u64)> =
-        intervals(host).filter(|(begin, end, _)| *begin >= window.0 && *end <= window.1 && end > begin).collect();
+    let inside: Vec<(u64, u64, u64)> = intervals_inside(host, window).collect();
     // What it usually has, without the intervals in which it stood, which may be most of them.
     let counts = || inside.iter().map(|(.., count)| *count as f64);
     let most = counts().max_by(f64::total_cmp)?;
@@ -207,14 +218,25 @@ fn stood_still(trial: &HostsRecord, index: usize, window: (u64, u64)) -> Option<
     Some(format!(
         "it stood still for at least {}, from {} on, while the others went on{tool}",
         span(length as f64),
-        span((first.0 - window.0) as f64)
+        span(first.0.saturating_sub(window.0) as f64)
     ))
+}
+
+/// Whether a host's tool was kept from running for much longer than the others' were; the words for it. A short trial has too few
+/// intervals to show that by counts.
+fn was_stopped(trial: &HostsRecord, index: usize, window: SharedWindow) -> Option<String> {
+    let host = &trial.hosts[index];
+    let of_others = trial.hosts.iter().enumerate().filter(|(other, _)| *other != index);
+    let usual = median(&of_others.map(|(_, host)| host.stopped_ns as f64).collect::<Vec<_>>())?;
+    let (stopped, length) = (host.stopped_ns as f64, window.length_ns as f64);
+    (stopped >= length * STOPPED_SHARE && stopped >= usual * STOPPED_RATIO).then(|| {
+        format!("it stood still: its tool was kept from running for {} of {}", span(stopped), span(length))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loadline_record::SharedWindow;
 
     fn host(name: &str, counts: &[u64]) -> HostTrial {
         let count = counts.iter().sum();
@@ -289,6 +311,28 @@ mod tests {
         let found = stragglers_of(&trial(vec![host("a", &[1_000; 3]), frozen, host("c", &[1_000; 3])]));
         assert_eq!(found.iter().map(|one| one.host.as_str()).collect::<Vec<_>>(), ["b"]);
         assert!(found[0].evidence.contains("at least 2.00 s, from 1.00 s on"), "{}", found[0].evidence);
+    }
+
+    /// Its only interval with requests began before the others did, and must not be left out for it.
+    #[test]
+    fn a_host_that_began_microseconds_before_the_others_and_was_frozen_is_named() {
+        let late = |name: &str| HostTrial { from_ns: 23_000, ..host(name, &[1_000; 3]) };
+        let mut shared = trial(vec![late("a"), host("b", &[500, 10, 0]), late("c")]);
+        shared.window = Some(SharedWindow { from_ns: 23_000, length_ns: 3_000_000_000 - 23_000 });
+        let found = stragglers_of(&shared);
+        assert_eq!(found.iter().map(|one| one.host.as_str()).collect::<Vec<_>>(), ["b"]);
+        assert!(found[0].evidence.contains("at least 2.00 s, from 1.00 s on"), "{}", found[0].evidence);
+    }
+
+    #[test]
+    fn a_pause_of_the_tool_is_evidence_where_counts_are_too_few_and_pauses_of_all_are_not() {
+        let stopped = |name: &str, counts: &[u64], stopped_ns| HostTrial { stopped_ns, ..host(name, counts) };
+        let one = trial(vec![host("a", &[19; 3]), stopped("b", &[10, 0, 9], 1_900_000_000), host("c", &[19; 3])]);
+        let found = stragglers_of(&one);
+        assert_eq!(found.iter().map(|one| one.host.as_str()).collect::<Vec<_>>(), ["b"]);
+        assert!(found[0].evidence.contains("kept from running for 1.90 s of 3.00 s"), "{}", found[0].evidence);
+        let all = ["a", "b", "c"].map(|name| stopped(name, &[1_000; 3], 400_000_000));
+        assert_eq!(stragglers_of(&trial(all.to_vec())), Vec::new());
     }
 
     #[test]
