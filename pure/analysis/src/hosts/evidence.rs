@@ -229,9 +229,8 @@ fn was_stopped(trial: &HostsRecord, index: usize, window: SharedWindow) -> Optio
     let of_others = trial.hosts.iter().enumerate().filter(|(other, _)| *other != index);
     let usual = median(&of_others.map(|(_, host)| host.stopped_ns as f64).collect::<Vec<_>>())?;
     let (stopped, length) = (host.stopped_ns as f64, window.length_ns as f64);
-    (stopped >= length * STOPPED_SHARE && stopped >= usual * STOPPED_RATIO).then(|| {
-        format!("it stood still: its tool was kept from running for {} of {}", span(stopped), span(length))
-    })
+    (stopped >= length * STOPPED_SHARE && stopped >= usual * STOPPED_RATIO)
+        .then(|| format!("it stood still: its tool was kept from running for {} of {}", span(stopped), span(length)))
 }
 
 #[cfg(test)]

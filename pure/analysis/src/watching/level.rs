@@ -6,7 +6,7 @@ use loadline_record::{Limit, WatchTick};
 
 /// A second counts where the device was busy for so much of it.
 const BUSY_MIN: f64 = 0.6;
-/// And had so many requests outstanding.
+/// And had so many requests outstanding, flushes apart.
 const OUTSTANDING_MIN: f64 = 1.5;
 /// Seconds that make a level.
 const MEMBERS_MIN: usize = 4;
@@ -132,7 +132,7 @@ pub(super) fn joint_level(all: &[Moment], beside: &[Beside<'_>]) -> Option<Level
 /// varies, if a higher one came before, or if answers come in clusters. Requests of one size are as even in bytes: a figure that is round in either says that a limit is there, and figures as disks are sold say which.
 pub(super) fn level(all: &[Moment], in_clusters: bool) -> Option<Level> {
     let counts: Vec<usize> = (0..all.len())
-        .filter(|place| all[*place].busy >= BUSY_MIN && all[*place].outstanding >= OUTSTANDING_MIN)
+        .filter(|place| all[*place].busy >= BUSY_MIN && queued(&all[*place]) >= OUTSTANDING_MIN)
         .collect();
     let found = [Counted::Requests, Counted::Bytes].map(|quantity| of(all, &counts, quantity));
     let is_set =
@@ -147,6 +147,11 @@ pub(super) fn level(all: &[Moment], in_clusters: bool) -> Option<Level> {
         },
         [requests, bytes] => requests.or(bytes).filter(counted),
     }
+}
+
+/// Mean of the requests outstanding but for flushes: a write that asks for a flush first has that flush's time in its own.
+fn queued(moment: &Moment) -> f64 {
+    moment.outstanding - moment.tick.flush_ms as f64 / 1e3 / moment.seconds
 }
 
 fn amount(moment: &Moment, quantity: Counted) -> f64 {
