@@ -4,6 +4,7 @@
 //! compute share the processors, and programs that wait run beside each other. Tests that hold a rate or a time run last, with
 //! few others.
 
+mod again;
 mod output;
 mod program;
 mod schedule;
@@ -11,7 +12,7 @@ mod usage;
 
 use crate::gate::{FEATURES, TEST_CPU_SECONDS_MAX};
 use crate::step::{LONG, Outcome, cargo, is_long};
-use output::TestTime;
+use output::{Failure, TestTime};
 use program::{Built, Run};
 use schedule::Class;
 use std::path::Path;
@@ -47,6 +48,7 @@ pub(crate) fn step(root: &Path) -> Outcome {
         total.add_all(run(Class::Timed, &built, &settings));
         total.add_all(throttled.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
     });
+    again::attempt(&mut total, &built, &settings);
     total.add_all(vec![documents(root)]);
     total.finish(&settings)
 }
@@ -85,8 +87,10 @@ impl Settings {
 }
 
 /// What one run of a test program came to.
+#[derive(Default)]
 struct Done {
     outcome: Outcome,
+    failures: Vec<Failure>,
     times: Vec<TestTime>,
     cpu: Duration,
 }
@@ -95,6 +99,7 @@ struct Done {
 #[derive(Default)]
 struct Total {
     outcome: Outcome,
+    failures: Vec<Failure>,
     times: Vec<TestTime>,
     cpu: Duration,
 }
@@ -111,6 +116,7 @@ impl Total {
         self.outcome.failed += done.outcome.failed;
         self.outcome.skipped += done.outcome.skipped;
         self.outcome.notes.extend(done.outcome.notes);
+        self.failures.extend(done.failures);
         self.times.extend(done.times);
         self.cpu += done.cpu;
     }
@@ -187,7 +193,7 @@ fn documents(root: &Path) -> Done {
         Ok(ended_well) => reader.finish(ended_well, output::Least::None),
         Err(note) => Outcome::fail(note),
     };
-    Done { outcome, times: Vec::new(), cpu }
+    Done { outcome, cpu, ..Done::default() }
 }
 
 /// Whether a line says nothing to whoever looks for failures.

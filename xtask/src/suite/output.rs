@@ -21,6 +21,29 @@ pub(super) enum Least {
     One,
 }
 
+/// A test that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Failure {
+    /// The test program's name.
+    pub(super) program: String,
+    /// The test's own.
+    pub(super) test: String,
+}
+
+impl Failure {
+    /// What the gate's last lines say of it.
+    pub(super) fn note(&self) -> String {
+        format!("failed: {} ({})", self.test, self.program)
+    }
+    /// The same where it passed alone.
+    pub(super) fn unsteady(&self) -> String {
+        format!(
+            "unsteady: {} ({}) failed beside others and passed alone: see above, and mend it",
+            self.test, self.program
+        )
+    }
+}
+
 /// How long a test took.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TestTime {
@@ -68,7 +91,7 @@ pub(super) struct Reader {
     passed: u64,
     failed: u64,
     ignored: u64,
-    failures: Vec<String>,
+    failures: Vec<Failure>,
     /// Tests that passed for want of something.
     skipping: BTreeSet<String>,
     /// Why, in the order in which it was said.
@@ -108,7 +131,7 @@ impl Reader {
             return Show::Yes;
         }
         if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
-            self.failures.push(name.to_owned());
+            self.failures.push(Failure { program: self.name.clone(), test: name.to_owned() });
         }
         if let Some((name, reason)) = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... ignored, ")) {
             self.reasons.push(format!("ignored: {reason} ({name})"));
@@ -133,12 +156,17 @@ impl Reader {
         &self.times
     }
 
+    /// The tests that failed, in the order of their ends.
+    pub(super) fn failures(&self) -> Vec<Failure> {
+        self.failures.clone()
+    }
+
     /// The counts: a test that said why it could not run has not passed. `ended_well` is the program's own verdict, which
     /// also knows of one that did not come to its result.
     pub(super) fn finish(mut self, ended_well: bool, least: Least) -> Outcome {
         let skipping = self.skipping.len() as u64;
         let mut notes = std::mem::take(&mut self.reasons);
-        notes.extend(self.failures.iter().map(|name| format!("failed: {name} ({})", self.name)));
+        notes.extend(self.failures.iter().map(Failure::note));
         let mut failed = self.failed;
         if !ended_well && failed == 0 {
             failed = 1;

@@ -89,7 +89,7 @@ fn package(id: &str, folder: &Path) -> String {
 }
 
 impl Program {
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         format!("{} {}", self.package, self.target)
     }
 
@@ -117,6 +117,12 @@ impl Program {
         let tests: Vec<&str> = of_class.map(String::as_str).collect();
         (!tests.is_empty()).then_some(Run { program: self, tests })
     }
+
+    /// One of its tests; `None` where it has none of that name.
+    pub(super) fn only(&self, name: &str) -> Option<Run<'_>> {
+        let test = self.tests.iter().find(|test| *test == name)?;
+        Some(Run { program: self, tests: vec![test] })
+    }
 }
 
 /// Some tests of a program.
@@ -141,7 +147,7 @@ impl Run<'_> {
         let begun = Instant::now();
         match observe(&mut command, reader) {
             Ok((reader, shown, cpu, ended_well)) => {
-                let times = reader.times().to_vec();
+                let (times, failures) = (reader.times().to_vec(), reader.failures());
                 let outcome = reader.finish(ended_well, Least::One);
                 if outcome.failed > 0 {
                     println!("{shown}");
@@ -155,9 +161,9 @@ impl Run<'_> {
                     begun.elapsed().as_secs_f64(),
                     cpu.as_secs_f64()
                 );
-                Done { outcome, times, cpu }
+                Done { outcome, failures, times, cpu }
             }
-            Err(note) => Done { outcome: Outcome::fail(note), times: Vec::new(), cpu: Duration::ZERO },
+            Err(note) => Done { outcome: Outcome::fail(note), ..Done::default() },
         }
     }
 }
@@ -224,6 +230,16 @@ pub(super) fn follow(command: &mut Command, mut line: impl FnMut(&str)) -> Resul
     }
     let status = child.wait().map_err(|error| format!("cannot wait for {command:?}: {error}"))?;
     Ok(status.success())
+}
+
+#[cfg(test)]
+impl Program {
+    /// A library's with these tests.
+    pub(super) fn example(package: &str, tests: &[&str]) -> Self {
+        let tests = tests.iter().map(|test| (*test).to_owned()).collect();
+        let (folder, path) = (PathBuf::from("/x"), PathBuf::from("/x/test"));
+        Self { package: package.to_owned(), folder, target: "lib".to_owned(), path, tests }
+    }
 }
 
 #[cfg(test)]
