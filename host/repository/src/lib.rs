@@ -20,12 +20,14 @@ mod tree_reader;
 pub use check::{CheckFinding, Checked, CheckedData};
 pub use error::RepositoryError;
 pub use lease::{Lease, LeaseRecord, LeaseTaking};
-pub use loadline_repository_format::{FormatError, KeepRules, ObjectId, ScryptCost, SnapshotFile, Timestamp};
+pub use loadline_repository_format::{
+    ExtendedAttribute, FormatError, KeepRules, NodeKind, ObjectId, ScryptCost, SnapshotFile, Timestamp,
+};
 pub use pacing::{PacedStep, Pacing, Permission, Unpaced};
 pub use prune::Pruned;
 pub use repository::{Repository, StoredSnapshot};
 pub use restore::{Extras, FailedEntry, RestoreRequest, Restored};
-pub use save::{Changes, Chunking, RereadShare, SaveRequest, Saved, UnreadableEntry};
+pub use save::{Changes, Chunking, PicturedEntry, PicturedRoot, RereadShare, SaveRequest, Saved, UnreadableEntry};
 pub use storage::{
     FaultyStorage, FileKind, LeaseVersion, ListedFile, LocalStorage, RepositoryStorage, StorageError, StorageErrorKind,
     StorageFault, StorageTraffic, StoredFile,

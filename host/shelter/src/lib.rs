@@ -6,6 +6,7 @@
 mod checking;
 mod durable;
 mod error;
+mod frozen_files;
 mod machine_probe;
 mod metadata_client;
 mod notify;

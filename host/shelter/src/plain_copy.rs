@@ -240,7 +240,7 @@ impl PlainCopy {
             entries,
         };
         self.commit(manifest, claim, pinned)?;
-        stamps.retain(|_, stamp| picture.is_settled(*stamp));
+        stamps.retain(|path, stamp| picture.is_settled(path, *stamp));
         *known = stamps;
         Ok(report)
     }
@@ -254,7 +254,7 @@ impl PlainCopy {
         report: &mut SaveReport,
     ) -> Result<(TreeEntry, loadline_shelter::changes::FileStamp), CopyTrouble> {
         let mut entry = seen.entry.clone();
-        entry.attributes = picture.root.attributes(&entry).map_err(CopyTrouble::Source)?;
+        entry.attributes = picture.attributes(seen).map_err(CopyTrouble::Source)?;
         if !matches!(entry.kind, EntryKind::File { .. }) {
             return Ok((entry, seen.stamp));
         }

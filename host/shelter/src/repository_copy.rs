@@ -8,18 +8,20 @@ use crate::error::ShelterError;
 use crate::pace::Pace;
 use crate::restoring::{RestoreProgress, RestoreReport};
 use crate::saving::{Picture, SaveReport, group_of, not_one_moment};
-use crate::tree_files::TreeRoot;
+use crate::tree_files::{SeenEntry, TreeRoot};
 use loadline_repository::{
-    CheckFinding, Checked, CheckedData, Extras, FileKind, KeepRules, Lease, LeaseTaking, ListedFile, ObjectId,
-    PacedStep, Pacing, Permission, Repository, RepositoryError, RepositoryStorage, RereadShare, RestoreRequest,
-    SaveRequest, ScryptCost, StorageErrorKind, StoredFile, StoredSnapshot, Timestamp,
+    CheckFinding, Checked, CheckedData, ExtendedAttribute, Extras, FileKind, KeepRules, Lease, LeaseTaking, ListedFile,
+    NodeKind, ObjectId, PacedStep, Pacing, Permission, PicturedEntry, PicturedRoot, Repository, RepositoryError,
+    RepositoryStorage, RereadShare, RestoreRequest, SaveRequest, ScryptCost, StorageErrorKind, StoredFile,
+    StoredSnapshot, Timestamp,
 };
 use loadline_shelter::changes::{MassDeletion, TreeStamps};
-use loadline_shelter::config::{DataClass, Group, KeptGenerations, Moment};
+use loadline_shelter::config::{DataClass, Group, KeptGenerations};
 use loadline_shelter::start::DestinationSeen;
-use loadline_shelter::tree::{EntryKind, TreePath};
+use loadline_shelter::tree::{EntryKind, TreePath, of_hex, unescaped};
 use loadline_shelter::upkeep::ReadShare;
 use loadline_units::Bytes;
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -345,14 +347,6 @@ impl RepositoryCopy {
         known: &mut TreeStamps,
         pace: &Pace,
     ) -> Result<Option<SaveReport>, ShelterError> {
-        let one_moment = picture
-            .groups
-            .iter()
-            .find(|group| group.class == DataClass::Files && matches!(group.moment, Moment::Reflink));
-        if let Some(group) = one_moment {
-            let reason = "a repository reads each file by itself: use layout \"plain\" with reflinks".to_owned();
-            return Err(ShelterError::NotOneMoment { group: group.name.clone(), reason });
-        }
         let before = self.snapshots.last().map(|newest| newest.id);
         self.refresh()?;
         // Our own snapshot may be there although its write was not answered.
@@ -376,7 +370,7 @@ impl RepositoryCopy {
             .filter(|group| group.class != DataClass::Recreate)
             .filter(|group| !picture.carried.iter().any(|carried| carried.name == group.name))
             .flat_map(|group| &group.paths)
-            .filter(|path| fs::symlink_metadata(self.place.disk.join(path)).is_ok())
+            .filter(|path| picture.has(path))
             .map(|path| self.place.disk.join(path))
             .collect();
         let of = |group: &Group| group.paths.iter().map(|path| self.place.disk.join(path)).collect::<Vec<PathBuf>>();
@@ -395,6 +389,7 @@ impl RepositoryCopy {
         request.exact = exact;
         request.reread = picture.reread.map(|ReadShare { share, of }| RereadShare { share, of });
         request.carried = carried;
+        request.pictured = picture.groups.iter().flat_map(|group| self.pictured(picture, group)).collect();
         request.lease = Some(lease);
         request.tags = vec![
             format!("shelter={}", self.place.source),
@@ -412,6 +407,10 @@ impl RepositoryCopy {
                 let group = self.tree_path(&path).and_then(|path| group_of(picture.groups, &path));
                 let said = format!("{}: {reason}", path.display());
                 let error = RepositoryError::NotExact { path, reason };
+                // What is known may be more than the repository has: the next save takes copies of all.
+                known.retain(|path, _| {
+                    group_of(picture.groups, path).map(|one| &one.name) != group.map(|one| &one.name)
+                });
                 return Err(group.map_or_else(|| self.failure(error), |group| not_one_moment(group, said)));
             }
             Err(error) => {
@@ -444,7 +443,7 @@ impl RepositoryCopy {
             .walked
             .entries
             .iter()
-            .filter(|(path, seen)| picture.is_settled(seen.stamp) && !report.inexact.contains_key(*path))
+            .filter(|(path, seen)| picture.is_settled(path, seen.stamp) && !report.inexact.contains_key(*path))
             .map(|(path, seen)| (path.clone(), seen.stamp))
             .collect();
         known.extend(fresh);
@@ -453,6 +452,16 @@ impl RepositoryCopy {
         }
         self.refresh()?;
         Ok(Some(report))
+    }
+
+    /// The trees of a group that is read from copies, by the path of each root.
+    fn pictured(&self, picture: &Picture<'_>, group: &Group) -> BTreeMap<PathBuf, PicturedRoot> {
+        let Some(taken) = picture.taken_ns(group) else { return BTreeMap::new() };
+        let trees = group.paths.iter().filter_map(|path| {
+            let entry = pictured_tree(picture, path)?;
+            Some((self.place.disk.join(path), PicturedRoot { taken: timestamp(taken), entry }))
+        });
+        trees.collect()
     }
 
     /// What the picture lacks of the newest generation, if that is more than usual.
@@ -521,6 +530,60 @@ impl RepositoryCopy {
         }
         report.took = begun.elapsed();
         Ok(report)
+    }
+}
+
+/// What a picture has at a path and below.
+fn pictured_tree(picture: &Picture<'_>, path: &str) -> Option<PicturedEntry> {
+    let mut top: Option<PicturedEntry> = None;
+    for (inner, seen) in picture.walked.entries.iter().filter(|(inner, _)| inner.is_within(path)) {
+        let entry = pictured_entry(picture, seen);
+        let bytes = inner.to_bytes()?;
+        let Some(below) = bytes.get(path.len() + 1..) else {
+            top = Some(entry);
+            continue;
+        };
+        // A folder sorts before what is in it.
+        let mut names = below.split(|byte| *byte == b'/').peekable();
+        let mut place = top.as_mut()?;
+        while let Some(name) = names.next() {
+            if names.peek().is_none() {
+                place.below.insert(name.to_vec(), entry);
+                break;
+            }
+            place = place.below.get_mut(name)?;
+        }
+    }
+    top
+}
+
+fn pictured_entry(picture: &Picture<'_>, seen: &SeenEntry) -> PicturedEntry {
+    let SeenEntry { entry, stamp, links } = seen;
+    let (kind, size, link_target) = match &entry.kind {
+        EntryKind::Folder => (NodeKind::Folder, 0, Vec::new()),
+        EntryKind::File { size, .. } => (NodeKind::File, *size, Vec::new()),
+        EntryKind::Link { to } => (NodeKind::Symlink, stamp.size, unescaped(to).unwrap_or_default()),
+        EntryKind::Pipe => (NodeKind::Fifo, 0, Vec::new()),
+    };
+    let attributes = entry
+        .attributes
+        .iter()
+        .filter_map(|(name, value)| Some(ExtendedAttribute { name: name.clone(), value: of_hex(value)? }));
+    PicturedEntry {
+        kind,
+        permissions: entry.mode,
+        uid: entry.uid,
+        gid: entry.gid,
+        size,
+        modified: timestamp(stamp.modified_ns),
+        changed: timestamp(stamp.changed_ns),
+        inode: stamp.inode,
+        device: picture.root.device(),
+        links: *links,
+        link_target,
+        attributes: attributes.collect(),
+        contents: picture.frozen.place(&entry.path),
+        below: BTreeMap::new(),
     }
 }
 

@@ -2,9 +2,11 @@
 
 use crate::durable::now_ns;
 use crate::error::ShelterError;
+use crate::frozen_files::{FROZEN, FrozenFiles};
 use crate::pace::Pace;
 use crate::session::QuietGroup;
-use crate::tree_files::{TreeRoot, WalkedTree, stamp_of};
+use crate::tree_files::{SeenEntry, TreeRoot, WalkedTree, stamp_of};
+use loadline_repository::RereadShare;
 use loadline_shelter::changes::{FileStamp, MassDeletion, TreeDifference, TreeStamps};
 use loadline_shelter::config::{DataClass, Group, MARKER_NAME, Moment, ShelterConfig};
 use loadline_shelter::tree::{EntryKind, TreePath};
@@ -14,6 +16,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -58,8 +61,10 @@ pub(crate) struct Picture<'a> {
     pub(crate) root: &'a TreeRoot,
     pub(crate) groups: &'a [Group],
     pub(crate) walked: WalkedTree,
-    /// Files that are read from a reflink, which nobody changes.
-    pub(crate) clones: BTreeMap<TreePath, File>,
+    /// Files that are read from copies, which nobody changes.
+    pub(crate) frozen: FrozenFiles<'a>,
+    /// Groups of which such copies were made, with the time of the look at them, ns since 1970.
+    taken: BTreeMap<String, i64>,
     pub(crate) of_one_moment: Vec<String>,
     pub(crate) fuzzy: Vec<String>,
     /// Groups that are not looked at: the next generation has what the newest one has of them.
@@ -80,23 +85,27 @@ pub(crate) fn is_in_share(path: &TreePath, share: ReadShare) -> bool {
 }
 
 impl<'a> Picture<'a> {
-    /// Looks at all groups, and takes reflinks and sessions where the configuration wants one moment.
-    /// Groups that failed are carried over.
+    /// Looks at all groups, and takes reflinks and sessions where the configuration wants one moment. Groups that failed are carried
+    /// over. Files that are as `known` says need no copy, unless they are in the share that is read again.
     pub(crate) fn take(
         root: &'a TreeRoot,
         config: &'a ShelterConfig,
         failed: &BTreeMap<String, String>,
+        known: &TreeStamps,
+        reread: Option<ReadShare>,
     ) -> Result<Self, ShelterError> {
+        let frozen = FrozenFiles::none(root).map_err(ShelterError::io("remove", root.path().join(FROZEN)))?;
         let mut picture = Self {
             root,
             groups: &config.groups,
             walked: WalkedTree::default(),
-            clones: BTreeMap::new(),
+            frozen,
+            taken: BTreeMap::new(),
             of_one_moment: Vec::new(),
             fuzzy: Vec::new(),
             carried: Vec::new(),
             quiet: Mutex::default(),
-            reread: None,
+            reread,
             begun_ns: now_ns(),
         };
         for group in config.groups.iter().filter(|group| group.class != DataClass::Recreate) {
@@ -106,7 +115,7 @@ impl<'a> Picture<'a> {
             }
             let quiet = QuietGroup::begin(group)?;
             let walked = if group.class == DataClass::Files && group.moment == Moment::Reflink {
-                let walked = picture.reflink(group)?;
+                let walked = picture.reflink(group, known)?;
                 // What is read from now on are reflinks: the application goes on at once.
                 quiet.map_or(Ok(()), QuietGroup::end)?;
                 walked
@@ -128,8 +137,20 @@ impl<'a> Picture<'a> {
     }
 
     /// Whether a later change of a file is bound to show in its stamp: one in the same step of the clock would not.
-    pub(crate) fn is_settled(&self, stamp: FileStamp) -> bool {
-        stamp.changed_ns < self.begun_ns - CLOCK_STEP_NS
+    pub(crate) fn is_settled(&self, path: &TreePath, stamp: FileStamp) -> bool {
+        let taken = group_of(self.groups, path).and_then(|group| self.taken.get(&group.name));
+        stamp.changed_ns < taken.copied().unwrap_or(self.begun_ns) - CLOCK_STEP_NS
+    }
+
+    /// Whether there is something at the path of a group.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        let Ok(path) = TreePath::of_bytes(path.as_bytes()) else { return false };
+        self.walked.entries.contains_key(&path) || self.walked.troubles.contains_key(&path)
+    }
+
+    /// When copies of a group were made, ns since 1970; `None` if it is read where it is.
+    pub(crate) fn taken_ns(&self, group: &Group) -> Option<i64> {
+        self.taken.get(&group.name).copied()
     }
 
     /// Lets a step of the clock go by if a file changed in this one.
@@ -147,33 +168,12 @@ impl<'a> Picture<'a> {
             && self.walked.entries.iter().all(|(path, seen)| known.get(path) == Some(&seen.stamp))
     }
 
-    /// Takes reflinks of all files of a group until nothing changed between the first and the last.
-    fn reflink(&mut self, group: &Group) -> Result<WalkedTree, ShelterError> {
-        let at = self.root.path().to_path_buf();
+    /// Takes reflinks of the files of a group that changed, until nothing changed between the first and the last.
+    fn reflink(&mut self, group: &Group, known: &TreeStamps) -> Result<WalkedTree, ShelterError> {
         for _ in 0..CLONES_MAX {
             let begun_ns = now_ns();
             let mut before = self.root.walk(&group.paths);
-            let mut clones = BTreeMap::new();
-            let files = before.entries.iter().filter(|(_, seen)| matches!(seen.entry.kind, EntryKind::File { .. }));
-            let mut is_whole = true;
-            for (path, _) in files {
-                match self.clone_of(path) {
-                    Ok(clone) => {
-                        clones.insert(path.clone(), clone);
-                    }
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => is_whole = false,
-                    Err(error) if matches!(error.raw_os_error(), Some(95 | 22 | 25)) => {
-                        // The file system has no reflinks.
-                        let reason = format!("{} has no reflinks: use XFS or btrfs, or another moment", at.display());
-                        return Err(ShelterError::NotOneMoment { group: group.name.clone(), reason });
-                    }
-                    Err(error) => return Err(ShelterError::io("reflink", at.join(path.as_text()))(error)),
-                }
-            }
-            // What went before its reflink was taken is no part of the picture.
-            before
-                .entries
-                .retain(|path, seen| !matches!(seen.entry.kind, EntryKind::File { .. }) || clones.contains_key(path));
+            let is_whole = self.freeze(group, &mut before, known)?;
             let after = self.root.walk(&group.paths);
             let stamps = |walked: &WalkedTree| -> Vec<(TreePath, FileStamp)> {
                 walked.entries.iter().map(|(path, seen)| (path.clone(), seen.stamp)).collect()
@@ -181,25 +181,51 @@ impl<'a> Picture<'a> {
             let is_still = is_whole
                 && stamps(&before) == stamps(&after)
                 && before.entries.values().all(|seen| seen.stamp.changed_ns < begun_ns - CLOCK_STEP_NS);
-            self.clones.retain(|path, _| !group.paths.iter().any(|of| path.is_within(of)));
-            self.clones.extend(clones);
             if is_still {
                 self.of_one_moment.push(group.name.clone());
+                self.taken.insert(group.name.clone(), begun_ns);
                 return Ok(before);
             }
+            self.forget(group)?;
             std::thread::sleep(READ_AGAIN);
         }
         Err(not_one_moment(group, format!("files changed each of {CLONES_MAX} times while reflinks were taken")))
     }
 
-    /// A reflink of a file, which has no name.
-    fn clone_of(&self, path: &TreePath) -> io::Result<File> {
-        use rustix::fs::{Mode, OFlags};
-        let source = self.root.open_file(path)?;
-        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        let clone = rustix::fs::openat(self.root.handle()?, ".", flags, Mode::RUSR | Mode::WUSR)?;
-        rustix::fs::ioctl_ficlone(&clone, &source)?;
-        Ok(File::from(clone))
+    /// Takes reflinks of the files that changed, and notes the attributes of what may be saved. Whether every file was still there.
+    fn freeze(&mut self, group: &Group, walked: &mut WalkedTree, known: &TreeStamps) -> Result<bool, ShelterError> {
+        let at = self.root.path();
+        let prefix = [at.as_os_str().as_bytes(), b"/"].concat();
+        let prefix = prefix.as_slice();
+        let reread = self.reread.map(|ReadShare { share, of }| RereadShare { share, of });
+        let mut gone = Vec::new();
+        for (path, seen) in &mut walked.entries {
+            let is_file = matches!(seen.entry.kind, EntryKind::File { .. });
+            let is_reread =
+                reread.is_some_and(|share| share.has(&[prefix, &path.to_bytes().unwrap_or_default()].concat()));
+            if is_file && known.get(path) == Some(&seen.stamp) && !is_reread {
+                continue;
+            }
+            let frozen = if is_file { self.frozen.reflink(path) } else { Ok(()) };
+            match frozen.and_then(|()| self.root.attributes(&seen.entry)) {
+                Ok(attributes) => seen.entry.attributes = attributes,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => gone.push(path.clone()),
+                Err(error) if matches!(error.raw_os_error(), Some(95 | 22 | 25)) => {
+                    let reason = format!("{} has no reflinks: use XFS or btrfs, or another moment", at.display());
+                    return Err(not_one_moment(group, reason));
+                }
+                Err(error) => return Err(ShelterError::io("reflink", at.join(path.as_text()))(error)),
+            }
+        }
+        // What went before its reflink was taken is no part of the picture.
+        walked.entries.retain(|path, _| !gone.contains(path));
+        Ok(gone.is_empty())
+    }
+
+    /// Removes the copies of a group.
+    fn forget(&mut self, group: &Group) -> Result<(), ShelterError> {
+        let of_group = |path: &TreePath| group.paths.iter().any(|of| path.is_within(of));
+        self.frozen.forget(of_group).map_err(ShelterError::io("remove", self.root.path().join(FROZEN)))
     }
 
     /// Whether a group is carried over.
@@ -211,7 +237,7 @@ impl<'a> Picture<'a> {
     /// they were at the first look.
     pub(crate) fn release(&self) -> Result<(), ShelterError> {
         let still = self.groups.iter().filter(|group| group.is_of_one_moment() && !self.carries(group));
-        for group in still.filter(|group| group.moment != Moment::Reflink) {
+        for group in still.filter(|group| self.taken_ns(group).is_none()) {
             let walked = self.root.walk(&group.paths);
             let seen = self.walked.entries.iter().filter(|(path, _)| group.paths.iter().any(|of| path.is_within(of)));
             let seen: TreeStamps = seen.map(|(path, seen)| (path.clone(), seen.stamp)).collect();
@@ -229,11 +255,19 @@ impl<'a> Picture<'a> {
         ended
     }
 
+    /// Extended attributes of an entry, of the same moment as its contents.
+    pub(crate) fn attributes(&self, seen: &SeenEntry) -> io::Result<BTreeMap<String, String>> {
+        match group_of(self.groups, &seen.entry.path).and_then(|group| self.taken_ns(group)) {
+            Some(_) => Ok(seen.entry.attributes.clone()),
+            None => self.root.attributes(&seen.entry),
+        }
+    }
+
     /// Copies a file's contents into `target`: bytes, hash, and the stamp of what was copied. `Err(Ok(reason))`: it kept changing.
     pub(crate) fn copy(&self, path: &TreePath, target: &mut dyn Write, pace: &Pace) -> Result<CopiedFile, CopyTrouble> {
-        if let Some(clone) = self.clones.get(path) {
+        if let Some(copy) = self.frozen.open(path) {
             let stamp = self.walked.entries.get(path).map(|seen| seen.stamp).ok_or(CopyTrouble::Changing)?;
-            let (size, hash) = read_all(clone, u64::MAX, target, pace)?;
+            let (size, hash) = read_all(&copy.map_err(CopyTrouble::Source)?, u64::MAX, target, pace)?;
             return Ok(CopiedFile { size, hash, stamp });
         }
         let source = self.root.open_file(path).map_err(CopyTrouble::Source)?;

@@ -7,6 +7,7 @@ pub(crate) use saved_place::{DRILL, SavedPlace};
 
 use crate::durable::{now_ns, read_bounded, write_durably};
 use crate::error::ShelterError;
+use crate::frozen_files::{FROZEN, remove_left};
 use crate::pace::Pace;
 use crate::plain_copy::PlainCopy;
 use crate::probe::{DiskProbe, FolderSeen};
@@ -395,6 +396,7 @@ impl Shelter {
             return Err(ShelterError::DiskChanged { path: self.disk().to_path_buf() });
         };
         self.marker = Some(marker.clone());
+        self.remove_left()?;
         if !matches!(seen.destination, DestinationSeen::Unreachable(_)) {
             self.open_copy()?;
             // An interrupted acknowledgement: the destination has the generation that was begun.
@@ -415,6 +417,7 @@ impl Shelter {
         progress: &Arc<RestoreProgress>,
     ) -> Result<Prepared, ShelterError> {
         self.open_copy()?;
+        self.remove_left()?;
         let root = TreeRoot::open(self.disk()).map_err(ShelterError::io("open", self.disk()))?;
         let nothing = || ShelterError::NothingSaved(PathBuf::from(&self.config.disk.path));
         let copy = self.copy.as_ref().ok_or_else(nothing)?;
@@ -474,6 +477,12 @@ impl Shelter {
         let Some(folders) = structure::kept(&self.config)? else { return Ok(0) };
         let root = TreeRoot::open(self.disk()).map_err(ShelterError::io("open", self.disk()))?;
         structure::recreate(&root, &folders)
+    }
+
+    /// Removes copies that a killed save left.
+    fn remove_left(&self) -> Result<(), ShelterError> {
+        let root = TreeRoot::open(self.disk()).map_err(ShelterError::io("open", self.disk()))?;
+        remove_left(&root).map_err(ShelterError::io("remove", self.disk().join(FROZEN)))
     }
 
     /// Sees that the disk is still the one that was taken into use.

@@ -31,6 +31,8 @@ pub(crate) struct SeenEntry {
     /// Size and hash of files are not known yet: empty.
     pub(crate) entry: TreeEntry,
     pub(crate) stamp: FileStamp,
+    /// Names of the inode.
+    pub(crate) links: u64,
 }
 
 /// A walk over some paths.
@@ -52,6 +54,11 @@ impl TreeRoot {
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Number of the file system.
+    pub(crate) fn device(&self) -> u64 {
+        self.device
     }
 
     pub(crate) fn handle(&self) -> io::Result<File> {
@@ -128,7 +135,8 @@ impl TreeRoot {
             modified_ns: nanoseconds(stat.st_mtime, stat.st_mtime_nsec),
             attributes: BTreeMap::new(),
         };
-        Ok(SeenEntry { entry, stamp: stamp(stat) })
+        #[allow(clippy::unnecessary_cast, reason = "the types differ between processors")]
+        Ok(SeenEntry { entry, stamp: stamp(stat), links: stat.st_nlink as u64 })
     }
 
     /// Every entry at and below these paths. A path that is not there has no entry.

@@ -7,6 +7,7 @@ mod assemble;
 mod entry;
 mod known;
 mod packing;
+mod pictured;
 mod queue;
 mod reading;
 mod scan;
@@ -15,6 +16,7 @@ mod work;
 pub(crate) use entry::{EntryStat, attributes};
 pub(crate) use known::{KnownEntry, KnownFolder, KnownRoot, Stamp};
 pub(crate) use packing::{PackSink, Packer};
+pub use pictured::{PicturedEntry, PicturedRoot};
 pub(crate) use queue::locked;
 
 use crate::RepositoryError;
@@ -26,6 +28,7 @@ use crate::tree_reader::TreeReader;
 use assemble::{AssembledEntry, Assembly};
 use loadline_repository_format::{BlobKind, IndexedPack, ObjectId, SnapshotFile, Timestamp, TreeNode, encode_tree};
 use loadline_units::Bytes;
+use pictured::{CopyFolders, PicturedPlace};
 use reading::FileReader;
 use rustix::fs::{Mode, OFlags};
 use scan::{ChangedPaths, Draft, DraftEntry, EntryPlace, Scan, Scope};
@@ -69,7 +72,9 @@ pub struct RereadShare {
 }
 
 impl RereadShare {
-    pub(crate) fn has(self, path: &[u8]) -> bool {
+    /// Whether the file at this absolute path is in it.
+    #[must_use]
+    pub fn has(self, path: &[u8]) -> bool {
         let id = ObjectId::of(path);
         let number = u32::from_le_bytes([id.0[0], id.0[1], id.0[2], id.0[3]]);
         number % self.of.max(1) == self.share
@@ -89,6 +94,8 @@ pub struct SaveRequest {
     pub reread: Option<RereadShare>,
     /// Further roots that are not looked at: the snapshot has what its parent has there.
     pub carried: Vec<PathBuf>,
+    /// Roots that were looked at before, with the copies that their files are read from. Nothing is looked at below them.
+    pub pictured: BTreeMap<PathBuf, PicturedRoot>,
     /// Roots below which every file must be read whole. A save that cannot ends without a snapshot.
     pub exact: Vec<PathBuf>,
     /// What the first save after [`Repository::open`] compares with.
@@ -115,6 +122,7 @@ impl SaveRequest {
             changes: Changes::Everything,
             reread: None,
             carried: Vec::new(),
+            pictured: BTreeMap::new(),
             exact: Vec::new(),
             parent: None,
             chunking: Chunking::Fixed,
@@ -445,6 +453,11 @@ fn walk_root(scan: &mut Scan<'_>, root: &Root, request: &SaveRequest) -> Result<
     let (Some(parent), Some(name)) = (parent, name) else { return Err(cannot(rustix::io::Errno::INVAL)) };
     if request.carried.contains(&root.path) {
         return Ok(DraftEntry { name: name.as_bytes().into(), stat: None, draft: Draft::Kept });
+    }
+    if let Some(PicturedRoot { taken, entry }) = request.pictured.get(&root.path) {
+        let (path, known) = (root.path.as_path(), root.known.as_ref().map(|known| &known.entry));
+        let place = PicturedPlace { entry, name: name.as_bytes(), path, known, is_exact: true, taken: *taken };
+        return scan.pictured(&place, &mut CopyFolders::default());
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = Arc::new(rustix::fs::open(parent, flags, Mode::empty()).map_err(cannot)?);

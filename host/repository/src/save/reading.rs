@@ -2,7 +2,9 @@
 
 use super::entry::{EntryStat, attributes};
 use super::packing::Packer;
+use super::pictured::PicturedFile;
 use super::queue::locked;
+use super::scan::WaitingFile;
 use super::work::{FileBatch, LargeFile, Task, WorkQueue};
 use super::{Chunking, FIXED_CHUNK};
 use crate::RepositoryError;
@@ -123,10 +125,10 @@ impl<'w, 's, 'r> FileReader<'w, 's, 'r> {
     }
 
     fn read_batch(&mut self, batch: &FileBatch) -> Result<(), RepositoryError> {
-        for (number, name, seen_before) in &batch.files {
+        for waiting in &batch.files {
             let mut attempt = 0;
             let outcome = loop {
-                match self.read_file(batch, *number, name, *seen_before) {
+                match self.read_file(batch, waiting) {
                     Ok(None) => break None,
                     Ok(Some(FileOutcome::Changing)) if attempt < RETRIES => {
                         std::thread::sleep(PAUSE * 3_u32.pow(attempt));
@@ -138,33 +140,27 @@ impl<'w, 's, 'r> FileReader<'w, 's, 'r> {
                     Err(ReadError::Save(error)) => return Err(error),
                 }
             };
-            self.outcomes.extend(outcome.map(|outcome| (*number, outcome)));
+            self.outcomes.extend(outcome.map(|outcome| (waiting.number, outcome)));
         }
         Ok(())
     }
 
     /// `None` when all threads read this file together.
-    fn read_file(
-        &mut self,
-        batch: &FileBatch,
-        number: usize,
-        name: &[u8],
-        seen_before: bool,
-    ) -> Result<Option<FileOutcome>, ReadError> {
-        let file = open_without_atime(&batch.folder, name, OFlags::empty())?;
+    fn read_file(&mut self, batch: &FileBatch, waiting: &WaitingFile) -> Result<Option<FileOutcome>, ReadError> {
+        let file = open_without_atime(&batch.folder, &waiting.name, OFlags::empty())?;
         let before = stat_of(&file)?;
         if before.kind != loadline_repository_format::NodeKind::File {
             return Ok(Some(FileOutcome::Gone));
         }
         if self.chunking == Chunking::Fixed && before.size >= SHARED_FROM {
-            self.work.share(LargeFile::new(number, file, before, seen_before));
+            self.work.share(LargeFile::new(waiting, file, before));
             return Ok(None);
         }
         let content = match self.chunking {
             Chunking::Fixed => self.read_fixed(&file, 0, before.size)?,
             Chunking::ContentDefined => self.read_content_defined(&file, before.size)?,
         };
-        Ok(Some(finish(&file, &before, content, seen_before)?))
+        Ok(Some(finish(&file, &before, content, waiting.seen_before, waiting.pictured.as_deref())?))
     }
 
     /// The blobs of a part of a file; `None` when the file is shorter.
@@ -257,7 +253,9 @@ impl<'w, 's, 'r> FileReader<'w, 's, 'r> {
             .into_iter()
             .map(|(_, read)| read)
             .try_fold(Some(Vec::new()), |all, part| Ok(all.zip(part?).map(|(all, part)| [all, part].concat())));
-        let outcome = joined.and_then(|content| finish(&large.file, &large.before, content, large.seen_before));
+        let outcome = joined.and_then(|content| {
+            finish(&large.file, &large.before, content, large.seen_before, large.pictured.as_deref())
+        });
         let outcome = match outcome {
             Ok(FileOutcome::Changing) if large.attempt < RETRIES => {
                 std::thread::sleep(PAUSE * 3_u32.pow(large.attempt));
@@ -285,18 +283,25 @@ fn finish(
     before: &EntryStat,
     content: Option<Vec<ObjectId>>,
     seen_before: bool,
+    pictured: Option<&PicturedFile>,
 ) -> Result<FileOutcome, Errno> {
-    let attributes = attributes(file)?;
+    let attributes = if pictured.is_none() { attributes(file)? } else { Vec::new() };
     let after = stat_of(file)?;
     let looked_at = now();
     if !seen_before && before.size > 0 {
         // Read for the first time: presumably nobody needs it in the page cache. A file that changes is in use.
         let _ = rustix::fs::fadvise(file, 0, None, Advice::DontNeed);
     }
-    Ok(match content {
-        Some(content) if before.is_same_version(&after) => {
+    Ok(match (content, pictured) {
+        (Some(content), None) if before.is_same_version(&after) => {
             FileOutcome::Read { stat: after, content, attributes, looked_at }
         }
+        (Some(content), Some(pictured)) if before.size == pictured.stat.size => FileOutcome::Read {
+            stat: pictured.stat,
+            content,
+            attributes: pictured.attributes.clone(),
+            looked_at: pictured.taken,
+        },
         _ => FileOutcome::Changing,
     })
 }
@@ -304,7 +309,9 @@ fn finish(
 impl LargeFile {
     fn again(&self, stat: Result<EntryStat, Errno>) -> Result<Self, Errno> {
         let file = self.file.try_clone().map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-        let mut again = Self::new(self.number, file, stat?, self.seen_before);
+        let (number, seen_before, pictured) = (self.number, self.seen_before, self.pictured.clone());
+        let waiting = WaitingFile { number, name: Box::default(), seen_before, pictured };
+        let mut again = Self::new(&waiting, file, stat?);
         again.attempt = self.attempt + 1;
         Ok(again)
     }

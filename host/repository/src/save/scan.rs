@@ -2,6 +2,7 @@
 
 use super::entry::{EntryStat, attributes, attributes_beside};
 use super::known::{KnownEntry, KnownFolder, Stamp};
+use super::pictured::PicturedFile;
 use super::reading::{now, open_without_atime};
 use super::work::{FileBatch, WorkQueue};
 use super::{RereadShare, UnreadableEntry};
@@ -78,6 +79,22 @@ pub(crate) enum WalkedFolder {
     Changed(Vec<DraftEntry>, Option<Arc<KnownFolder>>),
 }
 
+impl WalkedFolder {
+    /// A folder with these entries, which had other ones or the same.
+    pub(crate) fn of(entries: Vec<DraftEntry>, known: Option<&Arc<KnownFolder>>) -> Self {
+        match known {
+            Some(known)
+                if known.exact
+                    && known.entries.len() == entries.len()
+                    && entries.iter().all(|entry| matches!(entry.draft, Draft::Kept)) =>
+            {
+                Self::Same(Arc::clone(known))
+            }
+            known => Self::Changed(entries, known.cloned()),
+        }
+    }
+}
+
 /// One walk over the roots of a save.
 pub(crate) struct Scan<'a> {
     pub(crate) work: &'a WorkQueue,
@@ -105,8 +122,19 @@ pub(crate) struct EntryPlace<'p> {
     pub(crate) is_exact: bool,
 }
 
+/// A file that waits to be read.
+pub(crate) struct WaitingFile {
+    pub(crate) number: usize,
+    /// Its name in the folder that it is read from.
+    pub(crate) name: Box<[u8]>,
+    /// Whether an earlier version was saved.
+    pub(crate) seen_before: bool,
+    /// What it was when its copy was made, if it is read from one.
+    pub(crate) pictured: Option<Box<PicturedFile>>,
+}
+
 /// Files of a folder that wait to be read.
-type Batch = Vec<(usize, Box<[u8]>, bool)>;
+pub(crate) type Batch = Vec<WaitingFile>;
 
 impl Scan<'_> {
     /// Looks at an entry. `None` when it is not there or nothing that is saved.
@@ -135,7 +163,8 @@ impl Scan<'_> {
             NodeKind::File => {
                 let number = self.files.len();
                 self.files.push(path.to_owned());
-                batch.push((number, name.into(), known.is_some()));
+                let seen_before = known.is_some();
+                batch.push(WaitingFile { number, name: name.into(), seen_before, pictured: None });
                 if batch.len() >= BATCH {
                     self.send(folder, batch)?;
                 }
@@ -164,7 +193,7 @@ impl Scan<'_> {
         self.unreadable.push(UnreadableEntry { path: path.to_owned(), reason: error.into(), is_kept });
     }
 
-    fn is_read_again(&self, path: &Path) -> bool {
+    pub(crate) fn is_read_again(&self, path: &Path) -> bool {
         self.reread.is_some_and(|share| share.has(path.as_os_str().as_bytes()))
     }
 
@@ -254,16 +283,7 @@ impl Scan<'_> {
             entries.extend(self.entry(&place, &mut batch).map_err(ScanError::Save)?);
         }
         self.send(folder, &mut batch).map_err(ScanError::Save)?;
-        Ok(match known {
-            Some(known)
-                if is_exact
-                    && known.entries.len() == entries.len()
-                    && entries.iter().all(|entry| matches!(entry.draft, Draft::Kept)) =>
-            {
-                WalkedFolder::Same(Arc::clone(known))
-            }
-            known => WalkedFolder::Changed(entries, known.cloned()),
-        })
+        Ok(WalkedFolder::of(entries, known))
     }
 }
 

@@ -1,7 +1,9 @@
 //! What there is to read: batches of small files, and large files that all threads read together.
 
 use super::entry::EntryStat;
+use super::pictured::PicturedFile;
 use super::queue::locked;
+use super::scan::{Batch, WaitingFile};
 use loadline_repository_format::ObjectId;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -14,10 +16,10 @@ use std::time::Duration;
 const BATCHES_MAX: usize = 64;
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Some files of a folder: the number of each, its name, and whether an earlier version was saved.
+/// Some files of a folder.
 pub(crate) struct FileBatch {
     pub(crate) folder: Arc<OwnedFd>,
-    pub(crate) files: Vec<(usize, Box<[u8]>, bool)>,
+    pub(crate) files: Batch,
 }
 
 /// The blobs of a part of a file; `None` when it was shorter than it had been.
@@ -29,15 +31,24 @@ pub(crate) struct LargeFile {
     pub(crate) file: OwnedFd,
     pub(crate) before: EntryStat,
     pub(crate) seen_before: bool,
+    pub(crate) pictured: Option<Box<PicturedFile>>,
     pub(crate) attempt: u32,
     pub(crate) next: AtomicU64,
     pub(crate) parts: Mutex<Vec<(u64, SegmentResult)>>,
 }
 
 impl LargeFile {
-    pub(crate) fn new(number: usize, file: OwnedFd, before: EntryStat, seen_before: bool) -> Self {
-        let (next, parts) = (AtomicU64::new(0), Mutex::default());
-        Self { number, file, before, seen_before, attempt: 0, next, parts }
+    pub(crate) fn new(waiting: &WaitingFile, file: OwnedFd, before: EntryStat) -> Self {
+        Self {
+            number: waiting.number,
+            file,
+            before,
+            seen_before: waiting.seen_before,
+            pictured: waiting.pictured.clone(),
+            attempt: 0,
+            next: AtomicU64::new(0),
+            parts: Mutex::default(),
+        }
     }
 }
 

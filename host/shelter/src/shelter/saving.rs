@@ -69,8 +69,7 @@ impl Shelter {
         let mut marker = marker.clone();
         marker.begun = copy.generation() + 1;
         let claim = marker.claim.clone();
-        let mut picture = Picture::take(root, &self.config, failed)?;
-        picture.reread = reread;
+        let picture = Picture::take(root, &self.config, failed, &self.known, reread)?;
         let is_known = picture.is_known(&self.known) && reread.is_none();
         if (copy.generation() > 0 && is_known) || (!failed.is_empty() && picture.walked.entries.is_empty()) {
             picture.release()?;

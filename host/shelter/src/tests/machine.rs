@@ -3,19 +3,24 @@
 use crate::error::ShelterError;
 use crate::machine_probe::MachineProbe;
 use crate::shelter::Shelter;
-use loadline_shelter::config::ShelterConfig;
+use loadline_repository::{LocalStorage, Repository, ScryptCost, Timestamp};
+use loadline_shelter::config::{Destination, ShelterConfig};
 use loadline_shelter::start::{Awaited, DeviceSeen, StartRefusal, StartVerdict};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+
+/// How often a disk in use is unmounted again.
+const UNMOUNTS_MAX: usize = 50;
 
 /// A disk in a file behind a loop device, with everything around it.
-struct LoopWorld {
+pub(super) struct LoopWorld {
     folder: tempfile::TempDir,
     device: Option<PathBuf>,
 }
 
-fn run(program: &str, words: &[&str]) -> Result<String, String> {
+pub(super) fn run(program: &str, words: &[&str]) -> Result<String, String> {
     let output = Command::new(program).args(words).output().map_err(|error| error.to_string())?;
     if output.status.success() {
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
@@ -26,7 +31,7 @@ fn run(program: &str, words: &[&str]) -> Result<String, String> {
 
 impl LoopWorld {
     /// `None`, with a word why, where loop devices cannot be made.
-    fn new() -> Option<Self> {
+    pub(super) fn new() -> Option<Self> {
         let mut world = Self { folder: tempfile::tempdir().unwrap(), device: None };
         for name in ["saved", "disk"] {
             fs::create_dir(world.path(name)).unwrap();
@@ -38,12 +43,12 @@ impl LoopWorld {
         None
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// A new disk, with nothing on it.
-    fn insert(&mut self) -> Result<(), String> {
+    pub(super) fn insert(&mut self) -> Result<(), String> {
         let image = self.path("image");
         let _ = fs::remove_file(&image);
         fs::File::create(&image).unwrap().set_len(320 << 20).unwrap();
@@ -53,14 +58,17 @@ impl LoopWorld {
     }
 
     /// The disk goes, as with a machine that is stopped.
-    fn lose(&mut self) {
-        let _ = run("umount", &[self.path("disk").to_str().unwrap()]);
+    pub(super) fn lose(&mut self) {
+        // A program that another test just starts has copies of our open files until it runs.
+        let busy = |said: &Result<String, String>| said.as_ref().is_err_and(|reason| reason.contains("busy"));
+        let unmounted = || !busy(&run("umount", &[self.path("disk").to_str().unwrap()]));
+        let _ = (0..UNMOUNTS_MAX).any(|_| unmounted());
         if let Some(device) = self.device.take() {
             let _ = run("losetup", &["--detach", device.to_str().unwrap()]);
         }
     }
 
-    fn config(&self, format: &str, moment: &str) -> ShelterConfig {
+    pub(super) fn config(&self, format: &str, moment: &str) -> ShelterConfig {
         let root = self.folder.path().display();
         let format = if format.is_empty() { String::new() } else { format!("format = \"{format}\"\n") };
         let text = format!(
@@ -72,13 +80,27 @@ impl LoopWorld {
     }
 }
 
+impl LoopWorld {
+    /// The same with a repository, which is there already: its key costs less than one that a shelter makes.
+    pub(super) fn config_of_repository(&self, format: &str, group: &str) -> ShelterConfig {
+        let mut config = self.config(format, group);
+        fs::write(self.path("secret"), "a long passphrase\n").unwrap();
+        config.destination = Some(Destination::FolderRepository(self.path("saved").display().to_string()));
+        config.passphrase_file = Some(self.path("secret").display().to_string());
+        let storage = Arc::new(LocalStorage::new(self.path("saved")));
+        let cost = ScryptCost { log_n: 4, r: 8, p: 1 };
+        Repository::create(storage, b"a long passphrase", cost, Timestamp::new(0, 0)).unwrap();
+        config
+    }
+}
+
 impl Drop for LoopWorld {
     fn drop(&mut self) {
         self.lose();
     }
 }
 
-fn shelter(config: &ShelterConfig) -> Shelter {
+pub(super) fn shelter(config: &ShelterConfig) -> Shelter {
     Shelter::new(config.clone(), Box::new(MachineProbe::default()))
 }
 

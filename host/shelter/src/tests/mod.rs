@@ -6,6 +6,7 @@ mod killed;
 mod losses;
 mod machine;
 mod one_moment;
+mod reflinked;
 mod serving;
 mod upkeep;
 mod world;

@@ -86,13 +86,14 @@ fn a_file_that_changes_while_its_group_is_saved_fails_the_group_before_anything_
         write(&world, "second");
         let root = TreeRoot::open(&world.path("disk")).unwrap();
         for change in ["rewritten", "new", "gone"] {
-            let picture = Picture::take(&root, &world.config, &BTreeMap::new()).unwrap();
+            let known = shelter.known().clone();
+            let picture = Picture::take(&root, &world.config, &BTreeMap::new(), &known, None).unwrap();
             match change {
                 "rewritten" => fs::write(world.disk("db/1"), "longer than it was").unwrap(),
                 "new" => fs::write(world.disk("db/new"), "x").unwrap(),
                 _ => fs::remove_file(world.disk("db/new")).unwrap(),
             }
-            let (claim, known) = (shelter.claim(), &mut shelter.known().clone());
+            let (claim, known) = (shelter.claim(), &mut known.clone());
             let copy = shelter.copy_mut().unwrap();
             let saved = match copy {
                 SavedCopy::Plain(copy) => copy.save(&picture, &claim, known, now_ns(), &unpaced()).map(Some),

@@ -186,7 +186,7 @@ pub(super) fn tree(folder: &Path) -> BTreeMap<PathBuf, String> {
             } else if meta.is_file() {
                 blake3::hash(&fs::read(&path).unwrap()).to_hex().to_string()
             } else {
-                folders.push(path.clone());
+                folders.extend(meta.is_dir().then(|| path.clone()));
                 String::new()
             };
             let text = format!(
