@@ -50,6 +50,8 @@ mod screen;
 mod shelter;
 #[cfg(any(test, not(feature = "shelter")))]
 mod shelter_absent;
+#[cfg(feature = "shelter")]
+mod shelter_plan;
 mod stored;
 mod sweep;
 mod terminal;
@@ -160,7 +162,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         Verb::Watch(arguments) => watch::watch(arguments, quiet, path),
         Verb::Convert(arguments) => convert::convert(arguments, quiet),
         Verb::Record(arguments) => record::record(arguments, quiet),
-        Verb::Shelter(arguments) => shelter_verb::shelter(arguments),
+        Verb::Shelter(arguments) => shelter_verb::shelter(arguments, path),
         Verb::Doctor(arguments) => doctor::doctor(arguments),
         Verb::Completions(arguments) => generated::completions(arguments),
         Verb::Man(arguments) => generated::man(arguments),

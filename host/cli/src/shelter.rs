@@ -4,7 +4,7 @@ use crate::arguments::Format;
 use crate::arguments::shelter::{ShelterAction, ShelterArguments};
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
-use crate::{output, printing};
+use crate::{output, printing, shelter_plan};
 use loadline_shelter::config::ShelterConfig;
 use loadline_shelter::start::StartVerdict;
 use loadline_shelter::status::{ServicePhase, ShelterStatus};
@@ -14,14 +14,20 @@ use loadline_shelter_service::{
     ShelterError, ShelterFile, VerifyReport, last_status, serve,
 };
 use loadline_units::{Bytes, Duration};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A line of a verdict: what it is about, and what is said of that.
 type Lines = Vec<(&'static str, String)>;
 
 /// Does what was asked with the shelter of a file.
-pub(crate) fn shelter(arguments: &ShelterArguments) -> anyhow::Result<Outcome> {
+pub(crate) fn shelter(
+    arguments: &ShelterArguments,
+    store: impl FnOnce() -> anyhow::Result<PathBuf>,
+) -> anyhow::Result<Outcome> {
     let file = ShelterFile::read(&arguments.file).map_err(usage)?;
+    if let ShelterAction::Plan(planned) = &arguments.action {
+        return shelter_plan::print(&file.config, &arguments.file, planned, store);
+    }
     let mut shelter = Shelter::new(file.config.clone(), Box::new(MachineProbe::default()));
     let done = match &arguments.action {
         ShelterAction::Run => run(&mut shelter),
@@ -49,6 +55,7 @@ pub(crate) fn shelter(arguments: &ShelterArguments) -> anyhow::Result<Outcome> {
             return Ok(if is_well { Outcome::Done } else { Outcome::Against });
         }
         ShelterAction::Unit { write } => return unit(&file, write.as_deref()),
+        ShelterAction::Plan(_) => unreachable!("a plan was printed before"),
     };
     print(&done?)?;
     Ok(Outcome::Done)

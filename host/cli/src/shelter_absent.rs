@@ -2,9 +2,13 @@
 
 use crate::arguments::shelter::ShelterArguments;
 use crate::failure::{Outcome, Usage};
+use std::path::PathBuf;
 
 /// Says how to get a build with it.
-pub(crate) fn shelter(arguments: &ShelterArguments) -> anyhow::Result<Outcome> {
+pub(crate) fn shelter(
+    arguments: &ShelterArguments,
+    _: impl FnOnce() -> anyhow::Result<PathBuf>,
+) -> anyhow::Result<Outcome> {
     let file = arguments.file.display();
     Err(Usage(format!(
         "this loadline was built without shelter: `cargo run --release --features shelter -- shelter {file} ...` builds one with it"
@@ -20,7 +24,7 @@ mod tests {
     #[test]
     fn a_build_without_it_says_how_to_get_one() {
         let arguments = ShelterArguments { file: "fast.toml".into(), action: ShelterAction::Run };
-        let error = shelter(&arguments).unwrap_err();
+        let error = shelter(&arguments, || unreachable!("no run is looked for")).unwrap_err();
         assert!(
             error.is::<Usage>() && error.to_string().contains("--features shelter -- shelter fast.toml"),
             "{error}"

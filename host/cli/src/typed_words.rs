@@ -31,7 +31,7 @@ pub(crate) fn store_option() -> String {
     })
 }
 
-/// The same command with `more` options, and without a report, which is written by now; `None` where it has them already, or a
+/// The same command with `more` options, if any, and without a report, which is written by now; `None` where it has them already, or a
 /// program typed nothing.
 pub(crate) fn again(more: &str) -> Option<String> {
     TYPED.with_borrow(|typed| {
@@ -50,7 +50,7 @@ pub(crate) fn again(more: &str) -> Option<String> {
             }
         }
         let is_new = typed.words.len() > 1 && !typed.words.iter().any(|word| word == more);
-        is_new.then(|| format!("{command} {more}"))
+        is_new.then(|| format!("{command} {more}").trim_end().to_owned())
     })
 }
 

@@ -14,6 +14,7 @@ mod fluid;
 mod latency;
 mod models;
 mod reach;
+mod saving;
 mod trial;
 mod volumes;
 
@@ -23,6 +24,9 @@ pub use credits::{CreditsReading, CreditsWatch};
 pub use fluid::{FluidCourse, FluidPhase, fluid};
 pub use models::{DRAWS_DEFAULT, DRAWS_MAX, Limits, Model, models, most_plausible};
 pub use reach::{EntryGroup, entry_groups, unreached};
+pub use saving::{
+    ApplicationLatency, Copying, Transfer, VolumeRate, application_latency, application_load, transfer_rate,
+};
 pub use trial::{
     Going, INTERVALS_MAX, Predicted, PredictionError, Progress, Putting, SIZE_DEFAULT, account, check, fit, for_draw,
     is_filled, predict, predict_together,

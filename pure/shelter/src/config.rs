@@ -187,6 +187,8 @@ pub struct Group {
     pub damaged: Damaged,
     /// The share of files or bytes that may go at once without pinning the old generation.
     pub deletion: Ratio,
+    /// How fast the application changes it, for plans.
+    pub changes: Option<ByteRate>,
 }
 
 impl Group {

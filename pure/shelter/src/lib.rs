@@ -10,6 +10,7 @@
 //! | [`changes`] | what changed between two looks, how old the oldest unsaved change is, mass deletions |
 //! | [`budget`] | how many bytes may be unsaved, so that an announced loss loses nothing |
 //! | [`controller`] | the rate of our own I/O, by the latency of the application |
+//! | [`plan`] | what a shelter would give: recovery point and time, traffic, storage, the application's latency, and which class fits |
 //! | [`notice`] | notices of clouds, out of the bytes of their answers |
 //! | [`unit`](mod@unit) | the systemd unit of a configuration, and drop-ins of the services behind it |
 //! | [`upkeep`] | what a service does between saves, and when |
@@ -22,6 +23,7 @@ pub mod controller;
 pub mod manifest;
 pub mod marker;
 pub mod notice;
+pub mod plan;
 pub mod start;
 pub mod status;
 pub mod tree;

@@ -111,12 +111,16 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     ("host/runs", &["pure/", "host/kernel", "host/engine", "host/emulator", "host/store"]),
     // A crawl as a load: what runs and measures it, kept as a run.
     ("host/crawl", &["pure/", "host/kernel", "host/emulator", "host/store", "host/runs"]),
-    // Keeps the data of an ephemeral disk: looks, saves, restores.
+    // Keeps the data of an ephemeral disk: looks, saves, restores; plans on the model of disk and destination.
     (
         "host/shelter",
         &[
             "pure/units",
+            "pure/block",
             "pure/document",
+            "pure/disk",
+            "pure/catalog",
+            "pure/prediction",
             "pure/shelter",
             "pure/record",
             "host/kernel",

@@ -177,7 +177,7 @@ fn os_disk(typed: &str) -> Result<OsDiskSize, String> {
 }
 
 /// A rate of requests: the option says the unit, so that it may be left out.
-fn iops(typed: &str) -> Result<Iops, String> {
+pub(super) fn iops(typed: &str) -> Result<Iops, String> {
     let plain: String = typed.trim().chars().filter(|c| !matches!(c, ',' | '_')).collect();
     match plain.parse::<u64>() {
         Ok(count) => Iops::per_second(count).ok_or_else(|| "zero is no rate".to_owned()),

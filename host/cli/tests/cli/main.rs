@@ -27,6 +27,7 @@ mod refusals;
 mod results;
 mod safety;
 mod shelter;
+mod shelter_plan;
 mod steps;
 mod swept;
 mod verification;

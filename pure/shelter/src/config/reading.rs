@@ -18,8 +18,19 @@ const DESTINATION_KEYS: &[&str] =
 const KEEP_KEYS: &[&str] = &["last", "minutely", "hourly", "daily"];
 /// Generations of one rule, at most.
 const KEEP_MAX: u32 = 100_000;
-const GROUP_KEYS: &[&str] =
-    &["class", "paths", "recovery_point", "order", "moment", "before", "after", "timeout", "damaged", "deletion"];
+const GROUP_KEYS: &[&str] = &[
+    "class",
+    "paths",
+    "recovery_point",
+    "order",
+    "moment",
+    "before",
+    "after",
+    "timeout",
+    "damaged",
+    "deletion",
+    "changes",
+];
 const SERVICE_KEYS: &[&str] = &["guards"];
 const LIMIT_KEYS: &[&str] = &["iops", "throughput", "objective"];
 const UPKEEP_KEYS: &[&str] = &["verify", "reread"];
@@ -385,6 +396,7 @@ fn group(reader: &mut Reader<'_>, name: &str, full: &str, item: &Item<'_>) -> Op
         timeout: TIMEOUT_DEFAULT,
         damaged: Damaged::Hold,
         deletion: DELETION_DEFAULT,
+        changes: None,
     };
     let mut only_contents = Vec::new();
     for (key, item) in found {
@@ -415,6 +427,7 @@ fn group(reader: &mut Reader<'_>, name: &str, full: &str, item: &Item<'_>) -> Op
                 let words = [("hold", Damaged::Hold), ("start", Damaged::Start)];
                 group.damaged = reader.word(&full, item, &words, "").unwrap_or(Damaged::Hold);
             }
+            "changes" => group.changes = reader.quantity(&full, item),
             _ => group.deletion = reader.quantity(&full, item).unwrap_or(group.deletion),
         }
     }

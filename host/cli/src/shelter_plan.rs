@@ -1,0 +1,145 @@
+//! `shelter FILE plan`: what a shelter would give, printed beside its alternatives, with the verdict last.
+
+use crate::arguments::Format;
+use crate::arguments::shelter::PlanArguments;
+use crate::failure::{Outcome, Usage};
+use crate::recommendations::in_shell;
+use crate::{environments, output, printing, typed_words};
+use loadline_report::{COMMAND, VERDICT_LINES_MAX};
+use loadline_runs::{catalog_with, store_location};
+use loadline_shelter::config::ShelterConfig;
+use loadline_shelter::plan::{MissingFigure, PlanOutcome, ShelterPlan};
+use loadline_shelter_service::{ApplicationRate, DescribedData, PlanError, PlanRequest, plan};
+use loadline_units::{Bytes, Ratio};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Of an application, where only the rate is typed: the share of reads and the size of a request, as `advise` takes them.
+const READS_DEFAULT: Ratio = Ratio::percent(70);
+const BLOCK_DEFAULT: Bytes = Bytes::kib(8);
+
+/// Plans, prints groups, alternatives and the verdict.
+pub(crate) fn print(
+    config: &ShelterConfig,
+    file: &Path,
+    arguments: &PlanArguments,
+    store: impl FnOnce() -> anyhow::Result<PathBuf>,
+) -> anyhow::Result<Outcome> {
+    let catalog = catalog_with(arguments.own.catalog.as_deref())?;
+    let environment = arguments.env.as_deref().map(|typed| environments::read(typed, &catalog)).transpose()?;
+    if let Some(region) = &arguments.region {
+        catalog.check_region(region).map_err(|unknown| Usage(unknown.to_string()))?;
+    }
+    let run = match &arguments.run {
+        Some(run) => {
+            let store = store_location::store_to_read(&store()?)?;
+            Some(store.load(&store.resolve(run)?)?)
+        }
+        None => None,
+    };
+    let request = PlanRequest {
+        environment,
+        disk: arguments.disk.clone(),
+        destination: arguments.destination.clone(),
+        run,
+        data: arguments.size.map(|size| DescribedData { size, files: arguments.files }),
+        changes: arguments.changes,
+        application: arguments.iops.map(|iops| ApplicationRate {
+            iops,
+            reads: arguments.reads.unwrap_or(READS_DEFAULT),
+            block: arguments.block.unwrap_or(BLOCK_DEFAULT),
+        }),
+        region: arguments.region.clone(),
+    };
+    let planned = plan(config, &catalog, &request).map_err(usage)?;
+    output::print(&match arguments.printing.format {
+        Format::Json => output::pretty(&planned),
+        format => in_words(&planned, file, format),
+    })?;
+    Ok(match planned.outcome() {
+        PlanOutcome::Kept => Outcome::Done,
+        PlanOutcome::Missed => Outcome::Against,
+        PlanOutcome::Unknown => Outcome::Inconclusive,
+    })
+}
+
+/// What the command can do about an environment that says too little.
+fn usage(error: PlanError) -> anyhow::Error {
+    match error {
+        PlanError::Ambiguous { role, .. } => {
+            let option = if role == "the destination" { "--destination" } else { "--disk" };
+            Usage(format!("{error}: name it with {option} VOLUME")).into()
+        }
+        error @ PlanError::Volume(_) => Usage(error.to_string()).into(),
+        error => error.into(),
+    }
+}
+
+fn in_words(plan: &ShelterPlan, file: &Path, format: Format) -> String {
+    let mut text = String::new();
+    let mut section = |heading: &str, rows: &[(String, String)]| {
+        let _ = if format == Format::Markdown { writeln!(text, "## {heading}\n") } else { writeln!(text, "{heading}") };
+        let width = rows.iter().map(|(about, _)| about.len()).max().unwrap_or(0);
+        for (about, said) in rows {
+            let _ = if format == Format::Markdown {
+                writeln!(text, "- {about}: {said}")
+            } else {
+                writeln!(text, "  {about:width$}  {said}")
+            };
+        }
+        text.push('\n');
+    };
+    for group in &plan.groups {
+        section(&format!("Group {}", group.group), &group.rows());
+    }
+    section("All groups", &plan.rows());
+    section("Beside the alternatives", &plan.alternatives());
+    if !plan.missing.is_empty() {
+        let rows: Vec<_> =
+            plan.missing.iter().map(|missing| (given_by(*missing).to_owned(), missing.to_string())).collect();
+        section("What is unknown, and what gives it", &rows);
+    }
+    let mut lines = plan.verdict();
+    lines.truncate(VERDICT_LINES_MAX - 2);
+    lines.push(("next".to_owned(), plan.next()));
+    lines.extend(next_command(plan, file).map(|command| (COMMAND.to_owned(), command)));
+    text.push_str(&printing::verdict(&lines, format));
+    text
+}
+
+/// The command of the next step: it runs as printed.
+fn next_command(plan: &ShelterPlan, file: &Path) -> Option<String> {
+    let file = in_shell(&file.display().to_string());
+    match plan.outcome() {
+        PlanOutcome::Kept => Some(format!("loadline shelter {file} status")),
+        PlanOutcome::Missed => Some(typed_words::again("").unwrap_or_else(|| format!("loadline shelter {file} plan"))),
+        PlanOutcome::Unknown => {
+            let mut more: Vec<&str> = plan.missing.iter().filter_map(|missing| example(*missing)).collect();
+            more.dedup();
+            typed_words::again(&more.join(" "))
+        }
+    }
+}
+
+/// The options that give a figure.
+const fn given_by(missing: MissingFigure) -> &'static str {
+    match missing {
+        MissingFigure::Files => "--size, --files",
+        MissingFigure::Changes => "--changes",
+        MissingFigure::DiskRate | MissingFigure::DestinationRate | MissingFigure::ReturnRate => "--env or --run",
+        MissingFigure::Application => "--env and --iops",
+        MissingFigure::Price => "--env",
+        MissingFigure::FilesUnseen | MissingFigure::StorePrice => "nothing",
+    }
+}
+
+/// The same as an example to type.
+const fn example(missing: MissingFigure) -> Option<&'static str> {
+    match missing {
+        MissingFigure::Files => Some("--size 100GiB"),
+        MissingFigure::Changes => Some("--changes 20MiB/s"),
+        MissingFigure::DiskRate | MissingFigure::DestinationRate | MissingFigure::ReturnRate => Some("--env auto"),
+        MissingFigure::Application => Some("--iops 2000 --reads 70% --block 8KiB"),
+        MissingFigure::Price | MissingFigure::FilesUnseen | MissingFigure::StorePrice => None,
+    }
+}
