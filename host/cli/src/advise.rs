@@ -16,7 +16,10 @@ use loadline_catalog::Catalog;
 use loadline_demand::{Demand, DemandError, ReadOptions, demand_of_run};
 use loadline_record::VOLUME_DEFAULT;
 use loadline_report::{COMMAND, VERDICT_LINES_MAX};
-use loadline_runs::advice::{NeedError, NeedSource, followed, interval_s, need_of_load, read_need_source};
+use loadline_runs::advice::{
+    AssumedPart, Assumption, NeedError, NeedSource, assume_latency, assume_size, assume_usual_latency, followed,
+    interval_s, need_of_load, read_need_source,
+};
 use loadline_runs::sweep::{AdviceSweep, SweptNeed, advice_frame, described_in, swept_catalog};
 use loadline_runs::wall_clock::UtcTime;
 use loadline_runs::{InputKind, PlanLength, catalog_with, store_location};
@@ -60,12 +63,19 @@ pub(crate) fn advise(
             output::tell(note);
         }
     }
-    let advice = advice_on(arguments, &need, &catalog)?;
+    let (advice, assumed) = advice_on_trace(arguments, need, &catalog)?;
+    if !quiet {
+        for assumption in &assumed {
+            output::tell(&assumed_words(assumption));
+        }
+    }
     if let Some(path) = &arguments.output {
         let file = output_file::report(path, arguments.force)?;
         let text = match path.extension().and_then(|extension| extension.to_str()) {
             Some("json") => output::pretty(&advice),
-            Some("md") => output_file::marked(&in_words(&advice, Format::Markdown, arguments.write_env.as_deref())),
+            Some("md") => {
+                output_file::marked(&in_words(&advice, &assumed, Format::Markdown, arguments.write_env.as_deref()))
+            }
             _ => output_file::marked(&advice_html(&advice)),
         };
         output_file::write(&file, text)?;
@@ -81,7 +91,7 @@ pub(crate) fn advise(
     }
     output::print(&match arguments.printing.format {
         Format::Json => output::pretty(&advice),
-        format => in_words(&advice, format, arguments.write_env.as_deref()),
+        format => in_words(&advice, &assumed, format, arguments.write_env.as_deref()),
     })?;
     if let Some(number) = arguments.emulate {
         let path = arguments.write_env.clone().unwrap_or_else(|| PathBuf::from(ENVIRONMENT_DEFAULT));
@@ -159,8 +169,47 @@ pub(crate) fn advised(
     store: &impl Fn() -> anyhow::Result<PathBuf>,
 ) -> anyhow::Result<(Advice, Vec<String>)> {
     let catalog = catalog_with(arguments.own.catalog.as_deref())?;
-    let (need, notes) = need_of(arguments, store)?;
-    Ok((advice_on(arguments, &need, &catalog)?, notes))
+    let (need, mut notes) = need_of(arguments, store)?;
+    let (advice, assumed) = advice_on_trace(arguments, need, &catalog)?;
+    notes.extend(assumed.iter().map(assumed_words));
+    Ok((advice, notes))
+}
+
+/// Advice on a need that its trace completes. Where nothing keeps the latency that was assumed, the usual rule is taken instead: nobody asked
+/// for more.
+fn advice_on_trace(
+    arguments: &AdviseArguments,
+    mut need: Need,
+    catalog: &Catalog,
+) -> anyhow::Result<(Advice, Vec<Assumption>)> {
+    let mut assumed: Vec<Assumption> = assume_size(&mut need).into_iter().collect();
+    if need.size == Bytes::ZERO {
+        return Err(Usage(format!("{}: --size 500GiB", NeedError::NoSize)).into());
+    }
+    if !arguments.limits_only {
+        assumed.extend(assume_latency(&mut need));
+    }
+    let mut advice = advice_on(arguments, &need, catalog)?;
+    let is_met = |advice: &Advice| advice.winner().is_some() || advice.unpriced.iter().any(|row| row.meets);
+    if assumed.iter().any(|found| found.part == AssumedPart::Latency) && !is_met(&advice) {
+        let limit = need.objective.map(|found| found.limit.human()).unwrap_or_default();
+        assumed.retain(|found| found.part != AssumedPart::Latency);
+        assumed.push(assume_usual_latency(
+            &mut need,
+            &format!("nothing that is sold keeps the trace's own p99 ({limit})"),
+        ));
+        advice = advice_on(arguments, &need, catalog)?;
+    }
+    Ok((advice, assumed))
+}
+
+/// What was assumed, and the option that says otherwise.
+fn assumed_words(assumption: &Assumption) -> String {
+    let option = match assumption.part {
+        AssumedPart::Size => "--size",
+        AssumedPart::Latency | AssumedPart::UsualLatency => "--p99",
+    };
+    format!("{} ({option} sets another)", assumption.text)
 }
 
 /// Serves an environment as `emulate` does.
@@ -353,7 +402,8 @@ pub(crate) fn completed(arguments: &AdviseArguments, need: &mut Need) -> anyhow:
         None => {}
     }
     wanted.cpu_credits &= !arguments.no_cpu_credits;
-    if need.size == Bytes::ZERO {
+    // A trace knows the size of its device.
+    if need.size == Bytes::ZERO && need.trace.is_none() {
         return Err(Usage(format!("{}: --size 500GiB", NeedError::NoSize)).into());
     }
     Ok(())
@@ -377,7 +427,7 @@ fn usage(error: &NeedError) -> Usage {
 }
 
 /// Rows, what just misses, and the verdict last.
-fn in_words(advice: &Advice, format: Format, written: Option<&Path>) -> String {
+fn in_words(advice: &Advice, assumed: &[Assumption], format: Format, written: Option<&Path>) -> String {
     let mut text = rows(&advice.candidates).render(format, output::colour_wanted());
     if format == Format::Csv {
         return text;
@@ -458,19 +508,37 @@ fn in_words(advice: &Advice, format: Format, written: Option<&Path>) -> String {
         let _ = writeln!(text, "{mark}{note}");
     }
     text.push('\n');
-    text.push_str(&printing::verdict(&concluded(advice, written), format));
+    text.push_str(&printing::verdict(&concluded(advice, assumed, written), format));
     text
+}
+
+/// The command that makes an environment's disks block devices of this machine, without credits for bursts: so are its figures.
+fn emulated_as_said(environment: &Path) -> String {
+    let folder = recommendations::unused("disks", "");
+    let file = recommendations::in_shell(&environment.display().to_string());
+    format!("loadline emulate {file} --bursts empty --attach {}", folder.display())
 }
 
 /// Lines of the verdict that give way to the next step, the first of them first.
 const GIVE_WAY: [&str; 3] = ["for tests", "10 % more", "unpriced"];
 
 /// The verdict with the next step. `written` is the file that has the environment of a row by now.
-fn concluded(advice: &Advice, written: Option<&Path>) -> Vec<(String, String)> {
+fn concluded(advice: &Advice, assumed: &[Assumption], written: Option<&Path>) -> Vec<(String, String)> {
     let line = |about: &str, text: &str| (about.to_owned(), text.to_owned());
     let mut lines: Vec<(String, String)> =
         advice.verdict_lines.iter().map(|line| (line.about.clone(), line.text.clone())).collect();
+    let said: Vec<String> = assumed.iter().map(assumed_words).collect();
+    if !said.is_empty() {
+        lines.push(line("assumed", &said.join("; ")));
+    }
     let (next, command) = match (advice.winner(), written) {
+        (Some(_), Some(file)) if advice.recorded.is_some() => {
+            ("try it: run the application on an emulation of it", Some(emulated_as_said(file)))
+        }
+        (Some(_), None) if advice.recorded.is_some() => (
+            "write its environment to a file, to run the application on an emulation of it",
+            typed_words::again(&format!("--write-env {}", recommendations::unused("advised", "toml").display())),
+        ),
         (Some(_), Some(file)) => (
             "see what it does with more load than you need",
             Some(recommendations::predicted(&file.display().to_string())),

@@ -5,12 +5,14 @@ use crate::typed_words::store_option;
 use loadline_analysis::{CellSummary, Conclusion, Limit, NextMeasurement, RunSummary, VolumeVerdict, summarize};
 use loadline_catalog::environment_text;
 use loadline_hunt::{HuntResult, HuntStep};
-use loadline_record::{Clock, PlanText, RunRecord, TargetKind, VOLUME_DEFAULT, VolumeFacts};
+use loadline_record::{Clock, PlanText, RunRecord, RunVerb, TargetKind, VOLUME_DEFAULT, VolumeFacts};
+use loadline_runs::recording::{RecordSettings, Recorder};
 use loadline_runs::{Course, NamedTarget, Overrides, PredictionSettings, label, prediction_settings_of, read_again};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::preset;
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 /// The file that a command writes the run's plan to.
 const PLAN_FILE: &str = "plan.toml";
@@ -61,11 +63,51 @@ pub(crate) fn with_command(summary: &RunSummary) -> Cow<'_, RunSummary> {
         volumes.into_iter().any(|volume| volume.command.is_some())
     };
     if summary.verdict.is_some() && !has_one(summary) {
-        let command = otherwise(summary);
+        let recorded = to_record(summary);
+        let command = recorded.clone().unwrap_or_else(|| otherwise(summary));
         let volumes = found.to_mut().verdict.iter_mut().flat_map(|block| &mut block.volumes);
-        volumes.take(1).for_each(|volume| volume.command = Some(command.clone()));
+        volumes.take(1).for_each(|volume| {
+            volume.command = Some(command.clone());
+            if let Some(next) = volume.next.as_mut().filter(|_| recorded.is_some()) {
+                next.push_str(". Record the requests to find what would do");
+            }
+        });
     }
     found
+}
+
+/// The command that records the requests of a watched device that holds its application up; `None` where the storage does not, or where
+/// it cannot be recorded here.
+fn to_record(summary: &RunSummary) -> Option<String> {
+    let run = (summary.run.verb == RunVerb::Watch).then_some(&summary.run)?;
+    let other =
+        |limit| matches!(limit, Limit::Arrival | Limit::Cpu | Limit::Cache | Limit::Generator | Limit::Unexplained);
+    let first = summary.verdict.iter().flat_map(|block| &block.volumes).next()?;
+    first.limit.filter(|limit| !other(*limit))?;
+    let cell = summary.cells.iter().find(|cell| cell.id == first.cell)?;
+    let device = &run.volumes.iter().find(|volume| volume.name == cell.volume)?.target;
+    let could = |file: &PathBuf| {
+        Recorder::prepare(RecordSettings {
+            device: device.clone(),
+            file: file.clone(),
+            duration: None,
+            size_max: RecordSettings::SIZE_MAX,
+            buffer: RecordSettings::BUFFER,
+        })
+        .is_ok()
+    };
+    // Where this folder lies on the device, memory does not.
+    let file = [unused("app", "trace"), unused("/dev/shm/app", "trace")].into_iter().find(could)?;
+    Some(format!("loadline record {} -o {} --for 60s", in_shell(device), in_shell(&file.display().to_string())))
+}
+
+/// A file, or a folder, that is not there yet: the name as it is, or with a number.
+pub(crate) fn unused(name: &str, extension: &str) -> PathBuf {
+    let of = |number: u32| {
+        let name = if number == 1 { name.to_owned() } else { format!("{name}-{number}") };
+        PathBuf::from(if extension.is_empty() { name } else { format!("{name}.{extension}") })
+    };
+    (1..1_000).map(of).find(|path| !path.exists()).unwrap_or_else(|| of(1))
 }
 
 /// The command at the end of a verdict that no measurement would settle: storage that does more, or the run's report.

@@ -134,11 +134,19 @@ fn verdict(outcome: &RecordOutcome) -> Vec<(String, String)> {
         RecordEnd::Wanted => "you ended it",
     };
     say("ended", why.to_owned());
-    say(
-        "next",
-        "see what other storage does with it: --env takes any of `loadline environments`, --on a device".to_owned(),
-    );
     let file = in_shell(&outcome.file.display().to_string());
-    say(COMMAND, format!("loadline replay {file} --env {ENVIRONMENT_SHOWN}"));
+    if notes.requests == 0 {
+        say("next", "see whether anything uses this device: no request came".to_owned());
+        say(COMMAND, format!("loadline watch {} --for 60s", in_shell(&outcome.device)));
+    } else {
+        say(
+            "next",
+            format!(
+                "find what to buy for these requests; or see what other storage does with them: loadline replay {file} --env \
+                 {ENVIRONMENT_SHOWN}"
+            ),
+        );
+        say(COMMAND, format!("loadline advise {file}"));
+    }
     lines
 }

@@ -3,11 +3,12 @@
 use crate::recording::{is_trace, read_trace};
 use crate::{InputKind, read_text};
 use loadline_advise::{Asked, Need, NeedFile, NeedNumbers, is_need};
-use loadline_demand::{Demand, DemandError, ReadOptions, demand_of_trace};
+use loadline_analysis::OBJECTIVE_USUAL;
+use loadline_demand::{Demand, DemandError, ReadOptions, demand_of_trace, shown_p99};
 use loadline_document::DocumentError;
 use loadline_emulation::Trace;
 use loadline_units::{Bytes, Duration};
-use loadline_workload::{Arrival, LoadSpec};
+use loadline_workload::{Arrival, LatencyFigure, LoadSpec, Objective};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -134,6 +135,89 @@ pub enum NeedSource {
     Trace(Demand, Box<Trace>),
 }
 
+/// What was taken for granted of a need that has a trace, as nobody said it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assumption {
+    /// Which part of the need.
+    pub part: AssumedPart,
+    /// What, and why, in a sentence.
+    pub text: String,
+}
+
+/// Parts of a need that a trace can stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AssumedPart {
+    /// The size of the volume: that of the recorded device.
+    Size,
+    /// The latency to keep: what the trace's own storage shows.
+    Latency,
+    /// The latency to keep: the usual rule.
+    UsualLatency,
+}
+
+/// Completes a need by its trace: a size that nobody said is that of the recorded device.
+pub fn assume_size(need: &mut Need) -> Option<Assumption> {
+    let about = &need.trace.as_ref().filter(|_| need.size == Bytes::ZERO)?.about;
+    let about: serde_json::Value = serde_json::from_str(about).ok()?;
+    let size = about.get("size_bytes")?.as_u64().filter(|size| *size > 0)?;
+    need.size = Bytes::new(size);
+    let text = format!("no size was given: the volume holds as much as the recorded device, {}", need.size.human());
+    Some(noted(need, AssumedPart::Size, text))
+}
+
+/// Completes a need by its trace: latencies that nobody limited may be as long as on the trace's own storage while that was not at a limit.
+/// Where that is not known, the usual rule holds.
+pub fn assume_latency(need: &mut Need) -> Option<Assumption> {
+    let trace = need.trace.as_ref().filter(|_| need.objective.is_none())?;
+    let Asked::Recorded(demand) = &need.asked else { return None };
+    let Some(shown) = shown_p99(trace, demand) else {
+        let why = match demand.limited_share() {
+            share if share > 0.0 => {
+                format!("the trace's own storage was at its limit {:.0} % of the time", share * 100.0)
+            }
+            _ => "the trace shows too few answers".to_owned(),
+        };
+        return Some(assume_usual_latency(need, &why));
+    };
+    let limit = rounded_up(shown);
+    need.objective = Some(Objective { of: LatencyFigure::P99, limit });
+    let text = format!(
+        "no latency was given: p99 within {} is to be kept, as the trace's own storage has {}",
+        limit.human(),
+        shown.human()
+    );
+    Some(noted(need, AssumedPart::Latency, text))
+}
+
+/// Takes the usual rule for the latency to keep; `why` says why no other is taken.
+pub fn assume_usual_latency(need: &mut Need, why: &str) -> Assumption {
+    let (of, limit) = (OBJECTIVE_USUAL.0, Duration::from_ns(OBJECTIVE_USUAL.1));
+    need.objective = Some(Objective { of, limit });
+    let text =
+        format!("no latency was given, and {why}: the usual rule is taken, {} within {}", of.words(), limit.human());
+    noted(need, AssumedPart::UsualLatency, text)
+}
+
+/// The advice has it among its doubts. Of two about one part, the later holds.
+fn noted(need: &mut Need, part: AssumedPart, text: String) -> Assumption {
+    if let Asked::Recorded(demand) = &mut need.asked {
+        if part == AssumedPart::UsualLatency {
+            demand.notes.retain(|note| !note.starts_with("no latency was given"));
+        }
+        demand.notes.push(text.clone());
+    }
+    Assumption { part, text }
+}
+
+/// The next higher of 1, 1.5, 2, 3, 5, 7 and 10 of its power of ten: a bound as people set it.
+fn rounded_up(shown: Duration) -> Duration {
+    let ns = shown.as_ns().max(10);
+    let power = 10_u64.pow(ns.ilog10() - 1);
+    let steps = [10, 15, 20, 30, 50, 70, 100];
+    let step = steps.into_iter().find(|step| step * power >= ns).unwrap_or(100);
+    Duration::from_ns(step * power)
+}
+
 /// One demand after another.
 #[must_use]
 pub fn followed(mut before: Demand, after: Demand) -> Demand {
@@ -179,4 +263,21 @@ pub fn need_of_load(name: &str, cell: usize, load: &LoadSpec) -> Result<Need, Ne
 #[must_use]
 pub fn interval_s(interval: Option<Duration>) -> Option<f64> {
     interval.map(Duration::as_s_f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_round_and_never_below_what_is_shown() {
+        let of = |us: u64| rounded_up(Duration::from_us(us)).as_ns() / 1_000;
+        assert_eq!(
+            [of(8_580), of(1_000), of(1_001), of(23_724), of(71), of(9_999)],
+            [10_000, 1_000, 1_500, 30_000, 100, 10_000]
+        );
+        for ns in [1, 10, 99, 12_345, 999_999_999] {
+            assert!(rounded_up(Duration::from_ns(ns)).as_ns() >= ns);
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use crate::error::DemandError;
 use crate::limited::mark_limited;
 use crate::series::{Demand, DemandInterval};
+use crate::served::{ServedLimit, is_data};
 use loadline_block::Operation;
 use loadline_emulation::replay::join_slices;
 use loadline_emulation::{Trace, TraceRecord};
@@ -28,8 +29,7 @@ pub fn demand_of_trace(trace: &Trace, source_name: &str, devices: &[String]) -> 
         }
     }
     let is_wanted = |record: &TraceRecord| {
-        matches!(record.operation, Operation::Read | Operation::Write)
-            && (devices.is_empty() || devices.contains(&trace.exports[usize::from(record.export)]))
+        is_data(record) && (devices.is_empty() || devices.contains(&trace.exports[usize::from(record.export)]))
     };
     let records: Vec<TraceRecord> = join_slices(&trace.records).into_iter().filter(is_wanted).collect();
     let Some(last) = records.iter().map(|record| record.submitted_at.as_ns()).max() else {
@@ -51,6 +51,9 @@ pub fn demand_of_trace(trace: &Trace, source_name: &str, devices: &[String]) -> 
         demand.notes.push(text);
     }
     mark_limited(&mut demand);
+    if let Some(limit) = ServedLimit::of(&records) {
+        limit.mark(&mut demand);
+    }
     Ok(demand)
 }
 

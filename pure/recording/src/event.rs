@@ -72,10 +72,14 @@ impl EventFormat {
         };
         let letters = data.get(self.kinds.offset..self.kinds.offset + self.kinds.size)?;
         let (operation, durable) = operation(letters)?;
+        let (sector, sectors) = (number(self.sector)?, number(self.sectors)?);
+        // Zeroes have a range. Commands that bypass the file system have the same letter, and no place.
+        let has_place = sectors > 0 && sector != u64::MAX;
+        (letters.first() != Some(&NO_DATA) || has_place).then_some(())?;
         Some(Raw {
             device: number(self.device)? as u32,
-            sector: number(self.sector)?,
-            sectors: number(self.sectors)?,
+            sector,
+            sectors,
             operation,
             durable,
             failed: self.error.and_then(number).is_some_and(|error| error as u32 != 0),
@@ -84,16 +88,20 @@ impl EventFormat {
     }
 }
 
-/// The operation by the letters of an event, and whether it must be durable; `None` for what moves no data and flushes nothing.
+/// What the kernel writes for an operation without a letter of its own: zeroes to be written, without the data (`REQ_OP_WRITE_ZEROES`), and
+/// commands that bypass the block layer.
+const NO_DATA: u8 = b'N';
+
+/// The operation by the letters of an event, and whether it must be durable; `None` for anything else.
 ///
-/// A leading `F` is a flush before the data, `F` at the place of the operation the flush itself, a later one forced unit access.
+/// Zeroes without data may make holes. They cost a disk what a trim does, and are taken for one; the kernel counts them as writes. A leading `F` is a flush before the data, `F` at the place of the operation the flush itself, a later one forced unit access.
 fn operation(letters: &[u8]) -> Option<(Operation, bool)> {
     let end = letters.iter().position(|letter| *letter == 0).unwrap_or(letters.len());
     let letters = &letters[..end];
     let kind = |letter: u8| match letter {
         b'R' => Some(Operation::Read),
         b'W' => Some(Operation::Write),
-        b'D' => Some(Operation::Trim),
+        b'D' | NO_DATA => Some(Operation::Trim),
         b'F' => Some(Operation::Flush),
         _ => None,
     };
@@ -205,6 +213,24 @@ mod tests {
     }
 
     #[test]
+    fn zeroes_without_data_are_requests_and_commands_of_drivers_are_not() {
+        let mut formats = Formats::default();
+        formats.push(Happening::Completed, EventFormat::parse(FORMAT).unwrap());
+        let of = |sector: u64, sectors: u32| {
+            let mut data = vec![0; 44];
+            data[..2].copy_from_slice(&2107_u16.to_le_bytes());
+            data[16..24].copy_from_slice(&sector.to_le_bytes());
+            data[24..28].copy_from_slice(&sectors.to_le_bytes());
+            data[34..36].copy_from_slice(b"NS");
+            formats.decode(5, &data).map(|event| (event.operation, event.sector, event.sectors))
+        };
+        assert_eq!(of(4_096, 1_024), Some((Operation::Trim, 4_096, 1_024)));
+        // As a kernel describes a driver's command: issued without a range, completed without a place.
+        assert_eq!(of(0, 0), None);
+        assert_eq!(of(u64::MAX, 8), None);
+    }
+
+    #[test]
     fn a_description_without_a_field_is_refused_by_its_name() {
         let text = FORMAT.replace("nr_sector", "count");
         assert_eq!(EventFormat::parse(&text), Err(FormatError("nr_sector")));
@@ -222,7 +248,9 @@ mod tests {
         assert_eq!(of("FF"), Some((Operation::Flush, false)));
         assert_eq!(of("F"), Some((Operation::Flush, false)));
         assert_eq!(of("DS"), Some((Operation::Trim, false)));
-        assert_eq!(of("N"), None);
+        assert_eq!(of("N"), Some((Operation::Trim, false)));
+        assert_eq!(of("NS"), Some((Operation::Trim, false)));
+        assert_eq!(of("ZA"), None);
         assert_eq!(of(""), None);
     }
 }

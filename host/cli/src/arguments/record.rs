@@ -10,7 +10,8 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     loadline record /dev/nvme1n1 -o /tmp/app.trace --for 10m\n  \
-    loadline replay /tmp/app.trace --env d4s-v5-p30            what the same requests meet on other storage\n  \
+    loadline advise /tmp/app.trace                             what to buy for these requests\n  \
+    loadline replay /tmp/app.trace --env d4s-v5-p30            what they meet on other storage\n  \
     loadline replay /tmp/app.trace --on data=/dev/nvme2n1 --reads-only")]
 pub(crate) struct RecordArguments {
     /// The block device, or a partition: its node or its name

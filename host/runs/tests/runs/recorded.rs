@@ -1,9 +1,12 @@
 //! What cannot be recorded is refused, and nothing is left where a recording cannot begin.
 
-use crate::folder;
-use loadline_runs::recording::{RecordSettings, Recorder};
+use crate::support::devices::{Loop, run};
+use crate::{folder, or_skip};
+use loadline_block::Operation;
+use loadline_runs::recording::{RecordObserver, RecordSettings, Recorder, read_trace};
 use loadline_runs::{Error, RecordError};
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn settings(device: &str, file: std::path::PathBuf) -> RecordSettings {
     RecordSettings {
@@ -45,4 +48,54 @@ fn a_trace_on_the_recorded_device_is_refused_and_so_is_one_that_exists() {
     let refused: Vec<&String> = refused.collect();
     assert!(below.counted.iter().all(|name| refused.contains(&name)), "{refused:?} of {:?}", below.counted);
     assert!(!file.exists());
+}
+
+/// Wants an end when the load is over.
+struct Until<'a>(&'a AtomicBool);
+
+impl RecordObserver for Until<'_> {
+    fn wants_an_end(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+#[test]
+fn every_kind_of_request_that_the_kernel_counts_is_in_the_trace() {
+    let folder = folder();
+    let backing = folder.path().join("backing");
+    fs::File::create(&backing).unwrap().set_len(16 << 20).unwrap();
+    let device = or_skip!(Loop::attach(&backing), "it takes root and a loop device");
+    let file = folder.path().join("app.trace");
+    let recorder = Recorder::prepare(settings(&device.node, file.clone())).unwrap();
+    let over = AtomicBool::new(false);
+    let (outcome, loads) = std::thread::scope(|scope| {
+        let load = scope.spawn(|| {
+            // The recording begins when its file is there.
+            while !file.exists() && !over.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+            let output = format!("of={}", device.node);
+            let done = [
+                run("dd", &["if=/dev/zero", &output, "bs=64k", "count=16", "oflag=direct", "conv=fsync,notrunc"]),
+                run("dd", &["if=/dev/zero", &output, "bs=4k", "count=16", "oflag=direct,dsync", "conv=notrunc"]),
+                run("blkdiscard", &["--zeroout", "--step", "262144", &device.node]),
+                run("blkdiscard", &["--length", "1048576", &device.node]),
+                run("dd", &[&format!("if={}", device.node), "of=/dev/null", "bs=64k", "count=16", "iflag=direct"]),
+            ];
+            over.store(true, Ordering::Release);
+            done.iter().filter(|done| done.is_some()).count()
+        });
+        let outcome = recorder.run(&mut Until(&over));
+        over.store(true, Ordering::Release);
+        (outcome, load.join().unwrap())
+    });
+    let outcome = or_skip!(outcome.ok(), "it takes tracefs");
+    assert_eq!(loads, 5);
+    let notes = &outcome.notes;
+    assert_eq!((notes.missing(), notes.events_lost), (Some(0), 0), "{notes:?}");
+    let (trace, _) = read_trace(&file).unwrap();
+    let count = |operation| trace.records.iter().filter(|record| record.operation == operation).count();
+    assert!(count(Operation::Read) >= 16 && count(Operation::Write) >= 32 && count(Operation::Flush) >= 16);
+    // 64 steps of zeroes without data, and the discard.
+    assert!(count(Operation::Trim) >= 65, "{}", count(Operation::Trim));
 }

@@ -1,0 +1,112 @@
+//! The latency that a trace shows where its own storage was not at a limit.
+
+use crate::series::{AtLimit, Demand};
+use crate::served::{ServedLimit, is_data};
+use loadline_emulation::replay::join_slices;
+use loadline_emulation::{Trace, TraceRecord};
+use loadline_units::Duration;
+
+/// Requests at least, so that a 99th percentile says something.
+const REQUESTS_MIN: usize = 200;
+
+/// The 99th percentile of the reads and writes that did not wait for a limit of the trace's own storage; `None` where those are too few, or
+/// have no answers.
+///
+/// `demand` is that of the trace, with its intervals marked. Where answers show the limit, it is known of each request whether it waited for
+/// it. Otherwise all that arrived in an interval at a limit did.
+#[must_use]
+pub fn shown_p99(trace: &Trace, demand: &Demand) -> Option<Duration> {
+    let mut ends_s = 0.0;
+    let ends: Vec<(f64, Option<AtLimit>)> = (demand.intervals.iter())
+        .map(|interval| {
+            ends_s += interval.length_s;
+            (ends_s, interval.at_limit)
+        })
+        .collect();
+    let limit_at = |at_ns: u64| {
+        let place = ends.partition_point(|(end, _)| *end <= at_ns as f64 / 1e9).min(ends.len().saturating_sub(1));
+        ends.get(place).and_then(|(_, limit)| *limit)
+    };
+    let is_wanted =
+        |record: &TraceRecord| is_data(record) && demand.devices.contains(&trace.exports[usize::from(record.export)]);
+    let records: Vec<TraceRecord> = join_slices(&trace.records).into_iter().filter(is_wanted).collect();
+    let served = ServedLimit::of(&records);
+    let waited = |came: u64, done: u64| match &served {
+        Some(limit) => limit.delayed(came, done) || limit_at(came) == Some(AtLimit::AlwaysQueued),
+        None => limit_at(came).is_some(),
+    };
+    let spans = records.iter().filter_map(|record| Some((record.submitted_at.as_ns(), record.completed_at?.as_ns())));
+    let mut latencies: Vec<u64> =
+        spans.filter(|(came, done)| !waited(*came, *done)).map(|(came, done)| done.saturating_sub(came)).collect();
+    if latencies.len() < REQUESTS_MIN {
+        return None;
+    }
+    let place = (latencies.len() * 99).div_ceil(100) - 1;
+    let (_, found, _) = latencies.select_nth_unstable(place);
+    Some(Duration::from_ns(*found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AtLimit, demand_of_trace};
+    use loadline_block::Operation;
+    use loadline_emulation::{RecordingNotes, SlicePart};
+    use loadline_units::Instant;
+
+    /// 100 requests a second: 1 ms each, and 80 ms each from `slow_from_s` on.
+    fn trace(seconds: u64, slow_from_s: u64) -> Trace {
+        let record = |number: u64| {
+            let submitted_at = Instant::ZERO + Duration::from_ms(number * 10);
+            let took = if number / 100 < slow_from_s { Duration::from_ms(1) } else { Duration::from_ms(80) };
+            TraceRecord {
+                sequence: number,
+                submitted_at,
+                completed_at: Some(submitted_at + took),
+                error: None,
+                export: 0,
+                operation: Operation::Write,
+                durable: false,
+                offset: 0,
+                length: 4_096,
+                client: 0,
+                part: SlicePart::Whole,
+            }
+        };
+        Trace {
+            about: String::new(),
+            exports: vec!["vdb".to_owned()],
+            records: (0..seconds * 100).map(record).collect(),
+            changes: Vec::new(),
+            late: Vec::new(),
+            cut_short: false,
+            recording: Some(RecordingNotes { elapsed_ns: seconds * 1_000_000_000, ..RecordingNotes::default() }),
+        }
+    }
+
+    fn shown(trace: &Trace, limited_from_s: usize) -> Option<Duration> {
+        let mut demand = demand_of_trace(trace, "t", &[]).unwrap();
+        for (second, interval) in demand.intervals.iter_mut().enumerate() {
+            interval.at_limit = (second >= limited_from_s).then_some(AtLimit::LevelRequests);
+        }
+        shown_p99(trace, &demand)
+    }
+
+    #[test]
+    fn what_waited_for_a_limit_shows_no_latency_that_is_needed() {
+        let trace = trace(10, 6);
+        assert_eq!(shown(&trace, 10), Some(Duration::from_ms(80)));
+        assert_eq!(shown(&trace, 6), Some(Duration::from_ms(1)));
+        assert_eq!(shown(&trace, 0), None);
+        assert_eq!(shown(&trace, 1), None, "100 requests are too few");
+    }
+
+    #[test]
+    fn a_trace_without_answers_shows_none() {
+        let mut trace = trace(10, 10);
+        for record in &mut trace.records {
+            record.completed_at = None;
+        }
+        assert_eq!(shown(&trace, 10), None);
+    }
+}
