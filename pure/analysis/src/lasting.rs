@@ -4,11 +4,13 @@
 use crate::limits::{Course, Fall, course, fall};
 use crate::statistics::{mean, median};
 use crate::summary::{CellSummary, LastingFigures, LastingLatency};
-use crate::trials::trials_used;
+use crate::trials::{latency_figures, trials_used};
 use crate::words::{number, throughput};
 use loadline_block::Operation;
 use loadline_load::LatencyFigure;
-use loadline_record::{BurstEnd, CellRecord, Limit, LoadFigures, Second, Series, StateTaken, TrialRecord};
+use loadline_record::{
+    BurstEnd, Ceiling, CellRecord, HistogramSnapshot, Limit, LoadFigures, Second, Series, StateTaken, TrialRecord,
+};
 use loadline_units::Duration;
 
 /// Where the mean over the whole time comes as near to the rate that lasts as this, it is that rate.
@@ -45,7 +47,7 @@ pub(crate) fn of_course(cell: &CellRecord, course: Option<&Course>) -> Option<La
     }
     let latency_ns = match change.at_ns {
         Some(at_ns) => latency_after(cell, &trials, at_ns, change.after),
-        None => latency_at(&cell.load.figures(), change.after),
+        None => latency_foretold(&cell.load.figures(), &trials, change.after),
     };
     Some(LastingFigures {
         iops_before: change.before,
@@ -54,6 +56,7 @@ pub(crate) fn of_course(cell: &CellRecord, course: Option<&Course>) -> Option<La
         iops: change.after,
         throughput_bytes_per_s: change.after * bytes,
         latency_ns,
+        source: change.at_ns.is_none().then(|| source(&trials, change.after)).flatten(),
     })
 }
 
@@ -114,6 +117,15 @@ fn foretold(trials: &[&TrialRecord], whole: f64) -> Option<Change> {
     Some(Change { at_ns: None, before: whole, after: spent.min_by(f64::total_cmp)? })
 }
 
+/// What a model says of the limit that leaves this rate.
+fn source(trials: &[&TrialRecord], rate: f64) -> Option<String> {
+    let model = trials.iter().find_map(|trial| trial.model.as_ref())?;
+    let of_rate = |ceiling: &&Ceiling| {
+        matches!(ceiling.limit, Limit::BurstExhausted | Limit::Cache) && ceiling.iops.total_cmp(&rate).is_eq()
+    };
+    model.ceilings.iter().find(of_rate).map(|ceiling| ceiling.source.clone())
+}
+
 /// The whole intervals after a change that came so long after the begin of the load; the one in which it came, and the next, are
 /// left out.
 fn after(trial: &TrialRecord, at_ns: f64) -> &[Second] {
@@ -155,10 +167,23 @@ fn latency_after(cell: &CellRecord, trials: &[&TrialRecord], at_ns: u64, rate: f
     }
 }
 
-/// Before a limit that holds evenly every request waits as long as the mean says.
-fn latency_at(load: &LoadFigures, rate: f64) -> LastingLatency {
-    let each = outstanding(load).map(|outstanding| outstanding / rate * 1e9);
-    LastingLatency { mean: each, p50: each, p99: each, max: each }
+/// At a lower rate that was not lived to see: the mean follows by Little's law. No percentile is smaller than the mean, as if every request
+/// waited alike, nor than the one that was seen at the higher rate.
+fn latency_foretold(load: &LoadFigures, trials: &[&TrialRecord], rate: f64) -> LastingLatency {
+    let mean = outstanding(load).map(|outstanding| outstanding / rate * 1e9);
+    let records = |operation: Operation| trials.iter().filter_map(move |trial| trial.operations.get(&operation));
+    let seen: Vec<HistogramSnapshot> =
+        TRANSFERS.iter().filter_map(|operation| latency_figures(records(*operation))).collect();
+    let at_least = |figure: fn(&HistogramSnapshot) -> Option<u64>| {
+        let slowest = seen.iter().filter_map(figure).max().map_or(0.0, |ns| ns as f64);
+        mean.map(|mean| mean.max(slowest))
+    };
+    LastingLatency {
+        mean,
+        p50: at_least(|seen| seen.p50),
+        p99: at_least(|seen| seen.p99),
+        max: at_least(|seen| Some(seen.max)),
+    }
 }
 
 fn outstanding(load: &LoadFigures) -> Option<f64> {
@@ -227,7 +252,7 @@ mod tests {
     use crate::example::{ExampleDisk, cell, closed, open, predicted, run};
     use crate::search::Probed;
     use crate::{RunSummary, summarize};
-    use loadline_record::{Ceiling, RunRecord};
+    use loadline_record::RunRecord;
 
     const BURST_S: usize = 30;
 
@@ -357,7 +382,30 @@ mod tests {
         assert_eq!((foretold.before_ns, foretold.iops), (None, 500.0));
         // 8 outstanding.
         assert_eq!(foretold.latency_ns.mean, Some(16e6));
+        assert_eq!(foretold.latency_ns.p99, Some(16e6));
+        assert_eq!(foretold.source.as_deref(), Some("the disk"));
         let text = &summarize(&record).conclusions[0].text;
         assert!(text.contains("IOPS until what was saved up is spent, then 500 (2.05 MB/s), which lasts,"), "{text}");
+    }
+
+    #[test]
+    fn a_percentile_after_a_burst_is_not_below_the_one_seen_in_it() {
+        let mut record = predicted(&[1.0]);
+        let trial = &mut record.cells[0].trials[0];
+        trial.model.as_mut().unwrap().bursts_ended.clear();
+        let spent = Ceiling { limit: Limit::BurstExhausted, iops: 500.0, source: "the machine: 500 IOPS".to_owned() };
+        trial.model.as_mut().unwrap().ceilings.insert(0, spent);
+        // One in fifty waits for the next turn of a throttle.
+        let slow = trial.operations.values_mut().next().unwrap();
+        for _ in 0..slow.count / 50 {
+            slow.latency.record(Duration::from_ms(48));
+        }
+        let foretold = lasting(&record.cells[0]).unwrap();
+        assert_eq!((foretold.latency_ns.mean, foretold.latency_ns.p50), (Some(16e6), Some(16e6)));
+        let p99 = foretold.latency_ns.p99.unwrap();
+        assert!(p99 >= 47e6, "{p99}");
+        let verdict = summarize(&record).verdict.unwrap().volumes.remove(0);
+        assert_eq!(verdict.gives[0].p99_ns, Some(p99 as u64));
+        assert!(verdict.held_by.contains("the baseline of the machine"), "{}", verdict.held_by);
     }
 }

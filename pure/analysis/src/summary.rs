@@ -370,6 +370,9 @@ pub struct LastingFigures {
     pub throughput_bytes_per_s: f64,
     /// Latency from then on, of the slower operation in a mix.
     pub latency_ns: LastingLatency,
+    /// What leaves that rate, where a model tells it and the load ended before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
 }
 
 /// Latencies after a burst, ns; `null` where there is too little to tell.
@@ -377,11 +380,11 @@ pub struct LastingFigures {
 pub struct LastingLatency {
     /// By Little's law: requests outstanding over the rate.
     pub mean: Option<f64>,
-    /// Median over seconds of their medians.
+    /// Median over seconds of their medians; where the load ended before, at least what was seen.
     pub p50: Option<f64>,
-    /// Median over seconds of their 99th percentiles.
+    /// Median over seconds of their 99th percentiles; where the load ended before, at least what was seen.
     pub p99: Option<f64>,
-    /// Median over seconds of their largest.
+    /// Median over seconds of their largest; where the load ended before, at least what was seen.
     pub max: Option<f64>,
 }
 

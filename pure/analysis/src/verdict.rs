@@ -6,7 +6,7 @@ use crate::curves::{outstanding, paced};
 use crate::draws_kept::DrawsKept;
 use crate::findings::{FLUSHES_MIN, Objective, best_cell, flushes, overloaded};
 use crate::standing::{self, StandingLimit};
-use crate::summary::{CellSummary, OperationFigures};
+use crate::summary::{CellSummary, LastingFigures, OperationFigures};
 use crate::verdict_block::{
     Certainty, HeldBy, ObjectiveVerdict, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,
 };
@@ -298,6 +298,10 @@ fn holder(cell: &CellSummary) -> String {
         return held.sentence();
     }
     let Some(binding) = &cell.binding else { return "not known".to_owned() };
+    if let Some((lasting, who)) = baseline_to_come(cell) {
+        let before = number(lasting.iops_before);
+        return format!("the baseline of {who}, once what was saved up is spent ({before} IOPS until then)");
+    }
     // A limit that the figure above shows already is not printed a second time.
     let shown = cell.iops_lasting().unwrap_or(0.0);
     let apart = binding.ceiling_iops.filter(|iops| (iops - shown).abs() > SHOWN_ALREADY * shown);
@@ -335,6 +339,13 @@ fn holder(cell: &CellSummary) -> String {
     }
 }
 
+/// What is left once a burst ends that the load did not live to see, and what leaves it.
+fn baseline_to_come(cell: &CellSummary) -> Option<(&LastingFigures, &str)> {
+    let lasting = cell.lasting.as_ref()?;
+    let who = lasting.source.as_ref()?.split(": ").next()?;
+    Some((lasting, who))
+}
+
 /// Whether a model gave the answers: in virtual time, or as an emulated disk.
 fn is_modelled(header: &RunHeader) -> bool {
     header.clock == Clock::Virtual || header.verb == RunVerb::Emulate
@@ -343,6 +354,7 @@ fn is_modelled(header: &RunHeader) -> bool {
 /// What to do about what holds a cell.
 fn next(cell: &CellSummary, header: &RunHeader) -> Option<String> {
     let limit = cell.binding.as_ref()?.limit;
+    let limit = if baseline_to_come(cell).is_some() { Limit::BurstExhausted } else { limit };
     let measured = !is_modelled(header);
     let of_others = cell.is_of_others();
     let text = match limit {
@@ -353,7 +365,7 @@ fn next(cell: &CellSummary, header: &RunHeader) -> Option<String> {
         Limit::DiskThroughput => "more needs a disk with more MB/s, or a stripe",
         Limit::VmUncachedIops | Limit::VmUncachedThroughput => "more needs a larger VM; faster disks change nothing",
         Limit::VmCachedIops | Limit::VmCachedThroughput => "more needs a larger VM, or the host cache off",
-        Limit::BurstExhausted => "plan with this rate, or take a disk with a higher baseline",
+        Limit::BurstExhausted => "plan with this rate, or take storage with a higher baseline",
         Limit::Cache => "measure a range larger than the cache",
         Limit::Latency => "ask for more at once (deeper queues, more threads) before buying anything",
         Limit::Arrival => "offer more to find where it stops",
@@ -456,7 +468,7 @@ mod tests {
     use super::*;
     use crate::example::{self, ExampleDisk};
     use crate::summarize;
-    use crate::summary::{LastingFigures, LastingLatency};
+    use crate::summary::LastingLatency;
     use loadline_load::{LatencyFigure, Objective as ObjectiveSet};
     use loadline_record::{Binding, LoadFigures};
     use loadline_units::Duration;
@@ -561,6 +573,7 @@ mod tests {
             iops: 600.0,
             throughput_bytes_per_s: 4.9e6,
             latency_ns: LastingLatency { mean: None, p50: None, p99: None, max: None },
+            source: None,
         });
         assert_eq!(holder(cell), "the baseline, after 3,001 IOPS for 37 min 29 s of burst");
     }
