@@ -35,7 +35,7 @@ use hunt::HuntArguments;
 use import::ImportArguments;
 use loadline_disk::BurstCredits;
 use loadline_prediction::{DRAWS_DEFAULT, DRAWS_MAX};
-use loadline_record::RunVerb;
+use loadline_record::{HostRank, RunVerb};
 use loadline_runs::StartTime;
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{Objective, parse_objective};
@@ -302,6 +302,15 @@ pub(crate) struct RunArguments {
     /// every trial together, and `loadline merge` makes one run of theirs
     #[arg(long, value_name = "TIME", conflicts_with_all = ["find_objective", "resume", "verify_only", "dry_run"])]
     pub(crate) start_at: Option<StartTime>,
+    /// Which of the hosts this one is, counted from 0: --rank 2/8, or --rank $SLURM_PROCID/$SLURM_NTASKS
+    #[arg(long, value_name = "RANK/HOSTS", conflicts_with_all = ["find_objective", "resume", "verify_only"])]
+    pub(crate) rank: Option<HostRank>,
+    /// Load in steps, each with the first so many hosts; `loadline merge` shows how the total grows, and whose limit it is
+    #[arg(long, value_name = "1,2,4,8", value_delimiter = ',', requires = "rank", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) hosts: Vec<u32>,
+    /// Load this host's own part alone of a file or device that all hosts share; its size is the plan's, or --size
+    #[arg(long, requires = "rank")]
+    pub(crate) own_range: bool,
     /// Print every cell and how long it all takes, and with --on what cannot be run there; measure nothing, change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -3,7 +3,7 @@
 use crate::arguments::{Driving, EngineName, RunArguments, WaitName};
 use crate::failure::Usage;
 use loadline_engine::{EngineChoice, EngineOptions, WaitMode};
-use loadline_record::VOLUME_DEFAULT;
+use loadline_record::{HostPart, VOLUME_DEFAULT};
 use loadline_runs::{NamedTarget, Overrides, Settings, is_volume_name};
 use std::path::Path;
 
@@ -21,7 +21,9 @@ pub(crate) fn of_run(arguments: &RunArguments) -> Result<Settings, Usage> {
         objective: arguments.objective,
     };
     let targets = named_targets(&arguments.on)?;
-    Ok(Settings { overrides, keep: arguments.keep, ..of_driving(targets, &arguments.driving) })
+    let part = HostPart { rank: arguments.rank, steps: arguments.hosts.clone(), own_range: arguments.own_range };
+    let hosts = (part != HostPart::default()).then_some(part);
+    Ok(Settings { overrides, keep: arguments.keep, hosts, ..of_driving(targets, &arguments.driving) })
 }
 
 /// The settings of a verb that takes its plan as it is.

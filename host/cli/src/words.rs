@@ -325,6 +325,15 @@ fn of_hosts(refusal: &HostsRefusal) -> String {
         }
         HostsRefusal::ClockOfNoHost { .. } => format!("--clock-offset: {refusal}"),
         HostsRefusal::StartPassed { .. } => format!("--start-at: {refusal}; choose a later one for all hosts"),
+        HostsRefusal::NoRank => format!("{refusal} Give it with --rank, as in --rank 0/8 for the first of 8"),
+        HostsRefusal::StepOfMore { .. } => format!("--hosts: {refusal}; --rank says how many there are"),
+        HostsRefusal::StepsDoNotGrow { .. } => format!("--hosts: {refusal}; write --hosts 1,2,4,8"),
+        HostsRefusal::InNoStep { .. } => format!("--hosts: {refusal}; leave this host out, or add a step"),
+        HostsRefusal::StepsWithoutStart => format!("--hosts: {refusal}: give the same --start-at to all of them"),
+        HostsRefusal::RangeWithoutSize { .. } => format!("--own-range: {refusal} with --size, or in the plan"),
+        HostsRefusal::RangesDiffer { .. } => format!("--own-range: {refusal}; give one size with --size"),
+        HostsRefusal::RangeTooSmall { .. } => format!("--own-range: {refusal}; give more with --size"),
+        HostsRefusal::RangeOfDirectory { .. } => format!("--own-range: {refusal}; leave --own-range out"),
     }
 }
 

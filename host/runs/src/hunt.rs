@@ -202,7 +202,14 @@ impl Hunt {
 
     fn work(&self) -> Work {
         let cells = self.design.loads.iter().map(|load| load.cell.clone()).collect();
-        Work { plans: self.plans.clone(), cells, groups: Vec::new(), steps: Vec::new(), left_out: Vec::new() }
+        Work {
+            plans: self.plans.clone(),
+            cells,
+            groups: Vec::new(),
+            steps: Vec::new(),
+            left_out: Vec::new(),
+            others_before: Vec::new(),
+        }
     }
 
     fn header(&self, new: &NewRun, opened: Option<&OpenVolumes>, models: &[Model]) -> Result<RunHeader, Error> {

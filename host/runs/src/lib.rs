@@ -16,6 +16,7 @@ mod error;
 mod feasibility;
 mod fill_forecast;
 pub mod filling;
+mod host_part;
 mod hunt;
 mod import;
 mod input_file;

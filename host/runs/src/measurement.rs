@@ -4,9 +4,9 @@ use crate::open_volumes::{self, OpenVolumes};
 use crate::{
     Ahead, DeclaredEnvironment, Error, Event, MeasuredPlace, NamedTarget, NewRun, Observer, PendingStore, Refusal,
     RunOptions, RunOutcome, RunStore, RunUnderWay, Settings, StartTime, TrialSchedule, TrialsPlanned, Tried, Work,
-    leftovers, plans_again, refuse_impossible,
+    host_part, leftovers, plans_again, refuse_impossible,
 };
-use loadline_record::{Clock, RunHeader, RunRecord, RunVerb};
+use loadline_record::{Clock, HostPart, RunHeader, RunRecord, RunVerb};
 use loadline_units::{Bytes, Duration, Instant};
 use loadline_workload::{Plan, RunCell};
 use std::collections::BTreeSet;
@@ -74,8 +74,16 @@ impl Measurement {
     /// Begins the first trial at this time, and each other one at a time that follows from it: hosts that run the same plan begin
     /// each trial together.
     #[must_use]
-    pub const fn starting_at(mut self, start: StartTime) -> Self {
+    pub fn starting_at(mut self, start: StartTime) -> Self {
         self.start = Some(start);
+        self.settings.hosts.get_or_insert_default();
+        self
+    }
+
+    /// Which of the hosts this one is, in which steps it loads, and whether it loads its own part of each target alone.
+    #[must_use]
+    pub fn as_host(mut self, part: HostPart) -> Self {
+        self.settings.hosts = Some(part);
         self
     }
 
@@ -86,6 +94,8 @@ impl Measurement {
     /// A [`Refusal`], or what kept a target from being opened.
     pub fn check(self, observer: &mut dyn Observer) -> Result<(), Error> {
         let Self { plans, settings, declared, .. } = self;
+        // The start may be agreed on when all hosts have checked.
+        settings.hosts.as_ref().map_or(Ok(()), |part| host_part::check(part, true))?;
         let settings = placed(settings, declared.as_ref())?;
         let new = RunOptions::default().new_run(|| joined_names(&plans), RunVerb::Run, Clock::Real);
         let work = Work::of(plans, &settings.scope(), new.seed)?;
@@ -103,6 +113,7 @@ impl Measurement {
     /// A [`Refusal`] before anything was written; what kept the run from beginning or ended it early.
     pub fn run(self, options: &RunOptions, observer: &mut dyn Observer) -> Result<RunOutcome, Error> {
         let Self { plans, settings, declared, start } = self;
+        settings.hosts.as_ref().map_or(Ok(()), |part| host_part::check(part, start.is_some()))?;
         let start = start.map(StartTime::instant).transpose()?;
         let settings = placed(settings, declared.as_ref())?;
         let new = options.new_run(|| joined_names(&plans), RunVerb::Run, Clock::Real);
@@ -221,7 +232,7 @@ impl MeasuredRun<'_> {
         }
         let cells = work.planned_cells();
         let schedule = TrialSchedule::of_work(&cells, work, finished);
-        let mut place = MeasuredPlace::new(settings, opened, seed).starting_at(start);
+        let mut place = MeasuredPlace::new(settings, opened, seed).starting_at(start, &work.others_before);
         let under_way = RunUnderWay { run, seed, ahead, planned: TrialsPlanned::All };
         under_way.carry_out(&mut place, store, observer, |trials| trials.run(&schedule))
     }

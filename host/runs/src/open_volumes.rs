@@ -2,7 +2,10 @@
 
 use crate::filling::{self, Wish};
 use crate::work::label;
-use crate::{Error, Event, Loss, Observer, Refusal, Settings, Unneeded, Work, leftovers, look_first, storage_identity};
+use crate::{
+    Error, Event, HostsRefusal, Loss, NamedTarget, Observer, Refusal, Settings, Unneeded, Work, host_part, leftovers,
+    look_first, storage_identity,
+};
 use loadline_analysis::standing_limits;
 use loadline_engine::target::{is_nbd_uri, is_same_export, overlap};
 use loadline_engine::{Access, Keep, Need, Volume};
@@ -244,7 +247,8 @@ pub fn open(
             if sets.is_empty() || need.size.is_none() {
                 need.size = size.or(need.size);
             }
-            let volume = open_one(&named.volume, &named.target, need, largest(&cells), &access, observer)
+            let volume = all_ranges_fit(named, settings, &need, &cells, &access, observer)
+                .and_then(|()| open_one(&named.volume, &named.target, need, largest(&cells), &access, observer))
                 .map_err(|error| error.of_volume(&named.volume))?;
             size.get_or_insert(volume.size());
             sets.push(FileSet::new(files, volume, &cells));
@@ -267,6 +271,23 @@ pub fn open(
         observer,
     );
     Ok(opened)
+}
+
+/// Opens a target in which each host has a range of its own as large as all of these are together, and closes it again: a host whose own
+/// range still fits is refused with the others.
+fn all_ranges_fit(
+    named: &NamedTarget,
+    settings: &Settings,
+    need: &Need,
+    cells: &[&RunCell],
+    access: &Access,
+    observer: &mut dyn Observer,
+) -> Result<(), Error> {
+    let rank = settings.hosts.as_ref().filter(|part| part.own_range).and_then(|part| part.rank);
+    let end = |rank| cells.iter().filter_map(|cell| host_part::end_of_all(&cell.spec, rank)).max();
+    let Some(size) = rank.and_then(end) else { return Ok(()) };
+    let need = Need { size: Some(size), ..need.clone() };
+    open_watched(&named.volume, &named.target, &need, access, observer).map(drop)
 }
 
 /// Bytes of a test file that only shows what the file system takes.
@@ -308,8 +329,12 @@ pub fn look(work: &Work, settings: &Settings, observer: &mut dyn Observer) -> Op
 /// # Errors
 /// The first load that asks for it, with its target.
 pub fn check_loads(work: &Work, settings: &Settings) -> Result<(), Refusal> {
+    let is_divided = settings.hosts.as_ref().is_some_and(|part| part.own_range);
     for named in &settings.targets {
         let target = named.target.as_str();
+        if is_divided && Path::new(target).is_dir() {
+            return Err(HostsRefusal::RangeOfDirectory { target: target.to_owned() }.into());
+        }
         let null = target == "null" || target.starts_with("null:");
         // What is not there is told by whoever opens it.
         let single = null || is_nbd_uri(target) || Path::new(target).metadata().is_ok_and(|there| !there.is_dir());

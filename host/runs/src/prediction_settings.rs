@@ -88,7 +88,7 @@ impl PredictionSettings {
     /// A [`Refusal`] where a value contradicts a load, or loads that run together do not fit.
     pub fn work(&self, plans: Vec<Plan>, seed: u64) -> Result<Work, Refusal> {
         let volumes: Vec<String> = self.volumes.iter().map(|named| named.volume.clone()).collect();
-        let scope = |volumes| Scope { volumes, overrides: &self.overrides, read_only: false };
+        let scope = |volumes| Scope { volumes, overrides: &self.overrides, read_only: false, hosts: None };
         let work = if self.is_together() && plans.len() > 1 {
             if plans.len() != volumes.len() {
                 return Err(Refusal::TogetherPlans { plans: plans.len(), volumes });

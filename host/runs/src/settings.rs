@@ -4,7 +4,7 @@ use crate::work::label;
 use crate::{Refusal, Scope};
 use loadline_engine::target::{absolute, is_nbd_uri};
 use loadline_engine::{Access, EngineOptions};
-use loadline_record::VOLUME_DEFAULT;
+use loadline_record::{HostPart, VOLUME_DEFAULT};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{LoadSpec, Objective};
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,9 @@ pub struct Settings {
     pub overrides: Overrides,
     /// Test files stay.
     pub keep: bool,
+    /// Its part in a run that several hosts make together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<HostPart>,
 }
 
 /// A volume's name and what it stands for on this machine.
@@ -71,6 +74,7 @@ impl Settings {
             engine: EngineOptions::default(),
             overrides: Overrides::default(),
             keep: false,
+            hosts: None,
         }
     }
 
@@ -97,7 +101,7 @@ impl Settings {
     #[must_use]
     pub fn scope(&self) -> Scope<'_> {
         let volumes = self.targets.iter().map(|target| target.volume.clone()).collect();
-        Scope { volumes, overrides: &self.overrides, read_only: self.read_only }
+        Scope { volumes, overrides: &self.overrides, read_only: self.read_only, hosts: self.hosts.as_ref() }
     }
 
     /// Without `--on`, one volume of the usual name; a plan that is only printed needs no target.

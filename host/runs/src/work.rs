@@ -1,8 +1,8 @@
 //! From plans and volumes to cells, and the order in which their trials are run.
 
-use crate::{Error, Overrides, PlannedCell, Refusal};
+use crate::{Error, Overrides, PlannedCell, Refusal, host_part};
 use loadline_analysis::{LoadKeys, listed, told_apart};
-use loadline_record::{CellRecord, LoadBeside, PlanText, RunRecord};
+use loadline_record::{CellRecord, HostPart, LoadBeside, PlanText, RunRecord};
 use loadline_units::Duration;
 use loadline_workload::{
     CellGroup, LoadGroup, LoadSpec, Plan, RunCell, RunCells, ScheduledTrial, run_cells, schedule, text_hash,
@@ -23,6 +23,8 @@ pub struct Work {
     pub steps: Vec<ScheduledTrial>,
     /// Labels of loads left out because nothing may be written.
     pub left_out: Vec<String>,
+    /// Before each step, how long rounds take that only other hosts run; empty where this host runs all of them.
+    pub others_before: Vec<Duration>,
 }
 
 /// On what plans are run, and how.
@@ -34,17 +36,19 @@ pub struct Scope<'a> {
     pub overrides: &'a Overrides,
     /// Nothing may be written.
     pub read_only: bool,
+    /// This host's part, where several run the plans together.
+    pub hosts: Option<&'a HostPart>,
 }
 
 impl Work {
     /// Every cell of `plans` on every volume of `scope`, with the scope's values in place of the plans' own.
     ///
     /// # Errors
-    /// [`Refusal::Contradiction`], [`Refusal::NothingToMeasure`].
+    /// [`Refusal::Contradiction`], [`Refusal::NothingToMeasure`]; a [`HostsRefusal`](crate::HostsRefusal).
     pub fn of(plans: Vec<Plan>, scope: &Scope<'_>, seed: u64) -> Result<Self, Refusal> {
         let text =
             |plan: &Plan| PlanText { name: plan.name.clone(), text: plan.text.clone(), hash: text_hash(&plan.text) };
-        let texts = plans.iter().map(text).collect();
+        let texts: Vec<PlanText> = plans.iter().map(text).collect();
         let mut left_out = Vec::new();
         let mut effective = Vec::new();
         for mut plan in plans {
@@ -64,14 +68,21 @@ impl Work {
             left_out.extend(left_behind(&plan));
             effective.push(plan);
         }
+        let steps = scope.hosts.map_or(&[][..], |part| &part.steps);
+        let effective = host_part::stepped(effective, steps);
         let RunCells { cells, groups } = run_cells(&effective, &scope.volumes).map_err(Refusal::NotOnRun)?;
         if cells.is_empty() {
             return Err(Refusal::NothingToMeasure);
         }
-        let mut work = Self { plans: texts, cells, groups, steps: Vec::new(), left_out };
+        // Hosts that begin together have their trials in one order.
+        let seed = scope.hosts.map_or(seed, |_| host_part::order_seed(&texts));
+        let mut work = Self { plans: texts, cells, groups, steps: Vec::new(), left_out, others_before: Vec::new() };
         let orders: Vec<_> = work.groups.iter().map(|group| (group.order, work.trials_of(group))).collect();
         work.steps = schedule(&orders, seed);
-        Ok(work)
+        match scope.hosts {
+            Some(part) => host_part::of_host(work, part),
+            None => Ok(work),
+        }
     }
 
     /// The trials of cells that run at the same time.
@@ -128,8 +139,14 @@ impl Work {
     /// The work of several together, each on volumes of its own.
     #[must_use]
     pub fn joined(parts: Vec<Self>) -> Self {
-        let mut all =
-            Self { plans: Vec::new(), cells: Vec::new(), groups: Vec::new(), steps: Vec::new(), left_out: Vec::new() };
+        let mut all = Self {
+            plans: Vec::new(),
+            cells: Vec::new(),
+            groups: Vec::new(),
+            steps: Vec::new(),
+            left_out: Vec::new(),
+            others_before: Vec::new(),
+        };
         for part in parts {
             let (cells, groups) = (all.cells.len(), all.groups.len());
             all.plans.extend(part.plans);
@@ -160,6 +177,7 @@ impl Work {
             })
             .collect();
         self.steps.sort_by_key(|step| (step.trial, step.group));
+        self.others_before.clear();
         self
     }
 
@@ -383,6 +401,7 @@ mod tests {
                 groups: Vec::new(),
                 steps: Vec::new(),
                 left_out: Vec::new(),
+                others_before: Vec::new(),
             };
             let labels = work.labels();
             assert_ne!(labels[0], labels[1], "{key}");

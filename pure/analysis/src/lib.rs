@@ -40,8 +40,8 @@ pub use doubts::doubts;
 pub use draws_kept::DrawsKept;
 pub use findings::{OBJECTIVE_USUAL, best_cell, codes as finding_codes};
 pub use hosts::{
-    ClockExchange, ClockOffset, ClockReading, ClockState, HostRun, HostView, HostsView, MergeError, Straggler,
-    clock_at, merge_hosts,
+    ClockExchange, ClockOffset, ClockReading, ClockState, HostRun, HostView, HostsLimit, HostsPoint, HostsScaling,
+    HostsView, MergeError, Straggler, clock_at, merge_hosts, name_on_hosts,
 };
 pub use limits::{LimitFigure, Quantity, known_limits, limits};
 pub use load_details::{BlockInMix, LoadDetails};

@@ -5,7 +5,7 @@ use crate::compare::latency_estimate;
 use crate::conclusions::conclusions;
 use crate::findings::findings;
 use crate::held_by::name_holders;
-use crate::hosts::hosts_view;
+use crate::hosts::{hosts_scaling, hosts_view};
 use crate::lasting::{lasting, of_course};
 use crate::limits::{courses, exceeded_shares, name_limits};
 use crate::load_details::LoadDetails;
@@ -48,12 +48,22 @@ pub fn summarize(record: &RunRecord) -> RunSummary {
         name_watched(record, &mut cells);
         let (findings, conclusions) = (watching::findings(record, &cells), watching::conclusions(&cells));
         let verdict = watching::verdict(&cells);
-        return RunSummary { schema: SCHEMA.to_owned(), run: run_info(record), cells, conclusions, findings, verdict };
+        let (schema, run, hosts_scaling) = (SCHEMA.to_owned(), run_info(record), Vec::new());
+        return RunSummary { schema, run, cells, hosts_scaling, conclusions, findings, verdict };
     }
-    let findings = findings(record, &cells, &curves, &clustered);
+    let hosts_scaling = hosts_scaling(record, &cells);
+    let findings = findings(record, &cells, &curves, &clustered, &hosts_scaling);
     let conclusions = conclusions(record, &cells);
-    let verdict = verdict(record, &cells);
-    RunSummary { schema: SCHEMA.to_owned(), run: run_info(record), cells, conclusions, findings, verdict }
+    let verdict = verdict(record, &cells, &hosts_scaling);
+    RunSummary {
+        schema: SCHEMA.to_owned(),
+        run: run_info(record),
+        cells,
+        hosts_scaling,
+        conclusions,
+        findings,
+        verdict,
+    }
 }
 
 fn run_info(record: &RunRecord) -> RunInfo {

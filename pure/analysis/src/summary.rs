@@ -1,6 +1,6 @@
 //! A run's results as programs read them: schema `loadline.run/1`, published in `docs/formats/run.schema.json`.
 
-use crate::hosts::view::HostsView;
+use crate::hosts::view::{HostsScaling, HostsView};
 use crate::load_details::LoadDetails;
 use crate::load_keys::LoadIdentity;
 use crate::verdict_block::{HeldBy, VerdictBlock};
@@ -23,6 +23,9 @@ pub struct RunSummary {
     pub run: RunInfo,
     /// In the plan's order.
     pub cells: Vec<CellSummary>,
+    /// How totals grow with the number of hosts, by load; none where one number of hosts ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts_scaling: Vec<HostsScaling>,
     /// What stops the loads of each volume, how that is known, what it means and what to do.
     #[serde(default)]
     pub conclusions: Vec<Conclusion>,

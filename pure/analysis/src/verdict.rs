@@ -5,6 +5,7 @@
 use crate::curves::{outstanding, paced};
 use crate::draws_kept::DrawsKept;
 use crate::findings::{FLUSHES_MIN, Objective, best_cell, flushes, overloaded};
+use crate::hosts::view::{HostsLimit, HostsScaling};
 use crate::standing::{self, StandingLimit};
 use crate::summary::{CellSummary, LastingFigures, OperationFigures};
 use crate::verdict_block::{
@@ -31,7 +32,7 @@ const LIFT: &str = "if this limit is not meant, lift it: that costs nothing";
 const SHOWN_ALREADY: f64 = 0.05;
 
 /// The verdict of a run; `None` where nothing was measured, and of hunts, which have a table of their own.
-pub(crate) fn verdict(record: &RunRecord, cells: &[CellSummary]) -> Option<VerdictBlock> {
+pub(crate) fn verdict(record: &RunRecord, cells: &[CellSummary], hosts: &[HostsScaling]) -> Option<VerdictBlock> {
     if record.header.verb == RunVerb::Hunt {
         return None;
     }
@@ -42,16 +43,56 @@ pub(crate) fn verdict(record: &RunRecord, cells: &[CellSummary]) -> Option<Verdi
     let all: Vec<VolumeVerdict> = told
         .filter_map(|volume| {
             let own: Vec<usize> = (0..cells.len()).filter(|i| cells[*i].volume == volume.name).collect();
-            VolumeCells { record, cells, own }.verdict(&volume.name)
+            VolumeCells { record, cells, own }
+                .verdict(&volume.name)
+                .map(|verdict| over_hosts(verdict, &volume.name, hosts))
         })
         .collect();
     if all.is_empty() {
         return None;
     }
-    let all: Vec<VolumeVerdict> = if only_tool { all.into_iter().map(of_the_tool).collect() } else { all };
+    let is_tool = only_tool && hosts.is_empty();
+    let all: Vec<VolumeVerdict> = if is_tool { all.into_iter().map(of_the_tool).collect() } else { all };
     let volumes_left_out = all.len().saturating_sub(VOLUMES_MAX);
     let volumes = all.into_iter().take(VOLUMES_MAX).collect();
     Some(VerdictBlock { volumes, volumes_left_out, objective: objective(record, cells) })
+}
+
+/// The verdict on a volume that more and more hosts loaded: what their total shows says more than the limit of any one cell.
+fn over_hosts(verdict: VolumeVerdict, volume: &str, hosts: &[HostsScaling]) -> VolumeVerdict {
+    let most = || hosts.iter().filter(|scaling| scaling.is_most && scaling.volume == volume);
+    let Some(scaling) =
+        most().find(|scaling| scaling.points.iter().any(|point| point.cell == verdict.cell)).or_else(|| most().next())
+    else {
+        return verdict;
+    };
+    let next = match scaling.limit {
+        HostsLimit::Shared => None,
+        HostsLimit::EachHost | HostsLimit::Growing => {
+            Some("measure with more hosts to find the end of the storage".to_owned())
+        }
+        HostsLimit::NotReached => {
+            Some("measure with deeper queues or more hosts to find the end of the storage".to_owned())
+        }
+        HostsLimit::Arrival => {
+            Some("measure with higher rates or more hosts to find the end of the storage".to_owned())
+        }
+        HostsLimit::Unclear => Some("measure with more trials".to_owned()),
+    };
+    VolumeVerdict {
+        held_by: scaling.text.clone(),
+        certainty: match (scaling.limit, scaling.points.iter().any(|point| point.doubted)) {
+            (HostsLimit::Unclear, _) => Certainty::Unknown,
+            (_, true) => Certainty::Doubtful,
+            _ => Certainty::Likely,
+        },
+        because: scaling.evidence.clone(),
+        next,
+        command: None,
+        throttle: None,
+        limit: None,
+        ..verdict
+    }
 }
 
 /// The verdict on a target that is no storage: its figures are the tool's.

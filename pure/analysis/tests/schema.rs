@@ -1,10 +1,13 @@
 //! The published schema and what the summaries really are: each holds the other.
 
 use jsonschema::Validator;
-use loadline_analysis::example::{ExampleDisk, cell, closed, flushing, golden, open, predicted, run};
-use loadline_analysis::{HostRun, Limit, RunSummary, SCHEMA, merge_hosts, summarize};
+use loadline_analysis::example::{ExampleDisk, cell, closed, flushing, golden, open, planned, predicted, run};
+use loadline_analysis::{HostRun, Limit, RunSummary, SCHEMA, merge_hosts, name_on_hosts, summarize};
 use loadline_block::{ErrorKind, Operation};
-use loadline_record::{Doubt, DoubtCode, Ending, Extents, PlanText, RunRecord, RunStatus, SteadyState, TargetKind};
+use loadline_load::LoadSpec;
+use loadline_record::{
+    Doubt, DoubtCode, Ending, Extents, HostPart, HostRank, PlanText, RunRecord, RunStatus, SteadyState, TargetKind,
+};
 use serde_json::{Value, json};
 
 fn schema() -> Value {
@@ -46,6 +49,30 @@ fn a_run_of_several_hosts_follows_the_schema() {
     let hosts = &value["cells"][0]["hosts"];
     assert_eq!((&hosts["hosts"][1]["host"], &hosts["jain_index"]), (&json!("b"), &json!(1.0)));
     assert_eq!(hosts["coverage"], 1.0);
+}
+
+#[test]
+fn a_run_in_steps_with_more_and_more_hosts_follows_the_schema() {
+    let of_rank = |rank: u32| {
+        let part = HostPart { rank: Some(HostRank { rank, of: 2 }), steps: vec![1, 2], own_range: false };
+        let load = closed("random", 1.0, 4 << 10, 8);
+        let cells = part.own_steps().map(|hosts| {
+            let mut cell = cell(load.clone(), &ExampleDisk::default(), &[1.0, 1.01]);
+            cell.load = LoadSpec { name: Some(name_on_hosts(hosts, None)), ..planned(&load) }.into();
+            cell.id = format!("on-{hosts}");
+            cell
+        });
+        let mut record = run(cells.collect());
+        record.header.id = format!("run-{rank}");
+        record.header.settings = json!({ "hosts": part });
+        HostRun::new(format!("node{rank}"), record)
+    };
+    let mut merged = of_rank(0).record;
+    merged.cells = merge_hosts(&[of_rank(0), of_rank(1)]).expect("ranks of one plan");
+    let value = holds(&merged);
+    let scaling = &value["hosts_scaling"][0];
+    assert_eq!((&scaling["points"][1]["hosts"], &scaling["limit"]), (&json!(2), &json!("not-reached")));
+    assert_eq!(value["findings"][0]["code"], "hosts-scaling");
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use crate::HistogramSnapshot;
 use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
 
 /// The hosts of a merged trial.
 ///
@@ -16,6 +18,75 @@ pub struct HostsRecord {
     /// Names of hosts that have no record of this trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
+}
+
+/// A host's part in a run that several hosts make together. Its run's settings have it under `hosts`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostPart {
+    /// Which of the hosts it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<HostRank>,
+    /// Numbers of hosts that load together, one step after the other: the first so many ranks. Without any, all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<u32>,
+    /// It loads its own part of each target alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own_range: bool,
+}
+
+/// One of several hosts, as "2/8". The first is 0, as MPI, Slurm and Kubernetes count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct HostRank {
+    /// Its number, from 0.
+    pub rank: u32,
+    /// How many there are.
+    pub of: u32,
+}
+
+/// A text that is no rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("write RANK/HOSTS, as in 2/8; ranks count from 0, so those of 8 hosts are 0/8 to 7/8")]
+pub struct HostRankError;
+
+impl FromStr for HostRank {
+    type Err = HostRankError;
+
+    fn from_str(text: &str) -> Result<Self, HostRankError> {
+        let (rank, of) = text.split_once('/').ok_or(HostRankError)?;
+        let number = |text: &str| text.trim().parse::<u32>().map_err(|_| HostRankError);
+        let (rank, of) = (number(rank)?, number(of)?);
+        if rank < of { Ok(Self { rank, of }) } else { Err(HostRankError) }
+    }
+}
+
+impl fmt::Display for HostRank {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.rank, self.of)
+    }
+}
+
+impl HostPart {
+    /// The part that a run's settings have; `None` where it was made by one host.
+    #[must_use]
+    pub fn of_settings(settings: &serde_json::Value) -> Option<Self> {
+        serde_json::from_value(settings.get("hosts")?.clone()).ok()
+    }
+
+    /// The steps in which this host loads.
+    pub fn own_steps(&self) -> impl Iterator<Item = u32> {
+        self.steps.iter().copied().filter(|hosts| self.rank.is_none_or(|own| own.rank < *hosts))
+    }
+
+    /// With how many hosts each of so many cells was run: a run has its cells once for each step, one step after the other.
+    #[must_use]
+    pub fn hosts_of_cells(&self, cells: usize) -> Vec<Option<u32>> {
+        let own: Vec<u32> = self.own_steps().collect();
+        if own.is_empty() || !cells.is_multiple_of(own.len()) {
+            return vec![None; cells];
+        }
+        let each = cells / own.len();
+        (0..cells).map(|cell| Some(own[cell / each])).collect()
+    }
 }
 
 /// A span on the common time line, which begins when the first host began to measure.
@@ -89,5 +160,33 @@ impl HostTrial {
     #[must_use]
     pub const fn to_ns(&self) -> u64 {
         self.from_ns + self.measured_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_count_from_zero() {
+        let of = |text: &str| text.parse::<HostRank>().map(|rank| rank.to_string());
+        assert_eq!((of("0/1"), of("7/8")), (Ok("0/1".to_owned()), Ok("7/8".to_owned())));
+        for text in ["8/8", "1", "-1/2", "a/b", "0/0", ""] {
+            assert_eq!(of(text), Err(HostRankError), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_host_has_the_cells_of_the_steps_in_which_it_loads() {
+        let part = |rank| HostPart { rank: Some(HostRank { rank, of: 4 }), steps: vec![1, 2, 4], own_range: false };
+        assert_eq!(part(0).hosts_of_cells(6), [1, 1, 2, 2, 4, 4].map(Some));
+        assert_eq!(part(1).hosts_of_cells(4), [2, 2, 4, 4].map(Some));
+        assert_eq!(part(3).hosts_of_cells(2), [4, 4].map(Some));
+        assert_eq!(HostPart::default().hosts_of_cells(2), [None, None]);
+        let settings = serde_json::json!({ "keep": false, "hosts": part(3) });
+        assert_eq!(
+            (HostPart::of_settings(&settings), HostPart::of_settings(&serde_json::json!({}))),
+            (Some(part(3)), None)
+        );
     }
 }

@@ -22,7 +22,7 @@ pub use facts::{
     CpuQuota, DeviceFacts, Extents, FileSystemFacts, HostFacts, MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts,
 };
 pub use histogram::{DecodeError, Histogram, HistogramSnapshot};
-pub use hosts::{HostClock, HostTrial, HostsRecord, SharedWindow};
+pub use hosts::{HostClock, HostPart, HostRank, HostRankError, HostTrial, HostsRecord, SharedWindow};
 pub use limit::{Binding, Ceiling, Limit};
 pub use load::{Load, LoadFigures, OthersLoad, PlannedLoad};
 pub use model::{BurstEnd, CacheUse, DrawTaken, KnownDeviation, ModelRecord, Stage, StageWait, StateTaken};

@@ -1,7 +1,7 @@
-//! The shares of hosts that ran together: a line for each, beside the load.
+//! The shares of hosts that ran together: a line for each, beside the load. And how their total grows with their number.
 
 use crate::figures;
-use loadline_analysis::{HostView, HostsView, RunSummary};
+use loadline_analysis::{Figure, HostView, HostsPoint, HostsScaling, HostsView, RunSummary};
 use loadline_units::Duration;
 
 /// The heading of the table.
@@ -18,11 +18,63 @@ pub(crate) struct HostsTable {
     pub(crate) rows: Vec<[String; 8]>,
 }
 
-/// What hosts had of each load; `None` where every load is one host's.
+/// The heading of the table over numbers of hosts.
+pub(crate) const SCALING_HEADING: &str = "With more hosts";
+/// The note below it.
+pub(crate) const SCALING_NOTE: &str =
+    "Of adding up: 100 % is as many times the first line as there are times its hosts.";
+
+/// The table over numbers of hosts: headings, then a row for each number of hosts of each load.
+pub(crate) struct HostsScalingTable {
+    pub(crate) headings: [&'static str; 7],
+    pub(crate) rows: Vec<[String; 7]>,
+}
+
+/// How totals grow with the number of hosts; `None` where there is one number of them.
+pub(crate) fn hosts_scaling(summary: &RunSummary) -> Option<HostsScalingTable> {
+    let volumes: Vec<&str> = summary.hosts_scaling.iter().map(|scaling| scaling.volume.as_str()).collect();
+    let is_on_several = volumes.windows(2).any(|pair| pair[0] != pair[1]);
+    let mut rows = Vec::new();
+    for scaling in &summary.hosts_scaling {
+        let on = if is_on_several { format!(" on {}", scaling.volume) } else { String::new() };
+        for (index, point) in scaling.points.iter().enumerate() {
+            let label = if index == 0 { format!("{}{on}", scaling.load) } else { String::new() };
+            rows.push(point_row(label, scaling, point));
+        }
+    }
+    let headings = ["load of each", "hosts", "total", "each", "of adding up", "p99", "Jain's index"];
+    (!rows.is_empty()).then_some(HostsScalingTable { headings, rows })
+}
+
+fn point_row(label: String, scaling: &HostsScaling, point: &HostsPoint) -> [String; 7] {
+    let missing = || figures::MISSING.to_owned();
+    let hosts = f64::from(point.hosts);
+    let value = |share: f64| match scaling.figure {
+        Figure::Throughput => format!("{} MB/s", figures::megabytes(point.throughput_bytes_per_s / share)),
+        _ => format!("{} IOPS", figures::iops(point.iops / share)),
+    };
+    let interval = point.efficiency_low.zip(point.efficiency_high);
+    let interval = interval.map(|(low, high)| format!(" ({:.0}\u{2013}{:.0})", low * 100.0, high * 100.0));
+    [
+        label,
+        point.hosts.to_string(),
+        value(1.0),
+        value(hosts),
+        format!("{:.0} %{}", point.efficiency * 100.0, interval.unwrap_or_default()),
+        point.p99_ns.map_or_else(missing, |ns| Duration::from_ns(ns).human()),
+        point.jain_index.map_or_else(missing, |index| format!("{index:.3}")),
+    ]
+}
+
+/// What hosts had of each load, of steps with more and more hosts the last ones and those in which a host stayed behind; `None` where every
+/// load is one host's.
 pub(crate) fn hosts(summary: &RunSummary) -> Option<HostsTable> {
     let mut rows = Vec::new();
     for cell in &summary.cells {
         let Some(view) = &cell.hosts else { continue };
+        if is_earlier_step(summary, &cell.id) && view.stragglers.is_empty() {
+            continue;
+        }
         for (index, host) in view.hosts.iter().take(LINES_MAX).enumerate() {
             rows.push(row(if index == 0 { &cell.label } else { "" }, view, host));
         }
@@ -34,6 +86,12 @@ pub(crate) fn hosts(summary: &RunSummary) -> Option<HostsTable> {
     }
     let headings = ["load", "host", "IOPS", "MB/s", "p50", "p99", "began after", "stayed behind"];
     (!rows.is_empty()).then_some(HostsTable { headings, rows })
+}
+
+/// Whether more hosts ran the same load.
+fn is_earlier_step(summary: &RunSummary, cell: &str) -> bool {
+    let earlier = |scaling: &HostsScaling| scaling.points.iter().rev().skip(1).any(|point| point.cell == cell);
+    summary.hosts_scaling.iter().any(earlier)
 }
 
 fn row(label: &str, view: &HostsView, host: &HostView) -> [String; 8] {

@@ -74,6 +74,15 @@ pub fn markdown(summary: &RunSummary) -> String {
         }
         put!(out, "\n{}\n", best::NOTE);
     }
+    if let Some(table) = hosts::hosts_scaling(summary) {
+        let dashes = table.headings.map(|_| "---").join(" | ");
+        put!(out, "\n## {}\n\n| {} |\n| {dashes} |\n", hosts::SCALING_HEADING, table.headings.join(" | "));
+        for row in &table.rows {
+            let texts: Vec<String> = row.iter().map(|text| escape(text)).collect();
+            put!(out, "| {} |\n", texts.join(" | "));
+        }
+        put!(out, "\n{}\n", hosts::SCALING_NOTE);
+    }
     if let Some(table) = hosts::hosts(summary) {
         let dashes = table.headings.map(|_| "---").join(" | ");
         put!(out, "\n## {}\n\n| {} |\n| {dashes} |\n", hosts::HEADING, table.headings.join(" | "));

@@ -119,6 +119,7 @@ pub fn terminal(summary: &RunSummary, options: &TerminalOptions) -> String {
     header(&mut out, summary, options);
     table(&mut out, summary, &groups, options);
     best_of_trials(&mut out, summary, options);
+    totals_of_hosts(&mut out, summary, options);
     shares_of_hosts(&mut out, summary, options);
     explain(&mut out, summary, &groups, options);
     conclude(&mut out, summary, options);
@@ -284,6 +285,15 @@ fn best_of_trials(out: &mut String, summary: &RunSummary, options: &TerminalOpti
     let Some(table) = best(summary) else { return };
     small_table(out, best::HEADING, &table.headings, &table.rows, options);
     note(out, best::NOTE, options);
+}
+
+/// A line for each number of hosts that ran a load.
+fn totals_of_hosts(out: &mut String, summary: &RunSummary, options: &TerminalOptions) {
+    let Some(table) = hosts::hosts_scaling(summary) else { return };
+    let headings: Vec<String> = table.headings.iter().map(|heading| (*heading).to_owned()).collect();
+    let rows: Vec<Vec<String>> = table.rows.iter().map(|row| row.iter().map(|text| plain(text)).collect()).collect();
+    small_table(out, hosts::SCALING_HEADING, &headings, &rows, options);
+    note(out, hosts::SCALING_NOTE, options);
 }
 
 /// A line for each host that ran a load together with others; where it stayed behind, the finding says how.

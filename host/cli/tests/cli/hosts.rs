@@ -135,3 +135,51 @@ fn the_example_for_slurm_measures_on_every_rank_and_merges() {
     scripted(&bench, &script, &[("srun", srun)]);
     assert_eq!(bench.last()["cells"][0]["hosts"]["hosts"].as_array().unwrap().len(), 2);
 }
+
+#[test]
+fn the_example_of_more_and_more_hosts_ends_with_the_verdict() {
+    let bench = Bench::new();
+    small_plan(&bench);
+    let here = |name: &str| bench.path(name).display().to_string();
+    let script = example("More and more hosts").replace("+60 seconds", "+4 seconds");
+    let script = script.replace("/mnt/shared", &here("shared")).replace("/home/me", &here("home"));
+    let script = script.replace("--hosts 1,2,4", "--hosts 1,2");
+    fs::create_dir(bench.path("home")).unwrap();
+    let srun = "for rank in 0 1; do SLURM_NTASKS=2 SLURM_PROCID=$rank \"$@\" & done; wait";
+    scripted(&bench, &script, &[("srun", srun)]);
+    let merged = bench.last();
+    let scaling = &merged["hosts_scaling"][0];
+    let hosts: Vec<i64> =
+        scaling["points"].as_array().unwrap().iter().map(|point| point["hosts"].as_i64().unwrap()).collect();
+    assert_eq!((hosts, &scaling["limit"]), (vec![1, 2], &Json::from("arrival")), "{scaling}");
+    assert_eq!(merged["verdict"]["volumes"][0]["held_by"], scaling["text"]);
+    let shown = bench.done(&["show", "last"]);
+    assert!(shown.contains("With more hosts") && shown.contains("of adding up"), "{shown}");
+}
+
+#[test]
+fn a_host_that_says_too_little_of_its_part_is_refused_with_the_option_that_mends_it() {
+    let bench = Bench::new();
+    small_plan(&bench);
+    fs::create_dir(bench.path("folder")).unwrap();
+    fs::write(bench.path("file"), vec![0; 3 << 20]).unwrap();
+    let refused = |words: &[&str]| {
+        let mut all = vec!["run", "plan.toml"];
+        all.extend(words);
+        bench.refused(2, &all)
+    };
+    let said = |words: &[&str], wanted: &str| {
+        let text = refused(words);
+        assert!(text.contains(wanted), "{words:?}: {text}");
+    };
+    said(&["--on", "null", "--hosts", "1,2"], "--rank");
+    said(&["--on", "null", "--own-range"], "--rank");
+    said(&["--on", "null", "--rank", "2/2"], "0/8 to 7/8");
+    said(&["--on", "null", "--hosts", "1,2", "--rank", "0/2"], "--start-at");
+    said(&["--on", "null", "--hosts", "1,4", "--rank", "0/2"], "1 to 2 hosts");
+    said(&["--on", "folder", "--own-range", "--rank", "0/2", "--size", "4 MiB"], "leave --own-range out");
+    said(&["--on", "null", "--own-range", "--rank", "0/2"], "--size");
+    // The part of the first host fits, and that of the last does not.
+    said(&["--on", "file", "--own-range", "--rank", "0/4", "--size", "4 MiB", "--read-only"], "smaller");
+    assert_eq!(fs::read(bench.path("file")).unwrap(), vec![0; 3 << 20]);
+}

@@ -129,8 +129,12 @@ impl PredictionSweep {
             return Err(Refusal::from(SweepRefusal::NotApart).into());
         }
         let catalog = swept_catalog(settings.catalog.as_deref())?;
-        let scope =
-            crate::Scope { volumes: vec![ANY_VOLUME.to_owned()], overrides: &settings.overrides, read_only: false };
+        let scope = crate::Scope {
+            volumes: vec![ANY_VOLUME.to_owned()],
+            overrides: &settings.overrides,
+            read_only: false,
+            hosts: None,
+        };
         let loads = crate::Work::of(plans, &scope, seed)?.cells;
         Ok(Self { environments, loads, settings, method, catalog, seed })
     }

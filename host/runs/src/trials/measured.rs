@@ -2,6 +2,7 @@
 
 use crate::engine_watch::{EngineWatch, OnVolume};
 use crate::feasibility::refusal_of;
+use crate::host_part::BETWEEN_STARTS;
 use crate::open_volumes::{self, ExtentsState, FileSet, OpenVolumes, VolumeHealth, dirty_beside, filled_before};
 use crate::trials::{NoTrial, PlannedCell, TrialPlace, TrialRound};
 use crate::{Activity, Error, Event, Loss, Observer, Settings, filling};
@@ -23,6 +24,8 @@ pub struct MeasuredPlace {
     fills: Vec<(String, Duration)>,
     /// When the first round begins, if that was agreed on with other hosts.
     start: Option<Instant>,
+    /// Before each round, how long those take that only other hosts run.
+    others_before: Vec<Duration>,
     /// When each round begins then, by its first cell and the number of its trial.
     starts: BTreeMap<(String, u32), Instant>,
 }
@@ -31,8 +34,6 @@ pub struct MeasuredPlace {
 const PROBE_READS: u64 = 8;
 /// They are given so long.
 const PROBE_TIME: Duration = Duration::from_s(2);
-/// Between the end of a round and the start of the next, where starts are agreed on: time to store trials, and to prepare.
-const BETWEEN_STARTS: Duration = Duration::from_s(2);
 /// So long before an agreed start, preparations of the round begin.
 const PREPARED_BEFORE: Duration = Duration::from_ms(500);
 /// And more than that if caches are dropped.
@@ -42,14 +43,24 @@ impl MeasuredPlace {
     /// The targets of `settings`, as they were opened. `seed` is the run's.
     #[must_use]
     pub const fn new(settings: Settings, volumes: OpenVolumes, seed: u64) -> Self {
-        Self { settings, seed, volumes, fills: Vec::new(), start: None, starts: BTreeMap::new() }
+        Self {
+            settings,
+            seed,
+            volumes,
+            fills: Vec::new(),
+            start: None,
+            others_before: Vec::new(),
+            starts: BTreeMap::new(),
+        }
     }
 
     /// The same, with a start of the first round that was agreed on with other hosts. The starts of the others follow from the
-    /// planned times of the rounds before them. A host that comes too late begins at once.
+    /// planned times of the rounds before them, `others_before` those that only other hosts run. A host that comes too late begins
+    /// at once.
     #[must_use]
-    pub const fn starting_at(mut self, start: Option<Instant>) -> Self {
+    pub fn starting_at(mut self, start: Option<Instant>, others_before: &[Duration]) -> Self {
         self.start = start;
+        self.others_before = others_before.to_vec();
         self
     }
 
@@ -169,7 +180,8 @@ impl TrialPlace for MeasuredPlace {
         self.fills = fills.iter().map(|(index, size)| (cells[*index].volume.clone(), filling::time(*size))).collect();
         observer.says(&Event::Planned(self.fills.iter().map(|(_, time)| *time).sum()));
         if let Some(mut start) = self.start {
-            for round in rounds {
+            for (index, round) in rounds.iter().enumerate() {
+                start = start + self.others_before.get(index).copied().unwrap_or_default();
                 self.starts.insert(key_of(round), start);
                 start = start + round.time() + BETWEEN_STARTS;
             }

@@ -2,7 +2,7 @@
 //! `docs/how-we-compare.md` explains every rule to those who read the verdicts.
 
 mod asked;
-mod comparison;
+pub(crate) mod comparison;
 mod disks;
 mod draws;
 mod in_common;
@@ -26,6 +26,8 @@ pub use comparison::{
 };
 
 pub use disks::{scaling_of, scaling_sentences};
+pub(crate) use scaling::{levels_off, step_between};
+
 pub use latency::{LatencyEstimate, latency_estimate};
 
 use crate::statistics::CONFIDENCE;

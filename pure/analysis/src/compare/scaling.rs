@@ -1,6 +1,8 @@
 //! How rates grow with the number of disks: against linear, cell by cell, and where the most that is reached levels off.
 
-use super::comparison::{Figure, Gain, Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, Verdict};
+use super::comparison::{
+    Figure, Gain, RatioEstimate, Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, Verdict,
+};
 use super::ratio::{LogRatio, Rounds};
 use super::sample::Sample;
 use super::{Pairing, rate_is_asked_for, spoiled};
@@ -163,7 +165,26 @@ fn total(
 fn step(before: &Sample, after: &Sample, from: u32, to: u32, pairings: &[Pairing<'_>]) -> ScalingStep {
     let shared = pairings.iter().all(|p| p.rounds == Rounds::Shared);
     let rounds = if shared { Rounds::Shared } else { Rounds::Apart };
-    let ratio = LogRatio::of(before, after, rounds);
+    step_of(LogRatio::of(before, after, rounds), from, to)
+}
+
+/// What was gained from one cell of a run to another that has more of what is counted, and the ratio of their figures where both have
+/// them.
+pub(crate) fn step_between(
+    (before, from): (&CellRecord, u32),
+    (after, to): (&CellRecord, u32),
+    figure: Figure,
+) -> (ScalingStep, Option<RatioEstimate>) {
+    match (Sample::of(before, figure), Sample::of(after, figure)) {
+        (Ok(before), Ok(after)) => {
+            let ratio = LogRatio::of(&before, &after, Rounds::Shared);
+            (step_of(ratio, from, to), Some(ratio.estimate(figure, &before, &after)))
+        }
+        _ => (ScalingStep { from, to, share: 0.0, share_low: None, share_high: None }, None),
+    }
+}
+
+fn step_of(ratio: LogRatio, from: u32, to: u32) -> ScalingStep {
     let wanted = f64::from(to) / f64::from(from) - 1.0;
     let share = |ratio: f64| (ratio - 1.0) / wanted;
     ScalingStep {
@@ -177,7 +198,7 @@ fn step(before: &Sample, after: &Sample, from: u32, to: u32, pairings: &[Pairing
 
 /// The number of disks beyond which no step pays, and whether the intervals say so too; where the last step pays, whether its interval
 /// does.
-fn levels_off(steps: &[ScalingStep]) -> (Option<u32>, bool) {
+pub(crate) fn levels_off(steps: &[ScalingStep]) -> (Option<u32>, bool) {
     let flat = steps.iter().rev().take_while(|s| s.share < STEP_PAYS).count();
     let tail = &steps[steps.len() - flat..];
     let Some(first) = tail.first() else {

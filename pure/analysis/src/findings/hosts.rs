@@ -1,7 +1,7 @@
 //! Hosts that ran together: what they came to, whose limit it was, and which of them stayed behind.
 
 use super::codes;
-use crate::hosts::view::HostsView;
+use crate::hosts::view::{HostsScaling, HostsView};
 use crate::summary::{CellSummary, Finding};
 use crate::words::{load_name, number, percent, sentence, span};
 use loadline_record::Limit;
@@ -9,12 +9,34 @@ use loadline_record::Limit;
 /// Shares are as good as even from this index on.
 const EVEN: f64 = 0.99;
 
-/// What hosts that ran together came to, of each cell that has several.
-pub(super) fn told(cells: &[CellSummary]) -> Vec<Finding> {
-    cells.iter().filter_map(|cell| finding(cell, cell.hosts.as_ref()?)).collect()
+/// How the total of each kind of load grows with the hosts, and whose limit its end is.
+pub(super) fn grown(all: &[HostsScaling]) -> Vec<Finding> {
+    let told = all.iter().filter(|scaling| scaling.is_most).map(|scaling| Finding {
+        code: codes::HOSTS_SCALING.to_owned(),
+        text: sentence(&format!("{} ({}). It shows by this: {}.", scaling.text, scaling.load, scaling.evidence)),
+        cells: scaling.points.iter().map(|point| point.cell.clone()).collect(),
+    });
+    told.collect()
 }
 
-fn finding(cell: &CellSummary, view: &HostsView) -> Option<Finding> {
+/// What hosts that ran together came to, of each cell that has several. Of steps with more and more hosts, the last ones and those in which a
+/// host stayed behind.
+pub(super) fn told(cells: &[CellSummary], all: &[HostsScaling]) -> Vec<Finding> {
+    let is_earlier = |cell: &CellSummary| {
+        let earlier = |scaling: &HostsScaling| scaling.points.iter().rev().skip(1).any(|point| point.cell == cell.id);
+        all.iter().any(earlier)
+    };
+    let is_told = |cell: &CellSummary, view: &HostsView| {
+        view.hosts.len() > 1 && (!is_earlier(cell) || !view.stragglers.is_empty())
+    };
+    let found = cells.iter().filter_map(|cell| {
+        let view = cell.hosts.as_ref().filter(|view| is_told(cell, view))?;
+        finding(cell, view, !all.is_empty())
+    });
+    found.collect()
+}
+
+fn finding(cell: &CellSummary, view: &HostsView, is_in_steps: bool) -> Option<Finding> {
     let total = cell.total.as_ref()?;
     let jain = view.jain_index?;
     let even = match jain {
@@ -36,7 +58,7 @@ fn finding(cell: &CellSummary, view: &HostsView) -> Option<Finding> {
         load_name(cell),
         span(view.start_spread_ns as f64),
         percent(view.coverage),
-        limit(cell)
+        if is_in_steps { "" } else { limit(cell) }
     );
     Some(Finding { code: codes::HOSTS.to_owned(), text: sentence(&text), cells: vec![cell.id.clone()] })
 }
@@ -49,8 +71,8 @@ fn limit(cell: &CellSummary) -> &'static str {
         Limit::Arrival => " Storage and hosts had room: all that was asked for came back.",
         Limit::Cpu | Limit::Generator => " The limit is that of the hosts, not of the storage that they share.",
         _ if binding.inferred || binding.presumed => {
-            " One run does not show whether the limit is the storage's or each host's own: run fewer hosts, merge them as well, and \
-             compare. The total stays if it is the storage's."
+            " One number of hosts does not show whether the limit is the storage's or each host's own. Steps with fewer hosts \
+             do."
         }
         Limit::DiskIops | Limit::DiskThroughput => " The limit is the shared storage's.",
         Limit::VmUncachedIops | Limit::VmUncachedThroughput | Limit::VmCachedIops | Limit::VmCachedThroughput => {

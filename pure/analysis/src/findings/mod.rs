@@ -19,6 +19,7 @@ pub(crate) use objective::{Objective, overloaded};
 use crate::clusters::Clusters;
 use crate::compare::{scaling_of, scaling_sentences};
 use crate::curves::{Curve, iops, outstanding};
+use crate::hosts::view::HostsScaling;
 use crate::limits::{Direction, one_direction, surpassed};
 use crate::summary::{CellSummary, Finding, OperationFigures, is_emulated};
 use crate::words::{NOT_THE_BEST, counted, how_much, listed, load_name, number, sentence, span, throughput, warning};
@@ -39,6 +40,8 @@ pub mod codes {
     pub const RAN_TOGETHER: &str = "ran-together";
     /// What hosts that ran together came to, and which stayed behind.
     pub const HOSTS: &str = "hosts";
+    /// How totals grow with the number of hosts, and whose limit their end is.
+    pub const HOSTS_SCALING: &str = "hosts-scaling";
     /// What bound the best cell of a volume on which nothing was seen to level off.
     pub const BOUND_BY: &str = "bound-by";
     /// A limit that the environment declares does not hold: a load had more.
@@ -77,8 +80,9 @@ pub mod codes {
     pub const DOUBTS: &str = "doubts";
 
     /// Every code.
-    pub const ALL: [&str; 24] = [
+    pub const ALL: [&str; 25] = [
         VERIFY_FAILED,
+        HOSTS_SCALING,
         BEST_RANDOM_IOPS,
         BEST_THROUGHPUT,
         RAN_TOGETHER,
@@ -115,9 +119,11 @@ pub(crate) fn findings(
     cells: &[CellSummary],
     curves: &[Curve],
     clustered: &[Option<Clusters>],
+    hosts_scaling: &[HostsScaling],
 ) -> Vec<Finding> {
     let mut found = Vec::new();
     found.extend(trials::verify_failed(record));
+    found.extend(hosts::grown(hosts_scaling));
     let directions: Vec<Option<Direction>> =
         (0..cells.len()).map(|index| one_direction(cells, curves, index)).collect();
     let rises: Vec<Option<Rise>> =
@@ -158,7 +164,7 @@ pub(crate) fn findings(
         found.extend(durable::told(&view, record));
         found.extend(trials::trends(&view, record));
     }
-    found.extend(hosts::told(cells));
+    found.extend(hosts::told(cells, hosts_scaling));
     found.extend(together::told(cells));
     found.extend(replays::told(record));
     found.extend(scaling(record));

@@ -1,14 +1,16 @@
 //! Runs of several hosts in, the cells of one run out.
 
+use super::belonging::{MergeError, check, most_cells, part_of, whole_load};
 use super::clocks::{ClockReading, clock_at};
+use super::steps::label_on_hosts;
 use super::time_line::{Placed, together, window};
 use crate::doubts::doubts;
 use crate::words::{listed, percent, span};
 use loadline_block::Operation;
 use loadline_load::{Arrival, LoadSpec};
 use loadline_record::{
-    Ceiling, CellRecord, Clock, Doubt, DoubtCode, Ending, EngineUsed, Histogram, HistogramSnapshot, HostClock,
-    HostTrial, HostsRecord, Limit, Load, MachineCpu, OperationRecord, RunRecord, RunVerb, Second, SharedWindow, Stops,
+    Ceiling, CellRecord, Doubt, DoubtCode, Ending, EngineUsed, Histogram, HistogramSnapshot, HostClock, HostPart,
+    HostRank, HostTrial, HostsRecord, Limit, Load, MachineCpu, OperationRecord, RunRecord, Second, SharedWindow, Stops,
     Surroundings, TrialRecord, VerifyRecord, VolumeFacts,
 };
 use loadline_units::Iops;
@@ -21,7 +23,7 @@ const UNSURE: u64 = 100;
 /// Rounds that place a moment of a host's clock on the common time.
 const ROUNDS: u32 = 4;
 /// Hosts that one merge takes.
-const HOSTS_MAX: usize = 4_096;
+pub(super) const HOSTS_MAX: usize = 4_096;
 /// Fault and error samples that are kept of all hosts together.
 const SAMPLES_MAX: usize = 32;
 
@@ -54,45 +56,6 @@ impl HostRun {
     }
 }
 
-/// Why runs do not become one.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum MergeError {
-    /// One alone is a run already, and so many are a mistake.
-    #[error("{count} runs: name 2 to {HOSTS_MAX} runs that hosts made at the same time")]
-    Count {
-        /// How many.
-        count: usize,
-    },
-    /// Only measurements of a plan are merged.
-    #[error("run {run} was made by `loadline {verb}`: only runs of `loadline run` are merged")]
-    Verb {
-        /// The run.
-        run: String,
-        /// What made it.
-        verb: RunVerb,
-    },
-    /// The runs have other plans.
-    #[error("{host} ran another plan than {first}: merge runs of the same plan, with the same options and volumes")]
-    OtherPlan {
-        /// The host.
-        host: String,
-        /// The first host.
-        first: String,
-    },
-    /// Two hosts have one name.
-    #[error("two runs are of the host {host:?}: name them, as in {host}-1=RUN {host}-2=RUN")]
-    NamedTwice {
-        /// The name.
-        host: String,
-    },
-    /// One run was named twice.
-    #[error("run {run} is named twice")]
-    RunTwice {
-        /// The run.
-        run: String,
-    },
-}
-
 /// The cells of all runs together. A cell's load is that of all hosts, and its trials have the hosts' shares.
 ///
 /// # Errors
@@ -100,44 +63,30 @@ pub enum MergeError {
 pub fn merge_hosts(runs: &[HostRun]) -> Result<Vec<CellRecord>, MergeError> {
     check(runs)?;
     let clocks = clocks(runs);
-    let first = &runs[0].record;
-    let cells = first.cells.iter().map(|cell| {
-        let own: Vec<Option<&CellRecord>> =
-            runs.iter().map(|run| run.record.cells.iter().find(|own| own.id == cell.id)).collect();
+    // In steps, the first rank has the cells of all of them.
+    let first = &most_cells(runs).record;
+    let part = HostPart::of_settings(&first.header.settings).unwrap_or_default();
+    let steps = part.hosts_of_cells(first.cells.len());
+    let cells = first.cells.iter().zip(steps).map(|(cell, step)| {
         let volume = first.header.volumes.iter().find(|volume| volume.name == cell.volume);
-        merged_cell(cell, &own, runs, &clocks, volume)
+        let of_run = |run: &HostRun| run.record.cells.iter().position(|own| own.id == cell.id);
+        let there: Vec<usize> = (0..runs.len()).filter(|run| step.is_none() || of_run(&runs[*run]).is_some()).collect();
+        let own: Vec<Option<&CellRecord>> =
+            there.iter().map(|run| Some(&runs[*run].record.cells[of_run(&runs[*run])?])).collect();
+        let named: Vec<&HostRun> = there.iter().map(|run| &runs[*run]).collect();
+        let clocks: Vec<ClockSource<'_>> = there.iter().map(|run| clocks[*run]).collect();
+        let cell = CellRecord { load: whole_load(&cell.load, &part), ..cell.clone() };
+        merged_cell(&cell, &own, &named, &clocks, volume, &not_named(runs, step))
     });
     Ok(cells.collect())
 }
 
-fn check(runs: &[HostRun]) -> Result<(), MergeError> {
-    if !(2..=HOSTS_MAX).contains(&runs.len()) {
-        return Err(MergeError::Count { count: runs.len() });
-    }
-    for (index, run) in runs.iter().enumerate() {
-        let header = &run.record.header;
-        if header.verb != RunVerb::Run || header.clock != Clock::Real {
-            return Err(MergeError::Verb { run: header.id.clone(), verb: header.verb.clone() });
-        }
-        if runs[..index].iter().any(|other| other.record.header.id == header.id) {
-            return Err(MergeError::RunTwice { run: header.id.clone() });
-        }
-        if runs[..index].iter().any(|other| other.host == run.host) {
-            return Err(MergeError::NamedTwice { host: run.host.clone() });
-        }
-        let asked = |run: &HostRun| -> Vec<(String, String)> {
-            run.record.cells.iter().map(|cell| (cell.id.clone(), asked_of(&cell.load))).collect()
-        };
-        if asked(run) != asked(&runs[0]) {
-            return Err(MergeError::OtherPlan { host: run.host.clone(), first: runs[0].host.clone() });
-        }
-    }
-    Ok(())
-}
-
-/// The load in one text, to be compared.
-fn asked_of(load: &Load) -> String {
-    load.spec().map_or_else(|| format!("{:?}", load.figures()), |spec| format!("{spec:?}"))
+/// Ranks of a step of which there is no run, by what they would be called.
+fn not_named(runs: &[HostRun], step: Option<u32>) -> Vec<String> {
+    let ranks: Vec<HostRank> = runs.iter().filter_map(|run| part_of(run).rank).collect();
+    let Some(of) = ranks.first().map(|rank| rank.of).filter(|_| ranks.len() == runs.len()) else { return Vec::new() };
+    let absent = (0..step.unwrap_or(of)).filter(|rank| !ranks.iter().any(|known| known.rank == *rank));
+    absent.map(|rank| format!("rank {rank}")).collect()
 }
 
 /// Where a host's time is from.
@@ -190,24 +139,25 @@ fn clocks(runs: &[HostRun]) -> Vec<ClockSource<'_>> {
 fn merged_cell(
     cell: &CellRecord,
     own: &[Option<&CellRecord>],
-    runs: &[HostRun],
+    runs: &[&HostRun],
     clocks: &[ClockSource<'_>],
     volume: Option<&VolumeFacts>,
+    not_named: &[String],
 ) -> CellRecord {
     let numbers = own.iter().flatten().flat_map(|cell| cell.trials.iter().map(|trial| trial.trial)).max();
-    let count = runs.len() as u32;
+    let count = (runs.len() + not_named.len()) as u32;
     let load = of_all_hosts(&cell.load, count);
     let trials: Vec<TrialRecord> = (0..=numbers.unwrap_or(0))
         .filter_map(|number| {
             let found =
                 own.iter().map(|cell| cell.and_then(|cell| cell.trials.iter().find(|trial| trial.trial == number)));
             let of_hosts: Vec<OfHost<'_>> =
-                runs.iter().zip(clocks).zip(found).map(|((run, clock), trial)| (run, *clock, trial)).collect();
-            merged_trial(&of_hosts, &load, volume)
+                runs.iter().zip(clocks).zip(found).map(|((run, clock), trial)| (*run, *clock, trial)).collect();
+            merged_trial(&of_hosts, &load, volume, not_named)
         })
         .collect();
     CellRecord {
-        label: format!("each of {count} hosts: {}", cell.label),
+        label: label_on_hosts(count, &cell.label),
         load,
         ceilings: of_all_clients(&cell.ceilings, f64::from(count)),
         trials_planned: cell.trials_planned,
@@ -261,12 +211,18 @@ fn of_all_clients(ceilings: &[Ceiling], hosts: f64) -> Vec<Ceiling> {
 
 type OfHost<'a> = (&'a HostRun, ClockSource<'a>, Option<&'a TrialRecord>);
 
-fn merged_trial(of_hosts: &[OfHost<'_>], load: &Load, volume: Option<&VolumeFacts>) -> Option<TrialRecord> {
+fn merged_trial(
+    of_hosts: &[OfHost<'_>],
+    load: &Load,
+    volume: Option<&VolumeFacts>,
+    not_named: &[String],
+) -> Option<TrialRecord> {
     let there: Vec<(&HostRun, HostClock, &TrialRecord)> = of_hosts
         .iter()
         .filter_map(|(run, clock, trial)| (*trial).map(|own| (*run, clock.at(shown(own)), own)))
         .collect();
-    let missing = of_hosts.iter().filter(|(.., trial)| trial.is_none()).map(|(run, ..)| run.host.clone()).collect();
+    let missing = of_hosts.iter().filter(|(.., trial)| trial.is_none()).map(|(run, ..)| run.host.clone());
+    let missing = missing.chain(not_named.iter().cloned()).collect();
     let begins: Vec<i128> = there.iter().map(|(_, clock, trial)| began(*clock, trial)).collect();
     let origin = begins.iter().copied().min()?;
     let placed: Vec<Placed<'_>> = (there.iter().zip(&begins))
@@ -521,7 +477,8 @@ fn not_compared(hosts: &HostsRecord, there: &[(&HostRun, HostClock, &TrialRecord
 pub(super) mod tests {
     use super::*;
     use crate::example;
-    use loadline_record::{EngineName, SecondOperation, Series};
+    use crate::hosts::MergeError;
+    use loadline_record::{EngineName, RunVerb, SecondOperation, Series};
     use loadline_units::Duration;
     use proptest::prelude::*;
 

@@ -1,5 +1,6 @@
 //! What hosts that ran together came to, as programs read it.
 
+use crate::compare::comparison::{Figure, ScalingStep};
 use serde::{Deserialize, Serialize};
 
 /// What hosts that ran together came to in a cell, over its trials.
@@ -60,4 +61,76 @@ pub struct Straggler {
     pub host: String,
     /// What shows it.
     pub evidence: String,
+}
+
+/// One load over the numbers of hosts that ran it at the same time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostsScaling {
+    /// The volume's name.
+    pub volume: String,
+    /// What each host asked, for people.
+    pub load: String,
+    /// Requests or bytes per second: what the figures are of.
+    pub figure: Figure,
+    /// One for each number of hosts, fewest first.
+    pub points: Vec<HostsPoint>,
+    /// From each number of hosts to the next: what was gained over what would have been if hosts added up.
+    pub steps: Vec<ScalingStep>,
+    /// The number of hosts beyond which no step brings half of that; `null` where the last does.
+    pub levels_off_at: Option<u32>,
+    /// Whose limit the total shows.
+    pub limit: HostsLimit,
+    /// Whether the figures leave no doubt about it.
+    pub clear: bool,
+    /// The same in a sentence.
+    pub text: String,
+    /// What shows it.
+    pub evidence: String,
+    /// Whether it is the load of its kind that reaches most.
+    pub is_most: bool,
+}
+
+/// A total at some number of hosts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostsPoint {
+    /// Hosts.
+    pub hosts: u32,
+    /// The cell.
+    pub cell: String,
+    /// Requests per second of all.
+    pub iops: f64,
+    /// Bytes per second of all.
+    pub throughput_bytes_per_s: f64,
+    /// Requests per second of each, on average.
+    pub iops_each: f64,
+    /// What was reached over what as many times the fewest hosts would reach.
+    pub efficiency: f64,
+    /// Lower end of its 95 % interval; `null` for the fewest hosts, and where there is too little to tell.
+    pub efficiency_low: Option<f64>,
+    /// Upper end.
+    pub efficiency_high: Option<f64>,
+    /// 99th percentile of the slowest host, ns.
+    pub p99_ns: Option<u64>,
+    /// Jain's index of the hosts' shares.
+    pub jain_index: Option<f64>,
+    /// Whether it is in doubt.
+    pub doubted: bool,
+}
+
+/// Whose limit a total over numbers of hosts shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostsLimit {
+    /// What the hosts share: more of them bring no more.
+    Shared,
+    /// Each host's own: more of them bring as much again.
+    EachHost,
+    /// None yet: each host asks as much as it is to, and more hosts bring as much again.
+    NotReached,
+    /// All arrivals came back.
+    Arrival,
+    /// More hosts bring more, and each has less.
+    Growing,
+    /// Too little is known.
+    Unclear,
 }

@@ -57,6 +57,14 @@ fn best_of_trials(out: &mut String, run: &Run<'_>) {
     texts(out, run.level + 1, (best::HEADING, best::NOTE), &table.headings, &table.rows, is_number);
 }
 
+/// A line for each number of hosts that ran a load.
+fn totals_of_hosts(out: &mut String, run: &Run<'_>) {
+    let Some(table) = hosts::hosts_scaling(run.summary) else { return };
+    let rows: Vec<[String; 7]> = table.rows.iter().map(|row| row.each_ref().map(|text| plain(text))).collect();
+    let heading = (hosts::SCALING_HEADING, hosts::SCALING_NOTE);
+    texts(out, run.level + 1, heading, &table.headings, &rows, |column: usize| column > 0);
+}
+
 /// A line for each host that ran a load together with others.
 fn shares_of_hosts(out: &mut String, run: &Run<'_>) {
     let Some(table) = hosts::hosts(run.summary) else { return };
@@ -149,6 +157,7 @@ pub(crate) fn results(out: &mut String, run: &Run<'_>) {
         out.push_str("</details>\n");
     }
     best_of_trials(out, run);
+    totals_of_hosts(out, run);
     shares_of_hosts(out, run);
 }
 

@@ -410,6 +410,7 @@ pub(crate) fn run(name: &str, volumes: &[&str], cells: Vec<CellRecord>) -> (RunR
             settings: serde_json::Value::Null,
         },
         cells: cells.iter().map(figures).collect(),
+        hosts_scaling: Vec::new(),
         conclusions: Vec::new(),
         findings: Vec::new(),
         verdict: None,

@@ -1,0 +1,483 @@
+//! How the total grows with the number of hosts that load a storage together, and whether its end is the storage's or each host's.
+//!
+//! Two plateaus tell them apart. Where more hosts bring no more, the limit is what they share. Where one host levels off over its own
+//! loads and another host brings as much again, the limit is each host's.
+
+use super::steps::{hosts_of, load_of_one};
+use super::view::{HostsLimit, HostsPoint, HostsScaling};
+use crate::compare::{Figure, ScalingStep, levels_off, step_between};
+use crate::summary::CellSummary;
+use crate::words::{counted, listed, number, percent, throughput};
+use loadline_load::LoadSpec;
+use loadline_record::{CellRecord, RunRecord};
+
+/// Requests from this size on are counted in bytes.
+const LARGE_BYTES_MIN: u64 = 64 << 10;
+/// Arrivals that come back by this share are all that was asked for.
+const KEPT: f64 = 0.99;
+/// Arrivals that come back by less than this share do not.
+const AS_GOOD_AS_KEPT: f64 = 0.95;
+/// Hosts that have this share of the most that there is have all of it.
+const ALL_OF_IT: f64 = 0.95;
+/// More hosts add up if they have this share of what as many times one would have.
+const ADDS_UP: f64 = 0.9;
+/// Twice as many requests in flight that bring less than this have levelled off.
+const LEVEL: f64 = 1.1;
+
+/// The loads of a run that more and more hosts ran at the same time; none where there is one number of hosts.
+pub(crate) fn hosts_scaling(record: &RunRecord, cells: &[CellSummary]) -> Vec<HostsScaling> {
+    let mut curves: Vec<Curve<'_>> = Vec::new();
+    for (own, cell) in record.cells.iter().zip(cells) {
+        let Some(hosts) = hosts_of(own).filter(|_| cell.total.is_some()) else { continue };
+        let Some(load) = load_of_one(own, hosts) else { continue };
+        let known = curves.iter().position(|curve| curve.load == load && curve.volume == own.volume);
+        let place = known.unwrap_or_else(|| {
+            curves.push(Curve { volume: own.volume.clone(), load, at: Vec::new() });
+            curves.len() - 1
+        });
+        if !curves[place].at.iter().any(|(other, ..)| *other == hosts) {
+            curves[place].at.push((hosts, own, cell));
+        }
+    }
+    curves.retain(|curve| curve.at.len() > 1);
+    for curve in &mut curves {
+        curve.at.sort_by_key(|(hosts, ..)| *hosts);
+    }
+    let mut all: Vec<HostsScaling> = curves.iter().filter_map(|curve| curve.scaling(&curves)).collect();
+    mark_most(&mut all, &curves);
+    all
+}
+
+/// A load with its cells, by the number of hosts.
+struct Curve<'a> {
+    volume: String,
+    load: LoadSpec,
+    at: Vec<(u32, &'a CellRecord, &'a CellSummary)>,
+}
+
+impl Curve<'_> {
+    fn figure(&self) -> Figure {
+        if self.load.block_mean().get() >= LARGE_BYTES_MIN { Figure::Throughput } else { Figure::Rate }
+    }
+
+    fn value(&self, cell: &CellSummary) -> f64 {
+        let total = cell.total.as_ref().expect("cells without figures are left out");
+        if self.figure() == Figure::Throughput { total.throughput_bytes_per_s } else { total.iops }
+    }
+
+    fn words(&self, value: f64) -> String {
+        if self.figure() == Figure::Throughput { throughput(value) } else { format!("{} IOPS", number(value)) }
+    }
+
+    fn scaling(&self, all: &[Curve<'_>]) -> Option<HostsScaling> {
+        let (fewest, first, first_cell) = *self.at.first()?;
+        let base = self.value(first_cell) / f64::from(fewest);
+        let steps: Vec<ScalingStep> = (self.at.windows(2))
+            .map(|pair| step_between((pair[0].1, pair[0].0), (pair[1].1, pair[1].0), self.figure()).0)
+            .collect();
+        let points = self.at.iter().map(|(hosts, own, cell)| {
+            let total = cell.total.as_ref().expect("cells without figures are left out");
+            let is_later = *hosts != fewest;
+            let ratio = if is_later { step_between((first, fewest), (own, *hosts), self.figure()).1 } else { None };
+            let of_adding_up = |ratio: f64| ratio * f64::from(fewest) / f64::from(*hosts);
+            HostsPoint {
+                hosts: *hosts,
+                cell: cell.id.clone(),
+                iops: total.iops,
+                throughput_bytes_per_s: total.throughput_bytes_per_s,
+                iops_each: total.iops / f64::from(*hosts),
+                efficiency: self.value(cell) / base / f64::from(*hosts),
+                efficiency_low: ratio.as_ref().and_then(|ratio| ratio.low).map(of_adding_up),
+                efficiency_high: ratio.as_ref().and_then(|ratio| ratio.high).map(of_adding_up),
+                p99_ns: cell.hosts.as_ref().and_then(|view| view.hosts.iter().filter_map(|host| host.p99_ns).max()),
+                jain_index: cell.hosts.as_ref().and_then(|view| view.jain_index),
+                doubted: !cell.doubts.is_empty(),
+            }
+        });
+        let points: Vec<HostsPoint> = points.collect();
+        let (levels_off_at, clear) = levels_off(&steps);
+        let found = self.judged(all, &steps, levels_off_at, clear);
+        Some(HostsScaling {
+            volume: self.volume.clone(),
+            load: self.load.to_string(),
+            figure: self.figure(),
+            points,
+            steps,
+            levels_off_at,
+            limit: found.limit,
+            clear: found.limit != HostsLimit::Unclear,
+            text: found.text,
+            evidence: found.evidence,
+            is_most: false,
+        })
+    }
+
+    /// Whose limit it is, in words.
+    fn judged(&self, all: &[Curve<'_>], steps: &[ScalingStep], at: Option<u32>, clear: bool) -> Judged {
+        let (first, last) = (&self.at[0], &self.at[self.at.len() - 1]);
+        let (fewest, most) = (first.0, last.0);
+        let (alone, total) = (self.value(first.2), self.value(last.2));
+        let each = |hosts: u32, total: f64| self.words(total / f64::from(hosts));
+        let hosts = |count: u32| counted(count as usize, "host");
+        let offered = self.load.offered().map(|rate| rate.get() as f64);
+        let is_kept = |point: &(u32, &CellRecord, &CellSummary)| {
+            let asked = offered.map(|rate| rate * f64::from(point.0));
+            asked.is_some_and(|asked| point.2.total.as_ref().is_some_and(|total| total.iops >= asked * KEPT))
+        };
+        let is_nearly_kept = |point: &(u32, &CellRecord, &CellSummary)| {
+            let asked = offered.map(|rate| rate * f64::from(point.0));
+            asked.is_none_or(|asked| point.2.total.as_ref().is_some_and(|total| total.iops >= asked * AS_GOOD_AS_KEPT))
+        };
+        if self.at.iter().all(is_kept) {
+            let text = format!(
+                "all that up to {} asked for came back: {}. The storage's limit was not reached; ask for more",
+                hosts(most),
+                self.words(total)
+            );
+            let evidence = format!("each host asked for {}, and had it", self.words(self.asked_each()));
+            return Judged { limit: HostsLimit::Arrival, text, evidence };
+        }
+        if let Some(short) = self.at.iter().find(|point| !is_nearly_kept(point)).filter(|_| is_kept(first)) {
+            return self.falls_short(short);
+        }
+        if let Some(at) = at.filter(|_| clear) {
+            return self.levels_off(at, steps);
+        }
+        let efficiency = total / alone * f64::from(fewest) / f64::from(most);
+        if at.is_none() && clear && efficiency >= ADDS_UP {
+            return self.adds_up(all, efficiency);
+        }
+        if at.is_none() && clear {
+            let text = format!(
+                "more hosts bring more, and each has less: {} reach {}, {} of adding up. The end of the storage is not reached",
+                hosts(most),
+                self.words(total),
+                percent(efficiency)
+            );
+            let evidence = format!(
+                "each of {} has {}, each of {} {}",
+                hosts(fewest),
+                each(fewest, alone),
+                hosts(most),
+                each(most, total)
+            );
+            return Judged { limit: HostsLimit::Growing, text, evidence };
+        }
+        let text = format!("{} reach {}; whether more hosts bring more is not clear", hosts(most), self.words(total));
+        let evidence =
+            "the intervals of the last steps are too wide: more trials or longer ones narrow them".to_owned();
+        Judged { limit: HostsLimit::Unclear, text, evidence }
+    }
+
+    /// A load by rate that fewer hosts kept and these do not.
+    fn falls_short(&self, short: &(u32, &CellRecord, &CellSummary)) -> Judged {
+        let last = &self.at[self.at.len() - 1];
+        let hosts = |count: u32| counted(count as usize, "host");
+        let kept = self.at.iter().take_while(|point| point.0 < short.0).last().unwrap_or(short);
+        let most = self.at.iter().map(|point| self.value(point.2)).fold(0.0, f64::max);
+        let text = format!(
+            "the storage gives {}: {} have all that they ask for, {} share it, and each gets {}",
+            self.words(most),
+            hosts(kept.0),
+            hosts(last.0),
+            self.words(self.value(last.2) / f64::from(last.0))
+        );
+        let evidence = format!(
+            "each asks for {}: {} had {} of {}, {} had {} of {}",
+            self.words(self.asked_each()),
+            hosts(kept.0),
+            self.words(self.value(kept.2)),
+            self.words(self.asked_each() * f64::from(kept.0)),
+            hosts(short.0),
+            self.words(self.value(short.2)),
+            self.words(self.asked_each() * f64::from(short.0))
+        );
+        Judged { limit: HostsLimit::Shared, text, evidence }
+    }
+
+    /// More than `at` hosts bring no more.
+    fn levels_off(&self, at: u32, steps: &[ScalingStep]) -> Judged {
+        let (first, last) = (&self.at[0], &self.at[self.at.len() - 1]);
+        let hosts = |count: u32| counted(count as usize, "host");
+        let each = |count: u32, total: f64| self.words(total / f64::from(count));
+        let beyond = || self.at.iter().filter(|point| point.0 >= at);
+        let own = beyond().next().map_or(0.0, |point| self.value(point.2));
+        let most = beyond().map(|point| self.value(point.2)).fold(0.0, f64::max);
+        let takes = match at {
+            _ if own < most * ALL_OF_IT => {
+                format!("the storage gives {}, which more than {} take", self.words(most), hosts(at))
+            }
+            1 => format!("one host takes all that the storage gives: {}", self.words(own)),
+            _ => format!("{} take all that the storage gives: {}, each 1/{at} of it", hosts(at), self.words(own)),
+        };
+        let (total, alone) = (self.value(last.2), self.value(first.2));
+        let text = format!("{takes}. {} only share it: each gets {}", hosts(last.0), each(last.0, total));
+        let evidence = format!(
+            "from {} to {} the total goes from {} to {} ({}), and each host from {} to {}",
+            hosts(at),
+            last.0,
+            self.words(own),
+            self.words(total),
+            gained(steps, at),
+            each(first.0, alone),
+            each(last.0, total)
+        );
+        Judged { limit: HostsLimit::Shared, text, evidence }
+    }
+
+    fn asked_each(&self) -> f64 {
+        let rate = self.load.offered().map_or(0.0, |rate| rate.get() as f64);
+        if self.figure() == Figure::Throughput { rate * self.load.block_mean().get() as f64 } else { rate }
+    }
+
+    /// More hosts bring as much again: whether one host has levelled off says whose limit each has.
+    fn adds_up(&self, all: &[Curve<'_>], efficiency: f64) -> Judged {
+        let (first, last) = (&self.at[0], &self.at[self.at.len() - 1]);
+        let (fewest, most) = (first.0, last.0);
+        let total = self.value(last.2);
+        let reached = format!(
+            "{} reach {}, {} of {} times {}",
+            counted(most as usize, "host"),
+            self.words(total),
+            percent(efficiency),
+            most / fewest,
+            if fewest == 1 { "one".to_owned() } else { counted(fewest as usize, "host") }
+        );
+        let Some([shallow, deep]) = self.levelled(all) else {
+            let text = format!("more hosts bring more: {reached}. The storage's limit was not reached");
+            let evidence = "hosts add up, and no deeper queue was seen to bring one host no more".to_owned();
+            return Judged { limit: HostsLimit::NotReached, text, evidence };
+        };
+        let text =
+            format!("one host cannot load the storage, more hosts bring more: {reached}. The limit is each host's own");
+        let evidence = format!(
+            "{} has {} at {} in flight and {} at {}: deeper queues bring it no more, another host as much again",
+            super::steps::on_hosts(fewest),
+            self.words(shallow.1),
+            number(shallow.0 as f64),
+            self.words(deep.1),
+            number(deep.0 as f64)
+        );
+        Judged { limit: HostsLimit::EachHost, text, evidence }
+    }
+
+    /// This load and the same with half or twice as many requests in flight or more, the shallower first, if the fewest hosts have as
+    /// much with both.
+    fn levelled(&self, all: &[Curve<'_>]) -> Option<[(u64, f64); 2]> {
+        let at_fewest = |curve: &Curve<'_>| Some((curve.load.outstanding()?, curve.value(curve.at[0].2)));
+        let own = at_fewest(self)?;
+        let is_like = |other: &&Curve<'_>| {
+            let is_there = other.volume == self.volume && other.at[0].0 == self.at[0].0;
+            is_there && load_at_depth_of(&other.load, &self.load) == self.load
+        };
+        let pairs = all
+            .iter()
+            .filter(is_like)
+            .filter_map(at_fewest)
+            .map(|other| if other.0 < own.0 { [other, own] } else { [own, other] });
+        let apart = pairs.filter(|[shallow, deep]| shallow.0 * 2 <= deep.0);
+        apart.min_by_key(|[shallow, deep]| deep.0 / shallow.0).filter(|[shallow, deep]| deep.1 < shallow.1 * LEVEL)
+    }
+}
+
+struct Judged {
+    limit: HostsLimit,
+    text: String,
+    evidence: String,
+}
+
+/// A load with the queue depth and the threads of another.
+fn load_at_depth_of(load: &LoadSpec, other: &LoadSpec) -> LoadSpec {
+    LoadSpec { arrival: other.arrival.clone(), threads: other.threads, ..load.clone() }
+}
+
+/// What the steps beyond a number of hosts brought, as shares of adding up.
+fn gained(steps: &[ScalingStep], at: u32) -> String {
+    let words = |step: &ScalingStep| {
+        let ends = step.share_low.zip(step.share_high);
+        let ends =
+            ends.map_or_else(String::new, |(low, high)| format!(", {:.0} to {:.0} %", low * 100.0, high * 100.0));
+        format!(
+            "{} hosts more brought {:.0} %{ends} of what they would if hosts added up",
+            step.to - step.from,
+            step.share * 100.0
+        )
+    };
+    listed(&steps.iter().filter(|step| step.from >= at).map(words).collect::<Vec<_>>())
+}
+
+/// Marks the load of each kind on each volume that reaches most with the most hosts.
+fn mark_most(all: &mut [HostsScaling], curves: &[Curve<'_>]) {
+    let key = |index: usize| (&curves[index].volume, curves[index].load.reads, all[index].figure);
+    let value = |index: usize| {
+        let last = &all[index].points[all[index].points.len() - 1];
+        if all[index].figure == Figure::Throughput { last.throughput_bytes_per_s } else { last.iops }
+    };
+    let is_most: Vec<bool> = (0..all.len())
+        .map(|own| {
+            let others = (0..all.len()).filter(|other| *other != own && key(*other) == key(own));
+            others.into_iter().all(|other| value(own) > value(other) || (value(own) >= value(other) && own < other))
+        })
+        .collect();
+    for (scaling, is_most) in all.iter_mut().zip(is_most) {
+        scaling.is_most = is_most;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example::{ExampleDisk, cell, closed, open, planned, run};
+    use crate::hosts::{HostRun, MergeError, merge_hosts, name_on_hosts};
+    use crate::{RunSummary, summarize};
+    use loadline_record::{HostPart, HostRank, LoadFigures, RunVerb};
+
+    /// Storage that gives so many requests per second to all, and hosts that take so many each.
+    #[derive(Clone, Copy)]
+    struct Setting {
+        storage: f64,
+        host: f64,
+    }
+
+    const BEGAN: u64 = 1_800_000_000_000_000_000;
+
+    /// The run of one rank, with the loads once for each step in which it takes part.
+    fn of_rank(rank: HostRank, steps: &[u32], setting: Setting, loads: &[LoadFigures]) -> HostRun {
+        let part = HostPart { rank: Some(rank), steps: steps.to_vec(), own_range: false };
+        let cells = part.own_steps().flat_map(|hosts| {
+            loads.iter().enumerate().map(move |(place, load)| {
+                let iops = setting.host.min(setting.storage / f64::from(hosts));
+                let disk = ExampleDisk { iops, bytes_per_s: 1e12, ..ExampleDisk::default() };
+                let scatter = [1.0, 1.004, 0.997].map(|factor| factor + f64::from(rank.rank) * 1e-4);
+                let mut cell = cell(load.clone(), &disk, &scatter);
+                let name = name_on_hosts(hosts, None);
+                cell.load = LoadSpec { name: Some(name.clone()), ..planned(load) }.into();
+                cell.label = format!("{name}: {}", cell.label);
+                cell.id = format!("{hosts}-{place}");
+                for (trial, number) in cell.trials.iter_mut().zip(0..) {
+                    trial.measured_from_unix_ns = Some(BEGAN + number * 100_000_000_000);
+                }
+                cell
+            })
+        });
+        let mut record = run(cells.collect());
+        record.header.verb = RunVerb::Run;
+        record.header.id = format!("run-{}", rank.rank);
+        record.header.host.boot_id = Some("one".to_owned());
+        record.header.settings = serde_json::json!({ "hosts": part });
+        HostRun::new(format!("node{}", rank.rank), record)
+    }
+
+    fn runs(steps: &[u32], setting: Setting, loads: &[LoadFigures]) -> Vec<HostRun> {
+        let of = *steps.last().unwrap();
+        (0..of).map(|rank| of_rank(HostRank { rank, of }, steps, setting, loads)).collect()
+    }
+
+    fn summary(runs: &[HostRun]) -> RunSummary {
+        let mut record = runs[0].record.clone();
+        record.header.verb = RunVerb::Merge;
+        record.cells = merge_hosts(runs).unwrap();
+        summarize(&record)
+    }
+
+    /// The load that reaches most.
+    fn most(setting: Setting, loads: &[LoadFigures]) -> (HostsScaling, RunSummary) {
+        let summary = summary(&runs(&[1, 2, 4, 8], setting, loads));
+        let scaling = summary.hosts_scaling.iter().find(|scaling| scaling.is_most).unwrap().clone();
+        (scaling, summary)
+    }
+
+    fn depths(depths: &[u32]) -> Vec<LoadFigures> {
+        depths.iter().map(|depth| closed("random", 1.0, 4 << 10, *depth)).collect()
+    }
+
+    #[test]
+    fn a_storage_that_four_hosts_exhaust_is_told_from_the_hosts() {
+        let (scaling, summary) = most(Setting { storage: 8_000.0, host: 2_000.0 }, &depths(&[8, 32]));
+        assert_eq!((scaling.limit, scaling.levels_off_at, scaling.clear), (HostsLimit::Shared, Some(4), true));
+        assert!(scaling.text.starts_with("4 hosts take all that the storage gives: "), "{}", scaling.text);
+        assert!(scaling.text.contains("each 1/4 of it. 8 hosts only share it"), "{}", scaling.text);
+        assert!(scaling.evidence.contains("from 4 hosts to 8"), "{}", scaling.evidence);
+        let each: Vec<f64> = scaling.points.iter().map(|point| (point.iops_each / 100.0).round()).collect();
+        assert_eq!(each, [20.0, 20.0, 20.0, 10.0]);
+        assert_eq!(summary.verdict.unwrap().volumes[0].held_by, scaling.text);
+        let finding = summary.findings.iter().find(|finding| finding.code == "hosts-scaling").unwrap();
+        assert_eq!(finding.cells.len(), 4);
+    }
+
+    #[test]
+    fn one_host_that_takes_all_leaves_nothing_for_others() {
+        let (scaling, _) = most(Setting { storage: 3_000.0, host: 9_000.0 }, &depths(&[32]));
+        assert_eq!((scaling.limit, scaling.levels_off_at), (HostsLimit::Shared, Some(1)));
+        assert!(scaling.text.starts_with("one host takes all that the storage gives: "), "{}", scaling.text);
+    }
+
+    #[test]
+    fn hosts_that_have_levelled_off_and_add_up_have_limits_of_their_own() {
+        let setting = Setting { storage: 1e9, host: 2_000.0 };
+        let (scaling, _) = most(setting, &depths(&[8, 32]));
+        assert_eq!((scaling.limit, scaling.levels_off_at), (HostsLimit::EachHost, None));
+        assert!(
+            scaling.text.starts_with("one host cannot load the storage, more hosts bring more: "),
+            "{}",
+            scaling.text
+        );
+        assert!(scaling.evidence.contains("deeper queues bring it no more"), "{}", scaling.evidence);
+        // With one depth alone it is not known whether a host could have more.
+        assert_eq!(most(setting, &depths(&[32])).0.limit, HostsLimit::NotReached);
+        // A host that has more with a deeper queue has not reached its limit.
+        assert_eq!(most(Setting { storage: 1e9, host: 1e9 }, &depths(&[8, 32])).0.limit, HostsLimit::NotReached);
+    }
+
+    #[test]
+    fn arrivals_that_all_come_back_reach_no_limit_and_those_that_do_not_reach_the_storages() {
+        let offered = [open("random", 1.0, 4 << 10, 1_000.0)];
+        assert_eq!(most(Setting { storage: 9_000.0, host: 2_000.0 }, &offered).0.limit, HostsLimit::Arrival);
+        let (scaling, _) = most(Setting { storage: 2_000.0, host: 2_000.0 }, &offered);
+        assert_eq!((scaling.limit, scaling.levels_off_at), (HostsLimit::Shared, Some(2)));
+        assert!(scaling.text.contains(": 2 hosts have all that they ask for, 8 hosts share it"), "{}", scaling.text);
+        let (scaling, _) = most(Setting { storage: 3_000.0, host: 2_000.0 }, &offered);
+        assert!(scaling.text.contains(": 2 hosts have all"), "{}", scaling.text);
+    }
+
+    #[test]
+    fn a_host_of_a_step_without_a_run_is_named() {
+        let mut runs = runs(&[1, 2, 4], Setting { storage: 8_000.0, host: 2_000.0 }, &depths(&[8]));
+        runs.remove(2);
+        let merged = merge_hosts(&runs).unwrap();
+        let missing = |cell: usize| merged[cell].trials[0].hosts.as_ref().unwrap().missing.clone();
+        assert_eq!((missing(0), missing(1), missing(2)), (vec![], vec![], vec!["rank 2".to_owned()]));
+        assert_eq!(merged[2].label, "each of 4 hosts: random read 4 KiB, depth 8");
+    }
+
+    #[test]
+    fn runs_of_other_steps_and_two_of_one_rank_are_refused() {
+        let setting = Setting { storage: 8_000.0, host: 2_000.0 };
+        let all = runs(&[1, 2], setting, &depths(&[8]));
+        let other = of_rank(HostRank { rank: 1, of: 2 }, &[2], setting, &depths(&[8]));
+        let refused = merge_hosts(&[all[0].clone(), other]);
+        assert!(matches!(refused, Err(MergeError::OtherPart { .. })), "{refused:?}");
+        let mut twice = all[0].clone();
+        (twice.host, twice.record.header.id) = ("other".to_owned(), "other".to_owned());
+        assert!(matches!(merge_hosts(&[all[0].clone(), twice]), Err(MergeError::RankTwice { .. })));
+        let deeper = of_rank(HostRank { rank: 1, of: 2 }, &[1, 2], setting, &depths(&[16]));
+        assert!(matches!(merge_hosts(&[all[0].clone(), deeper]), Err(MergeError::OtherPlan { .. })));
+    }
+
+    #[test]
+    fn parts_of_a_range_are_merged_as_the_whole() {
+        let part = |rank: u32| {
+            let mut run = of_rank(HostRank { rank, of: 2 }, &[], Setting { storage: 4e3, host: 2e3 }, &[]);
+            let mut own = cell(closed("random", 1.0, 4 << 10, 8), &ExampleDisk::default(), &[1.0]);
+            let spec = planned(&own.load.figures());
+            let size = loadline_units::Bytes::mib(8);
+            own.load = LoadSpec { start: size * u64::from(rank), size: Some(size), ..spec }.into();
+            run.record.header.settings["hosts"]["own_range"] = true.into();
+            run.record.cells = vec![own];
+            run
+        };
+        let merged = merge_hosts(&[part(0), part(1)]).unwrap();
+        let spec = merged[0].load.spec().unwrap();
+        assert_eq!((spec.start, spec.size), (loadline_units::Bytes::ZERO, Some(loadline_units::Bytes::mib(16))));
+    }
+}
