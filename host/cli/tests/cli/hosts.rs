@@ -163,15 +163,13 @@ fn a_host_that_says_too_little_of_its_part_is_refused_with_the_option_that_mends
     small_plan(&bench);
     fs::create_dir(bench.path("folder")).unwrap();
     fs::write(bench.path("file"), vec![0; 3 << 20]).unwrap();
-    let refused = |words: &[&str]| {
+    let ended = |status, words: &[&str], wanted: &str| {
         let mut all = vec!["run", "plan.toml"];
         all.extend(words);
-        bench.refused(2, &all)
-    };
-    let said = |words: &[&str], wanted: &str| {
-        let text = refused(words);
+        let text = bench.refused(status, &all);
         assert!(text.contains(wanted), "{words:?}: {text}");
     };
+    let said = |words: &[&str], wanted: &str| ended(2, words, wanted);
     said(&["--on", "null", "--hosts", "1,2"], "--rank");
     said(&["--on", "null", "--own-range"], "--rank");
     said(&["--on", "null", "--rank", "2/2"], "0/8 to 7/8");
@@ -180,6 +178,10 @@ fn a_host_that_says_too_little_of_its_part_is_refused_with_the_option_that_mends
     said(&["--on", "folder", "--own-range", "--rank", "0/2", "--size", "4 MiB"], "leave --own-range out");
     said(&["--on", "null", "--own-range", "--rank", "0/2"], "--size");
     // The part of the first host fits, and that of the last does not.
-    said(&["--on", "file", "--own-range", "--rank", "0/4", "--size", "4 MiB", "--read-only"], "smaller");
+    ended(
+        1,
+        &["--on", "file", "--own-range", "--rank", "0/4", "--size", "4 MiB", "--read-only"],
+        "less than the 4 MiB asked for",
+    );
     assert_eq!(fs::read(bench.path("file")).unwrap(), vec![0; 3 << 20]);
 }
