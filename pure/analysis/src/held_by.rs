@@ -206,6 +206,19 @@ mod tests {
         assert!(binding.evidence.contains("/db limits vda to 3,000 reads/s"), "{binding:?}");
     }
 
+    #[test]
+    fn the_listing_of_limits_has_a_throttle_once_and_no_limit_of_the_disk_in_its_place() {
+        let of = |limits| crate::known_limits(&run(limits, 1));
+        let rates = |figures: &[crate::LimitFigure]| {
+            let rates = figures.iter().filter(|figure| figure.quantity == crate::Quantity::RequestsPerS);
+            rates.map(|figure| (figure.inferred, figure.loads.clone(), figure.cells.len())).collect::<Vec<_>>()
+        };
+        let throttled = of(vec![limit(ThrottledRequests::Reads, ThrottledQuantity::Requests, 3_000)]);
+        assert_eq!(rates(&throttled), [(false, "all reads".to_owned(), 2)], "{throttled:?}");
+        assert!(throttled[0].source.starts_with("read from /sys/fs/cgroup"), "{throttled:?}");
+        assert!(rates(&of(Vec::new())).iter().all(|(inferred, ..)| *inferred));
+    }
+
     /// One cell alone shows no limit: the one that was read is known all the same, for the share of the load that it counts.
     #[test]
     fn a_throttle_that_was_read_needs_no_second_cell() {

@@ -90,6 +90,12 @@ impl HuntResult {
         if self.of(Standing::Binds).any(of_storage) { HuntStep::MoreStorage } else { HuntStep::Read }
     }
 
+    /// Whether all that limits the load is the machine's, and no disk is.
+    fn is_of_the_machine(&self) -> bool {
+        let mut limits = self.of(Standing::Binds).flat_map(|suspect| &suspect.limits).peekable();
+        limits.peek().is_some() && limits.all(|limit| limit.contains("vm-"))
+    }
+
     fn next(&self) -> String {
         let set = |row: &HuntRow, place: &str| {
             let (factor, to) = (row.variant.factor.name(), &row.variant.to);
@@ -103,7 +109,12 @@ impl HuntResult {
                 format!("{factor} {to} is not decided: hunt again with longer trials")
             }
             HuntStep::MoreStorage => {
-                "no other load raises the rate: more or faster storage does; `advise` ranks it by price".to_owned()
+                let more = if self.is_of_the_machine() {
+                    "a larger VM does, faster disks do not"
+                } else {
+                    "more or faster storage does"
+                };
+                format!("no other load raises the rate: {more}; `advise` ranks them by price")
             }
             HuntStep::Read => match self.of(Standing::Possible).next() {
                 Some(open) => format!("{} is still possible: {}", open.what, open.because),
@@ -220,6 +231,17 @@ mod tests {
         assert!(moved.starts_with("depth 1 to 16: 8.00 times the rate (7.84 to 8.16); threads 1 to 2"), "{moved}");
         assert_eq!(line(&lines, "next").unwrap(), "set depth to 16 in the plan, and hunt again from there");
         assert_eq!(line(&lines, "ruled out").unwrap(), "the engine");
+    }
+
+    #[test]
+    fn a_machine_that_limits_is_not_mended_by_faster_disks() {
+        let of = |limits: &[&str]| {
+            let limits = limits.iter().map(|limit| (*limit).to_owned()).collect();
+            let binding = Suspect { limits, ..suspect("the limits", Standing::Binds) };
+            line(&found(Vec::new(), vec![binding]).verdict_lines(), "next").unwrap()
+        };
+        assert!(of(&["vm-uncached-iops"]).contains("a larger VM does, faster disks do not"));
+        assert!(of(&["vm-uncached-iops", "disk-iops"]).contains("more or faster storage does"));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::statistics::{Interval, NORMAL_95, mean, mean_over_trials, median};
 use crate::summarize::summarize;
 use crate::summary::CellSummary;
 use crate::words::{block, load_name, number, span, throughput};
-use loadline_record::{Ceiling, Clock, DoubtCode, Limit, RunRecord};
+use loadline_record::{Ceiling, Clock, DoubtCode, Limit, RunRecord, ThrottledQuantity, ThrottledRequests};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -95,10 +95,43 @@ impl LimitFigure {
 pub fn known_limits(record: &RunRecord) -> Vec<LimitFigure> {
     let with_model = || record.cells.iter().flat_map(|cell| &cell.trials).any(|trial| trial.model.is_some());
     if record.header.clock == Clock::Real && !with_model() {
-        return limits(record);
+        return with_throttles(limits(record), &summarize(record).cells);
     }
     let cells = summarize(record).cells;
     super::of_model::limits(&cells)
+}
+
+/// The same with the kernel's throttles that loads ran into. What those loads show is the throttle, and no limit besides.
+fn with_throttles(figures: Vec<LimitFigure>, cells: &[CellSummary]) -> Vec<LimitFigure> {
+    let mut known: Vec<LimitFigure> = Vec::new();
+    for (cell, held) in cells.iter().filter_map(|cell| Some((cell, cell.held_by.as_ref()?))) {
+        let source = format!("read from {}", held.limit.file);
+        let (limit, quantity) = match held.limit.counts {
+            ThrottledQuantity::Requests => (Limit::DiskIops, Quantity::RequestsPerS),
+            ThrottledQuantity::Bytes => (Limit::DiskThroughput, Quantity::BytesPerS),
+        };
+        let loads = match held.limit.requests {
+            ThrottledRequests::Reads => "all reads",
+            ThrottledRequests::Writes => "all writes",
+        };
+        let is_same = |other: &&mut LimitFigure| {
+            other.volume == cell.volume && other.source == source && other.loads == loads && other.quantity == quantity
+        };
+        if let Some(other) = known.iter_mut().find(is_same) {
+            other.cells.push(cell.id.clone());
+            continue;
+        }
+        let value = held.limit.per_s as f64 * f64::from(held.devices);
+        let figure = LimitFigure::told(cell, limit, (quantity, value), source, vec![cell.id.clone()]);
+        known.push(LimitFigure { loads: loads.to_owned(), ..figure });
+    }
+    let is_held = |id: &String| cells.iter().any(|cell| cell.id == *id && cell.held_by.is_some());
+    let shows_a_throttle = |figure: &LimitFigure| {
+        let is_rate = matches!(figure.quantity, Quantity::RequestsPerS | Quantity::BytesPerS);
+        is_rate && figure.inferred && figure.cells.iter().any(is_held)
+    };
+    known.extend(figures.into_iter().filter(|figure| !shows_a_throttle(figure)));
+    known
 }
 
 /// Every limit of the run: the declared ones, then the inferred ones, by volume and kind of load. Of a prediction, too, they are what its
@@ -128,9 +161,11 @@ pub fn limits(record: &RunRecord) -> Vec<LimitFigure> {
             all.of_kind(index, &mut figures);
         }
     }
-    // Trials that differ widely make intervals that reach below nothing.
-    for low in figures.iter_mut().filter_map(|figure| figure.low.as_mut()) {
-        *low = low.max(0.0);
+    for LimitFigure { value, low, high, .. } in &mut figures {
+        // Trials that differ widely make intervals that reach below nothing. The median of several loads may lie outside of the mean of
+        // their intervals, and what a load settled at outside of that of its seconds.
+        *low = low.map(|low| low.max(0.0).min(*value));
+        *high = high.map(|high| high.max(*value));
     }
     figures
 }
