@@ -344,7 +344,11 @@ fn need_of(
         }
         if arguments.block.is_none() {
             let size = Bytes::new(rates.size() as u64).human();
-            notes.push(format!("no size of a request was given: {size} is taken (--block)"));
+            notes.push(if numbers.size_of_both().is_some() {
+                format!("requests are taken to be of {size} each: --throughput divided by --iops (--block)")
+            } else {
+                format!("no size of a request was given: {size} is taken (--block)")
+            });
         }
     } else if name.is_none() {
         return Err(Usage(format!("{}: --iops 9000, --from FILE, --plan PLAN or --run RUN", NeedError::Nothing)).into());
@@ -542,6 +546,10 @@ fn concluded(advice: &Advice, assumed: &[Assumption], written: Option<&Path>) ->
         (Some(_), Some(file)) => (
             "see what it does with more load than you need",
             Some(recommendations::predicted(&file.display().to_string())),
+        ),
+        (Some(_), None) if advice.need.vcpus.is_none() && advice.need.memory_bytes.is_none() => (
+            "name the processors and the memory that your application needs: the machine was chosen for its storage alone",
+            typed_words::again("--vcpus 4 --memory 16GiB"),
         ),
         (Some(_), None) => (
             "write its environment to a file, to predict, hunt or emulate on it",

@@ -73,6 +73,10 @@ pub struct NeedFigures {
     pub size_bytes: u64,
     /// Growth, 0.2 for 20 %.
     pub growth: f64,
+    /// Processors of the machine at least, if that was asked.
+    pub vcpus: Option<u32>,
+    /// Memory of the machine at least, if that was asked.
+    pub memory_bytes: Option<u64>,
     /// Where it is from: "numbers", or the source of a recorded demand.
     pub source: String,
     /// Seconds that a recorded need covers.
@@ -365,6 +369,17 @@ impl Candidate {
     pub fn words(&self) -> String {
         let volumes: Vec<String> = self.volumes.iter().map(VolumeChoice::words).collect();
         format!("{} with {}", self.machine, volumes.join("; "))
+    }
+    /// The same with what is known of the machine's size: "NAME (2 vCPUs, 8 GiB) with DISKS".
+    #[must_use]
+    pub fn sized_words(&self) -> String {
+        let vcpus = self.vcpus.map(|count| format!("{count} vCPU{}", if count == 1 { "" } else { "s" }));
+        let memory = self.memory_bytes.map(|bytes| loadline_units::Bytes::new(bytes).to_string());
+        let size: Vec<String> = vcpus.into_iter().chain(memory).collect();
+        if size.is_empty() {
+            return self.words();
+        }
+        self.words().replacen(" with ", &format!(" ({}) with ", size.join(", ")), 1)
     }
     /// The price in words: "550.66 USD", or "at least 550.66 USD".
     #[must_use]

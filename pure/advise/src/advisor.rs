@@ -23,6 +23,8 @@ pub const ROWS_DEFAULT: usize = 5;
 const ROWS_ALIKE_MAX: usize = 2;
 /// Choices that are simulated at most.
 const SIMULATED_MAX: usize = 24;
+/// Choices that are simulated at most for a provider that has no row yet.
+const SIMULATED_OF_OTHERS_MAX: usize = 4;
 /// Choices that just miss, at most.
 const MISSES_MAX: usize = 3;
 /// A limit that is asked this many times is just missed.
@@ -172,6 +174,10 @@ pub fn advise(need: &Need, catalog: &Catalog, options: &AdviceOptions) -> Result
         is_new
     });
     misses.truncate(MISSES_MAX);
+    // A change that costs as much as the first row mends nothing.
+    for miss in &mut misses {
+        miss.fix = miss.fix.take().filter(|fix| best.is_none_or(|best| fix.amount < best * (1.0 - 1e-9)));
+    }
     let unpriced = posed.unpriced(&markets, &judge);
     let staircase = posed.staircase(&places, winner.as_ref().map(|(row, _)| row));
     let curve = posed.curve(&markets);
@@ -267,6 +273,22 @@ impl Posed<'_> {
                 missed.extend(self.missed_latency(candidate));
             }
         }
+        // A provider without a row has its cheapest last, to compare. What is left of it costs more than the rows.
+        for (index, market) in markets.iter().enumerate() {
+            if rows.is_empty() || rows.iter().any(|(row, _)| row.provider == market.provider) {
+                continue;
+            }
+            for _ in 0..SIMULATED_OF_OTHERS_MAX {
+                let Some(pair) = next[index] else { break };
+                next[index] = searches[index].next();
+                let candidate = self.candidate(market, &market.sets[pair.set], &market.machines.priced[pair.machine]);
+                if candidate.meets {
+                    rows.push((candidate, (index, pair)));
+                    break;
+                }
+            }
+        }
+        rows.sort_by(|a, b| a.0.price_month.amount.total_cmp(&b.0.price_month.amount));
         *judged += searches.iter().map(|search| search.judged).sum::<u64>();
         (rows, missed)
     }
@@ -552,6 +574,8 @@ fn figures(need: &Need, posed: &Posed<'_>) -> NeedFigures {
         p99_ns: need.objective_ns().filter(|_| is_p99),
         size_bytes: need.size.get(),
         growth: need.growth.as_f64(),
+        vcpus: need.wanted.vcpus,
+        memory_bytes: need.wanted.memory.map(loadline_units::Bytes::get),
         source,
         recorded_s,
         limited_share,
@@ -580,7 +604,7 @@ fn doubts(need: &Need) -> Vec<AdviceDoubt> {
             doubts.push(AdviceDoubt::new("averaged", text));
         }
         if demand.length_s() < HISTORY_MIN_S {
-            let text = format!("{} were recorded, less than a week", clock(demand.length_s()));
+            let text = format!("the record covers {}, less than a week", clock(demand.length_s()));
             doubts.push(AdviceDoubt::new("short-history", text));
         }
         for note in &demand.notes {

@@ -4,7 +4,8 @@
 //! it; one that asks more draws on it, up to the rate in a burst. What is asked beyond that waits, and is asked again
 //! in the next interval. An interval is short if something waits at its end.
 //!
-//! A record shorter than a day goes on as it is until the day is over: credits that carry a minute do not carry what lasts.
+//! A record shorter than a week goes on as it is until the week is over: credits that carry a minute, or one day, do not carry what
+//! lasts.
 
 use crate::flow::{Counting, Flow, Rated, Station};
 use loadline_disk::Directions;
@@ -14,7 +15,7 @@ use std::rc::Rc;
 /// Work that waits is given up when it is more than the demand of this time: no application waits longer.
 const BACKLOG_MAX_S: f64 = 600.0;
 /// A shorter record is repeated until it is so long.
-const DAY_S: f64 = 86_400.0;
+const WEEK_S: f64 = 7.0 * 86_400.0;
 
 /// One interval's demand on its way.
 #[derive(Debug, Clone)]
@@ -174,11 +175,11 @@ fn of<T: Rated>(
 }
 
 impl Day {
-    /// Runs the time through `banks`, again and again until a day is over; gives up as soon as more than a share of it is short.
+    /// Runs the time through `banks`, again and again until a week is over; gives up as soon as more than a share of it is short.
     fn run(&self, banks: &mut [Bank], stations: &[Station], factor: f64, give_up: Option<f64>) -> DayResult {
         let mut result = DayResult::default();
         let record_s: f64 = self.steps.iter().map(|step| step.length_s).sum();
-        let passes = if record_s > 0.0 { (DAY_S / record_s - 1e-9).ceil().max(1.0) } else { 1.0 };
+        let passes = if record_s > 0.0 { (WEEK_S / record_s - 1e-9).ceil().max(1.0) } else { 1.0 };
         let all_s = record_s * passes;
         let short_max_s = give_up.map_or(f64::INFINITY, |share| share * all_s + 1e-6);
         let (mut pass, mut short_s, mut worst) = (0.0, 0.0, 0.0);
@@ -314,10 +315,10 @@ mod tests {
         let minute = Day::new(steps(&[(1_500.0, 1)]));
         let result = minute.result(&stations, 1.0);
         assert!((result.burst_ends.unwrap().0 - 5_400.0).abs() <= 60.0);
-        assert!((result.short - (1.0 - 5_400.0 / DAY_S)).abs() < 1e-3, "{}", result.short);
-        assert!(!minute.is_carried(&stations, 1.0, 0.5) && minute.is_carried(&stations, 1.0, 0.95));
+        assert!((result.short - (1.0 - 5_400.0 / WEEK_S)).abs() < 1e-3, "{}", result.short);
+        assert!(!minute.is_carried(&stations, 1.0, 0.5) && minute.is_carried(&stations, 1.0, 0.995));
         // What fills up again between peaks lasts, and passes that are alike come to the same as each of them.
-        let mixed = steps(&[(1_500.0, 1), (400.0, 9), (600.0, 1)]);
+        let mixed = steps(&[(1_500.0, 1), (300.0, 9), (600.0, 1)]);
         let many = Day::new(mixed.iter().cycle().take(mixed.len() * 131).cloned().collect()).result(&stations, 1.0);
         let once = Day::new(mixed).result(&stations, 1.0);
         assert!(once.short < 1e-9 && many.short < 1e-9, "{once:?} {many:?}");

@@ -313,7 +313,7 @@ pub(crate) fn disk_stations(spec: &EnvironmentSpec, volume: &VolumeSpec, cached:
         }
         let allowed = of(&|disk| disk.allowance.as_ref() == Some(&pool.name));
         if allowed.0 + allowed.1 > 0.0 {
-            let who = format!("the machine's limit for all disks {}", pool.name);
+            let who = format!("all disks {}", pool.name);
             let names = (Limit::VmUncachedIops, Limit::VmUncachedThroughput);
             stations.push(Station::new(names, who, &pool.limit, allowed.0, allowed.1));
         }
@@ -337,13 +337,13 @@ pub(crate) fn machine_stations(vm: &VmSpec, layout: Layout, cached: Cached) -> V
     let mut stations = Vec::new();
     if let Some(budget) = &vm.uncached {
         let names = (Limit::VmUncachedIops, Limit::VmUncachedThroughput);
-        stations.push(Station::new(names, format!("{}, uncached", vm.name), budget, reads, writes * copies));
+        stations.push(Station::new(names, format!("all disks of {}", vm.name), budget, reads, writes * copies));
     }
     if let Some(budget) = vm.cached.as_ref().filter(|_| cached.is_on()) {
         let names = (Limit::VmCachedIops, Limit::VmCachedThroughput);
         // An estimate covers only what the cache answers.
         let (reads, writes) = if vm.cached_estimated { (1.0 - reads, 0.0) } else { (1.0, copies) };
-        stations.push(Station::new(names, format!("{}, cached", vm.name), budget, reads, writes));
+        stations.push(Station::new(names, format!("the host's cache of {}", vm.name), budget, reads, writes));
     }
     stations
 }

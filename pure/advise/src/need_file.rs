@@ -9,6 +9,9 @@ use toml::de::DeTable;
 /// The version of the need format that is read here.
 pub const NEED_SCHEMA: u64 = 1;
 
+/// Sizes of requests are whole sectors.
+const SECTOR: u64 = 512;
+
 const TOP_KEYS: &[&str] = &[
     "schema",
     "name",
@@ -70,18 +73,30 @@ pub struct NeedNumbers {
 }
 
 impl NeedNumbers {
-    /// The rates; `None` if neither requests nor bytes per second are given. Of both the one that asks for more requests counts.
+    /// The rates; `None` if neither requests nor bytes per second are given.
+    ///
+    /// Of both the one that asks for more requests counts; without a size of requests, both give it.
     #[must_use]
     pub fn rates(&self) -> Option<Rates> {
         let reads = self.reads.unwrap_or(READS_DEFAULT).as_f64();
         let default = if self.iops.is_none() { BLOCK_OF_THROUGHPUT } else { BLOCK_DEFAULT };
-        let block = self.block.unwrap_or(default);
+        let block = self.block.or_else(|| self.size_of_both()).unwrap_or(default);
         let read_size = self.read_block.unwrap_or(block).get() as f64;
         let write_size = self.write_block.unwrap_or(block).get() as f64;
         let mean = reads * read_size + (1.0 - reads) * write_size;
         let by_bytes = self.throughput.map(|rate| rate.get() as f64 / mean.max(1.0));
         let all = self.iops.map(|iops| iops.get() as f64).into_iter().chain(by_bytes).max_by(f64::total_cmp)?;
         Some(Rates { reads_per_s: all * reads, writes_per_s: all * (1.0 - reads), read_size, write_size })
+    }
+
+    /// The size of a request, if requests and bytes per second are given and no size is: whole sectors.
+    #[must_use]
+    pub fn size_of_both(&self) -> Option<Bytes> {
+        if self.block.is_some() || self.read_block.is_some() || self.write_block.is_some() {
+            return None;
+        }
+        let size = self.throughput?.get() / self.iops?.get();
+        Some(Bytes::new(size.next_multiple_of(SECTOR)))
     }
 }
 

@@ -24,15 +24,19 @@ pub(crate) fn verdict(need: &Need, advice: &Advice) -> Vec<VerdictLine> {
         }
         return lines;
     };
-    say("take", format!("Take {}: {} a month in {}.", winner.words(), winner.price_words(), winner.region));
+    say("take", format!("Take {}: {} a month in {}.", winner.sized_words(), winner.price_words(), winner.region));
+    let used = if winner.used > 1.0 {
+        format!("at its peak the need uses {}, and credits carry that", percent(winner.used))
+    } else {
+        format!("the need uses {}", percent(winner.used))
+    };
     say(
         "binds",
         format!(
-            "Its first limit is {} ({}). That is {} IOPS of this load; the need uses {}.",
+            "Its first limit is that of {} ({}). That is {} IOPS of this load; {used}.",
             winner.binding.source,
             winner.binding.limit,
             number(winner.binding.ceiling_iops),
-            percent(winner.used)
         ),
     );
     say("meets", met(need, winner));
@@ -84,9 +88,13 @@ pub(crate) fn verdict(need: &Need, advice: &Advice) -> Vec<VerdictLine> {
         let mut names: Vec<&str> = items.filter(|item| item.amount.is_none()).map(|item| item.name.as_str()).collect();
         names.sort_unstable();
         names.dedup();
+        let (have, them) = if names.len() == 1 { ("has", "it") } else { ("have", "them") };
         say(
             "unpriced",
-            format!("No complete price is known of {}: what it is part of may be cheaper.", names.join(", ")),
+            format!(
+                "{} {have} no complete price in the catalog: a choice with {them} may be cheaper.",
+                names.join(", ")
+            ),
         );
     }
     lines

@@ -110,6 +110,7 @@ pub(crate) const BUILTIN: &[(&str, &str)] = &[
     ("azure/temp-mdsv3.toml", include_str!("../../../catalog/azure/temp-mdsv3.toml")),
     ("azure/temp-previous-generations.toml", include_str!("../../../catalog/azure/temp-previous-generations.toml")),
     ("azure/ultra.toml", include_str!("../../../catalog/azure/ultra.toml")),
+    ("azure/vm-a-first.toml", include_str!("../../../catalog/azure/vm-a-first.toml")),
     ("azure/vm-basv2.toml", include_str!("../../../catalog/azure/vm-basv2.toml")),
     ("azure/vm-bpsv2.toml", include_str!("../../../catalog/azure/vm-bpsv2.toml")),
     ("azure/vm-bsv2.toml", include_str!("../../../catalog/azure/vm-bsv2.toml")),

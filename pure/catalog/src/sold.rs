@@ -1,7 +1,7 @@
 //! What a provider sells today, by name: machines, network disks, and the regions with prices.
 
 use crate::catalog::Catalog;
-use crate::entry::DiskEntry;
+use crate::entry::{DiskEntry, VmEntry};
 use loadline_disk::Place;
 use loadline_units::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,10 +33,11 @@ impl Catalog {
         regions.into_iter().map(|(region, _)| region.to_owned()).collect()
     }
 
-    /// A provider's machines as sold today, each once: those with an entry and those that a pattern stands for.
+    /// A provider's machines as sold today, each once: those with an entry and those that a pattern stands for. Retired ones are not.
     #[must_use]
     pub fn machines_sold(&self, provider: &str) -> Vec<String> {
-        let exact = self.vms.iter().map(|vm| vm.name.clone());
+        let is_sold = |vm: &&VmEntry| self.vm_family(vm).retired.is_none();
+        let exact = self.vms.iter().filter(is_sold).map(|vm| vm.name.clone());
         let by_pattern = self.families.iter().flat_map(|family| {
             family.sold_names().map(|machine| format!("{}/{machine}", family.provider)).collect::<Vec<String>>()
         });

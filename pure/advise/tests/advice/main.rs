@@ -1,25 +1,28 @@
 //! Advice over the whole catalog: what it says of set-ups with published limits, and that it says it completely.
 
-use loadline_advise::{Advice, AdviceOptions, Asked, Need, Rates, Script, advice_html, advise, script};
+mod exactness;
+mod scripts;
+
+use loadline_advise::{Advice, AdviceOptions, Asked, Need, NeedNumbers, Rates, Script, advice_html, advise, script};
 use loadline_block::Operation;
 use loadline_catalog::{Catalog, Environment};
 use loadline_demand::{AtLimit, Demand, DemandInterval, demand_of_trace};
 use loadline_emulation::{RecordingNotes, SlicePart, Trace, TraceRecord};
-use loadline_units::{Bytes, Duration, Instant, Ratio};
+use loadline_units::{ByteRate, Bytes, Duration, Instant, Iops, Ratio};
 use loadline_workload::{LatencyFigure, Objective};
 use std::sync::Arc;
 
-fn rates(iops: f64, reads: f64, block: u64) -> Rates {
+pub(crate) fn rates(iops: f64, reads: f64, block: u64) -> Rates {
     let size = block as f64;
     Rates { reads_per_s: iops * reads, writes_per_s: iops * (1.0 - reads), read_size: size, write_size: size }
 }
 
-fn quick() -> AdviceOptions {
+pub(crate) fn quick() -> AdviceOptions {
     AdviceOptions { simulate: false, today: Some("2026-11-26".to_owned()), ..AdviceOptions::default() }
 }
 
 /// A need on one set-up alone.
-fn on(machine: &str, disk: &str, count: u32, asked: Rates) -> Need {
+pub(crate) fn on(machine: &str, disk: &str, count: u32, asked: Rates) -> Need {
     let mut need = Need::steady("set-up", asked, Bytes::gib(u64::from(count)));
     need.wanted.machines = vec![machine.to_owned()];
     need.wanted.disks = vec![disk.to_owned()];
@@ -97,7 +100,7 @@ fn the_advice_is_whole_and_its_environment_reads() {
     assert!(advice.verdict_lines.len() <= 9 && advice.verdict.starts_with("Take azure/"), "{}", advice.verdict);
     let json = serde_json::to_value(&advice).unwrap();
     let schema: serde_json::Value =
-        serde_json::from_str(include_str!("../../../docs/formats/advice.schema.json")).unwrap();
+        serde_json::from_str(include_str!("../../../../docs/formats/advice.schema.json")).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
     let problems: Vec<String> = validator.iter_errors(&json).map(|error| error.to_string()).collect();
     assert!(problems.is_empty(), "{problems:?}");
@@ -249,6 +252,63 @@ fn requests_that_are_charged_for_are_part_of_the_price() {
     // 100 a second are 262.8 million a month, at 0.05 USD a million.
     assert!((requests - 13.14).abs() < 0.01, "{items:?}");
     assert!((items.iter().map(|(_, amount)| amount).sum::<f64>() - row.price_month.amount).abs() < 1e-6);
+}
+
+#[test]
+fn advice_is_for_readers_in_a_hurry() {
+    let catalog = Catalog::builtin();
+    let need = Need::steady("small", rates(9_000.0, 0.7, 8192), Bytes::gib(500));
+    let advice = advise(&need, &catalog, &quick()).unwrap();
+    let winner = advice.winner().unwrap();
+    // Each provider has a row, to compare.
+    for provider in ["aws", "azure", "gcp"] {
+        assert!(advice.candidates.iter().any(|row| row.provider == provider), "{provider}");
+    }
+    for pair in advice.candidates.windows(2) {
+        assert!(pair[0].price_month.amount <= pair[1].price_month.amount + 1e-9, "rows stand by price");
+    }
+    // The machine that was chosen for its storage is shown with its size.
+    assert!(advice.verdict.contains("vCPU") && advice.verdict.contains(&winner.sized_words()), "{}", advice.verdict);
+    // A change that costs more than the first row mends nothing.
+    let fixes = advice.misses.iter().filter_map(|miss| miss.fix.as_ref());
+    assert!(fixes.clone().all(|fix| fix.amount < winner.price_month.amount), "{:?}", fixes.collect::<Vec<_>>());
+    // What is no longer sold is not advised.
+    assert!(!catalog.machines_sold("azure").iter().any(|name| name == "azure/a0" || name == "azure/basic-a1"));
+}
+
+#[test]
+fn a_burst_that_carries_one_day_does_not_carry_the_next() {
+    let catalog = Catalog::builtin();
+    // 600 a second for as long as is recorded, on a machine that has 500 and credits for days.
+    let steady = |seconds: f64| {
+        let interval = DemandInterval {
+            length_s: seconds,
+            reads_per_s: 600.0,
+            read_bytes_per_s: 600.0 * 4096.0,
+            ..DemandInterval::default()
+        };
+        Demand { source: "test".to_owned(), intervals: vec![interval], ..Demand::default() }
+    };
+    for seconds in [1.0, 60.0, 86_400.0] {
+        let mut need = recorded(steady(seconds));
+        need.wanted.machines = vec!["aws/t4g.micro".to_owned()];
+        need.wanted.disks = vec!["aws/gp3".to_owned()];
+        let advice = advise(&need, &catalog, &quick()).unwrap();
+        assert!(advice.winner().is_none(), "{seconds} s: {}", advice.verdict);
+    }
+}
+
+#[test]
+fn requests_and_bytes_a_second_give_the_size_of_a_request() {
+    let numbers = NeedNumbers {
+        iops: Iops::per_second(40),
+        throughput: ByteRate::per_second(20_000_000),
+        ..NeedNumbers::default()
+    };
+    let rates = numbers.rates().unwrap();
+    assert!((rates.requests_per_s() - 40.0).abs() < 1e-9 && (rates.size() - 500_224.0).abs() < 1.0, "{rates:?}");
+    let sized = NeedNumbers { block: Some(Bytes::kib(8)), ..numbers };
+    assert!((sized.rates().unwrap().requests_per_s() - 2_441.4).abs() < 0.1);
 }
 
 #[test]
