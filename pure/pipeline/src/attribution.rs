@@ -96,7 +96,7 @@ pub struct Evidence {
     pub repository_latency_ns: f64,
     /// The station that the answer names.
     pub station: Option<StationEvidence>,
-    /// Use of the processors while the source ran, from 0.0 to 1.0.
+    /// Use of what others left of the processors while the source ran, from 0.0 to 1.0.
     pub cores_busy: f64,
     /// What else took processors over the crawl, as shares of all processor time.
     pub cores_taken: CoresTaken,

@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 /// From this share of their time on, processors are busy.
 pub const CORES_BUSY: f64 = 0.85;
 
+/// Counters of the machine and of the crawl begin and end apart: so much is taken as left at least.
+const LEFT_MIN: f64 = 0.05;
+
 /// The share of a source's time for which the clocks name a lever.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct NamedShare {
@@ -35,11 +38,12 @@ const fn of(times: &[u64; WORKER_STATES], state: WorkerState) -> u64 {
     times[state.index()]
 }
 
-/// A source's share of the machine's processors' time while it ran.
+/// The share of processor time that the crawl wanted while a source ran, of what other processes and the hypervisor left it.
 #[must_use]
 pub fn cores_busy(record: &PipelineRecord, source: usize) -> f64 {
     let ended = record.sources[source].ended_ns;
     let intervals = ended.div_ceil(record.interval_ns.max(1)) as usize;
+    let left = left_by_others(record);
     let (mut used, mut all) = (0u64, 0u64);
     for interval in 0..intervals {
         let length = length_of(record, interval);
@@ -48,11 +52,18 @@ pub fn cores_busy(record: &PipelineRecord, source: usize) -> f64 {
             .filter_map(|series| series.get(interval))
             .map(|interval| of(&interval.times_ns, WorkerState::Cpu))
             .sum();
-        let there = length * u64::from(record.spec.cores);
+        let there = (length as f64 * f64::from(record.spec.cores) * left) as u64;
         used += wanted.min(there);
         all += there;
     }
     if all == 0 { 0.0 } else { used as f64 / all as f64 }
+}
+
+/// The share of all processor time that was neither other processes' nor the hypervisor's.
+fn left_by_others(record: &PipelineRecord) -> f64 {
+    let all = record.wall_ns as f64 * f64::from(record.spec.cores);
+    let taken = (record.cpu.others_ns + record.cpu.steal_ns) as f64;
+    if all > 0.0 { (1.0 - taken / all).max(LEFT_MIN) } else { 1.0 }
 }
 
 fn length_of(record: &PipelineRecord, interval: usize) -> u64 {

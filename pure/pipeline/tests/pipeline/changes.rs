@@ -2,9 +2,9 @@
 
 use crate::made_up::{Random, source, station, wide_open};
 use loadline_disk::{DiskSpec, Latency, LatencySpec, Parallelism};
-use loadline_pipeline::{Change, Keep, PipelineItem, WhatIf, WhatIfError, replay, what_if};
+use loadline_pipeline::{Bound, Change, Keep, Lever, PipelineItem, WhatIf, WhatIfError, attribute, replay, what_if};
 use loadline_record::{
-    BatchCost, BatchRequests, CommitSpec, PipelineRecord, PipelineSpec, SegmentSpec, VolumeRole, Work,
+    BatchCost, BatchRequests, CommitSpec, PipelineRecord, PipelineSpec, SegmentSpec, Station, VolumeRole, Work,
 };
 use loadline_units::{Bytes, Duration};
 
@@ -83,6 +83,18 @@ fn the_replay_with_a_change_is_the_crawl_that_has_it() {
         let width = told.crawl.high - told.crawl.low;
         assert!(other > told.crawl.low - width && other < told.crawl.high + width, "{other} and {:?}", told.crawl);
     }
+}
+
+#[test]
+fn processors_that_others_use_are_what_is_short_and_not_workers() {
+    let mut record = measured(&farm(), &drawn(3, 800));
+    assert_eq!(attribute(&record).unwrap()[0].bound, Bound::By(Lever::Workers(Station::Index)));
+    // Other processes use all that the crawl did not.
+    record.cpu.others_ns = record.wall_ns * u64::from(record.spec.cores) - record.cpu.crawl_ns;
+    let found = &attribute(&record).unwrap()[0];
+    assert_eq!(found.bound, Bound::By(Lever::Cores), "{found:?}");
+    let sentence = found.sentence(&record.spec);
+    assert!(sentence.contains("Besides, other processes took"), "{sentence}");
 }
 
 #[test]
