@@ -1,9 +1,9 @@
 //! Holds our own I/O to the controller's rate.
 
 use loadline_kernel::counters::disk_counters;
-use loadline_kernel::facts::KernelView;
+use loadline_kernel::facts::{BlockDevice, KernelView};
 use loadline_shelter::config::OwnLimits;
-use loadline_shelter::controller::{ApplicationLoad, ByteBucket, PERIOD, RateController};
+use loadline_shelter::controller::{ApplicationLoad, ByteBucket, DeviceCount, PERIOD, RateController};
 use loadline_units::{ByteRate, Bytes, Duration, Instant};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,9 +16,8 @@ const WAIT_MAX: std::time::Duration = std::time::Duration::from_millis(50);
 pub(crate) struct Pace {
     origin: std::time::Instant,
     inner: Mutex<Inner>,
-    /// Own requests and their time since the controller decided last.
+    /// Own reads since the controller decided last, and their bytes.
     requests: AtomicU64,
-    request_ns: AtomicU64,
     bytes: AtomicU64,
     is_off: AtomicBool,
     ends: AtomicBool,
@@ -30,8 +29,37 @@ struct Inner {
     bucket: ByteBucket,
     /// Name of the device, and its counters when the controller decided last.
     device: Option<String>,
-    before: Option<(u64, u64, u64, std::time::Instant)>,
+    before: Option<CountersThen>,
+    /// The largest request that the kernel makes of our reads.
+    request: Bytes,
     floor: Option<ByteRate>,
+}
+
+/// Counters of a device at a moment: reads, writes, and the time in which it had requests.
+#[derive(Debug, Clone, Copy)]
+struct CountersThen {
+    reads: DeviceCount,
+    writes: DeviceCount,
+    busy_ms: u64,
+    at: std::time::Instant,
+}
+
+/// The kernel's read-ahead, where a device does not say its own.
+const READ_AHEAD_USUAL: Bytes = Bytes::kib(128);
+
+/// The largest request that the kernel makes of reads in a row through the page cache: as far as it reads ahead, and as large as the
+/// device takes.
+fn largest_read(name: &str) -> Bytes {
+    let view = KernelView::live();
+    let facts = BlockDevice::by_name(&view, name).map(|device| device.facts(&view));
+    let (Some(folder), largest) = facts.map_or((None, None), |facts| (facts.queue_folder, facts.request_bytes_max))
+    else {
+        return READ_AHEAD_USUAL;
+    };
+    let text = std::fs::read_to_string(std::path::Path::new(&folder).join("read_ahead_kb"));
+    let ahead = text.ok().and_then(|text| text.trim().parse::<u64>().ok()).filter(|kib| *kib > 0);
+    let ahead = ahead.map_or(READ_AHEAD_USUAL, Bytes::kib);
+    largest.filter(|largest| *largest > 0).map_or(ahead, |largest| ahead.min(Bytes::new(largest)))
 }
 
 /// What the controller does now.
@@ -45,11 +73,11 @@ impl Pace {
     pub(crate) fn new(limits: OwnLimits, device: Option<String>) -> Self {
         let controller = RateController::new(limits);
         let bucket = ByteBucket::default();
+        let request = device.as_deref().map_or(READ_AHEAD_USUAL, largest_read);
         Self {
             origin: std::time::Instant::now(),
-            inner: Mutex::new(Inner { controller, bucket, device, before: None, floor: None }),
+            inner: Mutex::new(Inner { controller, bucket, device, before: None, request, floor: None }),
             requests: AtomicU64::new(0),
-            request_ns: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             is_off: AtomicBool::new(false),
             ends: AtomicBool::new(false),
@@ -100,7 +128,7 @@ impl Pace {
         let wait = {
             let mut inner = self.lock();
             let now = self.now();
-            inner.decide(now, &self.requests, &self.request_ns, &self.bytes);
+            inner.decide(now, &self.requests, &self.bytes);
             match inner.controller.rate() {
                 Some(rate) => inner.bucket.take(now, rate, Bytes::new(bytes)),
                 None => Duration::ZERO,
@@ -117,43 +145,43 @@ impl Pace {
         !self.ends()
     }
 
-    /// One of our own reads took this long.
-    pub(crate) fn done(&self, bytes: u64, took: std::time::Duration) {
+    /// One of our own reads was made.
+    pub(crate) fn done(&self, bytes: u64) {
         self.requests.fetch_add(1, Ordering::Relaxed);
-        self.request_ns.fetch_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 }
 
 impl Inner {
-    fn decide(&mut self, now: Instant, requests: &AtomicU64, request_ns: &AtomicU64, bytes: &AtomicU64) {
-        let due = self.before.as_ref().is_none_or(|(.., at)| at.elapsed().as_nanos() >= u128::from(PERIOD.as_ns()));
+    fn decide(&mut self, now: Instant, requests: &AtomicU64, bytes: &AtomicU64) {
+        let due =
+            self.before.as_ref().is_none_or(|before| before.at.elapsed().as_nanos() >= u128::from(PERIOD.as_ns()));
         if !due {
             return;
         }
-        let (own, own_ns) = (requests.swap(0, Ordering::Relaxed), request_ns.swap(0, Ordering::Relaxed));
-        let own_bytes = bytes.swap(0, Ordering::Relaxed);
+        let (own, own_bytes) = (requests.swap(0, Ordering::Relaxed), bytes.swap(0, Ordering::Relaxed));
         let counted = self
             .device
             .as_ref()
             .and_then(|name| disk_counters(&KernelView::live(), std::slice::from_ref(name)).into_iter().next());
         let mut load = ApplicationLoad::default();
-        let read_at = std::time::Instant::now();
+        let (mut reads, mut writes, mut busy_ms) = (DeviceCount::default(), DeviceCount::default(), 0);
         if let Some(counters) = counted {
-            let all = (counters.reads + counters.writes, counters.read_ms + counters.write_ms, counters.busy_ms);
-            if let Some((requests, ms, busy, at)) = self.before {
-                let elapsed_ms = at.elapsed().as_millis().max(1) as u64;
-                let device = ApplicationLoad {
-                    requests: all.0.saturating_sub(requests),
-                    time: Duration::from_ms(all.1.saturating_sub(ms)),
-                    busy_per_mille: (all.2.saturating_sub(busy) * 1000 / elapsed_ms).min(1000),
+            reads = DeviceCount { requests: counters.reads, time: Duration::from_ms(counters.read_ms) };
+            writes = DeviceCount { requests: counters.writes, time: Duration::from_ms(counters.write_ms) };
+            busy_ms = counters.busy_ms;
+            if let Some(before) = self.before {
+                let since = |now: DeviceCount, then: DeviceCount| DeviceCount {
+                    requests: now.requests.saturating_sub(then.requests),
+                    time: now.time.saturating_sub(then.time),
                 };
-                load = ApplicationLoad::of(device, own, Duration::from_ns(own_ns));
+                let elapsed_ms = before.at.elapsed().as_millis().max(1) as u64;
+                let busy = (busy_ms.saturating_sub(before.busy_ms) * 1000 / elapsed_ms).min(1000);
+                let (reads, writes) = (since(reads, before.reads), since(writes, before.writes));
+                load = ApplicationLoad::beside(reads, writes, Bytes::new(own_bytes), self.request, busy);
             }
-            self.before = Some((all.0, all.1, all.2, read_at));
-        } else {
-            self.before = Some((0, 0, 0, read_at));
         }
+        self.before = Some(CountersThen { reads, writes, busy_ms, at: std::time::Instant::now() });
         let request = Bytes::new(own_bytes.checked_div(own).unwrap_or(0));
         self.controller.decide(now, &load, request, self.floor);
     }

@@ -68,7 +68,11 @@ impl Pacing for PaceOf<'_> {
             return Permission::Stop;
         }
         let goes_on = match (self.pace, step) {
-            (Some(pace), PacedStep::ReadSource(bytes)) => pace.before(bytes.get()),
+            (Some(pace), PacedStep::ReadSource(bytes)) => {
+                let goes_on = pace.before(bytes.get());
+                pace.done(bytes.get());
+                goes_on
+            }
             (Some(pace), _) => !pace.ends(),
             (None, _) => true,
         };

@@ -13,6 +13,10 @@ pub const PERIOD: Duration = Duration::from_ms(250);
 const CALM: f64 = 0.8;
 /// By how much it rises in a period.
 const RISE: f64 = 1.05;
+/// By how much it rises as long as it is well below the rate that was too fast last: a disturbance that was not ours costs little time.
+const RISE_AGAIN: f64 = 1.25;
+/// How far up, of the rate that was too fast.
+const AGAIN_UP_TO: f64 = 0.7;
 /// By how much it falls.
 const FALL: f64 = 0.5;
 /// The rate never falls below it: a save must end some day.
@@ -35,14 +39,28 @@ pub struct ApplicationLoad {
     pub busy_per_mille: u64,
 }
 
+/// Requests of one kind that a device completed in a period.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DeviceCount {
+    /// How many.
+    pub requests: u64,
+    /// Sum of the time that each took.
+    pub time: Duration,
+}
+
 impl ApplicationLoad {
-    /// What the device counted, less our own.
+    /// What the device counted, less our own reads. The kernel splits these into requests of `request` bytes at most, and reads ahead, so
+    /// that the time of a call says nothing of theirs. Each is taken to have the mean time of all reads: if it took longer than
+    /// the application's, these seem slower than they are, never faster.
     #[must_use]
-    pub fn of(device: Self, own_requests: u64, own_time: Duration) -> Self {
+    pub fn beside(reads: DeviceCount, writes: DeviceCount, own: Bytes, request: Bytes, busy_per_mille: u64) -> Self {
+        let ours = own.get().div_ceil(request.get().max(1)).min(reads.requests);
+        let ours_ns = u128::from(reads.time.as_ns()) * u128::from(ours) / u128::from(reads.requests.max(1));
+        let ours_time = Duration::from_ns(u64::try_from(ours_ns).unwrap_or(u64::MAX));
         Self {
-            requests: device.requests.saturating_sub(own_requests),
-            time: device.time.saturating_sub(own_time),
-            busy_per_mille: device.busy_per_mille,
+            requests: reads.requests - ours + writes.requests,
+            time: Duration::from_ns(reads.time.saturating_sub(ours_time).as_ns().saturating_add(writes.time.as_ns())),
+            busy_per_mille,
         }
     }
 
@@ -86,6 +104,8 @@ pub struct RateConflict {
 pub struct RateController {
     limits: OwnLimits,
     rate: f64,
+    /// The rate that was too fast last.
+    too_fast: f64,
     held_by: RateHeldBy,
     conflict: Option<RateConflict>,
     decided: Option<Instant>,
@@ -97,7 +117,15 @@ impl RateController {
     #[must_use]
     pub fn new(limits: OwnLimits) -> Self {
         let rate = if limits.objective.is_some() { RATE_FIRST as f64 } else { RATE_MAX as f64 };
-        let mut new = Self { limits, rate, held_by: RateHeldBy::Nothing, conflict: None, decided: None, is_off: false };
+        let mut new = Self {
+            limits,
+            rate,
+            too_fast: 0.0,
+            held_by: RateHeldBy::Nothing,
+            conflict: None,
+            decided: None,
+            is_off: false,
+        };
         new.cap(Bytes::ZERO);
         new
     }
@@ -119,11 +147,13 @@ impl RateController {
         if let Some(objective) = self.limits.objective {
             match load.latency() {
                 Some(latency) if latency > objective => {
+                    self.too_fast = self.rate;
                     self.rate *= FALL;
                     self.held_by = RateHeldBy::Latency;
                 }
                 Some(latency) if latency.as_s_f64() > CALM * objective.as_s_f64() => self.held_by = RateHeldBy::Latency,
                 // An idle application has no latency to keep.
+                _ if self.rate < AGAIN_UP_TO * self.too_fast => self.rate *= RISE_AGAIN,
                 _ => self.rate *= RISE,
             }
             if let Some(wanted) = floor.filter(|floor| self.rate < floor.get() as f64) {
@@ -310,11 +340,34 @@ mod tests {
     }
 
     #[test]
-    fn our_own_requests_are_no_part_of_the_applications_latency() {
-        let device = ApplicationLoad { requests: 110, time: Duration::from_ms(1_100), busy_per_mille: 0 };
-        let application = ApplicationLoad::of(device, 100, Duration::from_ms(1_000));
-        assert_eq!(application.latency(), Some(Duration::from_ms(10)));
-        assert_eq!(ApplicationLoad::of(device, 108, Duration::from_ms(1_000)).latency(), None, "too few to say");
+    fn our_own_reads_are_no_part_of_the_applications_latency_however_the_kernel_splits_them() {
+        let count = |requests, ms| DeviceCount { requests, time: Duration::from_ms(ms) };
+        // 10 MiB in requests of 128 KiB: 80 of the 100 reads. The application's 20 reads and 100 writes took 1 ms each.
+        let beside = |own| ApplicationLoad::beside(count(100, 100), count(100, 100), own, Bytes::kib(128), 500);
+        assert_eq!(
+            beside(Bytes::mib(10)),
+            ApplicationLoad { requests: 120, time: Duration::from_ms(120), busy_per_mille: 500 }
+        );
+        assert_eq!(beside(Bytes::mib(10)).latency(), Some(Duration::from_ms(1)));
+        // More than the device read came out of memory.
+        assert_eq!(beside(Bytes::gib(1)).requests, 100);
+        let only_ours = ApplicationLoad::beside(count(80, 800), count(2, 1), Bytes::mib(10), Bytes::kib(128), 0);
+        assert_eq!(only_ours.latency(), None, "too few to say");
+    }
+
+    #[test]
+    fn after_a_disturbance_that_was_not_ours_the_rate_is_back_soon() {
+        let mut controller = RateController::new(limits(Some(1)));
+        simulate(&mut controller, 400, None);
+        let before = controller.rate().unwrap().get();
+        let slow = ApplicationLoad { requests: 100, time: Duration::from_ms(500), busy_per_mille: 100 };
+        controller.decide(Instant::from_ns(1_000 * PERIOD.as_ns()), &slow, Bytes::mib(1), None);
+        assert!(controller.rate().unwrap().get() < before * 6 / 10);
+        let calm = ApplicationLoad { requests: 100, time: Duration::from_ms(50), busy_per_mille: 100 };
+        for period in 1_001..1_003 {
+            controller.decide(Instant::from_ns(period * PERIOD.as_ns()), &calm, Bytes::mib(1), None);
+        }
+        assert!(controller.rate().unwrap().get() > before * 7 / 10, "half a second later");
     }
 
     #[test]
