@@ -4,9 +4,11 @@ use crate::arguments::Format;
 use crate::arguments::shelter::{ShelterAction, ShelterArguments};
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
+use crate::recommendations::in_shell;
 use crate::{output, printing, shelter_plan};
+use loadline_report::{COMMAND, VERDICT_LINES_MAX};
 use loadline_shelter::config::ShelterConfig;
-use loadline_shelter::start::StartVerdict;
+use loadline_shelter::start::{StartRefusal, StartVerdict};
 use loadline_shelter::status::{ServicePhase, ShelterStatus};
 use loadline_shelter::unit::{UnitFile, unit_files, unit_name};
 use loadline_shelter_service::{
@@ -29,10 +31,16 @@ pub(crate) fn shelter(
         return shelter_plan::print(&file.config, &arguments.file, planned, store);
     }
     let mut shelter = Shelter::new(file.config.clone(), Box::new(MachineProbe::default()));
+    let typed = in_shell(&arguments.file.display().to_string());
+    let again = |verb: &str| format!("loadline shelter {typed} {verb}");
     let done = match &arguments.action {
         ShelterAction::Run => run(&mut shelter),
-        ShelterAction::Status { printing } => return status(&shelter, printing.format),
-        ShelterAction::Adopt => shelter.adopt().map(|adopted| adopted_lines(&adopted)).map_err(anyhow::Error::from),
+        ShelterAction::Status { printing } => return status(&shelter, &again, printing.format),
+        ShelterAction::Adopt => {
+            let next = ("see the unit of its service, which saves from now on", again("unit"));
+            let adopted = shelter.adopt().map_err(anyhow::Error::from);
+            adopted.map(|adopted| with_next(adopted_lines(&adopted), Some(next)))
+        }
         ShelterAction::Restore { over, generation } => {
             if let Some(generation) = generation {
                 shelter.want(*generation);
@@ -41,17 +49,24 @@ pub(crate) fn shelter(
                 Some(folder) => shelter.restore_over(folder),
                 None => shelter.restore(),
             };
-            prepared.map(|prepared| restored_lines(&prepared)).map_err(with_remedy)
+            let next = ("see whether the service runs, which saves from now on", again("status"));
+            prepared.map(|prepared| with_next(restored_lines(&prepared), Some(next))).map_err(with_remedy)
         }
         ShelterAction::Verify => {
             let report = shelter.verify()?;
-            print(&verified_lines(&report))?;
+            let next = if report.is_whole() {
+                ("restore it into a new folder, to see how long that takes", again("drill /var/tmp/shelter-drill"))
+            } else {
+                ("keep the disk as it is; `adopt` saves it anew", again("status"))
+            };
+            print(&with_next(verified_lines(&report), Some(next)))?;
             return Ok(if report.is_whole() { Outcome::Done } else { Outcome::Against });
         }
         ShelterAction::Drill { scratch } => {
             let report = shelter.drill(scratch)?;
-            print(&drill_lines(&report))?;
             let is_well = report.wrong.is_empty() && report.restored.damaged.is_empty();
+            let next = (!is_well).then(|| ("see what is damaged", again("verify")));
+            print(&with_next(drill_lines(&report), next))?;
             return Ok(if is_well { Outcome::Done } else { Outcome::Against });
         }
         ShelterAction::Unit { write } => return unit(&file, write.as_deref()),
@@ -71,7 +86,6 @@ fn usage(error: ShelterError) -> anyhow::Error {
 
 /// What the command can do about a refusal.
 fn with_remedy(error: ShelterError) -> anyhow::Error {
-    use loadline_shelter::start::StartRefusal;
     match error {
         ShelterError::Refused(refusal @ (StartRefusal::OtherEntries(_) | StartRefusal::TornMarker)) => {
             Usage(format!("nothing was done: {refusal}\n`adopt` keeps what is there; --over FOLDER replaces it")).into()
@@ -90,6 +104,15 @@ fn run(shelter: &mut Shelter) -> anyhow::Result<Lines> {
         Ending::Saved => vec![("ended", "everything is saved".to_owned())],
         Ending::NeverReady => vec![("ended", "before the disk was there: nothing was written".to_owned())],
     })
+}
+
+/// The next step and its command, at the end of at most nine lines.
+fn with_next(mut lines: Lines, next: Option<(&str, String)>) -> Lines {
+    if let Some((next, command)) = next {
+        lines.truncate(VERDICT_LINES_MAX - 2);
+        lines.extend([("next", next.to_owned()), (COMMAND, command)]);
+    }
+    lines
 }
 
 /// Prints a verdict.
@@ -193,25 +216,35 @@ fn drill_lines(report: &DrillReport) -> Lines {
     lines.push(if wrong == 0 {
         ("drill", format!("PASSED: {} entries were compared", report.compared))
     } else {
-        ("drill", format!("FAILED: {wrong} entries are not what was saved"))
+        (
+            "drill",
+            format!(
+                "FAILED: {}",
+                if wrong == 1 {
+                    "1 entry is not what was saved".to_owned()
+                } else {
+                    format!("{wrong} entries are not what was saved")
+                }
+            ),
+        )
     });
     lines.extend(restored.damaged.iter().take(4).map(|(path, why)| ("lost", format!("{}: {why}", path.as_text()))));
     lines
 }
 
 /// The report of the service, and what a start would do now.
-fn status(shelter: &Shelter, format: Format) -> anyhow::Result<Outcome> {
+fn status(shelter: &Shelter, again: &dyn Fn(&str) -> String, format: Format) -> anyhow::Result<Outcome> {
     let report = last_status(shelter.config())?;
     let start = shelter.look().map(|(_, verdict)| verdict);
     if format == Format::Table {
         let mut lines = report.as_ref().map_or_else(
-            || vec![("service", "it never ran: `loadline shelter FILE unit` prints its unit".to_owned())],
+            || vec![("service", "it never ran".to_owned())],
             |report| status_lines(report, shelter.config()),
         );
         if !report.as_ref().is_some_and(is_running) {
             lines.push(("a start now", start.as_ref().map_or_else(ToString::to_string, start_in_words)));
         }
-        print(&lines)?;
+        print(&with_next(lines, next_of(report.as_ref(), start.as_ref().ok(), shelter.config(), again)))?;
     } else {
         let report = report.as_ref().map(serde_json::to_value).transpose()?;
         let start = start.as_ref().map_or_else(ToString::to_string, start_in_words);
@@ -219,9 +252,34 @@ fn status(shelter: &Shelter, format: Format) -> anyhow::Result<Outcome> {
         output::print(&output::pretty(&all))?;
     }
     let is_well = report.is_none_or(|report| {
-        !report.is_late() && report.failure.is_none() && report.damage.is_none() && report.phase != ServicePhase::Failed
+        let is_over = report.phase == ServicePhase::Stopped || is_running(&report);
+        is_over && !report.is_late() && report.failure.is_none() && report.damage.is_none()
     });
     Ok(if is_well { Outcome::Done } else { Outcome::Against })
+}
+
+/// What to do about a report.
+fn next_of(
+    report: Option<&ShelterStatus>,
+    start: Option<&StartVerdict>,
+    config: &ShelterConfig,
+    again: &dyn Fn(&str) -> String,
+) -> Option<(&'static str, String)> {
+    let unit = unit_name(config);
+    match report {
+        Some(report) if report.damage.is_some() => Some(("see everything that is damaged", again("verify"))),
+        Some(report) if report.phase == ServicePhase::Failed || report.failure.is_some() => {
+            Some(("see what the service said", format!("journalctl --unit {unit} --lines 20")))
+        }
+        Some(report) if is_running(report) => None,
+        Some(_) => Some(("start the service again", format!("systemctl start {unit}"))),
+        None => Some(match start {
+            Some(StartVerdict::Refuse(StartRefusal::OtherEntries(_))) => {
+                ("take what is on the disk into the shelter", again("adopt"))
+            }
+            _ => ("see the unit of its service", again("unit")),
+        }),
+    }
 }
 
 /// Whether the process of a report still runs.
@@ -246,18 +304,23 @@ fn start_in_words(verdict: &StartVerdict) -> String {
 fn status_lines(report: &ShelterStatus, config: &ShelterConfig) -> Lines {
     let span = |ns: u64| Duration::from_ns(ns).human();
     let phase = match report.phase {
-        _ if !is_running(report) && report.phase == ServicePhase::Ready => "NOT RUNNING: it ended without a word",
+        ServicePhase::Stopped => "stopped; everything was saved",
+        ServicePhase::Failed => "FAILED",
+        _ if !is_running(report) => {
+            "NOT RUNNING: it was killed, or the machine stopped; what follows is its last report"
+        }
         ServicePhase::Waiting => "waits for the disk",
         ServicePhase::Restoring => "restores",
         ServicePhase::Ready => "runs: services may use the disk",
         ServicePhase::Flushing => "makes the last save",
-        ServicePhase::Stopped => "stopped; everything was saved",
-        ServicePhase::Failed => "FAILED",
     };
     let mut lines = vec![("service", phase.to_owned()), ("at its start", report.verdict.clone())];
     if let (true, Some(point)) = (config.has_contents(), report.recovery_point_ns) {
         let age = match report.recovery_age_ns {
-            None => "KEPT: everything is saved".to_owned(),
+            None if is_running(report) || report.phase == ServicePhase::Stopped => {
+                "KEPT: everything is saved".to_owned()
+            }
+            None => "everything was saved at the last report".to_owned(),
             Some(age) => format!(
                 "{}: the oldest unsaved change is {} old, {} in {} files",
                 if report.is_late() { "MISSED" } else { "KEPT" },
@@ -310,7 +373,8 @@ fn unit(file: &ShelterFile, folder: Option<&Path>) -> anyhow::Result<Outcome> {
     let unit = unit_name(&file.config);
     print(&vec![
         ("written", format!("{} files below {}", files.len(), folder.display())),
-        ("next", format!("systemctl daemon-reload && systemctl enable --now {unit}")),
+        ("next", "start the service now and at each boot".to_owned()),
+        (COMMAND, format!("systemctl daemon-reload && systemctl enable --now {unit}")),
     ])?;
     Ok(Outcome::Done)
 }

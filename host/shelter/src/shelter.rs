@@ -27,6 +27,7 @@ use loadline_shelter::start::{
 };
 use loadline_shelter::status::ShelterStatus;
 use loadline_shelter::tree::TreePath;
+use loadline_shelter::unit::unit_name;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -192,7 +193,11 @@ impl Shelter {
         while rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_err() {
             left -= 1;
             if left == 0 {
-                let text = format!("another process works on shelter {} now", self.config.name);
+                let text = format!(
+                    "another process works on shelter {} now: stop its service first, `systemctl stop {}`",
+                    self.config.name,
+                    unit_name(&self.config)
+                );
                 return Err(ShelterError::Unsupported(text));
             }
             std::thread::sleep(LOCK_WAIT);
@@ -425,7 +430,7 @@ impl Shelter {
         if !present.contains(&generation) {
             let present: Vec<String> = present.iter().map(u64::to_string).collect();
             return Err(ShelterError::Unsupported(format!(
-                "generation {generation} is not saved: there are {}",
+                "generation {generation} is not saved: choose one of {}",
                 present.join(", ")
             )));
         }

@@ -63,6 +63,7 @@ fn a_service_from_start_to_end_over_a_lost_disk() {
     fs::create_dir(bench.path("saved")).unwrap();
     let told = bench.done(&["shelter", &file, "status"]);
     assert!(told.contains("it never ran") && told.contains("would wait"), "{told}");
+    assert!(told.contains(&format!("loadline shelter {file} unit")), "{told}");
     assert!(told.ends_with('\n'), "{told}");
     let Some(memory) = Memory::at(disk.display().to_string()) else { return };
     fs::create_dir_all(disk.join("data")).unwrap();
@@ -70,6 +71,8 @@ fn a_service_from_start_to_end_over_a_lost_disk() {
     fs::write(disk.join("data/a"), "first").unwrap();
     let told = bench.refused(2, &["shelter", &file, "restore"]);
     assert!(told.contains("no marker but 2 other entries") && told.contains("--over"), "{told}");
+    let told = bench.done(&["shelter", &file, "status"]);
+    assert!(told.contains(&format!("loadline shelter {file} adopt")), "{told}");
     let told = bench.done(&["shelter", &file, "adopt"]);
     assert!(told.contains("generation 1: 1 file, 5.00 B") && told.contains("2 are made again"), "{told}");
     assert!(told.lines().count() <= 10);
@@ -102,6 +105,17 @@ fn a_service_from_start_to_end_over_a_lost_disk() {
     let told = bench.done(&["shelter", &file, "status", "--format", "json"]);
     let json: serde_json::Value = serde_json::from_str(&told).unwrap();
     assert_eq!(json["service"]["last_save"]["generation"], 2);
+    // A service that was killed leaves its last report: a check sees that it is gone.
+    let mut service = bench.command(&["shelter", &file, "run"]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(service.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.contains("kept its contents")));
+    let is_ready = || bench.done(&["shelter", &file, "status"]).contains("services may use the disk");
+    assert!((0..200).any(|_| is_ready()), "it never gets ready");
+    service.kill().unwrap();
+    service.wait().unwrap();
+    let told = bench.command(&["shelter", &file, "status"]).output().unwrap();
+    assert_eq!(told.status.code(), Some(3), "{}", text(&told.stdout));
+    assert!(text(&told.stdout).contains("NOT RUNNING") && !text(&told.stdout).contains("KEPT"));
 }
 
 #[test]
