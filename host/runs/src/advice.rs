@@ -182,7 +182,7 @@ pub fn assume_latency(need: &mut Need) -> Option<Assumption> {
     let limit = rounded_up(shown);
     need.objective = Some(Objective { of: LatencyFigure::P99, limit });
     let text = format!(
-        "no latency was given: p99 within {} is to be kept, as the trace's own storage has {}",
+        "no latency was given: p99 within {} is to be kept, as the trace's own storage has {} in its median second",
         limit.human(),
         shown.human()
     );

@@ -4,13 +4,20 @@ use crate::series::{AtLimit, Demand};
 use crate::served::{ServedLimit, is_data};
 use loadline_emulation::replay::join_slices;
 use loadline_emulation::{Trace, TraceRecord};
-use loadline_units::Duration;
+use loadline_units::{Duration, NS_PER_S};
+use std::collections::BTreeMap;
 
-/// Requests at least, so that a 99th percentile says something.
+/// Requests at least, so that a 99th percentile says something: of all, and of a second.
 const REQUESTS_MIN: usize = 200;
+const SECOND_MIN: usize = 50;
+/// Seconds at least, so that one is the median.
+const SECONDS_MIN: usize = 5;
 
-/// The 99th percentile of the reads and writes that did not wait for a limit of the trace's own storage; `None` where those are too few, or
-/// have no answers.
+/// The 99th percentile of the reads and writes that did not wait for a limit of the trace's own storage, in the median second; `None` where
+/// those are too few, or have no answers.
+///
+/// The median second leaves out bursts that nobody waits for, as when the page cache is written back. Where requests are few, all are taken
+/// together.
 ///
 /// `demand` is that of the trace, with its intervals marked. Where answers show the limit, it is known of each request whether it waited for
 /// it. Otherwise all that arrived in an interval at a limit did.
@@ -36,14 +43,27 @@ pub fn shown_p99(trace: &Trace, demand: &Demand) -> Option<Duration> {
         None => limit_at(came).is_some(),
     };
     let spans = records.iter().filter_map(|record| Some((record.submitted_at.as_ns(), record.completed_at?.as_ns())));
-    let mut latencies: Vec<u64> =
-        spans.filter(|(came, done)| !waited(*came, *done)).map(|(came, done)| done.saturating_sub(came)).collect();
-    if latencies.len() < REQUESTS_MIN {
+    let mut all = Vec::new();
+    let mut by_second: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    for (came, done) in spans.filter(|(came, done)| !waited(*came, *done)) {
+        let latency = done.saturating_sub(came);
+        all.push(latency);
+        by_second.entry(came / NS_PER_S).or_default().push(latency);
+    }
+    if all.len() < REQUESTS_MIN {
         return None;
     }
-    let place = (latencies.len() * 99).div_ceil(100) - 1;
-    let (_, found, _) = latencies.select_nth_unstable(place);
-    Some(Duration::from_ns(*found))
+    let seconds = by_second.values_mut().filter(|second| second.len() >= SECOND_MIN);
+    let mut of_seconds: Vec<u64> = seconds.map(|second| p99(second)).collect();
+    of_seconds.sort_unstable();
+    let found = if of_seconds.len() >= SECONDS_MIN { of_seconds[of_seconds.len() / 2] } else { p99(&mut all) };
+    Some(Duration::from_ns(found))
+}
+
+/// The 99th percentile of some values; not of none.
+fn p99(values: &mut [u64]) -> u64 {
+    let place = (values.len() * 99).div_ceil(100) - 1;
+    *values.select_nth_unstable(place).1
 }
 
 #[cfg(test)]
@@ -95,8 +115,10 @@ mod tests {
     #[test]
     fn what_waited_for_a_limit_shows_no_latency_that_is_needed() {
         let trace = trace(10, 6);
-        assert_eq!(shown(&trace, 10), Some(Duration::from_ms(80)));
-        assert_eq!(shown(&trace, 6), Some(Duration::from_ms(1)));
+        let slow = self::trace(10, 3);
+        assert_eq!(shown(&slow, 10), Some(Duration::from_ms(80)));
+        assert_eq!(shown(&trace, 10), Some(Duration::from_ms(1)), "most seconds are quick");
+        assert_eq!(shown(&slow, 3), Some(Duration::from_ms(1)));
         assert_eq!(shown(&trace, 0), None);
         assert_eq!(shown(&trace, 1), None, "100 requests are too few");
     }

@@ -20,6 +20,7 @@ mod hunt;
 mod import;
 mod kept;
 mod limits;
+mod loop_closes;
 mod only_read;
 mod predict;
 mod recommended;
@@ -32,7 +33,10 @@ mod steps;
 mod swept;
 mod verification;
 
-// The tests of the library make the same devices and ask the same way.
+// The tests of the library make the same devices, start the same applications, and ask the same way.
+#[path = "../../../runs/tests/runs/support/applications.rs"]
+#[allow(dead_code, reason = "some are for the tests of the library alone")]
+mod applications;
 #[path = "../../../runs/tests/runs/support/devices.rs"]
 #[allow(dead_code, reason = "some are for the tests of the library alone")]
 mod devices;
