@@ -4,7 +4,7 @@ use crate::arguments::Format;
 use crate::output::{self, Column, Field, Table};
 use loadline_runs::{FillForecast, Settings, Work, filling};
 use loadline_units::{Bytes, Duration};
-use loadline_workload::LoadSpec;
+use loadline_workload::{Arrival, LoadSpec, RunCell};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -113,15 +113,49 @@ fn passed(spec: &LoadSpec) -> Option<u32> {
     spec.passes.filter(|_| spec.size.is_none() && spec.duration >= UNTIL_MOVED)
 }
 
+/// How long a load needs for so many bytes by its own rate, where it has one.
+fn at_its_rate(spec: &LoadSpec, bytes: Bytes) -> Option<Duration> {
+    let rate = match spec.arrival {
+        Arrival::Closed { rate_max, .. } => rate_max?,
+        Arrival::Constant { rate } | Arrival::Poisson { rate } => rate,
+    };
+    let each_second = u128::from(rate.get()) * u128::from(spec.block_mean().get());
+    let ns = u128::from(bytes.get()) * 1_000_000_000 / each_second.max(1);
+    Some(Duration::from_ns(u64::try_from(ns).unwrap_or(u64::MAX)))
+}
+
+/// How long so many bytes take, for people.
+fn moving_time(spec: &LoadSpec, bytes: Bytes) -> String {
+    at_its_rate(spec, bytes)
+        .map_or_else(|| filling::in_words(bytes), |time| format!("{} at the load's own rate", time.clock()))
+}
+
 /// What such trials move together, and how long that takes; nothing where there are none.
 fn moved_note(work: &Work) -> String {
-    let each = work.cells.iter().filter_map(|cell| Some(moved(&cell.spec)?.get() * u64::from(cell.spec.trials)));
-    let all = Bytes::new(each.sum());
+    let each = |cell: &RunCell| Some((moved(&cell.spec)?, u64::from(cell.spec.trials)));
+    let all: u64 = work.cells.iter().filter_map(each).map(|(bytes, trials)| bytes.get() * trials).sum();
+    let all = Bytes::new(all);
     if all == Bytes::ZERO {
         let ends = work.cells.iter().any(|cell| passed(&cell.spec).is_some());
         return if ends { "; the size of the target ends them".to_owned() } else { String::new() };
     }
-    format!("; bytes end them: {} in about {}", all.human(), filling::in_words(all))
+    let rated = |cell: &RunCell| moved(&cell.spec).is_none_or(|bytes| at_its_rate(&cell.spec, bytes).is_some());
+    let time = if work.cells.iter().any(|cell| moved(&cell.spec).is_some() && rated(cell)) {
+        let one = |cell: &RunCell| {
+            let (bytes, trials) = each(cell)?;
+            Some(at_its_rate(&cell.spec, bytes).unwrap_or_else(|| filling::time(bytes)) * trials)
+        };
+        let time = work.cells.iter().filter_map(one).fold(Duration::ZERO, |sum, one| sum + one);
+        let others = if work.cells.iter().all(rated) {
+            "at their own rates"
+        } else {
+            "with their own rates where they have one"
+        };
+        format!("{} {others}", time.clock())
+    } else {
+        filling::in_words(all)
+    };
+    format!("; bytes end them: {} in about {time}", all.human())
 }
 
 fn cells(work: &Work) -> Table {
@@ -159,7 +193,7 @@ fn cells(work: &Work) -> Table {
             match moved(spec) {
                 Some(size) => {
                     let whole = Bytes::new(size.get() * u64::from(spec.trials));
-                    Field::both(filling::in_words(whole), all.as_s_f64())
+                    Field::both(moving_time(spec, whole), all.as_s_f64())
                 }
                 None => Field::both(all.clock(), all.as_s_f64()),
             },

@@ -2,7 +2,7 @@
 
 use crate::remedy::Remedy;
 use loadline_units::Bytes;
-use loadline_workload::{RegionTooSmall, SpecError};
+use loadline_workload::{RegionUnfit, SpecError};
 
 /// A trial that could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -16,7 +16,7 @@ pub enum EngineError {
         /// The volume's name.
         volume: String,
         /// What does not fit.
-        source: RegionTooSmall,
+        source: RegionUnfit,
     },
     /// The load writes and the volume may not be written.
     #[error("volume {volume} was opened for reading only, and {load} writes")]

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-/// How often signals are looked for.
-const LOOK: Duration = Duration::from_millis(50);
+/// How often signals are looked for: a run needs some time of its own to end after one.
+const LOOK: Duration = Duration::from_millis(10);
 /// The process that imported the package.
 static IMPORTED_BY: AtomicU32 = AtomicU32::new(0);
 

@@ -8,8 +8,10 @@ use loadline_workload::{GroupEnd, RunCell, cell_seed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// How often the observer is called.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How often the observer is asked whether it wants an end.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Of so many times it is told once how far the work is.
+const LOOKS_PER_ADVANCE: u32 = 5;
 
 /// A cell that is to be put on its volume.
 #[derive(Debug, Clone, Copy)]
@@ -40,12 +42,16 @@ impl EngineWatch<'_> {
                 let _finished = finished;
                 work(control)
             });
+            let mut looks: u32 = 0;
             while wait.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
                 if self.0.wants_an_end() && !control.stopped() {
                     control.stop();
                     self.0.says(&Event::Stopping);
                 }
-                self.0.progresses(&Advance::Device(&control.progress()));
+                looks = looks.wrapping_add(1);
+                if looks.is_multiple_of(LOOKS_PER_ADVANCE) {
+                    self.0.progresses(&Advance::Device(&control.progress()));
+                }
             }
             worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })

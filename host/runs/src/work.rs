@@ -328,8 +328,8 @@ mod tests {
     use crate::{NamedTarget, Settings};
     use loadline_units::{Bytes, Ratio};
     use loadline_workload::{
-        Arrival, BlockShare, Content, Fill, FlushCadence, FlushMethod, LatencyFigure, Objective, Pattern,
-        SteadyStateRule,
+        Arrival, BlockShare, Content, Fill, FlushCadence, FlushMethod, LatencyFigure, Objective, Pattern, Staggered,
+        SteadyStateRule, ZoneGaps,
     };
 
     #[test]
@@ -378,6 +378,11 @@ mod tests {
             walk: loadline_workload::Walk::Back,
             overlap: true,
             end_flush: true,
+            size_share: Some(Ratio::percent(50)),
+            staggered: Some(Staggered { step: Bytes::MIB, length: None }),
+            in_turn: Some(2),
+            continued: Ratio::percent(30),
+            zones: Some(ZoneGaps { size: Bytes::MIB, skip: Bytes::MIB }),
             trials: 2,
             pause: Duration::from_s(1),
             hang_limit: Duration::from_s(1),

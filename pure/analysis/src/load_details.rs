@@ -2,7 +2,7 @@
 
 use loadline_load::{Arrival, BlockShare, Distribution, FlushMethod, LoadSpec, Pattern, Walk, Zone};
 use loadline_record::Load;
-use loadline_units::Bytes;
+use loadline_units::{Bytes, Ratio};
 use serde::{Deserialize, Serialize};
 
 /// What tells loads of the same pattern, block and depth apart. Everything is `null` for what no plan describes: recorded loads.
@@ -31,6 +31,27 @@ pub struct LoadDetails {
     /// Sequential loads: each thread goes through the whole range.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overlap: Option<bool>,
+    /// In place of a size: the share of the target that the load spreads over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size_ratio: Option<f64>,
+    /// Sequential loads: from where one thread begins to where the next does, where stretches are not side by side.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread_step_bytes: Option<u64>,
+    /// How much each of such threads goes through, where that is not all up to the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread_length_bytes: Option<u64>,
+    /// Requests after which a thread goes to its next file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_turn_requests: Option<u32>,
+    /// Random loads: the share of requests that begin at the end of the last one of their kind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub continued_ratio: Option<f64>,
+    /// Sequential loads from zone to zone: how long a zone is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zone_bytes: Option<u64>,
+    /// What is left out behind each zone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zone_skip_bytes: Option<u64>,
     /// How many times the bytes of its range end the load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passes: Option<u32>,
@@ -127,6 +148,13 @@ impl From<&LoadSpec> for LoadDetails {
             overlap: spec.overlap.then_some(true),
             end_flush: spec.end_flush.then_some(true),
             passes: spec.passes,
+            size_ratio: spec.size_share.map(Ratio::as_f64),
+            thread_step_bytes: spec.staggered.map(|staggered| staggered.step.get()),
+            thread_length_bytes: spec.staggered.and_then(|staggered| staggered.length).map(Bytes::get),
+            in_turn_requests: spec.in_turn,
+            continued_ratio: (spec.continued != Ratio::ZERO).then(|| spec.continued.as_f64()),
+            zone_bytes: spec.zones.map(|zones| zones.size.get()),
+            zone_skip_bytes: spec.zones.map(|zones| zones.skip.get()),
             ..Self::default()
         };
         match &spec.pattern {
@@ -135,6 +163,7 @@ impl From<&LoadSpec> for LoadDetails {
                 let name = match distribution {
                     Distribution::Uniform => "uniform",
                     Distribution::Permutation => "permutation",
+                    Distribution::Covering => "covering",
                     Distribution::Zipf { theta_milli } => {
                         details.zipf_theta = Some(f64::from(*theta_milli) / 1e3);
                         "zipf"

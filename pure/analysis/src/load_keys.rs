@@ -19,10 +19,20 @@ pub enum LoadKey {
     Reads,
     Trims,
     Size,
+    /// In place of a size.
+    SizeShare,
+    /// Threads that begin apart.
+    Staggered,
     Blocks,
     Align,
     Start,
     Files,
+    /// Requests after which a thread goes to its next file.
+    InTurn,
+    /// The share of requests that go on from the last.
+    Continued,
+    /// Zones and the gaps between them.
+    Zones,
     Walk,
     Overlap,
     Flush,
@@ -78,15 +88,20 @@ const TELLING: [&[LoadKey]; 3] = [
 
 impl LoadKey {
     /// Every one that this version knows.
-    const KNOWN: [Self; 38] = [
+    const KNOWN: [Self; 43] = [
         Self::Pattern,
         Self::Reads,
         Self::Trims,
         Self::Size,
+        Self::SizeShare,
+        Self::Staggered,
         Self::Blocks,
         Self::Align,
         Self::Start,
         Self::Files,
+        Self::InTurn,
+        Self::Continued,
+        Self::Zones,
         Self::Walk,
         Self::Overlap,
         Self::Flush,
@@ -127,10 +142,15 @@ impl LoadKey {
             Self::Reads => "reads",
             Self::Trims => "trims",
             Self::Size => "size",
+            Self::SizeShare => "size_share",
+            Self::Staggered => "staggered",
             Self::Blocks => "blocks",
             Self::Align => "align",
             Self::Start => "start",
             Self::Files => "files",
+            Self::InTurn => "in_turn",
+            Self::Continued => "continued",
+            Self::Zones => "zones",
             Self::Walk => "walk",
             Self::Overlap => "overlap",
             Self::Flush => "flush",

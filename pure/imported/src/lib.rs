@@ -92,7 +92,8 @@ type Recognises = fn(&str) -> bool;
 type Reader = fn(Source<'_>) -> Result<Results, ImportError>;
 
 /// The forms besides fio's JSON: how a text of it is known, and its reader. The first that knows a text reads it.
-const FORMS: [(Recognises, Reader); 14] = [
+const FORMS: [(Recognises, Reader); 15] = [
+    (fio::is_hist_log, fio::hist_log),
     (diskspd::is_xml, diskspd::read_xml),
     (iometer::is_one, iometer::read),
     (crystaldiskmark::is_one, crystaldiskmark::read),

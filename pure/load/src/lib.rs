@@ -2,6 +2,7 @@
 //!
 //! Plans are read into a [`LoadSpec`], engines and the simulator carry it out, and records keep it.
 
+mod label;
 mod rules;
 mod spec;
 mod steady;
@@ -9,7 +10,7 @@ mod whole;
 
 pub use spec::{
     Arrival, BLOCK_MAX, BlockShare, Content, Distribution, FILES_MAX, Fill, FlushCadence, FlushMethod, LatencyFigure,
-    LoadSpec, OFFSET_MAX, Objective, Origin, Pattern, QUEUE_DEPTH_MAX, SECTOR, SpecError, THREADS_MAX, TRIALS_MAX,
-    Walk, Zone,
+    LoadSpec, OFFSET_MAX, Objective, Origin, Pattern, QUEUE_DEPTH_MAX, SECTOR, SpecError, Staggered, THREADS_MAX,
+    TRIALS_MAX, Walk, Zone, ZoneGaps,
 };
 pub use steady::SteadyStateRule;

@@ -1,8 +1,8 @@
 //! What every load must hold: rules about one key each, and rules about several together.
 
 use crate::spec::{
-    Arrival, BLOCK_MAX, Content, Distribution, FILES_MAX, LoadSpec, OFFSET_MAX, Pattern, QUEUE_DEPTH_MAX, SECTOR,
-    SpecError, THREADS_MAX, TRIALS_MAX, Walk, Zone,
+    Arrival, BLOCK_MAX, BlockShare, Content, Distribution, FILES_MAX, LoadSpec, OFFSET_MAX, Pattern, QUEUE_DEPTH_MAX,
+    SECTOR, SpecError, THREADS_MAX, TRIALS_MAX, Walk, Zone,
 };
 use loadline_units::{Bytes, Duration, NS_PER_S, Ratio};
 
@@ -179,11 +179,15 @@ impl LoadSpec {
         if self.walk != Walk::Onward && !has_stride {
             return fail("walk", "says how a sequential load with a stride goes on, and this one has none".into());
         }
-        if self.overlap && !matches!(self.pattern, Pattern::Sequential { .. }) {
+        if self.overlap && !matches!(self.pattern, Pattern::Sequential { .. } | Pattern::Random(Distribution::Covering))
+        {
             return fail(
                 "overlap",
                 "is of sequential loads: the threads of a random one share their blocks anyway".into(),
             );
+        }
+        if let Some(broken) = self.way_broken() {
+            return Some(broken);
         }
         if self.end_flush && !self.writes_any() {
             return fail("end_flush", "comes after writes, and this load only reads: leave it out".into());
@@ -204,6 +208,63 @@ impl LoadSpec {
                 "verify",
                 "needs every block to be its own: leave out trims, compressible and duplicate".into(),
             );
+        }
+        None
+    }
+
+    /// The first rule about shares, turns and zones that does not hold.
+    fn way_broken(&self) -> Option<SpecError> {
+        let fail = |key, reason: &str| Some(SpecError { key, reason: reason.to_owned() });
+        let is_random = matches!(self.pattern, Pattern::Random(_));
+        if self.size_share.is_some_and(|share| self.size.is_some() || share == Ratio::ZERO) {
+            return fail("size_share", "stands in place of size, and is above 0 %");
+        }
+        if self.in_turn == Some(0) {
+            return fail("in_turn", "0 never asks a file; leave the key out for no turns");
+        }
+        if self.in_turn.is_some() && (self.zones.is_some() || self.continued != Ratio::ZERO) {
+            return fail("in_turn", "and zones or continued: leave one of them out");
+        }
+        if self.continued != Ratio::ZERO && (!is_random || self.verify || self.files > 1) {
+            return fail("continued", "is of random loads of one file without verify: leave it out");
+        }
+        if let Some(staggered) = self.staggered {
+            let is_sequential = matches!(self.pattern, Pattern::Sequential { .. });
+            if !is_sequential || self.overlap || self.verify || self.files > 1 || self.zones.is_some() {
+                return fail("staggered", "is of sequential loads of one file, without overlap, zones and verify");
+            }
+            let is_even = |size: Bytes| size != Bytes::ZERO && size.get().is_multiple_of(SECTOR.get());
+            if !is_even(staggered.step) || staggered.length.is_some_and(|length| length < self.block_max()) {
+                return fail("staggered", "has a step that is a multiple of 512 B, and a length of a block at least");
+            }
+            let last = staggered.step * u64::from(self.threads - 1) + self.block_max();
+            if self.size.is_some_and(|size| size < last) {
+                return fail("staggered", "leaves the last threads no block within the size: write a smaller step");
+            }
+        }
+        if let Some(zones) = self.zones {
+            let is_plain = matches!(self.pattern, Pattern::Sequential { stride: None }) && self.blocks.len() == 1;
+            let block = self.block_max().get();
+            let is_even = zones.size.get().is_multiple_of(block) && zones.skip.get().is_multiple_of(SECTOR.get());
+            if !is_plain || self.verify || self.files > 1 || (self.threads > 1 && !self.overlap) {
+                return fail(
+                    "zones",
+                    "are of sequential loads without stride and verify, with one block size, one file, and one thread or overlap",
+                );
+            }
+            if zones.size == Bytes::ZERO || !is_even {
+                return fail("zones", "have a size that is a multiple of the block, and a skip that is one of 512 B");
+            }
+        }
+        if self.pattern == Pattern::Random(Distribution::Covering) {
+            let least = self.block_min().get();
+            let is_even = |block: &BlockShare| block.size.get().is_multiple_of(least) && block.share != Ratio::ZERO;
+            if self.align.is_some() || !self.blocks.iter().all(is_even) {
+                return fail(
+                    "distribution",
+                    "covering has blocks that are multiples of the smallest one, and no align",
+                );
+            }
         }
         None
     }

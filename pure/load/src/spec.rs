@@ -30,10 +30,26 @@ pub struct LoadSpec {
     pub threads: u32,
     /// Bytes the load spreads over; by default the whole target, or what the tool chooses for a test file.
     pub size: Option<Bytes>,
+    /// In place of `size`: the share of the target that the load spreads over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size_share: Option<Ratio>,
+    /// Each thread of a sequential load begins so much behind the one before it; stretches may overlap.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub staggered: Option<Staggered>,
     /// Where in the target the load begins.
     pub start: Bytes,
     /// Test files that `size` is spread over.
     pub files: u32,
+    /// After so many requests a thread goes to its next file, and after the last file to the first. By default a sequential load goes
+    /// through one file after the other, and a random one draws a file for each request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_turn: Option<u32>,
+    /// Share of the requests of a random load that begin at the end of the last one of their kind.
+    #[serde(default, skip_serializing_if = "is_no_share")]
+    pub continued: Ratio,
+    /// A sequential load goes from zone to zone, and leaves out what lies between them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zones: Option<ZoneGaps>,
     /// Flush cadence.
     pub flush: Option<FlushCadence>,
     /// Ends with a flush of what was written, whose time is measured as well.
@@ -87,6 +103,43 @@ const fn is_off(switch: &bool) -> bool {
     !*switch
 }
 
+/// A share of nothing is left out for the same reason.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands references")]
+fn is_no_share(share: &Ratio) -> bool {
+    *share == Ratio::ZERO
+}
+
+/// Threads of a sequential load that begin at places of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Staggered {
+    /// From where one thread begins to where the next does.
+    pub step: Bytes,
+    /// How much each goes through; by default up to the end of the load's range.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length: Option<Bytes>,
+}
+
+/// Zones of a sequential load: one is gone through, then so much is left out before the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ZoneGaps {
+    /// How long each zone is.
+    pub size: Bytes,
+    /// What is left out behind each.
+    pub skip: Bytes,
+}
+
+impl ZoneGaps {
+    /// What the zones of a range have together, if the end of the range cuts off the last one: there a pass ends.
+    #[must_use]
+    pub fn up_to_a_cut(self, range: Bytes) -> Option<Bytes> {
+        let step = self.size.get().saturating_add(self.skip.get()).max(1);
+        let (whole, rest) = (range.get() / step, range.get() % step);
+        (rest > 0 && rest < self.size.get()).then(|| Bytes::new(whole * self.size.get() + rest))
+    }
+}
+
 /// Where requests fall.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -129,6 +182,9 @@ pub enum Distribution {
     Uniform,
     /// Each block once, in random order, then again in another order.
     Permutation,
+    /// Blocks of several sizes that never overlap: one ends where another begins that came before. When all bytes were asked once,
+    /// they are asked again in another order.
+    Covering,
     /// The block of rank k is asked for in proportion to 1 / k^theta; ranks are spread over the volume.
     Zipf {
         /// The exponent in thousandths: 1200 for 1.2.
@@ -328,8 +384,13 @@ impl Default for LoadSpec {
             arrival: Arrival::Closed { queue_depth: 1, rate_max: None, think_time: Duration::ZERO },
             threads: 1,
             size: None,
+            size_share: None,
+            staggered: None,
             start: Bytes::ZERO,
             files: 1,
+            in_turn: None,
+            continued: Ratio::ZERO,
+            zones: None,
             flush: None,
             end_flush: false,
             buffered: false,
@@ -429,8 +490,18 @@ impl LoadSpec {
     /// The bytes that end the measurement, where the load's range has so many; `None` if only time ends it.
     #[must_use]
     pub fn volume_over(&self, range: Bytes) -> Option<Bytes> {
-        let passes = self.passes.map(|passes| Bytes::new(range.get().saturating_mul(passes.into())));
+        let once = self.zones.and_then(|zones| zones.up_to_a_cut(range)).unwrap_or(range);
+        let passes = self.passes.map(|passes| Bytes::new(once.get().saturating_mul(passes.into())));
         [self.volume, passes].into_iter().flatten().min()
+    }
+    /// How much of `room` the load spreads over, all files together: what it says, or its share of it.
+    #[must_use]
+    pub fn size_in(&self, room: Bytes) -> Bytes {
+        match (self.size, self.size_share) {
+            (Some(size), _) => size,
+            (None, Some(share)) => Bytes::new(share.of(room.get())).round_down(self.block_min()),
+            (None, None) => room,
+        }
     }
     /// Whether bytes may end the measurement before its time.
     #[must_use]
@@ -472,88 +543,8 @@ impl LoadSpec {
     }
 }
 
-/// Sizes of a mix that a label names one by one.
-const SIZES_NAMED_MAX: usize = 12;
 /// Test files at most.
 pub const FILES_MAX: u32 = 4_096;
-
-impl std::fmt::Display for LoadSpec {
-    /// For people: "random read 4 KiB, depth 32".
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let pattern = match &self.pattern {
-            Pattern::Random(Distribution::Uniform) => "random".to_owned(),
-            Pattern::Random(Distribution::Permutation) => "random (each block once)".to_owned(),
-            Pattern::Random(Distribution::Zipf { theta_milli }) => {
-                format!("random (zipf {})", f64::from(*theta_milli) / 1e3)
-            }
-            Pattern::Random(Distribution::HotCold { requests, blocks }) => format!("random ({requests} to {blocks})"),
-            Pattern::Random(Distribution::Pareto { h_milli }) => {
-                format!("random (pareto {})", f64::from(*h_milli) / 1e3)
-            }
-            Pattern::Random(Distribution::Zoned { zones }) => {
-                let zones: Vec<String> =
-                    zones.iter().map(|zone| format!("{} to {}", zone.requests, zone.blocks)).collect();
-                format!("random (zones {})", zones.join(", "))
-            }
-            Pattern::Sequential { stride: None } => "sequential".to_owned(),
-            Pattern::Sequential { stride: Some(stride) } => match self.walk {
-                Walk::Onward => format!("sequential (stride {stride})"),
-                Walk::Again => format!("sequential (stride {stride}, the same blocks again)"),
-                Walk::Back => format!("backward sequential (stride {stride})"),
-            },
-        };
-        let what = match (self.trims, self.reads) {
-            (Ratio::ONE, _) => "trim".to_owned(),
-            (_, Ratio::ONE) => "read".to_owned(),
-            (_, Ratio::ZERO) => "write".to_owned(),
-            (_, reads) => format!("{reads} read"),
-        };
-        let sizes: Vec<String> = self.blocks.iter().map(|b| b.size.to_string()).collect();
-        match sizes.as_slice() {
-            [first, .., last] if sizes.len() > SIZES_NAMED_MAX => write!(f, "{pattern} {what} {first} to {last}")?,
-            sizes => write!(f, "{pattern} {what} {}", sizes.join(" + "))?,
-        }
-        match &self.arrival {
-            Arrival::Closed { queue_depth, rate_max, think_time } => {
-                write!(f, ", depth {queue_depth}")?;
-                if self.threads > 1 {
-                    let over = if self.overlap { " over the same blocks" } else { "" };
-                    write!(f, " x {} threads{over}", self.threads)?;
-                }
-                if let Some(rate) = rate_max {
-                    write!(f, ", at most {rate}")?;
-                }
-                if *think_time != Duration::ZERO {
-                    write!(f, ", think {think_time}")?;
-                }
-            }
-            Arrival::Constant { rate } => write!(f, ", {rate} constant")?,
-            Arrival::Poisson { rate } => write!(f, ", {rate} Poisson")?,
-        }
-        // Rates are those of all threads together.
-        if self.threads > 1 && !matches!(self.arrival, Arrival::Closed { .. }) {
-            write!(f, " over {} threads", self.threads)?;
-        }
-        if self.files > 1 {
-            write!(f, ", {} files", self.files)?;
-        }
-        match self.flush {
-            Some(FlushCadence { every, how: FlushMethod::Fdatasync }) => write!(f, ", fdatasync every {every}")?,
-            Some(FlushCadence { every, how: FlushMethod::Fua }) => write!(f, ", FUA every {every}")?,
-            None => {}
-        }
-        if self.end_flush {
-            write!(f, ", flushed at the end")?;
-        }
-        if self.trims != Ratio::ZERO && self.trims != Ratio::ONE {
-            write!(f, ", {} trim", self.trims)?;
-        }
-        if self.buffered {
-            write!(f, ", buffered")?;
-        }
-        Ok(())
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,10 @@
 //! All of a load in sentences that a person can check against another tool: where it falls, through what, and what ends it.
 
-use crate::spec::{Arrival, Content, Distribution, FlushCadence, FlushMethod, LoadSpec, Pattern, Walk, Zone};
+use crate::spec::{
+    Arrival, Content, Distribution, FlushCadence, FlushMethod, LoadSpec, Pattern, Staggered, Walk, Zone,
+};
 use loadline_units::{Duration, Ratio};
+use std::fmt::Write as _;
 
 /// The longest that a load runs of which only its bytes say how long.
 const LONG: Duration = Duration::from_s(86_400);
@@ -27,16 +30,39 @@ impl LoadSpec {
     }
 
     fn range_words(&self) -> String {
-        let size = self.size.map_or_else(|| "the whole target".to_owned(), loadline_units::Bytes::human);
-        let files = if self.files > 1 { format!(" over {} files", self.files) } else { String::new() };
+        let size = match (self.size, self.size_share) {
+            (Some(size), _) => size.human(),
+            (None, Some(share)) => format!("{share} of the target"),
+            (None, None) => "the whole target".to_owned(),
+        };
+        let turns = match self.in_turn {
+            None => String::new(),
+            Some(1) => ", the next file after each request".to_owned(),
+            Some(requests) => format!(", the next file after every {requests} requests"),
+        };
+        let files = if self.files > 1 { format!(" over {} files{turns}", self.files) } else { String::new() };
         format!("{size} from offset {} on{files}; offsets are multiples of {}", self.start, self.alignment())
     }
 
     fn places_words(&self) -> String {
+        let mut words = self.pattern_words();
+        if self.continued != Ratio::ZERO {
+            let _ = write!(words, "; {} of the requests go on from the last of their kind", self.continued);
+        }
+        if let Some(zones) = self.zones {
+            let _ = write!(words, "; by zones of {}, {} left out behind each", zones.size, zones.skip);
+        }
+        words
+    }
+
+    fn pattern_words(&self) -> String {
         let zone = |zone: &Zone| format!("{} of the requests to {} of the blocks", zone.requests, zone.blocks);
         match &self.pattern {
             Pattern::Random(Distribution::Uniform) => "random, each draw anew: blocks may come again".to_owned(),
             Pattern::Random(Distribution::Permutation) => "random, each block once before any comes again".to_owned(),
+            Pattern::Random(Distribution::Covering) => {
+                "random, each byte once before any comes again: a block is cut before one that came already".to_owned()
+            }
             Pattern::Random(Distribution::Zipf { theta_milli }) => {
                 format!("random, zipf {}", f64::from(*theta_milli) / 1e3)
             }
@@ -58,9 +84,18 @@ impl LoadSpec {
                     Walk::Back => ", backward",
                 };
                 let threads = match (self.threads, self.overlap) {
-                    (1, _) => "",
-                    (_, true) => "; each thread goes through all of it",
-                    (_, false) => "; each thread has a stretch of its own",
+                    (1, _) => String::new(),
+                    (_, true) => "; each thread goes through all of it".to_owned(),
+                    (_, false) => match self.staggered {
+                        None => "; each thread has a stretch of its own".to_owned(),
+                        Some(Staggered { step, length }) => {
+                            let each = length.map_or_else(
+                                || "to the end of the range".to_owned(),
+                                |length| format!("through {}", length.human()),
+                            );
+                            format!("; each thread begins {step} behind the one before it, and goes {each}")
+                        }
+                    },
                 };
                 format!("sequential{step}{way}{threads}")
             }

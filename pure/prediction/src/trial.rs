@@ -104,7 +104,8 @@ pub fn fit(load: &LoadSpec, volume: Option<Bytes>) -> LoadSpec {
     let half = volume.map(|size| Bytes::new(size.get() / 2));
     let fitting = half.map_or(SIZE_DEFAULT, |half| half.min(SIZE_DEFAULT));
     let least = load.block_max() * u64::from(load.files);
-    LoadSpec { size: Some(load.size.unwrap_or(fitting.max(least))), ..load.clone() }
+    let size = load.size_in(fitting.max(least)).max(least);
+    LoadSpec { size: Some(load.size.unwrap_or(size)), size_share: None, ..load.clone() }
 }
 
 /// Whether a run fills its target before this load, so that a host's cache is warm when the load begins. Like the

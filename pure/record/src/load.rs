@@ -1,8 +1,8 @@
 //! The load of a cell: a plan's, a recorded trace's or an application's.
 
 use crate::{Access, ArrivalKind};
-use loadline_load::{Arrival, LatencyFigure, LoadSpec, Objective, Pattern, Walk};
-use loadline_units::{Bytes, Duration};
+use loadline_load::{Arrival, LatencyFigure, LoadSpec, Objective, Pattern, Staggered, Walk, ZoneGaps};
+use loadline_units::{Bytes, Duration, Ratio};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -250,6 +250,11 @@ fn all_keys() -> LoadSpec {
         walk: Walk::Back,
         overlap: true,
         end_flush: true,
+        size_share: Some(Ratio::ONE),
+        staggered: Some(Staggered { step: Bytes::kib(4), length: None }),
+        in_turn: Some(1),
+        continued: Ratio::ONE,
+        zones: Some(ZoneGaps { size: Bytes::kib(4), skip: Bytes::ZERO }),
         ..LoadSpec::default()
     }
 }

@@ -12,7 +12,7 @@ use loadline_block::{Completion, ErrorKind, Request};
 use loadline_disk::{Machine, RequestId, Target, Waits};
 use loadline_record::{Ending, EngineName, EngineUsed, Surroundings, TrialRecord};
 use loadline_units::{Bytes, Duration, Instant};
-use loadline_workload::{Due, LoadGenerator, LoadSpec, Next, Region, RegionTooSmall, SpecError};
+use loadline_workload::{Due, LoadGenerator, LoadSpec, Next, Region, RegionUnfit, SpecError};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -46,7 +46,7 @@ pub enum SimulationError {
     Load(#[from] SpecError),
     /// It does not fit.
     #[error("the load does not fit on the modelled storage: {0}")]
-    Region(#[from] RegionTooSmall),
+    Region(#[from] RegionUnfit),
     /// The load uses the page cache.
     #[error("{load}: the operating system's page cache is not modelled; leave out `buffered` to predict the storage")]
     Buffered {
@@ -196,7 +196,7 @@ fn region(load: &LoadSpec, size: Option<Bytes>) -> Region {
         None => wanted.unwrap_or(UNBOUNDED_SIZE),
     };
     let room = file_size.saturating_sub(load.start);
-    let size = load.size.map_or(room, |size| Bytes::new(size.get() / files)).min(room);
+    let size = Bytes::new(load.size_in(room * files).get() / files).min(room);
     Region { files: load.files, file_size, start: load.start, size }
 }
 

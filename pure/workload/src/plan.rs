@@ -4,6 +4,7 @@ mod load;
 #[cfg(test)]
 mod tests;
 mod together;
+mod ways;
 
 use crate::LoadSpec;
 use loadline_document::{DocumentError, Reader, Synonym, entries, text_hash};

@@ -4,6 +4,7 @@ mod application_steps;
 mod catalog_limits;
 mod document_examples;
 mod fio_examples;
+mod fio_field_forms;
 mod fio_loads;
 mod fio_values;
 mod fitted_disks;

@@ -14,6 +14,11 @@ fn bytes_that_bound_a_load_are_in_the_table_with_an_estimate() {
     let told = bench.done(&["run", &file, "--dry-run", "--on", &target]);
     assert!(told.contains("until 16.0 MiB"), "{told}");
     assert!(told.contains("bytes end them: 32.0 MiB in about 1 s"), "{told}");
+    // By its own rate, where it has one: 1,024 requests at 100 a second.
+    let open = "[j]\nrw=randread\nioengine=libaio\niodepth=4\nsize=4m\nrate_iops=100\nrate_process=poisson\n";
+    let file = bench.file("open.fio", open);
+    let told = bench.done(&["run", &file, "--dry-run", "--on", &target]);
+    assert!(told.contains("bytes end them: 4.00 MiB in about 11 s at their own rates"), "{told}");
 }
 
 #[test]

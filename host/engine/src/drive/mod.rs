@@ -66,7 +66,7 @@ struct TrialFiles {
 fn region_of(volume: &Volume, spec: &LoadSpec) -> Region {
     let files = volume.parts();
     let room = volume.file_size.saturating_sub(spec.start);
-    let wanted = spec.size.map_or(room, |size| Bytes::new(size.get() / u64::from(files)));
+    let wanted = Bytes::new(spec.size_in(room * u64::from(files)).get() / u64::from(files));
     Region { files, file_size: volume.file_size, start: spec.start, size: wanted.min(room) }
 }
 

@@ -56,6 +56,7 @@ impl Import {
                 Err(error) => entry.refused.push((file.display().to_string(), error)),
             }
         }
+        folders.values_mut().for_each(leave_out_logs);
         Ok(folders.into_values().filter(|entry| !entry.import.read.is_empty() || !entry.refused.is_empty()).collect())
     }
 
@@ -64,6 +65,19 @@ impl Import {
     pub const fn files(&self) -> usize {
         self.files.len()
     }
+}
+
+/// Leaves out logs of histograms that lie beside the results of their jobs: they would be a second cell of the same load.
+fn leave_out_logs(folder: &mut FolderImport) {
+    let is_log = |file: &PathBuf| file.file_name().is_some_and(|name| name.to_string_lossy().contains("_hist."));
+    let (files, read) = (&mut folder.import.files, &mut folder.import.read);
+    if files.iter().all(is_log) {
+        return;
+    }
+    let all = std::mem::take(files).into_iter().zip(std::mem::take(read));
+    let (logs, kept): (Vec<_>, Vec<_>) = all.partition(|(file, _)| is_log(file));
+    folder.others += logs.len();
+    (*files, *read) = kept.into_iter().unzip();
 }
 
 /// Whether a file is none of results at all.

@@ -103,8 +103,13 @@ pub(super) fn words_of_plan(spec: &LoadSpec) -> Vec<(LoadKey, KeyWords)> {
         arrival,
         threads: _,
         size,
+        size_share,
+        staggered,
         start,
         files,
+        in_turn,
+        continued,
+        zones,
         flush,
         buffered: _,
         content,
@@ -163,6 +168,29 @@ pub(super) fn words_of_plan(spec: &LoadSpec) -> Vec<(LoadKey, KeyWords)> {
         (LoadKey::BestOfTrials, switch(*best_of_trials, "best of trials", "all trials")),
     ];
     words.extend(size.map(|size| (LoadKey::Size, said(format!("over {size}")))));
+    words.extend(size_share.map(|share| (LoadKey::SizeShare, said(format!("over {share} of the target")))));
+    words.push((
+        LoadKey::Staggered,
+        staggered.map_or_else(
+            || absent("threads side by side"),
+            |staggered| said(format!("threads {} apart", staggered.step)),
+        ),
+    ));
+    words.push((
+        LoadKey::InTurn,
+        in_turn.map_or_else(
+            || absent("files not in turn"),
+            |requests| said(format!("files in turn, each {requests} times")),
+        ),
+    ));
+    words.push((LoadKey::Continued, said(format!("{continued} going on from the last"))));
+    words.push((
+        LoadKey::Zones,
+        zones.map_or_else(
+            || absent("no zones"),
+            |zones| said(format!("zones of {} and gaps of {}", zones.size, zones.skip)),
+        ),
+    ));
     words.extend(align.map(|align| (LoadKey::Align, said(format!("aligned to {align}")))));
     words.extend(flush.map(|FlushCadence { every, how }| {
         let how = match how {
@@ -189,6 +217,7 @@ fn pattern_words(pattern: &Pattern) -> KeyWords {
     match pattern {
         Pattern::Random(Distribution::Uniform) => said("uniform"),
         Pattern::Random(Distribution::Permutation) => said("each block once"),
+        Pattern::Random(Distribution::Covering) => said("each byte once"),
         Pattern::Random(Distribution::Zipf { theta_milli }) => said(format!("zipf {}", f64::from(*theta_milli) / 1e3)),
         Pattern::Random(Distribution::HotCold { requests, blocks }) => said(format!("{requests} to {blocks}")),
         Pattern::Random(Distribution::Pareto { h_milli }) => said(format!("pareto {}", f64::from(*h_milli) / 1e3)),

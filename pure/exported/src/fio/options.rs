@@ -142,7 +142,7 @@ fn pattern(all: &mut Options, spec: &LoadSpec) {
             }
         }
         // As fio has it by itself.
-        Pattern::Random(Distribution::Permutation) | Pattern::Sequential { stride: None } => {}
+        Pattern::Random(Distribution::Permutation | Distribution::Covering) | Pattern::Sequential { stride: None } => {}
     }
 }
 
@@ -222,23 +222,41 @@ fn put_rate(all: &mut Options, spec: &LoadSpec, rate: Iops, is_mixed: bool) {
 fn place(all: &mut Options, spec: &LoadSpec, is_random: bool) {
     if let Some(size) = spec.size {
         // Each thread of a sequential load has its own stretch, and fio's size is that of a clone.
-        let each = if spec.threads > 1 && !is_random && !spec.overlap {
+        let each = if let Some(staggered) = spec.staggered {
+            all.put("offset_increment", staggered.step.get());
+            staggered.length.unwrap_or(size)
+        } else if spec.threads > 1 && !is_random && !spec.overlap {
             Bytes::new(size.get() / u64::from(spec.threads))
         } else {
             size
         };
-        all.put("size", each.get());
-        if each != size {
+        all.put(if spec.staggered.is_some_and(|of| of.length.is_none()) { "filesize" } else { "size" }, each.get());
+        if each != size && spec.staggered.is_none() {
             all.put("offset_increment", each.get());
         }
+    }
+    if let Some(share) = spec.size_share {
+        all.put("size", format!("{}%", percent(share)));
+    }
+    if spec.continued != Ratio::ZERO {
+        all.put("percentage_random", percent(spec.continued.complement()));
+    }
+    if let Some(zones) = spec.zones {
+        all.put("zonemode", "strided");
+        all.put("zonesize", zones.size.get());
+        all.put("zoneskip", zones.skip.get());
     }
     if spec.start != Bytes::ZERO {
         all.put("offset", spec.start.get());
     }
     if spec.files > 1 {
         all.put("nrfiles", spec.files);
-        // One file after the other, or a file by chance, as the load has it; fio would take turns.
-        all.put("file_service_type", if is_random { "random" } else { "sequential" });
+        // One file after the other, a file by chance, or turns, as the load has it; fio takes turns by itself.
+        match spec.in_turn {
+            Some(1) => all.put("file_service_type", "roundrobin"),
+            Some(requests) => all.put("file_service_type", format!("roundrobin:{requests}")),
+            None => all.put("file_service_type", if is_random { "random" } else { "sequential" }),
+        }
     }
     match (spec.passes, spec.size) {
         (None, _) => {}

@@ -195,7 +195,7 @@ fn bounded(counts: &[(u64, u64)], min: u64, max: u64, unit_ns: u64) -> Option<Ve
 }
 
 /// The middle of a bucket by its place (fio's `plat_idx_to_val`).
-fn middle(place: u64) -> Option<u64> {
+pub(super) fn middle(place: u64) -> Option<u64> {
     if place >= BUCKETS {
         return None;
     }

@@ -1,6 +1,7 @@
 //! Reads fio's `--output-format=json` and `json+`: documents amid lines of text, jobs with their options and figures.
 
 mod devices;
+mod hist_log;
 mod in_flight;
 mod job;
 mod latency;
@@ -75,6 +76,7 @@ fn of_documents(documents: &[Value], source: &str, written_unix_s: u64) -> Resul
     Ok(results)
 }
 
+pub(crate) use hist_log::{hist_log, is_hist_log};
 pub(crate) use plain::{is_normal, is_terse};
 
 /// fio's normal text.

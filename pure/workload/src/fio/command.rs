@@ -4,7 +4,7 @@ use super::{FioError, FioJobs, FioProblem, FioSurroundings, fio_jobs_in};
 use std::fmt::Write as _;
 
 /// What fio's command line has beside options of jobs. It says what fio prints and how it runs.
-const PRINTING: [&str; 17] = [
+const PRINTING: [&str; 18] = [
     "alloc-size",
     "append-terse",
     "bandwidth-log",
@@ -17,6 +17,7 @@ const PRINTING: [&str; 17] = [
     "minimal",
     "output",
     "output-format",
+    "readonly",
     "status-interval",
     "terse-version",
     "trigger-file",
@@ -24,7 +25,7 @@ const PRINTING: [&str; 17] = [
     "warnings-fatal",
 ];
 /// Those of them without a value.
-const BARE: [&str; 4] = ["append-terse", "bandwidth-log", "minimal", "warnings-fatal"];
+const BARE: [&str; 5] = ["append-terse", "bandwidth-log", "minimal", "readonly", "warnings-fatal"];
 /// Options of jobs that take a value only behind an equals sign.
 const FLAGS: [&str; 16] = [
     "allrandrepeat",

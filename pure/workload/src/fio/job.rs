@@ -6,9 +6,10 @@ mod way;
 
 use super::options::{AROUND, OF_VERIFY, WHERE_IT_RUNS, advice, asks_nothing, is_harmless, is_of_verify};
 use super::units::{self, Bare};
-use super::{FioProblem, Purpose, Section, Setting, base};
-use loadline_load::{Content, FlushCadence, FlushMethod, LoadSpec, TRIALS_MAX};
+use super::{Ending, FioProblem, Purpose, Section, Setting, base};
+use loadline_load::{Content, Distribution, FlushCadence, FlushMethod, LoadSpec, Pattern, Staggered, TRIALS_MAX};
 use loadline_units::{Bytes, Duration, Ratio};
+use std::collections::BTreeSet;
 
 /// A job that is read: options are taken one by one, and what is left over is judged at the end.
 pub(super) struct Job<'a> {
@@ -24,10 +25,12 @@ pub(super) struct Job<'a> {
     pub(super) target: Option<String>,
     /// Whether it waits for the jobs before it.
     pub(super) waits: bool,
-    /// Whether the others end with it.
-    pub(super) ends_others: bool,
+    /// Which others end with it.
+    pub(super) ends: Ending,
     /// Whether its file has a name.
     pub(super) names_file: bool,
+    /// The names of its files, if there are several.
+    pub(super) file_names: Option<String>,
     /// What all clones move together by their size.
     moved: Option<Bytes>,
 }
@@ -62,8 +65,9 @@ impl<'a> Job<'a> {
             notes: Vec::new(),
             target: None,
             waits: false,
-            ends_others: false,
+            ends: Ending::Itself,
             names_file: false,
+            file_names: None,
             moved: None,
         }
     }
@@ -118,7 +122,7 @@ impl<'a> Job<'a> {
     pub(super) fn load(&mut self) -> LoadSpec {
         // Both are looked at, and neither stands for the other.
         self.waits = [self.flag("stonewall"), self.flag("wait_for_previous")].contains(&Some(true));
-        self.ends_others = self.section.settings.get("exitall").is_some_and(|setting| setting.value != "0");
+        self.ends = self.ending();
         self.names_file = self.section.settings.contains_key("filename");
         let kind = self.kind();
         let threads = self.number("numjobs").unwrap_or(1);
@@ -147,6 +151,8 @@ impl<'a> Job<'a> {
         spec.end_flush = at_end && spec.writes_any() && self.purpose == Purpose::Run;
         self.place(&mut spec, kind.random);
         self.way(&mut spec, &kind);
+        self.zones(&mut spec, kind.random);
+        spec.continued = self.continued(&spec, kind.random);
         self.length(&mut spec);
         spec.arrival = self.arrival(&spec);
         // fio drops what the page cache has of its files before each job, unless told otherwise.
@@ -154,6 +160,24 @@ impl<'a> Job<'a> {
         spec.drop_caches = spec.buffered && invalidates && spec.reads_any();
         self.others(&spec);
         spec
+    }
+
+    /// Which others end with it.
+    fn ending(&mut self) -> Ending {
+        let ends_others = self.section.settings.get("exitall").is_some_and(|setting| setting.value != "0");
+        let which = self.value("exit_what", "group, stonewall or all", |text| match text {
+            "group" => Some(Ending::Group),
+            "stonewall" => Some(Ending::Together),
+            "all" => Some(Ending::Itself),
+            _ => None,
+        });
+        if ends_others && which == Some(Ending::Itself) && self.purpose == Purpose::Run {
+            self.refuse(
+                "exit_what",
+                "in fio this ends the jobs that have not begun as well: write stonewall, or leave the jobs behind out",
+            );
+        }
+        if ends_others { which.unwrap_or(Ending::Group) } else { Ending::Itself }
     }
 
     fn kind(&mut self) -> Kind {
@@ -301,31 +325,43 @@ impl<'a> Job<'a> {
         let base = base(&self.section.settings);
         let (filename, directory) = (self.get("filename"), self.get("directory"));
         let is_run = self.purpose == Purpose::Run;
-        for (key, setting) in [("filename", filename), ("directory", directory)] {
-            if let Some(setting) = setting.filter(|setting| is_run && setting.value.contains(':')) {
-                let message = format!(
-                    "{key}={}: fio takes turns between them, in a job and in its global sections; name one, and run once for each",
-                    setting.value
-                );
-                self.problem(setting.line, message);
-            }
+        if let Some(setting) = directory.filter(|setting| is_run && setting.value.contains(':')) {
+            let message = format!(
+                "directory={}: fio takes turns between them, in a job and in its global sections; name one, and run once for each",
+                setting.value
+            );
+            self.problem(setting.line, message);
         }
+        let several = filename.filter(|setting| is_run && setting.value.contains(':'));
         self.target = match (directory, filename) {
             (Some(folder), Some(file)) => Some(format!("{}/{}", folder.value.trim_end_matches('/'), file.value)),
             (folder, file) => folder.or(file).map(|s| s.value.clone()),
         };
-        self.files(spec, filename.is_some(), random);
+        let named = match several {
+            Some(names) => self.several_files(names, directory.map(|setting| setting.value.as_str())),
+            None => u32::from(filename.is_some()),
+        };
+        self.files(spec, named, random);
         let is_done = self.purpose == Purpose::Reported;
         let size = self.value("size", "a size, such as 1g, or 100%", |text| match text {
             // Batch files write a percent sign twice.
             "100%" | "100%%" => Some(None),
             // What it was a share of is not reported.
             text if is_done && text.ends_with('%') => Some(None),
+            text if text.ends_with('%') => share_of(text).map(|_| None),
             text => units::bytes(text, base).map(|size| Some(size).filter(|size| *size > Bytes::ZERO)),
         });
+        let share = self.section.settings.get("size").and_then(|setting| share_of(&setting.value));
+        spec.size_share = share.filter(|share| is_run && *share != Ratio::ONE);
+        if spec.size_share.is_some() && (filename.is_none() || named > 1) {
+            self.refuse(
+                "size",
+                "is a share of a file or device that is there: name one with filename, or write a size",
+            );
+        }
         let file_size = self.bytes("filesize").filter(|size| *size > Bytes::ZERO);
         let size = match (size, file_size) {
-            (None, Some(file)) => Some(Some(file)),
+            (None | Some(None), Some(file)) => Some(Some(file)),
             (Some(Some(size)), Some(file)) if file != size => {
                 self.refuse("filesize", "and size differ: fio asks a part of each file; write size alone, and offset");
                 Some(Some(size))
@@ -336,6 +372,8 @@ impl<'a> Job<'a> {
         spec.start = self.bytes("offset").unwrap_or(Bytes::ZERO);
         let shared = filename.is_some();
         let several = spec.threads > 1;
+        let is_cut = spec.pattern == Pattern::Random(Distribution::Covering);
+        spec.overlap = several && shared && is_cut && is_run;
         if several && shared && !random && increment.is_none() && is_run {
             spec.overlap = true;
             self.note(format!(
@@ -343,8 +381,37 @@ impl<'a> Job<'a> {
                 spec.threads
             ));
         }
-        let size = size.flatten();
-        if let (true, true, Some(step)) = (several, is_run, increment.filter(|step| Some(*step) != size)) {
+        let mut size = size.flatten();
+        if let Some(all) = size.as_mut().filter(|_| is_run && spec.files > 1) {
+            // fio has whole blocks in each of its files.
+            let of_clone = if named > 1 { spec.files } else { (spec.files / spec.threads).max(1) };
+            let each = Bytes::new(all.get() / u64::from(of_clone)).round_down(spec.block_min());
+            *all = each * u64::from(of_clone);
+            let of_turn = spec.block_max().get().saturating_mul(u64::from(spec.in_turn.unwrap_or(1)));
+            if !each.get().is_multiple_of(of_turn) && spec.in_turn.is_some_and(|turn| turn > 1) {
+                self.refuse(
+                    "file_service_type",
+                    "the last turn of each file would be a short one: write a size whose files have a multiple of so many blocks",
+                );
+            }
+        } else if size.is_none() && spec.in_turn.is_some_and(|turn| turn > 1) {
+            self.refuse(
+                "file_service_type",
+                "nothing says how large the files are, nor whether the last turn is a whole one: write size",
+            );
+        }
+        if named > 1 && is_run && size.is_none() {
+            self.refuse(
+                "filename",
+                "test files take the place of these, and nothing says how large they are: write size",
+            );
+        }
+        let step = increment.filter(|step| Some(*step) != size && *step > Bytes::ZERO);
+        if let (true, true, false, true, Some(step)) = (several, is_run, random, shared, step) {
+            self.staggered(spec, step, size, file_size);
+            return;
+        }
+        if let (true, true, Some(step)) = (several, is_run, step) {
             let line = self.section.settings.get("offset_increment").map_or(self.section.line, |setting| setting.line);
             let message = format!(
                 "offset_increment={step}: the clones' stretches lie side by side here, without gaps or overlap: write size={0} \
@@ -361,19 +428,91 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Into how many files the load goes, and in which order.
-    fn files(&mut self, spec: &mut LoadSpec, is_named: bool, random: bool) {
+    /// Sequential clones on one file that begin apart. `size` is that of each clone, unless it is that of the file.
+    fn staggered(&mut self, spec: &mut LoadSpec, step: Bytes, size: Option<Bytes>, file_size: Option<Bytes>) {
+        let clones = u64::from(spec.threads);
+        let length = size.filter(|_| file_size.is_none());
+        let range = length.map_or(size, |each| Some(step * (clones - 1) + each));
+        spec.staggered = Some(Staggered { step, length });
+        spec.overlap = false;
+        spec.size = range;
+        let to_the_end = |range: Bytes| (0..clones).map(|clone| range.saturating_sub(step * clone).get()).sum();
+        self.moved = match (length, range) {
+            (Some(each), _) => Some(times(each, spec.threads)),
+            (None, Some(range)) => Some(Bytes::new(to_the_end(range))),
+            (None, None) => None,
+        };
+        let is_timed = self.section.settings.get("time_based").is_some_and(|setting| setting.value != "0");
+        if self.moved.is_none() && !is_timed {
+            self.refuse(
+                "offset_increment",
+                "each clone goes to the end of the target, whose size is not known here: write size, or time_based and runtime",
+            );
+        }
+        self.note(format!(
+            "offset_increment={step}: each clone begins so far behind the one before it, and their stretches may overlap, as in fio"
+        ));
+    }
+
+    /// How many files a list of names has. Test files in their folder take their place.
+    fn several_files(&mut self, setting: &Setting, directory: Option<&str>) -> u32 {
+        let names: Vec<&str> = setting.value.split(':').collect();
+        let folder = |name: &&str| name.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+        let folders: BTreeSet<String> = names.iter().map(folder).collect();
+        let distinct: BTreeSet<&str> = names.iter().copied().collect();
+        let why = if names.iter().any(|name| name.starts_with("/dev/")) {
+            Some(
+                "fio takes turns between these devices with one queue; a load has one volume here: write a job for each, without stonewall, \
+                 and with a part of the iodepth",
+            )
+        } else if setting.value.contains('\\') || distinct.len() < names.len() || distinct.contains("") {
+            Some("these are no names of different files: write each once")
+        } else if folders.len() > 1 {
+            Some(
+                "fio takes turns between files of several folders; a load has one volume here: name files of one folder",
+            )
+        } else {
+            None
+        };
+        if let Some(why) = why {
+            self.problem(setting.line, format!("filename={}: {why}", setting.value));
+            return 1;
+        }
+        let own = folders.first().map_or("", String::as_str);
+        let at = match (directory.map(|folder| folder.trim_end_matches('/')), own) {
+            (Some(folder), "") => folder.to_owned(),
+            (Some(folder), own) => format!("{folder}/{own}"),
+            (None, "") if setting.value.starts_with('/') => "/".to_owned(),
+            (None, "") => ".".to_owned(),
+            (None, own) => own.to_owned(),
+        };
+        self.note(format!(
+            "filename={}: {} test files in {at} take the place of these, and are removed at the end",
+            setting.value,
+            names.len()
+        ));
+        self.target = Some(at);
+        self.file_names = Some(setting.value.clone());
+        u32::try_from(names.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Into how many files the load goes, and in which order. So many have names.
+    fn files(&mut self, spec: &mut LoadSpec, named: u32, random: bool) {
         let count = self.number("nrfiles").unwrap_or(1);
         let (service, format) = (self.get("file_service_type"), self.get("filename_format"));
-        if is_named {
+        let open = self.number("openfiles").filter(|open| *open > 0);
+        if named == 1 {
             // fio's file is then the one that is named.
             return;
         }
         let clones = u64::from(spec.threads);
-        spec.files = u32::try_from(if count > 1 { count.saturating_mul(clones) } else { count }).unwrap_or(u32::MAX);
+        let is_named = named > 1;
+        let count = if is_named { u64::from(named) } else { count };
+        let each_own = count > 1 && !is_named;
+        spec.files = u32::try_from(if each_own { count.saturating_mul(clones) } else { count }).unwrap_or(u32::MAX);
         let names_apart =
             |format: &str| (clones == 1 || format.contains("$jobnum")) && (count == 1 || format.contains("$filenum"));
-        if let Some(format) = format.filter(|format| !names_apart(&format.value)) {
+        if let Some(format) = format.filter(|format| !is_named && !names_apart(&format.value)) {
             let message = format!(
                 "filename_format={}: gives several clones or files one name: write filename=NAME for one file, or leave it out",
                 format.value
@@ -383,26 +522,32 @@ impl<'a> Job<'a> {
         if count <= 1 || self.purpose == Purpose::Reported {
             return;
         }
-        let order =
-            service.map_or("roundrobin", |s| s.value.split_once(':').map_or(s.value.as_str(), |(order, _)| order));
+        if open.is_some_and(|open| open < count) {
+            self.refuse(
+                "openfiles",
+                "fio goes on with these files until they are done; all are open here: leave it out",
+            );
+        }
+        let (order, turn) = service.map_or(("roundrobin", Some(1)), |setting| {
+            let (order, turn) = setting.value.split_once(':').unwrap_or((&setting.value, "1"));
+            (order, turn.parse::<u32>().ok().filter(|turn| *turn > 0))
+        });
         let line = service.or(self.section.settings.get("nrfiles")).map_or(self.section.line, |s| s.line);
-        match (order, random) {
-            ("sequential", false) | ("random", true) => {}
-            ("roundrobin", true) => self.note(
-                "fio takes its files in turn; here the file of each request is drawn, as with file_service_type=random",
-            ),
-            ("roundrobin" | "random", false) => self.problem(
+        match (order, turn, random) {
+            ("roundrobin", Some(turn), _) => {
+                let has_map = !random || matches!(spec.pattern, Pattern::Random(Distribution::Covering));
+                if has_map && spec.blocks.len() > 1 {
+                    let why = "with several sizes of blocks fio's files end one before the other: write one size, or norandommap";
+                    self.problem(line, format!("nrfiles={count}: {why}"));
+                }
+                spec.in_turn = Some(turn);
+            }
+            ("sequential", _, false) | ("random", Some(1), true) => {}
+            (other, _, _) => self.problem(
                 line,
                 format!(
-                    "nrfiles={count}: fio takes turns between the files; loadline goes through one after the other: write \
-                     file_service_type=sequential, here and for fio, or nrfiles=1"
-                ),
-            ),
-            (other, _) => self.problem(
-                line,
-                format!(
-                    "file_service_type={other}: loadline has sequential where rw is, and random where rw is random: write that, \
-                     or nrfiles=1"
+                    "file_service_type={other}: with several files loadline has roundrobin, sequential where rw is, and random (without \
+                     a number) where rw is random: write one of these"
                 ),
             ),
         }
@@ -438,8 +583,19 @@ impl<'a> Job<'a> {
         if is_run && !time_based && moved.is_none() {
             self.end_of_strides(spec, passes);
         }
+        let cut = spec.zones.zip(spec.size).and_then(|(zones, size)| zones.up_to_a_cut(size));
+        if let (Some(cut), Some(volume)) = (cut, spec.volume) {
+            self.note("the last zone is cut off by the end of the file: there the job ends, as in fio");
+            spec.volume = Some(volume.min(times(cut, spec.threads)));
+        }
         // It ends with its target: each clone when it has moved as much as that has.
-        if is_run && !time_based && self.names_file && spec.size.is_none() && moved.is_none() {
+        if is_run
+            && !time_based
+            && self.names_file
+            && spec.size.is_none()
+            && moved.is_none()
+            && self.file_names.is_none()
+        {
             spec.passes = Some(spec.threads.saturating_mul(passes));
         }
         let ends = spec.is_bound_in_bytes();
@@ -464,6 +620,15 @@ impl<'a> Job<'a> {
         let has = |key: &str| self.section.settings.get(key).is_some_and(|setting| setting.value != "0");
         ["tausworthe", "tausworthe64"].contains(&generator)
             || (generator == "lfsr" && !has("norandommap") && !has("random_distribution") && !has("bssplit"))
+    }
+
+    /// Whether filling until nothing is free is going over the device once, as the job does anyway.
+    fn fills_a_device(&self, spec: &LoadSpec) -> bool {
+        let is_device = self.section.settings.get("filename").is_some_and(|setting| setting.value.starts_with("/dev/"));
+        is_device
+            && spec.size.is_none()
+            && spec.pattern == (Pattern::Sequential { stride: None })
+            && spec.passes == Some(1)
     }
 
     /// Says of an option that it cannot be taken, and why.
@@ -491,6 +656,7 @@ impl<'a> Job<'a> {
             let harmless = is_harmless(key);
             let off = asks_nothing(key, &setting.value)
                 || (key == "create_on_open" && !spec.reads_any())
+                || (key == "fill_device" && self.fills_a_device(spec))
                 || (key == "fadvise_hint" && (setting.value == "1" || !spec.buffered))
                 || (key == "random_generator" && self.draws_alike(&setting.value));
             // How is of no account if nothing is verified, and told with it if something is.
@@ -518,6 +684,14 @@ impl<'a> Job<'a> {
             self.problems.push(FioProblem { remedy, ..FioProblem::new(setting.line, message) });
         }
     }
+}
+
+/// A share in percent, above none and up to all.
+fn share_of(text: &str) -> Option<Ratio> {
+    let percent = text.trim_end_matches('%');
+    let is_share = percent.len() < text.len();
+    let percent = percent.parse::<u32>().ok().filter(|share| is_share && (1..=100).contains(share))?;
+    Some(Ratio::percent(percent))
 }
 
 /// So much for each of the clones; what is too much is refused by the check of the load.

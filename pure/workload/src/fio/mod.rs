@@ -99,6 +99,17 @@ pub struct FioTarget {
     pub target: String,
 }
 
+/// Which jobs end with one (`exitall`, `exit_what`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// It alone.
+    Itself,
+    /// Those of its group in fio's reports.
+    Group,
+    /// All that run at the same time.
+    Together,
+}
+
 /// What a job is read for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Purpose {
@@ -192,13 +203,14 @@ fn read(text: &str, source: &str, problems: &mut Vec<FioProblem>) -> Option<FioJ
         }
         let mut job = job::Job::new(section, Purpose::Run, problems);
         let spec = job.load();
-        let job::Job { ignored: own, notes: said, target, waits, ends_others, names_file, .. } = job;
+        let job::Job { ignored: own, notes: said, target, waits, ends, names_file, file_names, .. } = job;
         ignored.extend(own);
         notes.extend(said);
         if let Err(error) = spec.check() {
             problems.push(FioProblem::new(section.line, format!("[{}]: {error}", section.name)));
         }
-        read.push(ReadJob { line: section.line, spec, target, waits, ends_others, names_file });
+        let begins_group = section.settings.get("new_group").is_some_and(|setting| setting.value != "0");
+        read.push(ReadJob { line: section.line, spec, target, waits, ends, begins_group, names_file, file_names });
     }
     let targets = targets(&read);
     let together = groups(&mut read, problems, &mut notes);
@@ -230,10 +242,14 @@ struct ReadJob {
     target: Option<String>,
     /// It begins when the jobs before it have ended.
     waits: bool,
-    /// The others end with it.
-    ends_others: bool,
+    /// Which others end with it.
+    ends: Ending,
+    /// A group of its own in fio's reports begins with it, which the end of others may leave alone.
+    begins_group: bool,
     /// Its file has a name, which other jobs may use as well.
     names_file: bool,
+    /// Its files have these names.
+    file_names: Option<String>,
 }
 
 /// Every target that jobs name, each with the name of its volume where there are several.
@@ -281,10 +297,25 @@ fn groups(jobs: &mut [ReadJob], problems: &mut Vec<FioProblem>, notes: &mut Dist
                 let message = "end_fsync: a flush at the end is measured of jobs that run alone: write stonewall, or leave it out";
                 problems.push(FioProblem::new(job.line, message));
             }
-            let ending = members.iter().filter(|job| job.ends_others).count();
-            if let Some(job) = members.iter().find(|job| job.ends_others != members[0].ends_others) {
+            let share_files = |job: &&ReadJob| {
+                members.iter().any(|other| other.target == job.target && other.file_names != job.file_names)
+            };
+            if let Some(job) = members.iter().filter(|job| job.file_names.is_some()).find(share_files) {
+                let message = "filename: test files take the place of several, and jobs that run at the same time would share those of \
+                               different names: name the same files, or other folders";
+                problems.push(FioProblem::new(job.line, message));
+            }
+            let ending = members.iter().filter(|job| job.ends != Ending::Itself).count();
+            if let Some(job) = members.iter().find(|job| (job.ends == Ending::Itself) != (lead.ends == Ending::Itself))
+            {
                 let message =
                     "exitall: here the first of the jobs that ends ends all, whichever it is: write it in [global]";
+                problems.push(FioProblem::new(job.line, message));
+            }
+            let leaves_others = members.iter().any(|job| job.ends == Ending::Group);
+            if let Some(job) = others.iter().find(|job| leaves_others && job.begins_group) {
+                let message = "exitall: in fio a job ends those of its own group, and new_group begins another: leave new_group out, or write \
+                               exit_what=stonewall in [global]";
                 problems.push(FioProblem::new(job.line, message));
             }
             let ends = if ending > 0 { GroupEnd::First } else { GroupEnd::Each };

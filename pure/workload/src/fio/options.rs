@@ -132,7 +132,8 @@ pub(super) fn is_of_verify(key: &str) -> bool {
 }
 
 /// Options that say on which CPUs fio runs and how it hands requests over, each with what takes its place.
-pub(super) const WHERE_IT_RUNS: [(&str, &str); 10] = [
+pub(super) const WHERE_IT_RUNS: [(&str, &str); 11] = [
+    ("force_async", "which thread of the kernel takes a request is the tool's own choice"),
     ("cpus_allowed", RUN_SO),
     ("cpus_allowed_policy", RUN_SO),
     ("cpumask", RUN_SO),
@@ -215,17 +216,11 @@ pub(super) fn advice(key: &str) -> (&'static str, Option<FioRemedy>) {
         "steadystate" | "steadystate_duration" | "steadystate_ramp_time" | "steadystate_check_interval" => {
             "in fio it ends the job when its rate is steady; a plan's steady_state begins the measurement then: write the job as a plan"
         }
-        "exit_what" => {
-            "in fio it says which jobs exitall ends; here it ends those that run at the same time: leave it out"
-        }
         "fill_device" => {
-            "in fio it writes until nothing is free, which loadline never does to a file system: write size"
+            "in fio it writes until nothing is free, which loadline never does to a file system: write size, or name a device"
         }
         "rate_min" | "rate_iops_min" | "max_latency" => {
             "in fio it ends the job that is slower; here a plan's objective judges it: leave it out"
-        }
-        "percentage_random" => {
-            "in fio a share of a job's requests is sequential; write two jobs that run at the same time"
         }
         "iodepth_low" | "iodepth_batch_complete_min" => {
             "in fio the queue runs empty before it is filled again, so that the depth is not kept: leave it out"

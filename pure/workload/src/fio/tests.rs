@@ -1,7 +1,9 @@
 //! Job files as fio reads them, onto loads; and what is refused.
 
+mod places;
+
 use super::*;
-use loadline_load::{Arrival, Distribution, Pattern, Walk, Zone};
+use loadline_load::{Arrival, Distribution, Pattern, Staggered, Walk, Zone, ZoneGaps};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 
 fn jobs(text: &str) -> FioJobs {
@@ -255,13 +257,30 @@ fn what_fio_does_with_the_files_themselves_is_no_load() {
 
 #[test]
 fn several_files_are_asked_in_turns() {
-    let two = problems("[global]\nfilename=/a\nsize=1g\nruntime=1\n[job]\nfilename=/b\n");
-    assert!(two.contains("job.fio:6: filename=/a:/b: fio takes turns"), "{two}");
-    assert!(refused("filename=/a\nfilename=/a").contains("filename=/a:/a"));
+    let two = jobs("[global]\nfilename=/m/a\nsize=1g\nruntime=1\n[job]\nfilename=/m/b\n");
+    let load = &two.plan.loads[0].cells[0];
+    assert_eq!((load.files, load.in_turn, two.targets[0].target.as_str()), (2, Some(1), "/m"));
+    assert!(two.notes.iter().any(|note| note.contains("2 test files in /m take the place")), "{:?}", two.notes);
+    assert_eq!(one("filename=a:b:c\nnumjobs=2\nrw=read").files, 3, "clones share them");
+    for (names, why) in [
+        ("/a:/a", "no names of different files"),
+        ("/dev/sdb:/dev/sdc", "fio takes turns between these devices"),
+        ("/x/a:/y/b", "files of several folders"),
+    ] {
+        assert!(refused(&format!("filename={names}")).contains(&format!("job.fio:5: filename={names}: ")), "{names}");
+        assert!(refused(&format!("filename={names}")).contains(why), "{names}");
+    }
+    assert!(problems("[j]\nfilename=a:b\nruntime=1\n").contains("write size"));
+    let apart = problems("[global]\nsize=1m\n[a]\nfilename=a:b\nrw=read\n[b]\nfilename=c:d\nrw=randread\n");
+    assert!(apart.contains("would share those of different names"), "{apart}");
     assert!(refused("directory=/a::/b").contains("job.fio:5: directory=/a::/b"));
-    // A sequential load asks its files one after the other; fio takes turns by default.
-    assert!(refused("rw=read\nnrfiles=4").contains("job.fio:6: nrfiles=4: fio takes turns"));
-    assert!(refused("rw=read\nfile_service_type=roundrobin:8\nnrfiles=4").contains("job.fio:6: nrfiles=4"));
+    assert_eq!((one("rw=read\nnrfiles=4").in_turn, one("rw=read\nnrfiles=4").files), (Some(1), 4));
+    assert_eq!(one("rw=read\nfile_service_type=roundrobin:8\nnrfiles=4").in_turn, Some(8));
+    assert!(refused("rw=read\nnrfiles=4\nbs=192k\nfile_service_type=roundrobin:8").contains("a short one"));
+    assert!(refused("rw=read\nnrfiles=4\nbssplit=4k/50:8k/50").contains("end one before the other"));
+    assert!(refused("rw=randread\nnrfiles=4\nfile_service_type=random:2").contains("file_service_type=random"));
+    assert_eq!(one("rw=read\nnrfiles=3\nbs=1m").size, Some(Bytes::mib(1023)), "whole blocks in each");
+    assert!(refused("rw=read\nnrfiles=4\nopenfiles=2").contains("openfiles=2: "));
     assert!(refused("rw=randread\nnrfiles=4\nfile_service_type=zipf:1.2").contains("file_service_type=zipf"));
     assert!(refused("rw=randread\nnrfiles=4\nfile_service_type=sequential").contains("job.fio:7: file_service_type"));
     assert_eq!(one("rw=read\nnrfiles=4\nfile_service_type=sequential").files, 4);
@@ -272,9 +291,18 @@ fn several_files_are_asked_in_turns() {
 }
 
 #[test]
-fn blocks_that_fio_would_cut_are_refused() {
-    let cut = refused("rw=randread\nbssplit=4k/50:64k/50");
-    assert!(cut.contains("job.fio:6: bssplit=4k/50:64k/50: without norandommap fio cuts a block"), "{cut}");
+fn blocks_that_fio_cuts_are_cut_here() {
+    let cut = one("rw=randread\nbssplit=4k/50:64k/50");
+    assert_eq!((cut.pattern, cut.overlap), (Pattern::Random(Distribution::Covering), false));
+    assert!(one("rw=randread\nbssplit=4k/50:64k/50\nfilename=/a\nnumjobs=2").overlap, "each goes over all of it");
+    for (odd, why) in [
+        ("bssplit=4k/50:10k/50", "multiples"),
+        ("bssplit=4k/50:8k/50\nba=512", "blockalign"),
+        ("bssplit=4k/50:8k/50\nrate=1m", "rate"),
+    ] {
+        let told = refused(&format!("rw=randread\n{odd}"));
+        assert!(told.contains("job.fio:6: bssplit=") && told.contains(why), "{told}");
+    }
     for whole in ["norandommap", "random_distribution=zipf:1.1"] {
         assert_eq!(one(&format!("rw=randread\nbssplit=4k/50:64k/50\n{whole}")).blocks.len(), 2);
     }
@@ -286,8 +314,17 @@ fn blocks_that_fio_would_cut_are_refused() {
 fn what_a_job_moves_is_that_of_all_its_clones() {
     let shared = one("rw=randread\nfilename=/a\nnumjobs=4");
     assert_eq!((shared.size, shared.volume), (Some(Bytes::gib(1)), Some(Bytes::gib(4))));
-    let gaps = refused("rw=read\nfilename=/a\nnumjobs=4\noffset_increment=2g");
+    let gaps = refused("rw=randread\nfilename=/a\nnumjobs=4\noffset_increment=2g");
     assert!(gaps.contains("job.fio:8: offset_increment=2 GiB") && gaps.contains("size=2147483648"), "{gaps}");
+    // As dbench has it, and Google's page.
+    let apart = one("rw=read\nfilename=/a\nnumjobs=4\noffset_increment=512m");
+    let step = Bytes::mib(512);
+    assert_eq!(apart.staggered, Some(Staggered { step, length: Some(Bytes::gib(1)) }));
+    assert_eq!((apart.size, apart.volume, apart.overlap), (Some(Bytes::mib(2560)), Some(Bytes::gib(4)), false));
+    let whole = one("size=0\nrw=write\nfilename=/dev/sdz\nnumjobs=4\noffset_increment=512m\ntime_based");
+    assert_eq!((whole.staggered, whole.size), (Some(Staggered { step, length: None }), None));
+    let filled = one("size=0\nfilesize=2g\nrw=write\nfilename=/a\nnumjobs=2\noffset_increment=1g");
+    assert_eq!((filled.size, filled.volume), (Some(Bytes::gib(2)), Some(Bytes::gib(3))));
     assert_eq!(one("rw=read\nfilename=/a\nnumjobs=4\noffset_increment=1g").size, Some(Bytes::gib(4)));
     assert_eq!(one("rw=trim\nbs=4k,64k").blocks[0].size, Bytes::kib(64), "the last counts for those left out");
 }
@@ -336,7 +373,7 @@ fn what_asks_for_nothing_could_as_well_be_absent() {
     let whole = one("size=100%%\nfilename=/dev/sdz");
     assert_eq!((whole.size, whole.volume, whole.passes), (None, None, Some(1)));
     for something in
-        ["verify=md5", "random_generator=lfsr\nnorandommap", "bsrange=4k-8k", "rate_min=1m", "percentage_random=50"]
+        ["verify=md5", "random_generator=lfsr\nnorandommap", "bsrange=4k-9k", "rate_min=1m", "zonemode=zbd"]
     {
         assert!(refused(&format!("rw=randread\n{something}")).contains("job.fio:6: "), "{something}");
     }
@@ -441,46 +478,6 @@ fn a_job_that_leaves_out_or_goes_back_turns_as_in_fio() {
         assert!(said.contains("job.fio:5: rw=") && said.contains(told), "{options}: {said}");
     }
     assert!(jobs("[a]\nrw=read:8k\nfilename=/a\nsize=1g\n").notes.iter().any(|note| note.contains("end of the file")));
-}
-
-#[test]
-fn distributions_are_those_of_fio() {
-    let of = |text: &str| match one(&format!("rw=randread\nrandom_distribution={text}")).pattern {
-        Pattern::Random(distribution) => distribution,
-        other @ Pattern::Sequential { .. } => panic!("{other:?}"),
-    };
-    assert_eq!(of("pareto:0.2"), Distribution::Pareto { h_milli: 200 });
-    let zone = |requests, blocks| Zone { requests: Ratio::percent(requests), blocks: Ratio::percent(blocks) };
-    let three = Distribution::Zoned { zones: vec![zone(50, 5), zone(30, 15), zone(20, 80)] };
-    assert_eq!(of("zoned:50/5:30/15:20/80"), three);
-    assert_eq!(of("zoned:50/5:30/15:20/"), three, "the last has the rest");
-    for wrong in [
-        "pareto:1",
-        "pareto:x",
-        "zipf:0",
-        "zoned:50/5:30/15",
-        "zoned:50/50:60/50",
-        "normal:50",
-        "zoned:50/5:50/95,100/100",
-    ] {
-        let said = refused(&format!("rw=randread\nrandom_distribution={wrong}"));
-        assert!(said.contains("job.fio:6: random_distribution=") && said.contains("pareto:H"), "{wrong}: {said}");
-    }
-    let mixed = one("rw=randread\nbssplit=4k/50:64k/50\nrandom_distribution=zoned:50/50:50/50");
-    assert_eq!(mixed.blocks.len(), 2, "fio keeps no map of the blocks of a zoned job");
-}
-
-#[test]
-fn ranges_of_block_sizes_are_drawn_as_in_fio() {
-    let sizes =
-        |options: &str| -> Vec<u64> { one(options).blocks.iter().map(|block| block.size.get() >> 10).collect() };
-    assert_eq!(sizes("rw=read\nbsrange=4k-16k"), [4, 8, 12, 16]);
-    assert_eq!(sizes("rw=write\nbsrange=4k-16k,64k-64k"), [64]);
-    // A dash is no range in bs: what stands before it is of reads.
-    assert_eq!((sizes("rw=read\nbs=4k-16k"), sizes("rw=write\nbs=4k-16k")), (vec![4], vec![16]));
-    assert_eq!(sizes("rw=read\nbsrange=4k-16k\nbs=8k"), [8], "the last counts");
-    assert!(refused("rw=randread\nbsrange=4k-16k").contains("bsrange=4k-16k: without norandommap fio cuts"));
-    assert!(refused("rw=read\nbsrange=16k-4k").contains("bsrange=16k-4k: is no range"));
 }
 
 #[test]

@@ -6,14 +6,15 @@
 )]
 
 mod arrivals;
+mod covering;
 mod offsets;
 mod permutation;
 mod zipf;
 
-use crate::{FlushMethod, LoadSpec, Pattern};
+use crate::{Distribution, FlushMethod, LoadSpec, Pattern};
 use arrivals::Arrivals;
 use loadline_block::{Operation, Request};
-use loadline_units::{Bytes, Instant};
+use loadline_units::{Bytes, Instant, Ratio};
 use offsets::Offsets;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -34,13 +35,32 @@ pub struct Region {
 
 /// A region that cannot hold the load.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the load needs {needed} in each of {files} file(s) for every thread to place a request; the target offers {offered}"
-)]
-pub struct RegionTooSmall {
-    needed: Bytes,
-    files: u32,
-    offered: Bytes,
+pub enum RegionUnfit {
+    /// A thread has no place for a request.
+    #[error(
+        "the load needs {needed} in each of {files} file(s) for every thread to place a request; the target offers {offered}"
+    )]
+    TooSmall {
+        /// For each file.
+        needed: Bytes,
+        /// How many there are.
+        files: u32,
+        /// Of each file.
+        offered: Bytes,
+    },
+    /// The map of what was asked would be too large.
+    #[error(
+        "a load that asks each byte once keeps a map of {places} blocks of {unit} for each thread, and {most} are the most: give \
+         it a smaller size, or let blocks come again (norandommap, distribution = \"uniform\")"
+    )]
+    MapTooLarge {
+        /// Of the smallest size.
+        places: u64,
+        /// That size.
+        unit: Bytes,
+        /// What a map may have.
+        most: u64,
+    },
 }
 
 /// What comes next.
@@ -77,6 +97,34 @@ pub struct LoadGenerator {
     kinds: Kinds,
     arrivals: Arrivals,
     flush: Flush,
+    onward: Option<Onward>,
+}
+
+/// Requests that begin at the end of the last one of their kind.
+#[derive(Debug, Clone, Copy)]
+struct Onward {
+    /// Over 32 bits: a draw below it goes on.
+    threshold: u64,
+    /// Ends of the last read, write and trim.
+    ends: [u64; 3],
+    /// Where the region ends.
+    end: u64,
+}
+
+impl Onward {
+    fn of(spec: &LoadSpec, region: &Region) -> Option<Self> {
+        let begin = region.start.get();
+        let onward = Self { threshold: spec.continued.threshold(), ends: [begin; 3], end: begin + region.size.get() };
+        (spec.continued != Ratio::ZERO).then_some(onward)
+    }
+
+    const fn place(operation: Operation) -> usize {
+        match operation {
+            Operation::Write => 1,
+            Operation::Trim => 2,
+            _ => 0,
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -84,6 +132,21 @@ enum Sizes {
     One(u32),
     /// Cumulated thresholds over 32 bits.
     Mix(Vec<(u64, u32)>),
+}
+
+impl Sizes {
+    #[inline(always)]
+    fn draw(&self, random: &mut Xoshiro256PlusPlus) -> u32 {
+        match self {
+            Self::One(length) => *length,
+            Self::Mix(shares) => {
+                let draw = random.next_u64() >> 32;
+                // Counted to the end: which of them it is is chance, and a processor that guesses wrong loses more time than that.
+                let place = shares.iter().filter(|(threshold, _)| *threshold <= draw).count();
+                shares[place.min(shares.len() - 1)].1
+            }
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -132,7 +195,7 @@ impl LoadGenerator {
         thread: u32,
         seed: u64,
         start_at: Instant,
-    ) -> Result<Self, RegionTooSmall> {
+    ) -> Result<Self, RegionUnfit> {
         assert!(thread < spec.threads, "thread {thread} of {}", spec.threads);
         let mut cumulated = 0;
         let sizes = match spec.blocks.as_slice() {
@@ -172,6 +235,7 @@ impl LoadGenerator {
             kinds,
             arrivals: Arrivals::new(spec, thread, subseed(seed, u64::from(thread) * 2 + 1), start_at),
             flush,
+            onward: Onward::of(spec, region),
         })
     }
 
@@ -261,18 +325,48 @@ impl LoadGenerator {
                 }
             }
         };
-        let length = match &self.sizes {
-            Sizes::One(length) => *length,
-            Sizes::Mix(shares) => {
-                let draw = self.random.next_u64() >> 32;
-                // Counted to the end: which of them it is is chance, and a processor that guesses wrong loses more time than that.
-                let place = shares.iter().filter(|(threshold, _)| *threshold <= draw).count();
-                shares[place.min(shares.len() - 1)].1
-            }
+        let (offset, length) = if self.onward.is_some() {
+            self.place_onward(operation)
+        } else if self.offsets.cuts() {
+            self.place_cut()
+        } else {
+            let length = self.sizes.draw(&mut self.random);
+            (self.offsets.next(&mut self.random, length), length)
         };
-        let offset = self.offsets.next(&mut self.random, length);
         let durable = operation == Operation::Write && self.count_write(due_at);
         Request { operation, durable, length, offset, due_at }
+    }
+
+    /// Where a request goes that may go on from the last of its kind, and how long it is.
+    #[inline(never)]
+    fn place_onward(&mut self, operation: Operation) -> (u64, u32) {
+        let onward = self.onward.as_ref().expect("the load has such a share");
+        let last = onward.ends[Onward::place(operation)];
+        let goes_on = self.random.next_u64() >> 32 < onward.threshold;
+        let length = self.sizes.draw(&mut self.random);
+        let (offset, length) = if goes_on && last + u64::from(length) <= onward.end {
+            (last, length)
+        } else if self.offsets.cuts() {
+            self.place_cut()
+        } else {
+            (self.offsets.next(&mut self.random, length), length)
+        };
+        let onward = self.onward.as_mut().expect("the load has such a share");
+        onward.ends[Onward::place(operation)] = offset + u64::from(length);
+        (offset, length)
+    }
+
+    /// Where a request goes that ends before one that came already, and how long it is.
+    #[inline(never)]
+    fn place_cut(&mut self) -> (u64, u32) {
+        let (gap, room) = self.offsets.gap(&mut self.random);
+        let length = loop {
+            let length = self.sizes.draw(&mut self.random);
+            if u64::from(length) <= room {
+                break length;
+            }
+        };
+        self.offsets.take(gap, length)
     }
 
     /// Counts a write towards the flush cadence; says whether this one is to be durable itself.
@@ -305,7 +399,14 @@ const fn flush_request(due_at: Instant) -> Request {
 
 /// Whether the pattern gives every thread a stretch of its own.
 fn own_stretch(spec: &LoadSpec) -> bool {
-    spec.verify || matches!(spec.pattern, Pattern::Sequential { .. })
+    // A map of what was asked is of one thread, unless each goes over all of it.
+    let is_cut = cuts_blocks(spec) && !spec.overlap;
+    spec.verify || is_cut || matches!(spec.pattern, Pattern::Sequential { .. })
+}
+
+/// Whether blocks are cut where they would overlap others; of one size none is.
+fn cuts_blocks(spec: &LoadSpec) -> bool {
+    spec.pattern == Pattern::Random(Distribution::Covering) && spec.blocks.len() > 1
 }
 
 #[cfg(test)]

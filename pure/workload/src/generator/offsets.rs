@@ -1,9 +1,10 @@
 //! Where requests fall: random by distribution, sequential with strides, each block once.
 
+use super::covering::{Covering, Gap, PLACES_MAX};
 use super::permutation::Permutation;
 use super::zipf::Zipf;
-use super::{Region, RegionTooSmall, own_stretch, subseed};
-use crate::{Distribution, LoadSpec, Pattern, Walk, Zone};
+use super::{Region, RegionUnfit, cuts_blocks, own_stretch, subseed};
+use crate::{Distribution, LoadSpec, Pattern, Staggered, Walk, Zone, ZoneGaps};
 use loadline_units::Bytes;
 use rand_core::Rng;
 
@@ -56,6 +57,85 @@ enum Choice {
         order: Permutation,
     },
     Sequential(Cursor),
+    /// Places that were not asked yet.
+    Cut(Box<Covering>),
+    /// A sequential stream from zone to zone.
+    Zones(ZoneCursor),
+    /// Each file by itself, the next one after so many requests.
+    InTurn(Turns),
+}
+
+/// A sequential stream that leaves out gaps. Positions are within the stretch.
+#[derive(Debug, Clone)]
+struct ZoneCursor {
+    zones: ZoneGaps,
+    /// Where the zone begins.
+    zone: u64,
+    /// What was asked in it.
+    moved: u64,
+    /// The next place in it.
+    at: u64,
+    end: u64,
+}
+
+impl ZoneCursor {
+    fn next(&mut self, length: u64) -> u64 {
+        if self.moved >= self.zones.size.get() {
+            self.moved = 0;
+            self.zone += self.zones.size.get() + self.zones.skip.get();
+            if self.zone + length > self.end {
+                self.zone = 0;
+            }
+            self.at = self.zone;
+        }
+        // A zone that the end cuts off begins again.
+        if self.at + length > self.end {
+            self.at = self.zone;
+        }
+        let at = self.at;
+        self.at += length;
+        self.moved += length;
+        at
+    }
+}
+
+/// Files of which a thread asks one after the other.
+#[derive(Debug, Clone)]
+struct Turns {
+    files: Vec<Offsets>,
+    /// Which of the load's files the first is.
+    first: u64,
+    file_size: u64,
+    requests: u32,
+    /// The file whose turn it is, and how many requests it has left.
+    at: usize,
+    left: u32,
+}
+
+impl Turns {
+    fn new(spec: &LoadSpec, region: &Region, (thread, seed): (u32, u64), requests: u32) -> Result<Self, RegionUnfit> {
+        let (files, threads) = (region.files, spec.threads);
+        let is_sequential = matches!(spec.pattern, Pattern::Sequential { .. });
+        // Files of its own, or a part of each file.
+        let own_files = is_sequential && !spec.overlap && files.is_multiple_of(threads);
+        let (first, count) = if own_files { (files / threads * thread, files / threads) } else { (0, files) };
+        let alone = own_files || (is_sequential && spec.overlap);
+        let (threads, thread) = if alone { (1, 0) } else { (threads, thread) };
+        let each = LoadSpec { in_turn: None, files: 1, threads, ..spec.clone() };
+        let one = Region { files: 1, ..*region };
+        let file = |file: u32| Offsets::new(&each, &one, thread, subseed(seed, u64::from(file) | 1 << 40));
+        let files = (first..first + count).map(file).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { files, first: u64::from(first), file_size: region.file_size.get(), requests, at: 0, left: requests })
+    }
+
+    /// The file whose turn it is, with where it begins.
+    fn now(&mut self) -> (u64, &mut Offsets) {
+        if self.left == 0 {
+            self.left = self.requests;
+            self.at = (self.at + 1) % self.files.len();
+        }
+        ((self.first + self.at as u64) * self.file_size, &mut self.files[self.at])
+    }
 }
 
 /// A sequential stream: byte positions within the stretch, which counts only the usable bytes of each file.
@@ -89,19 +169,37 @@ fn below(random: &mut impl Rng, bound: u64) -> u64 {
 }
 
 impl Offsets {
-    pub(super) fn new(spec: &LoadSpec, region: &Region, thread: u32, seed: u64) -> Result<Self, RegionTooSmall> {
+    pub(super) fn new(spec: &LoadSpec, region: &Region, thread: u32, seed: u64) -> Result<Self, RegionUnfit> {
         let unit = spec.alignment().get();
         let block_max = spec.block_max().get();
         let (files, threads) = (u64::from(region.files), u64::from(spec.threads));
-        let too_small =
-            |needed: u64| RegionTooSmall { needed: Bytes::new(needed), files: region.files, offered: region.size };
+        let too_small = |needed: u64| RegionUnfit::TooSmall {
+            needed: Bytes::new(needed),
+            files: region.files,
+            offered: region.size,
+        };
         let fits = region.start.get() + region.size.get() <= region.file_size.get();
         if files == 0 || region.size.get() < block_max || !fits {
             return Err(too_small(block_max));
         }
-        let per_file = (region.size.get() - block_max) / unit + 1;
+        let cuts = cuts_blocks(spec);
+        // What is cut needs no room for the largest block.
+        let per_file = (region.size.get() - if cuts { unit } else { block_max }) / unit + 1;
         let total = per_file * files;
         let own = own_stretch(spec);
+        if let Some(requests) = spec.in_turn.filter(|_| files > 1) {
+            let choice = Choice::InTurn(Turns::new(spec, region, (thread, seed), requests)?);
+            let places = Places {
+                unit,
+                per_file,
+                files,
+                file_size: region.file_size.get(),
+                start: region.start.get(),
+                first: 0,
+                count: total,
+            };
+            return Ok(Self { places, choice });
+        }
         if own && spec.verify && total < threads {
             return Err(too_small((threads.div_ceil(files) - 1) * unit + block_max));
         }
@@ -139,7 +237,14 @@ impl Offsets {
                 Choice::Pareto { power: libm::log(h) / libm::log1p(-h), spread }
             }
             Pattern::Random(Distribution::Zoned { zones }) => Choice::Zoned(zones_of(zones, count)),
-            Pattern::Random(Distribution::Permutation) => {
+            Pattern::Random(Distribution::Covering) if cuts => {
+                if count > PLACES_MAX {
+                    let (unit, most) = (Bytes::new(unit), PLACES_MAX);
+                    return Err(RegionUnfit::MapTooLarge { places: count, unit, most });
+                }
+                Choice::Cut(Box::new(Covering::new(count, per_file, first)))
+            }
+            Pattern::Random(Distribution::Permutation | Distribution::Covering) => {
                 let seed = subseed(seed, u64::MAX - 1);
                 // Threads without a stretch of their own share one order, each its slice of it.
                 let slice = |t: u32| {
@@ -151,10 +256,22 @@ impl Offsets {
                 Choice::EachOnce { seed, round: 0, from, next: from, to, order }
             }
             Pattern::Sequential { stride } => {
+                if let Some(zones) = spec.zones {
+                    let end = region.size.get() / unit * unit;
+                    let choice = Choice::Zones(ZoneCursor { zones, zone: 0, moved: 0, at: 0, end });
+                    return Ok(Self { places, choice });
+                }
                 let usable = region.size.get() / unit * unit;
                 let span = usable * files;
                 let share = span / threads / unit * unit;
-                let (begin, end) = if share >= block_max && !spec.overlap {
+                let (begin, end) = if let Some(Staggered { step, length }) = spec.staggered {
+                    let begin = step.get() * u64::from(thread) / unit * unit;
+                    let end = length.map_or(span, |length| begin.saturating_add(length.get())).min(span);
+                    if begin.saturating_add(block_max) > end {
+                        return Err(too_small(begin.saturating_add(block_max)));
+                    }
+                    (begin, end)
+                } else if share >= block_max && !spec.overlap {
                     let begin = share * u64::from(thread);
                     (begin, begin + share)
                 } else {
@@ -173,6 +290,49 @@ impl Offsets {
             }
         };
         Ok(Self { places, choice })
+    }
+
+    /// Whether requests are cut: they have [`Offsets::gap`] and [`Offsets::take`] in place of [`Offsets::next`].
+    #[inline(always)]
+    pub(super) fn cuts(&self) -> bool {
+        match &self.choice {
+            Choice::Cut(_) => true,
+            Choice::InTurn(turns) => matches!(turns.files[0].choice, Choice::Cut(_)),
+            _ => false,
+        }
+    }
+
+    /// Where the next request may begin, and how many bytes there are up to the end of the file.
+    pub(super) fn gap(&mut self, random: &mut impl Rng) -> (Gap, u64) {
+        let Self { places, choice } = self;
+        match choice {
+            Choice::Cut(covering) => {
+                let gap = covering.gap(below(random, places.count));
+                (gap, gap.room * places.unit)
+            }
+            Choice::InTurn(turns) => turns.now().1.gap(random),
+            _ => unreachable!("nothing is cut"),
+        }
+    }
+
+    /// The offset of a request that begins in a gap and would be so long, and how long it is.
+    pub(super) fn take(&mut self, gap: Gap, length: u32) -> (u64, u32) {
+        let Self { places, choice } = self;
+        match choice {
+            Choice::Cut(covering) => {
+                let unit = u32::try_from(places.unit).expect("blocks are small");
+                let taken = covering.take(gap.at, u64::from(length.div_ceil(unit)));
+                let taken = u32::try_from(taken).expect("no more than were wanted");
+                (places.offset(gap.at), length.min(taken * unit))
+            }
+            Choice::InTurn(turns) => {
+                let (begin, file) = turns.now();
+                let (offset, length) = file.take(gap, length);
+                turns.left -= 1;
+                (begin + offset, length)
+            }
+            _ => unreachable!("nothing is cut"),
+        }
     }
 
     // Called for each request: beyond a size of the load loop the compiler would no longer do it by itself.
@@ -217,6 +377,14 @@ impl Offsets {
                 *next += 1;
                 self.places.offset(number)
             }
+            Choice::Zones(cursor) => self.places.start + cursor.next(u64::from(length)),
+            Choice::InTurn(turns) => {
+                let (begin, file) = turns.now();
+                let offset = begin + file.next_by_pattern(random, length);
+                turns.left -= 1;
+                offset
+            }
+            Choice::Cut(_) => unreachable!("what is cut has no length before its place is known"),
             Choice::Sequential(cursor) => {
                 let at = cursor.next(u64::from(length));
                 let (file, within) =

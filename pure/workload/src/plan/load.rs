@@ -1,10 +1,11 @@
 //! One `[[load]]` of a plan: its keys, the dimensions that they make, and the cells of their matrix.
 
+use super::ways::{read_gaps, read_staggered, read_zones};
 use super::{Budget, CELLS_MAX, LIST_MAX, Order, PLAN_TRIALS_MAX, PlanLoad, TOP_KEYS};
 use loadline_document::{Item, Key, Reader, entries, kind, list, nested};
 use loadline_load::{
     Arrival, BlockShare, Distribution, FILES_MAX, Fill, FlushCadence, FlushMethod, LatencyFigure, LoadSpec, Objective,
-    Pattern, QUEUE_DEPTH_MAX, SteadyStateRule, THREADS_MAX, TRIALS_MAX, Walk, Zone,
+    Pattern, QUEUE_DEPTH_MAX, Staggered, SteadyStateRule, THREADS_MAX, TRIALS_MAX, Walk, ZoneGaps,
 };
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 use std::collections::BTreeSet;
@@ -26,8 +27,13 @@ const DIMENSIONS: &[&str] = &[
     "rate_max",
     "think_time",
     "size",
+    "size_share",
+    "staggered",
     "start",
     "files",
+    "in_turn",
+    "continued",
+    "zones",
     "flush",
     "buffered",
     "compressible",
@@ -67,8 +73,6 @@ const FIGURES: &[LatencyFigure] = &[
 ];
 const ARRIVAL_WANTED: &str = "{ poisson = \"1000 IOPS\" } or { constant = \"1000 IOPS\" }";
 const BLOCK_WANTED: &str = "a size such as \"8 KiB\", or a mix such as { \"4 KiB\" = \"60 %\", \"64 KiB\" = \"40 %\" }";
-const ZONES_WANTED: &str =
-    "{ zones = [{ requests = \"50 %\", blocks = \"5 %\" }, { requests = \"50 %\", blocks = \"95 %\" }] }";
 const HOT_WANTED: &str = "{ hot = { requests = \"90 %\", blocks = \"10 %\" } }";
 const DISTRIBUTION_WANTED: &str = " or { zipf = 1.2 } or { hot = { requests = \"90 %\", blocks = \"10 %\" } }";
 const FLUSH_WANTED: &str = "{ every = 1, how = \"fdatasync\" } or \"never\"";
@@ -99,8 +103,13 @@ enum Setting {
     Arrival(Arrival),
     Threads(u32),
     Size(Bytes),
+    SizeShare(Ratio),
+    Staggered(Staggered),
     Start(Bytes),
     Files(u32),
+    InTurn(u32),
+    Continued(Ratio),
+    Zones(ZoneGaps),
     Flush(Option<FlushCadence>),
     Buffered(bool),
     Compressible(Ratio),
@@ -156,8 +165,13 @@ impl Setting {
             Self::Arrival(arrival) => spec.arrival = arrival.clone(),
             Self::Threads(threads) => spec.threads = *threads,
             Self::Size(size) => spec.size = Some(*size),
+            Self::SizeShare(share) => spec.size_share = Some(*share),
+            Self::Staggered(staggered) => spec.staggered = Some(*staggered),
             Self::Start(start) => spec.start = *start,
             Self::Files(files) => spec.files = *files,
+            Self::InTurn(requests) => spec.in_turn = Some(*requests),
+            Self::Continued(share) => spec.continued = *share,
+            Self::Zones(zones) => spec.zones = Some(*zones),
             Self::Flush(flush) => spec.flush = *flush,
             Self::Buffered(buffered) => spec.buffered = *buffered,
             Self::Compressible(share) => spec.content.compressible = *share,
@@ -324,8 +338,13 @@ fn read_choices(r: &mut Reader<'_>, key: &str, v: &Item<'_>) -> Vec<Choice> {
         "think_time" => r.quantity(key, v).map(Setting::ThinkTime),
         "threads" => r.count_u32(key, v, THREADS_MAX).map(Setting::Threads),
         "size" => r.quantity(key, v).map(Setting::Size),
+        "size_share" => r.quantity(key, v).map(Setting::SizeShare),
+        "staggered" => read_staggered(r, v).map(Setting::Staggered),
         "start" => r.quantity(key, v).map(Setting::Start),
         "files" => r.count_u32(key, v, FILES_MAX).map(Setting::Files),
+        "in_turn" => r.count_u32(key, v, u32::MAX).map(Setting::InTurn),
+        "continued" => r.quantity(key, v).map(Setting::Continued),
+        "zones" => read_gaps(r, v).map(Setting::Zones),
         "buffered" => r.switch(key, v).map(Setting::Buffered),
         "compressible" => r.quantity(key, v).map(Setting::Compressible),
         "duplicate" => r.quantity(key, v).map(Setting::Duplicate),
@@ -406,9 +425,13 @@ fn read_arrivals(reader: &mut Reader<'_>, item: &Item<'_>) -> Vec<Choice> {
 fn read_distributions(reader: &mut Reader<'_>, item: &Item<'_>) -> Vec<Choice> {
     let one = |distribution, span| Choice { setting: Setting::Distribution(distribution), span };
     if item.get_ref().as_table().is_none() {
-        let words = [("uniform", false), ("permutation", true)];
-        let Some(each_once) = reader.word("distribution", item, &words, DISTRIBUTION_WANTED) else { return Vec::new() };
-        let distribution = if each_once { Distribution::Permutation } else { Distribution::Uniform };
+        let words = [("uniform", 0), ("permutation", 1), ("covering", 2)];
+        let Some(word) = reader.word("distribution", item, &words, DISTRIBUTION_WANTED) else { return Vec::new() };
+        let distribution = match word {
+            0 => Distribution::Uniform,
+            1 => Distribution::Permutation,
+            _ => Distribution::Covering,
+        };
         return vec![one(distribution, item.span())];
     }
     let before = reader.problem_count();
@@ -459,30 +482,6 @@ fn read_pareto(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Distribution>
         reader.problem(item.span(), "distribution.pareto", message);
     }
     milli.map(|milli| Distribution::Pareto { h_milli: milli.round() as u32 })
-}
-
-/// A list of zones, each with its shares. The list is one value.
-fn read_zones(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Distribution> {
-    const KEY: &str = "distribution.zones";
-    let before = reader.problem_count();
-    let Some(list) = item.get_ref().as_array() else {
-        reader.problem(item.span(), KEY, format!("is {}: write {ZONES_WANTED}", kind(item.get_ref())));
-        return None;
-    };
-    let mut zones = Vec::new();
-    for part in list {
-        let shares = reader.table(KEY, part, &["requests", "blocks"], ZONES_WANTED)?;
-        let mut share = |name: &str| {
-            let Some((_, value)) = shares.iter().find(|(key, _)| *key == name) else {
-                reader.problem(part.span(), KEY, format!("has no {name}: write {ZONES_WANTED}"));
-                return None;
-            };
-            reader.quantity::<Ratio>(&nested(KEY, name), value)
-        };
-        let (requests, blocks) = (share("requests"), share("blocks"));
-        zones.extend(requests.zip(blocks).map(|(requests, blocks)| Zone { requests, blocks }));
-    }
-    (reader.problem_count() == before).then_some(Distribution::Zoned { zones })
 }
 
 fn read_zipf(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Distribution> {

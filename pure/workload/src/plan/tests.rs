@@ -140,6 +140,7 @@ volume = "1 GiB"
 passes = 3
 walk = "again"
 overlap = true
+in_turn = 2
 end_flush = true
 trials = 7
 pause = "4 s"
@@ -183,6 +184,11 @@ best_of_trials = true
         passes: Some(3),
         walk: crate::Walk::Again,
         overlap: true,
+        size_share: None,
+        staggered: None,
+        in_turn: Some(2),
+        continued: Ratio::ZERO,
+        zones: None,
         end_flush: true,
         trials: 7,
         pause: Duration::from_s(4),
@@ -193,6 +199,12 @@ best_of_trials = true
     assert_eq!(spec, wanted);
     assert!(cell("verify = true").verify);
     assert_eq!(cell("steady_state = true").steady_state, Some(SteadyStateRule::default()));
+    let share = cell("size_share = \"50 %\"\ncontinued = \"30 %\"");
+    assert_eq!((share.size_share, share.continued), (Some(Ratio::percent(50)), Ratio::percent(30)));
+    let zones = cell("pattern = \"sequential\"\nzones = { size = \"1 MiB\", skip = \"3 MiB\" }").zones;
+    let staggered = cell("pattern = \"sequential\"\nthreads = 4\nstaggered = { step = \"1 GiB\" }").staggered;
+    assert_eq!(staggered, Some(crate::Staggered { step: Bytes::GIB, length: None }));
+    assert_eq!(zones, Some(crate::ZoneGaps { size: Bytes::MIB, skip: Bytes::mib(3) }));
 }
 
 #[test]
@@ -211,13 +223,14 @@ fn arrivals_distributions_and_flushes_are_dimensions_too() {
         ]
     );
     let patterns: Vec<Pattern> =
-        cells(r#"distribution = ["uniform", "permutation", { zipf = [0.99, 1.2] }, { hot = { requests = "90 %", blocks = "10 %" } }]"#)
+        cells(r#"distribution = ["uniform", "permutation", "covering", { zipf = [0.99, 1.2] }, { hot = { requests = "90 %", blocks = "10 %" } }]"#)
             .into_iter()
             .map(|spec| spec.pattern)
             .collect();
     let distributions = [
         Distribution::Uniform,
         Distribution::Permutation,
+        Distribution::Covering,
         Distribution::Zipf { theta_milli: 990 },
         Distribution::Zipf { theta_milli: 1200 },
         Distribution::HotCold { requests: Ratio::percent(90), blocks: Ratio::percent(10) },
@@ -400,7 +413,7 @@ fn several_problems_are_told_at_once_in_the_order_of_the_text() {
          p.toml:3:9: block: 1 has no unit: write \"1 B\"?\n\
          p.toml:4:1: zipf: is not a key of a load: it has name, on, trials, pause, order, hang_limit, objective, best_of_trials, pattern, \
          reads, trims, block, align, distribution, stride, queue_depth, threads, arrival, rate_max, think_time, size, \
-         start, files, flush, buffered, compressible, duplicate, verify, fill, drop_caches, warm_up, cool_down, \
+         size_share, staggered, start, files, in_turn, continued, zones, flush, buffered, compressible, duplicate, verify, fill, drop_caches, warm_up, cool_down, \
          steady_state, duration, volume, passes, walk, overlap, end_flush\n\
          p.toml:6:9: reads: is true: write a share such as \"70 %\""
     );

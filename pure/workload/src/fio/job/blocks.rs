@@ -17,8 +17,8 @@ impl Job<'_> {
         let (range, single, split) = (self.get("bsrange"), self.get("bs"), self.get("bssplit"));
         if let Some(setting) = split {
             let split = split_blocks(&setting.value, |text| units::bytes(text, base));
-            if self.cuts_blocks(kind) && split.as_ref().is_some_and(|blocks| blocks.len() > 1) {
-                self.refuse_cuts("bssplit");
+            if let Some(blocks) = &split {
+                self.look_at_cuts("bssplit", blocks, kind);
             }
             return split.unwrap_or_else(|| {
                 let message = format!(
@@ -44,9 +44,7 @@ impl Job<'_> {
                 self.problem(setting.line, message);
                 return whole(Bytes::kib(4));
             };
-            if self.cuts_blocks(kind) && blocks.len() > 1 {
-                self.refuse_cuts("bsrange");
-            }
+            self.look_at_cuts("bsrange", &blocks, kind);
             return blocks;
         }
         let Some(setting) = single else { return whole(Bytes::kib(4)) };
@@ -64,16 +62,37 @@ impl Job<'_> {
         whole(size.unwrap_or(Bytes::kib(4)))
     }
 
-    fn refuse_cuts(&mut self, key: &str) {
-        self.refuse(
-            key,
-            "without norandommap fio cuts a block before the next that was asked already, so that fewer bytes come than the shares \
-             say: write norandommap, here and for fio",
-        );
+    /// Says what fio does with a random job of several sizes: it cuts a block before the next that was asked already.
+    fn look_at_cuts(&mut self, key: &str, blocks: &[BlockShare], kind: &Kind) {
+        if !self.cuts_blocks(kind) || blocks.len() <= 1 {
+            return;
+        }
+        let least = blocks.iter().map(|block| block.size.get()).min().unwrap_or(1).max(1);
+        let align = self
+            .section
+            .settings
+            .get("ba")
+            .and_then(|setting| units::bytes(&setting.value, base(&self.section.settings)));
+        let counts =
+            ["rate", "rate_iops"].iter().any(|key| self.section.settings.get(*key).is_some_and(|s| s.value != "0"));
+        let why = if blocks.iter().any(|block| !block.size.get().is_multiple_of(least)) {
+            "without norandommap fio counts in blocks of the smallest size, and cuts the others to them: write multiples of it, or norandommap"
+        } else if align.is_some_and(|align| align.get() != least) {
+            "with blockalign fio's map of what was asked mixes two sizes up: write norandommap, or leave blockalign out"
+        } else if counts {
+            "without norandommap fio cuts blocks, so that a rate in bytes is no rate of requests: write norandommap, or leave out the rate"
+        } else {
+            self.note(
+                "without norandommap fio cuts a block before the next that was asked already, so that fewer bytes come than the shares \
+                 say: so does loadline",
+            );
+            return;
+        };
+        self.refuse(key, why);
     }
 
     /// Whether fio keeps a map of the blocks that were asked. Of a job that was run it does not say so.
-    fn cuts_blocks(&self, kind: &Kind) -> bool {
+    pub(super) fn cuts_blocks(&self, kind: &Kind) -> bool {
         let value = |key: &str| self.section.settings.get(key).map(|setting| setting.value.as_str());
         let is_uniform = matches!(value("random_distribution"), None | Some("random"));
         let has_map = matches!(value("norandommap"), None | Some("0"));

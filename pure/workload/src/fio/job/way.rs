@@ -4,7 +4,7 @@ use super::super::Purpose;
 use super::super::units;
 use super::blocks::split_shares;
 use super::{Job, Kind, base};
-use loadline_load::{Distribution, LoadSpec, Pattern, Walk, Zone};
+use loadline_load::{Distribution, LoadSpec, Pattern, Walk, Zone, ZoneGaps};
 use loadline_units::{Bytes, Ratio};
 
 /// Distributions of fio that are taken, for messages.
@@ -30,6 +30,7 @@ impl Job<'_> {
         let chosen = match distribution.map(|s| s.value.split_once(':').unwrap_or((s.value.as_str(), ""))) {
             // fio asks for each block once before any comes again, as long as it can keep a map of them.
             None | Some(("random", "")) if !map_off && spec.blocks.len() == 1 => Some(Distribution::Permutation),
+            None | Some(("random", "")) if self.cuts_blocks(kind) => Some(Distribution::Covering),
             None | Some(("random", "")) => Some(Distribution::Uniform),
             Some(("zipf", theta)) => milli(theta, 5.0).map(|theta_milli| Distribution::Zipf { theta_milli }),
             Some(("pareto", h)) => milli(h, 0.999).map(|h_milli| Distribution::Pareto { h_milli }),
@@ -44,6 +45,62 @@ impl Job<'_> {
             self.problem(setting.line, message);
         }
         Pattern::Random(chosen.unwrap_or(Distribution::Uniform))
+    }
+
+    /// The share of a random job's requests that go on from the last.
+    pub(super) fn continued(&mut self, spec: &LoadSpec, random: bool) -> Ratio {
+        let share = |text: &str| text.parse::<u32>().ok().filter(|share| *share <= 100).map(Ratio::percent);
+        let share = self.value("percentage_random", "a percentage for all requests, such as 30", share);
+        let continued = share.map_or(Ratio::ZERO, Ratio::complement);
+        if continued == Ratio::ZERO || !random {
+            // Of a sequential job none is random.
+            return Ratio::ZERO;
+        }
+        if spec.files > 1 {
+            self.refuse("percentage_random", "and several files: fio goes on in each of them; leave one of them out");
+        } else if self.names_file && spec.size.is_some() && self.purpose == Purpose::Run {
+            self.note("percentage_random: what goes on turns to chance at the size; fio goes on to the end of the file, if that is larger");
+        }
+        continued
+    }
+
+    /// `zonemode=strided`: zones that are gone through, and gaps that are left out.
+    pub(super) fn zones(&mut self, spec: &mut LoadSpec, random: bool) {
+        let mode = self.section.settings.get("zonemode").map(|setting| setting.value.as_str());
+        if mode != Some("strided") || self.purpose == Purpose::Reported {
+            return;
+        }
+        let _ = self.get("zonemode");
+        let (size, range) = (self.bytes("zonesize"), self.bytes("zonerange"));
+        let skip = self.bytes("zoneskip").unwrap_or(Bytes::ZERO);
+        let Some(size) = size.filter(|size| *size > Bytes::ZERO) else {
+            self.refuse("zonemode", "goes from zone to zone, and zonesize does not say how long they are");
+            return;
+        };
+        if random {
+            let why = "in a random job fio draws within each zone, from a map of its own: loadline has zones of sequential jobs only";
+            self.refuse("zonemode", why);
+        } else if range.is_some_and(|range| range != size) {
+            self.refuse(
+                "zonerange",
+                "fio moves more or less than a zone has before the next: write the same as zonesize",
+            );
+        } else if spec.files > 1 || (spec.threads > 1 && !spec.overlap) {
+            self.refuse(
+                "zonemode",
+                "fio goes through the zones of each file: write one file by its name, and no nrfiles",
+            );
+        } else if spec.pattern != (Pattern::Sequential { stride: None }) {
+            self.refuse("zonemode", "and rw=...:SKIP leave out blocks in two ways: write one of them");
+        } else {
+            let zones = ZoneGaps { size, skip };
+            if self.names_file && spec.size.is_some() {
+                self.note(
+                    "zonemode: the zones turn at the size here; fio turns at the end of the file, if that is larger",
+                );
+            }
+            spec.zones = Some(zones);
+        }
     }
 
     /// What stands behind the colon of `rw=read:8k`: what fio leaves out after each request, or goes back.
