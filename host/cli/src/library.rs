@@ -87,7 +87,7 @@ pub fn run(
 ///
 /// # Errors
 /// What the command would have said.
-pub fn check_run(words: &[OsString], observer: &mut dyn Observer) -> Result<(), CommandError> {
+pub fn check_run(words: &[OsString], observer: &mut dyn Observer) -> Result<String, CommandError> {
     let line = line("run", words)?;
     let Verb::Run(arguments) = &line.verb else { unreachable!("the verb is run") };
     let (measurement, _) = running::prepared(arguments, || store_of(&line))?;

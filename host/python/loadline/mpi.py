@@ -2,10 +2,10 @@
 
     mpirun -n 8 python -m loadline.mpi plan.toml --on data=/mnt/shared --folder /home/me/ranks
 
-The words are those of `loadline run`; `{rank}` in them is the number of the rank, from 0. MPI is used before and after the run, never while a load
-runs:
+The words are those of `loadline run`; `{rank}` in them is the number of the rank, from 0. `--hosts 1,2,4,8` loads with more and more ranks, and
+`--own-range` gives each rank its own part of one shared file or device. MPI is used before and after the run, never while a load runs:
 
-1. Every rank opens its targets and closes them again. If one of them is refused, no rank writes a byte.
+1. Every rank opens its targets and closes them again. If one of them is refused, or the ranks would not run the same plan, no rank writes a byte.
 2. The clocks of all ranks are compared with that of rank 0, and a common start is agreed on.
 3. Each rank measures, and keeps its own run in the folder, in a file that no other rank touches.
 4. Clocks are compared again. Rank 0 merges the runs into its store, and prints what they are together.
@@ -69,12 +69,23 @@ def agreed(comm, problem):
 
 
 def attempted(work):
-    """What kept `work` from being done, in words; None where it was done."""
+    """What `work` returned, and what kept it from being done, in words; one of them is None."""
     try:
-        work()
+        return work(), None
     except (Error, OSError) as error:
-        return str(error)
-    return None
+        return None, str(error)
+
+
+def differing(comm, own):
+    """Why this rank would not run what rank 0 runs; None where it would."""
+    return None if comm.bcast(own) == own else "it would run another plan than rank 0, or with other words: give all ranks the same"
+
+
+def awaited(comm):
+    """Waits until every rank is here, asleep: one that is done early takes no processor from the others of its host."""
+    request = comm.Ibarrier()
+    while not request.Test():
+        time.sleep(0.1)
 
 
 def names(comm):
@@ -95,16 +106,22 @@ def main():
     if comm.size < 2:
         print("loadline: this is one rank: start it by mpirun or srun with several", file=sys.stderr)
         return 2
-    words = [word.replace("{rank}", str(comm.rank)) for word in words]
+    if any(word == "--rank" or word.startswith(("--rank=", "--start-at")) for word in words):
+        if comm.rank == 0:
+            print("loadline: ranks and their start are MPI's: leave --rank and --start-at out", file=sys.stderr)
+        return 2
+    words = [word.replace("{rank}", str(comm.rank)) for word in words] + ["--rank", f"{comm.rank}/{comm.size}"]
     path = os.path.join(own.folder, f"rank-{comm.rank}.db")
 
     def ready():
         os.makedirs(own.folder, exist_ok=True)
         if os.path.exists(path):
             raise OSError(f"{path} is there already: name another --folder")
-        _loadline.check_run(words, own.yes)
+        return _loadline.check_run(words, own.yes)
 
-    agreed(comm, attempted(ready))
+    fingerprint, problem = attempted(ready)
+    agreed(comm, problem)
+    agreed(comm, differing(comm, fingerprint))
     called = names(comm)
     clocks = os.path.join(own.folder, "clocks.json")
 
@@ -120,7 +137,8 @@ def main():
     if comm.rank == 0:
         kept(before)
     at = f"@{start // 10**9}.{start % 10**9:09}"
-    problem = attempted(lambda: _loadline.run([*words, "--store", path, "--start-at", at], True, own.yes))
+    _, problem = attempted(lambda: _loadline.run([*words, "--store", path, "--start-at", at], True, own.yes))
+    awaited(comm)
     problems = comm.gather(problem)
     after = compared(comm)
     if comm.rank != 0:

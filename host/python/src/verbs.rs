@@ -41,9 +41,10 @@ pub(crate) fn run(py: Python<'_>, words: Vec<OsString>, keep: bool, agrees: bool
     made(py, library::run, words, keep, agrees)
 }
 
-/// Whether `loadline run` with these words would be refused; nothing is written.
+/// Whether `loadline run` with these words would be refused; nothing is written. A fingerprint of what hosts that run it together must
+/// have in common.
 #[pyfunction]
-pub(crate) fn check_run(py: Python<'_>, words: Vec<OsString>, agrees: bool) -> PyResult<()> {
+pub(crate) fn check_run(py: Python<'_>, words: Vec<OsString>, agrees: bool) -> PyResult<String> {
     stoppable(py, move |stop| {
         let mut follower = Follower { stop: stop.clone(), agrees };
         library::check_run(&words, &mut follower).map_err(exception)

@@ -334,8 +334,8 @@ class Package(unittest.TestCase):
             file.write('schema = 1\nname = "shared"\n[[load]]\nblock = "4 KiB"\narrival = { constant = "500 IOPS" }\nduration = "2 s"\ntrials = 2\n')
         where = {**os.environ, **dict.fromkeys(ROOT_OF_MPI, "1")}
 
-        def ranks(*words):
-            line = [mpirun, "--oversubscribe", "--bind-to", "none", "-n", "3", sys.executable, "-m", "loadline.mpi", "plan.toml", *words]
+        def ranks(*words, plan="plan.toml"):
+            line = [mpirun, "--oversubscribe", "--bind-to", "none", "-n", "3", sys.executable, "-m", "loadline.mpi", plan, *words]
             return subprocess.run(line, capture_output=True, text=True, cwd=self.folder.name, env=where, timeout=300)
 
         # One of them is refused: no rank writes anything.
@@ -346,6 +346,23 @@ class Package(unittest.TestCase):
         self.assertIn("rank 2:", done.stderr)
         self.assertIn("nothing was written, on no rank", done.stderr)
         self.assertEqual([os.listdir(self.path(f"t/{of}")) for of in (0, 1)] + [os.listdir(self.path("refused"))], [[], [], []])
+        # Ranks that would not run the same plan write nothing either.
+        for of in (0, 1, 2):
+            os.makedirs(self.path(f"t/{of}"), exist_ok=True)
+            shutil.copy(self.path("plan.toml"), self.path(f"plan-{of}.toml"))
+        with open(self.path("plan-1.toml"), "a", encoding="utf-8") as file:
+            file.write("pause = \"1 s\"\n")
+        line = ["--on", "data=t/{rank}", "--folder", "differing", "--size", "1 MiB"]
+        done = ranks(*line, plan="plan-{rank}.toml")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("rank 1: it would run another plan than rank 0", done.stderr)
+        self.assertEqual([os.listdir(self.path(f"t/{of}")) for of in (0, 1, 2)] + [os.listdir(self.path("differing"))], [[], [], [], []])
+        self.assertIn("leave --rank", ranks("--on", "data=null", "--rank", "0/3", "--folder", "typed").stderr)
+        # In steps with more and more ranks.
+        done = ranks("--on", "data=null", "--folder", "steps", "--store", "steps.db", "--start-in", "4", "--hosts", "1,2,3", "--trials", "1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (scaling,) = loadline.Store(self.path("steps.db"))["last"].to_dict()["hosts_scaling"]
+        self.assertEqual(([point["hosts"] for point in scaling["points"]], scaling["limit"]), ([1, 2, 3], "arrival"))
         done = ranks("--on", "data=null", "--folder", "ranks", "--store", "all.db", "--start-in", "4")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(sorted(os.listdir(self.path("ranks")))[:4], ["clocks.json", "rank-0.db", "rank-1.db", "rank-2.db"])

@@ -1,6 +1,6 @@
 //! A host's part in a run that several make together: the order that all of them share, the steps in which it loads, its own range.
 
-use crate::{HostsRefusal, Refusal, Work};
+use crate::{HostsRefusal, Refusal, Settings, Work};
 use loadline_analysis::name_on_hosts;
 use loadline_record::{HostPart, HostRank, PlanText};
 use loadline_units::{Bytes, Duration};
@@ -55,6 +55,18 @@ pub(crate) fn stepped(plans: Vec<Plan>, steps: &[u32]) -> Vec<Plan> {
 pub(crate) fn order_seed(plans: &[PlanText]) -> u64 {
     let hashes: Vec<&str> = plans.iter().map(|plan| plan.hash.as_str()).collect();
     u64::from_str_radix(&text_hash(&hashes.join(" ")), 16).expect("a fingerprint is a hexadecimal number")
+}
+
+/// A fingerprint of all that hosts have in common that run these plans together. Hosts with different ones run different trials.
+pub(crate) fn in_common(plans: &[PlanText], settings: &Settings) -> String {
+    let hashes: Vec<&str> = plans.iter().map(|plan| plan.hash.as_str()).collect();
+    let volumes: Vec<&str> = settings.targets.iter().map(|target| target.volume.as_str()).collect();
+    let part = settings.hosts.clone().unwrap_or_default();
+    let shared = serde_json::json!({
+        "plans": hashes, "volumes": volumes, "overrides": settings.overrides, "read_only": settings.read_only,
+        "steps": part.steps, "own_range": part.own_range, "of": part.rank.map(|rank| rank.of),
+    });
+    text_hash(&shared.to_string())
 }
 
 /// What of the work is this host's. Its rounds have before them the time that those of other hosts take.
@@ -138,7 +150,6 @@ pub(crate) fn end_of_all(spec: &LoadSpec, rank: HostRank) -> Option<Bytes> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Settings;
 
     const PLAN: &str = "schema = 1\nname = \"p\"\n[[load]]\nreads = [\"100 %\", \"0 %\"]\nblock = \"4 KiB\"\n\
                         queue_depth = [1, 2, 4]\nsize = \"64 MiB\"\ntrials = 2\nduration = \"1 s\"\nwarm_up = \"0 s\"\n";
@@ -187,6 +198,19 @@ mod tests {
                 assert_eq!(cell.spec.name.as_deref(), Some(name_on_hosts(hosts.unwrap(), None).as_str()));
             }
         }
+    }
+
+    #[test]
+    fn hosts_that_would_run_other_trials_have_another_fingerprint() {
+        let of = |plan: &str, rank: u32, size: Option<Bytes>| {
+            let mut settings = Settings::of(crate::sole_target("null"));
+            settings.hosts = Some(part(rank, 2, &[1, 2]));
+            settings.overrides.size = size;
+            in_common(&Work::of(vec![Plan::parse(plan, "p").unwrap()], &settings.scope(), 1).unwrap().plans, &settings)
+        };
+        assert_eq!(of(PLAN, 0, None), of(PLAN, 1, None));
+        assert_ne!(of(PLAN, 0, None), of(&PLAN.replace("\"1 s\"", "\"2 s\""), 1, None));
+        assert_ne!(of(PLAN, 0, None), of(PLAN, 1, Some(Bytes::MIB)));
     }
 
     #[test]

@@ -88,11 +88,11 @@ impl Measurement {
     }
 
     /// Opens the targets as [`Measurement::run`] does, and closes them again: what would be refused is known before anything is
-    /// written.
+    /// written. Returns a fingerprint of what hosts must have in common to run it together.
     ///
     /// # Errors
     /// A [`Refusal`], or what kept a target from being opened.
-    pub fn check(self, observer: &mut dyn Observer) -> Result<(), Error> {
+    pub fn check(self, observer: &mut dyn Observer) -> Result<String, Error> {
         let Self { plans, settings, declared, .. } = self;
         // The start may be agreed on when all hosts have checked.
         settings.hosts.as_ref().map_or(Ok(()), |part| host_part::check(part, true))?;
@@ -104,7 +104,7 @@ impl Measurement {
             .map_err(Error::from)
             .and_then(|()| open_volumes::look_at_use(&opened, &work, observer));
         open_volumes::close(opened, observer);
-        looked
+        looked.map(|()| host_part::in_common(&work.plans, &settings))
     }
 
     /// Opens the targets, begins the run and carries it out.

@@ -157,6 +157,54 @@ fn a_frozen_host_is_named_and_the_sum_of_all_is_the_storages_own() {
 }
 
 #[test]
+fn the_odd_one_of_three_hosts_is_named_and_none_where_there_is_none() {
+    if !is_long() {
+        println!("skipped: fifteen measurements of three hosts take three minutes (LOADLINE_TEST_LONG=1)");
+        return;
+    }
+    let names = ["a", "b", "c"];
+    let text = plan(8, 1);
+    let (mut slow, mut frozen, mut falsely) = (0, 0, 0);
+    for round in 0..15 {
+        let emulated = Emulated::new(SHARED);
+        let start = wall() + STARTING;
+        let ranks = names.map(|name| Rank::new(&emulated, name, start, &text));
+        let until = |after: Duration| sleep((start + after).saturating_sub(wall()));
+        match round % 3 {
+            // Half of the time it has no CPU.
+            0 => {
+                let mut after = Duration::from_millis(300);
+                while after < Duration::from_millis(8_600) {
+                    until(after);
+                    ranks[1].signal("-STOP");
+                    until(after + Duration::from_millis(100));
+                    ranks[1].signal("-CONT");
+                    after += Duration::from_millis(200);
+                }
+            }
+            1 => {
+                until(Duration::from_secs(3));
+                ranks[1].signal("-STOP");
+                until(Duration::from_secs(5));
+                ranks[1].signal("-CONT");
+            }
+            _ => {}
+        }
+        ranks.into_iter().for_each(Rank::ended);
+        let view = hosts(&merged(&emulated.bench, &names));
+        let found: Vec<&str> = view.stragglers.iter().map(|straggler| straggler.host.as_str()).collect();
+        match round % 3 {
+            0 => slow += u32::from(found == ["b"]),
+            1 => frozen += u32::from(found == ["b"]),
+            _ => falsely += u32::from(!found.is_empty()),
+        }
+        println!("{round}: {found:?}, {:?}", view.hosts.iter().map(|host| host.iops).collect::<Vec<_>>());
+    }
+    println!("of 5 each: {slow} throttled and {frozen} frozen named, {falsely} where there was none");
+    assert_eq!((slow, frozen, falsely), (5, 5, 0));
+}
+
+#[test]
 fn one_to_eight_hosts_share_what_the_storage_gives_also_when_one_comes_late() {
     if !is_long() {
         println!("skipped: one to eight hosts take two minutes (LOADLINE_TEST_LONG=1)");

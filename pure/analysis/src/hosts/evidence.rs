@@ -1,7 +1,9 @@
 //! What the shares of hosts tell: how even they are, and which host stayed behind.
 
 use super::view::{HostView, HostsView, Straggler};
-use crate::statistics::{mean, mean_over_trials, median, series_interval};
+use crate::statistics::{
+    CONFIDENCE, MeanError, mean, mean_over_trials, median, series_error, series_interval, t_quantile, variance,
+};
 use crate::trials::trials_used;
 use crate::words::{number, span};
 use loadline_record::{CellRecord, HostClock, HostTrial, HostsRecord, SharedWindow};
@@ -9,6 +11,8 @@ use loadline_record::{CellRecord, HostClock, HostTrial, HostsRecord, SharedWindo
 const NS_PER_S: f64 = 1e9;
 /// Hosts whose rates differ by less are alike, whatever their intervals.
 const ALIKE: f64 = 0.02;
+/// Intervals from which on it shows whether neighbours are alike.
+const SERIES_LONG: usize = 20;
 /// An interval with less than this share of a host's usual count is one in which it stood still.
 const STOOD_SHARE: f64 = 0.1;
 /// The others went on if they completed this share of their usual count meanwhile.
@@ -161,6 +165,7 @@ fn stragglers_of(trial: &HostsRecord) -> Vec<Straggler> {
     let Some(window) = trial.window else { return Vec::new() };
     let (from, to) = (window.from_ns, window.from_ns + window.length_ns);
     let rates = rates(trial);
+    let side_by_side = SideBySide::of(trial, (from, to));
     let mut found = Vec::new();
     for (index, host) in trial.hosts.iter().enumerate() {
         let others: Vec<f64> =
@@ -170,7 +175,7 @@ fn stragglers_of(trial: &HostsRecord) -> Vec<Straggler> {
             .map(|(begin, end, count)| count as f64 * NS_PER_S / (end - begin) as f64)
             .collect();
         let interval = series_interval(&whole).or_else(|| mean_over_trials(&whole)?.interval);
-        let slow = interval.filter(|interval| interval.high < usual * (1.0 - ALIKE)).map(|interval| {
+        let slow = interval.filter(|_| side_by_side.is_behind(index, usual)).map(|interval| {
             format!(
                 "{} requests/s ({} to {}) while the others had {}",
                 number(rates[index]),
@@ -183,6 +188,79 @@ fn stragglers_of(trial: &HostsRecord) -> Vec<Straggler> {
         found.extend(evidence.map(|evidence| Straggler { host: host.host.clone(), evidence }));
     }
     found
+}
+
+/// The rates of all hosts in the same intervals of the window. What moves all of them, such as a storage that slows down, moves them
+/// together there.
+struct SideBySide {
+    /// For each host, by interval.
+    rates: Vec<Vec<f64>>,
+    /// For each interval, in order of size.
+    sorted: Vec<Vec<f64>>,
+}
+
+impl SideBySide {
+    fn of(trial: &HostsRecord, window: (u64, u64)) -> Self {
+        let longest = trial.hosts.iter().map(|host| host.interval_s).max().unwrap_or(1).max(1);
+        let full = u64::from(longest) * 1_000_000_000;
+        let rates: Vec<Vec<f64>> = trial.hosts.iter().map(|host| rates_in_steps(host, window, full)).collect();
+        let count = rates.iter().map(Vec::len).min().unwrap_or(0);
+        let sorted = (0..count).map(|interval| {
+            let mut all: Vec<f64> = rates.iter().map(|rates| rates[interval]).collect();
+            all.sort_by(f64::total_cmp);
+            all
+        });
+        let sorted = sorted.collect();
+        Self { rates, sorted }
+    }
+
+    /// How much less than the median of the others a host had in each interval.
+    fn lacking(&self, host: usize) -> Vec<f64> {
+        let rates = self.sorted.iter().zip(&self.rates[host]);
+        rates
+            .map(|(sorted, own)| {
+                let place = sorted.partition_point(|rate| rate.total_cmp(own).is_lt());
+                // The others in order: all but the one at that place.
+                let other = |index: usize| sorted[index + usize::from(index >= place)];
+                let others = sorted.len() - 1;
+                f64::midpoint(other((others - 1) / 2), other(others / 2)) - own
+            })
+            .collect()
+    }
+
+    /// Whether a host had less than the others by more than chance makes of it, and by more than hosts that are alike differ. Every host
+    /// is looked at, so each is named with less confidence to be wrong (Bonferroni's correction).
+    fn is_behind(&self, host: usize, usual: f64) -> bool {
+        let lacking = self.lacking(host);
+        let (Some(lack), Some(error)) = (mean(&lacking), error_of(&lacking)) else { return false };
+        let confidence = 1.0 - (1.0 - CONFIDENCE) / self.rates.len() as f64;
+        lack - usual * ALIKE > t_quantile(confidence, error.freedom) * error.error
+    }
+}
+
+/// A host's rates in intervals of this length from the begin of the window on; what is left at its end is left out.
+fn rates_in_steps(host: &HostTrial, (from, to): (u64, u64), length: u64) -> Vec<f64> {
+    let mut counts = vec![0.0; (to.saturating_sub(from) / length) as usize];
+    for (begin, end, count) in intervals(host).filter(|(begin, end, _)| end > begin) {
+        let first = begin.saturating_sub(from) / length;
+        for step in first.. {
+            let (low, high) = (from + step * length, from + (step + 1) * length);
+            let Some(into) = counts.get_mut(step as usize).filter(|_| low < end) else { break };
+            let shared = end.min(high).saturating_sub(begin.max(low));
+            *into += count as f64 * shared as f64 / (end - begin) as f64;
+        }
+    }
+    counts.into_iter().map(|count| count * NS_PER_S / length as f64).collect()
+}
+
+/// How far the mean of these differences can be off. What moves all hosts is not in them, so those of a short series are taken as
+/// independent: it is too short to show that they are not.
+fn error_of(values: &[f64]) -> Option<MeanError> {
+    if values.len() >= SERIES_LONG {
+        return series_error(values);
+    }
+    let error = libm::sqrt(variance(values)? / values.len() as f64);
+    Some(MeanError { error, freedom: (values.len() - 1) as f64 })
 }
 
 /// Whether a host completed next to nothing for an interval or more while the others went on; the words for it.
@@ -291,6 +369,82 @@ mod tests {
         }
         assert_eq!(named, 200);
         assert!(falsely <= 10 && wrong <= 10, "{falsely} {wrong}");
+    }
+
+    /// A made-up measurement on one shared storage: its rate drifts and stalls for all, hosts scatter and begin some milliseconds apart.
+    /// One host may have less than its share, or stand still for some seconds, whose requests the others then have.
+    struct Measured {
+        hosts: usize,
+        each: f64,
+        seconds: usize,
+        slow: Option<f64>,
+        frozen: Option<std::ops::Range<usize>>,
+    }
+
+    impl Measured {
+        fn of(seed: u64) -> Self {
+            let pick = |salt: u64, count: usize| {
+                (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(salt as u32 * 7) >> 33) as usize % count
+            };
+            let hosts = [2, 3, 4, 8, 16][pick(1, 5)];
+            let each = [80.0, 300.0, 1_000.0, 20_000.0][pick(2, 4)];
+            Self { hosts, each, seconds: [8, 12, 20, 60][pick(3, 4)], slow: None, frozen: None }
+        }
+        /// The second host is the odd one.
+        fn trial(&self, seed: u64) -> HostsRecord {
+            let noise =
+                |of: u64, r: f64| crate::statistics::tests::noise(seed.wrapping_mul(1_000) + of, self.seconds, r);
+            let shared = noise(900, 0.6);
+            let hosts: Vec<HostTrial> = (0..self.hosts)
+                .map(|number| {
+                    let counts: Vec<u64> = noise(number as u64, 0.0)
+                        .into_iter()
+                        .enumerate()
+                        .map(|(second, own)| {
+                            let stalled = if second == self.seconds / 3 { 0.6 } else { 1.0 };
+                            let storage = (1.0 + 0.04 * shared[second]) * stalled;
+                            let is_odd = number == 1;
+                            let is_frozen = self.frozen.as_ref().is_some_and(|frozen| frozen.contains(&second));
+                            let share = match (is_frozen, is_odd) {
+                                (true, true) => 0.0,
+                                (true, false) => self.hosts as f64 / (self.hosts - 1) as f64,
+                                (false, true) => self.slow.unwrap_or(1.0),
+                                (false, false) => 1.0,
+                            };
+                            let rate = self.each * storage * share;
+                            (rate + own * rate.sqrt()).round().max(0.0) as u64
+                        })
+                        .collect();
+                    HostTrial { from_ns: (number as u64 * 37) % 5 * 400_000, ..host(&format!("h{number}"), &counts) }
+                })
+                .collect();
+            let from_ns = hosts.iter().map(|host| host.from_ns).max().unwrap();
+            let to = hosts.iter().map(HostTrial::to_ns).min().unwrap();
+            HostsRecord { window: Some(SharedWindow { from_ns, length_ns: to - from_ns }), ..trial(hosts) }
+        }
+    }
+
+    #[test]
+    fn the_odd_host_is_named_in_every_hundred_and_none_where_there_is_none() {
+        let (mut slow, mut frozen, mut falsely) = (0, 0, 0);
+        let only = |found: &[Straggler]| found.iter().map(|one| one.host.as_str()).collect::<Vec<_>>() == ["h1"];
+        let named = |found: &[Straggler]| found.iter().any(|one| one.host == "h1");
+        let mut others = 0;
+        for seed in 0..100 {
+            let even = Measured::of(seed);
+            falsely += u32::from(!stragglers_of(&even.trial(seed)).is_empty());
+            let found = stragglers_of(&Measured { slow: Some(0.7), ..Measured::of(seed) }.trial(seed));
+            slow += u32::from(named(&found));
+            others += u32::from(!only(&found));
+            let found = stragglers_of(&Measured { frozen: Some(4..6), ..Measured::of(seed) }.trial(seed));
+            frozen += u32::from(named(&found));
+            others += u32::from(!only(&found));
+        }
+        println!(
+            "of 100: {slow} throttled and {frozen} frozen named, {others} of 200 with others; {falsely} where there was none"
+        );
+        assert_eq!((slow, frozen), (100, 100));
+        assert!(falsely <= 5 && others <= 10, "{falsely} {others}");
     }
 
     #[test]
