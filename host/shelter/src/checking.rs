@@ -1,5 +1,6 @@
 //! Checks of saved files: read and compared, or restored into a scratch folder.
 
+use crate::databases::troubles;
 use crate::error::ShelterError;
 use crate::pace::Pace;
 use crate::plain_copy::PlainCopy;
@@ -202,7 +203,11 @@ impl Shelter {
             )));
         }
         let root = TreeRoot::open(scratch).map_err(ShelterError::io("open", scratch))?;
-        let done = self.drilled(&root, &place);
+        let mut done = self.drilled(&root, &place);
+        if let Ok(report) = &mut done {
+            // Afterwards: a database that is opened may change its own files.
+            report.restored.damaged.extend(troubles(&self.config().groups, scratch));
+        }
         for entry in fs::read_dir(scratch).map_err(ShelterError::io("list", scratch))? {
             let entry = entry.map_err(ShelterError::io("list", scratch))?;
             let path = TreePath::of_bytes(entry.file_name().as_encoded_bytes());

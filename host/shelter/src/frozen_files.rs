@@ -1,4 +1,4 @@
-//! Copies of files as they were at one moment: reflinks in a folder of their own at the top of the disk.
+//! Copies of files as they were at one moment: mostly reflinks, in a folder of their own at the top of the disk.
 //!
 //! A save reads them while applications go on. The folder is removed when the save ends. If the process was killed, the next start
 //! removes it.
@@ -55,11 +55,16 @@ impl<'a> FrozenFiles<'a> {
         Ok(file)
     }
 
-    /// Takes a reflink of a file.
-    pub(crate) fn reflink(&mut self, path: &TreePath) -> io::Result<()> {
-        let source = self.root.open_file(path)?;
+    /// Takes a reflink of an open file.
+    pub(crate) fn reflink(&mut self, path: &TreePath, source: &File) -> io::Result<()> {
         let copy = self.create(path)?;
-        Ok(rustix::fs::ioctl_ficlone(&copy, &source)?)
+        Ok(rustix::fs::ioctl_ficlone(&copy, source)?)
+    }
+
+    /// Copies an open file.
+    pub(crate) fn copy(&mut self, path: &TreePath, source: &File) -> io::Result<()> {
+        let mut copy = self.create(path)?;
+        io::copy(&mut &*source, &mut copy).map(drop)
     }
 
     /// Removes the copies of these paths.

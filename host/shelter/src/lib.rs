@@ -4,6 +4,7 @@
 //! and made durable. [`DiskProbe`] shows the disk and makes file systems: a test has one of its own.
 
 mod checking;
+mod databases;
 mod durable;
 mod error;
 mod frozen_files;

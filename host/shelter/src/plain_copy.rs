@@ -4,6 +4,7 @@
 //! generation counts, after it the new one. Then staged files are moved into the copy (`current/`); a crash in between is made
 //! up for at the next opening. So at each moment one whole generation can be read.
 
+use crate::databases::is_passing;
 use crate::durable::{read_bounded, sync_folder, write_durably};
 use crate::error::ShelterError;
 use crate::pace::Pace;
@@ -172,7 +173,10 @@ impl PlainCopy {
         let before = self.manifest.as_ref().map_or(&none, |manifest| &manifest.entries);
         picture.settle();
         for group in &picture.carried {
-            let of_group = |path: &TreePath| group.paths.iter().any(|of| path.is_within(of));
+            // With the folders above it.
+            let is_above =
+                |path: &TreePath, of: &str| of.strip_prefix(path.as_text()).is_some_and(|rest| rest.starts_with('/'));
+            let of_group = |path: &TreePath| group.paths.iter().any(|of| path.is_within(of) || is_above(path, of));
             entries.extend(
                 before.iter().filter(|(path, _)| of_group(path)).map(|(path, old)| (path.clone(), old.clone())),
             );
@@ -181,6 +185,7 @@ impl PlainCopy {
         for (path, seen) in &picture.walked.entries {
             let old = before.get(path);
             if known.get(path) == Some(&seen.stamp)
+                && picture.frozen.place(path).is_none()
                 && let Some(old) = old
                 && std::mem::discriminant(&old.kind) == std::mem::discriminant(&seen.entry.kind)
             {
@@ -219,6 +224,7 @@ impl PlainCopy {
         report.gone = before.keys().filter(|path| !entries.contains_key(*path)).count() as u64;
         for group in picture.groups.iter().filter(|group| group.class != DataClass::Recreate) {
             let of_group = before.values().filter(|e| group.paths.iter().any(|of| e.path.is_within(of)));
+            let of_group = of_group.filter(|entry| !is_passing(group, &entry.path));
             if let Some(found) = mass_deletion(of_group, &entries, group.deletion) {
                 report.deletions.insert(group.name.clone(), found);
             }

@@ -3,6 +3,7 @@
 //! Tags of a snapshot say whose it is and which generation: `shelter=NAME`, `generation=N`, `claim=ID`, `bytes=N`, `files=N`,
 //! `pinned=N`. restic reads, checks and restores it.
 
+use crate::databases::walk;
 use crate::durable::now_ns;
 use crate::error::ShelterError;
 use crate::pace::Pace;
@@ -580,7 +581,7 @@ fn pictured_entry(picture: &Picture<'_>, seen: &SeenEntry) -> PicturedEntry {
         gid: entry.gid,
         size,
         modified: timestamp(stamp.modified_ns),
-        changed: timestamp(stamp.changed_ns),
+        changed: timestamp(picture.changed.get(&entry.path).copied().unwrap_or(stamp.changed_ns)),
         inode: stamp.inode,
         device: picture.root.device(),
         links: *links,
@@ -593,7 +594,7 @@ fn pictured_entry(picture: &Picture<'_>, seen: &SeenEntry) -> PicturedEntry {
 
 /// Files and bytes of a picture.
 fn totals(picture: &Picture<'_>) -> (u64, u64) {
-    let carried: Vec<_> = picture.carried.iter().map(|group| picture.root.walk(&group.paths)).collect();
+    let carried: Vec<_> = picture.carried.iter().map(|group| walk(picture.root, group)).collect();
     let all = carried.iter().chain([&picture.walked]).flat_map(|walked| walked.entries.values());
     let sizes = all.filter_map(|seen| match seen.entry.kind {
         EntryKind::File { size, .. } => Some(size),

@@ -5,6 +5,7 @@ mod saving;
 
 pub(crate) use saved_place::{DRILL, SavedPlace};
 
+use crate::databases::{LogPositions, walk};
 use crate::durable::{now_ns, read_bounded, write_durably};
 use crate::error::ShelterError;
 use crate::frozen_files::{FROZEN, remove_left};
@@ -28,7 +29,6 @@ use loadline_shelter::start::{
 use loadline_shelter::status::ShelterStatus;
 use loadline_shelter::tree::TreePath;
 use loadline_shelter::unit::unit_name;
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -104,6 +104,8 @@ pub struct Shelter {
     /// The storage of a repository, once it is open.
     storage: OnceLock<Arc<dyn RepositoryStorage>>,
     pub(crate) known: TreeStamps,
+    /// Where database servers were at the last save of this process.
+    positions: LogPositions,
     /// The generation that the next restore takes, if it is not the newest one.
     wanted: Option<u64>,
     /// Held as long as this lives: one process works on a shelter.
@@ -122,6 +124,7 @@ impl Shelter {
             opened: Mutex::new(None),
             storage: OnceLock::new(),
             known: TreeStamps::new(),
+            positions: LogPositions::new(),
             wanted: None,
             lock: None,
         }
@@ -453,12 +456,10 @@ impl Shelter {
         }
         // What was just written is known: the first save reads nothing of it again.
         let contents = self.config.groups.iter().filter(|group| group.class != DataClass::Recreate);
-        let paths: Vec<String> = contents.flat_map(|group| group.paths.clone()).collect();
-        let walked = root.walk(&paths);
         // An earlier generation is no saved state: the first save compares all of it with the newest one.
-        let known = if generation == newest { walked.entries } else { BTreeMap::new() };
-        self.known = known
-            .into_iter()
+        let contents = contents.filter(|_| generation == newest);
+        self.known = contents
+            .flat_map(|group| walk(&root, group).entries)
             .filter(|(path, _)| !report.damaged.contains_key(path))
             .map(|(path, seen)| (path, seen.stamp))
             .collect();
@@ -523,7 +524,7 @@ impl Shelter {
         let mut stamps = TreeStamps::new();
         self.is_marked(&root)?;
         for group in self.config.groups.iter().filter(|group| group.class != DataClass::Recreate) {
-            stamps.extend(root.walk(&group.paths).entries.into_iter().map(|(path, seen)| (path, seen.stamp)));
+            stamps.extend(walk(&root, group).entries.into_iter().map(|(path, seen)| (path, seen.stamp)));
         }
         Ok(stamps)
     }

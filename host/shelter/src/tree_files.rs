@@ -356,7 +356,7 @@ fn is_kept(name: &str) -> bool {
 }
 
 /// Extended attributes of an open file.
-fn attributes_of(file: impl AsFd) -> io::Result<BTreeMap<String, String>> {
+pub(crate) fn attributes_of(file: impl AsFd) -> io::Result<BTreeMap<String, String>> {
     let mut list = vec![0_u8; 1024];
     let length = loop {
         match rustix::fs::flistxattr(&file, &mut list[..]) {

@@ -145,9 +145,9 @@ pub enum Moment {
     EachFile,
     /// Reflinks are taken of all before the first is read.
     Reflink,
-    /// PostgreSQL gets a message before and after; the text is a connection string of `psql`.
+    /// A base backup of PostgreSQL; the text is a connection string of `psql`.
     Postgres(String),
-    /// SQLite's backup of these databases.
+    /// These SQLite databases stand still, or are copied by SQLite's own backup.
     Sqlite(Vec<String>),
     /// A program gets messages over its standard input.
     Session(Vec<String>),

@@ -4,7 +4,7 @@ use super::{Shelter, TWIN};
 use crate::durable::write_durably;
 use crate::error::ShelterError;
 use crate::pace::Pace;
-use crate::saving::{Picture, SaveReport};
+use crate::saving::{EarlierSave, Picture, SaveReport};
 use crate::tree_files::TreeRoot;
 use loadline_shelter::config::MARKER_NAME;
 use loadline_shelter::upkeep::ReadShare;
@@ -69,10 +69,13 @@ impl Shelter {
         let mut marker = marker.clone();
         marker.begun = copy.generation() + 1;
         let claim = marker.claim.clone();
-        let picture = Picture::take(root, &self.config, failed, &self.known, reread)?;
+        let earlier = EarlierSave { known: &self.known, positions: &self.positions };
+        let picture = Picture::take(root, &self.config, failed, &earlier, reread)?;
+        let (witnessed, positions) = (picture.witnessed(), picture.positions.clone());
         let is_known = picture.is_known(&self.known) && reread.is_none();
         if (copy.generation() > 0 && is_known) || (!failed.is_empty() && picture.walked.entries.is_empty()) {
             picture.release()?;
+            witnessed(&mut self.known);
             return Ok(None);
         }
         let text = marker.to_text();
@@ -86,7 +89,10 @@ impl Shelter {
             picture.release()?;
         }
         drop(picture);
-        let Some(report) = saved? else { return Ok(None) };
+        let saved = saved?;
+        witnessed(&mut self.known);
+        self.positions.extend(positions);
+        let Some(report) = saved else { return Ok(None) };
         self.same_disk()?;
         marker.generation = report.generation;
         self.mark(marker)?;

@@ -1,11 +1,13 @@
 //! Whole lives of a disk: taken into use, saved, lost, restored; and everything that must be refused.
 
+mod databases;
 mod in_object_store;
 mod in_repository;
 mod killed;
 mod losses;
 mod machine;
 mod one_moment;
+mod postgres;
 mod reflinked;
 mod serving;
 mod upkeep;

@@ -1,10 +1,11 @@
 //! Groups that are promised to be of one moment: if the promise is not kept, the group has its previous generation.
 
 use super::world::{World, save, unpaced};
+use crate::databases::LogPositions;
 use crate::durable::now_ns;
 use crate::error::ShelterError;
 use crate::saved_copy::SavedCopy;
-use crate::saving::Picture;
+use crate::saving::{EarlierSave, Picture};
 use crate::tree_files::TreeRoot;
 use loadline_shelter::config::Moment;
 use loadline_units::Duration as Span;
@@ -86,8 +87,9 @@ fn a_file_that_changes_while_its_group_is_saved_fails_the_group_before_anything_
         write(&world, "second");
         let root = TreeRoot::open(&world.path("disk")).unwrap();
         for change in ["rewritten", "new", "gone"] {
-            let known = shelter.known().clone();
-            let picture = Picture::take(&root, &world.config, &BTreeMap::new(), &known, None).unwrap();
+            let (known, positions) = (shelter.known().clone(), LogPositions::new());
+            let earlier = EarlierSave { known: &known, positions: &positions };
+            let picture = Picture::take(&root, &world.config, &BTreeMap::new(), &earlier, None).unwrap();
             match change {
                 "rewritten" => fs::write(world.disk("db/1"), "longer than it was").unwrap(),
                 "new" => fs::write(world.disk("db/new"), "x").unwrap(),

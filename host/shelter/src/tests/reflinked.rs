@@ -2,8 +2,9 @@
 
 use super::machine::{LoopWorld, run, shelter};
 use super::world::{save, tree, unpaced};
+use crate::databases::LogPositions;
 use crate::frozen_files::FROZEN;
-use crate::saving::Picture;
+use crate::saving::{EarlierSave, Picture};
 use crate::tree_files::TreeRoot;
 use loadline_shelter::config::ShelterConfig;
 use loadline_shelter::upkeep::ReadShare;
@@ -134,8 +135,9 @@ fn only_what_changed_is_copied_and_what_a_killed_save_left_is_removed() {
     let root = TreeRoot::open(&world.path("disk")).unwrap();
     let frozen = || fs::read_dir(world.path("disk").join(FROZEN)).map_or(0, Iterator::count);
     for (reread, copies) in [(None, 1), (Some(ReadShare { share: 0, of: 1 }), FILES - 1)] {
-        let known = first.known().clone();
-        let picture = Picture::take(&root, &config, &BTreeMap::new(), &known, reread).unwrap();
+        let (known, positions) = (first.known().clone(), LogPositions::new());
+        let earlier = EarlierSave { known: &known, positions: &positions };
+        let picture = Picture::take(&root, &config, &BTreeMap::new(), &earlier, reread).unwrap();
         assert_eq!(frozen(), copies, "{reread:?}");
         // As if it were killed here.
         std::mem::forget(picture);
