@@ -188,6 +188,7 @@ pub(crate) fn after_hunt(record: &RunRecord, found: &HuntResult) -> String {
     let run = &record.header.id;
     let report = || report_command([run.as_str()]);
     match found.next_step() {
+        HuntStep::LiftThrottle(command) => command.to_owned(),
         HuntStep::SetInEnvironment(_) => shown_into(run, "--env", ENVIRONMENT_FILE),
         HuntStep::SetInPlan(_) => shown_into(run, "--plan", PLAN_FILE),
         HuntStep::LongerTrials(_) => hunted_again(record, found).unwrap_or_else(report),

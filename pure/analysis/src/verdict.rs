@@ -8,13 +8,12 @@ use crate::findings::{FLUSHES_MIN, Objective, best_cell, flushes, overloaded};
 use crate::hosts::view::{HostsLimit, HostsScaling};
 use crate::standing::{self, StandingLimit};
 use crate::summary::{CellSummary, LastingFigures, OperationFigures};
-use crate::verdict_block::{
-    Certainty, HeldBy, ObjectiveVerdict, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,
-};
+use crate::verdict_block::{Certainty, ObjectiveVerdict, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict};
 use crate::words::{block, how_much, load_name, number, percent, sentence, span};
 use loadline_record::{
     Access, Clock, Doubt, DoubtCode, DoubtGrade, Limit, RunHeader, RunRecord, RunVerb, TargetKind, VOLUME_DEFAULT,
 };
+use std::fmt::Write as _;
 
 /// Volumes that a verdict speaks of one by one.
 const VOLUMES_MAX: usize = 8;
@@ -150,7 +149,10 @@ impl VolumeCells<'_> {
         gives.extend(both.into_iter().filter_map(|direction| self.one(direction)));
         gives.extend(self.durable());
         let shown = first.or_else(|| Some(gives.first()?.cell.clone()))?;
-        let cell = self.cells.iter().find(|cell| cell.id == shown)?;
+        let shown = self.cells.iter().find(|cell| cell.id == shown)?;
+        // A throttle was read: it is known, whatever the figures of other loads make likely.
+        let throttled = self.throttled(&gives);
+        let cell = throttled.first().copied().filter(|_| shown.held_by.is_none()).unwrap_or(shown);
         let standing = self.standing(cell, volume);
         let liftable = cell.held_by.is_some() || standing.as_ref().is_some_and(|limit| limit.lifted_by.is_some());
         let (certainty, because) = match &standing {
@@ -158,20 +160,40 @@ impl VolumeCells<'_> {
             None => self.certainty(cell),
         };
         let volumes = self.record.header.volumes.len();
+        let held_by = match &standing {
+            Some(limit) => limit.text.clone(),
+            None if throttled.is_empty() => holder(cell),
+            None => by_throttles(&throttled, shown),
+        };
+        let lifted: Vec<String> =
+            throttled.iter().filter_map(|cell| Some(cell.held_by.as_ref()?.lifting_command())).collect();
         Some(VolumeVerdict {
             volume: if volumes == 1 && volume == VOLUME_DEFAULT { String::new() } else { volume.to_owned() },
             gives,
             limit: cell.binding.as_ref().map(|binding| binding.limit),
-            held_by: standing.as_ref().map_or_else(|| holder(cell), |limit| limit.text.clone()),
+            held_by,
             throttle: cell.held_by.clone(),
             certainty,
             because,
             next: if liftable { Some(LIFT.to_owned()) } else { next(cell, &self.record.header) },
             command: standing
                 .and_then(|limit| limit.lifted_by)
-                .or_else(|| cell.held_by.as_ref().map(HeldBy::lifting_command)),
+                .or_else(|| (!lifted.is_empty()).then(|| lifted.join(" && "))),
             cell: cell.id.clone(),
         })
+    }
+
+    /// The loads that throttles hold, one for each throttle: those of the figures first.
+    fn throttled(&self, gives: &[VerdictFigure]) -> Vec<&CellSummary> {
+        let given = gives.iter().filter_map(|figure| self.cells.iter().find(|cell| cell.id == figure.cell));
+        let mut throttled: Vec<&CellSummary> = Vec::new();
+        for cell in given.chain(self.own.iter().map(|index| &self.cells[*index])) {
+            let limit = |cell: &CellSummary| cell.held_by.as_ref().map(|held| held.limit.clone());
+            if cell.held_by.is_some() && throttled.iter().all(|known| limit(known) != limit(cell)) {
+                throttled.push(cell);
+            }
+        }
+        throttled
     }
 
     /// The quota or the setting of a queue that explains the cell, unless a throttle does.
@@ -331,6 +353,30 @@ fn figure(
         p99_ns,
         cell: cell.id.clone(),
     }
+}
+
+/// What the throttles do, and what limits the load that the verdict shows first where that is none of them.
+fn by_throttles(throttled: &[&CellSummary], shown: &CellSummary) -> String {
+    let mut held = throttled.iter().filter_map(|cell| cell.held_by.as_ref());
+    let Some(first) = held.next() else { return holder(shown) };
+    let mut text = first.sentence();
+    for other in held {
+        // The first has said which group and which device.
+        if (&other.device, other.devices, &other.limit.group) == (&first.device, first.devices, &first.limit.group) {
+            let _ = write!(text, " and to {}", other.amount());
+        } else {
+            let _ = write!(text, "; {}", other.sentence());
+        }
+    }
+    if shown.held_by.is_none() {
+        let kind = match (shown.reads_only(), shown.writes_only()) {
+            (true, _) => "reads",
+            (_, true) => "writes",
+            _ => "mixes",
+        };
+        let _ = write!(text, "; {kind}: {}", holder(shown));
+    }
+    text
 }
 
 /// What holds a cell, in words.
@@ -617,6 +663,47 @@ mod tests {
             source: None,
         });
         assert_eq!(holder(cell), "the baseline, after 3,001 IOPS for 37 min 29 s of burst");
+    }
+
+    #[test]
+    fn each_throttle_is_in_the_verdict_with_what_lifts_it() {
+        use loadline_record::{KernelThrottle, ThrottledQuantity, ThrottledRequests};
+        let throttle = |requests, name: &str, per_s| KernelThrottle {
+            requests,
+            counts: ThrottledQuantity::Requests,
+            per_s,
+            group: "/db".into(),
+            file: format!("/sys/fs/cgroup/blkio/db/blkio.throttle.{name}_iops_device"),
+            lifted_by: "7:0 0".into(),
+        };
+        let of = |reads: u64| {
+            let cell = |read_ratio, iops| {
+                let disk = ExampleDisk { iops, ..ExampleDisk::default() };
+                example::cell(example::closed("random", read_ratio, 4 << 10, 32), &disk, &[1.0])
+            };
+            let mut record = example::run(vec![cell(1.0, 3_000.0), cell(0.0, 400.0)]);
+            let reads = throttle(ThrottledRequests::Reads, "read", reads);
+            record.header.volumes[0].devices[0].throttles =
+                vec![reads, throttle(ThrottledRequests::Writes, "write", 400)];
+            let summary = summarize(&record);
+            let lifted =
+                summary.conclusions.iter().filter(|one| one.next.as_ref().is_some_and(|to| to.contains("echo")));
+            (summary.verdict.unwrap().volumes.remove(0), lifted.count())
+        };
+        let (both, lifted) = of(3_000);
+        let text = "a kernel throttle in control group /db limits vda to 3,000 reads/s and to 400 writes/s";
+        assert_eq!((both.held_by.as_str(), both.certainty, lifted), (text, Certainty::Certain, 2));
+        let command = both.command.unwrap();
+        assert!(
+            command.contains("read_iops_device && echo '7:0 0' | sudo tee") && command.ends_with("write_iops_device")
+        );
+        // What the reads run into is not known with certainty, and the throttle of the writes is.
+        let (writes, _) = of(90_000);
+        assert!(
+            writes.held_by.starts_with("a kernel throttle in control group /db limits vda to 400 writes/s; reads: ")
+        );
+        assert_eq!((writes.certainty, writes.limit), (Certainty::Certain, Some(Limit::DiskIops)));
+        assert!(writes.command.unwrap().ends_with("write_iops_device"));
     }
 
     #[test]

@@ -87,6 +87,9 @@ pub struct HuntResult {
     pub nothing_bound: Option<String>,
     /// What may bind, the likeliest first; none where nothing bound the cell.
     pub suspects: Vec<Suspect>,
+    /// The command that lifts a throttle of the kernel that the cell reaches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lift: Option<String>,
 }
 
 /// The limits on the way of a cell, where an environment says which there are.
@@ -122,6 +125,19 @@ fn by_a_cache(record: &RunRecord, cell: &str) -> Option<Suspect> {
         standing: Standing::Binds,
         because: format!("the cell shows it by itself: {}", binding.evidence.trim().trim_end_matches('.')),
     })
+}
+
+/// A throttle of the kernel that the cell reaches, with the command that lifts it: it was read, and no setting can show more of it.
+fn by_a_throttle(record: &RunRecord, cell: &str) -> Option<(Suspect, String)> {
+    let found = summarize(record).cells.into_iter().find(|one| one.id == cell)?;
+    let (held, binding) = found.held_by.zip(found.binding)?;
+    let suspect = Suspect {
+        limits: vec![binding.limit.name().to_owned()],
+        what: held.sentence(),
+        standing: Standing::Binds,
+        because: format!("read from {}, and the load reaches it", held.limit.file),
+    };
+    Some((suspect, held.lifting_command()))
 }
 
 /// Around a load that got what it asked for only less of it tells anything: more is what was asked for, and as much shows nothing.
@@ -168,7 +184,12 @@ pub fn hunted(record: &RunRecord, plan: &HuntPlan) -> HuntResult {
     let known = StorageFacts { declared: &declared, lacks: &plan.lacks };
     let trials = || baseline.into_iter().flat_map(|c| &c.trials);
     let mut named = if nothing_bound.is_some() { Vec::new() } else { suspects(&rows, plan.margin, known) };
-    if nothing_bound.is_none() {
+    let throttle = by_a_throttle(record, &plan.baseline).filter(|_| nothing_bound.is_none());
+    if let Some((throttle, _)) = &throttle {
+        // The suspect that has this limit is the throttle.
+        named.retain(|suspect| suspect.standing != Standing::Possible || suspect.limits != throttle.limits);
+        named.insert(0, throttle.clone());
+    } else if nothing_bound.is_none() {
         named.splice(0..0, by_a_cache(record, &plan.baseline));
     }
     HuntResult {
@@ -182,6 +203,7 @@ pub fn hunted(record: &RunRecord, plan: &HuntPlan) -> HuntResult {
         margin: plan.margin,
         not_tried: plan.not_tried.clone(),
         suspects: named,
+        lift: throttle.map(|(_, lift)| lift),
         nothing_bound,
         rows,
     }
@@ -223,5 +245,37 @@ mod tests {
         let found = blocks_varied(closed("random", 1.0, 4 << 10, 8));
         assert_eq!((found.nothing_bound, found.rows[0].effect), (None, Effect::Moved));
         assert!(!found.suspects.is_empty());
+    }
+
+    #[test]
+    fn a_throttle_that_the_cell_reaches_is_what_binds_and_lifting_it_is_next() {
+        use loadline_record::{KernelThrottle, ThrottledQuantity, ThrottledRequests};
+        let disk = ExampleDisk { iops: 500.0, ..ExampleDisk::default() };
+        let cells =
+            [4 << 10, 16 << 10].map(|block| cell(closed("random", 1.0, block, 32), &disk, &[1.0, 1.001, 0.999]));
+        let variant = HuntVariant {
+            cell: cells[1].id.clone(),
+            factor: Factor::Block,
+            from: "4 KiB".to_owned(),
+            to: "16 KiB".to_owned(),
+        };
+        let (baseline, variants) = (cells[0].id.clone(), vec![variant]);
+        let plan = HuntPlan { baseline, variants, margin: 0.05, not_tried: Vec::new(), lacks: Vec::new() };
+        let mut record = run(cells.into());
+        record.header.volumes[0].devices[0].throttles = vec![KernelThrottle {
+            requests: ThrottledRequests::Reads,
+            counts: ThrottledQuantity::Requests,
+            per_s: 500,
+            group: "/db".into(),
+            file: "/sys/fs/cgroup/blkio/db/blkio.throttle.read_iops_device".into(),
+            lifted_by: "7:0 0".into(),
+        }];
+        let found = hunted(&record, &plan);
+        assert_eq!(found.suspects[0].what, "a kernel throttle in control group /db limits vda to 500 reads/s");
+        let lines = found.verdict_lines();
+        let of = |about: &str| lines.iter().find(|(what, _)| what == about).map(|(_, text)| text.as_str()).unwrap();
+        assert!(of("held by").contains("limits vda to 500 reads/s (read from /sys/fs/cgroup/blkio/db/"), "{lines:?}");
+        assert_eq!(of("next"), "if this limit is not meant, lift it: that costs nothing");
+        assert!(found.lift.is_some_and(|command| command.starts_with("echo '7:0 0' | sudo tee")));
     }
 }

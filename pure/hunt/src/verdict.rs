@@ -74,6 +74,9 @@ impl HuntResult {
         if self.nothing_bound.is_some() {
             return HuntStep::Read;
         }
+        if let Some(command) = &self.lift {
+            return HuntStep::LiftThrottle(command);
+        }
         let best =
             self.rows.iter().filter(|row| row.effect == Effect::Moved).max_by(|a, b| gain(a).total_cmp(&gain(b)));
         if let Some(row) = best {
@@ -102,6 +105,7 @@ impl HuntResult {
             format!("set {factor} to {to} in the {place}, and hunt again from there")
         };
         match self.next_step() {
+            HuntStep::LiftThrottle(_) => "if this limit is not meant, lift it: that costs nothing".to_owned(),
             HuntStep::SetInEnvironment(row) => set(row, "environment"),
             HuntStep::SetInPlan(row) => set(row, "plan"),
             HuntStep::LongerTrials(row) => {
@@ -129,6 +133,8 @@ impl HuntResult {
 /// What follows from a hunt.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum HuntStep<'a> {
+    /// A throttle of the kernel is what binds; the command lifts it.
+    LiftThrottle(&'a str),
     /// This setting raised the rate most, and the environment has it.
     SetInEnvironment(&'a HuntRow),
     /// This setting raised the rate most, and the plan has it.
@@ -208,6 +214,7 @@ mod tests {
             not_tried: Vec::new(),
             nothing_bound: None,
             suspects,
+            lift: None,
         }
     }
 

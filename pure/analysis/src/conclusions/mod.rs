@@ -212,7 +212,8 @@ impl<'a> VolumeConclusions<'a> {
                 }
             }
         };
-        let next = (*advised != Some(binding.limit)).then_some(what_to_do);
+        // Reads and writes have throttles of their own, and each is lifted by itself.
+        let next = (held.is_some() || *advised != Some(binding.limit)).then_some(what_to_do);
         *advised = Some(binding.limit);
         self.conclusion(cell, text, &meant, next)
     }

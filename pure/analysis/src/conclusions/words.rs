@@ -257,7 +257,7 @@ pub(super) fn first(cell: &CellSummary, clock: Clock) -> Option<Advice> {
         )
     } else if doubted(DoubtCode::OtherLoad) {
         Some("First measure again with nothing else on the device".into())
-    } else if doubted(DoubtCode::ShortRun) {
+    } else if doubted(DoubtCode::ShortRun) && cell.held_by.is_none() {
         let text = "Before relying on the rate, measure for minutes: a burst looks the same in seconds";
         Some(Advice::with(text, NextMeasurement::Longer { duration_ns: LONGER.as_ns() }))
     } else {
