@@ -185,9 +185,9 @@ impl VolumeCells<'_> {
 
     /// The loads that throttles hold, one for each throttle: those of the figures first.
     fn throttled(&self, gives: &[VerdictFigure]) -> Vec<&CellSummary> {
-        let given = gives.iter().filter_map(|figure| self.cells.iter().find(|cell| cell.id == figure.cell));
+        let shown_first = gives.iter().filter_map(|figure| self.cells.iter().find(|cell| cell.id == figure.cell));
         let mut throttled: Vec<&CellSummary> = Vec::new();
-        for cell in given.chain(self.own.iter().map(|index| &self.cells[*index])) {
+        for cell in shown_first.chain(self.own.iter().map(|index| &self.cells[*index])) {
             let limit = |cell: &CellSummary| cell.held_by.as_ref().map(|held| held.limit.clone());
             if cell.held_by.is_some() && throttled.iter().all(|known| limit(known) != limit(cell)) {
                 throttled.push(cell);
