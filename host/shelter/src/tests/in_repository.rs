@@ -14,7 +14,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 /// Runs restic on the saved data; `None` where it is not installed.
-fn restic(world: &World, words: &[&str]) -> Option<String> {
+pub(super) fn restic(world: &World, words: &[&str]) -> Option<String> {
     let mut command = Command::new("restic");
     command.arg("-r").arg(world.path("saved")).arg("--password-file").arg(world.path("secret"));
     let output = match command.args(["--no-cache", "-q"]).args(words).output() {

@@ -1,19 +1,25 @@
-//! Losses at random moments, under a destination that dies, fills up, errs, loses answers and rots: no torn file, nothing acknowledged
+//! Losses at random moments, under processes that are killed and a destination that dies, fills up, errs, loses answers and rots: no torn file, nothing acknowledged
 //! lost, no group of two moments.
 //!
 //! The gate has some; LOADLINE_TEST_LONG=1 has as many as fit into LOADLINE_LOSSES_S seconds, ten minutes by default.
 
-use super::world::{World, unpaced};
+use super::in_repository::restic;
+use super::world::{FolderProbe, World, unpaced};
 use crate::error::ShelterError;
 use crate::shelter::Shelter;
 use loadline_repository::{FaultyStorage, LocalStorage, RepositoryStorage, StorageFault, StoredFile};
+use loadline_shelter::config::{Destination, ShelterConfig};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// Names the world's folder to the process that saves.
+const ROOT: &str = "LOADLINE_SHELTER_TEST_LOSSES";
+/// The longest time after which that process is killed, in microseconds.
+const KILLED_WITHIN_US: u64 = 150_000;
 /// Losses in the gate.
 const LOSSES: u32 = 25;
 /// Seconds of the long test.
@@ -44,7 +50,8 @@ fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 fn sqlite(database: &Path, statements: &str) -> Option<String> {
-    let output = Command::new("sqlite3").arg(database).arg(statements).output().ok()?;
+    let output =
+        Command::new("sqlite3").args(["-cmd", ".timeout 30000"]).arg(database).arg(statements).output().ok()?;
     assert!(output.status.success(), "{statements}: {}", String::from_utf8_lossy(&output.stderr));
     Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
@@ -80,12 +87,47 @@ fn write_files(world: &World, round: u64, draws: &mut Draws) {
     }
 }
 
+/// The configuration of this test's world, in whichever process.
+fn config_at(root: &Path) -> ShelterConfig {
+    let mut config = World::config_at(root, GROUPS, "");
+    config.destination = Some(Destination::FolderRepository(root.join("saved").display().to_string()));
+    config.passphrase_file = Some(root.join("secret").display().to_string());
+    if root.join("app.db").exists() {
+        let (from, to) = (root.join("app.db"), root.join("disk/saved/app.db"));
+        let (from, to, folder) = (from.display(), to.display(), to.parent().unwrap_or(root).display());
+        let script = format!("mkdir -p {folder}; rm -f {to}; sqlite3 {from} \"vacuum into '{to}'\"");
+        config.groups[1].before = Some(["/bin/sh", "-c", &script].map(str::to_owned).to_vec());
+    }
+    config
+}
+
+/// No test of its own: the other one starts this program again with this name, to be killed.
+#[test]
+fn save_to_be_killed() {
+    let Some(root) = std::env::var_os(ROOT).map(PathBuf::from) else { return };
+    let mut shelter = Shelter::new(config_at(&root), Box::new(FolderProbe::at(&root)));
+    shelter.restore().unwrap();
+    shelter.save(&unpaced()).unwrap();
+}
+
+/// A save by another process, which is killed in the middle. Whether it was done before.
+fn killed_save(world: &World, draws: &mut Draws) -> bool {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "tests::losses::save_to_be_killed"]).env(ROOT, world.root());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_micros(draws.below(KILLED_WITHIN_US)));
+    // It is gone already, if it was quicker.
+    let _ = child.kill();
+    child.wait().unwrap().success()
+}
+
 /// Counts of what was tried.
 #[derive(Debug, Default)]
 struct Tally {
     losses: u32,
     saves: u32,
     failed_saves: u32,
+    killed_saves: u32,
     broken_restores: u32,
     rotten_drills: u32,
 }
@@ -98,14 +140,10 @@ fn losses_at_random_moments_lose_nothing_that_was_acknowledged() {
     let mut world = World::with_cheap_repository(GROUPS);
     let database = world.path("app.db");
     let has_sqlite = sqlite(&database, "create table a(x integer); insert into a values (500), (500)").is_some();
-    if has_sqlite {
-        let (from, to) = (database.display(), world.disk("saved/app.db").display().to_string());
-        let script =
-            format!("mkdir -p {}; rm -f {to}; sqlite3 {from} \"vacuum into '{to}'\"", world.disk("saved").display());
-        world.config.groups[1].before = Some(["/bin/sh", "-c", &script].map(str::to_owned).to_vec());
-    } else {
+    if !has_sqlite {
         println!("skipped: there is no sqlite3 for the database beside the files");
     }
+    world.config = config_at(world.root());
     let faulty = Arc::new(FaultyStorage::new(Arc::new(LocalStorage::new(world.path("saved")))));
     let opened = |world: &World| {
         let mut shelter = world.shelter();
@@ -124,6 +162,20 @@ fn losses_at_random_moments_lose_nothing_that_was_acknowledged() {
         write_files(&world, round, &mut draws);
         if has_sqlite {
             sqlite(&database, &format!("update a set x = x + case rowid when 1 then {round} else -{round} end"));
+        }
+        if draws.below(4) == 0 {
+            // A process that dies has no chance to tidy up.
+            drop(shelter);
+            std::thread::sleep(crate::saving::READ_AGAIN);
+            tally.killed_saves += 1;
+            if killed_save(&world, &mut draws) {
+                allowed = vec![contents(&world.disk("data"))];
+            } else {
+                allowed.push(contents(&world.disk("data")));
+            }
+            shelter = opened(&world);
+            shelter.restore().unwrap();
+            continue;
         }
         let fault = drawn_fault(&mut draws);
         faulty.set(fault.as_slice());
@@ -170,8 +222,12 @@ fn losses_at_random_moments_lose_nothing_that_was_acknowledged() {
         allowed = vec![found];
     }
     println!("{tally:?}");
-    assert!(tally.failed_saves > 5 && tally.broken_restores > 0 && tally.rotten_drills > 0, "{tally:?}");
+    assert!(
+        tally.killed_saves > 5 && tally.failed_saves > 5 && tally.broken_restores > 0 && tally.rotten_drills > 0,
+        "{tally:?}"
+    );
     assert!(shelter.verify().unwrap().is_whole());
+    restic(&world, &["check", "--read-data"]);
 }
 
 /// Restores; every other time the destination dies in the middle first.
