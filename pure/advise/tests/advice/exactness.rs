@@ -8,7 +8,7 @@ const NEEDS: u64 = 40;
 const NEEDS_LONG: u64 = 1_000;
 
 #[expect(clippy::disallowed_methods, reason = "how much a test tries is the user's to choose")]
-fn is_long() -> bool {
+pub(crate) fn is_long() -> bool {
     std::env::var("LOADLINE_TEST_LONG").is_ok_and(|value| !value.is_empty() && value != "0")
 }
 

@@ -1,7 +1,9 @@
 //! Advice over the whole catalog: what it says of set-ups with published limits, and that it says it completely.
 
+mod days;
 mod exactness;
 mod scripts;
+mod set_ups;
 
 use loadline_advise::{Advice, AdviceOptions, Asked, Need, NeedNumbers, Rates, Script, advice_html, advise, script};
 use loadline_block::Operation;
@@ -32,7 +34,7 @@ pub(crate) fn on(machine: &str, disk: &str, count: u32, asked: Rates) -> Need {
 }
 
 /// The named set-up in an advice, if it meets the need with this number of disks.
-fn accepts(advice: &Advice, machine: &str, disk: &str, count: u32) -> bool {
+pub(crate) fn accepts(advice: &Advice, machine: &str, disk: &str, count: u32) -> bool {
     let is_it = |row: &&loadline_advise::Candidate| {
         row.machine == machine && row.volumes[0].disks[0].sku == disk && row.volumes[0].disks[0].count == count
     };
@@ -132,7 +134,7 @@ fn day(quiet: f64, peak: f64, at_limit: Option<AtLimit>) -> Demand {
     Demand { source: "test".to_owned(), intervals: (0..1_440).map(minute).collect(), ..Demand::default() }
 }
 
-fn recorded(demand: Demand) -> Need {
+pub(crate) fn recorded(demand: Demand) -> Need {
     Need { asked: Asked::Recorded(demand), ..Need::steady("day", Rates::default(), Bytes::gib(100)) }
 }
 
@@ -198,7 +200,7 @@ fn closed_loop() -> Trace {
 }
 
 #[test]
-fn recorded_requests_say_what_they_would_meet_on_each_row() {
+pub(crate) fn recorded_requests_say_what_they_would_meet_on_each_row() {
     let catalog = Catalog::builtin();
     let trace = closed_loop();
     let demand = demand_of_trace(&trace, "app.trace", &[]).unwrap();
