@@ -158,6 +158,33 @@ fn the_example_of_more_and_more_hosts_ends_with_the_verdict() {
 }
 
 #[test]
+fn a_host_with_a_range_of_its_own_writes_nothing_else_of_the_file() {
+    let bench = Bench::new();
+    let writes = PLAN.replace("block", "reads = \"0 %\"\nsize = \"6 MiB\"\nblock").replace("\"1 s\"", "\"300 ms\"");
+    fs::write(bench.path("plan.toml"), writes).unwrap();
+    fs::write(bench.path("file"), vec![0; 7 << 20]).unwrap();
+    let mut before = vec![0_u8; 7 << 20];
+    for rank in [1, 0, 2] {
+        let (rank_of, store) = (format!("{rank}/3"), format!("rank-{rank}.db"));
+        let words = ["run", "plan.toml", "--on", "file", "--overwrite", "file", "--own-range", "--rank", &rank_of];
+        bench.done(&[&words[..], &["--store", &store, "--quiet"]].concat());
+        let after = fs::read(bench.path("file")).unwrap();
+        let own = rank * (2 << 20)..(rank + 1) * (2 << 20);
+        for (index, (old, new)) in before.chunks(4_096).zip(after.chunks(4_096)).enumerate() {
+            assert!(old == new || own.contains(&(index * 4_096)), "rank {rank} wrote at {}", index * 4_096);
+        }
+        assert!(after[own.clone()].iter().any(|byte| *byte != 0), "rank {rank} wrote nothing");
+        before = after;
+    }
+    // They did not run together, and their loads are one all the same.
+    let merged = bench.done(&["merge", "rank-0.db", "rank-1.db", "rank-2.db", "--format", "json"]);
+    let merged: Json = serde_json::from_str(&merged).unwrap();
+    assert_eq!(merged["cells"][0]["load"]["size_bytes"], 6 << 20, "{merged}");
+    let refused = bench.refused(2, &["merge", "a=rank-0.db", "b=rank-0.db"]);
+    assert!(refused.contains("is named twice"), "{refused}");
+}
+
+#[test]
 fn a_host_that_says_too_little_of_its_part_is_refused_with_the_option_that_mends_it() {
     let bench = Bench::new();
     small_plan(&bench);
