@@ -191,6 +191,11 @@ pub(crate) fn latency(mean: f64, min: Option<f64>, max: f64) -> Option<Histogram
     })
 }
 
+/// Whether the least latency is no more than the largest. Percentiles may lie above that: some tools print the end of a bucket.
+fn is_ordered(latency: &HistogramSnapshot) -> bool {
+    latency.min.is_none_or(|least| least <= latency.max) && latency.mean.is_finite()
+}
+
 /// A load with its figures as a tool reports them.
 #[derive(Debug, Clone)]
 pub(crate) struct Told {
@@ -238,6 +243,9 @@ impl Told {
         spec.duration = Duration::from_ns(measured_ns);
         spec.warm_up = Duration::from_ns((warm_up_s.clamp(0.0, SECONDS_MAX) * 1e9) as u64);
         spec.trials = 1;
+        if operations.iter().filter_map(|(_, figures)| figures.latency).any(|latency| !is_ordered(&latency)) {
+            return Err(out("its latencies contradict each other: the least exceeds the largest".to_owned()));
+        }
         // Buffered blocks may have any size.
         let mut checked = spec.clone();
         for block in &mut checked.blocks {
@@ -319,6 +327,13 @@ pub(crate) const LOCAL_TIME: &str = "the time is local and its zone is not told:
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn latencies_that_contradict_each_other_are_left_out() {
+        let latency = latency(3.8e6, Some(0.3e6), 24e6).unwrap();
+        assert!(is_ordered(&latency) && is_ordered(&HistogramSnapshot { p50: Some(3_700_000), ..latency }));
+        assert!(!is_ordered(&HistogramSnapshot { min: Some(520_000_000), ..latency }));
+    }
 
     #[test]
     fn times_are_read_and_what_is_none_is_not() {
