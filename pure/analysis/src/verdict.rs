@@ -11,7 +11,8 @@ use crate::summary::{CellSummary, LastingFigures, OperationFigures};
 use crate::verdict_block::{Certainty, ObjectiveVerdict, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict};
 use crate::words::{block, how_much, load_name, number, percent, sentence, span};
 use loadline_record::{
-    Access, Clock, Doubt, DoubtCode, DoubtGrade, Limit, RunHeader, RunRecord, RunVerb, TargetKind, VOLUME_DEFAULT,
+    Access, Clock, Doubt, DoubtCode, DoubtGrade, HistogramSnapshot, Limit, RunHeader, RunRecord, RunVerb, TargetKind,
+    VOLUME_DEFAULT,
 };
 use std::fmt::Write as _;
 
@@ -26,6 +27,9 @@ const LARGE_BYTES_MIN: u64 = 128 << 10;
 
 /// What to do about a limit that stands in a file.
 const LIFT: &str = "if this limit is not meant, lift it: that costs nothing";
+
+/// A mean this many times the median is shown beside it.
+const MEAN_APART: f64 = 2.0;
 
 /// A limit this near to the figure that reaches it is the same number.
 const SHOWN_ALREADY: f64 = 0.05;
@@ -272,7 +276,8 @@ impl VolumeCells<'_> {
         let of = direction.figures(cell)?;
         let what = if direction == Direction::Reads { VerdictSubject::OneRead } else { VerdictSubject::OneWrite };
         let interval = of.latency_interval_ns.as_ref().map(|interval| (interval.p50_low, interval.p50_high));
-        Some(figure(cell, what, of.latency_ns.p50? as f64, interval.unwrap_or_default()))
+        let mean_ns = mean_apart(&of.latency_ns);
+        Some(VerdictFigure { mean_ns, ..figure(cell, what, of.latency_ns.p50? as f64, interval.unwrap_or_default()) })
     }
 
     /// What it takes to make a write durable, at the shallowest load that does.
@@ -280,9 +285,9 @@ impl VolumeCells<'_> {
         let mut among = self.among(|cell| cell.flush.is_some());
         among.retain(|i| flushes(&self.record.cells[*i]) >= FLUSHES_MIN);
         let cell = among.iter().map(|i| &self.cells[*i]).min_by_key(|cell| outstanding(cell).unwrap_or(u64::MAX))?;
-        let p50 = cell.flush.as_ref()?.latency_ns.p50?;
-        let p99_ns = cell.flush.as_ref()?.latency_ns.p99;
-        Some(VerdictFigure { p99_ns, ..figure(cell, VerdictSubject::DurableWrite, p50 as f64, (None, None)) })
+        let latency = &cell.flush.as_ref()?.latency_ns;
+        let (p50, p99_ns, mean_ns) = (latency.p50?, latency.p99, mean_apart(latency));
+        Some(VerdictFigure { p99_ns, mean_ns, ..figure(cell, VerdictSubject::DurableWrite, p50 as f64, (None, None)) })
     }
 
     fn certainty(&self, cell: &CellSummary) -> (Certainty, String) {
@@ -351,8 +356,15 @@ fn figure(
         low: low.map(|low| low.min(value)),
         high: high.map(|high| high.max(value)),
         p99_ns,
+        mean_ns: None,
         cell: cell.id.clone(),
     }
+}
+
+/// The mean where it is more than so many times the median: most requests are quick, and some wait long, as at a throttle.
+fn mean_apart(latency: &HistogramSnapshot) -> Option<f64> {
+    let median = latency.p50? as f64;
+    (latency.mean > median * MEAN_APART).then_some(latency.mean)
 }
 
 /// What the throttles do, and what limits the load that the verdict shows first where that is none of them.
@@ -663,6 +675,23 @@ mod tests {
             source: None,
         });
         assert_eq!(holder(cell), "the baseline, after 3,001 IOPS for 37 min 29 s of burst");
+    }
+
+    #[test]
+    fn a_median_far_below_the_mean_is_not_shown_alone() {
+        let disk = ExampleDisk { latency_ns: 20e3, ..ExampleDisk::default() };
+        let mut cell = example::cell(example::closed("random", 1.0, 4 << 10, 1), &disk, &[1.0]);
+        let of = |cell: &loadline_record::CellRecord| {
+            let volume = summarize(&example::run(vec![cell.clone()])).verdict.unwrap().volumes.remove(0);
+            volume.gives.into_iter().find(|figure| figure.what == VerdictSubject::OneRead).unwrap()
+        };
+        assert_eq!(of(&cell).mean_ns, None);
+        let reads = cell.trials[0].operations.values_mut().next().unwrap();
+        for _ in 0..reads.count / 20 {
+            reads.latency.record(Duration::from_ms(50));
+        }
+        let found = of(&cell);
+        assert!(found.mean_ns.is_some_and(|mean| mean > 2e6 && mean > found.value * 2.0), "{found:?}");
     }
 
     #[test]

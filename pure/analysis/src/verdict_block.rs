@@ -58,6 +58,9 @@ pub struct VerdictFigure {
     pub high: Option<f64>,
     /// The 99th percentile of the latency there, ns.
     pub p99_ns: Option<u64>,
+    /// Of a time of one request: the mean, ns, if it is so much above the median that the median alone misleads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_ns: Option<f64>,
     /// The cell that it is of.
     pub cell: String,
 }

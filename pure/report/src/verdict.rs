@@ -57,7 +57,9 @@ pub(crate) fn tiles(verdict: &VerdictBlock) -> (Vec<Tile>, Vec<VerdictLine>) {
             VerdictSubject::DurableWrite => "making it durable".to_owned(),
         };
         let aside = if figure.what.is_latency() {
-            "median".to_owned()
+            figure
+                .mean_ns
+                .map_or_else(|| "median".to_owned(), |mean| format!("median; mean {}", figures::latency(mean)))
         } else {
             let p99 = figure.p99_ns.map(|ns| format!(", p99 {}", figures::latency(ns as f64))).unwrap_or_default();
             format!("at {}{p99}", plain(&figure.at))
@@ -107,7 +109,7 @@ fn of_figures(volume: &VolumeVerdict) -> Vec<VerdictLine> {
     }
     let joined = |parts: &[(VerdictSubject, &str)]| {
         let all: Vec<String> =
-            parts.iter().filter_map(|(what, noun)| Some(format!("{noun} {}", value(of(*what)?)))).collect();
+            parts.iter().filter_map(|(what, noun)| Some(format!("{noun} {}", with_mean(of(*what)?)))).collect();
         (!all.is_empty()).then(|| all.join(", "))
     };
     let large = joined(&[(VerdictSubject::LargeReads, "reads"), (VerdictSubject::LargeWrites, "writes")]);
@@ -119,6 +121,12 @@ fn of_figures(volume: &VolumeVerdict) -> Vec<VerdictLine> {
     ]);
     lines.extend(one.map(|text| ("one request".to_owned(), format!("{text} (median)"))));
     lines
+}
+
+/// The figure, and the mean beside a median that misleads: "20.1 us (mean 2.50 ms)".
+fn with_mean(figure: &VerdictFigure) -> String {
+    let mean = figure.mean_ns.map_or_else(String::new, |mean| format!(" (mean {})", figures::latency(mean)));
+    format!("{}{mean}", value(figure))
 }
 
 /// A volume among several: "735 reads/s, 731 writes/s, 39.9 MB/s of large reads; held by ...".

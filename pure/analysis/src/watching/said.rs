@@ -603,6 +603,7 @@ fn asked(cell: &CellSummary) -> VerdictFigure {
         low: None,
         high: None,
         p99_ns: None,
+        mean_ns: None,
         cell: cell.id.clone(),
     }
 }
