@@ -5,10 +5,11 @@
 use crate::curves::{outstanding, paced};
 use crate::draws_kept::DrawsKept;
 use crate::findings::{FLUSHES_MIN, Objective, best_cell, flushes, overloaded};
-use crate::hosts::view::{HostsLimit, HostsScaling};
+use crate::hosts::view::HostsScaling;
 use crate::standing::{self, StandingLimit};
 use crate::summary::{CellSummary, LastingFigures, OperationFigures};
 use crate::verdict_block::{Certainty, ObjectiveVerdict, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict};
+use crate::verdict_of_others::{of_the_tool, over_hosts};
 use crate::words::{block, how_much, load_name, number, percent, sentence, span};
 use loadline_record::{
     Access, Clock, Doubt, DoubtCode, DoubtGrade, HistogramSnapshot, Limit, RunHeader, RunRecord, RunVerb, TargetKind,
@@ -59,56 +60,6 @@ pub(crate) fn verdict(record: &RunRecord, cells: &[CellSummary], hosts: &[HostsS
     let volumes_left_out = all.len().saturating_sub(VOLUMES_MAX);
     let volumes = all.into_iter().take(VOLUMES_MAX).collect();
     Some(VerdictBlock { volumes, volumes_left_out, objective: objective(record, cells) })
-}
-
-/// The verdict on a volume that more and more hosts loaded: what their total shows says more than the limit of any one cell.
-fn over_hosts(verdict: VolumeVerdict, volume: &str, hosts: &[HostsScaling]) -> VolumeVerdict {
-    let most = || hosts.iter().filter(|scaling| scaling.is_most && scaling.volume == volume);
-    let Some(scaling) =
-        most().find(|scaling| scaling.points.iter().any(|point| point.cell == verdict.cell)).or_else(|| most().next())
-    else {
-        return verdict;
-    };
-    let next = match scaling.limit {
-        HostsLimit::Shared => None,
-        HostsLimit::EachHost | HostsLimit::Growing => {
-            Some("measure with more hosts to find the end of the storage".to_owned())
-        }
-        HostsLimit::NotReached => {
-            Some("measure with deeper queues or more hosts to find the end of the storage".to_owned())
-        }
-        HostsLimit::Arrival => {
-            Some("measure with higher rates or more hosts to find the end of the storage".to_owned())
-        }
-        HostsLimit::Unclear => Some("measure with more trials".to_owned()),
-    };
-    VolumeVerdict {
-        held_by: scaling.text.clone(),
-        certainty: match (scaling.limit, scaling.points.iter().any(|point| point.doubted)) {
-            (HostsLimit::Unclear, _) => Certainty::Unknown,
-            (_, true) => Certainty::Doubtful,
-            _ => Certainty::Likely,
-        },
-        because: scaling.evidence.clone(),
-        next,
-        command: None,
-        throttle: None,
-        limit: None,
-        ..verdict
-    }
-}
-
-/// The verdict on a target that is no storage: its figures are the tool's.
-fn of_the_tool(volume: VolumeVerdict) -> VolumeVerdict {
-    VolumeVerdict {
-        held_by: "loadline itself: there is no storage behind this target".to_owned(),
-        certainty: Certainty::Certain,
-        because: "the target is null".to_owned(),
-        next: Some("measure storage".to_owned()),
-        command: None,
-        limit: None,
-        ..volume
-    }
 }
 
 /// The cells of one volume.
