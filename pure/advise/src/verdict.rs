@@ -22,6 +22,12 @@ pub(crate) fn verdict(need: &Need, advice: &Advice) -> Vec<VerdictLine> {
         if let Some(first) = advice.doubts.iter().find(|doubt| doubt.code == "source-limited") {
             say("doubt", sentence(&first.detail));
         }
+        let unknown = |note: &&String| {
+            note.contains("without a known memory") || note.contains("without a known number of vCPUs")
+        };
+        for note in advice.not_looked_at.iter().filter(unknown) {
+            say("left out", format!("{note}: a need without --memory and --vcpus looks at them, too."));
+        }
         return lines;
     };
     say("take", format!("Take {}: {} a month in {}.", winner.sized_words(), winner.price_words(), winner.region));
@@ -83,8 +89,10 @@ pub(crate) fn verdict(need: &Need, advice: &Advice) -> Vec<VerdictLine> {
     if let Some(first) = gravest.iter().find_map(|code| advice.doubts.iter().find(|doubt| doubt.code == *code)) {
         say("doubt", format!("{} ({})", sentence(&first.detail), first.code));
     }
-    if !advice.unpriced.is_empty() {
-        let items = advice.unpriced.iter().flat_map(|row| &row.price_month.items);
+    // What is known of its price may already be more than the winner costs.
+    let cheaper = |row: &&Candidate| row.price_month.amount < winner.price_month.amount;
+    if advice.unpriced.iter().any(|row| cheaper(&row)) {
+        let items = advice.unpriced.iter().filter(cheaper).flat_map(|row| &row.price_month.items);
         let mut names: Vec<&str> = items.filter(|item| item.amount.is_none()).map(|item| item.name.as_str()).collect();
         names.sort_unstable();
         names.dedup();

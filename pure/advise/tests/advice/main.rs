@@ -274,6 +274,11 @@ fn advice_is_for_readers_in_a_hurry() {
     // A change that costs more than the first row mends nothing.
     let fixes = advice.misses.iter().filter_map(|miss| miss.fix.as_ref());
     assert!(fixes.clone().all(|fix| fix.amount < winner.price_month.amount), "{:?}", fixes.collect::<Vec<_>>());
+    // What may be cheaper is so by what is known of its price.
+    let dearer = |row: &loadline_advise::Candidate| row.price_month.amount >= winner.price_month.amount;
+    let names = |row: &loadline_advise::Candidate| row.price_month.items.iter().any(|item| item.amount.is_none());
+    let line = advice.verdict_lines.iter().find(|line| line.about == "unpriced");
+    assert_eq!(line.is_some(), advice.unpriced.iter().any(|row| names(row) && !dearer(row)), "{line:?}");
     // What is no longer sold is not advised.
     assert!(!catalog.machines_sold("azure").iter().any(|name| name == "azure/a0" || name == "azure/basic-a1"));
 }
@@ -320,6 +325,16 @@ fn needs_that_nothing_meets_say_what_comes_nearest() {
     need.wanted.providers = vec!["azure".to_owned()];
     let advice = advise(&need, &catalog, &quick()).unwrap();
     assert!(advice.winner().is_none() && advice.verdict.starts_with("Nothing"), "{}", advice.verdict);
+    // Machines whose memory the catalog does not have are no reason to say that nothing fits.
+    let mut gcp = Need::steady("memory", rates(3_000.0, 0.7, 8192), Bytes::gib(300));
+    gcp.wanted.providers = vec!["gcp".to_owned()];
+    gcp.wanted.memory = Some(Bytes::gib(16));
+    let advice = advise(&gcp, &catalog, &quick()).unwrap();
+    assert!(
+        advice.winner().is_some() || advice.verdict.contains("without a known memory: a need without --memory"),
+        "{}",
+        advice.verdict
+    );
     assert!(advise(&Need::steady("none", Rates::default(), Bytes::gib(1)), &catalog, &quick()).is_err());
     need.wanted.region = Some("nowhere".to_owned());
     let told = advise(&need, &catalog, &quick()).unwrap_err().to_string();
