@@ -26,7 +26,7 @@ pub(crate) fn verdict(need: &Need, advice: &Advice) -> Vec<VerdictLine> {
             note.contains("without a known memory") || note.contains("without a known number of vCPUs")
         };
         for note in advice.not_looked_at.iter().filter(unknown) {
-            say("left out", format!("{note}: a need without --memory and --vcpus looks at them, too."));
+            say("left out", format!("{note}: a need that asks for no memory and no vCPUs looks at them, too."));
         }
         return lines;
     };
