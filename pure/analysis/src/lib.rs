@@ -26,6 +26,7 @@ mod summary;
 mod trials;
 mod verdict;
 mod verdict_block;
+mod verdict_objective;
 mod verdict_of_others;
 mod watching;
 mod words;

@@ -1,0 +1,93 @@
+//! The objective in the verdict of a run: whether every kind of load keeps it, and up to which load.
+
+use crate::curves::outstanding;
+use crate::draws_kept::DrawsKept;
+use crate::findings::{Objective, overloaded};
+use crate::summary::CellSummary;
+use crate::verdict_block::ObjectiveVerdict;
+use crate::words::{how_much, load_name, sentence, span};
+use loadline_record::{RunRecord, RunVerb};
+
+/// Over all kinds of load: whether the lightest of each keeps the objective, and up to which load it holds.
+pub(crate) fn objective(record: &RunRecord, cells: &[CellSummary]) -> Option<ObjectiveVerdict> {
+    // A search on a model asks what each draw of it keeps.
+    let draws = |index: usize| {
+        let cell = &record.cells[index];
+        let objective = cell.load.figures().objective.filter(|_| record.header.verb == RunVerb::Search)?;
+        DrawsKept::of(cell, objective)
+    };
+    let judged: Vec<(usize, Objective, bool)> = (0..cells.len())
+        .filter_map(|index| {
+            let objective = Objective::of(&record.cells[index].load.figures());
+            // The usual rule is one for the small requests of databases.
+            let is_meant = objective.is_chosen() || cells[index].load.block_bytes <= crate::verdict::SMALL_BYTES_MAX;
+            let kept = objective.kept(&cells[index])?;
+            is_meant.then_some((index, objective, kept && draws(index).is_none_or(DrawsKept::is_sure)))
+        })
+        .collect();
+    let chosen = judged.iter().any(|(_, objective, _)| objective.is_chosen());
+    // The plan that loadline makes has the usual rule where the user has none.
+    let is_usual = record.header.verb == RunVerb::Quick && judged.iter().all(|(_, objective, _)| objective.is_usual());
+    let told_chosen = chosen && !is_usual;
+    let judged: Vec<&(usize, Objective, bool)> =
+        judged.iter().filter(|(_, objective, _)| objective.is_chosen() == chosen).collect();
+    let (_, first, _) = judged.first()?;
+    let alike: Vec<&&(usize, Objective, bool)> =
+        judged.iter().filter(|(_, objective, _)| objective.name() == first.name()).collect();
+    let demand = |index: usize| {
+        let cell = &cells[index];
+        (outstanding(cell).unwrap_or(0), cell.offered_iops.unwrap_or(0.0) as u64)
+    };
+    let is_one_question = |a: usize, b: usize| {
+        let key = |i: usize| {
+            (&cells[i].volume, load_name(&cells[i]), cells[i].load.queue_depth.is_some(), cells[i].flush.is_some())
+        };
+        key(a) == key(b)
+    };
+    // The kind of load that is worst off: one missed by its lightest load, or else the one first missed.
+    let missed: Vec<usize> = alike.iter().filter(|(_, _, kept)| !kept).map(|(index, _, _)| *index).collect();
+    let told = |index: usize| {
+        let cell = &cells[index];
+        let in_some = draws(index).filter(|draws| !draws.is_sure() && first.kept(cell) == Some(true));
+        if let Some(draws) = in_some {
+            return format!("{} (in {} of {} draws of the model)", how_much(cell), draws.of - draws.kept, draws.of);
+        }
+        let figure = match first.figure_of(cell) {
+            _ if overloaded(cell) => " (not all are answered in time)".to_owned(),
+            figure => figure.map(|ns| format!(" ({})", span(ns))).unwrap_or_default(),
+        };
+        format!("{}{figure}", how_much(cell))
+    };
+    let Some(worst) = missed.iter().copied().min_by_key(|index| demand(*index)) else {
+        let slowest = alike.iter().filter_map(|(index, _, _)| Some((*index, first.figure_of(&cells[*index])?)));
+        let (index, ns) = slowest.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let text = format!(
+            "at every load measured; the slowest, {} at {}, take {}",
+            load_name(&cells[index]),
+            how_much(&cells[index]),
+            span(ns)
+        );
+        return Some(ObjectiveVerdict { objective: first.words(), chosen: told_chosen, kept: true, text });
+    };
+    let heaviest_kept = |question: usize, below: Option<(u64, u64)>| {
+        let keeping = alike.iter().filter(|(index, _, kept)| *kept && is_one_question(*index, question));
+        let keeping = keeping.map(|(index, _, _)| *index);
+        keeping.filter(|index| below.is_none_or(|below| demand(*index) < below)).max_by_key(|index| demand(*index))
+    };
+    // What a heavier load keeps says nothing for those from the first that missed it on.
+    let kept_by = |question: usize| {
+        let missing = missed.iter().copied().filter(|index| is_one_question(*index, question));
+        heaviest_kept(question, missing.map(demand).min())
+    };
+    let unkept = missed.iter().copied().filter(|index| kept_by(*index).is_none()).min_by_key(|index| demand(*index));
+    if let Some(index) = unkept {
+        let heavier = heaviest_kept(index, None).map_or_else(String::new, |kept| {
+            format!(", though they keep it at {}: measure again when nothing else runs", told(kept))
+        });
+        let text = format!("{} miss it already at {}{heavier}", load_name(&cells[index]), told(index));
+        return Some(ObjectiveVerdict { objective: first.words(), chosen: told_chosen, kept: false, text });
+    }
+    let heaviest = kept_by(worst)?;
+    let text = format!("{} keep it up to {} and miss it at {}", load_name(&cells[worst]), told(heaviest), told(worst));
+    Some(ObjectiveVerdict { objective: first.words(), chosen: told_chosen, kept: true, text: sentence(&text) })
+}
