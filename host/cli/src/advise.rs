@@ -255,7 +255,7 @@ fn row_of(advice: &Advice, number: usize) -> Result<&Candidate, Usage> {
 }
 
 fn write_environment(path: &Path, advice: &Advice, row: usize, force: bool) -> anyhow::Result<()> {
-    let file = output_file::result(path, force)?;
+    let file = output_file::environment(path, force)?;
     output_file::write(&file, &row_of(advice, row)?.environment)
 }
 

@@ -29,6 +29,15 @@ pub(crate) fn result(path: &Path, force: bool) -> anyhow::Result<OutputFile> {
     told(OutputFile::claim(path, replace, "result"), "-o", true)
 }
 
+/// Looks at the place of an environment that is written beside a report. With `force` a file that exists is replaced.
+///
+/// # Errors
+/// [`Usage`] if the place is refused; otherwise the system's answer.
+pub(crate) fn environment(path: &Path, force: bool) -> anyhow::Result<OutputFile> {
+    let replace = if force { Replace::Anything } else { Replace::Nothing };
+    told(OutputFile::claim(path, replace, "environment"), "--write-env", true)
+}
+
 /// Looks at the place of a report. Without `force` only a report is replaced.
 ///
 /// # Errors
@@ -143,5 +152,15 @@ mod tests {
         assert!(replace(page).unwrap_err().is::<Usage>() && report(&path, false).is_err());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "<!DOCTYPE html>\nmy own");
         write(&report(&path, true).unwrap(), marked(page)).unwrap();
+    }
+
+    #[test]
+    fn a_refused_environment_names_the_option_of_environments() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("advised.toml");
+        std::fs::write(&path, "schema = 1\n").unwrap();
+        let refused = environment(&path, false).unwrap_err().to_string();
+        assert!(refused.contains("name another file with --write-env"), "{refused}");
+        assert!(environment(&path, true).is_ok());
     }
 }

@@ -7,8 +7,8 @@ use crate::summary::{CellSummary, Conclusion, Finding, ProgramFigures, WatchView
 use crate::verdict_block::{Certainty, HeldBy, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict};
 use crate::words::{block, listed, number, percent, seconds, sentence, span, throughput};
 use loadline_record::{
-    AnswersInClusters, Binding, CellRecord, EventAsker, KernelThrottle, Limit, RunRecord, ThrottledQuantity,
-    WatchRecord, WatchTick,
+    AnswersInClusters, Binding, CellRecord, EventAsker, KernelThrottle, Limit, ProgramSecond, RunRecord,
+    ThrottledQuantity, WatchRecord, WatchTick, WatchedProgram,
 };
 
 /// Volumes that a verdict speaks of.
@@ -199,6 +199,15 @@ pub(super) fn binding(seen: &Seen<'_>) -> Binding {
             let who = principal(watch).map(of_program);
             let evidence = if total.requests() == 0 {
                 format!("Nothing was asked of the device in {}.", seconds((length * 1e9) as u64))
+            } else if let Some(idle) =
+                watch.subject.map(|place| &watch.programs[place]).filter(|own| asked_nothing(own))
+            {
+                format!(
+                    "{} read and wrote nothing in {}. The device had requests of others for {} of the time.",
+                    idle.name,
+                    seconds((length * 1e9) as u64),
+                    percent(busy(all))
+                )
             } else {
                 let who = who.unwrap_or("the application");
                 format!(
@@ -274,6 +283,12 @@ pub(super) fn cause_name(cause: Cause, watch: &WatchRecord) -> String {
         Cause::Cache(place) => format!("{}, which reads from the page cache", name(place)),
         Cause::Nothing => "the device waits for work".to_owned(),
     }
+}
+
+/// Whether a program asked neither a file system nor storage for anything.
+fn asked_nothing(program: &WatchedProgram) -> bool {
+    let sum = program.seconds.iter().copied().fold(ProgramSecond::default(), ProgramSecond::joined);
+    sum.storage_bytes() + sum.asked_read_bytes + sum.asked_write_bytes == 0
 }
 
 /// Whether as many requests wait at any time, or they come whatever the answers; with the mean outstanding.

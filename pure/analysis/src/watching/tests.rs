@@ -451,3 +451,15 @@ fn loops_are_told_apart_by_what_waits() {
     assert_eq!(kind(&varies), "open");
     assert_eq!(kind(&[reads(10.0, 0.0, 0.0); 12]), "unknown");
 }
+
+#[test]
+fn a_program_that_asked_nothing_is_not_said_to_be_waited_for() {
+    let mut seen = watch(&[reads(800.0, 0.2, 0.2); 8]);
+    let busy = ProgramSecond { read_bytes: 3_000_000, asked_read_bytes: 3_000_000, ..ProgramSecond::default() };
+    seen.programs = vec![program("fio", 7, 8, busy), program("sleep", 8, 8, ProgramSecond::default())];
+    seen.subject = Some(1);
+    let summary = summary(seen, Vec::new());
+    bound(&summary, Limit::Arrival, 0.7..=1.0);
+    let evidence = &summary.cells[0].binding.as_ref().unwrap().evidence;
+    assert!(evidence.contains("sleep read and wrote nothing in 8 s"), "{evidence}");
+}
