@@ -26,6 +26,9 @@ pub struct Comparison {
     /// What several sides have in common that may be what stops them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_common: Vec<InCommon>,
+    /// Sides whose loads a throttle of the kernel holds, where it does not hold all sides alike.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub throttled: Vec<ThrottledSide>,
     /// How the rate grows with the number of disks, where the sides were said to differ in it.
     pub scaling: Option<Scaling>,
     /// The command for the next step, where a program with a command line spelled one.
@@ -66,6 +69,15 @@ impl Comparison {
         let mut draws = overall.filter_map(|of| of.draws.as_ref());
         if seeds_differ && draws.any(|draws| !draws.paired) { NextStep::OneSeed } else { NextStep::RealStorage }
     }
+}
+
+/// A side whose loads a throttle of the kernel holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThrottledSide {
+    /// The side, by its place.
+    pub side: u32,
+    /// Its throttles, in words.
+    pub text: String,
 }
 
 /// One side: a run, or one volume of it.

@@ -1,7 +1,7 @@
 //! How rates grow with the disks of layouts, found without being told how many disks each has.
 
 use super::comparison::{Figure, Gain, Scaling, ScalingCell};
-use super::{CompareOptions, Comparison, compare};
+use super::{CompareOptions, Comparison, figures_compared};
 use crate::words::{counted, listed, number, percent, sentence, throughput};
 use loadline_record::{RunRecord, VolumeFacts};
 
@@ -32,7 +32,7 @@ pub fn scaling_of(runs: &[&RunRecord]) -> Option<Comparison> {
         return None;
     }
     let options = CompareOptions { disks, volumes, ..CompareOptions::default() };
-    compare(&runs, &options).ok().filter(|c| c.scaling.as_ref().is_some_and(|s| !s.cells.is_empty()))
+    figures_compared(&runs, &options).ok().filter(|c| c.scaling.as_ref().is_some_and(|s| !s.cells.is_empty()))
 }
 
 /// The disks that a volume stands on: of what the kernel built from others, those others; `None` where none is known.

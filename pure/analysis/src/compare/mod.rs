@@ -17,12 +17,13 @@ mod sample;
 mod scaling;
 #[cfg(test)]
 mod tests;
+mod throttled;
 mod verdicts;
 
 pub use comparison::{
     Against, Basis, COMPARISON_SCHEMA, CellComparison, ComparedSide, Comparison, Counts, DrawRange, Figure,
     FigureValue, Gain, InCommon, NextStep, Note, Overall, RankedSide, RatioEstimate, Scaling, ScalingCell,
-    ScalingPoint, ScalingStep, ScalingTotal, Unmatched, Verdict,
+    ScalingPoint, ScalingStep, ScalingTotal, ThrottledSide, Unmatched, Verdict,
 };
 
 pub use disks::{scaling_of, scaling_sentences};
@@ -143,6 +144,13 @@ impl Side<'_> {
 /// # Errors
 /// Options that ask for what the runs do not have, or contradict each other.
 pub fn compare(runs: &[&RunRecord], options: &CompareOptions) -> Result<Comparison, CompareError> {
+    let found = figures_compared(runs, options)?;
+    let sides = sides(runs, options)?;
+    Ok(Comparison { in_common: in_common::in_common(&sides), throttled: throttled::throttled(&sides), ..found })
+}
+
+/// The same by the figures alone, without what the summary of a side shows: that summary has comparisons of its own in it.
+fn figures_compared(runs: &[&RunRecord], options: &CompareOptions) -> Result<Comparison, CompareError> {
     let sides = sides(runs, options)?;
     if options.margin == Ratio::ZERO || options.margin == Ratio::ONE {
         return Err(CompareError::Margin(options.margin));
@@ -174,7 +182,8 @@ pub fn compare(runs: &[&RunRecord], options: &CompareOptions) -> Result<Comparis
             .collect(),
         ranking: ranking::ranked(&sides, &against, margin),
         against,
-        in_common: in_common::in_common(&sides),
+        in_common: Vec::new(),
+        throttled: Vec::new(),
         scaling,
         command: None,
     })

@@ -127,6 +127,11 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<VerdictLine> {
             add("more disks", growth(scaling, total));
         }
     }
+    if let Some(first) = comparison.throttled.first() {
+        let others = comparison.throttled.len() - 1;
+        let more = if others == 0 { String::new() } else { format!(" (and {others} other sides have throttles)") };
+        add("held back", format!("{}: {}{more}", letter(first.side as usize), plain(&first.text)));
+    }
     for shared in comparison.in_common.iter().take(IN_COMMON_MAX) {
         let sides: Vec<String> = shared.sides.iter().map(|side| letter(*side as usize)).collect();
         add("in common", format!("{} ({})", plain(&shared.text), sides.join(", ")));

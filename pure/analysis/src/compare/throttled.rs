@@ -1,0 +1,61 @@
+//! Sides whose loads a throttle of the kernel holds: two disks may differ in nothing else.
+
+use super::Side;
+use super::comparison::ThrottledSide;
+use crate::summarize;
+use crate::summary::CellSummary;
+
+/// Each side with a throttle that its loads reach; none where all sides have the same.
+pub(super) fn throttled(sides: &[Side<'_>]) -> Vec<ThrottledSide> {
+    let texts: Vec<Vec<String>> = sides.iter().map(of_side).collect();
+    if texts.windows(2).all(|pair| pair[0] == pair[1]) {
+        return Vec::new();
+    }
+    let held = texts.into_iter().zip(0..).filter(|(texts, _)| !texts.is_empty());
+    held.map(|(texts, side)| ThrottledSide { side, text: texts.join("; ") }).collect()
+}
+
+fn of_side(side: &Side<'_>) -> Vec<String> {
+    let own = |cell: &CellSummary| side.volume.is_none_or(|volume| cell.volume == volume);
+    let held = summarize(side.run).cells.into_iter().filter(own).filter_map(|cell| cell.held_by);
+    let mut texts: Vec<String> = held.map(|held| held.sentence()).collect();
+    texts.sort_unstable();
+    texts.dedup();
+    texts
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::example::{ExampleDisk, cell, closed, run};
+    use crate::{CompareOptions, compare};
+    use loadline_record::{KernelThrottle, RunRecord, ThrottledQuantity, ThrottledRequests};
+
+    fn measured(iops: f64, throttle: Option<u64>) -> RunRecord {
+        let disk = ExampleDisk { iops, ..ExampleDisk::default() };
+        let mut run = run([8, 32].map(|depth| cell(closed("random", 1.0, 4096, depth), &disk, &[1.0])).into());
+        run.header.volumes[0].devices[0].throttles = throttle
+            .map(|per_s| KernelThrottle {
+                requests: ThrottledRequests::Reads,
+                counts: ThrottledQuantity::Requests,
+                per_s,
+                group: "/db".into(),
+                file: "/sys/fs/cgroup/blkio/db/blkio.throttle.read_iops_device".into(),
+                lifted_by: "7:0 0".into(),
+            })
+            .into_iter()
+            .collect();
+        run
+    }
+
+    #[test]
+    fn a_throttle_of_one_side_is_named_and_one_of_all_is_not() {
+        let compared = |runs: &[&RunRecord]| compare(runs, &CompareOptions::default()).unwrap().throttled;
+        let (slow, fast) = (measured(500.0, Some(500)), measured(9_000.0, None));
+        let found = compared(&[&slow, &fast]);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].side, 0);
+        assert_eq!(found[0].text, "a kernel throttle in control group /db limits vda to 500 reads/s");
+        assert_eq!(compared(&[&slow, &slow]), []);
+        assert_eq!(compared(&[&fast, &fast]), []);
+    }
+}
