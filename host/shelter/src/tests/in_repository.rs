@@ -126,7 +126,7 @@ fn an_earlier_generation_is_restored_and_becomes_the_newest() {
     world.insert_disk();
     shelter.want(7);
     let error = shelter.restore().unwrap_err();
-    assert!(error.to_string().contains("there are 1, 2"), "{error}");
+    assert!(error.to_string().contains("choose one of 1, 2"), "{error}");
     assert!(!world.disk(MARKER_NAME).exists(), "nothing was written");
     shelter.want(1);
     assert_eq!(shelter.restore().unwrap().restored.unwrap().generation, 1);
