@@ -48,6 +48,7 @@ pub(crate) fn step(root: &Path) -> Outcome {
         total.add_all(run(Class::Timed, &built, &settings));
         total.add_all(throttled.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
     });
+    total.add_all(run(Class::Alone, &built, &settings));
     again::attempt(&mut total, &built, &settings);
     total.add_all(vec![documents(root)]);
     total.finish(&settings)

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// How often the observer is asked whether it wants an end.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Of so many times it is told once how far the work is.
+/// Progress is reported once in so many times.
 const LOOKS_PER_ADVANCE: u32 = 5;
 
 /// A cell that is to be put on its volume.

@@ -1,5 +1,6 @@
 //! Small files that are whole or not there, whatever happens; and the time of day that they carry.
 
+use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -39,8 +40,48 @@ pub(crate) fn read_bounded(path: &Path, bytes_max: u64) -> io::Result<Option<Vec
     if bytes.len() as u64 > bytes_max { Err(io::Error::from(io::ErrorKind::FileTooLarge)) } else { Ok(Some(bytes)) }
 }
 
+/// A lock on a file. It is given back by a call and not by closing the file: a program that another thread just started has a copy of the
+/// open file, and with it the lock, until it runs.
+#[derive(Debug)]
+pub(crate) struct FileLock(File);
+
+impl FileLock {
+    /// The lock; the file again if somebody else has it.
+    pub(crate) fn take(file: File) -> Result<Self, File> {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Self(file)),
+            Err(_) => Err(file),
+        }
+    }
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
 /// Now, in nanoseconds since 1970.
 pub(crate) fn now_ns() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_given_back_though_another_process_has_a_copy_of_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || File::create(folder.path().join("lock")).unwrap();
+        let file = open();
+        // As a process has it between fork and exec.
+        let copy = file.try_clone().unwrap();
+        let lock = FileLock::take(file).unwrap();
+        assert!(FileLock::take(open()).is_err());
+        drop(lock);
+        assert!(FileLock::take(open()).is_ok());
+        drop(copy);
+    }
 }

@@ -5,7 +5,7 @@
 //! up for at the next opening. So at each moment one whole generation can be read.
 
 use crate::databases::is_passing;
-use crate::durable::{read_bounded, sync_folder, write_durably};
+use crate::durable::{FileLock, read_bounded, sync_folder, write_durably};
 use crate::error::ShelterError;
 use crate::pace::Pace;
 use crate::saving::{CopyTrouble, Picture, SaveReport, group_of, not_one_moment};
@@ -504,12 +504,11 @@ impl PlainCopy {
         self.folder.join("staged").join(name)
     }
     /// Holds others of this machine, and those who share the folder, off while something is written.
-    fn lock(&self) -> Result<File, ShelterError> {
+    fn lock(&self) -> Result<FileLock, ShelterError> {
         let path = self.folder.join(LOCK);
         let file = File::create(&path).map_err(ShelterError::io("open", &path))?;
-        rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive)
-            .map_err(|_| ShelterError::Unsupported(format!("somebody else writes to {} now", self.folder.display())))?;
-        Ok(file)
+        FileLock::take(file)
+            .map_err(|_| ShelterError::Unsupported(format!("somebody else writes to {} now", self.folder.display())))
     }
     fn kept(&self, generation: u64) -> PathBuf {
         self.folder.join("kept").join(generation.to_string())

@@ -6,7 +6,7 @@ mod saving;
 pub(crate) use saved_place::{DRILL, SavedPlace};
 
 use crate::databases::{LogPositions, walk};
-use crate::durable::{now_ns, read_bounded, write_durably};
+use crate::durable::{FileLock, now_ns, read_bounded, write_durably};
 use crate::error::ShelterError;
 use crate::frozen_files::{FROZEN, remove_left};
 use crate::pace::Pace;
@@ -109,7 +109,7 @@ pub struct Shelter {
     /// The generation that the next restore takes, if it is not the newest one.
     wanted: Option<u64>,
     /// Held as long as this lives: one process works on a shelter.
-    lock: Option<File>,
+    lock: Option<FileLock>,
 }
 
 impl Shelter {
@@ -190,10 +190,14 @@ impl Shelter {
         let state = Path::new(&self.config.state);
         fs::create_dir_all(state).map_err(ShelterError::io("make the folder", state))?;
         let path = self.state(LOCK);
-        let file = File::create(&path).map_err(ShelterError::io("open", &path))?;
-        // A program that this process just started has a copy of a lock that was given back, until it runs.
+        let mut file = File::create(&path).map_err(ShelterError::io("open", &path))?;
+        // A program that a killed process had just started has a copy of its lock, until it runs.
         let mut left = LOCK_TRIES;
-        while rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_err() {
+        let lock = loop {
+            match FileLock::take(file) {
+                Ok(lock) => break lock,
+                Err(again) => file = again,
+            }
             left -= 1;
             if left == 0 {
                 let text = format!(
@@ -204,8 +208,8 @@ impl Shelter {
                 return Err(ShelterError::Unsupported(text));
             }
             std::thread::sleep(LOCK_WAIT);
-        }
-        self.lock = Some(file);
+        };
+        self.lock = Some(lock);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! The verdict of an advice, as field reports write theirs: at most nine lines, ten with a heading.
 
-use crate::advice::{Advice, Candidate, Miss, VerdictLine};
+use crate::advice::{Advice, AdviceDoubt, Candidate, Miss, VerdictLine};
 use crate::advisor::{clock, rate_words};
 use crate::need::Need;
 use crate::words::{capital, number, percent, span};
@@ -85,8 +85,13 @@ pub(crate) fn verdict(need: &Need, advice: &Advice) -> Vec<VerdictLine> {
             );
         }
     }
-    let gravest = ["source-limited", "averaged", "short-history"];
-    if let Some(first) = gravest.iter().find_map(|code| advice.doubts.iter().find(|doubt| doubt.code == *code)) {
+    // Of the need first, then of the row itself.
+    let of = |doubts: &[AdviceDoubt], codes: &[&str]| {
+        codes.iter().find_map(|code| doubts.iter().find(|doubt| doubt.code == *code)).cloned()
+    };
+    let gravest = of(&advice.doubts, &["source-limited", "averaged", "short-history"])
+        .or_else(|| of(&winner.doubts, &["known-deviation", "old-prices"]));
+    if let Some(first) = gravest {
         say("doubt", format!("{} ({})", sentence(&first.detail), first.code));
     }
     // What is known of its price may already be more than the winner costs.

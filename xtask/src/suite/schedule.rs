@@ -15,6 +15,8 @@ pub(super) enum Class {
     Timed,
     /// They sleep for minutes on devices that the kernel throttles, and hold the rates of these.
     Throttled,
+    /// They do the same, and measure everything once more if anything ran beside them.
+    Alone,
 }
 
 /// Packages whose tests wait.
@@ -40,9 +42,11 @@ const TIMED: &[(&str, &str)] = &[
     ("loadline-runs", "told_apart::"),
 ];
 
-/// Tests on throttled devices: what limits them, and what is fitted to them.
-const THROTTLED: &[(&str, &str)] =
-    &[("loadline-runs", "limits::"), ("loadline-runs", "set_ups::"), ("loadline-runs", "fitted::a_fitted_throttled_")];
+/// Tests on throttled devices: what limits them.
+const THROTTLED: &[(&str, &str)] = &[("loadline-runs", "limits::"), ("loadline-runs", "set_ups::")];
+
+/// What is fitted to throttled devices. A measurement beside others is unlike the next one, and all of them are made again.
+const ALONE: &[(&str, &str)] = &[("loadline-runs", "fitted::a_fitted_throttled_")];
 
 /// Threads of one program whose tests wait.
 const THREADS_WAITING: usize = 4;
@@ -54,6 +58,7 @@ impl Class {
             Self::Waiting => "waiting",
             Self::Timed => "timed",
             Self::Throttled => "throttled",
+            Self::Alone => "alone",
         }
     }
 
@@ -66,6 +71,8 @@ impl Class {
             Self::Timed
         } else if is_of(THROTTLED) {
             Self::Throttled
+        } else if is_of(ALONE) {
+            Self::Alone
         } else if WAITING.contains(&program.package.as_str()) {
             Self::Waiting
         } else {
@@ -80,7 +87,7 @@ impl Class {
             // Each may use all: whichever has a long last test leaves the rest to the others.
             Self::Computing => (processors, processors),
             Self::Waiting => (WAITING.len(), THREADS_WAITING),
-            Self::Timed | Self::Throttled => (1, processors),
+            Self::Timed | Self::Throttled | Self::Alone => (1, processors),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A PostgreSQL server that is told of the copy of its files: one `psql` stays open from its start to its end.
+//! A PostgreSQL server that knows of the copy of its files: one `psql` stays open from its start to its end.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::CommandExt as _;

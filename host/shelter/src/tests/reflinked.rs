@@ -61,7 +61,7 @@ fn a_group_is_of_one_moment_while_its_application_writes_and_waits_only_for_the_
         drop(first);
         let (data, lock) = (world.path("disk/data"), world.path("lock"));
         fs::create_dir(&data).unwrap();
-        // Whoever has the lock may write. Once the reflinks are taken, the files are overwritten at once.
+        // The holder of the lock may write. Once the reflinks are taken, the files are overwritten at once.
         config.groups[0].before =
             Some(shell(&format!("until mkdir {} 2>/dev/null; do sleep 0.01; done", lock.display())));
         let spoil = format!("for f in {}/*; do echo later > $f; done; rmdir {}", data.display(), lock.display());

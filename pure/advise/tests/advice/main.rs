@@ -279,6 +279,13 @@ fn advice_is_for_readers_in_a_hurry() {
     let names = |row: &loadline_advise::Candidate| row.price_month.items.iter().any(|item| item.amount.is_none());
     let line = advice.verdict_lines.iter().find(|line| line.about == "unpriced");
     assert_eq!(line.is_some(), advice.unpriced.iter().any(|row| names(row) && !dearer(row)), "{line:?}");
+    // What is known to differ from what is sold is in the verdict, and so are prices of long ago.
+    let mut magnetic = Need::steady("magnetic", rates(80.0, 1.0, 8192), Bytes::gib(64));
+    magnetic.wanted.disks = vec!["aws/standard".to_owned()];
+    magnetic.wanted.providers = vec!["aws".to_owned()];
+    let old = advise(&magnetic, &catalog, &AdviceOptions { today: Some("2030-01-01".to_owned()), ..quick() }).unwrap();
+    assert!(old.winner().is_some_and(|row| row.doubts.iter().any(|doubt| doubt.code == "old-prices")));
+    assert!(old.verdict_lines.iter().any(|line| line.about == "doubt"), "{}", old.verdict);
     // What is no longer sold is not advised.
     assert!(!catalog.machines_sold("azure").iter().any(|name| name == "azure/a0" || name == "azure/basic-a1"));
 }
