@@ -32,6 +32,8 @@ struct FrontierState {
     /// Hosts that have an item and a place, by when they may be asked.
     ready: BTreeSet<(u64, u32)>,
     known: HashSet<[u8; 16]>,
+    /// Keys that the feeder will add, with what an earlier crawl knows of them.
+    expected: HashSet<[u8; 16]>,
     waiting: u64,
     /// Items that were taken and may still lead to others.
     open: u64,
@@ -137,7 +139,11 @@ impl Frontier {
         while is_feeder && state.waiting >= WAITING_MAX && !self.stop.load(Ordering::Relaxed) {
             state = wait(&self.has_room, state, RealDuration::from_millis(100));
         }
-        if state.known.contains(&print) {
+        if is_feeder {
+            state.expected.remove(&print);
+        }
+        // A link that comes before the feeder would have nothing of the earlier crawl.
+        if state.known.contains(&print) || state.expected.contains(&print) {
             return Added::Known;
         }
         if state.known.len() as u64 >= self.items_max {
@@ -165,6 +171,10 @@ impl Frontier {
         drop(state);
         self.changed.notify_one();
         Added::New
+    }
+    /// Leaves these keys to the feeder: links to them that are found meanwhile add no item.
+    pub(crate) fn expect<'k>(&self, keys: impl Iterator<Item = &'k str>) {
+        lock(&self.state).expected.extend(keys.map(fingerprint));
     }
     /// Marks a key as known, without an item: an earlier part of the crawl did it.
     pub(crate) fn mark_known(&self, key: &str) {
@@ -339,6 +349,25 @@ mod tests {
             keys.push((target.key, target.number));
         }
         assert_eq!(keys, [("a1".into(), 0), ("b1".into(), 2), ("a2".into(), 1)]);
+    }
+
+    #[test]
+    fn a_link_that_comes_before_the_feeder_leaves_the_item_to_it() {
+        let (frontier, mut timer) = frontier(Politeness::default());
+        frontier.expect(["a1", "a2"].into_iter());
+        assert_eq!(frontier.add(target("a2", "a"), false), Added::Known);
+        let known = || Some(Box::new(Identity { size: 7, ..Identity::default() }));
+        for key in ["a1", "a2"] {
+            assert_eq!(frontier.add(NewTarget { known: known(), ..target(key, "a") }, true), Added::New);
+        }
+        frontier.fed();
+        let mut sizes = Vec::new();
+        while let Some(target) = frontier.take(&mut timer) {
+            frontier.fetched(target.host, 0);
+            frontier.closed();
+            sizes.push(target.known.map(|known| known.size));
+        }
+        assert_eq!(sizes, [Some(7), Some(7)]);
     }
 
     #[test]

@@ -70,12 +70,14 @@ impl WebSite {
                 feeding.frontier.mark_known(&key);
                 feeding.done_before += 1;
             }
-            for FoundLink { key, depth } in known.waiting(feeding.source)? {
+            let (waiting, earlier) = (known.waiting(feeding.source)?, known.earlier(feeding.source)?);
+            feeding.frontier.expect(waiting.iter().chain(&earlier).map(|link| link.key.as_str()));
+            for FoundLink { key, depth } in waiting {
                 let Ok(url) = Url::parse(&key) else { continue };
                 feeding.add(NewTarget { host: host_of(&url), key, depth, ..NewTarget::default() })?;
             }
             // Pages that nothing leads to any more are asked for as long as they are there.
-            for FoundLink { key, depth } in known.earlier(feeding.source)? {
+            for FoundLink { key, depth } in earlier {
                 let Ok(url) = Url::parse(&key) else { continue };
                 feeding.add(NewTarget { host: host_of(&url), key, depth, ..NewTarget::default() })?;
             }
