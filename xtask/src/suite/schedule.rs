@@ -22,6 +22,7 @@ pub(super) enum Class {
 /// Packages whose tests wait.
 const WAITING: &[&str] = &[
     "loadline",
+    "loadline-crawl",
     "loadline-engine",
     "loadline-emulator",
     "loadline-kernel",
