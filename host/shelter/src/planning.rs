@@ -60,7 +60,7 @@ pub struct PlanRequest {
     pub destination: Option<String>,
     /// A measurement of the destination.
     pub run: Option<RunRecord>,
-    /// Data that is not on the disk yet, in place of what is there.
+    /// Size of the data, instead of the files on the disk.
     pub data: Option<DescribedData>,
     /// How fast the application changes data.
     pub changes: Option<ByteRate>,

@@ -114,7 +114,7 @@ pub struct Copying<'a> {
     pub to: Option<&'a str>,
 }
 
-/// What the application has to wait on `volume`, alone or beside a copy of what is there.
+/// What the application has to wait on `volume`, alone or beside a copy of its data.
 ///
 /// # Errors
 /// [`PredictionError`].

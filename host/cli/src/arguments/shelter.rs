@@ -91,7 +91,7 @@ pub(crate) struct PlanArguments {
     /// Bytes that the application writes; by default what the file says, else what the service saved, else the times of the files
     #[arg(long, value_name = "RATE")]
     pub(crate) changes: Option<ByteRate>,
-    /// Data that is not on the disk yet, in place of what is there
+    /// Size of the data, instead of the files on the disk
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<Bytes>,
     /// In how many files it will be; by default one for each GiB

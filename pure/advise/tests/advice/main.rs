@@ -274,7 +274,7 @@ fn advice_is_for_readers_in_a_hurry() {
     // A change that costs more than the first row mends nothing.
     let fixes = advice.misses.iter().filter_map(|miss| miss.fix.as_ref());
     assert!(fixes.clone().all(|fix| fix.amount < winner.price_month.amount), "{:?}", fixes.collect::<Vec<_>>());
-    // What may be cheaper is so by what is known of its price.
+    // A choice that may be cheaper has a known part of its price below the winner's.
     let dearer = |row: &loadline_advise::Candidate| row.price_month.amount >= winner.price_month.amount;
     let names = |row: &loadline_advise::Candidate| row.price_month.items.iter().any(|item| item.amount.is_none());
     let line = advice.verdict_lines.iter().find(|line| line.about == "unpriced");

@@ -46,7 +46,7 @@ fn row(catalog: &Catalog, set_up: &SetUp) -> (Candidate, NeedFigures) {
     let volume = &mut row.volumes[0];
     volume.columns = count;
     volume.disks[0].count = count;
-    // Prices change: the files are of what is provisioned.
+    // Prices change: the files show the machine and disks alone.
     row.price_month.amount = 1.0;
     row.price_month.complete = true;
     (row, advice.need)

@@ -1,5 +1,5 @@
-//! Published set-ups: each sold disk on a machine that does not bind, and worked examples of providers' pages. 0.9 of what is
-//! published is accepted there, and 1.1 refused with the right limit.
+//! Published set-ups: each sold disk on a machine that does not bind, and worked examples of providers' pages. 0.9 of the
+//! published limit is accepted there, and 1.1 refused with the right limit.
 
 use crate::{accepts, on, quick, rates};
 use loadline_advise::advise;

@@ -168,8 +168,7 @@ fn step(before: &Sample, after: &Sample, from: u32, to: u32, pairings: &[Pairing
     step_of(LogRatio::of(before, after, rounds), from, to)
 }
 
-/// What was gained from one cell of a run to another that has more of what is counted, and the ratio of their figures where both have
-/// them.
+/// The gain from one cell of a run to another with more disks or hosts, and the ratio of their figures if both have them.
 pub(crate) fn step_between(
     (before, from): (&CellRecord, u32),
     (after, to): (&CellRecord, u32),
