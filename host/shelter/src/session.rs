@@ -5,7 +5,7 @@
 
 use crate::error::ShelterError;
 use loadline_shelter::config::{Group, Moment};
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
@@ -103,6 +103,21 @@ fn run_program(words: &[String], timeout: Duration) -> Result<(), String> {
     Err(format!("failed ({status}): {program}: {said}"))
 }
 
+/// What a program prints, line by line, as it comes.
+pub(crate) fn lines_of(output: Option<impl Read + Send + 'static>) -> Receiver<String> {
+    let (sender, lines) = channel();
+    if let Some(output) = output {
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+    }
+    lines
+}
+
 /// A program that lets an application's files be as long as it runs.
 #[derive(Debug)]
 struct Session {
@@ -125,17 +140,7 @@ impl Session {
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|error| failed(format!("{program} does not start: {error}")))?;
-        let (input, output) = (child.stdin.take(), child.stdout.take());
-        let (sender, lines) = channel();
-        if let Some(output) = output {
-            std::thread::spawn(move || {
-                for line in BufReader::new(output).lines().map_while(Result::ok) {
-                    if sender.send(line).is_err() {
-                        break;
-                    }
-                }
-            });
-        }
+        let (input, lines) = (child.stdin.take(), lines_of(child.stdout.take()));
         let timeout = Duration::from_nanos(group.timeout.as_ns());
         let mut session = Self { group: group.name.clone(), child, input, lines, timeout };
         session.exchange("begin", "ready")?;

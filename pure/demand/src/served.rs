@@ -202,23 +202,12 @@ pub(crate) const fn is_data(record: &TraceRecord) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loadline_emulation::SlicePart;
+    use crate::trace::example;
     use loadline_units::Instant;
 
     fn record(came_us: u64, done_us: u64) -> TraceRecord {
-        TraceRecord {
-            sequence: 0,
-            submitted_at: Instant::from_ns(came_us * 1_000),
-            completed_at: Some(Instant::from_ns(done_us * 1_000)),
-            error: None,
-            export: 0,
-            operation: Operation::Write,
-            durable: false,
-            offset: 0,
-            length: 4_096,
-            client: 0,
-            part: SlicePart::Whole,
-        }
+        let at = |us: u64| Instant::from_ns(us * 1_000);
+        example::record(0, at(came_us), Some(at(done_us)), Operation::Write)
     }
 
     /// 400 or 560 requests arrive in turns within a second; `per_s` are answered at most, each takes 1 ms at least.

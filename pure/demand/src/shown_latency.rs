@@ -69,9 +69,9 @@ fn p99(values: &mut [u64]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::example;
     use crate::{AtLimit, demand_of_trace};
     use loadline_block::Operation;
-    use loadline_emulation::{RecordingNotes, SlicePart};
     use loadline_units::Instant;
 
     /// 100 requests a second: 1 ms each, and 80 ms each from `slow_from_s` on.
@@ -79,29 +79,9 @@ mod tests {
         let record = |number: u64| {
             let submitted_at = Instant::ZERO + Duration::from_ms(number * 10);
             let took = if number / 100 < slow_from_s { Duration::from_ms(1) } else { Duration::from_ms(80) };
-            TraceRecord {
-                sequence: number,
-                submitted_at,
-                completed_at: Some(submitted_at + took),
-                error: None,
-                export: 0,
-                operation: Operation::Write,
-                durable: false,
-                offset: 0,
-                length: 4_096,
-                client: 0,
-                part: SlicePart::Whole,
-            }
+            example::record(number, submitted_at, Some(submitted_at + took), Operation::Write)
         };
-        Trace {
-            about: String::new(),
-            exports: vec!["vdb".to_owned()],
-            records: (0..seconds * 100).map(record).collect(),
-            changes: Vec::new(),
-            late: Vec::new(),
-            cut_short: false,
-            recording: Some(RecordingNotes { elapsed_ns: seconds * 1_000_000_000, ..RecordingNotes::default() }),
-        }
+        example::trace(&["vdb"], (0..seconds * 100).map(record).collect(), Duration::from_s(seconds))
     }
 
     fn shown(trace: &Trace, limited_from_s: usize) -> Option<Duration> {

@@ -130,37 +130,60 @@ fn intervals(records: &[TraceRecord], recorded_ns: u64) -> Vec<DemandInterval> {
     sums.iter().enumerate().map(of).collect()
 }
 
+/// Recordings for tests.
 #[cfg(test)]
-mod tests {
+pub(crate) mod example {
     use super::*;
-    use crate::AtLimit;
     use loadline_emulation::{RecordingNotes, SlicePart};
-    use loadline_units::Instant;
+    use loadline_units::{Duration, Instant};
 
-    fn trace(requests: &[(u64, Option<u64>, Operation)], elapsed_ms: u64) -> Trace {
-        let at = |ms: u64| Instant::from_ns(ms * 1_000_000);
-        let records = (0..).zip(requests).map(|(sequence, (came, done, operation))| TraceRecord {
+    /// A request of 4 KiB.
+    pub(crate) fn record(
+        sequence: u64,
+        submitted_at: Instant,
+        completed_at: Option<Instant>,
+        operation: Operation,
+    ) -> TraceRecord {
+        TraceRecord {
             sequence,
-            submitted_at: at(*came),
-            completed_at: done.map(at),
+            submitted_at,
+            completed_at,
             error: None,
             export: 0,
-            operation: *operation,
+            operation,
             durable: false,
             offset: 0,
             length: 4_096,
             client: 0,
             part: SlicePart::Whole,
-        });
+        }
+    }
+
+    /// A recording of these devices that took so long.
+    pub(crate) fn trace(devices: &[&str], records: Vec<TraceRecord>, elapsed: Duration) -> Trace {
         Trace {
             about: String::new(),
-            exports: vec!["vdb".to_owned(), "vdc".to_owned()],
-            records: records.collect(),
+            exports: devices.iter().map(|device| (*device).to_owned()).collect(),
+            records,
             changes: Vec::new(),
             late: Vec::new(),
             cut_short: false,
-            recording: Some(RecordingNotes { elapsed_ns: elapsed_ms * 1_000_000, ..RecordingNotes::default() }),
+            recording: Some(RecordingNotes { elapsed_ns: elapsed.as_ns(), ..RecordingNotes::default() }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AtLimit;
+    use loadline_units::{Duration, Instant};
+
+    fn trace(requests: &[(u64, Option<u64>, Operation)], elapsed_ms: u64) -> Trace {
+        let at = |ms: u64| Instant::from_ns(ms * 1_000_000);
+        let records = (0..).zip(requests);
+        let records = records.map(|(number, (came, done, of))| example::record(number, at(*came), done.map(at), *of));
+        example::trace(&["vdb", "vdc"], records.collect(), Duration::from_ms(elapsed_ms))
     }
 
     #[test]

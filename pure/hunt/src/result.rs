@@ -4,7 +4,7 @@ use crate::effect::{Effect, judge, round_log};
 use crate::plan::{HuntPlan, HuntVariant, SkippedSetting};
 use crate::suspects::{StorageFacts, suspects};
 use loadline_analysis::statistics::mean;
-use loadline_analysis::summarize;
+use loadline_analysis::{CellSummary, summarize};
 use loadline_record::{CellRecord, Limit, RunRecord, TrialRecord};
 use serde::{Deserialize, Serialize};
 
@@ -102,8 +102,15 @@ fn declared(cell: &CellRecord) -> Vec<&'static str> {
 /// Why the rate of the cell is no ceiling, and around what to hunt instead, where its load got all that it asked for.
 #[must_use]
 pub fn nothing_bound(record: &RunRecord, cell: &str) -> Option<String> {
-    let found = summarize(record).cells.into_iter().find(|one| one.id == cell)?;
-    let binding = found.binding.filter(|binding| binding.limit == Limit::Arrival)?;
+    without_bound(&summary_of(record, cell)?)
+}
+
+fn summary_of(record: &RunRecord, cell: &str) -> Option<CellSummary> {
+    summarize(record).cells.into_iter().find(|one| one.id == cell)
+}
+
+fn without_bound(found: &CellSummary) -> Option<String> {
+    let binding = found.binding.as_ref().filter(|binding| binding.limit == Limit::Arrival)?;
     let next = match (found.load.queue_depth, found.load.rate_iops) {
         (None, _) => "Hunt around a higher rate of arrivals, or around a closed loop.",
         (Some(_), Some(_)) => "Hunt around a higher rate ceiling, or without it.",
@@ -116,9 +123,8 @@ pub fn nothing_bound(record: &RunRecord, cell: &str) -> Option<String> {
 }
 
 /// A cache that answers the cell, as its own trials show: no factor tells of it.
-fn by_a_cache(record: &RunRecord, cell: &str) -> Option<Suspect> {
-    let found = summarize(record).cells.into_iter().find(|one| one.id == cell)?;
-    let binding = found.binding.filter(|binding| binding.limit == Limit::Cache)?;
+fn by_a_cache(found: &CellSummary) -> Option<Suspect> {
+    let binding = found.binding.as_ref().filter(|binding| binding.limit == Limit::Cache)?;
     Some(Suspect {
         limits: vec![binding.limit.name().to_owned()],
         what: "a cache above the disks".to_owned(),
@@ -128,9 +134,8 @@ fn by_a_cache(record: &RunRecord, cell: &str) -> Option<Suspect> {
 }
 
 /// A throttle of the kernel that the cell reaches, with the command that lifts it: it was read, and no setting can show more of it.
-fn by_a_throttle(record: &RunRecord, cell: &str) -> Option<(Suspect, String)> {
-    let found = summarize(record).cells.into_iter().find(|one| one.id == cell)?;
-    let (held, binding) = found.held_by.zip(found.binding)?;
+fn by_a_throttle(found: &CellSummary) -> Option<(Suspect, String)> {
+    let (held, binding) = found.held_by.as_ref().zip(found.binding.as_ref())?;
     let suspect = Suspect {
         limits: vec![binding.limit.name().to_owned()],
         what: held.sentence(),
@@ -178,19 +183,21 @@ pub fn hunted(record: &RunRecord, plan: &HuntPlan) -> HuntResult {
             }
         })
         .collect();
-    let nothing_bound = nothing_bound(record, &plan.baseline);
+    let found = summary_of(record, &plan.baseline);
+    let nothing_bound = found.as_ref().and_then(without_bound);
     let rows = if nothing_bound.is_some() { unbound(rows) } else { rows };
     let declared: Vec<&str> = baseline.map(declared).unwrap_or_default();
     let known = StorageFacts { declared: &declared, lacks: &plan.lacks };
     let trials = || baseline.into_iter().flat_map(|c| &c.trials);
     let mut named = if nothing_bound.is_some() { Vec::new() } else { suspects(&rows, plan.margin, known) };
-    let throttle = by_a_throttle(record, &plan.baseline).filter(|_| nothing_bound.is_none());
+    let found = found.as_ref().filter(|_| nothing_bound.is_none());
+    let throttle = found.and_then(by_a_throttle);
     if let Some((throttle, _)) = &throttle {
         // The suspect that has this limit is the throttle.
         named.retain(|suspect| suspect.standing != Standing::Possible || suspect.limits != throttle.limits);
         named.insert(0, throttle.clone());
-    } else if nothing_bound.is_none() {
-        named.splice(0..0, by_a_cache(record, &plan.baseline));
+    } else {
+        named.splice(0..0, found.and_then(by_a_cache));
     }
     HuntResult {
         schema: HUNT_SCHEMA.to_owned(),

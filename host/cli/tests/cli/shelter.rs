@@ -6,15 +6,15 @@ use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
-/// A configuration in the bench; gives its path.
-fn file(bench: &Bench, more: &str) -> String {
+/// A configuration in the bench with this recovery point; gives its path.
+pub(crate) fn file(bench: &Bench, recovery_point: &str, more: &str) -> String {
     let root = bench.folder.path().display();
     bench.file(
         "fast.toml",
         format!(
             "schema = 1\nname = \"fast\"\nstate = \"{root}/state\"\n[disk]\npath = \"{root}/disk\"\n\
              [destination]\nfolder = \"{root}/saved\"\nlayout = \"plain\"\n\
-             [group.data]\nclass = \"files\"\npaths = [\"data\"]\nrecovery_point = \"1 s\"\n\
+             [group.data]\nclass = \"files\"\npaths = [\"data\"]\nrecovery_point = \"{recovery_point}\"\n\
              [group.tempdb]\nclass = \"recreate\"\npaths = [\"tempdb\"]\n{more}"
         ),
     )
@@ -58,7 +58,7 @@ fn a_service_from_start_to_end_over_a_lost_disk() {
         return;
     }
     let bench = Bench::new();
-    let file = file(&bench, "");
+    let file = file(&bench, "1 s", "");
     let disk = bench.path("disk");
     fs::create_dir(bench.path("saved")).unwrap();
     let told = bench.done(&["shelter", &file, "status"]);
@@ -125,7 +125,7 @@ fn units_are_what_systemd_understands_and_mistakes_are_told_at_their_line() {
         return;
     }
     let bench = Bench::new();
-    let guarded = file(&bench, "[service]\nguards = [\"search.service\"]\n");
+    let guarded = file(&bench, "1 s", "[service]\nguards = [\"search.service\"]\n");
     let units = bench.path("units").display().to_string();
     let told = bench.done(&["shelter", &guarded, "unit", "--write", &units]);
     assert!(told.contains("2 files") && told.contains("systemctl daemon-reload"), "{told}");
@@ -144,7 +144,7 @@ fn units_are_what_systemd_understands_and_mistakes_are_told_at_their_line() {
         }
         Err(error) => println!("skipped: systemd-analyze cannot be started: {error}"),
     }
-    let wrong = file(&bench, "[service]\nguard = \"x\"\n");
+    let wrong = file(&bench, "1 s", "[service]\nguard = \"x\"\n");
     let told = bench.refused(2, &["shelter", &wrong, "status"]);
     assert!(told.contains("fast.toml:17:1: service.guard: is not a key"), "{told}");
 }

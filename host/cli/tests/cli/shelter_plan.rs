@@ -1,6 +1,7 @@
 //! `shelter FILE plan` as it is typed: what a described machine gives, word by word, and what a bare one leaves open.
 
 use crate::golden::compare;
+use crate::shelter::file;
 use crate::{Bench, text};
 use std::fs;
 
@@ -9,16 +10,7 @@ const ENVIRONMENT: &str = "schema = 1\nname = \"vm\"\nvm = \"azure/d8ds-v5\"\n\
                            [volume.persist]\ndisks = [{ sku = \"azure/premium-p30\" }]\n";
 
 fn shelter(bench: &Bench) -> String {
-    let root = bench.folder.path().display();
-    bench.file(
-        "fast.toml",
-        format!(
-            "schema = 1\nname = \"fast\"\nstate = \"{root}/state\"\n[disk]\npath = \"{root}/disk\"\n\
-             [destination]\nfolder = \"{root}/saved\"\nlayout = \"plain\"\n\
-             [group.data]\nclass = \"files\"\npaths = [\"data\"]\nrecovery_point = \"60 s\"\n\
-             [group.tempdb]\nclass = \"recreate\"\npaths = [\"tempdb\"]\n[limits]\nobjective = \"2 ms\"\n"
-        ),
-    )
+    file(bench, "60 s", "[limits]\nobjective = \"2 ms\"\n")
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! A PostgreSQL server that knows of the copy of its files: one `psql` stays open from its start to its end.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use crate::session::lines_of;
+use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// What psql writes behind each answer.
@@ -187,20 +188,6 @@ impl Server {
             }
         }
     }
-}
-
-fn lines_of(output: Option<impl std::io::Read + Send + 'static>) -> Receiver<String> {
-    let (sender, lines) = channel();
-    if let Some(output) = output {
-        std::thread::spawn(move || {
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
-                if sender.send(line).is_err() {
-                    break;
-                }
-            }
-        });
-    }
-    lines
 }
 
 impl Drop for Server {

@@ -16,6 +16,10 @@ pub(super) fn throttled(sides: &[Side<'_>]) -> Vec<ThrottledSide> {
 }
 
 fn of_side(side: &Side<'_>) -> Vec<String> {
+    let mut devices = side.run.header.volumes.iter().flat_map(|volume| &volume.devices);
+    if devices.all(|device| device.throttles.is_empty()) {
+        return Vec::new();
+    }
     let own = |cell: &CellSummary| side.volume.is_none_or(|volume| cell.volume == volume);
     let held = summarize(side.run).cells.into_iter().filter(own).filter_map(|cell| cell.held_by);
     let mut texts: Vec<String> = held.map(|held| held.sentence()).collect();

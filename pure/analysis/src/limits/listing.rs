@@ -94,10 +94,10 @@ impl LimitFigure {
 #[must_use]
 pub fn known_limits(record: &RunRecord) -> Vec<LimitFigure> {
     let with_model = || record.cells.iter().flat_map(|cell| &cell.trials).any(|trial| trial.model.is_some());
-    if record.header.clock == Clock::Real && !with_model() {
-        return with_throttles(limits(record), &summarize(record).cells);
-    }
     let cells = summarize(record).cells;
+    if record.header.clock == Clock::Real && !with_model() {
+        return with_throttles(limits_shown(record, &cells), &cells);
+    }
     super::of_model::limits(&cells)
 }
 
@@ -138,19 +138,22 @@ fn with_throttles(figures: Vec<LimitFigure>, cells: &[CellSummary]) -> Vec<Limit
 /// figures show, as those of a measurement would.
 #[must_use]
 pub fn limits(record: &RunRecord) -> Vec<LimitFigure> {
-    let cells = summarize(record).cells;
+    limits_shown(record, &summarize(record).cells)
+}
+
+fn limits_shown(record: &RunRecord, cells: &[CellSummary]) -> Vec<LimitFigure> {
     let clustered: Vec<Option<Clusters>> = record.cells.iter().map(clusters).collect();
-    let courses = courses(record, &cells);
-    let curves = curves(&record.cells, &cells);
-    let mut seen = super::seen(record, &cells, &clustered, &courses, &curves);
+    let courses = courses(record, cells);
+    let curves = curves(&record.cells, cells);
+    let mut seen = super::seen(record, cells, &clustered, &courses, &curves);
     // What the machine or a cache above made of a load says nothing of the disk's limits.
-    for (seen, cell) in seen.iter_mut().zip(&cells) {
+    for (seen, cell) in seen.iter_mut().zip(cells) {
         seen.take_if(|_| cell.binding.as_ref().is_some_and(|bound| is_above_the_disk(bound.limit)));
     }
-    let seen = SeenCells::of(&cells, seen);
-    let directions = (0..cells.len()).map(|index| one_direction(&cells, &curves, index)).collect();
-    let caps = caps(Of { cells: &cells, records: &record.cells, courses: &courses, seen: &seen });
-    let all = All { record, cells: &cells, clustered: &clustered, courses: &courses, seen: &seen, caps, directions };
+    let seen = SeenCells::of(cells, seen);
+    let directions = (0..cells.len()).map(|index| one_direction(cells, &curves, index)).collect();
+    let caps = caps(Of { cells, records: &record.cells, courses: &courses, seen: &seen });
+    let all = All { record, cells, clustered: &clustered, courses: &courses, seen: &seen, caps, directions };
     let mut figures = all.declared();
     let mut done: BTreeSet<usize> = BTreeSet::new();
     for (index, cell) in cells.iter().enumerate() {

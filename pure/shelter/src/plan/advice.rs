@@ -25,9 +25,9 @@ impl AdvisedClass {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Recreate => "recreate",
-            Self::Files => "files",
-            Self::Log => "log",
+            Self::Recreate => DataClass::Recreate.name(),
+            Self::Files => DataClass::Files.name(),
+            Self::Log => DataClass::Log.name(),
             Self::Mirror => "mirror",
         }
     }

@@ -187,18 +187,18 @@ impl Offsets {
         let per_file = (region.size.get() - if cuts { unit } else { block_max }) / unit + 1;
         let total = per_file * files;
         let own = own_stretch(spec);
+        let places = |first: u64, count: u64| Places {
+            unit,
+            per_file,
+            files,
+            file_size: region.file_size.get(),
+            start: region.start.get(),
+            first,
+            count,
+        };
         if let Some(requests) = spec.in_turn.filter(|_| files > 1) {
             let choice = Choice::InTurn(Turns::new(spec, region, (thread, seed), requests)?);
-            let places = Places {
-                unit,
-                per_file,
-                files,
-                file_size: region.file_size.get(),
-                start: region.start.get(),
-                first: 0,
-                count: total,
-            };
-            return Ok(Self { places, choice });
+            return Ok(Self { places: places(0, total), choice });
         }
         if own && spec.verify && total < threads {
             return Err(too_small((threads.div_ceil(files) - 1) * unit + block_max));
@@ -212,15 +212,7 @@ impl Offsets {
         } else {
             (0, total)
         };
-        let places = Places {
-            unit,
-            per_file,
-            files,
-            file_size: region.file_size.get(),
-            start: region.start.get(),
-            first,
-            count,
-        };
+        let places = places(first, count);
         // Which blocks are hot is a property of the load, the same for all its threads.
         let spread = Permutation::new(count, subseed(seed, u64::MAX));
         let choice = match &spec.pattern {
