@@ -266,10 +266,15 @@ impl VolumeCells<'_> {
     }
 }
 
-/// The first sentence of a text, without its full stop and with a small letter.
+/// The first sentence of a text as it follows a colon: without its full stop, and with a small letter unless it begins with an acronym.
 fn first_sentence(text: &str) -> String {
     let first = text.trim().split(". ").next().unwrap_or_default().split("; ").next().unwrap_or_default();
-    first.trim_end_matches('.').to_owned()
+    let first = first.trim_end_matches('.');
+    let mut letters = first.chars();
+    let Some(capital) = letters.next().filter(|_| !first.chars().nth(1).is_some_and(char::is_uppercase)) else {
+        return first.to_owned();
+    };
+    capital.to_lowercase().chain(letters).collect()
 }
 
 /// The gravest doubt of a cell, where it spoils the figure.
@@ -542,6 +547,13 @@ mod tests {
             source: None,
         });
         assert_eq!(holder(cell), "the baseline, after 3,001 IOPS for 37 min 29 s of burst");
+    }
+
+    #[test]
+    fn a_reason_follows_its_colon_with_a_small_letter() {
+        assert_eq!(first_sentence("Its requests take 2 ms, and 1 alone. More."), "its requests take 2 ms, and 1 alone");
+        assert_eq!(first_sentence("IOPS stop at 500; bytes do not."), "IOPS stop at 500");
+        assert_eq!(first_sentence(""), "");
     }
 
     #[test]
