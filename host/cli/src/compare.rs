@@ -4,9 +4,12 @@ use crate::arguments::Format;
 use crate::arguments::compare::{CannotTell, CompareArguments, FailIf, FigureName};
 use crate::failure::{Outcome, Usage};
 use crate::{crawl, output, output_file, printing, recommendations, stored};
-use loadline_analysis::{CompareOptions, ComparedSide, Comparison, NextStep, Verdict, compare as compare_runs};
+use loadline_analysis::{
+    CompareOptions, ComparedSide, Comparison, NextStep, Verdict, compare as compare_runs, scaling_of,
+};
 use loadline_catalog::{Catalog, Environment, ItemCost, Money};
 use loadline_record::{Clock, RunRecord};
+use loadline_report::Comparisons;
 use loadline_runs::{RecordFileError, environment_again, read_record, repeated};
 use loadline_store::Store;
 use std::collections::BTreeSet;
@@ -69,8 +72,7 @@ pub(crate) fn of_records(arguments: &CompareArguments, mut records: Vec<RunRecor
         disks: arguments.disks.clone(),
         volumes: arguments.volumes.clone(),
     };
-    let mut comparison = compared(&records, &options)?;
-    decide_by_more_trials(&mut records, &mut comparison, &options)?;
+    let mut comparison = decided(&mut records, &options)?;
     price(&mut comparison, &records, arguments.region.as_deref())?;
     comparison.command = next_command(&comparison, &records);
     Ok(comparison)
@@ -114,12 +116,13 @@ pub(crate) fn from_file(path: &Path) -> anyhow::Result<RunRecord> {
     Ok(read_record(path).map_err(refused)?)
 }
 
-/// The comparison of these runs by the usual rules, with the prices that are known; `None`: they cannot be compared.
-pub(crate) fn usual<'a>(records: impl Iterator<Item = &'a RunRecord>) -> Option<Comparison> {
-    let records: Vec<RunRecord> = records.cloned().collect();
-    let mut comparison = compared(&records, &CompareOptions::default()).ok()?;
-    price(&mut comparison, &records, None).ok()?;
-    Some(comparison)
+/// The comparison that `compare` makes of these runs without an option, and the same trials by the numbers of disks; `None`: they cannot
+/// be compared.
+pub(crate) fn usual<'a>(records: impl Iterator<Item = &'a RunRecord>) -> Option<Comparisons> {
+    let mut records: Vec<RunRecord> = records.cloned().collect();
+    let mut all = decided(&mut records, &CompareOptions::default()).ok()?;
+    price(&mut all, &records, None).ok()?;
+    Some(Comparisons { all, by_disks: scaling_of(&records.iter().collect::<Vec<_>>()) })
 }
 
 fn compared(records: &[RunRecord], options: &CompareOptions) -> Result<Comparison, Usage> {
@@ -127,12 +130,16 @@ fn compared(records: &[RunRecord], options: &CompareOptions) -> Result<Compariso
     compare_runs(&runs, options).map_err(|error| Usage(error.to_string()))
 }
 
-/// Repeats the trials of predictions until nothing is left that chance could decide, or often enough.
-fn decide_by_more_trials(
-    records: &mut [RunRecord],
-    comparison: &mut Comparison,
-    options: &CompareOptions,
-) -> Result<(), Usage> {
+/// The comparison, after the trials of predictions were repeated until nothing is left that chance could decide, or often enough. The
+/// doubts are those of the runs as they are stored: trials that were repeated have no others.
+fn decided(records: &mut [RunRecord], options: &CompareOptions) -> Result<Comparison, Usage> {
+    let stored = compared(records, options)?;
+    let mut comparison = stored.clone();
+    let counts = |records: &[RunRecord]| -> Vec<(String, usize)> {
+        let trials = |run: &RunRecord| run.cells.iter().map(|cell| cell.trials.len()).sum();
+        records.iter().map(|run| (run.header.id.clone(), trials(run))).collect()
+    };
+    let before = counts(records);
     for trials in TRIALS_TRIED {
         let open = |record: &RunRecord| -> BTreeSet<String> {
             let is_of = |side: u32| comparison.sides[side as usize].run == record.header.id;
@@ -145,16 +152,26 @@ fn decide_by_more_trials(
         let more: Vec<Option<RunRecord>> =
             records.iter().map(|record| repeated(record, &open(record), trials)).collect();
         if more.iter().all(Option::is_none) {
-            return Ok(());
+            break;
         }
         for (record, more) in records.iter_mut().zip(more) {
             if let Some(more) = more {
                 *record = more;
             }
         }
-        *comparison = compared(records, options)?;
+        comparison = compared(records, options)?;
     }
-    Ok(())
+    let after = counts(records);
+    for side in &mut comparison.sides {
+        let added = before.iter().zip(&after).find(|((id, _), _)| *id == side.run);
+        side.trials_added = added.map_or(0, |((_, before), (_, after))| after - before) as u32;
+    }
+    let cells = comparison.against.iter_mut().flat_map(|one| &mut one.cells);
+    for (cell, as_stored) in cells.zip(stored.against.iter().flat_map(|one| &one.cells)) {
+        cell.baseline_doubts.clone_from(&as_stored.baseline_doubts);
+        cell.other_doubts.clone_from(&as_stored.other_doubts);
+    }
+    Ok(comparison)
 }
 
 /// Enters what each side costs a month, where its run keeps an environment: in the region that was named, or else in the first that has

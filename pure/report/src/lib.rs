@@ -26,7 +26,7 @@ mod verdict;
 pub use answer::{AnswerTable, RunAnswer};
 pub use comparison::{comparison_csv, comparison_markdown, comparison_terminal};
 pub use csv::{csv, frame_csv};
-pub use html::{chart_svg, html, html_with_answers, results_table};
+pub use html::{Comparisons, chart_svg, html, html_with_answers, results_table};
 pub use markdown::markdown;
 pub use page::{escaped, page};
 pub use plain_text::{no_formula, plain, plain_coloured, plain_lines};

@@ -88,3 +88,51 @@ fn what_is_worse_fails_where_that_is_asked_for() {
     bench.refused(3, &["compare", "ds3-p30", "ds3-p10", "--fail-if", "worse"]);
     bench.done(&["compare", "ds3-p30", "ds3-p10"]);
 }
+
+/// Two predictions whose single trials decide nothing.
+fn two_predictions(bench: &Bench) -> [&'static str; 2] {
+    let plan = bench.file("sweep.toml", crate::inputs::SWEEP);
+    let names = ["ds3-p30", "ds3-p10"];
+    for environment in names {
+        bench.done(&["predict", &plan, "--env", environment, "--seed", "1", "--name", environment]);
+    }
+    names
+}
+
+#[test]
+fn a_report_says_of_runs_what_their_comparison_says() {
+    let bench = Bench::new();
+    let [a, b] = two_predictions(&bench);
+    let told = bench.done(&["compare", a, b]);
+    let (_, verdict) = told.split_once("\nVerdict\n").unwrap();
+    bench.done(&["report", a, b, "-o", "r.html"]);
+    let page = std::fs::read_to_string(bench.path("r.html")).unwrap();
+    let page = page.replace("&#39;", "'").replace("&gt;", ">");
+    let same: Vec<&str> = verdict.lines().map(str::trim).take_while(|line| !line.starts_with("next")).collect();
+    assert!(same.len() > 3, "{told}");
+    for line in same {
+        let text = line.split_once("  ").map_or(line, |(_, text)| text.trim());
+        assert!(page.contains(text), "not in the report: {text}\n{verdict}");
+    }
+}
+
+#[test]
+fn a_comparison_names_the_trials_it_repeated_and_doubts_those_of_the_runs() {
+    let bench = Bench::new();
+    let [a, b] = two_predictions(&bench);
+    let value: Value = serde_json::from_str(&bench.done(&["compare", a, b, "--format", "json"])).unwrap();
+    let schema = include_str!("../../../../docs/formats/comparison.schema.json");
+    let schema = jsonschema::draft202012::new(&serde_json::from_str(schema).unwrap()).unwrap();
+    assert!(schema.is_valid(&value));
+    let added: u64 = (0..2).map(|side| value["sides"][side]["trials_added"].as_u64().unwrap()).sum();
+    let told = bench.done(&["compare", a, b]);
+    assert!(told.contains(&format!("{added} were predicted anew to decide this")), "{told}");
+    let shown: Value = serde_json::from_str(&bench.done(&["show", b, "--format", "json"])).unwrap();
+    for cell in value["against"][0]["cells"].as_array().unwrap() {
+        let of = shown["cells"].as_array().unwrap().iter().find(|of| of["id"] == cell["other_id"]).unwrap();
+        let details = |doubts: &Value| -> Vec<String> {
+            doubts.as_array().unwrap().iter().map(|doubt| doubt["detail"].to_string()).collect()
+        };
+        assert_eq!(details(&cell["other_doubts"]), details(&of["doubts"]));
+    }
+}

@@ -106,6 +106,14 @@ pub struct ComparedSide {
     /// The seed of its random choices: predictions with one seed have the same draws.
     #[serde(default)]
     pub seed: u64,
+    /// Trials of a prediction that were repeated for this comparison: its figures are over them too, and the stored run has none of them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub trials_added: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// A side among all: its best figures, and its place.

@@ -239,6 +239,7 @@ fn described(side: &Side<'_>, disks: Option<u32>) -> ComparedSide {
         targets: volumes.map(|v| v.place().to_owned()).collect(),
         disks,
         seed: header.seed,
+        trials_added: 0,
     }
 }
 

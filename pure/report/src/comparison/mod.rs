@@ -62,8 +62,13 @@ fn side_words(side: &ComparedSide) -> String {
     let disks =
         side.disks.map_or_else(String::new, |n| if n == 1 { ", 1 disk".to_owned() } else { format!(", {n} disks") });
     let targets: Vec<String> = side.targets.iter().map(|t| plain(t)).collect();
+    let added = match side.trials_added {
+        0 => String::new(),
+        1 => "; 1 more trial predicted for this comparison".to_owned(),
+        n => format!("; {} more trials predicted for this comparison", figures::count(n.into())),
+    };
     format!(
-        "{}{volume}{disks}: {}; {made} {}, run {}",
+        "{}{volume}{disks}: {}; {made} {}, run {}{added}",
         plain(&side.name),
         targets.join(", "),
         plain(&side.started),

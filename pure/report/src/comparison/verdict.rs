@@ -109,6 +109,11 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<VerdictLine> {
         add(&format!("{} to A", letter(ranked.side as usize)), overall_line(overall));
         add("how sure", how_sure(overall));
     }
+    let added: u32 = comparison.sides.iter().map(|side| side.trials_added).sum();
+    if added > 0 {
+        let (count, verb) = (figures::count(added.into()), if added == 1 { "was" } else { "were" });
+        add("trials", format!("{count} {verb} predicted anew to decide this: figures here are over these too"));
+    }
     let kept = |wanted: bool| {
         let of: Vec<String> = comparison
             .ranking

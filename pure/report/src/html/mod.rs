@@ -19,7 +19,9 @@ use crate::figures::{self, plain};
 use crate::put;
 use crate::rows;
 use crate::verdict;
-use loadline_analysis::{CellSummary, CompareOptions, Comparison, RunInfo, RunSummary, VerdictBlock, compare};
+use loadline_analysis::{
+    CellSummary, CompareOptions, Comparison, RunInfo, RunSummary, VerdictBlock, compare, scaling_of,
+};
 use loadline_block::Operation;
 use loadline_load::LatencyFigure;
 use loadline_record::{CellRecord, Clock, Histogram, HostFacts, RunRecord};
@@ -189,21 +191,38 @@ pub fn html(runs: &[(&RunRecord, &RunSummary)]) -> String {
     html_with_answers(runs, &[], None)
 }
 
+/// Runs compared with each other, for one document: all of it shows these.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparisons {
+    /// With the first of them.
+    pub all: Comparison,
+    /// By the numbers of their disks, where these differ.
+    pub by_disks: Option<Comparison>,
+}
+
+impl Comparisons {
+    /// By the usual rules, of the trials that the records have; `None`: they cannot be compared.
+    #[must_use]
+    pub fn usual(records: &[&RunRecord]) -> Option<Self> {
+        let all = compare(records, &CompareOptions::default()).ok()?;
+        Some(Self { all, by_disks: scaling_of(records) })
+    }
+}
+
 /// The same, where runs have answers of their own: each opens the part of its run. `answers` are in the order of the runs.
-/// `comparison` is that of these runs, perhaps with prices; without it several runs are compared by the usual rules.
+/// `comparisons` are those of these runs, perhaps with prices; without them several runs are compared by the usual rules.
 #[must_use]
 pub fn html_with_answers(
     runs: &[(&RunRecord, &RunSummary)],
     answers: &[Option<RunAnswer>],
-    comparison: Option<&Comparison>,
+    comparisons: Option<&Comparisons>,
 ) -> String {
-    let usual = match (comparison, runs.len()) {
+    let usual = match (comparisons, runs.len()) {
         (Some(_), _) | (None, ..2) => None,
-        (None, _) => {
-            compare(&runs.iter().map(|(record, _)| *record).collect::<Vec<_>>(), &CompareOptions::default()).ok()
-        }
+        (None, _) => Comparisons::usual(&runs.iter().map(|(record, _)| *record).collect::<Vec<_>>()),
     };
-    let compared = comparison.or(usual.as_ref()).map(comparison_answer);
+    let comparisons = comparisons.or(usual.as_ref());
+    let compared = comparisons.map(|both| comparison_answer(&both.all));
     let level = if runs.len() == 1 { 2 } else { 3 };
     let runs: Vec<Run<'_>> = runs
         .iter()
@@ -241,13 +260,12 @@ pub fn html_with_answers(
             answer_tables(&mut out, &answer);
             out.push_str("</section>\n");
         }
-        let records: Vec<&RunRecord> = runs.iter().map(|run| run.record).collect();
-        if let Some(comparison) = loadline_analysis::scaling_of(&records) {
+        if let Some(comparison) = comparisons.and_then(|both| both.by_disks.as_ref()) {
             out.push_str("<section id=\"scaling\">\n");
-            scaling::scaling(&mut out, &comparison, 2, "");
+            scaling::scaling(&mut out, comparison, 2, "");
             out.push_str("</section>\n");
         }
-        side_by_side::side_by_side(&mut out, &runs);
+        side_by_side::side_by_side(&mut out, &runs, comparisons.map(|both| &both.all));
     }
     for run in &runs {
         if runs.len() > 1 {

@@ -9,9 +9,8 @@ use crate::chart::STYLES;
 use crate::comparison::{interval, ratio};
 use crate::figures::{self, MISSING, plain};
 use crate::put;
-use loadline_analysis::{CellComparison, CompareOptions, Comparison, Verdict, compare};
+use loadline_analysis::{CellComparison, Comparison, Verdict};
 use loadline_load::LatencyFigure;
-use loadline_record::RunRecord;
 use std::collections::BTreeMap;
 
 /// The key for the counterpart of a cell in another run: its volume, if volumes distinguish cells, and its label.
@@ -31,18 +30,17 @@ struct ComparedRuns<'r, 'a> {
     names: Vec<String>,
     /// Whether volumes distinguish cells.
     volumes_several: bool,
-    comparison: Option<Comparison>,
+    comparison: Option<&'r Comparison>,
 }
 
 impl<'r, 'a> ComparedRuns<'r, 'a> {
-    fn new(runs: &'r [Run<'a>]) -> Self {
-        let records: Vec<&RunRecord> = runs.iter().map(|run| run.record).collect();
+    fn new(runs: &'r [Run<'a>], comparison: Option<&'r Comparison>) -> Self {
         Self {
             runs,
             names: chosen::names(runs),
             // Runs on one volume each are compared by load, whatever the names of their volumes.
             volumes_several: runs.iter().any(|run| run.volumes_several),
-            comparison: compare(&records, &CompareOptions::default()).ok(),
+            comparison,
         }
     }
     /// The runs in charts: as many as there are distinct styles.
@@ -60,7 +58,7 @@ impl<'r, 'a> ComparedRuns<'r, 'a> {
     /// A cell against its counterpart of the first run.
     fn verdict(&self, run: usize, index: usize) -> Option<&CellComparison> {
         let id = &self.runs[run].summary.cells[index].id;
-        let against = self.comparison.as_ref()?.against.iter().find(|a| a.side as usize == run)?;
+        let against = self.comparison?.against.iter().find(|a| a.side as usize == run)?;
         against.cells.iter().find(|cell| cell.other_id == *id)
     }
     /// A cell's figures in words, for tooltips.
@@ -74,8 +72,8 @@ impl<'r, 'a> ComparedRuns<'r, 'a> {
 }
 
 /// IOPS, MB/s and p99 of each load that at least two runs have, and the verdict of each later run against the first.
-pub(crate) fn side_by_side(out: &mut String, runs: &[Run<'_>]) {
-    let told = ComparedRuns::new(runs);
+pub(crate) fn side_by_side(out: &mut String, runs: &[Run<'_>], comparison: Option<&Comparison>) {
+    let told = ComparedRuns::new(runs, comparison);
     let volumes = told.volumes_several;
     let mut rows: Vec<Row<'_>> = Vec::new();
     let mut places: BTreeMap<Key<'_>, usize> = BTreeMap::new();
