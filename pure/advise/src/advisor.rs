@@ -134,6 +134,7 @@ impl<'a> Posed<'a> {
         let sets = disks
             .into_iter()
             .filter(|disk| is_named(&disk.name, &wanted.disks))
+            .filter(|disk| !wanted.disks.is_empty() || self.catalog.superseded_by(disk).is_none())
             .flat_map(|disk| sets_for.of(disk))
             .collect();
         let machines = machines(self.catalog, provider, region, wanted, &self.reference.draw);
@@ -636,6 +637,13 @@ fn not_looked_at(need: &Need, markets: &[Market], catalog: &Catalog) -> Vec<Stri
             .filter(|disk| !disk.options.is_empty())
             .map(|disk| disk.name.as_str())
             .collect();
+        if need.wanted.disks.is_empty() {
+            for disk in catalog.network_disks_sold(&market.provider) {
+                let replaced =
+                    catalog.superseded_by(disk).map(|by| format!("{}: its provider recommends {by}", disk.name));
+                notes.extend(replaced);
+            }
+        }
         if !options.is_empty() {
             notes.push(format!("paid options of {} disks of {}", options.len(), market.provider));
         }

@@ -49,7 +49,10 @@ pub(crate) fn os_disks(catalog: &Catalog, provider: &str, region: &str, size: By
     let mut found: Vec<OsDisk> = Vec::new();
     for entry in catalog.network_disks_sold(provider) {
         let family = catalog.disk_family(entry);
-        if entry.spinning.is_some() || family.latency.is_none_or(|latency| latency.read.median.mid > OS_DISK_READ_MAX) {
+        if family.superseded_by.is_some()
+            || entry.spinning.is_some()
+            || family.latency.is_none_or(|latency| latency.read.median.mid > OS_DISK_READ_MAX)
+        {
             continue;
         }
         let wanted = match entry.size {

@@ -37,6 +37,8 @@ pub struct Family {
     pub deviations: Vec<Deviation>,
     /// Since when its entries are no longer sold, in words; `None` if they are.
     pub retired: Option<String>,
+    /// What the provider recommends in place of its entries, which are still sold; `None` if it does not.
+    pub superseded_by: Option<String>,
     /// What the provider's tools call disks of the family, if that is not their own name: "Premium_LRS".
     pub sold_as: Option<String>,
     /// Beginnings of the names of machines whose processors run on credits.

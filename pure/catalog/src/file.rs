@@ -2,8 +2,8 @@
 
 use crate::deviation::read_deviations;
 use crate::entry::{
-    ByIops, CachedEstimate, Cap, DiskEntry, DiskOption, Family, HostCacheEntry, LatencyIntervals, Mechanism, Origin,
-    Published, Rates, ReadsAndWrites, SizeRule, VmEntry,
+    ByIops, CachedEstimate, Cap, DiskEntry, DiskOption, Family, HostCacheEntry, Mechanism, Origin, Published, Rates,
+    ReadsAndWrites, SizeRule, VmEntry,
 };
 use crate::megabytes;
 use crate::memory;
@@ -35,6 +35,7 @@ const TOP_KEYS: &[&str] = &[
     "sold",
     "iops_at",
     "retired",
+    "superseded_by",
     "sold_as",
     "cpu_credits",
     "deviation",
@@ -362,7 +363,8 @@ fn read_family(reader: &mut Reader<'_>, top: &DeTable<'_>, file: &str) -> Option
         reader.text(key, item)
     };
     let (provider, name, title, source) = (text("provider"), text("family"), text("title"), text("source"));
-    let date = top.get("date").and_then(|item| reader.text("date", item));
+    let [date, retired, superseded_by, sold_as] =
+        ["date", "retired", "superseded_by", "sold_as"].map(|key| top.get(key).and_then(|item| reader.text(key, item)));
     let mut mechanism = Mechanism::default();
     if let Some(item) = top.get("mechanism") {
         let parts = reader.table("mechanism", item, parts::MECHANISM_KEYS, "[mechanism]").unwrap_or_default();
@@ -374,11 +376,8 @@ fn read_family(reader: &mut Reader<'_>, top: &DeTable<'_>, file: &str) -> Option
     if iops_at == Some(Bytes::ZERO) {
         reader.problem(0..0, "iops_at", "must be a size above 0 B".into());
     }
-    let retired = top.get("retired").and_then(|item| reader.text("retired", item));
     let cpu_credits = memory::cpu_credits(reader, top);
     let units = top.get("units").and_then(|item| megabytes::read(reader, item));
-    let latency: Option<LatencyIntervals> =
-        top.get("latency").and_then(|item| parts::latencies(reader, "latency", item));
     Some(Family {
         file: file.to_owned(),
         provider: provider?,
@@ -388,10 +387,11 @@ fn read_family(reader: &mut Reader<'_>, top: &DeTable<'_>, file: &str) -> Option
         date,
         units,
         mechanism,
-        latency,
+        latency: top.get("latency").and_then(|item| parts::latencies(reader, "latency", item)),
         sold_vcpus: Vec::new(),
         retired,
-        sold_as: top.get("sold_as").and_then(|item| reader.text("sold_as", item)),
+        superseded_by,
+        sold_as,
         cpu_credits,
         sold: Vec::new(),
         iops_at: iops_at.filter(|size| *size > Bytes::ZERO),

@@ -74,6 +74,12 @@ impl Catalog {
         }
         by_name.into_values().collect()
     }
+
+    /// What the provider recommends in place of a disk, in words: "gp3". `None` if it recommends nothing else.
+    #[must_use]
+    pub fn superseded_by(&self, disk: &DiskEntry) -> Option<&str> {
+        self.disk_family(disk).superseded_by.as_deref()
+    }
 }
 
 fn provider_of(name: &str) -> &str {

@@ -286,6 +286,18 @@ fn advice_is_for_readers_in_a_hurry() {
     let old = advise(&magnetic, &catalog, &AdviceOptions { today: Some("2030-01-01".to_owned()), ..quick() }).unwrap();
     assert!(old.winner().is_some_and(|row| row.doubts.iter().any(|doubt| doubt.code == "old-prices")));
     assert!(old.verdict_lines.iter().any(|line| line.about == "doubt"), "{}", old.verdict);
+    // A disk that its provider recommends to replace is advised to those who name it, and to nobody else.
+    assert!(old.winner().is_some_and(|row| row.volumes[0].disks[0].sku == "aws/standard"));
+    magnetic.wanted.disks.clear();
+    let now = advise(&magnetic, &catalog, &quick()).unwrap();
+    let offered: Vec<&str> =
+        now.candidates.iter().chain(&now.unpriced).map(|row| row.volumes[0].disks[0].sku.as_str()).collect();
+    assert!(!offered.is_empty() && !offered.contains(&"aws/standard"), "{offered:?}");
+    assert!(
+        now.not_looked_at.iter().any(|note| note.contains("aws/standard") && note.contains("gp3")),
+        "{:?}",
+        now.not_looked_at
+    );
     // What is no longer sold is not advised.
     assert!(!catalog.machines_sold("azure").iter().any(|name| name == "azure/a0" || name == "azure/basic-a1"));
 }

@@ -335,6 +335,7 @@ fn read_full_disk(reader: &mut Reader<'_>, key: &str, found: &[(&str, &Item<'_>)
         latency: None,
         sold_vcpus: Vec::new(),
         retired: None,
+        superseded_by: None,
         sold_as: None,
         cpu_credits: Vec::new(),
         sold: Vec::new(),
