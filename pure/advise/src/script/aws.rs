@@ -1,6 +1,7 @@
 //! The commands of `aws`, for EC2 and EBS.
 
-use super::{Provisioning, guest};
+use super::Provisioning;
+use super::guest::{self, Disks};
 use std::fmt::Write as _;
 
 /// Families whose volumes hang on Xen's block devices; on later ones they are NVMe devices.
@@ -92,7 +93,7 @@ pub(super) fn commands(wanted: &Provisioning<'_>) -> String {
         // The machine writes "xvd" for "sd".
         "  DISKS=\"$DISKS /dev/xvd${DEVICE##*[sv]d}\"\ndone\n"
     });
-    text.push_str(&guest::file(wanted, &["$DISKS".to_owned()], true));
+    text.push_str(&guest::file(wanted, &Disks::Filled("$DISKS")));
     let _ = writeln!(
         text,
         "echo \"Next, to run it on the machine: ssh ubuntu@ADDRESS sudo sh -s <{} (its ADDRESS: aws ec2 describe-instances --instance-ids $INSTANCE)\"",

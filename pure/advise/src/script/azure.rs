@@ -1,6 +1,7 @@
 //! `az`, and what all of Azure's tools have in common.
 
-use super::{Provisioning, guest};
+use super::Provisioning;
+use super::guest::{self, Disks};
 use std::fmt::Write as _;
 
 /// What the catalog appends to a size whose disks hang on NVMe.
@@ -71,10 +72,15 @@ pub(super) fn image(wanted: &Provisioning<'_>) -> &'static str {
     }
 }
 
-/// The paths of the disks on a machine with Linux.
-pub(super) fn devices(wanted: &Provisioning<'_>) -> Vec<String> {
-    let folder = if is_on_nvme(wanted) { "/dev/disk/azure/data/by-lun/" } else { "/dev/disk/azure/scsi1/lun" };
-    (0..wanted.count()).map(|lun| format!("{folder}{lun}")).collect()
+/// Sets `DISKS` on a machine with Linux. Sizes hang their disks on SCSI or NVMe, and some on what the image takes: the machine knows.
+/// Its image names them by number in a folder for each (azure-vm-utils).
+pub(super) fn disks(wanted: &Provisioning<'_>) -> Disks {
+    Disks::Found(format!(
+        "DISKS=\nfor LUN in $(seq 0 {}); do\n  \
+           DISK=$(ls /dev/disk/azure/data/by-lun/$LUN /dev/disk/azure/scsi1/lun$LUN 2>/dev/null | head -n 1)\n  \
+           DISKS=\"$DISKS ${{DISK:?there is no data disk with this number}}\"\ndone\n",
+        wanted.count() - 1
+    ))
 }
 
 pub(super) fn caching(wanted: &Provisioning<'_>) -> &'static str {
@@ -123,7 +129,7 @@ pub(super) fn commands(wanted: &Provisioning<'_>) -> String {
         wanted.disk.size_gib,
         caching(wanted)
     );
-    text.push_str(&guest::file(wanted, &devices(wanted), false));
+    text.push_str(&guest::file(wanted, &disks(wanted)));
     let _ = writeln!(
         text,
         "echo \"Next, to run it on the machine: az vm run-command invoke --resource-group $GROUP --name $VM --command-id RunShellScript --scripts @{}\"",

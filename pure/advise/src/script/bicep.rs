@@ -58,6 +58,6 @@ pub(super) fn template(wanted: &Provisioning<'_>) -> String {
         azure::os_kind(wanted),
         azure::caching(wanted)
     );
-    text.push_str(&guest::comments(wanted, &azure::devices(wanted), "//", FILE));
+    text.push_str(&guest::comments(wanted, &azure::disks(wanted), "//", FILE));
     text
 }

@@ -1,6 +1,7 @@
 //! The commands of `gcloud`.
 
-use super::{Provisioning, guest};
+use super::Provisioning;
+use super::guest::{self, Disks};
 use std::fmt::Write as _;
 
 /// Families with Arm processors.
@@ -50,7 +51,7 @@ pub(super) fn commands(wanted: &Provisioning<'_>) -> String {
         wanted.disk.kind,
         wanted.disk.size_gib
     );
-    text.push_str(&guest::file(wanted, &devices(wanted), false));
+    text.push_str(&guest::file(wanted, &Disks::At(devices(wanted))));
     let _ = writeln!(
         text,
         "echo \"Next, to run it on the machine: gcloud compute ssh $VM --zone=$ZONE --command='sudo sh -s' <{}\"",

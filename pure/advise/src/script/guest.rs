@@ -6,13 +6,30 @@ use std::fmt::Write as _;
 /// The file that a script for a shell leaves beside itself.
 pub(super) const FILE: &str = "on-the-machine.sh";
 
-/// Commands for a shell on the machine, run as root. `disks` are the paths of the volume's disks.
+/// The paths of a volume's disks on the machine.
+pub(super) enum Disks {
+    /// Known beforehand.
+    At(Vec<String>),
+    /// Words in which the shell that runs the script replaces variables.
+    Filled(&'static str),
+    /// In the variable `DISKS`, once these commands ran on the machine.
+    Found(String),
+}
+
+/// Commands for a shell on the machine, run as root.
 ///
 /// mdadm and mkfs.xfs refuse disks that have something on them.
-pub(super) fn commands(wanted: &Provisioning<'_>, disks: &[String]) -> String {
+pub(super) fn commands(wanted: &Provisioning<'_>, disks: &Disks) -> String {
     let count = wanted.count();
-    let listed = disks.join(" ");
     let mut text = "set -eu\n".to_owned();
+    let listed = match disks {
+        Disks::At(paths) => paths.join(" "),
+        Disks::Filled(words) => (*words).to_owned(),
+        Disks::Found(search) => {
+            text.push_str(search);
+            "$DISKS".to_owned()
+        }
+    };
     let target = if count > 1 {
         let chunk = wanted.volume.interleave_bytes.unwrap_or(256 << 10) >> 10;
         text.push_str("apt-get update && apt-get install -y mdadm xfsprogs\n");
@@ -35,11 +52,10 @@ pub(super) fn commands(wanted: &Provisioning<'_>, disks: &[String]) -> String {
     text
 }
 
-/// Writes the commands into a file beside a script for a shell. `is_filled`: the shell that runs the script replaces
-/// variables in the paths.
-pub(super) fn file(wanted: &Provisioning<'_>, disks: &[String], is_filled: bool) -> String {
+/// Writes the commands into a file beside a script for a shell.
+pub(super) fn file(wanted: &Provisioning<'_>, disks: &Disks) -> String {
     let lines = commands(wanted, disks);
-    let (mark, lines) = if is_filled {
+    let (mark, lines) = if matches!(disks, Disks::Filled(_)) {
         // What the machine is to expand, and not this script.
         ("EOF", lines.replace("$(", "\\$("))
     } else {
@@ -49,7 +65,7 @@ pub(super) fn file(wanted: &Provisioning<'_>, disks: &[String], is_filled: bool)
 }
 
 /// The commands as comments of a file that is no shell's, and how to get them out.
-pub(super) fn comments(wanted: &Provisioning<'_>, disks: &[String], comment: &str, file: &str) -> String {
+pub(super) fn comments(wanted: &Provisioning<'_>, disks: &Disks, comment: &str, file: &str) -> String {
     let mut text = format!(
         "\n{comment} For the machine, as root: one file system over its disks. This writes the lines below to a file:\n\
          {comment}   sed -n 's|^{comment}>||p' {file} >{FILE}\n"

@@ -1,6 +1,7 @@
 //! Terraform's configuration, for each provider.
 
-use super::{Provisioning, aws, azure, gcloud, guest};
+use super::guest::{self, Disks};
+use super::{Provisioning, aws, azure, gcloud};
 use std::fmt::Write as _;
 
 /// The file that people keep it in.
@@ -8,12 +9,12 @@ const FILE: &str = "main.tf";
 
 /// The configuration of a choice, with what to do on the machine as comments.
 pub(super) fn configuration(wanted: &Provisioning<'_>) -> String {
-    let (mut text, devices) = match wanted.row.provider.as_str() {
-        "azure" => (of_azure(wanted), azure::devices(wanted)),
-        "aws" => (of_aws(wanted), vec!["$DISKS".to_owned()]),
-        _ => (of_google(wanted), gcloud::devices(wanted)),
+    let (mut text, disks) = match wanted.row.provider.as_str() {
+        "azure" => (of_azure(wanted), azure::disks(wanted)),
+        "aws" => (of_aws(wanted), Disks::Filled("$DISKS")),
+        _ => (of_google(wanted), Disks::At(gcloud::devices(wanted))),
     };
-    text.push_str(&guest::comments(wanted, &devices, "#", FILE));
+    text.push_str(&guest::comments(wanted, &disks, "#", FILE));
     if wanted.row.provider == "aws" {
         let _ = writeln!(
             text,

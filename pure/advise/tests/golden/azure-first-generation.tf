@@ -64,9 +64,14 @@ resource "azurerm_virtual_machine_data_disk_attachment" "data" {
 # For the machine, as root: one file system over its disks. This writes the lines below to a file:
 #   sed -n 's|^#>||p' main.tf >on-the-machine.sh
 #>set -eu
+#>DISKS=
+#>for LUN in $(seq 0 0); do
+#>  DISK=$(ls /dev/disk/azure/data/by-lun/$LUN /dev/disk/azure/scsi1/lun$LUN 2>/dev/null | head -n 1)
+#>  DISKS="$DISKS ${DISK:?there is no data disk with this number}"
+#>done
 #>apt-get update && apt-get install -y xfsprogs
-#>mkfs.xfs /dev/disk/azure/scsi1/lun0
+#>mkfs.xfs $DISKS
 #>mkdir -p /data
-#>echo "UUID=$(blkid -s UUID -o value /dev/disk/azure/scsi1/lun0) /data xfs noatime,nofail 0 2" >>/etc/fstab
+#>echo "UUID=$(blkid -s UUID -o value $DISKS) /data xfs noatime,nofail 0 2" >>/etc/fstab
 #>mount /data
 #>echo 'Now measure what was bought: loadline quick /data'

@@ -18,10 +18,15 @@ done
 # For the machine: one file system over its disks.
 cat >on-the-machine.sh <<'EOF'
 set -eu
+DISKS=
+for LUN in $(seq 0 0); do
+  DISK=$(ls /dev/disk/azure/data/by-lun/$LUN /dev/disk/azure/scsi1/lun$LUN 2>/dev/null | head -n 1)
+  DISKS="$DISKS ${DISK:?there is no data disk with this number}"
+done
 apt-get update && apt-get install -y xfsprogs
-mkfs.xfs /dev/disk/azure/data/by-lun/0
+mkfs.xfs $DISKS
 mkdir -p /data
-echo "UUID=$(blkid -s UUID -o value /dev/disk/azure/data/by-lun/0) /data xfs noatime,nofail 0 2" >>/etc/fstab
+echo "UUID=$(blkid -s UUID -o value $DISKS) /data xfs noatime,nofail 0 2" >>/etc/fstab
 mount /data
 echo 'Now measure what was bought: loadline quick /data'
 EOF

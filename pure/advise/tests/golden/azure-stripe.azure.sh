@@ -18,8 +18,13 @@ done
 # For the machine: one file system over its disks.
 cat >on-the-machine.sh <<'EOF'
 set -eu
+DISKS=
+for LUN in $(seq 0 1); do
+  DISK=$(ls /dev/disk/azure/data/by-lun/$LUN /dev/disk/azure/scsi1/lun$LUN 2>/dev/null | head -n 1)
+  DISKS="$DISKS ${DISK:?there is no data disk with this number}"
+done
 apt-get update && apt-get install -y mdadm xfsprogs
-mdadm --create /dev/md/data --level=0 --raid-devices=2 --chunk=256K /dev/disk/azure/scsi1/lun0 /dev/disk/azure/scsi1/lun1 </dev/null
+mdadm --create /dev/md/data --level=0 --raid-devices=2 --chunk=256K $DISKS </dev/null
 mdadm --detail --scan >>/etc/mdadm/mdadm.conf
 update-initramfs -u
 mkfs.xfs /dev/md/data

@@ -49,8 +49,13 @@ resource machine 'Microsoft.Compute/virtualMachines@2024-03-01' = {
 // For the machine, as root: one file system over its disks. This writes the lines below to a file:
 //   sed -n 's|^//>||p' main.bicep >on-the-machine.sh
 //>set -eu
+//>DISKS=
+//>for LUN in $(seq 0 1); do
+//>  DISK=$(ls /dev/disk/azure/data/by-lun/$LUN /dev/disk/azure/scsi1/lun$LUN 2>/dev/null | head -n 1)
+//>  DISKS="$DISKS ${DISK:?there is no data disk with this number}"
+//>done
 //>apt-get update && apt-get install -y mdadm xfsprogs
-//>mdadm --create /dev/md/data --level=0 --raid-devices=2 --chunk=256K /dev/disk/azure/scsi1/lun0 /dev/disk/azure/scsi1/lun1 </dev/null
+//>mdadm --create /dev/md/data --level=0 --raid-devices=2 --chunk=256K $DISKS </dev/null
 //>mdadm --detail --scan >>/etc/mdadm/mdadm.conf
 //>update-initramfs -u
 //>mkfs.xfs /dev/md/data
