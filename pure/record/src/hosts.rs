@@ -1,6 +1,6 @@
 //! What each host had in a trial that several hosts ran at the same time on one shared storage.
 
-use crate::HistogramSnapshot;
+use crate::{Histogram, HistogramSnapshot};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -147,6 +147,9 @@ pub struct HostTrial {
     pub offered_iops: Option<f64>,
     /// Latencies of all its requests together; `None` without a request.
     pub latency: Option<HistogramSnapshot>,
+    /// The same as a histogram, so that trials add up; `None` where the host's record has percentiles alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub histogram: Option<Box<Histogram>>,
     /// For how long its tool was kept from running, ns.
     pub stopped_ns: u64,
     /// Length of an interval of `counts`, s.

@@ -6,7 +6,7 @@ use crate::statistics::{
 };
 use crate::trials::trials_used;
 use crate::words::{number, span};
-use loadline_record::{CellRecord, HostClock, HostTrial, HostsRecord, SharedWindow};
+use loadline_record::{CellRecord, Histogram, HistogramSnapshot, HostClock, HostTrial, HostsRecord, SharedWindow};
 
 const NS_PER_S: f64 = 1e9;
 /// Hosts whose rates differ by less are alike, whatever their intervals.
@@ -86,13 +86,18 @@ fn host_view(name: &str, run: &str, own: &[(&HostsRecord, &HostTrial)]) -> HostV
         Some(HostClock::Same | HostClock::NotCompared) | None => (None, None, None),
     };
     let latencies = || own.iter().filter_map(|(_, host)| host.latency);
+    let pooled = pooled(own);
+    let percentile = |of: fn(&HistogramSnapshot) -> Option<u64>| match &pooled {
+        Some(all) => of(all),
+        None => latencies().filter_map(|latency| of(&latency)).max(),
+    };
     HostView {
         host: name.to_owned(),
         run: run.to_owned(),
         iops: rate(|host| host.window_count),
         throughput_bytes_per_s: rate(|host| host.window_bytes),
-        p50_ns: latencies().filter_map(|latency| latency.p50).max(),
-        p99_ns: latencies().filter_map(|latency| latency.p99).max(),
+        p50_ns: percentile(|latency| latency.p50),
+        p99_ns: percentile(|latency| latency.p99),
         began_after_ns: own.iter().map(|(_, host)| host.from_ns).max().unwrap_or(0),
         clock_offset_ns,
         clock_error_ns,
@@ -100,6 +105,15 @@ fn host_view(name: &str, run: &str, own: &[(&HostsRecord, &HostTrial)]) -> HostV
         stopped_ns: own.iter().map(|(_, host)| host.stopped_ns).sum(),
         errors: own.iter().map(|(_, host)| host.errors).sum(),
     }
+}
+
+/// Latencies of a host over all its trials; `None` where one of them has percentiles alone.
+fn pooled(own: &[(&HostsRecord, &HostTrial)]) -> Option<HistogramSnapshot> {
+    let mut all = Histogram::new();
+    for (_, host) in own {
+        all.merge(host.histogram.as_deref()?);
+    }
+    all.snapshot()
 }
 
 fn coverage(trial: &HostsRecord) -> f64 {
@@ -330,6 +344,7 @@ mod tests {
             errors: 0,
             offered_iops: None,
             latency: None,
+            histogram: None,
             stopped_ns: 0,
             interval_s: 1,
             counts: counts.to_vec(),

@@ -247,6 +247,7 @@ fn merged_trial(
             errors: trial.errors_total(),
             offered_iops: trial.offered_iops,
             latency: latency(trial),
+            histogram: histogram(trial).map(Box::new),
             stopped_ns: trial.surroundings.stops.map_or(0, |stops| stops.total_ns),
             interval_s: trial.series.interval_s,
             counts: trial.series.seconds.iter().map(transfers).collect(),
@@ -308,11 +309,19 @@ fn latency(trial: &TrialRecord) -> Option<HistogramSnapshot> {
         let parts: Option<Vec<_>> = parts.iter().map(|part| Some((part.figures_count(), part.figures()?))).collect();
         return HistogramSnapshot::pooled(&parts?);
     }
+    histogram(trial)?.snapshot()
+}
+
+/// Latencies of all requests; `None` where some of them came as percentiles.
+fn histogram(trial: &TrialRecord) -> Option<Histogram> {
     let mut all = Histogram::new();
-    for part in &parts {
+    for part in trial.operations.values() {
+        if part.told.is_some() {
+            return None;
+        }
         all.merge(&part.latency);
     }
-    all.snapshot()
+    Some(all)
 }
 
 /// Counts of the window, latencies of every request.
@@ -477,7 +486,7 @@ fn not_compared(hosts: &HostsRecord, there: &[(&HostRun, HostClock, &TrialRecord
 pub(super) mod tests {
     use super::*;
     use crate::example;
-    use crate::hosts::MergeError;
+    use crate::hosts::{MergeError, hosts_view};
     use loadline_record::{EngineName, RunVerb, SecondOperation, Series};
     use loadline_units::Duration;
     use proptest::prelude::*;
@@ -549,6 +558,35 @@ pub(super) mod tests {
             let merged = &merge_hosts(&runs).unwrap()[0].trials[0];
             prop_assert!(merged.operations[&Operation::Read].latency.buckets().eq(all.buckets()));
             prop_assert_eq!(&merged.operations[&Operation::Read].latency, &all);
+        }
+    }
+
+    #[test]
+    fn latencies_of_a_host_are_those_of_all_its_trials_together() {
+        let with = |trial: TrialRecord, us: u64, number: u32| {
+            let mut latency = Histogram::new();
+            (0..1_000).for_each(|n| latency.record(Duration::from_us(us + n % 10)));
+            let mut made = TrialRecord { trial: number, ..trial };
+            made.operations.get_mut(&Operation::Read).unwrap().latency = latency;
+            made
+        };
+        let host = |name: &str| {
+            let mut own = run(name, with(trial(&[1_000]), 100, 0));
+            // Each trial of the two hosts is as slow as the other's.
+            own.record.cells[0]
+                .trials
+                .extend((1..5).map(|n| with(later(trial(&[1_000]), u64::from(n) * 10_000_000_000), 100, n)));
+            own.record.cells[0].trials.push(with(later(trial(&[1_000]), 50_000_000_000), 9_000, 5));
+            own
+        };
+        let cells = merge_hosts(&[host("a"), host("b")]).unwrap();
+        let mut all = Histogram::new();
+        for trial in &cells[0].trials {
+            all.merge(&trial.operations[&Operation::Read].latency);
+        }
+        let (all, view) = (all.snapshot().unwrap(), hosts_view(&cells[0]).unwrap());
+        for host in &view.hosts {
+            assert_eq!((host.p50_ns, host.p99_ns), (all.p50, all.p99), "{}", host.host);
         }
     }
 

@@ -33,9 +33,9 @@ pub struct HostView {
     pub iops: Option<f64>,
     /// Bytes per second in it.
     pub throughput_bytes_per_s: Option<f64>,
-    /// Median latency, ns; the largest of its trials.
+    /// Median latency of all its requests, ns; where trials kept percentiles alone, the largest of them.
     pub p50_ns: Option<u64>,
-    /// 99th percentile, ns; the largest of its trials.
+    /// 99th percentile of all its requests, ns; where trials kept percentiles alone, the largest of them.
     pub p99_ns: Option<u64>,
     /// How long after the first host it began, ns; the longest of its trials.
     pub began_after_ns: u64,
