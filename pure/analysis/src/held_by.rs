@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 
 /// A load is at a throttle if its rate comes as near to the limit from below.
 const BELOW_MOST: f64 = 0.05;
-/// What seems to be the device's own latency has to come nearer.
+/// What seems to be the device's own latency, or busy CPUs, has to come nearer.
 const NEAR: f64 = 0.03;
 /// And from above: a turn of the kernel's throttle more than its share, in a short trial.
 const ABOVE_MOST: f64 = 0.08;
@@ -28,11 +28,11 @@ pub(crate) fn name_holders(record: &RunRecord, cells: &mut [CellSummary]) {
 }
 
 /// Whether the limit that the figures show can be a throttle's. A load that another limit stops is near a throttle by chance.
-/// Several requests in flight that only seem to wait for the device come to a throttle's rate by chance seldom.
+/// Several requests in flight that only seem to wait for the device, or for busy CPUs, come to a throttle's rate by chance seldom.
 fn may_be_a_throttle(cell: &CellSummary, share: f64) -> bool {
     match cell.binding.as_ref().map(|binding| binding.limit) {
         None | Some(Limit::DiskIops | Limit::DiskThroughput | Limit::Unexplained) => true,
-        Some(Limit::Latency | Limit::Parallelism) => {
+        Some(Limit::Latency | Limit::Parallelism | Limit::Cpu) => {
             let in_flight = cell.load.queue_depth.unwrap_or(1) * cell.load.threads;
             in_flight > 1 && share >= 1.0 - NEAR
         }
@@ -270,6 +270,27 @@ mod tests {
         let summary = summarize(&run(limits, 1));
         assert_eq!(summary.cells[0].binding.as_ref().map(|binding| binding.limit), Some(Limit::Latency));
         assert_eq!(summary.cells[0].held_by, None);
+    }
+
+    /// A busy machine does not explain a rate that is a throttle's.
+    #[test]
+    fn a_throttle_that_is_reached_outranks_busy_processors() {
+        let limits = vec![limit(ThrottledRequests::Reads, ThrottledQuantity::Requests, 3_000)];
+        let mut record = run(limits, 1);
+        record.cells.remove(1);
+        for cell in &mut record.cells {
+            cell.trials[0].surroundings.machine.as_mut().expect("seen").busy = 0.98;
+        }
+        let held = |record: &RunRecord| {
+            let cells = summarize(record).cells;
+            cells
+                .into_iter()
+                .map(|cell| (cell.binding.expect("named").limit, cell.held_by.is_some()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(held(&record)[1], (Limit::DiskIops, true));
+        record.header.volumes[0].devices[0].throttles.clear();
+        assert_eq!(held(&record)[1], (Limit::Cpu, false), "without the throttle it is the processors");
     }
 
     #[test]
