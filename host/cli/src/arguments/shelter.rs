@@ -8,6 +8,12 @@ use std::path::PathBuf;
 
 /// `shelter`.
 #[derive(Debug, Args)]
+#[cfg_attr(
+    not(feature = "shelter"),
+    command(
+        before_help = "This build has no shelter. `cargo build --release --features shelter` makes one that has it."
+    )
+)]
 #[command(
     disable_help_subcommand = true,
     after_help = "The file is explained in docs/formats/shelter.md, the whole in docs/shelter.md.\n\n\

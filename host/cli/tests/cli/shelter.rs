@@ -23,7 +23,13 @@ pub(crate) fn file(bench: &Bench, recovery_point: &str, more: &str) -> String {
 #[test]
 fn help_and_a_build_without_it() {
     let bench = Bench::new();
-    compare("help-shelter.txt", &bench.done(&["shelter", "--help"]));
+    let help = bench.done(&["shelter", "--help"]);
+    // A build without it says so first.
+    let rest = help.strip_prefix(
+        "This build has no shelter. `cargo build --release --features shelter` makes one that has it.\n\n",
+    );
+    assert_eq!(rest.is_none(), cfg!(feature = "shelter"), "{help}");
+    compare("help-shelter.txt", rest.unwrap_or(&help));
     if !cfg!(feature = "shelter") {
         let told = bench.refused(2, &["shelter", "fast.toml", "status"]);
         assert!(told.contains("cargo run --release --features shelter -- shelter fast.toml"), "{told}");
