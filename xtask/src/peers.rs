@@ -28,6 +28,8 @@ const PEERS: &[Peer] = &[
     Peer { package: "e2fsprogs", command: "mkfs.ext4", tests: "files on ext4" },
     Peer { package: "util-linux", command: "losetup", tests: "everything on loop devices" },
     Peer { package: "postgresql", command: "pg_ctlcluster", tests: "a database on an emulated disk" },
+    Peer { package: "munge", command: "munged", tests: "the scripts for Slurm under Slurm itself" },
+    Peer { package: "slurm-wlm", command: "slurmctld", tests: "the scripts for Slurm under Slurm itself" },
     Peer { package: "restic", command: "restic", tests: "repositories read, checked and restored by restic" },
     Peer { package: "chromium", command: "chromium", tests: "the HTML report in a browser" },
     Peer { package: "poppler-utils", command: "pdftotext", tests: "the HTML report on paper" },

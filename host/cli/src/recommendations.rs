@@ -5,7 +5,9 @@ use crate::typed_words::store_option;
 use loadline_analysis::{CellSummary, Conclusion, Limit, NextMeasurement, RunSummary, VolumeVerdict, summarize};
 use loadline_catalog::environment_text;
 use loadline_hunt::{HuntResult, HuntStep};
-use loadline_record::{Clock, PlanText, RunRecord, RunVerb, TargetKind, VOLUME_DEFAULT, VolumeFacts};
+use loadline_record::{
+    Clock, HostPart, HostRank, PlanText, RunRecord, RunVerb, TargetKind, VOLUME_DEFAULT, VolumeFacts,
+};
 use loadline_runs::recording::{RecordSettings, Recorder};
 use loadline_runs::{Course, NamedTarget, Overrides, PredictionSettings, label, prediction_settings_of, read_again};
 use loadline_units::{Bytes, Duration};
@@ -167,10 +169,14 @@ pub(crate) fn predicted_again(record: &RunRecord, seed: u64) -> Option<String> {
     Some(joined(&steps))
 }
 
-/// The command that measures a run's plan again with so many trials of each cell; `None` where it keeps no single plan.
+/// The command that measures a run's plan again with so many trials of each cell; `None` where it keeps no single plan, and where
+/// several hosts ran it.
 pub(crate) fn measured_again(record: &RunRecord, trials: u32) -> Option<String> {
     let summary = summarize(record);
     let of = Recommended { summary: &summary, cell: summary.cells.first()? };
+    if of.is_of_several_hosts() {
+        return None;
+    }
     let (mut steps, plan) = of.plan()?;
     let mut command = format!("loadline run {plan}");
     for volume in &summary.run.volumes {
@@ -179,6 +185,7 @@ pub(crate) fn measured_again(record: &RunRecord, trials: u32) -> Option<String> 
     }
     let overrides = Overrides { trials: Some(trials), short: false, ..of.overrides() };
     command.extend(typed_settings::typed(&overrides).map(|options| format!(" {options}")));
+    command.push_str(&of.own_range());
     steps.push(command);
     Some(joined(&steps))
 }
@@ -251,9 +258,11 @@ struct Recommended<'a> {
 }
 
 impl<'a> Recommended<'a> {
-    /// The command; `None` if the run keeps no plan to repeat, as an import.
+    /// The command; `None` if the run keeps no plan to repeat, as an import, or if one command does not repeat it.
     fn command(self, measurement: NextMeasurement) -> Option<String> {
         match measurement {
+            NextMeasurement::RealStorage => Some(REAL_STORAGE.to_owned()),
+            _ if self.is_of_several_hosts() => None,
             NextMeasurement::VaryFactors => self.hunt(),
             NextMeasurement::Longer { duration_ns } => self.run(Overrides {
                 trials: Some(1),
@@ -262,13 +271,33 @@ impl<'a> Recommended<'a> {
                 ..self.overrides()
             }),
             NextMeasurement::LargerRange { size_bytes } => {
-                self.run(Overrides { size: Some(Bytes::new(size_bytes)), ..self.overrides() })
+                // The size is that of all hosts' ranges.
+                let hosts = self.rank_of_own_range().map_or(1, |rank| u64::from(rank.of));
+                self.run(Overrides { size: Some(Bytes::new(size_bytes) * hosts), ..self.overrides() })
             }
-            NextMeasurement::RealStorage => Some(REAL_STORAGE.to_owned()),
         }
     }
 
+    /// Whether the run was merged from those of several hosts, each with a target of its own.
+    fn is_of_several_hosts(self) -> bool {
+        self.summary.run.verb == RunVerb::Merge
+    }
+
+    /// Which of the hosts it is whose ranges lie beside each other on one target.
+    fn rank_of_own_range(self) -> Option<HostRank> {
+        HostPart::of_settings(&self.summary.run.settings).filter(|part| part.own_range)?.rank
+    }
+
+    /// The options that keep a host off the ranges of others.
+    fn own_range(self) -> String {
+        self.rank_of_own_range().map_or_else(String::new, |rank| format!(" --own-range --rank {rank}"))
+    }
+
+    /// `None` for a host that has a range of its own: a hunt knows no such ranges.
     fn hunt(self) -> Option<String> {
+        if self.rank_of_own_range().is_some() {
+            return None;
+        }
         let run = &self.summary.run;
         let (mut steps, plan) = self.plan()?;
         let mut command = format!("loadline hunt {plan} --cell {}", in_shell(&self.cell.label));
@@ -295,6 +324,7 @@ impl<'a> Recommended<'a> {
             command.push_str(&self.environment(&mut steps)?);
         }
         command.extend(typed_settings::typed(&overrides).map(|options| format!(" {options}")));
+        command.push_str(&self.own_range());
         steps.push(command);
         Some(joined(&steps))
     }
@@ -509,6 +539,38 @@ mod tests {
         for command in [hunt, larger] {
             assert_typed(&command);
         }
+    }
+
+    #[test]
+    fn a_host_with_a_range_of_its_own_is_kept_off_those_of_others() {
+        let mut record = record(0.5);
+        record.header.volumes[0].kind = TargetKind::BlockDevice;
+        let part = HostPart { rank: Some(HostRank { rank: 1, of: 4 }), own_range: true, ..HostPart::default() };
+        record.header.settings = serde_json::json!({ "hosts": part });
+        let longer = NextMeasurement::Longer { duration_ns: 120_000_000_000 };
+        let larger = NextMeasurement::LargerRange { size_bytes: 8 << 30 };
+        for found in [command(&record, longer).unwrap(), measured_again(&record, 5).unwrap()] {
+            assert!(found.contains(" --overwrite ") && found.ends_with(" --own-range --rank 1/4"), "{found}");
+            assert_typed(&found);
+        }
+        let larger = command(&record, larger).unwrap();
+        assert!(larger.ends_with(" --size '32 GiB' --own-range --rank 1/4"), "{larger}");
+        assert_eq!(command(&record, NextMeasurement::VaryFactors), None);
+    }
+
+    #[test]
+    fn no_single_command_repeats_what_several_hosts_did() {
+        let mut record = record(1.0);
+        record.header.verb = RunVerb::Merge;
+        record.header.volumes[0].target = "/mnt/shared/0, /mnt/shared/1".into();
+        for measurement in [NextMeasurement::VaryFactors, NextMeasurement::Longer { duration_ns: 120_000_000_000 }] {
+            assert_eq!(command(&record, measurement), None);
+        }
+        assert_eq!(measured_again(&record, 5), None);
+        let summary = with_command(&summarized(&record)).into_owned();
+        let last = summary.verdict.unwrap().volumes[0].command.clone().unwrap();
+        assert_typed(&last);
+        assert!(!last.contains("/mnt/shared"), "{last}");
     }
 
     #[test]

@@ -130,15 +130,17 @@ fn header(runs: &[HostRun], name: Option<String>) -> RunHeader {
     }
 }
 
-/// A volume as all hosts see it. Their block devices are each host's own.
+/// A volume as all hosts see it, up to the furthest end that one of them was given. Their block devices are each host's own.
 fn shared(volume: &VolumeFacts, headers: &[&RunHeader]) -> VolumeFacts {
     let mut targets: Vec<&str> = Vec::new();
+    let mut size_bytes = volume.size_bytes;
     for other in headers.iter().flat_map(|header| &header.volumes).filter(|other| other.name == volume.name) {
+        size_bytes = size_bytes.max(other.size_bytes);
         if !targets.contains(&other.target.as_str()) {
             targets.push(&other.target);
         }
     }
-    VolumeFacts { target: targets.join(", "), devices: Vec::new(), ..volume.clone() }
+    VolumeFacts { target: targets.join(", "), devices: Vec::new(), size_bytes, ..volume.clone() }
 }
 
 /// What all machines have in common.

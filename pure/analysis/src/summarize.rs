@@ -17,6 +17,7 @@ use crate::summary::{
 };
 use crate::trials::{cell_doubts, latency_figures, merged, trials_counted, trials_used};
 use crate::verdict::verdict;
+use crate::verdict_of_others::concluded_over_hosts;
 use crate::watching::{self, name_watched};
 use crate::words::load_name;
 use loadline_block::Operation;
@@ -54,6 +55,7 @@ pub fn summarize(record: &RunRecord) -> RunSummary {
     let hosts_scaling = hosts_scaling(record, &cells);
     let findings = findings(record, &cells, &curves, &clustered, &hosts_scaling);
     let conclusions = conclusions(record, &cells);
+    let conclusions = conclusions.into_iter().map(|one| concluded_over_hosts(one, &hosts_scaling)).collect();
     let verdict = verdict(record, &cells, &hosts_scaling);
     RunSummary {
         schema: SCHEMA.to_owned(),

@@ -1,7 +1,9 @@
 //! Verdicts that rest on more than one cell of a volume: on what several hosts share, and on the tool itself.
 
 use crate::hosts::view::{HostsLimit, HostsScaling};
+use crate::summary::Conclusion;
 use crate::verdict_block::{Certainty, VolumeVerdict};
+use crate::words::sentence;
 
 /// The verdict on a volume that more and more hosts loaded: what their total shows says more than the limit of any one cell.
 pub(crate) fn over_hosts(verdict: VolumeVerdict, volume: &str, hosts: &[HostsScaling]) -> VolumeVerdict {
@@ -11,19 +13,6 @@ pub(crate) fn over_hosts(verdict: VolumeVerdict, volume: &str, hosts: &[HostsSca
     else {
         return verdict;
     };
-    let next = match scaling.limit {
-        HostsLimit::Shared => None,
-        HostsLimit::EachHost | HostsLimit::Growing => {
-            Some("measure with more hosts to find the end of the storage".to_owned())
-        }
-        HostsLimit::NotReached => {
-            Some("measure with deeper queues or more hosts to find the end of the storage".to_owned())
-        }
-        HostsLimit::Arrival => {
-            Some("measure with higher rates or more hosts to find the end of the storage".to_owned())
-        }
-        HostsLimit::Unclear => Some("measure with more trials".to_owned()),
-    };
     VolumeVerdict {
         held_by: scaling.text.clone(),
         certainty: match (scaling.limit, scaling.points.iter().any(|point| point.doubted)) {
@@ -32,11 +21,37 @@ pub(crate) fn over_hosts(verdict: VolumeVerdict, volume: &str, hosts: &[HostsSca
             _ => Certainty::Likely,
         },
         because: scaling.evidence.clone(),
-        next,
+        next: next(scaling.limit).map(str::to_owned),
         command: None,
         throttle: None,
         limit: None,
         ..verdict
+    }
+}
+
+/// What to do after more and more hosts loaded a storage.
+const fn next(limit: HostsLimit) -> Option<&'static str> {
+    match limit {
+        HostsLimit::Shared => None,
+        HostsLimit::EachHost | HostsLimit::Growing => Some("measure with more hosts to find the end of the storage"),
+        HostsLimit::NotReached => Some("measure with deeper queues or more hosts to find the end of the storage"),
+        HostsLimit::Arrival => Some("measure with higher rates or more hosts to find the end of the storage"),
+        HostsLimit::Unclear => Some("measure with more trials"),
+    }
+}
+
+/// The conclusion from a load that more and more hosts ran. What the cell shows by itself would contradict it.
+pub(crate) fn concluded_over_hosts(conclusion: Conclusion, hosts: &[HostsScaling]) -> Conclusion {
+    let has_cell = |scaling: &&HostsScaling| scaling.points.iter().any(|point| point.cell == conclusion.cell);
+    let Some(scaling) = hosts.iter().filter(|scaling| scaling.clear).find(has_cell) else { return conclusion };
+    Conclusion {
+        limit: None,
+        text: format!("{} ({}).", sentence(&scaling.text), scaling.load),
+        evidence: Some(format!("{}.", sentence(&scaling.evidence))),
+        consequence: None,
+        next: next(scaling.limit).map(|next| format!("{}.", sentence(next))),
+        next_measurements: Vec::new(),
+        ..conclusion
     }
 }
 

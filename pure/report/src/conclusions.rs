@@ -24,7 +24,15 @@ pub(crate) fn volume<'a>(summary: &RunSummary, conclusion: &'a Conclusion) -> Op
 pub(crate) fn findings(summary: &RunSummary) -> impl Iterator<Item = &Finding> {
     let told = |finding: &&Finding| {
         let of_limit = [finding_codes::PLATEAU, finding_codes::BOUND_BY].contains(&finding.code.as_str());
-        of_limit && summary.conclusions.iter().any(|c| finding.cells.contains(&c.cell))
+        (of_limit || is_over_hosts(summary, finding))
+            && summary.conclusions.iter().any(|c| finding.cells.contains(&c.cell))
     };
     summary.findings.iter().filter(move |finding| !told(finding))
+}
+
+/// Whether a finding says what more and more hosts show, which is then the conclusion, too.
+fn is_over_hosts(summary: &RunSummary, finding: &Finding) -> bool {
+    let mut clear = summary.hosts_scaling.iter().filter(|scaling| scaling.clear);
+    finding.code == finding_codes::HOSTS_SCALING
+        && clear.any(|scaling| scaling.points.iter().any(|point| finding.cells.contains(&point.cell)))
 }

@@ -22,7 +22,7 @@ pub(crate) struct HostsTable {
 pub(crate) const SCALING_HEADING: &str = "With more hosts";
 /// The note below it.
 pub(crate) const SCALING_NOTE: &str =
-    "Of adding up: 100 % is as many times the first line as there are times its hosts.";
+    "Efficiency: 100 % is linear scaling, where each host has as much as each of the first line.";
 
 /// The table over numbers of hosts: headings, then a row for each number of hosts of each load.
 pub(crate) struct HostsScalingTable {
@@ -42,7 +42,7 @@ pub(crate) fn hosts_scaling(summary: &RunSummary) -> Option<HostsScalingTable> {
             rows.push(point_row(label, scaling, point));
         }
     }
-    let headings = ["load of each", "hosts", "total", "each", "of adding up", "p99", "Jain's index"];
+    let headings = ["load of each", "hosts", "total", "each", "efficiency", "p99", "Jain's index"];
     (!rows.is_empty()).then_some(HostsScalingTable { headings, rows })
 }
 

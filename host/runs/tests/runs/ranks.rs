@@ -3,13 +3,18 @@
 use crate::support::Bench;
 use crate::support::emulated::Emulated;
 use loadline_analysis::{HostsView, summarize};
-use loadline_record::{DoubtCode, RunRecord, RunStatus, TrialRecord};
+use loadline_block::Operation;
+use loadline_emulation::Trace;
+use loadline_record::{DoubtCode, HostPart, HostRank, RunRecord, RunStatus, TrialRecord};
 use loadline_runs::emulation::EmulationFigures;
 use loadline_runs::{Measurement, Merge, RunOptions, Silent, StartTime};
 use loadline_store::{Filter, Store};
 use loadline_workload::Plan;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::fs::File;
 use std::hash::{BuildHasher, Hasher};
+use std::io::BufReader;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -21,6 +26,8 @@ const SHARED: &str = "schema = 1\nname = \"shared\"\n[[volume.data.disks]]\nsize
                       [volume.data.disks.latency.read]\nmedian = \"100 us\"\np99 = \"100 us\"\n";
 /// The arguments of a rank's process: its store, the target, its start, and the plan.
 const RANK: [&str; 4] = ["LOADLINE_TEST_RANK", "LOADLINE_TEST_TARGET", "LOADLINE_TEST_START", "LOADLINE_TEST_PLAN"];
+/// Which of several ranks it is, as in 2/4: it writes to a range of its own. Without it, it reads.
+const OWN_RANGE: &str = "LOADLINE_TEST_OWN_RANGE";
 /// Processes start within this, also on a busy machine.
 const STARTING: Duration = Duration::from_secs(2);
 
@@ -50,7 +57,15 @@ fn in_the_process_of_a_rank_its_run_is_made() {
     };
     let start = StartTime::from_unix_ns(start.to_str().unwrap().parse().unwrap());
     let plan = Plan::parse(plan.to_str().unwrap(), "shared").unwrap();
-    let measurement = Measurement::new(plan).on("data", target.to_str().unwrap()).read_only().starting_at(start);
+    let target = target.to_str().unwrap();
+    let measurement = Measurement::new(plan).on("data", target).starting_at(start);
+    let measurement = match std::env::var(OWN_RANGE) {
+        Ok(rank) => {
+            let part = HostPart { rank: Some(rank.parse().unwrap()), own_range: true, ..HostPart::default() };
+            measurement.overwrite(target).as_host(part)
+        }
+        Err(_) => measurement.read_only(),
+    };
     measurement.run(&RunOptions::default().seeded(1).stored_in(Path::new(&store)), &mut Silent::default()).unwrap();
 }
 
@@ -62,10 +77,15 @@ struct Rank {
 
 impl Rank {
     fn new(emulated: &Emulated, name: &str, start: Duration, plan: &str) -> Self {
+        Self::with(emulated, name, start, plan, None)
+    }
+    /// With a range of its own, if it is one of several ranks.
+    fn with(emulated: &Emulated, name: &str, start: Duration, plan: &str, own_range: Option<HostRank>) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "ranks::in_the_process_of_a_rank_its_run_is_made", "--nocapture"]);
         command.env(RANK[0], store_of(&emulated.bench, name)).env(RANK[1], emulated.uri());
         command.env(RANK[2], start.as_nanos().to_string()).env(RANK[3], plan);
+        command.envs(own_range.map(|rank| (OWN_RANGE, rank.to_string())));
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
         Self { name: name.to_owned(), child }
     }
@@ -154,6 +174,52 @@ fn a_frozen_host_is_named_and_the_sum_of_all_is_the_storages_own() {
     for trial in &all.cells[0].trials {
         is_within(trial.iops().unwrap(), rate_by(&counts, trial));
     }
+}
+
+/// Whose ranges each connection wrote to, by the trace of the export.
+fn writers(trace: &Path, of: u32, part: u64) -> Vec<BTreeSet<u64>> {
+    let trace = Trace::read(BufReader::new(File::open(trace).unwrap())).unwrap();
+    let mut ranks: BTreeMap<u32, BTreeSet<u64>> = BTreeMap::new();
+    let writes = trace.records.iter().filter(|record| record.operation == Operation::Write);
+    for write in writes {
+        let [first, last] = [write.offset, write.offset + write.length - 1].map(|at| at / part);
+        assert!(first == last && last < u64::from(of), "{write:?} is in the ranges of two ranks, or beyond all");
+        ranks.entry(write.client).or_default().insert(first);
+    }
+    ranks.into_values().collect()
+}
+
+#[test]
+fn processes_that_share_an_export_write_to_their_own_ranges_at_the_same_time() {
+    const RANKS: u32 = 4;
+    const PART: u64 = 2 << 20;
+    let bench = Bench::new();
+    let trace = bench.path("trace");
+    let emulated = Emulated::with(SHARED, bench, |options| options.trace = Some(trace.clone()));
+    let plan = "schema = 1\nname = \"shared\"\n[[load]]\nblock = \"4 KiB\"\nreads = \"25 %\"\nsize = \"8 MiB\"\nverify = true\n\
+                arrival = { constant = \"150 IOPS\" }\nwarm_up = \"0 s\"\nduration = \"2 s\"\npause = \"0 s\"\ntrials = 1\n";
+    // Each fills its range first, while the others fill theirs.
+    let start = wall() + 3 * STARTING;
+    let names = ["a", "b", "c", "d"];
+    let ranks: Vec<Rank> = (names.iter().zip(0..))
+        .map(|(name, rank)| Rank::with(&emulated, name, start, plan, Some(HostRank { rank, of: RANKS })))
+        .collect();
+    ranks.into_iter().for_each(Rank::ended);
+    let all = merged(&emulated.bench, &names);
+    let (ended, bench) = emulated.end();
+    ended.result.unwrap();
+    // No rank wrote over what another one had written: all that was read back was as its own rank wrote it.
+    for name in names {
+        let verified = run_of(&bench, name).unwrap().cells[0].trials[0].verify.clone().unwrap();
+        assert!(verified.blocks_checked > 0 && verified.faults.is_empty(), "{name}: {verified:?}");
+    }
+    let view = hosts(&all);
+    assert_eq!(view.hosts.iter().map(|host| host.host.as_str()).collect::<Vec<_>>(), names);
+    assert_eq!(all.cells[0].load.spec().unwrap().size.unwrap().get(), 8 << 20);
+    assert_eq!(all.header.volumes[0].size_bytes, Some(8 << 20), "the ranges of all");
+    let writers = writers(&trace, RANKS, PART);
+    assert!(writers.iter().all(|ranks| ranks.len() == 1), "one connection wrote for two ranks: {writers:?}");
+    assert_eq!(writers.into_iter().flatten().collect::<BTreeSet<_>>(), BTreeSet::from([0, 1, 2, 3]));
 }
 
 #[test]

@@ -529,7 +529,7 @@ pub struct ScalingPoint {
     pub disks: u32,
     /// Rate over the baseline's.
     pub ratio: f64,
-    /// The ratio over what as many disks would give if all of them added up.
+    /// The ratio over that of linear scaling.
     pub efficiency: f64,
     /// Lower end of its 95 % interval.
     pub efficiency_low: Option<f64>,
@@ -579,7 +579,7 @@ pub struct ScalingTotal {
     pub values: Vec<f64>,
     /// From each number of disks to the next.
     pub steps: Vec<ScalingStep>,
-    /// The number of disks beyond which no step brings half of what it would if disks added up; `null` where the last does.
+    /// The number of disks beyond which no step brings half of linear scaling; `null` where the last does.
     pub levels_off_at: Option<u32>,
     /// Whether the intervals of those steps, or of the last step where it pays, leave no doubt about it.
     pub clear: bool,
@@ -592,7 +592,7 @@ pub struct ScalingStep {
     pub from: u32,
     /// To so many.
     pub to: u32,
-    /// What was gained over what would have been gained if disks added up: 1 for all of it, 0 for nothing.
+    /// The gain as a share of that of linear scaling: 1 for all of it, 0 for nothing.
     pub share: f64,
     /// Lower end of its 95 % interval.
     pub share_low: Option<f64>,

@@ -78,7 +78,7 @@ pub fn scaling_sentences(scaling: &Scaling) -> Vec<String> {
             }
         };
         Some(format!(
-            "{} reach {} with {} disks ({}), {} of adding up; {end}.",
+            "{} reach {} with {} disks ({}), {} of linear scaling; {end}.",
             sentence(kind),
             listed(&values),
             listed(&counts),

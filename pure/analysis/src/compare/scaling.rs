@@ -9,7 +9,7 @@ use super::{Pairing, rate_is_asked_for, spoiled};
 use loadline_block::Operation;
 use loadline_record::CellRecord;
 
-/// A step that brings less than this share of what it would if disks added up does not pay: more disks are more of a price than
+/// A step that brings less than this share of linear scaling does not pay: more disks are more of a price than
 /// of a gain.
 const STEP_PAYS: f64 = 0.5;
 /// What a load's operations are called, and in which order they are told.

@@ -19,7 +19,7 @@ const KEPT: f64 = 0.99;
 const AS_GOOD_AS_KEPT: f64 = 0.95;
 /// Hosts that have this share of the most that there is have all of it.
 const ALL_OF_IT: f64 = 0.95;
-/// More hosts add up if they have this share of what as many times one would have.
+/// The total grows linearly if it has this share of as many times what one host has.
 const ADDS_UP: f64 = 0.9;
 /// Twice as many requests in flight that bring less than this have levelled off.
 const LEVEL: f64 = 1.1;
@@ -79,7 +79,7 @@ impl Curve<'_> {
             let total = cell.total.as_ref().expect("cells without figures are left out");
             let is_later = *hosts != fewest;
             let ratio = if is_later { step_between((first, fewest), (own, *hosts), self.figure()).1 } else { None };
-            let of_adding_up = |ratio: f64| ratio * f64::from(fewest) / f64::from(*hosts);
+            let of_linear = |ratio: f64| ratio * f64::from(fewest) / f64::from(*hosts);
             HostsPoint {
                 hosts: *hosts,
                 cell: cell.id.clone(),
@@ -87,8 +87,8 @@ impl Curve<'_> {
                 throughput_bytes_per_s: total.throughput_bytes_per_s,
                 iops_each: total.iops / f64::from(*hosts),
                 efficiency: self.value(cell) / base / f64::from(*hosts),
-                efficiency_low: ratio.as_ref().and_then(|ratio| ratio.low).map(of_adding_up),
-                efficiency_high: ratio.as_ref().and_then(|ratio| ratio.high).map(of_adding_up),
+                efficiency_low: ratio.as_ref().and_then(|ratio| ratio.low).map(of_linear),
+                efficiency_high: ratio.as_ref().and_then(|ratio| ratio.high).map(of_linear),
                 p99_ns: cell.hosts.as_ref().and_then(|view| view.hosts.iter().filter_map(|host| host.p99_ns).max()),
                 jain_index: cell.hosts.as_ref().and_then(|view| view.jain_index),
                 doubted: !cell.doubts.is_empty(),
@@ -149,7 +149,7 @@ impl Curve<'_> {
         }
         if at.is_none() && clear {
             let text = format!(
-                "more hosts bring more, and each has less: {} reach {}, {} of adding up. The end of the storage is not reached",
+                "more hosts bring more, and each has less: {} reach {}, {} of linear scaling. The end of the storage is not reached",
                 hosts(most),
                 self.words(total),
                 percent(efficiency)
@@ -245,7 +245,7 @@ impl Curve<'_> {
         );
         let Some([shallow, deep]) = self.levelled(all) else {
             let text = format!("more hosts bring more: {reached}. The storage's limit was not reached");
-            let evidence = "hosts add up, and no deeper queue was seen to bring one host no more".to_owned();
+            let evidence = "the total grows with the number of hosts, and one host was not seen to level off over its queue depths".to_owned();
             return Judged { limit: HostsLimit::NotReached, text, evidence };
         };
         let text =
@@ -291,17 +291,13 @@ fn load_at_depth_of(load: &LoadSpec, other: &LoadSpec) -> LoadSpec {
     LoadSpec { arrival: other.arrival.clone(), threads: other.threads, ..load.clone() }
 }
 
-/// What the steps beyond a number of hosts brought, as shares of adding up.
+/// What the steps beyond a number of hosts brought, as shares of linear scaling.
 fn gained(steps: &[ScalingStep], at: u32) -> String {
     let words = |step: &ScalingStep| {
         let ends = step.share_low.zip(step.share_high);
         let ends =
             ends.map_or_else(String::new, |(low, high)| format!(", {:.0} to {:.0} %", low * 100.0, high * 100.0));
-        format!(
-            "{} hosts more brought {:.0} %{ends} of what they would if hosts added up",
-            step.to - step.from,
-            step.share * 100.0
-        )
+        format!("{} hosts more brought {:.0} %{ends} of linear scaling", step.to - step.from, step.share * 100.0)
     };
     listed(&steps.iter().filter(|step| step.from >= at).map(words).collect::<Vec<_>>())
 }
@@ -401,6 +397,10 @@ mod tests {
         let each: Vec<f64> = scaling.points.iter().map(|point| (point.iops_each / 100.0).round()).collect();
         assert_eq!(each, [20.0, 20.0, 20.0, 10.0]);
         assert_eq!(summary.verdict.unwrap().volumes[0].held_by, scaling.text);
+        // The cells by themselves have no limit: latency, and room for more requests.
+        let conclusion = &summary.conclusions[0];
+        assert!(conclusion.text.starts_with("4 hosts take all that the storage gives: "), "{conclusion:?}");
+        assert_eq!((conclusion.limit, &conclusion.next, conclusion.next_measurements.len()), (None, &None, 0));
         let finding = summary.findings.iter().find(|finding| finding.code == "hosts-scaling").unwrap();
         assert_eq!(finding.cells.len(), 4);
     }

@@ -74,7 +74,7 @@ pub struct HostsScaling {
     pub figure: Figure,
     /// One for each number of hosts, fewest first.
     pub points: Vec<HostsPoint>,
-    /// From each number of hosts to the next: what was gained over what would have been if hosts added up.
+    /// From each number of hosts to the next: the gain as a share of that of linear scaling.
     pub steps: Vec<ScalingStep>,
     /// The number of hosts beyond which no step brings half of that; `null` where the last does.
     pub levels_off_at: Option<u32>,

@@ -22,7 +22,7 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
         one(&mut out, against);
     }
     if let Some(scaling) = &comparison.scaling {
-        out.push_str("\n## With more disks\n\n100 % is what disks give that add up.\n\n");
+        out.push_str("\n## With more disks\n\n100 % is linear scaling.\n\n");
         table(&mut out, &rows::efficiencies(scaling));
         out.push('\n');
         for total in &scaling.totals {

@@ -240,7 +240,7 @@ fn total_words(scaling: &Scaling, total: &ScalingTotal) -> String {
         _ => "mixes",
     };
     format!(
-        "Most {} of {kind} ({}): {} with {} disks. Of what adding up would bring: {}; {end}.",
+        "Most {} of {kind} ({}): {} with {} disks. Shares of linear scaling: {}; {end}.",
         figure_name(total.figure),
         plain(&total.label),
         values.join(", "),

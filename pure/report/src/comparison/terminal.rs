@@ -90,7 +90,7 @@ fn one(out: &mut String, against: &Against, options: &TerminalOptions) {
 }
 
 fn of_disks(out: &mut String, scaling: &Scaling, options: &TerminalOptions) {
-    put!(out, "\n{}\n", options.colour.paint(Style::Bold, "With more disks (100 % is adding up)"));
+    put!(out, "\n{}\n", options.colour.paint(Style::Bold, "With more disks (100 % is linear scaling)"));
     if !scaling.cells.is_empty() {
         table(out, rows::efficiencies(scaling), options);
     }

@@ -33,7 +33,7 @@ fn bars(out: &mut String, scaling: &Scaling, prefix: &str) {
             Bar {
                 group: String::new(),
                 name: format!("{disks} {}", if *disks == 1 { "disk" } else { "disks" }),
-                // Below half of adding up the disks are more of a price than of a gain.
+                // Below half of linear scaling the disks are more of a price than of a gain.
                 style: usize::from(share < 0.5),
                 value: Some(value / scale),
                 wanted: Some(linear / scale),
@@ -41,7 +41,7 @@ fn bars(out: &mut String, scaling: &Scaling, prefix: &str) {
                 doubted: false,
                 text: format!("{} · {:.0} %", print(*value), share * 100.0),
                 title: format!(
-                    "{disks} {}: {} {unit}, {:.1} % of adding up ({} {unit})",
+                    "{disks} {}: {} {unit}, {:.1} % of linear scaling ({} {unit})",
                     if *disks == 1 { "disk" } else { "disks" },
                     print(*value),
                     share * 100.0,
@@ -55,7 +55,7 @@ fn bars(out: &mut String, scaling: &Scaling, prefix: &str) {
             id: format!("{prefix}scaling-{index}"),
             title: format!("{unit} by disks: {}", plain(&total.label)),
             description: spoken.join(". "),
-            label: format!("{unit}; the mark is where adding up would be"),
+            label: format!("{unit}; the mark is linear scaling"),
             print: figures::tick,
             linear: true,
             bars,
@@ -68,7 +68,7 @@ fn bars(out: &mut String, scaling: &Scaling, prefix: &str) {
 fn cells(out: &mut String, scaling: &Scaling) {
     let open = if scaling.cells.len() <= OPEN_MAX { " open" } else { "" };
     put!(out, "<details class=\"all\"{open}><summary>Efficiency cell by cell</summary>\n");
-    out.push_str("<p class=\"note\">100 % is adding up, with the 95 % interval; what a verdict was reached on is coloured.</p>\n");
+    out.push_str("<p class=\"note\">100 % is linear scaling, with the 95 % interval; what a verdict was reached on is coloured.</p>\n");
     out.push_str("<div class=\"scroll\"><table class=\"beside\"><thead><tr><th scope=\"col\">load</th>");
     put!(
         out,
