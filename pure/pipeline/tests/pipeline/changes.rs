@@ -107,6 +107,24 @@ fn a_source_that_is_left_out_leaves_its_room_to_the_others() {
 }
 
 #[test]
+fn a_crawl_that_ends_before_its_first_epoch_is_old_commits_at_its_end() {
+    let mut spec = farm();
+    let cost = BatchCost { write_per_unit_ns: 1_000, sync_ns: 1_000_000, ..BatchCost::default() };
+    let every = Some(Duration::from_s(30));
+    spec.commit = Some(CommitSpec { every_items: Some(10_000), every, index: cost.clone(), database: cost });
+    let record = measured(&spec, &drawn(3, 800));
+    let ended_ns = record.sources.iter().map(|source| source.ended_ns).max().unwrap();
+    assert!(record.wall_ns < ended_ns + 10_000_000, "{} and {ended_ns}", record.wall_ns);
+    // What the sources gain, the whole crawl gains.
+    let both = asked(&record, &["index workers x2", "share slots x2"]).unwrap();
+    assert!(both.crawl.ratio > 1.5, "{both:?}");
+    // An epoch that no item lives to see changes nothing.
+    let longer = asked(&record, &["commit every 60 s"]).unwrap();
+    assert!((longer.crawl.ratio - 1.0).abs() < 1e-9, "{longer:?}");
+    assert!(asked(&record, &["no source share"]).unwrap().crawl.ratio > 1.01);
+}
+
+#[test]
 fn a_repository_that_answers_sooner_helps_where_it_binds() {
     let record = measured(&farm(), &drawn(3, 800));
     let gain = |text: &str, source: usize| asked(&record, &[text]).unwrap().sources[source].gain;

@@ -161,6 +161,10 @@ proptest! {
             prop_assert!(times.is_sorted(), "{:?}", times);
             prop_assert_eq!(item.committed_ns.is_some(), spec.commit.is_some());
         }
+        // The crawl is over when its last work is: timers that nobody waits for are no part of it.
+        let last_item = record.items.iter().map(|item| item.spans[2].end_ns).max().unwrap_or_default();
+        let last_batch = record.batches.iter().map(|batch| batch.end_ns).max().unwrap_or_default();
+        prop_assert_eq!(record.wall_ns, last_item.max(last_batch));
         // The same comes out twice.
         prop_assert_eq!(&replay(&spec, &items, None, keep).unwrap().record, record);
     }
