@@ -13,6 +13,7 @@ pub(crate) mod fault;
 pub(crate) mod hunt;
 pub(crate) mod import;
 pub(crate) mod merge;
+pub(crate) mod quick;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod shelter;
@@ -40,6 +41,7 @@ use loadline_runs::StartTime;
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{Objective, parse_objective};
 use merge::MergeArguments;
+use quick::QuickArguments;
 use record::RecordArguments;
 use replay::ReplayArguments;
 use shelter::ShelterArguments;
@@ -231,33 +233,6 @@ pub(crate) enum EngineName {
     Aio,
     /// One thread for each outstanding request
     Threads,
-}
-
-/// `quick`.
-#[derive(Debug, Args)]
-pub(crate) struct QuickArguments {
-    /// Directory, file, block device or NBD URI to measure
-    #[arg(default_value = ".")]
-    pub(crate) path: String,
-    /// The latency to keep: "20 ms" (mean) or p99="5 ms"
-    #[arg(long, value_parser = objective, value_name = "LATENCY")]
-    pub(crate) objective: Option<Objective>,
-    /// Size of the test file; by default as large as can be filled in about 12 s
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) size: Option<Bytes>,
-    /// Measured time of each row; by default 3 s
-    #[arg(long, value_name = "TIME")]
-    pub(crate) duration: Option<Duration>,
-    /// Print what would be measured; measure nothing, change nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Where the report goes
-    #[arg(long, value_name = "FILE", default_value = "loadline-report.html")]
-    pub(crate) report: PathBuf,
-    #[command(flatten)]
-    pub(crate) driving: Driving,
-    #[command(flatten)]
-    pub(crate) printing: Printing,
 }
 
 /// `run`.

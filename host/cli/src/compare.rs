@@ -97,7 +97,12 @@ fn next_command(comparison: &Comparison, records: &[RunRecord]) -> Option<String
             let measured = records.iter().filter(|run| run.header.clock == Clock::Real);
             let again: Option<Vec<String>> =
                 measured.map(|run| recommendations::measured_again(run, TRIALS_MORE)).collect();
-            Some(again.map_or_else(beside, |again| again.join(" && ")))
+            // Two runs of one target are measured again by one command: before the next change, and after it.
+            let distinct = again.map(|mut again| {
+                again.dedup();
+                again.join(" && ")
+            });
+            Some(distinct.unwrap_or_else(beside))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `quick`: about a minute on one target, from nothing to a report.
 
-use crate::arguments::QuickArguments;
+use crate::arguments::quick::QuickArguments;
 use crate::conclusion::conclude;
 use crate::failure::Outcome;
 use crate::interruption::Interruption;
@@ -22,12 +22,9 @@ const NOTHING_KEPT: &str = "interrupted before anything was measured; nothing is
 /// Measures, prints, and leaves a report.
 pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> anyhow::Result<Outcome> {
     let objective = arguments.objective.unwrap_or(OBJECTIVE_DEFAULT);
-    let measurement = QuickMeasurement {
-        settings: typed_settings::of_driving(sole_target(&arguments.path), &arguments.driving),
-        size: arguments.size,
-        duration: arguments.duration,
-        objective,
-    };
+    let mut settings = typed_settings::of_driving(sole_target(&arguments.path), &arguments.driving);
+    settings.overrides.trials = arguments.trials;
+    let measurement = QuickMeasurement { settings, size: arguments.size, duration: arguments.duration, objective };
     let options = RunOptions { name: None, seed: arguments.driving.seed, store: Some(store) };
     measurement.check()?;
     if arguments.dry_run {

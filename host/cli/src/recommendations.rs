@@ -9,7 +9,9 @@ use loadline_record::{
     Clock, HostPart, HostRank, PlanText, RunRecord, RunVerb, TargetKind, VOLUME_DEFAULT, VolumeFacts,
 };
 use loadline_runs::recording::{RecordSettings, Recorder};
-use loadline_runs::{Course, NamedTarget, Overrides, PredictionSettings, label, prediction_settings_of, read_again};
+use loadline_runs::{
+    Course, NamedTarget, Overrides, PredictionSettings, Scope, Work, label, prediction_settings_of, read_again,
+};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::preset;
 use std::borrow::Cow;
@@ -49,10 +51,21 @@ pub(crate) fn summarized(record: &RunRecord) -> RunSummary {
     for (conclusion, commands) in summary.conclusions.iter_mut().zip(commands) {
         conclusion.commands = commands;
     }
+    let times: Vec<Option<Duration>> =
+        summary.conclusions.iter().map(|conclusion| first_time(&summary, conclusion)).collect();
+    for (conclusion, time) in summary.conclusions.iter_mut().zip(&times) {
+        if let (Some(next), Some(time)) = (&mut conclusion.next, time) {
+            *next = format!("{}. It takes about {}.", next.trim_end_matches('.'), time.clock());
+        }
+    }
     let conclusions = &summary.conclusions;
     for volume in summary.verdict.iter_mut().flat_map(|block| &mut block.volumes).filter(|v| v.command.is_none()) {
         let own = |conclusion: &&Conclusion| conclusion.cell == volume.cell;
-        volume.command = conclusions.iter().find(own).and_then(|conclusion| conclusion.commands.first().cloned());
+        let Some(place) = conclusions.iter().position(|conclusion| own(&conclusion)) else { continue };
+        volume.command = conclusions[place].commands.first().cloned();
+        if let (Some(next), Some(time)) = (&mut volume.next, times[place]) {
+            let _ = write!(next, "; takes about {}", time.clock());
+        }
     }
     summary
 }
@@ -66,7 +79,7 @@ pub(crate) fn with_command(summary: &RunSummary) -> Cow<'_, RunSummary> {
     };
     if summary.verdict.is_some() && !has_one(summary) {
         let recorded = to_record(summary);
-        let command = recorded.clone().unwrap_or_else(|| otherwise(summary));
+        let command = recorded.clone().or_else(|| carried_on(summary)).unwrap_or_else(|| otherwise(summary));
         let volumes = found.to_mut().verdict.iter_mut().flat_map(|block| &mut block.volumes);
         volumes.take(1).for_each(|volume| {
             volume.command = Some(command.clone());
@@ -76,6 +89,13 @@ pub(crate) fn with_command(summary: &RunSummary) -> Cow<'_, RunSummary> {
         });
     }
     found
+}
+
+/// The command that measures the rest of a run that ended before all of its loads.
+fn carried_on(summary: &RunSummary) -> Option<String> {
+    summary.verdict.as_ref()?.not_measured.as_ref()?;
+    let verb = if summary.run.clock == Clock::Virtual { "predict" } else { "run" };
+    Some(format!("loadline {verb} --resume {}{}", summary.run.id, store_option()))
 }
 
 /// The command that records the requests of a watched device that holds its application up; `None` where the storage does not, or where
@@ -177,6 +197,9 @@ pub(crate) fn measured_again(record: &RunRecord, trials: u32) -> Option<String> 
     if of.is_of_several_hosts() {
         return None;
     }
+    if record.header.verb == RunVerb::Quick {
+        return of.quick(trials);
+    }
     let (mut steps, plan) = of.plan()?;
     let mut command = format!("loadline run {plan}");
     for volume in &summary.run.volumes {
@@ -244,6 +267,14 @@ pub(crate) fn predicted_on(record: &RunRecord, environment: &str) -> String {
     joined(&steps)
 }
 
+/// How long the first command of a conclusion takes, where that is not a moment.
+fn first_time(summary: &RunSummary, conclusion: &Conclusion) -> Option<Duration> {
+    let cell = summary.cells.iter().find(|cell| cell.id == conclusion.cell)?;
+    let of = Recommended { summary, cell };
+    let first = conclusion.next_measurements.iter().find(|measurement| of.command(**measurement).is_some())?;
+    of.time(*first)
+}
+
 fn commands(summary: &RunSummary, conclusion: &Conclusion) -> Vec<String> {
     let Some(cell) = summary.cells.iter().find(|cell| cell.id == conclusion.cell) else { return Vec::new() };
     let of = Recommended { summary, cell };
@@ -264,7 +295,16 @@ impl<'a> Recommended<'a> {
             NextMeasurement::RealStorage => Some(REAL_STORAGE.to_owned()),
             _ if self.is_of_several_hosts() => None,
             NextMeasurement::VaryFactors => self.hunt(),
-            NextMeasurement::Longer { duration_ns } => self.run(Overrides {
+            NextMeasurement::Longer { .. } | NextMeasurement::LargerRange { .. } => {
+                self.run(self.overrides_for(measurement)?)
+            }
+        }
+    }
+
+    /// The values that a measurement of the run's plan has in place of the plan's own; `None` of other measurements.
+    fn overrides_for(self, measurement: NextMeasurement) -> Option<Overrides> {
+        match measurement {
+            NextMeasurement::Longer { duration_ns } => Some(Overrides {
                 trials: Some(1),
                 duration: Some(Duration::from_ns(duration_ns)),
                 short: false,
@@ -273,9 +313,23 @@ impl<'a> Recommended<'a> {
             NextMeasurement::LargerRange { size_bytes } => {
                 // The size is that of all hosts' ranges.
                 let hosts = self.rank_of_own_range().map_or(1, |rank| u64::from(rank.of));
-                self.run(Overrides { size: Some(Bytes::new(size_bytes) * hosts), ..self.overrides() })
+                Some(Overrides { size: Some(Bytes::new(size_bytes) * hosts), ..self.overrides() })
             }
+            NextMeasurement::VaryFactors | NextMeasurement::RealStorage => None,
         }
+    }
+
+    /// How long a measurement of the run's plan takes at most, as its dry run says, apart from filling; `None` of a prediction, which takes
+    /// no such time, and of measurements that are not the plan's.
+    fn time(self, measurement: NextMeasurement) -> Option<Duration> {
+        if self.summary.run.clock == Clock::Virtual {
+            return None;
+        }
+        let overrides = self.overrides_for(measurement)?;
+        let plan = read_again(self.plan_text()?).ok()?;
+        let volumes = vec![self.cell.volume.clone()];
+        let scope = Scope { volumes, overrides: &overrides, read_only: false, hosts: None };
+        Work::of(vec![plan], &scope, self.summary.run.seed).ok().map(|work| work.time())
     }
 
     /// Whether the run was merged from those of several hosts, each with a target of its own.
@@ -316,6 +370,21 @@ impl<'a> Recommended<'a> {
         Some(joined(&steps))
     }
 
+    /// The quick measurement with so many trials, over as much as it had.
+    fn quick(self, trials: u32) -> Option<String> {
+        let volume = self.volume()?;
+        let all_read = self.summary.cells.iter().all(CellSummary::reads_only);
+        let mut command = format!("loadline quick{}", on(volume, all_read).replacen(" --on", "", 1));
+        if let Some(size) = volume.size_bytes.filter(|_| volume.kind == TargetKind::TestFile) {
+            let _ = write!(command, " --size '{}'", Bytes::new(size));
+        }
+        if let Some(objective) = self.overrides().objective {
+            let _ = write!(command, " --objective '{}={}'", objective.of.words(), objective.limit);
+        }
+        let _ = write!(command, " --trials {trials}");
+        Some(joined(&[command]))
+    }
+
     fn run(self, overrides: Overrides) -> Option<String> {
         let (mut steps, plan) = self.plan()?;
         let mut of_volume = self.summary.cells.iter().filter(|cell| cell.volume == self.cell.volume);
@@ -332,19 +401,24 @@ impl<'a> Recommended<'a> {
     /// The plan that has the cell, by its name or in a file, and the command that writes the file.
     fn plan(self) -> Option<(Vec<String>, String)> {
         let run = &self.summary.run;
-        let plan = match &run.plan[..] {
-            [only] => only,
-            several => {
-                // Plans are shown by name.
-                let is_alone = |name: &str| several.iter().filter(|plan| plan.name == name).count() == 1;
-                several.iter().find(|plan| is_alone(&plan.name) && has_cell(plan, &self.cell.label))?
-            }
-        };
+        let plan = self.plan_text()?;
         if preset(&plan.name).is_some_and(|known| known.text == plan.text) {
             return Some((Vec::new(), plan.name.clone()));
         }
         let which = if run.plan.len() == 1 { String::new() } else { format!("={}", in_shell(&plan.name)) };
         Some((vec![shown_into(&run.id, &format!("--plan{which}"), PLAN_FILE)], PLAN_FILE.to_owned()))
+    }
+
+    /// The text of the plan that has the cell.
+    fn plan_text(self) -> Option<&'a PlanText> {
+        match &self.summary.run.plan[..] {
+            [only] => Some(only),
+            several => {
+                // Plans are shown by name.
+                let is_alone = |name: &str| several.iter().filter(|plan| plan.name == name).count() == 1;
+                several.iter().find(|plan| is_alone(&plan.name) && has_cell(plan, &self.cell.label))
+            }
+        }
     }
 
     /// The option that names the run's environment; a file of one's own is written first.
@@ -408,186 +482,4 @@ pub(crate) fn in_shell(word: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::arguments::CommandLine;
-    use clap::Parser as _;
-    use loadline_analysis::example::{self, ExampleDisk};
-    use loadline_record::{Doubt, DoubtCode};
-    use loadline_report::{Colour, Columns};
-
-    /// The words of a command line, as a shell takes them apart, without what it redirects.
-    fn words(command: &str) -> Vec<String> {
-        let (mut words, mut word, mut quoted, mut characters) = (Vec::new(), None::<String>, false, command.chars());
-        while let Some(c) = characters.next() {
-            match c {
-                '\'' => {
-                    quoted = !quoted;
-                    word.get_or_insert_default();
-                }
-                '\\' if !quoted => word.get_or_insert_default().extend(characters.next()),
-                ' ' if !quoted => words.extend(word.take()),
-                _ => word.get_or_insert_default().push(c),
-            }
-        }
-        words.extend(word);
-        if let Some(at) = words.iter().position(|word| word == ">") {
-            words.drain(at..at + 2);
-        }
-        words
-    }
-
-    /// Each command of a line is one that loadline takes.
-    fn assert_typed(line: &str) {
-        for command in line.split(" && ") {
-            let parsed = CommandLine::try_parse_from(words(command));
-            assert!(parsed.is_ok(), "{command}: {}", parsed.unwrap_err());
-        }
-    }
-
-    fn record(reads: f64) -> RunRecord {
-        let load = example::closed("random", reads, 4 << 10, 8);
-        let mut record = example::run(vec![example::cell(load, &ExampleDisk::default(), &[1.0])]);
-        record.header.plans = vec![PlanText { name: "mine".into(), text: "schema = 1".into(), hash: String::new() }];
-        record
-    }
-
-    /// The command for a measurement around the run's only cell.
-    fn command(record: &RunRecord, measurement: NextMeasurement) -> Option<String> {
-        let summary = summarize(record);
-        Recommended { summary: &summary, cell: &summary.cells[0] }.command(measurement)
-    }
-
-    #[test]
-    fn each_measurement_is_a_command_that_loadline_takes() {
-        let measured = record(1.0);
-        let id = &measured.header.id;
-        let label = &measured.cells[0].label;
-        let longer = NextMeasurement::Longer { duration_ns: 120_000_000_000 };
-        let larger = NextMeasurement::LargerRange { size_bytes: 64 << 30 };
-        let plan = format!("loadline show {id} --plan > plan.toml && loadline");
-        for (measurement, wanted) in [
-            (NextMeasurement::VaryFactors, format!("{plan} hunt plan.toml --cell '{label}' --on /mnt/data")),
-            (longer, format!("{plan} run plan.toml --on /mnt/data --trials 1 --duration '2 min'")),
-            (larger, format!("{plan} run plan.toml --on /mnt/data --size '64 GiB'")),
-            (NextMeasurement::RealStorage, "loadline quick .".to_owned()),
-        ] {
-            let command = command(&measured, measurement).unwrap();
-            assert_eq!(command, wanted);
-            assert_typed(&command);
-        }
-    }
-
-    #[test]
-    fn targets_that_are_written_to_are_named_twice_and_quoted() {
-        let mut record = record(0.5);
-        let uri = "nbd+unix:///data?socket=/tmp/it's.sock";
-        (record.header.volumes[0].target, record.header.volumes[0].kind) = (uri.into(), TargetKind::Nbd);
-        let quoted = r"'nbd+unix:///data?socket=/tmp/it'\''s.sock'";
-        let command = command(&record, NextMeasurement::VaryFactors).unwrap();
-        assert!(command.ends_with(&format!(" --on {quoted} --overwrite {quoted}")), "{command}");
-        assert_eq!(words(&command).last().map(String::as_str), Some(uri));
-        assert_typed(&command);
-    }
-
-    #[test]
-    fn plans_and_environments_that_come_along_are_named() {
-        let mut record = record(1.0);
-        let known = preset("outstanding-sweep").unwrap();
-        record.header.plans[0] = PlanText { name: known.name.into(), text: known.text.into(), hash: String::new() };
-        record.header.clock = Clock::Virtual;
-        let text = environment_text("ds3-p30").unwrap();
-        record.header.environment = Some(PlanText { name: "ds3-p30".into(), text: text.into(), hash: String::new() });
-        let named = command(&record, NextMeasurement::VaryFactors).unwrap();
-        assert!(named.starts_with("loadline hunt outstanding-sweep --cell "), "{named}");
-        assert!(named.ends_with(" --env ds3-p30"), "{named}");
-        assert_typed(&named);
-        record.header.environment.as_mut().unwrap().text.push_str("# mine");
-        let written = command(&record, NextMeasurement::VaryFactors).unwrap();
-        let show = format!("loadline show {} --env > environment.toml && loadline hunt ", record.header.id);
-        assert!(written.starts_with(&show) && written.ends_with(" --env environment.toml"), "{written}");
-        assert_typed(&written);
-    }
-
-    #[test]
-    fn of_several_plans_the_one_with_the_cell_is_shown() {
-        let mut record = record(1.0);
-        let plan = |name: &str, depth: u32| {
-            let text = format!("schema = 1\nname = \"{name}\"\n[[load]]\nblock = \"4 KiB\"\nqueue_depth = {depth}\n");
-            PlanText { name: name.into(), text, hash: String::new() }
-        };
-        record.header.plans = vec![plan("a", 1), plan("b c", 8)];
-        let of_b = read_again(&record.header.plans[1]).unwrap();
-        record.cells[0].label = label(of_b.cells().next().unwrap().0);
-        let found = command(&record, NextMeasurement::VaryFactors).unwrap();
-        assert!(found.starts_with(&format!("loadline show {} --plan='b c' > plan.toml", record.header.id)), "{found}");
-        assert_typed(&found);
-        // An import has no plan to repeat.
-        record.header.plans.clear();
-        assert_eq!(command(&record, NextMeasurement::VaryFactors), None);
-    }
-
-    #[test]
-    fn values_of_the_command_line_are_repeated() {
-        let mut record = record(1.0);
-        let overrides = Overrides { size: Some(Bytes::gib(1)), trials: Some(5), ..Overrides::default() };
-        record.header.settings = serde_json::json!({ "overrides": overrides });
-        let hunt = command(&record, NextMeasurement::VaryFactors).unwrap();
-        assert!(hunt.ends_with(" --on /mnt/data --size '1 GiB'"), "{hunt}");
-        let larger = command(&record, NextMeasurement::LargerRange { size_bytes: 8 << 30 }).unwrap();
-        assert!(larger.ends_with(" --trials 5 --size '8 GiB'"), "{larger}");
-        for command in [hunt, larger] {
-            assert_typed(&command);
-        }
-    }
-
-    #[test]
-    fn a_host_with_a_range_of_its_own_is_kept_off_those_of_others() {
-        let mut record = record(0.5);
-        record.header.volumes[0].kind = TargetKind::BlockDevice;
-        let part = HostPart { rank: Some(HostRank { rank: 1, of: 4 }), own_range: true, ..HostPart::default() };
-        record.header.settings = serde_json::json!({ "hosts": part });
-        let longer = NextMeasurement::Longer { duration_ns: 120_000_000_000 };
-        let larger = NextMeasurement::LargerRange { size_bytes: 8 << 30 };
-        for found in [command(&record, longer).unwrap(), measured_again(&record, 5).unwrap()] {
-            assert!(found.contains(" --overwrite ") && found.ends_with(" --own-range --rank 1/4"), "{found}");
-            assert_typed(&found);
-        }
-        let larger = command(&record, larger).unwrap();
-        assert!(larger.ends_with(" --size '32 GiB' --own-range --rank 1/4"), "{larger}");
-        assert_eq!(command(&record, NextMeasurement::VaryFactors), None);
-    }
-
-    #[test]
-    fn no_single_command_repeats_what_several_hosts_did() {
-        let mut record = record(1.0);
-        record.header.verb = RunVerb::Merge;
-        record.header.volumes[0].target = "/mnt/shared/0, /mnt/shared/1".into();
-        for measurement in [NextMeasurement::VaryFactors, NextMeasurement::Longer { duration_ns: 120_000_000_000 }] {
-            assert_eq!(command(&record, measurement), None);
-        }
-        assert_eq!(measured_again(&record, 5), None);
-        let summary = with_command(&summarized(&record)).into_owned();
-        let last = summary.verdict.unwrap().volumes[0].command.clone().unwrap();
-        assert_typed(&last);
-        assert!(!last.contains("/mnt/shared"), "{last}");
-    }
-
-    #[test]
-    fn printed_forms_have_each_command_in_one_piece() {
-        let mut record = record(1.0);
-        let doubt = Doubt { code: DoubtCode::ShortRun, detail: "Measured for 3 s.".into() };
-        record.cells[0].trials[0].doubts = vec![doubt];
-        let summary = summarized(&record);
-        let [longer, ..] = &summary.conclusions[0].commands[..] else { panic!("{:?}", summary.conclusions) };
-        assert_typed(longer);
-        let options = loadline_report::TerminalOptions { colour: Colour::Never, width: 80, columns: Columns::Fitting };
-        let terminal = loadline_report::terminal(&summary, &options);
-        assert!(terminal.lines().any(|line| line.trim() == longer), "{terminal}");
-        let markdown = loadline_report::markdown(&summary);
-        assert!(markdown.contains(&format!("`{longer}`")), "{markdown}");
-        let html = loadline_report::html(&[(&record, &summary)]);
-        let escaped = longer.replace('&', "&amp;").replace('>', "&gt;").replace('\'', "&#39;");
-        assert!(html.contains(&format!("<code>{escaped}</code>")), "{escaped}");
-    }
-}
+mod tests;

@@ -70,12 +70,18 @@ impl WatchObserver for Eyes {
     }
 }
 
+/// Stands over the programs: why their figures may be larger than those of the device.
+const PROGRAMS: &str = "  programs, over all devices; writes count when they enter the page cache:";
+
 /// The lines of a terminal so wide and high.
 fn lines(view: &WatchView, width: usize, height: usize) -> Vec<String> {
     let mut lines = vec![heading(view)];
     for device in &view.devices {
         lines.push(device_line(device));
         lines.extend(device.throttles.iter().map(throttle_line));
+    }
+    if !view.programs.is_empty() {
+        lines.push(PROGRAMS.to_owned());
     }
     lines.extend(view.programs.iter().map(program_line));
     // The last line is the cursor's.
@@ -136,7 +142,7 @@ fn throttle_line((throttle, share): &(loadline_record::WatchedThrottle, Option<f
         ThrottledQuantity::Bytes => format!("{} of {requests}", megabytes_per_s(limit.per_s as f64)),
     };
     let share = share.map_or_else(|| "-".to_owned(), |share| format!("{:.0} %", share * 100.0));
-    format!("  throttle of {}: {amount}, {share} asked for", limit.group)
+    format!("  throttle of {}: {amount}, {share} asked for; what waits there is not in the time of each", limit.group)
 }
 
 fn program_line(program: &ProgramView) -> String {
@@ -170,6 +176,16 @@ mod tests {
         let all = lines(&view, 60, 10);
         assert_eq!(all.len(), 9);
         assert!(all.iter().all(|line| line.chars().count() < 60), "{all:?}");
+        let program = ProgramView {
+            name: "db".into(),
+            pid: 7,
+            processes: 1,
+            read_bytes_per_s: 1e6,
+            write_bytes_per_s: 0.0,
+            cpus: 0.1,
+        };
+        let of_programs = lines(&WatchView { programs: vec![program], ..WatchView::default() }, 100, 10);
+        assert!(of_programs[1].contains("over all devices") && of_programs[2].contains("db (7)"), "{of_programs:?}");
         let line = device_line(&view.devices[0]);
         for part in ["1,000 reads/s", "4.0 KiB each", "2.00 ms", "2.0 outstanding", "90 % busy"] {
             assert!(line.contains(part), "{part}: {line}");

@@ -142,7 +142,8 @@ mod tests {
         let seen = Observation::begin(&volume).end(&volume);
         assert!(seen.devices.is_empty());
         assert_eq!(seen.residency, None);
-        assert_eq!(seen.clock, None, "too short to tell");
+        // Too short to tell, unless this thread was kept from running meanwhile.
+        assert!(seen.clock.is_none() || seen.elapsed_ns >= 10_000_000, "{:?} in {} ns", seen.clock, seen.elapsed_ns);
     }
 
     #[test]

@@ -118,7 +118,9 @@ impl QuickMeasurement {
         refuse_cells_on(&rehearsed, &volume, settings.engine)?;
         open_volumes::report_standing(rehearsed.cells.iter().map(|cell| (&volume.facts, &cell.spec)), observer);
         // The second trial usually shows that the first was as fast, and the third that a deeper queue is no faster.
-        let measuring = (REACH_WARM_UP + REACH_TIME) * 3 + QuickPlan::time(row, self.objective.limit, volume.writable);
+        let trials = u64::from(settings.overrides.trials.unwrap_or(1));
+        let plan = QuickPlan::time(row, self.objective.limit, volume.writable) * trials;
+        let measuring = (REACH_WARM_UP + REACH_TIME) * 3 + plan;
         let loads = QuickPlan::loads(volume.writable);
         let ahead = QuickAhead { target: &target, volume: &volume, fills_all: size.is_some(), row, loads, measuring };
         observer.says(&Event::QuickBegins(&ahead));

@@ -74,7 +74,7 @@ fn nearer(left: f64, right: f64) -> Ordering {
 }
 
 /// What the kernel lets through of a limit on requests, whole ones in each of its slices; bytes are not rounded.
-fn in_slices(limit: &KernelThrottle) -> u64 {
+pub(crate) fn in_slices(limit: &KernelThrottle) -> u64 {
     match limit.counts {
         ThrottledQuantity::Requests if limit.per_s >= SLICES_PER_S => limit.per_s / SLICES_PER_S * SLICES_PER_S,
         _ => limit.per_s,

@@ -24,6 +24,7 @@ pub mod statistics;
 mod summarize;
 mod summary;
 mod trials;
+mod unfinished;
 mod verdict;
 mod verdict_block;
 mod verdict_objective;
@@ -57,7 +58,7 @@ pub use summarize::summarize;
 pub use summary::{
     BestOf, CauseShare, CellSummary, Conclusion, CpuFigures, ExceededView, Finding, LastingFigures, LastingLatency,
     LatencyIntervals, LatencyRange, LoadView, NextMeasurement, OperationFigures, PredictionView, ProgramFigures,
-    RunInfo, RunSummary, SCHEMA, StepFigures, ThrottleUse, TotalFigures, WatchView,
+    RunInfo, RunSummary, SCHEMA, StepFigures, ThrottleUse, TotalFigures, WaitAbove, WatchView,
 };
 pub use verdict_block::{
     Certainty, HeldBy, ObjectiveVerdict, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,

@@ -16,6 +16,7 @@ use crate::summary::{
     RunInfo, RunSummary, SCHEMA, SteadyStateView, StepFigures, TotalFigures,
 };
 use crate::trials::{cell_doubts, latency_figures, merged, trials_counted, trials_used};
+use crate::unfinished::Unfinished;
 use crate::verdict::verdict;
 use crate::verdict_of_others::concluded_over_hosts;
 use crate::watching::{self, name_watched};
@@ -54,9 +55,15 @@ pub fn summarize(record: &RunRecord) -> RunSummary {
     }
     let hosts_scaling = hosts_scaling(record, &cells);
     let findings = findings(record, &cells, &curves, &clustered, &hosts_scaling);
-    let conclusions = conclusions(record, &cells);
-    let conclusions = conclusions.into_iter().map(|one| concluded_over_hosts(one, &hosts_scaling)).collect();
-    let verdict = verdict(record, &cells, &hosts_scaling);
+    let conclusions = conclusions(record, &cells).into_iter();
+    let mut conclusions = conclusions.map(|one| concluded_over_hosts(one, &hosts_scaling)).collect();
+    let mut verdict = verdict(record, &cells, &hosts_scaling);
+    if let Some(unfinished) = Unfinished::of(record) {
+        conclusions = Unfinished::supported(conclusions, verdict.as_ref());
+        if let Some(verdict) = &mut verdict {
+            unfinished.limit(verdict);
+        }
+    }
     RunSummary {
         schema: SCHEMA.to_owned(),
         run: run_info(record),

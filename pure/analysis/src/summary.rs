@@ -206,6 +206,22 @@ pub struct WatchView {
     /// CPU time that reading the events took, as a share of one CPU; a part of `watching_cpu_share`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events_cpu_share: Option<f64>,
+    /// What requests waited before the device; `null` where no throttle was reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above_device: Option<WaitAbove>,
+}
+
+/// What requests wait above the device, for a throttle of the kernel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WaitAbove {
+    /// What the device took for a request, on average, ns: the only part that its counters and events see.
+    pub device_ns: f64,
+    /// What the application waited for a request in all, about, ns; `null` where its threads show nothing of it.
+    pub application_ns: Option<f64>,
+    /// Threads that were blocked in the kernel at any moment, on average, from which that follows.
+    pub threads_blocked: Option<f64>,
+    /// A process of the program that the watch is about.
+    pub pid: Option<u32>,
 }
 
 /// What a share of the time of a watch went to.

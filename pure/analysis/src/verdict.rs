@@ -59,7 +59,7 @@ pub(crate) fn verdict(record: &RunRecord, cells: &[CellSummary], hosts: &[HostsS
     let all: Vec<VolumeVerdict> = if is_tool { all.into_iter().map(of_the_tool).collect() } else { all };
     let volumes_left_out = all.len().saturating_sub(VOLUMES_MAX);
     let volumes = all.into_iter().take(VOLUMES_MAX).collect();
-    Some(VerdictBlock { volumes, volumes_left_out, objective: objective(record, cells) })
+    Some(VerdictBlock { volumes, volumes_left_out, not_measured: None, objective: objective(record, cells) })
 }
 
 /// The cells of one volume.
@@ -130,6 +130,7 @@ impl VolumeCells<'_> {
             throttle: cell.held_by.clone(),
             certainty,
             because,
+            latency: None,
             next: if liftable { Some(LIFT.to_owned()) } else { next(cell, &self.record.header) },
             command: standing
                 .and_then(|limit| limit.lifted_by)
@@ -489,12 +490,10 @@ mod tests {
     #[test]
     fn the_objective_is_kept_up_to_a_load_or_missed_by_the_lightest() {
         let kept = block_of(sweep(100)).objective.expect("judged");
-        assert!(kept.kept && kept.text.starts_with("at every load measured"), "{kept:?}");
+        assert!(kept.kept && kept.text.starts_with("holds at every load measured. "), "{kept:?}");
         let some = block_of(sweep(5)[..3].to_vec()).objective.expect("judged");
-        assert!(
-            some.kept && some.text.contains("keep it up to depth 8") && some.text.contains("miss it at depth 32"),
-            "{some:?}"
-        );
+        assert!(some.kept && some.text.starts_with("holds for ") && some.text.contains(" up to depth 8 "), "{some:?}");
+        assert!(some.text.contains("), breaks at depth 32 ("), "{some:?}");
         let lost = block_of(
             sweep(0)
                 .into_iter()
@@ -506,7 +505,7 @@ mod tests {
         )
         .objective
         .expect("judged");
-        assert!(!lost.kept && lost.text.contains("miss it already at depth 1"), "{lost:?}");
+        assert!(!lost.kept && lost.text.contains("break it already at depth 1"), "{lost:?}");
     }
 
     #[test]
@@ -628,10 +627,10 @@ mod tests {
         };
         // Depth 8 takes 80 ms, and depth 16, which takes 5, is no load up to which it is kept.
         let (kept, text) = verdict(vec![of(1, 1_000.0), of(8, 100.0), of(16, 3_200.0)]);
-        assert!(kept && text.contains("keep it up to depth 1 ") && text.contains("miss it at depth 8 "), "{text}");
+        assert!(kept && text.contains(" up to depth 1 ") && text.contains(" breaks at depth 8 "), "{text}");
         let (kept, text) = verdict(vec![of(8, 100.0), of(16, 3_200.0)]);
-        assert!(!kept && text.contains("miss it already at depth 8 "), "{text}");
-        assert!(text.contains("though they keep it at depth 16 "), "{text}");
+        assert!(!kept && text.contains("break it already at depth 8 "), "{text}");
+        assert!(text.contains("though it holds at depth 16 "), "{text}");
     }
 
     #[test]

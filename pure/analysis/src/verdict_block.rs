@@ -10,6 +10,9 @@ pub struct VerdictBlock {
     pub volumes: Vec<VolumeVerdict>,
     /// Volumes that are left out.
     pub volumes_left_out: usize,
+    /// The loads that were not measured, of a run that ended early or is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_measured: Option<String>,
     /// Whether the objective is kept; `null` where there is none, or nothing is known of it.
     pub objective: Option<ObjectiveVerdict>,
 }
@@ -32,6 +35,9 @@ pub struct VolumeVerdict {
     pub certainty: Certainty,
     /// Why.
     pub because: String,
+    /// What the application waits for a request, where the device's latency is only a part of it: requests wait before the device, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<String>,
     /// What to do now, in words; `null` where nothing is to be done.
     pub next: Option<String>,
     /// The command to paste next: one that lifts a throttle, or that of a conclusion. A program with a command line spells the latter.
@@ -136,7 +142,7 @@ pub struct ObjectiveVerdict {
     pub chosen: bool,
     /// Whether the lightest load of each kind keeps it.
     pub kept: bool,
-    /// Up to which load, and where it is missed.
+    /// Up to which load, and where it breaks: what follows the objective and a colon.
     pub text: String,
 }
 

@@ -5,7 +5,7 @@ use crate::draws_kept::DrawsKept;
 use crate::findings::{Objective, overloaded};
 use crate::summary::CellSummary;
 use crate::verdict_block::ObjectiveVerdict;
-use crate::words::{how_much, load_name, sentence, span};
+use crate::words::{how_much, load_name, span};
 use loadline_record::{RunRecord, RunVerb};
 
 /// Over all kinds of load: whether the lightest of each keeps the objective, and up to which load it holds.
@@ -62,7 +62,7 @@ pub(crate) fn objective(record: &RunRecord, cells: &[CellSummary]) -> Option<Obj
         let slowest = alike.iter().filter_map(|(index, _, _)| Some((*index, first.figure_of(&cells[*index])?)));
         let (index, ns) = slowest.max_by(|a, b| a.1.total_cmp(&b.1))?;
         let text = format!(
-            "at every load measured; the slowest, {} at {}, take {}",
+            "holds at every load measured. The slowest, {} at {}, take {}",
             load_name(&cells[index]),
             how_much(&cells[index]),
             span(ns)
@@ -82,12 +82,12 @@ pub(crate) fn objective(record: &RunRecord, cells: &[CellSummary]) -> Option<Obj
     let unkept = missed.iter().copied().filter(|index| kept_by(*index).is_none()).min_by_key(|index| demand(*index));
     if let Some(index) = unkept {
         let heavier = heaviest_kept(index, None).map_or_else(String::new, |kept| {
-            format!(", though they keep it at {}: measure again when nothing else runs", told(kept))
+            format!(", though it holds at {}: measure again when nothing else runs", told(kept))
         });
-        let text = format!("{} miss it already at {}{heavier}", load_name(&cells[index]), told(index));
+        let text = format!("{} break it already at {}{heavier}", load_name(&cells[index]), told(index));
         return Some(ObjectiveVerdict { objective: first.words(), chosen: told_chosen, kept: false, text });
     }
     let heaviest = kept_by(worst)?;
-    let text = format!("{} keep it up to {} and miss it at {}", load_name(&cells[worst]), told(heaviest), told(worst));
-    Some(ObjectiveVerdict { objective: first.words(), chosen: told_chosen, kept: true, text: sentence(&text) })
+    let text = format!("holds for {} up to {}, breaks at {}", load_name(&cells[worst]), told(heaviest), told(worst));
+    Some(ObjectiveVerdict { objective: first.words(), chosen: told_chosen, kept: true, text })
 }

@@ -422,6 +422,11 @@ pub enum VerifyFaultKind {
 }
 
 impl TrialRecord {
+    /// Whether only counters were read, which add latencies up: their least and highest figures are means over 0.1 s.
+    #[must_use]
+    pub fn has_only_means(&self) -> bool {
+        self.watched.as_ref().is_some_and(|watch| watch.events.is_none())
+    }
     /// A trial that came to its end and of which nothing is known yet.
     #[must_use]
     pub fn empty(trial: u32, started_unix_s: u64, engine: EngineUsed) -> Self {

@@ -231,7 +231,7 @@ pub struct WatchedProgram {
 
 /// A program over about a second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "[u64; PROGRAM_FIELDS]", into = "[u64; PROGRAM_FIELDS]")]
+#[serde(try_from = "Vec<u64>", into = "[u64; PROGRAM_FIELDS]")]
 pub struct ProgramSecond {
     /// Bytes that it caused to be read from storage (any device).
     pub read_bytes: u64,
@@ -249,33 +249,33 @@ pub struct ProgramSecond {
     pub quota_periods: u64,
     /// Those in which the quota ran out.
     pub quota_used_up: u64,
+    /// Time for which its threads were blocked in the kernel, us, as far as looks at them show: each counts until the next look. 0 where
+    /// none was seen blocked, and of records that did not look.
+    pub blocked_us: u64,
 }
 
-const PROGRAM_FIELDS: usize = 8;
+const PROGRAM_FIELDS: usize = 9;
+/// Fields of the first version, without the blocked time.
+const PROGRAM_FIELDS_FIRST: usize = 8;
 
-impl From<[u64; PROGRAM_FIELDS]> for ProgramSecond {
-    fn from(
-        [
-            read_bytes,
-            write_bytes,
-            asked_read_bytes,
-            asked_write_bytes,
-            cpu_us,
-            cpu_wait_us,
-            quota_periods,
-            quota_used_up,
-        ]: [u64; PROGRAM_FIELDS],
-    ) -> Self {
-        Self {
-            read_bytes,
-            write_bytes,
-            asked_read_bytes,
-            asked_write_bytes,
-            cpu_us,
-            cpu_wait_us,
-            quota_periods,
-            quota_used_up,
+impl TryFrom<Vec<u64>> for ProgramSecond {
+    type Error = String;
+
+    fn try_from(fields: Vec<u64>) -> Result<Self, String> {
+        if fields.len() != PROGRAM_FIELDS && fields.len() != PROGRAM_FIELDS_FIRST {
+            return Err(format!("a second of a program has {PROGRAM_FIELDS} figures, not {}", fields.len()));
         }
+        Ok(Self {
+            read_bytes: fields[0],
+            write_bytes: fields[1],
+            asked_read_bytes: fields[2],
+            asked_write_bytes: fields[3],
+            cpu_us: fields[4],
+            cpu_wait_us: fields[5],
+            quota_periods: fields[6],
+            quota_used_up: fields[7],
+            blocked_us: fields.get(PROGRAM_FIELDS_FIRST).copied().unwrap_or(0),
+        })
     }
 }
 
@@ -290,6 +290,7 @@ impl From<ProgramSecond> for [u64; PROGRAM_FIELDS] {
             cpu_wait_us,
             quota_periods,
             quota_used_up,
+            blocked_us,
         } = second;
         [
             read_bytes,
@@ -300,6 +301,7 @@ impl From<ProgramSecond> for [u64; PROGRAM_FIELDS] {
             cpu_wait_us,
             quota_periods,
             quota_used_up,
+            blocked_us,
         ]
     }
 }
@@ -317,6 +319,7 @@ impl ProgramSecond {
             cpu_wait_us: self.cpu_wait_us + other.cpu_wait_us,
             quota_periods: self.quota_periods + other.quota_periods,
             quota_used_up: self.quota_used_up + other.quota_used_up,
+            blocked_us: self.blocked_us + other.blocked_us,
         }
     }
     /// Bytes to and from storage.
@@ -488,6 +491,17 @@ mod tests {
             assert_eq!(thinned.programs[0].seconds.iter().map(|s| s.cpu_us).sum::<u64>(), 5 * seconds as u64);
             assert_eq!(thinned.programs[0].seconds.len(), thinned.seconds.len());
         }
+    }
+
+    #[test]
+    fn a_program_s_second_of_an_earlier_version_has_no_blocked_time() {
+        let second = ProgramSecond { cpu_us: 5, blocked_us: 8_000_000, ..ProgramSecond::default() };
+        let text = serde_json::to_string(&second).unwrap();
+        assert_eq!(text, "[0,0,0,0,5,0,0,0,8000000]");
+        assert_eq!(serde_json::from_str::<ProgramSecond>(&text).unwrap(), second);
+        let earlier = serde_json::from_str::<ProgramSecond>("[0,0,0,0,5,0,0,0]").unwrap();
+        assert_eq!(earlier, ProgramSecond { blocked_us: 0, ..second });
+        assert!(serde_json::from_str::<ProgramSecond>("[0,0]").is_err());
     }
 
     #[test]

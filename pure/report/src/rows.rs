@@ -139,6 +139,8 @@ pub(crate) enum Column {
     P9999,
     /// Largest latency.
     Max,
+    /// Where only means over short times are known: the largest of them.
+    HighestMean,
     /// Failed requests.
     Errors,
     /// The binding limit.
@@ -147,7 +149,7 @@ pub(crate) enum Column {
 
 impl Column {
     /// Every column, from left to right.
-    const ALL: [Self; 18] = [
+    const ALL: [Self; 19] = [
         Self::Volume,
         Self::Load,
         Self::Doubts,
@@ -164,6 +166,7 @@ impl Column {
         Self::P999,
         Self::P9999,
         Self::Max,
+        Self::HighestMean,
         Self::Errors,
         Self::Binding,
     ];
@@ -186,6 +189,8 @@ impl Column {
                 Self::P50Range | Self::P99Range => {
                     any(&|c| transfers(c).iter().any(|(_, figures)| figures.latency_range_ns.is_some()))
                 }
+                Self::Max => cells.is_empty() || any(&|c| !c.has_only_means()),
+                Self::HighestMean => any(&CellSummary::has_only_means),
                 Self::Errors => any(&|c| c.errors > 0),
                 Self::Binding => any(&|c| c.binding.is_some()),
                 _ => true,
@@ -211,6 +216,7 @@ impl Column {
             Self::P999 => "p99.9",
             Self::P9999 => "p99.99",
             Self::Max => "max",
+            Self::HighestMean => "highest mean",
             Self::Errors => "errors",
             Self::Binding => "bound by",
         }
@@ -229,7 +235,7 @@ impl Column {
     }
     /// Whether it is a latency, whose unit differs from row to row.
     pub(crate) const fn is_latency(self) -> bool {
-        matches!(self, Self::Mean | Self::P50 | Self::P99 | Self::P999 | Self::P9999 | Self::Max)
+        matches!(self, Self::Mean | Self::P50 | Self::P99 | Self::P999 | Self::P9999 | Self::Max | Self::HighestMean)
     }
 }
 
@@ -311,7 +317,8 @@ impl Row<'_> {
             Column::P99 => snapshot.p99? as f64,
             Column::P999 => snapshot.p99_9? as f64,
             Column::P9999 => snapshot.p99_99? as f64,
-            Column::Max => snapshot.max as f64,
+            Column::Max if !self.cell.has_only_means() => snapshot.max as f64,
+            Column::HighestMean if self.cell.has_only_means() => snapshot.max as f64,
             _ => return None,
         })
     }
@@ -458,6 +465,38 @@ mod tests {
         let told = verdict(&summarize(&doubted(DoubtCode::CachedReads)));
         assert!(!told.contains("1024 KiB"), "{told}");
         assert!(told.ends_with("; 1 of 2 cells carries doubts and is left out of this line."), "{told}");
+    }
+
+    #[test]
+    fn the_highest_mean_of_counters_is_not_called_a_maximum() {
+        use loadline_record::{RunVerb, WatchEvents, WatchRecord, WatchSecond, WatchTick};
+        let mut record = run(vec![cell(closed("random", 1.0, 4 << 10, 8), &ExampleDisk::default(), &[1.0])]);
+        record.header.verb = RunVerb::Watch;
+        let tick =
+            WatchTick { elapsed_us: 100_000, reads: 100, read_bytes: 409_600, read_ms: 9, ..WatchTick::default() };
+        let watched = WatchRecord {
+            ticks: vec![tick; 20],
+            seconds: vec![WatchSecond { ticks: 10, ..WatchSecond::default() }; 2],
+            ..WatchRecord::default()
+        };
+        let printed = |watched: &WatchRecord| {
+            let mut record = record.clone();
+            record.cells[0].trials[0].watched = Some(Box::new(watched.clone()));
+            let summary = summarize(&record);
+            let table = crate::table::table(&summary);
+            let column = table.names.iter().position(|name| name == "read_latency_max_ns").unwrap();
+            let field = table.rows[0][column].to_string();
+            (crate::markdown(&summary), crate::html(&[(&record, &summary)]), field)
+        };
+        let (markdown, html, field) = printed(&watched);
+        assert!(markdown.contains("| highest mean |") && !markdown.contains("| max |"), "{markdown}");
+        assert!(html.contains(">highest mean</th>") && !html.contains(">max</th>"));
+        assert_eq!(field, "");
+        // The kernel's events have every request.
+        let events = WatchRecord { events: Some(WatchEvents::default()), ..watched };
+        let (markdown, html, field) = printed(&events);
+        assert!(markdown.contains("| max |") && !markdown.contains("highest mean"), "{markdown}");
+        assert!(html.contains(">max</th>") && field.parse::<u64>().is_ok(), "{field}");
     }
 
     #[test]

@@ -156,7 +156,8 @@ fn columns(summary: &RunSummary, cell: Option<&CellSummary>) -> Vec<(String, Fie
             ("waiting", figures.and_then(|f| f.waiting_ns)),
             ("service", figures.and_then(|f| f.service_ns)),
         ] {
-            spread(&mut put, &format!("{name}_{span}"), snapshot);
+            let only_means = cell.is_some_and(CellSummary::has_only_means);
+            spread(&mut put, &format!("{name}_{span}"), snapshot, only_means);
         }
     }
     put("errors_count", count(|c| Some(c.errors)));
@@ -222,21 +223,22 @@ fn columns(summary: &RunSummary, cell: Option<&CellSummary>) -> Vec<(String, Fie
         let figures = cell.and_then(|c| c.steps.iter().find(|step| step.name.name() == name)).map(|step| &step.figures);
         put(&format!("step_{name}_iops"), float(figures.map(|f| f.iops)));
         put(&format!("step_{name}_throughput_bytes_per_s"), float(figures.map(|f| f.throughput_bytes_per_s)));
-        spread(&mut put, &format!("step_{name}_latency"), figures.map(|f| f.latency_ns));
+        spread(&mut put, &format!("step_{name}_latency"), figures.map(|f| f.latency_ns), false);
     }
     columns
 }
 
-/// The columns of a latency's mean and percentiles.
-fn spread(put: &mut impl FnMut(&str, Field), name: &str, snapshot: Option<HistogramSnapshot>) {
+/// The columns of a latency's mean and percentiles. Of means over short times the least and the highest are no request's.
+fn spread(put: &mut impl FnMut(&str, Field), name: &str, snapshot: Option<HistogramSnapshot>, only_means: bool) {
+    let ends = snapshot.filter(|_| !only_means);
     let integer = |of: fn(&HistogramSnapshot) -> Option<u64>| Field::Whole(snapshot.and_then(|s| of(&s)));
     put(&format!("{name}_mean_ns"), Field::Float(snapshot.map(|s| s.mean).filter(|mean| mean.is_finite())));
-    put(&format!("{name}_min_ns"), integer(|s| s.min));
+    put(&format!("{name}_min_ns"), Field::Whole(ends.and_then(|s| s.min)));
     put(&format!("{name}_p50_ns"), integer(|s| s.p50));
     put(&format!("{name}_p90_ns"), integer(|s| s.p90));
     put(&format!("{name}_p95_ns"), integer(|s| s.p95));
     put(&format!("{name}_p99_ns"), integer(|s| s.p99));
     put(&format!("{name}_p99_9_ns"), integer(|s| s.p99_9));
     put(&format!("{name}_p99_99_ns"), integer(|s| s.p99_99));
-    put(&format!("{name}_max_ns"), integer(|s| Some(s.max)));
+    put(&format!("{name}_max_ns"), Field::Whole(ends.map(|s| s.max)));
 }

@@ -58,9 +58,10 @@ const LABEL_WIDTH_MIN: usize = 20;
 /// Optional columns are dropped before the label column becomes narrower than this.
 const LABEL_WIDTH_WANTED: usize = 38;
 /// Columns that go first when the line is too short.
-const EXPENDABLE: [Column; 8] = [
+const EXPENDABLE: [Column; 9] = [
     Column::P9999,
     Column::Max,
+    Column::HighestMean,
     Column::P50,
     Column::P999,
     Column::Binding,
@@ -146,11 +147,12 @@ pub fn verdict_terminal(lines: &[(String, String)], options: &TerminalOptions) -
 pub(crate) fn verdict_lines(out: &mut String, lines: &[(String, String)], options: &TerminalOptions) {
     let colour = options.colour;
     let label = lines.iter().map(|(label, _)| length(label)).max().unwrap_or(0).min(LABEL_WIDTH_WANTED);
-    for (name, text) in lines {
-        let style = match name.as_str() {
-            "objective" if text.starts_with("MISSED") => Style::Red,
-            "objective" => Style::Green,
-            _ => Style::Plain,
+    for line in lines {
+        let (name, text) = line;
+        let style = match verdict::is_broken(line) {
+            Some(true) => Style::Red,
+            Some(false) => Style::Green,
+            None => Style::Plain,
         };
         // A command in one piece can be copied; a wrapped one would run in parts.
         let wrapped = if name == verdict::COMMAND {

@@ -10,8 +10,14 @@ pub(crate) const HEADING: &str = "Verdict";
 pub const VERDICT_LINES_MAX: usize = 9;
 /// What the line with a command to paste is about. It is printed in one piece.
 pub const COMMAND: &str = "command";
+/// What the line with the limit is about.
+const HELD_BY: &str = "held by";
 /// What the line with the next step is about.
 const NEXT: &str = "next";
+/// What the line about an objective is about.
+pub(crate) const OBJECTIVE: &str = "objective";
+/// An objective that not even the lightest load keeps. A kept one is not shouted: it holds up to some load only.
+pub(crate) const BROKEN: &str = "BROKEN";
 /// One line: what it is about, and what is said of that.
 pub(crate) type VerdictLine = (String, String);
 
@@ -22,15 +28,26 @@ pub fn lines(verdict: &VerdictBlock) -> Vec<VerdictLine> {
         [only] => of_one(only),
         several => of_several(several, verdict),
     };
+    if let Some(missing) = &verdict.not_measured {
+        // Right behind the figures: it limits them.
+        let place = lines.iter().position(|(about, _)| about == HELD_BY || about == NEXT).unwrap_or(lines.len());
+        lines.insert(place, ("not measured".to_owned(), plain(missing)));
+    }
     if let Some(objective) = &verdict.objective {
-        let mark = if objective.kept { "KEPT" } else { "MISSED" };
         let usual = if objective.chosen { "" } else { " (the usual rule)" };
-        let text = format!("{mark}: {}{usual}. {}.", plain(&objective.objective), capital(&plain(&objective.text)));
+        let text = plain(&objective.text);
+        let text = if objective.kept { text } else { format!("{BROKEN}. {}", capital(&text)) };
+        let text = format!("{}{usual}: {text}.", plain(&objective.objective));
         // What to do stands at the end.
         let place = lines.iter().position(|(about, _)| about == NEXT || about == COMMAND).unwrap_or(lines.len());
-        lines.insert(place, ("objective".to_owned(), text));
+        lines.insert(place, (OBJECTIVE.to_owned(), text));
     }
     lines
+}
+
+/// Whether a line about an objective says that it is broken; `None` of other lines.
+pub(crate) fn is_broken((about, text): &VerdictLine) -> Option<bool> {
+    (about == OBJECTIVE).then(|| text.contains(BROKEN))
 }
 
 /// A figure to be seen from afar.
@@ -79,7 +96,8 @@ fn of_several(volumes: &[VolumeVerdict], verdict: &VerdictBlock) -> Vec<VerdictL
         advice.extend(next.map(|next| (NEXT.to_owned(), next)));
         advice.extend(volume.command.as_ref().map(|command| (COMMAND.to_owned(), plain(command))));
     }
-    let room = VERDICT_LINES_MAX - usize::from(verdict.objective.is_some()) - advice.len();
+    let besides = usize::from(verdict.objective.is_some()) + usize::from(verdict.not_measured.is_some());
+    let room = VERDICT_LINES_MAX - besides - advice.len();
     let all = volumes.len() + verdict.volumes_left_out;
     let shown = if all > room { (room - 1).min(volumes.len()) } else { volumes.len() };
     let mut lines: Vec<VerdictLine> = volumes.iter().take(shown).map(in_one_line).collect();
@@ -92,7 +110,8 @@ fn of_several(volumes: &[VolumeVerdict], verdict: &VerdictBlock) -> Vec<VerdictL
 
 fn of_one(volume: &VolumeVerdict) -> Vec<VerdictLine> {
     let mut lines = of_figures(volume);
-    lines.push(("held by".to_owned(), plain(&volume.held_by)));
+    lines.push((HELD_BY.to_owned(), plain(&volume.held_by)));
+    lines.extend(volume.latency.as_ref().map(|latency| ("latency".to_owned(), plain(latency))));
     let because = plain(&volume.because);
     lines.push(("how sure".to_owned(), format!("{}: {because}", volume.certainty.name())));
     lines.extend(volume.next.as_ref().map(|next| (NEXT.to_owned(), plain(next))));

@@ -16,17 +16,17 @@ fn an_objective_of_the_command_line_is_the_only_one_that_is_spoken_of() {
     std::fs::create_dir(desk.path("target")).unwrap();
     let run = ["run", "p.toml", "--on", "target"];
     let (out, _) = desk.ends(3, &[&run[..], &["--objective", "p99=1ns"]].concat());
-    assert!(line(&out).contains("MISSED: p99 within 1 ns"), "{out}");
+    assert!(line(&out).contains("p99 within 1 ns: BROKEN. "), "{out}");
     let (out, _) = desk.ends(0, &[&run[..], &["--objective", "p99=1h"]].concat());
-    assert!(line(&out).contains("KEPT: p99 within 1 h"), "{out}");
+    assert!(line(&out).contains("p99 within 1 h: holds "), "{out}");
     assert!(!out.contains("20 ms"), "{out}");
     // A stored run is judged anew, and stays as it is.
     let (out, _) = desk.ends(3, &["show", "last", "--objective", "mean=1ns"]);
-    assert!(line(&out).contains("MISSED: mean within 1 ns"), "{out}");
+    assert!(line(&out).contains("mean within 1 ns: BROKEN. "), "{out}");
     desk.ends(3, &["report", "last", "--objective", "p99=1ns", "-o", "r.html"]);
-    assert!(std::fs::read_to_string(desk.path("r.html")).unwrap().contains("MISSED"));
+    assert!(std::fs::read_to_string(desk.path("r.html")).unwrap().contains("p99 within 1 ns: BROKEN. "));
     let (out, _) = desk.ends(0, &["show", "last"]);
-    assert!(line(&out).contains("KEPT: p99 within 1 h"), "{out}");
+    assert!(line(&out).contains("p99 within 1 h: holds "), "{out}");
     let (_, told) = desk.ends(2, &["show", "last", "--objective", "p98=1ms"]);
     assert!(told.contains("p98"), "{told}");
 }

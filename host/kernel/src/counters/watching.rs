@@ -142,19 +142,33 @@ pub fn process_stat(view: &KernelView, pid: u32, buffer: &mut String) -> Option<
 /// Threads of a process whose waiting is added up.
 const THREADS_MAX: usize = 32;
 
-/// How long the threads of a process were ready to run and had no CPU so far, us; `None` where the kernel does not count it.
+/// What the threads of a process wait for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ThreadWaits {
+    /// How long they were ready to run and had no CPU so far, us; `None` where the kernel does not count it.
+    pub cpu_wait_us: Option<u64>,
+    /// Threads that the kernel has blocked at this moment (state D): nearly always until storage, or a limit before it, lets them go on.
+    pub blocked: u64,
+}
+
+/// What the threads of a process wait for.
 #[must_use]
-pub fn cpu_wait_us(view: &KernelView, pid: u32, buffer: &mut String) -> Option<u64> {
-    let threads = fs::read_dir(view.proc.join(pid.to_string()).join("task")).ok()?;
-    let mut sum = None;
-    for thread in threads.flatten().take(THREADS_MAX) {
+pub fn thread_waits(view: &KernelView, pid: u32, buffer: &mut String) -> ThreadWaits {
+    let mut found = ThreadWaits::default();
+    let threads = fs::read_dir(view.proc.join(pid.to_string()).join("task"));
+    for thread in threads.into_iter().flatten().flatten().take(THREADS_MAX) {
         if read_into(&thread.path().join("schedstat"), buffer).is_some()
             && let Some(ns) = buffer.split_ascii_whitespace().nth(1).and_then(|field| field.parse::<u64>().ok())
         {
-            sum = Some(sum.unwrap_or(0) + ns / 1_000);
+            found.cpu_wait_us = Some(found.cpu_wait_us.unwrap_or(0) + ns / 1_000);
+        }
+        if read_into(&thread.path().join("stat"), buffer).is_some()
+            && let Some((_, after)) = buffer.rsplit_once(')')
+        {
+            found.blocked += u64::from(after.trim_start().starts_with('D'));
         }
     }
-    sum
+    found
 }
 
 fn read_into(path: &Path, buffer: &mut String) -> Option<()> {
@@ -264,7 +278,14 @@ mod tests {
             fs::create_dir_all(folder.join("task").join(thread)).unwrap();
             fs::write(folder.join("task").join(thread).join("schedstat"), text).unwrap();
         }
-        assert_eq!(cpu_wait_us(&view, 77, &mut buffer), Some(12));
+        let state = |thread: &str, state: char| {
+            let text = format!("{thread} (D) R) {state} 1 77 77 0 -1 0 0 0 0 0 0 0 0 0\n");
+            fs::write(folder.join("task").join(thread).join("stat"), text).unwrap();
+        };
+        state("77", 'S');
+        state("78", 'D');
+        assert_eq!(thread_waits(&view, 77, &mut buffer), ThreadWaits { cpu_wait_us: Some(12), blocked: 1 });
+        assert_eq!(thread_waits(&view, 78, &mut buffer), ThreadWaits::default());
         assert_eq!(process_ids(&view), [77]);
         assert_eq!(process_io(&view, 78, &mut buffer), None);
     }

@@ -3,11 +3,12 @@
 use super::target::family;
 use loadline_kernel::clock;
 use loadline_kernel::counters::watching::{
-    CPU_TICK_US, ProcessIo, QuotaPeriods, cpu_wait_us, process_ids, process_io, process_stat, quota_periods,
+    CPU_TICK_US, ProcessIo, QuotaPeriods, process_ids, process_io, process_stat, quota_periods, thread_waits,
     uses_devices,
 };
 use loadline_kernel::facts::{DeviceNumber, KernelView};
 use loadline_record::{ProgramSecond, WatchedProgram};
+use loadline_units::{Duration, Instant};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Programs kept by name; what others do is left out.
@@ -32,6 +33,9 @@ pub(super) struct Programs {
     all: Vec<WatchedProgram>,
     quotas: HashMap<(bool, String), QuotaPeriods>,
     looks: u32,
+    /// When the last look began, and how long before it the one before did.
+    looked_at: Option<Instant>,
+    since_last: Duration,
     seconds: usize,
     buffer: String,
 }
@@ -62,6 +66,8 @@ impl Programs {
             all: Vec::new(),
             quotas: HashMap::new(),
             looks: 0,
+            looked_at: None,
+            since_last: Duration::ZERO,
             seconds: 0,
             buffer: String::new(),
         }
@@ -72,6 +78,8 @@ impl Programs {
     pub(super) fn look(&mut self, view: &KernelView, devices: &[DeviceNumber]) -> u64 {
         let begun = clock::thread_time_total();
         self.looks += 1;
+        let now = clock::now();
+        self.since_last = self.looked_at.replace(now).map_or(Duration::ZERO, |before| now.since(before));
         if let Some((subject, _)) = self.subject
             && (self.looks - 1).is_multiple_of(FAMILY_LOOKS)
         {
@@ -121,7 +129,8 @@ impl Programs {
             return;
         }
         let Some(stat) = process_stat(view, pid, &mut self.buffer) else { return };
-        let waited = cpu_wait_us(view, pid, &mut self.buffer);
+        let waits = thread_waits(view, pid, &mut self.buffer);
+        let waited = waits.cpu_wait_us;
         let (ticks, waited_before) = known.cpu.unwrap_or((stat.cpu_ticks, waited));
         known.cpu = Some((stat.cpu_ticks, waited));
         let second = ProgramSecond {
@@ -131,6 +140,7 @@ impl Programs {
             asked_write_bytes: io.asked_write_bytes.saturating_sub(before.asked_write_bytes),
             cpu_us: stat.cpu_ticks.saturating_sub(ticks) * CPU_TICK_US,
             cpu_wait_us: waited.unwrap_or(0).saturating_sub(waited_before.unwrap_or(0)),
+            blocked_us: waits.blocked * (self.since_last.as_ns() / 1_000),
             ..ProgramSecond::default()
         };
         let key = match &self.subject {

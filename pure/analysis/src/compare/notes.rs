@@ -5,12 +5,25 @@ use super::comparison::Note;
 use crate::summary::{how, is_emulated};
 use crate::trials::trials_used;
 use crate::words::listed;
-use loadline_record::{CellRecord, ImportedFrom, RunHeader, RunStatus, TargetKind, VolumeFacts};
+use loadline_record::{CellRecord, Clock, ImportedFrom, RunHeader, RunStatus, TargetKind, VolumeFacts};
 
 /// Every note about `other` against `baseline`, whose matched cells are `pairs`.
 pub(super) fn notes(baseline: &Side<'_>, other: &Side<'_>, pairs: &[(&CellRecord, &CellRecord)]) -> Vec<Note> {
     let (a, b) = (&baseline.run.header, &other.run.header);
     let mut found = Notes(Vec::new());
+    // What keeps everything from being decided comes before what may be a reason.
+    let once = |cell: &CellRecord| trials_used(cell).len() == 1;
+    if a.clock == Clock::Real && b.clock == Clock::Real && pairs.iter().any(|(a, b)| once(a) || once(b)) {
+        let all = pairs.iter().all(|(a, b)| once(a) || once(b));
+        let loads = if all { "Each load was" } else { "Some loads were" };
+        found.push(
+            "one-trial",
+            format!(
+                "{loads} measured once, in one of the runs or in both: one trial does not show how much trials differ by chance, so little \
+                 can be decided. Five trials before a change and five after it decide."
+            ),
+        );
+    }
     if a.id == b.id && baseline.volume == other.volume {
         found.push("same-run", "It is the baseline itself.".to_owned());
     }

@@ -1,9 +1,14 @@
 //! What was asked of a volume against what its devices counted.
 
 use super::{is_busy, split_requests};
+use crate::held_by::in_slices;
+use crate::verdict_block::HeldBy;
 use crate::words::{listed, number, percent, size};
 use loadline_block::Operation;
-use loadline_record::{DeviceCounters, DeviceFacts, LoadFigures, OtherLoad, TargetKind, TrialRecord, VolumeFacts};
+use loadline_record::{
+    DeviceCounters, DeviceFacts, KernelThrottle, LoadFigures, OtherLoad, TargetKind, ThrottledQuantity,
+    ThrottledRequests, TrialRecord, VolumeFacts,
+};
 
 /// Devices may do this much more than was asked.
 const OTHER_LOAD_SHARE: f64 = 0.05;
@@ -298,6 +303,9 @@ fn where_the_others_were(asked: &Asked<'_>, outstanding: f64) -> String {
     if missing > wanted * IN_FLIGHT_SHARE_MIN {
         return "since most of what was asked never came to it".into();
     }
+    if let Some(throttle) = throttle_reached(asked) {
+        return format!("so the others waited before it: {throttle}");
+    }
     if is_busy(asked.trial) {
         return "so the others waited before it, first of all in the tool itself, whose threads were busy".into();
     }
@@ -312,6 +320,27 @@ fn where_the_others_were(asked: &Asked<'_>, outstanding: f64) -> String {
             "so the others waited before it (a limit of the kernel, a lock of the file system, a full queue)".into()
         }
     }
+}
+
+/// A device that came so near to a throttle was held by it.
+const THROTTLE_REACHED: f64 = 0.95;
+
+/// The kernel's throttle on one of the devices that is reached: requests wait there first, whatever else may hold them up.
+fn throttle_reached(asked: &Asked<'_>) -> Option<String> {
+    facts(asked).find_map(|device| {
+        let counters = asked.trial.surroundings.devices.iter().find(|counters| counters.name == device.name)?;
+        let reached = |limit: &&KernelThrottle| {
+            let count = match (limit.requests, limit.counts) {
+                (ThrottledRequests::Reads, ThrottledQuantity::Requests) => counters.reads,
+                (ThrottledRequests::Reads, ThrottledQuantity::Bytes) => counters.read_bytes,
+                (ThrottledRequests::Writes, ThrottledQuantity::Requests) => counters.writes,
+                (ThrottledRequests::Writes, ThrottledQuantity::Bytes) => counters.write_bytes,
+            };
+            count as f64 / asked.elapsed_s().max(1e-9) >= in_slices(limit) as f64 * THROTTLE_REACHED
+        };
+        let limit = device.throttles.iter().find(reached)?;
+        Some(HeldBy::on(&asked.volume.devices, device, limit).sentence())
+    })
 }
 
 /// Requests that the tool had handed over and were not answered, on average.

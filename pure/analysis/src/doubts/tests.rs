@@ -7,8 +7,8 @@ use super::*;
 use crate::example::{ExampleDisk, closed, latencies, open, trial, volume};
 use loadline_block::ErrorKind;
 use loadline_record::{
-    ClockCheck, Extents, FileSystemFacts, KnownDeviation, OperationRecord, OtherLoad, Residency, Stops, ThreadBusy,
-    VerifyFault, VerifyFaultKind, VerifyRecord,
+    ClockCheck, Extents, FileSystemFacts, KernelThrottle, KnownDeviation, OperationRecord, OtherLoad, Residency, Stops,
+    ThreadBusy, ThrottledQuantity, ThrottledRequests, VerifyFault, VerifyFaultKind, VerifyRecord,
 };
 
 const KIB4: u64 = 4 << 10;
@@ -167,6 +167,24 @@ fn the_depth_that_was_not_reached_is_told_with_where_the_requests_were() {
     shallow()
         .changed(|s| s.trial.surroundings.threads = vec![ThreadBusy { busy: 0.97, ..ThreadBusy::default() }])
         .earns(DoubtCode::DepthNotReached, &["in the tool itself"]);
+    // A throttle that is known and reached comes first, and one that is far away explains nothing.
+    let throttled = |per_s: u64| {
+        shallow().changed(|s| {
+            s.trial.surroundings.threads = vec![ThreadBusy { busy: 0.97, ..ThreadBusy::default() }];
+            s.volume.devices[0].throttles = vec![KernelThrottle {
+                requests: ThrottledRequests::Reads,
+                counts: ThrottledQuantity::Requests,
+                per_s,
+                group: "/db".into(),
+                file: "/sys/fs/cgroup/db/io.max".into(),
+                lifted_by: "7:0 riops=max".into(),
+            }];
+        })
+    };
+    let rate = throttled(1).trial.surroundings.devices[0].reads / 60;
+    throttled(rate)
+        .earns(DoubtCode::DepthNotReached, &["waited before it: a kernel throttle in control group /db limits vda to"]);
+    throttled(rate * 2).earns(DoubtCode::DepthNotReached, &["in the tool itself"]);
     // Holes, or a cache.
     shallow()
         .changed(|s| s.counters().read_bytes /= 100)

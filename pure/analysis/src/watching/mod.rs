@@ -3,6 +3,7 @@
 //! Each second is put down to one cause: a limit that is known and reached, a level at which rates stop though more waits, waiting for
 //! flushes or for answers, a CPU quota, a cache, or nothing at all. The cause with the most of the time is what binds.
 
+mod above;
 mod course;
 mod level;
 mod said;
@@ -75,7 +76,7 @@ pub(crate) fn judge(cell: &CellRecord, cells: &[CellRecord]) -> Option<Judged> {
     };
     let level = level.as_ref();
     let binding = said::binding(&said::Seen { cell, watch, all: &all, cause, share, level });
-    let view = view(watch, &all, &shares, level);
+    let view = view(watch, &all, &shares, level, cells.len() == 1);
     Some(Judged { binding, share, held_by, view })
 }
 
@@ -112,7 +113,13 @@ fn binding_cause(shares: &[(Cause, f64)]) -> Cause {
     shares.iter().find(enough).map_or(Cause::Nothing, |(cause, _)| *cause)
 }
 
-fn view(watch: &WatchRecord, all: &[Moment], shares: &[(Cause, f64)], level: Option<&Level>) -> WatchView {
+fn view(
+    watch: &WatchRecord,
+    all: &[Moment],
+    shares: &[(Cause, f64)],
+    level: Option<&Level>,
+    is_alone: bool,
+) -> WatchView {
     let length: f64 = all.iter().map(|moment| moment.seconds).sum::<f64>().max(1e-9);
     let mean = |of: fn(&Moment) -> f64| all.iter().map(|moment| of(moment) * moment.seconds).sum::<f64>() / length;
     let throttles = watch.throttles.iter().map(|throttle| {
@@ -132,6 +139,8 @@ fn view(watch: &WatchRecord, all: &[Moment], shares: &[(Cause, f64)], level: Opt
         }
     });
     let (arrivals, outstanding) = said::arrivals(watch, all);
+    let throttled_share =
+        shares.iter().filter(|(cause, _)| matches!(cause, Cause::Throttle(_))).map(|(_, share)| share).sum();
     WatchView {
         causes: shares
             .iter()
@@ -155,6 +164,7 @@ fn view(watch: &WatchRecord, all: &[Moment], shares: &[(Cause, f64)], level: Opt
             .events
             .as_ref()
             .map(|events| events.cpu_us as f64 / watch.cost.elapsed_us.max(1) as f64),
+        above_device: above::wait_above(watch, all, throttled_share, is_alone),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::course::{Cause, Moment, is_of_machine, principal};
 use super::level::Level;
 use super::of_the_time;
-use crate::summary::{CellSummary, Conclusion, Finding, ProgramFigures, WatchView};
+use crate::summary::{CellSummary, Conclusion, Finding, OperationFigures, ProgramFigures, WatchView};
 use crate::verdict_block::{Certainty, HeldBy, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict};
 use crate::words::{block, listed, number, percent, seconds, sentence, span, throughput};
 use loadline_record::{
@@ -29,6 +29,8 @@ const STEADY_RATE: f64 = 1.15;
 const TICKS_MIN: usize = 10;
 /// Seconds that tell.
 const SECONDS_MIN: usize = 4;
+/// A program that moves more than this many times the bytes of its device moves some of them elsewhere.
+const PART_MAX: f64 = 1.02;
 
 /// A volume that asks for less than this of a machine's limit reaches it with others.
 const SHARED_BELOW: f64 = 0.9;
@@ -47,6 +49,8 @@ pub(crate) mod codes {
     pub(crate) const ARRIVALS: &str = "watched-arrivals";
     /// What more would come to.
     pub(crate) const GAIN: &str = "watched-gain";
+    /// What requests wait before the device.
+    pub(crate) const ABOVE: &str = "watched-above-device";
     /// How full known limits are.
     pub(crate) const LIMITS: &str = "watched-limits";
     /// What the watching took.
@@ -335,9 +339,13 @@ pub(crate) fn findings(record: &RunRecord, cells: &[CellSummary]) -> Vec<Finding
             .map(|cause| format!("{} ({})", cause.cause, percent(cause.share)))
             .collect();
         say(codes::TIME, format!("where the time of {} went: {}", cell.volume, listed(&causes)));
+        if let Some(above) = &watch.above_device {
+            say(codes::ABOVE, above.in_full(&cell.volume));
+        }
         if !watch.programs.is_empty() {
             let programs: Vec<String> = watch.programs.iter().take(3).map(program_words).collect();
-            say(codes::PROGRAMS, format!("who uses {}: {}", cell.volume, programs.join("; ")));
+            let whole = larger_than_the_device(cell, watch).unwrap_or_default();
+            say(codes::PROGRAMS, format!("who uses {}: {}{whole}", cell.volume, programs.join("; ")));
         }
         if !watch.askers.is_empty() {
             let askers: Vec<String> = watch.askers.iter().take(3).map(asker_words).collect();
@@ -399,6 +407,23 @@ fn program_words(program: &ProgramFigures) -> String {
         throughput(program.write_bytes_per_s),
         program.cpus
     )
+}
+
+/// Why a program's figures are larger than those of the device that it uses, where they are.
+fn larger_than_the_device(cell: &CellSummary, watch: &WatchView) -> Option<String> {
+    let of = |figures: &Option<OperationFigures>| figures.as_ref().map_or(0.0, |of| of.throughput_bytes_per_s);
+    let (read, written) = (of(&cell.read), of(&cell.write));
+    let is_larger = |program: &ProgramFigures| {
+        program.read_bytes_per_s > read * PART_MAX || program.write_bytes_per_s > written * PART_MAX
+    };
+    watch.programs.iter().take(3).any(is_larger).then(|| {
+        format!(
+            ". The device itself reads {} and writes {}: a program's bytes are those of all devices, and its writes count when they enter \
+             the page cache",
+            throughput(read),
+            throughput(written)
+        )
+    })
 }
 
 fn arrivals_words(watch: &WatchView) -> String {
@@ -586,6 +611,7 @@ pub(crate) fn verdict(cells: &[CellSummary]) -> Option<VerdictBlock> {
                 throttle: cell.held_by.clone(),
                 certainty,
                 because,
+                latency: cell.watch.as_ref().and_then(|watch| Some(watch.above_device.as_ref()?.in_short())),
                 next: next(cell),
                 command: cell.held_by.as_ref().map(HeldBy::lifting_command),
                 cell: cell.id.clone(),
@@ -594,7 +620,7 @@ pub(crate) fn verdict(cells: &[CellSummary]) -> Option<VerdictBlock> {
         .collect();
     let volumes_left_out = volumes.len().saturating_sub(VOLUMES_MAX);
     let volumes: Vec<VolumeVerdict> = volumes.into_iter().take(VOLUMES_MAX).collect();
-    (!volumes.is_empty()).then_some(VerdictBlock { volumes, volumes_left_out, objective: None })
+    (!volumes.is_empty()).then_some(VerdictBlock { volumes, volumes_left_out, not_measured: None, objective: None })
 }
 
 /// What was asked of the device.

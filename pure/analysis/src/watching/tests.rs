@@ -110,6 +110,58 @@ fn a_throttle_binds_for_as_long_as_its_group_asks_for_all_of_it() {
 }
 
 #[test]
+fn what_requests_wait_before_the_device_is_said_beside_what_it_takes() {
+    // 8 threads, 50 reads/s: each waits 160 ms, of which the device has 2.
+    let throttled = |blocked_us| {
+        let mut seen = watch(&[reads(50.0, 0.1, 0.1); 10]);
+        seen.throttles = vec![throttle(50, &[50; 10])];
+        let did = ProgramSecond { read_bytes: 204_800, blocked_us, ..ProgramSecond::default() };
+        seen.programs = vec![program("db", 7, 10, did)];
+        summary(seen, Vec::new())
+    };
+    let told = |summary: &RunSummary| {
+        let of = |finding: &&crate::Finding| finding.code == "watched-above-device";
+        summary.findings.iter().find(of).map(|finding| finding.text.clone())
+    };
+    let seen = throttled(8_000_000);
+    let latency = seen.verdict.as_ref().unwrap().volumes[0].latency.clone().expect("said");
+    assert_eq!(latency, "the application waits about 160 ms for a request, the device takes 2.00 ms of it");
+    let text = told(&seen).expect("said");
+    assert!(text.contains("about 160 ms for each: on average 8.0 of its threads were blocked"), "{text}");
+    // Requests without a thread each that waits for them leave nothing to see.
+    let unseen = throttled(0);
+    let latency = unseen.verdict.as_ref().unwrap().volumes[0].latency.clone().expect("said");
+    assert!(latency.starts_with("the device takes 2.00 ms; what the application waits"), "{latency}");
+    let text = told(&unseen).expect("said");
+    assert!(text.contains("does not show here") && text.contains("strace -f -c -w -p 7"), "{text}");
+    // Without a throttle the device's latency is all there is.
+    let mut free = watch(&[reads(50.0, 0.1, 0.1); 10]);
+    free.throttles = vec![throttle(5_000, &[50; 10])];
+    let free = summary(free, Vec::new());
+    assert_eq!((told(&free), free.verdict.unwrap().volumes[0].latency.clone()), (None, None));
+}
+
+#[test]
+fn a_program_that_moves_more_than_its_device_is_explained() {
+    let whose = |read_bytes, written| {
+        let mut seen = watch(&[reads(1_000.0, 1.0, 1.0); 10]);
+        let did = ProgramSecond { read_bytes, write_bytes: written, ..ProgramSecond::default() };
+        seen.programs = vec![program("db", 7, 10, did)];
+        let found = summary(seen, Vec::new());
+        found.findings.into_iter().find(|finding| finding.code == "watched-programs").expect("said").text
+    };
+    assert!(!whose(4_096_000, 0).contains("all devices"), "{}", whose(4_096_000, 0));
+    for (read, written) in [(8_000_000, 0), (4_096_000, 9_000_000)] {
+        let text = whose(read, written);
+        assert!(text.contains("The device itself reads 4.10 MB/s and writes 0.00 kB/s: "), "{text}");
+        assert!(
+            text.contains("are those of all devices, and its writes count when they enter the page cache"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn a_throttle_that_is_reached_for_parts_of_each_second_binds_for_those() {
     let mut seen = watch(&[reads(500.0, 0.1, 0.1); 10]);
     for (place, tick) in seen.ticks.iter_mut().enumerate() {

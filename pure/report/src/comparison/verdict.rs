@@ -4,7 +4,7 @@ use super::rows::{Align, Column};
 use super::{cells, counts_words, figure_name, figure_words, letter, margin, ratio};
 use crate::figures::{self, MISSING, plain};
 use crate::terminal::Style;
-use crate::verdict::{COMMAND, VerdictLine};
+use crate::verdict::{BROKEN, COMMAND, OBJECTIVE, VerdictLine};
 use loadline_analysis::{
     ComparedSide, Comparison, Counts, Figure, NextStep, Overall, RankedSide, Scaling, ScalingTotal, Verdict,
 };
@@ -56,8 +56,8 @@ pub(crate) fn columns(comparison: &Comparison) -> Vec<Column> {
         }),
     ];
     if ranks.iter().any(|side| side.objective_kept.is_some()) {
-        let word = |kept: bool| if kept { "KEPT" } else { "MISSED" }.to_owned();
-        columns.push(column("objective", Align::Left, &|side| or_missing(side.objective_kept.map(word))));
+        let word = |kept: bool| if kept { "holds" } else { BROKEN }.to_owned();
+        columns.push(column(OBJECTIVE, Align::Left, &|side| or_missing(side.objective_kept.map(word))));
     }
     if ranks.iter().any(|side| side.price_month.is_some()) {
         columns.push(column("a month", Align::Right, &|side| or_missing(price(side))));
@@ -121,11 +121,11 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<VerdictLine> {
             .filter(|side| side.objective_kept == Some(wanted))
             .map(|side| letter(side.side as usize))
             .collect();
-        (!of.is_empty()).then(|| format!("{} by {}", if wanted { "KEPT" } else { "MISSED" }, of.join(", ")))
+        (!of.is_empty()).then(|| format!("{} on {}", if wanted { "holds" } else { BROKEN }, of.join(", ")))
     };
     let objective: Vec<String> = [kept(true), kept(false)].into_iter().flatten().collect();
     if !objective.is_empty() {
-        add("objective", objective.join("; "));
+        add(OBJECTIVE, objective.join("; "));
     }
     if let Some(scaling) = &comparison.scaling {
         for total in scaling.totals.iter().take(TOTALS_MAX) {

@@ -190,18 +190,20 @@ fn of_trial(header: &RunHeader, cell: Option<&CellRecord>, trial: Option<&TrialR
         put(&format!("{name}_throughput_bytes_per_s"), Field::Float(record.and_then(|record| per_s(record.bytes))));
         let figures = record.and_then(loadline_record::OperationRecord::figures);
         let integer = |of: fn(&HistogramSnapshot) -> Option<u64>| Field::Whole(figures.and_then(|of_all| of(&of_all)));
+        // Of means over short times the least and the highest are no request's.
+        let ends = figures.filter(|_| !trial.is_some_and(TrialRecord::has_only_means));
         put(
             &format!("{name}_latency_mean_ns"),
             Field::Float(figures.map(|of| of.mean).filter(|mean| mean.is_finite())),
         );
-        put(&format!("{name}_latency_min_ns"), integer(|of| of.min));
+        put(&format!("{name}_latency_min_ns"), Field::Whole(ends.and_then(|of| of.min)));
         put(&format!("{name}_latency_p50_ns"), integer(|of| of.p50));
         put(&format!("{name}_latency_p90_ns"), integer(|of| of.p90));
         put(&format!("{name}_latency_p95_ns"), integer(|of| of.p95));
         put(&format!("{name}_latency_p99_ns"), integer(|of| of.p99));
         put(&format!("{name}_latency_p99_9_ns"), integer(|of| of.p99_9));
         put(&format!("{name}_latency_p99_99_ns"), integer(|of| of.p99_99));
-        put(&format!("{name}_latency_max_ns"), integer(|of| Some(of.max)));
+        put(&format!("{name}_latency_max_ns"), Field::Whole(ends.map(|of| of.max)));
     }
     put("errors_count", whole(|trial| trial.errors.values().sum()));
     let codes = trial.map(|trial| {

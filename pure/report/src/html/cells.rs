@@ -176,6 +176,11 @@ fn percentiles(out: &mut String, view: &CellView<'_>) {
     }
     out.push_str("<div class=\"scroll\"><table class=\"pct\"><thead><tr><th scope=\"col\">latency</th><th scope=\"col\" class=\"num\">IOPS</th>");
     for (name, _) in QUANTILES {
+        let name = match name {
+            "min" if view.summary.has_only_means() => "least mean",
+            "max" if view.summary.has_only_means() => "highest mean",
+            name => name,
+        };
         put!(out, "<th scope=\"col\" class=\"num\">{name}</th>");
     }
     out.push_str("</tr></thead><tbody>\n");

@@ -369,12 +369,13 @@ fn verdict_block(out: &mut String, run: &Run<'_>, block: &VerdictBlock) {
 
 fn verdict_lines(out: &mut String, class: &str, lines: &[&verdict::VerdictLine]) {
     put!(out, "<dl class=\"{class}\">");
-    for (name, text) in lines {
-        let class = match name.as_str() {
-            "objective" if text.starts_with("MISSED") => " class=\"missed\"",
-            "objective" => " class=\"kept\"",
-            "command" => " class=\"command\"",
-            _ => "",
+    for line in lines {
+        let (name, text) = line;
+        let class = match verdict::is_broken(line) {
+            Some(true) => " class=\"missed\"",
+            Some(false) => " class=\"kept\"",
+            None if name == verdict::COMMAND => " class=\"command\"",
+            None => "",
         };
         put!(out, "<div><dt>{}</dt><dd{class}>{}</dd></div>", Escaped(name), Escaped(text));
     }

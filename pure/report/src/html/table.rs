@@ -118,7 +118,7 @@ pub(crate) fn results(out: &mut String, run: &Run<'_>) {
     }
     let mut columns = Column::wanted(run.summary);
     // The details of each cell have the far percentiles; here they would crowd out the names.
-    columns.retain(|c| !matches!(c, Column::P9999 | Column::Max));
+    columns.retain(|c| !matches!(c, Column::P9999 | Column::Max | Column::HighestMean));
     heat::heat_maps(out, run);
     let open = run.views.len() <= OPEN_MAX;
     if !open {
