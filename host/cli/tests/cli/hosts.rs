@@ -8,6 +8,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const PLAN: &str = "schema = 1\nname = \"shared\"\n[[load]]\nblock = \"4 KiB\"\narrival = { constant = \"2000 IOPS\" }\n\
                     warm_up = \"0 s\"\nduration = \"1 s\"\npause = \"0 s\"\ntrials = 1\n";
 
+/// Seconds from a command to the start that it names: all hosts are there by then, also where each gets a small part of a processor.
+pub(crate) const LEAD_S: u64 = 20;
+
 /// A command that answers as a host does, by the shell of this machine.
 fn answering() -> String {
     format!("env HOST={{}} {} clock serve", env!("CARGO_BIN_EXE_loadline"))
@@ -22,7 +25,7 @@ fn hosts_that_began_together_are_merged_with_their_clocks_compared() {
         || bench.done(&["clock", "compare", "node1", "node2", "--by", &by, "--count", "20", "-o", "clocks.json"]);
     let printed = compare();
     assert!(printed.contains("node1") && printed.contains("loadline merge node1=node1.db"), "{printed}");
-    let start = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() + Duration::from_secs(3);
+    let start = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() + Duration::from_secs(LEAD_S);
     let start = format!("@{}.{:09}", start.as_secs(), start.subsec_nanos());
     let ranks: Vec<_> = ["node1", "node2"]
         .map(|node| {
@@ -132,7 +135,8 @@ fn the_example_for_ssh_goes_from_nothing_to_a_report() {
     small_plan(&bench);
     let here = bench.path("shared").display().to_string();
     fs::create_dir(&here).unwrap();
-    let script = example("Plain ssh").replace("+60 seconds", "+5 seconds").replace("/mnt/shared", &here);
+    let script =
+        example("Plain ssh").replace("+60 seconds", &format!("+{LEAD_S} seconds")).replace("/mnt/shared", &here);
     // Every host has a folder of its own in the place of its /tmp and of its home.
     let script = script.replace("/tmp/hosts", "hosts");
     let ssh = "while [ \"$1\" = -o ]; do shift 2; done\nhost=$1; shift\nmkdir -p $BENCH/$host\ncd $BENCH/$host && exec sh -c \"$*\"";
@@ -152,7 +156,8 @@ fn the_script_for_slurm_ends_with_the_verdict_over_hosts() {
         fs::create_dir(bench.path(name)).unwrap();
         bench.path(name).display().to_string()
     };
-    let script = example("Slurm").replace("+60 seconds", "+4 seconds").replace("/mnt/shared", &here("shared"));
+    let script =
+        example("Slurm").replace("+60 seconds", &format!("+{LEAD_S} seconds")).replace("/mnt/shared", &here("shared"));
     let script = script.replace("--hosts 1,2,4", "--hosts 1,2").replace("$SLURM_JOB_ID", "7");
     here("home");
     let srun = "for rank in 0 1; do SLURM_NTASKS=2 SLURM_PROCID=$rank \"$@\" & done; wait";

@@ -1,6 +1,6 @@
 //! The Jobs of the page about hosts: their commands run as pods run them, and what they say is what Kubernetes takes.
 
-use crate::hosts::{examples, scaled, small_plan};
+use crate::hosts::{LEAD_S, examples, scaled, small_plan};
 use crate::{Bench, text};
 use std::fs;
 use std::path::Path;
@@ -66,7 +66,7 @@ fn pods_of_the_job_measure_at_once_and_the_second_job_merges_them() {
     let [measure, merge, _] = jobs().try_into().unwrap();
     assert_eq!(values(&measure, "value"), [START]);
     let pods: usize = values(&measure, "completions")[0].parse().unwrap();
-    let start = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() + Duration::from_secs(4);
+    let start = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() + Duration::from_secs(LEAD_S);
     let start = format!("@{}", start.as_secs());
     let begun = |words: &[String]| {
         assert_eq!(words[0], "loadline");

@@ -1,6 +1,6 @@
 //! The scripts of the page about hosts under Slurm itself: a controller and four nodes on this machine, in a folder of their own.
 
-use crate::hosts::{example, programs_in, scaled, small_plan};
+use crate::hosts::{LEAD_S, example, programs_in, scaled, small_plan};
 use crate::{Bench, entries, text};
 use std::fmt::Write as _;
 use std::fs;
@@ -158,8 +158,9 @@ fn the_scripts_for_slurm_do_under_slurm_what_the_page_says() {
     let bench = Bench::new();
     small_plan(&bench);
     folder(&bench, "home");
-    let script =
-        example("Slurm").replace("+60 seconds", "+6 seconds").replace("/mnt/shared", &folder(&bench, "shared"));
+    let script = example("Slurm")
+        .replace("+60 seconds", &format!("+{LEAD_S} seconds"))
+        .replace("/mnt/shared", &folder(&bench, "shared"));
     // In steps, as it stands.
     let printed = slurm.done(&bench, &script, "steps.txt");
     assert!(printed.contains("With more hosts") && printed.contains("held by"), "{printed}");

@@ -28,6 +28,8 @@ fn documents_of_every_kind_are_read_and_bad_ones_cost_one_item_each() {
     let mut plan = CrawlPlan::of("site", vec![SourcePlan::of_made_up("site", made_up)]);
     plan.caps.bytes = Bytes::mib(4);
     plan.caps.extract_memory = Bytes::mib(48);
+    // Memory is what ends the reader, also where it gets a small part of a processor.
+    (plan.caps.extract_time, plan.caps.extract_cpu) = (Duration::from_s(600), Duration::from_s(300));
     plan.caps.inflated = Bytes::mib(16);
     let arguments = ["--exact", "documents::a_reader_of_documents", "--ignored", "--test-threads=1"];
     let documents =

@@ -7,6 +7,9 @@ use loadline_units::Bytes;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// Seconds that each of its tests may take, also beside others on a slow machine.
+const PATIENCE_S: &str = "900";
+
 /// Where it is built, with its source beside it.
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers/nbd")
@@ -42,7 +45,7 @@ fn passes(folder: &Path, words: &[&str]) -> Result<(), String> {
     let log = folder.join("log");
     let out = std::fs::File::create(&log).unwrap();
     let status = Command::new("timeout")
-        .arg("120")
+        .arg(PATIENCE_S)
         .arg(self::folder().join("nbd-tester-client"))
         .args(["-N", "data"])
         .args(words)
