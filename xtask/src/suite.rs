@@ -202,15 +202,15 @@ fn documents(root: &Path) -> Done {
     println!("-- examples in the libraries' documentation");
     let begun = usage::of_children();
     let mut reader = output::Reader::new("documentation", Vec::new(), 1);
-    let ended_well = program::follow(&mut command, |line| {
+    let ended = program::follow(&mut command, |line| {
         if reader.read(line, Instant::now()) == output::Show::Yes && !is_chatter(line) {
             println!("{line}");
         }
     });
     let cpu = usage::of_children().saturating_sub(begun);
     // A library need not have examples.
-    let outcome = match ended_well {
-        Ok(ended_well) => reader.finish(ended_well, output::Least::None),
+    let outcome = match ended {
+        Ok(ended) => reader.finish(ended, output::Least::None),
         Err(note) => Outcome::fail(note),
     };
     Done { outcome, cpu, ..Done::default() }

@@ -2,6 +2,7 @@
 
 use crate::step::Outcome;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 /// What a test prints, at the start of a line and before its reason, when this machine cannot run it.
@@ -161,16 +162,17 @@ impl Reader {
         self.failures.clone()
     }
 
-    /// The counts: a test that said why it could not run has not passed. `ended_well` is the program's own verdict, which
-    /// also knows of one that did not come to its result.
-    pub(super) fn finish(mut self, ended_well: bool, least: Least) -> Outcome {
+    /// The counts: a test that said why it could not run has not passed. `ended` is the program's own verdict, which also knows of one
+    /// that did not come to its result.
+    pub(super) fn finish(mut self, ended: ExitStatus, least: Least) -> Outcome {
+        let ended_well = ended.success();
         let skipping = self.skipping.len() as u64;
         let mut notes = std::mem::take(&mut self.reasons);
         notes.extend(self.failures.iter().map(Failure::note));
         let mut failed = self.failed;
         if !ended_well && failed == 0 {
             failed = 1;
-            notes.push(format!("{} did not come to its end: see above", self.name));
+            notes.push(format!("{} did not come to its end ({ended}): see above", self.name));
         }
         if ended_well && least == Least::One && self.passed + self.ignored == 0 {
             failed += 1;
@@ -183,6 +185,11 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Of a program that was killed.
+    fn failed() -> ExitStatus {
+        std::os::unix::process::ExitStatusExt::from_raw(9)
+    }
 
     const OUTPUT: &str = "
 running 7 tests
@@ -218,21 +225,22 @@ test result: FAILED. 2 passed; 1 failed; 4 ignored; 0 measured; 0 filtered out; 
         let shown: Vec<&str> = OUTPUT.lines().filter(|line| reader.read(line, now) == Show::Yes).collect();
         assert!(shown.contains(&"thread panicked"));
         assert!(!shown.contains(&"more of a"));
-        let outcome = reader.finish(false, Least::One);
+        let outcome = reader.finish(failed(), Least::One);
         assert_eq!((outcome.passed, outcome.failed, outcome.skipped), (1, 1, 5));
         assert_eq!(outcome.notes, ["ignored: started by a (d)", "skipped: fio is not there (a)", "failed: c (unit)"]);
     }
 
     #[test]
     fn a_program_that_ends_badly_is_a_failure_though_no_test_failed() {
-        let outcome = Reader::default().finish(false, Least::None);
+        let outcome = Reader::new("unit", Vec::new(), 1).finish(failed(), Least::None);
         assert_eq!(outcome.failed, 1);
+        assert_eq!(outcome.notes, ["unit did not come to its end (signal: 9 (SIGKILL)): see above"]);
     }
 
     #[test]
     fn a_program_in_which_no_test_ran_does_not_pass_unless_it_may() {
-        assert_eq!(Reader::default().finish(true, Least::One).failed, 1);
-        assert_eq!(Reader::default().finish(true, Least::None).failed, 0);
+        assert_eq!(Reader::default().finish(ExitStatus::default(), Least::One).failed, 1);
+        assert_eq!(Reader::default().finish(ExitStatus::default(), Least::None).failed, 0);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::step::{Outcome, cargo};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -48,7 +48,7 @@ impl Built {
         let mut messages = Vec::new();
         let begun = Instant::now();
         command.stdout(Stdio::piped()).stderr(Stdio::inherit());
-        if !follow(&mut command, |line| messages.extend(serde_json::from_str(line)))? {
+        if !follow(&mut command, |line| messages.extend(serde_json::from_str(line)))?.success() {
             return Err("the tests do not build: see above".to_owned());
         }
         let mut built = Self::read(&messages);
@@ -146,9 +146,9 @@ impl Run<'_> {
         let reader = Reader::new(&name, names, threads);
         let begun = Instant::now();
         match observe(&mut command, reader) {
-            Ok((reader, shown, cpu, ended_well)) => {
+            Ok((reader, shown, cpu, ended)) => {
                 let (times, failures) = (reader.times().to_vec(), reader.failures());
-                let outcome = reader.finish(ended_well, Least::One);
+                let outcome = reader.finish(ended, Least::One);
                 if outcome.failed > 0 {
                     println!("{shown}");
                 }
@@ -168,8 +168,8 @@ impl Run<'_> {
     }
 }
 
-/// Runs a test program to its end: what it printed, read and as it is shown; its CPU time; whether it ended well.
-fn observe(command: &mut Command, reader: Reader) -> Result<(Reader, String, Duration, bool), String> {
+/// Runs a test program to its end: what it printed, read and as it is shown; its CPU time; how it ended.
+fn observe(command: &mut Command, reader: Reader) -> Result<(Reader, String, Duration, ExitStatus), String> {
     let program = command.get_program().to_owned();
     let failed = |error: std::io::Error| format!("cannot run {}: {error}", program.display());
     let (output, input) = std::io::pipe().map_err(failed)?;
@@ -217,19 +217,18 @@ fn observe(command: &mut Command, reader: Reader) -> Result<(Reader, String, Dur
     if hangs {
         shown.push_str("It was ended: it ran longer than PROGRAM_MAX (xtask/src/suite/program.rs).\n");
     }
-    Ok((reader, shown, cpu, status.success()))
+    Ok((reader, shown, cpu, status))
 }
 
-/// Runs a command and hands on each line of its standard output; whether it ended well.
-pub(super) fn follow(command: &mut Command, mut line: impl FnMut(&str)) -> Result<bool, String> {
+/// Runs a command and hands on each line of its standard output; how it ended.
+pub(super) fn follow(command: &mut Command, mut line: impl FnMut(&str)) -> Result<ExitStatus, String> {
     let mut child =
         command.stdout(Stdio::piped()).spawn().map_err(|error| format!("cannot start {command:?}: {error}"))?;
     let pipe = child.stdout.take().expect("stdout is piped");
     for bytes in BufReader::new(pipe).split(b'\n').map_while(Result::ok) {
         line(&String::from_utf8_lossy(&bytes));
     }
-    let status = child.wait().map_err(|error| format!("cannot wait for {command:?}: {error}"))?;
-    Ok(status.success())
+    child.wait().map_err(|error| format!("cannot wait for {command:?}: {error}"))
 }
 
 #[cfg(test)]
@@ -273,8 +272,8 @@ mod tests {
     fn a_program_is_observed_to_its_end() {
         let mut command = Command::new("sh");
         command.args(["-c", "echo 'running 1 test'; echo 'test a ... ok'; echo aside >&2; exit 3"]);
-        let (reader, shown, _, ended_well) = observe(&mut command, Reader::new("p", vec!["a".to_owned()], 1)).unwrap();
-        assert!(!ended_well && shown.contains("aside"), "{shown}");
+        let (reader, shown, _, ended) = observe(&mut command, Reader::new("p", vec!["a".to_owned()], 1)).unwrap();
+        assert!(ended.code() == Some(3) && shown.contains("aside"), "{shown}");
         assert_eq!(reader.times().len(), 1);
     }
 }

@@ -41,6 +41,10 @@ const TIMED: &[(&str, &str)] = &[
     ("loadline-engine", "drive::a_corrupted_"),
     // Trials of a second on two throttled disks, which must scatter less than the disks differ.
     ("loadline-runs", "told_apart::"),
+    // Hosts that keep a rate through trials of a second, in processes of their own.
+    ("loadline", "kubernetes::pods_"),
+    ("loadline", "slurm::the_scripts_"),
+    ("loadline", "hosts::the_script_for_slurm_"),
 ];
 
 /// Tests on throttled devices: what limits them.

@@ -14,6 +14,7 @@ use loadline_nbd::request::code;
 use loadline_units::{Bytes, Duration, Ratio};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn fault(on: &str, kind: FaultKind) -> Fault {
     Fault { on: on.into(), kind, operations: Vec::new(), from: Bytes::ZERO, until: None, share: Ratio::ONE }
@@ -347,9 +348,10 @@ fn a_trace_with_faults_repeats_to_the_nanosecond() {
         Change::Environment(Box::new(environment.clone())),
         Change::Clear(FaultSelection::All),
     ];
+    let rounds_done = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for number in 0..2 {
-            let socket = served.socket();
+            let (socket, rounds_done) = (served.socket(), &rounds_done);
             scope.spawn(move || {
                 let mut client = Client::simple(&socket, "data");
                 let kind = [code::READ, code::WRITE][number];
@@ -365,12 +367,18 @@ fn a_trace_with_faults_repeats_to_the_nanosecond() {
                             client.take(512);
                         }
                     }
+                    rounds_done.fetch_add(1, Ordering::Relaxed);
                 }
             });
         }
-        for change in &changes {
-            std::thread::sleep(std::time::Duration::from_millis(5));
+        served.emulation.change(&changes[0]).unwrap();
+        // The fault that clients notice has met some of their requests before others follow.
+        while rounds_done.load(Ordering::Relaxed) < 8 {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        for change in &changes[1..] {
             served.emulation.change(change).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(5));
         }
     });
     served.emulation.end().unwrap();

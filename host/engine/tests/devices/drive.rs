@@ -356,11 +356,13 @@ fn an_honest_device_passes_verification_on_every_engine() {
     let folder = folder();
     for engine in engines() {
         let mut volume = open(folder.path().to_str().unwrap(), Bytes::mib(8));
-        let record = run(&mut volume, &verified(8), engine);
+        // So much, however long it takes.
+        let spec = LoadSpec { volume: Some(Bytes::mib(8)), duration: Duration::from_s(600), ..verified(8) };
+        let record = run(&mut volume, &spec, engine);
         let verify = record.verify.unwrap();
         assert_eq!(verify.faults_total, 0, "{engine:?}: {:?}", verify.faults);
         assert!(verify.blocks_checked > 100, "{engine:?}: {} checked", verify.blocks_checked);
-        let after = verify_only(&volume, &verified(8), 0, 1, &Past::default(), &Control::new()).unwrap().unwrap();
+        let after = verify_only(&volume, &spec, 0, 1, &Past::default(), &Control::new()).unwrap().unwrap();
         assert_eq!(after.faults_total, 0, "{engine:?}: {:?}", after.faults);
         assert!(after.blocks_checked > 100, "{engine:?}: {} checked afterwards", after.blocks_checked);
     }

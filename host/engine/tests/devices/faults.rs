@@ -212,9 +212,11 @@ fn a_server_that_dies_under_a_load_ends_the_trial() {
         let mut server = or_skip!(Server::new(16, "0%"), NO_SERVER);
         let device = or_skip!(Loop::attach_uncached(&server.disk()), NO_LOOP);
         let mut volume = take_over(&device.node);
+        // A number's counts go on when another device has it.
+        let before = device.written();
         let record = std::thread::scope(|scope| {
             let trial = scope.spawn(|| run(&mut volume, &writes(), engine));
-            std::thread::sleep(std::time::Duration::from_millis(300));
+            assert!(wait_until(|| device.written() > before + 100), "{engine:?}: it writes");
             server.kill();
             trial.join().unwrap()
         });

@@ -117,6 +117,11 @@ impl Loop {
     pub(crate) fn shows_its_image(&self) -> bool {
         self.shown().is_some_and(|file| file == self.image)
     }
+    /// Writes that devices of its number have completed.
+    pub(crate) fn written(&self) -> u64 {
+        let counts = fs::read_to_string(format!("/sys/block/{}/stat", self.name())).unwrap();
+        counts.split_ascii_whitespace().nth(4).unwrap().parse().unwrap()
+    }
     /// The kernel's name.
     pub(crate) fn name(&self) -> &str {
         self.node.trim_start_matches("/dev/")

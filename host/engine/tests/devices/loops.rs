@@ -245,9 +245,20 @@ fn several_files_take_reads_writes_trims_and_flushes_by_every_engine() {
         assert_eq!(volume.extents().map_or(12 << 20, |extents| extents.written_bytes), 12 << 20);
         let flush = Some(FlushCadence { every: 20, how: FlushMethod::Fdatasync });
         let (reads, trims) = (Ratio::percent(50), Ratio::percent(5));
-        let spec = LoadSpec { arrival: closed(4), threads: 2, files: 3, reads, trims, flush, ..short() };
+        let (bound, duration) = (Some(Bytes::mib(16)), Duration::from_s(600));
+        let spec = LoadSpec {
+            arrival: closed(4),
+            threads: 2,
+            files: 3,
+            reads,
+            trims,
+            flush,
+            volume: bound,
+            duration,
+            ..short()
+        };
         let record = run(&mut volume, &spec, engine);
-        consistent(&record, &spec);
+        consistent(&record, &LoadSpec { duration: Duration::from_ns(record.measured_ns), ..spec });
         assert_eq!(record.operations.len(), 4, "{engine:?}: {:?}", record.surroundings.asked);
         let holes = volume.files.iter().filter(|file| has_zeros(file)).count();
         assert_eq!(holes, 3, "{engine:?}: every file was trimmed somewhere");
