@@ -21,6 +21,14 @@ pub struct TraceFsError {
     source: io::Error,
 }
 
+impl TraceFsError {
+    /// Whether this user may not have it.
+    #[must_use]
+    pub fn is_denied(&self) -> bool {
+        self.source.kind() == io::ErrorKind::PermissionDenied
+    }
+}
+
 fn failed(attempted: impl Into<String>) -> impl FnOnce(io::Error) -> TraceFsError {
     let attempted = attempted.into();
     move |source| TraceFsError { attempted, source }
@@ -177,5 +185,17 @@ impl CpuBuffer {
         let text = fs::read_to_string(&self.stats).unwrap_or_default();
         let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok());
         ["overrun:", "commit overrun:", "dropped events:"].into_iter().filter_map(value).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_who_may_not_is_told_from_a_kernel_that_cannot() {
+        let answer = |kind: io::ErrorKind| failed("open tracefs")(kind.into());
+        assert!(answer(io::ErrorKind::PermissionDenied).is_denied());
+        assert!(!answer(io::ErrorKind::Unsupported).is_denied());
     }
 }

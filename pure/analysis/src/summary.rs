@@ -6,8 +6,8 @@ use crate::load_keys::LoadIdentity;
 use crate::verdict_block::{HeldBy, VerdictBlock};
 use loadline_record::{
     Access, AnswersInClusters, ArrivalKind, Binding, BurstEnd, Ceiling, Clock, Doubt, EngineUsed, EventAsker,
-    HistogramSnapshot, HostFacts, ImportedFrom, KernelThrottle, Limit, LoadBeside, PlanText, RunStatus, RunVerb,
-    StageWait, StepName, VolumeFacts,
+    HiddenProcesses, HistogramSnapshot, HostFacts, ImportedFrom, KernelThrottle, Limit, LoadBeside, PlanText,
+    RunStatus, RunVerb, StageWait, StepName, VolumeFacts,
 };
 use serde::{Deserialize, Serialize};
 
@@ -189,6 +189,9 @@ pub struct WatchView {
     pub throttles: Vec<ThrottleUse>,
     /// Programs that used the device, the busiest first.
     pub programs: Vec<ProgramFigures>,
+    /// Processes that could not be looked into; missing where there were none. They may use the device too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<HiddenProcesses>,
     /// CPU time of the watching itself, as a share of one CPU.
     pub watching_cpu_share: f64,
     /// Requests that the kernel's events showed; `null` where none were asked for.
@@ -261,6 +264,9 @@ pub struct ProgramFigures {
     pub write_bytes_per_s: f64,
     /// CPUs that it kept in use.
     pub cpus: f64,
+    /// Its share of the device's bytes (0.0 to 1.0); missing where its bytes cannot be put down to this device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
 }
 
 /// What names the best of some trials.

@@ -6,7 +6,9 @@ use loadline_analysis::{HostRun, Limit, RunSummary, SCHEMA, merge_hosts, name_on
 use loadline_block::{ErrorKind, Operation};
 use loadline_load::LoadSpec;
 use loadline_record::{
-    Doubt, DoubtCode, Ending, Extents, HostPart, HostRank, PlanText, RunRecord, RunStatus, SteadyState, TargetKind,
+    AnswersInClusters, Doubt, DoubtCode, Ending, EventAsker, Extents, HiddenProcesses, HostPart, HostRank,
+    KernelThrottle, PlanText, ProgramSecond, RunRecord, RunStatus, RunVerb, SteadyState, TargetKind, ThrottledQuantity,
+    ThrottledRequests, WatchCost, WatchEvents, WatchRecord, WatchSecond, WatchTick, WatchedProgram, WatchedThrottle,
 };
 use serde_json::{Value, json};
 
@@ -83,6 +85,68 @@ fn a_prediction_follows_the_schema() {
     assert_eq!(cell["prediction"]["bursts_ended"].as_array().unwrap().len(), 1);
     assert!(cell["read"]["latency_range_ns"]["p99_high"].is_u64());
     assert_eq!(value["run"]["volumes"][0]["kind"], "modelled");
+}
+
+/// A watch by the kernel's events, in which everything was seen that can be.
+fn watched() -> RunRecord {
+    let mut record = run(vec![cell(closed("random", 1.0, 4 << 10, 8), &ExampleDisk::default(), &[1.0])]);
+    record.header.verb = RunVerb::Watch;
+    let tick = WatchTick {
+        elapsed_us: 100_000,
+        reads: 100,
+        read_bytes: 409_600,
+        read_ms: 10,
+        busy_ms: 10,
+        ..WatchTick::default()
+    };
+    let limit = KernelThrottle {
+        requests: ThrottledRequests::Reads,
+        counts: ThrottledQuantity::Requests,
+        per_s: 1_000,
+        group: "/db".into(),
+        file: "/sys/fs/cgroup/db/io.max".into(),
+        lifted_by: "7:0 riops=max".into(),
+    };
+    let did = ProgramSecond { read_bytes: 4_096_000, blocked_us: 8_000_000, ..ProgramSecond::default() };
+    let program =
+        WatchedProgram { name: "db".into(), pid: 7, processes: 1, only_here: Some(true), seconds: vec![did; 10] };
+    let events = WatchEvents {
+        requests: 10_000,
+        lost: 1,
+        askers: vec![EventAsker { name: "db".into(), pid: 7, reads: 10_000, ..EventAsker::default() }],
+        clusters: Some(AnswersInClusters { every_us: 50_000, answers: 50.0, share: 0.9 }),
+        cpu_us: 1_000,
+    };
+    record.cells[0].trials[0].watched = Some(Box::new(WatchRecord {
+        ticks: vec![tick; 100],
+        seconds: vec![WatchSecond { ticks: 10, ..WatchSecond::default() }; 10],
+        throttles: vec![WatchedThrottle { limit, asked: Some(vec![1_000; 10]) }],
+        programs: vec![program],
+        subject: Some(0),
+        hidden: Some(HiddenProcesses { processes: 3, by_root: true }),
+        cost: WatchCost { cpu_us: 20_000, elapsed_us: 10_000_000 },
+        events: Some(events),
+    }));
+    record
+}
+
+#[test]
+fn a_watch_has_every_field_that_the_schema_has_and_no_other() {
+    let value = holds(&watched());
+    let schema = schema();
+    let lacks = |place: &str, value: &Value, schema: &Value| -> Vec<String> {
+        let known = schema["properties"].as_object().expect("an object").keys();
+        known.filter(|key| value.get(*key).is_none()).map(|key| format!("{place}.{key}")).collect()
+    };
+    let (watch, of) = (&value["cells"][0]["watch"], &schema["$defs"]["watch"]);
+    let mut missing = lacks("watch", watch, of);
+    for part in ["hidden", "clusters", "above_device"] {
+        missing.extend(lacks(part, &watch[part], &of["properties"][part]));
+    }
+    for list in ["causes", "throttles", "programs", "askers"] {
+        missing.extend(lacks(list, &watch[list][0], &of["properties"][list]["items"]));
+    }
+    assert_eq!(missing, [""; 0]);
 }
 
 #[test]

@@ -100,7 +100,10 @@ pub fn openmetrics(summary: &RunSummary, started_unix_s: Option<u64>) -> String 
     let mean = figures(summary, move |of| Some(seconds(of.latency_ns.mean)));
     let help = "Mean latency, from when a request was wanted.";
     text.family("latency_mean_seconds", "gauge", Some("seconds"), help, mean);
-    let most = figures(summary, move |of| Some(seconds(of.latency_ns.max as f64)));
+    // Of counters that only add latencies up it would be the highest mean.
+    let most = by_operation(summary).filter(|(cell, ..)| !cell.has_only_means()).map(move |(cell, operation, of)| {
+        (of_cell(&run.id, cell, &[("operation", operation)]), seconds(of.latency_ns.max as f64))
+    });
     text.family("latency_max_seconds", "gauge", Some("seconds"), "The largest latency.", most);
     let percentiles = by_operation(summary).flat_map(|(cell, operation, of)| {
         let told = PERCENTILES.iter().filter_map(|(share, at)| Some((*share, at(&of.latency_ns)?)));

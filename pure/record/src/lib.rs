@@ -47,6 +47,6 @@ pub use trial::{
     VerifyFault, VerifyFaultKind, VerifyRecord,
 };
 pub use watched::{
-    AnswersInClusters, EventAsker, ProgramSecond, WatchCost, WatchEvents, WatchRecord, WatchSecond, WatchTick,
-    WatchedCpu, WatchedPressure, WatchedProgram, WatchedThrottle,
+    AnswersInClusters, EventAsker, HiddenProcesses, ProgramSecond, WatchCost, WatchEvents, WatchRecord, WatchSecond,
+    WatchTick, WatchedCpu, WatchedPressure, WatchedProgram, WatchedThrottle,
 };

@@ -17,6 +17,9 @@ pub struct WatchRecord {
     /// The process that was named, with its descendants: the place of its program in `programs`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<usize>,
+    /// Processes that could not be looked into: they may use the device, and are not among the programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<HiddenProcesses>,
     /// What the watching itself took.
     pub cost: WatchCost,
     /// What the kernel's events showed, where they were asked for.
@@ -225,8 +228,21 @@ pub struct WatchedProgram {
     pub pid: u32,
     /// The most processes seen at once.
     pub processes: u32,
+    /// Whether its files lay on this device alone: then the bytes that it moved are the device's. `None`: of records that did not look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only_here: Option<bool>,
     /// In each of the seconds.
     pub seconds: Vec<ProgramSecond>,
+}
+
+/// Processes that could not be looked into.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HiddenProcesses {
+    /// The most at once, without threads of the kernel.
+    pub processes: u32,
+    /// Whether it was root that could not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_root: bool,
 }
 
 /// A program over about a second.

@@ -94,12 +94,19 @@ pub fn process_ids(view: &KernelView) -> Vec<u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// What a process moved so far; `None` where it is gone, or this user may not look into it.
-#[must_use]
-pub fn process_io(view: &KernelView, pid: u32, buffer: &mut String) -> Option<ProcessIo> {
-    read_into(&view.proc.join(pid.to_string()).join("io"), buffer)?;
+/// What a process moved so far.
+///
+/// # Errors
+/// It is gone, or this user may not look into it ([`io::ErrorKind::PermissionDenied`]).
+pub fn process_io(view: &KernelView, pid: u32, buffer: &mut String) -> io::Result<ProcessIo> {
+    buffer.clear();
+    File::open(view.proc.join(pid.to_string()).join("io"))?.read_to_string(buffer)?;
+    parse_io(buffer).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+fn parse_io(text: &str) -> Option<ProcessIo> {
     let mut found = ProcessIo::default();
-    for line in buffer.lines() {
+    for line in text.lines() {
         let (key, value) = line.split_once(": ")?;
         let place = match key {
             "rchar" => &mut found.asked_read_bytes,
@@ -122,7 +129,12 @@ pub struct ProcessStat {
     pub parent: u32,
     /// CPU time so far, in ticks of the kernel's clock for users: a hundredth of a second each.
     pub cpu_ticks: u64,
+    /// Whether it is a thread of the kernel.
+    pub is_kernel: bool,
 }
+
+/// Among the flags of a process: a thread of the kernel (`PF_KTHREAD`).
+const KERNEL_THREAD: u64 = 0x0020_0000;
 
 /// How long such a tick is: every architecture has 100 of them in a second (`USER_HZ`).
 pub const CPU_TICK_US: u64 = 10_000;
@@ -136,7 +148,12 @@ pub fn process_stat(view: &KernelView, pid: u32, buffer: &mut String) -> Option<
     let name = before.split_once('(')?.1.to_owned();
     let fields: Vec<&str> = after.split_ascii_whitespace().collect();
     let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
-    Some(ProcessStat { name, parent: u32::try_from(number(1)?).ok()?, cpu_ticks: number(11)? + number(12)? })
+    Some(ProcessStat {
+        name,
+        parent: u32::try_from(number(1)?).ok()?,
+        cpu_ticks: number(11)? + number(12)?,
+        is_kernel: number(6)? & KERNEL_THREAD != 0,
+    })
 }
 
 /// Threads of a process whose waiting is added up.
@@ -178,19 +195,81 @@ fn read_into(path: &Path, buffer: &mut String) -> Option<()> {
 
 /// Open files of a process looked at.
 const OPEN_FILES_MAX: usize = 1_024;
+/// Of the list of its mappings, so much is read.
+const MAPPINGS_MAX: u64 = 1 << 20;
+/// Devices that a process is looked at for at once.
+const DEVICES_MAX: usize = 32;
 
-/// Whether a process has a file open on one of these devices, or one of them itself; also where it works.
+/// On which of some devices a process has its files. The bit of the first device is the lowest.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DevicesUsed {
+    /// Devices on which a file of it is open or mapped for sharing, or which it has open themselves.
+    pub used: u32,
+    /// Devices beside which it has such files on other storage.
+    pub beside: u32,
+}
+
+impl DevicesUsed {
+    /// Both together.
+    #[must_use]
+    pub const fn joined(self, other: Self) -> Self {
+        Self { used: self.used | other.used, beside: self.beside | other.beside }
+    }
+}
+
+/// On which devices a process has its files. Each device is given by the numbers under which its files are seen; `unnamed` are the numbers
+/// of other storage that have no device of their own (major 0), such as btrfs and NFS.
 #[must_use]
-pub fn uses_devices(view: &KernelView, pid: u32, devices: &[DeviceNumber]) -> bool {
+pub fn devices_used(
+    view: &KernelView,
+    pid: u32,
+    devices: &[Vec<DeviceNumber>],
+    unnamed: &[DeviceNumber],
+) -> DevicesUsed {
     use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+    debug_assert!(devices.len() <= DEVICES_MAX, "{} devices", devices.len());
     let process = view.proc.join(pid.to_string());
-    let is_on = |path: &Path| {
-        let Ok(found) = fs::metadata(path) else { return false };
-        let itself = found.file_type().is_block_device().then(|| DeviceNumber::from_raw(found.rdev()));
-        devices.contains(&itself.unwrap_or_else(|| DeviceNumber::from_raw(found.dev())))
+    let mut found = DevicesUsed::default();
+    let mut seen: Vec<DeviceNumber> = Vec::new();
+    let mut take = |number: DeviceNumber| {
+        // Most files of a process lie together.
+        if seen.contains(&number) {
+            return;
+        }
+        seen.push(number);
+        let bits = devices.iter().enumerate().filter(|(_, numbers)| numbers.contains(&number));
+        let used = bits.fold(0, |bits, (place, _)| bits | 1 << place);
+        found.used |= used;
+        if used != 0 || number.major != 0 || unnamed.contains(&number) {
+            found.beside |= !used;
+        }
     };
     let open = fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
-    open.take(OPEN_FILES_MAX).any(|entry| is_on(&entry.path()))
+    for entry in open.take(OPEN_FILES_MAX) {
+        let Ok(file) = fs::metadata(entry.path()) else { continue };
+        let kind = file.file_type();
+        if kind.is_block_device() {
+            take(DeviceNumber::from_raw(file.rdev()));
+        } else if kind.is_file() || kind.is_dir() {
+            take(DeviceNumber::from_raw(file.dev()));
+        }
+    }
+    let mut mappings = String::new();
+    let maps = File::open(process.join("maps")).and_then(|file| file.take(MAPPINGS_MAX).read_to_string(&mut mappings));
+    if maps.is_ok() {
+        mappings.lines().filter_map(shared_mapping).for_each(take);
+    }
+    found
+}
+
+/// The device of a file that is mapped for sharing (proc_pid_maps(5)).
+fn shared_mapping(line: &str) -> Option<DeviceNumber> {
+    let mut fields = line.split_ascii_whitespace().skip(1);
+    let is_shared = fields.next()?.ends_with('s');
+    let (major, minor) = fields.nth(1)?.split_once(':')?;
+    let is_file = fields.next()? != "0";
+    let number = |text| u32::from_str_radix(text, 16).ok();
+    (is_shared && is_file).then_some(DeviceNumber { major: number(major)?, minor: number(minor)? })
 }
 
 /// How often a CPU quota was enforced, and how often it ran out.
@@ -264,13 +343,13 @@ mod tests {
         let view = fake::view(root.path());
         let folder = view.proc.join("77");
         fs::create_dir_all(&folder).unwrap();
-        let rest = "S 1 77 77 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 1 0 100 1000 200";
+        let rest = "S 1 77 77 0 -1 2129984 100 0 0 0 250 50 0 0 20 0 1 0 100 1000 200";
         fs::write(folder.join("stat"), format!("77 (a) b (c) {rest}\n")).unwrap();
         fs::write(folder.join("io"), "rchar: 9\nwchar: 8\nsyscr: 7\nsyscw: 6\nread_bytes: 5\nwrite_bytes: 4\n")
             .unwrap();
         let mut buffer = String::new();
         let stat = process_stat(&view, 77, &mut buffer).unwrap();
-        assert_eq!(stat, ProcessStat { name: "a) b (c".into(), parent: 1, cpu_ticks: 300 });
+        assert_eq!(stat, ProcessStat { name: "a) b (c".into(), parent: 1, cpu_ticks: 300, is_kernel: true });
         let io = process_io(&view, 77, &mut buffer).unwrap();
         assert_eq!((io.read_bytes, io.write_bytes, io.asked_read_bytes, io.asked_write_bytes), (5, 4, 9, 8));
         let waits = [("77", "900 5000 3\n"), ("78", "900 7000 3\n")];
@@ -287,7 +366,35 @@ mod tests {
         assert_eq!(thread_waits(&view, 77, &mut buffer), ThreadWaits { cpu_wait_us: Some(12), blocked: 1 });
         assert_eq!(thread_waits(&view, 78, &mut buffer), ThreadWaits::default());
         assert_eq!(process_ids(&view), [77]);
-        assert_eq!(process_io(&view, 78, &mut buffer), None);
+        assert_eq!(process_io(&view, 78, &mut buffer).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_process_uses_the_devices_of_its_open_files_and_of_its_shared_mappings() {
+        use std::os::unix::fs::{MetadataExt as _, symlink};
+        let root = tempfile::tempdir().unwrap();
+        let view = fake::view(root.path());
+        let folder = view.proc.join("77");
+        fs::create_dir_all(folder.join("fd")).unwrap();
+        let here = DeviceNumber::from_raw(fs::metadata(root.path()).unwrap().dev());
+        let of = |major, minor| DeviceNumber { major, minor };
+        let devices = [vec![here], vec![of(0x103, 0x1a)], vec![of(9, 9)]];
+        let used = || devices_used(&view, 77, &devices, &[of(0, 50)]);
+        assert_eq!(used(), DevicesUsed::default());
+        symlink(folder.join("fd"), folder.join("fd/3")).unwrap();
+        assert_eq!(used(), DevicesUsed { used: 0b001, beside: !0b001 });
+        let maps = |text: &str| fs::write(folder.join("maps"), text).unwrap();
+        // Private, and no file.
+        maps("7f00-7f01 r-xp 00000000 103:1a 12 /lib/c.so\n7f01-7f02 rw-s 00000000 00:01 0 /dev/zero\n");
+        assert_eq!(used(), DevicesUsed { used: 0b001, beside: !0b001 });
+        maps("7f00-7f01 rw-s 00000000 103:1a 12 /data/a b\n");
+        assert_eq!(used(), DevicesUsed { used: 0b011, beside: !0 });
+        // What has no device: memory is no storage, and NFS is.
+        fs::remove_file(folder.join("fd/3")).unwrap();
+        maps("7f00-7f01 rw-s 00000000 103:1a 12 /data/a\n7f01-7f02 rw-s 00000000 00:31 7 /dev/shm/x\n");
+        assert_eq!(used(), DevicesUsed { used: 0b010, beside: !0b010 });
+        maps("7f00-7f01 rw-s 00000000 103:1a 12 /data/a\n7f01-7f02 rw-s 00000000 00:32 7 /nfs/x\n");
+        assert_eq!(used(), DevicesUsed { used: 0b010, beside: !0 });
     }
 
     #[test]

@@ -18,11 +18,30 @@ pub enum WatchError {
         /// Why not.
         source: std::io::Error,
     },
+    /// Nothing happens in no time.
+    #[error("0 s shows nothing: watch for 10 s or longer, or without a time until Ctrl-C")]
+    NoTime,
     /// There is no such process.
     #[error("there is no process {pid}")]
     NoProcess {
         /// Its id.
         pid: u32,
+    },
+    /// This user may not see which files a process has open.
+    #[error(
+        "cannot look into {}: {source}. Which devices {name} ({pid}) uses is shown to its own user and to root: run this as root, or name \
+         the device or a path on it",
+        .folder.display()
+    )]
+    DeniedProcess {
+        /// Its id.
+        pid: u32,
+        /// Its name.
+        name: String,
+        /// Where its open files are listed.
+        folder: PathBuf,
+        /// Why not.
+        source: std::io::Error,
     },
     /// No block device lies below.
     #[error("below {typed} lies no block device whose requests the kernel counts")]
@@ -61,6 +80,9 @@ pub enum RecordError {
         /// As typed.
         typed: String,
     },
+    /// Nothing happens in no time.
+    #[error("0 s shows nothing: record for 10 s or longer, or without a time until Ctrl-C")]
+    NoTime,
     /// The trace is there already.
     #[error("{file} exists; a trace replaces nothing")]
     Exists {
@@ -107,8 +129,13 @@ pub enum RecordError {
         /// Why not.
         source: std::io::Error,
     },
+    /// This user may not have the kernel's events.
+    #[error(
+        "reading the kernel's block events takes root: run this as root, outside of containers without that right ({0})"
+    )]
+    EventsDenied(#[source] TraceFsError),
     /// The kernel's events cannot be had.
-    #[error("the kernel's block events cannot be had (that takes root, and a kernel with tracefs): {0}")]
+    #[error("the kernel's block events cannot be had (that takes a kernel with tracefs): {0}")]
     Events(#[source] TraceFsError),
     /// The kernel has no such event.
     #[error("the kernel has no event {event}")]
@@ -130,4 +157,10 @@ pub enum RecordError {
     /// A buffer makes no sense.
     #[error(transparent)]
     Page(PageError),
+}
+
+impl From<TraceFsError> for RecordError {
+    fn from(error: TraceFsError) -> Self {
+        if error.is_denied() { Self::EventsDenied(error) } else { Self::Events(error) }
+    }
 }

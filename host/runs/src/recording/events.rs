@@ -90,9 +90,9 @@ pub(crate) struct Reader {
 
 impl Reader {
     pub(crate) fn create(device: &Device, buffer: Bytes) -> Result<Self, Error> {
-        let tracefs = TraceFs::open().map_err(RecordError::Events)?;
+        let tracefs = TraceFs::open().map_err(RecordError::from)?;
         let _ = tracefs.remove_stale();
-        let instance = TraceInstance::create(tracefs, buffer.get() >> 10).map_err(RecordError::Events)?;
+        let instance = TraceInstance::create(tracefs, buffer.get() >> 10).map_err(RecordError::from)?;
         let mut formats = Formats::default();
         for (event, what, is_needed) in wanted(device.stacking) {
             let format = instance.format(event).map(|text| EventFormat::parse(&text));
@@ -103,7 +103,7 @@ impl Reader {
                 None => {}
             }
         }
-        let buffers = instance.buffers().map_err(RecordError::Events)?;
+        let buffers = instance.buffers().map_err(RecordError::from)?;
         let join = Join::new(device.stacking, 0, device.range);
         Ok(Self { buffers, instance, formats, join, waiting: Vec::new(), flushes: Vec::new(), page: vec![0; PAGE_MAX] })
     }

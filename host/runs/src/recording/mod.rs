@@ -128,21 +128,26 @@ pub struct Recorder {
     settings: RecordSettings,
     device: Device,
     view: KernelView,
+    reader: Reader,
 }
 
 impl Recorder {
-    /// Finds the device, and looks whether its trace would be written to it.
+    /// Finds the device, looks whether its trace would be written to it, and whether this user may have the kernel's events.
     ///
     /// # Errors
     /// [`RecordError`]; nothing was done.
     pub fn prepare(settings: RecordSettings) -> Result<Self, Error> {
+        if settings.duration == Some(Duration::ZERO) {
+            return Err(RecordError::NoTime.into());
+        }
         let view = KernelView::live();
         let device = Device::find(&view, &settings.device)?;
         if settings.file.exists() {
             return Err(RecordError::Exists { file: settings.file }.into());
         }
         place::refuse_feedback(&view, &device, &settings.file)?;
-        Ok(Self { settings, device, view })
+        let reader = Reader::create(&device, settings.buffer)?;
+        Ok(Self { settings, device, view, reader })
     }
 
     /// Records.
@@ -150,10 +155,9 @@ impl Recorder {
     /// # Errors
     /// The kernel's events cannot be had, or the trace cannot be written. What was written until then can be read.
     pub fn run(self, observer: &mut dyn RecordObserver) -> Result<RecordOutcome, Error> {
-        let Self { settings, device, view } = self;
+        let Self { settings, device, view, reader } = self;
         let cpu_begun = clock::thread_time_total();
         let counter = DeviceStat::open(&view, &device.name).ok();
-        let reader = Reader::create(&device, settings.buffer)?;
         let mut file = TraceFile::create(&settings.file, &device)?;
         let begun = clock::now();
         let mut recording = Recording {

@@ -27,7 +27,7 @@ const OTHERS: &str = "others";
 #[derive(Debug)]
 pub(super) struct EventsSeen {
     reader: Reader,
-    device: String,
+    device: Device,
     /// Of each thread, by its number: its program.
     threads: Vec<usize>,
     askers: Vec<Asker>,
@@ -49,18 +49,17 @@ struct Asker {
 }
 
 impl EventsSeen {
-    /// Lets the events of a device begin.
+    /// Prepares for the events of a device.
     ///
     /// # Errors
     /// The kernel's events cannot be had.
-    pub(super) fn begin(view: &KernelView, device: &str) -> Result<Self, Error> {
+    pub(super) fn prepare(view: &KernelView, device: &str) -> Result<Self, Error> {
         let cpu = clock::thread_time_total();
         let found = Device::find(view, device)?;
-        let mut reader = Reader::create(&found, BUFFER)?;
-        reader.enable(&found, clock::now())?;
+        let reader = Reader::create(&found, BUFFER)?;
         Ok(Self {
             reader,
-            device: device.to_owned(),
+            device: found,
             threads: Vec::new(),
             askers: Vec::new(),
             places: BTreeMap::new(),
@@ -69,6 +68,17 @@ impl EventsSeen {
             requests: 0,
             cpu: clock::thread_time_total().saturating_sub(cpu),
         })
+    }
+
+    /// Lets the events begin.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub(super) fn begin(&mut self) -> Result<(), Error> {
+        let cpu = clock::thread_time_total();
+        self.reader.enable(&self.device, clock::now())?;
+        self.cpu = self.cpu + clock::thread_time_total().saturating_sub(cpu);
+        Ok(())
     }
 
     /// Takes in what the buffers hold.
@@ -149,7 +159,7 @@ impl EventsSeen {
             .into_iter()
             .filter_map(|operation| Some((operation, self.latencies[operation.index()].snapshot()?)))
             .collect();
-        Ok(SeenByEvents { device: self.device, events, latencies })
+        Ok(SeenByEvents { device: self.device.name, events, latencies })
     }
 }
 

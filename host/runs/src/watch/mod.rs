@@ -14,6 +14,7 @@ pub use target::WatchTarget;
 
 use crate::wall_clock::unix_s;
 use crate::{DeclaredEnvironment, Ended, Error, PendingStore, RunOptions, RunOutcome};
+use events::EventsSeen;
 use loadline_kernel::facts::KernelView;
 use loadline_record::{Clock, RunHeader, RunVerb};
 use loadline_units::Duration;
@@ -50,6 +51,7 @@ pub struct Watch {
     declared: Vec<(String, String)>,
     settings: WatchSettings,
     options: RunOptions,
+    events: Option<EventsSeen>,
 }
 
 impl Watch {
@@ -58,6 +60,9 @@ impl Watch {
     /// # Errors
     /// [`crate::WatchError`]: there is nothing of that name, or nothing that the kernel counts.
     pub fn prepare(typed: Option<&str>, settings: WatchSettings, options: RunOptions) -> Result<Self, Error> {
+        if settings.duration == Some(Duration::ZERO) {
+            return Err(crate::WatchError::NoTime.into());
+        }
         let target = WatchTarget::find(&KernelView::live(), typed)?;
         if settings.events && target.block_devices().len() != 1 {
             let devices = target.devices().map(str::to_owned).collect();
@@ -71,7 +76,9 @@ impl Watch {
             let devices = target.devices().map(str::to_owned).collect();
             return Err(crate::WatchError::NotDeclared { environment: environment.text().name, devices }.into());
         }
-        Ok(Self { target, declared, settings, options })
+        let device = target.block_devices().first().filter(|_| settings.events);
+        let events = device.map(|device| EventsSeen::prepare(&KernelView::live(), &device.name)).transpose()?;
+        Ok(Self { target, declared, settings, options, events })
     }
 
     /// What is watched.
@@ -85,11 +92,11 @@ impl Watch {
     /// # Errors
     /// The devices cannot be watched; the store.
     pub fn run(self, observer: &mut dyn WatchObserver) -> Result<RunOutcome, Error> {
-        let Self { target, declared, settings, options } = self;
+        let Self { target, declared, settings, options, events } = self;
         let pending = PendingStore::start(options.store_path()?, |_| Vec::new());
         let started_unix_s = unix_s();
         let new = options.new_run(|| format!("watch {}", target.shown()), RunVerb::Watch, Clock::Real);
-        let mut sampler = Sampler::begin(KernelView::live(), &target, settings.events)?;
+        let mut sampler = Sampler::begin(KernelView::live(), &target, events)?;
         sampler.look(settings.duration, observer)?;
         let watched = sampler.end()?;
         let (cells, volumes) = record::cells(&target, &declared, &settings, watched, started_unix_s)?;
@@ -100,5 +107,28 @@ impl Watch {
             ..new.header()
         };
         pending.keep(header, cells, Ended::Complete)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::{RecordSettings, Recorder};
+    use loadline_units::Bytes;
+
+    #[test]
+    fn no_time_is_refused_with_what_to_do() {
+        let settings = WatchSettings { duration: Some(Duration::ZERO), ..WatchSettings::default() };
+        let refused = Watch::prepare(None, settings, RunOptions::default()).unwrap_err().to_string();
+        assert!(refused.contains("0 s shows nothing: watch for 10 s"), "{refused}");
+        let settings = RecordSettings {
+            device: "no-such-device".into(),
+            file: "no-such-trace".into(),
+            duration: Some(Duration::ZERO),
+            size_max: Bytes::mib(1),
+            buffer: Bytes::mib(1),
+        };
+        let refused = Recorder::prepare(settings).unwrap_err().to_string();
+        assert!(refused.contains("0 s shows nothing: record for 10 s"), "{refused}");
     }
 }

@@ -1,17 +1,18 @@
 //! Who uses the devices: processes by name, second by second, at a bounded cost.
 
-use super::target::family;
+use super::target::{WatchTarget, family};
 use loadline_kernel::clock;
 use loadline_kernel::counters::watching::{
-    CPU_TICK_US, ProcessIo, QuotaPeriods, process_ids, process_io, process_stat, quota_periods, thread_waits,
-    uses_devices,
+    CPU_TICK_US, DevicesUsed, ProcessIo, QuotaPeriods, devices_used, process_ids, process_io, process_stat,
+    quota_periods, thread_waits,
 };
-use loadline_kernel::facts::{DeviceNumber, KernelView};
+use loadline_kernel::facts::{BlockDevice, DeviceNumber, KernelView};
 use loadline_record::{ProgramSecond, WatchedProgram};
 use loadline_units::{Duration, Instant};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io;
 
-/// Programs kept by name; what others do is left out.
+/// Programs of a device kept by name; what others do is left out.
 const PROGRAMS_MAX: usize = 64;
 /// Programs in a record.
 const RECORDED_MAX: usize = 8;
@@ -19,8 +20,10 @@ const RECORDED_MAX: usize = 8;
 const FAMILY_LOOKS: u32 = 5;
 /// A process that asks for less by system calls, and for nothing of storage, is not looked into.
 const ASKED_MIN: u64 = 256 << 10;
-/// A process that used none of the devices is asked again after so many looks.
+/// A process that used none of the devices is asked again after so many looks,
 const ASKED_AGAIN: u32 = 10;
+/// and one that used some of them after so many.
+const ASKED_AGAIN_USED: u32 = 60;
 
 /// The processes of a machine as they are looked at again and again.
 #[derive(Debug)]
@@ -30,19 +33,68 @@ pub(super) struct Programs {
     subject: Option<(u32, String)>,
     family: HashSet<u32>,
     known: HashMap<u32, Known>,
-    all: Vec<WatchedProgram>,
-    quotas: HashMap<(bool, String), QuotaPeriods>,
+    places: Places,
+    /// The programs of each device.
+    of_devices: Vec<OfDevice>,
+    /// What each program did in the last look, whichever of the devices it uses.
+    last: Now,
+    /// Processes that this user may not look into, with whether they are threads of the kernel and the look that saw them.
+    hidden: HashMap<u32, (bool, u32)>,
+    /// The most of them at once, without threads of the kernel.
+    hidden_max: u32,
     looks: u32,
     /// When the last look began, and how long before it the one before did.
     looked_at: Option<Instant>,
     since_last: Duration,
-    seconds: usize,
     buffer: String,
 }
 
-/// Of one look: programs by whether they are the family of the process that was named, and by name; what they did, one of their
-/// processes, and how many there are.
-type Now = BTreeMap<(bool, String), (ProgramSecond, u32, u32)>;
+/// Numbers under which files of the devices are seen, and those of other storage without a device of its own.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    pub(super) devices: Vec<Vec<DeviceNumber>>,
+    pub(super) unnamed: Vec<DeviceNumber>,
+}
+
+impl Places {
+    pub(super) fn of(view: &KernelView, devices: &[BlockDevice]) -> Self {
+        let numbers = devices.iter().map(|device| WatchTarget::numbers(view, device));
+        Self { devices: numbers.collect(), unnamed: WatchTarget::unnamed_numbers(view) }
+    }
+}
+
+/// The programs that use one device.
+#[derive(Debug, Default)]
+struct OfDevice {
+    all: Vec<WatchedProgram>,
+    quotas: HashMap<(bool, String), QuotaPeriods>,
+    seconds: usize,
+}
+
+/// Of one look: programs by whether they are the family of the process that was named, and by name.
+type Now = BTreeMap<(bool, String), Did>;
+
+/// What the processes of a program did.
+#[derive(Debug, Clone, Copy)]
+struct Did {
+    second: ProgramSecond,
+    /// One of them.
+    pid: u32,
+    processes: u32,
+    /// None of those that moved bytes has files on other storage.
+    only_here: bool,
+}
+
+impl Did {
+    const fn joined(self, other: Self) -> Self {
+        Self {
+            second: self.second.joined(other.second),
+            pid: if other.pid < self.pid { other.pid } else { self.pid },
+            processes: self.processes + other.processes,
+            only_here: self.only_here && other.only_here,
+        }
+    }
+}
 
 /// A process that was seen before.
 #[derive(Debug)]
@@ -50,32 +102,50 @@ struct Known {
     io: ProcessIo,
     /// Its CPU time and how long it waited for CPUs, once it did something.
     cpu: Option<(u64, Option<u64>)>,
-    /// Whether it uses the devices, and when that was found out.
-    uses: Option<(bool, u32)>,
+    /// Which of the devices it uses, and when that was found out.
+    uses: Option<(DevicesUsed, u32)>,
     seen: u32,
 }
 
+impl Known {
+    /// Which of the devices it was seen to use.
+    fn used(&self) -> DevicesUsed {
+        self.uses.map_or_else(DevicesUsed::default, |(found, _)| found)
+    }
+}
+
+/// What was seen of programs.
+#[derive(Debug)]
+pub(super) struct SeenPrograms {
+    /// Of each device: its programs, and the place of the one that was named.
+    pub(super) of_devices: Vec<(Vec<WatchedProgram>, Option<usize>)>,
+    /// Processes that this user may not look into.
+    pub(super) hidden: u32,
+}
+
 impl Programs {
-    pub(super) fn new(view: &KernelView, subject: Option<u32>) -> Self {
+    pub(super) fn new(view: &KernelView, subject: Option<u32>, places: Places) -> Self {
         let name = |pid| process_stat(view, pid, &mut String::new()).map_or_else(String::new, |stat| stat.name);
         Self {
             own: std::process::id(),
             subject: subject.map(|pid| (pid, name(pid))),
             family: HashSet::new(),
             known: HashMap::new(),
-            all: Vec::new(),
-            quotas: HashMap::new(),
+            of_devices: places.devices.iter().map(|_| OfDevice::default()).collect(),
+            places,
+            last: Now::new(),
+            hidden: HashMap::new(),
+            hidden_max: 0,
             looks: 0,
             looked_at: None,
             since_last: Duration::ZERO,
-            seconds: 0,
             buffer: String::new(),
         }
     }
 
     /// Looks at every process. Returns the CPU time that it took, ns: on a busy machine a look takes longer by the clock, and costs no
     /// more. The first look counts nothing.
-    pub(super) fn look(&mut self, view: &KernelView, devices: &[DeviceNumber]) -> u64 {
+    pub(super) fn look(&mut self, view: &KernelView) -> u64 {
         let begun = clock::thread_time_total();
         self.looks += 1;
         let now = clock::now();
@@ -85,22 +155,54 @@ impl Programs {
         {
             self.family = family(view, subject).into_iter().collect();
         }
-        let mut now = Now::new();
+        let mut of_devices = vec![Now::new(); self.of_devices.len()];
+        self.last.clear();
         for pid in process_ids(view) {
-            if pid != self.own {
-                self.look_at(view, pid, devices, &mut now);
+            if pid != self.own
+                && let Some((key, did, used)) = self.look_at(view, pid)
+            {
+                self.take(key, did, used, &mut of_devices);
             }
         }
         self.known.retain(|_, known| known.seen == self.looks);
+        self.count_hidden();
         if self.looks > 1 {
-            self.add(view, now);
+            let subject = self.subject.as_ref().map(|(pid, _)| *pid);
+            for (device, now) in self.of_devices.iter_mut().zip(of_devices) {
+                device.add(view, now, subject);
+            }
         }
         clock::thread_time_total().saturating_sub(begun).as_ns()
     }
 
-    fn look_at(&mut self, view: &KernelView, pid: u32, devices: &[DeviceNumber], now: &mut Now) {
-        let Some(io) = process_io(view, pid, &mut self.buffer) else { return };
+    /// Puts a process down to the devices that it uses; the family of the process that was named belongs to each.
+    fn take(&mut self, key: (bool, String), did: Did, used: DevicesUsed, of_devices: &mut [Now]) {
+        let add = |now: &mut Now, key, did: Did| {
+            now.entry(key).and_modify(|sum| *sum = sum.joined(did)).or_insert(did);
+        };
+        for (place, now) in of_devices.iter_mut().enumerate() {
+            let bit = 1 << place;
+            if key.0 || used.used & bit != 0 {
+                let is_here = used.used & bit != 0 && used.beside & bit == 0;
+                let only_here = did.second.storage_bytes() == 0 || is_here;
+                add(now, key.clone(), Did { only_here, ..did });
+            }
+        }
+        add(&mut self.last, key, did);
+    }
+
+    /// One process: its program, what it did, and which devices it uses; `None` where it uses none.
+    fn look_at(&mut self, view: &KernelView, pid: u32) -> Option<((bool, String), Did, DevicesUsed)> {
         let (looks, is_family) = (self.looks, self.family.contains(&pid));
+        let io = match process_io(view, pid, &mut self.buffer) {
+            Ok(io) => io,
+            Err(error) => {
+                if error.kind() == io::ErrorKind::PermissionDenied {
+                    self.hide(view, pid);
+                }
+                return None;
+            }
+        };
         let first = looks == 1;
         let known = self.known.entry(pid).or_insert_with(|| Known {
             // One that began meanwhile counts in full.
@@ -112,23 +214,24 @@ impl Programs {
         known.seen = looks;
         let (before, moved) = (known.io, known.io != io);
         known.io = io;
-        let is_used = known.uses.is_some_and(|(uses, _)| uses);
+        let is_used = known.used().used != 0;
         let storage = io.read_bytes + io.write_bytes
             - before.read_bytes.min(io.read_bytes)
             - before.write_bytes.min(io.write_bytes);
         let asked = io.asked_read_bytes.saturating_sub(before.asked_read_bytes);
         if !is_family && !is_used && (!moved || (storage == 0 && asked < ASKED_MIN)) {
-            return;
+            return None;
         }
-        let is_old = |(uses, at): (bool, u32)| !uses && looks >= at + ASKED_AGAIN;
-        if known.uses.is_none_or(is_old) {
-            known.uses = Some((uses_devices(view, pid, devices), looks));
+        let again = if is_used { ASKED_AGAIN_USED } else { ASKED_AGAIN };
+        if known.uses.is_none_or(|(_, at)| looks >= at + again) {
+            let found = devices_used(view, pid, &self.places.devices, &self.places.unnamed);
+            known.uses = Some((known.used().joined(found), looks));
         }
-        let uses = known.uses.is_some_and(|(uses, _)| uses);
-        if !uses && !is_family {
-            return;
+        let used = known.used();
+        if used.used == 0 && !is_family {
+            return None;
         }
-        let Some(stat) = process_stat(view, pid, &mut self.buffer) else { return };
+        let stat = process_stat(view, pid, &mut self.buffer)?;
         let waits = thread_waits(view, pid, &mut self.buffer);
         let waited = waits.cpu_wait_us;
         let (ticks, waited_before) = known.cpu.unwrap_or((stat.cpu_ticks, waited));
@@ -147,20 +250,55 @@ impl Programs {
             Some((_, name)) if is_family => (true, name.clone()),
             _ => (false, stat.name),
         };
-        let (sum, first_pid, processes) = now.entry(key).or_insert((ProgramSecond::default(), pid, 0));
-        *sum = sum.joined(second);
-        *first_pid = (*first_pid).min(pid);
-        *processes += 1;
+        Some((key, Did { second, pid, processes: 1, only_here: true }, used))
     }
 
-    fn add(&mut self, view: &KernelView, now: Now) {
+    /// Notes a process that this user may not look into. Threads of the kernel ask for nothing of their own.
+    fn hide(&mut self, view: &KernelView, pid: u32) {
+        let is_kernel = match self.hidden.get(&pid) {
+            Some((is_kernel, _)) => *is_kernel,
+            None => process_stat(view, pid, &mut self.buffer).is_none_or(|stat| stat.is_kernel),
+        };
+        self.hidden.insert(pid, (is_kernel, self.looks));
+    }
+
+    fn count_hidden(&mut self) {
+        self.hidden.retain(|_, (_, seen)| *seen == self.looks);
+        let hidden = self.hidden.values().filter(|(is_kernel, _)| !is_kernel).count();
+        self.hidden_max = self.hidden_max.max(u32::try_from(hidden).unwrap_or(u32::MAX));
+    }
+
+    /// What each program did in the last look, the busiest first: its name, one of its processes, and how many there are.
+    pub(super) fn latest(&self) -> Vec<(&str, u32, u32, ProgramSecond)> {
         let subject = self.subject.as_ref().map(|(pid, _)| *pid);
-        for ((is_family, name), (mut second, member, processes)) in now {
-            let pid = subject.filter(|_| is_family).unwrap_or(member);
-            if let Some(periods) = quota_periods(view, member) {
+        let mut all: Vec<_> = self
+            .last
+            .iter()
+            .map(|((is_family, name), did)| {
+                let pid = subject.filter(|_| *is_family).unwrap_or(did.pid);
+                (name.as_str(), pid, did.processes, did.second)
+            })
+            .collect();
+        all.sort_by_key(|(.., second)| std::cmp::Reverse((second.storage_bytes(), second.cpu_us)));
+        all
+    }
+
+    /// The busiest programs of each device over all seconds.
+    pub(super) fn end(self) -> SeenPrograms {
+        let subject = self.subject.as_ref().map(|(pid, _)| *pid);
+        let of_devices = self.of_devices.into_iter().map(|device| device.end(subject)).collect();
+        SeenPrograms { of_devices, hidden: self.hidden_max }
+    }
+}
+
+impl OfDevice {
+    fn add(&mut self, view: &KernelView, now: Now, subject: Option<u32>) {
+        for ((is_family, name), mut did) in now {
+            let pid = subject.filter(|_| is_family).unwrap_or(did.pid);
+            if let Some(periods) = quota_periods(view, did.pid) {
                 let before = self.quotas.insert((is_family, name.clone()), periods).unwrap_or(periods);
-                second.quota_periods = periods.periods.saturating_sub(before.periods);
-                second.quota_used_up = periods.used_up.saturating_sub(before.used_up);
+                did.second.quota_periods = periods.periods.saturating_sub(before.periods);
+                did.second.quota_used_up = periods.used_up.saturating_sub(before.used_up);
             }
             let is_own = |program: &WatchedProgram| {
                 if is_family {
@@ -173,32 +311,23 @@ impl Programs {
             let Some(place) = place.or_else(|| {
                 let fits = self.all.len() < PROGRAMS_MAX;
                 fits.then(|| {
-                    self.all.push(WatchedProgram { name, pid, ..WatchedProgram::default() });
+                    self.all.push(WatchedProgram { name, pid, only_here: Some(true), ..WatchedProgram::default() });
                     self.all.len() - 1
                 })
             }) else {
                 continue;
             };
             let program = &mut self.all[place];
-            program.processes = program.processes.max(processes);
+            program.processes = program.processes.max(did.processes);
+            program.only_here = program.only_here.map(|only| only && did.only_here);
             program.seconds.resize(self.seconds, ProgramSecond::default());
-            program.seconds.push(second);
+            program.seconds.push(did.second);
         }
         self.seconds += 1;
     }
 
-    /// What each program did in the last second, the busiest first.
-    pub(super) fn latest(&self) -> Vec<(&WatchedProgram, ProgramSecond)> {
-        let last = |program: &WatchedProgram| {
-            if program.seconds.len() == self.seconds { program.seconds.last().copied() } else { None }
-        };
-        let mut all: Vec<_> = self.all.iter().filter_map(|program| Some((program, last(program)?))).collect();
-        all.sort_by_key(|(_, second)| std::cmp::Reverse((second.storage_bytes(), second.cpu_us)));
-        all
-    }
-
     /// The busiest programs over all seconds, and the place of the one that was named.
-    pub(super) fn end(mut self) -> (Vec<WatchedProgram>, Option<usize>) {
+    fn end(mut self, subject: Option<u32>) -> (Vec<WatchedProgram>, Option<usize>) {
         for program in &mut self.all {
             program.seconds.resize(self.seconds, ProgramSecond::default());
         }
@@ -206,7 +335,6 @@ impl Programs {
             let all = program.seconds.iter().copied().fold(ProgramSecond::default(), ProgramSecond::joined);
             (all.storage_bytes(), all.asked_read_bytes + all.asked_write_bytes, all.cpu_us)
         };
-        let subject = self.subject.as_ref().map(|(pid, _)| *pid);
         let is_subject = |program: &WatchedProgram| subject == Some(program.pid);
         self.all.sort_by_key(|program| std::cmp::Reverse((is_subject(program), total(program))));
         self.all.truncate(RECORDED_MAX);
@@ -236,24 +364,87 @@ mod tests {
         }
     }
 
+    /// One device with the files of each of these folders.
+    fn on(folders: &[&std::path::Path]) -> Places {
+        let number = |folder: &&std::path::Path| vec![DeviceNumber::from_raw(fs::metadata(folder).unwrap().dev())];
+        Places { devices: folders.iter().map(number).collect(), unnamed: Vec::new() }
+    }
+
+    /// A process with a file open below each of these folders.
+    fn process_on(view: &KernelView, pid: u32, name: &str, read: u64, folders: &[&std::path::Path]) {
+        process(view, pid, 1, name, read, false);
+        for (place, folder) in folders.iter().enumerate() {
+            let open = view.proc.join(format!("{pid}/fd/{}", 10 + place));
+            if !open.exists() {
+                symlink(folder, open).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn each_device_has_its_own_programs() {
+        // Two file systems that every Linux has; the tree of processes may lie on one of them.
+        let (one, other) = (std::path::Path::new("/proc"), std::path::Path::new("/sys"));
+        let root = tempfile::tempdir().unwrap();
+        let view = KernelView::below(root.path());
+        let all = |read: u64| {
+            process_on(&view, 400_010, "db", read, &[one]);
+            process_on(&view, 400_020, "backup", 3 * read, &[other]);
+            process_on(&view, 400_030, "copy", 2 * read, &[one, other]);
+        };
+        all(0);
+        let mut programs = Programs::new(&view, None, on(&[one, other]));
+        programs.look(&view);
+        all(100);
+        programs.look(&view);
+        let latest: Vec<&str> = programs.latest().into_iter().map(|(name, ..)| name).collect();
+        assert_eq!(latest, ["backup", "copy", "db"]);
+        let found = programs.end().of_devices;
+        let told = |place: usize| -> Vec<(&str, Option<bool>)> {
+            found[place].0.iter().map(|program| (&*program.name, program.only_here)).collect()
+        };
+        assert_eq!(told(0), [("copy", Some(false)), ("db", Some(true))]);
+        assert_eq!(told(1), [("backup", Some(true)), ("copy", Some(false))]);
+    }
+
+    #[test]
+    fn processes_that_cannot_be_seen_are_counted_without_threads_of_the_kernel() {
+        let root = tempfile::tempdir().unwrap();
+        let view = KernelView::below(root.path());
+        process(&view, 400_010, 1, "db", 0, false);
+        process(&view, 400_011, 1, "web", 0, false);
+        let folder = view.proc.join("400020");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("stat"), "400020 (kworker/0:1) I 2 0 0 0 -1 69238880 0 0 0 0 0 0 0 0").unwrap();
+        let mut programs = Programs::new(&view, None, Places::default());
+        for pid in [400_010, 400_011, 400_020, 400_020] {
+            programs.hide(&view, pid);
+        }
+        programs.count_hidden();
+        programs.looks += 1;
+        programs.hide(&view, 400_011);
+        programs.count_hidden();
+        assert_eq!(programs.end().hidden, 2);
+    }
+
     #[test]
     fn processes_of_one_name_are_one_program_and_those_of_other_devices_none() {
         let root = tempfile::tempdir().unwrap();
         let view = KernelView::below(root.path());
-        let device = [DeviceNumber::from_raw(fs::metadata(root.path()).unwrap().dev())];
+        let places = || on(&[root.path()]);
         let all = |read: u64| {
             process(&view, 400_010, 1, "postgres", read, true);
             process(&view, 400_011, 400_010, "postgres", 2 * read, true);
             process(&view, 400_020, 1, "elsewhere", read, false);
         };
         all(0);
-        let mut programs = Programs::new(&view, None);
-        programs.look(&view, &device);
+        let mut programs = Programs::new(&view, None, places());
+        programs.look(&view);
         all(100);
-        programs.look(&view, &device);
+        programs.look(&view);
         process(&view, 400_030, 1, "late", 7, true);
-        programs.look(&view, &device);
-        let (found, subject) = programs.end();
+        programs.look(&view);
+        let (found, subject) = programs.end().of_devices.remove(0);
         let names: Vec<(&str, u32)> = found.iter().map(|program| (&*program.name, program.processes)).collect();
         assert_eq!((names, subject), (vec![("postgres", 2), ("late", 1)], None));
         let read: Vec<u64> = found[0].seconds.iter().map(|second| second.read_bytes).collect();
@@ -266,18 +457,18 @@ mod tests {
     fn a_named_process_and_its_children_are_one_program_beside_others_of_its_name() {
         let root = tempfile::tempdir().unwrap();
         let view = KernelView::below(root.path());
-        let device = [DeviceNumber::from_raw(fs::metadata(root.path()).unwrap().dev())];
+        let places = || on(&[root.path()]);
         let all = |read: u64| {
             process(&view, 400_010, 1, "fio", read, true);
             process(&view, 400_011, 400_010, "worker", read, true);
             process(&view, 400_020, 1, "fio", 10 * read, true);
         };
         all(0);
-        let mut programs = Programs::new(&view, Some(400_010));
-        programs.look(&view, &device);
+        let mut programs = Programs::new(&view, Some(400_010), places());
+        programs.look(&view);
         all(1);
-        programs.look(&view, &device);
-        let (found, subject) = programs.end();
+        programs.look(&view);
+        let (found, subject) = programs.end().of_devices.remove(0);
         let read: Vec<(&str, u64)> =
             found.iter().map(|program| (&*program.name, program.seconds[0].read_bytes)).collect();
         assert_eq!((read, subject), (vec![("fio", 10), ("fio", 2)], Some(1)));

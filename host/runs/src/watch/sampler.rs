@@ -1,7 +1,7 @@
 //! Looks at the counters again and again: devices ten times a second, the machine and its processes about once.
 
 use super::events::{EventsSeen, SeenByEvents};
-use super::programs::Programs;
+use super::programs::{Places, Programs, SeenPrograms};
 use super::{WatchObserver, WatchTarget};
 use crate::{Error, WatchError};
 use loadline_block::Operation;
@@ -12,8 +12,8 @@ use loadline_kernel::counters::{
 };
 use loadline_kernel::facts::{BlockDevice, DeviceNumber, KernelView, throttles_of_every_group};
 use loadline_record::{
-    DeviceFacts, Exceeded, HistogramSnapshot, Pressure, WatchCost, WatchRecord, WatchSecond, WatchTick, WatchedCpu,
-    WatchedPressure, WatchedThrottle,
+    DeviceFacts, Exceeded, HiddenProcesses, HistogramSnapshot, Pressure, WatchCost, WatchRecord, WatchSecond,
+    WatchTick, WatchedCpu, WatchedPressure, WatchedProgram, WatchedThrottle,
 };
 use loadline_units::{Duration, Instant};
 use std::collections::BTreeMap;
@@ -87,7 +87,6 @@ pub struct ProgramView {
 pub(super) struct Sampler {
     view: KernelView,
     devices: Vec<Sampled>,
-    numbers: Vec<DeviceNumber>,
     programs: Programs,
     events: Option<EventsSeen>,
     seconds: Vec<WatchSecond>,
@@ -144,22 +143,21 @@ impl Sampler {
     ///
     /// # Errors
     /// A device is gone.
-    pub(super) fn begin(view: KernelView, target: &WatchTarget, events: bool) -> Result<Self, Error> {
+    pub(super) fn begin(view: KernelView, target: &WatchTarget, mut events: Option<EventsSeen>) -> Result<Self, Error> {
         let cpu_begun = clock::thread_time_total();
         let mut devices = Vec::new();
-        let mut numbers = Vec::new();
         for device in target.block_devices() {
-            numbers.extend(WatchTarget::numbers(&view, device));
             devices.push(Sampled::begin(&view, device)?);
         }
         let facts: Vec<DeviceFacts> = devices.iter().map(|device| device.facts.clone()).collect();
         let machine = MachineReading::now(&view, &facts);
-        let mut programs = Programs::new(&view, target.subject());
-        programs.look(&view, &numbers);
-        let events =
-            devices.first().filter(|_| events).map(|device| EventsSeen::begin(&view, &device.name)).transpose()?;
+        let mut programs = Programs::new(&view, target.subject(), Places::of(&view, target.block_devices()));
+        programs.look(&view);
+        if let Some(events) = &mut events {
+            events.begin()?;
+        }
         let begun = clock::now();
-        Ok(Self { view, devices, numbers, programs, events, seconds: Vec::new(), machine, begun, cpu_begun })
+        Ok(Self { view, devices, programs, events, seconds: Vec::new(), machine, begun, cpu_begun })
     }
 
     /// Looks until the time is over, or the observer wants an end.
@@ -199,7 +197,7 @@ impl Sampler {
 
     /// Closes a second. Returns how long the look at the processes took, ns.
     fn second(&mut self, ticks: u32) -> u64 {
-        let look_ns = self.programs.look(&self.view, &self.numbers);
+        let look_ns = self.programs.look(&self.view);
         let facts: Vec<DeviceFacts> = self.devices.iter().map(|device| device.facts.clone()).collect();
         let now = MachineReading::now(&self.view, &facts);
         let ppm = |share: f64| (share * 1e6) as u32;
@@ -243,14 +241,15 @@ impl Sampler {
                 throttles: throttles.collect(),
             }
         });
-        let programs = self.programs.latest().into_iter().take(PROGRAMS_SHOWN).map(|(program, second)| ProgramView {
-            name: program.name.clone(),
-            pid: program.pid,
-            processes: program.processes,
-            read_bytes_per_s: second.read_bytes as f64 / seconds,
-            write_bytes_per_s: second.write_bytes as f64 / seconds,
-            cpus: second.cpu_us as f64 / 1e6 / seconds,
-        });
+        let programs =
+            self.programs.latest().into_iter().take(PROGRAMS_SHOWN).map(|(name, pid, processes, second)| ProgramView {
+                name: name.to_owned(),
+                pid,
+                processes,
+                read_bytes_per_s: second.read_bytes as f64 / seconds,
+                write_bytes_per_s: second.write_bytes as f64 / seconds,
+                cpus: second.cpu_us as f64 / 1e6 / seconds,
+            });
         WatchView {
             elapsed: clock::now().since(self.begun),
             planned,
@@ -275,8 +274,10 @@ impl Sampler {
         let mut by_events = self.events.take().map(|events| events.end(&self.view)).transpose()?;
         let cost = self.cost();
         let Self { devices, programs, seconds, .. } = self;
-        let (programs, subject) = programs.end();
-        let of = |device: Sampled| {
+        let SeenPrograms { of_devices, hidden } = programs.end();
+        let hidden =
+            (hidden > 0).then(|| HiddenProcesses { processes: hidden, by_root: rustix::process::geteuid().is_root() });
+        let of = |(device, (programs, subject)): (Sampled, (Vec<WatchedProgram>, Option<usize>))| {
             let own = by_events.take_if(|seen| seen.device == device.name);
             let (events, latencies) =
                 own.map_or_else(Default::default, |seen: SeenByEvents| (Some(seen.events), seen.latencies));
@@ -284,14 +285,15 @@ impl Sampler {
                 ticks: device.ticks,
                 seconds: seconds.clone(),
                 throttles: device.throttles.into_iter().map(|throttle| throttle.watched).collect(),
-                programs: programs.clone(),
+                programs,
                 subject,
+                hidden,
                 cost,
                 events,
             };
             SampledDevice { name: device.name, record: record.thinned(SECONDS_MAX), latencies }
         };
-        Ok(devices.into_iter().map(of).collect())
+        Ok(devices.into_iter().zip(of_devices).map(of).collect())
     }
 }
 

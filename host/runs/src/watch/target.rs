@@ -2,15 +2,20 @@
 
 use crate::{DeclaredEnvironment, Error, WatchError};
 use loadline_kernel::counters::watching::{process_ids, process_stat};
-use loadline_kernel::facts::{BlockDevice, DeviceNumber, KernelView, Storage, mounted_on, mounts};
+use loadline_kernel::facts::{
+    BlockDevice, DeviceNumber, KernelView, Mount, PSEUDO_FILE_SYSTEMS, Storage, mounted_on, mounts,
+};
 use loadline_record::{FileSystemFacts, TargetKind, VolumeFacts};
 use std::collections::HashMap;
 use std::fs::{self, File};
+use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 /// Devices watched at once.
 const DEVICES_MAX: usize = 16;
+/// File systems whose files lie in memory.
+const MEMORY_FILE_SYSTEMS: [&str; 3] = ["hugetlbfs", "ramfs", "tmpfs"];
 /// Open files of a process that are asked where they lie.
 const OPEN_FILES_MAX: usize = 4_096;
 
@@ -61,8 +66,14 @@ impl WatchTarget {
         let stat = process_stat(view, pid, &mut buffer).ok_or(WatchError::NoProcess { pid })?;
         let mut used: HashMap<DeviceNumber, u64> = HashMap::new();
         for member in family(view, pid) {
-            let open = fs::read_dir(view.proc.join(member.to_string()).join("fd")).into_iter().flatten().flatten();
-            for entry in open.take(OPEN_FILES_MAX) {
+            let folder = view.proc.join(member.to_string()).join("fd");
+            let open = match fs::read_dir(&folder) {
+                Ok(open) => open,
+                // What descends from it may end meanwhile, or be another user's.
+                Err(_) if member != pid => continue,
+                Err(source) => return Err(not_shown(pid, stat.name, folder, source).into()),
+            };
+            for entry in open.flatten().take(OPEN_FILES_MAX) {
                 let Ok(found) = fs::metadata(entry.path()) else { continue };
                 let kind = found.file_type();
                 if kind.is_block_device() {
@@ -198,15 +209,44 @@ impl WatchTarget {
             all.extend(new);
             next += 1;
         }
-        let mounted = mounts(view).unwrap_or_default();
-        let own_number = mounted.iter().filter(|mount| mount.number.major == 0).filter_map(|mount| {
-            let on = mounted_on(view, &mounted, mount);
-            let found = on.iter().any(|device| all.contains(device)).then(|| fs::metadata(&mount.point).ok());
-            Some(DeviceNumber::from_raw(found??.dev()))
-        });
-        let mut numbers: Vec<DeviceNumber> = own_number.collect();
-        numbers.extend(all.iter().map(|device| device.number));
+        let mut numbers: Vec<DeviceNumber> = all.iter().map(|device| device.number).collect();
+        for (mount, on) in Self::unnamed_mounts(view) {
+            if on.iter().any(|device| all.contains(device)) {
+                numbers.extend(own_numbers(&mount));
+            }
+        }
         numbers
+    }
+
+    /// Numbers of all storage that has no device of its own: file systems over several devices, and those of the network.
+    pub(super) fn unnamed_numbers(view: &KernelView) -> Vec<DeviceNumber> {
+        let is_storage = |mount: &Mount| {
+            !PSEUDO_FILE_SYSTEMS.contains(&mount.kind.as_str()) && !MEMORY_FILE_SYSTEMS.contains(&mount.kind.as_str())
+        };
+        let all = Self::unnamed_mounts(view).into_iter().filter(|(mount, _)| is_storage(mount));
+        // A server that is away answers nothing: what lies on no device is not asked.
+        all.flat_map(|(mount, on)| if on.is_empty() { vec![mount.number] } else { own_numbers(&mount) }).collect()
+    }
+
+    /// Mounts without a device of their own, each with those on which it lies.
+    fn unnamed_mounts(view: &KernelView) -> Vec<(Mount, Vec<BlockDevice>)> {
+        let mounted = mounts(view).unwrap_or_default();
+        let unnamed = mounted.iter().filter(|mount| mount.number.major == 0);
+        unnamed.map(|mount| (mount.clone(), mounted_on(view, &mounted, mount))).collect()
+    }
+}
+
+/// The number that mappings of a file system's files have, and that of the files themselves.
+fn own_numbers(mount: &Mount) -> Vec<DeviceNumber> {
+    let of_files = fs::metadata(&mount.point).ok().map(|found| DeviceNumber::from_raw(found.dev()));
+    [mount.number].into_iter().chain(of_files).collect()
+}
+
+/// Why the open files of a process are not shown.
+fn not_shown(pid: u32, name: String, folder: PathBuf, source: io::Error) -> WatchError {
+    match source.kind() {
+        io::ErrorKind::PermissionDenied => WatchError::DeniedProcess { pid, name, folder, source },
+        _ => WatchError::NoProcess { pid },
     }
 }
 
@@ -242,6 +282,17 @@ mod tests {
             fs::write(folder.join("stat"), text).unwrap();
         }
         assert_eq!(family(&view, 10), [10, 11, 12]);
+    }
+
+    #[test]
+    fn a_process_of_another_user_is_refused_with_what_was_denied_and_what_to_do() {
+        let refused = |kind: io::ErrorKind| not_shown(7, "db".to_owned(), "/proc/7/fd".into(), kind.into()).to_string();
+        let denied = refused(io::ErrorKind::PermissionDenied);
+        for part in ["cannot look into /proc/7/fd: permission denied", "db (7)", "run this as root", "name the device"]
+        {
+            assert!(denied.contains(part), "{denied}");
+        }
+        assert_eq!(refused(io::ErrorKind::NotFound), "there is no process 7");
     }
 
     #[test]

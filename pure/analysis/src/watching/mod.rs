@@ -7,22 +7,24 @@ mod above;
 mod course;
 mod level;
 mod said;
+mod verdict;
 
-pub(crate) use said::{conclusions, findings, verdict};
+pub(crate) use said::findings;
+pub(crate) use verdict::{conclusions, verdict};
 
 use crate::summary::{CauseShare, CellSummary, ProgramFigures, ThrottleUse, WatchView};
 use crate::verdict_block::HeldBy;
 use crate::words::percent;
 use course::{Beside, Cause, Moment, moments, parts};
 use level::{Level, joint_level, level};
-use loadline_record::{Binding, CellRecord, Limit, ProgramSecond, RunRecord, ThrottledQuantity, WatchRecord};
+use loadline_record::{
+    Binding, CellRecord, Limit, ProgramSecond, RunRecord, ThrottledQuantity, WatchRecord, WatchTick, WatchedProgram,
+};
 
 /// A limit that holds for less of the time than this is mentioned, and binds nothing.
 const BINDING_MIN: f64 = 0.1;
 /// Quotas and caches are what it is from this share of the time on.
 const ELSEWHERE_MIN: f64 = 0.25;
-/// Waiting for answers or flushes binds from this share of the time on.
-const WAITING_MIN: f64 = 0.5;
 
 /// What a watch of one device comes to.
 #[derive(Debug, Clone)]
@@ -100,14 +102,18 @@ fn shares(all: &[Moment]) -> Vec<(Cause, f64)> {
     shares
 }
 
-/// The cause with the most time among those that have enough of it.
+/// The cause with the most time. Limits, quotas and caches come before a device that waits for work as soon as they have enough of it;
+/// answers and flushes together take half of what both have.
 fn binding_cause(shares: &[(Cause, f64)]) -> Cause {
+    let of = |is: fn(Cause) -> bool| shares.iter().filter(|(cause, _)| is(*cause)).map(|(_, share)| share).sum::<f64>();
+    let waiting = of(|cause| matches!(cause, Cause::Flush | Cause::Answers));
+    let idle = of(|cause| cause == Cause::Nothing);
     let enough = |(cause, share): &&(Cause, f64)| match cause {
         Cause::Throttle(_) | Cause::Exceeded(_) | Cause::Declared(_) | Cause::Level | Cause::Burst => {
             *share >= BINDING_MIN
         }
         Cause::Quota(_) | Cause::Processors | Cause::Cache(_) => *share >= ELSEWHERE_MIN,
-        Cause::Flush | Cause::Answers => *share >= WAITING_MIN,
+        Cause::Flush | Cause::Answers => waiting >= idle,
         Cause::Nothing => false,
     };
     shares.iter().find(enough).map_or(Cause::Nothing, |(cause, _)| *cause)
@@ -126,6 +132,7 @@ fn view(
         let asked = throttle.asked.as_ref().map(|asked| asked.iter().sum::<u64>() as f64 / length);
         ThrottleUse { limit: throttle.limit.clone(), asked_per_s: asked }
     });
+    let device = all.iter().map(|moment| moment.tick).reduce(WatchTick::joined).unwrap_or_default();
     let programs = watch.programs.iter().enumerate().map(|(place, program)| {
         let sum = program.seconds.iter().copied().fold(ProgramSecond::default(), ProgramSecond::joined);
         ProgramFigures {
@@ -136,6 +143,7 @@ fn view(
             read_bytes_per_s: sum.read_bytes as f64 / length,
             write_bytes_per_s: sum.write_bytes as f64 / length,
             cpus: sum.cpu_us as f64 / 1e6 / length,
+            share: share_of_device(program, sum, watch, device),
         }
     });
     let (arrivals, outstanding) = said::arrivals(watch, all);
@@ -155,6 +163,7 @@ fn view(
         arrivals: arrivals.to_owned(),
         throttles: throttles.collect(),
         programs: programs.collect(),
+        hidden: watch.hidden,
         watching_cpu_share: watch.cost.share(),
         events_seen: watch.events.as_ref().map(|events| events.requests),
         events_lost: watch.events.as_ref().map(|events| events.lost),
@@ -166,6 +175,24 @@ fn view(
             .map(|events| events.cpu_us as f64 / watch.cost.elapsed_us.max(1) as f64),
         above_device: above::wait_above(watch, all, throttled_share, is_alone),
     }
+}
+
+/// How much of a device's bytes a program moved: by its own counters if it uses no other storage, else by the kernel's events. Bytes of
+/// programs that use several devices cannot be put down to one.
+fn share_of_device(
+    program: &WatchedProgram,
+    sum: ProgramSecond,
+    watch: &WatchRecord,
+    device: WatchTick,
+) -> Option<f64> {
+    let (read, written) = if program.only_here == Some(true) {
+        (sum.read_bytes, sum.write_bytes)
+    } else {
+        let asker = watch.events.as_ref()?.askers.iter().find(|asker| asker.name == program.name)?;
+        (asker.read_bytes, asker.write_bytes)
+    };
+    let own = read.min(device.read_bytes) + written.min(device.write_bytes);
+    (device.bytes() > 0).then(|| own as f64 / device.bytes() as f64)
 }
 
 impl Cause {

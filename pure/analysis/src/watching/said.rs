@@ -3,22 +3,18 @@
 use super::course::{Cause, Moment, is_of_machine, principal};
 use super::level::Level;
 use super::of_the_time;
-use crate::summary::{CellSummary, Conclusion, Finding, OperationFigures, ProgramFigures, WatchView};
-use crate::verdict_block::{Certainty, HeldBy, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict};
+use crate::summary::{CellSummary, Finding, OperationFigures, ProgramFigures, WatchView};
+use crate::verdict_block::HeldBy;
 use crate::words::{block, listed, number, percent, seconds, sentence, span, throughput};
 use loadline_record::{
-    AnswersInClusters, Binding, CellRecord, EventAsker, KernelThrottle, Limit, ProgramSecond, RunRecord,
-    ThrottledQuantity, WatchRecord, WatchTick, WatchedProgram,
+    AnswersInClusters, Binding, CellRecord, EventAsker, HiddenProcesses, KernelThrottle, Limit, ProgramSecond,
+    RunRecord, ThrottledQuantity, WatchRecord, WatchTick, WatchedProgram,
 };
 
-/// Volumes that a verdict speaks of.
-const VOLUMES_MAX: usize = 8;
 /// A cause with less of the time than this is not listed.
 const LISTED_MIN: f64 = 0.01;
 /// Storage that is waited for longer than this leaves nothing to compare with.
 const WAITED_ALWAYS: f64 = 0.95;
-/// A program that does more than this of all others' work is worth a name.
-const OTHERS_SHARE: f64 = 0.5;
 /// Outstanding requests that stay within this factor are as many at any time.
 const CLOSED_SPREAD: f64 = 1.35;
 /// Those that vary by more come whatever the answers.
@@ -244,7 +240,7 @@ fn clusters_words(found: AnswersInClusters) -> String {
 }
 
 /// "3.2 requests", "1 request".
-fn waiting(outstanding: f64) -> String {
+pub(super) fn waiting(outstanding: f64) -> String {
     match outstanding {
         few if few < 9.95 => format!("{few:.1} requests"),
         many => format!("{} requests", number(many)),
@@ -342,10 +338,13 @@ pub(crate) fn findings(record: &RunRecord, cells: &[CellSummary]) -> Vec<Finding
         if let Some(above) = &watch.above_device {
             say(codes::ABOVE, above.in_full(&cell.volume));
         }
-        if !watch.programs.is_empty() {
+        let hidden = watch.hidden.map(hidden_words);
+        if !watch.programs.is_empty() || hidden.is_some() {
             let programs: Vec<String> = watch.programs.iter().take(3).map(program_words).collect();
+            let programs = if programs.is_empty() { "no program that shows".to_owned() } else { programs.join("; ") };
             let whole = larger_than_the_device(cell, watch).unwrap_or_default();
-            say(codes::PROGRAMS, format!("who uses {}: {}{whole}", cell.volume, programs.join("; ")));
+            let hidden = hidden.map(|hidden| format!(". Others may use it: {hidden}")).unwrap_or_default();
+            say(codes::PROGRAMS, format!("who uses {}: {programs}{whole}{hidden}", cell.volume));
         }
         if !watch.askers.is_empty() {
             let askers: Vec<String> = watch.askers.iter().take(3).map(asker_words).collect();
@@ -397,6 +396,20 @@ fn asker_words(asker: &EventAsker) -> String {
     )
 }
 
+/// "12 processes of other users cannot be seen: run as root to see them".
+pub(super) fn hidden_words(hidden: HiddenProcesses) -> String {
+    let processes = match hidden.processes {
+        1 => "1 process".to_owned(),
+        several => format!("{} processes", number(f64::from(several))),
+    };
+    if hidden.by_root {
+        return format!(
+            "{processes} cannot be seen from here: run this with CAP_SYS_PTRACE, or outside of the container"
+        );
+    }
+    format!("{processes} of other users cannot be seen: run as root to see them")
+}
+
 fn program_words(program: &ProgramFigures) -> String {
     let several = if program.processes > 1 { format!(", {} processes", program.processes) } else { String::new() };
     format!(
@@ -438,23 +451,29 @@ fn arrivals_words(watch: &WatchView) -> String {
             "requests come whatever the answers (an open loop): what waits varies, and the rate does not".to_owned()
         }
         (_, Some(depth)) => format!(
-            "whether requests wait for answers cannot be seen: {} are outstanding on average while the device is busy",
+            "on average {} are outstanding while the device is busy. Whether it is a closed or an open loop does not show",
             waiting(depth)
         ),
-        (_, None) => "nothing was outstanding: whether requests wait for answers cannot be seen".to_owned(),
+        (_, None) => "no request was outstanding: whether it is a closed or an open loop does not show".to_owned(),
     }
 }
 
+/// Whether a cause is storage, or a limit on it.
+pub(super) const fn is_storage(limit: Option<Limit>) -> bool {
+    !matches!(limit, Some(Limit::Arrival | Limit::Cpu | Limit::Cache))
+}
+
 /// The share of the time in which storage, or a limit on it, was waited for.
-fn waited(watch: &WatchView) -> f64 {
-    let is_storage = |limit: Option<Limit>| !matches!(limit, Some(Limit::Arrival | Limit::Cpu | Limit::Cache));
+pub(super) fn waited(watch: &WatchView) -> f64 {
     watch.causes.iter().filter(|cause| is_storage(cause.limit)).map(|cause| cause.share).sum()
 }
 
-fn gain_words(watch: &WatchView, limit: Option<Limit>) -> String {
+pub(super) fn gain_words(watch: &WatchView, limit: Option<Limit>) -> String {
     let waited = waited(watch);
     if waited < LISTED_MIN {
-        return "faster storage gains nothing here: it is hardly ever waited for".to_owned();
+        let why =
+            if watch.outstanding.is_some() { "it is hardly ever waited for" } else { "nothing asked it for anything" };
+        return format!("faster storage gains nothing here: {why}");
     }
     if waited <= WAITED_ALWAYS {
         return format!(
@@ -494,177 +513,4 @@ fn limits_words(cell: &CellSummary, watch: &WatchView) -> Option<String> {
     });
     let all: Vec<String> = throttles.chain(ceilings).collect();
     (!all.is_empty()).then(|| format!("known limits of {}, over the whole time: {}", cell.volume, all.join("; ")))
-}
-
-/// The program that was named, where others use the device more than it does.
-fn crowded(watch: &WatchView) -> Option<(&ProgramFigures, f64)> {
-    let bytes = |program: &ProgramFigures| program.read_bytes_per_s + program.write_bytes_per_s;
-    let all: f64 = watch.programs.iter().map(bytes).sum();
-    let named = watch.programs.iter().find(|program| program.named)?;
-    let other = watch.programs.iter().filter(|program| !program.named).max_by(|a, b| bytes(a).total_cmp(&bytes(b)))?;
-    let share = bytes(other) / all.max(1.0);
-    (share >= OTHERS_SHARE && bytes(other) > bytes(named)).then_some((other, share))
-}
-
-/// What held it, in words.
-fn holder(cell: &CellSummary) -> String {
-    let (Some(binding), Some(watch)) = (&cell.binding, &cell.watch) else { return "not known".to_owned() };
-    let share = cell.binding_share.unwrap_or(0.0);
-    let value = binding.ceiling_iops.map(|iops| format!(", {} IOPS for this load", number(iops))).unwrap_or_default();
-    let value = if binding.presumed { format!("{value} (presumed)") } else { value };
-    let time = of_the_time(share);
-    let text = match (&cell.held_by, binding.limit) {
-        (Some(held), _) => format!("{}, {time}", held.sentence()),
-        (None, Limit::DiskIops) => format!("the disk's limit on requests per second{value}, {time}"),
-        (None, Limit::DiskThroughput) => format!("the disk's limit on bytes per second{value}, {time}"),
-        (None, Limit::VmUncachedIops | Limit::VmCachedIops) => {
-            format!("the VM's limit on requests per second ({}){value}, {time}", binding.limit.name())
-        }
-        (None, Limit::VmUncachedThroughput | Limit::VmCachedThroughput) => {
-            format!("the VM's limit on bytes per second ({}){value}, {time}", binding.limit.name())
-        }
-        (None, Limit::BurstExhausted) => format!("the baseline, after the burst was used up{value}, {time}"),
-        (None, Limit::Latency) => format!("the time that each answer of the disk takes, {time}"),
-        (None, Limit::Flush) => format!("the time until writes are durable, {time}"),
-        (None, Limit::Cpu) => {
-            let cause = watch.causes.iter().find(|cause| cause.limit == Some(Limit::Cpu));
-            format!("not the storage but {}, {time}", cause.map_or("the machine's CPUs", |cause| cause.cause.as_str()))
-        }
-        (None, Limit::Cache) => "not the storage: the page cache answers".to_owned(),
-        (None, Limit::Arrival) => {
-            format!("not the storage: it was busy {}", of_the_time(watch.busy_share))
-        }
-        (None, limit) => format!("{}{value}, {time}", limit.name()),
-    };
-    match crowded(watch) {
-        Some((other, share)) if binding.limit != Limit::Arrival => {
-            format!("{text}; {} ({}) takes {} of it", other.name, other.pid, percent(share))
-        }
-        _ => text,
-    }
-}
-
-/// What to do.
-fn next(cell: &CellSummary) -> Option<String> {
-    let (binding, watch) = (cell.binding.as_ref()?, cell.watch.as_ref()?);
-    if let Some((other, _)) = crowded(watch).filter(|_| binding.limit != Limit::Arrival) {
-        return Some(format!(
-            "see first whether {} ({}) must run now: it is what uses the disk",
-            other.name, other.pid
-        ));
-    }
-    let text = match (&cell.held_by, binding.limit) {
-        (Some(_), _) => "if this limit is not meant, lift it: that costs nothing",
-        (None, Limit::DiskIops) => "compare with what the disk is sold with; more needs another disk or a stripe",
-        (None, Limit::DiskThroughput) => {
-            "compare with what the disk is sold with; more needs a disk with more MB/s, or a stripe"
-        }
-        (
-            None,
-            Limit::VmUncachedIops | Limit::VmUncachedThroughput | Limit::VmCachedIops | Limit::VmCachedThroughput,
-        ) => "more needs a larger VM; faster disks change nothing",
-        (None, Limit::BurstExhausted) => "plan with this rate, or take a disk with a higher baseline",
-        (None, Limit::Latency) => {
-            "ask for more at once (more connections, deeper read-ahead), or take a disk that answers faster"
-        }
-        (None, Limit::Flush) => "make several writes durable with one flush, or take a disk that flushes faster",
-        (None, Limit::Cpu) => "give the application more CPU; other storage changes nothing",
-        (None, Limit::Cache) => "leave the storage as it is, as long as the memory stays",
-        (None, Limit::Arrival) => "look elsewhere: other storage changes nothing here",
-        (None, _) => return None,
-    };
-    Some(text.to_owned())
-}
-
-fn certainty(cell: &CellSummary) -> (Certainty, String) {
-    if let Some(held) = &cell.held_by {
-        return (Certainty::Certain, format!("read from {}, and all of it is asked for", held.limit.file));
-    }
-    let Some(binding) = &cell.binding else { return (Certainty::Unknown, "nothing was seen".to_owned()) };
-    let because = binding.evidence.trim_end_matches('.').to_owned();
-    let first = because.split_once(": ").map_or(because.as_str(), |(first, _)| first).to_owned();
-    let certainty = match (binding.inferred, binding.presumed) {
-        (false, _) => Certainty::Certain,
-        (true, true) => Certainty::Doubtful,
-        (true, false) => Certainty::Likely,
-    };
-    (certainty, first)
-}
-
-/// The run in a few lines.
-pub(crate) fn verdict(cells: &[CellSummary]) -> Option<VerdictBlock> {
-    // A device that most was asked of comes first.
-    let mut order: Vec<&CellSummary> = cells.iter().filter(|cell| cell.watch.is_some()).collect();
-    order.sort_by(|a, b| {
-        let key = |cell: &CellSummary| cell.watch.as_ref().map_or(0.0, |watch| watch.busy_share);
-        key(b).total_cmp(&key(a))
-    });
-    let volumes: Vec<VolumeVerdict> = order
-        .iter()
-        .map(|cell| {
-            let (certainty, because) = certainty(cell);
-            VolumeVerdict {
-                volume: if cells.len() == 1 { String::new() } else { cell.volume.clone() },
-                gives: vec![asked(cell)],
-                limit: cell.binding.as_ref().map(|binding| binding.limit),
-                held_by: holder(cell),
-                throttle: cell.held_by.clone(),
-                certainty,
-                because,
-                latency: cell.watch.as_ref().and_then(|watch| Some(watch.above_device.as_ref()?.in_short())),
-                next: next(cell),
-                command: cell.held_by.as_ref().map(HeldBy::lifting_command),
-                cell: cell.id.clone(),
-            }
-        })
-        .collect();
-    let volumes_left_out = volumes.len().saturating_sub(VOLUMES_MAX);
-    let volumes: Vec<VolumeVerdict> = volumes.into_iter().take(VOLUMES_MAX).collect();
-    (!volumes.is_empty()).then_some(VerdictBlock { volumes, volumes_left_out, not_measured: None, objective: None })
-}
-
-/// What was asked of the device.
-fn asked(cell: &CellSummary) -> VerdictFigure {
-    let reads = percent(cell.load.read_ratio);
-    let total = cell.total.as_ref();
-    let outstanding = cell.watch.as_ref().and_then(|watch| watch.outstanding);
-    let at =
-        outstanding.map_or_else(|| "nothing outstanding".to_owned(), |depth| format!("{} outstanding", waiting(depth)));
-    let load = match total {
-        Some(total) if total.iops > 0.0 => {
-            format!("asked of {}: {}, {reads} reads", cell.volume, block(cell.load.block_bytes))
-        }
-        _ => format!("asked of {}", cell.volume),
-    };
-    VerdictFigure {
-        what: VerdictSubject::Requests,
-        load,
-        at,
-        value: total.map_or(0.0, |total| total.iops),
-        low: None,
-        high: None,
-        p99_ns: None,
-        mean_ns: None,
-        cell: cell.id.clone(),
-    }
-}
-
-/// Each device in a sentence or two.
-pub(crate) fn conclusions(cells: &[CellSummary]) -> Vec<Conclusion> {
-    let of = |cell: &CellSummary| {
-        let watch = cell.watch.as_ref()?;
-        let limit = cell.binding.as_ref().map(|binding| binding.limit);
-        Some(Conclusion {
-            volume: cell.volume.clone(),
-            cell: cell.id.clone(),
-            limit,
-            text: sentence(&format!("what holds {}: {}", cell.volume, holder(cell))),
-            evidence: cell.binding.as_ref().map(|binding| binding.evidence.clone()),
-            consequence: Some(sentence(&gain_words(watch, limit))),
-            next: next(cell).map(|next| sentence(&next)),
-            next_measurements: Vec::new(),
-            commands: cell.held_by.as_ref().map(HeldBy::lifting_command).into_iter().collect(),
-        })
-    };
-    cells.iter().filter_map(of).collect()
 }

@@ -3,9 +3,9 @@
 use crate::example::{self, ExampleDisk};
 use crate::{RunSummary, summarize};
 use loadline_record::{
-    AnswersInClusters, Ceiling, EventAsker, Exceeded, KernelThrottle, Limit, ProgramSecond, RunRecord, RunVerb,
-    ThrottledQuantity, ThrottledRequests, WatchCost, WatchEvents, WatchRecord, WatchSecond, WatchTick, WatchedCpu,
-    WatchedProgram, WatchedThrottle,
+    AnswersInClusters, Ceiling, EventAsker, Exceeded, HiddenProcesses, KernelThrottle, Limit, ProgramSecond, RunRecord,
+    RunVerb, ThrottledQuantity, ThrottledRequests, WatchCost, WatchEvents, WatchRecord, WatchSecond, WatchTick,
+    WatchedCpu, WatchedProgram, WatchedThrottle,
 };
 
 /// What a device did in a second.
@@ -51,16 +51,20 @@ fn watch(seconds: &[Did]) -> WatchRecord {
 }
 
 fn program(name: &str, pid: u32, seconds: usize, did: ProgramSecond) -> WatchedProgram {
-    WatchedProgram { name: name.into(), pid, processes: 1, seconds: vec![did; seconds] }
+    WatchedProgram { name: name.into(), pid, processes: 1, only_here: None, seconds: vec![did; seconds] }
 }
 
 fn summary(watch: WatchRecord, ceilings: Vec<Ceiling>) -> RunSummary {
+    summarize(&record(watch, ceilings))
+}
+
+fn record(watch: WatchRecord, ceilings: Vec<Ceiling>) -> RunRecord {
     let mut record: RunRecord =
         example::run(vec![example::cell(example::closed("random", 1.0, 4096, 1), &ExampleDisk::default(), &[1.0])]);
     record.header.verb = RunVerb::Watch;
     record.cells[0].ceilings = ceilings;
     record.cells[0].trials[0].watched = Some(Box::new(watch));
-    summarize(&record)
+    record
 }
 
 #[track_caller]
@@ -477,22 +481,139 @@ fn events_name_the_programs_and_answers_in_clusters_make_a_level_sure() {
 
 #[test]
 fn an_idle_device_is_said_to_wait() {
-    let found = summary(watch(&[reads(0.0, 0.0, 0.0); 10]), Vec::new());
+    let mut idle = record(watch(&[reads(0.0, 0.0, 0.0); 10]), Vec::new());
+    idle.cells[0].trials[0].operations.clear();
+    let found = summarize(&idle);
     bound(&found, Limit::Arrival, 0.99..=1.0);
     assert!(found.findings.iter().any(|finding| finding.text.contains("gains nothing")), "{:?}", found.findings);
+    let volume = &found.verdict.as_ref().unwrap().volumes[0];
+    assert!(volume.held_by.starts_with("nothing: no request reached "), "{}", volume.held_by);
+    assert!(volume.next.as_ref().unwrap().starts_with("watch while the application works"), "{:?}", volume.next);
+}
+
+/// A program that was named, db, beside one with most of the bytes of a device.
+fn beside_a_backup(did: Did, only_here: Option<bool>) -> WatchRecord {
+    let moved = |bytes| ProgramSecond { read_bytes: bytes, asked_read_bytes: bytes, ..ProgramSecond::default() };
+    let mut seen = watch(&[did; 10]);
+    seen.programs = vec![program("backup", 9, 10, moved(3_600_000)), program("db", 7, 10, moved(400_000))];
+    seen.programs[0].only_here = only_here;
+    seen.subject = Some(1);
+    seen
 }
 
 #[test]
-fn another_process_that_takes_the_disk_is_named() {
-    let did = |bytes| ProgramSecond { read_bytes: bytes, asked_read_bytes: bytes, ..ProgramSecond::default() };
-    let mut seen = watch(&[reads(1_000.0, 0.1, 0.1); 10]);
+fn another_process_that_takes_the_disk_is_named_where_its_share_is_known() {
+    let said = |seen| {
+        let found = summary(seen, Vec::new());
+        bound(&found, Limit::Latency, 0.9..=1.0);
+        let volume = found.verdict.unwrap().volumes.remove(0);
+        (volume.held_by, volume.next.unwrap())
+    };
+    let did = Did { reads: 999.0, ..reads(999.0, 1.0, 1.0) };
+    let (held_by, next) = said(beside_a_backup(did, Some(true)));
+    assert!(held_by.contains("; backup (9) has 88 % of the bytes of"), "{held_by}");
+    assert!(next.starts_with("see first whether backup (9) must run now: it has 88 %"), "{next}");
+    // Its bytes may be another device's.
+    for unknown in [None, Some(false)] {
+        let (held_by, next) = said(beside_a_backup(did, unknown));
+        assert!(!held_by.contains("backup") && !next.contains("backup"), "{held_by}; {next}");
+    }
+    // The kernel's events show whose requests they are.
+    let mut seen = beside_a_backup(did, Some(false));
+    let asker = EventAsker { name: "backup".into(), pid: 9, read_bytes: 30_000_000, ..EventAsker::default() };
+    seen.events = Some(WatchEvents { askers: vec![asker], ..WatchEvents::default() });
+    assert!(said(seen).0.contains("; backup (9) has 73 % of the bytes of"));
+}
+
+#[test]
+fn a_known_throttle_is_lifted_whoever_else_uses_the_device() {
+    let mut seen = beside_a_backup(reads(1_000.0, 0.1, 0.1), Some(true));
     seen.throttles = vec![throttle(1_000, &[1_000; 10])];
-    seen.programs = vec![program("backup", 9, 10, did(3_600_000)), program("db", 7, 10, did(400_000))];
-    seen.subject = Some(1);
     let found = summary(seen, Vec::new());
     bound(&found, Limit::DiskIops, 0.99..=1.0);
     let volume = &found.verdict.as_ref().unwrap().volumes[0];
-    assert!(volume.held_by.contains("backup (9) takes 90 % of it"), "{}", volume.held_by);
+    assert!(volume.held_by.contains("; backup (9) has 88 % of the bytes of"), "{}", volume.held_by);
+    assert_eq!(volume.next.as_deref(), Some("if this limit is not meant, lift it: that costs nothing"));
+    assert!(volume.command.as_ref().unwrap().contains("read_iops_device"));
+    let conclusion = &found.conclusions[0];
+    assert!(conclusion.next.as_ref().unwrap().contains("lift it") && !conclusion.commands.is_empty());
+}
+
+#[test]
+fn processes_that_cannot_be_seen_make_what_rests_on_programs_doubtful() {
+    let said = |by_root, subject| {
+        let mut seen = watch(&[reads(200.0, 0.2, 0.2); 10]);
+        let did = ProgramSecond { read_bytes: 100_000, asked_read_bytes: 100_000, ..ProgramSecond::default() };
+        seen.programs = vec![program("mine", 7, 10, did)];
+        seen.subject = subject;
+        seen.hidden = Some(HiddenProcesses { processes: 12, by_root });
+        let found = summary(seen, Vec::new());
+        let who = found.findings.iter().find(|one| one.code == "watched-programs").unwrap().text.clone();
+        let volume = found.verdict.unwrap().volumes.remove(0);
+        (volume.certainty, volume.because, who)
+    };
+    let (certainty, because, who) = said(false, None);
+    assert_eq!(certainty, crate::Certainty::Doubtful);
+    let hidden = "12 processes of other users cannot be seen: run as root to see them";
+    assert!(because.ends_with(&format!("but {hidden}")), "{because}");
+    assert!(who.contains(&format!("Others may use it: {hidden}")), "{who}");
+    // Root is not told to become root.
+    let (_, because, _) = said(true, None);
+    assert!(because.contains("12 processes cannot be seen from here") && !because.contains("as root"), "{because}");
+    // What was named is seen, whatever others do.
+    assert_eq!(said(false, Some(0)).0, crate::Certainty::Likely);
+}
+
+#[test]
+fn storage_and_application_with_about_half_of_the_time_each_are_both_named() {
+    let said = |busy: f64| {
+        let found = summary(watch(&[reads(200.0, busy, busy); 10]), Vec::new());
+        let volume = found.verdict.unwrap().volumes.remove(0);
+        (volume.limit.unwrap(), volume.held_by, volume.next.unwrap())
+    };
+    for (busy, limit) in [(0.55, Limit::Latency), (0.50, Limit::Latency), (0.45, Limit::Arrival)] {
+        let (found, held_by, next) = said(busy);
+        assert_eq!(found, limit);
+        let other = format!("the device waits for work, {:.0} % of the time", 100.0 - busy * 100.0);
+        assert!(held_by.starts_with("both ") && held_by.ends_with(&other), "{held_by}");
+        let saved = format!("faster storage saves at most {:.0} % of the time", busy * 100.0);
+        assert!(next.ends_with(&saved), "{next}");
+    }
+    let (_, held_by, next) = said(0.25);
+    assert!(held_by.starts_with("mostly not the storage: "), "{held_by}");
+    assert!(next.ends_with("saves at most 25 % of the time"), "{next}");
+    let (_, held_by, next) = said(0.05);
+    assert_eq!(held_by, "not the storage: it was busy 5.0 % of the time");
+    assert!(next.contains("other storage changes nothing"), "{next}");
+    let (_, held_by, _) = said(0.80);
+    assert!(!held_by.contains("both"), "{held_by}");
+}
+
+#[test]
+fn a_throttle_that_is_reached_seldom_is_said_with_the_rest_of_the_time() {
+    let mut did = vec![reads(1_000.0, 0.0, 0.0); 2];
+    did.extend([reads(100.0, 0.0, 0.0); 8]);
+    let mut seen = watch(&did);
+    seen.throttles = vec![throttle(1_000, &[[1_000; 2].as_slice(), &[100; 8]].concat())];
+    let found = summary(seen, Vec::new());
+    bound(&found, Limit::DiskIops, 0.19..=0.21);
+    let held_by = &found.verdict.as_ref().unwrap().volumes[0].held_by;
+    assert!(held_by.ends_with("20 % of the time; otherwise the device waits for work, 80 % of the time"), "{held_by}");
+}
+
+#[test]
+fn a_quota_beside_storage_does_not_say_that_other_storage_changes_nothing() {
+    let did = ProgramSecond { read_bytes: 400_000, quota_periods: 10, ..ProgramSecond::default() };
+    let mut seen = watch(&[reads(1_000.0, 5.0, 0.45); 10]);
+    seen.programs = vec![program("db", 7, 10, ProgramSecond { quota_used_up: 2, ..did })];
+    let found = summary(seen, Vec::new());
+    bound(&found, Limit::Cpu, 0.5..=0.6);
+    let volume = &found.verdict.as_ref().unwrap().volumes[0];
+    assert!(
+        volume.held_by.starts_with("both waiting for the device's answers, 45 % of the time, and the CPU quota of db")
+    );
+    let next = volume.next.as_deref().unwrap();
+    assert_eq!(next, "give the application more CPU; faster storage saves at most 45 % of the time");
 }
 
 #[test]

@@ -62,6 +62,16 @@ pub(super) fn flushes(record: &OperationRecord) -> Value {
     json!({ "total_ios": record.count, "lat_ns": latency(&record.latency, record.told, record.count) })
 }
 
+/// The same without the least and the largest latency, where only means over a short time are known.
+pub(super) fn without_extremes(mut direction: Value) -> Value {
+    for key in ["clat_ns", "lat_ns"] {
+        if let Some(latency) = direction.get_mut(key).and_then(Value::as_object_mut) {
+            latency.retain(|figure, _| figure != "min" && figure != "max");
+        }
+    }
+    direction
+}
+
 /// A named step of an application, under the names that directions have.
 pub(super) fn step(name: &str, record: &OperationRecord, measured_ns: u64) -> Value {
     let per_second = |amount: u64| amount as f64 * 1e9 / measured_ns.max(1) as f64;

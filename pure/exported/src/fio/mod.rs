@@ -110,11 +110,12 @@ fn job(
     let began_ms = trial.started_unix_s * 1_000;
     put("elapsed", json!(written_ms.saturating_sub(began_ms) / 1_000));
     put("job options", Value::Object(options));
+    let shown = |value: Value| if trial.has_only_means() { direction::without_extremes(value) } else { value };
     for operation in [Operation::Read, Operation::Write, Operation::Trim] {
-        put(operation.name(), direction::of(trial, operation, runtime_ms));
+        put(operation.name(), shown(direction::of(trial, operation, runtime_ms)));
     }
     if let Some(flushes) = trial.operations.get(&Operation::Flush) {
-        put("sync", direction::flushes(flushes));
+        put("sync", shown(direction::flushes(flushes)));
     }
     for (unit, bins) in direction::bins(trial) {
         put(unit, bins);
