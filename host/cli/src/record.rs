@@ -45,7 +45,10 @@ pub(crate) fn record(arguments: &RecordArguments, quiet: bool) -> anyhow::Result
 fn refused(error: Error) -> anyhow::Error {
     match error {
         Error::Record(
-            error @ (RecordError::NoDevice { .. } | RecordError::Exists { .. } | RecordError::Feedback { .. }),
+            error @ (RecordError::NoDevice { .. }
+            | RecordError::NoTime
+            | RecordError::Exists { .. }
+            | RecordError::Feedback { .. }),
         ) => Usage(error.to_string()).into(),
         error => error.into(),
     }
@@ -123,7 +126,7 @@ fn verdict(outcome: &RecordOutcome) -> Vec<(String, String)> {
         say(
             "ends",
             format!(
-                "{} requests were under way at the beginning, {} at the end; of {} the arrival was not seen",
+                "{} requests were under way at the beginning, {} at the end. Of {} no arrival was recorded: it is taken for their submission",
                 counts.without_issue, counts.issued_left, counts.without_arrival
             ),
         );
