@@ -7,6 +7,7 @@ use crate::arguments::Format;
 use crate::arguments::crawl::CrawlArguments;
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
+use crate::typed_words::store_option;
 use crate::{environments, output, stored};
 use loadline_catalog::{Catalog, Draw, Environment};
 use loadline_crawl::{
@@ -18,7 +19,7 @@ use loadline_pipeline::{Change, CrawlPlan, DiskWish, MadeUpPlan, SourcePlan, Wha
 use loadline_record::{PipelineRecord, RunRecord};
 use loadline_runs::wall_clock::fresh_seed;
 use loadline_runs::{InputKind, RunOptions, catalog_with, read_text, store_location, stored_environment};
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 pub(crate) use compared::compared_text;
@@ -174,8 +175,26 @@ fn plan(typed: &str) -> anyhow::Result<CrawlPlan> {
         ))
         .into());
     }
+    if let Some(plan) = plan_of_database(path) {
+        return Err(Usage(format!(
+            "{typed} is a SQLite database: a plan names its table. Write these lines into a file, such as rows.toml, with your table and its \
+             key. Then: loadline crawl rows.toml\n\n{plan}"
+        ))
+        .into());
+    }
     let text = read_text(path, InputKind::Plan).map_err(|error| Usage(format!("{typed}: {error}")))?;
     Ok(CrawlPlan::read(&text).map_err(|error| Usage(format!("{typed}: {error}")))?)
+}
+
+/// Where a file is a SQLite database: a plan that has its rows for a source.
+fn plan_of_database(path: &Path) -> Option<String> {
+    const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+    let mut first = [0; MAGIC.len()];
+    std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut first)).ok()?;
+    let name = short(&path.file_stem()?.to_string_lossy());
+    let file = path.to_string_lossy();
+    (first == *MAGIC)
+        .then(|| format!("[[source]]\nname = {name:?}\nsql = {file:?}\ntable = \"TABLE\"\nkey = \"KEY\"    # a column of whole numbers"))
 }
 
 /// A name within the bound that sources have.
@@ -256,7 +275,10 @@ fn conclude(
     let record = &outcome.record;
     let run = &record.header.id;
     if outcome.is_stopped {
-        output::tell(&format!("stopped; what was committed is kept. Go on with: loadline crawl --resume {run}"));
+        output::tell(&format!(
+            "stopped; what was committed is kept. Go on with: loadline crawl --resume {run}{}",
+            store_option()
+        ));
         return Ok(Outcome::Interrupted);
     }
     let tried = match pipeline_of(record) {

@@ -3,6 +3,8 @@
 use crate::arguments::Format;
 use crate::output::{self, Column, Field, Table};
 use crate::printing;
+use crate::recommendations::{in_shell, report_command};
+use crate::typed_words::store_option;
 use loadline_crawl::{of_record, pipeline_of};
 use loadline_pipeline::{Attribution, Bound, Confirmation, ConfirmedBy, WhatIf, confirm, slowed_words};
 use loadline_record::{PipelineRecord, RunRecord, SourceRecord, StationClock, StationRecord, VolumeRole, VolumeUse};
@@ -31,11 +33,11 @@ pub(crate) fn answer(record: &RunRecord) -> Option<RunAnswer> {
         sources_table(pipeline, &attributions).in_report("Sources"),
         stations_table(pipeline).in_report("Stations"),
     ];
-    let volumes = volumes_table(pipeline);
+    let volumes = volumes_table(pipeline, shared_volumes(record, pipeline));
     if !volumes.is_empty() {
         tables.push(volumes.in_report("Volumes"));
     }
-    Some(RunAnswer { lines: verdict(pipeline, &attributions, false), tables })
+    Some(RunAnswer { lines: verdict(record, pipeline, &attributions, false), tables })
 }
 
 /// The crawl as text, ending with a line break.
@@ -61,7 +63,7 @@ pub(super) fn text(record: &RunRecord, tried: &[(String, WhatIf)], format: Forma
         sources.render(format, colour),
         format!("{}{}", heading("Stations"), stations_table(pipeline).render(format, colour)),
     ];
-    let volumes = volumes_table(pipeline);
+    let volumes = volumes_table(pipeline, shared_volumes(record, pipeline));
     if !volumes.is_empty() {
         parts.push(format!("{}{}", heading("Volumes"), volumes.render(format, colour)));
     }
@@ -78,8 +80,8 @@ pub(super) fn text(record: &RunRecord, tried: &[(String, WhatIf)], format: Forma
     if !tried.is_empty() {
         parts.push(format!("{}{}", heading("What if"), what_if_table(tried).render(format, colour)));
     }
-    let mut conclusion = verdict(pipeline, &attributions, tried.is_empty());
-    conclusion.push(("report".to_owned(), format!("loadline report {}", record.header.id)));
+    let mut conclusion = verdict(record, pipeline, &attributions, tried.is_empty());
+    conclusion.push(("report".to_owned(), report_command([record.header.id.as_str()])));
     parts.push(printing::verdict(&conclusion, format));
     Ok(parts.join("\n"))
 }
@@ -212,7 +214,30 @@ fn stations_table(pipeline: &PipelineRecord) -> Table {
     table
 }
 
-fn volumes_table(pipeline: &PipelineRecord) -> Table {
+/// Volumes by what counts for them: those on the same devices are one row, as the counters of a device are of all that is on it.
+fn shared_volumes<'r>(record: &'r RunRecord, pipeline: &'r PipelineRecord) -> Vec<(String, &'r VolumeUse)> {
+    let devices = |role: VolumeRole| {
+        let facts = record.header.volumes.iter().find(|facts| facts.name == role.name());
+        let names: Vec<&str> =
+            facts.iter().flat_map(|facts| &facts.devices).map(|device| device.name.as_str()).collect();
+        Some(names).filter(|names| !names.is_empty())
+    };
+    let mut rows: Vec<(String, &VolumeUse)> = Vec::new();
+    for volume in volumes_in_order(pipeline) {
+        let own = devices(volume.role);
+        match rows.iter_mut().find(|(_, first)| own.is_some() && devices(first.role) == own) {
+            Some((name, _)) => *name = format!("{name}, {}", volume.role.name()),
+            None => rows.push((volume.role.name().to_owned(), volume)),
+        }
+    }
+    rows
+}
+
+fn volumes_in_order(pipeline: &PipelineRecord) -> impl Iterator<Item = &VolumeUse> {
+    VolumeRole::ALL.into_iter().filter_map(|role| pipeline.volumes.iter().find(|volume| volume.role == role))
+}
+
+fn volumes_table<'v>(pipeline: &PipelineRecord, volumes: impl IntoIterator<Item = (String, &'v VolumeUse)>) -> Table {
     let mut table = Table::new(&[
         Column::words("volume", "volume"),
         Column::numbers("IOPS", "iops"),
@@ -223,10 +248,7 @@ fn volumes_table(pipeline: &PipelineRecord) -> Table {
         Column::numbers("busy", "busy"),
     ]);
     let interval_s = pipeline.interval_ns as f64 / 1e9;
-    for role in VolumeRole::ALL {
-        let Some(VolumeUse { series, .. }) = pipeline.volumes.iter().find(|volume| volume.role == role) else {
-            continue;
-        };
+    for (name, VolumeUse { series, .. }) in volumes {
         let sum = |of: fn(&loadline_record::VolumeSecond) -> u64| series.iter().map(of).sum::<u64>() as f64;
         let (requests, bytes, latency, busy) =
             (sum(|of| of.requests), sum(|of| of.bytes), sum(|of| of.latency_ns), sum(|of| of.busy_ns));
@@ -239,7 +261,7 @@ fn volumes_table(pipeline: &PipelineRecord) -> Table {
         let latency_max = means.map(|of| of.latency_ns as f64 / of.requests as f64).fold(0.0, f64::max);
         let mean = latency / requests.max(1.0);
         table.push(vec![
-            Field::text(role.name()),
+            Field::text(name),
             Field::both(per_second(requests / time), requests / time),
             Field::both(per_second(most), most),
             Field::both(format!("{:.1}", bytes / time / 1e6), bytes / time),
@@ -308,8 +330,7 @@ fn what_if_table(tried: &[(String, WhatIf)]) -> Table {
     ]);
     for (text, found) in tried {
         let sources = found.sources.iter().map(|source| (source.source.as_str(), source.gain));
-        let rows = sources.filter(|_| found.sources.len() > 1).chain([("the whole crawl", found.crawl)]);
-        for (of, gain) in rows {
+        for (of, gain) in sources.chain([("the whole crawl", found.crawl)]) {
             let figure = |value: f64| Field::both(format!("{value:.2}"), value);
             table.push(vec![
                 Field::text(text),
@@ -324,7 +345,12 @@ fn what_if_table(tried: &[(String, WhatIf)]) -> Table {
 }
 
 /// What bound each source, and a change to try, in a few lines.
-fn verdict(pipeline: &PipelineRecord, attributions: &[Attribution], suggests: bool) -> Vec<(String, String)> {
+fn verdict(
+    record: &RunRecord,
+    pipeline: &PipelineRecord,
+    attributions: &[Attribution],
+    suggests: bool,
+) -> Vec<(String, String)> {
     let line = |of: &Attribution| ("bound".to_owned(), of.sentence(&pipeline.spec));
     let mut lines: Vec<(String, String)> = attributions.iter().map(line).collect();
     let share = pipeline.slowed.as_ref().map_or(0.0, |slowed| slowed.share);
@@ -347,7 +373,10 @@ fn verdict(pipeline: &PipelineRecord, attributions: &[Attribution], suggests: bo
         pipeline.sources.iter().find(|source| source.name == of.source).map_or(0, |source| source.ended_ns)
     });
     if let Some(change) = slowest.filter(|_| suggests).and_then(|of| suggestion(of, pipeline)) {
-        lines.push(("next".to_owned(), format!("loadline crawl --stored last --what-if \"{change}\"")));
+        lines.push((
+            "next".to_owned(),
+            format!("loadline crawl --stored {} --what-if {}{}", record.header.id, in_shell(&change), store_option()),
+        ));
     }
     lines
 }
@@ -396,7 +425,10 @@ fn document(
         "wall_ns": pipeline.wall_ns,
         "sources": table(sources_table(pipeline, attributions)),
         "stations": table(stations_table(pipeline)),
-        "volumes": table(volumes_table(pipeline)),
+        "volumes": table(volumes_table(
+            pipeline,
+            volumes_in_order(pipeline).map(|volume| (volume.role.name().to_owned(), volume)),
+        )),
         "failures": pipeline.sources.iter().map(|of| json!({
             "source": of.name, "reasons": of.failures, "notes": of.notes, "removed": of.removed,
         })).collect::<Vec<_>>(),

@@ -46,3 +46,38 @@ fn a_source_of_which_nothing_came_failed_and_is_never_fast() {
     assert_ne!(output.status.code(), Some(0), "{}", text(&output.stdout));
     assert!(text(&output.stdout).contains("docs failed: no item came. It has no rate."), "{}", text(&output.stdout));
 }
+
+#[test]
+fn the_next_command_runs_as_printed_after_another_crawl_and_its_table_has_the_source() {
+    let bench = Bench::new();
+    let docs = folder(&bench, 80);
+    bench.done(&["crawl", &docs, "--quiet"]);
+    let run = bench.runs()[0]["run"].as_str().unwrap().to_owned();
+    bench.done(&["crawl", &docs, "--quiet"]);
+    let shown = bench.done(&["crawl", "--stored", &run]);
+    // What bound so small a crawl may be unknown; where a change is named, it is one of this run.
+    for line in shown.lines().filter(|line| line.contains("--stored")) {
+        assert!(line.contains(&format!("loadline crawl --stored {run} --what-if '")), "{line}");
+    }
+    let tried = bench.done(&["crawl", "--stored", &run, "--what-if", "index workers x2"]);
+    for of in ["docs", "the whole crawl"] {
+        let is_row = |line: &&str| line.starts_with("index workers x2") && line.contains(of);
+        assert_eq!(tried.lines().filter(is_row).count(), 1, "{of}: {tried}");
+    }
+}
+
+#[test]
+fn a_database_given_as_a_folder_is_answered_with_a_plan_of_its_rows() {
+    let bench = Bench::new();
+    bench.done(&["crawl", &folder(&bench, 40), "--quiet"]);
+    // A database that is at hand: the one that runs are kept in.
+    let database = bench.path("people.db");
+    std::fs::copy(bench.path("store.db"), &database).unwrap();
+    let refused = bench.run(&["crawl", &database.display().to_string()]);
+    let said = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("is a SQLite database") && said.contains("loadline crawl rows.toml"), "{said}");
+    let plan = &said[said.find("[[source]]").unwrap()..];
+    let plan = loadline_pipeline::CrawlPlan::read(&plan.replace("TABLE", "people").replace("KEY", "id")).unwrap();
+    assert_eq!((plan.sources[0].name.as_str(), plan.sources[0].sql.as_deref()), ("people", Some(database.as_path())));
+}

@@ -108,6 +108,39 @@ fn rows_of_a_table_are_items() {
     assert_eq!(agreement(folder.path()).items, 119);
 }
 
+#[test]
+fn a_host_that_is_not_reached_is_named_with_what_failed() {
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    // A server that speaks no TLS, and one whose answer to robots.txt is that it cannot.
+    let busy = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = busy.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for client in busy.incoming() {
+            use std::io::{Read as _, Write as _};
+            let mut client = client.unwrap();
+            let _ = client.read(&mut [0; 4096]);
+            let _ = client.write_all(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        }
+    });
+    for (url, says) in [
+        (
+            "http://nowhere.invalid/".to_owned(),
+            vec!["nowhere.invalid/robots.txt", "find the address of nowhere.invalid: "],
+        ),
+        (format!("http://127.0.0.1:{closed}/"), vec!["robots.txt: connect to 127.0.0.1:", "connection refused"]),
+        (format!("https://127.0.0.1:{port}/"), vec!["robots.txt: encrypt the connection: "]),
+        (format!("http://127.0.0.1:{port}/"), vec!["/robots.txt: HTTP 503"]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let plan = CrawlPlan::of("site", vec![SourcePlan::of_web("site", &url)]);
+        let outcome = crawl_of(folder.path(), plan, CrawlMode::Full);
+        let failures = &source(&outcome).failures;
+        let [reason] = failures.keys().collect::<Vec<_>>()[..] else { panic!("{url}: {failures:?}") };
+        assert!(says.iter().all(|part| reason.contains(part)), "{url}: {reason}");
+        assert!(!reason.contains("out of order"), "{reason}");
+    }
+}
+
 /// Two crawls of one farm, as a field report has them.
 const FARM: &str = "crawl,source,items,duration,rate,latency\n\
     Dev,share,0,0:00:47,0 /s,\nDev,profiles,11544,0:15:40,12.3 /s,270 ms\n\

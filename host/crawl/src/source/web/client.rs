@@ -220,11 +220,12 @@ impl ConnectionPool {
         let name = host.trim_start_matches('[').trim_end_matches(']');
         let addresses: Vec<SocketAddr> = match self.only_to {
             Some(address) => vec![address],
-            None => {
-                (name, port).to_socket_addrs().map_err(|_| AskFailure::named("the host's name is not known"))?.collect()
-            }
+            None => (name, port)
+                .to_socket_addrs()
+                .map_err(|error| AskFailure::with(format!("find the address of {host}: {}", resolver_words(&error))))?
+                .collect(),
         };
-        let mut last = AskFailure::named("the host's name is not known");
+        let mut last = AskFailure::with(format!("find the address of {host}: it has none"));
         for address in addresses {
             let left = deadline.0.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
             match TcpStream::connect_timeout(&address, left) {
@@ -235,7 +236,7 @@ impl ConnectionPool {
                         if url.scheme() == "https" { self.encrypt(socket, name)? } else { Stream::Plain(socket) };
                     return Ok(Connection { origin: origin.to_owned(), stream, unread: Vec::new(), is_kept: false });
                 }
-                Err(error) => last = AskFailure::of("connect", &error),
+                Err(error) => last = AskFailure::of(&format!("connect to {host}:{port}"), &error),
             }
         }
         Err(last)
@@ -296,9 +297,15 @@ impl AskFailure {
     fn of(doing: &str, error: &io::Error) -> Self {
         use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
         let is_closed = matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof);
-        Self { failure: ItemFailure::of(io_reason(doing, error)), is_closed }
+        // The handshake happens with the first bytes, and fails as their sending or reading does.
+        let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        let reason = tls.map_or_else(|| io_reason(doing, error), |tls| format!("encrypt the connection: {tls}").into());
+        Self { failure: ItemFailure::of(reason), is_closed }
     }
     fn named(reason: &'static str) -> Self {
+        Self { failure: ItemFailure::of(reason), is_closed: false }
+    }
+    fn with(reason: String) -> Self {
         Self { failure: ItemFailure::of(reason), is_closed: false }
     }
 }
@@ -428,6 +435,12 @@ impl Connection {
             }
         }
     }
+}
+
+/// What the resolver says, without the words that the library puts before it.
+fn resolver_words(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.strip_prefix("failed to lookup address information: ").map(str::to_owned).unwrap_or(text)
 }
 
 fn body_failure(error: &io::Error) -> AskFailure {

@@ -111,9 +111,10 @@ impl WebSite {
         let request = Request { url: &file, etag: None, last_modified: None, bytes_max };
         match self.pool.ask(&request, &self.caps, &|_| Ok(()), timer) {
             Ok(response) if response.status == 200 => Robots::read(&String::from_utf8_lossy(&response.body)),
-            // By RFC 9309: what is not there forbids nothing, and who is out of order is left alone.
+            // By RFC 9309: what is not there forbids nothing, and a server that cannot answer is left alone.
             Ok(response) if response.status < 500 => Robots::default(),
-            _ => Robots::out_of_order(),
+            Ok(response) => Robots::unknown(format!("{file}: HTTP {}", response.status)),
+            Err(failure) => Robots::unknown(format!("{file}: {}", failure.reason)),
         }
     }
 
@@ -253,8 +254,8 @@ impl Fetcher for PageFetcher {
         if site.obeys {
             let place = site.robots(&url, &self.frontier, timer);
             let robots = place.get().cloned().unwrap_or_default();
-            if robots.is_out_of_order {
-                return Err(ItemFailure::of("robots.txt is out of order"));
+            if let Some(why) = robots.unknown {
+                return Err(ItemFailure::of(why));
             }
             if !robots.allows(&path_of(&url)) {
                 return Err(ItemFailure::of("robots.txt forbids it"));

@@ -14,8 +14,8 @@ const AGENT: &str = "loadline";
 pub(crate) struct Robots {
     rules: Vec<(bool, String)>,
     pub(crate) delay: Option<Duration>,
-    /// The file could not be had for a reason of the server: nothing is to be fetched.
-    pub(crate) is_out_of_order: bool,
+    /// Why the file could not be fetched, with its URL: nothing is to be fetched from this host.
+    pub(crate) unknown: Option<String>,
 }
 
 impl Robots {
@@ -65,13 +65,13 @@ impl Robots {
         }
         if has_ours { ours } else { anyones }
     }
-    /// A server that cannot answer.
-    pub(crate) fn out_of_order() -> Self {
-        Self { is_out_of_order: true, ..Self::default() }
+    /// A host that was not reached, or that cannot answer.
+    pub(crate) fn unknown(why: String) -> Self {
+        Self { unknown: Some(why), ..Self::default() }
     }
     /// Whether a path with its query may be fetched: the longest rule decides, and allows where two are as long.
     pub(crate) fn allows(&self, path: &str) -> bool {
-        if self.is_out_of_order {
+        if self.unknown.is_some() {
             return false;
         }
         let fits = self.rules.iter().filter(|(_, pattern)| fits(pattern, path));
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(robots.delay, Some(Duration::from_millis(1_500)));
         assert!(!Robots::read("User-agent: *\nDisallow: /").allows("/x"));
         assert!(Robots::read("User-agent: *\nDisallow:").allows("/x"));
-        assert!(!Robots::out_of_order().allows("/x"));
+        assert!(!Robots::unknown("HTTP 500".to_owned()).allows("/x"));
     }
 
     #[test]
