@@ -40,6 +40,7 @@ impl HuntDesign {
             margin: margin.as_f64(),
             not_tried: found.skipped,
             lacks: found.absent,
+            fixed: found.fixed,
         };
         let mut loads = vec![HuntLoad { cell: baseline, label: label.to_owned(), engine: None, environment: None }];
         for (number, variation) in (1u32..).zip(found.variations) {

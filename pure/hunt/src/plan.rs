@@ -18,6 +18,9 @@ pub struct HuntPlan {
     /// Factors that there is nothing of to vary: a model has no engine, a single disk no interleave.
     #[serde(default)]
     pub lacks: Vec<Factor>,
+    /// Factors that cannot be varied around this cell, whichever were asked for, with the reasons.
+    #[serde(default)]
+    pub fixed: Vec<SkippedSetting>,
 }
 
 impl HuntPlan {

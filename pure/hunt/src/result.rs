@@ -5,7 +5,7 @@ use crate::plan::{HuntPlan, HuntVariant, SkippedSetting};
 use crate::suspects::{StorageFacts, suspects};
 use loadline_analysis::statistics::mean;
 use loadline_analysis::{CellSummary, summarize};
-use loadline_record::{CellRecord, Limit, RunRecord, TrialRecord};
+use loadline_record::{CellRecord, Doubt, Limit, RunRecord, TrialRecord};
 use serde::{Deserialize, Serialize};
 
 /// The schema's name and version.
@@ -90,6 +90,9 @@ pub struct HuntResult {
     /// The command that lifts a throttle of the kernel that the cell reaches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lift: Option<String>,
+    /// Doubts about the cell's own rate.
+    #[serde(default)]
+    pub doubts: Vec<Doubt>,
 }
 
 /// The limits on the way of a cell, where an environment says which there are.
@@ -184,10 +187,11 @@ pub fn hunted(record: &RunRecord, plan: &HuntPlan) -> HuntResult {
         })
         .collect();
     let found = summary_of(record, &plan.baseline);
+    let doubts = found.as_ref().map(|cell| cell.doubts.clone()).unwrap_or_default();
     let nothing_bound = found.as_ref().and_then(without_bound);
     let rows = if nothing_bound.is_some() { unbound(rows) } else { rows };
     let declared: Vec<&str> = baseline.map(declared).unwrap_or_default();
-    let known = StorageFacts { declared: &declared, lacks: &plan.lacks };
+    let known = StorageFacts { declared: &declared, lacks: &plan.lacks, fixed: &plan.fixed };
     let trials = || baseline.into_iter().flat_map(|c| &c.trials);
     let mut named = if nothing_bound.is_some() { Vec::new() } else { suspects(&rows, plan.margin, known) };
     let found = found.as_ref().filter(|_| nothing_bound.is_none());
@@ -212,6 +216,7 @@ pub fn hunted(record: &RunRecord, plan: &HuntPlan) -> HuntResult {
         suspects: named,
         lift: throttle.map(|(_, lift)| lift),
         nothing_bound,
+        doubts,
         rows,
     }
 }
@@ -237,6 +242,7 @@ mod tests {
             margin: 0.05,
             not_tried: Vec::new(),
             lacks: Vec::new(),
+            fixed: Vec::new(),
         };
         hunted(&run(cells.into()), &plan)
     }
@@ -267,7 +273,8 @@ mod tests {
             to: "16 KiB".to_owned(),
         };
         let (baseline, variants) = (cells[0].id.clone(), vec![variant]);
-        let plan = HuntPlan { baseline, variants, margin: 0.05, not_tried: Vec::new(), lacks: Vec::new() };
+        let plan =
+            HuntPlan { baseline, variants, margin: 0.05, not_tried: Vec::new(), lacks: Vec::new(), fixed: Vec::new() };
         let mut record = run(cells.into());
         record.header.volumes[0].devices[0].throttles = vec![KernelThrottle {
             requests: ThrottledRequests::Reads,

@@ -223,6 +223,7 @@ mod tests {
             margin: 0.05,
             not_tried: Vec::new(),
             lacks: Vec::new(),
+            fixed: Vec::new(),
         };
         (example::run(cells), plan)
     }

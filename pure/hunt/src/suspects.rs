@@ -2,7 +2,7 @@
 
 use crate::effect::Effect;
 use crate::factor::Factor;
-use crate::plan::HuntVariant;
+use crate::plan::{HuntVariant, SkippedSetting};
 use crate::result::{HuntRow, Standing, Suspect};
 use loadline_units::Bytes;
 
@@ -13,6 +13,26 @@ pub(crate) struct StorageFacts<'a> {
     pub(crate) declared: &'a [&'a str],
     /// Factors that there is nothing of.
     pub(crate) lacks: &'a [Factor],
+    /// Factors that cannot be varied around this cell, with the reasons.
+    pub(crate) fixed: &'a [SkippedSetting],
+}
+
+impl StorageFacts<'_> {
+    /// Whether a hunt can vary the factor around this cell.
+    fn can_vary(&self, factor: Factor) -> bool {
+        !self.lacks.contains(&factor) && self.fixed.iter().all(|one| one.factor != factor)
+    }
+
+    /// What to vary of these factors, or why none of them can be.
+    fn not_varied(&self, factors: &[Factor]) -> String {
+        let wanted: Vec<&str> = factors.iter().filter(|factor| self.can_vary(**factor)).map(|f| f.name()).collect();
+        let why = self.fixed.iter().find(|one| factors.contains(&one.factor) && !self.lacks.contains(&one.factor));
+        match why {
+            _ if !wanted.is_empty() => format!("not varied; vary {}", wanted.join(" or ")),
+            Some(one) => format!("not varied: {}", one.because),
+            None => "not varied: this storage has none of it".to_owned(),
+        }
+    }
 }
 
 /// What the effects say about each limit that there may be; where an environment declares limits, only those may be, and nothing that the
@@ -30,8 +50,7 @@ pub(crate) fn suspects(rows: &[HuntRow], margin: f64, known: StorageFacts<'_>) -
         let (standing, because) = if !moved.is_empty() {
             (Standing::Binds, format!("{} raised the rate", loadline_analysis::listed(&moved)))
         } else if own.is_empty() {
-            let wanted: Vec<&str> = factors.iter().filter(|f| !lacking(**f)).map(|f| f.name()).collect();
-            (Standing::Possible, format!("not varied; vary {}", wanted.join(" or ")))
+            (Standing::Possible, known.not_varied(factors))
         } else if own.iter().any(|r| r.effect == Effect::CannotTell) {
             (Standing::Possible, "the rounds do not tell".to_owned())
         } else if let Some(row) = own.iter().find(|row| only_one_way(row, &own)) {
@@ -63,10 +82,8 @@ pub(crate) fn suspects(rows: &[HuntRow], margin: f64, known: StorageFacts<'_>) -
         _ => suspect,
     };
     let either = moved_by(Factor::Threads).filter(|_| !depth_tells && !lacking(Factor::Engine)).map(|row| {
-        format!(
-            "threads {} raised the rate, as more requests at once or as more threads; to vary depth tells which",
-            row.variant.to
-        )
+        let tells = if known.can_vary(Factor::Depth) { "; to vary depth tells which" } else { "" };
+        format!("threads {} raised the rate, as more requests at once or as more threads{tells}", row.variant.to)
     });
     let fewer_blocks = moved_by(Factor::Alignment).map(|row| {
         format!(
@@ -79,7 +96,8 @@ pub(crate) fn suspects(rows: &[HuntRow], margin: f64, known: StorageFacts<'_>) -
     let by_page_cache =
         moved_by(Factor::Direct).filter(|row| row.variant.to == "buffered" && moved_by(Factor::Files).is_none());
     let by_page_cache = by_page_cache.map(|_| {
-        "buffered requests raised the rate, but the page cache answers those; to vary files tells more".to_owned()
+        let more = if known.can_vary(Factor::Files) { "; to vary files tells more" } else { "" };
+        format!("buffered requests raised the rate, but the page cache answers those{more}")
     });
     let on_stripe = !lacking(Factor::Interleave);
     let tool = told(&["generator", "cpu"], "the load threads and the way to the device", of_tool);
@@ -97,8 +115,9 @@ pub(crate) fn suspects(rows: &[HuntRow], margin: f64, known: StorageFacts<'_>) -
         vm: told(&OF_VM, "the VM's limits", &[Factor::Vm]),
         interleave: told(if on_stripe { &["disk-iops"] } else { &[] }, OF_A_STRIPE, &[Factor::Interleave]),
         others: others.into_iter().zip(exist).filter(|(_, exists)| *exists).map(|(suspect, _)| suspect).collect(),
-        block: by_block(rows, margin),
+        block: by_block(rows, margin, &known),
         varied: rows.iter().map(|row| row.variant.factor).collect(),
+        could: Factor::ALL.into_iter().filter(|factor| known.can_vary(*factor)).collect(),
     };
     let mut all = suspects.intersected(known.declared);
     all.retain(|suspect| on_stripe || suspect.what != OF_A_STRIPE);
@@ -139,13 +158,15 @@ struct Axes {
     block: Vec<Suspect>,
     /// The factors that were looked at.
     varied: Vec<Factor>,
+    /// The factors that can be.
+    could: Vec<Factor>,
 }
 
 impl Axes {
     /// Each limit is told where most is known of it: what rules it out first, then what shows that it binds. So no limit is both, and
     /// what is left as possible is what no factor has ruled out.
     fn intersected(self, declared: &[&str]) -> Vec<Suspect> {
-        let Self { latency, disks, vm, interleave, others, block, varied } = self;
+        let Self { latency, disks, vm, interleave, others, block, varied, could } = self;
         let is_told = block.iter().any(|kind| kind.standing != Standing::Possible);
         // An uneven spread shows by itself, whatever more disks do.
         let uneven = interleave.standing == Standing::Binds;
@@ -180,7 +201,7 @@ impl Axes {
             !is_open || (place - 1 == SPREAD && (!found || varied.contains(&Factor::Interleave)))
         });
         for suspect in &mut all {
-            suspect.because.push_str(&what_is_left_to_tell(suspect, is_told, uneven));
+            suspect.because.push_str(&what_is_left_to_tell(suspect, is_told, uneven, &could));
         }
         all.insert(0, latency);
         all.extend(others);
@@ -218,17 +239,20 @@ fn without_undeclared(suspects: &mut [Suspect], declared: &[&str]) -> Option<Sus
 }
 
 /// What would tell limits apart of which a suspect names several.
-fn what_is_left_to_tell(suspect: &Suspect, kind_is_told: bool, uneven: bool) -> String {
+fn what_is_left_to_tell(suspect: &Suspect, kind_is_told: bool, uneven: bool, could: &[Factor]) -> String {
     if suspect.standing == Standing::RuledOut {
         return String::new();
     }
     let any = |part: &str| suspect.limits.iter().any(|limit| limit.contains(part));
-    let mut left: Vec<&str> = Vec::new();
-    if any("disk-") && any("vm-") && !uneven && !suspect.because.contains("vary") {
-        left.push("layout or vm tells whose it is");
+    let mut left: Vec<String> = Vec::new();
+    let whose: Vec<&str> =
+        [Factor::Layout, Factor::Vm].into_iter().filter(|factor| could.contains(factor)).map(Factor::name).collect();
+    if any("disk-") && any("vm-") && !uneven && !suspect.because.contains("vary") && !whose.is_empty() {
+        left.push(format!("{} tells whose it is", whose.join(" or ")));
     }
-    if suspect.standing == Standing::Binds && any("iops") && any("throughput") && !kind_is_told {
-        left.push("block tells requests from bytes");
+    let by_block = could.contains(&Factor::Block);
+    if suspect.standing == Standing::Binds && any("iops") && any("throughput") && !kind_is_told && by_block {
+        left.push("block tells requests from bytes".to_owned());
     }
     if left.is_empty() { String::new() } else { format!("; to vary {}", left.join(", and ")) }
 }
@@ -272,7 +296,7 @@ fn by_fewer_disks(rows: &[HuntRow], margin: f64) -> Option<Suspect> {
 }
 
 /// Larger requests tell a limit on requests from one on bytes: bytes that stay bind, bytes that grow in proportion do not.
-fn by_block(rows: &[HuntRow], margin: f64) -> Vec<Suspect> {
+fn by_block(rows: &[HuntRow], margin: f64, facts: &StorageFacts<'_>) -> Vec<Suspect> {
     let bytes = ["disk-throughput", "vm-uncached-throughput", "vm-cached-throughput"];
     let requests = ["disk-iops", "vm-uncached-iops", "vm-cached-iops"];
     let suspect = |limits: &[&str], what: &str, standing, because: String| Suspect {
@@ -338,7 +362,11 @@ fn by_block(rows: &[HuntRow], margin: f64) -> Vec<Suspect> {
         &[&requests[..], &bytes[..]].concat(),
         "a limit on requests or bytes per second",
         Standing::Possible,
-        "not varied, or not told; vary block".to_owned(),
+        if facts.can_vary(Factor::Block) {
+            "not varied, or not told; vary block".to_owned()
+        } else {
+            facts.not_varied(&[Factor::Block])
+        },
     )]
 }
 
@@ -361,7 +389,7 @@ mod tests {
         }
     }
     fn of<'a>(declared: &'a [&'a str]) -> StorageFacts<'a> {
-        StorageFacts { declared, lacks: &[] }
+        StorageFacts { declared, ..StorageFacts::default() }
     }
     fn standing(rows: &[HuntRow], what: &str) -> Standing {
         suspects(rows, 0.05, StorageFacts::default())
@@ -445,12 +473,12 @@ mod tests {
     fn what_the_storage_lacks_is_no_suspect() {
         let lacks = [Factor::Files, Factor::Direct, Factor::Engine, Factor::Interleave];
         let rows = [row(Factor::Threads, Effect::RuledOut), row(Factor::Block, Effect::Moved)];
-        let all = suspects(&rows, 0.05, StorageFacts { declared: &[], lacks: &lacks });
+        let all = suspects(&rows, 0.05, StorageFacts { lacks: &lacks, ..StorageFacts::default() });
         let told = |what: &str| all.iter().any(|suspect| suspect.what.contains(what));
         assert!(told("requests per second") && told("too few requests"), "{all:?}");
         assert!(!told("file system") && !told("load threads") && !told("a stripe"), "{all:?}");
         // Where there are no files, they are not what to vary.
-        let all = suspects(&rows, 0.05, StorageFacts { declared: &[], lacks: &[Factor::Files] });
+        let all = suspects(&rows, 0.05, StorageFacts { lacks: &[Factor::Files], ..StorageFacts::default() });
         let files = all.iter().find(|suspect| suspect.what.contains("file system")).unwrap();
         assert_eq!(files.because, "not varied; vary direct");
     }
@@ -532,5 +560,29 @@ mod tests {
         let rows = [row(Factor::Interleave, Effect::Moved), row(Factor::Layout, Effect::RuledOut)];
         assert_eq!(standings(&rows, &[])[0], "Binds: disk-iops");
         assert_eq!(standing(&rows, "the disks, by their number"), Standing::RuledOut);
+    }
+
+    #[test]
+    fn no_factor_is_advised_that_cannot_be_varied_here() {
+        let skipped = |factor, because: &str| SkippedSetting { factor, to: None, because: because.into() };
+        let fixed = [
+            skipped(Factor::Alignment, "a sequential load has its offsets one after the other"),
+            skipped(Factor::Vm, "this machine is what it is"),
+            skipped(Factor::Layout, "loadline did not make this storage"),
+            skipped(Factor::Depth, "the cell is an open loop"),
+        ];
+        let rows = [row(Factor::Threads, Effect::Moved), row(Factor::Block, Effect::CannotTell)];
+        for suspect in suspects(&rows, 0.05, StorageFacts { fixed: &fixed, ..StorageFacts::default() }) {
+            for one in &fixed {
+                let vary = format!("vary {}", one.factor.name());
+                assert!(!suspect.because.contains(&vary), "{suspect:?}");
+            }
+            if suspect.what.contains("across blocks") {
+                assert_eq!(suspect.because, "not varied: a sequential load has its offsets one after the other");
+            }
+        }
+        // One that can be is advised as ever.
+        let all = suspects(&rows, 0.05, StorageFacts::default());
+        assert!(all.iter().any(|suspect| suspect.because == "not varied; vary alignment"), "{all:?}");
     }
 }

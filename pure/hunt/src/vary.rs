@@ -209,6 +209,8 @@ pub struct Variations {
     pub skipped: Vec<SkippedSetting>,
     /// Factors that the storage does not have, whichever were asked for.
     pub absent: Vec<Factor>,
+    /// Factors that cannot be varied around this baseline, whichever were asked for.
+    pub fixed: Vec<SkippedSetting>,
 }
 
 /// Every variation of the factors asked for; of all factors that can be varied here where `wanted` is empty.
@@ -216,7 +218,8 @@ pub struct Variations {
 /// # Errors
 /// [`VaryError`] where something asked for by name cannot be varied here.
 pub fn variations(baseline: &Baseline<'_>, wanted: &[FactorRequest]) -> Result<Variations, VaryError> {
-    let mut all = Variations { absent: absent_factors(baseline), ..Variations::default() };
+    let fixed = fixed_factors(baseline);
+    let mut all = Variations { absent: absent_factors(baseline), fixed, ..Variations::default() };
     if wanted.is_empty() {
         for factor in Factor::ALL {
             match of_factor(baseline, &FactorRequest { factor, settings: Vec::new() }) {
@@ -277,6 +280,25 @@ fn absent_factors(baseline: &Baseline<'_>) -> Vec<Factor> {
         all.push(Factor::Interleave);
     }
     all
+}
+
+/// The factors of which no usual setting fits here.
+fn fixed_factors(baseline: &Baseline<'_>) -> Vec<SkippedSetting> {
+    let why = |factor: Factor| match of_factor(baseline, &FactorRequest { factor, settings: Vec::new() }) {
+        Ok(found) if !found.variations.is_empty() => None,
+        Ok(found) => Some(
+            found
+                .skipped
+                .into_iter()
+                .next()
+                .map_or_else(|| format!("no usual setting of {} is left to try", factor.name()), |one| one.because),
+        ),
+        Err(obstacle) => Some(obstacle.to_string()),
+    };
+    Factor::ALL
+        .into_iter()
+        .filter_map(|factor| Some(SkippedSetting { factor, to: None, because: why(factor)? }))
+        .collect()
 }
 
 fn of_factor(baseline: &Baseline<'_>, request: &FactorRequest) -> Result<Variations, Obstacle> {

@@ -4,6 +4,7 @@ use crate::effect::Effect;
 use crate::factor::Factor;
 use crate::result::{HuntResult, HuntRow, Standing, Suspect};
 use loadline_analysis::listed;
+use loadline_record::DoubtGrade;
 use loadline_units::words::number;
 
 /// Settings that a line names; the others are counted.
@@ -20,6 +21,10 @@ impl HuntResult {
         let mut say = |about: &str, text: String| lines.push((about.to_owned(), text));
         if let (Some(iops), Some(bytes)) = (self.iops, self.bytes_per_s) {
             say("gives", format!("{} IOPS, {} MB/s: {}", number(iops), number(bytes / 1e6), self.label));
+        }
+        // What only a longer run would show is in the run's report.
+        for doubt in self.doubts.iter().filter(|doubt| doubt.code.grade() != DoubtGrade::Note) {
+            say("doubt", format!("{} ({}): {}", doubt.code, doubt.code.meaning(), doubt.detail.trim_end_matches('.')));
         }
         if let Some(why) = &self.nothing_bound {
             say("held by", why.clone());
@@ -215,6 +220,7 @@ mod tests {
             nothing_bound: None,
             suspects,
             lift: None,
+            doubts: Vec::new(),
         }
     }
 
@@ -260,5 +266,22 @@ mod tests {
         let why = "Nothing bound this cell: it got all.".to_owned();
         let unbound = HuntResult { nothing_bound: Some(why.clone()), ..found(Vec::new(), Vec::new()) };
         assert_eq!(line(&unbound.verdict_lines(), "held by"), Some(why));
+    }
+
+    #[test]
+    fn a_doubt_about_the_rate_stands_beside_it_and_a_note_does_not() {
+        use loadline_record::{Doubt, DoubtCode};
+        let doubt = |code, detail: &str| Doubt { code, detail: detail.into() };
+        let doubts = vec![
+            doubt(DoubtCode::KnownDeviation, "own/small: measured at half (a report)."),
+            doubt(DoubtCode::ShortRun, "Measured for 2 s."),
+        ];
+        for nothing_bound in [None, Some("all that was offered was served".to_owned())] {
+            let found = HuntResult { doubts: doubts.clone(), nothing_bound, ..found(Vec::new(), Vec::new()) };
+            let lines = found.verdict_lines();
+            let text = line(&lines, "doubt").unwrap();
+            assert!(text.starts_with("known-deviation (") && text.ends_with("measured at half (a report)"), "{text}");
+            assert!(!lines.iter().any(|(_, text)| text.contains("short-run")), "{lines:?}");
+        }
     }
 }
