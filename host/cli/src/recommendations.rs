@@ -292,6 +292,8 @@ impl<'a> Recommended<'a> {
     /// The command; `None` if the run keeps no plan to repeat, as an import, or if one command does not repeat it.
     fn command(self, measurement: NextMeasurement) -> Option<String> {
         match measurement {
+            // Storage that is only described is not here.
+            NextMeasurement::RealStorage if self.summary.run.clock == Clock::Virtual => None,
             NextMeasurement::RealStorage => Some(REAL_STORAGE.to_owned()),
             _ if self.is_of_several_hosts() => None,
             NextMeasurement::VaryFactors => self.hunt(),

@@ -2,6 +2,7 @@
 //!
 //! It is what somebody in a hurry reads. Every figure in it is a cell's own, so that one thing has one number everywhere.
 
+use crate::conclusions::instead_of_a_larger_range;
 use crate::curves::{outstanding, paced};
 use crate::findings::{FLUSHES_MIN, best_cell, flushes, overloaded};
 use crate::hosts::view::HostsScaling;
@@ -422,7 +423,11 @@ fn next(cell: &CellSummary, header: &RunHeader) -> Option<String> {
         Limit::VmUncachedIops | Limit::VmUncachedThroughput => "more needs a larger VM; faster disks change nothing",
         Limit::VmCachedIops | Limit::VmCachedThroughput => "more needs a larger VM, or the host cache off",
         Limit::BurstExhausted => "plan with this rate, or take storage with a higher baseline",
-        Limit::Cache => "measure a range larger than the cache",
+        Limit::Cache => {
+            let volume = header.volumes.iter().find(|volume| volume.name == cell.volume).filter(|_| measured);
+            let instead = volume.and_then(|volume| instead_of_a_larger_range(volume, cell.load.buffered));
+            instead.unwrap_or("measure a range larger than the cache")
+        }
         Limit::Latency => "ask for more at once (deeper queues, more threads) before buying anything",
         Limit::Arrival => "offer more to find where it stops",
         Limit::Cpu => "free the CPUs or measure from a larger machine",

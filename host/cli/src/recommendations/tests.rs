@@ -67,6 +67,10 @@ fn each_measurement_is_a_command_that_loadline_takes() {
         assert_eq!(command, wanted);
         assert_typed(&command);
     }
+    // Of storage that is only described none is here to be measured.
+    let mut predicted = measured.clone();
+    predicted.header.clock = Clock::Virtual;
+    assert_eq!(command(&predicted, NextMeasurement::RealStorage), None);
 }
 
 #[test]

@@ -16,6 +16,7 @@ use crate::words::{how_much, warning};
 use loadline_load::LatencyFigure;
 use loadline_record::{Access, Binding, Ceiling, Clock, Limit, RunRecord, RunVerb, TargetKind};
 use loadline_units::Duration;
+pub(crate) use words::instead_of_a_larger_range;
 use words::{Advice, advice, doubts, first, lift, meaning, what_binds};
 
 /// Volumes that are told of at most; of more, tables and comparisons tell better.

@@ -307,6 +307,29 @@ fn a_cache_recommends_a_range_that_memory_does_not_hold() {
     record.header.volumes[0].size_bytes = Some(20 << 30);
     assert_eq!(larger(&record), None);
     record.header.volumes[0].size_bytes = Some(1 << 40);
+    // Nor does a test file grow beyond the room of its file system.
+    record.header.volumes[0].kind = TargetKind::TestFile;
+    record.header.volumes[0].file_system =
+        Some(loadline_record::FileSystemFacts { kind: "ext4".into(), free_bytes: Some(4 << 30), ..Default::default() });
+    record.header.volumes[0].size_bytes = Some(1 << 30);
+    assert_eq!(larger(&record), None);
+    record.header.volumes[0].file_system.as_mut().unwrap().free_bytes = Some(40 << 30);
+    assert!(larger(&record).is_some());
+    // No range of a file system in memory is on a disk, and none of a buffered load is surely not in the page cache.
+    record.header.volumes[0].file_system.as_mut().unwrap().kind = "tmpfs".into();
+    let in_memory = advice(&record, &cells[0], Limit::Cache, true);
+    assert!(in_memory.measurement.is_none() && in_memory.text.starts_with("measure on a disk"), "{}", in_memory.text);
+    record.header.volumes[0].file_system.as_mut().unwrap().kind = "ext4".into();
+    let mut buffered = record.clone();
+    buffered.cells[0] = cell(
+        loadline_record::LoadFigures { buffered: true, ..closed("random", 1.0, 4 << 10, 8) },
+        &ExampleDisk::default(),
+        &[1.0],
+    );
+    buffered.cells[0].id = record.cells[0].id.clone();
+    let through_cache = advice(&buffered, &cells[0], Limit::Cache, true);
+    assert!(through_cache.measurement.is_none() && through_cache.text.contains("direct I/O"), "{}", through_cache.text);
+    record.header.volumes[0].size_bytes = Some(1 << 40);
     // Neither the caches of a model nor those of an unknown machine have a size here.
     record.header.host.memory_bytes = None;
     assert_eq!(larger(&record), None);

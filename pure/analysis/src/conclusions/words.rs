@@ -5,7 +5,7 @@ use crate::limits::others_share;
 use crate::summary::{CellSummary, NextMeasurement};
 use crate::words::how_much;
 use crate::words::{number, percent, sentence};
-use loadline_record::{Ceiling, CellRecord, Clock, DoubtCode, Limit, RunRecord, TargetKind};
+use loadline_record::{Ceiling, CellRecord, Clock, DoubtCode, Limit, RunRecord, TargetKind, VolumeFacts};
 use loadline_units::{Bytes, Duration};
 
 /// Other work took the CPUs if this share of their busy time was not the tool's.
@@ -209,13 +209,39 @@ fn of_cache(record: &RunRecord, own: Option<&CellRecord>) -> Advice {
     let memory = record.header.host.memory_bytes.filter(|_| record.header.clock == Clock::Real);
     let volume = own.and_then(|cell| record.header.volumes.iter().find(|volume| volume.name == cell.volume));
     let (Some(memory), Some(volume)) = (memory, volume) else { return Advice::of(text) };
-    let range = own.and_then(|cell| cell.load.figures().size_bytes).unwrap_or(0);
+    let figures = own.map(|cell| cell.load.figures());
+    if let Some(instead) = instead_of_a_larger_range(volume, figures.as_ref().is_some_and(|load| load.buffered)) {
+        return Advice::of(instead);
+    }
+    let range = figures.and_then(|load| load.size_bytes).unwrap_or(0);
     let size_bytes = memory.max(range).saturating_mul(RANGE_FACTOR).next_multiple_of(Bytes::GIB.get());
-    // A test file can be made larger, what was found cannot.
-    if volume.kind != TargetKind::TestFile && volume.size_bytes.is_some_and(|most| size_bytes > most) {
+    // A test file can be made larger as far as its file system has room, what was found cannot.
+    let most = match volume.kind {
+        TargetKind::TestFile => {
+            let free = volume.file_system.as_ref().and_then(|file_system| file_system.free_bytes);
+            free.map(|free| free.saturating_add(volume.size_bytes.unwrap_or(0)))
+        }
+        _ => volume.size_bytes,
+    };
+    if most.is_some_and(|most| size_bytes > most) {
         return Advice::of(text);
     }
     Advice::with(text, NextMeasurement::LargerRange { size_bytes })
+}
+
+/// File systems whose files are in memory: no range of them is on a disk.
+const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
+
+/// What to measure instead where no range, however large, shows the disk without the cache.
+pub(crate) fn instead_of_a_larger_range(volume: &VolumeFacts, buffered: bool) -> Option<&'static str> {
+    let kind = volume.file_system.as_ref().map(|file_system| file_system.kind.as_str());
+    if kind.is_some_and(|kind| IN_MEMORY.contains(&kind)) {
+        Some("measure on a disk: the files of this file system are in memory")
+    } else if buffered {
+        Some("measure without the page cache (direct I/O) before counting on this rate for what is not cached")
+    } else {
+        None
+    }
 }
 
 /// The doubts that an engineer must know of before believing a limit, in words.
