@@ -42,7 +42,7 @@ impl fmt::Display for Use {
             }
             Self::Swap => f.write_str("is active swap"),
             Self::Held { by } => write!(f, "is held by {by}, which is built upon it"),
-            Self::BacksLoop { device } => write!(f, "is the contents of the attached loop device {device}"),
+            Self::BacksLoop { device } => write!(f, "is the contents of the attached loop device /dev/{device}"),
         }
     }
 }
@@ -50,12 +50,15 @@ impl fmt::Display for Use {
 impl Use {
     /// What ends that use.
     #[must_use]
-    pub fn remedy(&self) -> &'static str {
+    pub fn remedy(&self) -> String {
         match self {
-            Self::Mounted { .. } => "unmount it (umount)",
-            Self::Swap => "take it out of use (swapoff)",
-            Self::Held { .. } => "take the holder down (dmsetup, vgchange -an, mdadm --stop)",
-            Self::BacksLoop { .. } => "detach the loop device (losetup -d)",
+            Self::Mounted { at: Some(at) } => format!("unmount it (umount {})", at.display()),
+            Self::Mounted { at: None } => "unmount it (umount)".to_owned(),
+            Self::Swap => "take it out of use (swapoff)".to_owned(),
+            Self::Held { by } => format!("take {by} down (dmsetup, vgchange -an, mdadm --stop)"),
+            Self::BacksLoop { device } => format!(
+                "stop what uses /dev/{device} (lsblk /dev/{device} shows it) and detach that device (losetup -d /dev/{device})"
+            ),
         }
     }
 }
@@ -311,6 +314,13 @@ mod tests {
         assert_eq!(first.how, Use::BacksLoop { device: "loop901".into() });
         let file = uses.of_file(&image, &fs::metadata(&image).unwrap()).unwrap();
         assert!(matches!(file.how, Use::BacksLoop { .. }));
+        // The refusal names the device, with commands for it.
+        let (how, remedy) = (first.how.to_string(), first.how.remedy());
+        assert!(
+            how.ends_with("loop device /dev/loop901") && remedy.contains("losetup -d /dev/loop901"),
+            "{how}; {remedy}"
+        );
+        assert!(remedy.contains("lsblk /dev/loop901"), "{remedy}");
     }
 
     #[test]
