@@ -13,10 +13,13 @@ use anyhow::anyhow;
 use loadline_emulation::Trace;
 use loadline_emulation::replay::Dependence;
 use loadline_engine::{Access, EngineChoice, EngineOptions};
+use loadline_record::{DoubtCode, RunRecord};
 use loadline_runs::recording::read_trace;
 use loadline_runs::replay_run::{ReplayOptions, ReplayRun, TRACE_CUT_SHORT, blind_spot};
 use loadline_runs::wall_clock::fresh_seed;
-use loadline_runs::{Error, RecordError, ReplayError, RunOptions, StorageReplay, StorageReplaySettings, catalog_with};
+use loadline_runs::{
+    Error, RecordError, ReplayError, RunOptions, RunOutcome, StorageReplay, StorageReplaySettings, catalog_with,
+};
 use std::path::PathBuf;
 
 /// Puts a trace on another environment and stores the result as a run in virtual time.
@@ -67,7 +70,40 @@ pub(crate) fn replay(
         output::tell(&format!("{shown} {TRACE_CUT_SHORT}"));
     }
     replay.relocations().for_each(output::tell);
-    conclude(&replay.run(store()?)?, arguments.printing.format)
+    concluded(&replay.run(store()?)?, dependence, quiet, arguments)
+}
+
+/// Prints what came of it; of a replay by time also whether the recorded times were kept.
+fn concluded(
+    outcome: &RunOutcome,
+    dependence: Dependence,
+    quiet: bool,
+    arguments: &ReplayArguments,
+) -> anyhow::Result<Outcome> {
+    let concluded = conclude(outcome, arguments.printing.format)?;
+    if dependence == Dependence::Time && !quiet {
+        output::tell(&times_kept(&outcome.record));
+    }
+    Ok(concluded)
+}
+
+/// Whether requests came at their recorded times, and whether the storage kept up with them.
+fn times_kept(record: &RunRecord) -> String {
+    let trials = || record.cells.iter().flat_map(|cell| &cell.trials);
+    let waiting = trials().flat_map(|trial| trial.operations.values()).filter_map(|of| of.waiting.as_ref());
+    let late = waiting.filter_map(|waiting| waiting.quantile(0.99)).max();
+    let came = late.map_or_else(
+        || "Requests came at their recorded times".to_owned(),
+        |late| format!("Requests went out at their recorded times, 99 % of them less than {} late", late.human()),
+    );
+    let missed = trials().flat_map(|trial| &trial.doubts).any(|doubt| doubt.code == DoubtCode::OfferedLoadMissed);
+    if missed {
+        format!(
+            "{came}. But the storage did not keep up: it answers fewer than the recording asks for (offered-load-missed)."
+        )
+    } else {
+        format!("{came}, and the storage kept up.")
+    }
 }
 
 /// Puts a trace on real storage.
@@ -111,7 +147,7 @@ fn on_storage(
     }
     let outcome = replay.run(&mut terminal);
     terminal.clear();
-    conclude(&outcome?, arguments.printing.format)
+    concluded(&outcome?, dependence, quiet, arguments)
 }
 
 /// Why a trace cannot be replayed, with what helps.
@@ -126,5 +162,31 @@ fn with_advice(error: Error, shown: &str) -> anyhow::Error {
              `loadline environments show {environment}` prints one to begin with)"
         ),
         error => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadline_analysis::example::{ExampleDisk, cell, open, run};
+    use loadline_record::{Doubt, Histogram};
+    use loadline_units::Duration;
+
+    #[test]
+    fn a_replay_by_time_says_whether_the_recorded_times_were_kept() {
+        let load = open("random", 1.0, 4 << 10, 100.0);
+        let mut record = run(vec![cell(load, &ExampleDisk::default(), &[1.0])]);
+        let trial = &mut record.cells[0].trials[0];
+        trial.operations.values_mut().for_each(|of| of.waiting = None);
+        assert_eq!(times_kept(&record), "Requests came at their recorded times, and the storage kept up.");
+        let mut waiting = Histogram::new();
+        waiting.record(Duration::from_ms(3));
+        record.cells[0].trials[0].operations.values_mut().for_each(|of| of.waiting = Some(waiting.clone()));
+        let late = times_kept(&record);
+        assert!(late.contains("99 % of them less than 3") && late.contains("ms late"), "{late}");
+        let doubt = Doubt { code: DoubtCode::OfferedLoadMissed, detail: "It answered 50 a second.".into() };
+        record.cells[0].trials[0].doubts.push(doubt);
+        let missed = times_kept(&record);
+        assert!(missed.contains("did not keep up") && !missed.contains("the storage kept up"), "{missed}");
     }
 }
