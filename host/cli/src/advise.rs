@@ -3,29 +3,27 @@
 use crate::arguments::advise::{AdviseArguments, OsDiskSize, ScriptName};
 use crate::arguments::{CommandLine, Format, Verb};
 use crate::failure::{Outcome, Usage};
-use crate::output::{self, Column, Field, Table};
+use crate::output;
 use crate::sweep::{self, RowsPlace, SweepView};
 use crate::typed_plan::read_plan;
-use crate::{emulate, output_file, printing, recommendations, typed_words};
+use crate::{advised_rows, emulate, output_file, printing, recommendations, typed_words};
 use clap::Parser as _;
 use loadline_advise::{
     Advice, AdviceOptions, Asked, Candidate, Need, NeedNumbers, Rates, Script, advice_html, advise as advise_need,
     script,
 };
 use loadline_catalog::Catalog;
-use loadline_demand::{Demand, DemandError, ReadOptions, demand_of_run};
-use loadline_record::VOLUME_DEFAULT;
+use loadline_demand::{Demand, DemandError, ReadOptions};
 use loadline_report::{COMMAND, VERDICT_LINES_MAX};
 use loadline_runs::advice::{
     AssumedPart, Assumption, NeedError, NeedSource, assume_latency, assume_size, assume_usual_latency, followed,
-    interval_s, need_of_load, read_need_source,
+    interval_s, need_of_load, need_of_run, read_need_source,
 };
 use loadline_runs::sweep::{AdviceSweep, SweptNeed, advice_frame, described_in, swept_catalog};
 use loadline_runs::wall_clock::UtcTime;
 use loadline_runs::{InputKind, PlanLength, catalog_with, store_location};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{LatencyFigure, Objective, parse_objective};
-use serde_json::Value as Json;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -56,6 +54,7 @@ pub(crate) fn advise(
     if let Some(option) = arguments.sweep.typed() {
         return Err(Usage(format!("{option} is of a folder of needs: loadline advise FOLDER")).into());
     }
+    refuse_latency(arguments)?;
     let catalog = catalog_with(arguments.own.catalog.as_deref())?;
     let (need, notes) = need_of(arguments, &store)?;
     if !quiet {
@@ -103,8 +102,20 @@ pub(crate) fn advise(
     Ok(outcome(&advice))
 }
 
+/// Limits alone say nothing of a latency: one that is typed beside them would not be kept.
+fn refuse_latency(arguments: &AdviseArguments) -> Result<(), Usage> {
+    let typed = [("--p99", arguments.p99.is_some()), ("--objective", arguments.objective.is_some())];
+    match typed.into_iter().find(|(_, is_typed)| arguments.limits_only && *is_typed) {
+        Some((option, _)) => Err(Usage(format!(
+            "--limits-only judges no latency, so {option} would not be kept: leave out --limits-only to keep it, or {option}"
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// Rows for each need of a folder.
 fn many(arguments: &AdviseArguments, folder: &Path, quiet: bool) -> anyhow::Result<Outcome> {
+    refuse_latency(arguments)?;
     let of_one: [(&str, bool); 9] = [
         ("a second source of needs", arguments.need.len() > 1),
         ("--from", !arguments.from.is_empty()),
@@ -168,6 +179,7 @@ pub(crate) fn advised(
     arguments: &AdviseArguments,
     store: &impl Fn() -> anyhow::Result<PathBuf>,
 ) -> anyhow::Result<(Advice, Vec<String>)> {
+    refuse_latency(arguments)?;
     let catalog = catalog_with(arguments.own.catalog.as_deref())?;
     let (need, mut notes) = need_of(arguments, store)?;
     let (advice, assumed) = advice_on_trace(arguments, need, &catalog)?;
@@ -275,6 +287,7 @@ fn need_of(
     let mut need: Option<(String, Need)> = None;
     let mut demand: Option<(String, Demand)> = None;
     let mut traces = Vec::new();
+    let mut notes = Vec::new();
     let both = |one: &str, other: &str| NeedError::Both { one: one.to_owned(), other: other.to_owned() };
     for path in arguments.need.iter().chain(&arguments.from) {
         let name = path.display().to_string();
@@ -310,17 +323,25 @@ fn need_of(
     if let Some(run) = &arguments.run {
         let store = store_location::store_to_read(&store()?)?;
         let record = store.load(&store.resolve(run)?)?;
-        let cell = arguments.cell.map(|cell| cell.saturating_sub(1));
-        let Some(found) = demand_of_run(&record, None, cell) else {
-            let cell = arguments.cell.unwrap_or(1);
-            return Err(usage(&NeedError::NoCell { cell, count: record.cells.len() }).into());
+        let cell = match arguments.cell {
+            Some(0) => return Err(usage(&NeedError::NoCell { cell: 0, count: record.cells.len() }).into()),
+            typed => typed.map(|cell| cell - 1),
         };
+        let (found, said) = need_of_run(&record, cell).map_err(|error| usage(&error))?;
         if let Some((one, _)) = &demand {
             return Err(usage(&both(one, run)).into());
         }
-        demand = Some((run.clone(), found));
+        // What was typed, or stands in a need file, is meant more than what the run was judged by.
+        let is_typed = arguments.p99.is_some() || arguments.objective.is_some();
+        let (_, whole) = need.get_or_insert_with(|| (run.clone(), Need { objective: None, ..found.clone() }));
+        if whole.objective.is_none() && !is_typed {
+            whole.objective = found.objective;
+            notes.extend(said.map(|said| format!("{said} (--p99 sets another)")));
+        }
+        if let Asked::Recorded(found) = found.asked {
+            demand = Some((run.clone(), found));
+        }
     }
-    let mut notes = Vec::new();
     let name = [&need.as_ref().map(|(name, _)| name.clone()), &demand.as_ref().map(|(name, _)| name.clone())]
         .into_iter()
         .flatten()
@@ -353,7 +374,11 @@ fn need_of(
     } else if name.is_none() {
         return Err(Usage(format!("{}: --iops 9000, --from FILE, --plan PLAN or --run RUN", NeedError::Nothing)).into());
     }
+    let objective = found.objective_text();
     completed(arguments, &mut found)?;
+    if let Some(text) = objective.filter(|_| arguments.limits_only) {
+        notes.push(format!("the need has a latency to keep ({text}), and --limits-only judges none"));
+    }
     Ok((found, notes))
 }
 
@@ -372,6 +397,9 @@ pub(crate) fn completed(arguments: &AdviseArguments, need: &mut Need) -> anyhow:
     }
     if let Some(typed) = &arguments.objective {
         need.objective = Some(parse_objective(typed).map_err(|reason| Usage(format!("--objective: {reason}")))?);
+    }
+    if arguments.limits_only {
+        need.objective = None;
     }
     if need.objective.is_some_and(|found| found.limit == Duration::ZERO) {
         return Err(Usage("--p99: a latency of nothing is kept by no storage".to_owned()).into());
@@ -432,7 +460,7 @@ fn usage(error: &NeedError) -> Usage {
 
 /// Rows, what just misses, and the verdict last.
 fn in_words(advice: &Advice, assumed: &[Assumption], format: Format, written: Option<&Path>) -> String {
-    let mut text = rows(&advice.candidates).render(format, output::colour_wanted());
+    let mut text = advised_rows::rows(&advice.candidates, format);
     if format == Format::Csv {
         return text;
     }
@@ -524,7 +552,7 @@ fn emulated_as_said(environment: &Path) -> String {
 }
 
 /// Lines of the verdict that give way to the next step, the first of them first.
-const GIVE_WAY: [&str; 3] = ["for tests", "10 % more", "unpriced"];
+const GIVE_WAY: [&str; 5] = ["for tests", "10 % more", "unpriced", "cheaper", "binds"];
 
 /// The verdict with the next step. `written` is the file that has the environment of a row by now.
 fn concluded(advice: &Advice, assumed: &[Assumption], written: Option<&Path>) -> Vec<(String, String)> {
@@ -557,7 +585,7 @@ fn concluded(advice: &Advice, assumed: &[Assumption], written: Option<&Path>) ->
         ),
         (None, _) => (
             "see which choices would do by their limits alone, or what there is",
-            typed_words::again("--limits-only")
+            typed_words::again_without(&["--p99", "--objective"], "--limits-only")
                 .or_else(|| Some("loadline catalog list --kind disk --sort iops".to_owned())),
         ),
     };
@@ -569,42 +597,4 @@ fn concluded(advice: &Advice, assumed: &[Assumption], written: Option<&Path>) ->
     lines.push(line("next", next));
     lines.extend(command.map(|command| line(COMMAND, &command)));
     lines
-}
-
-fn rows(candidates: &[Candidate]) -> Table {
-    let mut table = Table::new(&[
-        Column::numbers("", "rank"),
-        Column::words("machine", "machine"),
-        Column::words(VOLUME_DEFAULT, "volume"),
-        Column::numbers("a month", "cost_per_month"),
-        Column::words("", "currency"),
-        Column::words("binds first", "binding"),
-        Column::numbers("used", "used"),
-        Column::numbers("p99", "latency_p99_ns"),
-        Column::words("range", "latency_range"),
-        Column::words("scenarios", "scenarios"),
-        Column::words("prices of", "price_dates"),
-    ]);
-    let nothing = || Field::both("-", Json::Null);
-    for row in candidates {
-        let time = |ns: u64| Duration::from_ns(ns).human();
-        let volumes: Vec<String> = row.volumes.iter().map(loadline_advise::VolumeChoice::words).collect();
-        let least = if row.price_month.complete { "" } else { "at least " };
-        table.push(vec![
-            Field::count(u64::from(row.rank)),
-            Field::text(&row.machine),
-            Field::text(volumes.join("; ")),
-            Field::both(format!("{least}{:.2}", row.price_month.amount), row.price_month.amount),
-            Field::text(&row.price_month.currency),
-            Field::text(&row.binding.source),
-            Field::both(format!("{:.0} %", row.used * 100.0), row.used),
-            row.latency_ns.map_or_else(nothing, |found| Field::both(time(found.p99), found.p99)),
-            row.latency_ns.map_or_else(nothing, |found| {
-                Field::text(format!("{} to {}", time(found.p99_low), time(found.p99_high)))
-            }),
-            Field::text(format!("{} of {}", row.scenarios.met, row.scenarios.of)),
-            Field::text(row.price_month.dates.join(", ")),
-        ]);
-    }
-    table
 }

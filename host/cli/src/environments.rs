@@ -123,7 +123,13 @@ fn cost(typed: &[String], region: &str, catalog: &Catalog) -> anyhow::Result<Tab
         let sum = known.iter().skip(1).try_fold(known.first().copied(), |sum, more| Some(Some(sum?.plus(*more)?)));
         let sum = sum.flatten();
         let is_whole = items.iter().all(|item| matches!(item.each, ItemCost::Monthly(_) | ItemCost::WithMachine));
-        let note = if is_whole { "" } else { "without what has no price" };
+        let machine = environment.vm.as_ref().is_some_and(|vm| !vm.name.is_empty());
+        let left_out: Vec<&str> = [(!is_whole, "what has no price"), (machine, "the system's disk")]
+            .into_iter()
+            .filter_map(|(is_left_out, what)| is_left_out.then_some(what))
+            .collect();
+        // An environment names no system's disk; an advice counts one.
+        let note = if left_out.is_empty() { String::new() } else { format!("without {}", left_out.join(" and ")) };
         table.push(vec![
             Field::text(&environment.name),
             Field::text("all"),

@@ -4,6 +4,7 @@
 //! same words, returned and not printed.
 
 mod advise;
+mod advised_rows;
 mod arguments;
 mod attach;
 mod catalog;

@@ -43,6 +43,11 @@ pub(crate) fn tell_verdict(lines: &[(String, String)]) {
     output::tell(loadline_report::verdict_terminal(lines, &options).trim_end());
 }
 
+/// Characters of a line.
+pub(crate) fn width() -> usize {
+    terminal_options().width
+}
+
 fn terminal_options() -> TerminalOptions {
     let colour = if output::colour_wanted() { Colour::Always } else { Colour::Never };
     match output::output_width() {

@@ -34,6 +34,11 @@ pub(crate) fn store_option() -> String {
 /// The same command with `more` options, if any, and without a report, which is written by now; `None` where it has them already, or a
 /// program typed nothing.
 pub(crate) fn again(more: &str) -> Option<String> {
+    again_without(&[], more)
+}
+
+/// The same without these options, each of which has a value.
+pub(crate) fn again_without(left_out: &[&str], more: &str) -> Option<String> {
     TYPED.with_borrow(|typed| {
         let mut words = typed.words.iter().skip(1);
         let mut command = String::from("loadline");
@@ -43,6 +48,10 @@ pub(crate) fn again(more: &str) -> Option<String> {
                     words.next();
                 }
                 word if word.starts_with("--output=") => {}
+                word if left_out.contains(&word) => {
+                    words.next();
+                }
+                word if word.split_once('=').is_some_and(|(option, _)| left_out.contains(&option)) => {}
                 word => {
                     command.push(' ');
                     command.push_str(&in_shell(word));
@@ -65,6 +74,8 @@ mod tests {
         remember(&words.map(OsString::from), Some(Path::new("/tmp/my runs.db")));
         let wanted = r"loadline advise --p99 '10 ms' 'it'\''s.toml' --write-env advised.toml";
         assert_eq!(again("--write-env advised.toml").as_deref(), Some(wanted));
+        let limits = again_without(&["--p99", "--objective"], "--limits-only");
+        assert_eq!(limits.as_deref(), Some(r"loadline advise 'it'\''s.toml' --limits-only"));
         assert_eq!(store_option(), " --store '/tmp/my runs.db'");
         remember(&[], None);
     }

@@ -4,9 +4,10 @@ use crate::recording::{is_trace, read_trace};
 use crate::{InputKind, read_text};
 use loadline_advise::{Asked, Need, NeedFile, NeedNumbers, is_need};
 use loadline_analysis::OBJECTIVE_USUAL;
-use loadline_demand::{Demand, DemandError, ReadOptions, demand_of_trace, shown_p99};
+use loadline_demand::{Demand, DemandError, ReadOptions, demand_of_run, demand_of_trace, shown_p99};
 use loadline_document::DocumentError;
 use loadline_emulation::Trace;
+use loadline_record::{Access, CellRecord, RunRecord};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{Arrival, LatencyFigure, LoadSpec, Objective};
 use std::fs::File;
@@ -259,6 +260,42 @@ pub fn need_of_load(name: &str, cell: usize, load: &LoadSpec) -> Result<Need, Ne
     Ok(need)
 }
 
+/// What the loads of a stored run need, or one of its cells (from 0): what they asked for over its time, and the objective by which the run
+/// was judged. The second part says in a sentence what became of that objective, if the run has any.
+///
+/// # Errors
+/// [`NeedError::NoCell`]; of a run without a series, too.
+pub fn need_of_run(record: &RunRecord, cell: Option<usize>) -> Result<(Need, Option<String>), NeedError> {
+    let no_cell = || NeedError::NoCell { cell: cell.map_or(1, |cell| cell + 1), count: record.cells.len() };
+    let demand = demand_of_run(record, None, cell).ok_or_else(no_cell)?;
+    let chosen: Vec<&CellRecord> = match cell {
+        Some(cell) => vec![record.cells.get(cell).ok_or_else(no_cell)?],
+        None => record.cells.iter().collect(),
+    };
+    let mut objectives: Vec<Objective> = Vec::new();
+    for objective in chosen.iter().filter_map(|cell| record.objective_of(cell)) {
+        if !objectives.contains(&objective) {
+            objectives.push(objective);
+        }
+    }
+    let mut need = Need::steady(&record.header.name, loadline_advise::Rates::default(), Bytes::ZERO);
+    need.asked = Asked::Recorded(demand);
+    need.sequential = chosen.iter().all(|cell| cell.load.figures().pattern == Access::Sequential);
+    let words = |found: &Objective| format!("{} within {}", found.of.words(), found.limit);
+    let said = match objectives.as_slice() {
+        [] => None,
+        [only] => {
+            need.objective = Some(*only);
+            Some(format!("the run's own objective is to be kept: {}", words(only)))
+        }
+        several => {
+            let all: Vec<String> = several.iter().map(words).collect();
+            Some(format!("the run's loads have objectives of their own ({}): none of them is taken", all.join(", ")))
+        }
+    };
+    Ok((need, said))
+}
+
 /// The length of an interval, as the readers take it.
 #[must_use]
 pub fn interval_s(interval: Option<Duration>) -> Option<f64> {
@@ -268,6 +305,29 @@ pub fn interval_s(interval: Option<Duration>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use loadline_analysis::example::{ExampleDisk, cell, closed, open, run};
+
+    #[test]
+    fn a_run_brings_its_objective_and_refuses_cells_that_it_lacks() {
+        let limited = |limit_ms, iops| {
+            let objective = Objective { of: LatencyFigure::P99, limit: Duration::from_ms(limit_ms) };
+            let load =
+                loadline_record::LoadFigures { objective: Some(objective), ..open("random", 0.7, 8 << 10, iops) };
+            cell(load, &ExampleDisk::default(), &[1.0])
+        };
+        let alike = run(vec![limited(10, 1_000.0), limited(10, 2_000.0)]);
+        let (need, said) = need_of_run(&alike, None).unwrap();
+        assert_eq!(need.objective_text().unwrap(), "p99 of 10 ms");
+        assert_eq!(said.unwrap(), "the run's own objective is to be kept: p99 within 10 ms");
+        let apart = run(vec![limited(10, 1_000.0), limited(5, 2_000.0)]);
+        let (need, said) = need_of_run(&apart, None).unwrap();
+        assert_eq!(need.objective, None);
+        assert!(said.unwrap().contains("p99 within 10 ms, p99 within 5 ms"));
+        assert_eq!(need_of_run(&apart, Some(1)).unwrap().0.objective_text().unwrap(), "p99 of 5 ms");
+        assert!(matches!(need_of_run(&apart, Some(2)), Err(NeedError::NoCell { cell: 3, count: 2 })));
+        let follows = run(vec![cell(closed("sequential", 1.0, 1 << 20, 8), &ExampleDisk::default(), &[1.0])]);
+        assert!(need_of_run(&follows, None).unwrap().0.sequential);
+    }
 
     #[test]
     fn bounds_are_round_and_never_below_what_is_shown() {

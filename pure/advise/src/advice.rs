@@ -35,6 +35,8 @@ pub struct Advice {
     pub doubts: Vec<AdviceDoubt>,
     /// Pairs of machine and disks that were judged.
     pub judged: u64,
+    /// Whether dearer choices that carry the need by their limits were left out, since enough cheaper ones were simulated.
+    pub dearer_left: bool,
 }
 
 /// A line of a verdict.
@@ -235,6 +237,8 @@ pub struct ReplayedFigures {
     pub iops: f64,
     /// The 99th percentile of their latency.
     pub p99_ns: ReplayedRange,
+    /// Whether the most plausible latency keeps the objective; `None` without one.
+    pub keeps: Option<bool>,
 }
 
 /// A latency as it most plausibly is, and the least and the most that it may be; ns.

@@ -158,9 +158,11 @@ pub fn advise(need: &Need, catalog: &Catalog, options: &AdviceOptions) -> Result
     let markets: Vec<Market> = places.iter().map(|(provider, region)| posed.market(provider, region)).collect();
     let judge = posed.judge(1.0);
     let mut judged = 0;
-    let (rows, missed_latency) = posed.rows(&markets, &judge, &mut judged);
-    let best = rows.first().map(|(row, _)| row.price_month.amount);
-    let winner = rows.first().map(|(row, place)| (row.clone(), *place));
+    let stretch = need.trace.as_deref().and_then(Stretch::of).filter(|_| options.simulate);
+    let Rows { rows, missed: missed_latency, dearer_left } =
+        posed.rows(&markets, &judge, stretch.as_ref(), &mut judged);
+    let best = rows.first().map(|row| row.price_month.amount);
+    let winner = rows.first().cloned();
     let mut misses = missed_latency;
     misses.extend(posed.just_missing(&markets, &judge, best, &mut judged));
     misses.extend(posed.too_slow(&markets, best, &mut judged));
@@ -180,22 +182,15 @@ pub fn advise(need: &Need, catalog: &Catalog, options: &AdviceOptions) -> Result
         miss.fix = miss.fix.take().filter(|fix| best.is_none_or(|best| fix.amount < best * (1.0 - 1e-9)));
     }
     let unpriced = posed.unpriced(&markets, &judge);
-    let staircase = posed.staircase(&places, winner.as_ref().map(|(row, _)| row));
+    let staircase = posed.staircase(&places, winner.as_ref());
     let curve = posed.curve(&markets);
-    let stretch = need.trace.as_deref().and_then(Stretch::of);
-    let mut candidates: Vec<Candidate> = rows
-        .into_iter()
-        .map(|(row, place)| match &stretch {
-            Some(stretch) => posed.with_requests(row, place, &markets, stretch),
-            None => row,
-        })
-        .collect();
+    let mut candidates = rows;
     regret(&mut candidates);
     candidates.iter_mut().zip(1..).for_each(|(row, rank)| row.rank = rank);
     let mut advice = Advice {
         schema: ADVICE_SCHEMA,
         need: figures(need, &posed),
-        recorded: stretch.as_ref().and_then(Stretch::recorded),
+        recorded: need.trace.as_deref().and_then(Stretch::of).as_ref().and_then(Stretch::recorded),
         candidates,
         misses,
         unpriced,
@@ -206,8 +201,9 @@ pub fn advise(need: &Need, catalog: &Catalog, options: &AdviceOptions) -> Result
         verdict_lines: Vec::new(),
         doubts: doubts(need),
         judged,
+        dearer_left,
     };
-    advice.verdict_lines = verdict(need, &advice);
+    advice.verdict_lines = verdict(need, &advice, options.simulate);
     let lines: Vec<&str> = advice.verdict_lines.iter().map(|line| line.text.as_str()).collect();
     advice.verdict = lines.join("\n");
     Ok(advice)
@@ -240,13 +236,20 @@ fn places(need: &Need, catalog: &Catalog) -> Result<Vec<(String, String)>, Advis
     Ok(found)
 }
 
-/// A row, with its market and pair.
-type Placed = (Candidate, (usize, Pair));
+/// Choices that were judged to the end.
+struct Rows {
+    /// Those that meet the need.
+    rows: Vec<Candidate>,
+    /// Cheaper ones that fail in simulation alone.
+    missed: Vec<Miss>,
+    /// Whether there are dearer ones that nobody simulated.
+    dearer_left: bool,
+}
 
 impl Posed<'_> {
     /// The cheapest choices that meet the need, and cheaper ones that fail in simulation alone.
-    fn rows(&self, markets: &[Market], judge: &ByLimits<'_>, judged: &mut u64) -> (Vec<Placed>, Vec<Miss>) {
-        let (mut rows, mut missed): (Vec<Placed>, Vec<Miss>) = (Vec::new(), Vec::new());
+    fn rows(&self, markets: &[Market], judge: &ByLimits<'_>, stretch: Option<&Stretch>, judged: &mut u64) -> Rows {
+        let (mut rows, mut missed): (Vec<Candidate>, Vec<Miss>) = (Vec::new(), Vec::new());
         let mut searches: Vec<Search<'_, ByLimits<'_>>> =
             markets.iter().map(|market| Search::new(&market.sets, &market.machines.priced, judge)).collect();
         let mut next: Vec<Option<Pair>> = searches.iter_mut().map(Iterator::next).collect();
@@ -262,41 +265,54 @@ impl Posed<'_> {
             if alike.iter_mut().find(is_like).is_some_and(|(_, count)| *count >= ROWS_ALIKE_MAX) {
                 continue;
             }
-            let candidate = self.candidate(market, set, &market.machines.priced[pair.machine]);
+            let candidate = self.candidate(market, set, &market.machines.priced[pair.machine], stretch);
             simulated += 1;
             if candidate.meets {
                 match alike.iter_mut().find(is_like) {
                     Some((_, count)) => *count += 1,
                     None => alike.push((set.sku.clone(), 1)),
                 }
-                rows.push((candidate, (index, pair)));
+                rows.push(candidate);
             } else if rows.is_empty() {
                 missed.extend(self.missed_latency(candidate));
             }
         }
         // A provider without a row has its cheapest last, to compare. What is left of it costs more than the rows.
         for (index, market) in markets.iter().enumerate() {
-            if rows.is_empty() || rows.iter().any(|(row, _)| row.provider == market.provider) {
+            if rows.is_empty() || rows.iter().any(|row| row.provider == market.provider) {
                 continue;
             }
             for _ in 0..SIMULATED_OF_OTHERS_MAX {
                 let Some(pair) = next[index] else { break };
                 next[index] = searches[index].next();
-                let candidate = self.candidate(market, &market.sets[pair.set], &market.machines.priced[pair.machine]);
+                let (set, machine) = (&market.sets[pair.set], &market.machines.priced[pair.machine]);
+                let candidate = self.candidate(market, set, machine, stretch);
                 if candidate.meets {
-                    rows.push((candidate, (index, pair)));
+                    rows.push(candidate);
                     break;
                 }
             }
         }
-        rows.sort_by(|a, b| a.0.price_month.amount.total_cmp(&b.0.price_month.amount));
+        rows.sort_by(|a, b| a.price_month.amount.total_cmp(&b.price_month.amount));
         *judged += searches.iter().map(|search| search.judged).sum::<u64>();
-        (rows, missed)
+        let dearer_left = simulated == SIMULATED_MAX && next.iter().any(Option::is_some);
+        Rows { rows, missed, dearer_left }
     }
 
     /// A choice that carries the need by its limits and misses its latency.
     fn missed_latency(&self, candidate: Candidate) -> Option<Miss> {
         let (latency, objective) = (candidate.latency_ns.filter(|_| !candidate.meets)?, self.need.objective_ns()?);
+        let broken = candidate.replayed.iter().filter(|found| found.keeps == Some(false));
+        if let Some(best) = broken.min_by_key(|found| found.p99_ns.middle) {
+            // Random arrivals keep it, and the requests as they were recorded do not.
+            let text = format!(
+                "keeps {} for requests at random times, but not for the recorded ones: {}",
+                self.need.objective_text().unwrap_or_default(),
+                best.words()
+            );
+            let by = best.p99_ns.middle as f64 / objective.max(1) as f64;
+            return Some(Miss { candidate, misses: "latency".to_owned(), by, text, fix: None });
+        }
         let by = latency.p99_high as f64 / objective.max(1) as f64;
         let text = format!(
             "misses {} in {} of {} scenarios: {} ({} to {})",
@@ -349,8 +365,8 @@ impl Posed<'_> {
             let slow = search.by_ref().take_while(is_cheaper).find(|pair| !market.sets[pair.set].is_fast_enough);
             *judged += search.judged;
             if let Some(pair) = slow {
-                let candidate = self.candidate(market, &market.sets[pair.set], &market.machines.priced[pair.machine]);
-                found = Some((pair.price, candidate));
+                let (set, machine) = (&market.sets[pair.set], &market.machines.priced[pair.machine]);
+                found = Some((pair.price, self.candidate(market, set, machine, None)));
             }
         }
         found.and_then(|(_, candidate)| self.missed_latency(candidate))
@@ -452,7 +468,7 @@ impl Posed<'_> {
         }
         found.sort_by_key(|(price, ..)| *price);
         let candidates = found.into_iter().take(MISSES_MAX);
-        candidates.map(|(_, index, set, machine)| self.candidate(&markets[index], set, machine)).collect()
+        candidates.map(|(_, index, set, machine)| self.candidate(&markets[index], set, machine, None)).collect()
     }
 
     /// What more and less of the need cost, by limits.
@@ -492,27 +508,24 @@ impl Posed<'_> {
         SHORT.into_iter().map(point).collect()
     }
 
-    /// A row with what the recorded requests would meet on it.
-    fn with_requests(
+    /// A choice, judged in every scenario, and by the recorded requests if there are any.
+    fn candidate(
         &self,
-        mut row: Candidate,
-        (market, pair): (usize, Pair),
-        markets: &[Market],
-        stretch: &Stretch,
+        market: &Market,
+        set: &DiskSet,
+        machine: &MachineOffer,
+        stretch: Option<&Stretch>,
     ) -> Candidate {
-        let market = &markets[market];
-        let (set, machine) = (&market.sets[pair.set], &market.machines.priced[pair.machine]);
-        if let Some(environment) = environment(self.catalog, &machine.figures, set).filter(|_| self.options.simulate) {
-            row.replayed = stretch.on(&environment, self.options.seed);
+        let environment = environment(self.catalog, &machine.figures, set);
+        let judged = environment.as_ref().map(|environment| self.in_scenarios(environment, set, machine));
+        let mut candidate = self.described(market, set, machine, judged.as_ref());
+        if let (Some(stretch), Some(environment), true) = (stretch, environment, candidate.meets) {
+            candidate.replayed = stretch.on(&environment, self.options.seed, self.need.objective);
+            // An application lies between the two ways: one that breaks the objective either way does not keep it.
+            let keeps = |found: &crate::advice::ReplayedFigures| found.keeps != Some(false);
+            candidate.meets = candidate.replayed.is_empty() || candidate.replayed.iter().any(keeps);
         }
-        row
-    }
-
-    /// A choice, judged in every scenario.
-    fn candidate(&self, market: &Market, set: &DiskSet, machine: &MachineOffer) -> Candidate {
-        let judged = environment(self.catalog, &machine.figures, set)
-            .map(|environment| self.in_scenarios(&environment, set, machine));
-        self.described(market, set, machine, judged.as_ref())
+        candidate
     }
 }
 

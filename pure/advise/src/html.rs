@@ -10,12 +10,12 @@ use std::fmt::Write as _;
 #[must_use]
 pub fn advice_html(advice: &Advice) -> String {
     let mut out = String::new();
-    out.push_str("<section>\n<h2>Verdict</h2>\n<table>\n");
+    out.push_str("<section>\n<h2>Verdict</h2>\n<div class=\"scroll\"><table>\n");
     for line in &advice.verdict_lines {
         let _ =
             writeln!(out, "<tr><th scope=\"row\">{}</th><td>{}</td></tr>", escaped(&line.about), escaped(&line.text));
     }
-    out.push_str("</table>\n</section>\n");
+    out.push_str("</table></div>\n</section>\n");
     section(&mut out, "Choices by price", &advice.candidates);
     let rows = advice.candidates.iter().flat_map(|row| {
         row.replayed.iter().map(move |found| format!("{}, by {}: {}", row.words(), found.by, found.words()))
@@ -36,21 +36,21 @@ pub fn advice_html(advice: &Advice) -> String {
     if !advice.unpriced.is_empty() {
         section(&mut out, "Without a complete price", &advice.unpriced);
     }
-    out.push_str("<section>\n<h2>What more and less of the need costs</h2>\n<table>\n<tr><th>of the need</th><th>a month</th><th>choice</th></tr>\n");
+    out.push_str("<section>\n<h2>What more and less of the need costs</h2>\n<div class=\"scroll\"><table>\n<tr><th>of the need</th><th>a month</th><th>choice</th></tr>\n");
     for step in &advice.staircase {
         let amount = step.amount.map_or_else(|| "nothing carries it".to_owned(), |amount| format!("{amount:.2}"));
         let choice = escaped(step.choice.as_deref().unwrap_or("-"));
         let _ = writeln!(out, "<tr><td>{}</td><td>{amount}</td><td>{choice}</td></tr>", percent(step.times));
     }
-    out.push_str("</table>\n</section>\n");
+    out.push_str("</table></div>\n</section>\n");
     if !advice.curve.is_empty() {
-        out.push_str("<section>\n<h2>Cost by the share of time short</h2>\n<table>\n<tr><th>short at most</th><th>a month</th><th>choice</th></tr>\n");
+        out.push_str("<section>\n<h2>Cost by the share of time short</h2>\n<div class=\"scroll\"><table>\n<tr><th>short at most</th><th>a month</th><th>choice</th></tr>\n");
         for point in &advice.curve {
             let amount = point.amount.map_or_else(|| "nothing carries it".to_owned(), |amount| format!("{amount:.2}"));
             let choice = escaped(point.choice.as_deref().unwrap_or("-"));
             let _ = writeln!(out, "<tr><td>{}</td><td>{amount}</td><td>{choice}</td></tr>", percent(point.short_share));
         }
-        out.push_str("</table>\n</section>\n");
+        out.push_str("</table></div>\n</section>\n");
     }
     list(&mut out, "Doubts", advice.doubts.iter().map(|doubt| format!("{}: {}", doubt.code, doubt.detail)));
     list(&mut out, "Not looked at", advice.not_looked_at.iter().cloned());
@@ -60,7 +60,7 @@ pub fn advice_html(advice: &Advice) -> String {
 fn section(out: &mut String, title: &str, candidates: &[Candidate]) {
     let _ = write!(
         out,
-        "<section>\n<h2>{title}</h2>\n<table>\n<tr><th>machine and disks</th><th>a month</th><th>binds first</th><th>used</th>\
+        "<section>\n<h2>{title}</h2>\n<div class=\"scroll\"><table>\n<tr><th>machine and disks</th><th>a month</th><th>binds first</th><th>used</th>\
          <th>latency</th><th>scenarios</th><th>doubts</th></tr>\n"
     );
     for row in candidates {
@@ -102,7 +102,7 @@ fn section(out: &mut String, title: &str, candidates: &[Candidate]) {
             escaped(&doubts.join("; "))
         );
     }
-    out.push_str("</table>\n</section>\n");
+    out.push_str("</table></div>\n</section>\n");
 }
 
 fn list(out: &mut String, title: &str, items: impl Iterator<Item = String>) {

@@ -168,8 +168,8 @@ impl Need {
     #[must_use]
     pub fn objective_text(&self) -> Option<String> {
         self.objective.map(|found| match found.of {
-            LatencyFigure::Mean => format!("a mean of {}", found.limit.human()),
-            other => format!("{} of {}", other.words(), found.limit.human()),
+            LatencyFigure::Mean => format!("a mean of {}", found.limit),
+            other => format!("{} of {}", other.words(), found.limit),
         })
     }
 

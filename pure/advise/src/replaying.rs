@@ -9,6 +9,7 @@ use loadline_emulation::{Trace, TraceRecord};
 use loadline_prediction::Model;
 use loadline_record::Histogram;
 use loadline_units::{Duration, Instant, Ratio};
+use loadline_workload::Objective;
 
 /// Requests that are replayed at most: those of the busiest stretch with so many.
 const REQUESTS_MAX: usize = 20_000;
@@ -46,30 +47,42 @@ impl Stretch {
         let spans = self.records.iter().filter(|record| is_data(record));
         let spans: Option<Vec<(Instant, Instant)>> =
             spans.map(|record| Some((record.submitted_at, record.completed_at?))).collect();
-        let (iops, p99) = figures(&spans?)?;
+        let Met { iops, p99_ns: p99, .. } = Met::of(&spans?, None)?;
         let range = ReplayedRange { middle: p99, low: p99, high: p99 };
-        Some(ReplayedFigures { by: "recorded".to_owned(), requests: self.records.len() as u64, iops, p99_ns: range })
+        let by = "recorded".to_owned();
+        Some(ReplayedFigures { by, requests: self.records.len() as u64, iops, p99_ns: range, keeps: None })
     }
 
     /// What it meets on an environment without credits for bursts: by answers, if there are any, and by time.
-    pub(crate) fn on(&self, environment: &Environment, seed: u64) -> Vec<ReplayedFigures> {
+    pub(crate) fn on(
+        &self,
+        environment: &Environment,
+        seed: u64,
+        objective: Option<Objective>,
+    ) -> Vec<ReplayedFigures> {
         let mut all = vec![(Dependence::Time, "time")];
         if self.is_answered {
             all.insert(0, (Dependence::Answers, "answers"));
         }
         let of = |(dependence, by): (Dependence, &str)| {
-            let found: Option<Vec<(f64, u64)>> =
-                LATENCIES.iter().map(|latency| self.replayed(environment, dependence, *latency, seed)).collect();
-            let found = found?;
-            let p99s = || found.iter().map(|(_, p99)| *p99);
-            let (iops, middle) = found[0];
+            let met = |latency: &Ratio| self.replayed(environment, dependence, *latency, seed, objective);
+            let found: Vec<Met> = LATENCIES.iter().map(met).collect::<Option<_>>()?;
+            let p99s = || found.iter().map(|met| met.p99_ns);
+            let Met { iops, p99_ns: middle, keeps } = found[0];
             let range = ReplayedRange { middle, low: p99s().min()?, high: p99s().max()? };
-            Some(ReplayedFigures { by: by.to_owned(), requests: self.records.len() as u64, iops, p99_ns: range })
+            Some(ReplayedFigures { by: by.to_owned(), requests: self.records.len() as u64, iops, p99_ns: range, keeps })
         };
         all.into_iter().filter_map(of).collect()
     }
 
-    fn replayed(&self, environment: &Environment, by: Dependence, latency: Ratio, seed: u64) -> Option<(f64, u64)> {
+    fn replayed(
+        &self,
+        environment: &Environment,
+        by: Dependence,
+        latency: Ratio,
+        seed: u64,
+        objective: Option<Objective>,
+    ) -> Option<Met> {
         let model = Model::new(environment, 0, Draw { latency, ..Draw::MIDDLE });
         let initial = InitialState { bursts: Fullness::Empty, vm_bursts: None, caches: Warmth::Cold };
         let mut machine = Machine::new(&model.spec, seed, initial).ok()?;
@@ -85,7 +98,7 @@ impl Stretch {
             .filter(|(record, _)| is_data(record))
             .map(|(_, replayed)| (replayed.submitted_at, replayed.completed_at))
             .collect();
-        figures(&spans)
+        Met::of(&spans, objective)
     }
 }
 
@@ -93,14 +106,31 @@ const fn is_data(record: &TraceRecord) -> bool {
     matches!(record.operation, Operation::Read | Operation::Write)
 }
 
-/// Requests per second from the first arrival to the last answer, and the 99th percentile of the latency.
-fn figures(spans: &[(Instant, Instant)]) -> Option<(f64, u64)> {
-    let from = spans.iter().map(|(came, _)| *came).min()?;
-    let until = spans.iter().map(|(_, done)| *done).max()?;
-    let mut latencies = Histogram::default();
-    for (came, done) in spans {
-        latencies.record(done.since(*came));
+/// What requests met.
+struct Met {
+    /// Per second, from the first arrival to the last answer.
+    iops: f64,
+    p99_ns: u64,
+    /// The objective.
+    keeps: Option<bool>,
+}
+
+impl Met {
+    fn of(spans: &[(Instant, Instant)], objective: Option<Objective>) -> Option<Self> {
+        let from = spans.iter().map(|(came, _)| *came).min()?;
+        let until = spans.iter().map(|(_, done)| *done).max()?;
+        let mut latencies = Histogram::default();
+        for (came, done) in spans {
+            latencies.record(done.since(*came));
+        }
+        let length_s = until.since(from).max(Duration::from_ns(1)).as_s_f64();
+        let keeps = objective.and_then(|objective| {
+            let ns = match objective.of.share() {
+                Some(share) => latencies.quantile(share)?.as_ns() as f64,
+                None => latencies.mean_ns()?,
+            };
+            Some(ns <= objective.limit.as_ns() as f64)
+        });
+        Some(Self { iops: spans.len() as f64 / length_s, p99_ns: latencies.quantile(0.99)?.as_ns(), keeps })
     }
-    let length_s = until.since(from).max(Duration::from_ns(1)).as_s_f64();
-    Some((spans.len() as f64 / length_s, latencies.quantile(0.99)?.as_ns()))
 }

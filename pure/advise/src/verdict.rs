@@ -5,14 +5,32 @@ use crate::advisor::{clock, rate_words};
 use crate::need::Need;
 use crate::words::{capital, number, percent, span};
 
-/// The verdict, line by line.
-pub(crate) fn verdict(need: &Need, advice: &Advice) -> Vec<VerdictLine> {
+/// Lines at most.
+const LINES_MAX: usize = 9;
+/// Lines that give way where there are more, the first of them first: the list says them, too.
+const GIVE_WAY: [&str; 3] = ["for tests", "10 % more", "cheaper"];
+
+/// The verdict, line by line. `simulated`: latencies are judged, and not limits alone.
+pub(crate) fn verdict(need: &Need, advice: &Advice, simulated: bool) -> Vec<VerdictLine> {
+    let mut lines = all_lines(need, advice, simulated);
+    for about in GIVE_WAY {
+        if lines.len() > LINES_MAX {
+            lines.retain(|line| line.about != about);
+        }
+    }
+    lines
+}
+
+fn all_lines(need: &Need, advice: &Advice, simulated: bool) -> Vec<VerdictLine> {
     let mut lines = Vec::new();
     let mut say = |about: &str, text: String| lines.push(VerdictLine { about: about.to_owned(), text });
     let Some(winner) = advice.winner() else {
         let meets = advice.unpriced.iter().find(|row| row.meets);
         let priced = if meets.is_some() { " with a complete price" } else { "" };
-        say("take", format!("Nothing{priced} that the catalog knows meets {}.", whole_need(need, advice)));
+        let among =
+            if advice.dearer_left { "the cheapest choices whose limits carry it" } else { "what the catalog knows" };
+        say("take", format!("Nothing{priced} among {among} meets the need."));
+        say("need", whole_need(need, advice, simulated));
         if let Some(row) = meets {
             say("unpriced", format!("{} does: {} a month in {}.", row.words(), row.price_words(), row.region));
         }
@@ -30,7 +48,12 @@ pub(crate) fn verdict(need: &Need, advice: &Advice) -> Vec<VerdictLine> {
         }
         return lines;
     };
-    say("take", format!("Take {}: {} a month in {}.", winner.sized_words(), winner.price_words(), winner.region));
+    let system = winner.price_month.items.iter().find(|item| item.what == "system's disk").and_then(|item| item.amount);
+    // An environment has no system's disk, so that its bill is lower by that.
+    let system = system.map_or_else(String::new, |amount| format!(", of which the system's disk is {amount:.2}"));
+    let price = winner.price_words();
+    say("take", format!("Take {}: {price} a month in {}{system}.", winner.sized_words(), winner.region));
+    say("need", whole_need(need, advice, simulated));
     let used = if winner.used > 1.0 {
         format!("at its peak the need uses {}, and credits carry that", percent(winner.used))
     } else {
@@ -95,22 +118,29 @@ pub(crate) fn verdict(need: &Need, advice: &Advice) -> Vec<VerdictLine> {
         say("doubt", format!("{} ({})", sentence(&first.detail), first.code));
     }
     // What is known of its price may already be more than the winner costs.
-    let cheaper = |row: &&Candidate| row.price_month.amount < winner.price_month.amount;
-    if advice.unpriced.iter().any(|row| cheaper(&row)) {
-        let items = advice.unpriced.iter().filter(cheaper).flat_map(|row| &row.price_month.items);
-        let mut names: Vec<&str> = items.filter(|item| item.amount.is_none()).map(|item| item.name.as_str()).collect();
-        names.sort_unstable();
-        names.dedup();
-        let (have, them) = if names.len() == 1 { ("has", "it") } else { ("have", "them") };
-        say(
-            "unpriced",
-            format!(
-                "{} {have} no complete price in the catalog: a choice with {them} may be cheaper.",
-                names.join(", ")
-            ),
-        );
+    let cheaper = |row: &&Candidate| {
+        row.price_month.amount < winner.price_month.amount && !advice.candidates.iter().any(|other| is_less(other, row))
+    };
+    if let Some(row) = advice.unpriced.iter().find(cheaper) {
+        let missing = row.price_month.items.iter().find_map(|item| item.missing.as_deref());
+        let why = missing.map_or_else(String::new, |missing| format!(": {missing}"));
+        let more = match advice.unpriced.iter().filter(cheaper).count() {
+            1 => String::new(),
+            count => format!(" So may {} more.", count - 1),
+        };
+        say("unpriced", format!("{} costs {} and may be cheaper{why}.{more}", row.words(), row.price_words()));
     }
     lines
+}
+
+/// Whether `less` is the same machine and disks with no more provisioned, so that the other costs no less.
+fn is_less(less: &Candidate, more: &Candidate) -> bool {
+    let (one, other) = (&less.volumes[0].disks[0], &more.volumes[0].disks[0]);
+    let same = (&less.machine, &one.sku, one.count, one.size_bytes)
+        == (&more.machine, &other.sku, other.count, other.size_bytes);
+    let no_more = one.iops.unwrap_or(0) <= other.iops.unwrap_or(0)
+        && one.throughput_bytes_per_s.unwrap_or(0) <= other.throughput_bytes_per_s.unwrap_or(0);
+    same && no_more
 }
 
 /// What the recorded requests would meet on the winner: of an application that waits for answers, and of one that does not.
@@ -122,12 +152,25 @@ fn same_requests(advice: &Advice, winner: &Candidate) -> Option<String> {
             _ => format!("at their recorded times {}", found.words()),
         })
         .collect();
-    (!all.is_empty()).then(|| format!("The recorded requests would have there, {}.{recorded}", all.join("; ")))
+    let broken = match winner.replayed.iter().find(|found| found.keeps == Some(false)).map(|found| found.by.as_str()) {
+        Some("answers") => " That breaks the objective for an application that waits for its answers.",
+        Some(_) => " That breaks the objective for an application that waits for no answers.",
+        None => "",
+    };
+    (!all.is_empty()).then(|| format!("The recorded requests would have there, {}.{broken}{recorded}", all.join("; ")))
 }
 
-fn whole_need(need: &Need, advice: &Advice) -> String {
-    let objective = need.objective_text().map_or_else(String::new, |text| format!(" with {text}"));
-    format!("{}{objective} on {}", rate_words(&advice.need), need.size_in_the_end().human())
+/// "9,000 IOPS of 8 KiB, 70 % reads (73.7 MB/s) on 500 GiB; p99 of 10 ms."
+fn whole_need(need: &Need, advice: &Advice, simulated: bool) -> String {
+    let objective = match need.objective_text() {
+        _ if !simulated => "limits alone were judged, no latency".to_owned(),
+        Some(text) => text,
+        None => "no latency to keep".to_owned(),
+    };
+    let rate = loadline_units::ByteRate::per_second(advice.need.throughput_bytes_per_s.round() as u64);
+    let rate = rate.map_or_else(String::new, |rate| format!(" ({})", loadline_catalog::rate_text(rate)));
+    let peak = if advice.need.recorded_s.is_some() { "At its peak " } else { "" };
+    format!("{peak}{}{rate} on {}; {objective}.", rate_words(&advice.need), need.size_in_the_end().human())
 }
 
 fn met(need: &Need, winner: &Candidate) -> String {
@@ -140,10 +183,11 @@ fn met(need: &Need, winner: &Candidate) -> String {
             span(found.p99_high as f64)
         )
     });
-    let limit = need.objective.map(|found| format!(", {} allowed", found.limit.human()));
+    let limit = need.objective.map(|found| format!(", {} allowed", found.limit));
+    let random = if winner.replayed.is_empty() { "" } else { " for requests at random times of the busiest second" };
     let scenarios = format!("met in {} of {} scenarios", winner.scenarios.met, winner.scenarios.of);
     match latency {
-        Some(latency) => format!("{}{}; {scenarios}.", capital(&latency), limit.unwrap_or_default()),
+        Some(latency) => format!("{}{random}{}; {scenarios}.", capital(&latency), limit.unwrap_or_default()),
         None => format!("{}.", capital(&scenarios)),
     }
 }

@@ -31,7 +31,7 @@ pub use markdown::markdown;
 pub use page::{escaped, page};
 pub use plain_text::{no_formula, plain, plain_coloured, plain_lines};
 pub use table::{Field, Moment, Table, table};
-pub use terminal::{Colour, Columns, TerminalOptions, terminal, verdict_terminal};
+pub use terminal::{Colour, Columns, TerminalOptions, terminal, verdict_terminal, wrap};
 pub use verdict::{COMMAND, VERDICT_LINES_MAX, lines as verdict_lines};
 
 /// Writes to a `String`, which cannot fail.

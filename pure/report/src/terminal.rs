@@ -450,7 +450,8 @@ pub(crate) fn length(text: &str) -> usize {
 }
 
 /// Lines of at most `width` characters, broken between words; a longer word has its own line. At least one line.
-pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+#[must_use]
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let line = lines.last_mut().expect("there is a line");

@@ -68,8 +68,41 @@ fn a_throttled_day_is_a_lower_bound_and_mistakes_are_usage() {
         &["advise", "--size", "1GiB"][..],
         &["advise", "--iops", "9000"],
         &["advise", "--iops", "5", "--from", day, "--size", "1GiB"],
+        &["advise", "--iops", "5", "--size", "1GiB", "--p99", "5ms", "--limits-only"],
+        &["advise", "--iops", "5", "--size", "1GiB", "--objective", "5ms", "--limits-only"],
     ] {
         let output = bench.run(wrong);
         assert_eq!(output.status.code(), Some(2), "{wrong:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
+}
+
+#[test]
+fn a_predicted_run_is_one_draw_long_and_brings_its_objective() {
+    let bench = Bench::new();
+    let plan = bench.file(
+        "steady.toml",
+        "schema = 1\nname = \"steady\"\n[[load]]\npattern = \"random\"\nreads = \"70 %\"\nblock = \"8 KiB\"\n\
+         arrival = { poisson = [\"2000 IOPS\"] }\nsize = \"10 GiB\"\nwarm_up = \"1 s\"\nduration = \"5 s\"\n\
+         objective = { p99 = \"12 ms\" }\n",
+    );
+    bench.done(&["predict", &plan, "--env", "ds3-p30", "--name", "steady", "--quiet"]);
+    let runs: Json = serde_json::from_str(&bench.done(&["list", "--format", "json"])).unwrap();
+    let run = runs.as_array().and_then(|runs| runs[0]["run"].as_str()).or(runs[0]["id"].as_str()).unwrap().to_owned();
+    let typed = ["advise", "--run", &run, "--size", "100GiB", "--provider", "azure", "--format", "json"];
+    let output = bench.run(&typed);
+    let told = String::from_utf8_lossy(&output.stderr);
+    let advice: Json = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {told}"));
+    let need = &advice["need"];
+    assert_eq!((need["recorded_s"].as_f64(), need["limited_share"].as_f64()), (Some(5.0), Some(0.0)), "{told}");
+    assert_eq!(need["p99_ns"].as_u64(), Some(12_000_000));
+    assert!(told.contains("the run's own objective is to be kept: p99 within 12 ms (--p99 sets another)"), "{told}");
+    assert!(told.contains("other draws"), "{told}");
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    // Limits alone keep no latency, and say so.
+    let mut typed = typed.to_vec();
+    typed.push("--limits-only");
+    let output = bench.run(&typed);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("--limits-only judges none"), "{told}");
+    assert_eq!(bench.run(&["advise", "--run", &run, "--cell", "0", "--size", "1GiB"]).status.code(), Some(2));
 }

@@ -128,4 +128,5 @@ fn environments_tell_what_they_cost_item_by_item_and_in_all() {
     assert_eq!(rows[3], ("all".to_owned(), Some(19.71), "without what has no price".to_owned()));
     let table = bench.done(&["environments", "cost", "ds3-p30", "--region", "eastus"]);
     assert!(table.contains("azure/classic-premium-p30") && table.contains("360.01"), "{table}");
+    assert!(table.contains("without the system's disk"), "an advice counts it: {table}");
 }

@@ -100,6 +100,18 @@ fn the_advice_is_whole_and_its_environment_reads() {
         assert_eq!(found.volumes[0].disks.len() as u32, row.volumes[0].disks[0].count);
     }
     assert!(advice.verdict_lines.len() <= 9 && advice.verdict.starts_with("Take azure/"), "{}", advice.verdict);
+    let line = |about: &str| advice.verdict_lines.iter().find(|line| line.about == about).map(|line| &*line.text);
+    assert_eq!(line("need"), Some("9,000 IOPS of 8 KiB, 70 % reads (73.73 MB/s) on 500 GiB; p99 of 10 ms."));
+    // The bill of the environment is lower by the system's disk.
+    let system = winner.price_month.items.iter().find(|item| item.what == "system's disk").unwrap().amount.unwrap();
+    let bill = Environment::parse(&winner.environment, "advised", &catalog).unwrap().bill(&catalog, "eastus");
+    let bill: f64 = bill.iter().map(|item| item.monthly().unwrap().billionths() as f64 / 1e9).sum();
+    assert!((bill + system - winner.price_month.amount).abs() < 1e-6, "{bill} {system}");
+    assert!(
+        line("take").unwrap().contains(&format!("of which the system's disk is {system:.2}")),
+        "{line:?}",
+        line = line("take")
+    );
     let json = serde_json::to_value(&advice).unwrap();
     let schema: serde_json::Value =
         serde_json::from_str(include_str!("../../../../docs/formats/advice.schema.json")).unwrap();
@@ -108,6 +120,8 @@ fn the_advice_is_whole_and_its_environment_reads() {
     assert!(problems.is_empty(), "{problems:?}");
     let page = advice_html(&advice);
     assert!(page.contains("Take azure/") && page.ends_with("</html>\n"));
+    // On a phone a table scrolls by itself, and the page does not.
+    assert_eq!(page.matches("<table>").count(), page.matches("<div class=\"scroll\"><table>").count());
     for tool in [Script::AzureCli, Script::Bicep, Script::PowerShell, Script::Terraform] {
         let text = script(winner, &advice.need, tool, &catalog).unwrap();
         assert!(text.contains("PremiumV2_LRS") && text.contains("Read it before you run it"), "{text}");
@@ -224,6 +238,47 @@ pub(crate) fn recorded_requests_say_what_they_would_meet_on_each_row() {
     assert!(advice_html(&advice).contains("by answers"));
 }
 
+/// Once a second reads of 8 KiB that arrive together, each second more of them, each answered within a millisecond.
+fn bursts(seconds: u64) -> Trace {
+    let all = (0..seconds).flat_map(|second| (0..200 + 40 * second).map(move |place| (second, place)));
+    let record = |(number, (second, place)): (u64, (u64, u64))| {
+        let submitted_at = Instant::ZERO + Duration::from_ms(1_000 * second) + Duration::from_us(1) * place;
+        TraceRecord {
+            sequence: number,
+            submitted_at,
+            completed_at: Some(submitted_at + Duration::from_us(800)),
+            error: None,
+            export: 0,
+            operation: Operation::Read,
+            durable: false,
+            offset: number * 7_919 % 4_096 * 8_192,
+            length: 8_192,
+            client: 0,
+            part: SlicePart::Whole,
+        }
+    };
+    Trace { records: (0..).zip(all).map(record).collect(), ..closed_loop() }
+}
+
+#[test]
+fn a_row_whose_replay_breaks_the_objective_does_not_meet_it() {
+    let catalog = Catalog::builtin();
+    let trace = bursts(12);
+    let demand = demand_of_trace(&trace, "app.trace", &[]).unwrap();
+    let mut need = Need { trace: Some(Arc::new(trace)), ..recorded(demand) };
+    need.objective = Some(Objective { of: LatencyFigure::P99, limit: Duration::from_ms(20) });
+    need.wanted.providers = vec!["azure".to_owned()];
+    need.wanted.disks = vec!["premium-p".to_owned()];
+    let advice = advise(&need, &catalog, &AdviceOptions { rows: 2, ..AdviceOptions::default() }).unwrap();
+    // Spread over their second, 640 requests are no load for disks that take half a second for such a burst.
+    let broken = advice.misses.iter().find(|miss| !miss.candidate.replayed.is_empty());
+    let broken = broken.unwrap_or_else(|| panic!("{:#?}", advice.verdict_lines));
+    assert!(!broken.candidate.meets && broken.text.contains("but not for the recorded ones"), "{}", broken.text);
+    for row in &advice.candidates {
+        assert!(row.replayed.iter().any(|found| found.p99_ns.middle <= 20_000_000), "{:?}", row.replayed);
+    }
+}
+
 #[test]
 fn a_machine_that_limits_each_type_apart_boots_from_a_type_that_it_takes() {
     let catalog = Catalog::builtin();
@@ -279,6 +334,12 @@ fn advice_is_for_readers_in_a_hurry() {
     let names = |row: &loadline_advise::Candidate| row.price_month.items.iter().any(|item| item.amount.is_none());
     let line = advice.verdict_lines.iter().find(|line| line.about == "unpriced");
     assert_eq!(line.is_some(), advice.unpriced.iter().any(|row| names(row) && !dearer(row)), "{line:?}");
+    // It names the choice that has no price, and not a family of which other choices have one.
+    let first = advice.unpriced.iter().find(|row| !dearer(row)).expect("a choice without a complete price");
+    let text = &line.unwrap().text;
+    assert!(text.contains(&first.words()) && text.contains("says nothing of its IOPS"), "{text}");
+    let asked = advice.verdict_lines.iter().find(|line| line.about == "need").unwrap();
+    assert!(asked.text.ends_with("; limits alone were judged, no latency."), "{}", asked.text);
     // What is known to differ from what is sold is in the verdict, and so are prices of long ago.
     let mut magnetic = Need::steady("magnetic", rates(80.0, 1.0, 8192), Bytes::gib(64));
     magnetic.wanted.disks = vec!["aws/standard".to_owned()];
