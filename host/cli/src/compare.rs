@@ -5,20 +5,20 @@ use crate::arguments::compare::{CannotTell, CompareArguments, FailIf, FigureName
 use crate::failure::{Outcome, Usage};
 use crate::{crawl, output, output_file, printing, recommendations, stored};
 use loadline_analysis::{
-    CompareOptions, ComparedSide, Comparison, NextStep, Verdict, compare as compare_runs, scaling_of,
+    CompareOptions, ComparedSide, Comparison, NextStep, Note, TRIALS_TO_DECIDE, Verdict, compare as compare_runs,
+    scaling_of,
 };
 use loadline_catalog::{Catalog, Environment, ItemCost, Money};
 use loadline_record::{Clock, RunRecord};
 use loadline_report::Comparisons;
 use loadline_runs::{RecordFileError, environment_again, read_record, repeated};
 use loadline_store::Store;
+use loadline_workload::TRIALS_MAX;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Trials of a prediction's cell, until its differences are distinguished from chance.
 const TRIALS_TRIED: [u32; 2] = [3, 6];
-/// Trials of a measurement that too few could not decide.
-const TRIALS_MORE: u32 = 6;
 
 /// Compares, prints, and judges where that was asked for.
 pub(crate) fn compare(arguments: &CompareArguments, store: &Store) -> anyhow::Result<Outcome> {
@@ -96,7 +96,7 @@ fn next_command(comparison: &Comparison, records: &[RunRecord]) -> Option<String
         NextStep::MoreTrials => {
             let measured = records.iter().filter(|run| run.header.clock == Clock::Real);
             let again: Option<Vec<String>> =
-                measured.map(|run| recommendations::measured_again(run, TRIALS_MORE)).collect();
+                measured.map(|run| recommendations::measured_again(run, trials_more(run))).collect();
             // Two runs of one target are measured again by one command: before the next change, and after it.
             let distinct = again.map(|mut again| {
                 again.dedup();
@@ -105,6 +105,12 @@ fn next_command(comparison: &Comparison, records: &[RunRecord]) -> Option<String
             Some(distinct.unwrap_or_else(beside))
         }
     }
+}
+
+/// Trials that tell more than those of this run: as many as usually decide, or where these did not twice as many.
+fn trials_more(run: &RunRecord) -> u32 {
+    let had = run.cells.iter().map(|cell| cell.trials.len() as u32).max().unwrap_or(0);
+    if had < TRIALS_TO_DECIDE { TRIALS_TO_DECIDE } else { (had * 2).min(TRIALS_MAX) }
 }
 
 /// A run of the store, or the one in a file.
@@ -180,7 +186,8 @@ fn decided(records: &mut [RunRecord], options: &CompareOptions) -> Result<Compar
 }
 
 /// Enters what each side costs a month, where its run keeps an environment: in the region that was named, or else in the first that has
-/// a price for everything of all sides.
+/// a price for everything of all sides. Where no region has, as for disks of two providers, each side has the region that knows most of
+/// its own, and is marked with it. What has no price at all has a note that says why.
 fn price(comparison: &mut Comparison, records: &[RunRecord], region: Option<&str>) -> anyhow::Result<()> {
     let catalog = Catalog::builtin();
     if let Some(region) = region {
@@ -201,17 +208,68 @@ fn price(comparison: &mut Comparison, records: &[RunRecord], region: Option<&str
     let all_known = |costs: &[Option<(Money, bool)>]| {
         costs.iter().zip(&sold).all(|(cost, sold)| sold.is_none() || cost.is_some_and(|(_, complete)| complete))
     };
-    let found = match region {
+    let shared = match region {
         Some(region) => Some(costs(region)),
         None => catalog.regions().iter().map(|region| costs(region)).find(|costs| all_known(costs)),
     };
-    let Some(found) = found else { return Ok(()) };
     for ranked in &mut comparison.ranking {
-        if let Some((money, complete)) = found[ranked.side as usize] {
+        let side = ranked.side as usize;
+        let (cost, own) = match &shared {
+            Some(found) => (found[side], None),
+            None => sold[side]
+                .and_then(|sold| in_own_region(sold, &catalog))
+                .map_or((None, None), |(cost, region)| (Some(cost), Some(region))),
+        };
+        if let Some((money, complete)) = cost {
             (ranked.price_month, ranked.price_complete) = (Some(money.to_string()), complete);
+            ranked.price_region = own;
         }
     }
+    let without = |side: u32| {
+        let is_priced = comparison.ranking.iter().any(|ranked| ranked.side == side && ranked.price_month.is_some());
+        sold[side as usize].filter(|_| !is_priced).map(|sold| unpriced(sold, &catalog, region))
+    };
+    let of_baseline = without(0).map(|why| format!("The baseline has no price: {why}."));
+    let of_others: Vec<Option<String>> =
+        comparison.against.iter().map(|one| Some(format!("This has no price: {}.", without(one.side)?))).collect();
+    for (against, own) in comparison.against.iter_mut().zip(of_others) {
+        let notes = of_baseline.clone().into_iter().chain(own);
+        against.notes.extend(notes.map(|text| Note { code: "price".to_owned(), text }));
+    }
     Ok(())
+}
+
+/// What an environment costs in the region that knows most of it, of equals the first.
+fn in_own_region(sold: &Environment, catalog: &Catalog) -> Option<((Money, bool), String)> {
+    let of = |region: String| {
+        let bill = sold.bill(catalog, &region);
+        let known = bill.iter().filter(|item| item.monthly().is_some()).count();
+        Some((known, monthly(&bill)?, region))
+    };
+    let found: Vec<(usize, (Money, bool), String)> = catalog.regions().into_iter().filter_map(of).collect();
+    let most = found.iter().map(|(known, (_, complete), _)| (*complete, *known)).max()?;
+    let best = found.into_iter().find(|(known, (_, complete), _)| (*complete, *known) == most)?;
+    Some((best.1, best.2))
+}
+
+/// Why nothing of an environment has a price.
+fn unpriced(sold: &Environment, catalog: &Catalog, region: Option<&str>) -> String {
+    let named = region.map(str::to_owned).or_else(|| catalog.regions().into_iter().next()).unwrap_or_default();
+    let reasons: Vec<String> = sold
+        .bill(catalog, &named)
+        .iter()
+        .map(|item| match &item.each {
+            ItemCost::Unknown(error) => error.to_string(),
+            _ => "its disks are given in full, and nobody sells them".to_owned(),
+        })
+        .collect();
+    let mut distinct: Vec<String> = Vec::new();
+    for reason in reasons {
+        if !distinct.contains(&reason) {
+            distinct.push(reason);
+        }
+    }
+    distinct.join("; ")
 }
 
 /// The sum of a bill, and whether nothing is missing in it.

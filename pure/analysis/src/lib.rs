@@ -36,8 +36,8 @@ pub use clusters::{Clusters, in_two};
 pub use compare::{
     Against, Basis, COMPARISON_SCHEMA, CellComparison, CompareError, CompareOptions, ComparedSide, Comparison, Counts,
     DrawRange, Figure, FigureValue, Gain, InCommon, LatencyEstimate, MARGIN_DEFAULT, NextStep, Note, Overall,
-    RankedSide, RatioEstimate, Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, ThrottledSide, Unmatched,
-    Verdict, compare, latency_estimate, scaling_of, scaling_sentences,
+    RankedSide, RatioEstimate, Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, TRIALS_TO_DECIDE,
+    ThrottledSide, Unmatched, Verdict, compare, latency_estimate, scaling_of, scaling_sentences,
 };
 pub use doubts::doubts;
 pub use draws_kept::DrawsKept;

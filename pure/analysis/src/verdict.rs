@@ -11,7 +11,7 @@ use crate::summary::{CellSummary, LastingFigures, OperationFigures};
 use crate::verdict_block::{Certainty, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict};
 use crate::verdict_objective::objective;
 use crate::verdict_of_others::{of_the_tool, over_hosts};
-use crate::words::{block, how_much, load_name, number, percent};
+use crate::words::{SMALL_BYTES_MAX, block, how_much, load_name, number, percent};
 use loadline_record::{
     Access, Clock, Doubt, DoubtCode, DoubtGrade, HistogramSnapshot, Limit, RunHeader, RunRecord, RunVerb, TargetKind,
     VOLUME_DEFAULT,
@@ -20,8 +20,6 @@ use std::fmt::Write as _;
 
 /// Volumes that a verdict speaks of one by one.
 const VOLUMES_MAX: usize = 8;
-/// Requests up to this size are small: what databases and file systems ask for.
-pub(crate) const SMALL_BYTES_MAX: u64 = 16 << 10;
 /// The usual size of a small request, taken where several were measured.
 const SMALL_BYTES_USUAL: u64 = 4 << 10;
 /// Requests from this size on are large transfers.

@@ -19,10 +19,8 @@ pub(crate) fn objective(record: &RunRecord, cells: &[CellSummary]) -> Option<Obj
     let judged: Vec<(usize, Objective, bool)> = (0..cells.len())
         .filter_map(|index| {
             let objective = Objective::of(&record.cells[index].load.figures());
-            // The usual rule is one for the small requests of databases.
-            let is_meant = objective.is_chosen() || cells[index].load.block_bytes <= crate::verdict::SMALL_BYTES_MAX;
             let kept = objective.kept(&cells[index])?;
-            is_meant.then_some((index, objective, kept && draws(index).is_none_or(DrawsKept::is_sure)))
+            Some((index, objective, kept && draws(index).is_none_or(DrawsKept::is_sure)))
         })
         .collect();
     let chosen = judged.iter().any(|(_, objective, _)| objective.is_chosen());

@@ -3,6 +3,9 @@
 use crate::summary::CellSummary;
 use loadline_record::DoubtCode;
 use loadline_units::Bytes;
+
+/// Requests of databases and their like are at most so large.
+pub(crate) const SMALL_BYTES_MAX: u64 = 16 << 10;
 pub(crate) use loadline_units::words::{capital as sentence, number, percent, span};
 
 /// A count with its noun: "1 cell", "12 cells".

@@ -136,3 +136,33 @@ fn a_comparison_names_the_trials_it_repeated_and_doubts_those_of_the_runs() {
         assert_eq!(details(&cell["other_doubts"]), details(&of["doubts"]));
     }
 }
+
+#[test]
+fn disks_of_two_providers_have_a_price_each_and_what_has_none_says_why() {
+    let bench = Bench::new();
+    let plan = bench.file("p.toml", PLAN);
+    let environment = |name: &str, disks: &str| {
+        bench.file(&format!("{name}.toml"), format!("schema = 1\nname = \"{name}\"\n[volume.data]\n{disks}\n"))
+    };
+    let azure = environment("azure", "disks = [{ sku = \"azure/premium-p30\" }]");
+    let aws = environment("aws", "disks = [{ sku = \"aws/gp3\", size = \"1000 GiB\" }]");
+    let own = environment(
+        "own",
+        "[[volume.data.disks]]\nsize = \"1 TiB\"\n[volume.data.disks.latency.read]\nmedian = \"1 ms\"",
+    );
+    let [azure, aws, own] = [azure, aws, own].map(|file| {
+        bench.done(&["predict", &plan, "--env", &file, "--quiet"]);
+        bench.last()["run"]["id"].as_str().unwrap().to_owned()
+    });
+    let of = |other: &str| -> Value {
+        serde_json::from_str(&bench.done(&["compare", &azure, other, "--format", "json"])).unwrap()
+    };
+    let both = of(&aws);
+    for ranked in both["ranking"].as_array().unwrap() {
+        assert!(ranked["price_month"].is_string() && ranked["price_region"].is_string(), "{ranked}");
+    }
+    let one = of(&own);
+    let notes: Vec<&str> =
+        one["against"][0]["notes"].as_array().unwrap().iter().filter_map(|n| n["text"].as_str()).collect();
+    assert!(notes.iter().any(|note| note.contains("nobody sells them")), "{notes:?}");
+}

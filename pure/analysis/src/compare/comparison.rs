@@ -58,7 +58,9 @@ impl Comparison {
         if self.ranking.first().is_none_or(|first| first.iops.is_none()) {
             return NextStep::SamePlan;
         }
-        if self.ranking.iter().all(RankedSide::is_decided) {
+        // What is better at one load and worse at another is not settled by more trials.
+        let depends = |side: &RankedSide| self.trade_off(side.side).is_some();
+        if self.ranking.iter().all(|side| side.is_decided() || depends(side)) {
             return NextStep::SideBySide;
         }
         if self.sides.iter().any(|side| side.clock == Clock::Real) {
@@ -68,6 +70,24 @@ impl Comparison {
         let overall = self.against.iter().flat_map(|against| &against.overall);
         let mut draws = overall.filter_map(|of| of.draws.as_ref());
         if seeds_differ && draws.any(|draws| !draws.paired) { NextStep::OneSeed } else { NextStep::RealStorage }
+    }
+}
+
+impl Comparison {
+    /// Of a side that is neither better nor worse over all cells together: the loads at which it is better than the baseline, and those at which it is
+    /// worse, where there are both. That is no lack of knowledge.
+    #[must_use]
+    pub fn trade_off(&self, side: u32) -> Option<(Vec<&str>, Vec<&str>)> {
+        let against = self.against.iter().find(|against| against.side == side)?;
+        let of = |verdict: Verdict| -> Vec<&str> {
+            // What is in doubt speaks for neither.
+            let counted = against.cells.iter().filter(|cell| cell.in_overall && cell.verdict == verdict);
+            counted.map(|cell| cell.label.as_str()).collect()
+        };
+        let (better, worse) = (of(Verdict::Better), of(Verdict::Worse));
+        // Gains and losses that level out are no sameness either.
+        let is_open = matches!(against.overall.first()?.verdict, Verdict::CannotTell | Verdict::Same);
+        (is_open && !better.is_empty() && !worse.is_empty()).then_some((better, worse))
     }
 }
 
@@ -127,20 +147,29 @@ pub struct RankedSide {
     pub score: Option<f64>,
     /// The verdict against the baseline; `null` for the baseline itself.
     pub verdict: Option<Verdict>,
-    /// The most requests per second of a cell that both have.
+    /// Requests per second in the cell of all sides in which any of them reaches most; where no cell is in all sides, the most of its own.
     pub iops: Option<f64>,
     /// That cell, for people.
     pub iops_load: Option<String>,
     /// Its 99th percentile of the latency, ns.
     pub p99_ns: Option<f64>,
-    /// The most bytes per second of a cell that both have.
+    /// Bytes per second, likewise.
     pub throughput_bytes_per_s: Option<f64>,
+    /// The cell of the bytes, for people.
+    #[serde(default)]
+    pub throughput_load: Option<String>,
+    /// Whether one of these cells is in doubt: then there was none without.
+    #[serde(default)]
+    pub doubted: bool,
     /// Whether it keeps the objective; `null` where there is none, or nothing is known.
     pub objective_kept: Option<bool>,
     /// What it costs a month, as "135.17 USD"; `null` where that is not known.
     pub price_month: Option<String>,
     /// Whether that is all of it. Otherwise it costs at least so much.
     pub price_complete: bool,
+    /// The region of the price, where the sides have no region in common.
+    #[serde(default)]
+    pub price_region: Option<String>,
 }
 
 /// One side against the baseline.
@@ -583,6 +612,12 @@ pub struct ScalingTotal {
     pub levels_off_at: Option<u32>,
     /// Whether the intervals of those steps, or of the last step where it pays, leave no doubt about it.
     pub clear: bool,
+    /// Loads of this kind that were left out because a side is in doubt.
+    #[serde(default)]
+    pub doubted_left_out: u32,
+    /// Whether this load is in doubt itself: then all of its kind are.
+    #[serde(default)]
+    pub doubted: bool,
 }
 
 /// From one number of disks to the next.

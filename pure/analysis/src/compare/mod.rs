@@ -30,6 +30,7 @@ pub use disks::{scaling_of, scaling_sentences};
 pub(crate) use scaling::{levels_off, step_between};
 
 pub use latency::{LatencyEstimate, latency_estimate};
+pub use notes::TRIALS_TO_DECIDE;
 
 use crate::statistics::CONFIDENCE;
 use crate::trials::{cell_doubts, trials_used};

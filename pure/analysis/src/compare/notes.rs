@@ -7,6 +7,9 @@ use crate::trials::trials_used;
 use crate::words::listed;
 use loadline_record::{CellRecord, Clock, ImportedFrom, RunHeader, RunStatus, TargetKind, VolumeFacts};
 
+/// Trials of a measurement on either side that decide between most pairs.
+pub const TRIALS_TO_DECIDE: u32 = 5;
+
 /// Every note about `other` against `baseline`, whose matched cells are `pairs`.
 pub(super) fn notes(baseline: &Side<'_>, other: &Side<'_>, pairs: &[(&CellRecord, &CellRecord)]) -> Vec<Note> {
     let (a, b) = (&baseline.run.header, &other.run.header);
@@ -20,7 +23,7 @@ pub(super) fn notes(baseline: &Side<'_>, other: &Side<'_>, pairs: &[(&CellRecord
             "one-trial",
             format!(
                 "{loads} measured once, in one of the runs or in both: one trial does not show how much trials differ by chance, so little \
-                 can be decided. Five trials before a change and five after it decide."
+                 can be decided. {TRIALS_TO_DECIDE} trials before a change and as many after it decide."
             ),
         );
     }

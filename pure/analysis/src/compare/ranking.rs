@@ -1,7 +1,7 @@
 //! The sides of a comparison in one table: the best first.
 
-use super::Side;
-use super::comparison::{Against, Figure, FigureValue, RankedSide, Verdict};
+use super::comparison::{Against, CellComparison, Figure, FigureValue, RankedSide, Verdict};
+use super::{Side, spoiled};
 use crate::run_verdict::{RunVerdict, run_verdict};
 use loadline_record::RunRecord;
 
@@ -9,8 +9,9 @@ use loadline_record::RunRecord;
 /// have a verdict. Sides whose ratios differ by no more than the margin share a rank. Where an objective is set, those that keep it stand
 /// before those that do not.
 pub(super) fn ranked(sides: &[Side<'_>], against: &[Against], margin: f64) -> Vec<RankedSide> {
+    let shown = [Figure::Rate, Figure::Throughput].map(|figure| shown_cell(figure, against));
     let mut ranked: Vec<RankedSide> =
-        sides.iter().enumerate().map(|(place, side)| of_side(place, side, against)).collect();
+        sides.iter().enumerate().map(|(place, side)| of_side(place, side, against, &shown)).collect();
     let standings: Vec<Option<f64>> = (0..sides.len()).map(|place| standing(place, &ranked, against, margin)).collect();
     let standing = |side: &RankedSide| standings[side.side as usize];
     let key = |side: &RankedSide| (side.objective_kept == Some(false), standing(side).is_none());
@@ -43,20 +44,38 @@ fn standing(place: usize, ranked: &[RankedSide], against: &[Against], margin: f6
     }
 }
 
-fn of_side(place: usize, side: &Side<'_>, against: &[Against]) -> RankedSide {
+/// The cell whose figure the table shows of every side, by the baseline's id: of those that all sides have, the one in which any of them
+/// reaches most. Figures of different loads are no ranking. What is in doubt is shown only where nothing else is.
+fn shown_cell(figure: Figure, against: &[Against]) -> Option<String> {
+    let of_all = |cell: &CellComparison| -> Option<(bool, f64)> {
+        let mut most = cell.of_baseline(figure)?;
+        let mut doubted = false;
+        for one in against {
+            let own = one.cells.iter().find(|own| own.baseline_id == cell.baseline_id)?;
+            most = most.max(own.of_other(figure)?);
+            doubted |= spoiled(own);
+        }
+        Some((!doubted, most))
+    };
+    let known = against.first()?.cells.iter().filter_map(|cell| Some((of_all(cell)?, &cell.baseline_id)));
+    known.max_by(|((a, x), _), ((b, y), _)| a.cmp(b).then(x.total_cmp(y))).map(|(_, id)| id.clone())
+}
+
+fn of_side(place: usize, side: &Side<'_>, against: &[Against], shown: &[Option<String>; 2]) -> RankedSide {
     let own = place.checked_sub(1).and_then(|index| against.get(index));
-    let cells: Vec<(&str, &[FigureValue])> = match own {
-        Some(own) => own.cells.iter().map(|cell| (cell.label.as_str(), &cell.other_figures[..])).collect(),
-        None => against.first().map_or_else(Vec::new, |first| {
-            first.cells.iter().map(|cell| (cell.label.as_str(), &cell.baseline_figures[..])).collect()
-        }),
+    let cells = own.or(against.first()).map_or(&[][..], |one| &one.cells);
+    let figures = |cell: &CellComparison| -> Vec<FigureValue> {
+        if own.is_some() { cell.other_figures.clone() } else { cell.baseline_figures.clone() }
     };
-    let of = |figures: &[FigureValue], figure| figures.iter().find(|one| one.figure == figure).map(|one| one.value);
-    let most = |figure: Figure| {
-        let known = cells.iter().filter_map(|(label, figures)| Some((*label, *figures, of(figures, figure)?)));
-        known.max_by(|a, b| a.2.total_cmp(&b.2))
+    let of = |cell: &CellComparison, figure| figures(cell).iter().find(|one| one.figure == figure).map(|one| one.value);
+    // Where no cell is in all sides, each shows its own.
+    let most = |figure: Figure, id: &Option<String>| {
+        let is_shown = |cell: &&CellComparison| id.as_ref().is_none_or(|id| cell.baseline_id == *id);
+        let known = cells.iter().filter(is_shown).filter_map(|cell| Some((cell, of(cell, figure)?)));
+        known.max_by(|a, b| spoiled(b.0).cmp(&spoiled(a.0)).then(a.1.total_cmp(&b.1)))
     };
-    let fastest = most(Figure::Rate);
+    let [rate, throughput] = shown;
+    let (fastest, largest) = (most(Figure::Rate, rate), most(Figure::Throughput, throughput));
     let overall = own.and_then(|own| own.overall.first());
     // A ratio of latencies is the better the smaller it is.
     let better = |ratio: f64| match overall {
@@ -68,13 +87,16 @@ fn of_side(place: usize, side: &Side<'_>, against: &[Against]) -> RankedSide {
         side: place as u32,
         score: if place == 0 { Some(1.0) } else { overall.and_then(|of| of.ratio).map(better) },
         verdict: overall.map(|of| of.verdict),
-        iops: fastest.map(|(_, _, iops)| iops),
-        iops_load: fastest.map(|(label, ..)| label.to_owned()),
-        p99_ns: fastest.and_then(|(_, figures, _)| of(figures, Figure::P99)),
-        throughput_bytes_per_s: most(Figure::Throughput).map(|(_, _, bytes)| bytes),
+        iops: fastest.map(|(_, iops)| iops),
+        iops_load: fastest.map(|(cell, _)| cell.label.clone()),
+        p99_ns: fastest.and_then(|(cell, _)| of(cell, Figure::P99)),
+        throughput_bytes_per_s: largest.map(|(_, bytes)| bytes),
+        throughput_load: largest.map(|(cell, _)| cell.label.clone()),
+        doubted: [fastest, largest].into_iter().flatten().any(|(cell, _)| spoiled(cell)),
         objective_kept: kept(side),
         price_month: None,
         price_complete: false,
+        price_region: None,
     }
 }
 

@@ -143,7 +143,8 @@ fn total(
             Some((*row, samples?))
         })
         .collect();
-    let any_undoubted = candidates.iter().any(|(row, _)| !row.doubted(pairings));
+    let doubted = candidates.iter().filter(|(row, _)| row.doubted(pairings)).count();
+    let any_undoubted = doubted < candidates.len();
     let (row, samples) = candidates
         .iter()
         .filter(|(row, _)| !any_undoubted || !row.doubted(pairings))
@@ -159,6 +160,8 @@ fn total(
         steps,
         levels_off_at,
         clear,
+        doubted_left_out: if any_undoubted { doubted as u32 } else { 0 },
+        doubted: !any_undoubted,
     })
 }
 

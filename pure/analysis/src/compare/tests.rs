@@ -3,8 +3,8 @@
 use super::*;
 use crate::example::{ExampleDisk, cell, closed, open, predicted, run, volume};
 use loadline_record::{
-    Access, ArrivalKind, Clock, DeviceFacts, EngineName, Load, LoadFigures, OthersLoad, RunHeader, RunStatus, RunVerb,
-    Scatter, TargetKind,
+    Access, ArrivalKind, Clock, DeviceFacts, Doubt, DoubtCode, EngineName, Load, LoadFigures, OthersLoad, RunHeader,
+    RunStatus, RunVerb, Scatter, TargetKind,
 };
 
 fn made(factors: &[f64]) -> RunRecord {
@@ -489,4 +489,64 @@ fn applications_that_asked_for_different_things_are_told_apart() {
         record
     };
     assert_eq!(noted(&planned(&base), &planned(&other)), None);
+}
+
+/// Runs "a" and "b" of these loads, each with its factor on either side.
+fn on_two(loads: &[(LoadFigures, f64, f64)]) -> [RunRecord; 2] {
+    ["a", "b"].map(|id| {
+        let disk = ExampleDisk::default();
+        let of = |(load, a, b): &(LoadFigures, f64, f64)| {
+            cell(load.clone(), &disk, &STEADY.map(|f| f * if id == "a" { *a } else { *b }))
+        };
+        let mut run = run(loads.iter().map(of).collect());
+        id.clone_into(&mut run.header.id);
+        run
+    })
+}
+
+#[test]
+fn ranks_show_one_load_on_all_sides_and_name_it() {
+    // B is slower at depth 8, the fastest of A, and faster at depth 2, which is its own fastest.
+    let (deep, shallow) = (closed("random", 1.0, 4 << 10, 8), closed("random", 1.0, 4 << 10, 2));
+    let [a, b] = on_two(&[(deep.clone(), 1.0, 0.2), (shallow, 1.0, 2.0)]);
+    let found = compare(&[&a, &b], &CompareOptions::default()).unwrap();
+    let of = |side: u32| found.ranking.iter().find(|ranked| ranked.side == side).unwrap();
+    assert_eq!((&of(0).iops_load, &of(0).throughput_load), (&of(1).iops_load, &of(1).throughput_load));
+    assert_eq!(of(0).iops_load.as_deref(), Some(a.cells[0].label.as_str()));
+    assert!((of(1).iops.unwrap() / of(0).iops.unwrap() - 0.2).abs() < 0.01, "{:?}", found.ranking);
+    // A load in doubt is shown only where there is no other.
+    let mut doubted = b.clone();
+    let doubt = Doubt { code: DoubtCode::CachedReads, detail: String::new() };
+    doubted.cells[0].trials[0].doubts.push(doubt.clone());
+    let found = compare(&[&a, &doubted], &CompareOptions::default()).unwrap();
+    assert!(found.ranking.iter().all(|side| !side.doubted && side.iops_load.as_ref() == Some(&a.cells[1].label)));
+    doubted.cells[1].trials[0].doubts.push(doubt);
+    let found = compare(&[&a, &doubted], &CompareOptions::default()).unwrap();
+    assert!(found.ranking.iter().all(|side| side.doubted && side.iops_load.as_ref() == Some(&a.cells[0].label)));
+}
+
+#[test]
+fn better_at_one_load_and_worse_at_another_is_no_lack_of_knowledge() {
+    let (reads, writes) = (closed("random", 1.0, 4 << 10, 8), closed("random", 0.0, 4 << 10, 8));
+    let [a, b] = on_two(&[(reads, 1.0, 1.5), (writes, 1.0, 0.667)]);
+    let found = compare(&[&a, &b], &CompareOptions::default()).unwrap();
+    assert_eq!(found.against[0].overall[0].verdict, Verdict::Same, "{:?}", found.against[0].overall);
+    let (better, worse) = found.trade_off(1).expect("a trade-off");
+    assert_eq!((better, worse), (vec![a.cells[0].label.as_str()], vec![a.cells[1].label.as_str()]));
+    assert_eq!(found.next_step(), NextStep::SideBySide, "more trials decide nothing here");
+    assert_eq!(found.trade_off(0), None);
+}
+
+#[test]
+fn a_total_says_which_loads_it_leaves_out() {
+    let (deep, shallow) = (closed("random", 1.0, 64 << 10, 32), closed("random", 1.0, 64 << 10, 2));
+    let [a, mut b] = on_two(&[(deep, 1.0, 1.9), (shallow, 1.0, 1.4)]);
+    b.cells[0].trials[0].doubts.push(Doubt { code: DoubtCode::CachedReads, detail: String::new() });
+    let options = CompareOptions { disks: vec![1, 2], ..CompareOptions::default() };
+    let total = |b: &RunRecord| compare(&[&a, b], &options).unwrap().scaling.unwrap().totals.remove(0);
+    let one = total(&b);
+    assert_eq!((one.label.as_str(), one.doubted_left_out, one.doubted), (a.cells[1].label.as_str(), 1, false));
+    b.cells[1].trials[0].doubts = b.cells[0].trials[0].doubts.clone();
+    let none = total(&b);
+    assert_eq!((none.label.as_str(), none.doubted_left_out, none.doubted), (a.cells[0].label.as_str(), 0, true));
 }

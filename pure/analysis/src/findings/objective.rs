@@ -7,7 +7,7 @@ use crate::curves::{Curve, doubted, met_lasting, outstanding};
 use crate::draws_kept::DrawsKept;
 use crate::summary::{CellSummary, Finding, OperationFigures};
 use crate::trials::latency_figure;
-use crate::words::{counted, listed, load_name, number, percent, span};
+use crate::words::{SMALL_BYTES_MAX, counted, listed, load_name, number, percent, span};
 use loadline_load::LatencyFigure;
 use loadline_record::{ArrivalKind, DoubtCode, LoadFigures, RunRecord, RunVerb};
 use loadline_units::{Duration, percent_places};
@@ -89,7 +89,7 @@ pub(super) fn objectives(view: &VolumeView<'_>, record: &RunRecord, curves: &[&C
 /// Requests that others made and that miss the objective as they came: there is one such load, and no heavier or lighter one.
 fn missed_by_others(view: &VolumeView<'_>, record: &RunRecord, index: usize) -> Option<Finding> {
     let (cell, objective) = (&view.cells[index], Objective::spoken(record, index));
-    let missed = objective.figure_of(cell)? > objective.limit_ns as f64;
+    let missed = objective.is_meant_for(cell) && objective.figure_of(cell)? > objective.limit_ns as f64;
     let text = format!("{} miss {}: {}.", load_name(cell), objective.name(), objective.told_of(cell)?);
     missed.then(|| finding(view, &text, &[index]))
 }
@@ -150,9 +150,12 @@ impl Objective {
         let figures = named.into_iter().filter_map(|(name, found)| Some((name, of(found.as_ref()?)?)));
         figures.max_by(|a, b| a.1.total_cmp(&b.1))
     }
-    /// `None` where nothing is known. An open loop that is not met has lost it, also where none of its requests was answered in
+    /// `None` where nothing is known, or it is not about such loads. An open loop that is not met has lost it, also where none of its requests was answered in
     /// time to have a latency.
     pub(crate) fn kept(&self, cell: &CellSummary) -> Option<bool> {
+        if !self.is_meant_for(cell) {
+            return None;
+        }
         if overloaded(cell) {
             return Some(false);
         }
@@ -171,6 +174,10 @@ impl Objective {
     /// Whether it is what database vendors commonly recommend.
     pub(crate) fn is_usual(&self) -> bool {
         (self.figure, self.limit_ns) == OBJECTIVE_USUAL
+    }
+    /// Whether it is about such a load: the usual rule is one for the small requests of databases.
+    fn is_meant_for(&self, cell: &CellSummary) -> bool {
+        self.chosen || cell.load.block_bytes <= SMALL_BYTES_MAX
     }
     /// Whether the user set it.
     pub(crate) fn is_chosen(&self) -> bool {
@@ -485,4 +492,25 @@ fn of_open(
         (None, None) => return None,
     };
     Some(ObjectiveOutcome::Lost(finding(view, &(text + &aside + &other), &turn.cells())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example::{ExampleDisk, cell, closed, run};
+    use crate::summarize;
+
+    #[test]
+    fn verdict_and_findings_judge_large_requests_by_a_chosen_objective_alone() {
+        // 1 MiB at depth 32 takes 160 ms.
+        let of = |objective: Option<loadline_load::Objective>| {
+            let load = LoadFigures { objective, ..closed("sequential", 1.0, 1 << 20, 32) };
+            let summary = summarize(&run(vec![cell(load, &ExampleDisk::default(), &[1.0])]));
+            let found = summary.findings.iter().any(|finding| finding.code == codes::OBJECTIVE);
+            (found, summary.verdict.is_some_and(|verdict| verdict.objective.is_some()))
+        };
+        assert_eq!(of(None), (false, false));
+        let limit = Duration::from_ms(20);
+        assert_eq!(of(Some(loadline_load::Objective { of: LatencyFigure::Mean, limit })), (true, true));
+    }
 }

@@ -240,11 +240,12 @@ fn total_words(scaling: &Scaling, total: &ScalingTotal) -> String {
         _ => "mixes",
     };
     format!(
-        "Most {} of {kind} ({}): {} with {} disks. Shares of linear scaling: {}; {end}.",
+        "Most {} of {kind} ({}): {} with {} disks. Shares of linear scaling: {}; {end}{}.",
         figure_name(total.figure),
         plain(&total.label),
         values.join(", "),
         counts.join(", "),
-        steps.join(", ")
+        steps.join(", "),
+        verdict::doubts_of(total)
     )
 }

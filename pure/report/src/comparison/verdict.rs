@@ -11,6 +11,8 @@ use loadline_analysis::{
 
 /// Sentences on more disks in the verdict.
 const TOTALS_MAX: usize = 2;
+/// Loads named on either side of a trade-off.
+const LOADS_NAMED_MAX: usize = 2;
 /// Figures that several sides share, in the verdict.
 const IN_COMMON_MAX: usize = 1;
 
@@ -51,8 +53,10 @@ pub(crate) fn columns(comparison: &Comparison) -> Vec<Column> {
         column("MB/s", Align::Right, &|side| or_missing(side.throughput_bytes_per_s.map(figures::megabytes))),
         column("p99", Align::Right, &|side| or_missing(side.p99_ns.map(figures::latency))),
         column("times A", Align::Right, &|side| or_missing(side.score.map(ratio))),
-        column("verdict", Align::Left, &|side| {
-            side.verdict.map_or_else(|| "baseline".to_owned(), |verdict| verdict.words().to_owned())
+        column("verdict", Align::Left, &|side| match side.verdict {
+            Some(_) if comparison.trade_off(side.side).is_some() => "better and worse".to_owned(),
+            Some(verdict) => verdict.words().to_owned(),
+            None => "baseline".to_owned(),
         }),
     ];
     if ranks.iter().any(|side| side.objective_kept.is_some()) {
@@ -68,7 +72,9 @@ pub(crate) fn columns(comparison: &Comparison) -> Vec<Column> {
 /// "135.17 USD", or "at least 135.17 USD".
 fn price(side: &RankedSide) -> Option<String> {
     let price = side.price_month.as_ref()?;
-    Some(if side.price_complete { price.clone() } else { format!("at least {price}") })
+    let region = side.price_region.as_ref().map_or_else(String::new, |region| format!(" ({})", plain(region)));
+    let least = if side.price_complete { "" } else { "at least " };
+    Some(format!("{least}{price}{region}"))
 }
 
 /// The verdict in at most ten lines.
@@ -92,21 +98,18 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<VerdictLine> {
     };
     let shared: Vec<&RankedSide> = comparison.ranking.iter().filter(|side| side.rank == first.rank).collect();
     add("best", best(comparison, &shared));
-    let parts = [
-        first.iops.map(|iops| format!("{} IOPS", figures::iops(iops))),
-        first.p99_ns.map(|ns| format!("p99 {}", figures::latency(ns))),
-        first.throughput_bytes_per_s.map(|bytes| format!("at most {} MB/s", figures::megabytes(bytes))),
-        price(first).map(|price| format!("{price} a month")),
-    ];
-    let load = first.iops_load.as_ref().map(|load| format!(" ({})", plain(load))).unwrap_or_default();
-    add("it gives", format!("{}{load}", parts.into_iter().flatten().collect::<Vec<_>>().join(", ")));
+    add("it gives", gives(first));
     // The baseline may be the best: what is said is of the next one then.
     let judged = comparison.ranking.iter().find_map(|ranked| {
         let against = comparison.against.iter().find(|against| against.side == ranked.side)?;
         Some((ranked, against.overall.first()?))
     });
     if let Some((ranked, overall)) = judged {
-        add(&format!("{} to A", letter(ranked.side as usize)), overall_line(overall));
+        let line = match comparison.trade_off(ranked.side) {
+            Some((better, worse)) => format!("better at {}; worse at {}", some_of(&better), some_of(&worse)),
+            None => overall_line(overall),
+        };
+        add(&format!("{} to A", letter(ranked.side as usize)), line);
         add("how sure", how_sure(overall));
     }
     let added: u32 = comparison.sides.iter().map(|side| side.trials_added).sum();
@@ -152,9 +155,40 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<VerdictLine> {
     lines
 }
 
+/// "5,000 IOPS, p99 9.1 ms (LOAD); 200 MB/s (LOAD); 135.17 USD a month".
+fn gives(first: &RankedSide) -> String {
+    let load = |load: &Option<String>| load.as_ref().map(|load| format!(" ({})", plain(load))).unwrap_or_default();
+    let p99 = first.p99_ns.map(|ns| format!(", p99 {}", figures::latency(ns))).unwrap_or_default();
+    let parts = [
+        first.iops.map(|iops| format!("{} IOPS{p99}{}", figures::iops(iops), load(&first.iops_load))),
+        first
+            .throughput_bytes_per_s
+            .map(|bytes| format!("{} MB/s{}", figures::megabytes(bytes), load(&first.throughput_load))),
+        price(first).map(|price| format!("{price} a month")),
+        first.doubted.then(|| "these loads are in doubt".to_owned()),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// The first loads by name, and how many more.
+fn some_of(loads: &[&str]) -> String {
+    let named: Vec<String> = loads.iter().take(LOADS_NAMED_MAX).map(|load| plain(load)).collect();
+    let more = match loads.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more}", named.join(", "))
+}
+
 /// Who is best, as far as that is known. The sides that share the first rank are `shared`.
 fn best(comparison: &Comparison, shared: &[&RankedSide]) -> String {
     let named: Vec<String> = shared.iter().map(|side| called(comparison, side)).collect();
+    // A side that shares the first rank, or the one after a baseline that is first.
+    let second = comparison.ranking.iter().find(|side| side.verdict.is_some());
+    let contested = shared.iter().copied().find(|side| side.verdict.is_some()).or(second);
+    if let Some(side) = contested.filter(|side| comparison.trade_off(side.side).is_some()) {
+        return format!("it depends on the load: {} and A are each better at some", letter(side.side as usize));
+    }
     if shared.len() > 1 {
         return if shared.iter().all(|side| side.is_decided()) {
             format!("no difference above {} between {}", margin(comparison), named.join(" and "))
@@ -163,7 +197,6 @@ fn best(comparison: &Comparison, shared: &[&RankedSide]) -> String {
         };
     }
     // Whether the baseline is best follows from the verdict on the side after it.
-    let second = comparison.ranking.iter().find(|side| side.verdict.is_some());
     let undecided = |side: &&RankedSide| !side.is_decided();
     let of = if shared[0].verdict.is_some() { Some(shared[0]) } else { second };
     let Some(of) = of.filter(undecided) else { return named.concat() };
@@ -198,7 +231,18 @@ fn growth(scaling: &Scaling, total: &ScalingTotal) -> String {
         (Some(at), true) => format!("levels off at {at} disks"),
         (Some(at), false) => format!("seems to level off at {at} disks"),
     };
-    format!("{kind} {} {} with {} disks: {end}", values.join(", "), figure_name(total.figure), disks.join(", "))
+    let doubts = doubts_of(total);
+    format!("{kind} {} {} with {} disks: {end}{doubts}", values.join(", "), figure_name(total.figure), disks.join(", "))
+}
+
+/// What is in doubt of a total, or was left out of it for that: "; 2 loads in doubt are left out".
+pub(super) fn doubts_of(total: &ScalingTotal) -> String {
+    match total.doubted_left_out {
+        _ if total.doubted => "; the load is in doubt".to_owned(),
+        0 => String::new(),
+        1 => "; 1 load in doubt is left out".to_owned(),
+        count => format!("; {count} loads in doubt are left out"),
+    }
 }
 
 /// "better: 1.99 times (1.95 to 2.03) in IOPS over 200 cells".

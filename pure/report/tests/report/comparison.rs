@@ -159,3 +159,23 @@ fn no_line_is_longer_than_the_terminal() {
         }
     }
 }
+
+#[test]
+fn a_trade_off_is_told_as_one() {
+    let of = |id: &str, reads: f64, writes: f64| {
+        let steady = |factor: f64| [1.0, 1.002, 0.998].map(|f| f * factor);
+        let loads = [(closed("random", 1.0, 4 << 10, 8), reads), (closed("random", 0.0, 4 << 10, 8), writes)];
+        let cells = loads.into_iter().map(|(load, factor)| cell(load, &ExampleDisk::default(), &steady(factor)));
+        let mut run = run(cells.collect());
+        id.clone_into(&mut run.header.id);
+        id.clone_into(&mut run.header.name);
+        run
+    };
+    let (old, new) = (of("old", 1.0, 1.0), of("new", 1.5, 0.667));
+    let comparison = compare(&[&old, &new], &CompareOptions::default()).unwrap();
+    let options = TerminalOptions { colour: Colour::Never, width: 140, columns: Columns::All };
+    let text = comparison_terminal(&comparison, &options);
+    assert!(text.contains("it depends on the load: B and A are each better at some"), "{text}");
+    assert!(text.contains("better at random read 4 KiB, depth 8; worse at random write 4 KiB, depth 8"), "{text}");
+    assert!(!text.contains("more trials, in turns"), "{text}");
+}
