@@ -6,7 +6,7 @@ use loadline_analysis::{
     CellSummary, LastingFigures, LatencyRange, Limit, OperationFigures, RunInfo, RunSummary, best_cell,
 };
 use loadline_block::Operation;
-use loadline_record::{Clock, DoubtCode, HistogramSnapshot, RunStatus, Step};
+use loadline_record::{Clock, DoubtCode, DoubtGrade, HistogramSnapshot, RunStatus, Step};
 use std::collections::BTreeSet;
 
 /// One row.
@@ -367,21 +367,26 @@ pub(crate) fn doubts_the_rate(cell: &CellSummary) -> bool {
     cell.doubts.iter().any(|doubt| doubt.code != DoubtCode::FewSamples)
 }
 
-/// The best result of the run in one sentence, for the least demanding load near the most. Cells without doubt about
-/// the rate go first, since a doubted best is no best.
+/// Whether a doubt says that the cell's rate is not the storage's. A condition or a note beside it leaves the rate as it is.
+fn spoils_the_rate(cell: &CellSummary) -> bool {
+    cell.doubts.iter().any(|doubt| doubt.code.grade() == DoubtGrade::Spoils)
+}
+
+/// The best result of the run in one sentence, for the least demanding load near the most. Cells whose rate
+/// no doubt spoils go first, since a spoiled best is no best. Conditions of those named are named, too.
 pub(crate) fn verdict(summary: &RunSummary) -> String {
     let measured = summary.cells.iter().filter(|c| c.total.as_ref().is_some_and(|t| t.iops.is_finite())).count();
     if measured == 0 {
         return "No cell has a figure yet.".to_owned();
     }
-    let doubted = summary.cells.iter().filter(|c| doubts_the_rate(c)).count();
-    let trusted = summary.cells.iter().any(|c| !doubts_the_rate(c) && c.total.is_some());
+    let doubted = summary.cells.iter().filter(|c| spoils_the_rate(c)).count();
+    let trusted = summary.cells.iter().any(|c| !spoils_the_rate(c) && c.total.is_some());
     let others = summary.cells.iter().any(|c| !c.doubts.is_empty());
     // The rule is that of the findings on the most, among loads that they would compare, so that both name one cell.
     let best = |figure: fn(&CellSummary) -> Option<f64>, is_like: fn(&CellSummary, &CellSummary) -> bool| {
         let cells = &summary.cells;
         let value = |i: &usize| figure(&cells[*i]).filter(|v| v.is_finite());
-        let all = (0..cells.len()).filter(|i| value(i).is_some() && (!trusted || !doubts_the_rate(&cells[*i])));
+        let all = (0..cells.len()).filter(|i| value(i).is_some() && (!trusted || !spoils_the_rate(&cells[*i])));
         let all: Vec<usize> = all.collect();
         let most = *all.iter().max_by(|a, b| value(a).unwrap_or(0.0).total_cmp(&value(b).unwrap_or(0.0)))?;
         let like: Vec<usize> = all.into_iter().filter(|i| is_like(&cells[*i], &cells[most])).collect();
@@ -428,15 +433,21 @@ pub(crate) fn verdict(summary: &RunSummary) -> String {
         Clock::Real if summary.run.is_emulated() => "Emulated",
         Clock::Real => "Measured",
     };
+    let codes: Vec<&str> = codes.iter().filter(|c| **c != DoubtCode::FewSamples).map(|c| c.name()).collect();
+    let all = summary.cells.len();
     let tail = match (doubted, trusted) {
-        (0, _) if others => "no doubts about rates".to_owned(),
-        (0, _) => "no doubts".to_owned(),
-        (1, true) => format!("1 of {} cells carries doubts and is left out of this line", summary.cells.len()),
-        (n, true) => format!("{n} of {} cells carry doubts and are left out of this line", summary.cells.len()),
-        (_, false) => {
-            let codes: Vec<&str> = codes.iter().filter(|c| **c != DoubtCode::FewSamples).map(|c| c.name()).collect();
+        (0, _) if summary.cells.iter().all(doubts_the_rate) => {
             format!("every cell carries doubts, these too ({})", codes.join(", "))
         }
+        (0, _) if !codes.is_empty() => format!("with these doubts: {}", codes.join(", ")),
+        (0, _) if others => "no doubts about rates".to_owned(),
+        (0, _) => "no doubts".to_owned(),
+        (left_out, true) => {
+            let carry = if left_out == 1 { "carries doubts and is" } else { "carry doubts and are" };
+            let here = if codes.is_empty() { String::new() } else { format!("; doubts here: {}", codes.join(", ")) };
+            format!("{left_out} of {all} cells {carry} left out of this line{here}")
+        }
+        (_, false) => format!("every cell carries doubts, these too ({})", codes.join(", ")),
     };
     format!("{verb} up to {}; {tail}.", parts.join(" and "))
 }
@@ -465,6 +476,15 @@ mod tests {
         let told = verdict(&summarize(&doubted(DoubtCode::CachedReads)));
         assert!(!told.contains("1024 KiB"), "{told}");
         assert!(told.ends_with("; 1 of 2 cells carries doubts and is left out of this line."), "{told}");
+    }
+
+    #[test]
+    fn a_condition_or_a_note_keeps_no_rate_from_the_headline_and_is_named() {
+        for code in [DoubtCode::OtherLoad, DoubtCode::KnownDeviation, DoubtCode::ShortRun] {
+            let told = verdict(&summarize(&doubted(code)));
+            assert!(told.contains("MB/s (random read 1024 KiB, depth 32)"), "{told}");
+            assert!(told.ends_with(&format!("; with these doubts: {}.", code.name())), "{told}");
+        }
     }
 
     #[test]
