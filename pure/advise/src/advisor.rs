@@ -159,7 +159,7 @@ pub fn advise(need: &Need, catalog: &Catalog, options: &AdviceOptions) -> Result
     let judge = posed.judge(1.0);
     let mut judged = 0;
     let stretch = need.trace.as_deref().and_then(Stretch::of).filter(|_| options.simulate);
-    let Rows { rows, missed: missed_latency, dearer_left } =
+    let Rows { meeting: rows, missed: missed_latency, dearer_left } =
         posed.rows(&markets, &judge, stretch.as_ref(), &mut judged);
     let best = rows.first().map(|row| row.price_month.amount);
     let winner = rows.first().cloned();
@@ -239,7 +239,7 @@ fn places(need: &Need, catalog: &Catalog) -> Result<Vec<(String, String)>, Advis
 /// Choices that were judged to the end.
 struct Rows {
     /// Those that meet the need.
-    rows: Vec<Candidate>,
+    meeting: Vec<Candidate>,
     /// Cheaper ones that fail in simulation alone.
     missed: Vec<Miss>,
     /// Whether there are dearer ones that nobody simulated.
@@ -296,7 +296,7 @@ impl Posed<'_> {
         rows.sort_by(|a, b| a.price_month.amount.total_cmp(&b.price_month.amount));
         *judged += searches.iter().map(|search| search.judged).sum::<u64>();
         let dearer_left = simulated == SIMULATED_MAX && next.iter().any(Option::is_some);
-        Rows { rows, missed, dearer_left }
+        Rows { meeting: rows, missed, dearer_left }
     }
 
     /// A choice that carries the need by its limits and misses its latency.
