@@ -48,9 +48,9 @@ fn in_lines(candidates: &[Candidate], width: usize, colour: bool) -> String {
     dates.dedup();
     if !dates.is_empty() {
         let about = format!("Prices of {}.", dates.join(", "));
-        wrap(&about, width.max(LINE_MIN)).iter().for_each(|line| {
+        for line in wrap(&about, width.max(LINE_MIN)) {
             let _ = writeln!(text, "{line}");
-        });
+        }
     }
     text
 }
