@@ -2,6 +2,7 @@
 
 use crate::{DocumentError, PROBLEMS_MAX, Problem};
 use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio, UnitError};
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::str::FromStr;
 use toml::Spanned;
@@ -102,6 +103,8 @@ pub struct Reader<'t> {
     problems: Vec<(usize, Problem)>,
     /// Problems beyond [`KEPT_MAX`].
     beyond: usize,
+    /// Where the lines end, in bytes; found out once, since a catalog asks for thousands of lines.
+    line_ends: OnceCell<Vec<usize>>,
 }
 
 impl<'t> Reader<'t> {
@@ -116,7 +119,7 @@ impl<'t> Reader<'t> {
         synonyms: &'static [Synonym],
         read: impl FnOnce(&mut Self, &DeTable<'_>) -> Option<T>,
     ) -> Result<T, DocumentError> {
-        let mut reader = Self { text, synonyms, problems: Vec::new(), beyond: 0 };
+        let mut reader = Self { text, synonyms, problems: Vec::new(), beyond: 0, line_ends: OnceCell::new() };
         let value = match DeTable::parse(text) {
             Ok(document) => read(&mut reader, document.get_ref()),
             Err(error) => {
@@ -170,7 +173,8 @@ impl<'t> Reader<'t> {
     /// The line in which an item begins, from 1.
     #[must_use]
     pub fn line_of(&self, item: &Item<'_>) -> usize {
-        position(self.text, item.span().start).0
+        let ends = self.line_ends.get_or_init(|| self.text.match_indices('\n').map(|(at, _)| at).collect());
+        ends.partition_point(|end| *end < item.span().start) + 1
     }
 
     /// Adds a problem at `span`, which belongs to `key`.
@@ -372,6 +376,19 @@ fn position(text: &str, offset: usize) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_line_of_an_item_is_that_of_its_position() {
+        let text = "a = 1\n\nb = \"\"\"é\n\"\"\"\nc = [\n  2,\n  3,\n]\nd = 4";
+        let lines = Reader::read(text, "lines", &[], |reader, top| {
+            let mut items: Vec<&Item<'_>> = ["a", "b", "c", "d"].map(|key| top.get(key).unwrap()).into();
+            items.extend(top.get("c").unwrap().get_ref().as_array().unwrap().iter());
+            let by_position = |item: &&Item<'_>| position(text, item.span().start).0;
+            assert!(items.iter().all(|item| reader.line_of(item) == by_position(item)));
+            Some(items.iter().map(|item| reader.line_of(item)).collect::<Vec<_>>())
+        });
+        assert_eq!(lines.unwrap(), [1, 3, 5, 9, 6, 7]);
+    }
 
     #[test]
     fn a_word_is_found_after_one_slip_however_short_it_is() {
