@@ -280,7 +280,8 @@ mod tests {
     #[test]
     fn a_board_adds_up_to_wall_time_over_intervals_of_any_length() {
         let clock = CrawlClock::start();
-        let board = StationBoard::new(clock, 1_000, 2, 1);
+        // Long enough that a machine that is stopped for minutes meanwhile makes no more of them than memory has room for.
+        let board = StationBoard::new(clock, 100_000, 2, 1);
         let threads: Vec<_> = (0..2)
             .map(|_| {
                 let board = Arc::clone(&board);

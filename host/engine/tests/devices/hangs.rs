@@ -75,7 +75,8 @@ fn hung(record: &TrialRecord, operation: Operation, outstanding: u64, engine: En
 
 /// Checks that the same process can still measure.
 fn works(volume: &mut Volume, reads: Ratio, engine: EngineChoice) {
-    let spec = LoadSpec { duration: Duration::from_ms(300), hang_limit: Duration::from_s(20), ..long(reads, 4) };
+    let volume_asked = Some(Bytes::kib(64));
+    let spec = LoadSpec { volume: volume_asked, hang_limit: Duration::from_s(60), ..long(reads, 4) };
     let record = run(volume, &spec, engine);
     assert_eq!((record.ending.clone(), record.errors_total()), (Ending::Complete, 0), "{engine:?}");
     assert!(record.count() > 0, "{engine:?}");

@@ -222,7 +222,7 @@ fn a_trial_stopped_while_it_warms_up_measured_nothing_and_says_how_far_it_came()
 
 #[test]
 fn a_steady_load_is_steady_after_as_many_rounds_as_are_looked_at() {
-    let arrival = Arrival::Closed { queue_depth: 8, rate_max: Some(per_second(20_000)), think_time: Duration::ZERO };
+    let arrival = Arrival::Closed { queue_depth: 8, rate_max: Some(per_second(2_000)), think_time: Duration::ZERO };
     let round = Duration::from_s(1);
     let allowed = Ratio::percent(60);
     let rule = SteadyStateRule { round, rounds: 3, rounds_max: 12, range: allowed, slope: allowed };
@@ -230,7 +230,7 @@ fn a_steady_load_is_steady_after_as_many_rounds_as_are_looked_at() {
     let record = run(&mut null(), &spec, EngineChoice::Auto);
     let steady = record.steady_state.unwrap();
     assert!(steady.reached, "{:?}", steady.rounds);
-    assert!(steady.rounds.iter().all(|rate| (5_000.0..40_000.0).contains(rate)), "{:?}", steady.rounds);
+    assert!(steady.rounds.iter().all(|rate| (500.0..4_000.0).contains(rate)), "{:?}", steady.rounds);
     assert_eq!(steady.round_ns, 1_000_000_000);
     assert!(record.warm_up_ns > 3_000_000_000 && record.measured_ns == 300_000_000);
 }

@@ -10,9 +10,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-/// How often a disk in use is unmounted again.
-const UNMOUNTS_MAX: usize = 50;
+/// How long a disk may be in use after its last user was stopped.
+const IN_USE_MAX: Duration = Duration::from_secs(60);
 
 /// A disk in a file behind a loop device, with everything around it.
 pub(super) struct LoopWorld {
@@ -27,6 +28,18 @@ pub(super) fn run(program: &str, words: &[&str]) -> Result<String, String> {
     } else {
         Err(String::from_utf8_lossy(&output.stderr).into_owned())
     }
+}
+
+/// Waits until something is so; `false` where it never is.
+fn awaited(is_so: impl Fn() -> bool) -> bool {
+    let begun = Instant::now();
+    while !is_so() {
+        if begun.elapsed() > IN_USE_MAX {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    true
 }
 
 impl LoopWorld {
@@ -62,10 +75,16 @@ impl LoopWorld {
         // A program that another test just starts has copies of our open files until it runs.
         let busy = |said: &Result<String, String>| said.as_ref().is_err_and(|reason| reason.contains("busy"));
         let unmounted = || !busy(&run("umount", &[self.path("disk").to_str().unwrap()]));
-        let _ = (0..UNMOUNTS_MAX).any(|_| unmounted());
+        let mut is_gone = awaited(unmounted);
         if let Some(device) = self.device.take() {
             let _ = run("losetup", &["--detach", device.to_str().unwrap()]);
+            let number = device.file_name().unwrap().to_str().unwrap().to_owned();
+            let image = self.path("image");
+            let shown = || fs::read_to_string(format!("/sys/block/{number}/loop/backing_file"));
+            is_gone &= awaited(|| !shown().is_ok_and(|file| file.contains(image.to_str().unwrap())));
         }
+        // While a test panics, its own message is the one to read.
+        assert!(is_gone || std::thread::panicking(), "the disk is still in use");
     }
 
     pub(super) fn config(&self, format: &str, moment: &str) -> ShelterConfig {

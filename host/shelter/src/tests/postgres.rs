@@ -65,7 +65,7 @@ impl Server {
     fn start(&self) {
         let log = self.run.join("log");
         let settings = format!(
-            "-k {} -c listen_addresses='' -c shared_buffers=16MB -c fsync=off -c max_wal_size=64MB",
+            "-k {} -c listen_addresses='' -c shared_buffers=16MB -c fsync=off -c autovacuum=off -c max_wal_size=64MB",
             self.run.display()
         );
         let mut start = self.program("pg_ctl");
