@@ -55,7 +55,7 @@ pub(crate) fn step(root: &Path) -> Outcome {
     yardstick.measure();
     total.add_all(run(Class::Alone, &built, &settings));
     yardstick.measure();
-    again::attempt(&mut total, &built, &settings, yardstick.slowness());
+    again::attempt(&mut total, &built, &settings);
     total.add_all(vec![documents(root)]);
     total.finish(&settings, yardstick.slowness())
 }

@@ -8,12 +8,13 @@ use super::program::{Built, Run};
 use super::schedule::Class;
 use super::{Settings, Total};
 
-/// More failures than this are no chance, and none is tried again: on a machine that computes as fast as it can.
-const AGAIN_MAX: f64 = 2.0;
+/// More failures than this are no chance, and none is tried again. A machine that stands still for a second fails all that hold a time in
+/// that second.
+const AGAIN_MAX: usize = 8;
 
-/// Tries again what may have failed by chance. More may have on a machine that others slow: in proportion to its slowness.
-pub(super) fn attempt(total: &mut Total, built: &Built, settings: &Settings, slowness: f64) {
-    let Some(runs) = chosen(&total.failures, total.outcome.failed, built, slowness) else { return };
+/// Tries again what may have failed by chance.
+pub(super) fn attempt(total: &mut Total, built: &Built, settings: &Settings) {
+    let Some(runs) = chosen(&total.failures, total.outcome.failed, built) else { return };
     println!("-- again, alone: {} tests", runs.len());
     for (failure, run) in runs {
         let done = run.start(1, settings);
@@ -25,9 +26,8 @@ pub(super) fn attempt(total: &mut Total, built: &Built, settings: &Settings, slo
 }
 
 /// The failed tests, each as a run of its own; `None` where there is none, or one of them cannot have failed by chance.
-#[expect(clippy::cast_precision_loss, reason = "some failures")]
-fn chosen<'a>(failures: &[Failure], failed: u64, built: &'a Built, slowness: f64) -> Option<Vec<(Failure, Run<'a>)>> {
-    if failures.is_empty() || failures.len() as f64 > AGAIN_MAX * slowness || failures.len() as u64 != failed {
+fn chosen<'a>(failures: &[Failure], failed: u64, built: &'a Built) -> Option<Vec<(Failure, Run<'a>)>> {
+    if failures.is_empty() || failures.len() > AGAIN_MAX || failures.len() as u64 != failed {
         return None;
     }
     let run = |failure: &Failure| {
@@ -70,7 +70,7 @@ mod tests {
     fn what_depends_on_the_machine_is_tried_again_alone() {
         let built = built();
         let failures = [failure("loadline-runs lib", "ranks::a"), failure("loadline-runs lib", "limits::b")];
-        let runs = chosen(&failures, 2, &built, 1.0).unwrap();
+        let runs = chosen(&failures, 2, &built).unwrap();
         assert_eq!(runs.iter().map(|(_, run)| run.tests.clone()).collect::<Vec<_>>(), [["ranks::a"], ["limits::b"]]);
     }
 
@@ -78,13 +78,12 @@ mod tests {
     fn what_computes_many_failures_and_programs_that_died_are_not_tried_again() {
         let built = built();
         let one = failure("loadline-runs lib", "c");
-        assert!(chosen(&[one.clone(), failure("loadline-disk lib", "d")], 2, &built, 1.0).is_none());
-        let three = [one.clone(), one.clone(), one.clone()];
-        assert!(chosen(&three, 3, &built, 1.0).is_none());
-        assert!(chosen(&three, 3, &built, 1.5).is_some(), "a machine that others slow");
-        assert!(chosen(std::slice::from_ref(&one), 2, &built, 1.0).is_none(), "a program did not come to its end");
-        assert!(chosen(&[failure("loadline-runs lib", "gone")], 1, &built, 1.0).is_none());
-        assert!(chosen(&[one], 1, &built, 1.0).is_some());
+        assert!(chosen(&[one.clone(), failure("loadline-disk lib", "d")], 2, &built).is_none());
+        let many = vec![one.clone(); AGAIN_MAX + 1];
+        assert!(chosen(&many, many.len() as u64, &built).is_none());
+        assert!(chosen(std::slice::from_ref(&one), 2, &built).is_none(), "a program did not come to its end");
+        assert!(chosen(&[failure("loadline-runs lib", "gone")], 1, &built).is_none());
+        assert!(chosen(&[one], 1, &built).is_some());
     }
 
     #[test]

@@ -37,10 +37,14 @@ const TIMED: &[(&str, &str)] = &[
     ("loadline-emulator", "model::"),
     // Memory, counters and rates of this process and of the kernel.
     ("loadline-engine", "ground_truth::"),
+    // A queue that must stay full.
+    ("loadline-engine", "drive::a_deep_queue_"),
     // Each block must have been written twice before the trial ends.
     ("loadline-engine", "drive::a_corrupted_"),
     // Trials of a second on two throttled disks, which must scatter less than the disks differ.
     ("loadline-runs", "told_apart::"),
+    // What a model lets through in a second, counted by its client.
+    ("loadline-runs", "emulations::an_emulated_disk_is_measured_by_its_uri"),
     // Hosts that keep a rate through trials of a second, in processes of their own.
     ("loadline", "kubernetes::pods_"),
     ("loadline", "slurm::the_scripts_"),

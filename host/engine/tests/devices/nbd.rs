@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 fn mixed(queue_depth: u32) -> LoadSpec {
-    LoadSpec { reads: Ratio::percent(50), arrival: closed(queue_depth), ..short() }
+    LoadSpec { reads: Ratio::percent(50), arrival: closed(queue_depth), duration: Duration::from_s(1), ..short() }
 }
 
 fn blocks(of: &[u64]) -> Vec<BlockShare> {

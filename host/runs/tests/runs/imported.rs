@@ -238,7 +238,7 @@ fn results_in_fios_words_come_back_as_they_were() {
             if one.is_null() {
                 continue;
             }
-            // fio tells its time in milliseconds: 60 of them.
+            // fio tells its time in milliseconds: 60 of them, or 300.
             assert!(off(&other["iops"], &one["iops"]) < 0.02, "{operation} of {}: {one} {other}", cell["label"]);
             // Of an open loop fio tells what came after the submission.
             let of = if one["service_ns"].is_null() { "latency_ns" } else { "service_ns" };

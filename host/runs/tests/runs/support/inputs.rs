@@ -13,7 +13,7 @@ block = "4 KiB"
 queue_depth = [1, 4]
 size = "4 MiB"
 warm_up = "0 s"
-duration = "60 ms"
+duration = "300 ms"
 trials = 2
 [[load]]
 name = "log, \"quoted\""
