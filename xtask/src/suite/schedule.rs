@@ -37,6 +37,8 @@ const TIMED: &[(&str, &str)] = &[
     ("loadline-emulator", "model::"),
     // Memory, counters and rates of this process and of the kernel.
     ("loadline-engine", "ground_truth::"),
+    // Trials that end soon after the limit at which a request hangs.
+    ("loadline-engine", "hangs::"),
     // A queue that must stay full.
     ("loadline-engine", "drive::a_deep_queue_"),
     // Each block must have been written twice before the trial ends.
