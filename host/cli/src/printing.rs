@@ -3,7 +3,7 @@
 use crate::arguments::Format;
 use crate::output;
 use loadline_analysis::{Comparison, RunSummary};
-use loadline_report::{Colour, Columns, RunAnswer, TerminalOptions};
+use loadline_report::{Colour, Columns, RunAnswer, TerminalOptions, run_document};
 
 /// Width of text that goes to no terminal; tables become as wide as their columns make them.
 const WIDTH_DEFAULT: usize = 140;
@@ -12,7 +12,7 @@ const WIDTH_DEFAULT: usize = 140;
 pub(crate) fn summary(summary: &RunSummary, format: Format) -> String {
     match format {
         Format::Table => loadline_report::terminal(summary, &terminal_options()),
-        Format::Json => output::pretty(summary),
+        Format::Json => output::pretty(&run_document(summary)),
         Format::Csv => loadline_report::csv(summary),
         Format::Markdown => loadline_report::markdown(summary),
     }

@@ -412,7 +412,7 @@ pub fn predicted(draws: &[f64]) -> RunRecord {
                 limit,
                 ceiling_iops: Some(ceiling),
                 utilization: Some(1.0),
-                evidence: "Requests waited for it.".to_owned(),
+                seen: "Requests waited for it.".to_owned().into(),
                 inferred: false,
                 presumed: false,
                 amplification: None,

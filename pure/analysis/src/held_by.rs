@@ -3,7 +3,9 @@
 use crate::summary::CellSummary;
 use crate::verdict_block::HeldBy;
 use crate::words::{number, percent, throughput};
-use loadline_record::{Binding, DeviceFacts, KernelThrottle, Limit, RunRecord, ThrottledQuantity, ThrottledRequests};
+use loadline_record::{
+    Binding, DeviceFacts, Evidence, KernelThrottle, Limit, RunRecord, ThrottledQuantity, ThrottledRequests,
+};
 use std::cmp::Ordering;
 
 /// A load is at a throttle if its rate comes as near to the limit from below.
@@ -125,14 +127,14 @@ impl Reached {
             ThrottledQuantity::Bytes => Limit::DiskThroughput,
         };
         let seen = cell.binding.as_ref().filter(|binding| binding.limit == limit);
-        let seen = seen.map_or_else(String::new, |binding| format!(" {}", binding.evidence));
+        let seen = seen.map_or_else(Evidence::default, |binding| binding.seen.clone());
         let rounded = if *through == held.limit.per_s {
             String::new()
         } else {
             format!(", of which it lets {} through: whole ones in each tenth of a second", number(*through as f64))
         };
-        let evidence =
-            format!("It had {} of what is let through: {}{rounded}.{seen}", percent(*share), held.sentence());
+        let evidence = format!("It had {} of what is let through: {}{rounded}.", percent(*share), held.sentence());
+        let evidence = Evidence::from(evidence).joined(seen);
         let amplification = cell.binding.as_ref().and_then(|binding| binding.amplification);
         let ceiling = cell.total.as_ref().map(|total| total.iops / share);
         Binding { amplification, ..Binding::known(limit, ceiling, Some(*share), evidence) }
@@ -180,6 +182,7 @@ mod tests {
     use super::*;
     use crate::example::{self, ExampleDisk};
     use crate::summarize;
+    use crate::words::written;
 
     fn limit(requests: ThrottledRequests, counts: ThrottledQuantity, per_s: u64) -> KernelThrottle {
         let file = "/sys/fs/cgroup/blkio/db/blkio.throttle.read_iops_device".to_owned();
@@ -215,7 +218,7 @@ mod tests {
         let named = (binding.limit, binding.inferred, binding.presumed);
         assert_eq!(named, (Limit::DiskIops, false, false), "{binding:?}");
         assert!((binding.ceiling_iops.expect("read") - 3_000.0).abs() < 1e-6, "{binding:?}");
-        assert!(binding.evidence.contains("/db limits vda to 3,000 reads/s"), "{binding:?}");
+        assert!(written(&binding.seen).contains("/db limits vda to 3,000 reads/s"), "{binding:?}");
     }
 
     #[test]
@@ -252,7 +255,7 @@ mod tests {
         let binding = summarize(&record).cells.remove(0).binding.expect("named");
         assert!((binding.ceiling_iops.expect("read") / 290.0 - 1.0).abs() < 0.01, "{binding:?}");
         let told = "limits vda to 298 reads/s, of which it lets 290 through: whole ones in each tenth of a second";
-        assert!(binding.evidence.contains(told), "{binding:?}");
+        assert!(written(&binding.seen).contains(told), "{binding:?}");
         // Where as many as the limit went through, none is rounded.
         let disk = ExampleDisk { iops: 298.0, ..ExampleDisk::default() };
         record.cells = vec![example::cell(example::closed("random", 1.0, 4096, 32), &disk, &[1.0])];

@@ -61,6 +61,6 @@ pub use summary::{
     RunInfo, RunSummary, SCHEMA, StepFigures, ThrottleUse, TotalFigures, WaitAbove, WatchView,
 };
 pub use verdict_block::{
-    Certainty, HeldBy, ObjectiveVerdict, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,
+    Because, Certainty, HeldBy, ObjectiveVerdict, Reached, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,
 };
 pub use words::listed;

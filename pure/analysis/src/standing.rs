@@ -316,8 +316,9 @@ mod tests {
         let mut record = example::run(vec![example::cell(example::closed("random", 1.0, 4096, 8), &disk, &[1.0])]);
         record.header.host.cpu_quotas = vec![quota_of(50_000)];
         let mut cell = summarize(&record).cells.remove(0);
-        let binding =
-            cell.binding.get_or_insert_with(|| loadline_record::Binding::known(Limit::Cpu, None, None, String::new()));
+        let binding = cell.binding.get_or_insert_with(|| {
+            loadline_record::Binding::known(Limit::Cpu, None, None, loadline_record::Evidence::default())
+        });
         binding.limit = Limit::Cpu;
         let trial = &mut record.cells[0].trials[0];
         let of = |trial: &TrialRecord| holder(&record.header.host, None, &cell, std::slice::from_ref(trial));

@@ -5,7 +5,7 @@ use crate::load_details::LoadDetails;
 use crate::load_keys::LoadIdentity;
 use crate::verdict_block::{HeldBy, VerdictBlock};
 use loadline_record::{
-    Access, AnswersInClusters, ArrivalKind, Binding, BurstEnd, Ceiling, Clock, Doubt, EngineUsed, EventAsker,
+    Access, AnswersInClusters, ArrivalKind, Binding, BurstEnd, Ceiling, Clock, Doubt, EngineUsed, EventAsker, Evidence,
     HiddenProcesses, HistogramSnapshot, HostFacts, ImportedFrom, KernelThrottle, Limit, LoadBeside, PlanText,
     RunStatus, RunVerb, StageWait, StepName, VolumeFacts,
 };
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMA: &str = "loadline.run/1";
 
 /// A whole run. Missing figures are `null`, never 0.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RunSummary {
     /// Always [`SCHEMA`].
     pub schema: String,
@@ -24,15 +24,12 @@ pub struct RunSummary {
     /// In the plan's order.
     pub cells: Vec<CellSummary>,
     /// How totals grow with the number of hosts, by load; none where one number of hosts ran.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts_scaling: Vec<HostsScaling>,
     /// What stops the loads of each volume, how that is known, what it means and what to do.
-    #[serde(default)]
     pub conclusions: Vec<Conclusion>,
     /// What follows from the figures, most important first.
     pub findings: Vec<Finding>,
     /// The run in a few lines; `null` where nothing was measured, and of hunts.
-    #[serde(default)]
     pub verdict: Option<VerdictBlock>,
 }
 
@@ -116,7 +113,6 @@ pub struct CellSummary {
     #[serde(skip)]
     pub identity: LoadIdentity,
     /// Every way to the device that its trials took, and why; empty before the first trial.
-    #[serde(default)]
     pub engines: Vec<EngineUsed>,
     /// Trials that the figures and their intervals rest on; of a prediction, one for each draw at least.
     pub trials: u32,
@@ -129,7 +125,6 @@ pub struct CellSummary {
     /// Trims.
     pub trim: Option<OperationFigures>,
     /// What lasts, where the rate fell within the run or a model says that it will; `null` where the figures above last.
-    #[serde(default)]
     pub lasting: Option<LastingFigures>,
     /// Flushes.
     pub flush: Option<OperationFigures>,
@@ -146,6 +141,7 @@ pub struct CellSummary {
     /// CPU time of the load threads, sum over trials.
     pub cpu: CpuFigures,
     /// What bound it.
+    #[serde(skip)]
     pub binding: Option<Binding>,
     /// Of a watch: the share of the time for which it bound (0.0 to 1.0).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -162,10 +158,8 @@ pub struct CellSummary {
     /// Every ceiling known, lowest first.
     pub ceilings: Vec<Ceiling>,
     /// What the model tells of the most plausible draw; `null` where it was measured.
-    #[serde(default)]
     pub prediction: Option<PredictionView>,
     /// Devices that count how long more was asked of them than is allowed; empty where none does.
-    #[serde(default)]
     pub exceeded: Vec<ExceededView>,
     /// Why the figures should not be believed as they stand.
     pub doubts: Vec<Doubt>,
@@ -489,7 +483,7 @@ pub struct CpuFigures {
 }
 
 /// What stops one kind of load on a volume, in sentences.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Conclusion {
     /// The volume's name.
     pub volume: String,
@@ -499,17 +493,15 @@ pub struct Conclusion {
     pub limit: Option<Limit>,
     /// How far the load comes and what stops it.
     pub text: String,
-    /// How that is known.
-    pub evidence: Option<String>,
+    /// How that is known; empty where nothing tells.
+    pub seen: Evidence,
     /// What it means.
     pub consequence: Option<String>,
     /// What to do now; `null` where the conclusion before says it.
     pub next: Option<String>,
     /// Measurements that `next` recommends, in its order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next_measurements: Vec<NextMeasurement>,
     /// The same as commands; empty until a program with a command line spells them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
 }
 

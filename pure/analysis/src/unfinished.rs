@@ -4,7 +4,7 @@
 //! declared, is as certain as ever.
 
 use crate::summary::Conclusion;
-use crate::verdict_block::{Certainty, VerdictBlock, VolumeVerdict};
+use crate::verdict_block::{Because, Certainty, VerdictBlock, VolumeVerdict};
 use loadline_record::{CellRecord, Ending, RunRecord, RunStatus, RunVerb};
 
 /// Loads that are named one by one.
@@ -61,7 +61,7 @@ impl Unfinished {
         volume.limit = None;
         volume.held_by = String::from("not known yet: the loads that were not measured may show another limit");
         volume.certainty = Certainty::Unknown;
-        volume.because = format!("{} were not measured", self.count());
+        volume.because = Because::NotMeasured(self.count());
         volume.next = Some(CARRY_ON.to_owned());
         volume.command = None;
     }

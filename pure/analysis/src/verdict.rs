@@ -8,10 +8,10 @@ use crate::findings::{FLUSHES_MIN, best_cell, flushes, overloaded};
 use crate::hosts::view::HostsScaling;
 use crate::standing::{self, StandingLimit};
 use crate::summary::{CellSummary, LastingFigures, OperationFigures};
-use crate::verdict_block::{Certainty, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict};
+use crate::verdict_block::{Because, Certainty, Reached, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict};
 use crate::verdict_objective::objective;
 use crate::verdict_of_others::{of_the_tool, over_hosts};
-use crate::words::{SMALL_BYTES_MAX, block, how_much, load_name, number, percent};
+use crate::words::{SMALL_BYTES_MAX, block, how_much, load_name, number};
 use loadline_record::{
     Access, Clock, Doubt, DoubtCode, DoubtGrade, HistogramSnapshot, Limit, RunHeader, RunRecord, RunVerb, TargetKind,
     VOLUME_DEFAULT,
@@ -110,7 +110,7 @@ impl VolumeCells<'_> {
         let standing = self.standing(cell, volume);
         let liftable = cell.held_by.is_some() || standing.as_ref().is_some_and(|limit| limit.lifted_by.is_some());
         let (certainty, because) = match &standing {
-            Some(limit) => (Certainty::Certain, format!("read from {}", limit.file)),
+            Some(limit) => (Certainty::Certain, Because::ReadFrom { file: limit.file.clone(), reached: None }),
             None => self.certainty(cell),
         };
         let volumes = self.record.header.volumes.len();
@@ -241,40 +241,26 @@ impl VolumeCells<'_> {
         Some(VerdictFigure { p99_ns, mean_ns, ..figure(cell, VerdictSubject::DurableWrite, p50 as f64, (None, None)) })
     }
 
-    fn certainty(&self, cell: &CellSummary) -> (Certainty, String) {
+    fn certainty(&self, cell: &CellSummary) -> (Certainty, Because) {
         let spoiled = spoils(cell);
         if let Some(held) = &cell.held_by {
-            return (Certainty::Certain, format!("read from {}, and the load reaches it", held.limit.file));
+            let file = held.limit.file.clone();
+            return (Certainty::Certain, Because::ReadFrom { file, reached: Some(Reached::ByTheLoad) });
         }
         let Some(binding) = cell.binding.as_ref().filter(|binding| binding.limit != Limit::Unexplained) else {
-            return (Certainty::Unknown, "no limit that loadline knows explains this rate".to_owned());
+            return (Certainty::Unknown, Because::NothingExplains);
         };
         if let Some(doubt) = spoiled {
-            return (Certainty::Doubtful, format!("{} ({})", doubt.code.meaning(), doubt.code));
+            return (Certainty::Doubtful, Because::Doubt(doubt.code));
         }
         if is_modelled(&self.record.header) {
-            return (
-                Certainty::Certain,
-                "the model knows its own limits; how well it fits the real disk is another question".to_owned(),
-            );
+            return (Certainty::Certain, Because::Model);
         }
         if !binding.inferred {
-            let share = binding.utilization.map(|share| format!("; the load reaches {} of it", percent(share)));
-            return (Certainty::Certain, format!("the environment or a counter says so{}", share.unwrap_or_default()));
+            return (Certainty::Certain, Because::Declared { share: binding.utilization });
         }
-        (Certainty::Likely, first_sentence(&binding.evidence))
+        (Certainty::Likely, Because::FirstSeen(binding.seen.clone()))
     }
-}
-
-/// The first sentence of a text as it follows a colon: without its full stop, and with a small letter unless it begins with an acronym.
-fn first_sentence(text: &str) -> String {
-    let first = text.trim().split(". ").next().unwrap_or_default().split("; ").next().unwrap_or_default();
-    let first = first.trim_end_matches('.');
-    let mut letters = first.chars();
-    let Some(capital) = letters.next().filter(|_| !first.chars().nth(1).is_some_and(char::is_uppercase)) else {
-        return first.to_owned();
-    };
-    capital.to_lowercase().chain(letters).collect()
 }
 
 /// The gravest doubt of a cell, where it spoils the figure.
@@ -445,7 +431,7 @@ mod tests {
     use crate::summarize;
     use crate::summary::LastingLatency;
     use loadline_load::{LatencyFigure, Objective as ObjectiveSet};
-    use loadline_record::{Binding, LoadFigures};
+    use loadline_record::{Binding, Evidence, LoadFigures};
     use loadline_units::Duration;
 
     fn block_of(loads: Vec<LoadFigures>) -> VerdictBlock {
@@ -521,7 +507,7 @@ mod tests {
         let open = [1_500.0, 2_500.0].map(|rate| with(example::open("random", 1.0, 4096, rate)));
         let loads = closed.into_iter().chain(open);
         let mut record = example::run(loads.map(|load| example::cell(load, &disk, &[1.0])).collect());
-        let text = |record: &RunRecord| serde_json::to_string(&summarize(record)).expect("a summary is plain data");
+        let text = |record: &RunRecord| format!("{:?}", summarize(record));
         let told = text(&record);
         assert!(told.contains("5 ms at p99") && !told.contains("20 ms"), "{told}");
         record.judge_by(ObjectiveSet { of: LatencyFigure::Mean, limit: Duration::from_ms(7) });
@@ -536,7 +522,7 @@ mod tests {
         let load = example::closed("random", 1.0, 8 << 10, 32);
         let mut summary = summarize(&example::run(vec![example::cell(load, &disk, &[1.0])]));
         let cell = &mut summary.cells[0];
-        let binding = Binding::known(Limit::BurstExhausted, Some(600.0), Some(1.0), String::new());
+        let binding = Binding::known(Limit::BurstExhausted, Some(600.0), Some(1.0), Evidence::default());
         cell.binding = Some(binding);
         assert_eq!(holder(cell), "the baseline, after the burst was used up");
         cell.lasting = Some(LastingFigures {
@@ -549,13 +535,6 @@ mod tests {
             source: None,
         });
         assert_eq!(holder(cell), "the baseline, after 3,001 IOPS for 37 min 29 s of burst");
-    }
-
-    #[test]
-    fn a_reason_follows_its_colon_with_a_small_letter() {
-        assert_eq!(first_sentence("Its requests take 2 ms, and 1 alone. More."), "its requests take 2 ms, and 1 alone");
-        assert_eq!(first_sentence("IOPS stop at 500; bytes do not."), "IOPS stop at 500");
-        assert_eq!(first_sentence(""), "");
     }
 
     #[test]

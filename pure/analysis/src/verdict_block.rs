@@ -1,24 +1,23 @@
 //! The verdict of a run as programs read it; `verdict.rs` makes it.
 
-use loadline_record::{KernelThrottle, Limit};
+use loadline_record::{DoubtCode, Evidence, HiddenProcesses, KernelThrottle, Limit};
 use serde::{Deserialize, Serialize};
 
 /// A run in a few lines.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct VerdictBlock {
     /// By volume, in the run's order.
     pub volumes: Vec<VolumeVerdict>,
     /// Volumes that are left out.
     pub volumes_left_out: usize,
     /// The loads that were not measured, of a run that ended early or is under way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_measured: Option<String>,
     /// Whether the objective is kept; `null` where there is none, or nothing is known of it.
     pub objective: Option<ObjectiveVerdict>,
 }
 
 /// The same of one volume.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct VolumeVerdict {
     /// Its name; empty where the run has only the one that nobody named.
     pub volume: String,
@@ -29,19 +28,20 @@ pub struct VolumeVerdict {
     /// The same in words: "the disk's requests per second".
     pub held_by: String,
     /// The throttle of the kernel that it is, where it is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub throttle: Option<HeldBy>,
     /// How sure that is.
     pub certainty: Certainty,
     /// Why.
-    pub because: String,
+    #[serde(skip)]
+    pub because: Because,
     /// What the application waits for a request, where the device's latency is only a part of it: requests wait before the device, too.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<String>,
     /// What to do now, in words; `null` where nothing is to be done.
     pub next: Option<String>,
     /// The command to paste next: one that lifts a throttle, or that of a conclusion. A program with a command line spells the latter.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// The cell that shows the limit.
     pub cell: String,
@@ -104,6 +104,57 @@ impl VerdictSubject {
     pub const fn is_throughput(self) -> bool {
         matches!(self, Self::LargeReads | Self::LargeWrites)
     }
+}
+
+/// Why a limit is as sure as it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Because {
+    /// The limit stands in a file of the kernel.
+    ReadFrom {
+        /// The file.
+        file: String,
+        /// What comes to it; `None` where its being there explains the figures.
+        reached: Option<Reached>,
+    },
+    /// The environment declares it, or a counter of the storage says so.
+    Declared {
+        /// The share of it that the load reaches.
+        share: Option<f64>,
+    },
+    /// A model knows its own limits.
+    Model,
+    /// A doubt spoils the figures.
+    Doubt(DoubtCode),
+    /// The first thing that was seen.
+    FirstSeen(Evidence),
+    /// All that was seen.
+    Seen(Evidence),
+    /// What was seen of a device that others use.
+    Watched {
+        /// What was seen.
+        seen: Evidence,
+        /// Processes that could not be looked into, where it rests on what they did.
+        hidden: Option<HiddenProcesses>,
+    },
+    /// No limit that is known explains the figures.
+    NothingExplains,
+    /// Nothing was seen.
+    NothingSeen,
+    /// The target is nothing at all.
+    NullTarget,
+    /// Loads that would tell were not measured: how many, in words.
+    NotMeasured(String),
+}
+
+/// What comes to a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reached {
+    /// The load of a run.
+    ByTheLoad,
+    /// What was asked of a device that others use.
+    ByAllThatIsAsked,
 }
 
 /// How sure a limit is.

@@ -2,7 +2,7 @@
 
 use crate::hosts::view::{HostsLimit, HostsScaling};
 use crate::summary::Conclusion;
-use crate::verdict_block::{Certainty, VolumeVerdict};
+use crate::verdict_block::{Because, Certainty, VolumeVerdict};
 use crate::words::sentence;
 
 /// The verdict on a volume that more and more hosts loaded: what their total shows says more than the limit of any one cell.
@@ -20,7 +20,7 @@ pub(crate) fn over_hosts(verdict: VolumeVerdict, volume: &str, hosts: &[HostsSca
             (_, true) => Certainty::Doubtful,
             _ => Certainty::Likely,
         },
-        because: scaling.evidence.clone(),
+        because: Because::Seen(scaling.evidence.clone().into()),
         next: next(scaling.limit).map(str::to_owned),
         command: None,
         throttle: None,
@@ -47,7 +47,7 @@ pub(crate) fn concluded_over_hosts(conclusion: Conclusion, hosts: &[HostsScaling
     Conclusion {
         limit: None,
         text: format!("{} ({}).", sentence(&scaling.text), scaling.load),
-        evidence: Some(format!("{}.", sentence(&scaling.evidence))),
+        seen: format!("{}.", sentence(&scaling.evidence)).into(),
         consequence: None,
         next: next(scaling.limit).map(|next| format!("{}.", sentence(next))),
         next_measurements: Vec::new(),
@@ -60,7 +60,7 @@ pub(crate) fn of_the_tool(volume: VolumeVerdict) -> VolumeVerdict {
     VolumeVerdict {
         held_by: "loadline itself: there is no storage behind this target".to_owned(),
         certainty: Certainty::Certain,
-        because: "the target is null".to_owned(),
+        because: Because::NullTarget,
         next: Some("measure storage".to_owned()),
         command: None,
         limit: None,

@@ -140,6 +140,13 @@ pub(crate) fn warning(cell: &CellSummary) -> String {
 /// What sizes of blocks are multiples of.
 const SECTOR: u64 = 512;
 
+/// The sentences of what was seen.
+#[cfg(test)]
+pub(crate) fn written(seen: &loadline_record::Evidence) -> String {
+    let texts = seen.facts().iter().map(|loadline_record::Fact::Written(written)| written.text.trim());
+    texts.collect::<Vec<&str>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

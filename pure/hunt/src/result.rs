@@ -5,7 +5,7 @@ use crate::plan::{HuntPlan, HuntVariant, SkippedSetting};
 use crate::suspects::{StorageFacts, suspects};
 use loadline_analysis::statistics::mean;
 use loadline_analysis::{CellSummary, summarize};
-use loadline_record::{CellRecord, Doubt, Limit, RunRecord, TrialRecord};
+use loadline_record::{CellRecord, Doubt, Evidence, Fact, Limit, RunRecord, TrialRecord};
 use serde::{Deserialize, Serialize};
 
 /// The schema's name and version.
@@ -121,8 +121,14 @@ fn without_bound(found: &CellSummary) -> Option<String> {
     };
     Some(format!(
         "Nothing bound this cell: {} No setting can show a limit that was not reached. {next}",
-        binding.evidence.trim()
+        seen(&binding.seen)
     ))
+}
+
+/// The sentences of what was seen.
+fn seen(evidence: &Evidence) -> String {
+    let texts = evidence.facts().iter().map(|Fact::Written(written)| written.text.trim());
+    texts.collect::<Vec<&str>>().join(" ")
 }
 
 /// A cache that answers the cell, as its own trials show: no factor tells of it.
@@ -132,7 +138,7 @@ fn by_a_cache(found: &CellSummary) -> Option<Suspect> {
         limits: vec![binding.limit.name().to_owned()],
         what: "a cache above the disks".to_owned(),
         standing: Standing::Binds,
-        because: format!("the cell shows it by itself: {}", binding.evidence.trim().trim_end_matches('.')),
+        because: format!("the cell shows it by itself: {}", seen(&binding.seen).trim_end_matches('.')),
     })
 }
 

@@ -140,7 +140,7 @@ pub(crate) fn binding(
                 limit,
                 ceiling_iops,
                 utilization,
-                evidence,
+                seen: evidence.into(),
                 inferred: false,
                 presumed: false,
                 amplification: None,
@@ -157,7 +157,7 @@ pub(crate) fn binding(
             limit: Limit::DiskThroughput,
             ceiling_iops: Some(transfer.iops),
             utilization: Some(rate / transfer.iops),
-            evidence,
+            seen: evidence.into(),
             inferred: false,
             presumed: false,
             amplification: None,
@@ -177,7 +177,7 @@ pub(crate) fn binding(
         limit: Limit::Latency,
         ceiling_iops: ceiling,
         utilization: ceiling.map(|ceiling| rate / ceiling),
-        evidence: format!("{outstanding}{} each make {} IOPS; {waited}.", span(each_ns), number(rate)),
+        seen: format!("{outstanding}{} each make {} IOPS; {waited}.", span(each_ns), number(rate)).into(),
         inferred: false,
         presumed: false,
         amplification: None,
@@ -205,8 +205,8 @@ pub(crate) fn shared(binding: Binding, beside: &[(String, Waits)]) -> Binding {
     if names.is_empty() {
         return binding;
     }
-    let evidence = format!("{} {}, loaded at the same time, waited for it too.", binding.evidence, names.join(", "));
-    Binding { evidence, ..binding }
+    let beside = format!("{}, loaded at the same time, waited for it too.", names.join(", "));
+    Binding { seen: binding.seen.clone().and(beside), ..binding }
 }
 
 /// The other limits at which requests waited, with their share of all waiting.
@@ -247,7 +247,7 @@ fn met(load: &LoadSpec, record: &TrialRecord, rate: f64) -> Option<Binding> {
         limit: Limit::Arrival,
         ceiling_iops: Some(asked),
         utilization: Some(utilization),
-        evidence: format!("Of {} requests a second {what}, {} were completed.", number(asked), number(rate)),
+        seen: format!("Of {} requests a second {what}, {} were completed.", number(asked), number(rate)).into(),
         inferred: false,
         presumed: false,
         amplification: None,

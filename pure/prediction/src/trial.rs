@@ -376,14 +376,14 @@ fn share_limits(puttings: &[Putting<'_>], records: &mut [TrialRecord]) {
                 let name = load.name.clone().unwrap_or_else(|| load.to_string());
                 words.push(format!("{name} {}", percent(of_other)));
             }
-            Some((sum, format!(" It took {} of this limit, and beside it {}.", percent(of_own), words.join(", "))))
+            Some((sum, format!("It took {} of this limit, and beside it {}.", percent(of_own), words.join(", "))))
         }));
     }
     for (record, shared) in records.iter_mut().zip(shared) {
         let binding = record.model.as_mut().and_then(|model| model.binding.as_mut());
         if let (Some(binding), Some((sum, words))) = (binding, shared) {
             binding.utilization = Some(sum);
-            binding.evidence.push_str(&words);
+            binding.seen.push(words);
         }
     }
 }

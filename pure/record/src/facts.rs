@@ -1,6 +1,6 @@
 //! What was known of the machine, the volumes and their devices when the run began. A missing fact is `None`, never 0.
 
-use crate::throttle::KernelThrottle;
+use loadline_verdict::KernelThrottle;
 use serde::{Deserialize, Serialize};
 
 /// File systems whose files are memory: nothing to bypass, nothing below.

@@ -4,7 +4,6 @@ mod doubt;
 mod facts;
 mod histogram;
 mod hosts;
-mod limit;
 mod load;
 mod model;
 mod names;
@@ -13,7 +12,6 @@ mod run;
 mod series;
 mod series_interval;
 mod step;
-mod throttle;
 mod trial;
 mod watched;
 
@@ -23,8 +21,10 @@ pub use facts::{
 };
 pub use histogram::{DecodeError, Histogram, HistogramSnapshot};
 pub use hosts::{HostClock, HostPart, HostRank, HostRankError, HostTrial, HostsRecord, SharedWindow};
-pub use limit::{Binding, Ceiling, Limit};
 pub use load::{Load, LoadFigures, OthersLoad, PlannedLoad};
+pub use loadline_verdict::{
+    Binding, Ceiling, Evidence, Fact, KernelThrottle, Limit, ThrottledQuantity, ThrottledRequests, Written,
+};
 pub use model::{BurstEnd, CacheUse, DrawTaken, KnownDeviation, ModelRecord, Stage, StageWait, StateTaken};
 pub use names::{Access, ArrivalKind, EngineName, RunVerb};
 pub use pipeline::{
@@ -40,7 +40,6 @@ pub use run::{
 pub use series::{Second, SecondOperation, Series};
 pub use series_interval::SeriesInterval;
 pub use step::{STEP_NAME_MAX, STEPS_MAX, Step, StepName, StepNameError, StepRecord, Steps, StepsFull};
-pub use throttle::{KernelThrottle, ThrottledQuantity, ThrottledRequests};
 pub use trial::{
     AskedBeside, ClockCheck, DeviceCounters, Ending, EngineUsed, Exceeded, MachineCpu, OperationRecord, OtherLoad,
     Pressure, Residency, Scatter, SteadyState, Stops, StreamWritten, Surroundings, ThreadBusy, TrialRecord, Turns,

@@ -1,18 +1,19 @@
 //! The conclusions of a run for every printed form, and the findings that they do not repeat.
 
+use crate::words::evidence::paragraph;
 use loadline_analysis::{Conclusion, Finding, RunSummary, finding_codes};
 
 /// The heading over all of them.
 pub(crate) const HEADING: &str = "What stops it";
 
 /// The parts after the sentence that names the limit, each with the question that it answers.
-pub(crate) fn parts(conclusion: &Conclusion) -> impl Iterator<Item = (&'static str, &str)> {
+pub(crate) fn parts(conclusion: &Conclusion) -> impl Iterator<Item = (&'static str, String)> {
     let all = [
-        ("How it is known", &conclusion.evidence),
-        ("What it means", &conclusion.consequence),
-        ("What to do", &conclusion.next),
+        ("How it is known", paragraph(&conclusion.seen)),
+        ("What it means", conclusion.consequence.clone()),
+        ("What to do", conclusion.next.clone()),
     ];
-    all.into_iter().filter_map(|(question, answer)| Some((question, answer.as_deref()?)))
+    all.into_iter().filter_map(|(question, answer)| Some((question, answer?)))
 }
 
 /// The volume's name, if there are several.

@@ -8,6 +8,7 @@ use crate::hosts;
 use crate::put;
 use crate::rows::{self, Column};
 use crate::verdict;
+use crate::words;
 use loadline_analysis::RunSummary;
 use loadline_units::words::capital;
 
@@ -35,7 +36,7 @@ pub fn markdown(summary: &RunSummary) -> String {
         let volume = conclusions::volume(summary, conclusion).map_or_else(String::new, |name| format!("{name}: "));
         put!(out, "**{}**\n\n", escape(&format!("{volume}{}", conclusion.text)));
         for (question, answer) in conclusions::parts(conclusion) {
-            put!(out, "- {question}: {}\n", escape(answer));
+            put!(out, "- {question}: {}\n", escape(&answer));
         }
         for command in &conclusion.commands {
             put!(out, "- Run: {}\n", code_span(command));
@@ -47,7 +48,7 @@ pub fn markdown(summary: &RunSummary) -> String {
         out.push_str("None.\n");
     }
     for finding in conclusions::findings(summary) {
-        put!(out, "- {} ({})\n", escape(&finding.text), code(&finding.code));
+        put!(out, "- {} ({})\n", escape(&words::finding(summary, finding)), code(&finding.code));
     }
     out.push_str("\n## Results\n\n");
     let columns = Column::wanted(summary);

@@ -1,5 +1,6 @@
 //! The table for CSV and other formats: one row for each cell, a unit in every column's name, nothing rounded.
 
+use crate::words;
 use loadline_analysis::{CellSummary, LatencyRange, LoadDetails, OperationFigures, RunSummary};
 use loadline_record::{Clock, EngineUsed, HistogramSnapshot, ImportedFrom};
 use std::collections::BTreeSet;
@@ -167,7 +168,7 @@ fn columns(summary: &RunSummary, cell: Option<&CellSummary>) -> Vec<(String, Fie
     put("binding_ceiling_iops", float(binding.and_then(|b| b.ceiling_iops)));
     put("binding_utilization_ratio", float(binding.and_then(|b| b.utilization)));
     put("binding_inferred", Field::Flag(binding.map(|b| b.inferred)));
-    put("binding_evidence", Field::Text(binding.map(|b| b.evidence.clone())));
+    put("binding_evidence", Field::Text(binding.map(|b| words::evidence(&b.seen))));
     let doubts = |of: fn(&loadline_record::Doubt) -> String| {
         let all: Vec<String> = cell.iter().flat_map(|c| &c.doubts).map(of).collect();
         Field::Text(cell.map(|_| all.join("; ")))

@@ -8,6 +8,7 @@ use crate::hosts;
 use crate::put;
 use crate::rows::{self, Column, Row};
 use crate::verdict;
+use crate::words;
 use loadline_analysis::RunSummary;
 use loadline_units::words::capital;
 
@@ -199,7 +200,7 @@ fn conclude(out: &mut String, summary: &RunSummary, options: &TerminalOptions) {
         }
         for (question, answer) in conclusions::parts(conclusion) {
             for (index, line) in
-                wrap(&plain(answer), options.width.saturating_sub(QUESTION_WIDTH + 4)).iter().enumerate()
+                wrap(&plain(&answer), options.width.saturating_sub(QUESTION_WIDTH + 4)).iter().enumerate()
             {
                 let question = if index == 0 { question } else { "" };
                 let fill = " ".repeat(QUESTION_WIDTH.saturating_sub(length(question)));
@@ -220,7 +221,9 @@ fn findings(out: &mut String, summary: &RunSummary, options: &TerminalOptions) {
     }
     put!(out, "\n{}\n", options.colour.paint(Style::Bold, "Findings"));
     for finding in told {
-        for (index, line) in wrap(&plain(&finding.text), options.width.saturating_sub(2)).iter().enumerate() {
+        for (index, line) in
+            wrap(&plain(&words::finding(summary, finding)), options.width.saturating_sub(2)).iter().enumerate()
+        {
             put!(out, "{} {line}\n", if index == 0 { "•" } else { " " });
         }
     }

@@ -1,6 +1,7 @@
 //! The verdict of a run as lines: the last thing on the screen, and the first in a report.
 
 use crate::figures::{self, plain};
+use crate::words::certainty::because;
 use loadline_analysis::{VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict};
 use loadline_units::words::capital;
 
@@ -112,7 +113,7 @@ fn of_one(volume: &VolumeVerdict) -> Vec<VerdictLine> {
     let mut lines = of_figures(volume);
     lines.push((HELD_BY.to_owned(), plain(&volume.held_by)));
     lines.extend(volume.latency.as_ref().map(|latency| ("latency".to_owned(), plain(latency))));
-    let because = plain(&volume.because);
+    let because = plain(&because(&volume.because));
     lines.push(("how sure".to_owned(), format!("{}: {because}", volume.certainty.name())));
     lines.extend(volume.next.as_ref().map(|next| (NEXT.to_owned(), plain(next))));
     lines.extend(volume.command.as_ref().map(|command| (COMMAND.to_owned(), plain(command))));

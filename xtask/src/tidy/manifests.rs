@@ -16,7 +16,9 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     // The network protocol of volumes: what a server of an emulated disk and a client with a load have in common.
     ("pure/nbd", &["pure/units", "pure/block"]),
     ("pure/simulator", &["pure/units", "pure/block", "pure/load", "pure/workload", "pure/disk", "pure/record"]),
-    ("pure/record", &["pure/units", "pure/block", "pure/load"]),
+    // What is judged, as values.
+    ("pure/verdict", &["pure/units", "pure/block", "pure/load"]),
+    ("pure/record", &["pure/units", "pure/block", "pure/load", "pure/verdict"]),
     // The pipeline of an application in virtual time: items as records have them, volumes on the model.
     ("pure/pipeline", &["pure/units", "pure/block", "pure/disk", "pure/record"]),
     // Joins what is sold with the model and the load, and speaks of it in records.

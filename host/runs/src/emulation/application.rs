@@ -56,7 +56,7 @@ fn binding(account: &TimeAccount, series: &Series) -> Option<Binding> {
         limit,
         ceiling_iops: None,
         utilization: None,
-        evidence,
+        seen: evidence.into(),
         inferred: false,
         presumed: false,
         amplification: None,
@@ -142,6 +142,7 @@ pub fn application_cell(
 mod tests {
     use super::*;
     use loadline_disk::{WaitTimes, Waits};
+    use loadline_report::words;
     use loadline_units::{Duration, Instant};
 
     #[test]
@@ -159,10 +160,17 @@ mod tests {
         };
         let bound = binding(&account, &Series::default()).unwrap();
         assert_eq!(bound.limit, Limit::DiskIops);
-        assert_eq!(bound.evidence, "Of the requests' own account: its time went to disk-iops 80 %, latency 20 %.");
+        assert_eq!(
+            words::evidence(&bound.seen),
+            "Of the requests' own account: its time went to disk-iops 80 %, latency 20 %."
+        );
         let idle = binding(&TimeAccount { busy: second * 2, ..account }, &Series::default()).unwrap();
         assert_eq!(idle.limit, Limit::Arrival);
-        assert!(idle.evidence.contains("nothing was asked for; its time went to idle 80 %"), "{}", idle.evidence);
+        assert!(
+            words::evidence(&idle.seen).contains("nothing was asked for; its time went to idle 80 %"),
+            "{}",
+            words::evidence(&idle.seen)
+        );
         let second_of = |count: u64| {
             let mut second = loadline_record::Second { outstanding: 8.0, ..loadline_record::Second::default() };
             second.operations[0].count = count;
@@ -172,7 +180,7 @@ mod tests {
         let series = Series { interval_s: 1, seconds, last_ns: 1_000_000_000 };
         let stalled = binding(&account, &series).unwrap();
         let told = "Nothing was answered for 3 s on end, from 3 s on, the longest of 2 such times.";
-        assert!(stalled.evidence.ends_with(told), "{}", stalled.evidence);
+        assert!(words::evidence(&stalled.seen).ends_with(told), "{}", words::evidence(&stalled.seen));
         let held = binding(&TimeAccount { faults: second * 90, ..account }, &Series::default()).unwrap();
         assert_eq!(held.limit, Limit::Unexplained);
         assert_eq!(binding(&TimeAccount::default(), &Series::default()), None);

@@ -7,6 +7,7 @@ use crate::support::{Bench, cells, complete, environment, findings, plan, refusa
 use loadline_analysis::summarize;
 use loadline_block::Operation;
 use loadline_record::{Ending, Limit, RunRecord};
+use loadline_report::{run_document, words};
 use loadline_runs::{Measurement, PredictionSettings, Settings, Silent, sole_target};
 use loadline_workload::fio_jobs;
 use serde_json::Value;
@@ -98,7 +99,7 @@ fn a_modelled_disk_is_shared_and_its_limit_is_named_with_what_each_took() {
     let binding = summary.cells[3].binding.as_ref().unwrap();
     assert_eq!(binding.limit, Limit::DiskIops);
     assert!(binding.utilization.is_some_and(|share| (0.95..1.03).contains(&share)), "{binding:?}");
-    assert!(binding.evidence.contains("beside it log "), "{}", binding.evidence);
+    assert!(words::evidence(&binding.seen).contains("beside it log "), "{}", words::evidence(&binding.seen));
 }
 
 #[test]
@@ -187,7 +188,7 @@ fn a_log_writer_beside_readers_gets_what_it_gets_in_fio() {
         }
         let measurement = Measurement::of(vec![jobs.plan.clone()], Settings::of(sole_target(&target)));
         let record = complete(group.within(|| measurement.run(&bench.options(), &mut Silent::default())));
-        let told = serde_json::to_value(summarize(&record)).expect("plain data");
+        let told = serde_json::to_value(run_document(&summarize(&record))).expect("plain data");
         ours.push(rates_of(&told["cells"], "iops", ["latency_ns", "mean"]));
     }
     for (place, name) in ["log writer", "readers"].into_iter().enumerate() {

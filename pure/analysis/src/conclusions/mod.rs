@@ -286,7 +286,6 @@ impl<'a> VolumeConclusions<'a> {
 
     fn conclusion(&self, cell: &CellSummary, text: String, meant: &[String], next: Option<Advice>) -> Conclusion {
         let binding = cell.binding.as_ref();
-        let evidence = binding.map(|b| b.evidence.trim()).filter(|e| !e.is_empty());
         let between = self.levels(cell).map(|_| "First find out what changed between the trials, and measure again");
         let within = "First find out what changed while it was measured, and measure again";
         let changed = between.or_else(|| self.rise(cell).map(|_| within));
@@ -298,7 +297,7 @@ impl<'a> VolumeConclusions<'a> {
             cell: cell.id.clone(),
             limit: binding.map(|b| b.limit),
             text,
-            evidence: evidence.map(|e| format!("{}.", sentence(e).trim_end_matches('.'))),
+            seen: binding.map(|b| b.seen.clone()).unwrap_or_default(),
             consequence: (!meant.is_empty()).then(|| meant.join(" ")),
             next: (!steps.is_empty()).then(|| sentences.join(" ")),
             next_measurements: steps.iter().filter_map(|step| step.measurement).collect(),

@@ -4,6 +4,7 @@ use super::*;
 use crate::example::{ExampleDisk, cell, closed, open, predicted, run};
 use crate::summarize;
 use crate::summary::NextMeasurement;
+use crate::words::written;
 use loadline_record::{Ceiling, CellRecord, Doubt, DoubtCode, Load, MachineCpu, ModelRecord, OtherLoad};
 
 fn sweep(read_ratio: f64) -> Vec<CellRecord> {
@@ -24,7 +25,7 @@ fn limit_evidence_consequence_and_next_step_are_told() {
     cells.push(cell(closed("random", 1.0, 8 << 10, 128), &ExampleDisk::default(), &[1.0, 1.0, 1.0]));
     let told = one(&run(cells));
     assert!(told.text.contains("stop at 5,001 IOPS") && told.text.ends_with("(disk-iops, inferred)."), "{told:?}");
-    assert!(told.evidence.unwrap().contains("levels off"));
+    assert!(written(&told.seen).contains("levels off"));
     let consequence = told.consequence.unwrap();
     assert!(consequence.contains("More at once only adds waiting"), "{consequence}");
     assert!(consequence.contains("20 ms on average is kept up to depth 64"), "{consequence}");
@@ -66,7 +67,7 @@ fn nothing_is_said_to_stop_where_arrivals_came_to_more() {
     let record = run(cells);
     let told = one(&record);
     assert!(told.text.contains("reach 5,001 IOPS") && told.text.contains("no limit stops them there"), "{told:?}");
-    let evidence = told.evidence.unwrap();
+    let evidence = written(&told.seen);
     assert!(evidence.contains("At 5,800 arrivals a second the same requests had 5,8"), "{evidence}");
     let findings = summarize(&record).findings;
     let stops = findings.iter().find(|f| f.text.contains("disk-iops") || f.text.contains("level off"));

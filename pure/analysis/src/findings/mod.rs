@@ -335,7 +335,7 @@ impl VolumeView<'_> {
         Some(self.finding(codes::DECLARED_SURPASSED, &text, &cells))
     }
 
-    /// What bound the best cell, in the words of its evidence.
+    /// What bound the best cell; what was seen of that stands in the cell's binding.
     fn bound_by(&self) -> Option<Finding> {
         let random =
             self.best_by_kind(|c| c.load.pattern == Access::Random && c.flush.is_none(), CellSummary::iops_lasting);
@@ -345,7 +345,7 @@ impl VolumeView<'_> {
             Limit::Unexplained => "what stops them is unexplained".to_owned(),
             limit => format!("they are bound by {}", limit.name()),
         };
-        let text = format!("{} at {}: {by}. {}", load_name(cell), how_much(cell), binding.evidence);
+        let text = format!("{} at {}: {by}.", load_name(cell), how_much(cell));
         Some(self.finding(codes::BOUND_BY, &text, &[i]))
     }
 

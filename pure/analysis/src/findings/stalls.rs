@@ -104,6 +104,7 @@ mod tests {
     use super::super::codes;
     use crate::example::{ExampleDisk, cell, closed, open, run, throttled};
     use crate::summarize;
+    use crate::words::written;
     use loadline_block::Operation;
     use loadline_record::{CellRecord, Doubt, DoubtCode, Histogram, Limit, LoadFigures, Series, Stops, TrialRecord};
     use loadline_units::Duration;
@@ -190,7 +191,7 @@ mod tests {
         let held = of(&NOW_AND_THEN);
         assert_eq!(held.limit, Limit::Unexplained, "{held:?}");
         let told = "The device stood still for 7.8 % of the time (finding `stalls`), and the load lacks 7.";
-        assert!(held.evidence.contains(told), "{}", held.evidence);
+        assert!(written(&held.seen).contains(told), "{}", written(&held.seen));
         assert_eq!(of(&[]).limit, Limit::Arrival);
     }
 

@@ -437,7 +437,7 @@ fn the_first_three_tell_what_it_sustains_what_stops_it_and_where_the_objective_i
     let growing = run(sweep(1.0, &[1, 2, 4]));
     assert_eq!(first_three(&growing), "best-random-iops bound-by objective");
     let text = one(&summarize(&growing), codes::BOUND_BY);
-    assert!(text.starts_with("Random 4 KiB reads at depth 4: they are bound by latency. 4 outstanding at"), "{text}");
+    assert_eq!(text, "Random 4 KiB reads at depth 4: they are bound by latency.");
 }
 
 #[test]

@@ -7,8 +7,7 @@ use crate::doubts::{Foreign, foreign};
 use crate::statistics::mean;
 use crate::trials::trials_used;
 use crate::words::{number, percent};
-use loadline_record::{Binding, Limit};
-use std::fmt::Write as _;
+use loadline_record::{Binding, Evidence, Fact, Limit};
 
 /// Others count if so large a share of what the devices did is theirs.
 const SHARE_MIN: f64 = 0.1;
@@ -36,12 +35,11 @@ impl Case<'_> {
         let rate = iops(cell)?;
         let in_turns = self.is_in_turns();
         if let Some(total) = self.shared_level(rate, &others).filter(|_| in_turns) {
-            let evidence = format!(
-                "{} Both together come to one level at several depths: {} a second.{}",
-                in_words(&others, rate),
+            let evidence = Evidence::from(in_words(&others, rate)).and(format!(
+                "Both together come to one level at several depths: {} a second.{}",
                 number(total),
                 self.how_it_waits()
-            );
+            ));
             let binding = inferred(Limit::DiskIops, Some(total), Some(rate / total), evidence);
             return Some(Binding { presumed: true, ..binding });
         }
@@ -51,9 +49,8 @@ impl Case<'_> {
         if grows || outstanding(cell) == Some(1) || by_turns || (at_level && self.kinds[own].is_some()) {
             return None;
         }
-        let evidence = format!(
-            "{} What limits this load beside them is not known: measure again with nothing else on the device.",
-            in_words(&others, rate)
+        let evidence = Evidence::from(in_words(&others, rate)).and(
+            "What limits this load beside them is not known: measure again with nothing else on the device.".to_owned(),
         );
         Some(inferred(Limit::Unexplained, None, None, evidence))
     }
@@ -81,10 +78,11 @@ impl Case<'_> {
         let is_disk = matches!(binding.limit, Limit::DiskIops | Limit::DiskThroughput);
         let others = self.foreign(self.index).filter(|_| binding.inferred && is_disk);
         let Some((others, rate)) = others.zip(iops(self.cell())) else { return binding };
-        let words = in_words(&others, rate);
-        if !binding.evidence.starts_with(&words) {
+        let beside = Fact::from(in_words(&others, rate));
+        if !binding.seen.facts().contains(&beside) {
             let total = number(rate + others.requests_per_s);
-            let _ = write!(binding.evidence, " {words} If they have the same limit, it is {total} requests a second.");
+            binding.seen.push(beside);
+            binding.seen.push(format!("If they have the same limit, it is {total} requests a second."));
         }
         binding.presumed = true;
         binding

@@ -84,7 +84,7 @@ impl Case<'_> {
             limit,
             ceiling_iops: level,
             utilization: level.map(|level| rate / level),
-            evidence,
+            seen: evidence.into(),
             inferred: false,
             presumed: false,
             amplification: None,
@@ -97,6 +97,7 @@ mod tests {
     use crate::example::{ExampleDisk, cell, closed, run};
     use crate::summarize;
     use crate::summary::CellSummary;
+    use crate::words::written;
     use loadline_record::{Exceeded, Limit};
 
     /// The example's disk of 5,000 IOPS at depths 1, 32 and 64, with what the device counts of each microsecond of a trial in
@@ -134,7 +135,7 @@ mod tests {
         ] {
             let found = cells(shares)[1].binding.clone().unwrap();
             assert_eq!((found.limit, found.inferred), (limit, false), "{shares:?}");
-            assert!(found.evidence.contains("(nvme2n1)"), "{}", found.evidence);
+            assert!(written(&found.seen).contains("(nvme2n1)"), "{}", written(&found.seen));
         }
     }
 
@@ -149,7 +150,7 @@ mod tests {
         let binding = found[1].binding.as_ref().unwrap();
         assert_eq!(binding.limit, Limit::DiskIops);
         assert!(binding.utilization.is_some_and(|share| (share - 1.0).abs() < 0.02), "{binding:?}");
-        assert!(binding.evidence.contains("during 80 % of the time"), "{}", binding.evidence);
+        assert!(written(&binding.seen).contains("during 80 % of the time"), "{}", written(&binding.seen));
     }
 
     #[test]

@@ -90,7 +90,7 @@ impl Case<'_> {
             limit: ceiling.limit,
             ceiling_iops: Some(ceiling.iops),
             utilization: Some(rate / ceiling.iops),
-            evidence: format!("{how}: {}.{fall}{passed}{}", ceiling.source, self.how_it_waits()),
+            seen: format!("{how}: {}.{fall}{passed}{}", ceiling.source, self.how_it_waits()).into(),
             inferred: false,
             presumed: false,
             amplification: None,
@@ -181,6 +181,7 @@ impl Case<'_> {
 #[cfg(test)]
 mod tests {
     use crate::example::{ExampleDisk, cell, closed, latencies, open, run};
+    use crate::words::written;
     use crate::{finding_codes as codes, summarize};
     use loadline_record::{Binding, Ceiling, CellRecord, Limit};
 
@@ -205,17 +206,17 @@ mod tests {
             (found[0].limit, found[0].ceiling_iops, found[0].inferred),
             (Limit::VmUncachedIops, Some(5_100.0), false)
         );
-        assert!(found[0].evidence.contains("as sold"), "{}", found[0].evidence);
+        assert!(written(&found[0].seen).contains("as sold"), "{}", written(&found[0].seen));
     }
 
     #[test]
     fn what_is_above_declared_ceilings_is_not_called_below_them_and_all_of_them_are_told() {
         let ceilings = [(Limit::VmCachedIops, 1_200.0), (Limit::VmUncachedIops, 2_000.0), (Limit::DiskIops, 90_000.0)];
         let found = bindings(&[32], &ceilings).remove(0);
-        assert!(!found.evidence.contains("below every ceiling"), "{}", found.evidence);
+        assert!(!written(&found.seen).contains("below every ceiling"), "{}", written(&found.seen));
         let told = "A declared limit does not hold here: vm-uncached-iops at 2,000 IOPS (as sold), of which it had 250 %. Nor does what \
                     is lower: vm-cached-iops at 1,200 IOPS.";
-        assert!(found.evidence.contains(told), "{}", found.evidence);
+        assert!(written(&found.seen).contains(told), "{}", written(&found.seen));
     }
 
     #[test]
@@ -267,11 +268,10 @@ mod tests {
         let found = bindings(&[32], &[(Limit::VmUncachedIops, 3_000.0), (Limit::DiskIops, 5_000.0)]);
         assert_eq!(found[0].limit, Limit::DiskIops);
         assert!(
-            found[0]
-                .evidence
+            written(&found[0].seen)
                 .contains("does not hold here: vm-uncached-iops at 3,000 IOPS (as sold), of which it had 167 %"),
             "{}",
-            found[0].evidence
+            written(&found[0].seen)
         );
     }
 
@@ -285,7 +285,7 @@ mod tests {
         let deep = summary.cells[2].binding.as_ref().unwrap();
         assert_eq!((deep.limit, deep.inferred), (Limit::DiskIops, true));
         assert!(
-            deep.evidence.contains("A declared limit does not hold here: disk-iops at 2,500 IOPS (as sold)"),
+            written(&deep.seen).contains("A declared limit does not hold here: disk-iops at 2,500 IOPS (as sold)"),
             "{deep:?}"
         );
         let found = summary.findings.iter().find(|f| f.code == codes::DECLARED_SURPASSED).unwrap();
@@ -297,14 +297,14 @@ mod tests {
         assert_eq!(found.cells.len(), 2);
         // What is at or below it says nothing.
         let kept = bindings(&[1, 32], &[(Limit::DiskIops, 5_000.0)]);
-        assert!(kept.iter().all(|b| !b.evidence.contains("does not hold")), "{kept:?}");
+        assert!(kept.iter().all(|b| !written(&b.seen).contains("does not hold")), "{kept:?}");
     }
 
     #[test]
     fn below_every_ceiling_waiting_requests_tell_a_limit_from_latency() {
         let found = bindings(&[1, 32], &[(Limit::DiskIops, 6_000.0)]);
         assert_eq!([found[0].limit, found[1].limit], [Limit::Latency, Limit::DiskIops]);
-        assert!(found[1].evidence.contains("6.40 ms and single ones 1.00 ms"), "{}", found[1].evidence);
+        assert!(written(&found[1].seen).contains("6.40 ms and single ones 1.00 ms"), "{}", written(&found[1].seen));
         // Far below it, something else holds them.
         let found = bindings(&[1, 32, 64], &[(Limit::DiskIops, 20_000.0)]);
         assert_eq!((found[1].ceiling_iops.map(f64::round), found[1].inferred), (Some(5_001.0), true), "{:?}", found[1]);
@@ -322,11 +322,11 @@ mod tests {
         let level = &of_nine(&[8, 16, 32, 64])[2];
         assert_eq!((level.limit, level.ceiling_iops.map(f64::round)), (Limit::DiskIops, Some(5_001.0)), "{level:?}");
         assert!(
-            level.evidence.ends_with(
+            written(&level.seen).ends_with(
                 "It is below every ceiling of the environment, of which disk-iops is the lowest (9,000 IOPS: as sold)."
             ),
             "{}",
-            level.evidence
+            written(&level.seen)
         );
         // A level nearer to it is none of it, either.
         let found = bindings(&[8, 16, 32, 64], &[(Limit::DiskIops, 5_600.0)]);

@@ -129,6 +129,7 @@ impl Case<'_> {
 #[cfg(test)]
 mod tests {
     use crate::example::{ExampleDisk, cell, closed, latencies, run};
+    use crate::words::written;
     use crate::{Quantity, RunSummary, limits, summarize};
     use loadline_block::Operation;
     use loadline_record::{CellRecord, Limit, RunRecord};
@@ -166,7 +167,7 @@ mod tests {
         for cell in of_mixes(&summary) {
             let binding = cell.binding.as_ref().unwrap();
             assert_eq!(binding.limit, Limit::DiskIops, "{binding:?}");
-            assert!(binding.evidence.contains("where writes alone level off (500 IOPS)"), "{binding:?}");
+            assert!(written(&binding.seen).contains("where writes alone level off (500 IOPS)"), "{binding:?}");
             assert!((binding.ceiling_iops.unwrap() - 1_667.0).abs() < 5.0, "{binding:?}");
             let ceilings: Vec<&str> =
                 cell.ceilings.iter().filter(|c| c.limit == Limit::DiskIops).map(|c| c.source.as_str()).collect();
@@ -191,7 +192,7 @@ mod tests {
         ] {
             for cell in of_mixes(&summarize(&record)) {
                 let binding = cell.binding.as_ref().unwrap();
-                assert!(!binding.evidence.contains("the limit of writes binds"), "{binding:?}");
+                assert!(!written(&binding.seen).contains("the limit of writes binds"), "{binding:?}");
             }
         }
     }

@@ -6,7 +6,6 @@ use crate::trials::trials_used;
 use crate::words::{number, percent, span};
 use loadline_block::Operation;
 use loadline_record::{Binding, DoubtCode, Limit, TrialRecord};
-use std::fmt::Write as _;
 
 /// Flushes bind a load that spends this share of its time on them.
 const FLUSH_SHARE_MIN: f64 = 0.5;
@@ -69,13 +68,12 @@ impl Case<'_> {
             return binding;
         };
         if binding.inferred {
-            let _ = write!(
-                binding.evidence,
-                " The devices wrote {} requests a second for {} that were asked, {each:.1} for each: the file system's journal and \
+            binding.seen.push(format!(
+                "The devices wrote {} requests a second for {} that were asked, {each:.1} for each: the file system's journal and \
                  metadata are the others.",
                 number(rate),
                 number(rate / each)
-            );
+            ));
         }
         binding.amplification = Some(each);
         binding

@@ -61,7 +61,7 @@ pub(super) fn in_common(record: &RunRecord, cells: &mut [CellSummary]) {
 fn tell(cell: &mut CellSummary, limit: Option<Limit>, evidence: &str) {
     if let Some(binding) = &mut cell.binding {
         binding.limit = limit.unwrap_or(binding.limit);
-        binding.evidence = format!("{} {evidence}", binding.evidence);
+        binding.seen.push(evidence.to_owned());
     }
 }
 
@@ -191,6 +191,7 @@ fn share_of_each(record: &RunRecord, cell: &CellSummary, level: &Level) -> Optio
 #[cfg(test)]
 mod tests {
     use crate::example::{ExampleDisk, cell, closed, run, volume};
+    use crate::words::written;
     use crate::{LimitFigure, Quantity, RunSummary, limits, summarize};
     use loadline_record::{DeviceCounters, DeviceFacts, Limit, RunRecord};
 
@@ -254,7 +255,7 @@ mod tests {
         let told = &summary.conclusions[0];
         assert!(!told.consequence.as_ref().unwrap().contains("Lifting it alone"), "{told:?}");
         // Nobody knows what the devices are: both explanations are told.
-        let evidence = &summary.cells[1].binding.as_ref().unwrap().evidence;
+        let evidence = &written(&summary.cells[1].binding.as_ref().unwrap().seen);
         assert!(
             evidence.contains("unless limits of single devices happen to add up to as much (1,250 IOPS on each of 4)")
         );
@@ -262,7 +263,7 @@ mod tests {
         for device in alike.header.volumes.iter_mut().flat_map(|volume| &mut volume.devices) {
             (device.model, device.size_bytes) = (Some("disk".to_owned()), Some(1 << 30));
         }
-        let evidence = summarize(&alike).cells[1].binding.clone().unwrap().evidence;
+        let evidence = written(&summarize(&alike).cells[1].binding.clone().unwrap().seen);
         assert!(evidence.ends_with("what they have in common stops them, not their devices."), "{evidence}");
     }
 
@@ -275,7 +276,7 @@ mod tests {
                 let device = &mut trial.surroundings.devices[0];
                 device.reads = (device.reads as f64 * first) as u64;
             }
-            summarize(&record).cells[1].binding.clone().unwrap().evidence
+            written(&summarize(&record).cells[1].binding.clone().unwrap().seen)
         };
         assert!(evidence(1.03).contains("as much (1,250 IOPS on each of 4)"), "{}", evidence(1.03));
         // One disk with more of the data than the others has no limit that adds up.
@@ -288,7 +289,7 @@ mod tests {
         let record = beside(4, 5_000.0, 0.02);
         let summary = summarize(&record);
         assert!(!limits_of(&summary).contains(&Limit::Interface), "{:?}", limits_of(&summary));
-        let evidence = &summary.cells[1].binding.as_ref().unwrap().evidence;
+        let evidence = &written(&summary.cells[1].binding.as_ref().unwrap().seen);
         assert!(
             evidence.contains("add up to as much (1,250 IOPS on each of 4), or something above all devices"),
             "{evidence}"

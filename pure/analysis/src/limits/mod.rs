@@ -45,7 +45,7 @@ use kinds::{
 };
 pub use listing::{LimitFigure, Quantity, known_limits, limits};
 use loadline_record::{
-    Access, Binding, CellRecord, Clock, DoubtCode, Ending, Limit, RunRecord, TargetKind, VolumeFacts,
+    Access, Binding, CellRecord, Clock, DoubtCode, Ending, Evidence, Limit, RunRecord, TargetKind, VolumeFacts,
 };
 use passed::{Of, waits_evenly};
 use seen_cells::{SeenCells, alike_key};
@@ -260,13 +260,15 @@ impl Case<'_> {
     /// What bound the cell; declared limits that it surpassed are told of, whatever it was.
     fn binding(&self) -> Option<Binding> {
         let mut binding = self.of_memory(self.beside_others(self.amplified(self.named()?)));
-        binding.evidence.push_str(&self.changes().filter(|_| binding.inferred).unwrap_or_default());
+        if let Some(changes) = self.changes().filter(|_| binding.inferred) {
+            binding.seen.push(changes);
+        }
         let is_above = matches!(binding.limit, Limit::Cache | Limit::Generator);
         if binding.inferred
             && !is_above
             && let Some(passed) = self.passed_declared()
         {
-            binding.evidence.push_str(&passed);
+            binding.seen.push(passed);
         }
         let is_disk = matches!(binding.limit, Limit::DiskIops | Limit::DiskThroughput);
         let is_lower = self.declared().all(|ceiling| binding.ceiling_iops.is_some_and(|own| own < ceiling.iops));
@@ -275,8 +277,7 @@ impl Case<'_> {
             && is_lower
             && let Some(below) = self.below_declared()
         {
-            binding.evidence.push(' ');
-            binding.evidence.push_str(&below);
+            binding.seen.push(below);
         }
         Some(binding)
     }
@@ -288,9 +289,8 @@ impl Case<'_> {
         if !is_disk || !binding.inferred || is_counted || !doubted(self.cell(), DoubtCode::CachedBelow) {
             return binding;
         }
-        let evidence =
-            format!("{} The data lay in memory below the device, and nothing counts these requests.", binding.evidence);
-        Binding { presumed: true, evidence, ..binding }
+        let told = "The data lay in memory below the device, and nothing counts these requests.".to_owned();
+        Binding { presumed: true, seen: binding.seen.clone().and(told), ..binding }
     }
 
     fn named(&self) -> Option<Binding> {
@@ -622,8 +622,14 @@ impl Case<'_> {
     }
 }
 
-fn inferred(limit: Limit, ceiling_iops: Option<f64>, utilization: Option<f64>, evidence: String) -> Binding {
-    Binding { limit, ceiling_iops, utilization, evidence, inferred: true, presumed: false, amplification: None }
+fn inferred(
+    limit: Limit,
+    ceiling_iops: Option<f64>,
+    utilization: Option<f64>,
+    evidence: impl Into<Evidence>,
+) -> Binding {
+    let seen = evidence.into();
+    Binding { limit, ceiling_iops, utilization, seen, inferred: true, presumed: false, amplification: None }
 }
 
 #[cfg(test)]

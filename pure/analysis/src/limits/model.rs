@@ -26,28 +26,31 @@ pub(super) fn binding(cell: &CellRecord) -> Option<Binding> {
     others.sort_unstable();
     others.dedup();
     let differing = if others.is_empty() {
-        String::new()
+        None
     } else {
         let told: Vec<String> = others
             .iter()
             .map(|other| format!("{} in {}", other.name(), all.iter().filter(|limit| *limit == other).count()))
             .collect();
-        format!(" Of {} trials over what is uncertain it was {}.", all.len(), listed(&told))
+        Some(format!("Of {} trials over what is uncertain it was {}.", all.len(), listed(&told)))
     };
     // Of several trials the figures are their means, as everywhere.
     let offered: Option<Vec<f64>> = used.iter().map(|trial| trial.offered_iops).collect();
     let offered = offered.filter(|all| first.limit == Limit::Arrival && all.len() > 1).and_then(|all| mean(&all));
-    let evidence = match offered {
+    let mut seen = match offered {
         Some(offered) => {
-            format!("Of {} requests a second offered, {} were completed.", number(offered), number(middle))
+            format!("Of {} requests a second offered, {} were completed.", number(offered), number(middle)).into()
         }
-        None => first.evidence.clone(),
+        None => first.seen.clone(),
     };
+    if let Some(differing) = differing {
+        seen.push(differing);
+    }
     Some(Binding {
         limit: first.limit,
         ceiling_iops: figure(|b| b.ceiling_iops),
         utilization: figure(|b| b.utilization),
-        evidence: format!("{evidence}{differing}"),
+        seen,
         inferred: false,
         presumed: false,
         amplification: None,
@@ -63,6 +66,7 @@ pub(super) fn ceilings(cell: &CellRecord) -> Vec<Ceiling> {
 #[cfg(test)]
 mod tests {
     use crate::example::predicted;
+    use crate::words::written;
     use crate::{Limit, finding_codes, summarize};
 
     #[test]
@@ -94,7 +98,7 @@ mod tests {
         let binding = summary.cells[0].binding.as_ref().unwrap();
         assert_eq!((binding.limit, binding.inferred), (Limit::DiskIops, false));
         assert_eq!(
-            binding.evidence,
+            written(&binding.seen),
             "Requests waited for it. Of 3 trials over what is uncertain it was vm-uncached-iops in 1."
         );
         assert_eq!(summary.cells[0].ceilings.len(), 1);

@@ -28,6 +28,7 @@ mod tests {
     use crate::example::{ExampleDisk, cell, closed, latencies, run};
     use crate::limits::listing::{Quantity, limits};
     use crate::summarize;
+    use crate::words::written;
     use loadline_block::Operation;
     use loadline_record::{CellRecord, Limit, RunRecord};
     use loadline_units::Duration;
@@ -59,7 +60,7 @@ mod tests {
         let alone = run(vec![stalling(1_766.0)]);
         let binding = summarize(&alone).cells[0].binding.clone().unwrap();
         assert_eq!(binding.limit, Limit::Unexplained, "{binding:?}");
-        assert!(binding.evidence.starts_with("Half of its requests take at most"), "{binding:?}");
+        assert!(written(&binding.seen).starts_with("Half of its requests take at most"), "{binding:?}");
         let of_latency = |record: &RunRecord| limits(record).into_iter().any(|f| f.quantity == Quantity::LatencyNs);
         assert!(!of_latency(&alone));
         // Deeper queues show for what they wait.

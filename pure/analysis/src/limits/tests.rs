@@ -9,6 +9,7 @@ mod sources;
 use crate::example::{ExampleDisk, cell, closed, golden, latencies, open, run, throttled};
 use crate::summarize;
 use crate::summary::{CellSummary, RunSummary};
+use crate::words::written;
 use loadline_block::Operation;
 use loadline_record::{Binding, Limit, Load};
 use loadline_record::{CellRecord, Doubt, DoubtCode, Ending, Histogram, RunRecord, Scatter, Stops, TargetKind};
@@ -57,9 +58,9 @@ fn two_block_sizes_tell_requests_from_bytes() {
     assert!((at_32.ceiling_iops.unwrap() - 5_000.0).abs() < 10.0 && at_32.inferred);
     assert!((at_32.utilization.unwrap() - 1.0).abs() < 0.01);
     assert!(
-        at_32.evidence.contains("from 8 outstanding on") && at_32.evidence.contains("16 KiB"),
+        written(&at_32.seen).contains("from 8 outstanding on") && written(&at_32.seen).contains("16 KiB"),
         "{}",
-        at_32.evidence
+        written(&at_32.seen)
     );
 }
 
@@ -68,7 +69,7 @@ fn one_block_size_names_the_level_and_presumes_the_limit() {
     let bindings = bindings(&run(sweep(1.0, 8 * KIB, &[1, 8, 16, 32])));
     assert_eq!(bindings[3].limit, Limit::DiskIops);
     assert!((bindings[3].ceiling_iops.unwrap() - 5_000.0).abs() < 10.0);
-    let evidence = &bindings[3].evidence;
+    let evidence = &written(&bindings[3].seen);
     assert!(evidence.contains("Presumably requests") && evidence.contains("test 32 KiB too"), "{evidence}");
     // 2,000 requests of 256 KiB a second are 524 MB/s: more than disks of 2,000 IOPS are sold with.
     let disk = ExampleDisk { iops: 2_000.0, bytes_per_s: 1e10, ..ExampleDisk::default() };
@@ -81,11 +82,19 @@ fn growth_in_proportion_to_depth_is_latency() {
     let bindings = bindings(&run(sweep(0.0, 4 * KIB, &[2, 4])));
     for (binding, depth) in bindings.iter().zip([2, 4]) {
         assert_eq!(binding.limit, Limit::Latency);
-        assert!(binding.evidence.starts_with(&format!("{depth} outstanding at 1.00 ms")), "{}", binding.evidence);
+        assert!(
+            written(&binding.seen).starts_with(&format!("{depth} outstanding at 1.00 ms")),
+            "{}",
+            written(&binding.seen)
+        );
     }
     let alone = self::bindings(&run(sweep(0.0, 4 * KIB, &[4])));
     assert_eq!(alone[0].limit, Limit::Latency);
-    assert!(alone[0].evidence.contains("Twice 4 outstanding would make twice as many"), "{}", alone[0].evidence);
+    assert!(
+        written(&alone[0].seen).contains("Twice 4 outstanding would make twice as many"),
+        "{}",
+        written(&alone[0].seen)
+    );
 }
 
 #[test]
@@ -93,16 +102,16 @@ fn an_open_loop_that_is_met_is_bound_by_nothing_and_an_overloaded_one_shows_the_
     let disk = ExampleDisk::default();
     let mut cells = sweep(1.0, 4 * KIB, &[1, 32]);
     cells.extend([2_500.0, 5_500.0].map(|r| cell(open("random", 1.0, 4 * KIB, r), &disk, &[1.0])));
-    let bindings = bindings(&run(cells));
+    let found = bindings(&run(cells));
     assert_eq!(
-        bindings.iter().map(|b| b.limit).collect::<Vec<_>>(),
+        found.iter().map(|b| b.limit).collect::<Vec<_>>(),
         [Limit::Latency, Limit::DiskIops, Limit::Arrival, Limit::DiskIops]
     );
-    for on_plateau in [&bindings[1], &bindings[3]] {
-        assert!(on_plateau.evidence.contains("levels off at 5,00"), "{}", on_plateau.evidence);
+    for on_plateau in [&found[1], &found[3]] {
+        assert!(written(&on_plateau.seen).contains("levels off at 5,00"), "{}", written(&on_plateau.seen));
     }
     let alone = run(vec![cell(open("random", 1.0, 4 * KIB, 10_000.0), &disk, &[1.0])]);
-    assert!(self::bindings(&alone)[0].evidence.contains("50 % of the offered load"));
+    assert!(written(&bindings(&alone)[0].seen).contains("50 % of the offered load"));
 }
 
 #[test]
@@ -122,7 +131,7 @@ fn the_tool_and_the_cache_come_before_the_disk() {
     doubt(&mut record, 1, DoubtCode::GeneratorBound);
     assert_eq!(limits(&record)[..2], [Limit::Cache, Limit::Generator]);
     // Without them nothing shows that the other block size has the same level.
-    assert!(bindings(&record)[2..].iter().all(|b| b.evidence.contains("Presumably")));
+    assert!(bindings(&record)[2..].iter().all(|b| written(&b.seen).contains("Presumably")));
     record.header.volumes[0].kind = TargetKind::Null;
     assert_eq!(limits(&record), [Limit::Generator; 4]);
 }
@@ -134,7 +143,7 @@ fn a_measurement_that_failures_ended_names_no_limit() {
     doubt(&mut record, 1, DoubtCode::EndedEarly);
     let bindings = bindings(&record);
     assert_eq!(bindings[1].limit, Limit::Unexplained);
-    assert!(bindings[1].evidence.contains("read at 0 was not answered"), "{}", bindings[1].evidence);
+    assert!(written(&bindings[1].seen).contains("read at 0 was not answered"), "{}", written(&bindings[1].seen));
     // One that the user ended shows what it shows.
     record.cells[1].trials[0].ending = Ending::Interrupted;
     assert!(self::bindings(&record)[1].limit != Limit::Unexplained);
@@ -163,7 +172,7 @@ fn a_machine_without_cpu_to_spare_is_named() {
     let bindings = bindings(&record);
     assert_eq!(bindings[0].limit, Limit::Cpu);
     // 4.5 s of 60 s x 4 CPUs x 98 %.
-    assert!(bindings[0].evidence.contains("98 % busy, 1.9 % of it"), "{}", bindings[0].evidence);
+    assert!(written(&bindings[0].seen).contains("98 % busy, 1.9 % of it"), "{}", written(&bindings[0].seen));
 }
 
 #[test]
@@ -188,7 +197,7 @@ fn time_that_the_hypervisor_took_is_part_of_the_evidence() {
     (machine.busy, machine.steal) = (0.98, 0.3);
     let bindings = bindings(&record);
     assert_eq!(bindings[0].limit, Limit::Cpu);
-    assert!(bindings[0].evidence.contains("the hypervisor took 30 %"), "{}", bindings[0].evidence);
+    assert!(written(&bindings[0].seen).contains("the hypervisor took 30 %"), "{}", written(&bindings[0].seen));
 }
 
 #[test]
@@ -198,8 +207,8 @@ fn reads_that_get_faster_by_trial_are_a_cache_filling() {
         bindings(&run(vec![cell(closed("random", reads, 4 * KIB, 8), &disk, factors)])).remove(0)
     };
     let filling = of(&[0.2, 0.4, 0.6, 0.8, 0.9, 1.0], 1.0);
-    assert_eq!(filling.limit, Limit::Cache, "{}", filling.evidence);
-    assert!(filling.evidence.contains("got faster"), "{}", filling.evidence);
+    assert_eq!(filling.limit, Limit::Cache, "{}", written(&filling.seen));
+    assert!(written(&filling.seen).contains("got faster"), "{}", written(&filling.seen));
     assert_ne!(of(&[1.0, 0.99, 1.01, 1.0, 0.99, 1.0], 1.0).limit, Limit::Cache, "noise");
     assert_ne!(of(&[1.0, 0.9, 0.8, 0.6, 0.4, 0.2], 1.0).limit, Limit::Cache, "slower");
     assert_ne!(of(&[0.2, 0.4, 0.6, 0.8, 0.9, 1.0], 0.0).limit, Limit::Cache, "writes");
@@ -260,7 +269,7 @@ fn equal_rates_at_several_depths_are_a_limit_on_a_machine_that_others_keep_busy(
     assert!(all(&held, Limit::DiskIops), "{held:?}");
     let told = "The machine's CPUs were 98 % busy meanwhile, 10 % of it with the tool itself; want of CPU does not leave rates as \
                 equal as these at 4 depths.";
-    assert!(held[1].evidence.contains(told), "{}", held[1].evidence);
+    assert!(written(&held[1].seen).contains(told), "{}", written(&held[1].seen));
     // The tool itself takes the CPUs; rates that are not equal; or at two depths alone.
     assert!(all(&of(&[8, 16, 32, 128], 0.7, even), Limit::Cpu));
     assert!(all(&of(&[8, 16, 32, 128], 0.1, [1.0, 0.96, 0.99, 0.965]), Limit::Cpu));
@@ -293,7 +302,7 @@ fn requests_held_above_the_device_are_told_and_the_limit_is_named_all_the_same()
     assert!(bindings.iter().all(|b| b.limit == Limit::DiskIops));
     let told = "kept above the device, by a throttle of the kernel (cgroup), a queue limit or the file system: of 32 \
                 outstanding vda had 0.10 on average";
-    assert!(bindings[1].evidence.contains(told), "{}", bindings[1].evidence);
+    assert!(written(&bindings[1].seen).contains(told), "{}", written(&bindings[1].seen));
 }
 
 #[test]
@@ -325,15 +334,19 @@ fn a_plateau_from_depth_1_on_stands_beside_open_loops_and_is_not_latency() {
     assert_eq!(bindings[2].limit, Limit::Arrival);
     for i in [0, 1, 4] {
         assert!((bindings[i].ceiling_iops.unwrap() - 5_000.0).abs() < 10.0, "{:?}", bindings[i]);
-        assert!(bindings[i].evidence.contains("evels off at 5,00"), "{}", bindings[i].evidence);
-        assert!(bindings[i].evidence.contains("from 1 outstanding on"), "{}", bindings[i].evidence);
-        assert!(bindings[i].evidence.contains("Presumably"), "one block size: {}", bindings[i].evidence);
+        assert!(written(&bindings[i].seen).contains("evels off at 5,00"), "{}", written(&bindings[i].seen));
+        assert!(written(&bindings[i].seen).contains("from 1 outstanding on"), "{}", written(&bindings[i].seen));
+        assert!(written(&bindings[i].seen).contains("Presumably"), "one block size: {}", written(&bindings[i].seen));
     }
-    assert!(bindings[0].evidence.contains("half take at most 20.1 us, 0.2 % about 98"), "{}", bindings[0].evidence);
-    assert!(bindings[4].evidence.starts_with("Of 5,500 requests a second offered, 4,084 were completed"));
+    assert!(
+        written(&bindings[0].seen).contains("half take at most 20.1 us, 0.2 % about 98"),
+        "{}",
+        written(&bindings[0].seen)
+    );
+    assert!(written(&bindings[4].seen).starts_with("Of 5,500 requests a second offered, 4,084 were completed"));
     // Much more than the level was delivered: it is no level.
     let exceeded = of(&[(6_000.0, 6_000.0)]);
-    assert!(exceeded.iter().all(|b| !b.evidence.contains("levels off")));
+    assert!(exceeded.iter().all(|b| !written(&b.seen).contains("levels off")));
     // Half of what closed loops get is more than a throttle's delay.
     let collapsed = of(&[(5_500.0, 2_000.0)]);
     assert_eq!(collapsed[0].ceiling_iops, of(&[])[0].ceiling_iops);
@@ -450,10 +463,14 @@ fn what_an_open_loop_had_more_of_is_no_limit() {
     };
     assert_eq!(of(4_900.0).limit, Limit::DiskIops);
     let passed = of(6_000.0);
-    assert_eq!(passed.limit, Limit::Latency, "{}", passed.evidence);
-    assert!(passed.evidence.contains("no limit on requests or bytes explains the rate"), "{}", passed.evidence);
+    assert_eq!(passed.limit, Limit::Latency, "{}", written(&passed.seen));
+    assert!(
+        written(&passed.seen).contains("no limit on requests or bytes explains the rate"),
+        "{}",
+        written(&passed.seen)
+    );
     let told = "At 6,000 arrivals a second the same requests had 6,000 a second: this is no limit.";
-    assert!(passed.evidence.contains(told), "{}", passed.evidence);
+    assert!(written(&passed.seen).contains(told), "{}", written(&passed.seen));
     // Nor is what the open loop had of its own will, however long its requests took.
     let mut cells = sweep(1.0, 4 * KIB, &[1, 32, 64]);
     cells.push(delivering(6_000.0, 6_000.0));
@@ -462,7 +479,7 @@ fn what_an_open_loop_had_more_of_is_no_limit() {
         *latency = latencies(reads.count, 8e6);
     }
     let passed = bindings(&run(cells)).swap_remove(1);
-    assert_eq!(passed.limit, Limit::Latency, "{}", passed.evidence);
+    assert_eq!(passed.limit, Limit::Latency, "{}", written(&passed.seen));
 }
 
 #[test]
@@ -486,20 +503,20 @@ fn what_a_bucket_saved_up_refutes_no_limit_that_is_counted_out() {
     let in_turns = || throttled(closed("random", 1.0, 4 * KIB, 32), 5_000.0);
     for counted in [in_turns(), even(32)] {
         let kept = of(counted, 6_000.0, 4.0);
-        assert_eq!(kept.limit, Limit::DiskIops, "{}", kept.evidence);
+        assert_eq!(kept.limit, Limit::DiskIops, "{}", written(&kept.seen));
         let told = "At 6,000 arrivals a second there were 6,000 a second, for 4 s: no more than what a token bucket of a second";
-        assert!(kept.evidence.contains(told), "{}", kept.evidence);
+        assert!(written(&kept.seen).contains(told), "{}", written(&kept.seen));
     }
     // For as long as this no bucket of a second lasts.
     let lasting = of(even(32), 6_000.0, 6.0);
-    assert_eq!(lasting.limit, Limit::Latency, "{}", lasting.evidence);
+    assert_eq!(lasting.limit, Limit::Latency, "{}", written(&lasting.seen));
 }
 
 #[test]
 fn one_request_at_a_time_in_bursts_is_not_latency() {
     let alone = bindings(&run(vec![throttled(closed("random", 1.0, 4 * KIB, 1), 5_000.0)]));
     assert_eq!(alone[0].limit, Limit::DiskIops);
-    assert!(alone[0].evidence.contains("let through in bursts"), "{}", alone[0].evidence);
+    assert!(written(&alone[0].seen).contains("let through in bursts"), "{}", written(&alone[0].seen));
     let summary = summarize(&run([1, 32].map(|d| throttled(closed("random", 1.0, 4 * KIB, d), 5_000.0)).to_vec()));
     let latency = |c: &CellSummary| c.ceilings.iter().any(|ceiling| ceiling.limit == Limit::Latency);
     assert!(!summary.cells.iter().any(latency), "the wait for a throttle's turn is no latency to divide by");
@@ -519,9 +536,9 @@ fn large_sequential_requests_at_the_level_of_small_ones_show_a_limit_on_requests
     let bindings: Vec<&Binding> = summary.cells.iter().map(|c| c.binding.as_ref().unwrap()).collect();
     let limits: Vec<Limit> = bindings.iter().map(|b| b.limit).collect();
     assert_eq!(limits, [DiskIops, DiskIops, DiskIops, DiskIops, Latency, DiskIops]);
-    assert!(bindings[0].evidence.contains("sequential 1 MiB requests reach as many requests a second"));
-    assert!(bindings[2].evidence.contains("random 4 KiB reads level off there too, and sequential 1 MiB"));
-    assert!(bindings[5].evidence.contains("the rate at which random 4 KiB requests level off"));
+    assert!(written(&bindings[0].seen).contains("sequential 1 MiB requests reach as many requests a second"));
+    assert!(written(&bindings[2].seen).contains("random 4 KiB reads level off there too, and sequential 1 MiB"));
+    assert!(written(&bindings[5].seen).contains("the rate at which random 4 KiB requests level off"));
     assert!(summary.cells[5].ceilings.iter().any(|c| c.limit == DiskIops && c.iops > 4_900.0));
 }
 
@@ -536,18 +553,22 @@ fn reads_and_writes_that_stop_alike_are_counted_and_larger_requests_rule_bytes_o
         cells.push(delivering(5_500.0, 4_900.0));
         cells
     };
-    assert!(bindings(&run(small()))[1].evidence.contains("Presumably"));
+    assert!(written(&bindings(&run(small()))[1].seen).contains("Presumably"));
     let mut with_large = small();
     with_large.push(cell(closed("sequential", 1.0, 1024 * KIB, 8), &disk, &[1.0]));
     let record = run(with_large);
     assert_eq!(limits(&record)[..5], [Latency, DiskIops, Latency, DiskIops, DiskIops]);
-    let evidence = &bindings(&record)[1].evidence;
+    let evidence = &written(&bindings(&record)[1].seen);
     assert!(evidence.contains("random 4 KiB writes stop at the same rate") && evidence.contains("move 200 MB/s"));
     // Writes that stop elsewhere leave open whether anything is counted.
     let mut apart = record.clone();
     let slower = ExampleDisk { iops: 4_000.0, ..disk };
     apart.cells[3] = cell(closed("random", 0.0, 4 * KIB, 32), &slower, &[1.0]);
-    assert!(bindings(&apart)[1].evidence.contains("Presumably requests"), "{}", bindings(&apart)[1].evidence);
+    assert!(
+        written(&bindings(&apart)[1].seen).contains("Presumably requests"),
+        "{}",
+        written(&bindings(&apart)[1].seen)
+    );
 }
 
 #[test]
@@ -556,7 +577,11 @@ fn between_latency_and_level_requests_that_hardly_wait_are_bound_by_latency() {
     let at = |depth, iops| cell(closed("random", 1.0, 4 * KIB, depth), &disk(iops), &[1.0]);
     let bindings = bindings(&run(vec![at(1, 900.0), at(4, 1_000.0), at(16, 1_000.0)]));
     assert_eq!(bindings[0].limit, Limit::Latency);
-    assert!(bindings[0].evidence.starts_with("1 outstanding at 1.11 ms each make 900"), "{}", bindings[0].evidence);
+    assert!(
+        written(&bindings[0].seen).starts_with("1 outstanding at 1.11 ms each make 900"),
+        "{}",
+        written(&bindings[0].seen)
+    );
 }
 
 #[test]
@@ -580,9 +605,9 @@ fn cells_that_differ_in_more_than_depth_are_no_curve() {
     for (cell, theta) in record.cells.iter_mut().zip([500, 500]) {
         cell.load = Load::stored(cell.load.figures(), spec(theta));
     }
-    assert!(bindings(&record)[1].evidence.contains("levels off"));
+    assert!(written(&bindings(&record)[1].seen).contains("levels off"));
     record.cells[1].load = Load::stored(record.cells[1].load.figures(), spec(1_200));
-    let alone = &bindings(&record)[1].evidence;
+    let alone = &written(&bindings(&record)[1].seen);
     assert!(!alone.contains("levels off"), "{alone}");
 }
 
@@ -638,16 +663,16 @@ fn of_a_load_that_thinks_the_larger_part_of_its_time_binds_unless_it_comes_to_a_
     assert!((thinks.ceiling_iops.unwrap() - 2_000.0).abs() < 5.0, "{thinks:?}");
     let told = "Think time takes 75 % of the load's time: 8 outstanding, each 3.00 ms after the answer before it and answered after 1.00 ms, \
                 come to 2,000 requests a second at most";
-    assert!(thinks.evidence.contains(told), "{thinks:?}");
+    assert!(written(&thinks.seen).contains(told), "{thinks:?}");
     // 8 / (1.5 ms + 0.5 ms) = 4,000: the disk's own time is the larger part.
     let answers = of(answered_and_thinking(8, 1.5e6, 0.5e6));
     assert_eq!(answers.limit, Limit::Latency, "{answers:?}");
-    assert!(answers.evidence.contains("think time takes 25 % of the load's time"), "{answers:?}");
+    assert!(written(&answers.seen).contains("think time takes 25 % of the load's time"), "{answers:?}");
     // 64 / (2.8 ms + 10 ms) = 5,000: the limit, for which its requests wait, however long it thinks.
     let waits = of(answered_and_thinking(64, 2.8e6, 10e6));
     assert_eq!(waits.limit, Limit::DiskIops, "{waits:?}");
     assert!(
-        waits.evidence.starts_with("Think time takes 78 % of the load's time, and it comes to a limit"),
+        written(&waits.seen).starts_with("Think time takes 78 % of the load's time, and it comes to a limit"),
         "{waits:?}"
     );
     let thinks = of(answered_and_thinking(256, 3.2e6, 48e6));
@@ -661,7 +686,10 @@ fn a_load_that_thinks_most_of_the_time_asks_for_no_more() {
     let mut record = run(vec![thinking()]);
     let binding = summarize(&record).cells[0].binding.clone().unwrap();
     assert_eq!(binding.limit, Limit::Arrival, "{binding:?}");
-    assert!(binding.evidence.contains("ask for 800 requests a second at most, and 784 were completed"), "{binding:?}");
+    assert!(
+        written(&binding.seen).contains("ask for 800 requests a second at most, and 784 were completed"),
+        "{binding:?}"
+    );
     // Nor does it say anything of the tool, where there is nothing below it.
     record.header.volumes[0].kind = TargetKind::Null;
     record.cells.push(cell(open("random", 1.0, 4 << 10, 800.0), &ExampleDisk::default(), &[1.0]));

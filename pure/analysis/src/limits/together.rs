@@ -38,7 +38,7 @@ impl Case<'_> {
                 limit: ceiling.limit,
                 ceiling_iops: Some(ceiling.iops),
                 utilization: Some(sum),
-                evidence: format!("{words}: {}.", ceiling.source),
+                seen: format!("{words}: {}.", ceiling.source).into(),
                 inferred: false,
                 presumed: false,
                 amplification: None,

@@ -222,7 +222,7 @@ pub(super) fn binding(seen: &Seen<'_>) -> Binding {
         limit: limit.unwrap_or(Limit::Unexplained),
         ceiling_iops: ceiling,
         utilization: ceiling.map(|ceiling| rate / ceiling.max(1e-9)),
-        evidence,
+        seen: evidence.into(),
         inferred,
         presumed,
         amplification: None,

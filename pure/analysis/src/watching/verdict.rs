@@ -1,9 +1,11 @@
 //! The verdict of a watch and its conclusions: what holds each device, how sure that is, and what to do.
 
 use super::of_the_time;
-use super::said::{gain_words, hidden_words, is_storage, waited, waiting};
+use super::said::{gain_words, is_storage, waited, waiting};
 use crate::summary::{CauseShare, CellSummary, Conclusion, ProgramFigures, WatchView};
-use crate::verdict_block::{Certainty, HeldBy, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict};
+use crate::verdict_block::{
+    Because, Certainty, HeldBy, Reached, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,
+};
 use crate::words::{block, number, percent, sentence};
 use loadline_record::{Binding, HiddenProcesses, Limit};
 
@@ -176,22 +178,21 @@ fn next(cell: &CellSummary) -> Option<String> {
     })
 }
 
-fn certainty(cell: &CellSummary) -> (Certainty, String) {
+fn certainty(cell: &CellSummary) -> (Certainty, Because) {
     if let Some(held) = &cell.held_by {
-        return (Certainty::Certain, format!("read from {}, and all of it is asked for", held.limit.file));
+        let file = held.limit.file.clone();
+        return (Certainty::Certain, Because::ReadFrom { file, reached: Some(Reached::ByAllThatIsAsked) });
     }
-    let Some(binding) = &cell.binding else { return (Certainty::Unknown, "nothing was seen".to_owned()) };
-    let because = binding.evidence.trim_end_matches('.').to_owned();
-    let first = because.split_once(": ").map_or(because.as_str(), |(first, _)| first).to_owned();
+    let Some(binding) = &cell.binding else { return (Certainty::Unknown, Because::NothingSeen) };
     if let Some(hidden) = cell.watch.as_ref().and_then(|watch| rests_on_programs(cell, binding, watch)) {
-        return (Certainty::Doubtful, format!("{first}; but {}", hidden_words(hidden)));
+        return (Certainty::Doubtful, Because::Watched { seen: binding.seen.clone(), hidden: Some(hidden) });
     }
     let certainty = match (binding.inferred, binding.presumed) {
         (false, _) => Certainty::Certain,
         (true, true) => Certainty::Doubtful,
         (true, false) => Certainty::Likely,
     };
-    (certainty, first)
+    (certainty, Because::Watched { seen: binding.seen.clone(), hidden: None })
 }
 
 /// The processes that could not be seen, if what held the device follows from what its programs did, and nobody said which one counts.
@@ -269,7 +270,7 @@ pub(crate) fn conclusions(cells: &[CellSummary]) -> Vec<Conclusion> {
             cell: cell.id.clone(),
             limit,
             text: sentence(&format!("what holds {}: {}", cell.volume, holder(cell))),
-            evidence: cell.binding.as_ref().map(|binding| binding.evidence.clone()),
+            seen: cell.binding.as_ref().map(|binding| binding.seen.clone()).unwrap_or_default(),
             consequence: Some(sentence(&gain_words(watch, limit))),
             next: next(cell).map(|next| sentence(&next)),
             next_measurements: Vec::new(),

@@ -1,6 +1,6 @@
 //! The ends of bursts, and the limits before and after.
 
-use crate::{binding, bound_by, known, load, model, near, put};
+use crate::{binding, bound_by, evidence_of, known, load, model, near, put};
 use loadline_catalog::Draw;
 use loadline_disk::Fullness;
 use loadline_record::{Limit, Stage, TrialRecord};
@@ -62,7 +62,11 @@ fn what_begins_without_credits_ends_no_burst_however_late_it_waits() {
     for rate in [501, 505] {
         let record = put(&model(text, Draw::PUBLISHED), "data", &open(rate), Fullness::Empty);
         assert_eq!((known(&record).bursts_ended.as_slice(), bound_by(&record)), (&[][..], Limit::BurstExhausted));
-        assert!(!binding(&record).evidence.contains("after the first"), "{}", binding(&record).evidence);
+        assert!(
+            !evidence_of(&binding(&record).seen).contains("after the first"),
+            "{}",
+            evidence_of(&binding(&record).seen)
+        );
     }
 }
 
@@ -102,10 +106,14 @@ fn of_two_limits_that_share_the_waiting_the_greater_binds_and_the_other_is_told(
     let found = binding(&record);
     assert!(matches!(bound_by(&record), Limit::BurstExhausted | Limit::VmUncachedIops), "{found:?}");
     let (vm, disk) = ("the VM's uncached requests per second", "its burst credits being spent");
-    assert!(found.evidence.contains(vm) && found.evidence.contains(disk), "{}", found.evidence);
     assert!(
-        found.evidence.contains("in the first ") && found.evidence.contains("after the first "),
+        evidence_of(&found.seen).contains(vm) && evidence_of(&found.seen).contains(disk),
         "{}",
-        found.evidence
+        evidence_of(&found.seen)
+    );
+    assert!(
+        evidence_of(&found.seen).contains("in the first ") && evidence_of(&found.seen).contains("after the first "),
+        "{}",
+        evidence_of(&found.seen)
     );
 }

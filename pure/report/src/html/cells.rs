@@ -6,6 +6,7 @@ use crate::chart::{Axis, Hover, Line, LineChart, Mark, Reference, Size, Ticks};
 use crate::figures::{self, MISSING, plain};
 use crate::put;
 use crate::rows;
+use crate::words;
 use loadline_analysis::{LatencyIntervals, OperationFigures};
 use loadline_block::Operation;
 use loadline_load::LatencyFigure;
@@ -127,7 +128,7 @@ fn limits(out: &mut String, view: &CellView<'_>) {
             out,
             "<p>Bound by <span class=\"code\">{}</span>{ceiling}{used}{inferred}: {}.</p>\n",
             rows::limit_name(binding.limit),
-            Escaped(plain(binding.evidence.trim_end_matches('.')))
+            Escaped(plain(words::evidence(&binding.seen).trim_end_matches('.')))
         );
     }
     if !cell.ceilings.is_empty() {

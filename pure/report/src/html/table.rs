@@ -8,6 +8,7 @@ use crate::figures::{self, plain};
 use crate::hosts;
 use crate::put;
 use crate::rows::{self, Column, Row};
+use crate::words;
 use loadline_units::words::capital;
 
 /// Cells that a finding links, at most; beyond it their number is enough.
@@ -20,7 +21,7 @@ pub(crate) fn findings(out: &mut String, run: &Run<'_>) {
     for conclusion in &run.summary.conclusions {
         let volume = conclusions::volume(run.summary, conclusion).map_or_else(String::new, |name| format!("{name}: "));
         let parts: Vec<String> = conclusions::parts(conclusion)
-            .map(|(question, answer)| format!("<br><em>{question}:</em> {}", Escaped(plain(answer))))
+            .map(|(question, answer)| format!("<br><em>{question}:</em> {}", Escaped(plain(&answer))))
             .chain(conclusion.commands.iter().map(|command| format!("<br><code>{}</code>", Escaped(plain(command)))))
             .collect();
         let text = format!("{volume}{}", conclusion.text);
@@ -35,7 +36,7 @@ pub(crate) fn findings(out: &mut String, run: &Run<'_>) {
         put!(
             out,
             "<li>{} <span class=\"code\">{}</span>",
-            Escaped(plain(&finding.text)),
+            Escaped(plain(&words::finding(run.summary, finding))),
             Escaped(plain(&finding.code))
         );
         let cells: Vec<usize> =
@@ -181,7 +182,7 @@ fn result(out: &mut String, run: &Run<'_>, row: &Row<'_>, columns: &[Column]) {
                 put!(out, "<td class=\"num bad\" data-v=\"{}\">{}</td>", row.cell.errors, Escaped(text));
             }
             Column::Binding if row.part.is_none() => {
-                let evidence = row.cell.binding.as_ref().map_or_else(String::new, |b| plain(&b.evidence));
+                let evidence = row.cell.binding.as_ref().map_or_else(String::new, |b| plain(&words::evidence(&b.seen)));
                 put!(out, "<td title=\"{}\">{}</td>", Escaped(evidence), Escaped(text));
             }
             column if column.is_text() => put!(out, "<td>{}</td>", Escaped(text)),

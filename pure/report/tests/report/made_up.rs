@@ -9,9 +9,9 @@ use loadline_load::{
     Arrival, BlockShare, Content, Distribution, FlushCadence, FlushMethod, LatencyFigure, LoadSpec, Objective, Pattern,
 };
 use loadline_record::{
-    Access, CellRecord, Clock, DeviceFacts, Doubt, DoubtCode, Ending, EngineName, EngineUsed, Extents, FileSystemFacts,
-    Histogram, HostFacts, OperationRecord, PlanText, RunHeader, RunRecord, RunStatus, RunVerb, Second, SecondOperation,
-    Series, Surroundings, TargetKind, TrialRecord, VolumeFacts,
+    Access, CellRecord, Clock, DeviceFacts, Doubt, DoubtCode, Ending, EngineName, EngineUsed, Evidence, Extents,
+    FileSystemFacts, Histogram, HostFacts, OperationRecord, PlanText, RunHeader, RunRecord, RunStatus, RunVerb, Second,
+    SecondOperation, Series, Surroundings, TargetKind, TrialRecord, VolumeFacts,
 };
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 use std::collections::BTreeMap;
@@ -430,7 +430,7 @@ fn conclusion(volume: &str, cell: &str, text: &str) -> Conclusion {
         cell: cell.to_owned(),
         limit: None,
         text: text.to_owned(),
-        evidence: None,
+        seen: Evidence::default(),
         consequence: None,
         next: None,
         next_measurements: Vec::new(),
@@ -534,7 +534,7 @@ pub(crate) fn everything() -> (RunRecord, RunSummary) {
             limit,
             ceiling_iops: ceiling,
             utilization: ceiling.map(|c| total.iops / c),
-            evidence: evidence.to_owned(),
+            seen: evidence.to_owned().into(),
             inferred: limit == Limit::DiskIops,
             presumed: false,
             amplification: None,
@@ -547,7 +547,7 @@ pub(crate) fn everything() -> (RunRecord, RunSummary) {
     summary.conclusions = vec![
         Conclusion {
             limit: Some(Limit::Cache),
-            evidence: Some("The device completed 31 % of the bytes that were asked.".to_owned()),
+            seen: "The device completed 31 % of the bytes that were asked.".to_owned().into(),
             consequence: Some("What the cache does not hold goes at the disk's own rate.".to_owned()),
             next: Some("Measure a range larger than the cache before counting on this rate.".to_owned()),
             next_measurements: vec![NextMeasurement::LargerRange { size_bytes: 64 << 30 }],
@@ -563,9 +563,9 @@ pub(crate) fn everything() -> (RunRecord, RunSummary) {
         },
         Conclusion {
             limit: Some(Limit::DiskIops),
-            evidence: Some(
-                "The rate levels off at 5,010 IOPS from 16 outstanding on; 4 KiB requests stop at as many.".to_owned(),
-            ),
+            seen: "The rate levels off at 5,010 IOPS from 16 outstanding on; 4 KiB requests stop at as many."
+                .to_owned()
+                .into(),
             consequence: Some(
                 "More at once only adds waiting, 51.1 ms on average at depth 256; 20 ms is kept up to depth 64."
                     .to_owned(),

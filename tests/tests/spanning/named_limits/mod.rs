@@ -6,6 +6,7 @@ mod environments;
 use environments::{Mechanism, environment, plan};
 use loadline_analysis::{Binding, finding_codes, summarize};
 use loadline_record::{Limit, ModelRecord};
+use loadline_report::words;
 use loadline_tests::measured::measure;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -43,7 +44,7 @@ fn class(limit: Limit) -> &'static str {
 /// The names that are right for what the model knows.
 fn right(truth: &ModelRecord, binding: &Binding, (pattern, spans): (&str, bool)) -> Vec<&'static str> {
     let mut names = vec![class(binding.limit)];
-    if binding.evidence.contains("the mechanics of a spinning disk") && pattern == "sequential" {
+    if words::evidence(&binding.seen).contains("the mechanics of a spinning disk") && pattern == "sequential" {
         // A head over its data moves bytes.
         names.push("bytes");
     }
@@ -51,7 +52,7 @@ fn right(truth: &ModelRecord, binding: &Binding, (pattern, spans): (&str, bool))
         // Spent before it was looked at: what remains is a limit like any other.
         names.extend(["requests", "bytes"]);
     }
-    if binding.evidence.contains("counted requests on it for each") || (spans && names[0] == "requests") {
+    if words::evidence(&binding.seen).contains("counted requests on it for each") || (spans && names[0] == "requests") {
         // So many requests for each of a size, or for each disk of a stripe, are so many bytes to all who cannot see what is
         // counted.
         names.push("bytes");
@@ -93,8 +94,12 @@ fn a_bucket_that_short_loads_do_not_empty_hides_no_limit() {
     let deep = cells[1].binding.as_ref().unwrap();
     let above = cells[3].total.as_ref().unwrap().iops;
     assert!(above > 5_350.0, "{above}");
-    assert_eq!(deep.limit, Limit::DiskIops, "{}", deep.evidence);
-    assert!(deep.evidence.contains("no more than what a token bucket of a second saves up"), "{}", deep.evidence);
+    assert_eq!(deep.limit, Limit::DiskIops, "{}", words::evidence(&deep.seen));
+    assert!(
+        words::evidence(&deep.seen).contains("no more than what a token bucket of a second saves up"),
+        "{}",
+        words::evidence(&deep.seen)
+    );
 }
 
 #[test]
@@ -135,7 +140,8 @@ fn limits_of_modelled_disks_are_named_from_their_figures() {
                 if !is_near {
                     println!(
                         "value, environment {number}, {mechanisms:?}, {}: {name} at {value:.1}, not {ceiling:.1}: {}",
-                        cell.label, named.evidence
+                        cell.label,
+                        words::evidence(&named.seen)
                     );
                 }
             }
@@ -165,9 +171,9 @@ fn limits_of_modelled_disks_are_named_from_their_figures() {
                     cell.label,
                     wanted.join("|"),
                     name,
-                    named.evidence
+                    words::evidence(&named.seen)
                 );
-                println!("    model: {}", known.evidence);
+                println!("    model: {}", words::evidence(&known.seen));
             }
         }
     }

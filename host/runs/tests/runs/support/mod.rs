@@ -225,7 +225,7 @@ pub(crate) fn words(error: &(dyn std::error::Error + 'static)) -> String {
 
 /// A run's results as programs read them.
 pub(crate) fn summary(record: &RunRecord) -> Value {
-    serde_json::to_value(loadline_analysis::summarize(record)).unwrap()
+    serde_json::to_value(loadline_report::run_document(&loadline_analysis::summarize(record))).unwrap()
 }
 
 /// The cells of a run's results.

@@ -2,6 +2,7 @@
 
 use crate::example::{ExampleDisk, cell, closed, run, throttled};
 use crate::summarize;
+use crate::words::written;
 use loadline_block::Operation;
 use loadline_record::{Binding, CellRecord, Doubt, DoubtCode, Histogram, Limit, LoadFigures, Series, Surroundings};
 use loadline_units::Duration;
@@ -32,7 +33,7 @@ fn near_the_size_at_which_both_limits_meet_the_nearer_level_tells() {
     let limits: Vec<Limit> = found.iter().map(|binding| binding.limit).collect();
     assert_eq!(limits[..2], [Limit::DiskIops; 2], "{:?}", found[0]);
     assert_eq!(limits[2..], [Limit::DiskThroughput; 4], "{:?}", found[2]);
-    assert!(found[2].evidence.contains("1 MiB requests move as many bytes a second"), "{:?}", found[2]);
+    assert!(written(&found[2].seen).contains("1 MiB requests move as many bytes a second"), "{:?}", found[2]);
 }
 
 #[test]
@@ -42,7 +43,11 @@ fn requests_that_take_longer_than_others_that_wait_wait_too() {
     let deep = restless(cell(closed("random", 1.0, 4 * KIB, 64), &disk, &[1.0]));
     let found = bindings(vec![throttled(closed("random", 1.0, 4 * KIB, 2), 200.0), deep]);
     assert_eq!(found[1].limit, Limit::DiskIops, "{:?}", found[1]);
-    assert!(found[1].evidence.starts_with("Its requests take 356 ms, and 9.82 ms where fewer are"), "{:?}", found[1]);
+    assert!(
+        written(&found[1].seen).starts_with("Its requests take 356 ms, and 9.82 ms where fewer are"),
+        "{:?}",
+        found[1]
+    );
 }
 
 /// A closed loop for 8 s whose requests take from `least` to `most`, ns.
@@ -114,7 +119,10 @@ fn a_level_of_what_lies_in_memory_is_presumed_to_be_the_disks() {
     }
     let found = bindings(cells);
     assert!(found[2].limit == Limit::DiskIops && found[2].presumed, "{:?}", found[2]);
-    assert!(found[2].evidence.ends_with("The data lay in memory below the device, and nothing counts these requests."));
+    assert!(
+        written(&found[2].seen)
+            .ends_with("The data lay in memory below the device, and nothing counts these requests.")
+    );
 }
 
 /// As another tool leaves it: no seconds, and nothing of the machine.
@@ -136,7 +144,7 @@ fn that_depth_over_latency_makes_the_rate_is_no_evidence_of_latency() {
     for binding in &found {
         assert_eq!((binding.limit, binding.ceiling_iops), (Limit::Unexplained, None), "{binding:?}");
         assert!(
-            binding.evidence.contains("one depth alone: to be sure, test twice and half the depth too"),
+            written(&binding.seen).contains("one depth alone: to be sure, test twice and half the depth too"),
             "{binding:?}"
         );
     }
@@ -153,7 +161,7 @@ fn two_sizes_at_one_rate_show_a_limit_though_each_was_measured_at_one_depth() {
         };
         for binding in of([(4, 32), (64, 32)], 1e6, 131e6) {
             assert_eq!(binding.limit, Limit::DiskThroughput, "{binding:?}");
-            assert!(binding.evidence.contains("have as many bytes a second (131 MB/s)"), "{binding:?}");
+            assert!(written(&binding.seen).contains("have as many bytes a second (131 MB/s)"), "{binding:?}");
         }
         for binding in of([(4, 32), (64, 8)], 5_000.0, 1e12) {
             assert_eq!(binding.limit, Limit::DiskIops, "{binding:?}");
@@ -174,12 +182,12 @@ fn levels_of_two_sizes_that_deny_each_other_are_not_presumed_to_be_one_limit() {
     for binding in &found[..2] {
         assert_eq!(binding.limit, Limit::Unexplained, "{binding:?}");
         assert!(
-            binding.evidence.contains("Bytes are not what is limited: random 64 KiB reads move 367 MB/s"),
+            written(&binding.seen).contains("Bytes are not what is limited: random 64 KiB reads move 367 MB/s"),
             "{binding:?}"
         );
     }
     for binding in &found[2..] {
-        assert!(!binding.evidence.contains("no other block size was measured at a limit"), "{binding:?}");
+        assert!(!written(&binding.seen).contains("no other block size was measured at a limit"), "{binding:?}");
     }
 }
 

@@ -65,40 +65,6 @@ impl Limit {
     }
 }
 
-/// What bound a cell.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Binding {
-    /// Its name.
-    pub limit: Limit,
-    /// Its value as requests per second of this load, where it has one.
-    pub ceiling_iops: Option<f64>,
-    /// Achieved over ceiling.
-    pub utilization: Option<f64>,
-    /// What was seen.
-    pub evidence: String,
-    /// Whether the limit was inferred from the data rather than declared.
-    pub inferred: bool,
-    /// Whether the rate was seen to be limited, and which limit it is was only presumed.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub presumed: bool,
-    /// Of a load that makes its writes durable: requests that the devices wrote for each one asked, the journal's among them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub amplification: Option<f64>,
-}
-
-impl Binding {
-    /// A limit that is known, not inferred.
-    #[must_use]
-    pub const fn known(limit: Limit, ceiling_iops: Option<f64>, utilization: Option<f64>, evidence: String) -> Self {
-        Self { limit, ceiling_iops, utilization, evidence, inferred: false, presumed: false, amplification: None }
-    }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-const fn is_false(value: &bool) -> bool {
-    !*value
-}
-
 /// A limit put as requests per second for one load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ceiling {

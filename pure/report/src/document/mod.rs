@@ -1,0 +1,5 @@
+//! Results as programs read them: the values that were judged, and beside them the sentences for people.
+
+mod run;
+
+pub use run::{RunDocument, run_document};

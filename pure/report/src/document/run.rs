@@ -1,0 +1,141 @@
+//! A run: schema `loadline.run/1`, published in `docs/formats/run.schema.json`.
+
+use crate::words::certainty::because;
+use crate::words::evidence::{evidence, paragraph};
+use crate::words::finding;
+use loadline_analysis::{
+    Because, CellSummary, Conclusion, Finding, HostsScaling, NextMeasurement, ObjectiveVerdict, RunInfo, RunSummary,
+    VerdictBlock, VolumeVerdict,
+};
+use loadline_record::{Binding, Evidence, Limit};
+use serde::Serialize;
+
+/// A run with its sentences.
+#[derive(Debug, Serialize)]
+pub struct RunDocument<'a> {
+    schema: &'a str,
+    run: &'a RunInfo,
+    cells: Vec<CellDocument<'a>>,
+    #[serde(skip_serializing_if = "<[HostsScaling]>::is_empty")]
+    hosts_scaling: &'a [HostsScaling],
+    conclusions: Vec<ConclusionDocument<'a>>,
+    findings: Vec<FindingDocument<'a>>,
+    verdict: Option<VerdictDocument<'a>>,
+}
+
+/// The document of a run.
+#[must_use]
+pub fn run_document(summary: &RunSummary) -> RunDocument<'_> {
+    RunDocument {
+        schema: &summary.schema,
+        run: &summary.run,
+        cells: summary.cells.iter().map(CellDocument::of).collect(),
+        hosts_scaling: &summary.hosts_scaling,
+        conclusions: summary.conclusions.iter().map(ConclusionDocument::of).collect(),
+        findings: summary.findings.iter().map(|found| FindingDocument::of(summary, found)).collect(),
+        verdict: summary.verdict.as_ref().map(VerdictDocument::of),
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct CellDocument<'a> {
+    #[serde(flatten)]
+    cell: &'a CellSummary,
+    binding: Option<BindingDocument<'a>>,
+}
+
+impl<'a> CellDocument<'a> {
+    fn of(cell: &'a CellSummary) -> Self {
+        let binding =
+            cell.binding.as_ref().map(|binding| BindingDocument { evidence: evidence(&binding.seen), binding });
+        Self { cell, binding }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct BindingDocument<'a> {
+    evidence: String,
+    #[serde(flatten)]
+    binding: &'a Binding,
+}
+
+#[derive(Debug, Serialize)]
+struct ConclusionDocument<'a> {
+    volume: &'a str,
+    cell: &'a str,
+    limit: Option<Limit>,
+    text: &'a str,
+    evidence: Option<String>,
+    #[serde(skip_serializing_if = "Evidence::is_empty")]
+    seen: &'a Evidence,
+    consequence: Option<&'a str>,
+    next: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[NextMeasurement]>::is_empty")]
+    next_measurements: &'a [NextMeasurement],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    commands: &'a [String],
+}
+
+impl<'a> ConclusionDocument<'a> {
+    fn of(conclusion: &'a Conclusion) -> Self {
+        Self {
+            volume: &conclusion.volume,
+            cell: &conclusion.cell,
+            limit: conclusion.limit,
+            text: &conclusion.text,
+            evidence: paragraph(&conclusion.seen),
+            seen: &conclusion.seen,
+            consequence: conclusion.consequence.as_deref(),
+            next: conclusion.next.as_deref(),
+            next_measurements: &conclusion.next_measurements,
+            commands: &conclusion.commands,
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct FindingDocument<'a> {
+    code: &'a str,
+    text: String,
+    cells: &'a [String],
+}
+
+impl<'a> FindingDocument<'a> {
+    fn of(summary: &RunSummary, found: &'a Finding) -> Self {
+        Self { code: &found.code, text: finding(summary, found), cells: &found.cells }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct VerdictDocument<'a> {
+    volumes: Vec<VolumeDocument<'a>>,
+    volumes_left_out: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_measured: Option<&'a str>,
+    objective: Option<&'a ObjectiveVerdict>,
+}
+
+impl<'a> VerdictDocument<'a> {
+    fn of(verdict: &'a VerdictBlock) -> Self {
+        Self {
+            volumes: verdict.volumes.iter().map(VolumeDocument::of).collect(),
+            volumes_left_out: verdict.volumes_left_out,
+            not_measured: verdict.not_measured.as_deref(),
+            objective: verdict.objective.as_ref(),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct VolumeDocument<'a> {
+    #[serde(flatten)]
+    volume: &'a VolumeVerdict,
+    because: String,
+    why: &'a Because,
+}
+
+impl<'a> VolumeDocument<'a> {
+    fn of(volume: &'a VolumeVerdict) -> Self {
+        Self { volume, because: because(&volume.because), why: &volume.because }
+    }
+}

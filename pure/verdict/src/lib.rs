@@ -1,0 +1,11 @@
+//! What is judged, as values: the limit that binds, what was seen of it, how sure that is. `pure/report` makes sentences of them.
+
+mod binding;
+mod evidence;
+mod limit;
+mod throttle;
+
+pub use binding::Binding;
+pub use evidence::{Evidence, Fact, Written};
+pub use limit::{Ceiling, Limit};
+pub use throttle::{KernelThrottle, ThrottledQuantity, ThrottledRequests};
