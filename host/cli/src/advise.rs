@@ -20,7 +20,7 @@ use loadline_runs::advice::{
     interval_s, need_of_load, need_of_run, read_need_source,
 };
 use loadline_runs::sweep::{AdviceSweep, SweptNeed, advice_frame, described_in, swept_catalog};
-use loadline_runs::wall_clock::UtcTime;
+use loadline_runs::wall_clock;
 use loadline_runs::{InputKind, PlanLength, catalog_with, store_location};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{LatencyFigure, Objective, parse_objective};
@@ -169,7 +169,7 @@ fn advice_on(arguments: &AdviseArguments, need: &Need, catalog: &Catalog) -> Res
         rows: arguments.rows,
         seed: arguments.seed,
         simulate: !arguments.limits_only,
-        today: Some(UtcTime::now().rfc3339()),
+        today: Some(wall_clock::now().to_string()),
     };
     advise_need(need, catalog, &options).map_err(|error| Usage(error.to_string()))
 }

@@ -1,6 +1,6 @@
 //! Runs that several hosts made at the same time on one shared storage, as one run in the store.
 
-use crate::wall_clock::{UtcTime, run_id};
+use crate::wall_clock::{self, run_id};
 use crate::{Ended, Error, HostsRefusal, NewRun, Refusal, RunOutcome};
 use loadline_analysis::{ClockOffset, ClockReading, HostRun, merge_hosts};
 use loadline_record::{Clock, HostFacts, RunHeader, RunRecord, RunStatus, RunVerb, VolumeFacts};
@@ -108,13 +108,13 @@ fn header(runs: &[HostRun], name: Option<String>) -> RunHeader {
     let first = headers[0];
     let named = || format!("{} on {} hosts", first.name, runs.len());
     let new = NewRun {
-        id: run_id(UtcTime::now()),
+        id: run_id(wall_clock::now()),
         name: name.unwrap_or_else(named),
         verb: RunVerb::Merge,
         clock: Clock::Real,
         // Each run has its own.
         seed: 0,
-        started: UtcTime::now(),
+        started: wall_clock::now(),
     };
     let of: Vec<serde_json::Value> =
         runs.iter().map(|run| serde_json::json!({ "host": run.host, "run": run.record.header.id })).collect();

@@ -1,7 +1,8 @@
 //! The header with which every run begins.
 
-use crate::wall_clock::{UtcTime, fresh_seed, run_id};
+use crate::wall_clock::{self, fresh_seed, run_id};
 use loadline_record::{Clock, HostFacts, RunHeader, RunVerb};
+use loadline_units::Timestamp;
 
 /// A run that is about to begin.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,14 +18,14 @@ pub struct NewRun {
     /// The seed of every random choice.
     pub seed: u64,
     /// When it begins.
-    pub started: UtcTime,
+    pub started: Timestamp,
 }
 
 impl NewRun {
     /// A run that begins now, with an id of its own. Without a seed, one is drawn.
     #[must_use]
     pub fn now(name: String, verb: RunVerb, clock: Clock, seed: Option<u64>) -> Self {
-        let started = UtcTime::now();
+        let started = wall_clock::now();
         Self { id: run_id(started), name, verb, clock, seed: seed.unwrap_or_else(fresh_seed), started }
     }
 
@@ -42,7 +43,7 @@ impl NewRun {
             name: self.name.clone(),
             verb: self.verb.clone(),
             clock: self.clock,
-            started: self.started.rfc3339(),
+            started: self.started.to_string(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             seed: self.seed,
             imported: None,

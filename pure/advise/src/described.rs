@@ -318,10 +318,5 @@ pub(crate) fn set_words(set: &DiskSet) -> String {
 
 /// Days since 1970 of an ISO date; `None` of other texts.
 fn days(date: &str) -> Option<i64> {
-    let mut parts = date.get(..10)?.split('-').map(str::parse::<i64>);
-    let (year, month, day) = (parts.next()?.ok()?, parts.next()?.ok()?, parts.next()?.ok()?);
-    let shifted = if month <= 2 { year - 1 } else { year };
-    let (era, of_era) = (shifted.div_euclid(400), shifted.rem_euclid(400));
-    let of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
-    Some(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468)
+    loadline_units::Date::of_text(date.get(..10)?).map(loadline_units::Date::days)
 }

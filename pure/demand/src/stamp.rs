@@ -1,5 +1,7 @@
 //! Times of day and timestamps, as far as the distance between two of them needs.
 
+use loadline_units::Date;
+
 /// Seconds of a day.
 pub(crate) const DAY_S: f64 = 86_400.0;
 
@@ -34,20 +36,10 @@ fn clock(word: &str) -> Option<f64> {
 pub(crate) fn iso_seconds(text: &str) -> Option<f64> {
     let text = text.trim();
     let (date, rest) = (text.get(..10)?, text.get(10..)?);
-    let mut parts = date.split('-').map(str::parse::<i64>);
-    let (year, month, day) = (parts.next()?.ok()?, parts.next()?.ok()?, parts.next()?.ok()?);
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
+    let days = Date::of_text(date)?.days();
     let rest = rest.trim_start_matches(['T', ' ']);
     let (time, offset) = split_offset(rest);
     let time = if time.is_empty() { 0.0 } else { clock(&with_seconds(time))? };
-    // Days since 1970 in the civil calendar (Howard Hinnant, days_from_civil).
-    let shifted = if month <= 2 { year - 1 } else { year };
-    let era = shifted.div_euclid(400);
-    let of_era = shifted.rem_euclid(400);
-    let of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
-    let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
     Some(days as f64 * DAY_S + time - offset)
 }
 
@@ -98,6 +90,6 @@ mod tests {
         assert_eq!(iso_seconds("1970-01-02T00:00:01Z"), Some(86_401.0));
         assert_eq!(iso_seconds("2024-05-06T07:08:09+02:00"), iso_seconds("2024-05-06 05:08:09 UTC"));
         assert_eq!(iso_seconds("2024-05-06T07:08Z"), iso_seconds("2024-05-06T07:08:00Z"));
-        assert_eq!(iso_seconds("nonsense"), None);
+        assert_eq!([iso_seconds("nonsense"), iso_seconds("2024-02-31T07:08:09Z")], [None; 2]);
     }
 }

@@ -3,7 +3,7 @@
 use crate::{ImportError, Job, LeftOut, Results};
 use loadline_block::Operation;
 use loadline_record::{EngineUsed, HistogramSnapshot, OperationRecord, Series, Surroundings, TrialRecord};
-use loadline_units::{Bytes, Duration, Ratio};
+use loadline_units::{Bytes, Date, Duration, Ratio};
 use loadline_workload::{Arrival, BlockShare, Distribution, LoadSpec, Pattern, SECTOR};
 
 /// Figures from here on are none of a measurement.
@@ -97,19 +97,15 @@ pub(crate) fn unit_bytes(unit: &str, is_decimal: bool) -> Option<f64> {
 
 /// Seconds since 1970 of a time in UTC; `None` of what is none.
 pub(crate) fn unix_s(year: u64, month: u64, day: u64, time: (u64, u64, u64)) -> Option<u64> {
-    let (hour, minute, second) = time;
-    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    if hour > 23 || minute > 59 || second > 60 {
-        return None;
-    }
-    // Days from the civil date, with March as the first month.
-    let shifted = if month <= 2 { year - 1 } else { year };
-    let era_days = shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400;
-    let month_days = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let days = (era_days + month_days).checked_sub(719_468)?;
-    Some(days * 86_400 + hour * 3_600 + minute * 60 + second)
+    let signed = |part| i64::try_from(part).ok();
+    let date = Date::new(signed(year)?, signed(month)?, signed(day)?)?;
+    date.unix_s(signed(time.0)?, signed(time.1)?, signed(time.2)?).filter(|_| year <= 9999)?.try_into().ok()
+}
+
+/// The number of a month by its English name, cut to three letters or not.
+pub(crate) fn month(name: &str) -> Option<u64> {
+    const NAMES: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    NAMES.iter().position(|short| name.starts_with(short)).map(|index| index as u64 + 1)
 }
 
 /// The first time in a text, written as year, month, day, hour, minute, second, whatever stands between.
@@ -340,7 +336,7 @@ mod tests {
         assert_eq!(unix_s(1970, 1, 1, (0, 0, 0)), Some(0));
         assert_eq!(time_in("2024/05/06 07:08:09 UTC"), Some(1_714_979_289));
         assert_eq!(time_in("2000-02-29 23:59:59"), Some(951_868_799));
-        assert_eq!((time_in("2024/13/06 07:08:09"), time_in("x"), unix_s(1969, 1, 1, (0, 0, 0))), (None, None, None));
+        assert_eq!((time_in("2024/02/31 07:08:09"), time_in("x"), unix_s(1969, 1, 1, (0, 0, 0))), (None, None, None));
     }
 
     #[test]

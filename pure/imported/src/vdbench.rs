@@ -211,11 +211,10 @@ fn asked(rest: &str) -> Asked {
 
 /// `May 06, 2024`, days as seconds since 1970.
 fn date(text: &str) -> Option<u64> {
-    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let words: Vec<&str> = text.split_whitespace().collect();
     let [month, day, year, ..] = words.as_slice() else { return None };
-    let month = MONTHS.iter().position(|name| month.starts_with(name))? as u64 + 1;
-    crate::told::unix_s(year.parse().ok()?, month, day.trim_end_matches(',').parse().ok()?, (0, 0, 0))
+    let day = day.trim_end_matches(',').parse().ok()?;
+    crate::told::unix_s(year.parse().ok()?, crate::told::month(month)?, day, (0, 0, 0))
 }
 
 /// The load of an average, with the intervals before it as its seconds.

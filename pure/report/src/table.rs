@@ -3,6 +3,7 @@
 use crate::words;
 use loadline_analysis::{CellSummary, LatencyRange, LoadDetails, OperationFigures, RunSummary};
 use loadline_record::{Clock, EngineUsed, HistogramSnapshot, ImportedFrom};
+use loadline_units::Timestamp;
 use std::collections::BTreeSet;
 
 /// A figure of a cell; `None` if it is missing.
@@ -30,37 +31,16 @@ pub struct Moment {
 impl Moment {
     /// Of a text such as `2026-01-31T14:22:33Z`; `None` if it is something else.
     pub(crate) fn of_rfc3339(text: &str) -> Option<Self> {
-        let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
-        let numbers = |text: &str, by: char| -> Option<[i64; 3]> {
-            let all = text.split(by).map(|part| part.parse().ok()).collect::<Option<Vec<i64>>>()?;
-            all.try_into().ok()
-        };
-        let ([year, month, day], [hour, minute, second]) = (numbers(date, '-')?, numbers(time, ':')?);
-        // Days since 1970 of a civil date (Howard Hinnant, days_from_civil): the year begins in March.
-        let year = year - i64::from(month <= 2);
-        let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
-        let day_of_year = (153 * (if month > 2 { month - 3 } else { month + 9 }) + 2) / 5 + day - 1;
-        let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-        let days = era * 146_097 + day_of_era - 719_468;
-        Some(Self { unix_us: (days * 86_400 + hour * 3_600 + minute * 60 + second) * 1_000_000 })
+        text.parse()
+            .ok()
+            .map(|at: Timestamp| Self { unix_us: at.seconds * 1_000_000 + i64::from(at.nanoseconds / 1_000) })
     }
 }
 
 impl std::fmt::Display for Moment {
     /// RFC 3339 in UTC, to the second.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let seconds = self.unix_us.div_euclid(1_000_000);
-        let (days, of_day) = (seconds.div_euclid(86_400) + 719_468, seconds.rem_euclid(86_400));
-        // The civil date of a day (Howard Hinnant, civil_from_days).
-        let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-        let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let shifted = (5 * day_of_year + 2) / 153;
-        let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-        let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-        let year = year_of_era + era * 400 + i64::from(month <= 2);
-        let (hour, minute, second) = (of_day / 3_600, of_day / 60 % 60, of_day % 60);
-        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+        write!(f, "{}", Timestamp::new(self.unix_us.div_euclid(1_000_000), 0))
     }
 }
 

@@ -15,8 +15,9 @@ mod retention;
 mod seal;
 mod snapshot;
 mod text;
-mod timestamp;
 mod tree;
+
+pub use loadline_units::Timestamp;
 
 pub use chunking::{CHUNK_MAX, CHUNK_MIN, Polynomial, RabinChunker};
 pub use compression::{Compression, Decompression, decode_unpacked, encode_unpacked};
@@ -29,7 +30,6 @@ pub use pack::{BLOB_MAX, BlobKind, PACK_MAX, PackBuilder, PackedBlob, decode_blo
 pub use retention::KeepRules;
 pub use seal::{MasterKey, NONCE_LENGTH, SEAL_OVERHEAD};
 pub use snapshot::SnapshotFile;
-pub use timestamp::Timestamp;
 pub use tree::{ExtendedAttribute, TreeNode, decode_tree, encode_tree};
 
 /// Why bytes are not what the format says.

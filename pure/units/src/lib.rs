@@ -4,6 +4,7 @@
 //! same value; `human()` rounds for people.
 
 mod amount;
+mod date;
 mod rate;
 mod ratio;
 mod text;
@@ -11,6 +12,7 @@ mod time;
 pub mod words;
 
 pub use amount::Bytes;
+pub use date::{Date, NotATimestamp, Timestamp};
 pub use rate::{ByteRate, Iops};
 pub use ratio::{Ratio, percent_places};
 pub use text::UnitError;

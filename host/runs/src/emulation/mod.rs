@@ -23,14 +23,14 @@ pub use record::{EmulationFigures, EmulationRecordSettings, ExportResult, emulat
 pub use serving::{EmulationObserver, control_beside, default_memory, default_socket};
 
 use crate::Error;
-use crate::wall_clock::{UtcTime, run_id, unix_s};
+use crate::wall_clock::{run_id, unix_s};
 use loadline_catalog::{Draw, Environment};
 use loadline_disk::{BurstCredits, InitialState};
 use loadline_emulation::TimeAccount;
 use loadline_emulator::{Backing, Emulation, EmulationError, EmulationSettings, TraceSettings, Turns, View};
 use loadline_prediction::{CreditsReading, CreditsWatch};
 use loadline_record::{RunRecord, RunStatus};
-use loadline_units::{Bytes, Duration};
+use loadline_units::{Bytes, Duration, Timestamp};
 use record::EmulationAbout;
 use record_keeper::RecordKeeper;
 use std::path::{Path, PathBuf};
@@ -205,7 +205,7 @@ impl EmulationRun {
         };
         let started_unix_s = unix_s();
         let about = EmulationAbout {
-            id: run_id(UtcTime::from_unix_s(started_unix_s)),
+            id: run_id(Timestamp::from_unix_s(started_unix_s)),
             environment: environment.clone(),
             name,
             seed,

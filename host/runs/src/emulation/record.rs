@@ -1,7 +1,6 @@
 //! The record of an emulation: a run with a cell for each volume that somebody used.
 
 use super::application::{ApplicationTrial, RequestSource, application_cell, application_model_record};
-use crate::wall_clock::UtcTime;
 use crate::{Error, NewRun, stored_environment};
 use loadline_block::Operation;
 use loadline_catalog::Environment;
@@ -13,7 +12,7 @@ use loadline_record::{
     Clock, Doubt, DoubtCode, EngineName, EngineUsed, OperationRecord, RunHeader, RunRecord, RunStatus, RunVerb, Series,
     Surroundings, TrialRecord,
 };
-use loadline_units::Bytes;
+use loadline_units::{Bytes, Timestamp};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -162,7 +161,7 @@ pub(super) fn emulation_record(
         verb: RunVerb::Emulate,
         clock: Clock::Real,
         seed: emulated.seed,
-        started: UtcTime::from_unix_s(emulated.started_unix_s),
+        started: Timestamp::from_unix_s(emulated.started_unix_s),
     };
     let environment = Some(stored_environment(environment));
     let header = RunHeader { environment, volumes, settings, ..new.header() };

@@ -6,13 +6,14 @@ mod volumes;
 
 pub use folders::FolderImport;
 
-use crate::wall_clock::{UtcTime, run_id};
+use crate::wall_clock::run_id;
 use crate::{DeclaredEnvironment, Ended, Error, NamedTarget, NewRun, Refusal, RunOutcome, store_location};
 use loadline_imported::{LeftOut, Results};
 use loadline_record::{
     CellRecord, Clock, HostFacts, ImportedFile, ImportedFrom, RunHeader, RunRecord, RunStatus, RunVerb, VolumeFacts,
 };
 use loadline_store::Store;
+use loadline_units::Timestamp;
 use loadline_workload::text_hash;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -165,7 +166,7 @@ fn record(
     cells: Vec<CellRecord>,
 ) -> RunRecord {
     let ImportAbout { name, files, targets, began_s } = about;
-    let began = UtcTime::from_unix_s(began_s);
+    let began = Timestamp::from_unix_s(began_s);
     let stem = files[0].file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     let new = NewRun {
         id: run_id(began),

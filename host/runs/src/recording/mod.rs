@@ -9,7 +9,7 @@ mod read;
 
 pub use read::{is_trace, read_trace};
 
-use crate::wall_clock::UtcTime;
+use crate::wall_clock;
 use crate::{Error, RecordError};
 use events::{Device, Reader};
 use loadline_emulation::{
@@ -353,7 +353,7 @@ impl TraceFile {
             "recorded": device.name,
             "size_bytes": device.size_bytes,
             "kernel": host().kernel,
-            "started": UtcTime::now().rfc3339(),
+            "started": wall_clock::now(),
             "version": env!("CARGO_PKG_VERSION"),
         });
         let head = encode_recording_head(&about.to_string(), [device.name.as_str()].into_iter());

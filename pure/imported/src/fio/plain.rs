@@ -170,13 +170,11 @@ fn apart(jobs: &mut [Value]) {
 
 /// `Thu Nov 26 14:19:15 2026`, which is local.
 fn date_of(text: &str) -> Option<u64> {
-    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let words: Vec<&str> = text.split_whitespace().collect();
     let [_, month, day, time, year] = words.as_slice() else { return None };
-    let month = MONTHS.iter().position(|name| name == month)? as u64 + 1;
     let mut parts = time.split(':').map(|part| part.parse::<u64>().ok());
     let time = (parts.next()??, parts.next()??, parts.next()??);
-    crate::told::unix_s(year.parse().ok()?, month, day.parse().ok()?, time)
+    crate::told::unix_s(year.parse().ok()?, crate::told::month(month)?, day.parse().ok()?, time)
 }
 
 /// A job whose lines are being read.

@@ -1,4 +1,4 @@
-//! Points in time as restic writes them: RFC 3339 with up to nine digits of a second.
+//! Points in time and the days of the calendar: RFC 3339 with up to nine digits of a second.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -25,6 +25,12 @@ impl Timestamp {
         Self { seconds: seconds.clamp(SECONDS_MIN, SECONDS_MAX), nanoseconds: nanoseconds.min(999_999_999) }
     }
 
+    /// A whole second after the beginning of 1970.
+    #[must_use]
+    pub fn from_unix_s(seconds: u64) -> Self {
+        Self::new(i64::try_from(seconds).unwrap_or(SECONDS_MAX), 0)
+    }
+
     /// Nanoseconds from this point to a later one; 0 if it is not later.
     #[must_use]
     pub fn nanoseconds_until(self, later: Self) -> u128 {
@@ -33,8 +39,56 @@ impl Timestamp {
     }
 }
 
-/// Year, month and day of a count of days since 1970 (Howard Hinnant's algorithm).
-fn civil(days: i64) -> (i64, i64, i64) {
+/// A day of the Gregorian calendar that exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Date {
+    year: i64,
+    month: i64,
+    day: i64,
+}
+
+impl Date {
+    /// A day of a month, both counted from 1; `None` of days that no calendar has, such as 31 February.
+    #[must_use]
+    pub fn new(year: i64, month: i64, day: i64) -> Option<Self> {
+        let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+        let length = match month {
+            2 => 28 + i64::from(is_leap),
+            4 | 6 | 9 | 11 => 30,
+            1..=12 => 31,
+            _ => return None,
+        };
+        (1..=length).contains(&day).then_some(Self { year, month, day })
+    }
+
+    /// The day of a text such as `2026-01-31`.
+    #[must_use]
+    pub fn of_text(text: &str) -> Option<Self> {
+        let mut parts = text.split('-').map(|part| part.parse().ok().filter(|_| part.as_bytes()[0].is_ascii_digit()));
+        let date = Self::new(parts.next()??, parts.next()??, parts.next()??);
+        date.filter(|_| parts.next().is_none())
+    }
+
+    /// Days since 1970 (Howard Hinnant, `days_from_civil`: the year begins in March).
+    #[must_use]
+    pub fn days(self) -> i64 {
+        let Self { year, month, day } = self;
+        let year = year - i64::from(month <= 2);
+        let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
+        let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+        era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+    }
+
+    /// Seconds from 1970 to a time of this day in UTC; `None` of a time that no clock shows.
+    #[must_use]
+    pub fn unix_s(self, hour: i64, minute: i64, second: i64) -> Option<i64> {
+        let is_time = (0..24).contains(&hour) && (0..60).contains(&minute) && (0..=60).contains(&second);
+        is_time.then(|| self.days() * DAY + hour * 3_600 + minute * 60 + second)
+    }
+}
+
+/// The day so many days after 1970 began (Howard Hinnant, `civil_from_days`).
+fn civil(days: i64) -> Date {
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);
@@ -43,19 +97,12 @@ fn civil(days: i64) -> (i64, i64, i64) {
     let month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month + 2) / 5 + 1;
     let month = if month < 10 { month + 3 } else { month - 9 };
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
-}
-
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let day_of_year = (153 * (if month > 2 { month - 3 } else { month + 9 }) + 2) / 5 + day - 1;
-    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+    Date { year: year_of_era + era * 400 + i64::from(month <= 2), month, day }
 }
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (year, month, day) = civil(self.seconds.div_euclid(DAY));
+        let Date { year, month, day } = civil(self.seconds.div_euclid(DAY));
         let second = self.seconds.rem_euclid(DAY);
         let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
         write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")?;
@@ -82,12 +129,11 @@ impl FromStr for Timestamp {
         };
         let parse = || -> Option<Self> {
             let places = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
-            let (year, month, day) = (number(0, 4)?, number(5, 2)?, number(8, 2)?);
-            let (hour, minute, second) = (number(11, 2)?, number(14, 2)?, number(17, 2)?);
-            let in_range = (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60;
-            if !in_range || second > 60 || places.iter().any(|(place, sign)| bytes.get(*place) != Some(sign)) {
+            if places.iter().any(|(place, sign)| bytes.get(*place) != Some(sign)) {
                 return None;
             }
+            let date = Date::new(number(0, 4)?, number(5, 2)?, number(8, 2)?)?;
+            let local = date.unix_s(number(11, 2)?, number(14, 2)?, number(17, 2)?)?;
             let mut rest = &bytes[19..];
             let mut nanoseconds = 0;
             if let [b'.', fraction @ ..] = rest {
@@ -108,8 +154,7 @@ impl FromStr for Timestamp {
                 }
                 _ => return None,
             };
-            let seconds = days(year, month, day) * DAY + hour * 3600 + minute * 60 + second - offset;
-            Some(Self::new(seconds, nanoseconds))
+            Some(Self::new(local - offset, nanoseconds))
         };
         parse().ok_or(NotATimestamp)
     }
@@ -156,7 +201,14 @@ mod tests {
         }
         let there = "2026-11-26T15:15:00.5+01:00".parse();
         assert_eq!(there, "2026-11-26T14:15:00.500Z".parse::<Timestamp>());
-        for wrong in ["", "2026-11-26", "2026-11-26T14:15:00", "2026-13-26T14:15:00Z", "2026-11-26T14:15:00.Z"] {
+        for wrong in [
+            "",
+            "2026-11-26",
+            "2026-11-26T14:15:00",
+            "2026-13-26T14:15:00Z",
+            "2026-11-26T14:15:00.Z",
+            "2026-02-31T14:15:00Z",
+        ] {
             assert!(wrong.parse::<Timestamp>().is_err(), "{wrong}");
         }
     }
