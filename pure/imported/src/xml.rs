@@ -1,7 +1,12 @@
-//! A small reader of XML: elements, attributes and text, as tools write them for programs.
+//! XML as a tree: elements, attributes and text, as tools write them for programs.
 
 use crate::ImportError;
 use crate::told::Source;
+use quick_xml::escape::resolve_predefined_entity;
+use quick_xml::events::attributes::Attribute;
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
+use std::borrow::Cow;
 
 /// Elements of one document.
 const ELEMENTS_MAX: usize = 2_000_000;
@@ -30,6 +35,13 @@ impl Element {
     pub(crate) fn text_of(&self, name: &str) -> Option<&str> {
         self.child(name).map(|child| child.text.trim()).filter(|text| !text.is_empty())
     }
+    fn of(tag: &BytesStart<'_>) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let attribute =
+            |of: Attribute<'_>| Some((text(of.key.0), of.normalized_value(XmlVersion::Implicit1_0).ok()?.into_owned()));
+        let attributes = tag.attributes().flatten().filter_map(attribute).collect();
+        Self { name: text(tag.name().0), attributes, ..Self::default() }
+    }
     /// An attribute.
     pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
@@ -38,72 +50,58 @@ impl Element {
 
 /// The document's element; what stands before and after it is ignored.
 pub(crate) fn parse(source: Source<'_>) -> Result<Element, ImportError> {
-    let text = source.text;
-    let line_at = |at: usize| text[..at].matches('\n').count() + 1;
-    let cut_off = |at: usize| ImportError::CutOff { source_name: source.name.to_owned(), line: line_at(at) };
+    let line_at = |at: u64| source.text[..at as usize].matches('\n').count() + 1;
+    let cut_off =
+        || ImportError::CutOff { source_name: source.name.to_owned(), line: line_at(source.text.len() as u64) };
+    let mut reader = Reader::from_str(source.text);
+    reader.config_mut().check_end_names = false;
+    reader.config_mut().allow_unmatched_ends = true;
     let mut open: Vec<Element> = Vec::new();
-    let (mut at, mut count) = (0, 0);
-    while let Some(begin) = text[at..].find('<').map(|offset| at + offset) {
-        if let Some(current) = open.last_mut() {
-            current.text.push_str(&unescaped(&text[at..begin]));
-        }
-        let rest = &text[begin..];
-        // Declarations, comments and the like say nothing here.
-        if rest.starts_with("<!--") {
-            at = begin + rest.find("-->").ok_or_else(|| cut_off(text.len()))? + "-->".len();
-            continue;
-        }
-        let end = begin + rest.find('>').ok_or_else(|| cut_off(text.len()))?;
-        let tag = &text[begin + 1..end];
-        at = end + 1;
-        if tag.starts_with(['?', '!']) {
-            continue;
-        }
-        if let Some(name) = tag.strip_prefix('/') {
-            let closed = open.pop().filter(|element| element.name == name.trim());
-            let closed =
-                closed.ok_or_else(|| source.error(line_at(begin), format!("</{}> closes nothing", name.trim())))?;
-            match open.last_mut() {
-                Some(parent) => parent.children.push(closed),
-                None => return Ok(closed),
+    let mut count = 0;
+    loop {
+        let begin = reader.buffer_position();
+        let closed = match reader.read_event().map_err(|_| cut_off())? {
+            Event::Start(tag) => {
+                open.push(Element::of(&tag));
+                None
             }
-            continue;
-        }
+            Event::Empty(tag) => Some(Element::of(&tag)),
+            Event::End(tag) => {
+                let name = String::from_utf8_lossy(tag.name().0).into_owned();
+                let closed = open.pop().filter(|element| element.name == name);
+                Some(closed.ok_or_else(|| source.error(line_at(begin), format!("</{name}> closes nothing")))?)
+            }
+            Event::Eof => return Err(cut_off()),
+            event => {
+                if let (Some(current), Some(text)) = (open.last_mut(), text_in(&event)) {
+                    current.text.push_str(&text);
+                }
+                continue;
+            }
+        };
         count += 1;
-        if count > ELEMENTS_MAX || open.len() >= DEPTH_MAX {
+        if count > ELEMENTS_MAX || open.len() > DEPTH_MAX {
             return Err(source.error(line_at(begin), "more elements than can be"));
         }
-        let is_empty = tag.ends_with('/');
-        let element = element(tag.trim_end_matches('/'));
-        if !is_empty {
-            open.push(element);
-        } else if let Some(parent) = open.last_mut() {
-            parent.children.push(element);
+        match (closed, open.last_mut()) {
+            (Some(closed), Some(parent)) => parent.children.push(closed),
+            (Some(closed), None) => return Ok(closed),
+            (None, _) => {}
         }
     }
-    Err(cut_off(text.len()))
 }
 
-fn element(tag: &str) -> Element {
-    let tag = tag.trim();
-    let (name, mut rest) = tag.split_once(char::is_whitespace).unwrap_or((tag, ""));
-    let mut attributes = Vec::new();
-    while let Some((key, value)) = rest.split_once('=') {
-        let value = value.trim_start();
-        let Some(quote) = value.chars().next().filter(|c| ['"', '\''].contains(c)) else { break };
-        let Some((inner, after)) = value[1..].split_once(quote) else { break };
-        attributes.push((key.trim().to_owned(), unescaped(inner)));
-        rest = after;
+/// The text that an event stands for; `None` of declarations, comments and the like.
+fn text_in<'a>(event: &'a Event<'_>) -> Option<Cow<'a, str>> {
+    match event {
+        Event::Text(text) => text.decode().ok(),
+        Event::CData(text) => text.decode().ok(),
+        Event::GeneralRef(name) => match name.resolve_char_ref() {
+            Ok(Some(letter)) => Some(letter.to_string().into()),
+            _ => resolve_predefined_entity(&name.decode().ok()?).map(Cow::Borrowed),
+        },
+        _ => None,
     }
-    Element { name: name.to_owned(), attributes, ..Element::default() }
-}
-
-fn unescaped(text: &str) -> String {
-    if !text.contains('&') {
-        return text.to_owned();
-    }
-    let plain = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&apos;", "'");
-    plain.replace("&amp;", "&")
 }
 
 #[cfg(test)]
@@ -116,10 +114,9 @@ mod tests {
 
     #[test]
     fn elements_have_their_text_attributes_and_children() {
-        let text =
-            "<?xml version=\"1.0\"?>\n<!-- <x> -->\n<A><B k=\"1 &amp; 2\" l='3'/><C> t &lt; u </C><B/></A>\nmore";
+        let text = "<?xml version=\"1.0\"?>\n<!-- <x> -->\n<A><B k=\"1 &amp; &#50;\" l='3'/><C> t &lt; u&#10;<![CDATA[<v>]]> </C><B/></A>\nmore";
         let a = of(text).unwrap();
-        assert_eq!((a.name.as_str(), a.all("B").count(), a.text_of("C")), ("A", 2, Some("t < u")));
+        assert_eq!((a.name.as_str(), a.all("B").count(), a.text_of("C")), ("A", 2, Some("t < u\n<v>")));
         let first = a.child("B").unwrap();
         assert_eq!(
             (first.attribute("k"), first.attribute("l"), first.attribute("m")),

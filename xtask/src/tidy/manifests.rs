@@ -143,8 +143,10 @@ const FREE: &[&str] = &["xtask", "tests", "benches", "fuzz"];
 const PURE: &[&str] = &[
     "aes",
     "ctr",
+    "data-encoding",
     "libm",
     "poly1305",
+    "quick-xml",
     "rand_core",
     "rand_xoshiro",
     "scrypt",
