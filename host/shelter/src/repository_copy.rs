@@ -19,15 +19,16 @@ use loadline_repository::{
 use loadline_shelter::changes::{MassDeletion, TreeStamps};
 use loadline_shelter::config::{DataClass, Group, KeptGenerations};
 use loadline_shelter::start::DestinationSeen;
-use loadline_shelter::tree::{EntryKind, TreePath, of_hex, unescaped};
+use loadline_shelter::tree::{EntryKind, TreePath, unescaped};
 use loadline_shelter::upkeep::ReadShare;
 use loadline_units::Bytes;
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// Bytes of a passphrase, at most.
@@ -65,7 +66,7 @@ impl Pacing for PaceOf<'_> {
         if let (Some((picture, failure)), PacedStep::Commit) = (self.picture, step)
             && let Err(error) = picture.release()
         {
-            *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            *failure.lock() = Some(error);
             return Permission::Stop;
         }
         let goes_on = match (self.pace, step) {
@@ -419,7 +420,7 @@ impl RepositoryCopy {
                 return Err(group.map_or_else(|| self.failure(error), |group| not_one_moment(group, said)));
             }
             Err(error) => {
-                let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
+                let failure = failure.into_inner();
                 return Err(failure.unwrap_or_else(|| self.failure(error)));
             }
         };
@@ -570,10 +571,10 @@ fn pictured_entry(picture: &Picture<'_>, seen: &SeenEntry) -> PicturedEntry {
         EntryKind::Link { to } => (NodeKind::Symlink, stamp.size, unescaped(to).unwrap_or_default()),
         EntryKind::Pipe => (NodeKind::Fifo, 0, Vec::new()),
     };
-    let attributes = entry
-        .attributes
-        .iter()
-        .filter_map(|(name, value)| Some(ExtendedAttribute { name: name.clone(), value: of_hex(value)? }));
+    let attributes = entry.attributes.iter().filter_map(|(name, value)| {
+        let value = data_encoding::HEXLOWER_PERMISSIVE.decode(value.as_bytes()).ok()?;
+        Some(ExtendedAttribute { name: name.clone(), value })
+    });
     PicturedEntry {
         kind,
         permissions: entry.mode,

@@ -1,7 +1,8 @@
 //! A folder as the root of a tree: entries below it are opened without following a link and without leaving the file system.
 
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use loadline_shelter::changes::FileStamp;
-use loadline_shelter::tree::{EntryKind, TreeEntry, TreePath, escaped, hex, of_hex, unescaped};
+use loadline_shelter::tree::{EntryKind, TreeEntry, TreePath, escaped, unescaped};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, Timespec, Timestamps, XattrFlags};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -378,7 +379,7 @@ pub(crate) fn attributes_of(file: impl AsFd) -> io::Result<BTreeMap<String, Stri
         let mut value = vec![0_u8; ATTRIBUTE_MAX];
         match rustix::fs::fgetxattr(&file, name, &mut value[..]) {
             Ok(length) => {
-                found.insert(name.to_owned(), hex(&value[..length]));
+                found.insert(name.to_owned(), HEXLOWER.encode(&value[..length]));
             }
             Err(error) if error == rustix::io::Errno::NODATA => {}
             Err(error) => return Err(error.into()),
@@ -397,7 +398,7 @@ fn set_attributes(file: impl AsFd, wanted: &BTreeMap<String, String>) -> io::Res
         }
     }
     for (name, value) in wanted.iter().filter(|(name, value)| there.get(*name) != Some(*value)) {
-        let bytes = of_hex(value).ok_or(io::ErrorKind::InvalidData)?;
+        let bytes = HEXLOWER_PERMISSIVE.decode(value.as_bytes()).map_err(|_| io::ErrorKind::InvalidData)?;
         rustix::fs::fsetxattr(&file, name.as_str(), &bytes, XattrFlags::empty())?;
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! The names of things: the SHA-256 of their contents.
 
 use crate::FormatError;
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -27,15 +28,10 @@ impl ObjectId {
     #[must_use]
     pub fn hex(self) -> [u8; 64] {
         let mut digits = [0; 64];
-        for (index, byte) in self.0.into_iter().enumerate() {
-            digits[2 * index] = HEX[usize::from(byte >> 4)];
-            digits[2 * index + 1] = HEX[usize::from(byte & 15)];
-        }
+        HEXLOWER.encode_mut(&self.0, &mut digits);
         digits
     }
 }
-
-pub(crate) const HEX: [u8; 16] = *b"0123456789abcdef";
 
 impl fmt::Display for ObjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -50,23 +46,15 @@ impl fmt::Debug for ObjectId {
     }
 }
 
-fn nibble(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).map(|value| value as u8)
-}
-
 impl FromStr for ObjectId {
     type Err = FormatError;
     fn from_str(text: &str) -> Result<Self, FormatError> {
         let wrong = || FormatError::invalid("an id", format!("{:?} is not 64 hexadecimal digits", shortened(text)));
-        let digits = text.as_bytes();
-        if digits.len() != 64 {
+        if text.len() != 64 {
             return Err(wrong());
         }
         let mut id = [0; 32];
-        for (byte, pair) in id.iter_mut().zip(digits.chunks_exact(2)) {
-            let (high, low) = (nibble(pair[0]).ok_or_else(wrong)?, nibble(pair[1]).ok_or_else(wrong)?);
-            *byte = high << 4 | low;
-        }
+        HEXLOWER_PERMISSIVE.decode_mut(text.as_bytes(), &mut id).map_err(|_| wrong())?;
         Ok(Self(id))
     }
 }

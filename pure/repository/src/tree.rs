@@ -1,8 +1,9 @@
 //! Trees: the entries of a folder, with everything that a restore needs.
 
 use crate::mode::NodeKind;
-use crate::text::{base64, base64_bytes, push_json, push_quoted_name, unquoted};
+use crate::text::{base64_bytes, push_json, push_quoted_name, unquoted};
 use crate::{FormatError, ObjectId, Timestamp};
+use data_encoding::BASE64;
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
 use std::io::Write;
@@ -135,7 +136,7 @@ impl TreeNode {
             out.extend_from_slice(b",\"linktarget\":");
             push_json(out, &String::from_utf8_lossy(&self.link_target));
             if std::str::from_utf8(&self.link_target).is_err() {
-                let _ = write!(out, ",\"linktarget_raw\":\"{}\"", base64(&self.link_target));
+                let _ = write!(out, ",\"linktarget_raw\":\"{}\"", BASE64.encode(&self.link_target));
             }
         }
         if !self.attributes.is_empty() {
@@ -143,7 +144,7 @@ impl TreeNode {
             for (index, attribute) in self.attributes.iter().enumerate() {
                 out.extend_from_slice(if index == 0 { b"{\"name\":" } else { b",{\"name\":" });
                 push_json(out, &attribute.name);
-                let _ = write!(out, ",\"value\":\"{}\"}}", base64(&attribute.value));
+                let _ = write!(out, ",\"value\":\"{}\"}}", BASE64.encode(&attribute.value));
             }
             out.push(b']');
         }

@@ -143,24 +143,6 @@ pub struct TreeEntry {
     pub attributes: BTreeMap<String, String>,
 }
 
-/// Bytes as hexadecimal digits.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("text takes everything");
-        text
-    })
-}
-
-/// The bytes of hexadecimal digits.
-#[must_use]
-pub fn of_hex(text: &str) -> Option<Vec<u8>> {
-    if !text.len().is_multiple_of(2) || !text.is_ascii() {
-        return None;
-    }
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,11 +159,6 @@ mod tests {
                 }
                 Err(_) => prop_assert!(bytes.split(|b| *b == b'/').any(|part| part.is_empty() || part == b"." || part == b"..")),
             }
-        }
-
-        #[test]
-        fn hexadecimal_digits_come_back(bytes: Vec<u8>) {
-            prop_assert_eq!(of_hex(&hex(&bytes)), Some(bytes));
         }
     }
 
