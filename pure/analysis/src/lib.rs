@@ -6,7 +6,7 @@ mod conclusions;
 mod curves;
 mod doubts;
 mod draws_kept;
-#[doc(hidden)]
+#[cfg(any(test, feature = "example"))]
 pub mod example;
 mod findings;
 mod held_by;

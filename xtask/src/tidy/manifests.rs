@@ -20,7 +20,7 @@ const LEFT_OF: &[(&str, &[&str])] = &[
     ("pure/verdict", &["pure/units", "pure/block", "pure/load"]),
     ("pure/record", &["pure/units", "pure/block", "pure/load", "pure/verdict"]),
     // The pipeline of an application in virtual time: items as records have them, volumes on the model.
-    ("pure/pipeline", &["pure/units", "pure/block", "pure/disk", "pure/record"]),
+    ("pure/pipeline", &["pure/units", "pure/block", "pure/disk", "pure/document", "pure/record"]),
     // Joins what is sold with the model and the load, and speaks of it in records.
     (
         "pure/prediction",
@@ -241,7 +241,9 @@ pub(super) fn directions(tree: &Tree) -> Vec<Finding> {
         };
         for dependency in manifest.dependencies() {
             let Some(used) = manifests.iter().find(|other| other.name() == Some(&dependency.name)) else { continue };
-            if !left.iter().any(|place| is_within(used.folder, place)) {
+            // Tests of a crate take it in with what is for tests alone.
+            let is_own = dependency.test && used.folder == manifest.folder;
+            if !is_own && !left.iter().any(|place| is_within(used.folder, place)) {
                 let text = format!("{} does not stand to the left of {}", used.folder, manifest.folder);
                 findings.push(Finding::new(&manifest.file.path, dependency.line, text));
             }
