@@ -1,5 +1,7 @@
 //! Figures as the command prints them while it works: three digits, and the unit always.
 
+use loadline_units::words::grouped;
+
 /// Requests per second with grouped thousands: "45,300 IOPS".
 pub(crate) fn iops(rate: f64) -> String {
     format!("{} IOPS", per_second(rate))
@@ -20,19 +22,6 @@ pub(crate) fn megabytes_per_s(rate: f64) -> String {
         _ => 2,
     };
     format!("{} MB/s", grouped(&format!("{megabytes:.places$}")))
-}
-
-/// `digits` with a comma before every third digit of its whole part.
-fn grouped(digits: &str) -> String {
-    let (whole, rest) = digits.find('.').map_or((digits, ""), |at| digits.split_at(at));
-    let mut text = String::new();
-    for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text + rest
 }
 
 #[cfg(test)]

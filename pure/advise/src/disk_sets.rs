@@ -5,7 +5,7 @@ use loadline_catalog::{
     Catalog, Choice, DiskEntry, Draw, EntryError, Environment, EnvironmentVolume, Figure, HostCacheFigures, Money,
     Provisioned, PurchasePart, SizeRule,
 };
-use loadline_disk::{EnvironmentSpec, HostCache, Layout, VolumeSpec, normal_quantile};
+use loadline_disk::{EnvironmentSpec, HostCache, Layout, NORMAL_P99, VolumeSpec, normal_quantile};
 use loadline_units::{ByteRate, Bytes, Iops, Ratio};
 use loadline_workload::Objective;
 
@@ -70,8 +70,6 @@ pub(crate) struct SetsFor<'a> {
 /// How much more often than allowed a service time may exceed the objective before a set is left out: a simulation of few
 /// requests is no sharper.
 const EXCEEDS_TOLERANCE: f64 = 1.5;
-/// The 99th percentile of the standard normal distribution.
-const NORMAL_P99: f64 = 2.326_347_874_040_841;
 
 impl SetsFor<'_> {
     /// Every set of a disk product that could hold the need, in each number and under each cache setting.

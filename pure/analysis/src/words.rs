@@ -2,7 +2,7 @@
 
 use crate::summary::CellSummary;
 use loadline_record::DoubtCode;
-use loadline_units::Bytes;
+use loadline_units::{Bytes, SECTOR};
 
 /// Requests of databases and their like are at most so large.
 pub(crate) const SMALL_BYTES_MAX: u64 = 16 << 10;
@@ -111,7 +111,7 @@ pub(crate) const NOT_THE_BEST: [DoubtCode; 7] = [
 /// A block size: exact where that is short ("4 KiB"), rounded for the mean of a mix or of what others asked for.
 pub(crate) fn block(bytes: u64) -> String {
     let exact = Bytes::new(bytes).to_string();
-    if exact.len() <= 9 && bytes.is_multiple_of(SECTOR) { exact } else { size(bytes) }
+    if exact.len() <= 9 && bytes.is_multiple_of(SECTOR.get()) { exact } else { size(bytes) }
 }
 
 /// The amount of a cell's load in words: "depth 32", "depth 8 x 4 threads", "5,000 arrivals a second".
@@ -136,9 +136,6 @@ pub(crate) fn warning(cell: &CellSummary) -> String {
         .collect();
     if codes.is_empty() { String::new() } else { format!("; in doubt: {}", listed(&codes)) }
 }
-
-/// What sizes of blocks are multiples of.
-const SECTOR: u64 = 512;
 
 /// The sentences of what was seen.
 #[cfg(test)]

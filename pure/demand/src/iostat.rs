@@ -27,7 +27,7 @@ pub(crate) enum Meaning {
 
 const KIB: f64 = 1024.0;
 const MIB: f64 = 1024.0 * 1024.0;
-const SECTOR: f64 = 512.0;
+const SECTOR: f64 = loadline_units::SECTOR.get() as f64;
 
 /// The columns of `iostat`, `sar -d` and `sadf`, by the names that sysstat gave them over the years.
 const COLUMNS: &[(&str, Meaning)] = &[

@@ -11,7 +11,7 @@ const LEVEL: f64 = 0.03;
 const LEVEL_COUNT: usize = 5;
 const LEVEL_SHARE: f64 = 0.03;
 /// Requests in flight on average from which a queue stands.
-const QUEUED: f64 = 1.5;
+pub(crate) const QUEUED: f64 = 1.5;
 /// At the top requests take so many times as long as below three quarters of it, if they queue for a limit.
 const SLOWER: f64 = 1.6;
 /// An interval below this share of the highest is not near it.

@@ -3,13 +3,9 @@
 use crate::limited::mark_limited;
 use crate::series::{AtLimit, Demand, DemandInterval};
 use loadline_block::Operation;
-use loadline_record::{CellRecord, RunRecord, TrialRecord, WatchRecord, WatchTick};
+use loadline_record::{CellRecord, EXCEEDED_MIN, RunRecord, THROTTLE_REACHED, TrialRecord, WatchRecord, WatchTick};
 
 const NS_PER_S: f64 = 1e9;
-/// A throttle is reached from this share of it on.
-const THROTTLE_REACHED: f64 = 0.95;
-/// A volume's counter of excess that ran for more of a second than this marks it.
-const EXCEEDED_MIN: f64 = 0.05;
 /// A load with a rate of its own that got less than this share of it fell behind: the rest still waits at the end.
 const KEPT_UP: f64 = 0.99;
 

@@ -3,6 +3,7 @@
 //! Rates of arrivals hide a limit where an application asks in bursts, as a database does at its commits and checkpoints. What comes back
 //! shows it: as long as something waits, as much is answered in each half second.
 
+use crate::limited::QUEUED;
 use crate::series::{AtLimit, Demand};
 use loadline_block::Operation;
 use loadline_emulation::TraceRecord;
@@ -23,7 +24,6 @@ const LEVEL_SHARE: f64 = 0.75;
 const VARIES: f64 = 3.0;
 /// An interval with this share of the limit, and requests that wait, is at it.
 const AT_LIMIT: f64 = 0.95;
-const QUEUED: f64 = 1.5;
 /// A request waited for the limit if so much of it was used until its answer, and it took longer than so many requests at the limit's rate.
 const USED: f64 = 0.8;
 const REQUESTS_LONG: f64 = 5.0;

@@ -8,7 +8,7 @@
 use crate::LatencySpec;
 
 /// The 99th percentile of the standard normal distribution.
-const NORMAL_P99: f64 = 2.326_347_874_040_841;
+pub const NORMAL_P99: f64 = 2.326_347_874_040_841;
 /// Cells of equal probability.
 const CELLS: usize = 512;
 

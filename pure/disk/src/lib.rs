@@ -18,7 +18,7 @@ mod waits;
 
 pub use burst_credits::{BurstCredits, BurstCreditsError};
 pub use check::{DISKS_MAX, EnvironmentError, SPAN_MAX};
-pub use latency::normal_quantile;
+pub use latency::{NORMAL_P99, normal_quantile};
 pub use layout::Location;
 pub use limit::WaitTimes;
 pub use machine::{Machine, OUTSTANDING_MAX, RequestId, Target};

@@ -3,8 +3,8 @@
 use crate::{ImportError, Job, LeftOut, Results};
 use loadline_block::Operation;
 use loadline_record::{EngineUsed, HistogramSnapshot, OperationRecord, Series, Surroundings, TrialRecord};
-use loadline_units::{Bytes, Date, Duration, Ratio};
-use loadline_workload::{Arrival, BlockShare, Distribution, LoadSpec, Pattern, SECTOR};
+use loadline_units::{Bytes, Date, Duration, Ratio, SECTOR};
+use loadline_workload::{Arrival, BlockShare, Distribution, LoadSpec, Pattern};
 
 /// Figures from here on are none of a measurement.
 const FIGURE_MAX: f64 = 2_251_799_813_685_248.0;

@@ -10,7 +10,7 @@ mod whole;
 
 pub use spec::{
     Arrival, BLOCK_MAX, BlockShare, Content, Distribution, FILES_MAX, Fill, FlushCadence, FlushMethod, LatencyFigure,
-    LoadSpec, OFFSET_MAX, Objective, Origin, Pattern, QUEUE_DEPTH_MAX, SECTOR, SpecError, Staggered, THREADS_MAX,
-    TRIALS_MAX, Walk, Zone, ZoneGaps,
+    LoadSpec, OFFSET_MAX, Objective, Origin, Pattern, QUEUE_DEPTH_MAX, SpecError, Staggered, THREADS_MAX, TRIALS_MAX,
+    Walk, Zone, ZoneGaps,
 };
 pub use steady::SteadyStateRule;

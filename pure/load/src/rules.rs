@@ -2,9 +2,9 @@
 
 use crate::spec::{
     Arrival, BLOCK_MAX, BlockShare, Content, Distribution, FILES_MAX, LoadSpec, OFFSET_MAX, Pattern, QUEUE_DEPTH_MAX,
-    SECTOR, SpecError, THREADS_MAX, TRIALS_MAX, Walk, Zone,
+    SpecError, THREADS_MAX, TRIALS_MAX, Walk, Zone,
 };
-use loadline_units::{Bytes, Duration, NS_PER_S, Ratio};
+use loadline_units::{Bytes, Duration, NS_PER_S, Ratio, SECTOR};
 
 impl LoadSpec {
     /// Holds the invariants.

@@ -435,8 +435,6 @@ pub const TRIALS_MAX: u32 = 1_000;
 pub const BLOCK_MAX: Bytes = Bytes::mib(64);
 /// Where files and devices end at the latest: the largest signed 64-bit offset, rounded down.
 pub const OFFSET_MAX: Bytes = Bytes::new((1 << 63) - (1 << 20));
-/// Every size and offset is a multiple of this.
-pub const SECTOR: Bytes = Bytes::new(512);
 
 impl LoadSpec {
     /// The largest block of the mix.

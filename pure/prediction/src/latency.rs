@@ -2,12 +2,10 @@
 
 use crate::demand::{RequestKind, Spread, request_kinds};
 use loadline_block::Operation;
-use loadline_disk::{DiskSpec, HostCache, LatencySpec, Place, VolumeSpec};
+use loadline_disk::{DiskSpec, HostCache, LatencySpec, NORMAL_P99, Place, VolumeSpec};
 use loadline_units::{Bytes, NS_PER_S};
 use loadline_workload::{Arrival, FlushMethod, LoadSpec, Pattern};
 
-/// The 99th percentile of the standard normal distribution.
-const NORMAL_P99: f64 = 2.326_347_874_040_841;
 /// Steps of an integral over a distribution, and its bounds in standard deviations.
 const STEPS: usize = 240;
 const DEVIATIONS: (f64, f64) = (-6.0, 9.0);

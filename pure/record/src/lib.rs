@@ -12,6 +12,7 @@ mod run;
 mod series;
 mod series_interval;
 mod step;
+mod tally;
 mod trial;
 mod watched;
 
@@ -23,7 +24,8 @@ pub use histogram::{DecodeError, Histogram, HistogramSnapshot};
 pub use hosts::{HostClock, HostPart, HostRank, HostRankError, HostTrial, HostsRecord, SharedWindow};
 pub use load::{Load, LoadFigures, OthersLoad, PlannedLoad};
 pub use loadline_verdict::{
-    Binding, Ceiling, Evidence, Fact, KernelThrottle, Limit, ThrottledQuantity, ThrottledRequests, Written,
+    Binding, Ceiling, EXCEEDED_MIN, Evidence, Fact, KernelThrottle, Limit, THROTTLE_REACHED, ThrottledQuantity,
+    ThrottledRequests, Written,
 };
 pub use model::{BurstEnd, CacheUse, DrawTaken, KnownDeviation, ModelRecord, Stage, StageWait, StateTaken};
 pub use names::{Access, ArrivalKind, EngineName, RunVerb};
@@ -40,6 +42,7 @@ pub use run::{
 pub use series::{Second, SecondOperation, Series};
 pub use series_interval::SeriesInterval;
 pub use step::{STEP_NAME_MAX, STEPS_MAX, Step, StepName, StepNameError, StepRecord, Steps, StepsFull};
+pub use tally::Tally;
 pub use trial::{
     AskedBeside, ClockCheck, DeviceCounters, Ending, EngineUsed, Exceeded, MachineCpu, OperationRecord, OtherLoad,
     Pressure, Residency, Scatter, SteadyState, Stops, StreamWritten, Surroundings, ThreadBusy, TrialRecord, Turns,

@@ -7,10 +7,9 @@
 use crate::event::{BlockEvent, Happening};
 use loadline_block::{ErrorKind, Operation};
 use loadline_emulation::RecordedRequest;
-use loadline_units::Instant;
+use loadline_units::{Instant, SECTOR};
 use std::collections::{BTreeMap, VecDeque};
 
-const SECTOR: u64 = 512;
 /// Requests that wait for their events at most: what is older is given up.
 const WAITING_MAX: usize = 1 << 20;
 
@@ -272,8 +271,8 @@ impl Join {
             error: event.failed.then_some(ErrorKind::Io),
             operation: if is_flush { Operation::Flush } else { event.operation },
             durable: issued.durable && event.operation == Operation::Write,
-            offset: if is_flush { 0 } else { (issued.sector - self.range.0) * SECTOR },
-            length: issued.sectors * SECTOR,
+            offset: if is_flush { 0 } else { (issued.sector - self.range.0) * SECTOR.get() },
+            length: issued.sectors * SECTOR.get(),
             export: 0,
             client,
         }

@@ -3,6 +3,7 @@
 pub(crate) use crate::plain_text::plain;
 use loadline_analysis::TotalFigures;
 use loadline_units::percent_places;
+use loadline_units::words::grouped;
 
 /// Printed for a missing figure.
 pub(crate) const MISSING: &str = "–";
@@ -27,30 +28,12 @@ pub(crate) fn decimal(value: f64, significant: usize) -> String {
     let digits = i32::try_from(significant).expect("a handful of digits");
     let places = usize::try_from(digits - 1 - exponent).unwrap_or(0);
     let rounded: f64 = scientific.parse().expect("the exponent form is a number");
-    group(&format!("{rounded:.places$}"))
-}
-
-/// Puts commas between the thousands of a plain decimal number.
-fn group(digits: &str) -> String {
-    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
-    let (whole, fraction) = digits.split_once('.').map_or((digits, None), |(w, f)| (w, Some(f)));
-    let mut out = String::from(sign);
-    for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    if let Some(fraction) = fraction {
-        out.push('.');
-        out.push_str(fraction);
-    }
-    out
+    grouped(&format!("{rounded:.places$}"))
 }
 
 /// A whole number with commas between thousands.
 pub(crate) fn count(count: u64) -> String {
-    group(&count.to_string())
+    grouped(&count.to_string())
 }
 
 /// Requests per second, without the unit.

@@ -18,5 +18,8 @@ pub use ratio::{Ratio, percent_places};
 pub use text::UnitError;
 pub use time::{Duration, Instant};
 
+/// Sizes and offsets of block devices are multiples of this, and the kernel counts in it.
+pub const SECTOR: Bytes = Bytes::new(512);
+
 /// Nanoseconds in one second.
 pub const NS_PER_S: u64 = 1_000_000_000;

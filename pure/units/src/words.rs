@@ -8,15 +8,23 @@ pub fn number(value: f64) -> String {
     if value.abs() < 99.95 && (value - value.round()).abs() > 0.05 {
         return format!("{value:.1}");
     }
-    let digits = format!("{:.0}", value.abs());
-    let mut text = String::from(if value < 0.0 && digits != "0" { "-" } else { "" });
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+    let digits = format!("{value:.0}");
+    grouped(if digits == "-0" { "0" } else { &digits })
+}
+
+/// A plain decimal number with commas between its thousands.
+#[must_use]
+pub fn grouped(number: &str) -> String {
+    let (sign, digits) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
+    let (whole, fraction) = digits.find('.').map_or((digits, ""), |at| digits.split_at(at));
+    let mut text = String::from(sign);
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
     }
-    text
+    text + fraction
 }
 
 /// A share as percent, with a decimal below 10 %, and with as many as it takes where it is nearly all.

@@ -8,4 +8,4 @@ mod throttle;
 pub use binding::Binding;
 pub use evidence::{Evidence, Fact, Written};
 pub use limit::{Ceiling, Limit};
-pub use throttle::{KernelThrottle, ThrottledQuantity, ThrottledRequests};
+pub use throttle::{EXCEEDED_MIN, KernelThrottle, THROTTLE_REACHED, ThrottledQuantity, ThrottledRequests};

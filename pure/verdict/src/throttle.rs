@@ -2,6 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+/// A throttle is reached, and held the device, from this share of it on.
+pub const THROTTLE_REACHED: f64 = 0.95;
+/// A volume's counter of excess that ran for more of a second than this marks it.
+pub const EXCEEDED_MIN: f64 = 0.05;
+
 /// One limit of a control group on one device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelThrottle {

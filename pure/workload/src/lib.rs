@@ -15,7 +15,7 @@ pub use generator::{Due, LoadGenerator, Next, Region, RegionUnfit};
 pub use loadline_document::{NAME_MAX, PROBLEMS_MAX, Problem, text_hash};
 pub use loadline_load::{
     Arrival, BLOCK_MAX, BlockShare, Content, Distribution, FILES_MAX, Fill, FlushCadence, FlushMethod, LatencyFigure,
-    LoadSpec, OFFSET_MAX, Objective, Origin, Pattern, QUEUE_DEPTH_MAX, SECTOR, SpecError, Staggered, SteadyStateRule,
+    LoadSpec, OFFSET_MAX, Objective, Origin, Pattern, QUEUE_DEPTH_MAX, SpecError, Staggered, SteadyStateRule,
     THREADS_MAX, TRIALS_MAX, Walk, Zone, ZoneGaps,
 };
 pub use plan::{CELLS_MAX, GroupEnd, LoadGroup, Order, PLAN_SCHEMA, PLAN_TRIALS_MAX, Plan, PlanError, PlanLoad};

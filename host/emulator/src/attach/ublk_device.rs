@@ -1,11 +1,12 @@
 //! A volume as a block device of the kernel's driver for such (ublk): made, started, taken down.
 
 use super::block_device;
-use super::ublk_target::{SECTOR, TRANSFER_MAX, UblkTarget};
+use super::ublk_target::{TRANSFER_MAX, UblkTarget};
 use crate::export::Export;
 use crate::service::{AnswerReceiver, Service};
 use loadline_kernel::ublk::{Control, Information, Parameters, UblkError};
 use loadline_nbd::{BLOCK_MIN, BLOCK_PREFERRED};
+use loadline_units::SECTOR;
 use rustix::io::Errno;
 use std::fs::OpenOptions;
 use std::io;
@@ -201,10 +202,10 @@ fn path(id: u32) -> PathBuf {
 
 fn parameters(export: &Export) -> Parameters {
     Parameters {
-        sectors: export.info.size / SECTOR,
+        sectors: export.info.size / SECTOR.get(),
         block: BLOCK_MIN,
         block_preferred: BLOCK_PREFERRED,
-        sectors_max: TRANSFER_MAX / SECTOR as u32,
+        sectors_max: TRANSFER_MAX / SECTOR.get() as u32,
         discard_max: DISCARD_MAX,
         zeroes_max: ZEROES_MAX,
         rotational: export.info.rotational,

@@ -13,20 +13,19 @@ use loadline_block::Operation;
 use loadline_kernel::ublk::{self, Queue, Request, State, bytes_at};
 use loadline_nbd::reply::ReplyTo;
 use loadline_nbd::{NbdError, ReplyForm};
-use loadline_units::Instant;
+use loadline_units::{Instant, SECTOR};
+use parking_lot::Mutex;
 use rustix::event::EventfdFlags;
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, IoSlice, Write};
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread::ThreadId;
 
 /// Bytes that one read or write carries.
 pub(super) const TRANSFER_MAX: u32 = 1 << 20;
-/// Bytes of a sector, in which the kernel counts.
-pub(super) const SECTOR: u64 = 512;
 
 /// Requests are answered by the model.
 const ANSWERING: u8 = 0;
@@ -71,7 +70,7 @@ impl Lane {
     }
 
     fn push(&self, tag: u16, result: i32) {
-        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut done = self.done.lock();
         let first = done.is_empty();
         done.push((tag, result));
         drop(done);
@@ -83,7 +82,7 @@ impl Lane {
 
     fn take(&self, into: &mut Vec<(u16, i32)>) {
         into.clear();
-        into.append(&mut self.done.lock().unwrap_or_else(PoisonError::into_inner));
+        into.append(&mut self.done.lock());
     }
 }
 
@@ -98,7 +97,7 @@ fn range(request: &Request, size: u64) -> Option<(u64, u64)> {
     if request.operation == ublk::Operation::Flush {
         return Some((0, 0));
     }
-    let (offset, length) = (request.sector.checked_mul(SECTOR)?, u64::from(request.sectors) * SECTOR);
+    let (offset, length) = (request.sector.checked_mul(SECTOR.get())?, u64::from(request.sectors) * SECTOR.get());
     (offset.checked_add(length)? <= size).then_some((offset, length))
 }
 

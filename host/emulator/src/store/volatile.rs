@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::BuildHasherDefault;
 
 /// What a disk writes in one piece, whatever happens.
-pub(crate) const SECTOR: usize = 512;
+pub(crate) const SECTOR: usize = loadline_units::SECTOR.get() as usize;
 const SECTORS: u64 = (PAGE / SECTOR) as u64;
 /// The most entries that only record durability, beside those that hold pages.
 const SETTLED_MAX: usize = 1_024;

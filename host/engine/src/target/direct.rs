@@ -2,7 +2,7 @@
 
 use loadline_kernel::facts::Storage;
 use loadline_kernel::system_calls;
-use loadline_units::Bytes;
+use loadline_units::{Bytes, SECTOR};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt};
@@ -23,7 +23,6 @@ impl Default for Alignment {
     }
 }
 
-const SECTOR: Bytes = Bytes::new(512);
 /// The largest alignment to try if neither file system nor device reports one.
 const PAGE: Bytes = Bytes::kib(4);
 

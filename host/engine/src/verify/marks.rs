@@ -1,7 +1,7 @@
 //! The mark that every sector of a verified load carries, and what a block says of itself when it is read.
 
 use loadline_record::VerifyFaultKind;
-use loadline_workload::SECTOR;
+use loadline_units::SECTOR;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::BTreeSet;

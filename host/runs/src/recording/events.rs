@@ -8,7 +8,7 @@ use loadline_kernel::trace_instance::{CpuBuffer, TraceFs, TraceInstance};
 use loadline_recording::event::{BlockEvent, EventFormat, Formats, Happening};
 use loadline_recording::page::{PAGE_MAX, events};
 use loadline_recording::{Join, JoinCounts, Stacking};
-use loadline_units::{Bytes, Duration, Instant};
+use loadline_units::{Bytes, Duration, Instant, SECTOR};
 use std::fs;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 
@@ -16,7 +16,6 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 const SETTLED: Duration = Duration::from_ms(2);
 /// Bytes of one buffer that are read before the others have their turn.
 const TURN: usize = 2 << 20;
-const SECTOR: u64 = 512;
 
 /// A device that can be recorded.
 #[derive(Debug, Clone)]
@@ -54,7 +53,7 @@ impl Device {
         queued.extend(block.partitions().iter().map(|part| part.number));
         Ok(Self {
             name: block.name.clone(),
-            size_bytes: Some(sectors * SECTOR),
+            size_bytes: Some(sectors * SECTOR.get()),
             counts_flushes: disk.is_none() && stacking == Stacking::Requests,
             stacking,
             disk: whole.number,

@@ -10,12 +10,9 @@ use loadline_record::{
     LoadFigures, OperationRecord, OthersLoad, Second, SecondOperation, Series, Surroundings, TrialRecord, VolumeFacts,
     WatchRecord, WatchTick,
 };
-use loadline_units::{Bytes, Ratio};
+use loadline_units::{Bytes, Ratio, SECTOR};
 use loadline_workload::{BlockShare, LoadSpec};
 use std::collections::BTreeMap;
-
-/// Requests are modelled in multiples of this.
-const SECTOR: u64 = 512;
 
 /// The cells, each with its trial, and their volumes.
 pub(super) fn cells(
@@ -196,7 +193,7 @@ fn ceilings(
     if trial.count() == 0 {
         return Ok(Vec::new());
     }
-    let size = Bytes::new(load.block_bytes.next_multiple_of(SECTOR).max(SECTOR));
+    let size = Bytes::new(load.block_bytes.next_multiple_of(SECTOR.get()).max(SECTOR.get()));
     let spec = LoadSpec {
         reads: Ratio::ppm((load.read_ratio * 1e6) as u32).unwrap_or(Ratio::ONE),
         blocks: vec![BlockShare { size, share: Ratio::ONE }],

@@ -6,8 +6,8 @@ use crate::verdict_block::HeldBy;
 use crate::words::{listed, number, percent, size};
 use loadline_block::Operation;
 use loadline_record::{
-    DeviceCounters, DeviceFacts, KernelThrottle, LoadFigures, OtherLoad, TargetKind, ThrottledQuantity,
-    ThrottledRequests, TrialRecord, VolumeFacts,
+    DeviceCounters, DeviceFacts, KernelThrottle, LoadFigures, OtherLoad, THROTTLE_REACHED, TargetKind,
+    ThrottledQuantity, ThrottledRequests, TrialRecord, VolumeFacts,
 };
 
 /// Devices may do this much more than was asked.
@@ -321,9 +321,6 @@ fn where_the_others_were(asked: &Asked<'_>, outstanding: f64) -> String {
         }
     }
 }
-
-/// A device that came so near to a throttle was held by it.
-const THROTTLE_REACHED: f64 = 0.95;
 
 /// The kernel's throttle on one of the devices that is reached: requests wait there first, whatever else may hold them up.
 fn throttle_reached(asked: &Asked<'_>) -> Option<String> {

@@ -2,19 +2,16 @@
 
 use super::level::Level;
 use loadline_record::{
-    Ceiling, CellRecord, Limit, ProgramSecond, ThrottledQuantity, ThrottledRequests, WatchRecord, WatchTick,
+    Ceiling, CellRecord, EXCEEDED_MIN, Limit, ProgramSecond, THROTTLE_REACHED, ThrottledQuantity, ThrottledRequests,
+    WatchRecord, WatchTick,
 };
 
-/// A throttle is reached from this share of it on.
-const THROTTLE_REACHED: f64 = 0.95;
 /// The same over a fifth of a second, in which the kernel's turns do not even out.
 const THROTTLE_REACHED_SHORT: f64 = 0.85;
 /// Ticks of such a part.
 const SHORT_TICKS: usize = 2;
 /// A group asks for nearly all that the device does, if it asks for this share of it.
 const NEARLY_ALL: f64 = 0.9;
-/// A counter of excess that ran for more of a second than this marks it.
-const EXCEEDED_MIN: f64 = 0.05;
 /// A declared ceiling is reached from here on.
 const DECLARED_REACHED: f64 = 0.97;
 /// A declared ceiling that is passed by more than this does not limit.

@@ -5,11 +5,11 @@ use crate::value::At;
 use crate::{ImportError, Job};
 use loadline_block::Operation;
 use loadline_record::DeviceCounters;
+use loadline_units::SECTOR;
 
 /// fio reads the counters four times a second: in a shorter run, the missing end is too large a share.
 const RUNTIME_MIN_MS: u64 = 20_000;
 /// The kernel's sector.
-const SECTOR_BYTES: u64 = 512;
 
 /// The change of the counters of the one device below the only job of a document. `None` if there are several of
 /// either, which the counters do not separate; with a ramp, trims or a short time, for which they count other things;
@@ -37,11 +37,11 @@ pub(super) fn counters<'a>(
         name,
         reads: figure("read_ios")?,
         reads_merged: figure("read_merges")?,
-        read_bytes: figure("read_sectors")? * SECTOR_BYTES,
+        read_bytes: figure("read_sectors")? * SECTOR.get(),
         read_ms: figure("read_ticks")?,
         writes: figure("write_ios")?,
         writes_merged: figure("write_merges")?,
-        write_bytes: figure("write_sectors")? * SECTOR_BYTES,
+        write_bytes: figure("write_sectors")? * SECTOR.get(),
         write_ms: figure("write_ticks")?,
         queue_ms: figure("in_queue")?,
         busy_ms: (busy * (job.trial.measured_ns / 1_000_000) as f64) as u64,

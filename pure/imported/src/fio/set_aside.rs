@@ -3,8 +3,8 @@
 //! A job that is still to run is refused for them. One that has run has figures, which are true whatever they say here:
 //! the load is put as near as it can be, and a sentence beside the figures says what is different.
 
-use loadline_units::{Bytes, Ratio};
-use loadline_workload::{BlockShare, Distribution, LoadSpec, Pattern, SECTOR};
+use loadline_units::{Bytes, Ratio, SECTOR};
+use loadline_workload::{BlockShare, Distribution, LoadSpec, Pattern};
 
 /// Sizes of a `bsrange` that are put one by one.
 const SIZES_MAX: u64 = 256;

@@ -3,8 +3,8 @@
 use super::{Events, ImportTraceError, Row, Rows, TraceFormat};
 use crate::event::{BlockEvent, Happening};
 use loadline_block::Operation;
+use loadline_units::SECTOR;
 
-const SECTOR: u64 = 512;
 /// Lines that may stand before the first that tells the format.
 const HEAD_LINES: usize = 8;
 
@@ -180,7 +180,11 @@ impl Biosnoop {
                 operation: if length == 0 { Operation::Flush } else { operation },
                 durable: false,
                 error: None,
-                offset: if length == 0 { 0 } else { field("SECTOR")?.parse::<u64>().ok()?.checked_mul(SECTOR)? },
+                offset: if length == 0 {
+                    0
+                } else {
+                    field("SECTOR")?.parse::<u64>().ok()?.checked_mul(SECTOR.get())?
+                },
                 length,
                 device: (*field("DISK")?).to_owned(),
                 client: field("PID")?.parse().ok()?,
@@ -234,8 +238,8 @@ fn tencent(fields: &[&str]) -> Option<Row> {
         operation: operation(kind)?,
         durable: false,
         error: None,
-        offset: offset.parse::<u64>().ok()?.checked_mul(SECTOR)?,
-        length: length.parse::<u64>().ok()?.checked_mul(SECTOR)?,
+        offset: offset.parse::<u64>().ok()?.checked_mul(SECTOR.get())?,
+        length: length.parse::<u64>().ok()?.checked_mul(SECTOR.get())?,
         device: (*volume).to_owned(),
         client: 0,
     })
@@ -352,7 +356,7 @@ impl Columns {
         };
         let sized = |bytes: &[&str], sectors: &[&str]| {
             let of = |names: &[&str], unit| names.iter().find_map(|name| Some((place(name)?, unit)));
-            of(bytes, 1).or_else(|| of(sectors, SECTOR))
+            of(bytes, 1).or_else(|| of(sectors, SECTOR.get()))
         };
         let missing = |missing| ImportTraceError::Column { missing, columns: names.join(", ") };
         Ok(Self {
