@@ -7,7 +7,6 @@ use crate::store::{Losses, Presence, StoreError};
 use loadline_emulation::{Change, ChangeError, Fault, FaultKind};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
-use std::sync::PoisonError;
 
 /// The outcome of a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -132,7 +131,7 @@ impl Service {
         let concerned = self.concerned(fault);
         let Some(first) = concerned.first() else { return Ok(Vec::new()) };
         // No write goes to some of them only, or to none.
-        let _alone = first.writing.write().unwrap_or_else(PoisonError::into_inner);
+        let _alone = first.writing.write();
         for member in &concerned {
             member.disk.set_presence(Presence::Gone);
         }
@@ -207,7 +206,7 @@ impl Service {
         });
         let away: Vec<&VolumeDisk> = others.iter().flat_map(|fault| self.concerned(fault)).collect();
         for member in self.disks().iter() {
-            let _alone = member.writing.write().unwrap_or_else(PoisonError::into_inner);
+            let _alone = member.writing.write();
             let back = matches!(member.disk.presence(), Presence::Gone | Presence::Waiting);
             if back && !away.iter().any(|gone| std::ptr::eq(*gone, member)) {
                 member.disk.set_presence(if member.disk.is_stale() { Presence::Waiting } else { Presence::Live });

@@ -2,10 +2,11 @@
 
 use crate::descriptors::Descriptors;
 use crate::refusal::Reason;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use rustix::fd::OwnedFd;
 use rustix::net::{Shutdown, shutdown};
 use std::collections::HashMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// The most clients at once. One more is turned away.
 pub const CONNECTIONS_MAX: usize = 4_096;
@@ -26,7 +27,7 @@ impl ClientThreads {
     }
 
     fn sockets(&self) -> MutexGuard<'_, HashMap<u32, Arc<OwnedFd>>> {
-        self.sockets.lock().unwrap_or_else(PoisonError::into_inner)
+        self.sockets.lock()
     }
 
     /// Registers a client. `is_closed` is asked under the lock that [`ClientThreads::close`] takes, so that no client escapes it.
@@ -74,7 +75,7 @@ impl ClientThreads {
         }
         wake();
         while !sockets.is_empty() {
-            sockets = self.left.wait(sockets).unwrap_or_else(PoisonError::into_inner);
+            self.left.wait(&mut sockets);
         }
         count
     }

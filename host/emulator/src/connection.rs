@@ -15,11 +15,12 @@ use loadline_nbd::negotiation::Agreement;
 use loadline_nbd::reply::ReplyTo;
 use loadline_nbd::request::{Command, NbdRequest, Rules};
 use loadline_units::Instant;
+use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{Shutdown, shutdown};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::{Arc, OnceLock};
 use std::thread::Thread;
 
 /// The most requests in flight on one connection. A request is in flight until the socket has taken its answer. Beyond the bound
@@ -64,10 +65,6 @@ impl Batch {
     pub(crate) const fn new() -> Self {
         Self { requests: Vec::new(), answers: Vec::new(), others: Vec::new(), client_gone: false }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Connection {
@@ -209,7 +206,7 @@ impl Connection {
 
     /// Puts answers into the inbox, leaves `answers` empty, and sends about `bytes_max` bytes without blocking.
     fn send_answers(&self, service: &Service, answers: &mut Vec<Answer>, bytes_max: usize) {
-        lock(&self.inbox).append(answers);
+        self.inbox.lock().append(answers);
         self.send(service, bytes_max);
     }
 
@@ -218,12 +215,8 @@ impl Connection {
     fn send(&self, service: &Service, bytes_max: usize) {
         let driver = service.driver();
         loop {
-            let mut queue = match self.send_queue.try_lock() {
-                Ok(queue) => queue,
-                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-                Err(TryLockError::WouldBlock) => return,
-            };
-            queue.add(&self.export, &mut lock(&self.inbox), &driver.early_send);
+            let Some(mut queue) = self.send_queue.try_lock() else { return };
+            queue.add(&self.export, &mut self.inbox.lock(), &driver.early_send);
             let sent = queue.send(&self.export, &self.socket, bytes_max, || driver.clock.now());
             let delivered = queue.delivered();
             let (count, mut bytes) = (delivered.len(), 0);
@@ -247,7 +240,7 @@ impl Connection {
                 self.in_flight.fetch_sub(count, Ordering::AcqRel);
                 self.wake_reader();
             }
-            if sent != Sent::All || lock(&self.inbox).is_empty() {
+            if sent != Sent::All || self.inbox.lock().is_empty() {
                 return;
             }
         }
@@ -346,8 +339,8 @@ impl AnswerReceiver for Connection {
 impl Drop for Connection {
     /// The client gets none of the remaining answers.
     fn drop(&mut self) {
-        let inbox = std::mem::take(self.inbox.get_mut().unwrap_or_else(PoisonError::into_inner));
-        let queue = std::mem::take(self.send_queue.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let inbox = std::mem::take(self.inbox.get_mut());
+        let queue = std::mem::take(self.send_queue.get_mut());
         let (waiting, begun) = queue.into_unsent();
         inbox.into_iter().chain(waiting).for_each(|answer| self.export.keep(&answer));
         self.export.meter.count_unseen(begun);

@@ -5,11 +5,12 @@ use crate::store::{Fresh, PAGE, Page, Presence, Still, StoreError, StoredDisk};
 use loadline_disk::Layout;
 use loadline_nbd::NbdError;
 use loadline_nbd::reply::{EXTENTS_MAX, Extent};
+use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 
 /// What one question about extents looks at, in pages; what lies behind is asked for again.
 const LOOKS_MAX: u64 = 1 << 18;
@@ -241,7 +242,7 @@ impl Contents {
 
     /// Keeps bytes of the write with this ticket, on every copy.
     pub(crate) fn write(&self, offset: u64, bytes: &[u8], ticket: u64) -> Result<(), NbdError> {
-        let _writing = self.writing.read().unwrap_or_else(PoisonError::into_inner);
+        let _writing = self.writing.read();
         for run in self.runs(offset, bytes.len() as u64) {
             let now = &bytes[run.from as usize..(run.from + run.length) as usize];
             for disk in self.written(run.column)? {
@@ -259,7 +260,7 @@ impl Contents {
             let mut places = (offset..).step_by(PAGE).zip(pages);
             return places.try_for_each(|(at, page)| self.write(at, page.bytes(), ticket));
         }
-        let _writing = self.writing.read().unwrap_or_else(PoisonError::into_inner);
+        let _writing = self.writing.read();
         for run in self.runs(offset, length) {
             let now = &mut pages[run.from as usize / PAGE..(run.from + run.length) as usize / PAGE];
             let mut disks = self.written(run.column)?.peekable();
@@ -280,7 +281,7 @@ impl Contents {
     /// Makes a range read as zeroes; its space is given back if `hole`, else taken.
     pub(crate) fn zero(&self, offset: u64, length: u64, hole: bool, ticket: u64) -> Result<(), NbdError> {
         if hole {
-            let _writing = self.writing.read().unwrap_or_else(PoisonError::into_inner);
+            let _writing = self.writing.read();
             for (column, range) in self.stretches(offset, length) {
                 for disk in self.written(column)? {
                     disk.clear(range.start, range.end - range.start).map_err(|error| error.told())?;
@@ -349,7 +350,7 @@ const LOOK: u64 = 1 << 36;
 /// that fails the disk waits for the next time.
 pub(crate) fn fill(disk: &StoredDisk, copy: &StoredDisk, size: u64, writing: &RwLock<()>) -> Result<(), StoreError> {
     let filled = fill_all(disk, copy, size, writing);
-    let _alone = writing.write().unwrap_or_else(PoisonError::into_inner);
+    let _alone = writing.write();
     if filled.is_ok() {
         copy.settle();
         disk.settle();
@@ -363,13 +364,13 @@ pub(crate) fn fill(disk: &StoredDisk, copy: &StoredDisk, size: u64, writing: &Rw
 
 fn fill_all(disk: &StoredDisk, copy: &StoredDisk, size: u64, writing: &RwLock<()>) -> Result<(), StoreError> {
     {
-        let _alone = writing.write().unwrap_or_else(PoisonError::into_inner);
+        let _alone = writing.write();
         disk.wipe()?;
         disk.set_presence(Presence::Filling);
     }
     let mut at = 0;
     while at < size {
-        let _alone = writing.write().unwrap_or_else(PoisonError::into_inner);
+        let _alone = writing.write();
         let extent = copy.extent(at, (size - at).min(LOOK), &mut 0);
         let length = if extent.hole { extent.length } else { extent.length.min(COPY) };
         if !extent.hole {

@@ -4,12 +4,13 @@ use crate::changes::ChangeOutcome;
 use crate::service::Service;
 use crate::view::{NumberedFault, View};
 use loadline_emulation::Change;
+use parking_lot::{Mutex, MutexGuard};
 use rustix::fd::OwnedFd;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration as Span;
 
 /// Bytes of a line at most.
@@ -81,15 +82,11 @@ struct RoomWaiter {
 
 impl RoomWaiter {
     fn idle_since(&self) -> MutexGuard<'_, Option<std::time::Instant>> {
-        self.idle_since.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle_since.lock()
     }
 }
 
 type Askers = Mutex<Vec<Arc<RoomWaiter>>>;
-
-fn lock(askers: &Askers) -> MutexGuard<'_, Vec<Arc<RoomWaiter>>> {
-    askers.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Takes control connections.
 #[derive(Debug)]
@@ -125,7 +122,7 @@ impl ControlSocket {
 
     /// Makes room for one more, where that is possible.
     fn enter(&self, asker: &Arc<RoomWaiter>) -> bool {
-        let mut askers = lock(&self.askers);
+        let mut askers = self.askers.lock();
         if askers.len() >= CONTROL_CONNECTIONS_MAX {
             let idle = askers.iter().enumerate().filter_map(|(place, there)| Some((place, (*there.idle_since())?)));
             let Some((place, _)) = idle.min_by_key(|(_, since)| *since) else { return false };
@@ -138,7 +135,7 @@ impl ControlSocket {
 }
 
 fn leave(askers: &Askers, asker: &Arc<RoomWaiter>) {
-    lock(askers).retain(|there| !Arc::ptr_eq(there, asker));
+    askers.lock().retain(|there| !Arc::ptr_eq(there, asker));
 }
 
 fn serve(service: &Service, asker: &RoomWaiter) -> io::Result<()> {

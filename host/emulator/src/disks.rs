@@ -1,7 +1,8 @@
 //! The disks of an emulation, and which of them are copies of each other.
 
 use crate::store::{Folder, StoredDisk};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use parking_lot::{Mutex, MutexGuard, RwLock};
+use std::sync::Arc;
 
 /// A disk of a volume.
 #[derive(Debug)]
@@ -48,6 +49,6 @@ impl DiskSet {
 
     /// Holds off all other changes.
     pub(crate) fn begin_change(&self) -> MutexGuard<'_, ()> {
-        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+        self.changing.lock()
     }
 }

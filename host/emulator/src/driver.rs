@@ -11,8 +11,9 @@ use loadline_emulation::{
 };
 use loadline_record::Series;
 use loadline_units::{Duration, Instant};
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration as Span;
 
 /// The most parts of requests in flight, over all connections. A request has one part for each piece of its layout on each disk. A
@@ -108,16 +109,12 @@ impl Driver {
     }
 
     fn state(&self) -> MutexGuard<'_, DriverState> {
-        match self.state.try_lock() {
-            Ok(state) => state,
-            Err(TryLockError::Poisoned(state)) => state.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                self.wanting.fetch_add(1, Ordering::Relaxed);
-                let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-                self.wanting.fetch_sub(1, Ordering::Relaxed);
-                state
-            }
-        }
+        self.state.try_lock().unwrap_or_else(|| {
+            self.wanting.fetch_add(1, Ordering::Relaxed);
+            let state = self.state.lock();
+            self.wanting.fetch_sub(1, Ordering::Relaxed);
+            state
+        })
     }
 
     /// Gives way to threads that wait for the lock. A thread that held it long and takes it again would get it before they wake.
@@ -155,10 +152,7 @@ impl Driver {
                 let full = |state: &DriverState| state.parts + parts > PARTS_MAX && state.parts > 0;
                 let waits = |state: &mut DriverState| full(state) && !(asker.given_up)();
                 while !gone {
-                    let waited = self.room.wait_timeout_while(state, ROOM_LOOK, waits);
-                    let (now, in_vain) = waited.unwrap_or_else(PoisonError::into_inner);
-                    state = now;
-                    if !in_vain.timed_out() {
+                    if !self.room.wait_while_for(&mut state, waits, ROOM_LOOK).timed_out() {
                         break;
                     }
                     // Not under the lock.

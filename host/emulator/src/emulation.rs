@@ -27,9 +27,10 @@ use loadline_nbd::BLOCK_MIN;
 use loadline_nbd::negotiation::ExportInfo;
 use loadline_record::Series;
 use loadline_units::{Bytes, Duration, Instant, Ratio};
+use parking_lot::RwLock;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 /// The size of what has none, as clients see it: 1 PiB.

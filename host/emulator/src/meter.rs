@@ -4,8 +4,8 @@ use crate::answer::{Answer, ModelTimes};
 use loadline_block::{ErrorKind, Operation};
 use loadline_record::Histogram;
 use loadline_units::{Bytes, Duration, Instant};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
 /// What an export did so far.
 #[derive(Debug, Clone, Default)]
@@ -158,7 +158,7 @@ impl Meter {
     }
 
     fn add(&self, delivered_at: Option<Instant>, answers: impl Iterator<Item = Delivered>) {
-        let mut figures = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut figures = self.recent.lock();
         for Delivered { timed, length, error, waited } in answers {
             if let Some(kind) = error {
                 *figures.errors.entry(kind).or_default() += 1;
@@ -182,18 +182,18 @@ impl Meter {
 
     pub(crate) fn figures(&self) -> ExportFigures {
         // Held until the end: what is recent must not go over meanwhile.
-        let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.before.lock();
         let mut all = before.clone();
-        all.merge(&self.recent.lock().unwrap_or_else(PoisonError::into_inner));
+        all.merge(&self.recent.lock());
         all
     }
 
     /// What came since the last look, and all.
     pub(crate) fn roll(&self) -> (ExportFigures, ExportFigures) {
-        let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut before = self.before.lock();
         // Made before anybody who counts has to wait.
         let fresh = ExportFigures::default();
-        let recent = std::mem::replace(&mut *self.recent.lock().unwrap_or_else(PoisonError::into_inner), fresh);
+        let recent = std::mem::replace(&mut *self.recent.lock(), fresh);
         before.merge(&recent);
         (recent, before.clone())
     }

@@ -2,11 +2,11 @@
 
 use loadline_nbd::negotiation::NegotiationError;
 use loadline_nbd::request::Violation;
+use parking_lot::Mutex;
 use rustix::fd::OwnedFd;
 use rustix::net::{getpeername, sockopt};
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Refusals kept until they are taken; of those beyond only the number.
@@ -133,7 +133,7 @@ struct Inner {
 
 impl Refusals {
     pub(crate) fn add(&self, peer: Peer, reason: Reason) {
-        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.0.lock();
         inner.total += 1;
         if inner.kept.len() < REFUSALS_MAX {
             inner.kept.push(Refused { peer, reason });
@@ -143,12 +143,12 @@ impl Refusals {
     }
 
     pub(crate) fn total(&self) -> u64 {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).total
+        self.0.lock().total
     }
 
     /// Those since the last time, and how many more there were.
     pub(crate) fn take(&self) -> (Vec<Refused>, u64) {
-        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.0.lock();
         (std::mem::take(&mut inner.kept), std::mem::take(&mut inner.more))
     }
 }

@@ -13,9 +13,10 @@ use crate::view::{NumberedFault, View, Viewer};
 use loadline_kernel::scheduling::{Turns, TurnsOfThread};
 use loadline_nbd::negotiation::ExportInfo;
 use loadline_units::Instant;
+use parking_lot::{Condvar, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration as Span;
 
 /// Bytes sent to one client before the next one's turn.
@@ -169,29 +170,29 @@ impl Service {
 
     /// The current boot of the storage. It stays on for as long as this is held.
     pub(crate) fn boot(&self) -> RwLockReadGuard<'_, u64> {
-        self.boots.read().unwrap_or_else(PoisonError::into_inner)
+        self.boots.read()
     }
 
     /// Registers a receiver: answers of its number reach it from now on.
     pub(crate) fn enter(&self, number: u32, receiver: Arc<dyn AnswerReceiver>) {
         let boot = *self.boot();
         let registered = RegisteredReceiver { receiver, boot };
-        self.receivers.write().unwrap_or_else(PoisonError::into_inner).insert(number, registered);
+        self.receivers.write().insert(number, registered);
     }
 
     /// Removes a receiver: answers of its number are dropped from now on.
     pub(crate) fn leave(&self, number: u32) {
-        self.receivers.write().unwrap_or_else(PoisonError::into_inner).remove(&number);
+        self.receivers.write().remove(&number);
     }
 
     /// Whether volumes are files or block devices of this machine.
     fn is_attached(&self) -> bool {
-        let receivers = self.receivers.read().unwrap_or_else(PoisonError::into_inner);
+        let receivers = self.receivers.read();
         receivers.values().any(|registered| registered.receiver.is_attached())
     }
 
     fn receiver(&self, number: u32) -> Option<RegisteredReceiver> {
-        self.receivers.read().unwrap_or_else(PoisonError::into_inner).get(&number).cloned()
+        self.receivers.read().get(&number).cloned()
     }
 
     /// Gives answers to their receivers, and leaves `answers` empty.
@@ -238,12 +239,10 @@ impl Service {
             // Outside the view's lock: who asks for the view need not wait for the model.
             let now = viewer.look(&self.exports, &self.driver);
             let trouble = self.driver.flush_trace();
-            let mut view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut view = self.view.lock();
             *view = View { trace_trouble: trouble, ..now };
             let going = |_: &mut View| !self.is_ending();
-            let waited =
-                self.over.wait_timeout_while(view, VIEW_INTERVAL, going).unwrap_or_else(PoisonError::into_inner);
-            if !waited.1.timed_out() {
+            if !self.over.wait_while_for(&mut view, going, VIEW_INTERVAL).timed_out() {
                 return;
             }
         }
@@ -251,7 +250,7 @@ impl Service {
 
     /// The activity of the last second, and the current state.
     pub(crate) fn view(&self) -> View {
-        let mut view = self.view.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut view = self.view.lock().clone();
         (view.clients, view.attached) = (self.clients.count(), self.is_attached());
         view.refused_total = self.refusals.total();
         let exports = 0..self.exports.len();
@@ -280,11 +279,11 @@ impl Service {
     pub(crate) fn switch_off(&self) -> SwitchedOff<'_> {
         self.closed.store(true, Ordering::Release);
         let closed = self.clients.close(|| self.driver.give_up());
-        let mut boots = self.boots.write().unwrap_or_else(PoisonError::into_inner);
+        let mut boots = self.boots.write();
         let before = *boots;
         *boots += 1;
         // Answers to earlier requests go to the old numbers.
-        let mut receivers = self.receivers.write().unwrap_or_else(PoisonError::into_inner);
+        let mut receivers = self.receivers.write();
         let goes_on =
             |registered: &&RegisteredReceiver| registered.boot == before && registered.receiver.outlives_power_cut();
         let going_on: Vec<Arc<dyn AnswerReceiver>> =

@@ -6,11 +6,12 @@ mod certificates;
 use crate::clock::Clock;
 use crate::priority::ThreadPriority;
 use carrier::{Carried, Session};
+use parking_lot::Mutex;
 use rustix::fd::OwnedFd;
 use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, socketpair};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// What encrypted connections take.
 #[derive(Clone)]
@@ -81,7 +82,7 @@ pub(crate) struct Handshake(Arc<Mutex<Option<io::Error>>>);
 impl Handshake {
     /// Why it failed, once the plain end was closed for it; given once.
     pub(crate) fn failure(&self) -> Option<io::Error> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.0.lock().take()
     }
 }
 
@@ -125,7 +126,7 @@ fn carry(
         // However it ends, both sides learn of it by the end of their sockets.
         let ended = carrier::carry(&mut session, &socket, &own, turns.follow());
         if session.is_handshaking() {
-            *told.0.lock().unwrap_or_else(PoisonError::into_inner) = ended.err();
+            *told.0.lock() = ended.err();
         }
         let _ = shutdown(&*socket, Shutdown::Both);
         let _ = shutdown(&own, Shutdown::Both);

@@ -1,7 +1,7 @@
 //! The line between a running trial and its watcher: stop it, ask how far it has come.
 
 use loadline_units::{Duration, Instant};
-use std::sync::Mutex;
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Shared by the load threads, the signal handler and the live view.
@@ -80,10 +80,10 @@ impl Control {
     /// How far it has come.
     #[must_use]
     pub fn progress(&self) -> Progress {
-        *self.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        *self.progress.lock()
     }
     /// Reports to watchers how far it has come.
     pub(crate) fn report(&self, progress: Progress) {
-        *self.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = progress;
+        *self.progress.lock() = progress;
     }
 }

@@ -5,7 +5,7 @@ use loadline_kernel::facts::{BlockDevice, KernelView};
 use loadline_shelter::config::OwnLimits;
 use loadline_shelter::controller::{ApplicationLoad, ByteBucket, DeviceCount, PERIOD, RateController};
 use loadline_units::{ByteRate, Bytes, Duration, Instant};
-use std::sync::Mutex;
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The longest wait before looking whether the wait still holds.
@@ -112,8 +112,8 @@ impl Pace {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, Inner> {
+        self.inner.lock()
     }
 
     fn now(&self) -> Instant {

@@ -8,10 +8,10 @@ use loadline_kernel::system_calls::write_back_file_system;
 use loadline_shelter::config::{DataClass, Group};
 use loadline_shelter::manifest::Manifest;
 use loadline_shelter::tree::{EntryKind, TreeEntry, TreePath};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -68,7 +68,7 @@ pub(crate) fn restore(
     let at = |path: &TreePath| root.path().join(path.as_text());
     if onto == Onto::Interrupted {
         let removed = remove_others(root, manifest, groups)?;
-        report.lock().unwrap_or_else(std::sync::PoisonError::into_inner).removed = removed;
+        report.lock().removed = removed;
     }
     for entry in manifest.entries.values().filter(|entry| entry.kind == EntryKind::Folder) {
         root.make_folder(&entry.path).map_err(ShelterError::io("make the folder", at(&entry.path)))?;
@@ -85,7 +85,7 @@ pub(crate) fn restore(
                         break;
                     }
                     let done = restore_entry(root, copy, manifest.head.generation, entry, onto, progress);
-                    let mut report = report.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    let mut report = report.lock();
                     match done {
                         Ok(Restored::Written(bytes)) => {
                             report.files += 1;
@@ -97,7 +97,7 @@ pub(crate) fn restore(
                         }
                         Err(EntryTrouble::Target(error)) => {
                             // The disk itself fails: nothing more can be done on it.
-                            let mut first = failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                            let mut first = failure.lock();
                             first.get_or_insert(ShelterError::io("write", at(&entry.path))(error));
                             progress.ends.store(true, Ordering::Relaxed);
                         }
@@ -106,13 +106,13 @@ pub(crate) fn restore(
             });
         }
     });
-    if let Some(error) = failure.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
+    if let Some(error) = failure.into_inner() {
         return Err(error);
     }
     if progress.ends.load(Ordering::Relaxed) {
         return Err(ShelterError::Ended);
     }
-    let mut report = report.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut report = report.into_inner();
     // From the inside out: what is made in a folder changes that folder's time.
     for entry in manifest.entries.values().rev().filter(|entry| !report.damaged.contains_key(&entry.path)) {
         root.dress(entry).map_err(ShelterError::io("set owner, mode and attributes of", at(&entry.path)))?;

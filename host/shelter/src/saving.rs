@@ -12,13 +12,13 @@ use loadline_shelter::changes::{FileStamp, MassDeletion, TreeDifference, TreeSta
 use loadline_shelter::config::{DataClass, Group, MARKER_NAME, Moment, ShelterConfig};
 use loadline_shelter::tree::{EntryKind, TreePath};
 use loadline_shelter::upkeep::ReadShare;
+use parking_lot::Mutex;
 use rustix::io::ReadWriteFlags;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Bytes read at once.
@@ -178,7 +178,7 @@ impl<'a> Picture<'a> {
                 let Some(walked) = walked else { continue };
                 walked
             } else {
-                picture.quiet.get_mut().unwrap_or_else(PoisonError::into_inner).extend(quiet);
+                picture.quiet.get_mut().extend(quiet);
                 let kind = if group.is_of_one_moment() { &mut picture.of_one_moment } else { &mut picture.fuzzy };
                 kind.push(group.name.clone());
                 walk(root, group)
@@ -392,7 +392,7 @@ impl<'a> Picture<'a> {
                 return Err(not_one_moment(group, format!("{} changed while it was saved", path.as_text())));
             }
         }
-        let quiet = std::mem::take(&mut *self.quiet.lock().unwrap_or_else(PoisonError::into_inner));
+        let quiet = std::mem::take(&mut *self.quiet.lock());
         let mut ended = Ok(());
         for group in quiet {
             ended = ended.and(group.end());

@@ -29,10 +29,11 @@ use loadline_shelter::start::{
 use loadline_shelter::status::ShelterStatus;
 use loadline_shelter::tree::TreePath;
 use loadline_shelter::unit::unit_name;
+use parking_lot::Mutex;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// How often a start may format or mount before it must have come to an end.

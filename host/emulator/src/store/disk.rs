@@ -4,9 +4,9 @@ use super::volatile::Volatile;
 use super::{Fresh, Store, StoreError};
 use crate::send_buffer::SendBuffer;
 use loadline_nbd::reply::Extent;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Whether a disk takes part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl StoredDisk {
     }
 
     fn volatile(&self) -> MutexGuard<'_, Volatile> {
-        self.volatile.lock().unwrap_or_else(PoisonError::into_inner)
+        self.volatile.lock()
     }
 
     pub(crate) fn presence(&self) -> Presence {

@@ -4,11 +4,12 @@ use super::StoreError;
 use super::page::{Old, PAGE, Page, Spare};
 use crate::send_buffer::{SendBuffer, ZEROES};
 use loadline_nbd::reply::Extent;
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Pages of a region.
 const REGION_PAGES: usize = 512;
@@ -208,10 +209,10 @@ impl MemoryStore {
     }
 
     fn regions(&self) -> RwLockReadGuard<'_, Regions> {
-        self.regions.read().unwrap_or_else(PoisonError::into_inner)
+        self.regions.read()
     }
     fn regions_to_change(&self) -> RwLockWriteGuard<'_, Regions> {
-        self.regions.write().unwrap_or_else(PoisonError::into_inner)
+        self.regions.write()
     }
 
     pub(crate) fn still(&self) -> Still<'_> {

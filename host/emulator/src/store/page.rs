@@ -1,9 +1,10 @@
 //! The pieces in which contents are kept in memory.
 
 use memmap2::{Advice, MmapMut};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::Once;
 
 /// Bytes of a page.
 pub(crate) const PAGE: usize = 4_096;
@@ -24,7 +25,7 @@ struct Stock {
 
 impl Stock {
     fn pages(&self) -> MutexGuard<'_, VecDeque<&'static mut [u8; PAGE]>> {
-        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pages.lock()
     }
 
     fn page(&'static self) -> Option<&'static mut [u8; PAGE]> {
@@ -45,8 +46,7 @@ impl Stock {
     /// Has pages ready before they are wanted: where the system must find the memory first, as under a hypervisor, 2 MiB can take it 8 ms.
     fn replenish(&self) {
         loop {
-            let pages = self.low.wait_while(self.pages(), |pages| pages.len() >= READY);
-            drop(pages.unwrap_or_else(PoisonError::into_inner));
+            self.low.wait_while(&mut self.pages(), |pages| pages.len() >= READY);
             match slab() {
                 Some(slab) => {
                     for page in &mut *slab {
@@ -55,7 +55,7 @@ impl Stock {
                     self.pages().extend(slab);
                 }
                 // There may be more when it is wanted again.
-                None => drop(self.low.wait(self.pages())),
+                None => self.low.wait(&mut self.pages()),
             }
         }
     }

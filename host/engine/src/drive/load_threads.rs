@@ -23,9 +23,10 @@ use loadline_kernel::scheduling;
 use loadline_record::VerifyRecord;
 use loadline_units::{Bytes, Duration, Instant, Ratio};
 use loadline_workload::{Arrival, LoadGenerator, LoadSpec, Region};
+use parking_lot::{Condvar, Mutex};
 use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 /// Requests in flight of an open loop for each load thread at most; arrivals beyond wait, and their latency counts on.
@@ -68,13 +69,13 @@ struct Signal {
 
 impl Signal {
     fn give(&self, start: Start) {
-        *self.start.lock().unwrap_or_else(PoisonError::into_inner) = start;
+        *self.start.lock() = start;
         self.changed.notify_all();
     }
     /// When to begin; `None` for never.
     fn wait(&self) -> Option<Instant> {
-        let start = self.start.lock().unwrap_or_else(PoisonError::into_inner);
-        let start = self.changed.wait_while(start, |s| *s == Start::NotYet).unwrap_or_else(PoisonError::into_inner);
+        let mut start = self.start.lock();
+        self.changed.wait_while(&mut start, |s| *s == Start::NotYet);
         match *start {
             Start::At(at) => Some(at),
             Start::NotYet | Start::Never => None,
@@ -359,7 +360,7 @@ impl Threads {
             }
         }
         for shared in &self.streams {
-            let mut stream = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut stream = shared.lock();
             if let Some(checker) = stream.as_ref().and_then(|stream| stream.checker.as_ref()) {
                 checker.settle();
             }
@@ -464,7 +465,7 @@ fn work(
     let source = if part.slots == 1 && part.verify.is_none() {
         Source::Own(Box::new(stream()))
     } else {
-        shared.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(stream);
+        shared.lock().get_or_insert_with(stream);
         Source::Shared(Arc::clone(shared))
     };
     let means = Means {

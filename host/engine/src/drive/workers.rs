@@ -13,8 +13,9 @@ use loadline_kernel::clock::TscClock;
 use loadline_kernel::raw_call::system_call;
 use loadline_units::{Duration, Instant};
 use loadline_workload::{LoadGenerator, Next};
+use parking_lot::{Mutex, MutexGuard};
 use std::os::fd::AsRawFd;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Threads at most; beyond it the machine measures its scheduler.
 pub(super) const WORKERS_MAX: u64 = 2_048;
@@ -93,7 +94,7 @@ impl Source {
     #[inline]
     fn lock(&mut self) -> Turn<'_> {
         match self {
-            Self::Shared(stream) => Turn::Shared(stream.lock().unwrap_or_else(PoisonError::into_inner)),
+            Self::Shared(stream) => Turn::Shared(stream.lock()),
             Self::Own(stream) => Turn::Own(stream),
         }
     }
@@ -103,8 +104,8 @@ impl Source {
     fn lock_or_queue(&mut self) -> (Turn<'_>, bool) {
         match self {
             Self::Shared(stream) => match stream.try_lock() {
-                Ok(stream) => (Turn::Shared(stream), false),
-                Err(_) => (Turn::Shared(stream.lock().unwrap_or_else(PoisonError::into_inner)), true),
+                Some(stream) => (Turn::Shared(stream), false),
+                None => (Turn::Shared(stream.lock()), true),
             },
             Self::Own(stream) => (Turn::Own(stream), false),
         }

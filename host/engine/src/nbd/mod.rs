@@ -13,11 +13,12 @@ use crate::target::{Signature, signatures_by};
 use loadline_nbd::client::{ClientRequest, ExportFacts};
 use loadline_nbd::request::code;
 use loadline_nbd::uri::NbdUri;
+use parking_lot::{Mutex, MutexGuard};
 use std::io::{self, Write as _};
 use std::net::TcpStream;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// How long a server may take for each step of the handshake.
@@ -160,7 +161,7 @@ impl NbdExport {
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<NbdStream>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle.lock()
     }
 }
 

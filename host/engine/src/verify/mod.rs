@@ -15,10 +15,11 @@ use loadline_block::{Operation, Request};
 use loadline_record::{StreamWritten, VerifyFault, VerifyFaultKind, VerifyRecord};
 use loadline_workload::Region;
 use marks::{Block, generation, mark, read_block};
+use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// Faults kept with their places; all are counted.
 const FAULTS_MAX: usize = 100;
@@ -77,7 +78,7 @@ impl Ledger {
 
     /// How far the threads' writes came, in the order of the threads; empty where one of them did not tell.
     pub(crate) fn written(&self) -> Vec<StreamWritten> {
-        let streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        let streams = self.streams.lock();
         streams.iter().cloned().collect::<Option<Vec<_>>>().unwrap_or_default()
     }
 
@@ -243,7 +244,7 @@ impl Checker {
         let mut failed: Vec<u32> = self.failed.iter().copied().filter(|number| *number <= acknowledged).collect();
         failed.sort_unstable();
         let (issued, durable) = (self.issued, self.durable.min(acknowledged));
-        let mut streams = self.ledger.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut streams = self.ledger.streams.lock();
         streams[self.thread as usize] = Some(StreamWritten { issued, acknowledged, failed, durable });
     }
 }

@@ -6,14 +6,14 @@ use crate::RepositoryError;
 use crate::blob_index::IdMap;
 use crate::pacing::{PacedStep, Pacing, Permission};
 use crate::repository::Repository;
-use crate::save::{EntryStat, Stamp, locked};
+use crate::save::{EntryStat, Stamp};
 use crate::storage::{FileKind, StoredFile};
 use loadline_repository_format::{Decompression, ObjectId, PackedBlob, decode_blob};
 use loadline_units::Bytes;
+use parking_lot::Mutex;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// What one thread restores in one go.
@@ -89,7 +89,7 @@ impl<'a> FileRestore<'a> {
             let content = entries[entry].node.content.as_deref().unwrap_or_default();
             let length_of = |id: &ObjectId| repository.index.find(*id).map(|(_, blob)| u64::from(blob.plain_length()));
             if let Some(missing) = content.iter().find(|id| length_of(id).is_none()) {
-                *locked(&states[entry].failure) = Some(FileFailure::Repository(RepositoryError::MissingBlob(*missing)));
+                *states[entry].failure.lock() = Some(FileFailure::Repository(RepositoryError::MissingBlob(*missing)));
                 continue;
             }
             let (mut first, mut offset, mut length) = (0, 0, 0);
@@ -140,10 +140,10 @@ impl<'a> FileRestore<'a> {
         }
         let mut failed = Vec::new();
         for (entry, state) in self.states.into_iter().enumerate() {
-            let failure = state.failure.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let failure = state.failure.into_inner();
             failed.extend(failure.map(|failure| (entry, failure)));
         }
-        let stamps = self.stamps.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let stamps = self.stamps.into_inner();
         Ok(RestoredFiles {
             failed,
             files: stamps.len() as u64,
@@ -173,7 +173,7 @@ impl<'a> FileRestore<'a> {
     }
 
     fn fail(&self, entry: usize, failure: FileFailure) {
-        locked(&self.states[entry].failure).get_or_insert(failure);
+        self.states[entry].failure.lock().get_or_insert(failure);
     }
 
     /// Restores a portion; an error only when all shall stop.
@@ -344,7 +344,7 @@ impl<'a> FileRestore<'a> {
             return;
         }
         let entry = &self.entries[part.entry];
-        if locked(&state.failure).is_some() {
+        if state.failure.lock().is_some() {
             drop(file);
             // Half a file would look like a whole one to whom it belongs.
             if let Ok((folder, name)) = self.target.place(&entry.path, open) {
@@ -367,7 +367,7 @@ impl<'a> FileRestore<'a> {
         };
         match finish() {
             Ok(stamp) => {
-                locked(&self.stamps).insert(part.entry, stamp);
+                self.stamps.lock().insert(part.entry, stamp);
             }
             Err(error) => self.fail(part.entry, FileFailure::Target(error)),
         }

@@ -8,7 +8,6 @@ mod entry;
 mod known;
 mod packing;
 mod pictured;
-mod queue;
 mod reading;
 mod scan;
 mod work;
@@ -17,7 +16,6 @@ pub(crate) use entry::{EntryStat, attributes};
 pub(crate) use known::{KnownEntry, KnownFolder, KnownRoot, Stamp};
 pub(crate) use packing::{PackSink, Packer};
 pub use pictured::{PicturedEntry, PicturedRoot};
-pub(crate) use queue::locked;
 
 use crate::RepositoryError;
 use crate::lease::Lease;

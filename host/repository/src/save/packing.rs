@@ -1,6 +1,5 @@
 //! Blobs into packs, packs into the storage.
 
-use super::queue::{BoundedQueue, locked};
 use crate::RepositoryError;
 use crate::blob_index::IdSet;
 use crate::nonces::Nonces;
@@ -9,18 +8,24 @@ use crate::repository::Repository;
 use crate::storage::{FileKind, StoredFile};
 use loadline_repository_format::{BlobKind, Compression, IndexedPack, ObjectId, PackBuilder};
 use loadline_units::Bytes;
-use std::sync::Mutex;
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 /// A pack is full from this length on.
 const PACK_TARGET: usize = 16 << 20;
+
+/// A pack and its bytes.
+type FullPack = (IndexedPack, Vec<u8>);
 
 /// Where the threads of a save put their packs.
 pub(crate) struct PackSink<'a> {
     pub(crate) repository: &'a Repository,
     pacing: &'a dyn Pacing,
     pending: Mutex<IdSet>,
-    packs: BoundedQueue<(IndexedPack, Vec<u8>)>,
+    /// Full packs on their way to the threads that write; `None` when nothing more comes.
+    packs: Mutex<Option<SyncSender<FullPack>>>,
+    waiting: Mutex<Receiver<FullPack>>,
     buffers: Mutex<Vec<Vec<u8>>>,
     stored: Mutex<Vec<IndexedPack>>,
     stored_bytes: AtomicU64,
@@ -30,11 +35,13 @@ pub(crate) struct PackSink<'a> {
 
 impl<'a> PackSink<'a> {
     pub(crate) fn new(repository: &'a Repository, pacing: &'a dyn Pacing) -> Self {
+        let (packs, waiting) = sync_channel(repository.storage.writers());
         Self {
             repository,
             pacing,
             pending: Mutex::default(),
-            packs: BoundedQueue::new(repository.storage.writers()),
+            packs: Mutex::new(Some(packs)),
+            waiting: Mutex::new(waiting),
             buffers: Mutex::default(),
             stored: Mutex::default(),
             stored_bytes: AtomicU64::new(0),
@@ -50,17 +57,17 @@ impl<'a> PackSink<'a> {
 
     /// Ends all threads; the first reason counts.
     pub(crate) fn fail(&self, error: RepositoryError) {
-        locked(&self.failure).get_or_insert(error);
+        self.failure.lock().get_or_insert(error);
         self.ended.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn take_failure(&self) -> Option<RepositoryError> {
-        locked(&self.failure).take()
+        self.failure.lock().take()
     }
 
     /// Whether any blob came that the repository did not have.
     pub(crate) fn has_new_blobs(&self) -> bool {
-        !locked(&self.pending).is_empty()
+        !self.pending.lock().is_empty()
     }
 
     /// Asks the pacing.
@@ -73,7 +80,11 @@ impl<'a> PackSink<'a> {
 
     /// One thread that writes packs, until [`Self::close`].
     pub(crate) fn write_packs(&self) {
-        while let Some((pack, bytes)) = self.packs.pop(&self.ended) {
+        while let Some((pack, bytes)) = self.next_pack() {
+            // When all shall end, packs are taken and dropped: a thread that waits for room goes on.
+            if self.ended.load(Ordering::Relaxed) {
+                continue;
+            }
             let file = StoredFile::Named(FileKind::Pack, pack.id);
             let written = self
                 .pace(PacedStep::WriteRepository(Bytes::new(bytes.len() as u64)))
@@ -81,22 +92,26 @@ impl<'a> PackSink<'a> {
             match written {
                 Ok(()) => {
                     self.stored_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-                    locked(&self.stored).push(pack);
-                    locked(&self.buffers).push(bytes);
+                    self.stored.lock().push(pack);
+                    self.buffers.lock().push(bytes);
                 }
                 Err(error) => self.fail(error),
             }
         }
     }
 
+    fn next_pack(&self) -> Option<FullPack> {
+        self.waiting.lock().recv().ok()
+    }
+
     /// Nothing more comes.
     pub(crate) fn close(&self) {
-        self.packs.close();
+        *self.packs.lock() = None;
     }
 
     /// The packs that were stored, and how many bytes they have.
     pub(crate) fn stored(self) -> (Vec<IndexedPack>, u64) {
-        let packs = self.stored.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let packs = self.stored.into_inner();
         (packs, self.stored_bytes.into_inner())
     }
 
@@ -105,15 +120,12 @@ impl<'a> PackSink<'a> {
             return Ok(());
         }
         let (id, bytes, blobs) = builder.finish(&self.repository.key, nonces.next()?);
-        if self.packs.push((IndexedPack { id, blobs }, bytes), &self.ended) {
-            Ok(())
-        } else {
-            Err(RepositoryError::Stopped)
-        }
+        let packs = self.packs.lock().clone().filter(|_| !self.ended.load(Ordering::Relaxed));
+        packs.and_then(|packs| packs.send((IndexedPack { id, blobs }, bytes)).ok()).ok_or(RepositoryError::Stopped)
     }
 
     fn empty_pack(&self) -> PackBuilder {
-        PackBuilder::with_buffer(locked(&self.buffers).pop().unwrap_or_default())
+        PackBuilder::with_buffer(self.buffers.lock().pop().unwrap_or_default())
     }
 }
 
@@ -136,7 +148,7 @@ impl<'s, 'r> Packer<'s, 'r> {
     /// Stores a blob unless the repository has it; its name.
     pub(crate) fn add(&mut self, plain: &[u8]) -> Result<ObjectId, RepositoryError> {
         let id = ObjectId::of(plain);
-        if self.sink.repository.index.contains(id) || !locked(&self.sink.pending).insert(id) {
+        if self.sink.repository.index.contains(id) || !self.sink.pending.lock().insert(id) {
             return Ok(id);
         }
         let nonce = self.nonces.next()?;

@@ -3,7 +3,6 @@
 use super::entry::{EntryStat, attributes};
 use super::packing::Packer;
 use super::pictured::PicturedFile;
-use super::queue::locked;
 use super::scan::WaitingFile;
 use super::work::{FileBatch, LargeFile, Task, WorkQueue};
 use super::{Chunking, FIXED_CHUNK};
@@ -240,14 +239,14 @@ impl<'w, 's, 'r> FileReader<'w, 's, 'r> {
             Ok(content) => Ok(content),
         };
         let is_whole = {
-            let mut parts = locked(&large.parts);
+            let mut parts = large.parts.lock();
             parts.push((segment, read));
             parts.len() as u64 == large.segments()
         };
         if !is_whole {
             return Ok(());
         }
-        let mut parts = std::mem::take(&mut *locked(&large.parts));
+        let mut parts = std::mem::take(&mut *large.parts.lock());
         parts.sort_by_key(|(segment, _)| *segment);
         let joined: Result<Option<Vec<ObjectId>>, Errno> = parts
             .into_iter()

@@ -2,14 +2,14 @@
 
 use super::entry::EntryStat;
 use super::pictured::PicturedFile;
-use super::queue::locked;
 use super::scan::{Batch, WaitingFile};
 use loadline_repository_format::ObjectId;
+use parking_lot::{Condvar, Mutex};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How many batches wait at most: each keeps a folder open.
@@ -77,12 +77,12 @@ pub(crate) struct WorkQueue {
 impl WorkQueue {
     /// Waits for room. `false` when all shall end.
     pub(crate) fn push(&self, batch: FileBatch, ended: &AtomicBool) -> bool {
-        let mut waiting = locked(&self.waiting);
+        let mut waiting = self.waiting.lock();
         while waiting.batches.len() >= BATCHES_MAX {
             if ended.load(Ordering::Relaxed) {
                 return false;
             }
-            waiting = self.changed.wait_timeout(waiting, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+            self.changed.wait_for(&mut waiting, LOOK);
         }
         waiting.batches.push_back(batch);
         self.changed.notify_all();
@@ -91,25 +91,25 @@ impl WorkQueue {
 
     /// No more files are found.
     pub(crate) fn close(&self) {
-        locked(&self.waiting).is_closed = true;
+        self.waiting.lock().is_closed = true;
         self.changed.notify_all();
     }
 
     /// All threads may read this file.
     pub(crate) fn share(&self, file: LargeFile) {
-        locked(&self.waiting).large.push(Arc::new(file));
+        self.waiting.lock().large.push(Arc::new(file));
         self.changed.notify_all();
     }
 
     /// Nothing more comes out of this file.
     pub(crate) fn finished(&self, file: &Arc<LargeFile>) {
-        locked(&self.waiting).large.retain(|other| !Arc::ptr_eq(other, file));
+        self.waiting.lock().large.retain(|other| !Arc::ptr_eq(other, file));
         self.changed.notify_all();
     }
 
     /// The next task of a thread, whose last one is done. `None` at the end.
     pub(crate) fn take(&self, ended: &AtomicBool) -> Option<Task> {
-        let mut waiting = locked(&self.waiting);
+        let mut waiting = self.waiting.lock();
         loop {
             if ended.load(Ordering::Relaxed) {
                 return None;
@@ -127,13 +127,13 @@ impl WorkQueue {
             if waiting.is_closed && waiting.large.is_empty() && waiting.taken == 0 {
                 return None;
             }
-            waiting = self.changed.wait_timeout(waiting, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+            self.changed.wait_for(&mut waiting, LOOK);
         }
     }
 
     /// A batch is done.
     pub(crate) fn batch_done(&self) {
-        locked(&self.waiting).taken -= 1;
+        self.waiting.lock().taken -= 1;
         self.changed.notify_all();
     }
 }

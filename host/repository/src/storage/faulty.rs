@@ -1,8 +1,9 @@
 //! A storage that misbehaves on demand, for tests of whatever saves and restores.
 
 use super::{FileKind, LeaseVersion, ListedFile, RepositoryStorage, StorageError, StorageErrorKind, StoredFile};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How a storage misbehaves.
@@ -46,7 +47,7 @@ impl FaultyStorage {
 
     /// Misbehaves like this from now on, and counts anew.
     pub fn set(&self, faults: &[StorageFault]) {
-        *self.faults.lock().unwrap_or_else(PoisonError::into_inner) = faults.to_vec();
+        *self.faults.lock() = faults.to_vec();
         self.calls.store(0, Ordering::Relaxed);
         self.changes.store(0, Ordering::Relaxed);
         self.written.store(0, Ordering::Relaxed);
@@ -59,7 +60,7 @@ impl FaultyStorage {
     }
 
     fn faults(&self) -> Vec<StorageFault> {
-        self.faults.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.faults.lock().clone()
     }
 
     fn call(&self, attempt: &'static str, what: &str) -> Result<(), StorageError> {

@@ -3,9 +3,10 @@
 use crate::{Error, store_location};
 use loadline_record::RunRecord;
 use loadline_store::{Claim, Store};
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -76,7 +77,7 @@ impl RecordKeeper {
 
     /// Why the last record is not in the store, once.
     pub(super) fn trouble(&self) -> Option<String> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.trouble.lock().take()
     }
 
     /// Keeps the last record.
@@ -108,7 +109,7 @@ impl RecordKeeper {
 fn keep(mut kept: KeptRecord, records: &Receiver<RunRecord>, trouble: &Mutex<Option<String>>) -> KeptRecord {
     for record in records {
         let failed = kept.put(&record).err().map(|error| error.to_string());
-        *trouble.lock().unwrap_or_else(PoisonError::into_inner) = failed;
+        *trouble.lock() = failed;
     }
     kept
 }

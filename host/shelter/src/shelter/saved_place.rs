@@ -15,7 +15,7 @@ use loadline_shelter::start::DestinationSeen;
 use loadline_shelter::upkeep::UpkeepSchedule;
 use loadline_units::Bytes;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// Files of the state folder that have a time of day.
 pub(crate) const DRILL: &str = "drill";
@@ -140,7 +140,7 @@ impl Shelter {
             Some(SavedPlace::Plain(folder)) => Ok(PlainCopy::look(&folder, &self.config.name)),
             Some(SavedPlace::Repository(place)) => {
                 let (seen, opened) = RepositoryCopy::look(&place);
-                *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = opened.map(Box::new);
+                *self.opened.lock() = opened.map(Box::new);
                 Ok(seen)
             }
         }
@@ -148,7 +148,7 @@ impl Shelter {
 
     /// A repository, opened anew or by the last look.
     pub(crate) fn repository(&self, place: &RepositoryPlace) -> Result<Box<RepositoryCopy>, ShelterError> {
-        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let opened = self.opened.lock().take();
         match opened {
             Some(opened) => Ok(opened),
             None => Ok(Box::new(RepositoryCopy::open_or_create(place)?)),
