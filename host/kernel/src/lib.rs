@@ -13,6 +13,7 @@
 //! | [`scheduling`] | how soon a thread runs where others want its processor |
 //! | [`prefetch`] | memory brought into the processor's caches ahead of use |
 //! | [`trace_instance`] | the kernel's events of chosen devices, in a buffer of our own |
+//! | [`metadata`] | what the cloud around the machine answers |
 //! | [`ublk`] | block devices whose requests this process answers |
 //!
 //! What is read from `/proc` and `/sys` comes through a [`facts::KernelView`], so that a test hands in a tree of its own.
@@ -20,6 +21,7 @@
 pub mod clock;
 pub mod counters;
 pub mod facts;
+pub mod metadata;
 pub mod prefetch;
 pub mod raw_call;
 pub mod scheduling;

@@ -1,15 +1,13 @@
-//! Asks a cloud's metadata service, over plain HTTP on a link of the machine itself.
+//! Asks a cloud's metadata service for notices.
 
 use crate::error::ShelterError;
+use loadline_kernel::metadata::{self, Patience};
 use loadline_shelter::config::{Cloud, NoticeSource};
-use loadline_shelter::notice::{ANSWER_BYTES_MAX, CloudNotice, MetadataAnswer, MetadataRequest, NoticeError};
-use std::io::{self, Read as _, Write as _};
-use std::net::{TcpStream, ToSocketAddrs as _};
+use loadline_shelter::notice::{CloudNotice, MetadataRequest, NoticeError, granted, notices};
 use std::time::Duration;
 
-/// How long an answer may take. Azure's first one takes up to two minutes.
-const ANSWER_TIME: Duration = Duration::from_secs(120);
-const CONNECT_TIME: Duration = Duration::from_secs(5);
+/// Azure's first answer takes up to two minutes.
+const PATIENCE: Patience = Patience { connection: Duration::from_secs(5), answer: Duration::from_secs(120) };
 
 /// Listens for notices of one cloud.
 #[derive(Debug)]
@@ -30,11 +28,11 @@ impl MetadataClient {
     /// The notices of now.
     pub(crate) fn poll(&mut self) -> Result<Vec<CloudNotice>, ShelterError> {
         if self.source.cloud == Cloud::Aws && self.token.is_none() {
-            let answer = self.ask(&MetadataRequest::aws_token())?;
-            self.token = Some(answer.text().map_err(|error| self.wrap(error))?.trim().to_owned());
+            let (status, token) = self.ask(&MetadataRequest::aws_token())?;
+            self.token = Some(granted(status, &token).map_err(|error| self.wrap(error))?.trim().to_owned());
         }
-        let answer = self.ask(&MetadataRequest::poll(self.source.cloud, self.token.as_deref()))?;
-        let notices = answer.notices(self.source.cloud);
+        let (status, body) = self.ask(&MetadataRequest::poll(self.source.cloud, self.token.as_deref()))?;
+        let notices = notices(self.source.cloud, status, &body);
         if notices == Err(NoticeError::Status(401)) {
             // The token is too old: the next poll takes a new one.
             self.token = None;
@@ -47,38 +45,20 @@ impl MetadataClient {
         if self.source.cloud != Cloud::Azure {
             return Ok(());
         }
-        let answer = self.ask(&MetadataRequest::azure_start(&notice.id))?;
-        answer.text().map(drop).map_err(|error| self.wrap(error))
+        let (status, body) = self.ask(&MetadataRequest::azure_start(&notice.id))?;
+        granted(status, &body).map(drop).map_err(|error| self.wrap(error))
     }
 
     fn wrap(&self, source: NoticeError) -> ShelterError {
         ShelterError::Notice { address: self.source.address.clone(), source }
     }
 
-    fn ask(&self, request: &MetadataRequest) -> Result<MetadataAnswer, ShelterError> {
+    fn ask(&self, request: &MetadataRequest) -> Result<(u16, String), ShelterError> {
+        let MetadataRequest { method, path, headers, body } = request;
+        let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let request = metadata::MetadataRequest { method, path, headers: &headers, body };
         let address = &self.source.address;
-        let bytes = exchange(address, &request.to_bytes(address)).map_err(ShelterError::io("ask", address))?;
-        MetadataAnswer::parse(&bytes).map_err(|error| self.wrap(error))
+        let answer = metadata::ask(address, &request, PATIENCE).map_err(ShelterError::io("ask", address))?;
+        Ok((answer.status.as_u16(), answer.body))
     }
-}
-
-/// Sends a request and reads until the other side closes.
-fn exchange(address: &str, request: &[u8]) -> io::Result<Vec<u8>> {
-    let mut last = io::Error::from(io::ErrorKind::NotFound);
-    for place in address.to_socket_addrs()? {
-        let mut stream = match TcpStream::connect_timeout(&place, CONNECT_TIME) {
-            Ok(stream) => stream,
-            Err(error) => {
-                last = error;
-                continue;
-            }
-        };
-        stream.set_read_timeout(Some(ANSWER_TIME))?;
-        stream.set_write_timeout(Some(CONNECT_TIME))?;
-        stream.write_all(request)?;
-        let mut bytes = Vec::new();
-        stream.take(ANSWER_BYTES_MAX as u64).read_to_end(&mut bytes)?;
-        return Ok(bytes);
-    }
-    Err(last)
 }

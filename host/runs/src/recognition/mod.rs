@@ -8,9 +8,8 @@ use crate::Error;
 use crate::error::{CloudSilence, RecognitionError};
 use loadline_catalog::Catalog;
 use loadline_kernel::facts::{self, AttachedDisk, Firmware, Spread, SpreadVolume};
+use loadline_kernel::metadata::{LINK_LOCAL, MetadataRequest};
 use loadline_recognition::{Attached, CloudAnswers, Layout, Place, Provider, Recognised, recognised};
-use metadata::Question;
-use std::net::SocketAddr;
 
 /// The cloud that a machine is in, as far as it says.
 #[derive(Debug)]
@@ -41,7 +40,7 @@ pub(crate) struct Answered {
 /// `aws ec2 describe-volumes` printed.
 pub(crate) fn asked(volumes: Option<&str>) -> Option<Result<Answered, RecognitionError>> {
     let provider = provider(&facts::firmware())?;
-    let told = told(provider, metadata::LINK_LOCAL, volumes)
+    let told = told(provider, LINK_LOCAL, volumes)
         .map_err(|source| RecognitionError::NotAsked { cloud: provider.name(), source });
     Some(told.map(|told| {
         let (disks, spread) = facts::attached();
@@ -54,7 +53,7 @@ pub(crate) fn asked(volumes: Option<&str>) -> Option<Result<Answered, Recognitio
 #[must_use]
 pub fn cloud() -> Option<Cloud> {
     let provider = provider(&facts::firmware())?;
-    let machine = told(provider, metadata::LINK_LOCAL, None).map(|told| told.machine);
+    let machine = told(provider, LINK_LOCAL, None).map(|told| told.machine);
     Some(Cloud { name: provider.name(), machine })
 }
 
@@ -63,30 +62,27 @@ fn provider(firmware: &Firmware) -> Option<Provider> {
 }
 
 /// Asks the cloud's metadata service at `address` what this machine is.
-fn told(provider: Provider, address: SocketAddr, volumes: Option<&str>) -> Result<CloudAnswers, CloudSilence> {
-    const HOST: &str = "169.254.169.254";
-    let get = |path, host, header| metadata::ask(address, &Question { method: "GET", path, host, header });
+fn told(provider: Provider, address: &str, volumes: Option<&str>) -> Result<CloudAnswers, CloudSilence> {
+    let ask =
+        |method, path, headers: &[_]| metadata::ask(address, &MetadataRequest { method, path, headers, body: "" });
     Ok(match provider {
         Provider::Azure => {
             let path = "/metadata/instance?api-version=2021-02-01&format=json";
-            loadline_recognition::azure(&get(path, HOST, ("Metadata", "true"))?)?
+            loadline_recognition::azure(&ask("GET", path, &[("Metadata", "true")])?)?
         }
         Provider::Aws => {
             // IMDSv2: a token first, which proves that this is no forwarded request.
-            let token = Question {
-                method: "PUT",
-                path: "/latest/api/token",
-                host: HOST,
-                header: ("X-aws-ec2-metadata-token-ttl-seconds", "60"),
-            };
-            let token = metadata::ask(address, &token)?;
+            let token = ask("PUT", "/latest/api/token", &[("X-aws-ec2-metadata-token-ttl-seconds", "60")])?;
             let path = "/latest/dynamic/instance-identity/document";
-            let header = ("X-aws-ec2-metadata-token", token.trim());
-            loadline_recognition::aws(&get(path, HOST, header)?, volumes)?
+            loadline_recognition::aws(&ask("GET", path, &[("X-aws-ec2-metadata-token", token.trim())])?, volumes)?
         }
         Provider::Gcp => {
             let path = "/computeMetadata/v1/instance/?recursive=true";
-            loadline_recognition::gcp(&get(path, "metadata.google.internal", ("Metadata-Flavor", "Google"))?)?
+            loadline_recognition::gcp(&ask(
+                "GET",
+                path,
+                &[("Metadata-Flavor", "Google"), ("Host", "metadata.google.internal")],
+            )?)?
         }
     })
 }
@@ -123,23 +119,23 @@ mod tests {
             "Metadata: true",
             plain(AZURE),
         )]);
-        assert_eq!(told(Provider::Azure, azure, None).unwrap().machine, "Standard_D8ds_v4");
+        assert_eq!(told(Provider::Azure, &azure, None).unwrap().machine, "Standard_D8ds_v4");
         let aws = service(vec![
             ("PUT /latest/api/token HTTP/1.1", "X-aws-ec2-metadata-token-ttl-seconds: 60", plain("AQAEtoken==")),
             ("GET /latest/dynamic/instance-identity/document ", "X-aws-ec2-metadata-token: AQAEtoken==", plain(AWS)),
         ]);
-        assert_eq!(told(Provider::Aws, aws, None).unwrap().machine, "m5.large");
+        assert_eq!(told(Provider::Aws, &aws, None).unwrap().machine, "m5.large");
         let gcp = service(vec![(
             "GET /computeMetadata/v1/instance/?recursive=true HTTP/1.1",
             "Metadata-Flavor: Google",
             plain(GCP),
         )]);
-        assert_eq!(told(Provider::Gcp, gcp, None).unwrap().disks.len(), 4);
+        assert_eq!(told(Provider::Gcp, &gcp, None).unwrap().disks.len(), 4);
     }
 
     #[test]
     fn a_service_that_refuses_is_told_of() {
-        let error = told(Provider::Aws, service(Vec::new()), None).unwrap_err();
+        let error = told(Provider::Aws, &service(Vec::new()), None).unwrap_err();
         assert!(error.to_string().contains("refuses /latest/api/token: HTTP/1.1 401"), "{error}");
     }
 
