@@ -1,38 +1,13 @@
 //! Need files: a need as TOML (`docs/formats/need.md`).
 
 use crate::need::{Asked, Need, Rates, Wanted};
-use loadline_document::{DocumentError, Item, Reader, Synonym, entries, nested};
-use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio};
+use loadline_document::{DocumentError, Fields, Item, Reader, Synonym, nested};
+use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio, SECTOR};
 use loadline_workload::{LatencyFigure, Objective};
-use toml::de::DeTable;
 
 /// The version of the need format that is read here.
 pub const NEED_SCHEMA: u64 = 1;
 
-/// Sizes of requests are whole sectors.
-const SECTOR: u64 = 512;
-
-const TOP_KEYS: &[&str] = &[
-    "schema",
-    "name",
-    "iops",
-    "throughput",
-    "reads",
-    "block",
-    "read_block",
-    "write_block",
-    "sequential",
-    "objective",
-    "size",
-    "growth",
-    "hot",
-    "sure",
-    "time_met",
-    "from",
-    "machine",
-    "disks",
-    "place",
-];
 const SYNONYMS: &[Synonym] = &[
     ("rate", "iops"),
     ("read_share", "reads"),
@@ -96,7 +71,7 @@ impl NeedNumbers {
             return None;
         }
         let size = self.throughput?.get() / self.iops?.get();
-        Some(Bytes::new(size.next_multiple_of(SECTOR)))
+        Some(Bytes::new(size.next_multiple_of(SECTOR.get())))
     }
 }
 
@@ -119,12 +94,7 @@ impl NeedFile {
     pub fn parse(text: &str, source: &str) -> Result<Self, DocumentError> {
         Reader::read(text, source, SYNONYMS, |reader, top| {
             reader.schema(top, NEED_SCHEMA, "need")?;
-            for (key, _) in entries(top) {
-                if !TOP_KEYS.contains(&&**key.get_ref()) {
-                    reader.unknown_key("", key, TOP_KEYS, "a need");
-                }
-            }
-            Some(read(reader, top))
+            reader.top_fields("", top, "a need", read)
         })
     }
 }
@@ -139,34 +109,36 @@ pub fn is_need(text: &str) -> bool {
     begins("schema") && ["iops", "throughput", "from"].into_iter().any(begins)
 }
 
-fn read(reader: &mut Reader<'_>, top: &DeTable<'_>) -> NeedFile {
-    let name = top.get("name").and_then(|item| reader.name("name", item)).unwrap_or_else(|| "need".to_owned());
-    let mut numbers = NeedNumbers::default();
+fn read(t: &mut Fields<'_, '_, '_, '_>) -> NeedFile {
+    t.item("schema");
+    let name = t.get("name", Reader::name).unwrap_or_else(|| "need".to_owned());
+    let numbers = NeedNumbers {
+        iops: t.get("iops", Reader::quantity),
+        throughput: t.get("throughput", Reader::quantity),
+        reads: t.get("reads", Reader::quantity),
+        block: t.get("block", block),
+        read_block: t.get("read_block", block),
+        write_block: t.get("write_block", block),
+    };
     let mut need = Need::steady(&name, Rates::default(), Bytes::ZERO);
-    let mut from = Vec::new();
-    for (key, item) in entries(top) {
-        let key: &str = key.get_ref();
-        match key {
-            "iops" => numbers.iops = reader.quantity(key, item),
-            "throughput" => numbers.throughput = reader.quantity(key, item),
-            "reads" => numbers.reads = reader.quantity(key, item),
-            "block" => numbers.block = block(reader, key, item),
-            "read_block" => numbers.read_block = block(reader, key, item),
-            "write_block" => numbers.write_block = block(reader, key, item),
-            "sequential" => need.sequential = reader.switch(key, item).unwrap_or(false),
-            "objective" => need.objective = objective(reader, item),
-            "size" => need.size = reader.quantity(key, item).unwrap_or(Bytes::ZERO),
-            "growth" => need.growth = reader.quantity(key, item).unwrap_or(Ratio::ZERO),
-            "hot" => need.hot = reader.quantity(key, item),
-            "sure" => need.sure = reader.quantity(key, item).unwrap_or(need.sure),
-            "time_met" => need.time_met = reader.quantity(key, item).unwrap_or(need.time_met),
-            "from" => from = texts(reader, key, item),
-            "machine" => machine(reader, item, &mut need.wanted),
-            "disks" => disks(reader, item, &mut need.wanted),
-            "place" => place(reader, item, &mut need.wanted),
-            _ => {}
-        }
-    }
+    need.sequential = t.get("sequential", Reader::switch).unwrap_or(false);
+    need.objective = t.get("objective", objective);
+    need.size = t.get("size", Reader::quantity).unwrap_or(Bytes::ZERO);
+    need.growth = t.get("growth", Reader::quantity).unwrap_or(Ratio::ZERO);
+    need.hot = t.get("hot", Reader::quantity);
+    need.sure = t.get("sure", Reader::quantity).unwrap_or(need.sure);
+    need.time_met = t.get("time_met", Reader::quantity).unwrap_or(need.time_met);
+    let from = t.get("from", texts).unwrap_or_default();
+    let wanted = &mut need.wanted;
+    t.get("machine", |reader, key, item| reader.fields(key, item, "{ vcpus = 4 }", |t| machine(t, wanted)));
+    t.get("disks", |reader, key, item| reader.fields(key, item, "{ most = 8 }", |t| disks(t, wanted)));
+    t.get("place", |reader, key, item| {
+        reader.fields(key, item, "{ providers = [\"azure\"] }", |t| {
+            wanted.providers = t.get("providers", texts).unwrap_or_default();
+            wanted.region = t.get("region", Reader::text);
+        })
+    });
+    let reader = &mut *t.reader;
     if need.size == Bytes::ZERO {
         reader.problem(0..0, "size", "is missing: write size = \"500 GiB\", what the volume must hold".into());
     }
@@ -185,65 +157,44 @@ fn read(reader: &mut Reader<'_>, top: &DeTable<'_>) -> NeedFile {
 
 fn block(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Bytes> {
     let size: Bytes = reader.quantity(key, item)?;
-    if size == Bytes::ZERO || !size.get().is_multiple_of(512) {
+    if size == Bytes::ZERO || !size.get().is_multiple_of(SECTOR.get()) {
         reader.problem(item.span(), key, "is not a multiple of 512 B above 0".into());
         return None;
     }
     Some(size)
 }
 
-fn texts(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Vec<String> {
-    reader.values(key, item).into_iter().filter_map(|item| reader.text(key, item)).collect()
+fn texts(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Vec<String>> {
+    Some(reader.values(key, item).into_iter().filter_map(|item| reader.text(key, item)).collect())
 }
 
 /// `objective = { p99 = "10 ms" }`.
-fn objective(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Objective> {
+fn objective(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Objective> {
     let names: Vec<&str> = LatencyFigure::ALL.iter().map(|figure| figure.name()).collect();
-    let found = reader.table("objective", item, &names, "{ p99 = \"10 ms\" }")?;
+    let found = reader.table(key, item, &names, "{ p99 = \"10 ms\" }")?;
     let [(name, value)] = found[..] else {
-        reader.problem(item.span(), "objective", "is not one figure: write { p99 = \"10 ms\" }".into());
+        reader.problem(item.span(), key, "is not one figure: write { p99 = \"10 ms\" }".into());
         return None;
     };
     let of = LatencyFigure::ALL.into_iter().find(|figure| figure.name() == name)?;
-    let limit: Duration = reader.quantity(&nested("objective", name), value)?;
+    let limit: Duration = reader.quantity(&nested(key, name), value)?;
     Some(Objective { of, limit })
 }
 
-fn machine(reader: &mut Reader<'_>, item: &Item<'_>, wanted: &mut Wanted) {
-    let keys = ["vcpus", "memory", "names", "cpu_credits", "os_disk"];
-    for (name, value) in reader.table("machine", item, &keys, "{ vcpus = 4 }").unwrap_or_default() {
-        let key = nested("machine", name);
-        match name {
-            "vcpus" => wanted.vcpus = reader.count_u32(&key, value, u32::MAX),
-            "memory" => wanted.memory = reader.quantity(&key, value),
-            "names" => wanted.machines = texts(reader, &key, value),
-            "cpu_credits" => wanted.cpu_credits = reader.switch(&key, value).unwrap_or(true),
-            _ if value.get_ref().as_str() == Some("none") => wanted.os_disk = None,
-            _ => wanted.os_disk = reader.quantity(&key, value),
-        }
+fn machine(t: &mut Fields<'_, '_, '_, '_>, wanted: &mut Wanted) {
+    wanted.vcpus = t.get("vcpus", Reader::positive);
+    wanted.memory = t.get("memory", Reader::quantity);
+    wanted.machines = t.get("names", texts).unwrap_or_default();
+    wanted.cpu_credits = t.get("cpu_credits", Reader::switch).unwrap_or(wanted.cpu_credits);
+    if let Some(item) = t.item("os_disk") {
+        let is_none = item.get_ref().as_str() == Some("none");
+        wanted.os_disk = if is_none { None } else { t.get("os_disk", Reader::quantity) };
     }
 }
 
-fn disks(reader: &mut Reader<'_>, item: &Item<'_>, wanted: &mut Wanted) {
-    for (name, value) in reader.table("disks", item, &["names", "most"], "{ most = 8 }").unwrap_or_default() {
-        let key = nested("disks", name);
-        match name {
-            "names" => wanted.disks = texts(reader, &key, value),
-            _ => wanted.disks_max = reader.count_u32(&key, value, 64).unwrap_or(wanted.disks_max),
-        }
-    }
-}
-
-fn place(reader: &mut Reader<'_>, item: &Item<'_>, wanted: &mut Wanted) {
-    for (name, value) in
-        reader.table("place", item, &["providers", "region"], "{ providers = [\"azure\"] }").unwrap_or_default()
-    {
-        let key = nested("place", name);
-        match name {
-            "providers" => wanted.providers = texts(reader, &key, value),
-            _ => wanted.region = reader.text(&key, value),
-        }
-    }
+fn disks(t: &mut Fields<'_, '_, '_, '_>, wanted: &mut Wanted) {
+    wanted.disks = t.get("names", texts).unwrap_or_default();
+    wanted.disks_max = t.get("most", |reader, key, item| reader.count_u32(key, item, 64)).unwrap_or(wanted.disks_max);
 }
 
 #[cfg(test)]

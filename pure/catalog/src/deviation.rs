@@ -1,6 +1,6 @@
 //! Measurements that the model is known to miss, as catalog files have them.
 
-use loadline_document::{Item, Reader, nested};
+use loadline_document::{Item, Reader};
 use loadline_units::Bytes;
 
 /// A measurement that the model is known to miss.
@@ -27,33 +27,26 @@ const OPERATIONS: &[(&str, (bool, bool))] = &[("reads", (true, false)), ("writes
 
 /// `[[deviation]]`: measurements that the model is known to miss.
 pub(crate) fn read_deviations(reader: &mut Reader<'_>, item: &Item<'_>) -> Vec<Deviation> {
-    let keys = &["disks", "of", "striped", "from_block", "measured", "source"];
     let wanted = "{ of = \"writes\", measured = \"...\", source = \"...\" }";
     let mut all = Vec::new();
     for row in reader.values("deviation", item) {
-        let (mut measured, mut source) = (None, None);
-        let (mut disks, mut of, mut striped, mut from_block) = (Vec::new(), (true, true), None, Bytes::ZERO);
-        for (name, value) in reader.table("deviation", row, keys, wanted).unwrap_or_default() {
-            let inner = nested("deviation", name);
-            match name {
-                "disks" => {
-                    for disk in reader.values(&inner, value) {
-                        disks.extend(reader.text(&inner, disk));
-                    }
-                }
-                "of" => of = reader.word(&inner, value, OPERATIONS, "").unwrap_or(of),
-                "striped" => striped = reader.switch(&inner, value),
-                "from_block" => from_block = reader.quantity::<Bytes>(&inner, value).unwrap_or_default(),
-                "measured" => measured = reader.text(&inner, value),
-                _ => source = reader.text(&inner, value),
-            }
+        let found = reader.fields("deviation", row, wanted, |t| {
+            let disks = t.get("disks", |reader, key, item| {
+                let values = reader.values(key, item).into_iter();
+                Some(values.filter_map(|disk| reader.text(key, disk)).collect())
+            });
+            let of = t.get("of", |reader, key, item| reader.word(key, item, OPERATIONS, ""));
+            let striped = t.get("striped", Reader::switch);
+            let from_block = t.get("from_block", Reader::quantity).unwrap_or_default();
+            let (measured, source) = (t.get("measured", Reader::text), t.get("source", Reader::text));
+            let (of_reads, of_writes) = of.unwrap_or((true, true));
+            let (disks, measured, source) = (disks.unwrap_or_default(), measured?, source?);
+            Some(Deviation { disks, of_reads, of_writes, striped, from_block, measured, source })
+        });
+        match found.flatten() {
+            Some(deviation) => all.push(deviation),
+            None => reader.problem(row.span(), "deviation", format!("is not complete: write {wanted}")),
         }
-        let (Some(measured), Some(source)) = (measured, source) else {
-            reader.problem(row.span(), "deviation", format!("is not complete: write {wanted}"));
-            continue;
-        };
-        let (of_reads, of_writes) = of;
-        all.push(Deviation { disks, of_reads, of_writes, striped, from_block, measured, source });
     }
     all
 }

@@ -7,7 +7,7 @@ use loadline_disk::{Holds, Limit, Merge, Parallelism, Place, Spinning};
 use loadline_units::{ByteRate, Bytes, Duration, Iops};
 
 /// One catalog file: the common facts of its entries.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Family {
     /// The file's name, for messages.
     pub file: String,
@@ -238,7 +238,7 @@ pub struct CachedEstimate {
 }
 
 /// A disk as sold.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct DiskEntry {
     /// `provider/name`.
     pub name: String,
@@ -310,7 +310,7 @@ pub struct ByIops {
 }
 
 /// A disk's size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SizeRule {
     /// As sold.
     Fixed(Bytes),
@@ -322,6 +322,7 @@ pub enum SizeRule {
         most: Bytes,
     },
     /// Not recorded: an environment must state it.
+    #[default]
     Unknown,
 }
 

@@ -9,8 +9,8 @@ use crate::megabytes;
 use crate::memory;
 use crate::parts::{self, Readable};
 use crate::price::{self, Price, Priced};
-use loadline_disk::{Directions, IopsBudget, Limit, Parallelism, ThroughputBudget};
-use loadline_document::{DocumentError, Item, Key, Reader, entries, kind, nested};
+use loadline_disk::{Directions, IopsBudget, Limit, ThroughputBudget};
+use loadline_document::{DocumentError, Fields, Item, Key, Reader, entries, kind, nested};
 use loadline_units::{ByteRate, Bytes, Iops};
 use toml::de::DeTable;
 
@@ -46,42 +46,25 @@ const TOP_KEYS: &[&str] = &[
     "terms",
     "memory",
 ];
-const DISK_KEYS: &[&str] = &[
-    "size",
-    "iops",
-    "throughput",
-    "burst",
-    "options",
-    "published",
-    "parallelism",
-    "spinning",
-    "in_order_most",
-    "by_iops",
-    "delivered",
-    "price",
-    "source",
-    "date",
-    "note",
-    "years",
+/// Keys that belong to families of these kinds alone.
+const OF_KINDS: &[(&str, &[About])] = &[
+    ("mechanism", &[About::Disks, About::Machines]),
+    ("latency", &[About::Disks]),
+    ("disk", &[About::Disks]),
+    ("vm", &[About::Machines]),
+    ("caps", &[About::Machines]),
+    ("sold_vcpus", &[About::Machines]),
+    ("sold", &[About::Machines]),
+    ("iops_at", &[About::Disks]),
+    ("deviation", &[About::Disks]),
+    ("hit", &[About::HostCache]),
+    ("unpublished", &[About::HostCache]),
+    ("unpublished_for", &[About::HostCache]),
+    ("region", &[About::Prices]),
+    ("terms", &[About::Prices]),
+    ("units", &[About::Disks, About::Machines, About::HostCache]),
+    ("memory", &[About::Memory]),
 ];
-const VM_KEYS: &[&str] = &[
-    "uncached",
-    "uncached_for",
-    "cached",
-    "cache_size",
-    "data_disks",
-    "vcpus",
-    "queues_in_order",
-    "device_queues",
-    "takes_no",
-    "caches_none",
-    "price",
-    "source",
-    "date",
-    "note",
-    "years",
-];
-const CAP_KEYS: &[&str] = &["machines", "vcpus", "read", "write", "note"];
 
 /// The largest year in a name.
 const YEAR_MAX: u32 = 9999;
@@ -135,61 +118,7 @@ pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, 
             );
         }
         let (family, about) = (family?, about?);
-        let for_others: &[&str] = match about {
-            About::Disks => {
-                &["vm", "caps", "sold_vcpus", "sold", "hit", "unpublished", "unpublished_for", "region", "terms"]
-            }
-            About::Machines => {
-                &["disk", "latency", "iops_at", "deviation", "hit", "unpublished", "unpublished_for", "region", "terms"]
-            }
-            About::HostCache => &[
-                "disk",
-                "vm",
-                "caps",
-                "sold_vcpus",
-                "sold",
-                "iops_at",
-                "deviation",
-                "latency",
-                "mechanism",
-                "region",
-                "terms",
-            ],
-            About::Prices => &[
-                "disk",
-                "vm",
-                "caps",
-                "sold_vcpus",
-                "sold",
-                "iops_at",
-                "deviation",
-                "latency",
-                "mechanism",
-                "hit",
-                "unpublished",
-                "unpublished_for",
-                "units",
-            ],
-            About::Memory => &[
-                "disk",
-                "vm",
-                "caps",
-                "sold_vcpus",
-                "sold",
-                "iops_at",
-                "deviation",
-                "latency",
-                "mechanism",
-                "hit",
-                "unpublished",
-                "unpublished_for",
-                "units",
-                "region",
-                "terms",
-            ],
-        };
-        let for_memory = (about != About::Memory).then_some(&"memory");
-        for key in for_others.iter().chain(for_memory) {
+        for (key, _) in OF_KINDS.iter().filter(|(_, kinds)| !kinds.contains(&about)) {
             if let Some(item) = top.get(*key) {
                 reader.problem(item.span(), key, "does not belong to a family of this kind".into());
             }
@@ -286,12 +215,8 @@ fn read_host_cache(reader: &mut Reader<'_>, top: &DeTable<'_>, provider: &str) -
     if let Some(item) = top.get("unpublished_for") {
         for row in reader.values("unpublished_for", item) {
             let estimate = read_estimate(reader, "unpublished_for", row, &["families"])?;
-            let mut families = Vec::new();
-            if let Some(names) = row.get_ref().as_table().and_then(|table| table.get("families")) {
-                for name in reader.values("unpublished_for.families", names) {
-                    families.push(reader.text("unpublished_for.families", name)?);
-                }
-            }
+            let families = row.get_ref().as_table().and_then(|table| table.get("families"));
+            let families = families.map_or(Some(Vec::new()), |item| texts(reader, "unpublished_for.families", item))?;
             unpublished_for.push((families, estimate));
         }
     }
@@ -305,19 +230,18 @@ fn read_estimate(
     more_keys: &[&'static str],
 ) -> Option<CachedEstimate> {
     let wanted = "{ iops_per_vcpu = { low = ..., mid = ..., high = ... }, throughput_per_vcpu = ... }";
-    let keys = ["iops_per_vcpu", "throughput_per_vcpu", "iops_most", "throughput_most"];
-    let keys: Vec<&str> = keys.iter().chain(more_keys).copied().collect();
-    let (mut iops, mut throughput, mut iops_most, mut throughput_most) = (None, None, None, None);
-    for (name, value) in reader.table(key, item, &keys, wanted)? {
-        let inner = nested(key, name);
-        match name {
-            "iops_per_vcpu" => iops = parts::interval(reader, &inner, value),
-            "throughput_per_vcpu" => throughput = parts::interval(reader, &inner, value),
-            "iops_most" => iops_most = Some(Iops::read(reader, &inner, value)?),
-            "throughput_most" => throughput_most = Some(ByteRate::read(reader, &inner, value)?),
-            _ => {}
+    let (iops, throughput, iops_most, throughput_most) = reader.fields(key, item, wanted, |t| {
+        let found = (
+            t.get("iops_per_vcpu", parts::interval),
+            t.get("throughput_per_vcpu", parts::interval),
+            t.strict("iops_most", Iops::read),
+            t.strict("throughput_most", ByteRate::read),
+        );
+        for name in more_keys {
+            t.item(name);
         }
-    }
+        found
+    })?;
     let (Some(iops), Some(throughput)) = (iops, throughput) else {
         reader.problem(item.span(), key, format!("is not complete: write {wanted}"));
         return None;
@@ -407,50 +331,35 @@ fn read_disk(
     family: &Family,
     index: usize,
 ) -> Option<(DiskEntry, Vec<Price>)> {
-    let mut disk = DiskEntry {
-        name: format!("{}/{name}", family.provider),
-        family: index,
-        size: SizeRule::Unknown,
-        iops: None,
-        throughput: None,
-        burst: None,
-        options: Vec::new(),
-        published: Vec::new(),
-        parallelism: Parallelism::default(),
-        spinning: None,
-        in_order_most: None,
-        by_iops: None,
-        delivered: None,
-        origin: Origin::default(),
-        note: None,
-        line: reader.line_of(item),
-    };
-    let mut prices = Vec::new();
-    for (name, value) in reader.table(key, item, DISK_KEYS, "a table with the disk's figures")? {
-        let inner = nested(key, name);
-        match name {
-            "size" => disk.size = read_size(reader, &inner, value)?,
-            "iops" => disk.iops = Some(parts::figure(reader, &inner, value)?),
-            "throughput" => disk.throughput = Some(parts::figure(reader, &inner, value)?),
-            "burst" => disk.burst = Some(parts::burst(reader, &inner, value)?),
-            "options" => disk.options = read_options(reader, &inner, value)?,
-            "published" => {
-                for row in reader.values(&inner, value) {
-                    disk.published.extend(read_published(reader, &inner, row));
-                }
-            }
-            "parallelism" => disk.parallelism = parts::parallelism(reader, &inner, value)?,
-            "spinning" => disk.spinning = Some(parts::spinning(reader, &inner, value)?),
-            "in_order_most" => disk.in_order_most = Some(read_rates(reader, &inner, value)?),
-            "by_iops" => disk.by_iops = Some(read_by_iops(reader, &inner, value)?),
-            "delivered" => disk.delivered = Some(parts::delivered(reader, &inner, value)?),
-            "price" => prices = price::of_entry(reader, &inner, value)?,
-            "source" => disk.origin.source = reader.text(&inner, value),
-            "date" => disk.origin.date = reader.text(&inner, value),
-            "years" => {}
-            _ => disk.note = reader.text(&inner, value),
-        }
-    }
+    let line = reader.line_of(item);
+    let (disk, prices) = reader.fields(key, item, "a table with the disk's figures", |t| {
+        let disk = DiskEntry {
+            name: format!("{}/{name}", family.provider),
+            family: index,
+            size: t.strict("size", read_size).unwrap_or(SizeRule::Unknown),
+            iops: t.strict("iops", parts::figure),
+            throughput: t.strict("throughput", parts::figure),
+            burst: t.strict("burst", parts::burst),
+            options: t.strict("options", read_options).unwrap_or_default(),
+            published: t
+                .get("published", |reader, key, item| {
+                    let rows = reader.values(key, item).into_iter();
+                    Some(rows.filter_map(|row| read_published(reader, key, row)).collect())
+                })
+                .unwrap_or_default(),
+            parallelism: t.strict("parallelism", parts::parallelism).unwrap_or_default(),
+            spinning: t.strict("spinning", parts::spinning),
+            in_order_most: t.strict("in_order_most", read_rates),
+            by_iops: t.strict("by_iops", read_by_iops),
+            delivered: t.strict("delivered", parts::delivered),
+            origin: Origin::default(),
+            note: None,
+            line,
+        };
+        let prices = t.strict("price", price::of_entry).unwrap_or_default();
+        let (origin, note) = origin_and_note(t);
+        (DiskEntry { origin, note, ..disk }, prices)
+    })?;
     let burst = disk.burst.as_ref();
     if let Some(problem) =
         burst.and_then(|burst| burst.problem(&family.mechanism, disk.iops.as_ref(), disk.throughput.as_ref()))
@@ -461,17 +370,22 @@ fn read_disk(
     Some((disk, prices))
 }
 
+/// Where the figures of an entry are from, and what is said beside them.
+fn origin_and_note(t: &mut Fields<'_, '_, '_, '_>) -> (Origin, Option<String>) {
+    let origin = Origin { source: t.get("source", Reader::text), date: t.get("date", Reader::text) };
+    let note = t.get("note", Reader::text);
+    // Read with the entry's names.
+    t.item("years");
+    (origin, note)
+}
+
 fn read_size(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<SizeRule> {
     if item.get_ref().as_table().is_none() {
         return Bytes::read(reader, key, item).map(SizeRule::Fixed);
     }
     let wanted = "a size, or { least = \"1 GiB\", most = \"16 TiB\" }";
-    let (mut least, mut most) = (None, None);
-    for (name, value) in reader.table(key, item, &["least", "most"], wanted)? {
-        let size = Bytes::read(reader, &nested(key, name), value);
-        *(if name == "least" { &mut least } else { &mut most }) = size;
-    }
-    let (Some(least), Some(most)) = (least, most) else {
+    let ends = reader.fields(key, item, wanted, |t| ["least", "most"].map(|name| t.get(name, Bytes::read)))?;
+    let [Some(least), Some(most)] = ends else {
         reader.problem(item.span(), key, format!("is not bounded: write {wanted}"));
         return None;
     };
@@ -485,34 +399,28 @@ fn read_size(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Size
 /// Requests and bytes per second, both.
 fn read_rates(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Rates> {
     let wanted = "{ iops = ..., throughput = ... }";
-    let (mut iops, mut throughput) = (None, None);
-    for (name, value) in reader.table(key, item, &["iops", "throughput"], wanted)? {
-        let inner = nested(key, name);
-        if name == "iops" {
-            iops = Iops::read(reader, &inner, value);
-        } else {
-            throughput = ByteRate::read(reader, &inner, value);
-        }
-    }
-    let (Some(iops), Some(throughput)) = (iops, throughput) else {
+    let (Some(iops), Some(throughput)) = iops_and_throughput(reader, key, item, wanted)? else {
         reader.problem(item.span(), key, format!("is not complete: write {wanted}"));
         return None;
     };
     Some(Rates { iops, throughput })
 }
 
+fn iops_and_throughput(
+    reader: &mut Reader<'_>,
+    key: &str,
+    item: &Item<'_>,
+    wanted: &str,
+) -> Option<(Option<Iops>, Option<ByteRate>)> {
+    reader.fields(key, item, wanted, |t| (t.get("iops", Iops::read), t.get("throughput", ByteRate::read)))
+}
+
 fn read_by_iops(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<ByIops> {
     let wanted = "{ least = \"2500 IOPS\", most = \"120000 IOPS\", throughput = ... }";
-    let (mut least, mut most, mut throughput) = (None, None, None);
-    for (name, value) in reader.table(key, item, &["least", "most", "throughput"], wanted)? {
-        let inner = nested(key, name);
-        match name {
-            "least" => least = Iops::read(reader, &inner, value),
-            "most" => most = Iops::read(reader, &inner, value),
-            _ => throughput = ByteRate::read(reader, &inner, value),
-        }
-    }
-    let (Some(least), Some(most), Some(throughput)) = (least, most, throughput) else {
+    let found = reader.fields(key, item, wanted, |t| {
+        (t.get("least", Iops::read), t.get("most", Iops::read), t.get("throughput", ByteRate::read))
+    })?;
+    let (Some(least), Some(most), Some(throughput)) = found else {
         reader.problem(item.span(), key, format!("is not complete: write {wanted}"));
         return None;
     };
@@ -535,32 +443,22 @@ fn read_options(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<V
 }
 
 fn read_published(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Published> {
-    let known = ["size", "iops", "throughput", "burst_iops", "burst_throughput", "highest"];
-    let mut size = None;
-    let mut row = Published {
-        size: Bytes::ZERO,
-        iops: None,
-        throughput: None,
-        burst_iops: None,
-        burst_throughput: None,
-        highest: false,
-    };
-    for (name, value) in reader.table(key, item, &known, "{ size = ..., iops = ... }")? {
-        let inner = nested(key, name);
-        match name {
-            "size" => size = Bytes::read(reader, &inner, value),
-            "iops" => row.iops = Iops::read(reader, &inner, value),
-            "throughput" => row.throughput = ByteRate::read(reader, &inner, value),
-            "burst_iops" => row.burst_iops = Iops::read(reader, &inner, value),
-            "burst_throughput" => row.burst_throughput = ByteRate::read(reader, &inner, value),
-            _ => row.highest = reader.switch(&inner, value)?,
-        }
-    }
-    let Some(size) = size else {
+    let (size, row) = reader.fields(key, item, "{ size = ..., iops = ... }", |t| {
+        let size = t.get("size", Bytes::read);
+        let row = Published {
+            size: size.unwrap_or_default(),
+            iops: t.get("iops", Iops::read),
+            throughput: t.get("throughput", ByteRate::read),
+            burst_iops: t.get("burst_iops", Iops::read),
+            burst_throughput: t.get("burst_throughput", ByteRate::read),
+            highest: t.strict("highest", Reader::switch).unwrap_or(false),
+        };
+        (size, row)
+    })?;
+    if size.is_none() {
         reader.problem(item.span(), key, "has no size: write { size = ..., iops = ... }".into());
-        return None;
-    };
-    Some(Published { size, ..row })
+    }
+    size.map(|_| row)
 }
 
 fn read_vm(
@@ -571,59 +469,40 @@ fn read_vm(
     family: &Family,
     index: usize,
 ) -> Option<(VmEntry, Vec<Price>)> {
-    let mut vm = VmEntry {
-        name: format!("{}/{name}", family.provider),
-        family: index,
-        uncached: None,
-        uncached_for: None,
-        cached: None,
-        cache_size: None,
-        data_disks: None,
-        vcpus: None,
-        queues_in_order: false,
-        device_queues: None,
-        takes_no: Vec::new(),
-        caches_none: false,
-        origin: Origin::default(),
-        note: None,
-        line: reader.line_of(item),
-    };
-    let mut prices = Vec::new();
+    let line = reader.line_of(item);
     let span = family.mechanism.burst_span;
-    for (name, value) in reader.table(key, item, VM_KEYS, "a table with the machine's limits")? {
-        let inner = nested(key, name);
-        match name {
-            "uncached" => vm.uncached = Some(parts::vm_limit(reader, &inner, value, &[], span)?),
-            "cached" => vm.cached = Some(parts::vm_limit(reader, &inner, value, &[], span)?),
-            "uncached_for" => {
-                let limit = parts::vm_limit(reader, &inner, value, &["families"], span)?;
-                let mut families = Vec::new();
-                if let Some(item) = value.get_ref().as_table().and_then(|table| table.get("families")) {
-                    for family in reader.values(&inner, item) {
-                        families.push(reader.text(&inner, family)?);
-                    }
-                }
-                vm.uncached_for = Some((families, limit));
-            }
-            "cache_size" => vm.cache_size = Bytes::read(reader, &inner, value),
-            "data_disks" => vm.data_disks = reader.count_u32(&inner, value, u32::MAX),
-            "vcpus" => vm.vcpus = reader.count_u32(&inner, value, u32::MAX),
-            "caches_none" => vm.caches_none = reader.switch(&inner, value)?,
-            "queues_in_order" => vm.queues_in_order = reader.switch(&inner, value)?,
-            "device_queues" => vm.device_queues = reader.count_u32(&inner, value, u32::MAX),
-            "takes_no" => {
-                for family in reader.values(&inner, value) {
-                    vm.takes_no.push(reader.text(&inner, family)?);
-                }
-            }
-            "price" => prices = price::of_entry(reader, &inner, value)?,
-            "source" => vm.origin.source = reader.text(&inner, value),
-            "date" => vm.origin.date = reader.text(&inner, value),
-            "years" => {}
-            _ => vm.note = reader.text(&inner, value),
-        }
-    }
-    Some((vm, prices))
+    let limit = |reader: &mut Reader<'_>, key: &str, item: &Item<'_>| parts::vm_limit(reader, key, item, &[], span);
+    reader.fields(key, item, "a table with the machine's limits", |t| {
+        let vm = VmEntry {
+            name: format!("{}/{name}", family.provider),
+            family: index,
+            uncached: t.strict("uncached", limit),
+            uncached_for: t.strict("uncached_for", |reader, key, item| {
+                let limit = parts::vm_limit(reader, key, item, &["families"], span)?;
+                let families = item.get_ref().as_table().and_then(|table| table.get("families"));
+                let families = families.map_or(Some(Vec::new()), |item| texts(reader, key, item))?;
+                Some((families, limit))
+            }),
+            cached: t.strict("cached", limit),
+            cache_size: t.get("cache_size", Bytes::read),
+            data_disks: t.get("data_disks", Reader::positive),
+            vcpus: t.get("vcpus", Reader::positive),
+            queues_in_order: t.strict("queues_in_order", Reader::switch).unwrap_or(false),
+            device_queues: t.get("device_queues", Reader::positive),
+            takes_no: t.strict("takes_no", texts).unwrap_or_default(),
+            caches_none: t.strict("caches_none", Reader::switch).unwrap_or(false),
+            origin: Origin::default(),
+            note: None,
+            line,
+        };
+        let prices = t.strict("price", price::of_entry).unwrap_or_default();
+        let (origin, note) = origin_and_note(t);
+        (VmEntry { origin, note, ..vm }, prices)
+    })
+}
+
+fn texts(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Vec<String>> {
+    reader.values(key, item).into_iter().map(|item| reader.text(key, item)).collect()
 }
 
 fn read_cap(
@@ -634,23 +513,23 @@ fn read_cap(
     family: &Family,
     index: usize,
 ) -> Option<Cap> {
-    let (mut machines, mut vcpus, mut read, mut write, mut note) = (None, None, None, None, None);
-    for (name, value) in reader.table(key, item, CAP_KEYS, "{ machines = ..., read = ..., write = ... }")? {
-        let inner = nested(key, name);
-        match name {
-            "machines" => machines = reader.text(&inner, value),
-            "vcpus" => {
-                vcpus = reader.text(&inner, value).and_then(|text| range(&text));
+    let rates = |reader: &mut Reader<'_>, key: &str, item: &Item<'_>| {
+        let (iops, throughput) = iops_and_throughput(reader, key, item, "{ iops = ..., throughput = ... }")?;
+        Some((iops?, throughput?))
+    };
+    let (machines, vcpus, read, write, note) =
+        reader.fields(key, item, "{ machines = ..., read = ..., write = ... }", |t| {
+            let machines = t.get("machines", Reader::text);
+            let vcpus = t.get("vcpus", |reader, key, item| {
+                let vcpus = reader.text(key, item).and_then(|text| range(&text));
                 if vcpus.is_none() {
                     let message = "is no range: write \"8\", \"8 to 15\" or \"64 or more\"".into();
-                    reader.problem(value.span(), &inner, message);
+                    reader.problem(item.span(), key, message);
                 }
-            }
-            "read" => read = rates(reader, &inner, value),
-            "write" => write = rates(reader, &inner, value),
-            _ => note = reader.text(&inner, value),
-        }
-    }
+                vcpus
+            });
+            (machines, vcpus, t.get("read", rates), t.get("write", rates), t.get("note", Reader::text))
+        })?;
     let (Some(machines), Some(read), Some(write)) = (machines, read, write) else {
         reader.problem(
             item.span(),
@@ -673,20 +552,6 @@ fn read_cap(
 /// Reads and writes with a budget each, traded against one another or apart.
 pub(crate) fn directions<T: PartialEq>(read: T, write: T, traded: bool) -> Directions<T> {
     if traded { Directions::Traded { read, write } } else { Directions::Apart { read: Some(read), write: Some(write) } }
-}
-
-/// `{ iops, throughput }`, both there.
-fn rates(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<(Iops, ByteRate)> {
-    let (mut iops, mut throughput) = (None, None);
-    for (name, value) in reader.table(key, item, &["iops", "throughput"], "{ iops = ..., throughput = ... }")? {
-        let inner = nested(key, name);
-        if name == "iops" {
-            iops = Iops::read(reader, &inner, value);
-        } else {
-            throughput = ByteRate::read(reader, &inner, value);
-        }
-    }
-    Some((iops?, throughput?))
 }
 
 /// "8", "8 to 15" or "64 or more".

@@ -1,7 +1,7 @@
 //! Ambiguous megabytes. Publishers use "MB/s" for 10^6 bytes and for 2^20. Catalog files use the unit that is meant. If
 //! the unit is ambiguous, the family states the reading and the reason.
 
-use loadline_document::{Item, Reader, nested};
+use loadline_document::{Item, Reader};
 use loadline_units::ByteRate;
 
 /// The reading of a publisher's megabyte.
@@ -72,21 +72,14 @@ impl std::fmt::Display for PublishedUnits {
     }
 }
 
-const KEYS: &[&str] = &["published", "taken_as", "because"];
 const WANTED: &str = "[units] with published = \"MB/s\", taken_as = \"MiB/s\" (or { uncached = ..., cached = ... }) and because = \"...\"";
 
 /// Reads `[units]`.
 pub(crate) fn read(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<PublishedUnits> {
-    let (mut published, mut taken, mut because) = (None, None, None);
-    for (name, value) in reader.table("units", item, KEYS, WANTED)? {
-        let key = nested("units", name);
-        match name {
-            "published" => published = reader.text(&key, value),
-            "because" => because = reader.text(&key, value),
-            _ => taken = read_taken(reader, &key, value),
-        }
-    }
-    let (Some(published), Some((taken_as, cached_taken_as)), Some(because)) = (published, taken, because) else {
+    let found = reader.fields("units", item, WANTED, |t| {
+        (t.get("published", Reader::text), t.get("taken_as", read_taken), t.get("because", Reader::text))
+    })?;
+    let (Some(published), Some((taken_as, cached_taken_as)), Some(because)) = found else {
         reader.problem(item.span(), "units", format!("is not complete: write {WANTED}"));
         return None;
     };
@@ -98,9 +91,8 @@ fn read_taken(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<(Me
     if item.get_ref().as_table().is_none() {
         return reader.word(key, item, MEGABYTES, "").map(|both| (both, both));
     }
-    let mut found = [None, None];
-    for (name, value) in reader.table(key, item, &["uncached", "cached"], WANTED)? {
-        found[usize::from(name == "cached")] = reader.word(&nested(key, name), value, MEGABYTES, "");
-    }
-    found[0].zip(found[1])
+    let word = |reader: &mut Reader<'_>, key: &str, item: &Item<'_>| reader.word(key, item, MEGABYTES, "");
+    let [uncached, cached] =
+        reader.fields(key, item, WANTED, |t| ["uncached", "cached"].map(|name| t.get(name, word)))?;
+    uncached.zip(cached)
 }

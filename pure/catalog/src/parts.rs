@@ -6,7 +6,7 @@ use crate::entry::{
 };
 use crate::figure::{Factor, Formula, Interval, Proportion, Rule, Scalar};
 use loadline_disk::{Directions, Holds, IopsBudget, Limit, Merge, Parallelism, Place, Spinning, ThroughputBudget};
-use loadline_document::{Item, Quantity, Reader, kind, nested};
+use loadline_document::{Fields, Item, Quantity, Reader, kind, nested};
 use loadline_units::{ByteRate, Bytes, Duration, Iops};
 use std::str::FromStr;
 
@@ -111,22 +111,12 @@ fn provision<T: Follows>(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) ->
         let rule = T::read(reader, key, item).map(Rule::Fixed)?;
         return Some(Provision { rule, choice: Choice::None });
     }
-    let known = ["provisioned", "default", "base", "per_size", T::PER_OTHER, "least", "most", "steps", "tiers"];
-    let parts = reader.table(key, item, &known, RULE_WANTED)?;
     let before = reader.problem_count();
-    let (mut chosen, mut default) = (false, None);
-    let mut formula = Formula { base: None, per_size: None, per_other: None, least: None, most: None };
-    let (mut steps, mut tiers) = (None, None);
-    for (name, value) in parts {
-        let inner = nested(key, name);
-        match name {
-            "provisioned" => chosen = reader.switch(&inner, value).unwrap_or(false),
-            "default" => default = T::read(reader, &inner, value),
-            "steps" => steps = read_steps::<T>(reader, &inner, value),
-            "tiers" => tiers = read_tiers::<T>(reader, &inner, value),
-            _ => read_formula_key(reader, &inner, name, value, &mut formula),
-        }
-    }
+    let (chosen, default, formula, steps, tiers) = reader.fields(key, item, RULE_WANTED, |t| {
+        let chosen = t.get("provisioned", Reader::switch).unwrap_or(false);
+        let default = t.get("default", T::read);
+        (chosen, default, formula(t), t.get("steps", read_steps::<T>), t.get("tiers", read_tiers::<T>))
+    })?;
     if default.is_some() && !chosen {
         reader.problem(item.span(), key, "has a default but is not chosen: write provisioned = true".into());
     }
@@ -143,39 +133,24 @@ fn provision<T: Follows>(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) ->
     (reader.problem_count() == before).then_some(Provision { rule, choice })
 }
 
-fn read_formula_key<T: Follows>(
-    reader: &mut Reader<'_>,
-    key: &str,
-    name: &str,
-    value: &Item<'_>,
-    formula: &mut Formula<T>,
-) {
-    match name {
-        "base" => formula.base = T::read(reader, key, value),
-        "least" => formula.least = T::read(reader, key, value),
-        "most" => formula.most = T::read(reader, key, value),
-        "per_size" => {
-            let example = format!("a proportion such as \"3 {} per GiB\"", T::UNIT);
-            formula.per_size = proportion::<T, Bytes>(reader, key, value, &example);
-        }
-        _ => formula.per_other = T::per_other(reader, key, value),
+fn formula<T: Follows>(t: &mut Fields<'_, '_, '_, '_>) -> Formula<T> {
+    let example = format!("a proportion such as \"3 {} per GiB\"", T::UNIT);
+    Formula {
+        base: t.get("base", T::read),
+        per_size: t.get("per_size", |reader, key, item| proportion::<T, Bytes>(reader, key, item, &example)),
+        per_other: t.get(T::PER_OTHER, T::per_other),
+        least: t.get("least", T::read),
+        most: t.get("most", T::read),
     }
 }
 
 fn read_steps<T: Follows>(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Vec<(Bytes, T)>> {
     let mut steps: Vec<(Bytes, T)> = Vec::new();
     for value in reader.values(key, item) {
-        let parts = reader.table(key, value, &["from", "value"], "{ from = \"1 GiB\", value = ... }")?;
-        let (mut from, mut rate) = (None, None);
-        for (name, part) in parts {
-            let inner = nested(key, name);
-            if name == "from" {
-                from = Bytes::read(reader, &inner, part);
-            } else {
-                rate = T::read(reader, &inner, part);
-            }
-        }
-        let (Some(from), Some(rate)) = (from, rate) else {
+        let step = reader.fields(key, value, "{ from = \"1 GiB\", value = ... }", |t| {
+            (t.get("from", Bytes::read), t.get("value", T::read))
+        })?;
+        let (Some(from), Some(rate)) = step else {
             reader.problem(value.span(), key, "is no step: write { from = \"1 GiB\", value = ... }".into());
             return None;
         };
@@ -188,17 +163,7 @@ fn read_steps<T: Follows>(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -
 }
 
 fn read_tiers<T: Follows>(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Vec<Formula<T>>> {
-    let mut tiers = Vec::new();
-    for value in reader.values(key, item) {
-        let mut formula = Formula { base: None, per_size: None, per_other: None, least: None, most: None };
-        for (name, part) in
-            reader.table(key, value, &["base", "per_size", T::PER_OTHER, "least", "most"], RULE_WANTED)?
-        {
-            read_formula_key(reader, &nested(key, name), name, part, &mut formula);
-        }
-        tiers.push(formula);
-    }
-    Some(tiers)
+    reader.values(key, item).into_iter().map(|tier| reader.fields(key, tier, RULE_WANTED, formula)).collect()
 }
 
 /// A figure: a rule, or `{ read, write }` with one each.
@@ -208,17 +173,17 @@ pub(crate) fn figure<T: Follows>(reader: &mut Reader<'_>, key: &str, item: &Item
         return provision(reader, key, item).map(Figure::Together);
     }
     let wanted = "{ read = ..., write = ... }";
-    let (mut read, mut write) = (None, None);
-    for (name, value) in reader.table(key, item, &["read", "write"], wanted)? {
-        let inner = nested(key, name);
-        let found: Provision<T> = provision(reader, &inner, value)?;
+    let rule = |reader: &mut Reader<'_>, key: &str, item: &Item<'_>| {
+        let found: Provision<T> = provision(reader, key, item)?;
         if found.choice != Choice::None {
-            reader.problem(value.span(), &inner, "is for one direction and cannot be provisioned apart".into());
+            reader.problem(item.span(), key, "is for one direction and cannot be provisioned apart".into());
             return None;
         }
-        *(if name == "read" { &mut read } else { &mut write }) = Some(found.rule);
-    }
-    let (Some(read), Some(write)) = (read, write) else {
+        Some(found.rule)
+    };
+    let [Some(read), Some(write)] =
+        reader.fields(key, item, wanted, |t| ["read", "write"].map(|name| t.strict(name, rule)))?
+    else {
         reader.problem(item.span(), key, format!("is for one direction only: write {wanted}"));
         return None;
     };
@@ -227,24 +192,19 @@ pub(crate) fn figure<T: Follows>(reader: &mut Reader<'_>, key: &str, item: &Item
 
 /// The rates and credits of a burst.
 pub(crate) fn burst(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<BurstRule> {
-    let known = ["iops", "iops_credits", "throughput", "throughput_credits"];
-    let mut burst = BurstRule::default();
-    for (name, value) in reader.table(key, item, &known, "{ iops = ..., throughput = ... }")? {
-        let inner = nested(key, name);
-        match name {
-            "iops" => burst.iops = provision::<Iops>(reader, &inner, value).map(|found| found.rule),
-            "throughput" => burst.throughput = provision::<ByteRate>(reader, &inner, value).map(|found| found.rule),
-            "iops_credits" => burst.iops_credits = reader.count(&inner, value, u64::MAX),
-            _ => {
-                let text = value.get_ref().as_str().unwrap_or_default();
-                burst.throughput_credits = match Proportion::parse::<Bytes, Bytes>(text) {
-                    Some(proportion) => Some(Credits::PerSize(proportion)),
-                    None => Bytes::read(reader, &inner, value).map(Credits::Fixed),
-                };
+    let rule = |found: Provision<_>| found.rule;
+    let bytes_rule = |found: Provision<_>| found.rule;
+    reader.fields(key, item, "{ iops = ..., throughput = ... }", |t| BurstRule {
+        iops: t.get("iops", provision::<Iops>).map(rule),
+        iops_credits: t.get("iops_credits", |reader, key, item| reader.count(key, item, u64::MAX)),
+        throughput: t.get("throughput", provision::<ByteRate>).map(bytes_rule),
+        throughput_credits: t.get("throughput_credits", |reader, key, item| {
+            match Proportion::parse::<Bytes, Bytes>(item.get_ref().as_str().unwrap_or_default()) {
+                Some(proportion) => Some(Credits::PerSize(proportion)),
+                None => Bytes::read(reader, key, item).map(Credits::Fixed),
             }
-        }
-    }
-    Some(burst)
+        }),
+    })
 }
 
 /// Keys of a mechanism.
@@ -341,12 +301,9 @@ pub(crate) fn mechanism_key(
 
 fn device_queues(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<DeviceQueuesInterval> {
     let wanted = "{ depth = 31, queues = { low = 2, mid = 4, high = 32 } }";
-    let (mut depth, mut queues) = (None, None);
-    for (name, value) in reader.table(key, item, &["depth", "queues"], wanted)? {
-        let found = interval::<u32>(reader, &nested(key, name), value)?;
-        *(if name == "depth" { &mut depth } else { &mut queues }) = Some(found);
-    }
-    let (Some(depth), Some(queues)) = (depth, queues) else {
+    let found = reader
+        .fields(key, item, wanted, |t| (t.strict("depth", interval::<u32>), t.strict("queues", interval::<u32>)))?;
+    let (Some(depth), Some(queues)) = found else {
         reader.problem(item.span(), key, format!("is not complete: write {wanted}"));
         return None;
     };
@@ -363,18 +320,11 @@ fn enforcement(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<En
     if item.get_ref().as_str() == Some("smooth") {
         return Some(EnforcementInterval::Smooth);
     }
-    let parts = reader.table(key, item, &["window", "jitter", "bucket"], ENFORCEMENT_WANTED)?;
-    let (mut window, mut jitter, mut bucket) = (None, None, None);
-    for (name, value) in parts {
-        let slot = match name {
-            "window" => &mut window,
-            "jitter" => &mut jitter,
-            _ => &mut bucket,
-        };
-        *slot = Some(interval::<Duration>(reader, &nested(key, name), value)?);
-    }
     let above_zero = |time: Interval<Duration>| time.low > Duration::ZERO;
-    match (window, jitter, bucket) {
+    let found = reader.fields(key, item, ENFORCEMENT_WANTED, |t| {
+        ["window", "jitter", "bucket"].map(|name| t.strict(name, interval::<Duration>))
+    })?;
+    match found.into() {
         (Some(length), jitter, None) if above_zero(length) => {
             let jitter = jitter.unwrap_or(Interval::exactly(Duration::ZERO));
             if jitter.high * 2 >= length.low {
@@ -393,30 +343,18 @@ fn enforcement(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<En
 
 /// `{ iops, write_iops, throughput }`, each a share of what is published, or an interval.
 pub(crate) fn delivered(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Delivered> {
-    let mut found = Delivered::default();
-    for (name, value) in reader.table(key, item, &["iops", "write_iops", "throughput"], "{ iops = \"102 %\" }")? {
-        let share = interval::<Factor>(reader, &nested(key, name), value)?;
-        match name {
-            "iops" => found.iops = share,
-            "write_iops" => found.write_iops = Some(share),
-            _ => found.throughput = share,
-        }
-    }
-    Some(found)
+    reader.fields(key, item, "{ iops = \"102 %\" }", |t| Delivered {
+        iops: t.strict("iops", interval).unwrap_or(Interval::exactly(Factor::ONE)),
+        write_iops: t.strict("write_iops", interval),
+        throughput: t.strict("throughput", interval).unwrap_or(Interval::exactly(Factor::ONE)),
+    })
 }
 
 /// `latency`: a time for reads and one for writes, and one for flushes if they differ.
 pub(crate) fn latencies(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<LatencyIntervals> {
     let wanted = "{ read = { median = \"1 ms\", p99 = \"3 ms\" }, write = ... }";
-    let (mut read, mut write, mut flush) = (None, None, None);
-    for (name, value) in reader.table(key, item, &["read", "write", "flush"], wanted)? {
-        let found = latency(reader, &nested(key, name), value)?;
-        *(match name {
-            "read" => &mut read,
-            "write" => &mut write,
-            _ => &mut flush,
-        }) = Some(found);
-    }
+    let found = reader.fields(key, item, wanted, |t| ["read", "write", "flush"].map(|name| t.strict(name, latency)))?;
+    let [read, write, flush] = found;
     // One direction stands for both: a source may give only that one.
     let (Some(read), Some(write)) = (read.or(write), write.or(read)) else {
         reader.problem(item.span(), key, format!("says no time: write {wanted}"));
@@ -428,15 +366,10 @@ pub(crate) fn latencies(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> 
 /// One time.
 pub(crate) fn latency(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<LatencyInterval> {
     let wanted = "{ median = \"1 ms\", p99 = \"3 ms\", per_kib = \"20 us\" }";
-    let (mut median, mut p99, mut per_kib) = (None, None, Interval::exactly(Duration::ZERO));
-    for (name, value) in reader.table(key, item, &["median", "p99", "per_kib"], wanted)? {
-        let time = interval(reader, &nested(key, name), value)?;
-        match name {
-            "median" => median = Some(time),
-            "p99" => p99 = Some(time),
-            _ => per_kib = time,
-        }
-    }
+    let found =
+        reader.fields(key, item, wanted, |t| ["median", "p99", "per_kib"].map(|name| t.strict(name, interval)))?;
+    let [median, p99, per_kib] = found;
+    let per_kib = per_kib.unwrap_or(Interval::exactly(Duration::ZERO));
     let Some(median) = median else {
         reader.problem(item.span(), key, format!("has no median: write {wanted}"));
         return None;
@@ -455,32 +388,26 @@ pub(crate) fn vm_limit(
     reader: &mut Reader<'_>,
     key: &str,
     item: &Item<'_>,
-    known: &[&str],
+    known: &[&'static str],
     span: Option<Duration>,
 ) -> Option<Limit> {
-    let known: Vec<&str> = ["iops", "throughput", "burst"].iter().chain(known).copied().collect();
-    let (mut iops, mut throughput, mut burst_iops, mut burst_throughput) = (None, None, None, None);
-    let mut throughput_apart = None;
-    for (name, value) in reader.table(key, item, &known, "{ iops = ..., throughput = ... }")? {
-        let inner = nested(key, name);
-        match name {
-            "iops" => iops = Some(Iops::read(reader, &inner, value)?),
-            "throughput" if value.get_ref().as_table().is_some() => {
-                throughput_apart = Some(read_and_write(reader, &inner, value)?);
+    let (iops, throughput, throughput_apart, burst) =
+        reader.fields(key, item, "{ iops = ..., throughput = ... }", |t| {
+            let iops = t.strict("iops", Iops::read);
+            let is_apart = t.item("throughput").is_some_and(|item| item.get_ref().as_table().is_some());
+            let throughput = if is_apart { None } else { t.strict("throughput", ByteRate::read) };
+            let apart = if is_apart { t.strict("throughput", read_and_write) } else { None };
+            let burst = t.strict("burst", |reader, key, item| {
+                reader.fields(key, item, "{ iops = ... }", |t| {
+                    (t.strict("iops", Iops::read), t.strict("throughput", ByteRate::read))
+                })
+            });
+            for name in known {
+                t.item(name);
             }
-            "throughput" => throughput = Some(ByteRate::read(reader, &inner, value)?),
-            "burst" => {
-                for (name, value) in reader.table(&inner, value, &["iops", "throughput"], "{ iops = ... }")? {
-                    let inner = nested(&inner, name);
-                    match name {
-                        "iops" => burst_iops = Some(Iops::read(reader, &inner, value)?),
-                        _ => burst_throughput = Some(ByteRate::read(reader, &inner, value)?),
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
+            (iops, throughput, apart, burst)
+        })?;
+    let (burst_iops, burst_throughput) = burst.unwrap_or_default();
     if (burst_iops.is_some() || burst_throughput.is_some()) && span.is_none() {
         reader.problem(item.span(), key, "bursts, and burst_span does not say how long credits last".into());
         return None;
@@ -514,11 +441,8 @@ pub(crate) fn vm_limit(
 /// A machine's throughput for reads and for writes.
 fn read_and_write(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Directions<ThroughputBudget>> {
     let wanted = "{ read = ..., write = ... }";
-    let (mut read, mut write) = (None, None);
-    for (name, value) in reader.table(key, item, &["read", "write"], wanted)? {
-        let rate = ThroughputBudget::steady(ByteRate::read(reader, &nested(key, name), value)?);
-        if name == "read" { read = Some(rate) } else { write = Some(rate) }
-    }
+    let rates = reader.fields(key, item, wanted, |t| ["read", "write"].map(|name| t.strict(name, ByteRate::read)))?;
+    let [read, write] = rates.map(|rate| rate.map(ThroughputBudget::steady));
     if read.is_none() || write.is_none() {
         reader.problem(item.span(), key, format!("is not complete: write {wanted}"));
         return None;
@@ -528,33 +452,23 @@ fn read_and_write(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option
 
 /// How much a disk has in service at once.
 pub(crate) fn parallelism(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Parallelism> {
-    let mut found = Parallelism::default();
-    for (name, value) in reader.table(key, item, &["requests", "throughput"], "{ requests = 32 }")? {
-        let inner = nested(key, name);
-        match name {
-            "requests" => found.requests = Some(reader.count_u32(&inner, value, u32::MAX)?),
-            _ => found.throughput = Some(ByteRate::read(reader, &inner, value)?),
-        }
-    }
-    Some(found)
+    reader.fields(key, item, "{ requests = 32 }", |t| Parallelism {
+        requests: t.strict("requests", Reader::positive),
+        throughput: t.strict("throughput", ByteRate::read),
+    })
 }
 
 /// The mechanics of a spinning disk.
 pub(crate) fn spinning(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Spinning> {
-    let known = ["revolutions_per_minute", "seek_min", "seek_max", "transfer", "queue_depth"];
     let wanted =
         "{ revolutions_per_minute = 7200, seek_min = \"1 ms\", seek_max = \"16 ms\", transfer = \"150 MB/s\" }";
-    let (mut turns, mut seek_min, mut seek_max, mut transfer, mut queue_depth) = (None, None, None, None, 1);
-    for (name, value) in reader.table(key, item, &known, wanted)? {
-        let inner = nested(key, name);
-        match name {
-            "revolutions_per_minute" => turns = Some(reader.count_u32(&inner, value, 1_000_000)?),
-            "seek_min" => seek_min = Some(Duration::read(reader, &inner, value)?),
-            "seek_max" => seek_max = Some(Duration::read(reader, &inner, value)?),
-            "transfer" => transfer = Some(ByteRate::read(reader, &inner, value)?),
-            _ => queue_depth = reader.count_u32(&inner, value, 65_536)?,
-        }
-    }
+    let (turns, seek_min, seek_max, transfer, queue_depth) = reader.fields(key, item, wanted, |t| {
+        let turns = t.strict("revolutions_per_minute", |reader, key, item| reader.count_u32(key, item, 1_000_000));
+        let [seek_min, seek_max] = ["seek_min", "seek_max"].map(|name| t.strict(name, Duration::read));
+        let transfer = t.strict("transfer", ByteRate::read);
+        let queue_depth = t.strict("queue_depth", |reader, key, item| reader.count_u32(key, item, 65_536));
+        (turns, seek_min, seek_max, transfer, queue_depth.unwrap_or(1))
+    })?;
     let (Some(revolutions_per_minute), Some(seek_min), Some(seek_max), Some(transfer)) =
         (turns, seek_min, seek_max, transfer)
     else {

@@ -280,7 +280,7 @@ impl EstimatedLimit {
 }
 
 /// A virtual machine's figures as published.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct VmFigures {
     /// The size's name; empty for one given in full.
     pub name: String,

@@ -3,7 +3,7 @@
 use crate::{DocumentError, PROBLEMS_MAX, Problem};
 use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio, UnitError};
 use std::cell::OnceCell;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::str::FromStr;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
@@ -222,10 +222,15 @@ impl<'t> Reader<'t> {
 
     /// A whole number from 1 to `max`.
     pub fn count(&mut self, key: &str, item: &Item<'_>, max: u64) -> Option<u64> {
-        let wanted = format!("write a whole number from 1 to {max}");
+        self.whole(key, item, 1..=max)
+    }
+
+    /// A whole number within these bounds.
+    pub fn whole(&mut self, key: &str, item: &Item<'_>, within: RangeInclusive<u64>) -> Option<u64> {
+        let wanted = format!("write a whole number from {} to {}", within.start(), within.end());
         let message = match item.get_ref() {
             DeValue::Integer(number) => match u64::from_str_radix(number.as_str(), number.radix()) {
-                Ok(value) if (1..=max).contains(&value) => return Some(value),
+                Ok(value) if within.contains(&value) => return Some(value),
                 _ => format!("{} is out of range: {wanted}", shown(&number.to_string())),
             },
             DeValue::String(text) if text.parse::<u64>().is_ok() => {
@@ -241,6 +246,11 @@ impl<'t> Reader<'t> {
     /// A whole number from 1 to `max`.
     pub fn count_u32(&mut self, key: &str, item: &Item<'_>, max: u32) -> Option<u32> {
         self.count(key, item, u64::from(max)).map(|value| u32::try_from(value).expect("a count up to a u32 is a u32"))
+    }
+
+    /// A whole number above 0.
+    pub fn positive(&mut self, key: &str, item: &Item<'_>) -> Option<u32> {
+        self.count_u32(key, item, u32::MAX)
     }
 
     /// `true` or `false`.
@@ -292,6 +302,41 @@ impl<'t> Reader<'t> {
         Some(name)
     }
 
+    /// Reads a table by asking for its keys; what is not asked for is unknown. `wanted` is the remedy if it is no table. `None`: it is
+    /// none, or a [`Fields::strict`] key could not be read.
+    pub fn fields<'i, 'd, T>(
+        &mut self,
+        key: &str,
+        item: &'i Item<'d>,
+        wanted: &str,
+        read: impl FnOnce(&mut Fields<'_, 't, 'i, 'd>) -> T,
+    ) -> Option<T> {
+        let Some(table) = item.get_ref().as_table() else {
+            self.problem(item.span(), key, format!("is {}: write {wanted}", kind(item.get_ref())));
+            return None;
+        };
+        self.top_fields(key, table, key, read)
+    }
+
+    /// The same of a table that is known to be one, and of the document itself, whose `key` is empty and `owner` its name for people.
+    pub fn top_fields<'i, 'd, T>(
+        &mut self,
+        key: &str,
+        table: &'i DeTable<'d>,
+        owner: &str,
+        read: impl FnOnce(&mut Fields<'_, 't, 'i, 'd>) -> T,
+    ) -> Option<T> {
+        let mut fields = Fields { reader: self, key, table, known: Vec::new(), is_sound: true };
+        let value = read(&mut fields);
+        let Fields { known, is_sound, .. } = fields;
+        for (inner, _) in table {
+            if !known.contains(&&**inner.get_ref()) {
+                self.unknown_key(key, inner, &known, owner);
+            }
+        }
+        is_sound.then_some(value)
+    }
+
     /// The known entries of a table in the order of the text; unknown keys become problems. `wanted` is the remedy if
     /// it is no table.
     pub fn table<'i, 'd>(
@@ -324,6 +369,49 @@ impl<'t> Reader<'t> {
             self.problem(item.span(), key, "an empty list says nothing: write at least one value".into());
         }
         array.iter().collect()
+    }
+}
+
+/// A table whose keys are read one after the other. Those that were asked for are those that it may have.
+#[derive(Debug)]
+pub struct Fields<'r, 't, 'i, 'd> {
+    /// For problems that are none of one key.
+    pub reader: &'r mut Reader<'t>,
+    key: &'r str,
+    table: &'i DeTable<'d>,
+    known: Vec<&'static str>,
+    is_sound: bool,
+}
+
+impl<'t, 'i, 'd> Fields<'_, 't, 'i, 'd> {
+    /// The value of a key as it stands in the text.
+    pub fn item(&mut self, name: &'static str) -> Option<&'i Item<'d>> {
+        if !self.known.contains(&name) {
+            self.known.push(name);
+        }
+        self.table.get(name)
+    }
+
+    /// The value of a key; `None` if it is absent or cannot be read.
+    pub fn get<T>(
+        &mut self,
+        name: &'static str,
+        read: impl FnOnce(&mut Reader<'t>, &str, &'i Item<'d>) -> Option<T>,
+    ) -> Option<T> {
+        let item = self.item(name)?;
+        read(self.reader, &nested(self.key, name), item)
+    }
+
+    /// The same. If it is there and cannot be read, nothing of the table is.
+    pub fn strict<T>(
+        &mut self,
+        name: &'static str,
+        read: impl FnOnce(&mut Reader<'t>, &str, &'i Item<'d>) -> Option<T>,
+    ) -> Option<T> {
+        let item = self.item(name)?;
+        let value = read(self.reader, &nested(self.key, name), item);
+        self.is_sound &= value.is_some();
+        value
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::{DISKS_MAX, ENVIRONMENT_SCHEMA, Environment, EnvironmentVolume, HostCacheFigures, Pool};
 use crate::catalog::Catalog;
-use crate::entry::{DiskEntry, Family, Figure, Mechanism, Origin, ReadsAndWrites, SizeRule};
+use crate::entry::{DiskEntry, Family, Figure, Mechanism, ReadsAndWrites, SizeRule};
 use crate::parts::{self, Readable};
 use crate::resolve::{DiskFigures, Draw, LimitFigures, Provisioned, PurchasePart, VmFigures};
-use loadline_disk::{HostCache, Layout, Parallelism, Place};
+use loadline_disk::{HostCache, Layout, Place};
 use loadline_document::{DocumentError, Item, Key, Reader, Synonym, entries, kind, nested};
-use loadline_units::{ByteRate, Bytes, Iops, Ratio};
+use loadline_units::{ByteRate, Bytes, Iops, SECTOR};
 use std::collections::BTreeSet;
 use toml::de::DeTable;
 
@@ -103,21 +103,7 @@ fn read_vm(reader: &mut Reader<'_>, item: &Item<'_>, catalog: &Catalog) -> Optio
             reader.problem(value.span(), &nested("vm", name), message.to_owned());
         }
     }
-    let mut vm = VmFigures {
-        name: String::new(),
-        uncached: None,
-        uncached_for: None,
-        cached: None,
-        cached_estimate: None,
-        caps: Vec::new(),
-        disks_max: None,
-        cache_size: None,
-        vcpus: None,
-        queues_in_order: false,
-        device_queues: None,
-        takes_no: Vec::new(),
-        caches_none: false,
-    };
+    let mut vm = VmFigures::default();
     for (name, value) in found {
         let key = nested("vm", name);
         match name {
@@ -323,44 +309,7 @@ fn read_disk(reader: &mut Reader<'_>, key: &str, item: &Item<'_>, catalog: &Cata
 
 /// A disk that needs no entry: the same parts as in a catalog file, in one place.
 fn read_full_disk(reader: &mut Reader<'_>, key: &str, found: &[(&str, &Item<'_>)]) -> Option<DiskFigures> {
-    let mut family = Family {
-        file: String::new(),
-        provider: String::new(),
-        name: String::new(),
-        title: String::new(),
-        source: String::new(),
-        date: None,
-        units: None,
-        mechanism: Mechanism::default(),
-        latency: None,
-        sold_vcpus: Vec::new(),
-        retired: None,
-        superseded_by: None,
-        sold_as: None,
-        cpu_credits: Vec::new(),
-        sold: Vec::new(),
-        iops_at: None,
-        deviations: Vec::new(),
-    };
-    let mut disk = DiskEntry {
-        name: String::new(),
-        family: 0,
-        size: SizeRule::Unknown,
-        iops: None,
-        throughput: None,
-        burst: None,
-        options: Vec::new(),
-        published: Vec::new(),
-        parallelism: Parallelism::default(),
-        spinning: None,
-        in_order_most: None,
-        by_iops: None,
-        delivered: None,
-        origin: Origin::default(),
-        note: None,
-        line: 0,
-    };
-    let mut size = None;
+    let (mut family, mut disk, mut size) = (Family::default(), DiskEntry::default(), None);
     for (name, value) in found {
         let inner = nested(key, name);
         match *name {
@@ -396,23 +345,16 @@ fn read_full_limit(
     disk: &mut DiskEntry,
     mechanism: &mut Mechanism,
 ) -> Option<()> {
-    let known: Vec<&str> =
-        ["iops", "throughput", "burst", "holds"].iter().chain(parts::LIMIT_MECHANISM_KEYS).copied().collect();
     let before = reader.problem_count();
-    let mut traded = None;
-    for (name, value) in reader.table(key, item, &known, "{ iops = \"5000 IOPS\", throughput = \"200 MB/s\" }")? {
-        let inner = nested(key, name);
-        match name {
-            "iops" => disk.iops = parts::figure(reader, &inner, value),
-            "throughput" => disk.throughput = parts::figure(reader, &inner, value),
-            "burst" => disk.burst = parts::burst(reader, &inner, value),
-            "reads_and_writes" => {
-                parts::mechanism_key(reader, &inner, name, value, mechanism);
-                traded = (mechanism.reads_and_writes == ReadsAndWrites::Traded).then(|| value.span());
-            }
-            _ => parts::mechanism_key(reader, &inner, name, value, mechanism),
+    let traded = reader.fields(key, item, "{ iops = \"5000 IOPS\", throughput = \"200 MB/s\" }", |t| {
+        disk.iops = t.get("iops", parts::figure);
+        disk.throughput = t.get("throughput", parts::figure);
+        disk.burst = t.get("burst", parts::burst);
+        for name in ["holds"].iter().chain(parts::LIMIT_MECHANISM_KEYS) {
+            t.get(name, |reader, key, item| Some(parts::mechanism_key(reader, key, name, item, mechanism)));
         }
-    }
+        t.item("reads_and_writes").filter(|_| mechanism.reads_and_writes == ReadsAndWrites::Traded).map(Item::span)
+    })?;
     if let Some(span) = traded.filter(|_| reader.problem_count() == before) {
         let figures = [is_together(disk.iops.as_ref()), is_together(disk.throughput.as_ref())];
         // One of both may stand for all requests. If neither has separate figures, `traded` is a mistake.
@@ -441,27 +383,21 @@ fn read_host_cache(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Optio
         let mode = reader.word(key, item, CACHES, ", or a table such as { mode = \"read-only\" }")?;
         return Some(HostCacheFigures { mode, ..HostCacheFigures::default() });
     }
-    let known = ["mode", "capacity", "latency", "dirty_max", "resume_at"];
-    let mut cache = HostCacheFigures::default();
-    let mut has_mode = false;
-    for (name, value) in reader.table(key, item, &known, "{ mode = \"read-only\" }")? {
-        let inner = nested(key, name);
-        match name {
-            "mode" => {
-                cache.mode = reader.word(&inner, value, CACHES, "")?;
-                has_mode = true;
-            }
-            "capacity" => cache.capacity = Some(Bytes::read(reader, &inner, value)?),
-            "latency" => cache.latency = Some(parts::latency(reader, &inner, value)?),
-            "dirty_max" => cache.dirty_max = Some(reader.quantity::<Ratio>(&inner, value)?),
-            _ => cache.resume_at = Some(reader.quantity::<Ratio>(&inner, value)?),
-        }
-    }
-    if !has_mode {
+    let (mode, cache) = reader.fields(key, item, "{ mode = \"read-only\" }", |t| {
+        let mode = t.strict("mode", |reader, key, item| reader.word(key, item, CACHES, ""));
+        let cache = HostCacheFigures {
+            mode: mode.unwrap_or_default(),
+            capacity: t.strict("capacity", Bytes::read),
+            latency: t.strict("latency", parts::latency),
+            dirty_max: t.strict("dirty_max", Reader::quantity),
+            resume_at: t.strict("resume_at", Reader::quantity),
+        };
+        (mode, cache)
+    })?;
+    if mode.is_none() {
         reader.problem(item.span(), key, "does not say what is cached: write { mode = \"read-only\" }".into());
-        return None;
     }
-    Some(cache)
+    mode.map(|_| cache)
 }
 
 /// A layout for this many disks.
@@ -483,13 +419,12 @@ fn read_layout(reader: &mut Reader<'_>, key: &str, item: &Item<'_>, disks: usize
                 (Layout::Mirror { copies }, copies)
             }
             "stripe" => {
-                let (columns, _, interleave) = read_columns(reader, &inner, value, &["columns", "interleave"])?;
+                let (columns, _, interleave) = read_columns(reader, &inner, value, false)?;
                 let columns = columns.unwrap_or(disks);
                 (Layout::Stripe { columns, interleave }, columns)
             }
             _ => {
-                let known = ["columns", "copies", "interleave"];
-                let (columns, copies, interleave) = read_columns(reader, &inner, value, &known)?;
+                let (columns, copies, interleave) = read_columns(reader, &inner, value, true)?;
                 let copies = copies.unwrap_or(2);
                 let columns = columns.unwrap_or(disks / copies.max(1));
                 (Layout::StripeOfMirrors { columns, copies, interleave }, columns.saturating_mul(copies))
@@ -535,24 +470,21 @@ fn read_columns(
     reader: &mut Reader<'_>,
     key: &str,
     item: &Item<'_>,
-    known: &[&str],
+    of_mirrors: bool,
 ) -> Option<(Option<u32>, Option<u32>, Bytes)> {
-    let (mut columns, mut copies, mut interleave) = (None, None, Bytes::kib(256));
-    for (name, value) in reader.table(key, item, known, "{ columns = 4, interleave = \"256 KiB\" }")? {
-        let inner = nested(key, name);
-        match name {
-            "columns" => columns = Some(reader.count_u32(&inner, value, u32::MAX)?),
-            "copies" => copies = Some(reader.count_u32(&inner, value, u32::MAX)?),
-            _ => {
-                interleave = Bytes::read(reader, &inner, value)?;
-                if interleave == Bytes::ZERO || !interleave.get().is_multiple_of(512) {
-                    reader.problem(value.span(), &inner, "is not a multiple of 512 B above 0".into());
-                    return None;
-                }
+    reader.fields(key, item, "{ columns = 4, interleave = \"256 KiB\" }", |t| {
+        let columns = t.strict("columns", Reader::positive);
+        let copies = if of_mirrors { t.strict("copies", Reader::positive) } else { None };
+        let interleave = t.strict("interleave", |reader, key, item| {
+            let interleave = Bytes::read(reader, key, item)?;
+            if interleave == Bytes::ZERO || !interleave.get().is_multiple_of(SECTOR.get()) {
+                reader.problem(item.span(), key, "is not a multiple of 512 B above 0".into());
+                return None;
             }
-        }
-    }
-    Some((columns, copies, interleave))
+            Some(interleave)
+        });
+        (columns, copies, interleave.unwrap_or(Bytes::kib(256)))
+    })
 }
 
 /// A provider's machines only accept that provider's disks.

@@ -15,21 +15,10 @@ pub(crate) fn of_entry(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> O
 }
 
 fn price(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Price> {
-    let (mut charges, mut region, mut date, mut terms, mut source) = (None, None, None, None, None);
-    for (name, value) in reader.table(key, item, &["amount", "region", "date", "terms", "source"], PRICE_WANTED)? {
-        let inner = nested(key, name);
-        if name == "amount" {
-            charges = Some(amount(reader, &inner, value)?);
-            continue;
-        }
-        let text = reader.text(&inner, value)?;
-        *(match name {
-            "region" => &mut region,
-            "date" => &mut date,
-            "terms" => &mut terms,
-            _ => &mut source,
-        }) = Some(text);
-    }
+    let (charges, [region, date, terms, source]) = reader.fields(key, item, PRICE_WANTED, |t| {
+        let charges = t.strict("amount", amount);
+        (charges, ["region", "date", "terms", "source"].map(|name| t.strict(name, Reader::text)))
+    })?;
     let (Some(charges), Some(source)) = (charges, source) else {
         reader.problem(item.span(), key, format!("is no price with its source: write {PRICE_WANTED}"));
         return None;

@@ -5,39 +5,16 @@ use super::{
     MARKER_NAME, Moment, NewFileSystem, NoticeSource, OwnLimits, RECOVERY_POINT_DEFAULT, RECOVERY_POINT_MIN,
     SHELTER_SCHEMA, ShelterConfig, SourceDisk, TIMEOUT_DEFAULT, UpkeepPeriods,
 };
-use loadline_document::{DocumentError, Item, Reader, Synonym, entries, nested};
+use loadline_document::{DocumentError, Fields, Item, Reader, Synonym, entries, nested};
 use loadline_units::Duration;
+use std::ops::Range;
 use std::path::{Component, Path};
 use toml::de::{DeTable, DeValue};
 
-const TOP_KEYS: &[&str] =
-    &["schema", "name", "state", "disk", "destination", "group", "service", "limits", "upkeep", "notices", "metrics"];
-const DISK_KEYS: &[&str] = &["path", "device", "format", "mount_options"];
-const DESTINATION_KEYS: &[&str] =
-    &["folder", "url", "layout", "passphrase_file", "endpoint", "credentials_file", "keep"];
-const KEEP_KEYS: &[&str] = &["last", "minutely", "hourly", "daily"];
 /// Generations of one rule, at most.
 const KEEP_MAX: u32 = 100_000;
-const GROUP_KEYS: &[&str] = &[
-    "class",
-    "paths",
-    "recovery_point",
-    "order",
-    "moment",
-    "before",
-    "after",
-    "timeout",
-    "damaged",
-    "deletion",
-    "changes",
-];
-const SERVICE_KEYS: &[&str] = &["guards"];
-const LIMIT_KEYS: &[&str] = &["iops", "throughput", "objective"];
-const UPKEEP_KEYS: &[&str] = &["verify", "reread"];
 /// The shortest time in which everything is read once.
 const UPKEEP_MIN: Duration = Duration::from_s(3_600);
-const NOTICE_KEYS: &[&str] = &["cloud", "address", "time"];
-const METRICS_KEYS: &[&str] = &["file"];
 const SYNONYMS: &[Synonym] = &[
     ("source", "disk"),
     ("target", "destination"),
@@ -62,28 +39,27 @@ const SYNONYMS: &[Synonym] = &[
 pub(super) fn parse(text: &str, source: &str) -> Result<ShelterConfig, DocumentError> {
     Reader::read(text, source, SYNONYMS, |reader, top| {
         reader.schema(top, SHELTER_SCHEMA, "shelter")?;
-        for (key, _) in entries(top) {
-            if !TOP_KEYS.contains(&&**key.get_ref()) {
-                reader.unknown_key("", key, TOP_KEYS, "a shelter");
-            }
-        }
-        read(reader, top)
+        reader.top_fields("", top, "a shelter", |t| read(t, top))?
     })
 }
 
-fn read(reader: &mut Reader<'_>, top: &DeTable<'_>) -> Option<ShelterConfig> {
-    let name = required(reader, top, "name", "a name of one line").and_then(|item| identifier(reader, "name", item));
-    let state = required(reader, top, "state", "a folder on a persistent disk, such as \"/var/lib/loadline/shelter\"");
-    let state = state.and_then(|item| absolute(reader, "state", item));
-    let disk_item = required(reader, top, "disk", "[disk] with the path of the ephemeral disk");
-    let disk = disk_item.and_then(|item| disk(reader, item));
-    let place = match top.get("destination") {
-        Some(item) => destination(reader, item)?,
-        None => Place::default(),
-    };
-    let Place { destination, passphrase_file, keep } = place;
-    let groups = required(reader, top, "group", "at least one [group.NAME] with class and paths");
-    let groups = groups.map(|item| self::groups(reader, item)).unwrap_or_default();
+fn read(t: &mut Fields<'_, '_, '_, '_>, top: &DeTable<'_>) -> Option<ShelterConfig> {
+    t.item("schema");
+    let name = required(t, "name", "a name of one line", identifier);
+    let state = required(t, "state", "a folder on a persistent disk, such as \"/var/lib/loadline/shelter\"", absolute);
+    let disk = required(t, "disk", "[disk] with the path of the ephemeral disk", disk);
+    let place = t.get("destination", destination);
+    let groups = required(t, "group", "at least one [group.NAME] with class and paths", groups).unwrap_or_default();
+    let guards = t.get("service", guards).unwrap_or_default();
+    let limits = t.get("limits", limits).unwrap_or_default();
+    let upkeep = t.get("upkeep", upkeep).unwrap_or_default();
+    let notices = t.get("notices", notices);
+    let metrics = t.get("metrics", metrics);
+    if place.is_none() && top.get("destination").is_some() {
+        return None;
+    }
+    let Place { destination, passphrase_file, keep } = place.unwrap_or_default();
+    let reader = &mut *t.reader;
     if destination.is_none()
         && let Some((line, group)) =
             groups.iter().find(|(_, group)| group.class != DataClass::Recreate).map(|(at, group)| (at.clone(), group))
@@ -94,11 +70,6 @@ fn read(reader: &mut Reader<'_>, top: &DeTable<'_>) -> Option<ShelterConfig> {
         );
         reader.problem(line, &nested("group", &group.name), text);
     }
-    let guards = top.get("service").map(|item| guards(reader, item)).unwrap_or_default();
-    let limits = top.get("limits").map(|item| limits(reader, item)).unwrap_or_default();
-    let upkeep = top.get("upkeep").map(|item| upkeep(reader, item)).unwrap_or_default();
-    let notices = top.get("notices").and_then(|item| notices(reader, item));
-    let metrics = top.get("metrics").and_then(|item| metrics(reader, item));
     if let (Some(disk), Some(state)) = (&disk, &state) {
         let of_destination = |key: &str| top.get("destination").and_then(|item| item.get_ref().as_table()?.get(key));
         let credentials_file = match &destination {
@@ -143,12 +114,31 @@ fn folder(destination: &Destination) -> Option<&str> {
     }
 }
 
-fn required<'t, 'd>(reader: &mut Reader<'_>, top: &'t DeTable<'d>, key: &str, wanted: &str) -> Option<&'t Item<'d>> {
-    let found = top.get(key);
-    if found.is_none() {
-        reader.problem(0..0, key, format!("is missing: write {wanted}"));
+fn required<'t, 'i, 'd, T>(
+    t: &mut Fields<'_, 't, 'i, 'd>,
+    key: &'static str,
+    wanted: &str,
+    read: impl FnOnce(&mut Reader<'t>, &str, &'i Item<'d>) -> Option<T>,
+) -> Option<T> {
+    if t.item(key).is_none() {
+        t.reader.problem(0..0, key, format!("is missing: write {wanted}"));
     }
-    found
+    t.get(key, read)
+}
+
+/// The same of a key of the table at `item`, with what to say if it is missing.
+fn required_in<'t, 'i, 'd, T>(
+    t: &mut Fields<'_, 't, 'i, 'd>,
+    table: &str,
+    item: &Item<'_>,
+    key: &'static str,
+    missing: &str,
+    read: impl FnOnce(&mut Reader<'t>, &str, &'i Item<'d>) -> Option<T>,
+) -> Option<T> {
+    if t.item(key).is_none() {
+        t.reader.problem(item.span(), &nested(table, key), missing.to_owned());
+    }
+    t.get(key, read)
 }
 
 /// A name that can be part of a unit's name and of a file's.
@@ -176,29 +166,16 @@ fn absolute(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Strin
     None
 }
 
-fn disk(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<SourceDisk> {
-    let found = reader.table("disk", item, DISK_KEYS, "[disk] with path")?;
-    let mut path = None;
-    let (mut device, mut format, mut mount_options) = (None, None, None);
-    let mut format_at = 0..0;
-    for (key, item) in found {
-        let full = nested("disk", key);
-        match key {
-            "path" => path = Some(absolute(reader, &full, item)),
-            "device" => device = device_identity(reader, &full, item),
-            "format" => {
-                format_at = item.span();
-                let words =
-                    [("xfs", NewFileSystem::Xfs), ("ext4", NewFileSystem::Ext4), ("btrfs", NewFileSystem::Btrfs)];
-                format = reader.word(&full, item, &words, "");
-            }
-            _ => mount_options = reader.name(&full, item),
-        }
-    }
-    if path.is_none() {
-        reader.problem(item.span(), "disk.path", "is missing: write the folder where the disk is mounted".into());
-    }
-    let path = path??;
+fn disk(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<SourceDisk> {
+    let formats = [("xfs", NewFileSystem::Xfs), ("ext4", NewFileSystem::Ext4), ("btrfs", NewFileSystem::Btrfs)];
+    let (path, device, format, format_at, mount_options) = reader.fields(key, item, "[disk] with path", |t| {
+        let missing = "is missing: write the folder where the disk is mounted";
+        let path = required_in(t, key, item, "path", missing, absolute);
+        let device = t.get("device", device_identity);
+        let format = t.get("format", |reader, key, item| reader.word(key, item, &formats, ""));
+        (path, device, format, t.item("format").map_or(0..0, Item::span), t.get("mount_options", Reader::name))
+    })?;
+    let path = path?;
     if path == "/" {
         reader.problem(item.span(), "disk.path", "is the root of the system: name the ephemeral disk's folder".into());
         return None;
@@ -241,30 +218,30 @@ struct Place {
     keep: KeptGenerations,
 }
 
-fn destination(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Place> {
+/// What `read` reads, with its place.
+fn placed<'t, 'i, 'd: 'i, T>(
+    read: impl FnOnce(&mut Reader<'t>, &str, &'i Item<'d>) -> Option<T>,
+) -> impl FnOnce(&mut Reader<'t>, &str, &'i Item<'d>) -> Option<(T, Range<usize>)> {
+    |reader, key, item| Some((read(reader, key, item)?, item.span()))
+}
+
+fn destination(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Place> {
     #[derive(Clone, Copy, PartialEq)]
     enum Form {
         Plain,
         Repository,
     }
-    let found = reader.table("destination", item, DESTINATION_KEYS, "[destination] with a folder or a url")?;
-    let (mut folder, mut url, mut endpoint, mut passphrase) = (None, None, None, None);
-    let (mut layout, mut keep, mut credentials) = (None, None, None);
-    for (key, item) in found {
-        let full = nested("destination", key);
-        match key {
-            "folder" => folder = absolute(reader, &full, item).map(|path| (path, item.span())),
-            "url" => url = store_url(reader, &full, item).map(|url| (url, item.span())),
-            "layout" => {
-                let words = [("plain", Form::Plain), ("repository", Form::Repository)];
-                layout = reader.word(&full, item, &words, "").map(|layout| (layout, item.span()));
-            }
-            "endpoint" => endpoint = store_endpoint(reader, &full, item).map(|endpoint| (endpoint, item.span())),
-            "credentials_file" => credentials = absolute(reader, &full, item).map(|path| (path, item.span())),
-            "keep" => keep = kept_generations(reader, &full, item).map(|keep| (keep, item.span())),
-            _ => passphrase = absolute(reader, &full, item),
-        }
-    }
+    let forms = [("plain", Form::Plain), ("repository", Form::Repository)];
+    let found = reader.fields(key, item, "[destination] with a folder or a url", |t| {
+        let folder = t.get("folder", placed(absolute));
+        let url = t.get("url", placed(store_url));
+        let layout = t.get("layout", |reader, key, item| reader.word(key, item, &forms, ""));
+        let passphrase = t.get("passphrase_file", absolute);
+        let endpoint = t.get("endpoint", placed(store_endpoint));
+        let credentials = t.get("credentials_file", placed(absolute));
+        (folder, url, layout, passphrase, endpoint, credentials, t.get("keep", placed(kept_generations)))
+    })?;
+    let (folder, url, layout, passphrase, endpoint, credentials, keep) = found;
     if folder.is_some() && url.is_none() {
         let spans = [endpoint.as_ref().map(|(_, at)| at), credentials.as_ref().map(|(_, at)| at)];
         for (key, at) in ["endpoint", "credentials_file"].into_iter().zip(spans) {
@@ -274,7 +251,7 @@ fn destination(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Place> {
         }
     }
     let (endpoint, credentials_file) = (endpoint.map(|(text, _)| text), credentials.map(|(path, _)| path));
-    let form = layout.as_ref().map_or(Form::Repository, |(form, _)| *form);
+    let form = layout.unwrap_or(Form::Repository);
     let made = match (folder, url) {
         (Some(_), Some((_, at))) => {
             reader.problem(at, "destination.url", "there is a folder too: write one of them".into());
@@ -311,18 +288,13 @@ fn destination(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Place> {
 
 /// Rules that are not named keep nothing; the newest generation always stays.
 fn kept_generations(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<KeptGenerations> {
-    let found = reader.table(key, item, KEEP_KEYS, "a table such as { last = 10, hourly = 24, daily = 7 }")?;
-    let mut keep = KeptGenerations { last: 1, minutely: 0, hourly: 0, daily: 0 };
-    for (rule, item) in found {
-        let Some(count) = reader.count_u32(&nested(key, rule), item, KEEP_MAX) else { continue };
-        match rule {
-            "last" => keep.last = count,
-            "minutely" => keep.minutely = count,
-            "hourly" => keep.hourly = count,
-            _ => keep.daily = count,
-        }
-    }
-    Some(keep)
+    let count = |reader: &mut Reader<'_>, key: &str, item: &Item<'_>| reader.count_u32(key, item, KEEP_MAX);
+    reader.fields(key, item, "a table such as { last = 10, hourly = 24, daily = 7 }", |t| KeptGenerations {
+        last: t.get("last", count).unwrap_or(1),
+        minutely: t.get("minutely", count).unwrap_or(0),
+        hourly: t.get("hourly", count).unwrap_or(0),
+        daily: t.get("daily", count).unwrap_or(0),
+    })
 }
 
 fn store_url(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<String> {
@@ -351,12 +323,12 @@ fn store_endpoint(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option
 }
 
 /// Every group with its place in the text.
-fn groups(reader: &mut Reader<'_>, item: &Item<'_>) -> Vec<(std::ops::Range<usize>, Group)> {
+fn groups(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Vec<(Range<usize>, Group)>> {
     let Some(table) = item.get_ref().as_table() else {
-        reader.problem(item.span(), "group", "is no table: write [group.NAME] with class and paths".into());
-        return Vec::new();
+        reader.problem(item.span(), key, "is no table: write [group.NAME] with class and paths".into());
+        return None;
     };
-    let mut groups: Vec<(std::ops::Range<usize>, Group)> = Vec::new();
+    let mut groups: Vec<(Range<usize>, Group)> = Vec::new();
     let mut taken: Vec<(String, String)> = Vec::new();
     for (key, item) in entries(table) {
         let name: &str = key.get_ref();
@@ -378,75 +350,59 @@ fn groups(reader: &mut Reader<'_>, item: &Item<'_>) -> Vec<(std::ops::Range<usiz
         }
         groups.push((key.span(), group));
     }
-    groups
+    Some(groups)
 }
 
 fn group(reader: &mut Reader<'_>, name: &str, full: &str, item: &Item<'_>) -> Option<Group> {
-    let found = reader.table(full, item, GROUP_KEYS, "a table with class and paths")?;
-    let (mut class, mut paths) = (None, None);
-    let mut group = Group {
-        name: name.to_owned(),
-        class: DataClass::Files,
-        paths: Vec::new(),
-        recovery_point: RECOVERY_POINT_DEFAULT,
-        order: 100,
-        moment: Moment::EachFile,
-        before: None,
-        after: None,
-        timeout: TIMEOUT_DEFAULT,
-        damaged: Damaged::Hold,
-        deletion: DELETION_DEFAULT,
-        changes: None,
-    };
-    let mut only_contents = Vec::new();
-    for (key, item) in found {
-        let full = nested(full, key);
-        if !matches!(key, "class" | "paths" | "order") {
-            only_contents.push((full.clone(), item.span()));
-        }
-        match key {
-            "class" => class = Some(data_class(reader, &full, item)),
-            "paths" => paths = Some(relative_paths(reader, &full, item)),
-            "recovery_point" => {
-                if let Some(time) = reader.quantity::<Duration>(&full, item) {
-                    if time < RECOVERY_POINT_MIN {
-                        let text = format!(
-                            "is shorter than {RECOVERY_POINT_MIN}: for files that only grow, class \"log\" saves each second"
-                        );
-                        reader.problem(item.span(), &full, text);
-                    }
-                    group.recovery_point = time;
-                }
-            }
-            "order" => group.order = reader.count_u32(&full, item, 10_000).unwrap_or(group.order),
-            "moment" => group.moment = moment(reader, &full, item).unwrap_or(Moment::EachFile),
-            "before" => group.before = program(reader, &full, item),
-            "after" => group.after = program(reader, &full, item),
-            "timeout" => group.timeout = reader.quantity(&full, item).unwrap_or(group.timeout),
-            "damaged" => {
-                let words = [("hold", Damaged::Hold), ("start", Damaged::Start)];
-                group.damaged = reader.word(&full, item, &words, "").unwrap_or(Damaged::Hold);
-            }
-            "changes" => group.changes = reader.quantity(&full, item),
-            _ => group.deletion = reader.quantity(&full, item).unwrap_or(group.deletion),
-        }
-    }
-    if class.is_none() {
-        let text = "is missing: write \"recreate\" (folders only), \"files\" or \"log\"";
-        reader.problem(item.span(), &nested(full, "class"), text.into());
-    }
-    if paths.is_none() {
-        let text = "is missing: write folders of the disk, such as paths = [\"data\"]";
-        reader.problem(item.span(), &nested(full, "paths"), text.into());
-    }
-    group.class = class??;
-    group.paths = paths??;
+    let found = reader.fields(full, item, "a table with class and paths", |t| {
+        let missing = "is missing: write \"recreate\" (folders only), \"files\" or \"log\"";
+        let class = required_in(t, full, item, "class", missing, data_class);
+        let missing = "is missing: write folders of the disk, such as paths = [\"data\"]";
+        let paths = required_in(t, full, item, "paths", missing, relative_paths);
+        let damaged = [("hold", Damaged::Hold), ("start", Damaged::Start)];
+        let group = Group {
+            name: name.to_owned(),
+            class: class.unwrap_or(DataClass::Files),
+            paths: paths.clone().unwrap_or_default(),
+            recovery_point: t.get("recovery_point", recovery_point).unwrap_or(RECOVERY_POINT_DEFAULT),
+            order: t.get("order", |reader, key, item| reader.count_u32(key, item, 10_000)).unwrap_or(100),
+            moment: t.get("moment", moment).unwrap_or(Moment::EachFile),
+            before: t.get("before", program),
+            after: t.get("after", program),
+            timeout: t.get("timeout", Reader::quantity).unwrap_or(TIMEOUT_DEFAULT),
+            damaged: t
+                .get("damaged", |reader, key, item| reader.word(key, item, &damaged, ""))
+                .unwrap_or(Damaged::Hold),
+            deletion: t.get("deletion", Reader::quantity).unwrap_or(DELETION_DEFAULT),
+            changes: t.get("changes", Reader::quantity),
+        };
+        (class.is_some() && paths.is_some()).then_some(group)
+    });
+    let group = found??;
     if group.class == DataClass::Recreate {
-        for (key, at) in only_contents {
-            reader.problem(at, &key, "is about contents, and class \"recreate\" keeps none: remove it".into());
+        let of_contents = |key: &str| !matches!(key, "class" | "paths" | "order");
+        for (key, value) in item.get_ref().as_table().into_iter().flat_map(entries) {
+            if of_contents(key.get_ref()) {
+                let key = nested(full, key.get_ref());
+                reader.problem(
+                    value.span(),
+                    &key,
+                    "is about contents, and class \"recreate\" keeps none: remove it".into(),
+                );
+            }
         }
     }
     Some(group)
+}
+
+fn recovery_point(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Duration> {
+    let time = reader.quantity::<Duration>(key, item)?;
+    if time < RECOVERY_POINT_MIN {
+        let text =
+            format!("is shorter than {RECOVERY_POINT_MIN}: for files that only grow, class \"log\" saves each second");
+        reader.problem(item.span(), key, text);
+    }
+    Some(time)
 }
 
 fn data_class(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<DataClass> {
@@ -511,78 +467,61 @@ fn program(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Vec<St
     words.filter(|words| !words.is_empty())
 }
 
-fn guards(reader: &mut Reader<'_>, item: &Item<'_>) -> Vec<String> {
-    let mut guards = Vec::new();
-    for (key, item) in reader.table("service", item, SERVICE_KEYS, "[service] with guards").unwrap_or_default() {
-        let full = nested("service", key);
-        for value in reader.values(&full, item) {
-            let Some(unit) = reader.name(&full, value) else { continue };
-            let good = |c: char| c.is_ascii_alphanumeric() || "-_.@:\\".contains(c);
-            if unit.ends_with(".service") && unit.chars().all(good) {
-                guards.push(unit);
-            } else {
-                reader.problem(value.span(), &full, format!("{unit:?}: write a unit such as \"postgresql.service\""));
-            }
-        }
-    }
-    guards
+fn guards(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Vec<String>> {
+    reader.fields(key, item, "[service] with guards", |t| t.get("guards", units))?
 }
 
-fn limits(reader: &mut Reader<'_>, item: &Item<'_>) -> OwnLimits {
-    let mut limits = OwnLimits::default();
-    for (key, item) in reader.table("limits", item, LIMIT_KEYS, "[limits]").unwrap_or_default() {
-        let full = nested("limits", key);
-        match key {
-            "iops" => limits.iops = reader.quantity(&full, item),
-            "throughput" => limits.throughput = reader.quantity(&full, item),
-            _ => limits.objective = reader.quantity(&full, item),
+fn units(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Vec<String>> {
+    let mut units = Vec::new();
+    for value in reader.values(key, item) {
+        let Some(unit) = reader.name(key, value) else { continue };
+        let good = |c: char| c.is_ascii_alphanumeric() || "-_.@:\\".contains(c);
+        if unit.ends_with(".service") && unit.chars().all(good) {
+            units.push(unit);
+        } else {
+            reader.problem(value.span(), key, format!("{unit:?}: write a unit such as \"postgresql.service\""));
         }
     }
-    limits
+    Some(units)
 }
 
-fn upkeep(reader: &mut Reader<'_>, item: &Item<'_>) -> UpkeepPeriods {
-    let mut periods = UpkeepPeriods::default();
-    for (key, item) in reader.table("upkeep", item, UPKEEP_KEYS, "[upkeep]").unwrap_or_default() {
-        let full = nested("upkeep", key);
-        let Some(period) = reader.quantity::<Duration>(&full, item) else { continue };
-        if period < UPKEEP_MIN {
-            reader.problem(
-                item.span(),
-                &full,
-                format!("is shorter than {UPKEEP_MIN}: everything is read in this time"),
-            );
-        }
-        match key {
-            "verify" => periods.verify = period,
-            _ => periods.reread = period,
-        }
-    }
-    periods
+fn limits(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<OwnLimits> {
+    reader.fields(key, item, "[limits]", |t| OwnLimits {
+        iops: t.get("iops", Reader::quantity),
+        throughput: t.get("throughput", Reader::quantity),
+        objective: t.get("objective", Reader::quantity),
+    })
 }
 
-fn notices(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<NoticeSource> {
-    let (mut cloud, mut address, mut time) = (None, None, None);
-    for (key, item) in reader.table("notices", item, NOTICE_KEYS, "[notices] with cloud")? {
-        let full = nested("notices", key);
-        match key {
-            "cloud" => {
-                let words = [("azure", Cloud::Azure), ("aws", Cloud::Aws), ("gcp", Cloud::Gcp)];
-                cloud = Some(reader.word(&full, item, &words, ""));
-            }
-            "address" => address = reader.name(&full, item),
-            _ => time = reader.quantity::<Duration>(&full, item),
-        }
+fn upkeep(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<UpkeepPeriods> {
+    let usual = UpkeepPeriods::default();
+    reader.fields(key, item, "[upkeep]", |t| UpkeepPeriods {
+        verify: t.get("verify", period).unwrap_or(usual.verify),
+        reread: t.get("reread", period).unwrap_or(usual.reread),
+    })
+}
+
+fn period(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Duration> {
+    let period = reader.quantity::<Duration>(key, item)?;
+    if period < UPKEEP_MIN {
+        reader.problem(item.span(), key, format!("is shorter than {UPKEEP_MIN}: everything is read in this time"));
     }
-    if cloud.is_none() {
-        reader.problem(item.span(), "notices.cloud", "is missing: write \"azure\", \"aws\" or \"gcp\"".into());
-    }
-    let cloud = cloud??;
+    Some(period)
+}
+
+fn notices(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<NoticeSource> {
+    let clouds = [("azure", Cloud::Azure), ("aws", Cloud::Aws), ("gcp", Cloud::Gcp)];
+    let (cloud, address, time) = reader.fields(key, item, "[notices] with cloud", |t| {
+        let missing = "is missing: write \"azure\", \"aws\" or \"gcp\"";
+        let word = |reader: &mut Reader<'_>, key: &str, item: &Item<'_>| reader.word(key, item, &clouds, "");
+        let cloud = required_in(t, key, item, "cloud", missing, word);
+        (cloud, t.get("address", Reader::name), t.get("time", Reader::quantity))
+    })?;
+    let cloud = cloud?;
     let address = address.unwrap_or_else(|| "169.254.169.254:80".to_owned());
     Some(NoticeSource { cloud, address, time: time.unwrap_or(cloud.notice_min()) })
 }
 
-fn metrics(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<String> {
-    let found = reader.table("metrics", item, METRICS_KEYS, "[metrics] with a file")?;
-    found.into_iter().find_map(|(key, item)| absolute(reader, &nested("metrics", key), item))
+fn metrics(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<String> {
+    reader.fields(key, item, "[metrics] with a file", |t| t.get("file", absolute))?
 }

@@ -497,15 +497,15 @@ fn read_zipf(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Distribution> {
 
 fn read_hot(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Distribution> {
     const KEY: &str = "distribution.hot";
-    let shares = reader.table(KEY, item, &["requests", "blocks"], HOT_WANTED)?;
-    let mut share = |name: &str| {
-        let Some((_, value)) = shares.iter().find(|(key, _)| *key == name) else {
-            reader.problem(item.span(), KEY, format!("has no {name}: write {HOT_WANTED}"));
-            return None;
-        };
-        reader.quantity::<Ratio>(&nested(KEY, name), value)
-    };
-    let (requests, blocks) = (share("requests"), share("blocks"));
+    let shares = reader.fields(KEY, item, HOT_WANTED, |t| {
+        ["requests", "blocks"].map(|name| {
+            if t.item(name).is_none() {
+                t.reader.problem(item.span(), KEY, format!("has no {name}: write {HOT_WANTED}"));
+            }
+            t.get(name, Reader::quantity)
+        })
+    })?;
+    let [requests, blocks] = shares;
     Some(Distribution::HotCold { requests: requests?, blocks: blocks? })
 }
 
@@ -544,18 +544,14 @@ fn read_steady_state(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Setting
     }
     let wanted = "true, false, or a table such as { round = \"60 s\", rounds = 5, rounds_max = 25, range = \"20 %\", slope = \"10 %\" }";
     let before = reader.problem_count();
-    let mut rule = SteadyStateRule::default();
-    for (name, value) in reader.table(KEY, item, &["round", "rounds", "rounds_max", "range", "slope"], wanted)? {
-        let key = nested(KEY, name);
-        match name {
-            "round" => rule.round = reader.quantity(&key, value).unwrap_or(rule.round),
-            "rounds" => rule.rounds = reader.count_u32(&key, value, u32::MAX).unwrap_or(rule.rounds),
-            "rounds_max" => rule.rounds_max = reader.count_u32(&key, value, u32::MAX).unwrap_or(rule.rounds_max),
-            "range" => rule.range = reader.quantity(&key, value).unwrap_or(rule.range),
-            "slope" => rule.slope = reader.quantity(&key, value).unwrap_or(rule.slope),
-            _ => unreachable!("{key} is one of the table's keys"),
-        }
-    }
+    let usual = SteadyStateRule::default();
+    let rule = reader.fields(KEY, item, wanted, |t| SteadyStateRule {
+        round: t.get("round", Reader::quantity).unwrap_or(usual.round),
+        rounds: t.get("rounds", Reader::positive).unwrap_or(usual.rounds),
+        rounds_max: t.get("rounds_max", Reader::positive).unwrap_or(usual.rounds_max),
+        range: t.get("range", Reader::quantity).unwrap_or(usual.range),
+        slope: t.get("slope", Reader::quantity).unwrap_or(usual.slope),
+    })?;
     (reader.problem_count() == before).then_some(Setting::SteadyState(Some(rule)))
 }
 

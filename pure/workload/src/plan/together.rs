@@ -1,7 +1,7 @@
 //! `together`: which loads of a plan run at the same time.
 
 use super::{CELLS_MAX, GroupEnd, LoadGroup, PLAN_TRIALS_MAX, PlanLoad};
-use loadline_document::{Item, Reader, list, nested};
+use loadline_document::{Item, Reader, list};
 
 const KEY: &str = "together";
 const WANTED: &str = "names of loads such as [\"log\", \"readers\"], several such lists, or { loads = [\"log\", \"readers\"], \
@@ -35,10 +35,9 @@ fn read_one(reader: &mut Reader<'_>, item: &Item<'_>, loads: &[PlanLoad]) -> Opt
         return read_group(reader, item, item, GroupEnd::Each, loads);
     }
     let before = reader.problem_count();
-    let parts = reader.table(KEY, item, &["loads", "ends"], WANTED)?;
-    let part = |name: &str| parts.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
-    let ends = part("ends").and_then(|value| reader.word(&nested(KEY, "ends"), value, ENDS, ""));
-    let Some(names) = part("loads") else {
+    let word = |reader: &mut Reader<'_>, key: &str, item: &Item<'_>| reader.word(key, item, ENDS, "");
+    let (names, ends) = reader.fields(KEY, item, WANTED, |t| (t.item("loads"), t.get("ends", word)))?;
+    let Some(names) = names else {
         reader.problem(item.span(), KEY, format!("names no loads: write {WANTED}"));
         return None;
     };
