@@ -1,24 +1,10 @@
 //! A run that a signal ends keeps what was finished, and is carried on with.
 
+use crate::inputs::{MANY, TRIALS};
 use crate::{Bench, entries, text};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Sixteen trials of a few milliseconds each.
-const MANY: &str = r#"
-schema = 1
-name = "many"
-[[load]]
-pattern = ["random", "sequential"]
-reads = ["100 %", "0 %"]
-block = "4 KiB"
-queue_depth = [1, 4]
-size = "256 KiB"
-warm_up = "0 s"
-duration = "1 ms"
-trials = 2
-"#;
-const TRIALS: usize = 16;
 pub(crate) fn started(bench: &Bench, arguments: &[&str]) -> Child {
     bench.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }

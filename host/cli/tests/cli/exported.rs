@@ -1,7 +1,8 @@
 //! `export` in the words of other tools, each read back by a program that knows the form.
 
 use crate::Bench;
-use crate::results::{csv_rows, measured};
+use crate::inputs::csv_rows;
+use crate::results::measured;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 

@@ -1,6 +1,6 @@
 //! Stored results as they are asked for: which run, which cells, in which form.
 
-use crate::inputs::{CELLS, VARIED};
+use crate::inputs::{CELLS, VARIED, csv_rows};
 use crate::{Bench, text};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -8,32 +8,6 @@ use std::collections::BTreeMap;
 pub(crate) fn measured(bench: &Bench) {
     let (plan, target) = (bench.file("varied.toml", VARIED), bench.target());
     bench.done(&["run", &plan, "--on", &target]);
-}
-
-/// Rows of an RFC 4180 text, each by its column's name.
-pub(crate) fn csv_rows(text: &str) -> Vec<BTreeMap<String, String>> {
-    let (mut rows, mut row, mut field, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
-    let mut characters = text.chars().peekable();
-    while let Some(c) = characters.next() {
-        match c {
-            '"' if quoted && characters.peek() == Some(&'"') => field.extend(characters.next()),
-            '"' => quoted = !quoted,
-            ',' if !quoted => row.push(std::mem::take(&mut field)),
-            '\r' if !quoted => {}
-            '\n' if !quoted => {
-                row.push(std::mem::take(&mut field));
-                rows.push(std::mem::take(&mut row));
-            }
-            c => field.push(c),
-        }
-    }
-    assert!(!quoted && field.is_empty() && row.is_empty(), "the text ends with a line break");
-    let headings: Vec<String> = rows.remove(0);
-    let named = |row: Vec<String>| {
-        assert_eq!(row.len(), headings.len(), "{row:?}");
-        headings.iter().cloned().zip(row).collect()
-    };
-    rows.into_iter().map(named).collect()
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Named steps of an application in what other programs read: every export, and the series of `show`.
 
-use crate::results::csv_rows;
+use crate::inputs::csv_rows;
 use crate::{Bench, golden};
 use loadline_analysis::example::{ExampleDisk, cell, closed, latencies, run};
 use loadline_record::{OperationRecord, RunRecord, RunStatus, SecondOperation, StepName};

@@ -1,5 +1,6 @@
 //! A run that is killed at any moment keeps what was finished, and carries on.
 
+use crate::support::inputs::{MANY, TRIALS};
 use crate::support::{Bench, Course, complete, entries, interrupted, trial_count};
 use loadline_record::{RunRecord, RunStatus, TrialRecord};
 use loadline_runs::{Error, Silent, leftovers, settings_of, store_location};
@@ -12,21 +13,6 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Sixteen trials of a few milliseconds each.
-const MANY: &str = r#"
-schema = 1
-name = "many"
-[[load]]
-pattern = ["random", "sequential"]
-reads = ["100 %", "0 %"]
-block = "4 KiB"
-queue_depth = [1, 4]
-size = "256 KiB"
-warm_up = "0 s"
-duration = "1 ms"
-trials = 2
-"#;
-const TRIALS: usize = 16;
 /// Kills in all; `LOADLINE_KILLS` changes it.
 const KILLS: u32 = 50;
 /// No run is left alone for longer than this: it starts, and comes a few trials further.
@@ -164,18 +150,6 @@ fn a_run_killed_at_random_moments_has_every_trial_once_in_the_end() {
     kill_and_resume(MANY, kills.div_ceil(2), &mut moments);
     // Its test file has a name, which a kill leaves behind.
     kill_and_resume(&format!("{MANY}verify = true\n"), kills / 2, &mut moments);
-}
-
-#[test]
-fn a_run_under_way_is_not_taken_up_twice() {
-    let bench = Bench::new();
-    let target = bench.target();
-    let run = interrupted(bench.measurement(MANY, &target), 1);
-    let store = store_location::open_store(&bench.store()).unwrap();
-    let _claim = store.claim(&run.header.id).unwrap();
-    let other = store_location::open_store(&bench.store()).unwrap();
-    let refusal = other.claim(&run.header.id).unwrap_err().to_string();
-    assert!(refusal.contains("claim") || refusal.contains("process"), "{refusal}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::or_skip;
 use crate::support::devices::run;
-use crate::support::inputs::{CELLS, VARIED};
+use crate::support::inputs::{CELLS, VARIED, csv_rows};
 use crate::support::{Bench, built_in, cells, complete, plan, quick_on, schema_errors, summary, whole};
 use loadline_analysis::{RunSummary, summarize};
 use loadline_engine::{EngineChoice, EngineOptions, WaitMode};
@@ -23,32 +23,6 @@ pub(crate) fn measured() -> &'static (RunRecord, RunSummary) {
         let summary = summarize(&record);
         (record, summary)
     })
-}
-
-/// Rows of an RFC 4180 text, each by its column's name.
-fn csv_rows(text: &str) -> Vec<BTreeMap<String, String>> {
-    let (mut rows, mut row, mut field, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
-    let mut characters = text.chars().peekable();
-    while let Some(c) = characters.next() {
-        match c {
-            '"' if quoted && characters.peek() == Some(&'"') => field.extend(characters.next()),
-            '"' => quoted = !quoted,
-            ',' if !quoted => row.push(std::mem::take(&mut field)),
-            '\r' if !quoted => {}
-            '\n' if !quoted => {
-                row.push(std::mem::take(&mut field));
-                rows.push(std::mem::take(&mut row));
-            }
-            c => field.push(c),
-        }
-    }
-    assert!(!quoted && field.is_empty() && row.is_empty(), "the text ends with a line break");
-    let headings: Vec<String> = rows.remove(0);
-    let named = |row: Vec<String>| {
-        assert_eq!(row.len(), headings.len(), "{row:?}");
-        headings.iter().cloned().zip(row).collect()
-    };
-    rows.into_iter().map(named).collect()
 }
 
 /// The figures of a cell that every form shows: what the CSV calls them, where they are in the JSON, and whether the HTML's

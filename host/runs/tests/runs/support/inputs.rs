@@ -1,6 +1,7 @@
 //! Loads, environments and results that tests of the library and of the command begin with.
 
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Reads, a mix, writes with flushes, and an open loop.
 pub(crate) const VARIED: &str = r#"
@@ -151,4 +152,46 @@ pub(crate) fn fio_sweep(plus: bool) -> String {
     let jobs: Vec<Value> =
         loads.enumerate().map(|(group, (depth, block))| fio_job(group, depth, block, plus)).collect();
     fio_document(&jobs, ENDED_MS)
+}
+
+/// Sixteen trials of a few milliseconds each.
+pub(crate) const MANY: &str = r#"
+schema = 1
+name = "many"
+[[load]]
+pattern = ["random", "sequential"]
+reads = ["100 %", "0 %"]
+block = "4 KiB"
+queue_depth = [1, 4]
+size = "256 KiB"
+warm_up = "0 s"
+duration = "1 ms"
+trials = 2
+"#;
+pub(crate) const TRIALS: usize = 16;
+
+/// Rows of an RFC 4180 text, each by its column's name.
+pub(crate) fn csv_rows(text: &str) -> Vec<BTreeMap<String, String>> {
+    let (mut rows, mut row, mut field, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        match c {
+            '"' if quoted && characters.peek() == Some(&'"') => field.extend(characters.next()),
+            '"' => quoted = !quoted,
+            ',' if !quoted => row.push(std::mem::take(&mut field)),
+            '\r' if !quoted => {}
+            '\n' if !quoted => {
+                row.push(std::mem::take(&mut field));
+                rows.push(std::mem::take(&mut row));
+            }
+            c => field.push(c),
+        }
+    }
+    assert!(!quoted && field.is_empty() && row.is_empty(), "the text ends with a line break");
+    let headings: Vec<String> = rows.remove(0);
+    let named = |row: Vec<String>| {
+        assert_eq!(row.len(), headings.len(), "{row:?}");
+        headings.iter().cloned().zip(row).collect()
+    };
+    rows.into_iter().map(named).collect()
 }
