@@ -60,94 +60,47 @@ pub struct WatchTick {
 const TICK_FIELDS: usize = 12;
 
 impl From<[u64; TICK_FIELDS]> for WatchTick {
-    fn from(
-        [
-            elapsed_us,
-            reads,
-            writes,
-            discards,
-            flushes,
-            read_bytes,
-            write_bytes,
-            read_ms,
-            write_ms,
-            flush_ms,
-            busy_ms,
-            in_flight,
-        ]: [u64; TICK_FIELDS],
-    ) -> Self {
-        Self {
-            elapsed_us,
-            reads,
-            writes,
-            discards,
-            flushes,
-            read_bytes,
-            write_bytes,
-            read_ms,
-            write_ms,
-            flush_ms,
-            busy_ms,
-            in_flight,
-        }
+    fn from(values: [u64; TICK_FIELDS]) -> Self {
+        let mut tick = Self::default();
+        tick.fields().into_iter().zip(values).for_each(|(field, value)| *field = value);
+        tick
     }
 }
 
 impl From<WatchTick> for [u64; TICK_FIELDS] {
-    fn from(tick: WatchTick) -> Self {
-        let WatchTick {
-            elapsed_us,
-            reads,
-            writes,
-            discards,
-            flushes,
-            read_bytes,
-            write_bytes,
-            read_ms,
-            write_ms,
-            flush_ms,
-            busy_ms,
-            in_flight,
-        } = tick;
-        [
-            elapsed_us,
-            reads,
-            writes,
-            discards,
-            flushes,
-            read_bytes,
-            write_bytes,
-            read_ms,
-            write_ms,
-            flush_ms,
-            busy_ms,
-            in_flight,
-        ]
+    fn from(mut tick: WatchTick) -> Self {
+        tick.fields().map(|field| *field)
     }
 }
 
 impl WatchTick {
+    /// In the order in which they are stored.
+    const fn fields(&mut self) -> [&mut u64; TICK_FIELDS] {
+        [
+            &mut self.elapsed_us,
+            &mut self.reads,
+            &mut self.writes,
+            &mut self.discards,
+            &mut self.flushes,
+            &mut self.read_bytes,
+            &mut self.write_bytes,
+            &mut self.read_ms,
+            &mut self.write_ms,
+            &mut self.flush_ms,
+            &mut self.busy_ms,
+            &mut self.in_flight,
+        ]
+    }
     /// Two neighbours as one.
     #[must_use]
-    pub const fn joined(self, next: Self) -> Self {
-        Self {
-            elapsed_us: self.elapsed_us + next.elapsed_us,
-            reads: self.reads + next.reads,
-            writes: self.writes + next.writes,
-            discards: self.discards + next.discards,
-            flushes: self.flushes + next.flushes,
-            read_bytes: self.read_bytes + next.read_bytes,
-            write_bytes: self.write_bytes + next.write_bytes,
-            read_ms: self.read_ms + next.read_ms,
-            write_ms: self.write_ms + next.write_ms,
-            flush_ms: self.flush_ms + next.flush_ms,
-            busy_ms: self.busy_ms + next.busy_ms,
-            in_flight: next.in_flight,
-        }
+    pub fn joined(mut self, mut next: Self) -> Self {
+        self.in_flight = 0;
+        self.fields().into_iter().zip(next.fields()).for_each(|(sum, more)| *sum += *more);
+        self
     }
     /// With what another device did in the same time.
     #[must_use]
-    pub const fn beside(self, other: Self) -> Self {
+    pub fn beside(self, other: Self) -> Self {
         let elapsed_us = self.elapsed_us;
         Self { elapsed_us, in_flight: self.in_flight + other.in_flight, ..self.joined(other) }
     }

@@ -7,52 +7,19 @@
 )]
 
 use loadline_block::{Completion, Operation, Request};
-use loadline_record::{Histogram, OperationRecord, Second, SecondOperation, Series, SteadyState};
+use loadline_record::{OperationRecord, Second, Series, SteadyState, Tally};
 use loadline_units::{Duration, Instant, NS_PER_S};
 use loadline_workload::{LoadSpec, SteadyStateRule};
 use std::collections::BTreeMap;
 
 const SECOND: Duration = Duration::from_ns(NS_PER_S);
 
-/// One operation in a stretch of time. The order of fields matters: compilers join two adjacent sums into one of two
-/// parts, which takes more instructions than both.
-#[derive(Debug, Clone, Default)]
-#[repr(C)]
-struct Tally {
-    count: u64,
-    latency: Histogram,
-    waiting: Histogram,
-    service: Histogram,
-    bytes: u64,
-}
-
-impl Tally {
-    fn merge(&mut self, other: &Self) {
-        self.count += other.count;
-        self.bytes += other.bytes;
-        self.latency.merge(&other.latency);
-        self.waiting.merge(&other.waiting);
-        self.service.merge(&other.service);
-    }
-
-    fn clear(&mut self) {
-        (self.count, self.bytes) = (0, 0);
-        self.latency.clear();
-        self.waiting.clear();
-        self.service.clear();
-    }
-
-    #[inline(always)]
-    fn keep(&mut self, completion: &Completion, due_times: bool) {
-        self.latency.record(completion.latency());
-        if due_times {
-            self.waiting.record(completion.waiting());
-            self.service.record(completion.completed_at.since(completion.submitted_at));
-        }
-    }
-
-    fn in_second(&self) -> SecondOperation {
-        SecondOperation { count: self.count, ..SecondOperation::of(&self.latency, self.bytes) }
+#[inline(always)]
+fn keep(tally: &mut Tally, completion: &Completion, due_times: bool) {
+    tally.latency.record(completion.latency());
+    if due_times {
+        tally.waiting.record(completion.waiting());
+        tally.service.record(completion.completed_at.since(completion.submitted_at));
     }
 }
 
@@ -283,7 +250,7 @@ impl Log {
         tally.count += 1;
         tally.bytes += u64::from(request.length);
         if !self.open_loop || request.due_at >= self.from {
-            tally.keep(&completion(), self.due_times);
+            keep(tally, &completion(), self.due_times);
         }
     }
 
@@ -293,7 +260,7 @@ impl Log {
         let operation = completion.request.operation;
         match self.stage {
             Stage::After if self.open_loop && self.within(completion.request.due_at) => {
-                self.late[operation.index()].keep(&completion, self.due_times);
+                keep(&mut self.late[operation.index()], &completion, self.due_times);
             }
             Stage::Settling if operation != Operation::Flush => self.round_count += 1,
             Stage::WarmUp | Stage::Settling | Stage::Measuring | Stage::After => {}

@@ -6,11 +6,12 @@ use super::heartbeat::unanswered;
 use super::turns::{PAUSE, TurnCounter};
 use loadline_block::{ErrorKind, Operation, Request};
 use loadline_kernel::clock::{self, CpuTime};
-use loadline_record::{Histogram, OperationRecord, Second, SecondOperation, Series, ThreadBusy, Turns};
+use loadline_record::{Histogram, OperationRecord, Second, Series, Tally, ThreadBusy, Turns};
 use loadline_units::{Duration, Instant, NS_PER_S};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Failures described in words at most.
 const ERROR_SAMPLES_MAX: usize = 8;
@@ -78,35 +79,6 @@ impl Times {
     }
 }
 
-/// One operation in a stretch of time.
-#[derive(Debug, Default, Clone)]
-struct Tally {
-    count: u64,
-    bytes: u64,
-    latency: Histogram,
-    waiting: Histogram,
-    service: Histogram,
-}
-
-impl Tally {
-    fn merge(&mut self, other: &Self) {
-        self.count += other.count;
-        self.bytes += other.bytes;
-        self.latency.merge(&other.latency);
-        self.waiting.merge(&other.waiting);
-        self.service.merge(&other.service);
-    }
-    fn clear(&mut self) {
-        (self.count, self.bytes) = (0, 0);
-        self.latency.clear();
-        self.waiting.clear();
-        self.service.clear();
-    }
-    fn in_second(&self) -> SecondOperation {
-        SecondOperation { count: self.count, ..SecondOperation::of(&self.latency, self.bytes) }
-    }
-}
-
 /// Why a load thread gave up before its time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum GaveUp {
@@ -169,7 +141,7 @@ pub(super) struct Ledger {
 
 impl Ledger {
     pub(super) fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+        self.book.lock()
     }
 }
 
