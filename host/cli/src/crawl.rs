@@ -165,9 +165,8 @@ fn plan(typed: &str) -> anyhow::Result<CrawlPlan> {
         return Ok(CrawlPlan::of(&name, vec![SourcePlan::of_files(&short(&name), canonical)]));
     }
     if typed == SEARCH_FARM {
-        return Ok(
-            CrawlPlan::read(include_str!("crawl/search-farm.toml")).expect("the plan that comes along is a plan")
-        );
+        return Ok(CrawlPlan::read(include_str!("crawl/search-farm.toml"), SEARCH_FARM)
+            .expect("the plan that comes along is a plan"));
     }
     if !path.exists() {
         return Err(Usage(format!(
@@ -183,7 +182,7 @@ fn plan(typed: &str) -> anyhow::Result<CrawlPlan> {
         .into());
     }
     let text = read_text(path, InputKind::Plan).map_err(|error| Usage(format!("{typed}: {error}")))?;
-    Ok(CrawlPlan::read(&text).map_err(|error| Usage(format!("{typed}: {error}")))?)
+    Ok(CrawlPlan::read(&text, typed).map_err(|error| Usage(error.to_string()))?)
 }
 
 /// Where a file is a SQLite database: a plan that has its rows for a source.

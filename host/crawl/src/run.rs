@@ -218,7 +218,7 @@ pub fn resume_crawl(
     let (Some(settings), Some(plan)) = (settings.filter(|_| is_crawl), record.header.plans.first()) else {
         return Err(CrawlError::Ended(format!("run {id} is no crawl that could go on")));
     };
-    let plan = CrawlPlan::read(&plan.text)?;
+    let plan = CrawlPlan::read(&plan.text, &plan.name)?;
     if record.status == RunStatus::Finished {
         let attributions = of_record(&record)?;
         return Ok(CrawlOutcome { record, attributions, is_stopped: false, documents: 0 });

@@ -1,37 +1,33 @@
 //! A crawl's plan: its sources, its stations, when it commits, and the caps on what one item may cost.
 
+mod reading;
+
+use loadline_document::DocumentError;
 use loadline_units::{Bytes, Duration};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// A crawl as it is planned.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CrawlPlan {
     /// Its name.
-    #[serde(default = "default_name")]
     pub name: String,
     /// Where items come from, all at once.
     #[serde(rename = "source")]
     pub sources: Vec<SourcePlan>,
     /// The station that makes text.
-    #[serde(default)]
     pub extract: ExtractPlan,
     /// The station that indexes.
-    #[serde(default)]
     pub index: IndexPlan,
     /// The station that writes rows.
-    #[serde(default)]
     pub database: DatabasePlan,
     /// When index and database become durable.
-    #[serde(default)]
     pub commit: CommitPlan,
     /// Searches while the crawl runs.
-    #[serde(default, skip_serializing_if = "SearchPlan::is_none")]
+    #[serde(skip_serializing_if = "SearchPlan::is_none")]
     pub search: SearchPlan,
     /// What one item may cost.
-    #[serde(default)]
     pub caps: CrawlCaps,
 }
 
@@ -40,54 +36,49 @@ fn default_name() -> String {
 }
 
 /// A source.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SourcePlan {
     /// Its name.
     pub name: String,
     /// A folder whose files are the items.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<PathBuf>,
     /// The pages of a site: where its crawl begins.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub web: Option<String>,
     /// Rows of a SQLite database: its file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sql: Option<PathBuf>,
     /// A made-up site that this process serves.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub made_up: Option<MadeUpPlan>,
     /// Fetches in flight at most.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub slots: Option<u32>,
     /// From the start of one fetch to the start of the next, for each host.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub crawl_delay: Option<Duration>,
     /// Fetches in flight at most, for each host.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub per_host: Option<u32>,
     /// Connections at most; as many as slots where it is not said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
     /// Web: hosts beside that of the start whose pages belong to the source.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
     /// Web: obey robots.txt.
-    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    #[serde(skip_serializing_if = "is_yes")]
     pub robots: bool,
     /// SQL: the table or view.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<String>,
     /// SQL: the column of whole numbers by whose ranges rows are fetched.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// SQL: the columns whose text is indexed; all where none is named.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<String>,
-}
-
-const fn yes() -> bool {
-    true
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
@@ -96,8 +87,7 @@ const fn is_yes(value: &bool) -> bool {
 }
 
 /// A made-up site, for tests and demonstrations: the same pages from the same seed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MadeUpPlan {
     /// Of its links, sizes and latencies.
     pub seed: u64,
@@ -205,6 +195,21 @@ impl SourcePlan {
             _ => Err(CrawlPlanError::Kind { source_name: of() }),
         }
     }
+    fn check(&self) -> Result<(), CrawlPlanError> {
+        let name = &self.name;
+        if name.is_empty() || name.trim() != name || name.len() > NAME_MAX || name.chars().any(char::is_control) {
+            return Err(CrawlPlanError::Name { name: name.clone(), most: NAME_MAX });
+        }
+        self.kind()?;
+        // No path begins like the address of a server.
+        if self.sql.as_ref().and_then(|path| path.to_str()).is_some_and(|path| path.contains("://")) {
+            return Err(CrawlPlanError::Server { source_name: name.clone() });
+        }
+        let bounds = [("slots", Some(self.slots())), ("per_host", self.per_host), ("connections", self.connections)];
+        bounds
+            .into_iter()
+            .try_for_each(|(what, bound)| some(u64::from(bound.unwrap_or(1)), &format!("{what} of source {name}")))
+    }
     /// Fetches in flight at most.
     #[must_use]
     pub fn slots(&self) -> u32 {
@@ -218,8 +223,7 @@ impl SourcePlan {
 }
 
 /// The queue before a station.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct QueuePlan {
     /// Items at most.
     pub items: u32,
@@ -234,8 +238,7 @@ impl Default for QueuePlan {
 }
 
 /// The station that makes text.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct ExtractPlan {
     /// Workers; as many as processors where it is not said.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -245,8 +248,7 @@ pub struct ExtractPlan {
 }
 
 /// The station that indexes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct IndexPlan {
     /// Workers; half as many as processors where it is not said.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -281,8 +283,7 @@ impl Default for IndexPlan {
 }
 
 /// The station that writes rows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DatabasePlan {
     /// The queue before it.
     pub queue: QueuePlan,
@@ -308,8 +309,7 @@ impl Default for DatabasePlan {
 }
 
 /// When index and database become durable together: whichever comes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct CommitPlan {
     /// After so many items.
     pub every_items: u64,
@@ -324,8 +324,7 @@ impl Default for CommitPlan {
 }
 
 /// Searches in the index while it is made.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct SearchPlan {
     /// Searches per second; 0: none.
     pub per_second: u32,
@@ -339,8 +338,7 @@ impl SearchPlan {
 }
 
 /// What one item may cost, and how far a crawl goes. A cap that strikes is counted by its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct CrawlCaps {
     /// Bytes of an item as they come.
     pub bytes: Bytes,
@@ -403,8 +401,11 @@ impl Default for CrawlCaps {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CrawlPlanError {
     /// It is no such plan.
-    #[error("{0}")]
-    Text(String),
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+    /// There is too much to crawl.
+    #[error("a plan has at most {SOURCES_MAX} sources")]
+    TooMany,
     /// There is nothing to crawl.
     #[error(
         "the plan has no [[source]]: name at least one, with files = \"FOLDER\", web = \"URL\", sql = \"FILE\" or made_up = {{}}"
@@ -470,14 +471,12 @@ impl CrawlPlan {
             caps: CrawlCaps::default(),
         }
     }
-    /// Reads a plan (TOML).
+    /// Reads a plan (TOML); `source_name` names the text in errors.
     ///
     /// # Errors
-    /// What is wrong in it, and where.
-    pub fn read(text: &str) -> Result<Self, CrawlPlanError> {
-        let plan: Self = toml::from_str(text).map_err(|error| CrawlPlanError::Text(error.to_string()))?;
-        plan.check()?;
-        Ok(plan)
+    /// All that is wrong in it, and where.
+    pub fn read(text: &str, source_name: &str) -> Result<Self, CrawlPlanError> {
+        Ok(reading::parse(text, source_name)?)
     }
     /// Finds out whether it can be carried out.
     ///
@@ -488,28 +487,13 @@ impl CrawlPlan {
             return Err(CrawlPlanError::NoSources);
         }
         if self.sources.len() > SOURCES_MAX {
-            return Err(CrawlPlanError::Text(format!("a plan has at most {SOURCES_MAX} sources")));
+            return Err(CrawlPlanError::TooMany);
         }
         let mut names = BTreeSet::new();
         for source in &self.sources {
-            let name = &source.name;
-            if name.is_empty() || name.trim() != name || name.len() > NAME_MAX || name.chars().any(char::is_control) {
-                return Err(CrawlPlanError::Name { name: name.clone(), most: NAME_MAX });
-            }
-            if !names.insert(name) {
-                return Err(CrawlPlanError::Twice(name.clone()));
-            }
-            source.kind()?;
-            // No path begins like the address of a server.
-            if source.sql.as_ref().and_then(|path| path.to_str()).is_some_and(|path| path.contains("://")) {
-                return Err(CrawlPlanError::Server { source_name: name.clone() });
-            }
-            for (value, what) in [
-                (source.slots(), "slots"),
-                (source.per_host.unwrap_or(1), "per_host"),
-                (source.connections.unwrap_or(1), "connections"),
-            ] {
-                some(u64::from(value), &format!("{what} of source {name}"))?;
+            source.check()?;
+            if !names.insert(&source.name) {
+                return Err(CrawlPlanError::Twice(source.name.clone()));
             }
         }
         some(u64::from(self.extract.workers.unwrap_or(1)), "extract.workers")?;
@@ -572,24 +556,32 @@ mod tests {
 
     #[test]
     fn a_plan_is_read_with_its_units_and_comes_back_as_it_was() {
-        let plan = CrawlPlan::read(PLAN).unwrap();
+        let plan = CrawlPlan::read(PLAN, "plan").unwrap();
         assert_eq!(plan.sources[0].slots(), 21);
         assert_eq!(plan.sources[1].kind(), Ok(SourceKind::Web("http://intranet/")));
         assert_eq!((plan.sources[1].slots(), plan.sources[1].crawl_delay), (8, Some(Duration::from_ms(200))));
         assert_eq!((plan.index.memory, plan.commit.every), (Bytes::mib(100), Duration::from_s(30)));
-        assert_eq!(CrawlPlan::read(&plan.text()), Ok(plan));
+        assert_eq!(CrawlPlan::read(&plan.text(), "plan"), Ok(plan));
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_place() {
-        let wrong = |text: &str| CrawlPlan::read(text).unwrap_err().to_string();
+    fn every_problem_is_said_at_its_place() {
+        let wrong = |text: &str| CrawlPlan::read(text, "p").unwrap_err().to_string();
         assert!(wrong("name = \"x\"\nsource = []").contains("no [[source]]"));
-        assert!(wrong("[[source]]\nname = \"a\"").contains("has to say what it is"));
+        assert!(wrong("[[source]]\nname = \"a\"").contains("p:1:1: source: source \"a\" has to say what it is"));
         assert!(wrong("[[source]]\nname = \"a\"\nsql = \"x.db\"").contains("needs table"));
         let server = "[[source]]\nname = \"a\"\nsql = \"postgres://host/people\"\ntable = \"t\"\nkey = \"id\"";
         assert!(wrong(server).contains("rows of a database server are not crawled"));
-        assert!(wrong("[[source]]\nname = \"a\"\nfiles = \"x\"\nslots = 0").contains("slots of source a is 0"));
-        assert!(wrong("[[source]]\nname = \"a\"\nfiles = \"x\"\nslotz = 1").contains("slotz"));
+        let both =
+            wrong("[[source]]\nname = \"a\"\nfiles = \"x\"\nslots = 0\n[commit]\nevrey = \"1 s\"\nevery_items = \"2\"");
+        for part in [
+            "p:4:9: source.slots: 0 is out of range",
+            "p:6:1: commit.evrey: is not a key of commit: did you mean every?",
+            "p:7:15: commit.every_items: \"2\" is text",
+        ] {
+            assert!(both.contains(part), "{both}");
+        }
+        assert!(wrong("[index]\nmemory = \"0 B\"").contains("p:2:10: index.memory: is nothing"));
         let twice = "[[source]]\nname = \"a\"\nfiles = \"x\"\n".repeat(2);
         assert!(wrong(&twice).contains("two sources"));
     }

@@ -78,6 +78,7 @@ fn a_database_given_as_a_folder_is_answered_with_a_plan_of_its_rows() {
     assert_eq!(refused.status.code(), Some(2), "{said}");
     assert!(said.contains("is a SQLite database") && said.contains("loadline crawl rows.toml"), "{said}");
     let plan = &said[said.find("[[source]]").unwrap()..];
-    let plan = loadline_pipeline::CrawlPlan::read(&plan.replace("TABLE", "people").replace("KEY", "id")).unwrap();
+    let plan =
+        loadline_pipeline::CrawlPlan::read(&plan.replace("TABLE", "people").replace("KEY", "id"), "rows").unwrap();
     assert_eq!((plan.sources[0].name.as_str(), plan.sources[0].sql.as_deref()), ("people", Some(database.as_path())));
 }
