@@ -4,7 +4,7 @@ mod reading;
 
 use loadline_document::DocumentError;
 use loadline_units::{Bytes, Duration};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -338,7 +338,7 @@ impl SearchPlan {
 }
 
 /// What one item may cost, and how far a crawl goes. A cap that strikes is counted by its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CrawlCaps {
     /// Bytes of an item as they come.
     pub bytes: Bytes,
