@@ -1,14 +1,13 @@
 //! The project's own chores: `cargo xtask test` is the whole gate, every other word runs one step of it.
 
-mod dependencies;
 mod dist;
 mod gate;
-mod licence;
 mod peers;
 mod release;
 mod step;
 mod suite;
 mod tidy;
+mod tools;
 mod ublk;
 
 use std::path::{Path, PathBuf};

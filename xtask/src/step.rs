@@ -1,7 +1,8 @@
 //! What the steps of the gate are made of: their outcome, and the commands that they run.
 
+use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 /// Set for tests that are to try everything and not a sample.
@@ -40,9 +41,20 @@ impl Outcome {
     pub(crate) fn pass() -> Self {
         Self { passed: 1, ..Self::default() }
     }
+    /// Takes in what came of more.
+    pub(crate) fn add(&mut self, more: Self) {
+        self.passed += more.passed;
+        self.failed += more.failed;
+        self.skipped += more.skipped;
+        self.notes.extend(more.notes);
+    }
     /// How it is printed.
     pub(crate) fn word(&self) -> &'static str {
         if self.failed > 0 { "FAILED" } else { "ok" }
+    }
+    /// One check that cannot be made here, with why.
+    pub(crate) fn skip(note: impl std::fmt::Display) -> Self {
+        Self { skipped: 1, notes: vec![format!("skipped: {note}")], ..Self::default() }
     }
     /// One check that did not hold, with what to do about it.
     pub(crate) fn fail(note: impl Into<String>) -> Self {
@@ -56,11 +68,15 @@ impl Outcome {
 pub(crate) fn cargo(root: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root);
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    if std::env::var_os(INCREMENTAL).is_none() && !was_built_in_steps(&target) {
+    if std::env::var_os(INCREMENTAL).is_none() && !was_built_in_steps(&target(root)) {
         command.env(INCREMENTAL, "0");
     }
     command
+}
+
+/// Where builds are kept.
+pub(crate) fn target(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
 /// Whether a build of our libraries left there what makes the next one quick. This program itself is built so before it runs.
@@ -76,6 +92,21 @@ pub(crate) fn check(command: &mut Command, advice: &str) -> Outcome {
         Ok(_) => Outcome::fail(advice),
         Err(error) => Outcome::fail(format!("cannot start {command:?}: {error}")),
     }
+}
+
+/// Runs a command that must succeed.
+pub(crate) fn must(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
+    ensure!(status.success(), "{command:?} failed: {status}");
+    Ok(())
+}
+
+/// What a command that must succeed wrote to standard output.
+pub(crate) fn said(command: &mut Command) -> Result<String> {
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {command:?}"))?;
+    let words = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{command:?} failed: {}\n{}", output.status, words.trim());
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 #[cfg(test)]

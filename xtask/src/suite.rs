@@ -1,241 +1,183 @@
-//! The tests: built once, then run here program by program in classes, with their times and their CPU seconds.
-//!
-//! Cargo runs test programs one after the other, and half of the tests wait for devices and clocks. Here programs that
-//! compute share the processors, and programs that wait run beside each other. Tests that hold a rate or a time run last, with
-//! few others.
+//! The tests: built once, then run program by program. Those that wait for devices and clocks run beside those that compute.
 
-mod again;
-mod output;
 mod program;
-mod schedule;
-mod usage;
-mod yardstick;
+mod words;
 
-use crate::gate::{FEATURES, TEST_CPU_SECONDS_MAX};
+use crate::gate::{FEATURES, TEST_CPU_SECONDS};
 use crate::step::{LONG, Outcome, cargo, is_long};
-use output::{Failure, TestTime};
-use program::{Built, Run};
-use schedule::Class;
-use std::path::Path;
+use program::{Built, Program};
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
-use yardstick::Yardstick;
+use std::sync::Mutex;
+use std::time::Instant;
+use words::Words;
 
 /// Draws what tests sample.
 const SEED: &str = "LOADLINE_TEST_SEED";
 /// The `loadline` command that the tests of documents start.
 const COMMAND: &str = "LOADLINE_BIN";
-/// How many of the slowest tests are printed.
-const SLOWEST: usize = 10;
+/// Programs that wait, at once, and threads of each.
+const WAITING: (usize, usize) = (8, 4);
+/// Failures of tests that wait which are tried again, alone. More are no chance.
+const AGAIN_MAX: usize = 2;
+/// Whose few tests take longest: they begin first.
+const LARGEST: &str = "tests ";
 
 /// The step of the gate.
-///
-/// Nothing that computes runs beside tests on throttled devices: what it takes from them is measured again and again.
 pub(crate) fn step(root: &Path) -> Outcome {
     let built = match Built::build(root) {
         Ok(built) => built,
         Err(note) => return Outcome::fail(note),
     };
-    let settings = Settings { seed: seed(root), is_long: is_long(), command: built.command.clone() };
-    match &settings.seed {
-        Some(seed) => println!("{SEED}={seed} draws what is sampled"),
-        None => println!("everything is tried"),
+    let settings = Settings { seed: seed(root), command: built.command.clone(), folder: root.join("target/tests") };
+    if let Err(error) = std::fs::create_dir_all(&settings.folder) {
+        return Outcome::fail(format!("cannot make {}: {error}", settings.folder.display()));
     }
-    let (mut total, mut yardstick) = (Total::default(), Yardstick::default());
-    yardstick.measure();
-    for class in [Class::Computing, Class::Waiting] {
-        total.add_all(run(class, &built, &settings));
-        yardstick.measure();
+    println!("{SEED}={}", settings.seed.as_deref().unwrap_or("none: everything is tried"));
+    let before = cpu_seconds();
+    let mut done = beside_each_other(&built.programs, &settings);
+    again(&mut done, &settings);
+    let long: Vec<(&Program, String)> =
+        done.iter().flat_map(|(program, words)| words.long.iter().map(|test| (*program, test.clone()))).collect();
+    let mut outcome = Outcome::default();
+    for (program, words) in done {
+        words.add_to(&mut outcome, &program.name);
     }
-    std::thread::scope(|scope| {
-        let throttled = scope.spawn(|| run(Class::Throttled, &built, &settings));
-        total.add_all(run(Class::Timed, &built, &settings));
-        total.add_all(throttled.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-    });
-    yardstick.measure();
-    total.add_all(run(Class::Alone, &built, &settings));
-    yardstick.measure();
-    again::attempt(&mut total, &built, &settings);
-    total.add_all(vec![documents(root)]);
-    total.finish(&settings, yardstick.slowness())
-}
-
-/// Runs all tests of a class.
-fn run(class: Class, built: &Built, settings: &Settings) -> Vec<Done> {
-    let begun = Instant::now();
-    let runs: Vec<Run<'_>> = built.programs.iter().filter_map(|program| program.run(class)).collect();
-    let count: usize = runs.iter().map(|run| run.tests.len()).sum();
-    println!("-- {}: {count} tests in {} programs", class.name(), runs.len());
-    let done = schedule::all(runs, class, settings);
-    println!("-- {}: {:.0} s", class.name(), begun.elapsed().as_secs_f64());
-    done
+    documents(root, &settings).add_to(&mut outcome, "examples in documentation");
+    println!("the tests took {} of {TEST_CPU_SECONDS} CPU seconds", cpu_seconds() - before);
+    if outcome.passed == 0 {
+        outcome.add(Outcome::fail("no test ran"));
+    }
+    if is_long() {
+        outcome.add(all_long(&long, &settings));
+    } else {
+        outcome.skipped += long.len() as u64;
+        outcome.notes.push(format!("skipped: {} long tests (cargo xtask test --long)", long.len()));
+    }
+    if let Some(seed) = settings.seed.filter(|_| outcome.failed > 0) {
+        outcome.notes.push(format!("what was sampled is drawn again with {SEED}={seed}"));
+    }
+    outcome
 }
 
 /// What test programs are told.
 struct Settings {
     /// `None` where nothing is sampled, and tests have seeds of their own.
     seed: Option<String>,
-    is_long: bool,
-    command: Option<std::path::PathBuf>,
+    command: Option<PathBuf>,
+    /// Where what they print is kept.
+    folder: PathBuf,
 }
 
 impl Settings {
     fn apply(&self, command: &mut Command) {
-        if let Some(seed) = &self.seed {
-            command.env(SEED, seed);
+        command.envs(self.seed.iter().map(|seed| (SEED, seed)));
+        command.envs(self.command.iter().map(|path| (COMMAND, path)));
+        command.envs(is_long().then_some((LONG, "1")));
+    }
+}
+
+/// Runs all programs: as many that compute as there are processors, and beside them those that wait.
+fn beside_each_other<'a>(programs: &'a [Program], settings: &Settings) -> Vec<(&'a Program, Words)> {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let (mut waiting, mut computing): (Vec<&Program>, Vec<&Program>) = programs.iter().partition(|one| one.waits);
+    for queue in [&mut waiting, &mut computing] {
+        queue.sort_by_key(|program| !program.name.starts_with(LARGEST));
+    }
+    let queues = [(waiting, WAITING), (computing, (processors, processors))];
+    let done = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for (queue, (at_once, threads)) in queues {
+            let queue = std::sync::Arc::new(Mutex::new(queue.into_iter()));
+            for _ in 0..at_once {
+                let (queue, done) = (std::sync::Arc::clone(&queue), &done);
+                scope.spawn(move || {
+                    loop {
+                        let Some(program) = queue.lock().expect("no thread panics with it").next() else { break };
+                        let words = shown(program, threads, &[], settings);
+                        done.lock().expect("no thread panics with it").push((program, words));
+                    }
+                });
+            }
         }
-        if self.is_long {
-            command.env(LONG, "1");
-        }
-        if let Some(path) = &self.command {
-            command.env(COMMAND, path);
+    });
+    done.into_inner().expect("no thread panics with it")
+}
+
+/// Runs tests of a program, and prints what failed and a line of counts.
+fn shown(program: &Program, threads: usize, chosen: &[&str], settings: &Settings) -> Words {
+    let begun = Instant::now();
+    let words = program.run(threads, chosen, settings);
+    let (word, shown) = if words.is_good() { ("ok", String::new()) } else { ("FAILED", words.of_failures() + "\n") };
+    println!("{shown}{word:<6} {}: {} in {:.1} s", program.name, words.counts(), begun.elapsed().as_secs_f64());
+    words
+}
+
+/// Tries again, alone, the tests that failed and wait for devices and clocks: one of some hundreds fails by chance now and then.
+fn again(done: &mut [(&Program, Words)], settings: &Settings) {
+    let by_chance = |(program, words): &(&Program, Words)| program.waits && words.died.is_none();
+    let failed: usize = done.iter().map(|(_, words)| words.failed.len()).sum();
+    if failed > AGAIN_MAX || !done.iter().all(|one| one.1.is_good() || by_chance(one)) {
+        return;
+    }
+    for (program, words) in done.iter_mut() {
+        for test in words.failed.clone() {
+            if shown(program, 2, &["--exact", &test], settings).is_one() {
+                words.forgive(&test, &program.name);
+            }
         }
     }
 }
 
-/// What one run of a test program came to.
-#[derive(Default)]
-struct Done {
-    outcome: Outcome,
-    failures: Vec<Failure>,
-    times: Vec<TestTime>,
-    cpu: Duration,
-}
-
-/// All of them together.
-#[derive(Default)]
-struct Total {
-    outcome: Outcome,
-    failures: Vec<Failure>,
-    times: Vec<TestTime>,
-    cpu: Duration,
-}
-
-impl Total {
-    fn add_all(&mut self, all: Vec<Done>) {
-        for done in all {
-            self.add(done);
-        }
+/// Runs the long tests one after the other. What each prints is their report.
+fn all_long(tests: &[(&Program, String)], settings: &Settings) -> Outcome {
+    let (mut outcome, mut report) = (Outcome::default(), String::new());
+    println!("\n-- {} long tests, one after the other", tests.len());
+    for (program, test) in tests {
+        let begun = Instant::now();
+        let words = program.run(2, &["--ignored", "--exact", test], settings);
+        let word = if words.is_good() { "ok" } else { "FAILED" };
+        let seconds = begun.elapsed().as_secs_f64();
+        let part = format!("{word:<6} {test} ({}) in {seconds:.0} s\n{}", program.name, words.of_tests());
+        print!("{part}");
+        report += &part;
+        words.add_to(&mut outcome, &program.name);
     }
-
-    fn add(&mut self, done: Done) {
-        self.outcome.passed += done.outcome.passed;
-        self.outcome.failed += done.outcome.failed;
-        self.outcome.skipped += done.outcome.skipped;
-        self.outcome.notes.extend(done.outcome.notes);
-        self.failures.extend(done.failures);
-        self.times.extend(done.times);
-        self.cpu += done.cpu;
+    let path = settings.folder.join("long-report.txt");
+    let end = format!("{} passed, {} failed, {} skipped", outcome.passed, outcome.failed, outcome.skipped);
+    match std::fs::write(&path, format!("{report}{end}\n")) {
+        Ok(()) => println!("-- long tests: {end}; the report is {}", path.display()),
+        Err(error) => outcome.add(Outcome::fail(format!("cannot write {}: {error}", path.display()))),
     }
-
-    /// Prints the slowest tests and the CPU seconds, and holds these to their budget.
-    ///
-    /// `slowness`: how many times as long the same work takes here.
-    fn finish(mut self, settings: &Settings, slowness: f64) -> Outcome {
-        self.times.sort_by_key(|test| std::cmp::Reverse(test.time));
-        println!("the {SLOWEST} slowest tests:");
-        for test in self.times.iter().take(SLOWEST) {
-            println!("{:>7.1} s  {} {}", test.time.as_secs_f64(), test.program, test.name);
-        }
-        let cpu = self.cpu.as_secs();
-        let budget = budget(slowness);
-        println!("the tests took {cpu} CPU seconds of {budget} (slowness of this machine: {slowness:.2})");
-        if self.outcome.passed == 0 {
-            self.outcome.failed += 1;
-            self.outcome.notes.push("no test ran".to_owned());
-        }
-        if let Some(seed) = settings.seed.as_ref().filter(|_| self.outcome.failed > 0) {
-            self.outcome.notes.push(format!("what was sampled is drawn again with {SEED}={seed}"));
-        }
-        if let Some(note) = over_budget(cpu, budget, settings.is_long) {
-            self.outcome.failed += 1;
-            self.outcome.notes.push(note);
-        }
-        self.outcome
-    }
+    outcome
 }
 
-/// The CPU seconds that the budget's work takes on this machine.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "some thousand seconds"
-)]
-fn budget(slowness: f64) -> u64 {
-    (TEST_CPU_SECONDS_MAX as f64 * slowness) as u64
-}
-
-/// What to say where the tests took more CPU time than they may.
-fn over_budget(cpu_s: u64, budget: u64, is_long: bool) -> Option<String> {
-    (cpu_s > budget && !is_long).then(|| {
-        format!(
-            "the tests took {cpu_s} CPU seconds, more than {budget} (TEST_CPU_SECONDS_MAX in xtask/src/gate.rs): sample what is statistical, or test it at a lower boundary"
-        )
-    })
-}
-
-/// The seed of this gate: the one asked for, else one that each commit has for itself. `None` where all is tried.
+/// The seed of this gate: the one asked for, else the first 32 bits of the commit's hash. `None` where all is tried.
 fn seed(root: &Path) -> Option<String> {
     if let Ok(asked) = std::env::var(SEED) {
         return Some(asked);
     }
-    if is_long() {
-        return None;
-    }
     let mut git = Command::new("git");
-    git.arg("-c").arg(format!("safe.directory={}", root.display()));
-    let head = git.args(["rev-parse", "HEAD"]).current_dir(root).output();
-    let head = head.ok().filter(|output| output.status.success()).map(|output| output.stdout).unwrap_or_default();
-    Some(seed_of(&String::from_utf8_lossy(&head)).to_string())
-}
-
-/// The first 32 bits of a commit's hash; 0 where there is none.
-fn seed_of(hash: &str) -> u32 {
-    hash.get(..8).and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or_default()
+    git.arg("-c").arg(format!("safe.directory={}", root.display())).args(["rev-parse", "HEAD"]).current_dir(root);
+    let hash = git.output().map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let bits = hash.get(..8).and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or_default();
+    (!is_long()).then(|| bits.to_string())
 }
 
 /// The examples in the documentation of the libraries, which only rustdoc can run.
-fn documents(root: &Path) -> Done {
+fn documents(root: &Path, settings: &Settings) -> Words {
     let mut command = cargo(root);
     command.args(["test", "--workspace", FEATURES, "--doc", "--quiet", "--no-fail-fast", "--", "--show-output"]);
-    println!("-- examples in the libraries' documentation");
-    let begun = usage::of_children();
-    let mut reader = output::Reader::new("documentation", Vec::new(), 1);
-    let ended = program::follow(&mut command, |line| {
-        if reader.read(line, Instant::now()) == output::Show::Yes && !is_chatter(line) {
-            println!("{line}");
-        }
-    });
-    let cpu = usage::of_children().saturating_sub(begun);
-    // A library need not have examples.
-    let outcome = match ended {
-        Ok(ended) => reader.finish(ended, output::Least::None),
-        Err(note) => Outcome::fail(note),
-    };
-    Done { outcome, cpu, ..Done::default() }
+    let words = program::run(&mut command, "documentation", settings);
+    let shown = if words.is_good() { String::new() } else { words.of_failures() + "\n" };
+    println!("{shown}examples in the libraries' documentation: {}", words.counts());
+    words
 }
 
-/// Whether a line says nothing to whoever looks for failures.
-fn is_chatter(line: &str) -> bool {
-    line.trim().is_empty() || line.starts_with("running ") || line.starts_with("test result: ok")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_seed_is_the_beginning_of_the_commits_hash() {
-        assert_eq!(seed_of("965d3a7c00000000000000000000000000000000\n"), 0x965d_3a7c);
-        assert_eq!((seed_of(""), seed_of("not a hash")), (0, 0));
-    }
-
-    #[test]
-    fn tests_past_their_budget_fail_the_gate_unless_all_is_tried() {
-        assert_eq!(budget(1.0), TEST_CPU_SECONDS_MAX);
-        assert_eq!(over_budget(budget(2.0), budget(2.0), false), None);
-        assert!(over_budget(budget(2.0) + 1, budget(2.0), false).unwrap().contains("TEST_CPU_SECONDS_MAX"));
-        assert_eq!(over_budget(budget(2.0) + 1, budget(2.0), true), None);
-    }
+/// The CPU time of everything that this program started and waited for. The kernel counts it in hundredths on every Linux.
+fn cpu_seconds() -> u64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields: Vec<&str> = stat.rsplit_once(") ").map_or("", |(_, fields)| fields).split_whitespace().collect();
+    let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
+    (ticks(13) + ticks(14)) / 100
 }

@@ -1,39 +1,33 @@
-//! Test programs: built by cargo, listed, and started one by one.
+//! Test programs: built by cargo, and started one by one.
 
-use super::output::{Least, Reader, Show};
-use super::schedule::Class;
-use super::usage::Process;
-use super::{Done, Settings};
+use super::Settings;
+use super::words::Words;
 use crate::gate::FEATURES;
-use crate::step::{Outcome, cargo};
+use crate::step::cargo;
 use serde_json::Value;
-use std::io::{BufRead, BufReader};
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
-/// A program that runs longer hangs, and is ended.
-const PROGRAM_MAX: Duration = Duration::from_secs(3_600);
-/// How often a running program is looked at.
-const LOOK: Duration = Duration::from_millis(10);
-/// How long output may still come of a program that has ended, from what it left behind.
-const OUTPUT_LATE_MAX: Duration = Duration::from_secs(2);
+/// Seconds after which a program hangs, and is ended.
+const SECONDS_MAX: &str = "3600";
+/// Folders whose tests wait for devices, servers and clocks. Those of all others compute.
+const WAITING: [&str; 2] = ["host", "benches"];
 
 /// A test program.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Program {
-    pub(super) package: String,
+    /// Its package, and `lib`, `bin` or the name of an integration test.
+    pub(super) name: String,
     /// The package's folder: tests run in it.
     folder: PathBuf,
-    /// `lib`, `bin`, or the name of an integration test.
-    target: String,
     path: PathBuf,
-    /// Every test, in the order in which it is begun.
-    tests: Vec<String>,
+    /// Whether its tests sleep most of the time.
+    pub(super) waits: bool,
 }
 
 /// What cargo built.
+#[derive(Default)]
 pub(super) struct Built {
     pub(super) programs: Vec<Program>,
     /// The `loadline` command.
@@ -41,204 +35,67 @@ pub(super) struct Built {
 }
 
 impl Built {
-    /// Builds every test program of the workspace and lists their tests.
+    /// Builds every test program of the workspace.
     pub(super) fn build(root: &Path) -> Result<Self, String> {
         let mut command = cargo(root);
         command.args(["test", "--workspace", FEATURES, "--no-run", "--message-format", "json-render-diagnostics"]);
-        let mut messages = Vec::new();
-        let begun = Instant::now();
-        command.stdout(Stdio::piped()).stderr(Stdio::inherit());
-        if !follow(&mut command, |line| messages.extend(serde_json::from_str(line)))?.success() {
+        let output = command.stderr(Stdio::inherit()).output();
+        let output = output.map_err(|error| format!("cannot start {command:?}: {error}"))?;
+        if !output.status.success() {
             return Err("the tests do not build: see above".to_owned());
         }
-        let mut built = Self::read(&messages);
-        for program in &mut built.programs {
-            program.tests = program.list()?;
-        }
-        println!("{} test programs, built in {:.0} s", built.programs.len(), begun.elapsed().as_secs_f64());
-        Ok(built)
+        let text = String::from_utf8_lossy(&output.stdout);
+        Ok(Self::read(root, text.lines().filter_map(|line| serde_json::from_str(line).ok())))
     }
 
     /// What cargo's messages say of programs.
-    fn read(messages: &[Value]) -> Self {
-        let mut built = Self { programs: Vec::new(), command: None };
-        for message in messages.iter().filter(|message| message["reason"] == "compiler-artifact") {
+    fn read(root: &Path, messages: impl Iterator<Item = Value>) -> Self {
+        let mut built = Self::default();
+        for message in messages {
             let Some(path) = message["executable"].as_str().map(PathBuf::from) else { continue };
             let target = &message["target"];
             let (name, kind) = (target["name"].as_str().unwrap_or("?"), target["kind"][0].as_str().unwrap_or("?"));
-            if message["profile"]["test"] != true {
-                if (name, kind) == ("loadline", "bin") {
-                    built.command = Some(path);
-                }
-                continue;
+            if message["profile"]["test"] == true {
+                let manifest = Path::new(message["manifest_path"].as_str().unwrap_or("?"));
+                let folder = manifest.parent().unwrap_or(root).to_path_buf();
+                let within = folder.strip_prefix(root).unwrap_or(&folder);
+                let waits = WAITING.iter().any(|waiting| within.starts_with(waiting));
+                let name = format!("{} {}", within.display(), if kind == "test" { name } else { kind });
+                built.programs.push(Program { name, folder, path, waits });
+            } else if (name, kind) == ("loadline", "bin") {
+                built.command = Some(path);
             }
-            let manifest = Path::new(message["manifest_path"].as_str().unwrap_or("?"));
-            let folder = manifest.parent().unwrap_or(manifest).to_path_buf();
-            let package = package(message["package_id"].as_str().unwrap_or("?"), &folder);
-            let target = if kind == "test" { name } else { kind }.to_owned();
-            built.programs.push(Program { package, folder, target, path, tests: Vec::new() });
         }
         built
     }
 }
 
-/// The package's name in cargo's id of it: `path+file:///x/units#loadline-units@0.1.0`, or `path+file:///x/xtask#0.1.0`.
-fn package(id: &str, folder: &Path) -> String {
-    let named = id.rsplit_once('#').and_then(|(_, rest)| rest.split_once('@')).map(|(name, _)| name.to_owned());
-    named.unwrap_or_else(|| folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default())
-}
-
 impl Program {
-    pub(super) fn name(&self) -> String {
-        format!("{} {}", self.package, self.target)
-    }
-
-    fn command(&self) -> Command {
-        let mut command = Command::new(&self.path);
+    /// Runs its tests, or those that `chosen` chooses, in so many threads.
+    pub(super) fn run(&self, threads: usize, chosen: &[&str], settings: &Settings) -> Words {
+        // What computes leaves the processors to what waits.
+        let first: &[&str] = if self.waits { &[] } else { &["nice", "-n", "10"] };
+        let mut words = first.iter().chain(&["timeout", "--foreground", SECONDS_MAX]);
+        let mut command = Command::new(words.next().unwrap_or(&"timeout"));
+        command.args(words).arg(&self.path);
+        // --show-output is how the `skipped:` lines of a passing test can be seen at all.
+        command.args(["--show-output", "--test-threads", &threads.to_string()]).args(chosen);
         // As cargo starts them.
         command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
-        command.env("CARGO_PKG_NAME", &self.package).stdin(Stdio::null());
-        command
-    }
-
-    fn list(&self) -> Result<Vec<String>, String> {
-        let output = self.command().arg("--list").output();
-        let output = output.map_err(|error| format!("cannot start {}: {error}", self.path.display()))?;
-        if !output.status.success() {
-            return Err(format!("{} does not list its tests: {}", self.name(), output.status));
-        }
-        let text = String::from_utf8_lossy(&output.stdout);
-        Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
-    }
-
-    /// Its tests of a class; `None` where it has none.
-    pub(super) fn run(&self, class: Class) -> Option<Run<'_>> {
-        let of_class = self.tests.iter().filter(|test| Class::of(self, test) == class);
-        let tests: Vec<&str> = of_class.map(String::as_str).collect();
-        (!tests.is_empty()).then_some(Run { program: self, tests })
-    }
-
-    /// One of its tests; `None` where it has none of that name.
-    pub(super) fn only(&self, name: &str) -> Option<Run<'_>> {
-        let test = self.tests.iter().find(|test| *test == name)?;
-        Some(Run { program: self, tests: vec![test] })
+        run(&mut command, &self.name, settings)
     }
 }
 
-/// Some tests of a program.
-pub(super) struct Run<'a> {
-    pub(super) program: &'a Program,
-    pub(super) tests: Vec<&'a str>,
-}
-
-impl Run<'_> {
-    /// Starts them in so many threads, waits for their end, and prints what failed and one line of counts.
-    pub(super) fn start(&self, threads: usize, settings: &Settings) -> Done {
-        let name = self.program.name();
-        let mut command = self.program.command();
-        settings.apply(&mut command);
-        // --show-output is how the output of a passing test can be seen at all; only its `skipped:` lines are wanted.
-        command.args(["--show-output", "--test-threads", &threads.to_string()]);
-        if self.tests.len() < self.program.tests.len() {
-            command.arg("--exact").args(&self.tests);
-        }
-        let names = self.tests.iter().map(|test| (*test).to_owned()).collect();
-        let reader = Reader::new(&name, names, threads);
-        let begun = Instant::now();
-        match observe(&mut command, reader) {
-            Ok((reader, shown, cpu, ended)) => {
-                let (times, failures) = (reader.times().to_vec(), reader.failures());
-                let outcome = reader.finish(ended, Least::One);
-                if outcome.failed > 0 {
-                    println!("{shown}");
-                }
-                let word = if outcome.failed > 0 { "FAILED" } else { "ok" };
-                println!(
-                    "{word:<6} {name}: {} passed, {} failed, {} skipped in {:.1} s, {:.1} CPU s",
-                    outcome.passed,
-                    outcome.failed,
-                    outcome.skipped,
-                    begun.elapsed().as_secs_f64(),
-                    cpu.as_secs_f64()
-                );
-                Done { outcome, failures, times, cpu }
-            }
-            Err(note) => Done { outcome: Outcome::fail(note), ..Done::default() },
-        }
-    }
-}
-
-/// Runs a test program to its end: what it printed, read and as it is shown; its CPU time; how it ended.
-fn observe(command: &mut Command, reader: Reader) -> Result<(Reader, String, Duration, ExitStatus), String> {
-    let program = command.get_program().to_owned();
-    let failed = |error: std::io::Error| format!("cannot run {}: {error}", program.display());
-    let (output, input) = std::io::pipe().map_err(failed)?;
-    let other = input.try_clone().map_err(failed)?;
-    let mut child = command.stdout(input).stderr(other).spawn().map_err(failed)?;
-    // The command keeps its ends of the pipe until it is given others.
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    let heard = Arc::new(Mutex::new((reader, String::new())));
-    let hearing = std::thread::spawn({
-        let heard = Arc::clone(&heard);
-        move || {
-            for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
-                let line = String::from_utf8_lossy(&line);
-                let mut heard = heard.lock().expect("no thread panics with it");
-                if heard.0.read(&line, Instant::now()) == Show::Yes {
-                    heard.1.push_str(&line);
-                    heard.1.push('\n');
-                }
-            }
-        }
+/// Runs a command to its end. What it prints goes to a file: a daemon that a test left behind may hold it, and nobody waits for that.
+pub(super) fn run(command: &mut Command, name: &str, settings: &Settings) -> Words {
+    settings.apply(command);
+    let path = settings.folder.join(format!("{}.txt", name.replace(['/', ' '], "-")));
+    let ended = File::create(&path).and_then(|file| {
+        command.stdin(Stdio::null()).stderr(file.try_clone()?).stdout(file);
+        command.status()
     });
-    let begun = Instant::now();
-    let mut cpu = Duration::ZERO;
-    let mut hangs = false;
-    // Looked at before it is waited for: afterwards its times are no longer its own.
-    while let Some(process) = Process::of(child.id()) {
-        cpu = process.own + process.children;
-        if process.has_ended {
-            break;
-        }
-        if begun.elapsed() > PROGRAM_MAX && !hangs {
-            hangs = true;
-            let _ = child.kill();
-        }
-        std::thread::sleep(LOOK);
-    }
-    let status = child.wait().map_err(|error| format!("cannot wait for a test program: {error}"))?;
-    let ended = Instant::now();
-    while !hearing.is_finished() && ended.elapsed() < OUTPUT_LATE_MAX {
-        std::thread::sleep(LOOK);
-    }
-    let mut heard = heard.lock().expect("no thread panics with it");
-    let reader = std::mem::take(&mut heard.0);
-    let mut shown = std::mem::take(&mut heard.1);
-    if hangs {
-        shown.push_str("It was ended: it ran longer than PROGRAM_MAX (xtask/src/suite/program.rs).\n");
-    }
-    Ok((reader, shown, cpu, status))
-}
-
-/// Runs a command and hands on each line of its standard output; how it ended.
-pub(super) fn follow(command: &mut Command, mut line: impl FnMut(&str)) -> Result<ExitStatus, String> {
-    let mut child =
-        command.stdout(Stdio::piped()).spawn().map_err(|error| format!("cannot start {command:?}: {error}"))?;
-    let pipe = child.stdout.take().expect("stdout is piped");
-    for bytes in BufReader::new(pipe).split(b'\n').map_while(Result::ok) {
-        line(&String::from_utf8_lossy(&bytes));
-    }
-    child.wait().map_err(|error| format!("cannot wait for {command:?}: {error}"))
-}
-
-#[cfg(test)]
-impl Program {
-    /// A library's with these tests.
-    pub(super) fn example(package: &str, tests: &[&str]) -> Self {
-        let tests = tests.iter().map(|test| (*test).to_owned()).collect();
-        let (folder, path) = (PathBuf::from("/x"), PathBuf::from("/x/test"));
-        Self { package: package.to_owned(), folder, target: "lib".to_owned(), path, tests }
-    }
+    let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap_or_default()).into_owned();
+    Words::read(text, ended.map_err(|error| format!("cannot start {command:?}: {error}")))
 }
 
 #[cfg(test)]
@@ -248,32 +105,33 @@ mod tests {
 
     #[test]
     fn programs_and_the_command_are_read_from_cargos_messages() {
-        let artifact = |package: &str, name: &str, kind: &str, test: bool, path: Option<&str>| {
+        let artifact = |folder: &str, name: &str, kind: &str, test: bool, path: Option<&str>| {
             json!({
-                "reason": "compiler-artifact", "package_id": package, "manifest_path": "/x/host/cli/Cargo.toml",
-                "target": {"name": name, "kind": [kind]}, "profile": {"test": test}, "executable": path,
+                "manifest_path": format!("/x/{folder}/Cargo.toml"), "target": {"name": name, "kind": [kind]},
+                "profile": {"test": test}, "executable": path,
             })
         };
-        let id = "path+file:///x/host/cli#loadline@0.1.0";
-        let built = Built::read(&[
-            artifact(id, "loadline", "bin", false, Some("/t/loadline")),
-            artifact(id, "cli", "test", true, Some("/t/cli-1")),
-            artifact("path+file:///x/xtask#0.1.0", "xtask", "bin", true, Some("/t/xtask-1")),
-            artifact(id, "loadline_units", "lib", false, None),
+        let messages = [
+            artifact("host/cli", "loadline", "bin", false, Some("/t/loadline")),
+            artifact("host/cli", "cli", "test", true, Some("/t/cli-1")),
+            artifact("xtask", "xtask", "bin", true, Some("/t/xtask-1")),
+            artifact("pure/units", "loadline_units", "lib", false, None),
             json!({"reason": "build-finished", "success": true}),
-        ]);
+        ];
+        let built = Built::read(Path::new("/x"), messages.into_iter());
         assert_eq!(built.command, Some("/t/loadline".into()));
-        let names: Vec<String> = built.programs.iter().map(Program::name).collect();
-        assert_eq!(names, ["loadline cli", "cli bin"]);
-        assert_eq!(package("path+file:///x/xtask#0.1.0", Path::new("/x/xtask")), "xtask");
+        let programs: Vec<_> = built.programs.iter().map(|program| (program.name.as_str(), program.waits)).collect();
+        assert_eq!(programs, [("host/cli cli", true), ("xtask bin", false)]);
     }
 
     #[test]
-    fn a_program_is_observed_to_its_end() {
+    fn all_that_a_program_prints_is_read_and_how_it_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = Settings { seed: None, command: None, folder: folder.path().to_owned() };
         let mut command = Command::new("sh");
-        command.args(["-c", "echo 'running 1 test'; echo 'test a ... ok'; echo aside >&2; exit 3"]);
-        let (reader, shown, _, ended) = observe(&mut command, Reader::new("p", vec!["a".to_owned()], 1)).unwrap();
-        assert!(ended.code() == Some(3) && shown.contains("aside"), "{shown}");
-        assert_eq!(reader.times().len(), 1);
+        command.args(["-c", "echo 'test a ... FAILED'; echo aside >&2; exit 3"]);
+        let words = run(&mut command, "a/b c", &settings);
+        assert!(words.failed == ["a"] && words.of_failures().contains("aside"), "{words:?}");
+        assert!(run(&mut Command::new("/no/such/program"), "d", &settings).died.is_some());
     }
 }
