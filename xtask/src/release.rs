@@ -1,6 +1,7 @@
 //! The command as it is shipped: stripped, with what debuggers and backtraces need in a file beside it.
 
-use crate::step::{Outcome, cargo, check};
+use crate::step::{Outcome, cargo, check, must};
+use anyhow::{Context, Result};
 use std::path::Path;
 use std::process::Command;
 
@@ -23,41 +24,33 @@ pub(crate) fn step(root: &Path) -> Outcome {
         return built;
     }
     match split(&root.join("target/release")) {
-        Ok(bytes) => judged(bytes),
-        Err(note) => Outcome::fail(note),
+        Ok(bytes) => judged(&format!("target/release/{FOLDER}/{COMMAND}"), bytes, COMMAND_MAX),
+        Err(error) => Outcome::fail(format!("{error:#}")),
     }
 }
 
-/// Whether so many bytes are few enough.
-fn judged(bytes: u64) -> Outcome {
-    let mb = |bytes: u64| bytes as f64 / f64::from(1 << 20);
-    println!("target/release/{FOLDER}/{COMMAND}: {:.1} MiB of {:.0}", mb(bytes), mb(COMMAND_MAX));
-    if bytes <= COMMAND_MAX {
+/// Whether a command of so many bytes is small enough.
+pub(crate) fn judged(what: &str, bytes: u64, max: u64) -> Outcome {
+    println!("{what}: {:.1} MiB of {}", bytes as f64 / f64::from(1 << 20), max >> 20);
+    if bytes <= max {
         return Outcome::pass();
     }
-    Outcome::fail(format!("the stripped command has {bytes} bytes, more than COMMAND_MAX (xtask/src/release.rs)"))
+    Outcome::fail(format!("{what} has {bytes} bytes, more than COMMAND_MAX (xtask/src)"))
 }
 
 /// Takes the debug information out of what was built; bytes of what is left.
-fn split(release: &Path) -> Result<u64, String> {
+fn split(release: &Path) -> Result<u64> {
     let folder = release.join(FOLDER);
-    std::fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let built = release.join(COMMAND);
     let run = |words: &[&str], files: &[&Path]| {
         // A link to the other file holds its name alone, so that both can be moved together.
         let mut objcopy = Command::new("objcopy");
-        objcopy.args(words).args(files).current_dir(&folder);
-        match objcopy.status() {
-            Ok(status) if status.success() => Ok(()),
-            Ok(status) => Err(format!("{objcopy:?} failed: {status}")),
-            Err(error) => Err(format!("cannot start objcopy (Debian: apt-get install binutils): {error}")),
-        }
+        must(objcopy.args(words).args(files).current_dir(&folder)).context("Debian: apt-get install binutils")
     };
     run(&["--only-keep-debug", "--compress-debug-sections"], &[&built, Path::new(SYMBOLS)])?;
     run(&["--strip-all", &format!("--add-gnu-debuglink={SYMBOLS}")], &[&built, Path::new(COMMAND)])?;
-    let stripped = folder.join(COMMAND);
-    let file = std::fs::metadata(&stripped).map_err(|error| format!("cannot read {}: {error}", stripped.display()))?;
-    Ok(file.len())
+    Ok(std::fs::metadata(folder.join(COMMAND))?.len())
 }
 
 #[cfg(test)]
@@ -66,7 +59,7 @@ mod tests {
 
     #[test]
     fn a_command_that_grew_too_large_fails() {
-        assert_eq!(judged(COMMAND_MAX).failed, 0);
-        assert!(judged(COMMAND_MAX + 1).notes[0].contains("COMMAND_MAX"));
+        assert_eq!(judged("it", COMMAND_MAX, COMMAND_MAX).failed, 0);
+        assert!(judged("it", COMMAND_MAX + 1, COMMAND_MAX).notes[0].contains("COMMAND_MAX"));
     }
 }
