@@ -1,10 +1,6 @@
 //! The programs that tests and benches compare with or lean on, and how they get onto a Debian machine.
 
-mod consumers;
-mod stores;
-mod tester;
-
-use crate::step::{Outcome, is_long};
+use crate::step::{Outcome, is_long, said};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -35,24 +31,37 @@ const PEERS: &[Peer] = &[
     Peer { package: "poppler-utils", command: "pdftotext", tests: "the HTML report on paper" },
 ];
 
+/// A peer that `get.sh` gets, where it lies below `target/peers`, and what goes untested without it.
+struct Other {
+    name: &'static str,
+    folder: &'static str,
+    tests: &'static str,
+    /// It is large, so that only the long test gets it.
+    is_long: bool,
+}
+
+const OTHERS: [Other; 3] = [
+    Other { name: "nbd_tester", folder: "nbd", tests: "NBD exports by the nbd package's own tests", is_long: false },
+    Other { name: "consumers", folder: "", tests: "exports, Jobs and Python by other programs", is_long: true },
+    Other { name: "stores", folder: "stores", tests: "repositories in others' object stores", is_long: true },
+];
+const GET: &str = include_str!("peers/get.sh");
+
 /// Where Debian keeps commands; root's are not always in a user's `PATH`.
 const FOLDERS: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 /// Installs what is missing where that is possible, and names what stays missing. A missing peer never fails the gate.
 pub(crate) fn install(root: &Path) -> Outcome {
     let mut outcome = install_packages();
-    match tester::build(root) {
-        Ok(()) => println!("nbd-tester-client is there"),
-        Err(reason) => {
-            outcome.skipped += 1;
-            outcome.notes.push(format!("skipped: {} (nbd-tester-client cannot be built: {reason})", tester::TESTS));
-        }
-    }
-    if is_long() {
-        for (tests, got) in [(consumers::TESTS, consumers::get(root)), (stores::TESTS, stores::get(root))] {
-            if let Err(reason) = got {
-                outcome.skipped += 1;
-                outcome.notes.push(format!("skipped: {tests} ({reason})"));
+    for other in OTHERS.iter().filter(|other| is_long() || !other.is_long) {
+        let mut get = Command::new("sh");
+        get.args(["-c", GET, "get.sh", other.name]).arg(root.join("target/peers").join(other.folder));
+        match said(&mut get) {
+            Ok(_) => println!("{} is there", other.name),
+            Err(reason) => {
+                let reason = reason.to_string();
+                let last = reason.lines().last().unwrap_or_default();
+                outcome.add(Outcome::skip(format!("{} ({last})", other.tests)));
             }
         }
     }
@@ -69,7 +78,7 @@ fn install_packages() -> Outcome {
     println!("missing: {}", packages.join(" "));
     if !is_root() {
         println!("not root, so nothing is installed");
-    } else if !on_path("apt-get") {
+    } else if find("apt-get").is_none() {
         println!("no apt-get here, so nothing is installed");
     } else if !apt(&[&["install"], packages.as_slice()].concat()) {
         println!("once more, with fresh lists and one by one");
@@ -86,11 +95,7 @@ fn install_packages() -> Outcome {
 }
 
 fn missing() -> Vec<&'static Peer> {
-    PEERS.iter().filter(|peer| !on_path(peer.command)).collect()
-}
-
-fn on_path(command: &str) -> bool {
-    find(command).is_some()
+    PEERS.iter().filter(|peer| find(peer.command).is_none()).collect()
 }
 
 /// Where a command is.
@@ -108,7 +113,7 @@ pub(crate) fn is_root() -> bool {
 }
 
 /// `apt-get` without questions and with bounds: an unreachable mirror costs minutes, not the gate.
-pub(crate) fn apt(words: &[&str]) -> bool {
+fn apt(words: &[&str]) -> bool {
     let mut command = Command::new("timeout");
     command
         .args(["600", "apt-get", "-qq", "-y", "--no-install-recommends"])
@@ -120,24 +125,13 @@ pub(crate) fn apt(words: &[&str]) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// What a command printed; its last words if it failed.
-fn run(command: &mut Command) -> Result<String, String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.stdin(Stdio::null()).output().map_err(|error| format!("cannot start {name}: {error}"))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(said.lines().rfind(|line| !line.trim().is_empty()).map_or_else(|| format!("{name} failed"), str::to_owned))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn commands_are_found_by_their_file_and_absent_ones_are_not() {
-        assert!(on_path("sh"));
-        assert!(!on_path("no-such-command-anywhere"));
+        assert!(find("sh").is_some());
+        assert!(find("no-such-command-anywhere").is_none());
     }
 }
