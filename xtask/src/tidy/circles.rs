@@ -11,9 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The most files of a circle.
 const FILES_MAX: usize = 5;
 
-/// Crates that have a larger one, and of how many files. A figure may only fall.
-const LARGER: &[(&str, usize)] = &[];
-
 /// A module of a crate: the names from the crate's root down.
 type Module = Vec<String>;
 
@@ -30,23 +27,12 @@ struct Crate {
 
 /// No circle has more files than it may.
 pub(super) fn circles(tree: &Tree) -> Vec<Finding> {
-    circles_with(tree, LARGER)
-}
-
-fn circles_with(tree: &Tree, larger: &[(&str, usize)]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (folder, own) in crates(tree) {
-        let listed = larger.iter().find(|(place, _)| *place == folder).map(|(_, files)| *files);
-        let allowed = listed.unwrap_or(FILES_MAX);
-        let circles = own.circles();
-        let largest = circles.iter().map(BTreeSet::len).max().unwrap_or_default();
-        for circle in circles.iter().filter(|circle| circle.len() > allowed) {
+        for circle in own.circles().iter().filter(|circle| circle.len() > FILES_MAX) {
             let names: Vec<String> = circle.iter().map(|module| module.join("::")).collect();
-            let text = format!("{} files lead to each other, of {allowed} allowed: {}", circle.len(), names.join(", "));
-            findings.push(Finding::new(&folder, 0, text));
-        }
-        if listed.is_some_and(|listed| largest < listed) {
-            let text = format!("its largest circle has {largest} files: lower its figure in xtask/src/tidy/circles.rs");
+            let text =
+                format!("{} files lead to each other, of {FILES_MAX} allowed: {}", circle.len(), names.join(", "));
             findings.push(Finding::new(&folder, 0, text));
         }
     }
@@ -294,15 +280,13 @@ mod tests {
     }
 
     #[test]
-    fn a_large_circle_is_found_and_a_listed_figure_only_falls() {
+    fn a_large_circle_is_found() {
         let names = ["b", "c", "d", "e", "f", "g"];
         let files: Vec<(String, String)> = (0..6)
             .map(|i| (format!("pure/a/src/{}.rs", names[i]), format!("use crate::{}::X;\n", names[(i + 1) % 6])))
             .collect();
         let mut tree = Tree::default();
         tree.files.extend(files.into_iter().map(|(path, text)| super::super::TreeFile { path, text }));
-        assert!(circles_with(&tree, &[])[0].text.starts_with("6 files lead to each other, of 5 allowed: b, c, d"));
-        assert_eq!(circles_with(&tree, &[("pure/a", 6)]), []);
-        assert_eq!(circles_with(&tree, &[("pure/a", 7)]).len(), 1);
+        assert!(circles(&tree)[0].text.starts_with("6 files lead to each other, of 5 allowed: b, c, d"));
     }
 }

@@ -1,140 +1,11 @@
 //! Rules about `Cargo.toml` files: which crate may use which.
 
 use super::{Finding, Tree, TreeFile};
+use std::collections::BTreeMap;
 use toml::{Table, Value};
 
-/// Every crate's place, by folder, and the folders that stand to its left. A folder ending in `/` stands for all below it.
-const LEFT_OF: &[(&str, &[&str])] = &[
-    ("pure/units", &[]),
-    ("pure/block", &["pure/units"]),
-    ("pure/document", &["pure/units"]),
-    // What a load is, as data: the words that plans, generators and records share.
-    ("pure/load", &["pure/units"]),
-    ("pure/workload", &["pure/units", "pure/block", "pure/document", "pure/load"]),
-    ("pure/disk", &["pure/units", "pure/block"]),
-    ("pure/catalog", &["pure/units", "pure/document", "pure/disk"]),
-    // The network protocol of volumes: what a server of an emulated disk and a client with a load have in common.
-    ("pure/nbd", &["pure/units", "pure/block"]),
-    ("pure/simulator", &["pure/units", "pure/block", "pure/load", "pure/workload", "pure/disk", "pure/record"]),
-    // What is judged, as values.
-    ("pure/verdict", &["pure/units", "pure/block", "pure/load"]),
-    ("pure/record", &["pure/units", "pure/block", "pure/load", "pure/verdict"]),
-    // The pipeline of an application in virtual time: items as records have them, volumes on the model.
-    ("pure/pipeline", &["pure/units", "pure/block", "pure/disk", "pure/document", "pure/record"]),
-    // Joins what is sold with the model and the load, and speaks of it in records.
-    (
-        "pure/prediction",
-        &[
-            "pure/units",
-            "pure/block",
-            "pure/load",
-            "pure/workload",
-            "pure/disk",
-            "pure/catalog",
-            "pure/record",
-            "pure/simulator",
-        ],
-    ),
-    // Puts what a cloud and devices (as records have them) tell into the words of the catalog.
-    ("pure/recognition", &["pure/units", "pure/catalog", "pure/record"]),
-    // Puts what other tools report into records; loads by the meaning that their options have to a plan.
-    ("pure/imported", &["pure/units", "pure/block", "pure/load", "pure/workload", "pure/record"]),
-    // What applications ask of storage over time, out of monitoring files, stored runs and traces.
-    ("pure/demand", &["pure/units", "pure/block", "pure/record", "pure/emulation"]),
-    // From a need to a ranked list: what is sold, searched by price and judged by the model.
-    (
-        "pure/advise",
-        &[
-            "pure/units",
-            "pure/block",
-            "pure/document",
-            "pure/workload",
-            "pure/disk",
-            "pure/catalog",
-            "pure/record",
-            "pure/prediction",
-            "pure/emulation",
-            "pure/demand",
-            "pure/report",
-        ],
-    ),
-    ("pure/analysis", &["pure/units", "pure/block", "pure/load", "pure/record"]),
-    // Varies one property of a load or its storage at a time, and judges the effects by the analysis' statistics.
-    (
-        "pure/hunt",
-        &[
-            "pure/units",
-            "pure/load",
-            "pure/workload",
-            "pure/disk",
-            "pure/catalog",
-            "pure/record",
-            "pure/analysis",
-            "pure/prediction",
-        ],
-    ),
-    // Tries what the analysis infers on the model, until a modelled disk does what was measured.
-    (
-        "pure/fitting",
-        &[
-            "pure/units",
-            "pure/block",
-            "pure/load",
-            "pure/workload",
-            "pure/disk",
-            "pure/catalog",
-            "pure/record",
-            "pure/analysis",
-            "pure/prediction",
-        ],
-    ),
-    ("pure/report", &["pure/units", "pure/block", "pure/load", "pure/record", "pure/analysis"]),
-    // Puts records into the words of other tools; loads as the options that they would be.
-    ("pure/exported", &["pure/units", "pure/block", "pure/load", "pure/workload", "pure/record", "pure/analysis"]),
-    // An emulated disk without the clock: faults, time accounting, traces and their replay.
-    ("pure/emulation", &["pure/units", "pure/block", "pure/disk", "pure/record"]),
-    // Events of the kernel, and traces of other tools, as traces.
-    ("pure/recording", &["pure/units", "pure/block", "pure/emulation"]),
-    // What keeps the data of an ephemeral disk, as far as it computes.
-    ("pure/shelter", &["pure/units", "pure/document"]),
-    // The format of repositories: bytes in, values out.
-    ("pure/repository", &["pure/units"]),
-    // What the kernel offers and shows; it knows no load.
-    ("host/kernel", &["pure/units", "pure/block", "pure/record"]),
-    ("host/engine", &["pure/units", "pure/block", "pure/workload", "pure/record", "pure/nbd", "host/kernel"]),
-    (
-        "host/emulator",
-        &["pure/units", "pure/block", "pure/disk", "pure/record", "pure/nbd", "pure/emulation", "host/kernel"],
-    ),
-    ("host/store", &["pure/units", "pure/block", "pure/load", "pure/record"]),
-    // Saves files into repositories and restores them.
-    ("host/repository", &["pure/units", "pure/repository"]),
-    // What the command does between typing and printing, for any other program.
-    ("host/runs", &["pure/", "host/kernel", "host/engine", "host/emulator", "host/store"]),
-    // A crawl as a load: what runs and measures it, kept as a run.
-    ("host/crawl", &["pure/", "host/kernel", "host/emulator", "host/store", "host/runs"]),
-    // Keeps the data of an ephemeral disk: looks, saves, restores; plans on the model of disk and destination.
-    (
-        "host/shelter",
-        &[
-            "pure/units",
-            "pure/block",
-            "pure/document",
-            "pure/disk",
-            "pure/catalog",
-            "pure/prediction",
-            "pure/shelter",
-            "pure/record",
-            "host/kernel",
-            "host/engine",
-            "host/repository",
-        ],
-    ),
-    ("apps/", &["pure/units", "pure/block", "pure/load", "pure/record"]),
-    ("host/cli", &["pure/", "host/", "apps/"]),
-    // The command and the library as one extension module of Python.
-    ("host/python", &["pure/", "host/", "apps/"]),
-];
+/// Every crate's place, and what stands to its left.
+const LEFT_OF: &str = include_str!("crates.toml");
 
 /// Crates that no other may use, and that may use any.
 const FREE: &[&str] = &["xtask", "tests", "benches", "fuzz"];
@@ -230,12 +101,13 @@ fn manifests(tree: &Tree) -> (Vec<Manifest<'_>>, Vec<Finding>) {
 /// Holds the direction of every dependency between the project's own crates.
 pub(super) fn directions(tree: &Tree) -> Vec<Finding> {
     let (manifests, mut findings) = manifests(tree);
+    let left_of: BTreeMap<String, Vec<String>> = toml::from_str(LEFT_OF).expect("its form is tested");
     for manifest in manifests.iter().filter(|manifest| manifest.name().is_some() && !manifest.is_free()) {
-        let Some((_, left)) = LEFT_OF.iter().find(|(place, _)| is_within(manifest.folder, place)) else {
+        let Some((_, left)) = left_of.iter().find(|(place, _)| is_within(manifest.folder, place)) else {
             findings.push(Finding::new(
                 &manifest.file.path,
                 1,
-                "this crate has no place in LEFT_OF (xtask/src/tidy/manifests.rs)",
+                "this crate has no place in xtask/src/tidy/crates.toml",
             ));
             continue;
         };

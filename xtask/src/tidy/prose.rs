@@ -217,9 +217,44 @@ pub(super) fn changelog(tree: &Tree) -> Vec<Finding> {
     vec![Finding::new("CHANGELOG.md", 1, "has no heading `Unreleased`")]
 }
 
+/// The line of docs/decisions/README.md that lists numbers which were never used.
+const UNUSED: &str = "Numbers without a page: ";
+
+/// Every decision up to the last has its page, and that is listed; or its number is listed as one without.
+pub(super) fn decisions(tree: &Tree) -> Vec<Finding> {
+    const FOLDER: &str = "docs/decisions/";
+    let path = format!("{FOLDER}README.md");
+    let listed = tree.file(&path).map_or("", |file| file.text.as_str());
+    let unused = listed.lines().find_map(|line| line.strip_prefix(UNUSED)).unwrap_or_default();
+    let unused: Vec<&str> = unused.trim_end_matches('.').split(", ").collect();
+    let pages = tree.files.iter().filter_map(|file| file.path.strip_prefix(FOLDER)?.split_once('-'));
+    let pages: std::collections::BTreeMap<u32, &str> =
+        pages.filter_map(|(number, name)| Some((number.parse().ok()?, name))).collect();
+    let last = pages.keys().next_back().copied().unwrap_or_default();
+    let is_wrong = |number: &u32| match pages.get(number) {
+        Some(name) => !listed.contains(&format!("]({number:04}-{name})")) || unused.contains(&&*number.to_string()),
+        None => !unused.contains(&&*number.to_string()),
+    };
+    let wrong = (1..=last).filter(is_wrong);
+    wrong.map(|number| Finding::new(&path, 0, format!("decision {number} has no page, or is not listed"))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_decision_without_a_page_or_a_line_is_found() {
+        let list = "1. [A](0001-a.md)\n\nNumbers without a page: 2, 5.\n";
+        let tree = Tree::of([
+            ("docs/decisions/README.md", list),
+            ("docs/decisions/0001-a.md", ""),
+            ("docs/decisions/0004-d.md", ""),
+        ]);
+        let found: Vec<String> = decisions(&tree).into_iter().map(|finding| finding.text).collect();
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].contains("decision 3") && found[1].contains("decision 4"), "{found:?}");
+    }
 
     const NONE: [usize; 0] = [];
 

@@ -20,8 +20,6 @@ const IMPURE: &[(&str, &str)] = &[
     ("getrandom", "randomness is seeded"),
 ];
 
-/// Files that may be longer than the limit, each with the reason.
-const LONG: &[(&str, &str)] = &[];
 const LINES_MAX: usize = 700;
 
 pub(super) fn is_test_file(path: &str) -> bool {
@@ -157,26 +155,12 @@ pub(super) fn purpose(tree: &Tree) -> Vec<Finding> {
     silent.map(|file| Finding::new(&file.path, 1, "does not open with a `//!` line of purpose")).collect()
 }
 
-/// A long file has a second idea in it, or a reason.
+/// A long file has a second idea in it.
 pub(super) fn length(tree: &Tree) -> Vec<Finding> {
-    length_with(tree, LONG)
-}
-
-fn length_with(tree: &Tree, allowed: &[(&str, &str)]) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for file in tree.with_extension("rs") {
-        let lines = file.text.lines().count();
-        let excused = allowed.iter().any(|(path, reason)| *path == file.path && !reason.is_empty());
-        if lines > LINES_MAX && !excused {
-            findings.push(Finding::new(&file.path, lines, format!("{lines} lines: split it at its second idea")));
-        }
-    }
-    for (path, _) in allowed {
-        if tree.file(path).is_none_or(|file| file.text.lines().count() <= LINES_MAX) {
-            findings.push(Finding::new(path, 0, "is excused from the length rule and need not be any more"));
-        }
-    }
-    findings
+    let lines = tree.with_extension("rs").map(|file| (file, file.text.lines().count()));
+    let long = lines.filter(|(_, lines)| *lines > LINES_MAX);
+    long.map(|(file, lines)| Finding::new(&file.path, lines, format!("{lines} lines: split it at its second idea")))
+        .collect()
 }
 
 #[cfg(test)]
@@ -249,11 +233,9 @@ unsafe impl Sync for A {}
     }
 
     #[test]
-    fn a_long_file_needs_a_reason_and_a_reason_needs_a_long_file() {
+    fn a_long_file_is_found() {
         let long = "x\n".repeat(LINES_MAX + 1);
         let tree = Tree::of([("long.rs", long.as_str()), ("short.rs", "x\n")]);
-        assert_eq!(length_with(&tree, &[]).len(), 1);
-        assert_eq!(length_with(&tree, &[("long.rs", "one table")]).len(), 0);
-        assert_eq!(length_with(&tree, &[("long.rs", "one table"), ("short.rs", "no longer")]).len(), 1);
+        assert_eq!(length(&tree).len(), 1);
     }
 }

@@ -167,7 +167,7 @@ fn model() -> impl Strategy<Value = ModelRecord> {
     let binding = (figure(), of(figure()), text(), any::<bool>(), any::<bool>(), of(figure())).prop_map(|bound| {
         let (ceiling, utilization, evidence, inferred, presumed, amplification) = bound;
         let limit = if presumed { Limit::Flush } else { Limit::BurstExhausted };
-        Binding { inferred, presumed, amplification, ..Binding::known(limit, Some(ceiling), utilization, evidence) }
+        Binding { inferred, presumed, amplification, ..Binding::known(limit, Some(ceiling), utilization, evidence.into()) }
     });
     let end = (stage(), any::<u64>(), of(figure()), of(figure())).prop_map(|(stage, at_ns, before, after)| BurstEnd {
         stage,
