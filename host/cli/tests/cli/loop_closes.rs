@@ -94,9 +94,8 @@ fn figures(of: &Json) -> (f64, f64) {
 }
 
 #[test]
+#[ignore = "long: measures this machine"]
 fn a_slow_database_is_led_to_a_disk_that_does_what_was_said() {
-    let is_long = std::env::var("LOADLINE_TEST_LONG").is_ok_and(|value| !value.is_empty() && value != "0");
-    or_skip!(is_long.then_some(()), "it takes three minutes: LOADLINE_TEST_LONG=1");
     let bench = Bench::new();
     let slow = "loadline emulate d4s-v5-p10 --bursts empty --seed 1 --attach slow";
     let slow = or_skip!(Database::on(&bench, slow, "slow"), "it takes root, FUSE, loop devices and PostgreSQL");

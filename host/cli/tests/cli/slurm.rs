@@ -166,7 +166,7 @@ fn the_scripts_for_slurm_do_under_slurm_what_the_page_says() {
     assert!(printed.contains("With more hosts") && printed.contains("held by"), "{printed}");
     assert!(!printed.contains("rank-0.db"), "ranks print nothing of their own: {printed}");
     let merged = bench.last();
-    assert_eq!(scaled(&merged), (vec![1, 2, i64::try_from(NODES).unwrap()], "arrival".to_owned()));
+    assert_eq!(scaled(&merged), [1, 2, i64::try_from(NODES).unwrap()]);
     // All nodes at once.
     slurm.done(&bench, &script.replace("--hosts 1,2,4 ", ""), "once.txt");
     let merged = bench.last();

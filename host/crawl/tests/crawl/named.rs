@@ -108,10 +108,8 @@ fn crawled(plan: CrawlPlan) -> CrawlOutcome {
 }
 
 #[test]
+#[ignore = "long: measures this machine"]
 fn bounds_of_real_crawls_are_named() {
-    if std::env::var_os("LOADLINE_TEST_LONG").is_none() {
-        return;
-    }
     let (mut right, mut all) = (0, 0);
     let (mut kept, mut promised) = (0, 0);
     for Case { name, plan, is_right, relief } in cases() {

@@ -57,10 +57,8 @@ fn cause(html: &str, words: &[&str]) -> &'static str {
 }
 
 #[test]
+#[ignore = "long: indexes thousands of pages twice"]
 fn searches_find_what_a_peer_finds_and_differences_have_causes() {
-    if std::env::var_os("LOADLINE_TEST_LONG").is_none() {
-        return;
-    }
     let has = |program: &str| Command::new(program).arg("-h").output().is_ok();
     let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output().unwrap();
     let documents = Path::new(String::from_utf8_lossy(&sysroot.stdout).trim()).join("share/doc");

@@ -37,7 +37,6 @@ fn failed(record: &TrialRecord, kind: ErrorKind, operation: Operation, engine: E
         let offset = sample.strip_prefix(&start).and_then(|rest| rest.split(':').next()?.parse::<u64>().ok());
         assert!(offset.is_some_and(|offset| offset.is_multiple_of(4096)), "{engine:?}: {sample}");
     }
-    assert!(record.measured_ns < 15_000_000_000, "{engine:?} went on for {} ns", record.measured_ns);
 }
 
 /// Checks that the same process can still measure.

@@ -15,8 +15,8 @@ use loadline_workload::{Arrival, LoadSpec};
 use std::thread::{scope, sleep};
 use std::time::Instant;
 
-/// What a trial may take beyond its hang limit. Nothing that computes runs beside these tests in the gate. A load lasts longer.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(4);
+/// Whoever has not ended so long after its hang limit hangs itself. A load lasts ten times as long.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
 
 fn span(duration: Duration) -> std::time::Duration {
     duration.into()
@@ -210,6 +210,7 @@ fn reading_back_from_a_device_that_stops_answering_ends_too() {
 }
 
 #[test]
+#[ignore = "long: measures this machine"]
 fn a_stall_shows_in_full_in_every_request_that_was_due_meanwhile() {
     let file_system = or_skip!(FileSystem::ext4(64), NO_MOUNT);
     let mut volume = open(file_system.path(), Bytes::mib(16));
@@ -246,6 +247,7 @@ fn a_stall_shows_in_full_in_every_request_that_was_due_meanwhile() {
 }
 
 #[test]
+#[ignore = "long: measures this machine"]
 fn what_is_outstanding_in_a_stall_is_told_second_by_second() {
     let server = or_skip!(Server::new(16, "0%"), NO_SERVER);
     let device = or_skip!(Loop::attach_uncached(&server.disk()), NO_LOOP);

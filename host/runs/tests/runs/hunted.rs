@@ -205,6 +205,7 @@ fn in_memory_a_cache_binds_and_there_is_no_page_cache_to_go_past() {
 }
 
 #[test]
+#[ignore = "long: measures this machine"]
 fn on_a_disk_that_the_kernel_holds_to_a_rate_more_depth_is_ruled_out() {
     let folder = or_skip!(tempfile::tempdir_in("/dev/shm").ok(), "no /dev/shm");
     let file = folder.path().join("held");

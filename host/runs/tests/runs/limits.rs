@@ -18,7 +18,7 @@ pub(crate) const NO_THROTTLE: &str = "it takes root, loop devices, btrfs and blk
 /// Storages measured at the same time; they are slow.
 const AT_ONCE: usize = 3;
 const ATTEMPTS: u32 = 3;
-/// Throttled storages in the gate, of four cells each; `LOADLINE_TEST_THROTTLED` sets another number (25 make 100 cells),
+/// Throttled storages, of four cells each; `LOADLINE_TEST_THROTTLED` sets another number (25 make 100 cells),
 /// `LOADLINE_TEST_SEED` another seed.
 const STORAGES: u64 = 3;
 
@@ -219,6 +219,7 @@ fn measure(case: Case) -> Option<(Case, [Vec<Value>; 2])> {
 }
 
 #[test]
+#[ignore = "long: measures this machine"]
 fn limits_of_throttled_devices_are_named_declared_or_not() {
     let seed = setting("LOADLINE_TEST_SEED").unwrap_or_else(|| RandomState::new().hash_one(0));
     let count = setting("LOADLINE_TEST_THROTTLED").unwrap_or(STORAGES);
@@ -278,6 +279,7 @@ fn bound_by(record: &RunRecord) -> String {
 }
 
 #[test]
+#[ignore = "long: measures this machine"]
 fn single_requests_on_a_device_without_throttle_are_bound_by_latency() {
     let bench = Bench::new();
     let storage = or_skip!(Storage::new(1), NO_LOOP);

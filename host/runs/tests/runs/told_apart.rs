@@ -32,6 +32,7 @@ fn image(folder: &tempfile::TempDir, name: &str) -> PathBuf {
 }
 
 #[test]
+#[ignore = "long: measures this machine"]
 fn disks_that_the_kernel_holds_to_known_rates_are_told_apart() {
     let bench = Bench::new();
     let folder = or_skip!(tempfile::tempdir_in("/dev/shm").ok(), "no /dev/shm");

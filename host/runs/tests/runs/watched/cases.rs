@@ -245,9 +245,8 @@ fn folder(name: &str) -> Option<PathBuf> {
 }
 
 #[test]
+#[ignore = "long: measures this machine"]
 fn what_limits_watched_applications_is_named_and_nothing_is_made_up() {
-    let is_long = std::env::var("LOADLINE_TEST_LONG").is_ok_and(|value| !value.is_empty() && value != "0");
-    or_skip!(is_long.then_some(()), "it takes a quarter of an hour: LOADLINE_TEST_LONG=1");
     let watched = Cases::watched(folder("LOADLINE_TEST_KEEP"));
     let table = or_skip!(watched, "it takes root, loop devices, FUSE, control groups and fio");
     let (count, right, made_up) = table.print();
