@@ -62,14 +62,12 @@ impl From<StoredBinding> for Binding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Fact, Written};
 
     #[test]
     fn a_sentence_of_an_earlier_version_is_read_as_what_was_seen() {
         let stored = r#"{"limit":"disk-iops","ceiling_iops":5000.0,"utilization":0.9,"evidence":"Requests waited for it.","inferred":false}"#;
         let binding: Binding = serde_json::from_str(stored).unwrap();
-        let Fact::Written(Written { text }) = &binding.seen.facts()[0] else { panic!("{binding:?}") };
-        assert_eq!(text, "Requests waited for it.");
+        assert_eq!(binding.seen, Evidence::written("Requests waited for it.".to_owned()));
         let again: Binding = serde_json::from_str(&serde_json::to_string(&binding).unwrap()).unwrap();
         assert_eq!(again, binding);
     }
