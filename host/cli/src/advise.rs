@@ -9,8 +9,8 @@ use crate::typed_plan::read_plan;
 use crate::{advised_rows, emulate, output_file, printing, recommendations, typed_words};
 use clap::Parser as _;
 use loadline_advise::{
-    Advice, AdviceOptions, Asked, Candidate, Need, NeedNumbers, Rates, Script, advice_html, advise as advise_need,
-    script,
+    Advice, AdviceDoubtCode, AdviceOptions, Asked, Candidate, Need, NeedNumbers, Rates, Script, advice_html,
+    advise as advise_need, script,
 };
 use loadline_catalog::Catalog;
 use loadline_demand::{Demand, DemandError, ReadOptions};
@@ -252,7 +252,7 @@ fn outcome(advice: &Advice) -> Outcome {
         Outcome::Inconclusive
     } else if advice.winner().is_none() {
         Outcome::Against
-    } else if advice.doubts.iter().any(|doubt| doubt.code == "source-limited") {
+    } else if advice.doubts.iter().any(|doubt| doubt.code == AdviceDoubtCode::SourceLimited) {
         Outcome::Inconclusive
     } else {
         Outcome::Done

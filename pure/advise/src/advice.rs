@@ -310,15 +310,61 @@ pub struct CurvePoint {
 /// Why an advice, or a choice, should not be taken as it stands.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct AdviceDoubt {
-    /// The code: "source-limited".
-    pub code: &'static str,
+    /// What kind.
+    pub code: AdviceDoubtCode,
     /// What it means here.
     pub detail: String,
 }
 
+/// What kind of doubt; `docs/advise.md` explains each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AdviceDoubtCode {
+    /// Rates are means that hide peaks.
+    Averaged,
+    /// The machine's processors run on credits.
+    CpuCredits,
+    /// The model is known to miss what was measured of such a disk.
+    KnownDeviation,
+    /// A limit is not in the catalog, or is an estimate.
+    LimitUnknown,
+    /// Part of the price is not known.
+    NotPriced,
+    /// Prices are not of today.
+    OldPrices,
+    /// Sizes of requests were taken as one mean.
+    OneSize,
+    /// Something in the files was read in one of several ways.
+    ReadAs,
+    /// The record covers less than a week.
+    ShortHistory,
+    /// The source could not do more for a part of the time.
+    SourceLimited,
+    /// Nothing says which part of the reads a cache would answer.
+    UnknownLocality,
+}
+
 impl AdviceDoubt {
-    pub(crate) fn new(code: &'static str, detail: impl Into<String>) -> Self {
+    pub(crate) fn new(code: AdviceDoubtCode, detail: impl Into<String>) -> Self {
         Self { code, detail: detail.into() }
+    }
+}
+
+impl std::fmt::Display for AdviceDoubtCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Averaged => "averaged",
+            Self::CpuCredits => "cpu-credits",
+            Self::KnownDeviation => "known-deviation",
+            Self::LimitUnknown => "limit-unknown",
+            Self::NotPriced => "not-priced",
+            Self::OldPrices => "old-prices",
+            Self::OneSize => "one-size",
+            Self::ReadAs => "read-as",
+            Self::ShortHistory => "short-history",
+            Self::SourceLimited => "source-limited",
+            Self::UnknownLocality => "unknown-locality",
+        })
     }
 }
 

@@ -1,7 +1,8 @@
 //! The way from a need to an advice: search by limits, simulation of the few, what just misses, what more would cost.
 
 use crate::advice::{
-    ADVICE_SCHEMA, Advice, AdviceDoubt, Candidate, CurvePoint, Fix, Miss, NeedFigures, PriceStep, ScenariosMet,
+    ADVICE_SCHEMA, Advice, AdviceDoubt, AdviceDoubtCode, Candidate, CurvePoint, Fix, Miss, NeedFigures, PriceStep,
+    ScenariosMet,
 };
 use crate::cases::{Case, Scenario, cases, is_averaged, latency_place, reference, scenarios, whole};
 use crate::described::{choice, limit_name, set_words};
@@ -608,21 +609,21 @@ fn doubts(need: &Need) -> Vec<AdviceDoubt> {
                  take 1.25, 1.5 and 2 times as much there",
                 percent(limited)
             );
-            doubts.push(AdviceDoubt::new("source-limited", text));
+            doubts.push(AdviceDoubt::new(AdviceDoubtCode::SourceLimited, text));
         }
         if is_averaged(demand) {
             let length = demand.intervals.iter().map(|one| one.length_s).fold(0.0, f64::max);
             let text = format!(
                 "rates are means over {length:.0} s and hide peaks: scenarios take 1, 1.25 and 1.5 times as much"
             );
-            doubts.push(AdviceDoubt::new("averaged", text));
+            doubts.push(AdviceDoubt::new(AdviceDoubtCode::Averaged, text));
         }
         if demand.length_s() < HISTORY_MIN_S {
             let text = format!("the record covers {}, less than a week", clock(demand.length_s()));
-            doubts.push(AdviceDoubt::new("short-history", text));
+            doubts.push(AdviceDoubt::new(AdviceDoubtCode::ShortHistory, text));
         }
         for note in &demand.notes {
-            doubts.push(AdviceDoubt::new("read-as", note.clone()));
+            doubts.push(AdviceDoubt::new(AdviceDoubtCode::ReadAs, note.clone()));
         }
         let whole = whole(demand);
         let text = format!(
@@ -630,12 +631,12 @@ fn doubts(need: &Need) -> Vec<AdviceDoubt> {
             crate::words::size(whole.read_size),
             crate::words::size(whole.write_size)
         );
-        doubts.push(AdviceDoubt::new("one-size", text));
+        doubts.push(AdviceDoubt::new(AdviceDoubtCode::OneSize, text));
     }
     if need.hot.is_none() {
         let text = "which part of the reads a host's cache would answer is not known: caches were not looked at. It takes the part \
                     that nearly all reads fall on";
-        doubts.push(AdviceDoubt::new("unknown-locality", text));
+        doubts.push(AdviceDoubt::new(AdviceDoubtCode::UnknownLocality, text));
     }
     doubts
 }

@@ -1,7 +1,8 @@
 //! A choice described: its price by item, what binds it, its latency, and in how many scenarios it meets the need.
 
 use crate::advice::{
-    AdviceDoubt, Bound, Candidate, DiskChoice, LatencyRange, PriceMonth, PricedItem, ScenariosMet, VolumeChoice,
+    AdviceDoubt, AdviceDoubtCode, Bound, Candidate, DiskChoice, LatencyRange, PriceMonth, PricedItem, ScenariosMet,
+    VolumeChoice,
 };
 use crate::advisor::{Market, Posed};
 use crate::day::DayResult;
@@ -197,38 +198,42 @@ impl Posed<'_> {
         if !candidate.price_month.complete {
             let missing: Vec<String> =
                 candidate.price_month.items.iter().filter_map(|item| item.missing.clone()).collect();
-            doubts.push(AdviceDoubt::new("not-priced", format!("the sum is \"at least\": {}", missing.join("; "))));
+            doubts.push(AdviceDoubt::new(
+                AdviceDoubtCode::NotPriced,
+                format!("the sum is \"at least\": {}", missing.join("; ")),
+            ));
         }
         if let Some(today) = self.options.today.as_deref().and_then(days) {
             let old = |date: &&String| days(date).is_some_and(|date| today - date > PRICE_DAYS_MAX);
             let old: Vec<&str> = candidate.price_month.dates.iter().filter(old).map(String::as_str).collect();
             if !old.is_empty() {
-                doubts.push(AdviceDoubt::new("old-prices", format!("prices of {}", old.join(", "))));
+                doubts.push(AdviceDoubt::new(AdviceDoubtCode::OldPrices, format!("prices of {}", old.join(", "))));
             }
         }
         if self.catalog.has_cpu_credits(&machine.name) {
             let text =
                 "its processors run on credits, which are not modelled: work that needs them for long slows down";
-            doubts.push(AdviceDoubt::new("cpu-credits", text));
+            doubts.push(AdviceDoubt::new(AdviceDoubtCode::CpuCredits, text));
         }
         if let Some(environment) = environment(self.catalog, &machine.figures, set) {
             for (disk, deviation) in environment.deviations(VOLUME) {
-                doubts.push(AdviceDoubt::new("known-deviation", format!("{disk}: {}", deviation.measured)));
+                doubts
+                    .push(AdviceDoubt::new(AdviceDoubtCode::KnownDeviation, format!("{disk}: {}", deviation.measured)));
             }
             for name in environment.uncapped() {
                 doubts.push(AdviceDoubt::new(
-                    "limit-unknown",
+                    AdviceDoubtCode::LimitUnknown,
                     format!("what {} allows all disks {name} is not in the catalog", machine.name),
                 ));
             }
         }
         if set.host_cache != HostCache::None && machine.figures.cached.is_none() {
             let text = "what the host's cache may answer is an estimate by the machine's processors";
-            doubts.push(AdviceDoubt::new("limit-unknown", text));
+            doubts.push(AdviceDoubt::new(AdviceDoubtCode::LimitUnknown, text));
         }
         if !self.need_is_one_size() {
             let text = "reads and writes differ in size: the latency is simulated with their mean size, the limits are judged with both";
-            doubts.push(AdviceDoubt::new("one-size", text));
+            doubts.push(AdviceDoubt::new(AdviceDoubtCode::OneSize, text));
         }
         doubts
     }

@@ -26,8 +26,9 @@ mod verdict;
 mod words;
 
 pub use advice::{
-    ADVICE_SCHEMA, Advice, AdviceDoubt, Bound, Candidate, CurvePoint, DiskChoice, Fix, LatencyRange, Miss, NeedFigures,
-    PriceMonth, PriceStep, PricedItem, ReplayedFigures, ReplayedRange, ScenariosMet, VerdictLine, VolumeChoice,
+    ADVICE_SCHEMA, Advice, AdviceDoubt, AdviceDoubtCode, Bound, Candidate, CurvePoint, DiskChoice, Fix, LatencyRange,
+    Miss, NeedFigures, PriceMonth, PriceStep, PricedItem, ReplayedFigures, ReplayedRange, ScenariosMet, VerdictLine,
+    VolumeChoice,
 };
 pub use advisor::{AdviceOptions, AdviseError, ROWS_DEFAULT, advise};
 pub use exactness::{PairCheck, check_against_every_pair};

@@ -1,6 +1,6 @@
 //! The verdict of an advice, as field reports write theirs: at most nine lines, ten with a heading.
 
-use crate::advice::{Advice, AdviceDoubt, Candidate, Miss, VerdictLine};
+use crate::advice::{Advice, AdviceDoubt, AdviceDoubtCode, Candidate, Miss, VerdictLine};
 use crate::advisor::{clock, rate_words};
 use crate::need::Need;
 use crate::words::{capital, number, percent, span};
@@ -37,7 +37,7 @@ fn all_lines(need: &Need, advice: &Advice, simulated: bool) -> Vec<VerdictLine> 
         if let Some(miss) = advice.misses.first() {
             say("nearest", missed(miss, None));
         }
-        if let Some(first) = advice.doubts.iter().find(|doubt| doubt.code == "source-limited") {
+        if let Some(first) = advice.doubts.iter().find(|doubt| doubt.code == AdviceDoubtCode::SourceLimited) {
             say("doubt", sentence(&first.detail));
         }
         let unknown = |note: &&String| {
@@ -109,11 +109,12 @@ fn all_lines(need: &Need, advice: &Advice, simulated: bool) -> Vec<VerdictLine> 
         }
     }
     // Of the need first, then of the row itself.
-    let of = |doubts: &[AdviceDoubt], codes: &[&str]| {
+    let of = |doubts: &[AdviceDoubt], codes: &[AdviceDoubtCode]| {
         codes.iter().find_map(|code| doubts.iter().find(|doubt| doubt.code == *code)).cloned()
     };
-    let gravest = of(&advice.doubts, &["source-limited", "averaged", "short-history"])
-        .or_else(|| of(&winner.doubts, &["known-deviation", "old-prices"]));
+    let gravest =
+        of(&advice.doubts, &[AdviceDoubtCode::SourceLimited, AdviceDoubtCode::Averaged, AdviceDoubtCode::ShortHistory])
+            .or_else(|| of(&winner.doubts, &[AdviceDoubtCode::KnownDeviation, AdviceDoubtCode::OldPrices]));
     if let Some(first) = gravest {
         say("doubt", format!("{} ({})", sentence(&first.detail), first.code));
     }

@@ -168,7 +168,7 @@ fn credits_carry_a_recorded_peak_and_a_little_time_short_costs_less() {
     assert!(amount(&short) <= amount(&peak));
     let curve: Vec<f64> = peak.curve.iter().filter_map(|point| point.amount).collect();
     assert!(curve.len() == 6 && curve.windows(2).all(|pair| pair[1] <= pair[0] + 1e-9), "{curve:?}");
-    assert!(peak.doubts.iter().any(|doubt| doubt.code == "averaged"));
+    assert!(peak.doubts.iter().any(|doubt| doubt.code == loadline_advise::AdviceDoubtCode::Averaged));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_source_at_its_limit_is_never_advised_as_small_as_it_is() {
         let mut need = recorded(day(limit / 10.0, limit, Some(AtLimit::LevelRequests)));
         need.wanted.providers = vec!["azure".to_owned()];
         let advice = advise(&need, &catalog, &quick()).unwrap();
-        assert!(advice.doubts.iter().any(|doubt| doubt.code == "source-limited"));
+        assert!(advice.doubts.iter().any(|doubt| doubt.code == loadline_advise::AdviceDoubtCode::SourceLimited));
         for row in advice.candidates.iter().filter(|row| row.meets) {
             assert!(row.binding.ceiling_iops >= 1.25 * limit, "{limit}: {}", row.words());
         }
@@ -224,7 +224,7 @@ pub(crate) fn recorded_requests_say_what_they_would_meet_on_each_row() {
     need.wanted.disks_max = 1;
     let options = AdviceOptions { rows: 1, ..AdviceOptions::default() };
     let advice = advise(&need, &catalog, &options).unwrap();
-    assert!(advice.doubts.iter().any(|doubt| doubt.code == "source-limited"));
+    assert!(advice.doubts.iter().any(|doubt| doubt.code == loadline_advise::AdviceDoubtCode::SourceLimited));
     let before = advice.recorded.as_ref().expect("it has answers");
     assert!((before.iops - 500.0).abs() < 2.0 && before.p99_ns.middle.abs_diff(16_000_000) < 300_000, "{before:?}");
     let winner = advice.winner().unwrap();
@@ -345,7 +345,12 @@ fn advice_is_for_readers_in_a_hurry() {
     magnetic.wanted.disks = vec!["aws/standard".to_owned()];
     magnetic.wanted.providers = vec!["aws".to_owned()];
     let old = advise(&magnetic, &catalog, &AdviceOptions { today: Some("2030-01-01".to_owned()), ..quick() }).unwrap();
-    assert!(old.winner().is_some_and(|row| row.doubts.iter().any(|doubt| doubt.code == "old-prices")));
+    assert!(
+        old.winner().is_some_and(|row| row
+            .doubts
+            .iter()
+            .any(|doubt| doubt.code == loadline_advise::AdviceDoubtCode::OldPrices))
+    );
     assert!(old.verdict_lines.iter().any(|line| line.about == "doubt"), "{}", old.verdict);
     // A disk that its provider recommends to replace is advised to those who name it, and to nobody else.
     assert!(old.winner().is_some_and(|row| row.volumes[0].disks[0].sku == "aws/standard"));
