@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 pub(crate) fn text(found: &HuntResult, command: &str, format: Format) -> String {
     let table = rows(found);
     match format {
-        Format::Json => output::pretty(found),
+        Format::Json => output::pretty(&found.document()),
         Format::Csv => table.render(format, false),
         Format::Table => {
             let rate = figures_of(found);

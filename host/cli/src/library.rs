@@ -159,6 +159,18 @@ pub fn summarized(record: &RunRecord) -> RunSummary {
     recommendations::summarized(record)
 }
 
+/// A run as `--format json` prints it.
+#[must_use]
+pub fn run_json(summary: &RunSummary) -> String {
+    crate::printing::summary(summary, crate::arguments::Format::Json)
+}
+
+/// A comparison as `--format json` prints it.
+#[must_use]
+pub fn comparison_json(comparison: &Comparison) -> String {
+    crate::printing::comparison(comparison, crate::arguments::Format::Json)
+}
+
 /// The text that `--format json` prints.
 #[must_use]
 pub fn json(value: &impl serde::Serialize) -> String {

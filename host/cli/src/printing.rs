@@ -3,7 +3,7 @@
 use crate::arguments::Format;
 use crate::output;
 use loadline_analysis::{Comparison, RunSummary};
-use loadline_report::{Colour, Columns, RunAnswer, TerminalOptions, run_document};
+use loadline_report::{Colour, Columns, ComparisonDocument, RunAnswer, TerminalOptions, run_document};
 
 /// Width of text that goes to no terminal; tables become as wide as their columns make them.
 const WIDTH_DEFAULT: usize = 140;
@@ -22,7 +22,7 @@ pub(crate) fn summary(summary: &RunSummary, format: Format) -> String {
 pub(crate) fn comparison(comparison: &Comparison, format: Format) -> String {
     match format {
         Format::Table => loadline_report::comparison_terminal(comparison, &terminal_options()),
-        Format::Json => output::pretty(comparison),
+        Format::Json => output::pretty(&ComparisonDocument::of(comparison)),
         Format::Csv => loadline_report::comparison_csv(comparison),
         Format::Markdown => loadline_report::comparison_markdown(comparison),
     }

@@ -14,8 +14,9 @@ use loadline_emulation::Trace;
 use loadline_emulation::replay::Dependence;
 use loadline_engine::{Access, EngineChoice, EngineOptions};
 use loadline_record::{DoubtCode, RunRecord};
+use loadline_report::{TRACE_CUT_SHORT, doubt_detail};
 use loadline_runs::recording::read_trace;
-use loadline_runs::replay_run::{ReplayOptions, ReplayRun, TRACE_CUT_SHORT, blind_spot};
+use loadline_runs::replay_run::{ReplayOptions, ReplayRun, blind_spot};
 use loadline_runs::wall_clock::fresh_seed;
 use loadline_runs::{
     Error, RecordError, ReplayError, RunOptions, RunOutcome, StorageReplay, StorageReplaySettings, catalog_with,
@@ -69,7 +70,7 @@ pub(crate) fn replay(
     if trace.cut_short {
         output::tell(&format!("{shown} {TRACE_CUT_SHORT}"));
     }
-    replay.relocations().for_each(output::tell);
+    replay.relocations().for_each(|moved| output::tell(&doubt_detail(moved)));
     concluded(&replay.run(store()?)?, dependence, quiet, arguments)
 }
 
@@ -184,7 +185,7 @@ mod tests {
         record.cells[0].trials[0].operations.values_mut().for_each(|of| of.waiting = Some(waiting.clone()));
         let late = times_kept(&record);
         assert!(late.contains("99 % of them less than 3") && late.contains("ms late"), "{late}");
-        let doubt = Doubt { code: DoubtCode::OfferedLoadMissed, detail: "It answered 50 a second.".into() };
+        let doubt = Doubt::written(DoubtCode::OfferedLoadMissed, "It answered 50 a second.");
         record.cells[0].trials[0].doubts.push(doubt);
         let missed = times_kept(&record);
         assert!(missed.contains("did not keep up") && !missed.contains("the storage kept up"), "{missed}");

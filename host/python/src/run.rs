@@ -7,7 +7,7 @@ use loadline_advise::{Advice, advice_html};
 use loadline_analysis::{Comparison, RunSummary};
 use loadline_command::library;
 use loadline_record::{Clock, RunRecord, RunStatus};
-use loadline_report::{frame, run_document};
+use loadline_report::frame;
 use loadline_runs::{record_of_text, record_text};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -37,7 +37,7 @@ fn loaded<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
 }
 
 fn part<'py>(py: Python<'py>, summary: &RunSummary, key: &str) -> PyResult<Bound<'py, PyAny>> {
-    loaded(py, &library::json(&run_document(summary)))?.cast_into::<PyDict>()?.as_any().get_item(key)
+    loaded(py, &library::run_json(summary))?.cast_into::<PyDict>()?.as_any().get_item(key)
 }
 
 /// The text with which a class of ours is made again out of a pickle.
@@ -122,7 +122,7 @@ impl PythonRun {
     /// The same text as `loadline show RUN --format json`.
     fn json(&self, py: Python<'_>) -> PyResult<String> {
         let summary = self.summary(py)?;
-        short(py, || Ok(library::json(&run_document(summary))))
+        short(py, || Ok(library::run_json(summary)))
     }
     /// The same as dictionaries and lists.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -207,7 +207,7 @@ impl PythonComparison {
     }
     /// The same text as `loadline compare --format json`.
     fn json(&self) -> String {
-        library::json(&self.0)
+        library::comparison_json(&self.0)
     }
     /// The same as dictionaries and lists.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

@@ -9,12 +9,13 @@ use crate::{Ended, Error, NewRun, PendingStore, RunOutcome, stored_environment};
 use loadline_catalog::Environment;
 use loadline_disk::{BurstCredits, InitialState, Machine, Target};
 use loadline_emulation::replay::{
-    Dependence, NoRoom, Relocation, ReplayedRequest, account, join_slices, relocate, replay_on, trial,
+    Dependence, NoRoom, ReplayedRequest, account, join_slices, relocate, replay_on, trial,
 };
 use loadline_emulation::{LateExport, RecordingNotes, Trace, TraceRecord};
 use loadline_prediction::{CreditsReading, CreditsWatch, Model, most_plausible, volume_facts};
-use loadline_record::{Clock, Doubt, DoubtCode, RunHeader, RunRecord, RunStatus, RunVerb, VolumeFacts};
-use loadline_units::{Bytes, Duration};
+use loadline_record::{
+    Clock, Doubt, DoubtCode, DoubtEvidence, RunHeader, RunRecord, RunStatus, RunVerb, SmallerStorage, VolumeFacts,
+};
 use std::path::PathBuf;
 
 /// How a trace is replayed.
@@ -43,12 +44,8 @@ pub struct ReplayRun {
     /// Of each export.
     targets: Vec<Target>,
     /// Of each export: that requests beyond the end were moved.
-    relocated: Vec<Option<String>>,
+    relocated: Vec<Option<Doubt>>,
 }
-
-/// The text of a trace without an end; follows its name.
-pub const TRACE_CUT_SHORT: &str = "was cut short: whoever records it is still at it, was killed, or could write no more. What came after its \
-                                   last record is missing: of a killed one a second or two and what was under way, of a full disk all the rest.";
 
 /// The name of a dependence, as typed and stored.
 #[must_use]
@@ -116,9 +113,9 @@ impl ReplayRun {
         &self.trace
     }
 
-    /// A sentence for each volume of which requests beyond the end were moved.
-    pub fn relocations(&self) -> impl Iterator<Item = &str> {
-        self.relocated.iter().flatten().map(String::as_str)
+    /// A doubt for each volume of which requests beyond the end were moved.
+    pub fn relocations(&self) -> impl Iterator<Item = &Doubt> {
+        self.relocated.iter().flatten()
     }
 
     /// Answers every request, and stores the run.
@@ -173,14 +170,12 @@ impl ReplayRun {
             let mut cell = application_cell(id, export, label, RequestSource::Trace { by }, &trial);
             trial.doubts = loadline_analysis::doubts(&cell.load.figures(), &trial, &volume);
             if trace.cut_short {
-                let detail = format!("The trace {TRACE_CUT_SHORT}");
-                trial.doubts.push(Doubt { code: DoubtCode::EndedEarly, detail });
+                trial.doubts.push(Doubt { code: DoubtCode::EndedEarly, seen: DoubtEvidence::TraceCutShort });
             }
             trial.doubts.extend(trace.recording.as_ref().and_then(lossy));
             trial.doubts.extend(credits.doubt(model, export, &trial));
             trial.doubts.extend(trace.late.iter().find(|late| late.export == *export).map(late_recording));
-            let relocated = relocated[number].clone();
-            trial.doubts.extend(relocated.map(|detail| Doubt { code: DoubtCode::RequestsMoved, detail }));
+            trial.doubts.extend(relocated[number].clone());
             trial.doubts.sort_by_key(|doubt| DoubtCode::ALL.iter().position(|code| *code == doubt.code));
             cell.trials.push(trial);
             volumes.push(volume);
@@ -211,33 +206,28 @@ pub(crate) fn lossy(notes: &RecordingNotes) -> Option<Doubt> {
     let missing = notes.missing().unwrap_or(0);
     (missing > 0 || notes.events_lost > 0).then(|| Doubt {
         code: DoubtCode::EndedEarly,
-        detail: format!(
-            "The recording is not whole: {missing} of {} requests are missing, and {} events of the kernel were lost.",
-            missing + notes.requests,
-            notes.events_lost
-        ),
+        seen: DoubtEvidence::RecordingNotWhole {
+            requests_missing: missing,
+            requests: missing + notes.requests,
+            events_lost: notes.events_lost,
+        },
     })
 }
 
 /// A doubt: the recorded requests came at this machine's pace as much as at the recorded disk's.
 fn late_recording(late: &LateExport) -> Doubt {
-    let LateExport { late_p99_ns, modelled_p99_ns, .. } = late;
-    let detail = format!(
-        "When it was recorded, answers left late: p99 {} after the model's time, beside a modelled latency of p99 {}. Whoever waited for \
-         them asked later than on the recorded disk.",
-        Duration::from_ns(*late_p99_ns).human(),
-        Duration::from_ns(*modelled_p99_ns).human()
-    );
-    Doubt { code: DoubtCode::LateDelivery, detail }
+    let LateExport { late_p99_ns, modelled_p99_ns, .. } = *late;
+    let seen = DoubtEvidence::AnswersLate { recorded: true, late_p99_ns, modelled_p99_ns };
+    Doubt { code: DoubtCode::LateDelivery, seen }
 }
 
-/// Targets of the exports' requests, and a sentence for each export of which requests beyond the end were moved. A volume
+/// Targets of the exports' requests, and what was moved of each export that has requests beyond the end. A volume
 /// that nobody asked for need not be there.
 fn targets(
     trace: &mut Trace,
     machine: &Machine,
     environment: &str,
-) -> Result<(Vec<Target>, Vec<Option<String>>), ReplayError> {
+) -> Result<(Vec<Target>, Vec<Option<Doubt>>), ReplayError> {
     let mut used = vec![0_u64; trace.exports.len()];
     for record in &trace.records {
         let end = &mut used[usize::from(record.export)];
@@ -247,7 +237,7 @@ fn targets(
     let mut any = None;
     for ((export, name), end) in (0_u16..).zip(&trace.exports).zip(&used) {
         let target = machine.target(name);
-        let mut sentence = None;
+        let mut moved = None;
         if *end > 0 {
             let Some(target) = target else {
                 return Err(ReplayError::NoVolume { volume: name.clone(), environment: environment.to_owned() });
@@ -256,29 +246,24 @@ fn targets(
                 let found = relocate(&mut trace.records, export, size).map_err(|NoRoom { asked_for }| {
                     ReplayError::NoRoom { volume: name.clone(), environment: environment.to_owned(), asked_for, size }
                 })?;
-                let reach = Bytes::new(*end);
-                sentence = Some(format!(
-                    "{name}: the recorded requests reach {reach}, and {environment} holds {size}: {}.",
-                    relocation_words(&found)
-                ));
+                let seen = DoubtEvidence::RequestsBeyondEnd {
+                    storage: SmallerStorage::Model {
+                        volume: name.clone(),
+                        environment: environment.to_owned(),
+                        moved_bytes: found.asked_for.get(),
+                        trims: found.trims,
+                    },
+                    reach_bytes: *end,
+                    size_bytes: size.get(),
+                    requests: found.requests,
+                };
+                moved = Some(Doubt { code: DoubtCode::RequestsMoved, seen });
             }
             any = any.or(Some(target));
         }
         targets.push(target);
-        relocated.push(sentence);
+        relocated.push(moved);
     }
     let any = any.ok_or(ReplayError::NoRequest)?;
     Ok((targets.into_iter().map(|target| target.unwrap_or(any)).collect(), relocated))
-}
-
-fn relocation_words(found: &Relocation) -> String {
-    let Relocation { requests, asked_for, trims } = *found;
-    match (requests, trims) {
-        (0, trims) => format!("{trims} trims were cut at its end"),
-        (requests, trims) => format!(
-            "{requests} beyond its end, to {} in places of 1 MiB, were moved to its last places that nobody asks for{}",
-            asked_for.human(),
-            if trims > 0 { format!(", and {trims} trims moved with them or cut") } else { String::new() }
-        ),
-    }
 }

@@ -6,7 +6,7 @@
 use crate::emulation::{RequestSource, application_cell};
 use crate::error::ReplayError;
 use crate::open_volumes::open_watched;
-use crate::replay_run::{TRACE_CUT_SHORT, blind_spot, dependence_name, lossy};
+use crate::replay_run::{blind_spot, dependence_name, lossy};
 use crate::wall_clock::unix_s;
 use crate::{Activity, Advance, Ended, Error, NamedTarget, Observer, PendingStore, Refusal, RunOptions, RunOutcome};
 use loadline_block::Operation;
@@ -17,7 +17,8 @@ use loadline_engine::{
     replay_recorded,
 };
 use loadline_record::{
-    CellRecord, Clock, Doubt, DoubtCode, Ending, Histogram, RunHeader, RunVerb, TrialRecord, VolumeFacts,
+    CellRecord, Clock, Doubt, DoubtCode, DoubtEvidence, Ending, Histogram, RunHeader, RunVerb, SmallerStorage,
+    TrialRecord, VolumeFacts,
 };
 use loadline_units::{Bytes, Duration, Instant};
 use std::path::PathBuf;
@@ -106,8 +107,7 @@ impl StorageReplay {
         }
         let mut doubts: Vec<Doubt> = trace.recording.as_ref().and_then(lossy).into_iter().collect();
         if trace.cut_short {
-            let detail = format!("The trace {TRACE_CUT_SHORT}");
-            doubts.push(Doubt { code: DoubtCode::EndedEarly, detail });
+            doubts.push(Doubt { code: DoubtCode::EndedEarly, seen: DoubtEvidence::TraceCutShort });
         }
         Ok(Self { settings, options, parts, about: trace.about, doubts, left_out })
     }
@@ -239,13 +239,13 @@ impl Part {
             let found = relocate(&mut trace.records, export, room).map_err(|NoRoom { asked_for }| {
                 ReplayError::NoRoom { volume: name.clone(), environment: target.target.clone(), asked_for, size: room }
             })?;
-            let detail = format!(
-                "The recorded requests reach {}, and {} holds {room}: {} beyond its end were moved to places that nobody asks for.",
-                Bytes::new(reach).human(),
-                target.target,
-                found.requests
-            );
-            doubts.push(Doubt { code: DoubtCode::RequestsMoved, detail });
+            let seen = DoubtEvidence::RequestsBeyondEnd {
+                storage: SmallerStorage::Target { target: target.target.clone() },
+                reach_bytes: reach,
+                size_bytes: room.get(),
+                requests: found.requests,
+            };
+            doubts.push(Doubt { code: DoubtCode::RequestsMoved, seen });
         }
         let block = if volume.facts.direct { volume.alignment().offset.get() } else { 1 };
         let mut widened = 0;
@@ -256,9 +256,8 @@ impl Part {
             .flat_map(|record| pieces(&mut widened, *record, block, room.get()))
             .collect();
         if widened > 0 {
-            let detail =
-                format!("{widened} requests were widened to whole blocks of {block} bytes, which this storage wants.");
-            doubts.push(Doubt { code: DoubtCode::RequestsMoved, detail });
+            let seen = DoubtEvidence::RequestsWidened { requests: widened, block_bytes: block };
+            doubts.push(Doubt { code: DoubtCode::RequestsMoved, seen });
         }
         Ok(Self { export: name, volume, records, doubts })
     }
@@ -392,15 +391,14 @@ fn backlog(part: &Part, run: &RecordedRun, dependence: Dependence) -> Option<Dou
     let is_late = late > BACKLOG_MIN && late.as_s_f64() > last_due.as_s_f64() * BACKLOG_SHARE;
     let waiting = answers().filter(|answer| answer.due <= last_due && answer.completed > last_due).count();
     let span_s = last_answered.as_s_f64().max(1e-9);
-    let most = answers().count() as f64 / span_s;
     is_late.then(|| Doubt {
         code: DoubtCode::OfferedLoadMissed,
-        detail: format!(
-            "This storage cannot carry the recorded load: when the last of {} requests was due, {waiting} were not answered, and the last \
-             answer came {} later. It answered {most:.0} a second.",
-            part.records.len(),
-            late.human()
-        ),
+        seen: DoubtEvidence::Backlog {
+            requests: part.records.len() as u64,
+            unanswered: waiting as u64,
+            late_ns: late.as_ns(),
+            answered_iops: answers().count() as f64 / span_s,
+        },
     })
 }
 

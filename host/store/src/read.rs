@@ -6,8 +6,8 @@ use crate::write::{OperationParts, TrialParts, find_run, status_name};
 use crate::{Store, StoreError, series};
 use loadline_block::Operation;
 use loadline_record::{
-    CellRecord, Clock, Doubt, DoubtCode, Histogram, OperationRecord, RunHeader, RunRecord, RunStatus, RunVerb,
-    TrialRecord,
+    CellRecord, Clock, Doubt, DoubtCode, DoubtEvidence, Histogram, OperationRecord, RunHeader, RunRecord, RunStatus,
+    RunVerb, TrialRecord,
 };
 use rusqlite::{Row, Transaction, named_params, params};
 use serde::de::DeserializeOwned;
@@ -282,7 +282,9 @@ impl Reader<'_> {
         for (word, detail) in parts.doubts {
             let code = DoubtCode::ALL.into_iter().find(|c| c.name() == word);
             let code = code.ok_or_else(|| self.unreadable("a doubt", PartError::Word(word)))?;
-            trial.doubts.push(Doubt { code, detail });
+            // Earlier versions wrote a sentence, which is no JSON.
+            let seen = serde_json::from_str(&detail).unwrap_or(DoubtEvidence::Written { text: detail });
+            trial.doubts.push(Doubt { code, seen });
         }
         Ok(trial)
     }

@@ -4,7 +4,9 @@ use crate::checksum::Checksum;
 use crate::claim::check_id;
 use crate::error::Trouble;
 use crate::{Store, StoreError, series};
-use loadline_record::{CellRecord, Clock, Ending, Histogram, RunHeader, RunRecord, RunStatus, Series, TrialRecord};
+use loadline_record::{
+    CellRecord, Clock, Doubt, Ending, Histogram, RunHeader, RunRecord, RunStatus, Series, TrialRecord,
+};
 use rusqlite::{OptionalExtension, Transaction, named_params, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -238,7 +240,9 @@ fn document_of(run: &str, cell: &str, trial: &TrialRecord) -> Result<String, Sto
             },
         );
     }
-    parts.doubts = trial.doubts.iter().map(|doubt| (doubt.code.name().to_owned(), doubt.detail.clone())).collect();
+    for doubt in &trial.doubts {
+        parts.doubts.push((doubt.code.name().to_owned(), seen_document(doubt)?));
+    }
     Ok(parts.checksum(&document).append_to(&document))
 }
 
@@ -420,7 +424,7 @@ fn insert_trial(
             key,
             column(position as u64),
             doubt.code.name(),
-            doubt.detail
+            seen_document(doubt)?
         ])?;
     }
     Ok(())
@@ -449,6 +453,11 @@ fn count_doubts(transaction: &Transaction<'_>, cell_key: i64) -> rusqlite::Resul
             "SELECT count(DISTINCT code) FROM trials JOIN doubts ON doubts.trial = trials.key WHERE trials.cell = ?",
         )?
         .query_row([cell_key], |row| row.get(0))
+}
+
+/// What was seen, as it stands in the column `detail`.
+fn seen_document(doubt: &Doubt) -> Result<String, StoreError> {
+    to_document(&doubt.seen, || format!("the doubt {} of a trial", doubt.code))
 }
 
 /// The value as JSON that gives back exactly the same value.

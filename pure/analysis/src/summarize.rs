@@ -419,12 +419,15 @@ mod tests {
         let mut record = depth_8(&[1.0, 0.2]);
         let cut = &mut record.cells[0].trials[1];
         cut.ending = Ending::Interrupted;
-        cut.doubts = vec![Doubt { code: DoubtCode::EndedEarly, detail: "It was stopped.".to_owned() }];
+        cut.doubts = vec![Doubt::written(DoubtCode::EndedEarly, "It was stopped.")];
+        let seen = Box::new(cut.doubts[0].seen.clone());
         let summary = summarize(&record);
         let first = &summary.cells[0];
         assert_eq!(first.trials, 1);
         assert!(first.total.as_ref().unwrap().iops > 4_900.0);
-        assert_eq!(first.doubts[0].detail, "In 1 of 2 trials: It was stopped. The figures rest on the other trial.");
+        let stopped =
+            loadline_record::DoubtEvidence::InSomeTrials { having: 1, trials: 2, figures_from: Some(1), seen };
+        assert_eq!(first.doubts[0].seen, stopped);
         record.cells[0].trials.remove(0);
         let alone = &summarize(&record).cells[0];
         assert_eq!(alone.trials, 1);

@@ -162,6 +162,7 @@ pub struct CellSummary {
     /// Devices that count how long more was asked of them than is allowed; empty where none does.
     pub exceeded: Vec<ExceededView>,
     /// Why the figures should not be believed as they stand.
+    #[serde(skip)]
     pub doubts: Vec<Doubt>,
     /// The row of the load in a table of the best of trials, where its plan asks for one; its figures are those of `total`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

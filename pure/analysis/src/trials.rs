@@ -3,7 +3,7 @@
 use crate::statistics::{first_differs, mann_kendall, mean, theil_sen_slope};
 use loadline_load::LatencyFigure;
 use loadline_record::{
-    CellRecord, Doubt, DoubtCode, Ending, Histogram, HistogramSnapshot, OperationRecord, TrialRecord,
+    CellRecord, Doubt, DoubtCode, DoubtEvidence, Ending, Histogram, HistogramSnapshot, OperationRecord, TrialRecord,
 };
 
 /// Fewer trials than this cannot show a trend: of five in any order two of 120 orders rise or fall throughout.
@@ -66,17 +66,16 @@ pub(crate) fn merged<'a>(histograms: impl Iterator<Item = Option<&'a Histogram>>
 pub(crate) fn cell_doubts(cell: &CellRecord, used: usize) -> Vec<Doubt> {
     let trials = cell.trials.len();
     let mut doubts = cell.doubts();
-    for doubt in &mut doubts {
-        let having = cell.trials.iter().filter(|t| t.doubts.iter().any(|d| d.code == doubt.code)).count();
+    for Doubt { code, seen } in &mut doubts {
+        let having = cell.trials.iter().filter(|t| t.doubts.iter().any(|d| d.code == *code)).count();
         if having < trials {
-            doubt.detail = format!("In {having} of {trials} trials: {}", doubt.detail);
-        }
-        if doubt.code == DoubtCode::EndedEarly && used < trials && used + having <= trials {
-            doubt.detail.push_str(match used {
-                0 => "",
-                1 => " The figures rest on the other trial.",
-                _ => " The figures rest on the other trials.",
-            });
+            let are_others = *code == DoubtCode::EndedEarly && used > 0 && used + having <= trials;
+            *seen = DoubtEvidence::InSomeTrials {
+                having: having as u32,
+                trials: trials as u32,
+                figures_from: are_others.then_some(used as u32),
+                seen: Box::new(seen.clone()),
+            };
         }
     }
     doubts

@@ -621,8 +621,7 @@ mod tests {
         let mut cells: Vec<_> =
             [8, 32].map(|depth| example::cell(example::closed("random", 1.0, 4096, depth), &disk, &[1.0])).into();
         let spoil = |cell: &mut loadline_record::CellRecord| {
-            let detail = "the devices read less than was asked".to_owned();
-            cell.trials[0].doubts.push(Doubt { code: DoubtCode::CachedReads, detail });
+            cell.trials[0].doubts.push(Doubt::written(DoubtCode::CachedReads, "the devices read less than was asked"));
         };
         spoil(&mut cells[1]);
         let volume = summarize(&example::run(cells.clone())).verdict.expect("a verdict").volumes.remove(0);

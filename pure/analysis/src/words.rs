@@ -6,12 +6,8 @@ use loadline_units::{Bytes, SECTOR};
 
 /// Requests of databases and their like are at most so large.
 pub(crate) const SMALL_BYTES_MAX: u64 = 16 << 10;
-pub(crate) use loadline_units::words::{capital as sentence, number, percent, span};
-
-/// A count with its noun: "1 cell", "12 cells".
-pub(crate) fn counted(count: usize, noun: &str) -> String {
-    format!("{} {noun}{}", number(count as f64), if count == 1 { "" } else { "s" })
-}
+pub use loadline_units::words::listed;
+pub(crate) use loadline_units::words::{capital as sentence, counted, number, percent, seconds, small_number, span};
 
 /// Bytes per second in decimal units, three significant digits.
 pub(crate) fn throughput(bytes_per_s: f64) -> String {
@@ -24,14 +20,6 @@ pub(crate) fn throughput(bytes_per_s: f64) -> String {
     format!("{value:.places$} {unit}")
 }
 
-/// A span of whole tenths of seconds: "5 s", "4.2 s".
-pub(crate) fn seconds(ns: u64) -> String {
-    if ns < 1_000_000_000 {
-        return span(ns as f64);
-    }
-    format!("{} s", number((ns as f64 / 1e8).round() / 10.0))
-}
-
 /// A size, three significant digits.
 pub(crate) fn size(bytes: u64) -> String {
     Bytes::new(bytes).human()
@@ -40,16 +28,6 @@ pub(crate) fn size(bytes: u64) -> String {
 /// A significance: "p = 0.004", "p < 0.001".
 pub(crate) fn significance(p_value: f64) -> String {
     if p_value < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p_value:.3}") }
-}
-
-/// "a", "a and b", "a, b and c".
-#[must_use]
-pub fn listed(items: &[String]) -> String {
-    match items {
-        [] => String::new(),
-        [one] => one.clone(),
-        [most @ .., last] => format!("{} and {last}", most.join(", ")),
-    }
 }
 
 /// What a cell asks for, without how much of it: "random 4 KiB reads", "sequential 1 MiB requests (70 % reads)", "recorded reads
@@ -199,13 +177,8 @@ mod tests {
         assert_eq!(throughput(999_600.0), "1.00 MB/s");
         assert_eq!(throughput(200_100_000.0), "200 MB/s");
         assert_eq!(span(12_800_000.0), "12.8 ms");
-        assert_eq!(seconds(4_200_000_000), "4.2 s");
-        assert_eq!(seconds(30_000_000_000), "30 s");
-        assert_eq!(listed(&["a".into(), "b".into(), "c".into()]), "a, b and c");
         assert_eq!(sentence("random"), "Random");
         assert_eq!(block(4096), "4 KiB");
         assert_eq!(block(12_345_671), "11.8 MiB");
-        assert_eq!(counted(1, "cell"), "1 cell");
-        assert_eq!(counted(1_200, "cell"), "1,200 cells");
     }
 }

@@ -21,7 +21,7 @@ pub use design::{HuntDesign, HuntLoad};
 pub use effect::{Effect, HUNT_LOOKS, Judged, judge, round_log};
 pub use factor::{Factor, IoEngine};
 pub use plan::{HuntPlan, HuntVariant, SkippedSetting};
-pub use result::{HUNT_SCHEMA, HuntResult, HuntRow, Standing, Suspect, hunted, nothing_bound};
+pub use result::{HUNT_SCHEMA, HuntDocument, HuntResult, HuntRow, Standing, Suspect, hunted, nothing_bound};
 pub use rounds::{HuntEnd, HuntLook, HuntRounds, NextTrial, PlannedTrial};
 pub use vary::{Baseline, BaselineStorage, FactorRequest, Obstacle, Variation, Variations, VaryError, variations};
 pub use verdict::{HuntStep, HuntVerdictLine};

@@ -6,6 +6,7 @@ use crate::suspects::{StorageFacts, suspects};
 use loadline_analysis::statistics::mean;
 use loadline_analysis::{CellSummary, summarize};
 use loadline_record::{CellRecord, Doubt, Evidence, Fact, Limit, RunRecord, TrialRecord};
+use loadline_report::DoubtDocument;
 use serde::{Deserialize, Serialize};
 
 /// The schema's name and version.
@@ -91,8 +92,24 @@ pub struct HuntResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lift: Option<String>,
     /// Doubts about the cell's own rate.
-    #[serde(default)]
+    #[serde(default, skip_serializing)]
     pub doubts: Vec<Doubt>,
+}
+
+/// What a hunt found, as programs read it: with the sentences of its doubts.
+#[derive(Debug, Serialize)]
+pub struct HuntDocument<'a> {
+    #[serde(flatten)]
+    found: &'a HuntResult,
+    doubts: Vec<DoubtDocument<'a>>,
+}
+
+impl HuntResult {
+    /// As programs read it.
+    #[must_use]
+    pub fn document(&self) -> HuntDocument<'_> {
+        HuntDocument { found: self, doubts: DoubtDocument::of_all(&self.doubts) }
+    }
 }
 
 /// The limits on the way of a cell, where an environment says which there are.

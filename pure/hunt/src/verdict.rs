@@ -5,6 +5,7 @@ use crate::factor::Factor;
 use crate::result::{HuntResult, HuntRow, Standing, Suspect};
 use loadline_analysis::listed;
 use loadline_record::DoubtGrade;
+use loadline_report::doubt_detail;
 use loadline_units::words::number;
 
 /// Settings that a line names; the others are counted.
@@ -24,7 +25,10 @@ impl HuntResult {
         }
         // What only a longer run would show is in the run's report.
         for doubt in self.doubts.iter().filter(|doubt| doubt.code.grade() != DoubtGrade::Note) {
-            say("doubt", format!("{} ({}): {}", doubt.code, doubt.code.meaning(), doubt.detail.trim_end_matches('.')));
+            say(
+                "doubt",
+                format!("{} ({}): {}", doubt.code, doubt.code.meaning(), doubt_detail(doubt).trim_end_matches('.')),
+            );
         }
         if let Some(why) = &self.nothing_bound {
             say("held by", why.clone());
@@ -271,7 +275,7 @@ mod tests {
     #[test]
     fn a_doubt_about_the_rate_stands_beside_it_and_a_note_does_not() {
         use loadline_record::{Doubt, DoubtCode};
-        let doubt = |code, detail: &str| Doubt { code, detail: detail.into() };
+        let doubt = |code, detail: &str| Doubt::written(code, detail);
         let doubts = vec![
             doubt(DoubtCode::KnownDeviation, "own/small: measured at half (a report)."),
             doubt(DoubtCode::ShortRun, "Measured for 2 s."),

@@ -1,7 +1,10 @@
 //! Doubts: the run finished, but this number should not be believed as it stands.
 
+use crate::DoubtEvidence;
+use serde::{Deserialize, Serialize};
+
 /// What kind of doubt; the codes are stable, and each has its paragraph in `docs/doubts.md`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DoubtCode {
     /// Reads were answered from memory, wholly or in part.
@@ -232,12 +235,38 @@ impl std::fmt::Display for DoubtCode {
 }
 
 /// A doubt with what was seen.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "StoredDoubt")]
 pub struct Doubt {
     /// What kind.
     pub code: DoubtCode,
     /// What was seen, with its figures.
-    pub detail: String,
+    pub seen: DoubtEvidence,
+}
+
+impl Doubt {
+    /// A doubt as earlier versions stored it: with a sentence.
+    #[must_use]
+    pub fn written(code: DoubtCode, text: impl Into<String>) -> Self {
+        Self { code, seen: DoubtEvidence::Written { text: text.into() } }
+    }
+}
+
+/// A doubt as this version or an earlier one stored it.
+#[derive(Deserialize)]
+struct StoredDoubt {
+    code: DoubtCode,
+    #[serde(default)]
+    seen: Option<DoubtEvidence>,
+    /// The sentence, which earlier versions stored alone.
+    #[serde(default)]
+    detail: String,
+}
+
+impl From<StoredDoubt> for Doubt {
+    fn from(StoredDoubt { code, seen, detail }: StoredDoubt) -> Self {
+        seen.map_or_else(|| Self::written(code, detail), |seen| Self { code, seen })
+    }
 }
 
 #[cfg(test)]
@@ -249,5 +278,15 @@ mod tests {
         for code in DoubtCode::ALL {
             assert_eq!(serde_json::to_value(code).unwrap(), code.name());
         }
+    }
+
+    #[test]
+    fn what_earlier_versions_stored_is_read() {
+        let earlier = r#"{"code":"short-run","detail":"Measured for 5 s."}"#;
+        let doubt = Doubt::written(DoubtCode::ShortRun, "Measured for 5 s.");
+        assert_eq!(serde_json::from_str::<Doubt>(earlier).unwrap(), doubt);
+        let now = r#"{"code":"cpu-stolen","seen":{"kind":"cpu-stolen","share":0.25}}"#;
+        let doubt = Doubt { code: DoubtCode::CpuStolen, seen: DoubtEvidence::CpuStolen { share: 0.25 } };
+        assert_eq!((serde_json::from_str(now).unwrap(), serde_json::to_string(&doubt).unwrap()), (doubt, now.into()));
     }
 }

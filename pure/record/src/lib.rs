@@ -1,6 +1,7 @@
 //! What a run leaves behind: histograms, one-second series, records with provenance and doubts.
 
 mod doubt;
+mod doubt_evidence;
 mod facts;
 mod histogram;
 mod hosts;
@@ -17,6 +18,11 @@ mod trial;
 mod watched;
 
 pub use doubt::{Doubt, DoubtCode, DoubtGrade};
+pub use doubt_evidence::{
+    AskedAndMoved, Compression, DoubtEvidence, DoubtedFigure, Excess, FewOfOperation, HostSpan, InFlight, MemoryBacked,
+    OthersWaited, QueueFacts, QueueLimit, RateChange, Recut, RunTogether, SeenOnHost, SmallerStorage, StorageChange,
+    WroteLess,
+};
 pub use facts::{
     CpuQuota, DeviceFacts, Extents, FileSystemFacts, HostFacts, MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts,
 };

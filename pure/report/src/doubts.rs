@@ -1,6 +1,7 @@
 //! Doubts grouped by kind, each kind with its mark in the tables.
 
 use crate::figures::plain;
+use crate::words::doubt_detail;
 use loadline_analysis::RunSummary;
 use loadline_record::{DoubtCode, DoubtGrade};
 
@@ -32,7 +33,7 @@ pub(crate) fn grouped(summary: &RunSummary) -> Vec<DoubtGroup> {
         let mut details: Vec<DoubtDetail> = Vec::new();
         for (index, cell) in summary.cells.iter().enumerate() {
             for doubt in cell.doubts.iter().filter(|d| d.code == code) {
-                let detail = plain(&doubt.detail);
+                let detail = plain(&doubt_detail(doubt));
                 match details.iter_mut().find(|d| d.detail == detail) {
                     Some(seen) if seen.cells.last() == Some(&index) => {}
                     Some(seen) => seen.cells.push(index),

@@ -28,7 +28,7 @@ pub mod words;
 pub use answer::{AnswerTable, RunAnswer};
 pub use comparison::{comparison_csv, comparison_markdown, comparison_terminal};
 pub use csv::{csv, frame_csv};
-pub use document::{RunDocument, run_document};
+pub use document::{ComparisonDocument, DoubtDocument, RunDocument, run_document};
 pub use html::{Comparisons, chart_svg, html, html_with_answers, results_table};
 pub use markdown::markdown;
 pub use page::{escaped, page};
@@ -36,6 +36,7 @@ pub use plain_text::{no_formula, plain, plain_coloured, plain_lines};
 pub use table::{Field, Moment, Table, table};
 pub use terminal::{Colour, Columns, TerminalOptions, terminal, verdict_terminal, wrap};
 pub use verdict::{COMMAND, VERDICT_LINES_MAX, lines as verdict_lines};
+pub use words::{TRACE_CUT_SHORT, doubt_detail};
 
 /// Writes to a `String`, which cannot fail.
 macro_rules! put {

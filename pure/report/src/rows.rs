@@ -464,7 +464,7 @@ mod tests {
         let disk = ExampleDisk::default();
         let mut cells = [4 << 10, 1 << 20].map(|block| cell(closed("random", 1.0, block, 32), &disk, &[1.0]));
         cells[0].trials[0].doubts.clear();
-        cells[1].trials[0].doubts = vec![Doubt { code, detail: "As seen.".to_owned() }];
+        cells[1].trials[0].doubts = vec![Doubt::written(code, "As seen.")];
         run(cells.into())
     }
 
@@ -522,7 +522,7 @@ mod tests {
     #[test]
     fn where_every_cell_is_doubted_the_headline_says_by_what() {
         let mut record = doubted(DoubtCode::DepthNotReached);
-        record.cells[0].trials[0].doubts = vec![Doubt { code: DoubtCode::ShortRun, detail: "As seen.".to_owned() }];
+        record.cells[0].trials[0].doubts = vec![Doubt::written(DoubtCode::ShortRun, "As seen.")];
         let told = verdict(&summarize(&record));
         assert!(told.ends_with("; every cell carries doubts, these too (short-run, depth-not-reached)."), "{told}");
     }

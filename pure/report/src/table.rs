@@ -1,6 +1,7 @@
 //! The table for CSV and other formats: one row for each cell, a unit in every column's name, nothing rounded.
 
 use crate::words;
+use crate::words::doubt_detail;
 use loadline_analysis::{CellSummary, LatencyRange, LoadDetails, OperationFigures, RunSummary};
 use loadline_record::{Clock, EngineUsed, HistogramSnapshot, ImportedFrom};
 use loadline_units::Timestamp;
@@ -190,7 +191,7 @@ fn columns(summary: &RunSummary, cell: Option<&CellSummary>) -> Vec<(String, Fie
         ("engine_reason", engines(|engine| engine.reason.clone())),
         ("engine_options", engines(|engine| engine.options.join(", "))),
     ];
-    put("doubt_details", doubts(|d| format!("{}: {}", d.code, d.detail)));
+    put("doubt_details", doubts(|d| format!("{}: {}", d.code, doubt_detail(d))));
     for (name, value) in later {
         put(name, value);
     }

@@ -1,6 +1,6 @@
 //! Figures as people read them: counts with thousands apart, shares as percent, spans with their unit.
 
-use crate::{Duration, percent_places};
+use crate::{Duration, NS_PER_S, percent_places};
 
 /// A count or a rate: thousands apart, one decimal below 100.
 #[must_use]
@@ -52,6 +52,37 @@ pub fn span(ns: f64) -> String {
     Duration::from_ns(ns.max(0.0).round() as u64).human()
 }
 
+/// A span of whole tenths of seconds, finer below one: "5 s", "4.2 s", "25.3 ms".
+#[must_use]
+pub fn seconds(ns: u64) -> String {
+    if ns < NS_PER_S {
+        return span(ns as f64);
+    }
+    format!("{} s", number((ns as f64 / 1e8).round() / 10.0))
+}
+
+/// A number with two decimals where one would be zero.
+#[must_use]
+pub fn small_number(value: f64) -> String {
+    if value < 0.95 { format!("{value:.2}") } else { number(value) }
+}
+
+/// A count with its noun: "1 cell", "12 cells".
+#[must_use]
+pub fn counted(count: usize, noun: &str) -> String {
+    format!("{} {noun}{}", number(count as f64), if count == 1 { "" } else { "s" })
+}
+
+/// "a", "a and b", "a, b and c".
+#[must_use]
+pub fn listed(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
 /// The first letter large.
 #[must_use]
 pub fn capital(text: &str) -> String {
@@ -73,6 +104,10 @@ mod tests {
         );
         assert_eq!([whole_percent(0.966), whole_percent(0.0)], ["97 %", "0 %"]);
         assert_eq!(span(25_300_000.0), "25.3 ms");
+        assert_eq!([seconds(4_200_000_000), seconds(30_000_000_000)], ["4.2 s", "30 s"]);
+        assert_eq!([small_number(0.32), small_number(3.2)], ["0.32", "3.2"]);
+        assert_eq!([counted(1, "cell"), counted(1_200, "cell")], ["1 cell", "1,200 cells"]);
+        assert_eq!(listed(&["a".into(), "b".into(), "c".into()]), "a, b and c");
         assert_eq!([capital("a limit"), capital("")], ["A limit", ""]);
     }
 }

@@ -166,7 +166,7 @@ fn a_bucket_that_no_load_shows_is_not_promised() {
 fn the_tool_is_no_disk() {
     let known = disk("iops = \"5000 IOPS\"", "500 us");
     let mut record = measure(&known, &plan("\"8 KiB\"", "1, 32", "5 s"), 1).record;
-    let doubt = Doubt { code: DoubtCode::GeneratorBound, detail: "a thread was busy".into() };
+    let doubt = Doubt::written(DoubtCode::GeneratorBound, "a thread was busy");
     record.cells[1].trials[0].doubts.push(doubt.clone());
     let fitted = fit(&record, "fitted").unwrap();
     assert!(has_doubt(&fitted, "1 of the run's loads had the rate of the tool itself"), "{:?}", fitted.doubts);

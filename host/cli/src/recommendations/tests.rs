@@ -174,7 +174,7 @@ fn a_measurement_of_a_plan_says_how_long_it_takes() {
     let text = "schema = 1\nname = \"mine\"\n[[load]]\nblock = \"4 KiB\"\nqueue_depth = [1, 2, 8]\nwarm_up = \"10 s\"\n\
                 duration = \"3 s\"\ntrials = 5\npause = \"0 s\"\n";
     record.header.plans[0].text = text.into();
-    record.cells[0].trials[0].doubts = vec![Doubt { code: DoubtCode::ShortRun, detail: "Measured for 3 s.".into() }];
+    record.cells[0].trials[0].doubts = vec![Doubt::written(DoubtCode::ShortRun, "Measured for 3 s.")];
     let summary = summarized(&record);
     let conclusion = &summary.conclusions[0];
     assert!(conclusion.commands[0].contains(" --trials 1 --duration '2 min'"), "{conclusion:?}");
@@ -222,7 +222,7 @@ fn a_run_that_ended_early_is_carried_on() {
 #[test]
 fn printed_forms_have_each_command_in_one_piece() {
     let mut record = record(1.0);
-    let doubt = Doubt { code: DoubtCode::ShortRun, detail: "Measured for 3 s.".into() };
+    let doubt = Doubt::written(DoubtCode::ShortRun, "Measured for 3 s.");
     record.cells[0].trials[0].doubts = vec![doubt];
     let summary = summarized(&record);
     let [longer, ..] = &summary.conclusions[0].commands[..] else { panic!("{:?}", summary.conclusions) };

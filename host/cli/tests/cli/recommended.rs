@@ -103,8 +103,7 @@ fn a_recommended_command_runs_as_it_is_printed() {
     let mut record = run(vec![cell(closed("random", 1.0, 4 << 10, 8), &ExampleDisk::default(), &[1.0])]);
     record.header.plans = vec![PlanText { name: "mine".into(), text: PLAN.into(), hash: String::new() }];
     record.header.volumes[0].target = bench.target();
-    record.cells[0].trials[0].doubts =
-        vec![Doubt { code: DoubtCode::ShortRun, detail: "Measured for 3 s.".to_owned() }];
+    record.cells[0].trials[0].doubts = vec![Doubt::written(DoubtCode::ShortRun, "Measured for 3 s.")];
     keep(&bench, &record);
     let shown = bench.done(&["show", "last"]);
     let commands: Vec<&str> = shown.lines().map(str::trim).filter(|line| line.starts_with("loadline ")).collect();

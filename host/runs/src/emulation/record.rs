@@ -9,8 +9,8 @@ use loadline_emulation::{History, HistoryEntry, TimeAccount};
 use loadline_emulator::{Emulation, ExportFigures, Turns};
 use loadline_prediction::{CreditsWatch, most_plausible, volume_facts};
 use loadline_record::{
-    Clock, Doubt, DoubtCode, EngineName, EngineUsed, OperationRecord, RunHeader, RunRecord, RunStatus, RunVerb, Series,
-    Surroundings, TrialRecord,
+    Clock, Doubt, DoubtCode, DoubtEvidence, EngineName, EngineUsed, OperationRecord, RunHeader, RunRecord, RunStatus,
+    RunVerb, Series, StorageChange, Surroundings, TrialRecord,
 };
 use loadline_units::{Bytes, Timestamp};
 use serde::Serialize;
@@ -186,37 +186,21 @@ fn changed(export: &str, account: &TimeAccount, history: &History) -> Option<Dou
         return None;
     }
     let (listed, rest) = all.split_at(all.len().min(LISTED_MAX));
-    let one = |happened: &&HistoryEntry| {
-        let when = if happened.at < first {
-            format!("{} before it,", first.since(happened.at).human())
-        } else {
-            format!("after {}", happened.at.since(first).human())
-        };
-        format!("{when} {}", happened.what)
+    let one = |happened: &&HistoryEntry| StorageChange {
+        at_ns: happened.at.as_ns().cast_signed() - first.as_ns().cast_signed(),
+        what: happened.what.clone(),
     };
-    let mut listed: Vec<String> = listed.iter().map(one).collect();
-    let more = rest.len() as u64 + history.more;
-    if more > 0 {
-        listed.push(format!("and {more} more"));
-    }
-    let detail = format!(
-        "The storage was changed on purpose, counted from the first request as the seconds are: {}. The figures mix what was before \
-         and after, and ceilings are those of the environment at the beginning.",
-        listed.join("; ")
-    );
-    Some(Doubt { code: DoubtCode::ChangedMeanwhile, detail })
+    let changes = listed.iter().map(one).collect();
+    let seen = DoubtEvidence::StorageChanged { changes, more: rest.len() as u64 + history.more };
+    Some(Doubt { code: DoubtCode::ChangedMeanwhile, seen })
 }
 
 /// A doubt where answers left too late to be the disk's.
 fn late(figures: &ExportFigures) -> Option<Doubt> {
     let (late, modelled) = figures.late()?;
-    let detail = format!(
-        "Answers left late: p99 {} after the model's time, beside a modelled latency of p99 {}. Clients measured this machine \
-         rather than the disk.",
-        late.human(),
-        modelled.human()
-    );
-    Some(Doubt { code: DoubtCode::LateDelivery, detail })
+    let (late_p99_ns, modelled_p99_ns) = (late.as_ns(), modelled.as_ns());
+    let seen = DoubtEvidence::AnswersLate { recorded: false, late_p99_ns, modelled_p99_ns };
+    Some(Doubt { code: DoubtCode::LateDelivery, seen })
 }
 
 /// The trial from the first request until the last answer.

@@ -2,7 +2,9 @@
 
 use super::volumes::Placed;
 use crate::{DeclaredEnvironment, Error, label};
-use loadline_record::{CellRecord, Doubt, DoubtCode, ImportedFrom, LoadFigures, TrialRecord, VolumeFacts};
+use loadline_record::{
+    CellRecord, Doubt, DoubtCode, DoubtEvidence, ImportedFrom, LoadFigures, TrialRecord, VolumeFacts,
+};
 use loadline_units::Bytes;
 use loadline_workload::LoadSpec;
 use std::cmp::Reverse;
@@ -122,22 +124,11 @@ fn record(number: usize, cell: Gathered, volume: &VolumeFacts, from: &ImportedFr
 
 /// What could not be checked of what another tool measured.
 fn of_the_import(trial: &TrialRecord, unknown: &[String], from: &ImportedFrom) -> Doubt {
-    let more: Vec<String> = unknown.iter().map(|sentence| format!(" {sentence}.")).collect();
-    let around = match trial.surroundings.devices.as_slice() {
-        [] => "nothing was noted around it. Not checked: whether reads came from a cache or from blocks never written, which requests \
-               reached the device and how many at once, other load on the device, CPU time taken by the hypervisor, the clock"
-            .to_owned(),
-        [device, ..] => format!(
-            "nothing but its own counts of {} was noted around it. Not checked: whether reads fell on blocks never written, CPU time \
-             taken by the hypervisor, the clock",
-            device.name
-        ),
+    let seen = DoubtEvidence::MeasuredElsewhere {
+        tool: from.tool_and_version(),
+        counted_device: trial.surroundings.devices.first().map(|device| device.name.clone()),
+        has_series: !trial.series.seconds.is_empty(),
+        not_told: unknown.to_vec(),
     };
-    let course = if trial.series.seconds.is_empty() {
-        " There is no course of seconds: whether the rate was steady, and whether it lasts, is not known."
-    } else {
-        ""
-    };
-    let detail = format!("{} measured it, and {around}.{course}{}", from.tool_and_version(), more.concat());
-    Doubt { code: DoubtCode::Imported, detail }
+    Doubt { code: DoubtCode::Imported, seen }
 }

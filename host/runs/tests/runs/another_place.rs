@@ -57,6 +57,11 @@ fn refused(what: &str) -> Error {
     Error::Lost { volume: what.to_owned(), why: Loss::from("no such page".to_owned()) }
 }
 
+/// The doubt of an application that is not sure of its trial.
+fn unsure() -> Doubt {
+    Doubt::written(DoubtCode::LateDelivery, "the site answered late")
+}
+
 impl TrialPlace for Applications {
     type Cell = CellRecord;
 
@@ -79,8 +84,7 @@ impl TrialPlace for Applications {
             Some(Fate::NotStarted) => return Err(NoTrial::NotStarted(refused("a"))),
             Some(Fate::Interrupted) => return Err(NoTrial::Interrupted),
             Some(Fate::Unsure) => {
-                let detail = "the site answered late".to_owned();
-                records[0].doubts.push(Doubt { code: DoubtCode::LateDelivery, detail });
+                records[0].doubts.push(unsure());
             }
             _ => {}
         }
@@ -223,7 +227,7 @@ fn whatever_becomes_of_a_trial_the_others_are_carried_out_judged_and_kept() {
     let names: Vec<(&str, u32)> = kept.iter().map(|(cell, trial)| (*cell, trial.trial)).collect();
     assert_eq!(names, [("one", 0), ("one", 1), ("two", 1)]);
     // The place's own doubt is kept beside those of the analysis.
-    assert!(kept[0].1.doubts.iter().any(|doubt| doubt.detail == "the site answered late"), "{:?}", kept[0].1.doubts);
+    assert!(kept[0].1.doubts.contains(&unsure()), "{:?}", kept[0].1.doubts);
     assert_eq!((&kept[1].1.engine.name, matches!(kept[1].1.ending, Ending::Failed(_))), (&EngineName::Nothing, true));
     assert!(kept[1].1.doubts.iter().any(|doubt| doubt.code == DoubtCode::EndedEarly), "{:?}", kept[1].1.doubts);
     assert_eq!(outcome.record.status, RunStatus::Failed);

@@ -184,7 +184,8 @@ fn an_imported_run_is_compared_with_a_measured_one_and_says_so() {
         { "jobname": "one", "groupid": 0, "error": 0, "job options": options, "read": fio_direction(60_000, 4096, 900_000, true) }
     ] });
     let theirs = imported(&bench, &[bench.file("fio.json", results.to_string())], &[], None).unwrap();
-    let compared = serde_json::to_value(compare(&[&theirs, &own], &CompareOptions::default()).unwrap()).unwrap();
+    let compared = compare(&[&theirs, &own], &CompareOptions::default()).unwrap();
+    let compared = serde_json::to_value(loadline_report::ComparisonDocument::of(&compared)).unwrap();
     assert!(compared.to_string().contains("The tool that measured differs: fio 3.36, here loadline."), "{compared}");
     assert!(compared["against"][0]["cells"].as_array().is_some_and(|cells| cells.len() == 1), "{compared}");
     let html = loadline_report::html(&[(&theirs, &summarize(&theirs)), (&own, &summarize(&own))]);

@@ -218,7 +218,8 @@ fn short_loads_are_tried_as_often_on_each_draw_as_the_plan_wants_and_can_be_comp
         let record = complete(bench.prediction(&short, &built_in(place)).seeded(1).run(&mut Silent::default()));
         record.header.id
     });
-    let comparison = serde_json::to_value(compare::compare(&bench.store(), &slow, &fast).unwrap()).unwrap();
+    let comparison = compare::compare(&bench.store(), &slow, &fast).unwrap();
+    let comparison = serde_json::to_value(loadline_report::ComparisonDocument::of(&comparison)).unwrap();
     // Writes at depth 64, which the disk holds to 500 and to 5,000 a second.
     assert_eq!(comparison["against"][0]["cells"][3]["verdict"], "better", "{comparison}");
 }

@@ -7,7 +7,7 @@ use crate::support::{Bench, cells, doubts, environment, schema_errors, summary, 
 use loadline_disk::BurstCredits;
 use loadline_emulation::Trace;
 use loadline_emulation::replay::Dependence;
-use loadline_record::{Clock, DoubtCode, RunRecord};
+use loadline_record::{Clock, DoubtCode, DoubtEvidence, RunRecord};
 use loadline_runs::replay_run::{ReplayOptions, ReplayRun};
 use loadline_runs::{Error, ReplayError};
 use serde_json::Value as Json;
@@ -157,7 +157,7 @@ fn what_a_killed_emulation_left_of_its_trace_is_replayed_and_doubted() {
     // What lies beyond the end of a smaller disk is moved, and that is a doubt; more than it holds is refused.
     let small = replayed(&copy, &PAIR.replace("1 GiB", "64 MiB"), Dependence::Time).unwrap();
     let moved = doubts(&small).find(|doubt| doubt.code == DoubtCode::RequestsMoved).expect("the doubt is there");
-    assert!(moved.detail.contains("1 beyond its end"), "{moved:?}");
+    assert!(matches!(moved.seen, DoubtEvidence::RequestsBeyondEnd { requests: 1, .. }), "{moved:?}");
     assert_eq!(schema_errors("run.schema.json", &summary(&small)), Vec::<String>::new());
     let error = replayed(&copy, &PAIR.replace("1 GiB", "1 MiB"), Dependence::Time).unwrap_err();
     assert!(error.to_string().contains("asks for 2.00 MiB"), "{error}");

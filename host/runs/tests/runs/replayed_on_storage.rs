@@ -7,7 +7,7 @@ use loadline_emulation::{
     RecordedRequest, RecordingNotes, Trace, encode_block, encode_recording_end, encode_recording_head,
 };
 use loadline_engine::{Access, EngineOptions};
-use loadline_record::{Clock, DoubtCode, RunVerb};
+use loadline_record::{Clock, DoubtEvidence, RunVerb};
 use loadline_runs::{Error, NamedTarget, RunOptions, RunOutcome, Silent, StorageReplay, StorageReplaySettings};
 use loadline_units::{Duration, Instant};
 use std::fs;
@@ -94,7 +94,8 @@ fn what_writes_needs_permission_and_reads_alone_do_not() {
     assert!(trial.of(Operation::Write).is_none());
     assert_eq!(fs::read(&target).unwrap(), before);
     // The recording lacks three requests.
-    assert!(trial.doubts.iter().any(|doubt| doubt.code == DoubtCode::EndedEarly && doubt.detail.contains("3 of 303")));
+    let lossy = DoubtEvidence::RecordingNotWhole { requests_missing: 3, requests: 303, events_lost: 0 };
+    assert!(trial.doubts.iter().any(|doubt| doubt.seen == lossy), "{:?}", trial.doubts);
     let overwrite = vec![target.display().to_string()];
     let allowed = StorageReplaySettings {
         access: Access { overwrite, ..Access::default() },

@@ -53,7 +53,7 @@ fn disks_that_the_kernel_holds_to_known_rates_are_told_apart() {
         let options = CompareOptions { volumes: names.map(str::to_owned).into(), ..CompareOptions::default() };
         let comparison = loadline_analysis::compare(&[&record], &options).unwrap();
         println!("{}", loadline_report::comparison_markdown(&comparison));
-        serde_json::to_value(&comparison).unwrap()["against"][0].clone()
+        serde_json::to_value(loadline_report::ComparisonDocument::of(&comparison)).unwrap()["against"][0].clone()
     };
     let verdicts = |against: &Value| {
         let cells = against["cells"].as_array().unwrap().iter().map(|c| &c["verdict"]);

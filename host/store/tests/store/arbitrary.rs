@@ -167,7 +167,12 @@ fn model() -> impl Strategy<Value = ModelRecord> {
     let binding = (figure(), of(figure()), text(), any::<bool>(), any::<bool>(), of(figure())).prop_map(|bound| {
         let (ceiling, utilization, evidence, inferred, presumed, amplification) = bound;
         let limit = if presumed { Limit::Flush } else { Limit::BurstExhausted };
-        Binding { inferred, presumed, amplification, ..Binding::known(limit, Some(ceiling), utilization, evidence.into()) }
+        Binding {
+            inferred,
+            presumed,
+            amplification,
+            ..Binding::known(limit, Some(ceiling), utilization, evidence.into())
+        }
     });
     let end = (stage(), any::<u64>(), of(figure()), of(figure())).prop_map(|(stage, at_ns, before, after)| BurstEnd {
         stage,
@@ -248,7 +253,7 @@ fn trial() -> impl Strategy<Value = TrialRecord> {
         text().prop_map(Ending::Failed),
         text().prop_map(Ending::Hung)
     ];
-    let doubt = (select(DoubtCode::ALL.to_vec()), text()).prop_map(|(code, detail)| Doubt { code, detail });
+    let doubt = (select(DoubtCode::ALL.to_vec()), text()).prop_map(|(code, text)| Doubt::written(code, text));
     (
         (any::<[u64; 3]>(), text(), text(), vec(text(), 0..3), of(figure())),
         btree_map(select(Operation::ALL.to_vec()), operation_record(), 0..4),

@@ -1,7 +1,7 @@
 //! A store that version 2 of the format wrote: one run of every verb that most people use. It must always be read.
 
 use loadline_load::{Distribution, LatencyFigure, Pattern};
-use loadline_record::{Access, Clock, EngineName, Load, RunRecord, RunVerb};
+use loadline_record::{Access, Clock, Doubt, DoubtCode, EngineName, Load, RunRecord, RunVerb};
 use loadline_store::{Filter, Store};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
@@ -50,6 +50,17 @@ fn every_run_of_a_kept_store_is_read_with_its_load() {
         (asked.volume.as_str(), replayed.volume.as_str(), replayed.by.as_deref()),
         ("data", "data", Some("time"))
     );
+}
+
+#[test]
+fn a_doubt_of_an_earlier_version_is_the_sentence_that_it_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    let runs = all(&Store::open(&kept(folder.path())).unwrap());
+    let mut doubts =
+        runs.iter().flat_map(|run| &run.cells).flat_map(|cell| &cell.trials).flat_map(|trial| &trial.doubts);
+    let text = "Measured for 2 s: a limit that counts in windows of 50.0 ms gives out each one's share as it begins, so that so short \
+                a run may show up to 2.5 % more or less than lasts.";
+    assert!(doubts.any(|doubt| *doubt == Doubt::written(DoubtCode::ShortRun, text)));
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use loadline_block::Operation;
 use loadline_load::{LatencyFigure, Objective};
 use loadline_record::{
-    Access, ArrivalKind, CellRecord, Clock, DeviceCounters, Doubt, DoubtCode, Ending, EngineUsed, Histogram, HostFacts,
-    Load, LoadFigures, MachineCpu, OperationRecord, PlanText, Pressure, RunHeader, RunVerb, Second, SecondOperation,
-    Series, Surroundings, TargetKind, ThreadBusy, TrialRecord, VolumeFacts,
+    Access, ArrivalKind, CellRecord, Clock, DeviceCounters, Doubt, DoubtCode, DoubtEvidence, Ending, EngineUsed,
+    Histogram, HostFacts, Load, LoadFigures, MachineCpu, OperationRecord, PlanText, Pressure, RunHeader, RunVerb,
+    Second, SecondOperation, Series, Surroundings, TargetKind, ThreadBusy, TrialRecord, VolumeFacts,
 };
 use loadline_units::Duration;
 use std::collections::BTreeMap;
@@ -156,6 +156,9 @@ pub(crate) fn trial(number: u32, seed: u64, seconds: u32) -> TrialRecord {
         verify: None,
         model: None,
         ending: Ending::Complete,
-        doubts: vec![Doubt { code: DoubtCode::ShortRun, detail: "60 s; the burst may last 30 min".into() }],
+        doubts: vec![Doubt {
+            code: DoubtCode::ShortRun,
+            seen: DoubtEvidence::FewWindows { measured_ns: 60_000_000_000, window_ns: 1_000_000_000 },
+        }],
     }
 }

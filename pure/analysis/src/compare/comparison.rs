@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 pub const COMPARISON_SCHEMA: &str = "loadline.comparison/1";
 
 /// Sides compared with the first of them. Ratios are those of a side's figure to the baseline's. Missing figures are `null`,
-/// never 0.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// never 0. `loadline-report` has the JSON, with the sentences of its doubts.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Comparison {
     /// Always [`COMPARISON_SCHEMA`].
     pub schema: String,
@@ -173,7 +173,7 @@ pub struct RankedSide {
 }
 
 /// One side against the baseline.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Against {
     /// Its place among the sides.
     pub side: u32,
@@ -407,8 +407,10 @@ pub struct CellComparison {
     #[serde(default)]
     pub draws: Option<DrawRange>,
     /// Doubts about the baseline.
+    #[serde(skip_serializing)]
     pub baseline_doubts: Vec<Doubt>,
     /// Doubts about the other.
+    #[serde(skip_serializing)]
     pub other_doubts: Vec<Doubt>,
     /// Whether it counts in the overall verdict.
     pub in_overall: bool,
@@ -506,7 +508,7 @@ pub struct Unmatched {
     #[serde(default)]
     pub figures: Vec<FigureValue>,
     /// Doubts about it.
-    #[serde(default)]
+    #[serde(default, skip_serializing)]
     pub doubts: Vec<Doubt>,
 }
 

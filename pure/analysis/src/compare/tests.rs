@@ -191,7 +191,7 @@ fn a_percentile_that_few_seconds_tell_is_said_to_be_so() {
 #[test]
 fn doubted_cells_are_told_and_left_out_of_the_whole() {
     let base = made(&STEADY);
-    let doubt = |code| vec![Doubt { code, detail: "Seen.".to_owned() }];
+    let doubt = |code| vec![Doubt::written(code, "Seen.")];
     let with = |code| {
         let mut other = another(&STEADY);
         other.cells[1].trials = another(&STEADY.map(|f| f * 3.0)).cells.remove(1).trials;
@@ -201,7 +201,8 @@ fn doubted_cells_are_told_and_left_out_of_the_whole() {
     let told = with(DoubtCode::CachedReads);
     assert_eq!((told.overall[0].cells, told.overall[0].doubted, told.overall[0].verdict), (1, 1, Verdict::Same));
     assert_eq!((told.cells[1].verdict, told.cells[1].in_overall), (Verdict::Better, false));
-    assert!(told.cells[1].other_doubts[0].detail.starts_with("In 1 of 3 trials"));
+    let seen = &told.cells[1].other_doubts[0].seen;
+    assert!(matches!(seen, loadline_record::DoubtEvidence::InSomeTrials { having: 1, trials: 3, .. }), "{seen:?}");
     // Far percentiles of which too little is known say nothing about the rate.
     assert_eq!(with(DoubtCode::FewSamples).overall[0].doubted, 0);
     // Short on one side is another load; short on both is the same one.
@@ -516,7 +517,7 @@ fn ranks_show_one_load_on_all_sides_and_name_it() {
     assert!((of(1).iops.unwrap() / of(0).iops.unwrap() - 0.2).abs() < 0.01, "{:?}", found.ranking);
     // A load in doubt is shown only where there is no other.
     let mut doubted = b.clone();
-    let doubt = Doubt { code: DoubtCode::CachedReads, detail: String::new() };
+    let doubt = Doubt::written(DoubtCode::CachedReads, "");
     doubted.cells[0].trials[0].doubts.push(doubt.clone());
     let found = compare(&[&a, &doubted], &CompareOptions::default()).unwrap();
     assert!(found.ranking.iter().all(|side| !side.doubted && side.iops_load.as_ref() == Some(&a.cells[1].label)));
@@ -541,7 +542,7 @@ fn better_at_one_load_and_worse_at_another_is_no_lack_of_knowledge() {
 fn a_total_says_which_loads_it_leaves_out() {
     let (deep, shallow) = (closed("random", 1.0, 64 << 10, 32), closed("random", 1.0, 64 << 10, 2));
     let [a, mut b] = on_two(&[(deep, 1.0, 1.9), (shallow, 1.0, 1.4)]);
-    b.cells[0].trials[0].doubts.push(Doubt { code: DoubtCode::CachedReads, detail: String::new() });
+    b.cells[0].trials[0].doubts.push(Doubt::written(DoubtCode::CachedReads, ""));
     let options = CompareOptions { disks: vec![1, 2], ..CompareOptions::default() };
     let total = |b: &RunRecord| compare(&[&a, b], &options).unwrap().scaling.unwrap().totals.remove(0);
     let one = total(&b);

@@ -213,7 +213,7 @@ fn cpus_that_others_keep_busy_are_no_reason_to_buy_any() {
 fn doubts_stand_beside_the_limit_and_say_what_to_do_first() {
     let mut record = run(sweep(1.0));
     for trial in record.cells.iter_mut().flat_map(|c| &mut c.trials) {
-        trial.doubts = vec![Doubt { code: DoubtCode::ShortRun, detail: "Measured for 3 s.".into() }];
+        trial.doubts = vec![Doubt::written(DoubtCode::ShortRun, "Measured for 3 s.")];
     }
     let told = one(&record);
     assert!(told.consequence.unwrap().contains("In doubt at depth 16: short-run (too short to see past a burst"));
@@ -226,7 +226,7 @@ fn arrivals_that_were_not_issued_are_told_from_those_that_were_not_completed() {
     let told = |missed: u64| {
         let mut cell = cell(open("random", 1.0, 4 << 10, 8_000.0), &ExampleDisk::default(), &[1.0]);
         cell.trials[0].missed = missed;
-        cell.trials[0].doubts = vec![Doubt { code: DoubtCode::OfferedLoadMissed, detail: "Few.".into() }];
+        cell.trials[0].doubts = vec![Doubt::written(DoubtCode::OfferedLoadMissed, "Few.")];
         let summary = summarize(&run(vec![cell]));
         format!("{} {}", summary.conclusions[0].consequence.as_ref().unwrap(), summary.findings.last().unwrap().text)
     };

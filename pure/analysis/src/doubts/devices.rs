@@ -3,11 +3,12 @@
 use super::{is_busy, split_requests};
 use crate::held_by::in_slices;
 use crate::verdict_block::HeldBy;
-use crate::words::{listed, number, percent, size};
+use crate::words::small_number;
 use loadline_block::Operation;
 use loadline_record::{
-    DeviceCounters, DeviceFacts, KernelThrottle, LoadFigures, OtherLoad, THROTTLE_REACHED, TargetKind,
-    ThrottledQuantity, ThrottledRequests, TrialRecord, VolumeFacts,
+    AskedAndMoved, DeviceCounters, DeviceFacts, DoubtEvidence, Excess, InFlight, KernelThrottle, LoadFigures,
+    OtherLoad, OthersWaited, QueueFacts, Recut, THROTTLE_REACHED, TargetKind, ThrottledQuantity, ThrottledRequests,
+    TrialRecord, VolumeFacts,
 };
 
 /// Devices may do this much more than was asked.
@@ -122,14 +123,10 @@ impl Seen {
             queue_ms: devices.iter().map(|d| d.queue_ms).sum(),
         })
     }
-    /// "vda" or "sda, sdb and sdc".
-    pub(super) fn device(&self) -> String {
-        listed(&self.names)
-    }
 }
 
 /// What else used the devices.
-pub(super) fn other_load(asked: &Asked<'_>) -> Option<String> {
+pub(super) fn other_load(asked: &Asked<'_>) -> Option<DoubtEvidence> {
     let Some(seen) = asked.seen.as_ref().filter(|_| asked.direct) else {
         return other_processes(asked);
     };
@@ -145,12 +142,13 @@ pub(super) fn other_load(asked: &Asked<'_>) -> Option<String> {
         requests: asked.trims.requests.saturating_sub(seen.discards.requests),
         bytes: (asked.trims.bytes - seen.discards.bytes).max(0.0),
     };
-    let mut found = Vec::new();
-    for (word, wanted, got) in [("read", asked.reads, seen.reads), ("written", asked.writes, seen.writes)] {
-        if word == "written" && copies_on_write(asked) {
+    let mut excess = Vec::new();
+    for (operation, wanted, got) in in_directions(asked, seen) {
+        let is_write = operation == Operation::Write;
+        if is_write && copies_on_write(asked) {
             continue;
         }
-        let own = if word == "written" { as_writes } else { Amount::default() };
+        let own = if is_write { as_writes } else { Amount::default() };
         let bytes = got.bytes - wanted.bytes - own.bytes;
         let requests = got.requests as f64 - (wanted.requests + own.requests) as f64 * parts(asked);
         let metadata_requests = if asked.on_file_system() {
@@ -160,21 +158,27 @@ pub(super) fn other_load(asked: &Asked<'_>) -> Option<String> {
         };
         let all_requests = (asked.reads.requests + asked.writes.requests + asked.trims.requests) as f64 * parts(asked);
         let more_requests = requests > all_requests * OTHER_LOAD_SHARE + OTHER_LOAD_FLOOR_REQUESTS + metadata_requests;
-        if bytes > all_bytes * OTHER_LOAD_SHARE + floor_bytes {
-            found.push(format!("{} more were {word} than asked", size(bytes as u64)));
-        } else if more_requests && bytes >= requests * SECTOR_BYTES {
-            found.push(format!(
-                "{} more requests of {} in all were {word} than asked",
-                number(requests),
-                size(bytes as u64)
-            ));
+        let too_many_bytes = bytes > all_bytes * OTHER_LOAD_SHARE + floor_bytes;
+        if too_many_bytes || (more_requests && bytes >= requests * SECTOR_BYTES) {
+            let requests = (!too_many_bytes).then_some(requests);
+            excess.push(Excess { operation, bytes: bytes as u64, requests });
         }
     }
-    let busiest = asked.trial.surroundings.others.iter().find(|o| !works_for_the_load(o));
-    (!found.is_empty()).then(|| {
-        let suspect = busiest.map_or_else(String::new, |o| format!("; the busiest other process was {}", described(o)));
-        format!("On {} {}{suspect}.", seen.device(), listed(&found))
+    (!excess.is_empty()).then(|| DoubtEvidence::MovedMore {
+        devices: seen.names.clone(),
+        excess,
+        busiest: others(asked).next().cloned(),
     })
+}
+
+/// Reads and writes: what was asked, and what the devices had.
+fn in_directions(asked: &Asked<'_>, seen: &Seen) -> [(Operation, Amount, Amount); 2] {
+    [(Operation::Read, asked.reads, seen.reads), (Operation::Write, asked.writes, seen.writes)]
+}
+
+/// Other processes, the busiest first, without those that work for the load.
+fn others<'a>(asked: &Asked<'a>) -> impl Iterator<Item = &'a OtherLoad> {
+    asked.trial.surroundings.others.iter().filter(|other| !works_for_the_load(other))
 }
 
 /// What others asked of the devices in a trial.
@@ -200,37 +204,21 @@ pub(crate) fn foreign(load: &LoadFigures, trial: &TrialRecord, volume: &VolumeFa
     let bytes = excess(seen.reads.bytes, asked.reads.bytes) + excess(seen.writes.bytes, asked.writes.bytes);
     let all = ((seen.reads.requests + seen.writes.requests) as f64, seen.reads.bytes + seen.writes.bytes);
     let share = (requests / all.0.max(1.0)).max(bytes / all.1.max(1.0));
-    let by = trial.surroundings.others.iter().find(|other| !works_for_the_load(other)).map(|other| other.name.clone());
+    let by = others(&asked).next().map(|other| other.name.clone());
     Some(Foreign { requests_per_s: requests / asked.elapsed_s().max(1e-9), share, by })
 }
 
 /// Without counters to compare, what other processes moved must do, on whichever device.
-fn other_processes(asked: &Asked<'_>) -> Option<String> {
+fn other_processes(asked: &Asked<'_>) -> Option<DoubtEvidence> {
     // What an export's server moves is the load itself, and which process it is cannot be told.
     if matches!(asked.volume.kind, TargetKind::Null | TargetKind::Nbd) {
         return None;
     }
-    let others: Vec<&OtherLoad> = asked.trial.surroundings.others.iter().filter(|o| !works_for_the_load(o)).collect();
-    let moved: f64 = others.iter().map(|o| o.read_bytes as f64 + o.write_bytes as f64).sum();
+    let moved: f64 = others(asked).map(|o| o.read_bytes as f64 + o.write_bytes as f64).sum();
     let all = asked.reads.bytes + asked.writes.bytes;
     let floor = OTHER_LOAD_FLOOR_BYTES + asked.elapsed_s() * METADATA_BYTES_PER_S;
-    (moved > all * OTHER_LOAD_SHARE + floor).then(|| {
-        format!(
-            "Other processes moved {} meanwhile, on this device or another; the busiest was {}.",
-            size(moved as u64),
-            others.first().map_or_else(String::new, |o| described(o))
-        )
-    })
-}
-
-fn described(other: &OtherLoad) -> String {
-    format!(
-        "{} (process {}; {} read, {} written)",
-        other.name,
-        other.pid,
-        size(other.read_bytes),
-        size(other.write_bytes)
-    )
+    (moved > all * OTHER_LOAD_SHARE + floor)
+        .then(|| DoubtEvidence::OthersMoved { bytes: moved as u64, busiest: others(asked).next().cloned() })
 }
 
 fn works_for_the_load(other: &OtherLoad) -> bool {
@@ -257,33 +245,33 @@ fn facts<'a>(asked: &'a Asked<'_>) -> impl Iterator<Item = &'a DeviceFacts> {
 const HANDED_OVER_MIN: f64 = 0.9;
 
 /// Whether the device saw other requests, or fewer at once, than were asked.
-pub(super) fn depth_not_reached(asked: &Asked<'_>) -> Option<String> {
+pub(super) fn depth_not_reached(asked: &Asked<'_>) -> Option<DoubtEvidence> {
     if !asked.direct {
         return None;
     }
     let seen = asked.seen.as_ref()?;
-    let mut found = Vec::new();
-    for (word, wanted, got) in [("reads", asked.reads, seen.reads), ("writes", asked.writes, seen.writes)] {
+    let mut recut = Vec::new();
+    for (operation, wanted, got) in in_directions(asked, seen) {
+        let is_write = operation == Operation::Write;
         // A flushed or copied write drags journal and metadata blocks along, which say nothing about the load's own.
         let flushes = asked.flushes + durable_writes(asked);
-        let mixed = word == "writes" && asked.on_file_system() && (flushes > 0 || copies_on_write(asked));
-        // Some drivers count a flush as a write of nothing.
-        let flushes = if word == "writes" { flushes.min(got.requests.saturating_sub(wanted.requests)) } else { 0 };
-        let got = Amount { requests: got.requests - flushes, ..got };
-        if let Some(text) = (!mixed).then(|| recut(asked, word, wanted, got)).flatten() {
-            found.push(text);
+        if is_write && asked.on_file_system() && (flushes > 0 || copies_on_write(asked)) {
+            continue;
         }
+        // Some drivers count a flush as a write of nothing.
+        let flushes = if is_write { flushes.min(got.requests.saturating_sub(wanted.requests)) } else { 0 };
+        let got = Amount { requests: got.requests - flushes, ..got };
+        recut.extend(recut_of(asked, operation, wanted, got));
     }
-    if let Some((share, outstanding)) = in_flight_of(asked).filter(|(share, _)| *share < IN_FLIGHT_SHARE_MIN) {
-        found.push(format!(
-            "of {} requests outstanding {} had {} on average, {}",
-            number(outstanding),
-            seen.device(),
-            number_small(share * outstanding),
-            where_the_others_were(asked, outstanding)
-        ));
-    }
-    (!found.is_empty()).then(|| format!("{}{}.", crate::words::sentence(&found.join("; ")), limits(asked)))
+    let in_flight = in_flight_of(asked).filter(|(share, _)| *share < IN_FLIGHT_SHARE_MIN);
+    let in_flight = in_flight.map(|(share, outstanding)| InFlight {
+        devices: seen.names.clone(),
+        outstanding,
+        on_devices: share * outstanding,
+        others: where_the_others_were(asked, outstanding),
+    });
+    let is_any = in_flight.is_some() || !recut.is_empty();
+    is_any.then(|| DoubtEvidence::OtherRequests { recut, in_flight, queues: queues(asked) })
 }
 
 /// Writes that were to be durable each by itself (FUA): a device that cannot do that gets a flush behind each.
@@ -293,7 +281,7 @@ fn durable_writes(asked: &Asked<'_>) -> u64 {
 }
 
 /// Where requests were that the devices did not have, of so many that were to be outstanding.
-fn where_the_others_were(asked: &Asked<'_>, outstanding: f64) -> String {
+fn where_the_others_were(asked: &Asked<'_>, outstanding: f64) -> OthersWaited {
     let wanted = asked.reads.bytes + asked.writes.bytes;
     let missing = [shortage(asked, asked.reads, |s| s.reads), shortage(asked, asked.writes, |s| s.writes)]
         .into_iter()
@@ -301,29 +289,20 @@ fn where_the_others_were(asked: &Asked<'_>, outstanding: f64) -> String {
         .map(|(share, bytes)| share.unwrap_or(0.0) * bytes)
         .sum::<f64>();
     if missing > wanted * IN_FLIGHT_SHARE_MIN {
-        return "since most of what was asked never came to it".into();
+        return OthersWaited::NeverCame;
     }
-    if let Some(throttle) = throttle_reached(asked) {
-        return format!("so the others waited before it: {throttle}");
+    if let Some(HeldBy { device, devices, limit }) = throttle_reached(asked) {
+        return OthersWaited::Throttle { device, devices, limit };
     }
     if is_busy(asked.trial) {
-        return "so the others waited before it, first of all in the tool itself, whose threads were busy".into();
+        return OthersWaited::ToolBusy;
     }
-    match handed_over(asked.trial).filter(|handed| *handed < outstanding * HANDED_OVER_MIN) {
-        Some(handed) => format!(
-            "so the others waited before it; of {} not even the kernel had more than {} on average, since handing over takes as long as \
-             answers do, and the time that the rest waited for it counts in their latency",
-            number(outstanding),
-            number_small(handed)
-        ),
-        None => {
-            "so the others waited before it (a limit of the kernel, a lock of the file system, a full queue)".into()
-        }
-    }
+    let in_kernel = handed_over(asked.trial).filter(|handed| *handed < outstanding * HANDED_OVER_MIN);
+    in_kernel.map_or(OthersWaited::Unknown, |in_kernel| OthersWaited::NotHandedOver { in_kernel })
 }
 
 /// The kernel's throttle on one of the devices that is reached: requests wait there first, whatever else may hold them up.
-fn throttle_reached(asked: &Asked<'_>) -> Option<String> {
+fn throttle_reached(asked: &Asked<'_>) -> Option<HeldBy> {
     facts(asked).find_map(|device| {
         let counters = asked.trial.surroundings.devices.iter().find(|counters| counters.name == device.name)?;
         let reached = |limit: &&KernelThrottle| {
@@ -336,7 +315,7 @@ fn throttle_reached(asked: &Asked<'_>) -> Option<String> {
             count as f64 / asked.elapsed_s().max(1e-9) >= in_slices(limit) as f64 * THROTTLE_REACHED
         };
         let limit = device.throttles.iter().find(reached)?;
-        Some(HeldBy::on(&asked.volume.devices, device, limit).sentence())
+        Some(HeldBy::on(&asked.volume.devices, device, limit))
     })
 }
 
@@ -347,14 +326,9 @@ fn handed_over(trial: &TrialRecord) -> Option<f64> {
     (!seconds.is_empty()).then(|| sum / seconds.len() as f64)
 }
 
-/// Two decimals where one would be zero.
-fn number_small(value: f64) -> String {
-    if value < 0.95 { format!("{value:.2}") } else { number(value) }
-}
-
 /// Merged or split: as many bytes in fewer, or in more, requests. Where the bytes do not agree either, a cache or a stranger
 /// took part, and the counts say nothing of the load's own requests.
-fn recut(asked: &Asked<'_>, word: &str, wanted: Amount, got: Amount) -> Option<String> {
+fn recut_of(asked: &Asked<'_>, operation: Operation, wanted: Amount, got: Amount) -> Option<Recut> {
     if wanted.requests < REQUESTS_MIN || got.requests < REQUESTS_MIN {
         return None;
     }
@@ -364,26 +338,21 @@ fn recut(asked: &Asked<'_>, word: &str, wanted: Amount, got: Amount) -> Option<S
     if more_bytes.abs() > wanted.bytes * REQUEST_SIZE_TOLERANCE {
         return None;
     }
-    let how = match to / from {
-        growth if growth > 1.0 + REQUEST_SIZE_TOLERANCE => "merged",
+    let split_by = match to / from {
+        growth if growth > 1.0 + REQUEST_SIZE_TOLERANCE => None,
         // Requests in excess that bring bytes of their own are a stranger's.
-        growth if growth < 1.0 - REQUEST_SIZE_TOLERANCE && more_bytes < more_requests * SECTOR_BYTES => "split",
+        growth if growth < 1.0 - REQUEST_SIZE_TOLERANCE && more_bytes < more_requests * SECTOR_BYTES => {
+            facts(asked).find_map(|device| split_requests::split_by(device, from, to))
+        }
         _ => return None,
     };
-    let by = if how == "split" {
-        facts(asked)
-            .find_map(|device| split_requests::split_by(device, from, to))
-            .map_or_else(String::new, |by| format!(" ({by})"))
-    } else {
-        String::new()
-    };
-    Some(format!(
-        "{word} were {how}: {} of {} on average reached the device for {} of {} asked{by}",
-        number(got.requests as f64),
-        size(to as u64),
-        number(wanted.requests as f64),
-        size(from as u64)
-    ))
+    Some(Recut {
+        operation,
+        asked_requests: wanted.requests,
+        device_requests: got.requests,
+        bytes: asked_and_moved(wanted, got),
+        split_by,
+    })
 }
 
 /// The share of a closed loop's outstanding requests that the devices held on average over the trial, and how many were
@@ -431,20 +400,19 @@ pub(crate) fn held_back(load: &LoadFigures, trial: &TrialRecord, volume: &Volume
     let asked = Asked::of(load, trial, volume);
     let (share, outstanding) = in_flight_of(&asked).filter(|(share, _)| *share < IN_FLIGHT_SHARE_MIN)?;
     let devices = asked.seen?.names;
-    Some(HeldBack { outstanding, at_devices: number_small(share * outstanding), devices })
+    Some(HeldBack { outstanding, at_devices: small_number(share * outstanding), devices })
 }
 
-/// The queue limits of the devices, in words.
-fn limits(asked: &Asked<'_>) -> String {
-    let described: Vec<String> = facts(asked)
-        .filter_map(|d| {
-            let mut parts = Vec::new();
-            parts.extend(d.queue_requests.map(|n| format!("a queue of {n} requests")));
-            parts.extend(d.scheduler.as_ref().map(|s| format!("the scheduler {s}")));
-            (!parts.is_empty()).then(|| format!("{} has {}", d.name, listed(&parts)))
+/// The queues of the devices, as far as they are known.
+fn queues(asked: &Asked<'_>) -> Vec<QueueFacts> {
+    facts(asked)
+        .filter(|device| device.queue_requests.is_some() || device.scheduler.is_some())
+        .map(|device| QueueFacts {
+            device: device.name.clone(),
+            requests: device.queue_requests,
+            scheduler: device.scheduler.clone(),
         })
-        .collect();
-    if described.is_empty() { String::new() } else { format!(" ({})", described.join("; ")) }
+        .collect()
 }
 
 /// By how much the devices moved less than was asked, as a share of it; `None` where nothing was asked or nothing can be
@@ -455,12 +423,7 @@ pub(super) fn shortage(asked: &Asked<'_>, wanted: Amount, of: fn(&Seen) -> Amoun
     (wanted.bytes > 0.0).then(|| (missing / wanted.bytes).max(0.0))
 }
 
-/// What the devices moved against what was asked, in words.
-pub(super) fn of_asked(wanted: Amount, got: Amount) -> String {
-    format!(
-        "{} of the {} asked ({})",
-        size(got.bytes as u64),
-        size(wanted.bytes as u64),
-        percent(got.bytes / wanted.bytes)
-    )
+/// Bytes asked, and bytes that the devices moved.
+pub(super) fn asked_and_moved(wanted: Amount, got: Amount) -> AskedAndMoved {
+    AskedAndMoved { asked_bytes: wanted.bytes as u64, moved_bytes: got.bytes as u64 }
 }

@@ -13,14 +13,14 @@ pub(crate) use stops::stopped_share;
 
 use crate::curves::met_of;
 use crate::statistics::{shift, trend};
-use crate::words::{counted, listed, number, percent, seconds};
 use devices::Asked;
 use loadline_block::Operation;
 use loadline_record::{
-    CellRecord, Doubt, DoubtCode, Ending, Histogram, LoadFigures, ModelRecord, Stage, TargetKind, TrialRecord,
-    VolumeFacts,
+    CellRecord, Doubt, DoubtCode, DoubtEvidence, DoubtedFigure, Ending, FewOfOperation, Histogram, LoadFigures,
+    ModelRecord, RateChange, Stage, TargetKind, TrialRecord, VolumeFacts,
 };
 use loadline_units::Duration;
+use std::collections::BTreeMap;
 
 /// Measurements shorter than this say so. Runs on disks kept to their limit by a token bucket of about one second deliver
 /// that second on top: +20 % in 5 s, +10 % in 10 s, some 3 % in 30 s, +1 % in 180 s.
@@ -45,9 +45,10 @@ const NOT_STEADY_CHANGE: f64 = 0.05;
 const NOT_STEADY_P: f64 = 0.01;
 /// A percentile needs ten requests beyond it, or it is the luck of a few.
 pub(crate) const REQUESTS_BEYOND_MIN: u64 = 10;
-/// The percentiles in question: name, and one request in so many lies beyond it. p99.99 is named with the others but makes no
+/// The percentiles in question: one request in so many lies beyond each. p99.99 is named with the others but makes no
 /// doubt alone: hardly any measurement of a minute could carry it.
-const PERCENTILES: [(&str, u64); 3] = [("p99", 100), ("p99.9", 1_000), ("p99.99", 10_000)];
+const PERCENTILES: [(DoubtedFigure, u64); 3] =
+    [(DoubtedFigure::P99, 100), (DoubtedFigure::P999, 1_000), (DoubtedFigure::P9999, 10_000)];
 /// The last of [`PERCENTILES`] whose want of requests makes a doubt: p99.9.
 const PERCENTILE_DOUBTED: usize = 1;
 /// The frequency by which `adjtime` may slew a clock for good; beyond it the clock is being forced.
@@ -102,52 +103,40 @@ pub fn doubts(load: &LoadFigures, trial: &TrialRecord, volume: &VolumeFacts) -> 
     ];
     let applies = |code: DoubtCode| volume.kind != TargetKind::Modelled || MODELLED.contains(&code);
     let checks = checks.into_iter().filter(|(code, _)| applies(*code));
-    checks.filter_map(|(code, detail)| detail.map(|detail| Doubt { code, detail })).collect()
+    checks.filter_map(|(code, seen)| seen.map(|seen| Doubt { code, seen })).collect()
 }
 
-fn verify_failed(trial: &TrialRecord) -> Option<String> {
+fn verify_failed(trial: &TrialRecord) -> Option<DoubtEvidence> {
     let verify = trial.verify.as_ref().filter(|v| v.faults_total > 0)?;
-    let first = verify.faults.first().map_or_else(String::new, |fault| {
-        format!("; the first at offset {}: {}", fault.offset, fault.detail.trim_end_matches('.'))
-    });
-    Some(format!(
-        "{} of {} blocks read back were not what was written{first}.",
-        number(verify.faults_total as f64),
-        number(verify.blocks_checked as f64)
-    ))
+    Some(DoubtEvidence::BlocksDiffer {
+        blocks: verify.faults_total,
+        blocks_checked: verify.blocks_checked,
+        first: verify.faults.first().cloned(),
+    })
 }
 
-fn errors(trial: &TrialRecord) -> Option<String> {
-    let kinds: Vec<String> =
-        trial.errors.iter().filter(|(_, n)| **n > 0).map(|(kind, n)| format!("{} {kind}", number(*n as f64))).collect();
-    let first = trial
-        .error_samples
-        .first()
-        .map_or_else(String::new, |sample| format!("; the first: {}", sample.trim_end_matches('.')));
-    (!kinds.is_empty())
-        .then(|| format!("{} failed ({}){first}.", counted(trial.errors_total() as usize, "request"), listed(&kinds)))
+fn errors(trial: &TrialRecord) -> Option<DoubtEvidence> {
+    let by_kind: BTreeMap<_, _> = trial.errors.iter().filter(|(_, n)| **n > 0).map(|(kind, n)| (*kind, *n)).collect();
+    let first_error = trial.error_samples.first().cloned();
+    (!by_kind.is_empty()).then_some(DoubtEvidence::RequestsFailed { by_kind, first_error })
 }
 
-fn ended_early(load: &LoadFigures, trial: &TrialRecord) -> Option<String> {
-    let why = match &trial.ending {
-        Ending::Complete => return None,
-        Ending::Interrupted => "It was stopped by the user".to_owned(),
-        Ending::Failed(reason) => format!("It could not go on: {reason}"),
-        Ending::Hung(request) => format!("A request was not answered: {request}"),
-    };
-    Some(format!("{why}; {} of {} were measured.", seconds(trial.measured_ns), seconds(load.duration_ns)))
+fn ended_early(load: &LoadFigures, trial: &TrialRecord) -> Option<DoubtEvidence> {
+    (trial.ending != Ending::Complete).then(|| DoubtEvidence::CutShort {
+        ending: trial.ending.clone(),
+        measured_ns: trial.measured_ns,
+        planned_ns: load.duration_ns,
+    })
 }
 
-fn unknown_limit(trial: &TrialRecord) -> Option<String> {
-    let unknown = &trial.model.as_ref()?.limits_unknown;
-    (!unknown.is_empty()).then(|| format!("Not known: {}.", listed(unknown)))
+fn unknown_limit(trial: &TrialRecord) -> Option<DoubtEvidence> {
+    let limits = trial.model.as_ref()?.limits_unknown.clone();
+    (!limits.is_empty()).then_some(DoubtEvidence::LimitsNotPublished { limits })
 }
 
-fn known_deviation(trial: &TrialRecord) -> Option<String> {
-    let known = &trial.model.as_ref()?.known_deviations;
-    let told: Vec<String> =
-        known.iter().map(|found| format!("{}: {} ({})", found.disk, found.text, found.source)).collect();
-    (!told.is_empty()).then(|| format!("{}.", told.join("; ")))
+fn known_deviation(trial: &TrialRecord) -> Option<DoubtEvidence> {
+    let measurements = trial.model.as_ref()?.known_deviations.clone();
+    (!measurements.is_empty()).then_some(DoubtEvidence::ModelDeviates { measurements })
 }
 
 /// Whether a load thread had hardly time to spare.
@@ -155,45 +144,30 @@ fn is_busy(trial: &TrialRecord) -> bool {
     trial.surroundings.threads.iter().any(|thread| thread.busy > GENERATOR_BUSY_MAX)
 }
 
-fn generator_bound(trial: &TrialRecord) -> Option<String> {
+fn generator_bound(trial: &TrialRecord) -> Option<DoubtEvidence> {
     let threads = &trial.surroundings.threads;
-    let busiest = threads.iter().map(|t| t.busy).filter(|b| b.is_finite()).max_by(f64::total_cmp)?;
-    let over = threads.iter().filter(|t| t.busy > GENERATOR_BUSY_MAX).count();
-    (over > 0).then(|| {
-        let busiest = percent(busiest);
-        let who = match threads.len() {
-            1 => format!("The load thread was {busiest} busy"),
-            all => format!(
-                "{over} of {all} load threads were more than {} busy (the busiest {busiest})",
-                percent(GENERATOR_BUSY_MAX)
-            ),
-        };
-        format!("{who}: the storage may be able to do more.")
+    let busiest_share = threads.iter().map(|t| t.busy).filter(|b| b.is_finite()).max_by(f64::total_cmp)?;
+    let busy_threads = threads.iter().filter(|t| t.busy > GENERATOR_BUSY_MAX).count() as u32;
+    (busy_threads > 0).then_some(DoubtEvidence::ThreadsBusy {
+        threads: threads.len() as u32,
+        busy_threads,
+        above_share: GENERATOR_BUSY_MAX,
+        busiest_share,
     })
 }
 
-fn offered_load_missed(trial: &TrialRecord) -> Option<String> {
+fn offered_load_missed(trial: &TrialRecord) -> Option<DoubtEvidence> {
     let offered = trial.offered_iops.filter(|o| *o > 0.0)?;
     let achieved = trial.iops()?;
     let measured_s = trial.measured_ns as f64 / 1e9;
-    let off = achieved / offered - 1.0;
     let answered_later = in_flight_at_the_end(trial, offered).min((offered - achieved).max(0.0) * measured_s);
     let apart = (achieved - offered).abs() - answered_later / measured_s;
     let far_off = apart > offered * OFFERED_TOLERANCE && apart * measured_s > OFFERED_TOLERANCE_COUNT;
-    let many_missed = many_missed(trial);
-    let never_issued = if many_missed {
-        format!("; {} arrivals were never issued, and their waiting is in no latency", number(trial.missed as f64))
-    } else {
-        String::new()
-    };
-    (far_off || many_missed).then(|| {
-        format!(
-            "{} requests a second were offered and {} completed ({} {}){never_issued}.",
-            number(offered),
-            number(achieved),
-            percent(off.abs()),
-            if off < 0.0 { "fewer" } else { "more" }
-        )
+    let never_issued = many_missed(trial).then_some(trial.missed);
+    (far_off || never_issued.is_some()).then_some(DoubtEvidence::ArrivalsMissed {
+        offered_iops: offered,
+        completed_iops: achieved,
+        never_issued,
     })
 }
 
@@ -235,44 +209,32 @@ pub(crate) fn in_flight_at_the_end(trial: &TrialRecord, offered: f64) -> f64 {
     offered * taken_s.min(trial.measured_ns as f64 / 1e9 * IN_FLIGHT_OF_TIME_MAX)
 }
 
-fn cpu_stolen(trial: &TrialRecord) -> Option<String> {
+fn cpu_stolen(trial: &TrialRecord) -> Option<DoubtEvidence> {
     let machine = trial.surroundings.machine.filter(|m| m.steal > STEAL_MAX)?;
-    Some(format!(
-        "The hypervisor took {} of the CPU time: latencies and rates may be the host's, not the storage's.",
-        percent(machine.steal)
-    ))
+    Some(DoubtEvidence::CpuStolen { share: machine.steal })
 }
 
-fn clock_unstable(trial: &TrialRecord) -> Option<String> {
+fn clock_unstable(trial: &TrialRecord) -> Option<DoubtEvidence> {
     let clock = trial.surroundings.clock.as_ref()?;
-    let mut seen = Vec::new();
-    if clock.drift_ppm.abs() > CLOCK_DRIFT_PPM_MAX {
-        seen.push(format!("ran {} parts per million off its reference", number(clock.drift_ppm)));
-    }
-    if clock.wall_step_ns.unsigned_abs() > CLOCK_STEP_NS_MAX {
-        seen.push(format!("was stepped by {} ms", number((clock.wall_step_ns as f64 / 1e6).round())));
-    }
-    if let Some(source) = clock.source.as_deref().filter(|s| CLOCK_SOURCES_COARSE.contains(s)) {
-        seen.push(format!("has the source {source}, which ticks in milliseconds"));
-    }
-    (!seen.is_empty()).then(|| format!("The clock {}.", listed(&seen)))
+    let drift_ppm = Some(clock.drift_ppm).filter(|drift| drift.abs() > CLOCK_DRIFT_PPM_MAX);
+    let step_ns = Some(clock.wall_step_ns).filter(|step| step.unsigned_abs() > CLOCK_STEP_NS_MAX);
+    let coarse_source = clock.source.clone().filter(|source| CLOCK_SOURCES_COARSE.contains(&source.as_str()));
+    let is_any = drift_ppm.is_some() || step_ns.is_some() || coarse_source.is_some();
+    is_any.then_some(DoubtEvidence::ClockMoved { drift_ppm, step_ns, coarse_source })
 }
 
-fn not_steady(load: &LoadFigures, trial: &TrialRecord) -> Option<String> {
+fn not_steady(load: &LoadFigures, trial: &TrialRecord) -> Option<DoubtEvidence> {
     if load.is_of_others() {
         // Its rate is the application's at every moment.
         return None;
     }
     if let Some(rule) = trial.steady_state.as_ref().filter(|s| !s.reached) {
         let ends = rule.rounds.first().zip(rule.rounds.last());
-        let figures = ends.map_or_else(String::new, |(a, b)| {
-            format!(" (from {} IOPS in the first to {} in the last)", number(*a), number(*b))
+        return Some(DoubtEvidence::SteadyStateMissed {
+            rounds: rule.rounds.len() as u64,
+            round_ns: rule.round_ns,
+            ends: ends.map(|(first, last)| RateChange { from_iops: *first, to_iops: *last }),
         });
-        return Some(format!(
-            "The steady-state rule was not met in {} of {}{figures}.",
-            counted(rule.rounds.len(), "round"),
-            seconds(rule.round_ns)
-        ));
     }
     if trial.model.as_ref().is_some_and(|model| !model.bursts_ended.is_empty()) {
         // What moved it is known, and told by a finding of its own.
@@ -281,32 +243,20 @@ fn not_steady(load: &LoadFigures, trial: &TrialRecord) -> Option<String> {
     let rates: Vec<f64> = trial.series.iops().collect();
     let mean = crate::statistics::mean(&rates).filter(|m| *m > 0.0)?;
     let weighty = |from: f64, to: f64| (to - from).abs() / mean > NOT_STEADY_CHANGE;
-    let word = |from: f64, to: f64| if to < from { "fell" } else { "rose" };
     let step = shift(&rates).filter(|s| s.p_value < NOT_STEADY_P && weighty(s.before, s.after));
     let line = trend(&rates).filter(|t| t.p_value < NOT_STEADY_P && weighty(t.from, t.to));
     if let Some(line) = line {
         // A line through rates that end in nothing passes below it.
-        let (from, to) = (line.from.max(0.0), line.to.max(0.0));
-        let by = if from > 0.0 { format!(" by {}", percent((to - from).abs() / from)) } else { String::new() };
-        return Some(format!(
-            "The rate {} steadily{by} over the measured time, from about {} to {} IOPS.",
-            word(from, to),
-            number(from),
-            number(to)
-        ));
+        let rate = RateChange { from_iops: line.from.max(0.0), to_iops: line.to.max(0.0) };
+        return Some(DoubtEvidence::RateMoves { rate });
     }
-    step.map(|step| {
-        format!(
-            "The rate {} from {} to {} IOPS after {} s.",
-            word(step.before, step.after),
-            number(step.before),
-            number(step.after),
-            number((step.at as u64 * u64::from(trial.series.interval_s)) as f64)
-        )
+    step.map(|step| DoubtEvidence::RateStepped {
+        rate: RateChange { from_iops: step.before, to_iops: step.after },
+        after_s: step.at as u64 * u64::from(trial.series.interval_s),
     })
 }
 
-fn short_run(load: &LoadFigures, trial: &TrialRecord, volume: &VolumeFacts) -> Option<String> {
+fn short_run(load: &LoadFigures, trial: &TrialRecord, volume: &VolumeFacts) -> Option<DoubtEvidence> {
     let measured_s = trial.measured_ns as f64 / 1e9;
     if volume.kind == TargetKind::Null || measured_s * (1.0 + SHORT_RUN_SLACK) >= SHORT_RUN_S || measured_s <= 0.0 {
         return None;
@@ -320,18 +270,12 @@ fn short_run(load: &LoadFigures, trial: &TrialRecord, volume: &VolumeFacts) -> O
         Some(model) => model.bucket_ns,
         None => (BUCKET_S * 1e9) as u64,
     };
-    let bucket = if trial.model.is_some() { seconds(bucket_ns) } else { "about a second".to_owned() };
-    let unless = if trial.warm_up_ns > 0 {
-        format!(", unless the warm-up of {} used that up", seconds(trial.warm_up_ns))
-    } else {
-        String::new()
-    };
-    Some(format!(
-        "Measured for {}: a limit kept by a token bucket of {bucket} lets so short a run show up to {} more than \
-         lasts{unless}.",
-        seconds(trial.measured_ns),
-        percent(bucket_ns as f64 / trial.measured_ns as f64)
-    ))
+    Some(DoubtEvidence::BucketInShortRun {
+        measured_ns: trial.measured_ns,
+        bucket_ns,
+        is_known: trial.model.is_some(),
+        warm_up_ns: trial.warm_up_ns,
+    })
 }
 
 /// Whether what a model saves up, or gives out at once, in so much time shows in the measurement.
@@ -341,43 +285,26 @@ fn shows(span_ns: u64, trial: &TrialRecord) -> bool {
 
 /// A limit that counts in windows gives each window's share when it begins: a measurement has one share more or less than its time
 /// comes to. Only a load that waited for a limit has them; what others asked for has a rate of its own.
-fn short_of_windows(load: &LoadFigures, trial: &TrialRecord, model: &ModelRecord) -> Option<String> {
+fn short_of_windows(load: &LoadFigures, trial: &TrialRecord, model: &ModelRecord) -> Option<DoubtEvidence> {
     let is_limit = |stage: Stage| !matches!(stage, Stage::Cache | Stage::Service);
     let waited = model.waits.iter().any(|wait| is_limit(wait.stage) && wait.total_ns() > 0);
-    (waited && model.window_ns > 0 && shows(model.window_ns, trial) && !load.is_of_others()).then(|| {
-        format!(
-            "Measured for {}: a limit that counts in windows of {} gives out each one's share as it begins, so that so short a run \
-             may show up to {} more or less than lasts.",
-            seconds(trial.measured_ns),
-            seconds(model.window_ns),
-            percent(model.window_ns as f64 / trial.measured_ns as f64)
-        )
-    })
+    let shown = waited && model.window_ns > 0 && shows(model.window_ns, trial) && !load.is_of_others();
+    shown.then_some(DoubtEvidence::FewWindows { measured_ns: trial.measured_ns, window_ns: model.window_ns })
 }
 
-fn few_samples(trial: &TrialRecord) -> Option<String> {
+fn few_samples(trial: &TrialRecord) -> Option<DoubtEvidence> {
     let doubted = |count: u64| count > 0 && count < PERCENTILES[PERCENTILE_DOUBTED].1 * REQUESTS_BEYOND_MIN;
-    let lacking: Vec<String> = trial
-        .operations
-        .iter()
-        .map(|(operation, record)| (operation, record.figures_count()))
+    let lacking = |count: u64| PERCENTILES.into_iter().filter(move |(_, beyond)| count < beyond * REQUESTS_BEYOND_MIN);
+    let operations: Vec<FewOfOperation> = (trial.operations.iter())
+        .map(|(operation, record)| (*operation, record.figures_count()))
         .filter(|(_, count)| doubted(*count))
-        .map(|(operation, count)| {
-            let names: Vec<String> = PERCENTILES
-                .iter()
-                .filter(|(_, beyond)| count < beyond * REQUESTS_BEYOND_MIN)
-                .map(|(name, _)| (*name).to_owned())
-                .collect();
-            let noun = match (operation, count) {
-                (Operation::Flush, 2..) => "flushes".to_owned(),
-                (_, 1) => operation.name().to_owned(),
-                _ => format!("{}s", operation.name()),
-            };
-            let verb = if count == 1 { "is" } else { "are" };
-            format!("{} {noun} {verb} too few for {}", number(count as f64), listed(&names))
+        .map(|(operation, requests)| FewOfOperation {
+            operation,
+            requests,
+            figures: lacking(requests).map(|(figure, _)| figure).collect(),
         })
         .collect();
-    (!lacking.is_empty()).then(|| format!("{}.", lacking.join("; ")))
+    (!operations.is_empty()).then_some(DoubtEvidence::FewRequests { operations })
 }
 
 #[cfg(test)]

@@ -4,8 +4,7 @@
 //! processor: what is told here is how much of the figures a stop can have been.
 
 use super::{PERCENTILES, REQUESTS_BEYOND_MIN};
-use crate::words::{listed, percent, seconds};
-use loadline_record::{LoadFigures, Stops, TrialRecord};
+use loadline_record::{DoubtEvidence, DoubtedFigure, LoadFigures, Stops, TrialRecord};
 
 /// A tool that did not run for a larger share of the time than this has another rate than the storage's.
 const SHARE_MAX: f64 = 0.01;
@@ -20,33 +19,24 @@ const JUDGED: usize = 2;
 const OF_PERCENTILE: f64 = 0.5;
 
 /// The tool's own stops, where rates, percentiles or maxima hold them as if they were the storage's.
-pub(super) fn tool_stopped(load: &LoadFigures, trial: &TrialRecord) -> Option<String> {
+pub(super) fn tool_stopped(load: &LoadFigures, trial: &TrialRecord) -> Option<DoubtEvidence> {
     let stops = trial.surroundings.stops?;
     let share = stopped_share(trial)?;
-    let mut shown: Vec<String> = Vec::new();
+    let mut figures = Vec::new();
     if share > SHARE_MAX && stops.total_ns > TOTAL_NS_MIN {
-        shown.push("the rate".to_owned());
+        figures.push(DoubtedFigure::Rate);
     }
-    shown.extend(percentiles_touched(load, trial, stops, share).into_iter().map(str::to_owned));
+    figures.extend(percentiles_touched(load, trial, stops, share));
     if stops.longest_ns > LONGEST_NS_MAX {
-        shown.push("the maximum".to_owned());
+        figures.push(DoubtedFigure::Maximum);
     }
-    if shown.is_empty() {
-        return None;
-    }
-    let throttled = stops.throttled_ns.filter(|ns| *ns >= stops.total_ns / 2);
-    let why = throttled.map_or_else(
-        || "it was stopped, or the machine had no CPU for it, or itself stood still".to_owned(),
-        |ns| format!("its control group's CPU quota was spent for {}", seconds(ns)),
-    );
-    Some(format!(
-        "The tool did not run for {} of {} ({}), up to {} at a stretch: {why}. That can stand in {}.",
-        seconds(stops.total_ns),
-        seconds(trial.measured_ns),
-        percent(share),
-        seconds(stops.longest_ns),
-        listed(&shown)
-    ))
+    (!figures.is_empty()).then_some(DoubtEvidence::ToolStopped {
+        total_ns: stops.total_ns,
+        longest_ns: stops.longest_ns,
+        measured_ns: trial.measured_ns,
+        quota_spent_ns: stops.throttled_ns.filter(|ns| *ns >= stops.total_ns / 2),
+        figures,
+    })
 }
 
 /// The share of the measured time in which the tool did not run.
@@ -57,7 +47,7 @@ pub(crate) fn stopped_share(trial: &TrialRecord) -> Option<f64> {
 
 /// The percentiles beyond which no more requests lie than stops can have touched: in a closed loop those outstanding at each, in an
 /// open one those that were due meanwhile.
-fn percentiles_touched(load: &LoadFigures, trial: &TrialRecord, stops: Stops, share: f64) -> Vec<&'static str> {
+fn percentiles_touched(load: &LoadFigures, trial: &TrialRecord, stops: Stops, share: f64) -> Vec<DoubtedFigure> {
     let requests = trial.count() as f64;
     // Not counted in older records: no fewer than this.
     let count = stops.count.max(stops.total_ns.div_ceil(stops.longest_ns.max(1)));
@@ -74,7 +64,7 @@ fn percentiles_touched(load: &LoadFigures, trial: &TrialRecord, stops: Stops, sh
         let figures = trial.operations.values().filter_map(|record| record.latency.quantile(quantile));
         figures.max().is_some_and(|figure| stops.longest_ns as f64 >= figure.as_ns() as f64 * OF_PERCENTILE)
     };
-    judged.filter(|(_, beyond)| made(*beyond)).map(|(name, _)| name).collect()
+    judged.filter(|(_, beyond)| made(*beyond)).map(|(figure, _)| figure).collect()
 }
 
 #[cfg(test)]
@@ -84,7 +74,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn told(load: &LoadFigures, measured_ms: u64, stops: &[u64]) -> Option<String> {
+    /// The figures in which so many stops stand.
+    fn touched(load: &LoadFigures, measured_ms: u64, stops: &[u64]) -> Vec<DoubtedFigure> {
         let load = LoadFigures { duration_ns: measured_ms * MS, ..load.clone() };
         let mut trial = trial(&load, &ExampleDisk::default(), 0, 1.0);
         trial.surroundings.stops = Some(Stops {
@@ -93,37 +84,43 @@ mod tests {
             longest_ns: stops.iter().max().copied().unwrap_or_default() * MS,
             throttled_ns: None,
         });
-        tool_stopped(&load, &trial)
+        match tool_stopped(&load, &trial) {
+            Some(DoubtEvidence::ToolStopped { figures, .. }) => figures,
+            other => {
+                assert_eq!(other, None);
+                Vec::new()
+            }
+        }
     }
 
     #[test]
     fn a_single_late_nap_of_a_short_run_is_no_doubt_of_its_rate() {
         let reads = closed("random", 1.0, 4 << 10, 4);
-        assert_eq!(told(&reads, 2_000, &[25]), None);
-        assert_eq!(told(&reads, 1_000, &[25, 30]), None);
+        assert_eq!(touched(&reads, 2_000, &[25]), []);
+        assert_eq!(touched(&reads, 1_000, &[25, 30]), []);
         // As long in sum as shows in the rate, and a single one that long.
-        assert!(told(&reads, 2_000, &[25; 5]).unwrap().contains("(6.2 %), up to 25.0 ms at a stretch"));
-        assert!(told(&reads, 2_000, &[120]).unwrap().ends_with("can stand in the rate."));
+        assert_eq!(touched(&reads, 2_000, &[25; 5])[0], DoubtedFigure::Rate);
+        assert_eq!(touched(&reads, 2_000, &[120]), [DoubtedFigure::Rate]);
         // Less than a hundredth of a longer run.
-        assert_eq!(told(&reads, 60_000, &[120]), None);
-        assert!(told(&reads, 60_000, &[501]).unwrap().ends_with("can stand in the maximum."));
+        assert_eq!(touched(&reads, 60_000, &[120]), []);
+        assert_eq!(touched(&reads, 60_000, &[501]), [DoubtedFigure::Maximum]);
     }
 
     #[test]
     fn what_is_due_while_an_open_loop_is_stopped_stands_in_its_percentiles() {
         let arrivals = open("random", 1.0, 4 << 10, 1_000.0);
         // 25 of 2,000 waited: more than the hundredth beyond p99.
-        assert!(told(&arrivals, 2_000, &[25]).unwrap().ends_with("can stand in p99."));
-        assert!(told(&arrivals, 20_000, &[25]).unwrap().ends_with("can stand in p99.9."));
-        assert_eq!(told(&arrivals, 60_000, &[25]), None);
+        assert_eq!(touched(&arrivals, 2_000, &[25]), [DoubtedFigure::P99]);
+        assert_eq!(touched(&arrivals, 20_000, &[25]), [DoubtedFigure::P999]);
+        assert_eq!(touched(&arrivals, 60_000, &[25]), []);
     }
 
     #[test]
     fn a_closed_loop_has_as_many_waiting_as_are_outstanding() {
         // Of 5,000 a second a hundredth is 50 in a second.
         let deep = closed("random", 1.0, 4 << 10, 64);
-        assert!(told(&deep, 1_000, &[90]).unwrap().contains("p99"));
+        assert!(touched(&deep, 1_000, &[90]).contains(&DoubtedFigure::P99));
         // What the storage takes as long for by itself is not the tool's.
-        assert_eq!(told(&closed("random", 1.0, 4 << 10, 1_024), 1_000, &[25]), None);
+        assert_eq!(touched(&closed("random", 1.0, 4 << 10, 1_024), 1_000, &[25]), []);
     }
 }

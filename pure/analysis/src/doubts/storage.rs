@@ -1,8 +1,11 @@
 //! Whether the bytes came from, and went to, the storage at all: caches, unwritten extents, compression.
 
-use super::devices::{Asked, Seen, of_asked, shortage};
-use crate::words::{listed, percent, size};
-use loadline_record::{Extents, FileSystemFacts, LoadFigures, MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts};
+use super::devices::{Asked, Seen, asked_and_moved, shortage};
+use loadline_block::Operation;
+use loadline_record::{
+    Compression, DoubtEvidence, Extents, FileSystemFacts, LoadFigures, MEMORY_FILE_SYSTEMS, MemoryBacked, TargetKind,
+    VolumeFacts, WroteLess,
+};
 
 /// Devices may read this much less than was asked: counters are taken a moment before and after.
 const CACHED_SHARE: f64 = 0.05;
@@ -31,18 +34,23 @@ fn memory_device(name: &str) -> bool {
 }
 
 /// Reads that did not come from the storage.
-pub(super) fn cached_reads(asked: &Asked<'_>) -> Option<String> {
+pub(super) fn cached_reads(asked: &Asked<'_>) -> Option<DoubtEvidence> {
     if asked.volume.kind == TargetKind::Null || asked.reads.requests == 0 {
         return None;
     }
     if let Some(kind) = memory_file_system(asked.volume) {
-        return Some(format!("The file lies in a {kind}, which is memory: no disk took part."));
+        return Some(DoubtEvidence::FileInMemory { file_system: kind.to_owned() });
     }
     if let Some(seen) = asked.seen.as_ref().filter(|s| s.names.iter().all(|n| memory_device(n))) {
-        return Some(format!("{} is memory: no disk took part.", seen.device()));
+        return Some(DoubtEvidence::DevicesInMemory { devices: seen.names.clone() });
     }
     let residency = asked.trial.surroundings.residency.unwrap_or_default();
     let rise = residency.after - residency.before;
+    let rose = DoubtEvidence::ResidencyRose {
+        direct: asked.direct,
+        before_share: residency.before,
+        after_share: residency.after,
+    };
     if asked.direct {
         let missing = shortage(asked, asked.reads, |s| s.reads).unwrap_or(0.0);
         let explained = unwritten_share(asked).unwrap_or(0.0) + encoded_share(asked.volume);
@@ -50,13 +58,7 @@ pub(super) fn cached_reads(asked: &Asked<'_>) -> Option<String> {
         if missing > CACHED_SHARE + explained && asked.reads.bytes >= COMPARED_MIN_BYTES {
             return asked.seen.as_ref().map(|seen| read_less(asked, seen));
         }
-        return (rise > RESIDENCY_MIN).then(|| {
-            format!(
-                "Direct I/O was asked for, and yet the file's share in the page cache rose from {} to {}.",
-                percent(residency.before),
-                percent(residency.after)
-            )
-        });
+        return (rise > RESIDENCY_MIN).then_some(rose);
     }
     if let Some(seen) = &asked.seen {
         let missing = 1.0 - seen.reads.bytes / asked.reads.bytes.max(1.0);
@@ -65,20 +67,14 @@ pub(super) fn cached_reads(asked: &Asked<'_>) -> Option<String> {
         }
     }
     if residency.before > RESIDENCY_MIN {
-        return Some(format!("{} of the file lay in the page cache before the trial.", percent(residency.before)));
+        return Some(DoubtEvidence::Resident { share: residency.before });
     }
     // With counters, a rise is what was read from the device once; without, nothing shows that it was not read twice.
-    (asked.seen.is_none() && rise > RESIDENCY_MIN).then(|| {
-        format!(
-            "The file's share in the page cache rose from {} to {}, and nothing shows how much came from it.",
-            percent(residency.before),
-            percent(residency.after)
-        )
-    })
+    (asked.seen.is_none() && rise > RESIDENCY_MIN).then_some(rose)
 }
 
-fn read_less(asked: &Asked<'_>, seen: &Seen) -> String {
-    format!("Of {} were read {}: the rest came from memory.", seen.device(), of_asked(asked.reads, seen.reads))
+fn read_less(asked: &Asked<'_>, seen: &Seen) -> DoubtEvidence {
+    DoubtEvidence::MovedLess { devices: seen.names.clone(), bytes: asked_and_moved(asked.reads, seen.reads) }
 }
 
 /// The share of the target that was never written, when that is known and read.
@@ -95,17 +91,13 @@ fn trims_holes(asked: &Asked<'_>) -> bool {
 }
 
 /// Reads of what was never written. Devices that read all that was asked refute it: the file was filled meanwhile.
-pub(super) fn unwritten_extents(asked: &Asked<'_>) -> Option<String> {
+pub(super) fn unwritten_extents(asked: &Asked<'_>) -> Option<DoubtEvidence> {
     let missing_much = |missing: &f64| *missing > CACHED_SHARE && asked.reads.bytes >= COMPARED_MIN_BYTES;
     if trims_holes(asked)
         && let Some(seen) = &asked.seen
         && shortage(asked, asked.reads, |s| s.reads).is_some_and(|missing| missing_much(&missing))
     {
-        return Some(format!(
-            "The load's own trims make holes in the file, which need no disk to be read: of {} were read {}.",
-            seen.device(),
-            of_asked(asked.reads, seen.reads)
-        ));
+        return Some(read_less(asked, seen));
     }
     let extents = asked.volume.extents.filter(|_| asked.volume.kind != TargetKind::Null)?;
     let Some(share) = unwritten_share(asked).filter(|s| *s > UNWRITTEN_SHARE) else {
@@ -113,37 +105,29 @@ pub(super) fn unwritten_extents(asked: &Asked<'_>) -> Option<String> {
     };
     let missing = shortage(asked, asked.reads, |s| s.reads);
     let refuted = missing.is_some_and(|missing| missing < share / 2.0);
-    (!refuted).then(|| {
-        format!(
-            "{} of the file ({}) was never written when the load began: such reads need no disk.",
-            percent(share),
-            size(extents.unwritten_bytes + extents.hole_bytes)
-        )
+    (!refuted).then_some(DoubtEvidence::NeverWritten {
+        operation: Operation::Read,
+        share,
+        bytes: extents.unwritten_bytes + extents.hole_bytes,
     })
 }
 
 /// Devices that keep what is read and written in this machine's memory: direct I/O ends above it.
-pub(super) fn cached_below(asked: &Asked<'_>) -> Option<String> {
-    let facts = asked.volume.devices.iter().filter(|device| device.backing_file.is_some());
-    let told: Vec<String> = facts
-        .filter_map(|device| {
-            let file = device.backing_file.as_deref().unwrap_or_default();
-            let memory = device.backing_file_system.as_deref().filter(|kind| MEMORY_FILE_SYSTEMS.contains(kind));
-            match (memory, device.backing_direct) {
-                (Some(kind), _) => Some(format!("{} is the file {file} in a {kind}, which is memory", device.name)),
-                (None, Some(false)) => Some(format!("{} goes through the page cache to its file {file}", device.name)),
-                (None, _) => None,
-            }
-        })
-        .collect();
+pub(super) fn cached_below(asked: &Asked<'_>) -> Option<DoubtEvidence> {
+    let in_memory = |kind: &&String| MEMORY_FILE_SYSTEMS.contains(&kind.as_str());
+    let devices = asked.volume.devices.iter().filter_map(|device| {
+        let file = device.backing_file.clone()?;
+        let file_system = device.backing_file_system.as_ref().filter(in_memory).cloned();
+        let is_memory = file_system.is_some() || device.backing_direct == Some(false);
+        is_memory.then(|| MemoryBacked { device: device.name.clone(), file, file_system })
+    });
+    let devices: Vec<MemoryBacked> = devices.collect();
     let real = asked.volume.kind != TargetKind::Null;
-    (real && !told.is_empty()).then(|| {
-        format!("Direct I/O ends above: {}. What was read and written need not have reached a disk.", listed(&told))
-    })
+    (real && !devices.is_empty()).then_some(DoubtEvidence::ContentsInMemory { devices })
 }
 
 /// Writes that were the first to their blocks: the file system notes of each that it is written now.
-fn first_writes(asked: &Asked<'_>, extents: Extents) -> Option<String> {
+fn first_writes(asked: &Asked<'_>, extents: Extents) -> Option<DoubtEvidence> {
     let unwritten = (extents.unwritten_bytes + extents.hole_bytes) as f64;
     let all = unwritten + extents.written_bytes as f64;
     if asked.writes.bytes <= 0.0 || all <= 0.0 {
@@ -151,29 +135,25 @@ fn first_writes(asked: &Asked<'_>, extents: Extents) -> Option<String> {
     }
     // No more of them than there were blocks, and from the beginning no larger a share than the blocks'.
     let share = (unwritten / asked.writes.bytes).min(unwritten / all);
-    (share > UNWRITTEN_SHARE).then(|| {
-        format!(
-            "{} of the file ({}) was never written when the load began: the first write of a block is also work for the \
-             file system, which writes over written blocks are not.",
-            percent(unwritten / all),
-            size(unwritten as u64)
-        )
+    (share > UNWRITTEN_SHARE).then_some(DoubtEvidence::NeverWritten {
+        operation: Operation::Write,
+        share: unwritten / all,
+        bytes: unwritten as u64,
     })
 }
 
 /// The page cache took part.
-pub(super) fn buffered(load: &LoadFigures, volume: &VolumeFacts) -> Option<String> {
+pub(super) fn buffered(load: &LoadFigures, volume: &VolumeFacts) -> Option<DoubtEvidence> {
     if volume.kind == TargetKind::Null {
         return None;
     }
     if let Some(kind) = memory_file_system(volume) {
-        return Some(format!("A {kind} is itself the page cache: what was measured is memory."));
+        return Some(DoubtEvidence::FileInMemory { file_system: kind.to_owned() });
     }
     if load.buffered {
-        return Some("The load asked for the page cache: rates are those of memory until it is full.".to_owned());
+        return Some(DoubtEvidence::PageCacheAsked);
     }
-    let why = volume.direct_reason.as_ref().map_or_else(String::new, |reason| format!(" ({reason})"));
-    (!volume.direct).then(|| format!("Direct I/O was not possible{why}, so the page cache took part."))
+    (!volume.direct).then(|| DoubtEvidence::DirectNotPossible { error: volume.direct_reason.clone() })
 }
 
 fn encoded_share(volume: &VolumeFacts) -> f64 {
@@ -183,37 +163,29 @@ fn encoded_share(volume: &VolumeFacts) -> f64 {
     })
 }
 
-/// A mount option that turns compression on, as it stands.
-fn compression(fs: &FileSystemFacts) -> Option<&str> {
-    fs.options.split(',').find(|option| {
+/// Why the file system is taken to compress.
+fn compression(fs: &FileSystemFacts) -> Option<Compression> {
+    let asks = |option: &&str| {
         let (key, value) = option.split_once('=').unwrap_or((option, ""));
         (key == "compress" || key == "compress-force" || key == "compression")
             && !matches!(value, "no" | "none" | "off")
-    })
+    };
+    let option = fs.options.split(',').find(asks).filter(|_| fs.kind != "zfs").map(str::to_owned);
+    let compresses = fs.kind == "zfs" || option.is_some();
+    compresses.then(|| Compression { file_system: fs.kind.clone(), option })
 }
 
 /// The file system may store less than was written.
-pub(super) fn compressed_or_sparse(asked: &Asked<'_>) -> Option<String> {
+pub(super) fn compressed_or_sparse(asked: &Asked<'_>) -> Option<DoubtEvidence> {
     if asked.volume.kind == TargetKind::Null {
         return None;
     }
-    let mut found = Vec::new();
-    if let Some(fs) = &asked.volume.file_system {
-        if fs.kind == "zfs" {
-            found.push("the file system is zfs, which may compress and leaves out zeros".to_owned());
-        } else if let Some(option) = compression(fs) {
-            found.push(format!("the {} is mounted with {option}", fs.kind));
-        }
-    }
-    let encoded = encoded_share(asked.volume);
-    if encoded > ENCODED_SHARE {
-        found.push(format!("{} of the file is compressed or otherwise encoded", percent(encoded)));
-    }
+    let compression = asked.volume.file_system.as_ref().and_then(compression);
+    let encoded_share = Some(encoded_share(asked.volume)).filter(|share| *share > ENCODED_SHARE);
     let missing = shortage(asked, asked.writes, |s| s.writes).unwrap_or(0.0);
-    if let Some(seen) =
-        asked.seen.as_ref().filter(|_| missing > SPARSE_SHARE && asked.writes.bytes >= COMPARED_MIN_BYTES)
-    {
-        found.push(format!("to {} were written only {}", seen.device(), of_asked(asked.writes, seen.writes)));
-    }
-    (!found.is_empty()).then(|| format!("{}.", crate::words::sentence(&listed(&found))))
+    let seen = asked.seen.as_ref().filter(|_| missing > SPARSE_SHARE && asked.writes.bytes >= COMPARED_MIN_BYTES);
+    let wrote_less =
+        seen.map(|seen| WroteLess { devices: seen.names.clone(), bytes: asked_and_moved(asked.writes, seen.writes) });
+    let is_any = compression.is_some() || encoded_share.is_some() || wrote_less.is_some();
+    is_any.then_some(DoubtEvidence::StoredLess { compression, encoded_share, wrote_less })
 }

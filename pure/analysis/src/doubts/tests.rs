@@ -7,8 +7,9 @@ use super::*;
 use crate::example::{ExampleDisk, closed, latencies, open, trial, volume};
 use loadline_block::ErrorKind;
 use loadline_record::{
-    ClockCheck, Extents, FileSystemFacts, KernelThrottle, KnownDeviation, OperationRecord, OtherLoad, Residency, Stops,
-    ThreadBusy, ThrottledQuantity, ThrottledRequests, VerifyFault, VerifyFaultKind, VerifyRecord,
+    AskedAndMoved, ClockCheck, Compression, Excess, Extents, FileSystemFacts, InFlight, KernelThrottle, KnownDeviation,
+    MemoryBacked, OperationRecord, OtherLoad, OthersWaited, QueueFacts, Recut, Residency, Stops, ThreadBusy,
+    ThrottledQuantity, ThrottledRequests, VerifyFault, VerifyFaultKind, VerifyRecord,
 };
 
 const KIB4: u64 = 4 << 10;
@@ -39,21 +40,18 @@ impl Scene {
     fn codes(&self) -> Vec<DoubtCode> {
         doubts(&self.load, &self.trial, &self.volume).into_iter().map(|d| d.code).collect()
     }
-    fn detail(&self, code: DoubtCode) -> Option<String> {
-        doubts(&self.load, &self.trial, &self.volume).into_iter().find(|d| d.code == code).map(|d| d.detail)
+    fn seen(&self, code: DoubtCode) -> Option<DoubtEvidence> {
+        doubts(&self.load, &self.trial, &self.volume).into_iter().find(|d| d.code == code).map(|d| d.seen)
     }
-    /// The code is there, with all of `figures` in its sentence.
+    /// The code is there, with what is wanted of its evidence.
     #[track_caller]
-    fn earns(&self, code: DoubtCode, figures: &[&str]) {
-        let detail = self.detail(code).unwrap_or_else(|| panic!("no {code} among {:?}", self.codes()));
-        for figure in figures {
-            assert!(detail.contains(figure), "{figure:?} is not in {detail:?}");
-        }
-        assert!(detail.ends_with('.') && !detail.contains(".."), "{detail:?} is no sentence");
+    fn earns(&self, code: DoubtCode, is_wanted: impl Fn(&DoubtEvidence) -> bool) {
+        let seen = self.seen(code).unwrap_or_else(|| panic!("no {code} among {:?}", self.codes()));
+        assert!(is_wanted(&seen), "{seen:?}");
     }
     #[track_caller]
     fn lacks(&self, code: DoubtCode) {
-        assert_eq!(self.detail(code), None);
+        assert_eq!(self.seen(code), None);
     }
     fn counters(&mut self) -> &mut loadline_record::DeviceCounters {
         &mut self.trial.surroundings.devices[0]
@@ -68,6 +66,36 @@ impl Scene {
         }
         self
     }
+}
+
+/// Whether evidence is of a form, with what it says.
+macro_rules! seen {
+    ($form:pat $(if $so:expr)?) => { |seen: &DoubtEvidence| matches!(seen, $form $(if $so)?) };
+}
+use seen;
+
+/// Whether the devices moved this share of what was asked.
+fn moved_share(bytes: &AskedAndMoved, share: f64) -> bool {
+    is_about(bytes.moved_bytes as f64 / bytes.asked_bytes as f64, share)
+}
+
+/// Whether so many bytes were written in excess, and nothing else.
+fn written(excess: &[Excess], wanted: u64) -> bool {
+    matches!(excess, [Excess { operation: Operation::Write, bytes, requests: None }] if is_about(*bytes as f64, wanted as f64))
+}
+
+/// Whether an operation has so many requests in excess.
+fn more_requests(excess: &[Excess], of: Operation, wanted: f64) -> bool {
+    matches!(excess, [Excess { operation, requests: Some(requests), .. }] if *operation == of && is_about(*requests, wanted))
+}
+
+/// Evidence of requests that reached the device in another size, in KiB.
+fn parts_of(kib: f64) -> impl Fn(&DoubtEvidence) -> bool {
+    move |seen| matches!(seen, DoubtEvidence::OtherRequests { recut, .. } if is_about(recut[0].device_size(), kib * 1024.0))
+}
+
+fn is_about(value: f64, wanted: f64) -> bool {
+    (value - wanted).abs() <= wanted.abs() * 0.02
 }
 
 #[test]
@@ -88,7 +116,10 @@ fn an_honest_minute_leaves_nothing_to_doubt() {
 #[test]
 fn reads_that_no_device_saw_are_cached() {
     let scene = Scene::reads().changed(|s| s.counters().read_bytes /= 4);
-    scene.earns(DoubtCode::CachedReads, &["vda", "293 MiB", "1.14 GiB", "25 %"]);
+    scene.earns(
+        DoubtCode::CachedReads,
+        seen!(DoubtEvidence::MovedLess { devices, bytes } if devices == &["vda"] && moved_share(bytes, 0.25)),
+    );
     Scene::reads().changed(|s| s.counters().read_bytes -= s.counters().read_bytes / 40).lacks(DoubtCode::CachedReads);
     Scene::writes().lacks(DoubtCode::CachedReads);
 }
@@ -114,9 +145,12 @@ fn a_file_in_memory_is_cached_and_buffered() {
     let scene = Scene::reads().changed(|s| {
         s.volume.file_system = Some(FileSystemFacts { kind: "tmpfs".into(), ..FileSystemFacts::default() });
     });
-    scene.earns(DoubtCode::CachedReads, &["tmpfs"]);
-    scene.earns(DoubtCode::Buffered, &["tmpfs"]);
-    Scene::reads().changed(|s| s.counters().name = "zram0".into()).earns(DoubtCode::CachedReads, &["zram0"]);
+    for code in [DoubtCode::CachedReads, DoubtCode::Buffered] {
+        scene.earns(code, seen!(DoubtEvidence::FileInMemory { file_system } if file_system == "tmpfs"));
+    }
+    Scene::reads()
+        .changed(|s| s.counters().name = "zram0".into())
+        .earns(DoubtCode::CachedReads, seen!(DoubtEvidence::DevicesInMemory { devices } if devices == &["zram0"]));
     Scene::reads().changed(|s| s.counters().name = "ramdisk".into()).lacks(DoubtCode::CachedReads);
 }
 
@@ -129,8 +163,14 @@ fn a_device_whose_contents_lie_in_this_machines_memory_is_told() {
             (device.backing_file_system, device.backing_direct) = (Some(kind.into()), direct);
         })
     };
-    over("ext4", Some(false)).earns(DoubtCode::CachedBelow, &["vda", "page cache", "/images/disk"]);
-    over("tmpfs", Some(true)).earns(DoubtCode::CachedBelow, &["/images/disk", "tmpfs"]);
+    let over_file = |file_system: Option<&str>| {
+        let (device, file) = ("vda".to_owned(), "/images/disk".to_owned());
+        DoubtEvidence::ContentsInMemory {
+            devices: vec![MemoryBacked { device, file, file_system: file_system.map(str::to_owned) }],
+        }
+    };
+    over("ext4", Some(false)).earns(DoubtCode::CachedBelow, |seen| *seen == over_file(None));
+    over("tmpfs", Some(true)).earns(DoubtCode::CachedBelow, |seen| *seen == over_file(Some("tmpfs")));
     over("ext4", Some(true)).lacks(DoubtCode::CachedBelow);
     over("ext4", None).lacks(DoubtCode::CachedBelow);
     over("tmpfs", None).changed(|s| s.volume.kind = TargetKind::Null).lacks(DoubtCode::CachedBelow);
@@ -149,24 +189,35 @@ fn a_tool_that_did_not_run_is_told_with_the_quota_that_held_it() {
             });
         })
     };
-    stopped(2_000, 2_000, None).earns(DoubtCode::ToolStopped, &["2 s of 60 s", "it was stopped"]);
-    stopped(30_000, 80, Some(31_000))
-        .earns(DoubtCode::ToolStopped, &["30 s of 60 s", "80.0 ms", "quota was spent for 31 s"]);
-    stopped(30_000, 80, Some(10)).earns(DoubtCode::ToolStopped, &["it was stopped"]);
+    let told = |total_ms: u64, longest_ms: u64, quota_spent_ms: Option<u64>| {
+        move |seen: &DoubtEvidence| {
+            let ms = |ns: u64| ns / 1_000_000;
+            matches!(seen, DoubtEvidence::ToolStopped { total_ns, longest_ns, measured_ns, quota_spent_ns, .. }
+                if (ms(*total_ns), ms(*longest_ns), ms(*measured_ns)) == (total_ms, longest_ms, 60_000)
+                    && quota_spent_ns.map(ms) == quota_spent_ms)
+        }
+    };
+    stopped(2_000, 2_000, None).earns(DoubtCode::ToolStopped, told(2_000, 2_000, None));
+    stopped(30_000, 80, Some(31_000)).earns(DoubtCode::ToolStopped, told(30_000, 80, Some(31_000)));
+    stopped(30_000, 80, Some(10)).earns(DoubtCode::ToolStopped, told(30_000, 80, None));
     // A scheduler's small delays, on the whole below one percent.
     stopped(500, 60, Some(0)).lacks(DoubtCode::ToolStopped);
     // One stop that stands in the maximum.
-    stopped(580, 580, None).earns(DoubtCode::ToolStopped, &["580 ms"]);
+    stopped(580, 580, None).earns(DoubtCode::ToolStopped, told(580, 580, None));
     Scene::reads().lacks(DoubtCode::ToolStopped);
 }
 
 #[test]
 fn the_depth_that_was_not_reached_is_told_with_where_the_requests_were() {
     let shallow = || Scene::reads().changed(|s| s.counters().queue_ms /= 10);
-    shallow().earns(DoubtCode::DepthNotReached, &["a limit of the kernel"]);
-    shallow()
-        .changed(|s| s.trial.surroundings.threads = vec![ThreadBusy { busy: 0.97, ..ThreadBusy::default() }])
-        .earns(DoubtCode::DepthNotReached, &["in the tool itself"]);
+    let others = |scene: &Scene| match scene.seen(DoubtCode::DepthNotReached) {
+        Some(DoubtEvidence::OtherRequests { in_flight: Some(of), .. }) => of.others,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(others(&shallow()), OthersWaited::Unknown);
+    let busy =
+        shallow().changed(|s| s.trial.surroundings.threads = vec![ThreadBusy { busy: 0.97, ..ThreadBusy::default() }]);
+    assert_eq!(others(&busy), OthersWaited::ToolBusy);
     // A throttle that is known and reached comes first, and one that is far away explains nothing.
     let throttled = |per_s: u64| {
         shallow().changed(|s| {
@@ -182,13 +233,15 @@ fn the_depth_that_was_not_reached_is_told_with_where_the_requests_were() {
         })
     };
     let rate = throttled(1).trial.surroundings.devices[0].reads / 60;
-    throttled(rate)
-        .earns(DoubtCode::DepthNotReached, &["waited before it: a kernel throttle in control group /db limits vda to"]);
-    throttled(rate * 2).earns(DoubtCode::DepthNotReached, &["in the tool itself"]);
+    let reached = others(&throttled(rate));
+    assert!(
+        matches!(&reached, OthersWaited::Throttle { device, devices: 1, limit }
+            if device == "vda" && limit.group == "/db" && limit.per_s == rate),
+        "{reached:?}"
+    );
+    assert_eq!(others(&throttled(rate * 2)), OthersWaited::ToolBusy);
     // Holes, or a cache.
-    shallow()
-        .changed(|s| s.counters().read_bytes /= 100)
-        .earns(DoubtCode::DepthNotReached, &["most of what was asked never came to it"]);
+    assert_eq!(others(&shallow().changed(|s| s.counters().read_bytes /= 100)), OthersWaited::NeverCame);
 }
 
 #[test]
@@ -199,20 +252,23 @@ fn a_resident_file_makes_buffered_reads_cached() {
             s.trial.surroundings.residency = Some(Residency { before, after });
         })
     };
-    buffered(0.60, 0.62).earns(DoubtCode::CachedReads, &["60 %"]);
+    buffered(0.60, 0.62).earns(DoubtCode::CachedReads, seen!(DoubtEvidence::Resident { share: 0.60 }));
     // The device read all that was asked: what rose is what it read.
     buffered(0.0, 0.9).lacks(DoubtCode::CachedReads);
     buffered(0.0, 0.9)
         .changed(|s| s.trial.surroundings.devices.clear())
-        .earns(DoubtCode::CachedReads, &["0.0 %", "90 %"]);
-    buffered(0.0, 0.0).changed(|s| s.counters().read_bytes /= 2).earns(DoubtCode::CachedReads, &["50 %"]);
+        .earns(DoubtCode::CachedReads, seen!(DoubtEvidence::ResidencyRose { direct: false, after_share: 0.9, .. }));
+    buffered(0.0, 0.0)
+        .changed(|s| s.counters().read_bytes /= 2)
+        .earns(DoubtCode::CachedReads, seen!(DoubtEvidence::MovedLess { bytes, .. } if moved_share(bytes, 0.5)));
 }
 
 #[test]
 fn direct_reads_that_fill_the_page_cache_were_not_direct() {
     let rising =
         |after| Scene::reads().changed(|s| s.trial.surroundings.residency = Some(Residency { before: 0.0, after }));
-    rising(0.5).earns(DoubtCode::CachedReads, &["Direct", "50 %"]);
+    rising(0.5)
+        .earns(DoubtCode::CachedReads, seen!(DoubtEvidence::ResidencyRose { direct: true, after_share: 0.5, .. }));
     rising(0.01).lacks(DoubtCode::CachedReads);
 }
 
@@ -230,13 +286,14 @@ fn reads_of_holes_need_no_disk() {
         })
     };
     let scene = sparse(GIB, 0.5);
-    scene.earns(DoubtCode::UnwrittenExtents, &["50 %", "1.00 GiB"]);
+    let half = seen!(DoubtEvidence::NeverWritten { operation: Operation::Read, share: 0.5, bytes: GIB });
+    scene.earns(DoubtCode::UnwrittenExtents, half);
     // The holes account for what the device did not read.
     scene.lacks(DoubtCode::CachedReads);
     sparse(0, 1.0).lacks(DoubtCode::UnwrittenExtents);
     // Filled after the extents were taken: the device read everything.
     sparse(GIB, 1.0).lacks(DoubtCode::UnwrittenExtents);
-    sparse(GIB, 1.0).changed(|s| s.trial.surroundings.devices.clear()).earns(DoubtCode::UnwrittenExtents, &["50 %"]);
+    sparse(GIB, 1.0).changed(|s| s.trial.surroundings.devices.clear()).earns(DoubtCode::UnwrittenExtents, half);
 }
 
 #[test]
@@ -245,7 +302,8 @@ fn first_writes_of_blocks_are_told_until_they_are_few() {
         Scene::writes()
             .changed(|s| s.volume.extents = Some(Extents { unwritten_bytes, written_bytes, ..Extents::default() }))
     };
-    fresh(GIB, 0).earns(DoubtCode::UnwrittenExtents, &["100 %", "1.00 GiB", "first write"]);
+    let all = seen!(DoubtEvidence::NeverWritten { operation: Operation::Write, share: 1.0, bytes: GIB });
+    fresh(GIB, 0).earns(DoubtCode::UnwrittenExtents, all);
     fresh(0, GIB).lacks(DoubtCode::UnwrittenExtents);
     // A minute writes 1.14 GiB: a piece of 8 MiB is soon written.
     fresh(8 << 20, 0).lacks(DoubtCode::UnwrittenExtents);
@@ -258,8 +316,11 @@ fn a_busy_load_thread_may_be_the_limit() {
         let threads = shares.iter().map(|busy| ThreadBusy { busy: *busy, ..ThreadBusy::default() }).collect();
         Scene::reads().changed(|s| s.trial.surroundings.threads = threads)
     };
-    busy(&[0.3, 0.97]).earns(DoubtCode::GeneratorBound, &["1 of 2", "97 %"]);
-    busy(&[0.97]).earns(DoubtCode::GeneratorBound, &["The load thread was 97 % busy: "]);
+    for (shares, all) in [(&[0.3, 0.97][..], 2), (&[0.97], 1)] {
+        let one =
+            seen!(DoubtEvidence::ThreadsBusy { threads, busy_threads: 1, busiest_share: 0.97, .. } if *threads == all);
+        busy(shares).earns(DoubtCode::GeneratorBound, one);
+    }
     busy(&[0.3, 0.89]).lacks(DoubtCode::GeneratorBound);
     Scene::reads()
         .changed(|s| s.trial.surroundings.threads = vec![ThreadBusy { busy: 0.1, spun: 0.89, queued: None }])
@@ -269,12 +330,23 @@ fn a_busy_load_thread_may_be_the_limit() {
 #[test]
 fn arrivals_that_were_not_answered_are_told() {
     let offered = |rate| Scene::of(open("random", 1.0, KIB4, rate));
-    offered(5_500.0).earns(DoubtCode::OfferedLoadMissed, &["5,500 requests", "5,001 completed", "9.1 % fewer"]);
+    let completed = |wanted: f64| {
+        move |seen: &DoubtEvidence| {
+            matches!(seen, DoubtEvidence::ArrivalsMissed { completed_iops, .. }
+                if is_about(*completed_iops, wanted))
+        }
+    };
+    offered(5_500.0).earns(DoubtCode::OfferedLoadMissed, completed(5_001.0));
     offered(4_000.0).lacks(DoubtCode::OfferedLoadMissed);
     // Some of it was answered, however little.
-    offered(49_997_516.0).earns(DoubtCode::OfferedLoadMissed, &["99.99 % fewer"]);
+    offered(49_997_516.0).earns(
+        DoubtCode::OfferedLoadMissed,
+        seen!(DoubtEvidence::ArrivalsMissed { offered_iops: 49_997_516.0, completed_iops, .. } if *completed_iops > 0.0),
+    );
     // Completed in time on the whole, and yet some were dropped.
-    offered(4_000.0).changed(|s| s.trial.missed = 1_000).earns(DoubtCode::OfferedLoadMissed, &["1,000 arrivals"]);
+    offered(4_000.0)
+        .changed(|s| s.trial.missed = 1_000)
+        .earns(DoubtCode::OfferedLoadMissed, seen!(DoubtEvidence::ArrivalsMissed { never_issued: Some(1_000), .. }));
     offered(4_000.0).changed(|s| s.trial.missed = 2).lacks(DoubtCode::OfferedLoadMissed);
     // A disk that takes 60 ms has 6 of 300 under way at the end, which were not at the beginning, unless the warm-up was longer.
     let taking = |warm_up_ms: u64, count, takes: &dyn Fn(u64) -> Duration| {
@@ -286,10 +358,10 @@ fn arrivals_that_were_not_answered_are_told() {
         })
     };
     taking(0, 294, &|_| Duration::from_ms(60)).lacks(DoubtCode::OfferedLoadMissed);
-    taking(60, 294, &|_| Duration::from_ms(60)).earns(DoubtCode::OfferedLoadMissed, &["98 completed"]);
-    taking(0, 100, &|_| Duration::from_s(2)).earns(DoubtCode::OfferedLoadMissed, &["33.3 completed"]);
+    taking(60, 294, &|_| Duration::from_ms(60)).earns(DoubtCode::OfferedLoadMissed, completed(98.0));
+    taking(0, 100, &|_| Duration::from_s(2)).earns(DoubtCode::OfferedLoadMissed, completed(33.3));
     // In a queue that grows, what comes last takes longest.
-    taking(0, 270, &Duration::from_ms).earns(DoubtCode::OfferedLoadMissed, &["90 completed"]);
+    taking(0, 270, &Duration::from_ms).earns(DoubtCode::OfferedLoadMissed, completed(90.0));
     // Two of a hundred were still under way at the end.
     offered(100.0)
         .changed(|s| {
@@ -311,7 +383,11 @@ fn bytes_that_nobody_asked_for_are_another_load() {
             ];
         })
     };
-    extra(GIB).earns(DoubtCode::OtherLoad, &["vda", "1.00 GiB more were written", "postgres (process 42"]);
+    extra(GIB).earns(
+        DoubtCode::OtherLoad,
+        seen!(DoubtEvidence::MovedMore { devices, excess, busiest: Some(OtherLoad { pid: 42, .. }) }
+            if devices == &["vda"] && written(excess, GIB)),
+    );
     // The journal of a minute.
     extra(10 << 20).lacks(DoubtCode::OtherLoad);
 }
@@ -330,9 +406,13 @@ fn what_a_journal_writes_for_each_flush_is_no_other_load() {
     let code = DoubtCode::OtherLoad;
     flushed(TargetKind::TestFile, 6, 3).lacks(code);
     // More than a journal does, in bytes or in requests; and a device without a file system has no journal.
-    flushed(TargetKind::TestFile, 24, 3).earns(code, &["1.83 GiB more were written"]);
-    flushed(TargetKind::TestFile, 12, 12).earns(code, &["240,000 more requests"]);
-    flushed(TargetKind::BlockDevice, 6, 3).earns(code, &["more were written"]);
+    let excess_of = |bytes: u64| move |seen: &DoubtEvidence| matches!(seen, DoubtEvidence::MovedMore { excess, .. } if written(excess, bytes));
+    flushed(TargetKind::TestFile, 24, 3).earns(code, excess_of(20_000 * 24 * KIB4));
+    flushed(TargetKind::TestFile, 12, 12).earns(
+        code,
+        seen!(DoubtEvidence::MovedMore { excess, .. } if more_requests(excess, Operation::Write, 240_000.0)),
+    );
+    flushed(TargetKind::BlockDevice, 6, 3).earns(code, excess_of(20_000 * 6 * KIB4));
 }
 
 #[test]
@@ -350,8 +430,9 @@ fn trims_of_the_load_are_no_other_load_however_they_reach_the_device() {
     trimming(100_000, 0).lacks(DoubtCode::OtherLoad);
     trimming(0, 100_000).lacks(DoubtCode::OtherLoad);
     trimming(0, 0).lacks(DoubtCode::OtherLoad);
-    trimming(400_000, 0).earns(DoubtCode::OtherLoad, &["1.14 GiB more were written"]);
-    trimming(100_000, 100_000).earns(DoubtCode::OtherLoad, &["391 MiB more were written"]);
+    let excess_of = |requests: u64| move |seen: &DoubtEvidence| matches!(seen, DoubtEvidence::MovedMore { excess, .. } if written(excess, requests * KIB4));
+    trimming(400_000, 0).earns(DoubtCode::OtherLoad, excess_of(300_000));
+    trimming(100_000, 100_000).earns(DoubtCode::OtherLoad, excess_of(100_000));
 }
 
 #[test]
@@ -362,7 +443,10 @@ fn small_foreign_requests_are_another_load_and_split_ones_are_not() {
             s.counters().reads += 20_000;
             s.counters().read_bytes += 20_000 * 4096;
         })
-        .earns(DoubtCode::OtherLoad, &["20,000 more requests"]);
+        .earns(
+            DoubtCode::OtherLoad,
+            seen!(DoubtEvidence::MovedMore { excess, .. } if more_requests(excess, Operation::Read, 20_000.0)),
+        );
     large().changed(|s| s.counters().reads *= 8).lacks(DoubtCode::OtherLoad);
     // A queue that cuts each request in four is not a stranger either.
     large()
@@ -384,7 +468,10 @@ fn what_a_copy_on_write_file_system_adds_is_its_own() {
         })
     };
     doubled("btrfs").lacks(DoubtCode::OtherLoad);
-    doubled("xfs").earns(DoubtCode::OtherLoad, &["more were written"]);
+    doubled("xfs").earns(
+        DoubtCode::OtherLoad,
+        seen!(DoubtEvidence::MovedMore { excess, .. } if excess[0].operation == Operation::Write),
+    );
 }
 
 #[test]
@@ -395,7 +482,11 @@ fn without_counters_other_processes_must_do() {
             s.trial.surroundings.others = vec![OtherLoad { pid: 9, name: "rsync".into(), read_bytes: 0, write_bytes }];
         })
     };
-    beside(10 * GIB).earns(DoubtCode::OtherLoad, &["10.0 GiB", "rsync"]);
+    const ALL: u64 = 10 * GIB;
+    beside(ALL).earns(
+        DoubtCode::OtherLoad,
+        seen!(DoubtEvidence::OthersMoved { bytes: ALL, busiest: Some(OtherLoad { pid: 9, .. }) }),
+    );
     beside(1 << 20).lacks(DoubtCode::OtherLoad);
     // With counters that fit, the other process was busy elsewhere.
     Scene::reads()
@@ -418,7 +509,8 @@ fn devices_side_by_side_add_up() {
         })
     };
     assert_eq!(halves(2).codes(), []);
-    halves(1).earns(DoubtCode::OtherLoad, &["sda and sdb"]);
+    halves(1)
+        .earns(DoubtCode::OtherLoad, seen!(DoubtEvidence::MovedMore { devices, .. } if devices == &["sda", "sdb"]));
 }
 
 #[test]
@@ -429,10 +521,15 @@ fn few_requests_carry_no_far_percentiles() {
             s.trial.operations.insert(Operation::Read, record);
         })
     };
-    count(999).earns(DoubtCode::FewSamples, &["999 reads are too few for p99, p99.9 and p99.99"]);
-    count(1_000).earns(DoubtCode::FewSamples, &["1,000 reads are too few for p99.9 and p99.99"]);
+    let lacking = |requests: u64, figures: &[DoubtedFigure]| {
+        let operations = vec![FewOfOperation { operation: Operation::Read, requests, figures: figures.to_vec() }];
+        move |seen: &DoubtEvidence| *seen == DoubtEvidence::FewRequests { operations: operations.clone() }
+    };
+    let all = [DoubtedFigure::P99, DoubtedFigure::P999, DoubtedFigure::P9999];
+    count(999).earns(DoubtCode::FewSamples, lacking(999, &all));
+    count(1_000).earns(DoubtCode::FewSamples, lacking(1_000, &all[1..]));
     count(10_000).lacks(DoubtCode::FewSamples);
-    count(1).earns(DoubtCode::FewSamples, &["1 read is"]);
+    count(1).earns(DoubtCode::FewSamples, lacking(1, &all));
 }
 
 #[test]
@@ -445,15 +542,27 @@ fn requests_that_were_merged_did_not_wait_before_the_device() {
             counters.queue_ms = (60_000.0 * 32.0 / 3.0 * queued) as u64;
         })
     };
-    let told = |queued: f64| merged(queued).detail(DoubtCode::DepthNotReached).unwrap_or_default();
-    assert!(told(1.0).contains("merged") && !told(1.0).contains("outstanding"), "{}", told(1.0));
-    assert!(told(0.1).contains("of 32 requests outstanding vda had 3.2 on average"), "{}", told(0.1));
+    let is_merged = |recut: &[Recut]| matches!(recut, [one] if one.device_size() > one.asked_size());
+    merged(1.0).earns(
+        DoubtCode::DepthNotReached,
+        seen!(DoubtEvidence::OtherRequests { recut, in_flight: None, .. } if is_merged(recut)),
+    );
+    merged(0.1).earns(
+        DoubtCode::DepthNotReached,
+        seen!(DoubtEvidence::OtherRequests { in_flight: Some(InFlight { outstanding: 32.0, on_devices, devices, .. }), .. }
+            if is_about(*on_devices, 3.2) && devices == &["vda"]),
+    );
 }
 
 #[test]
 fn requests_that_wait_before_the_device_do_not_make_its_depth() {
     let in_flight = |share: f64| Scene::reads().changed(|s| s.counters().queue_ms = (60_000.0 * 32.0 * share) as u64);
-    in_flight(0.01).earns(DoubtCode::DepthNotReached, &["32", "0.32", "a queue of 256 requests", "the scheduler none"]);
+    in_flight(0.01).earns(
+        DoubtCode::DepthNotReached,
+        seen!(DoubtEvidence::OtherRequests { recut, in_flight: Some(of), queues }
+            if recut.is_empty() && is_about(of.on_devices, 0.32)
+                && matches!(&queues[..], [QueueFacts { requests: Some(256), scheduler: Some(name), .. }] if name == "none")),
+    );
     in_flight(0.8).lacks(DoubtCode::DepthNotReached);
     // The milliseconds around a trial of milliseconds are no depth that was not reached.
     in_flight(0.01)
@@ -470,8 +579,8 @@ fn requests_that_wait_before_the_device_do_not_make_its_depth() {
 #[test]
 fn merged_and_split_requests_are_told() {
     let cut = |times: f64| Scene::reads().changed(|s| s.counters().reads = (s.counters().reads as f64 * times) as u64);
-    cut(0.25).earns(DoubtCode::DepthNotReached, &["merged", "16.0 KiB", "4.00 KiB"]);
-    cut(4.0).earns(DoubtCode::DepthNotReached, &["split", "1.00 KiB"]);
+    cut(0.25).earns(DoubtCode::DepthNotReached, parts_of(16.0));
+    cut(4.0).earns(DoubtCode::DepthNotReached, parts_of(1.0));
     cut(0.95).lacks(DoubtCode::DepthNotReached);
     // Half of the reads came from a cache: those that came were whole.
     Scene::reads()
@@ -493,7 +602,7 @@ fn flushes_that_a_device_counts_as_writes_are_no_split_writes() {
         })
     };
     flushed(1).lacks(DoubtCode::DepthNotReached);
-    flushed(3).earns(DoubtCode::DepthNotReached, &["split"]);
+    flushed(3).earns(DoubtCode::DepthNotReached, parts_of(4.0 / 3.0));
 }
 
 #[test]
@@ -507,7 +616,7 @@ fn flushes_behind_durable_writes_are_no_split_writes() {
         })
     };
     durable(Some(4)).lacks(DoubtCode::DepthNotReached);
-    durable(None).earns(DoubtCode::DepthNotReached, &["split"]);
+    durable(None).earns(DoubtCode::DepthNotReached, parts_of(4.0 * 0.8));
 }
 
 #[test]
@@ -521,9 +630,10 @@ fn reads_of_holes_that_the_load_itself_makes_are_not_called_cached() {
     };
     let scene = trimming(TargetKind::TestFile);
     scene.lacks(DoubtCode::CachedReads);
-    scene.earns(DoubtCode::UnwrittenExtents, &["own trims", "50 %"]);
+    let half = seen!(DoubtEvidence::MovedLess { bytes, .. } if moved_share(bytes, 0.5));
+    scene.earns(DoubtCode::UnwrittenExtents, half);
     // A device answers for what was trimmed as well.
-    trimming(TargetKind::BlockDevice).earns(DoubtCode::CachedReads, &["50 %"]);
+    trimming(TargetKind::BlockDevice).earns(DoubtCode::CachedReads, half);
 }
 
 #[test]
@@ -536,7 +646,7 @@ fn a_strangers_requests_are_neither_merged_nor_split_ones() {
     };
     for scene in [beside(KIB4, 6_000, 1 << 20), beside(64 << 10, 60_000, KIB4)] {
         scene.lacks(DoubtCode::DepthNotReached);
-        scene.earns(DoubtCode::OtherLoad, &["vda"]);
+        scene.earns(DoubtCode::OtherLoad, seen!(DoubtEvidence::MovedMore { .. }));
     }
 }
 
@@ -547,21 +657,30 @@ fn a_file_system_that_compresses_is_told() {
         Scene::writes()
             .changed(|s| s.volume.file_system = Some(FileSystemFacts { kind, options, ..FileSystemFacts::default() }))
     };
-    mounted("btrfs", "rw,compress=zstd:3,ssd").earns(DoubtCode::CompressedOrSparse, &["btrfs", "compress=zstd:3"]);
+    let by = |file_system: &str, option: Option<&str>| {
+        let compression = Compression { file_system: file_system.into(), option: option.map(str::to_owned) };
+        let seen = DoubtEvidence::StoredLess { compression: Some(compression), encoded_share: None, wrote_less: None };
+        move |found: &DoubtEvidence| *found == seen
+    };
+    mounted("btrfs", "rw,compress=zstd:3,ssd")
+        .earns(DoubtCode::CompressedOrSparse, by("btrfs", Some("compress=zstd:3")));
     mounted("btrfs", "rw,compress=no").lacks(DoubtCode::CompressedOrSparse);
     mounted("btrfs", "rw,ssd").lacks(DoubtCode::CompressedOrSparse);
-    mounted("zfs", "rw").earns(DoubtCode::CompressedOrSparse, &["zfs"]);
+    mounted("zfs", "rw").earns(DoubtCode::CompressedOrSparse, by("zfs", None));
 }
 
 #[test]
 fn writes_that_no_device_saw_and_encoded_extents_are_told() {
-    Scene::writes().changed(|s| s.counters().write_bytes /= 2).earns(DoubtCode::CompressedOrSparse, &["vda", "50 %"]);
+    Scene::writes().changed(|s| s.counters().write_bytes /= 2).earns(
+        DoubtCode::CompressedOrSparse,
+        seen!(DoubtEvidence::StoredLess { wrote_less: Some(of), .. } if moved_share(&of.bytes, 0.5)),
+    );
     Scene::writes().changed(|s| s.counters().write_bytes -= 4096).lacks(DoubtCode::CompressedOrSparse);
     Scene::reads()
         .changed(|s| {
             s.volume.extents = Some(Extents { written_bytes: GIB, encoded_bytes: GIB / 2, ..Extents::default() });
         })
-        .earns(DoubtCode::CompressedOrSparse, &["50 %"]);
+        .earns(DoubtCode::CompressedOrSparse, seen!(DoubtEvidence::StoredLess { encoded_share: Some(0.5), .. }));
 }
 
 #[test]
@@ -570,28 +689,36 @@ fn a_clock_that_jumps_drifts_or_ticks_coarsely_is_unstable() {
         let clock = ClockCheck { source: Some(source.to_owned()), drift_ppm, wall_step_ns };
         Scene::reads().changed(|s| s.trial.surroundings.clock = Some(clock))
     };
-    clock("tsc", 800.0, 0).earns(DoubtCode::ClockUnstable, &["800"]);
-    clock("tsc", 0.0, -2_000_000_000).earns(DoubtCode::ClockUnstable, &["-2,000 ms"]);
-    clock("jiffies", 0.0, 0).earns(DoubtCode::ClockUnstable, &["jiffies"]);
+    let moved = |drift_ppm: Option<f64>, step_ns: Option<i64>, coarse_source: Option<&str>| {
+        let coarse_source = coarse_source.map(str::to_owned);
+        let seen = DoubtEvidence::ClockMoved { drift_ppm, step_ns, coarse_source };
+        move |found: &DoubtEvidence| *found == seen
+    };
+    clock("tsc", 800.0, 0).earns(DoubtCode::ClockUnstable, moved(Some(800.0), None, None));
+    clock("tsc", 0.0, -2_000_000_000).earns(DoubtCode::ClockUnstable, moved(None, Some(-2_000_000_000), None));
+    clock("jiffies", 0.0, 0).earns(DoubtCode::ClockUnstable, moved(None, None, Some("jiffies")));
     clock("kvm-clock", -80.0, 900_000).lacks(DoubtCode::ClockUnstable);
 }
 
 #[test]
 fn stolen_cpu_time_is_told() {
     let steal = |steal| Scene::reads().changed(|s| s.trial.surroundings.machine.as_mut().unwrap().steal = steal);
-    steal(0.034).earns(DoubtCode::CpuStolen, &["3.4 %"]);
+    steal(0.034).earns(DoubtCode::CpuStolen, seen!(DoubtEvidence::CpuStolen { share: 0.034 }));
     steal(0.009).lacks(DoubtCode::CpuStolen);
 }
 
 #[test]
 fn the_page_cache_is_told_whether_asked_for_or_not() {
-    Scene::reads().changed(|s| s.load.buffered = true).earns(DoubtCode::Buffered, &["asked"]);
+    Scene::reads().changed(|s| s.load.buffered = true).earns(DoubtCode::Buffered, seen!(DoubtEvidence::PageCacheAsked));
     Scene::writes()
         .changed(|s| {
             s.volume.direct = false;
             s.volume.direct_reason = Some("overlay refuses it".into());
         })
-        .earns(DoubtCode::Buffered, &["overlay refuses it"]);
+        .earns(
+            DoubtCode::Buffered,
+            seen!(DoubtEvidence::DirectNotPossible { error: Some(error) } if error == "overlay refuses it"),
+        );
     Scene::reads().lacks(DoubtCode::Buffered);
 }
 
@@ -603,16 +730,24 @@ fn errors_are_told_by_kind() {
             s.trial.errors.insert(ErrorKind::NoSpace, 1_000);
             s.trial.error_samples.push("read of 4096 at 8192: input/output error".into());
         })
-        .earns(DoubtCode::Errors, &["1,003 requests", "3 io", "1,000 no-space", "at 8192"]);
+        .earns(
+            DoubtCode::Errors,
+            seen!(DoubtEvidence::RequestsFailed { by_kind, first_error: Some(first) }
+                if *by_kind == [(ErrorKind::Io, 3), (ErrorKind::NoSpace, 1_000)].into() && first.contains("at 8192")),
+        );
     Scene::reads().changed(|s| s.trial.errors = [(ErrorKind::Io, 0)].into()).lacks(DoubtCode::Errors);
 }
 
 #[test]
 fn an_early_end_says_why() {
     let ended = |ending| Scene::reads().changed(|s| (s.trial.ending, s.trial.measured_ns) = (ending, 12_000_000_000));
-    ended(Ending::Interrupted).earns(DoubtCode::EndedEarly, &["user", "12 s of 60 s"]);
-    ended(Ending::Failed("the device is gone".into())).earns(DoubtCode::EndedEarly, &["the device is gone"]);
-    ended(Ending::Hung("read at 4096".into())).earns(DoubtCode::EndedEarly, &["read at 4096"]);
+    let failed = Ending::Failed("the device is gone".into());
+    for how in [Ending::Interrupted, failed, Ending::Hung("read at 4096".into())] {
+        ended(how.clone()).earns(
+            DoubtCode::EndedEarly,
+            seen!(DoubtEvidence::CutShort { ending, measured_ns: 12_000_000_000, planned_ns: 60_000_000_000 } if *ending == how),
+        );
+    }
     ended(Ending::Complete).lacks(DoubtCode::EndedEarly);
 }
 
@@ -629,7 +764,10 @@ fn damaged_blocks_are_told_with_their_place() {
         let record = VerifyRecord { blocks_checked: 1_000_000, faults_total, faults, ..VerifyRecord::default() };
         Scene::writes().changed(|s| s.trial.verify = Some(record))
     };
-    verify(2).earns(DoubtCode::VerifyFailed, &["2 of 1,000,000", "offset 8192", "an earlier generation"]);
+    verify(2).earns(
+        DoubtCode::VerifyFailed,
+        seen!(DoubtEvidence::BlocksDiffer { blocks: 2, blocks_checked: 1_000_000, first: Some(first) } if first.offset == 8_192),
+    );
     verify(0).lacks(DoubtCode::VerifyFailed);
 }
 
@@ -678,12 +816,17 @@ fn a_limit_that_nobody_knows_is_a_doubt_of_a_prediction() {
     predicted().lacks(DoubtCode::UnknownLimit);
     predicted().lacks(DoubtCode::KnownDeviation);
     let unknown = |s: &mut Scene| s.trial.model.as_mut().unwrap().limits_unknown.push("what the cache answers".into());
-    predicted().changed(unknown).earns(DoubtCode::UnknownLimit, &["what the cache answers"]);
+    predicted().changed(unknown).earns(
+        DoubtCode::UnknownLimit,
+        seen!(DoubtEvidence::LimitsNotPublished { limits } if limits == &["what the cache answers"]),
+    );
     let (disk, text, source) = ("own/small".into(), "measured at half".into(), "a report".into());
     let known = KnownDeviation { disk, text, source };
     let deviates = |s: &mut Scene| s.trial.model.as_mut().unwrap().known_deviations.push(known.clone());
-    let words = ["own/small: measured at half (a report)."];
-    predicted().changed(deviates).earns(DoubtCode::KnownDeviation, &words);
+    predicted().changed(deviates).earns(
+        DoubtCode::KnownDeviation,
+        seen!(DoubtEvidence::ModelDeviates { measurements } if measurements == std::slice::from_ref(&known)),
+    );
 }
 
 #[test]
@@ -692,5 +835,5 @@ fn a_rate_that_a_spent_burst_moved_is_not_called_unsteady() {
     assert!(!scene.trial.model.as_ref().unwrap().bursts_ended.is_empty());
     scene.lacks(DoubtCode::NotSteady);
     scene.trial.model.as_mut().unwrap().bursts_ended.clear();
-    scene.earns(DoubtCode::NotSteady, &["fell"]);
+    scene.earns(DoubtCode::NotSteady, seen!(DoubtEvidence::RateStepped { .. } | DoubtEvidence::RateMoves { .. }));
 }

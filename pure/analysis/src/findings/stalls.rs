@@ -284,7 +284,7 @@ mod tests {
                 let stops =
                     Stops { count: 2, total_ns: 2 * longest_ms * MS, longest_ns: longest_ms * MS, throttled_ns: None };
                 trial.surroundings.stops = Some(stops);
-                trial.doubts.extend(doubted.map(|code| Doubt { code, detail: "It was seen.".to_owned() }));
+                trial.doubts.extend(doubted.map(|code| Doubt::written(code, "It was seen.")));
             })
         };
         assert!(told(stopped(25, None)).is_some());

@@ -63,9 +63,8 @@ fn a_sweep_reads_like_a_report() {
 fn doubts_about_single_requests_stand_with_what_they_concern() {
     let mut cells: Vec<CellRecord> = [1.0, 0.0].into_iter().flat_map(|reads| sweep(reads, &[1])).collect();
     for cell in &mut cells {
-        cell.trials[0].doubts = [DoubtCode::CachedReads, DoubtCode::Buffered]
-            .map(|code| Doubt { code, detail: "Seen.".to_owned() })
-            .to_vec();
+        cell.trials[0].doubts =
+            [DoubtCode::CachedReads, DoubtCode::Buffered].map(|code| Doubt::written(code, "Seen.")).to_vec();
     }
     let doubts = "(in doubt: cached-reads and buffered)";
     assert_eq!(
@@ -258,7 +257,7 @@ fn a_cached_cell_is_not_the_best_and_says_so_when_it_is_alone() {
     let mut record = run(sweep(1.0, &[1, 8]));
     let fast = ExampleDisk { latency_ns: 1e4, iops: 500_000.0, bytes_per_s: 1e11 };
     record.cells.push(cell(closed("random", 1.0, KIB4, 4), &fast, &[1.0]));
-    let doubt = Doubt { code: DoubtCode::CachedReads, detail: "Read from memory.".to_owned() };
+    let doubt = Doubt::written(DoubtCode::CachedReads, "Read from memory.");
     record.cells[2].trials[0].doubts = vec![doubt];
     let text = one(&summarize(&record), codes::BEST_RANDOM_IOPS);
     assert!(text.contains("5,00") && !text.contains("in doubt"), "{text}");
@@ -540,7 +539,7 @@ fn what_is_missing_and_what_to_doubt_is_told_at_the_end() {
     let mut record = run(sweep(1.0, &[1, 8]));
     record.status = RunStatus::Interrupted;
     record.cells[1].trials.clear();
-    record.cells[0].trials[1].doubts = vec![Doubt { code: DoubtCode::CpuStolen, detail: "4 %.".into() }];
+    record.cells[0].trials[1].doubts = vec![Doubt::written(DoubtCode::CpuStolen, "4 %.")];
     let summary = summarize(&record);
     assert_eq!(one(&summary, codes::INCOMPLETE), "The run is interrupted: 2 of 4 trials done, 1 cell without figures.");
     let mut begun = run(sweep(1.0, &[1, 8]));
@@ -551,13 +550,14 @@ fn what_is_missing_and_what_to_doubt_is_told_at_the_end() {
         summary.findings.last().unwrap().text,
         "To be doubted: cpu-stolen in 1 of 2 cells (the hypervisor took CPU time away)."
     );
-    assert_eq!(summary.cells[0].doubts[0].detail, "In 1 of 2 trials: 4 %.");
+    let seen = &summary.cells[0].doubts[0].seen;
+    assert!(matches!(seen, loadline_record::DoubtEvidence::InSomeTrials { having: 1, trials: 2, .. }), "{seen:?}");
 }
 
 #[test]
 fn a_rate_with_failures_in_it_is_the_best_only_where_there_is_no_other_and_says_so() {
     let mut record = run(sweep(1.0, &[1, 8]));
-    let doubt = |code| Doubt { code, detail: "64 of them.".into() };
+    let doubt = |code| Doubt::written(code, "64 of them.");
     record.cells[1].trials[0].doubts = vec![doubt(DoubtCode::Errors), doubt(DoubtCode::EndedEarly)];
     let best = |record: &RunRecord| one(&summarize(record), codes::BEST_RANDOM_IOPS).clone();
     assert!(best(&record).contains("(depth 1)"), "{}", best(&record));
@@ -691,7 +691,7 @@ fn an_objective_tells_the_doubts_of_the_loads_that_it_rests_on() {
     let rests_on = objective(&run).cells;
     let cell = run.cells.iter_mut().find(|cell| cell.id == rests_on[0]).unwrap();
     for trial in &mut cell.trials {
-        trial.doubts = vec![Doubt { code: DoubtCode::ToolStopped, detail: "The tool did not run.".into() }];
+        trial.doubts = vec![Doubt::written(DoubtCode::ToolStopped, "The tool did not run.")];
     }
     let told = objective(&run).text;
     assert!(told.contains(" that it rests on: ") && told.contains("tool-stopped"), "{told}");

@@ -5,13 +5,12 @@ use super::clocks::{ClockReading, clock_at};
 use super::steps::label_on_hosts;
 use super::time_line::{Placed, together, window};
 use crate::doubts::doubts;
-use crate::words::{listed, percent, span};
 use loadline_block::Operation;
 use loadline_load::{Arrival, LoadSpec};
 use loadline_record::{
-    Ceiling, CellRecord, Doubt, DoubtCode, Ending, EngineUsed, Histogram, HistogramSnapshot, HostClock, HostPart,
-    HostRank, HostTrial, HostsRecord, Limit, Load, MachineCpu, OperationRecord, RunRecord, Second, SharedWindow, Stops,
-    Surroundings, TrialRecord, VerifyRecord, VolumeFacts,
+    Ceiling, CellRecord, Doubt, DoubtCode, DoubtEvidence, Ending, EngineUsed, Histogram, HistogramSnapshot, HostClock,
+    HostPart, HostRank, HostSpan, HostTrial, HostsRecord, Limit, Load, MachineCpu, OperationRecord, RunRecord,
+    RunTogether, Second, SeenOnHost, SharedWindow, Stops, Surroundings, TrialRecord, VerifyRecord, VolumeFacts,
 };
 use loadline_units::Iops;
 use std::collections::BTreeMap;
@@ -408,16 +407,13 @@ fn all_doubts(
             all.extend(whole.into_iter().filter(|doubt| doubt.code == code));
             continue;
         }
-        let of = |trial: &TrialRecord| trial.doubts.iter().find(|doubt| doubt.code == code).cloned();
-        let told: Vec<(&str, String)> =
-            there.iter().filter_map(|(run, _, trial)| Some((run.host.as_str(), of(trial)?.detail))).collect();
-        if let Some((_, first)) = told.first() {
-            let detail = if told.len() == there.len() && told.iter().all(|(_, detail)| detail == first) {
-                format!("on every host: {first}")
-            } else {
-                told.iter().map(|(host, detail)| format!("{host}: {detail}")).collect::<Vec<_>>().join("; ")
-            };
-            all.push(Doubt { code, detail });
+        let of =
+            |trial: &TrialRecord| trial.doubts.iter().find(|doubt| doubt.code == code).map(|doubt| doubt.seen.clone());
+        let seen: Vec<SeenOnHost> = (there.iter())
+            .filter_map(|(run, _, trial)| Some(SeenOnHost { host: run.host.clone(), seen: of(trial)? }))
+            .collect();
+        if !seen.is_empty() {
+            all.push(Doubt { code, seen: DoubtEvidence::OnHosts { hosts: there.len() as u32, seen } });
         }
     }
     all.extend(not_together(hosts));
@@ -430,56 +426,43 @@ fn not_together(hosts: &HostsRecord) -> Option<Doubt> {
     let longest = hosts.hosts.iter().map(|host| host.measured_ns).max().unwrap_or(0);
     let length = hosts.window.map_or(0, |window| window.length_ns);
     let covered = length as f64 / longest.max(1) as f64;
-    let mut told: Vec<String> = Vec::new();
-    if hosts.window.is_none() {
-        told.push("the hosts never all ran at the same time, so there is no rate of all of them".to_owned());
+    let span = |host: &HostTrial, span_ns| HostSpan { host: host.host.clone(), span_ns };
+    let together = if hosts.window.is_none() {
+        Some(RunTogether::Never)
     } else if covered < COVERAGE_MIN {
         let late = hosts.hosts.iter().max_by_key(|host| host.from_ns);
         let early = hosts.hosts.iter().min_by_key(|host| host.to_ns());
         let ends = hosts.hosts.iter().map(HostTrial::to_ns).max().unwrap_or(0);
-        let mut why: Vec<String> = Vec::new();
-        why.extend(
-            late.filter(|host| host.from_ns > 0)
-                .map(|host| format!("{} began {} after the first", host.host, span(host.from_ns as f64))),
-        );
-        why.extend(
-            early
-                .filter(|host| host.to_ns() < ends)
-                .map(|host| format!("{} ended {} before the last", host.host, span((ends - host.to_ns()) as f64))),
-        );
-        told.push(format!("all hosts ran together for {} of the time: {}", percent(covered), listed(&why)));
-    }
-    if !hosts.missing.is_empty() {
-        told.push(format!("there is no record of this trial of {}", listed(&hosts.missing)));
-    }
-    (!told.is_empty()).then(|| Doubt { code: DoubtCode::NotTogether, detail: told.join("; ") })
+        Some(RunTogether::Partly {
+            share: covered,
+            begun_late: late.filter(|host| host.from_ns > 0).map(|host| span(host, host.from_ns)),
+            ended_early: early.filter(|host| host.to_ns() < ends).map(|host| span(host, ends - host.to_ns())),
+        })
+    } else {
+        None
+    };
+    let is_any = together.is_some() || !hosts.missing.is_empty();
+    let seen = DoubtEvidence::HostsApart { together, missing: hosts.missing.clone() };
+    is_any.then_some(Doubt { code: DoubtCode::NotTogether, seen })
 }
 
 fn not_compared(hosts: &HostsRecord, there: &[(&HostRun, HostClock, &TrialRecord)]) -> Option<Doubt> {
-    let names = |wanted: &dyn Fn(&HostTrial) -> bool| -> Vec<String> {
-        hosts.hosts.iter().filter(|host| wanted(host)).map(|host| host.host.clone()).collect()
-    };
-    let open = names(&|host| host.clock == HostClock::NotCompared);
-    let mut told: Vec<String> = Vec::new();
-    if !open.is_empty() {
-        let which = if open.len() == hosts.hosts.len() { "all hosts".to_owned() } else { listed(&open) };
-        told.push(format!("the wall clocks of {which} were taken as they are"));
-    }
+    let is_open = |host: &&HostTrial| host.clock == HostClock::NotCompared;
+    let not_compared: Vec<String> = hosts.hosts.iter().filter(is_open).map(|host| host.host.clone()).collect();
     let unsure = hosts.hosts.iter().filter_map(|host| match host.clock {
         HostClock::Compared { error_ns: Some(error_ns), .. } if error_ns > host.measured_ns / UNSURE => {
-            Some(format!("the clock of {} is known within {} only", host.host, span(error_ns as f64)))
+            Some(HostSpan { host: host.host.clone(), span_ns: error_ns })
         }
         _ => None,
     });
-    told.extend(unsure);
-    let coarse: Vec<String> = (there.iter())
+    let unsure: Vec<HostSpan> = unsure.collect();
+    let to_a_second: Vec<String> = (there.iter())
         .filter(|(.., trial)| trial.measured_from_unix_ns.is_none())
         .map(|(run, ..)| run.host.clone())
         .collect();
-    if !coarse.is_empty() {
-        told.push(format!("{} recorded the begin of its trial to a second only", listed(&coarse)));
-    }
-    (!told.is_empty()).then(|| Doubt { code: DoubtCode::ClocksNotCompared, detail: told.join("; ") })
+    let is_any = !(not_compared.is_empty() && unsure.is_empty() && to_a_second.is_empty());
+    let seen = DoubtEvidence::HostClocks { hosts: hosts.hosts.len() as u32, not_compared, unsure, to_a_second };
+    is_any.then_some(Doubt { code: DoubtCode::ClocksNotCompared, seen })
 }
 
 #[cfg(test)]
@@ -662,7 +645,8 @@ pub(super) mod tests {
         let merged = merge_hosts(&[run("a", trial(&[1_000; 20])), other]).unwrap();
         let doubts = &merged[0].trials[0].doubts;
         assert!(
-            doubts.iter().any(|doubt| doubt.detail.contains("the clock of b is known within 400 ms only")),
+            doubts.iter().any(|doubt| matches!(&doubt.seen, DoubtEvidence::HostClocks { unsure, .. }
+                if unsure.len() == 1 && unsure[0].host == "b" && unsure[0].span_ns / 1_000_000 == 400)),
             "{doubts:?}"
         );
     }

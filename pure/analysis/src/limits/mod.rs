@@ -9,6 +9,7 @@ mod course;
 mod cpu;
 mod declared;
 mod direction;
+mod doubt_words;
 mod durable;
 mod interface;
 mod kinds;
@@ -40,6 +41,7 @@ pub(crate) use cpu::others_share;
 use cpu::{has_spare_cpu, is_run_in_time};
 pub(crate) use declared::surpassed;
 pub(crate) use direction::{Direction, one_direction};
+use doubt_words::doubt_words;
 use kinds::{
     Kind, SAME_RATE, alike, apart, comparable, highest, kinds, larger_moves_more, moved, requests_of, same, sample,
 };
@@ -350,7 +352,7 @@ impl Case<'_> {
             _ => DoubtCode::GeneratorBound,
         };
         let doubt = self.cell().doubts.iter().find(|d| d.code == code)?;
-        Some(inferred(Limit::Generator, None, None, doubt.detail.clone()))
+        Some(inferred(Limit::Generator, None, None, doubt_words(&doubt.seen)))
     }
 
     fn by_arrival(&self, rate: f64) -> Option<Binding> {
@@ -372,7 +374,7 @@ impl Case<'_> {
         let Some(doubt) = self.cell().doubts.iter().find(|d| d.code == DoubtCode::CachedReads) else {
             return self.by_page_cache();
         };
-        Some(inferred(Limit::Cache, None, None, doubt.detail.clone()))
+        Some(inferred(Limit::Cache, None, None, doubt_words(&doubt.seen)))
     }
 
     fn by_plateau(&self, rate: f64) -> Option<Binding> {

@@ -27,7 +27,7 @@ fn limits(record: &RunRecord) -> Vec<Limit> {
     bindings(record).iter().map(|b| b.limit).collect()
 }
 fn doubt(record: &mut RunRecord, index: usize, code: DoubtCode) {
-    record.cells[index].trials[0].doubts = vec![Doubt { code, detail: "As seen.".to_owned() }];
+    record.cells[index].trials[0].doubts = vec![Doubt::written(code, "As seen.")];
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn what_the_machine_could_not_drive_is_no_limit_of_the_disk() {
     };
     assert_eq!(of_the_disk(&record), 1);
     for cell in &mut record.cells[1..] {
-        cell.trials[0].doubts = vec![Doubt { code: DoubtCode::GeneratorBound, detail: "As seen.".to_owned() }];
+        cell.trials[0].doubts = vec![Doubt::written(DoubtCode::GeneratorBound, "As seen.")];
     }
     assert_eq!(of_the_disk(&record), 0);
     assert!(super::limits(&record).iter().any(|f| f.limit == Limit::Latency));

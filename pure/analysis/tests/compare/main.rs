@@ -3,4 +3,3 @@
 mod bounds;
 mod noise;
 mod rates;
-mod schema;

@@ -10,6 +10,7 @@ mod options;
 use loadline_analysis::{CellSummary, RunSummary};
 use loadline_block::{ErrorKind, Operation};
 use loadline_record::{CellRecord, DeviceCounters, Ending, RunRecord, TrialRecord};
+use loadline_report::doubt_detail;
 use options::{Options, Place};
 use serde_json::{Map, Value, json};
 
@@ -140,7 +141,7 @@ fn job(
 /// The figures that fio cannot express.
 fn own(record: &RunRecord, cell: &CellRecord, known: &CellSummary, trial: &TrialRecord, beyond: &[String]) -> Value {
     let doubts: Vec<Value> =
-        trial.doubts.iter().map(|doubt| json!({ "code": doubt.code.name(), "detail": doubt.detail })).collect();
+        trial.doubts.iter().map(|doubt| json!({ "code": doubt.code.name(), "detail": doubt_detail(doubt) })).collect();
     let mut own = json!({
         "run": record.header.id,
         "clock": if trial.model.is_some() { "virtual" } else { "real" },

@@ -7,7 +7,8 @@ use crate::value::{At, COUNT_MAX};
 use crate::{ImportError, Job, LeftOut, Results};
 use loadline_block::{ErrorKind, Operation};
 use loadline_record::{
-    Ending, EngineUsed, Histogram, HistogramSnapshot, OperationRecord, Scatter, Surroundings, ThreadBusy, TrialRecord,
+    Doubt, DoubtCode, DoubtEvidence, Ending, EngineUsed, Histogram, HistogramSnapshot, OperationRecord, Scatter,
+    Surroundings, ThreadBusy, TrialRecord,
 };
 use loadline_units::{Duration, Ratio};
 use loadline_workload::{Arrival, LoadSpec, ReportedJob, THREADS_MAX, reported_job};
@@ -156,25 +157,18 @@ pub(super) fn read(document: &Document<'_>, results: &mut Results) -> Result<(),
     for (index, Taken { group, mut job, read_back_ms, is_read_back }) in taken.into_iter().enumerate() {
         // What a job wrote is read back when it is done.
         let own = if is_read_back { index - 1 } else { index + usize::from(read_back_ms > 0) };
-        let others: Vec<&str> = (beside.iter().enumerate())
+        let mut others: Vec<String> = (beside.iter().enumerate())
             .filter(|(other, (at, _))| *other != index && *other != own && at == &group)
-            .map(|(_, (_, name))| name.as_str())
+            .map(|(_, (_, name))| name.clone())
             .collect();
         if !others.is_empty() {
-            let detail =
-                format!("It ran at the same time as {}: what each got is not what it would get alone.", named(&others));
-            job.trial.doubts.push(loadline_record::Doubt { code: loadline_record::DoubtCode::OtherLoad, detail });
+            let more = others.split_off(others.len().min(NAMED_MAX)).len() as u64;
+            let seen = DoubtEvidence::JobsBeside { jobs: others, more };
+            job.trial.doubts.push(Doubt { code: DoubtCode::OtherLoad, seen });
         }
         results.jobs.push(job);
     }
     Ok(())
-}
-
-/// Some names, and how many more there are.
-fn named(names: &[&str]) -> String {
-    let (shown, more) = names.split_at(names.len().min(NAMED_MAX));
-    let shown = shown.join(", ");
-    if more.is_empty() { shown } else { format!("{shown} and {} more", more.len()) }
 }
 
 /// Entries of several machines: the sum of all is left out, and each has the name of its machine.

@@ -3,6 +3,7 @@
 use super::{figure_name, letter};
 use crate::figures::{self, MISSING, plain};
 use crate::terminal::Style;
+use crate::words::doubt_detail;
 use loadline_analysis::{Against, CellComparison, Figure, Gain, RatioEstimate, Scaling, Verdict};
 use loadline_record::{Doubt, DoubtCode};
 
@@ -63,7 +64,7 @@ pub(super) fn doubt_marks(against: &Against) -> Vec<DoubtMark> {
                     code: doubt.code,
                     sides,
                     cells: 1,
-                    detail: plain(&doubt.detail),
+                    detail: plain(&doubt_detail(doubt)),
                 }),
             }
         }

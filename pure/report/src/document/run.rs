@@ -1,5 +1,6 @@
 //! A run: schema `loadline.run/1`, published in `docs/formats/run.schema.json`.
 
+use super::DoubtDocument;
 use crate::words::certainty::because;
 use crate::words::evidence::{evidence, paragraph};
 use crate::words::finding;
@@ -42,13 +43,14 @@ struct CellDocument<'a> {
     #[serde(flatten)]
     cell: &'a CellSummary,
     binding: Option<BindingDocument<'a>>,
+    doubts: Vec<DoubtDocument<'a>>,
 }
 
 impl<'a> CellDocument<'a> {
     fn of(cell: &'a CellSummary) -> Self {
         let binding =
             cell.binding.as_ref().map(|binding| BindingDocument { evidence: evidence(&binding.seen), binding });
-        Self { cell, binding }
+        Self { cell, binding, doubts: DoubtDocument::of_all(&cell.doubts) }
     }
 }
 

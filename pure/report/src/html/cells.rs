@@ -7,6 +7,7 @@ use crate::figures::{self, MISSING, plain};
 use crate::put;
 use crate::rows;
 use crate::words;
+use crate::words::doubt_detail;
 use loadline_analysis::{LatencyIntervals, OperationFigures};
 use loadline_block::Operation;
 use loadline_load::LatencyFigure;
@@ -58,7 +59,7 @@ fn cell(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
     if !view.summary.doubts.is_empty() {
         out.push_str("<div class=\"celldoubts\"><ul>");
         for doubt in &view.summary.doubts {
-            put!(out, "<li><span class=\"code\">{}</span> {}</li>", doubt.code, Escaped(plain(&doubt.detail)));
+            put!(out, "<li><span class=\"code\">{}</span> {}</li>", doubt.code, Escaped(plain(&doubt_detail(doubt))));
         }
         put!(out, "</ul>\n<p class=\"note\">{}</p></div>\n", table::marks(run, view.index));
     }

@@ -1,9 +1,11 @@
 //! Sentences of what is judged. Nothing else in the house makes one, and nothing reads one.
 
 pub(crate) mod certainty;
+mod doubt;
 pub(crate) mod evidence;
 pub(crate) mod finding;
 mod watch;
 
+pub use doubt::{TRACE_CUT_SHORT, doubt_detail};
 pub use evidence::evidence;
 pub use finding::finding;

@@ -37,7 +37,7 @@ fn two() -> Comparison {
     after.header.host.hostname = Some("other".to_owned());
     after.header.clock = Clock::Virtual;
     after.cells[1].trials[0].doubts =
-        vec![Doubt { code: DoubtCode::CachedReads, detail: "40 % of the reads did not reach the device.".to_owned() }];
+        vec![Doubt::written(DoubtCode::CachedReads, "40 % of the reads did not reach the device.")];
     after.cells[4].trials.clear();
     after.cells.push(cell(closed("random", 1.0, 64 << 10, 8), &ExampleDisk::default(), &[1.0]));
     compare(&[&before, &after], &CompareOptions::default()).unwrap()
@@ -116,7 +116,7 @@ fn every_cell_of_either_side_keeps_its_own_figures_where_the_other_has_none() {
     let row = fields(&text, "random read 4 KiB, 2500 IOPS Poisson");
     assert!(row["baseline_cell_id"].is_empty() && row["baseline_iops"].is_empty(), "{row:?}");
     assert!(row["other_iops"].parse::<f64>().unwrap() > 0.0 && row["why"] == "only the other has this cell", "{row:?}");
-    let json = serde_json::to_value(&turned).unwrap();
+    let json = serde_json::to_value(loadline_report::ComparisonDocument::of(&turned)).unwrap();
     let alone = &json["against"][0]["unmatched"][0];
     assert!(alone["figures"].as_array().unwrap().len() > 4, "{alone}");
     let cell = &json["against"][0]["cells"][0];

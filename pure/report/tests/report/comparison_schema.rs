@@ -3,6 +3,7 @@
 use loadline_analysis::example::{ExampleDisk, cell, closed, open, run, volume};
 use loadline_analysis::{Basis, CompareOptions, Comparison, Figure, Gain, Verdict, compare};
 use loadline_record::{Clock, Doubt, DoubtCode, PlanText, RunRecord};
+use loadline_report::ComparisonDocument;
 use serde_json::{Value, json};
 
 fn schema() -> Value {
@@ -12,7 +13,7 @@ fn schema() -> Value {
 #[track_caller]
 fn holds(comparison: &Comparison) -> Value {
     let validator = jsonschema::draft202012::new(&schema()).expect("the schema is a schema");
-    let value = serde_json::to_value(comparison).expect("a comparison is JSON");
+    let value = serde_json::to_value(ComparisonDocument::of(comparison)).expect("a comparison is JSON");
     let errors: Vec<String> = validator.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
     assert!(errors.is_empty(), "{errors:#?}");
     assert_eq!(&serde_json::from_value::<Comparison>(value.clone()).expect("it reads back"), comparison);
@@ -40,7 +41,7 @@ fn a_comparison_with_everything_in_it_follows_the_schema() {
     b.header.plans[0].hash = "2".to_owned();
     let volume = &mut b.header.volumes[0];
     (volume.target, volume.size_bytes, volume.direct) = ("/elsewhere".to_owned(), Some(1 << 20), false);
-    b.cells[1].trials[0].doubts = DoubtCode::ALL.map(|code| Doubt { code, detail: "Seen.".to_owned() }).to_vec();
+    b.cells[1].trials[0].doubts = DoubtCode::ALL.map(|code| Doubt::written(code, "Seen.")).to_vec();
     b.cells[2].trials.clear();
     b.cells.push(cell(closed("random", 1.0, 1 << 20, 8), &ExampleDisk::default(), &[1.0]));
     let value = holds(&compare(&[&a, &b], &CompareOptions::default()).unwrap());

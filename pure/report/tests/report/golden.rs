@@ -76,8 +76,7 @@ fn html_of_several_volumes_and_runs() {
     summary.run.clock = loadline_record::Clock::Virtual;
     record.header.clock = loadline_record::Clock::Virtual;
     summary.run.name = "layouts, predicted".to_owned();
-    summary.cells[4].doubts =
-        vec![Doubt { code: DoubtCode::ShortRun, detail: "30 s is shorter than a burst can last".to_owned() }];
+    summary.cells[4].doubts = vec![Doubt::written(DoubtCode::ShortRun, "30 s is shorter than a burst can last")];
     summary.cells[5].total = None;
     compare("runs.html", &html(&[(&layouts_record, &layouts_summary), (&record, &summary)]));
 }

@@ -191,7 +191,7 @@ fn trial(plan: &CellPlan, number: u32, noise: &mut Noise) -> TrialRecord {
 }
 
 fn doubts(plan: &CellPlan) -> Vec<Doubt> {
-    plan.doubts.iter().map(|(code, detail)| Doubt { code: *code, detail: (*detail).to_owned() }).collect()
+    plan.doubts.iter().map(|(code, detail)| Doubt::written(*code, *detail)).collect()
 }
 
 pub(crate) fn cell(index: usize, plan: &CellPlan) -> CellRecord {

@@ -3,10 +3,13 @@
 
 mod best;
 mod comparison;
+mod comparison_schema;
+mod doubts;
 mod emulated;
 mod golden;
 mod hosts;
 mod made_up;
+mod run_schema;
 mod side_by_side;
 mod size;
 mod told_apart;

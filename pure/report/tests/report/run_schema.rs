@@ -14,7 +14,7 @@ use loadline_report::run_document;
 use serde_json::{Value, json};
 
 fn schema() -> Value {
-    serde_json::from_str(include_str!("../../../docs/formats/run.schema.json")).expect("the schema is JSON")
+    serde_json::from_str(include_str!("../../../../docs/formats/run.schema.json")).expect("the schema is JSON")
 }
 
 fn validator() -> Validator {
@@ -191,7 +191,7 @@ fn every_field_that_may_be_there_follows_the_schema() {
     trial.errors.insert(ErrorKind::Gone, 1);
     trial.steady_state = Some(SteadyState { reached: true, rounds: vec![5_000.0; 6], round_ns: 60_000_000_000 });
     trial.ending = Ending::Hung("read at 0".into());
-    trial.doubts = DoubtCode::ALL.map(|code| Doubt { code, detail: "Seen.".into() }).to_vec();
+    trial.doubts = DoubtCode::ALL.map(|code| Doubt::written(code, "Seen.")).to_vec();
     let value = holds(&record);
     assert_eq!(value["cells"][0]["doubts"].as_array().unwrap().len(), DoubtCode::ALL.len());
     assert!(value["cells"][1]["write"]["waiting_ns"]["p99"].is_u64());

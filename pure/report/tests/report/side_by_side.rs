@@ -82,7 +82,7 @@ fn what_all_cells_together_leave_open_is_said_by_those_that_decide() {
     let loads = depths(1.0, 4);
     let mut doubted = [on("old", 3_000.0, &loads), on("new", 30_000.0, &loads)];
     for trial in doubted.iter_mut().flat_map(|record| &mut record.cells).flat_map(|cell| &mut cell.trials) {
-        trial.doubts.push(Doubt { code: DoubtCode::CachedReads, detail: "It was not the disk.".to_owned() });
+        trial.doubts.push(Doubt::written(DoubtCode::CachedReads, "It was not the disk."));
     }
     let text = best(&doubted);
     assert!(text.starts_with("probably B, sweep on new: B is better in ") && text.ends_with(" of 5 cells"), "{text}");
@@ -116,8 +116,7 @@ fn runs_at_offered_rates_share_charts_too() {
 fn what_lies_on_no_curve_has_a_bar_for_each_run() {
     let loads = [closed("sequential", 1.0, 1 << 20, 8), closed("random", 0.0, 4 << 10, 1)];
     let mut records = [on("a", 500.0, &loads), on("b", 5_000.0, &loads)];
-    records[1].cells[1].trials[0].doubts =
-        vec![Doubt { code: DoubtCode::CachedReads, detail: "It was not the disk.".to_owned() }];
+    records[1].cells[1].trials[0].doubts = vec![Doubt::written(DoubtCode::CachedReads, "It was not the disk.")];
     // Trials that are far apart, so that their interval is seen.
     records[0].cells[0] = cell(loads[0].clone(), &ExampleDisk::default(), &[1.0, 0.5, 1.5]);
     let text = page(&records);

@@ -34,7 +34,7 @@ fn too_few_requests_for_far_percentiles_make_no_bar_of_a_rate_hollow() {
                 LoadSpec { name: Some(name.to_owned()), ..loadline_analysis::example::planned(&cell.load.figures()) }
                     .into();
             cell.label = format!("{name}: {}", cell.label);
-            cell.trials[0].doubts = vec![Doubt { code, detail: "As seen.".to_owned() }];
+            cell.trials[0].doubts = vec![Doubt::written(code, "As seen.")];
         }
         let record = run(cells.into());
         let html = html(&[(&record, &summarize(&record))]);

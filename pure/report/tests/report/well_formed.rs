@@ -174,7 +174,8 @@ macro_rules! changed {
                 Some(binding) => Some($with(binding $(, $more)?)),
                 None => None,
             };
-            *cell = CellSummary { binding, ..$with(cell $(, $more)?) };
+            let doubts = cell.doubts.clone();
+            *cell = CellSummary { binding, doubts, ..$with(cell $(, $more)?) };
         }
         for conclusion in &mut own.conclusions {
             *conclusion = $with(conclusion $(, $more)?);

@@ -1,16 +1,25 @@
 //! When a measurement is too short to tell what lasts.
 
 use super::{Scene, predicted};
-use loadline_record::{DoubtCode, Stage, StageWait, TargetKind};
+use loadline_record::{DoubtCode, DoubtEvidence, Stage, StageWait, TargetKind};
+
+/// Evidence of a bucket of so many milliseconds.
+fn bucket_of(measured_ms: u64, bucket_ms: u64, warm_up_ms: u64) -> impl Fn(&DoubtEvidence) -> bool {
+    move |seen| {
+        let ms = |ns: &u64| ns / 1_000_000;
+        matches!(seen, DoubtEvidence::BucketInShortRun { measured_ns, bucket_ns, warm_up_ns, .. }
+            if [measured_ns, bucket_ns, warm_up_ns].map(ms) == [measured_ms, bucket_ms, warm_up_ms])
+    }
+}
 
 #[test]
 fn ten_seconds_are_short_and_thirty_are_not() {
     let lasting = |s: u64| Scene::reads().changed(|scene| scene.trial.measured_ns = s * 1_000_000_000);
-    lasting(10).earns(DoubtCode::ShortRun, &["10 s", "10 %", "warm-up of 5 s"]);
-    lasting(5).changed(|s| s.trial.warm_up_ns = 0).earns(DoubtCode::ShortRun, &["5 s", "20 %"]);
+    lasting(10).earns(DoubtCode::ShortRun, bucket_of(10_000, 1_000, 5_000));
+    lasting(5).changed(|s| s.trial.warm_up_ns = 0).earns(DoubtCode::ShortRun, bucket_of(5_000, 1_000, 0));
     lasting(30).lacks(DoubtCode::ShortRun);
     let within = |ms: u64| Scene::reads().changed(|scene| scene.trial.measured_ns = ms * 1_000_000);
-    within(300).earns(DoubtCode::ShortRun, &["300 ms", "up to 333 % more"]);
+    within(300).earns(DoubtCode::ShortRun, bucket_of(300, 1_000, 5_000));
     Scene::reads().changed(|s| s.trial.measured_ns = 29_990_000_000).lacks(DoubtCode::ShortRun);
     lasting(5).changed(|s| s.volume.kind = TargetKind::Null).lacks(DoubtCode::ShortRun);
 }
@@ -26,11 +35,13 @@ fn a_short_prediction_is_doubted_only_where_a_bucket_may_still_be_full() {
         })
     };
     short(0).lacks(DoubtCode::ShortRun);
-    short(500_000_000).earns(DoubtCode::ShortRun, &["10 %"]);
+    short(500_000_000).earns(DoubtCode::ShortRun, bucket_of(5_000, 500, 0));
     // A bucket of which no more than one request in a hundred comes, and one that the warm-up spent.
     short(1_000_000).lacks(DoubtCode::ShortRun);
     short(500_000_000).changed(|s| s.trial.warm_up_ns = 500_000_000).lacks(DoubtCode::ShortRun);
-    short(500_000_000).changed(|s| s.trial.warm_up_ns = 400_000_000).earns(DoubtCode::ShortRun, &["10 %"]);
+    short(500_000_000)
+        .changed(|s| s.trial.warm_up_ns = 400_000_000)
+        .earns(DoubtCode::ShortRun, bucket_of(5_000, 500, 400));
 }
 
 /// A prediction of 130 ms, on limits that count in windows of 50 ms.
@@ -44,10 +55,11 @@ fn in_windows() -> Scene {
 /// Of windows of 50 ms three begin in 130 ms, or two.
 #[test]
 fn a_prediction_of_few_windows_is_doubted_where_it_waited_for_a_limit() {
-    in_windows().earns(DoubtCode::ShortRun, &["130 ms", "windows of 50", "38", "more or less"]);
+    let windows = |seen: &DoubtEvidence| matches!(seen, DoubtEvidence::FewWindows { window_ns: 50_000_000, .. });
+    in_windows().earns(DoubtCode::ShortRun, windows);
     // A warm-up empties no window: the next one is as full.
-    in_windows().changed(|s| s.trial.warm_up_ns = 1_000_000_000).earns(DoubtCode::ShortRun, &["windows"]);
-    in_windows().changed(|s| s.trial.measured_ns = 4_900_000_000).earns(DoubtCode::ShortRun, &["1.0"]);
+    in_windows().changed(|s| s.trial.warm_up_ns = 1_000_000_000).earns(DoubtCode::ShortRun, windows);
+    in_windows().changed(|s| s.trial.measured_ns = 4_900_000_000).earns(DoubtCode::ShortRun, windows);
     in_windows().changed(|s| s.trial.measured_ns = 5_100_000_000).lacks(DoubtCode::ShortRun);
     // What never waited for a limit, but for a place in the disk, has nothing of a window's share.
     let wait = |stage| StageWait { stage, requests_ns: 4_000, bytes_ns: 0, credits_ns: 0 };
@@ -59,5 +71,5 @@ fn a_prediction_of_few_windows_is_doubted_where_it_waited_for_a_limit() {
     in_windows().changed(|s| s.load.arrival = loadline_record::ArrivalKind::Recorded).lacks(DoubtCode::ShortRun);
     // The deeper of both doubts tells.
     let both = |s: &mut Scene| s.trial.model.as_mut().unwrap().bucket_ns = 100_000_000;
-    in_windows().changed(both).changed(|s| s.trial.warm_up_ns = 0).earns(DoubtCode::ShortRun, &["token bucket"]);
+    in_windows().changed(both).changed(|s| s.trial.warm_up_ns = 0).earns(DoubtCode::ShortRun, bucket_of(130, 100, 0));
 }

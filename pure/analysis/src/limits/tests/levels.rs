@@ -115,7 +115,7 @@ fn a_level_of_what_lies_in_memory_is_presumed_to_be_the_disks() {
     let found = bindings(cells.clone());
     assert!(found[2].limit == Limit::DiskIops && !found[2].presumed, "{:?}", found[2]);
     for trial in cells.iter_mut().flat_map(|cell| &mut cell.trials) {
-        trial.doubts.push(Doubt { code: DoubtCode::CachedBelow, detail: "A file in memory.".to_owned() });
+        trial.doubts.push(Doubt::written(DoubtCode::CachedBelow, "A file in memory."));
     }
     let found = bindings(cells);
     assert!(found[2].limit == Limit::DiskIops && found[2].presumed, "{:?}", found[2]);

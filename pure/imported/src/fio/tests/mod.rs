@@ -7,7 +7,7 @@ mod plain;
 use super::read;
 use crate::{ImportError, Job, Results};
 use loadline_block::{ErrorKind, Operation};
-use loadline_record::{DoubtCode, Ending};
+use loadline_record::{Doubt, DoubtCode, DoubtEvidence, Ending};
 use loadline_units::Duration;
 use loadline_workload::Arrival;
 use serde_json::{Value, json};
@@ -184,8 +184,9 @@ fn groups_run_one_after_the_other_and_what_shares_one_at_the_same_time() {
     let spans: Vec<(u64, u64)> = read.jobs.iter().map(|job| job.span_ms).collect();
     let end = 1_700_000_100_500;
     assert_eq!(spans, [(end - 20_000, end - 10_000), (end - 20_000, end - 10_000), (end - 10_000, end)]);
-    let beside = |index: usize| read.jobs[index].trial.doubts.first().map(|d| (d.code, d.detail.contains("time as b")));
-    assert_eq!((beside(0), beside(2)), (Some((DoubtCode::OtherLoad, true)), None));
+    let beside = |index: usize| read.jobs[index].trial.doubts.first().cloned();
+    let seen = DoubtEvidence::JobsBeside { jobs: vec!["b".into()], more: 0 };
+    assert_eq!((beside(0), beside(2)), (Some(Doubt { code: DoubtCode::OtherLoad, seen }), None));
 }
 
 #[test]
