@@ -124,14 +124,3 @@ fn apt(words: &[&str]) -> bool {
     println!("apt-get {}", words.join(" "));
     command.status().is_ok_and(|status| status.success())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn commands_are_found_by_their_file_and_absent_ones_are_not() {
-        assert!(find("sh").is_some());
-        assert!(find("no-such-command-anywhere").is_none());
-    }
-}

@@ -28,7 +28,7 @@ impl Tool {
         let got = |command: &mut Command| command.status().is_ok_and(|status| status.success()) && own.is_file();
         let ready = self.wheel.is_some_and(|wheel| {
             let mut pip = Command::new("python3");
-            pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:"]);
+            pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--root-user-action=ignore"]);
             got(pip.arg("--target").arg(&folder).arg(format!("{wheel}=={}", self.version)))
         });
         let mut install = cargo(root);

@@ -42,11 +42,11 @@ pub(super) fn circles(tree: &Tree) -> Vec<Finding> {
 /// Every crate by its folder.
 fn crates(tree: &Tree) -> BTreeMap<String, Crate> {
     let mut crates: BTreeMap<String, Crate> = BTreeMap::new();
-    let sources: Vec<(&str, &str, Source)> = tree
+    let sources: Vec<(&str, &str, &Source)> = tree
         .with_extension("rs")
         .filter_map(|file| {
             let (folder, path) = file.path.split_once("/src/")?;
-            (!path.ends_with("tests.rs")).then(|| (folder, path, Source::parse(&file.text)))
+            (!path.ends_with("tests.rs")).then(|| (folder, path, file.source()))
         })
         .collect();
     for (folder, path, _) in &sources {
@@ -77,7 +77,7 @@ impl Crate {
         let code: Vec<&str> = lines.map(|(line, _)| line.as_str()).collect();
         let mut rest = String::new();
         let mut named = Vec::new();
-        for statement in code.join("\n").split_inclusive([';', '{', '}']).map(str::to_owned).collect::<Joined>().0 {
+        for statement in statements(&code.join("\n")) {
             let words = statement.trim_start();
             let (is_public, after) = visibility(words);
             let Some(tree) = after.strip_prefix("use ") else {
@@ -181,21 +181,16 @@ fn reachable(from: &Module, arrows: &BTreeMap<&Module, BTreeSet<Module>>) -> BTr
     reached
 }
 
-/// Statements as they were cut at marks, with the braces of `use` trees joined again.
-#[derive(Default)]
-struct Joined(Vec<String>);
-
-impl FromIterator<String> for Joined {
-    fn from_iter<I: IntoIterator<Item = String>>(pieces: I) -> Self {
-        let mut joined: Vec<String> = Vec::new();
-        for piece in pieces {
-            match joined.last_mut() {
-                Some(last) if is_use(last) && !last.trim_end().ends_with(';') => last.push_str(&piece),
-                _ => joined.push(piece),
-            }
+/// Code cut at the marks that end statements, with the braces of `use` trees left whole.
+fn statements(code: &str) -> Vec<String> {
+    let mut joined: Vec<String> = Vec::new();
+    for piece in code.split_inclusive([';', '{', '}']) {
+        match joined.last_mut() {
+            Some(last) if is_use(last) && !last.trim_end().ends_with(';') => last.push_str(piece),
+            _ => joined.push(piece.to_owned()),
         }
-        Self(joined)
     }
+    joined
 }
 
 fn is_use(statement: &str) -> bool {
@@ -250,7 +245,7 @@ mod tests {
     fn sizes(files: &[(&str, &str)]) -> Vec<usize> {
         let mut tree = Tree::default();
         for (path, text) in files {
-            tree.files.push(super::super::TreeFile { path: format!("pure/a/src/{path}"), text: (*text).to_owned() });
+            tree.files.push(super::super::TreeFile::new(format!("pure/a/src/{path}"), *text));
         }
         crates(&tree)["pure/a"].circles().iter().map(BTreeSet::len).collect()
     }
@@ -286,7 +281,7 @@ mod tests {
             .map(|i| (format!("pure/a/src/{}.rs", names[i]), format!("use crate::{}::X;\n", names[(i + 1) % 6])))
             .collect();
         let mut tree = Tree::default();
-        tree.files.extend(files.into_iter().map(|(path, text)| super::super::TreeFile { path, text }));
+        tree.files.extend(files.into_iter().map(|(path, text)| super::super::TreeFile::new(path, text)));
         assert!(circles(&tree)[0].text.starts_with("6 files lead to each other, of 5 allowed: b, c, d"));
     }
 }

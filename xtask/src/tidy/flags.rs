@@ -2,7 +2,6 @@
 //!
 //! A library is called by other programs too, which have no `--overwrite` to drop. Its errors name the cause and the kind of remedy.
 
-use super::source::Source;
 use super::{Finding, Tree};
 
 /// Where options may be named: the command, programs that start it or others, and tests.
@@ -33,7 +32,7 @@ pub(super) fn flags(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let is_script = |path: &str| SCRIPTS.iter().any(|(known, _)| path.starts_with(known));
     for file in tree.with_extension("rs").filter(|file| is_library(&file.path) && !is_script(&file.path)) {
-        let source = Source::parse(&file.text);
+        let source = file.source();
         for (index, literal) in source.literals.iter().enumerate().filter(|(index, _)| !source.is_test[*index]) {
             for option in options(literal) {
                 let excepted = EXCEPTIONS.iter().any(|(path, known, _)| (*path, *known) == (&*file.path, option));

@@ -10,6 +10,8 @@ mod sentences;
 mod source;
 
 use crate::step::Outcome;
+use source::Source;
+use std::cell::OnceCell;
 use std::path::Path;
 use std::process::Command;
 
@@ -39,6 +41,17 @@ struct Tree {
 struct TreeFile {
     path: String,
     text: String,
+    /// As Rust, taken apart once for all rules.
+    source: OnceCell<Source>,
+}
+
+impl TreeFile {
+    fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { path: path.into(), text: text.into(), source: OnceCell::new() }
+    }
+    fn source(&self) -> &Source {
+        self.source.get_or_init(|| Source::parse(&self.text))
+    }
 }
 
 impl Tree {
@@ -48,7 +61,7 @@ impl Tree {
         for path in listed(root)? {
             // A file that was deleted and not yet committed is listed, too.
             if let Ok(bytes) = std::fs::read(root.join(&path)) {
-                files.push(TreeFile { path, text: String::from_utf8(bytes).unwrap_or_default() });
+                files.push(TreeFile::new(path, String::from_utf8(bytes).unwrap_or_default()));
             }
         }
         files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -57,8 +70,7 @@ impl Tree {
     }
     #[cfg(test)]
     fn of<const N: usize>(files: [(&str, &str); N]) -> Self {
-        let file = |(path, text): (&str, &str)| TreeFile { path: path.to_owned(), text: text.to_owned() };
-        Self { files: files.into_iter().map(file).collect() }
+        Self { files: files.into_iter().map(|(path, text)| TreeFile::new(path, text)).collect() }
     }
     fn file(&self, path: &str) -> Option<&TreeFile> {
         self.files.iter().find(|file| file.path == path)

@@ -1,6 +1,5 @@
 //! Names: a type's for one thing in the workspace, a file's a noun of the field.
 
-use super::source::Source;
 use super::{Finding, Tree};
 use std::collections::BTreeMap;
 
@@ -11,7 +10,7 @@ const DECLARED_MAX: usize = 2;
 pub(super) fn types(tree: &Tree) -> Vec<Finding> {
     let mut declared: BTreeMap<String, Vec<(String, usize)>> = BTreeMap::new();
     for file in tree.with_extension("rs").filter(|file| !super::rust::is_test_file(&file.path)) {
-        let source = Source::parse(&file.text);
+        let source = file.source();
         for (index, line) in source.code.iter().enumerate().filter(|(index, _)| !source.is_test[*index]) {
             if let Some(name) = declared_type(line) {
                 declared.entry(name.to_owned()).or_default().push((file.path.clone(), index + 1));

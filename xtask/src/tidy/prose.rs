@@ -1,6 +1,5 @@
 //! Rules about text: whitespace, links, what the text speaks of, and documents that must keep up with the code.
 
-use super::source::Source;
 use super::{Finding, Tree, TreeFile};
 
 /// Kept outputs and inputs are compared byte for byte, whatever they hold.
@@ -185,7 +184,7 @@ fn explained(tree: &Tree, name: &str, document: &str) -> Vec<Finding> {
     let Some(file) = files.into_iter().find(|file| file.text.contains(&declares)) else {
         return vec![Finding::new("pure", 0, format!("`{declares}` is not found: this rule has lost what it holds"))];
     };
-    let source = Source::parse(&file.text);
+    let source = file.source();
     let begin = source.code.iter().position(|line| line.contains(&declares)).unwrap_or_default() + 1;
     let body = source.code.iter().enumerate().skip(begin).take_while(|(_, line)| !line.starts_with('}'));
     let variants = body.filter_map(|(index, line)| Some((index + 1, stored_name(line.trim().strip_suffix(',')?)?)));

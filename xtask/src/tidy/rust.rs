@@ -27,8 +27,8 @@ pub(super) fn is_test_file(path: &str) -> bool {
 }
 
 /// Every Rust file, taken apart.
-fn sources(tree: &Tree) -> impl Iterator<Item = (&TreeFile, Source)> {
-    tree.with_extension("rs").map(|file| (file, Source::parse(&file.text)))
+fn sources(tree: &Tree) -> impl Iterator<Item = (&TreeFile, &Source)> {
+    tree.with_extension("rs").map(|file| (file, file.source()))
 }
 
 /// The columns at which `word` stands in `line` as a whole word.
@@ -81,7 +81,7 @@ pub(super) fn unsafety(tree: &Tree) -> Vec<Finding> {
                 if !may_hold {
                     let text = format!("unsafe outside {}", UNSAFE_IN.join(" and "));
                     findings.push(Finding::new(&file.path, index + 1, text));
-                } else if !is_type(&line[..column], &line[column..]) && !is_explained(&source, index) {
+                } else if !is_type(&line[..column], &line[column..]) && !is_explained(source, index) {
                     findings.push(Finding::new(&file.path, index + 1, "unsafe without `// SAFETY:` directly above"));
                 }
             }

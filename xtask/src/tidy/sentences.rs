@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     fn lengths(text: &str) -> Vec<(usize, usize)> {
-        let file = TreeFile { path: "a.md".to_owned(), text: text.to_owned() };
+        let file = TreeFile::new("a.md", text);
         in_document(&file).iter().map(|sentence| (sentence.line, sentence.words)).collect()
     }
 
@@ -233,7 +233,7 @@ mod tests {
     fn printed_sentences_are_read_past_colours_and_beside_tables() {
         let text = "load    IOPS  p99\n\u{1b}[1m• Random reads stop here\u{1b}[0m\n  at a limit of it.\nloadline show a b c.\nA label here\n\n\
                     It is so.\n";
-        let file = TreeFile { path: "tests/golden/a.txt".to_owned(), text: text.to_owned() };
+        let file = TreeFile::new("tests/golden/a.txt", text);
         let found: Vec<(usize, usize)> = in_print(&file).iter().map(|s| (s.line, s.words)).collect();
         assert_eq!(found, [(2, 9), (7, 3)]);
     }
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn comments_of_items_and_files_are_read_and_others_are_not() {
         let text = "//! A file of words.\n\n/// An item of words,\n/// on two lines.\nfn a() {}\n// A note of words.\n";
-        let file = TreeFile { path: "a.rs".to_owned(), text: text.to_owned() };
+        let file = TreeFile::new("a.rs", text);
         let found: Vec<(usize, usize)> = in_comments(&file).iter().map(|s| (s.line, s.words)).collect();
         assert_eq!(found, [(1, 4), (3, 7)]);
     }
