@@ -375,12 +375,13 @@ fn a_corrupted_a_swapped_a_lost_a_torn_and_a_stale_block_are_each_found_and_name
     let mut volume = open(folder.path().to_str().unwrap(), Bytes::mib(1));
     // One thread writes 256 blocks over and over; an old copy of one of them is kept.
     let writes = LoadSpec { reads: Ratio::ZERO, threads: 1, ..verified(4) };
-    let early = LoadSpec { volume: Some(Bytes::mib(4)), warm_up: Duration::ZERO, ..writes };
+    let (warm_up, duration) = (Duration::ZERO, Duration::from_s(60));
+    let early = LoadSpec { volume: Some(Bytes::mib(4)), warm_up, duration, ..writes };
     run(&mut volume, &early, EngineChoice::Auto);
     let mut old = vec![0; 4096];
     behind(&volume).read_exact_at(&mut old, 5 * 4096).unwrap();
     // The same stream again, and further.
-    let late = LoadSpec { volume: Some(Bytes::mib(40)), duration: Duration::from_s(60), ..early };
+    let late = LoadSpec { volume: Some(Bytes::mib(40)), ..early };
     let record = run(&mut volume, &late, EngineChoice::Auto);
     assert_eq!(record.verify.unwrap().faults_total, 0);
     let file = behind(&volume);
