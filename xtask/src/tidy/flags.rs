@@ -68,12 +68,13 @@ fn options(literal: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Where code of the workspace may depend on a feature: the gate builds one set, so all else must be the same in every build.
-/// The repository names a module of object stores, whose hundred packages only such a build has.
-const SWITCHES: [&str; 4] = [
+/// The repository names a module of object stores, whose hundred packages only such a build has; the analysis one for tests of others.
+const SWITCHES: [&str; 5] = [
     "host/cli/src/lib.rs",
     "host/crawl/src/extract/mod.rs",
     "host/repository/src/lib.rs",
     "host/repository/src/storage/mod.rs",
+    "pure/analysis/src/lib.rs",
 ];
 
 /// Only the listed files ask for features; there the module without the feature is also built for tests.
