@@ -14,10 +14,7 @@ pub(crate) struct Tool {
 }
 
 impl Tool {
-    /// Where it is.
-    ///
-    /// # Errors
-    /// That it cannot be had, in words.
+    /// Where it is; in words, that it cannot be had.
     pub(crate) fn find(&self, root: &Path) -> Result<PathBuf, String> {
         let folder = root.join("target/tools");
         let own = folder.join("bin").join(self.name);
