@@ -447,7 +447,8 @@ fn a_file_that_shrinks_ends_the_trial_with_counted_errors() {
     let mut volume = Volume::open("data", path.to_str().unwrap(), &need, &Access::default()).unwrap();
     OpenOptions::new().write(true).open(&path).unwrap().set_len(4096).unwrap();
     for engine in engines() {
-        let record = run(&mut volume, &LoadSpec { arrival: closed(4), ..short() }, engine);
+        let spec = LoadSpec { arrival: closed(4), duration: Duration::from_s(60), ..short() };
+        let record = run(&mut volume, &spec, engine);
         assert!(matches!(record.ending, Ending::Failed(_)), "{engine:?}: {:?}", record.ending);
         assert!(record.errors[&ErrorKind::Short] > 0, "{engine:?}: {:?}", record.errors);
         assert!(record.error_samples[0].contains("offset"), "{engine:?}: {:?}", record.error_samples);

@@ -16,7 +16,7 @@ use std::path::Path;
 const FAILURES_MAX: u64 = 64 + 8;
 
 fn writes() -> LoadSpec {
-    let (warm_up, duration) = (Duration::ZERO, Duration::from_s(20));
+    let (warm_up, duration) = (Duration::ZERO, Duration::from_s(600));
     LoadSpec { reads: Ratio::ZERO, arrival: closed(8), warm_up, duration, ..short() }
 }
 fn reads() -> LoadSpec {
