@@ -1,6 +1,6 @@
 //! One `[[load]]` of a plan: its keys, the dimensions that they make, and the cells of their matrix.
 
-use super::ways::{read_gaps, read_staggered, read_zones};
+use super::ways::{read_gaps, read_shares, read_staggered, read_zones};
 use super::{Budget, CELLS_MAX, LIST_MAX, Order, PLAN_TRIALS_MAX, PlanLoad, TOP_KEYS};
 use loadline_document::{Item, Key, Reader, entries, kind, list, nested};
 use loadline_load::{
@@ -497,15 +497,7 @@ fn read_zipf(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Distribution> {
 
 fn read_hot(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Distribution> {
     const KEY: &str = "distribution.hot";
-    let shares = reader.fields(KEY, item, HOT_WANTED, |t| {
-        ["requests", "blocks"].map(|name| {
-            if t.item(name).is_none() {
-                t.reader.problem(item.span(), KEY, format!("has no {name}: write {HOT_WANTED}"));
-            }
-            t.get(name, Reader::quantity)
-        })
-    })?;
-    let [requests, blocks] = shares;
+    let [requests, blocks] = read_shares(reader, KEY, item, HOT_WANTED)?;
     Some(Distribution::HotCold { requests: requests?, blocks: blocks? })
 }
 

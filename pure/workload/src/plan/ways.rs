@@ -12,12 +12,9 @@ const GAPS_WANTED: &str = "{ size = \"256 MiB\", skip = \"2 GiB\" }";
 /// How far the threads of a sequential load begin apart, and how much each goes through.
 pub(super) fn read_staggered(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Staggered> {
     let before = reader.problem_count();
-    let sizes = reader.table("staggered", item, &["step", "length"], STAGGERED_WANTED)?;
-    let mut of = |name: &str| {
-        let (_, value) = sizes.iter().find(|(known, _)| *known == name)?;
-        reader.quantity::<Bytes>(&nested("staggered", name), value)
-    };
-    let (step, length) = (of("step"), of("length"));
+    let (step, length) = reader.fields("staggered", item, STAGGERED_WANTED, |t| {
+        (t.get("step", Reader::quantity), t.get("length", Reader::quantity))
+    })?;
     if step.is_none() && reader.problem_count() == before {
         reader.problem(item.span(), "staggered", format!("has no step: write {STAGGERED_WANTED}"));
     }
@@ -48,16 +45,25 @@ pub(super) fn read_zones(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<Dis
     };
     let mut zones = Vec::new();
     for part in list {
-        let shares = reader.table(KEY, part, &["requests", "blocks"], ZONES_WANTED)?;
-        let mut share = |name: &str| {
-            let Some((_, value)) = shares.iter().find(|(key, _)| *key == name) else {
-                reader.problem(part.span(), KEY, format!("has no {name}: write {ZONES_WANTED}"));
-                return None;
-            };
-            reader.quantity::<Ratio>(&nested(KEY, name), value)
-        };
-        let (requests, blocks) = (share("requests"), share("blocks"));
+        let [requests, blocks] = read_shares(reader, KEY, part, ZONES_WANTED)?;
         zones.extend(requests.zip(blocks).map(|(requests, blocks)| Zone { requests, blocks }));
     }
     (reader.problem_count() == before).then_some(Distribution::Zoned { zones })
+}
+
+/// Which share of the requests goes to which share of the blocks.
+pub(super) fn read_shares(
+    reader: &mut Reader<'_>,
+    key: &str,
+    item: &Item<'_>,
+    wanted: &str,
+) -> Option<[Option<Ratio>; 2]> {
+    reader.fields(key, item, wanted, |t| {
+        ["requests", "blocks"].map(|name| {
+            if t.item(name).is_none() {
+                t.reader.problem(item.span(), key, format!("has no {name}: write {wanted}"));
+            }
+            t.get(name, Reader::quantity)
+        })
+    })
 }
