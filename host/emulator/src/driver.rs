@@ -568,14 +568,7 @@ mod tests {
     #[test]
     fn whoever_waits_for_what_hangs_gives_up_when_told_to_and_others_go_on_meanwhile() {
         let driver = Driver::start(state().model, None, false).unwrap();
-        let fault = Fault {
-            on: "data".into(),
-            kind: FaultKind::Hang,
-            operations: Vec::new(),
-            from: Bytes::ZERO,
-            until: None,
-            share: Ratio::ONE,
-        };
+        let fault = Fault::of_all("data", FaultKind::Hang);
         driver.change(&Change::Begin(fault)).unwrap();
         // Their layout cuts them finely.
         let cut = Slicing::of(Layout::Stripe { columns: 2, interleave: Bytes::new(512) });

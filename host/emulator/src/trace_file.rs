@@ -163,23 +163,16 @@ fn write_batches(incoming: &Receiver<TraceBatch>, out: &mut impl Write) -> io::R
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loadline_block::Operation;
-    use loadline_emulation::{Change, RECORD, SlicePart, Trace, TraceError};
+    use loadline_emulation::{Change, RECORD, Trace, TraceError};
     use loadline_units::Instant;
 
     fn record(sequence: u64) -> TraceRecord {
         TraceRecord {
             sequence,
             submitted_at: Instant::from_ns(sequence),
-            completed_at: None,
-            error: None,
-            export: 0,
-            operation: Operation::Read,
-            durable: false,
-            offset: 0,
             length: 512,
             client: 3,
-            part: SlicePart::Whole,
+            ..TraceRecord::default()
         }
     }
 

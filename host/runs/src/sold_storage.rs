@@ -82,14 +82,9 @@ mod tests {
             name: "data".to_owned(),
             target: "/data/db".to_owned(),
             kind: TargetKind::TestFile,
-            path: None,
-            size_bytes: None,
-            size_reason: String::new(),
             direct: true,
-            direct_reason: None,
-            file_system: None,
             devices: devices.iter().map(facts).collect(),
-            extents: None,
+            ..VolumeFacts::default()
         }
     }
     fn found(devices: &[&str]) -> SoldStorage {

@@ -405,21 +405,15 @@ fn backlog(part: &Part, run: &RecordedRun, dependence: Dependence) -> Option<Dou
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loadline_emulation::SlicePart;
 
     fn record(offset: u64, length: u64, operation: Operation) -> TraceRecord {
         TraceRecord {
-            sequence: 0,
             submitted_at: Instant::from_ns(1_000),
             completed_at: Some(Instant::from_ns(3_000)),
-            error: None,
-            export: 0,
             operation,
-            durable: false,
             offset,
             length,
-            client: 0,
-            part: SlicePart::Whole,
+            ..TraceRecord::default()
         }
     }
 

@@ -3,10 +3,11 @@
 use loadline_units::{Bytes, Duration, Instant};
 
 /// The kind of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Operation {
     /// Bytes from storage.
+    #[default]
     Read,
     /// Bytes to storage.
     Write,

@@ -134,7 +134,7 @@ fn intervals(records: &[TraceRecord], recorded_ns: u64) -> Vec<DemandInterval> {
 #[cfg(test)]
 pub(crate) mod example {
     use super::*;
-    use loadline_emulation::{RecordingNotes, SlicePart};
+    use loadline_emulation::RecordingNotes;
     use loadline_units::{Duration, Instant};
 
     /// A request of 4 KiB.
@@ -144,19 +144,7 @@ pub(crate) mod example {
         completed_at: Option<Instant>,
         operation: Operation,
     ) -> TraceRecord {
-        TraceRecord {
-            sequence,
-            submitted_at,
-            completed_at,
-            error: None,
-            export: 0,
-            operation,
-            durable: false,
-            offset: 0,
-            length: 4_096,
-            client: 0,
-            part: SlicePart::Whole,
-        }
+        TraceRecord { sequence, submitted_at, completed_at, operation, length: 4_096, ..TraceRecord::default() }
     }
 
     /// A recording of these devices that took so long.

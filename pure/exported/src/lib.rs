@@ -30,13 +30,8 @@ mod tests {
             read.told = Some(HistogramSnapshot {
                 mean: 2e6,
                 min: Some(1_000_000),
-                p50: None,
-                p90: None,
-                p95: None,
-                p99: None,
-                p99_9: None,
-                p99_99: None,
                 max: 7_000_000,
+                ..HistogramSnapshot::default()
             });
             trial.watched = Some(Box::new(WatchRecord { events, ..WatchRecord::default() }));
             let summary = summarize(&record);

@@ -177,13 +177,8 @@ pub(crate) fn latency(mean: f64, min: Option<f64>, max: f64) -> Option<Histogram
     is_possible.then(|| HistogramSnapshot {
         mean: mean.min(max),
         min: min.map(|ns| ns.round() as u64),
-        p50: None,
-        p90: None,
-        p95: None,
-        p99: None,
-        p99_9: None,
-        p99_99: None,
         max: max.round() as u64,
+        ..HistogramSnapshot::default()
     })
 }
 

@@ -65,13 +65,10 @@ pub fn volume_facts(model: &Model, volume: &str, name: &str) -> Result<VolumeFac
         name: name.to_owned(),
         target: format!("{volume} of {}", model.spec.name),
         kind: TargetKind::Modelled,
-        path: None,
         size_bytes: Some(size.get()),
         size_reason: reason,
         direct: true,
-        direct_reason: None,
-        file_system: None,
         devices: devices.collect(),
-        extents: None,
+        ..VolumeFacts::default()
     })
 }

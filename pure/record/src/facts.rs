@@ -57,10 +57,11 @@ impl CpuQuota {
 }
 
 /// What kind of thing is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TargetKind {
     /// Nothing at all: measures the tool.
+    #[default]
     Null,
     /// A test file that the tool made in a directory and removes.
     TestFile,
@@ -75,7 +76,7 @@ pub enum TargetKind {
 }
 
 /// One volume of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct VolumeFacts {
     /// The name in the plan or the environment.
     pub name: String,

@@ -23,7 +23,7 @@ pub struct Histogram {
 }
 
 /// The summary figures that reports print, in nanoseconds. A percentile that another tool was not asked for is missing.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct HistogramSnapshot {
     /// Arithmetic mean.
     pub mean: f64,
@@ -428,12 +428,9 @@ mod tests {
             mean,
             min: Some(1),
             p50,
-            p90: None,
-            p95: None,
             p99: Some(max),
-            p99_9: None,
-            p99_99: None,
             max,
+            ..HistogramSnapshot::default()
         };
         let pooled =
             |p50| HistogramSnapshot::pooled(&[(1, part(10.0, Some(8), 20)), (3, part(30.0, p50, 60))]).unwrap();

@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 /// What an entry of a folder is, in the words of restic.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum NodeKind {
     /// A regular file.
+    #[default]
     #[serde(rename = "file")]
     File,
     /// A folder.

@@ -19,7 +19,7 @@ pub struct ExtendedAttribute {
 }
 
 /// An entry of a folder.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct TreeNode {
     /// Its name, any bytes but `/` and zero.
     #[serde(deserialize_with = "quoted_name")]
@@ -87,28 +87,7 @@ impl TreeNode {
     /// An entry of this kind and name, all else unset.
     #[must_use]
     pub fn new(name: Vec<u8>, kind: NodeKind) -> Self {
-        Self {
-            name,
-            kind,
-            mode: 0,
-            modified: Timestamp::default(),
-            accessed: Timestamp::default(),
-            changed: Timestamp::default(),
-            uid: 0,
-            gid: 0,
-            user: String::new(),
-            group: String::new(),
-            inode: 0,
-            device_id: 0,
-            size: 0,
-            links: 0,
-            link_target: Vec::new(),
-            raw_link_target: Vec::new(),
-            attributes: Vec::new(),
-            device: 0,
-            content: None,
-            subtree: None,
-        }
+        Self { name, kind, ..Self::default() }
     }
 
     fn push(&self, out: &mut Vec<u8>) {

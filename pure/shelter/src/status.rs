@@ -7,10 +7,11 @@ use std::fmt::Write as _;
 pub const STATUS_SCHEMA: &str = "loadline.shelter-status/1";
 
 /// What the service does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ServicePhase {
     /// It waits for the disk or the destination.
+    #[default]
     Waiting,
     /// It restores.
     Restoring,
@@ -44,7 +45,7 @@ pub struct LastSave {
 }
 
 /// The report.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ShelterStatus {
     /// [`STATUS_SCHEMA`].
     pub schema: String,
@@ -131,43 +132,7 @@ impl ShelterStatus {
     /// The report of a service that begins.
     #[must_use]
     pub fn new(name: &str, pid: u32) -> Self {
-        Self {
-            schema: STATUS_SCHEMA.into(),
-            name: name.into(),
-            pid,
-            written_s: 0,
-            phase: ServicePhase::Waiting,
-            verdict: String::new(),
-            recovery_age_ns: None,
-            recovery_point_ns: None,
-            unsaved_files: 0,
-            unsaved_bytes: 0,
-            budget_bytes: None,
-            last_save: None,
-            saved_bytes_total: 0,
-            saves_total: 0,
-            failures_in_row: 0,
-            failure: None,
-            pinned: Vec::new(),
-            rate_bytes_per_s: None,
-            conflict: None,
-            restore_predicted_ns: None,
-            restore_took_ns: None,
-            damaged: Vec::new(),
-            drill_s: None,
-            notice: None,
-            notice_trouble: None,
-            events_overflow_total: 0,
-            generations: 0,
-            pruned_s: None,
-            upkeep_trouble: None,
-            verified_s: None,
-            reread_s: None,
-            damage: None,
-            requests_total: None,
-            requests_failed_total: None,
-            requests_throttled_total: None,
-        }
+        Self { schema: STATUS_SCHEMA.into(), name: name.into(), pid, ..Self::default() }
     }
 
     /// Whether the oldest unsaved change is older than it may become.

@@ -7,7 +7,7 @@ mod served;
 use loadline_disk::Layout;
 use loadline_emulation::{Change, Fault, FaultKind};
 use loadline_emulator::{AttachError, BlockDevice, BlockDeviceMaking, detach};
-use loadline_units::{Bytes, Ratio};
+use loadline_units::Bytes;
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
 use rustix::io::Errno;
 use served::{Mounted, Served, disk, is_there, run};
@@ -192,14 +192,7 @@ fn a_block_device_of_a_disk_that_hangs_ends_with_the_mount() {
     let Some(mut served) = Served::start(disk(Bytes::mib(1)), Layout::Single) else { return };
     let second = loadline_units::Duration::from_s(1);
     assert_eq!(served.emulation.hang("data", second), None);
-    let hang = Fault {
-        on: "data/0".into(),
-        kind: FaultKind::Hang,
-        operations: Vec::new(),
-        from: Bytes::ZERO,
-        until: None,
-        share: Ratio::ONE,
-    };
+    let hang = Fault::of_all("data/0", FaultKind::Hang);
     served.emulation.change(&Change::Begin(hang.clone())).unwrap();
     assert_eq!(served.emulation.hang("data", second), Some(hang));
     assert_eq!(served.emulation.hang("dat", second), None);
@@ -241,14 +234,7 @@ fn a_mirror_of_btrfs_survives_a_lost_disk() {
     let content = bytes(48 * MIB, 6);
     std::fs::write(mounted.0.join("before"), &content).unwrap();
     run(Command::new("sync").arg("-f").arg(&mounted.0));
-    let lost = Fault {
-        on: "data/1".into(),
-        kind: FaultKind::Lost,
-        operations: Vec::new(),
-        from: Bytes::ZERO,
-        until: None,
-        share: Ratio::ONE,
-    };
+    let lost = Fault::of_all("data/1", FaultKind::Lost);
     served.emulation.change(&Change::Begin(lost)).unwrap();
     std::fs::write(mounted.0.join("after"), &content).unwrap();
     run(Command::new("sync").arg("-f").arg(&mounted.0));

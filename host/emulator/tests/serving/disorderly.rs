@@ -7,7 +7,7 @@ use loadline_emulation::{Change, Fault, FaultKind, FaultSelection, Trace};
 use loadline_emulator::{EmulationSettings, IN_FLIGHT_BYTES_MAX, IN_FLIGHT_MAX, TraceSettings};
 use loadline_nbd::option::code as option_code;
 use loadline_nbd::request::code;
-use loadline_units::{Bytes, Duration, Ratio};
+use loadline_units::{Bytes, Duration};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 
@@ -200,14 +200,7 @@ fn bytes_under_way_on_a_connection_are_bounded() {
     let trace = Some(TraceSettings { path: path.clone(), about: String::new() });
     let size = Bytes::new(LONG);
     let served = Served::with(&environment(Layout::Single, vec![disk(size)]), &EmulationSettings { trace, ..memory() });
-    let fault = Fault {
-        on: "data".into(),
-        kind: FaultKind::Hang,
-        operations: Vec::new(),
-        from: Bytes::ZERO,
-        until: None,
-        share: Ratio::ONE,
-    };
+    let fault = Fault::of_all("data", FaultKind::Hang);
     served.emulation.change(&Change::Begin(fault)).unwrap();
     let mut client = Client::simple(&served.socket(), "data");
     let most = IN_FLIGHT_BYTES_MAX / LONG;
@@ -307,12 +300,5 @@ fn whoever_takes_chunks_is_told_of_a_disk_that_went_away_in_the_middle_of_a_read
 }
 
 fn detached() -> Change {
-    Change::Begin(Fault {
-        on: "data".into(),
-        kind: FaultKind::Detached,
-        operations: Vec::new(),
-        from: Bytes::ZERO,
-        until: None,
-        share: Ratio::ONE,
-    })
+    Change::Begin(Fault::of_all("data", FaultKind::Detached))
 }

@@ -10,7 +10,7 @@ use loadline_emulation::replay::repeat_requests;
 use loadline_emulation::{Change, Fault, FaultKind, Trace};
 use loadline_emulator::{EmulationSettings, TraceSettings};
 use loadline_nbd::request::code;
-use loadline_units::{Bytes, Duration, Iops, Ratio};
+use loadline_units::{Bytes, Duration, Iops};
 
 /// Reads of 4 KiB, `depth` at a time, until `count` were answered.
 fn closed_loop(client: &mut Client, depth: u64, count: u64) {
@@ -95,14 +95,7 @@ fn what_holds_requests_is_told() {
     assert_eq!(held(&served), (vec!["idle", "latency"], "arrival"));
 
     let served = Served::new(&slow(Duration::from_ms(1)));
-    let delay = Fault {
-        on: "data".into(),
-        kind: FaultKind::Delay(Duration::from_ms(40)),
-        operations: Vec::new(),
-        from: Bytes::ZERO,
-        until: None,
-        share: Ratio::ONE,
-    };
+    let delay = Fault::of_all("data", FaultKind::Delay(Duration::from_ms(40)));
     served.emulation.change(&Change::Begin(delay)).unwrap();
     let mut client = Client::simple(&served.socket(), "data");
     (0..10).for_each(|_| drop(client.read(0, 512)));

@@ -44,14 +44,10 @@ pub(super) fn open(name: &str, target: &str, need: &Need, access: &Access) -> Re
         name: name.to_owned(),
         target: absolute(target),
         kind: TargetKind::Nbd,
-        path: None,
         size_bytes: Some(file_size.get()),
         size_reason: size_reason.to_owned(),
         direct: !need.buffered,
-        direct_reason: None,
-        file_system: None,
-        devices: Vec::new(),
-        extents: None,
+        ..VolumeFacts::default()
     };
     let holding = Holding { alignment, handed_over, export: Some(export), ..Holding::default() };
     Ok(Volume { facts, files: Vec::new(), file_size, start: need.start, writable: writing, holding })

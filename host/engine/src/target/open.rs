@@ -70,14 +70,10 @@ fn open_null(name: &str, target: &str, need: &Need) -> Result<Volume, TargetErro
         name: name.to_owned(),
         target: target.to_owned(),
         kind: TargetKind::Null,
-        path: None,
         size_bytes: Some(each.get() * u64::from(need.files.max(1))),
         size_reason: reason.to_owned(),
         direct: true,
-        direct_reason: None,
-        file_system: None,
-        devices: Vec::new(),
-        extents: None,
+        ..VolumeFacts::default()
     };
     let (files, holding) = (Vec::new(), Holding::default());
     Ok(Volume { facts, files, file_size: each, start: need.start, writable: true, holding })

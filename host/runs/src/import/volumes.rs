@@ -136,7 +136,6 @@ fn facts(name: &str, jobs: &[&Job]) -> VolumeFacts {
         name: name.to_owned(),
         target: targets.join(", "),
         kind,
-        path: None,
         size_bytes,
         size_reason: match size_bytes {
             Some(_) => "as far as the jobs reach, by their options".to_owned(),
@@ -144,8 +143,6 @@ fn facts(name: &str, jobs: &[&Job]) -> VolumeFacts {
         },
         direct: !is_buffered,
         direct_reason: is_buffered.then(|| "the jobs did not ask for it (direct=1)".to_owned()),
-        file_system: None,
-        devices: Vec::new(),
-        extents: None,
+        ..VolumeFacts::default()
     }
 }

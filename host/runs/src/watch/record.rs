@@ -122,13 +122,8 @@ fn means(record: &WatchRecord, of: fn(&WatchTick) -> (u64, u64)) -> Option<Histo
     Some(HistogramSnapshot {
         mean: mean((count, took_ms))?,
         min: Some(ticks().fold(f64::INFINITY, f64::min) as u64),
-        p50: None,
-        p90: None,
-        p95: None,
-        p99: None,
-        p99_9: None,
-        p99_99: None,
         max: ticks().fold(0.0, f64::max) as u64,
+        ..HistogramSnapshot::default()
     })
 }
 

@@ -97,14 +97,8 @@ impl TrialPlace for Applications {
             name: cell.volume.clone(),
             target: "an application".to_owned(),
             kind: TargetKind::File,
-            path: None,
-            size_bytes: None,
-            size_reason: String::new(),
             direct: true,
-            direct_reason: None,
-            file_system: None,
-            devices: Vec::new(),
-            extents: None,
+            ..VolumeFacts::default()
         })
     }
 

@@ -3,9 +3,9 @@
 use loadline_block::Operation;
 use loadline_load::{LatencyFigure, Objective};
 use loadline_record::{
-    Access, ArrivalKind, CellRecord, Clock, DeviceCounters, Doubt, DoubtCode, DoubtEvidence, Ending, EngineUsed,
-    Histogram, HostFacts, Load, LoadFigures, MachineCpu, OperationRecord, PlanText, Pressure, RunHeader, RunVerb,
-    Second, SecondOperation, Series, Surroundings, TargetKind, ThreadBusy, TrialRecord, VolumeFacts,
+    Access, ArrivalKind, CellRecord, Clock, DeviceCounters, Doubt, DoubtCode, DoubtEvidence, EngineUsed, Histogram,
+    HostFacts, Load, LoadFigures, MachineCpu, OperationRecord, PlanText, Pressure, RunHeader, RunVerb, Second,
+    SecondOperation, Series, Surroundings, TargetKind, ThreadBusy, TrialRecord, VolumeFacts,
 };
 use loadline_units::Duration;
 use std::collections::BTreeMap;
@@ -37,10 +37,7 @@ pub(crate) fn header(id: &str, name: &str, second: u32) -> RunHeader {
         size_bytes: Some(100 << 30),
         size_reason: "twice the memory, and more than the device's cache".into(),
         direct: true,
-        direct_reason: None,
-        file_system: None,
-        devices: Vec::new(),
-        extents: None,
+        ..VolumeFacts::default()
     };
     RunHeader {
         id: id.into(),
@@ -122,22 +119,17 @@ pub(crate) fn trial(number: u32, seed: u64, seconds: u32) -> TrialRecord {
         series.seconds.push(second);
     }
     let device = DeviceCounters { name: "vda".into(), reads: numbers.next() >> 40, ..DeviceCounters::default() };
+    let engine = EngineUsed {
+        name: "io_uring".into(),
+        reason: "the kernel and the target allow it".into(),
+        options: vec!["fixed buffers".into(), "fixed files".into()],
+    };
     TrialRecord {
-        trial: number,
-        started_unix_s: 1_769_869_353,
-        engine: EngineUsed {
-            name: "io_uring".into(),
-            reason: "the kernel and the target allow it".into(),
-            options: vec!["fixed buffers".into(), "fixed files".into()],
-        },
         warm_up_ns: 10_000_000_000,
         measured_ns: u64::from(seconds) * 1_000_000_000,
         operations,
-        offered_iops: None,
         missed: numbers.next() >> 50,
         series,
-        errors: BTreeMap::new(),
-        error_samples: Vec::new(),
         surroundings: Surroundings {
             elapsed_ns: 70_123_456_789,
             threads: vec![ThreadBusy { busy: numbers.share(), ..ThreadBusy::default() }],
@@ -146,19 +138,10 @@ pub(crate) fn trial(number: u32, seed: u64, seconds: u32) -> TrialRecord {
             devices: vec![device],
             ..Surroundings::default()
         },
-        told_scatter: None,
-        pipeline: None,
-        watched: None,
-        hosts: None,
-        measured_from_unix_ns: None,
-        steps: loadline_record::Steps::default(),
-        steady_state: None,
-        verify: None,
-        model: None,
-        ending: Ending::Complete,
         doubts: vec![Doubt {
             code: DoubtCode::ShortRun,
             seen: DoubtEvidence::FewWindows { measured_ns: 60_000_000_000, window_ns: 1_000_000_000 },
         }],
+        ..TrialRecord::empty(number, 1_769_869_353, engine)
     }
 }

@@ -9,7 +9,7 @@ use loadline_advise::{Advice, AdviceOptions, Asked, Need, NeedNumbers, Rates, Sc
 use loadline_block::Operation;
 use loadline_catalog::{Catalog, Environment};
 use loadline_demand::{AtLimit, Demand, DemandInterval, demand_of_trace};
-use loadline_emulation::{RecordingNotes, SlicePart, Trace, TraceRecord};
+use loadline_emulation::{RecordingNotes, Trace, TraceRecord};
 use loadline_units::{ByteRate, Bytes, Duration, Instant, Iops, Ratio};
 use loadline_workload::{LatencyFigure, Objective};
 use std::sync::Arc;
@@ -192,14 +192,10 @@ fn closed_loop() -> Trace {
         sequence: number,
         submitted_at: at(number),
         completed_at: Some(at(number + 8)),
-        error: None,
-        export: 0,
         operation: if number % 10 < 7 { Operation::Read } else { Operation::Write },
-        durable: false,
         offset: number * 7_919 % 4_096 * 8_192,
         length: 8_192,
-        client: 0,
-        part: SlicePart::Whole,
+        ..TraceRecord::default()
     });
     let notes = RecordingNotes { elapsed_ns: 6_016_000_000, ..RecordingNotes::default() };
     Trace {
@@ -247,14 +243,9 @@ fn bursts(seconds: u64) -> Trace {
             sequence: number,
             submitted_at,
             completed_at: Some(submitted_at + Duration::from_us(800)),
-            error: None,
-            export: 0,
-            operation: Operation::Read,
-            durable: false,
             offset: number * 7_919 % 4_096 * 8_192,
             length: 8_192,
-            client: 0,
-            part: SlicePart::Whole,
+            ..TraceRecord::default()
         }
     };
     Trace { records: (0..).zip(all).map(record).collect(), ..closed_loop() }

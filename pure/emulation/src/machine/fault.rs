@@ -32,6 +32,14 @@ pub struct Fault {
     pub share: Ratio,
 }
 
+impl Fault {
+    /// Of all requests to a volume or a disk.
+    pub fn of_all(on: impl Into<String>, kind: FaultKind) -> Self {
+        let (from, share) = (nothing(), all());
+        Self { on: on.into(), kind, operations: Vec::new(), from, until: None, share }
+    }
+}
+
 const fn nothing() -> Bytes {
     Bytes::ZERO
 }

@@ -338,7 +338,6 @@ impl FlushDependences {
 mod tests {
     use super::*;
     use crate::replay::{Dependence, ReplaySchedule};
-    use crate::trace::SlicePart;
 
     const US: Duration = Duration::from_us(1);
 
@@ -353,14 +352,10 @@ mod tests {
                 sequence: records.len() as u64,
                 submitted_at: at,
                 completed_at: Some(at + latency),
-                error: None,
-                export: 0,
                 operation,
-                durable: false,
-                offset: 0,
                 length: if operation == Operation::Flush { 0 } else { 8_192 },
                 client,
-                part: SlicePart::Whole,
+                ..TraceRecord::default()
             });
             at + latency
         };

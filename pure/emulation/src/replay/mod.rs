@@ -171,7 +171,6 @@ impl<'a> Replay<'a> {
 mod tests {
     use super::dependence::queue_depths;
     use super::*;
-    use crate::trace::SlicePart;
     use loadline_block::Operation;
     use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Latency, LatencySpec, Layout, VolumeSpec, Waits};
     use loadline_record::Second;
@@ -195,14 +194,8 @@ mod tests {
             sequence,
             submitted_at: Instant::ZERO + MS * submitted_ms,
             completed_at: Some(Instant::ZERO + MS * completed_ms),
-            error: None,
-            export: 0,
-            operation: Operation::Read,
-            durable: false,
-            offset: 0,
             length: 4_096,
-            client: 0,
-            part: SlicePart::Whole,
+            ..TraceRecord::default()
         }
     }
 

@@ -73,24 +73,10 @@ pub fn relocate(records: &mut [TraceRecord], export: u16, size: Bytes) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::SlicePart;
-    use loadline_units::Instant;
     use proptest::prelude::*;
 
     fn record(operation: Operation, offset: u64, length: u64) -> TraceRecord {
-        TraceRecord {
-            sequence: 0,
-            submitted_at: Instant::ZERO,
-            completed_at: None,
-            error: None,
-            export: 0,
-            operation,
-            durable: false,
-            offset,
-            length,
-            client: 0,
-            part: SlicePart::Whole,
-        }
+        TraceRecord { operation, offset, length, ..TraceRecord::default() }
     }
 
     fn places(records: &[TraceRecord]) -> Vec<(u64, u64)> {

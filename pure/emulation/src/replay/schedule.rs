@@ -100,8 +100,6 @@ impl<'a> ReplaySchedule<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::SlicePart;
-    use loadline_block::Operation;
     use loadline_units::Duration;
 
     fn record(sequence: u64, submitted_ms: u64, completed_ms: u64) -> TraceRecord {
@@ -110,14 +108,8 @@ mod tests {
             sequence,
             submitted_at: at(submitted_ms),
             completed_at: Some(at(completed_ms)),
-            error: None,
-            export: 0,
-            operation: Operation::Read,
-            durable: false,
-            offset: 0,
             length: 4_096,
-            client: 0,
-            part: SlicePart::Whole,
+            ..TraceRecord::default()
         }
     }
 

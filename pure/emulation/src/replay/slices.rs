@@ -49,14 +49,12 @@ mod tests {
             sequence,
             submitted_at: at(from_ms),
             completed_at: Some(at(until_ms)),
-            error: None,
-            export: 0,
             operation: Operation::Trim,
-            durable: false,
             offset,
             length,
             client: 1,
             part,
+            ..TraceRecord::default()
         }
     }
 

@@ -92,7 +92,7 @@ const TIME_MAX: Instant = Instant::from_ns(10 * 366 * 86_400 * NS_PER_S);
 const END_MAX: u64 = 1 << 63;
 
 /// One request to the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TraceRecord {
     /// Its number, from 0, in the order in which requests went to the model.
     pub sequence: u64,

@@ -33,19 +33,7 @@ proptest! {
 }
 
 fn record(sequence: u64) -> TraceRecord {
-    TraceRecord {
-        sequence,
-        submitted_at: Instant::from_ns(sequence),
-        completed_at: None,
-        error: None,
-        export: 0,
-        operation: Operation::Read,
-        durable: false,
-        offset: 0,
-        length: 512,
-        client: 3,
-        part: SlicePart::Whole,
-    }
+    TraceRecord { sequence, submitted_at: Instant::from_ns(sequence), length: 512, client: 3, ..TraceRecord::default() }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use loadline_load::{
 use loadline_record::{
     Access, CellRecord, Clock, DeviceFacts, Doubt, DoubtCode, Ending, EngineName, EngineUsed, Evidence, Extents,
     FileSystemFacts, Histogram, HostFacts, OperationRecord, PlanText, RunHeader, RunRecord, RunStatus, RunVerb, Second,
-    SecondOperation, Series, Surroundings, TargetKind, TrialRecord, VolumeFacts,
+    SecondOperation, Series, TargetKind, TrialRecord, VolumeFacts,
 };
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 use std::collections::BTreeMap;
@@ -159,34 +159,19 @@ fn trial(plan: &CellPlan, number: u32, noise: &mut Noise) -> TrialRecord {
         }
         second
     });
+    let engine = EngineUsed {
+        name: EngineName::IoUring,
+        reason: "the kernel allows it".to_owned(),
+        options: vec!["fixed buffers".to_owned(), "registered files".to_owned()],
+    };
     TrialRecord {
-        trial: number,
-        started_unix_s: 1_769_868_000 + u64::from(number) * 40,
-        engine: EngineUsed {
-            name: EngineName::IoUring,
-            reason: "the kernel allows it".to_owned(),
-            options: vec!["fixed buffers".to_owned(), "registered files".to_owned()],
-        },
         warm_up_ns: 5_000_000_000,
         measured_ns: plan.seconds as u64 * 1_000_000_000,
         operations,
         offered_iops: plan.offered_iops,
-        missed: 0,
         series: Series { interval_s: 1, seconds: seconds.collect(), last_ns: 1_000_000_000 },
-        errors: BTreeMap::new(),
-        error_samples: Vec::new(),
-        surroundings: Surroundings::default(),
-        told_scatter: None,
-        pipeline: None,
-        watched: None,
-        hosts: None,
-        measured_from_unix_ns: None,
-        steps: loadline_record::Steps::default(),
-        steady_state: None,
-        verify: None,
-        model: None,
-        ending: Ending::Complete,
         doubts: doubts(plan),
+        ..TrialRecord::empty(number, 1_769_868_000 + u64::from(number) * 40, engine)
     }
 }
 
