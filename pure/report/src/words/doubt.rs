@@ -17,7 +17,6 @@ pub fn doubt_detail(doubt: &Doubt) -> String {
     words(doubt.code, &doubt.seen)
 }
 
-#[expect(clippy::too_many_lines, reason = "one arm for each kind of evidence")]
 fn words(code: DoubtCode, seen: &DoubtEvidence) -> String {
     match seen {
         DoubtEvidence::Written { text } => text.clone(),
