@@ -1,103 +1,32 @@
-//! What happened around a trial: CPU time, pressure, the devices' own counters, the page cache, other processes, the clock.
+//! What happened around a trial: the machine's own surroundings, and how much of the volume lay in the page cache.
 
 use crate::target::Volume;
-use loadline_kernel::clock::{ClockReadings, CpuTime, process_cpu_time};
-use loadline_kernel::counters::{self, CpuTicks, ProcessBytes};
-use loadline_kernel::facts::{BlockDevice, KernelView};
-use loadline_record::{DeviceCounters, Exceeded, Pressure, Residency, Stops, Surroundings};
-use std::thread::JoinHandle;
+use loadline_kernel::surroundings::Observation as MachineObservation;
+use loadline_record::{Residency, Surroundings};
 
 /// What the machine showed just before a trial; [`Observation::end`] compares.
 #[derive(Debug)]
 pub struct Observation {
-    view: KernelView,
-    before: Snapshot,
-    /// Looking through all processes takes milliseconds: it goes on while the load begins.
-    processes: JoinHandle<ProcessBytes>,
-}
-
-/// Everything that is compared.
-#[derive(Debug)]
-struct Snapshot {
-    clocks: ClockReadings,
-    tool_cpu: CpuTime,
-    cpu: Option<CpuTicks>,
-    pressure: Option<Pressure>,
-    devices: Vec<DeviceCounters>,
     cached_share: Option<f64>,
-    exceeded: Vec<Exceeded>,
-    throttled_ns: Option<u64>,
+    machine: MachineObservation,
 }
 
 impl Observation {
     /// Looks for the first time.
     #[must_use]
     pub fn begin(volume: &Volume) -> Self {
-        let view = KernelView::live();
-        // Slow readings come first, those compared to the nanosecond last; `end` goes the other way.
-        let processes = std::thread::spawn({
-            let view = view.clone();
-            move || ProcessBytes::read(&view)
-        });
         let cached_share = volume.cached_share();
-        let exceeded = counters::exceeded(&view, &volume.facts.devices);
-        let (cpu, pressure) = (counters::cpu_ticks(&view), counters::pressure(&view));
-        let devices = device_counters(&view, volume);
-        let before = Snapshot {
-            tool_cpu: process_cpu_time(),
-            clocks: ClockReadings::read(),
-            cpu,
-            pressure,
-            devices,
-            cached_share,
-            exceeded,
-            throttled_ns: counters::throttled_ns(&view),
-        };
-        Self { view, before, processes }
+        Self { cached_share, machine: MachineObservation::begin(&volume.facts.devices, &volume.holding.counted) }
     }
 
     /// Looks again and gives the changes. What only the load's driver knows (`threads`, `load_user_ns`, `load_system_ns`,
     /// `asked`, and of `stops` all but the quotas) is left empty.
     #[must_use]
     pub fn end(self, volume: &Volume) -> Surroundings {
-        let Self { view, before, processes: processes_before } = self;
-        let clocks = ClockReadings::read();
-        let tool_cpu = process_cpu_time().since(before.tool_cpu);
-        let devices = device_counters(&view, volume);
-        let (cpu, pressure) = (counters::cpu_ticks(&view), counters::pressure(&view));
-        let residency =
-            before.cached_share.zip(volume.cached_share()).map(|(before, after)| Residency { before, after });
-        let throttled_ns = before.throttled_ns.zip(counters::throttled_ns(&view));
-        let throttled_ns = throttled_ns.map(|(before, after)| after.saturating_sub(before));
-        let exceeded = counters::exceeded_change(&before.exceeded, &counters::exceeded(&view, &volume.facts.devices));
-        let processes = ProcessBytes::read(&view);
-        let processes_before = processes_before.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Surroundings {
-            elapsed_ns: clocks.elapsed_since(&before.clocks).as_ns(),
-            tool_user_ns: tool_cpu.user.as_ns(),
-            tool_system_ns: tool_cpu.system.as_ns(),
-            machine: before.cpu.zip(cpu).and_then(|(before, after)| counters::cpu_shares(before, after)),
-            pressure: before.pressure.zip(pressure).map(|(before, after)| counters::pressure_change(before, after)),
-            devices: devices
-                .iter()
-                .filter_map(|after| Some((before.devices.iter().find(|b| b.name == after.name)?, after)))
-                .map(|(before, after)| counters::disk_change(before, after))
-                .collect(),
-            residency,
-            others: processes.busiest_since(&processes_before, &view),
-            clock: clocks.check_since(&before.clocks),
-            exceeded,
-            stops: Some(Stops { throttled_ns, ..Stops::default() }),
-            ..Surroundings::default()
-        }
+        let seen = self.machine.end();
+        let residency = self.cached_share.zip(volume.cached_share());
+        Surroundings { residency: residency.map(|(before, after)| Residency { before, after }), ..seen }
     }
-}
-
-/// Counters of the volume's devices; a device that does not count is left out, for its zeros would say "no I/O".
-fn device_counters(view: &KernelView, volume: &Volume) -> Vec<DeviceCounters> {
-    let counting = |name: &&String| BlockDevice::by_name(view, name).is_some_and(|device| device.counts_io());
-    let names: Vec<String> = volume.holding.counted.iter().filter(counting).cloned().collect();
-    counters::disk_counters(view, &names)
 }
 
 #[cfg(test)]

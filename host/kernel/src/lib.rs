@@ -11,6 +11,8 @@
 //! | [`system_calls`] | system calls that std does not offer, as safe functions |
 //! | [`raw_call`] | any system call, inlined, without a `ret` after it |
 //! | [`scheduling`] | how soon a thread runs where others want its processor |
+//! | [`stalls`] | times in which this process did not run |
+//! | [`surroundings`] | what happens around a measurement, compared before and after |
 //! | [`prefetch`] | memory brought into the processor's caches ahead of use |
 //! | [`trace_instance`] | the kernel's events of chosen devices, in a buffer of our own |
 //! | [`metadata`] | what the cloud around the machine answers |
@@ -25,6 +27,8 @@ pub mod metadata;
 pub mod prefetch;
 pub mod raw_call;
 pub mod scheduling;
+pub mod stalls;
+pub mod surroundings;
 pub mod system_calls;
 pub mod trace_instance;
 pub mod ublk;

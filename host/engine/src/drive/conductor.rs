@@ -3,7 +3,6 @@
 use super::lane::TransferBudget;
 use super::ledger::{self, GaveUp, Ledger, Times};
 use super::load_threads::{self, Threads};
-use super::stalls::Stalls;
 use super::{CONDUCTOR_SLEEP, HANG_GRACE, LOOK, LoadOnVolume, TrialFiles, device_room, region_of, set_direct};
 use crate::backend::Trims;
 use crate::choose;
@@ -12,6 +11,7 @@ use crate::error::EngineError;
 use crate::target::Volume;
 use crate::verify;
 use loadline_kernel::clock;
+use loadline_kernel::stalls::Stalls;
 use loadline_record::{Ending, EngineUsed, SteadyState, TargetKind, VerifyRecord};
 use loadline_units::{Bytes, Duration, Instant, NS_PER_S};
 use loadline_workload::{GroupEnd, LoadSpec, SteadyStateRule};
@@ -243,7 +243,7 @@ impl<'a> UnderWay<'a> {
             self.begin_if_due(now);
             return;
         }
-        self.stops.slept(from, now, (self.times.from(), self.times.to()));
+        self.stops.slept(from + CONDUCTOR_SLEEP, now, (self.times.from(), self.times.to()));
         if now.since(from) > HANG_GRACE {
             // The tool stood still (Ctrl-Z, a machine that slept), and the load threads with it: they come by first.
             self.judged_from = now + HANG_GRACE;

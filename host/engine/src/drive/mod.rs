@@ -8,7 +8,6 @@ mod lane;
 mod ledger;
 mod load_threads;
 mod recorded;
-mod stalls;
 mod timed_sleep;
 mod turns;
 mod verify_pass;

@@ -8,7 +8,7 @@ mod quota;
 pub mod watching;
 
 pub use exceeded::{exceeded, exceeded_change};
-pub use processes::ProcessBytes;
+pub use processes::{ProcessBytes, own_bytes};
 pub use quota::throttled_ns;
 
 use crate::facts::KernelView;

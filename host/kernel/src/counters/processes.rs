@@ -76,6 +76,12 @@ impl ProcessBytes {
 }
 
 /// `read_bytes` and `write_bytes` of /proc/PID/io (proc_pid_io(5)): what went to storage, not to the page cache.
+/// Bytes that this process caused to be read from storage and written to it so far; `None`: the kernel does not count them.
+#[must_use]
+pub fn own_bytes(view: &KernelView) -> Option<(u64, u64)> {
+    parse_io(&fs::read_to_string(view.proc.join("self/io")).ok()?)
+}
+
 fn parse_io(text: &str) -> Option<(u64, u64)> {
     let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok());
     Some((value("read_bytes:")?, value("write_bytes:")?))

@@ -1,6 +1,5 @@
-//! Stalls: times in which this process did not run. The conductor sleeps a little at a time and notes when it woke late.
+//! Stalls: times in which this process did not run. A thread that only sleeps, a little at a time, notes when it woke late.
 
-use super::CONDUCTOR_SLEEP;
 use loadline_record::Stops;
 use loadline_units::{Duration, Instant};
 
@@ -9,16 +8,15 @@ const LATE_MAX: Duration = Duration::from_ms(20);
 
 /// Stalls so far, within the measured time.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Stalls {
+pub struct Stalls {
     count: u64,
     total: Duration,
     longest: Duration,
 }
 
 impl Stalls {
-    /// The conductor wanted to sleep for [`CONDUCTOR_SLEEP`] at `from` and came back at `now`; what lies outside `measured` does not count.
-    pub(super) fn slept(&mut self, from: Instant, now: Instant, measured: (Instant, Instant)) {
-        let wanted_at = from + CONDUCTOR_SLEEP;
+    /// A sleeper wanted to wake at `wanted_at` and came back at `now`; what lies outside `measured` does not count.
+    pub fn slept(&mut self, wanted_at: Instant, now: Instant, measured: (Instant, Instant)) {
         if now.since(wanted_at) <= LATE_MAX {
             return;
         }
@@ -29,7 +27,8 @@ impl Stalls {
         self.longest = self.longest.max(stop);
     }
     /// For the record.
-    pub(super) const fn record(self) -> Stops {
+    #[must_use]
+    pub const fn record(self) -> Stops {
         Stops { count: self.count, total_ns: self.total.as_ns(), longest_ns: self.longest.as_ns(), throttled_ns: None }
     }
 }
@@ -43,15 +42,16 @@ mod tests {
         let at = |ms: u64| Instant::from_ns(ms * 1_000_000);
         let measured = (at(1_000), at(9_000));
         let mut seen = Stalls::default();
-        seen.slept(at(2_000), at(2_010), measured);
-        seen.slept(at(2_010), at(2_035), measured);
+        // Each wanted to sleep for 10 ms.
+        seen.slept(at(2_010), at(2_010), measured);
+        seen.slept(at(2_020), at(2_035), measured);
         assert_eq!(seen.record(), Stops::default());
         // Stopped for 90 ms beyond the nap.
-        seen.slept(at(3_000), at(3_100), measured);
+        seen.slept(at(3_010), at(3_100), measured);
         // Half of it during the warm-up, and one that outlasts the measurement.
-        seen.slept(at(890), at(1_200), measured);
-        seen.slept(at(8_490), at(12_000), measured);
-        seen.slept(at(9_500), at(9_900), measured);
+        seen.slept(at(900), at(1_200), measured);
+        seen.slept(at(8_500), at(12_000), measured);
+        seen.slept(at(9_510), at(9_900), measured);
         let stops = seen.record();
         assert_eq!(stops.total_ns, (90 + 200 + 500) * 1_000_000);
         assert_eq!((stops.count, stops.longest_ns), (3, 500 * 1_000_000));
