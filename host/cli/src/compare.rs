@@ -1,9 +1,10 @@
 //! `compare`: stored runs, or volumes of one run, against the first of them.
 
+use crate::answers::KindComparison;
 use crate::arguments::Format;
 use crate::arguments::compare::{CannotTell, CompareArguments, FailIf, FigureName};
 use crate::failure::{Outcome, Usage};
-use crate::{crawl, output, output_file, printing, recommendations, stored};
+use crate::{output, output_file, printing, recommendations, stored};
 use loadline_analysis::{
     CompareOptions, ComparedSide, Comparison, NextStep, Note, TRIALS_TO_DECIDE, Verdict, compare as compare_runs,
     scaling_of,
@@ -24,16 +25,13 @@ const TRIALS_TRIED: [u32; 2] = [3, 6];
 pub(crate) fn compare(arguments: &CompareArguments, store: &Store) -> anyhow::Result<Outcome> {
     let records = arguments.runs.iter().map(|run| side(run, store)).collect::<anyhow::Result<Vec<RunRecord>>>()?;
     let junit = arguments.junit.as_deref().map(output_file::junit).transpose()?;
-    if let Some(text) = crawl::compared_text(&records, arguments.printing.format) {
-        output::print(&text)?;
-        return Ok(Outcome::Done);
-    }
+    let added = KindComparison::of(&records);
     let comparison = of_records(arguments, records)?;
-    let nothing_shared = comparison.against.iter().all(|a| a.cells.is_empty());
+    let nothing_shared = added.is_none() && comparison.against.iter().all(|a| a.cells.is_empty());
     if nothing_shared && arguments.printing.format == Format::Table {
         output::tell("no cell is in both: they are matched by their whole load, and by volume where a run has several");
     }
-    output::print(&printing::comparison(&comparison, arguments.printing.format))?;
+    output::print(&text(&comparison, added.as_ref(), arguments.printing.format))?;
     if let Some(file) = &junit {
         let text = loadline_exported::junit(&comparison, arguments.cannot_tell == Some(CannotTell::Fail));
         output_file::write(file, text)?;
@@ -57,6 +55,24 @@ pub(crate) fn compare(arguments: &CompareArguments, store: &Store) -> anyhow::Re
         _ => {}
     }
     Ok(outcome)
+}
+
+/// The comparison with what the kind of the runs adds. Loads without a figure that both have are no rows beside that.
+fn text(comparison: &Comparison, added: Option<&KindComparison>, format: Format) -> String {
+    let Some(added) = added else { return printing::comparison(comparison, format) };
+    if format == Format::Json {
+        let mut document = serde_json::to_value(loadline_report::ComparisonDocument::of(comparison))
+            .expect("a comparison is plain data");
+        let (key, value) = added.json();
+        document[key] = value;
+        return output::pretty(&document);
+    }
+    let mut cells = comparison.against.iter().flat_map(|against| &against.cells);
+    if cells.any(|cell| cell.deciding().is_some()) {
+        format!("{}\n{}", printing::comparison(comparison, format), added.text(format))
+    } else {
+        added.text(format)
+    }
 }
 
 /// The comparison of these runs as it was asked for, predictions with more trials where these decide.

@@ -1,31 +1,20 @@
 //! How a run came out: its figures are printed, and what they say becomes the exit status.
 
+use crate::answers::KindAnswer;
 use crate::arguments::Format;
 use crate::failure::Outcome;
-use crate::recommendations::{after_hunt, summarized, with_command};
-use crate::{hunt_table, output, printing, words};
-use loadline_analysis::RunVerdict;
-use loadline_hunt::Effect;
+use crate::recommendations::{summarized, with_command};
+use crate::typed_words::store_option;
+use crate::{output, printing, words};
+use loadline_analysis::{RunVerdict, run_verdict, trials_cut_short};
 use loadline_record::{Clock, RunRecord, RunVerb};
-use loadline_runs::{Ended, Error, Loss, RunOutcome, hunt_result};
+use loadline_runs::{Ended, Error, Loss, RunOutcome};
 
-/// Prints what a hunt found. With `is_judged` an objective that no load of it keeps is an answer of its own.
-pub(crate) fn conclude_hunt(outcome: &RunOutcome, format: Format, is_judged: bool) -> anyhow::Result<Outcome> {
-    let RunOutcome { record, ended } = outcome;
-    let Some(found) = hunt_result(record) else { return conclude(outcome, format) };
-    output::print(&hunt_table::text(&found, &after_hunt(record, &found), format))?;
-    Ok(match ended {
-        Ended::Complete if is_judged && loadline_analysis::run_verdict(record) == RunVerdict::Broken => {
-            Outcome::Against
-        }
-        Ended::Complete if found.nothing_bound.is_some() => Outcome::Done,
-        Ended::Complete if found.rows.iter().any(|row| row.effect == Effect::CannotTell) => Outcome::Inconclusive,
-        Ended::Complete => Outcome::Done,
-        _ => {
-            tell_how_to_go_on(record);
-            Outcome::Interrupted
-        }
-    })
+/// Prints what is there and says how it came out. With `is_judged` an objective that no load keeps is an answer of its own.
+pub(crate) fn conclude_judged(outcome: &RunOutcome, format: Format, is_judged: bool) -> anyhow::Result<Outcome> {
+    let is_broken = is_judged && outcome.ended.is_complete() && run_verdict(&outcome.record) == RunVerdict::Broken;
+    let concluded = conclude(outcome, format)?;
+    Ok(if is_broken { Outcome::Against } else { concluded })
 }
 
 /// Prints what a search found, also where it ended early.
@@ -54,33 +43,46 @@ fn why_broken(given_up: &[(String, Loss)], not_started: &[Error]) -> String {
 
 /// Prints what is there and says how it came out.
 pub(crate) fn conclude(outcome: &RunOutcome, format: Format) -> anyhow::Result<Outcome> {
+    conclude_with(outcome, KindAnswer::of(&outcome.record).as_ref(), format)
+}
+
+/// The same of a run with this answer.
+pub(crate) fn conclude_with(
+    outcome: &RunOutcome,
+    answer: Option<&KindAnswer<'_>>,
+    format: Format,
+) -> anyhow::Result<Outcome> {
     let RunOutcome { record, ended } = outcome;
     let run = &record.header.id;
-    if record.cells.iter().any(|cell| !cell.trials.is_empty()) {
+    if let Some(answer) = answer {
+        output::print(&answer.concluded(format))?;
+    } else if record.cells.iter().any(|cell| !cell.trials.is_empty()) {
         output::print(&summary_text(record, format))?;
     }
-    let outcome = match ended {
-        Ended::Complete => match loadline_analysis::trials_cut_short(record) {
-            0 => Outcome::from(loadline_analysis::run_verdict(record)),
+    let outcome = match (ended, answer) {
+        (Ended::Complete, Some(answer)) => answer.outcome(),
+        (Ended::Complete, None) => match trials_cut_short(record) {
+            0 => Outcome::from(run_verdict(record)),
             trials => {
                 let trials = if trials == 1 { "1 trial was".to_owned() } else { format!("{trials} trials were") };
                 output::tell(&format!("{trials} cut short by errors; the doubts say which and why"));
                 Outcome::Failed
             }
         },
-        Ended::Interrupted if record.header.verb == RunVerb::Merge => {
+        (Ended::Interrupted, _) if record.header.verb == RunVerb::Merge => {
             output::tell("not every host finished its run; what they finished is merged");
             Outcome::Interrupted
         }
-        Ended::Interrupted => {
+        (Ended::Interrupted, _) => {
             tell_how_to_go_on(record);
             Outcome::Interrupted
         }
-        Ended::Broken { given_up, not_started } => {
+        (Ended::Broken { given_up, not_started }, _) => {
             let why = why_broken(given_up, not_started);
             output::tell(&format!(
                 "the run ended early: {why}. What was finished is kept; when that is mended, carry on with: \
-                 loadline run --resume {run}"
+                 loadline run --resume {run}{}",
+                store_option()
             ));
             Outcome::Failed
         }
@@ -104,5 +106,8 @@ fn tell_how_to_go_on(record: &RunRecord) {
         _ => "run",
     };
     let run = &record.header.id;
-    output::tell(&format!("interrupted; what was finished is kept. Carry on with: loadline {verb} --resume {run}"));
+    output::tell(&format!(
+        "interrupted; what was finished is kept. Carry on with: loadline {verb} --resume {run}{}",
+        store_option()
+    ));
 }

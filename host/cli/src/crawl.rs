@@ -1,29 +1,30 @@
 //! `crawl`: content sources into a full-text index and a database, measured at every station.
 
-mod compared;
-mod printed;
+pub(crate) mod printed;
 
+use crate::answers::{KindAnswer, KindComparison};
 use crate::arguments::Format;
 use crate::arguments::crawl::CrawlArguments;
+use crate::conclusion::conclude_with;
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
-use crate::typed_words::store_option;
+use crate::terminal::Terminal;
 use crate::{environments, output, stored};
 use loadline_catalog::{Catalog, Draw, Environment};
 use loadline_crawl::{
-    Crawl, CrawlMode, CrawlObserver, CrawlOutcome, CrawlProgress, CrawlVolumes, EmulatedVolumes, ReaderCommand,
-    import_crawls, is_crawl_table, pipeline_of, resume_crawl, serve_documents,
+    Crawl, CrawlMode, CrawlVolumes, EmulatedVolumes, ReaderCommand, import_crawls, is_crawl_table, resume,
+    serve_documents,
 };
 use loadline_disk::DiskSpec;
 use loadline_pipeline::{Change, CrawlPlan, DiskWish, MadeUpPlan, SourcePlan, WhatIf, what_if};
-use loadline_record::{PipelineRecord, RunRecord};
+use loadline_record::PipelineRecord;
+use loadline_report::crawl::CrawlReport;
 use loadline_runs::wall_clock::fresh_seed;
-use loadline_runs::{InputKind, RunOptions, catalog_with, read_text, store_location, stored_environment};
-use std::io::{IsTerminal as _, Read as _, Write as _};
+use loadline_runs::{
+    InputKind, RunOptions, RunOutcome, StoredRun, catalog_with, read_text, store_location, stored_environment,
+};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
-
-pub(crate) use compared::compared_text;
-pub(crate) use printed::{answer, stored_text};
 
 /// The plan that comes along: a made-up search farm.
 const SEARCH_FARM: &str = "search-farm";
@@ -37,25 +38,27 @@ pub(crate) fn crawl(
     let changes: Vec<(String, Vec<Change>)> =
         arguments.what_if.iter().map(|text| Ok((text.clone(), changes(text)?))).collect::<Result<_, Usage>>()?;
     let catalog = catalog_with(arguments.own.catalog.as_deref())?;
+    let format = arguments.printing.format;
     if let Some(run) = &arguments.stored {
         let record = stored::load(&store_location::store_to_read(&store()?)?, run)?;
-        let pipeline = pipeline_of(&record)
+        let report = CrawlReport::of(&record)
             .ok_or_else(|| Usage(format!("run {} is no crawl that came to its end", record.header.id)))?;
-        let tried = tried(pipeline, &changes, &catalog)?;
-        output::print(&printed::text(&record, &tried, arguments.printing.format)?)?;
+        let tried = tried(report.pipeline(), &changes, &catalog)?;
+        output::print(&printed::text(&report.with_tried(tried), format))?;
         return Ok(Outcome::Done);
     }
-    let mut follower = Follower::new(quiet, Interruption::watch()?);
+    let mut terminal = Terminal::new(quiet, &Interruption::watch()?);
     if let Some(run) = &arguments.resume {
-        let outcome = resume_crawl(store_location::existing_store(&store()?)?, run, reader(), &mut follower)?;
-        follower.clear();
-        return conclude(&outcome, &changes, &catalog, arguments);
+        let run = StoredRun::claim(store_location::existing_store(&store()?)?, run)?;
+        let outcome = resume(run, document_reader(), &mut terminal)?;
+        terminal.clear();
+        return conclude(&outcome, &changes, &catalog, format);
     }
     let path = store()?;
     if arguments.env.is_empty() {
-        let outcome = new_crawl(arguments, path)?.run(&mut follower)?;
-        follower.clear();
-        return conclude(&outcome, &changes, &catalog, arguments);
+        let outcome = new_crawl(arguments, path)?.run(&mut terminal)?;
+        terminal.clear();
+        return conclude(&outcome, &changes, &catalog, format);
     }
     let mut records = Vec::new();
     let mut whole = Outcome::Done;
@@ -68,20 +71,20 @@ pub(crate) fn crawl(
         }
         // Emulated disks are there as long as the crawl needs them.
         let disks = emulated(&environment, arguments, &mut crawl)?;
-        let outcome = crawl.run(&mut follower)?;
+        let outcome = crawl.run(&mut terminal)?;
         drop(disks);
-        follower.clear();
-        match conclude(&outcome, &changes, &catalog, arguments)? {
+        terminal.clear();
+        match conclude(&outcome, &changes, &catalog, format)? {
             Outcome::Done => {}
             Outcome::Interrupted => return Ok(Outcome::Interrupted),
             other => whole = other,
         }
         records.push(outcome.record);
     }
-    if arguments.printing.format != Format::Json
-        && let Some(text) = compared_text(&records, arguments.printing.format)
+    if format != Format::Json
+        && let Some(compared) = KindComparison::of(&records)
     {
-        output::print(&format!("\n{text}"))?;
+        output::print(&format!("\n{}", compared.text(format)))?;
     }
     Ok(whole)
 }
@@ -94,7 +97,7 @@ fn new_crawl(arguments: &CrawlArguments, store: PathBuf) -> anyhow::Result<Crawl
     let mut crawl = Crawl {
         folder,
         mode,
-        documents: reader(),
+        documents: document_reader(),
         confirm: arguments.confirm,
         options,
         ..Crawl::of(planned(arguments)?)
@@ -109,7 +112,7 @@ fn new_crawl(arguments: &CrawlArguments, store: PathBuf) -> anyhow::Result<Crawl
 }
 
 /// This program again, to read documents. In Python it is the interpreter, which has the command as a module.
-fn reader() -> Option<ReaderCommand> {
+pub(crate) fn document_reader() -> Option<ReaderCommand> {
     let program = std::env::current_exe().ok()?;
     let is_python = program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python"));
     let words: &[&str] = if is_python { &["-m", "loadline", "read-documents"] } else { &["read-documents"] };
@@ -222,8 +225,12 @@ pub(crate) fn import_table(
             output::tell(&format!("imported crawl {} as run {}", record.header.name, record.header.id));
         }
     }
-    if let Some(text) = compared_text(&records, format) {
-        output::print(&text)?;
+    if let Some(compared) = KindComparison::of(&records) {
+        let json = || {
+            let (key, value) = compared.json();
+            output::pretty(&serde_json::json!({ key: value }))
+        };
+        output::print(&if format == Format::Json { json() } else { compared.text(format) })?;
     }
     Ok(Some(Outcome::Done))
 }
@@ -265,67 +272,19 @@ fn disk(wish: &DiskWish, catalog: &Catalog) -> Result<DiskSpec, String> {
     disk.ok_or_else(|| "it is no disk".to_owned())
 }
 
+/// Prints the crawl, with the changes that were tried on it, and says how it came out.
 fn conclude(
-    outcome: &CrawlOutcome,
+    outcome: &RunOutcome,
     changes: &[(String, Vec<Change>)],
     catalog: &Catalog,
-    arguments: &CrawlArguments,
+    format: Format,
 ) -> anyhow::Result<Outcome> {
-    let record = &outcome.record;
-    let run = &record.header.id;
-    if outcome.is_stopped {
-        output::tell(&format!(
-            "stopped; what was committed is kept. Go on with: loadline crawl --resume {run}{}",
-            store_option()
-        ));
-        return Ok(Outcome::Interrupted);
-    }
-    let tried = match pipeline_of(record) {
-        Some(pipeline) => tried(pipeline, changes, catalog)?,
-        None => Vec::new(),
+    let answer = match KindAnswer::of(&outcome.record) {
+        Some(KindAnswer::Crawl(report)) => {
+            let tried = tried(report.pipeline(), changes, catalog)?;
+            Some(KindAnswer::Crawl(Box::new(report.with_tried(tried))))
+        }
+        other => other,
     };
-    output::print(&printed::text(record, &tried, arguments.printing.format)?)?;
-    Ok(if has_failed_source(record) { Outcome::Failed } else { Outcome::Done })
-}
-
-/// Whether of some source nothing came at all.
-fn has_failed_source(record: &RunRecord) -> bool {
-    let sources = pipeline_of(record).map(|pipeline| &pipeline.sources);
-    sources.into_iter().flatten().any(|source| source.items + source.unchanged == 0 && source.failed() > 0)
-}
-
-/// The terminal, and the user's signals.
-struct Follower {
-    is_drawn: bool,
-    draws: bool,
-    interruption: Interruption,
-}
-
-impl Follower {
-    fn new(quiet: bool, interruption: Interruption) -> Self {
-        Self { is_drawn: false, draws: !quiet && std::io::stderr().is_terminal(), interruption }
-    }
-    fn clear(&mut self) {
-        if std::mem::take(&mut self.is_drawn) {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
-        }
-    }
-}
-
-impl CrawlObserver for Follower {
-    fn progresses(&mut self, progress: &CrawlProgress) {
-        if !self.draws {
-            return;
-        }
-        self.is_drawn = true;
-        let CrawlProgress { elapsed, items, failed, waiting, .. } = progress;
-        let seconds = elapsed.as_ns().max(1) as f64 / 1e9;
-        let rate = *items as f64 / seconds;
-        let line = format!("{items} items, {rate:.0} items/s, {failed} failed, {waiting} waiting, {seconds:.0} s");
-        // A terminal that is gone is no reason to stop.
-        let _ = write!(std::io::stderr(), "\r\x1b[K{line}");
-    }
-    fn wants_an_end(&self) -> bool {
-        self.interruption.asked()
-    }
+    conclude_with(outcome, answer.as_ref(), format)
 }

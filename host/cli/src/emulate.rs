@@ -12,14 +12,14 @@ use crate::refusals::Refusals;
 use crate::screen::Screen;
 use crate::{output, printing};
 use anyhow::Context;
-use loadline_emulator::{Backing, Emulation, Refused, Tls, View};
+use loadline_emulator::{Backing, Emulation, Tls};
 use loadline_nbd::export_uri::{ClientEncryption, ListenAddress};
-use loadline_runs::catalog_with;
 use loadline_runs::emulation::{
-    AttachEvent, EmulationEvent, EmulationObserver, EmulationOptions, EmulationRun, EndedEmulation, StoredEmulation,
-    attach_volumes, control_beside, default_memory, default_socket,
+    EmulationOptions, EmulationRun, EndedEmulation, StoredEmulation, attach_volumes, control_beside, default_memory,
+    default_socket,
 };
 use loadline_runs::wall_clock::fresh_seed;
+use loadline_runs::{Event, Observer, catalog_with};
 use loadline_units::Bytes;
 use printed::Open;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -193,25 +193,21 @@ impl Followed {
     }
 }
 
-impl EmulationObserver for Followed {
-    fn refuses(&mut self, refused: &[Refused], more: u64) {
-        let lines = self.refusals.lines(Instant::now(), refused.iter().map(printed::refusal_line).collect(), more);
-        if !self.quiet {
-            self.tell(lines);
+impl Observer for Followed {
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::ClientsRefused { refused, more } => {
+                let refused = refused.iter().map(printed::refusal_line).collect();
+                let lines = self.refusals.lines(Instant::now(), refused, *more);
+                if !self.quiet {
+                    self.tell(lines);
+                }
+            }
+            Event::Attached(event) if !self.quiet || attach::is_failure(event) => self.tell([attach::line(event)]),
+            Event::InEmulation(event) if !self.quiet => self.tell([printed::event_line(event)]),
+            Event::Emulated(view) => self.screen.draw(view),
+            _ => {}
         }
-    }
-    fn attaches(&mut self, event: &AttachEvent) {
-        if !self.quiet || attach::is_failure(event) {
-            self.tell([attach::line(event)]);
-        }
-    }
-    fn says(&mut self, event: &EmulationEvent) {
-        if !self.quiet {
-            self.tell([printed::event_line(event)]);
-        }
-    }
-    fn sees(&mut self, view: &View) {
-        self.screen.draw(view);
     }
     fn wants_an_end(&self) -> bool {
         self.interruption.asked()

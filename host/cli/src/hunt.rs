@@ -2,7 +2,7 @@
 
 use crate::arguments::Format;
 use crate::arguments::hunt::HuntArguments;
-use crate::conclusion::conclude_hunt;
+use crate::conclusion::conclude_judged;
 use crate::failure::Outcome;
 use crate::hunt_table::not_tried;
 use crate::interruption::Interruption;
@@ -43,7 +43,7 @@ pub(crate) fn hunt(
     }
     let options = RunOptions { name: None, seed: arguments.driving.seed, store: Some(store()?) };
     let mut terminal = Terminal::new(quiet, &Interruption::watch()?).agreeing(arguments.driving.yes);
-    conclude_hunt(&hunt.run(&options, &mut terminal)?, format, arguments.objective.is_some())
+    conclude_judged(&hunt.run(&options, &mut terminal)?, format, arguments.objective.is_some())
 }
 
 fn choices(arguments: &HuntArguments) -> HuntChoices {

@@ -5,6 +5,7 @@
 
 mod advise;
 mod advised_rows;
+mod answers;
 mod arguments;
 mod attach;
 mod catalog;

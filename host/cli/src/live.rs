@@ -85,7 +85,11 @@ impl Live {
         let step = Activity { place: String::new(), label: String::new(), planned: Duration::ZERO, is_guessed: false };
         let left = left_of(&step, elapsed, Some(share));
         let left = if left == Duration::ZERO { String::new() } else { format!("  {} left", left.clock()) };
-        let line = format!("{place}, {:.0} %{left}", share * 100.0);
+        let bar = if self.mode == Mode::Terminal { format!("[{}] ", bar(share, 20)) } else { String::new() };
+        self.draw_line(&format!("{bar}{place}, {:.0} %{left}", share * 100.0));
+    }
+    /// Draws a line of its own; where there is no terminal, says it now and then.
+    pub(crate) fn draw_line(&mut self, line: &str) {
         match self.mode {
             Mode::Quiet => {}
             Mode::Lines => {
@@ -96,10 +100,9 @@ impl Live {
                 }
             }
             Mode::Terminal => {
-                let line = cut(&format!("[{}] {line}", bar(share, 20)), terminal_width());
                 let over = if self.drawn { "\r\x1b[1A\x1b[J" } else { "" };
                 let mut out = std::io::stderr().lock();
-                let _ = writeln!(out, "{over}{line}").and_then(|()| out.flush());
+                let _ = writeln!(out, "{over}{}", cut(line, terminal_width())).and_then(|()| out.flush());
                 self.drawn = true;
             }
         }

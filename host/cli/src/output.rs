@@ -3,6 +3,7 @@
 use crate::arguments::Format;
 use crate::failure::OutputClosed;
 use anstyle::Style;
+use loadline_report::crawl::ExactTable;
 use loadline_report::{no_formula, plain, plain_coloured, plain_lines};
 use serde_json::Value as Json;
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -116,6 +117,20 @@ impl Table {
     /// A table without rows.
     pub(crate) fn new(columns: &[Column]) -> Self {
         Self { columns: columns.to_vec(), rows: Vec::new() }
+    }
+    /// A table that a report made.
+    pub(crate) fn of(table: &ExactTable) -> Self {
+        let columns = table.columns.iter().map(|column| Column {
+            heading: column.heading,
+            key: column.key,
+            align: if column.is_number { Align::Right } else { Align::Left },
+        });
+        let field = |(shown, exact): (&String, &Json)| Field::both(shown.as_str(), exact.clone());
+        let rows = table.shown.rows.iter().zip(&table.exact);
+        Self {
+            columns: columns.collect(),
+            rows: rows.map(|(shown, exact)| shown.iter().zip(exact).map(field).collect()).collect(),
+        }
     }
     /// Adds a row: one field for each column.
     pub(crate) fn push(&mut self, row: Vec<Field>) {

@@ -9,8 +9,8 @@ use crate::printing;
 use crate::recommendations::{ENVIRONMENT_SHOWN, in_shell};
 use crate::screen::{Screen, cut};
 use loadline_report::COMMAND;
-use loadline_runs::recording::{RecordEnd, RecordObserver, RecordOutcome, RecordSettings, RecordView, Recorder};
-use loadline_runs::{Error, RecordError};
+use loadline_runs::recording::{RecordEnd, RecordOutcome, RecordSettings, Recorder};
+use loadline_runs::{Error, Event, Observer, RecordError};
 use loadline_units::Duration;
 
 /// Records, and prints what came of it.
@@ -61,8 +61,9 @@ struct Eyes {
     planned: Option<Duration>,
 }
 
-impl RecordObserver for Eyes {
-    fn sees(&mut self, view: &RecordView) {
+impl Observer for Eyes {
+    fn event(&mut self, event: &Event<'_>) {
+        let Event::Recorded(view) = event else { return };
         let planned = self.planned.map_or_else(String::new, |planned| format!(" of {}", planned.clock()));
         let line = format!(
             "{}{planned}  {}  {} requests in {}, {} events lost, {:.1} % of a CPU",

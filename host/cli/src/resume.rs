@@ -1,7 +1,8 @@
 //! `run --resume RUN` and `predict --resume RUN`: a run that was interrupted or killed is carried on with.
 
 use crate::arguments::Format;
-use crate::conclusion::{conclude, conclude_hunt, conclude_search};
+use crate::conclusion::{conclude, conclude_search};
+use crate::crawl::document_reader;
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
 use crate::output;
@@ -27,16 +28,14 @@ pub(crate) fn resume(typed: &str, clock: Clock, format: Format, quiet: bool, sto
     }
     let is_quick = header.verb == RunVerb::Quick;
     let mut terminal = Terminal::new(quiet, &Interruption::watch()?);
-    let outcome = run.resume(&mut terminal);
-    match kind {
-        RunKind::Search => conclude_search(outcome, format),
-        RunKind::Hunt => conclude_hunt(&outcome?, format, false),
-        RunKind::Measurement | RunKind::Prediction | RunKind::Emulation | RunKind::Merged => {
-            let outcome = outcome?;
-            if outcome.ended.is_complete() && is_quick {
-                output::tell(&format!("its report, as a page: loadline report {id} -o loadline-report.html"));
-            }
-            conclude(&outcome, format)
-        }
+    let outcome = loadline_crawl::resume(run, document_reader(), &mut terminal);
+    terminal.clear();
+    if kind == RunKind::Search {
+        return conclude_search(outcome, format);
     }
+    let outcome = outcome?;
+    if outcome.ended.is_complete() && is_quick {
+        output::tell(&format!("its report, as a page: loadline report {id} -o loadline-report.html"));
+    }
+    conclude(&outcome, format)
 }

@@ -1,16 +1,17 @@
 //! Stored runs: `list`, `show`, `rm`, `report`.
 
+use crate::answers::{KindAnswer, KindComparison};
 use crate::arguments::{Format, ListArguments, ReportArguments, RmArguments, ShowArguments, StatusName};
 use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
-use crate::recommendations::{after_hunt, summarized, with_command};
-use crate::{compare, crawl, figures, hunt_table, output_file, printing, typed_settings};
+use crate::recommendations::{summarized, with_command};
+use crate::{compare, figures, output_file, printing, typed_settings};
 use loadline_analysis::{Quantity, RunSummary, RunVerdict, known_limits, run_verdict};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, RunRecord, RunStatus};
 use loadline_report::RunAnswer;
 use loadline_runs::leftovers::{self, Leftover};
-use loadline_runs::{hunt_result, settings_of};
+use loadline_runs::settings_of;
 use loadline_store::{Filter, Store};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -124,25 +125,14 @@ pub(crate) fn show(arguments: &ShowArguments, store: &Store) -> anyhow::Result<O
         summary.findings.retain(|finding| {
             finding.cells.is_empty() || finding.cells.iter().any(|id| summary.cells.iter().any(|cell| cell.id == *id))
         });
-        match hunt_result(&record) {
-            // Programs get the run as of any other verb; `hunt` itself prints what it found.
-            Some(found) if arguments.printing.format == Format::Table && chosen.is_none() => {
-                format!(
-                    "{}\n{}",
-                    printing::summary(&summary, Format::Table),
-                    hunt_table::text(&found, &after_hunt(&record, &found), Format::Table)
-                )
-            }
-            _ => match crawl::stored_text(&record) {
-                Some(text) if arguments.printing.format == Format::Table && chosen.is_none() => text,
-                _ => {
-                    let format = arguments.printing.format;
-                    let for_people = matches!(format, Format::Table | Format::Markdown);
-                    let summary = if for_people { with_command(&summary) } else { Cow::Borrowed(&summary) };
-                    printing::summary(&summary, format)
-                }
-            },
-        }
+        let format = arguments.printing.format;
+        // What a run answers is about all of its cells.
+        let answer = KindAnswer::of(&record).filter(|_| chosen.is_none());
+        answer.and_then(|answer| answer.shown(&summary, format)).unwrap_or_else(|| {
+            let for_people = matches!(format, Format::Table | Format::Markdown);
+            let summary = if for_people { with_command(&summary) } else { Cow::Borrowed(&summary) };
+            printing::summary(&summary, format)
+        })
     };
     output::print(&text)?;
     let id = &record.header.id;
@@ -376,16 +366,16 @@ pub(crate) fn report(arguments: &ReportArguments, store: &Store) -> anyhow::Resu
     let text = match form {
         ReportForm::Html => {
             let pairs: Vec<(&RunRecord, &RunSummary)> = summarized.iter().map(|(r, s)| (r, s)).collect();
-            let answers: Vec<Option<RunAnswer>> = summarized.iter().map(|(record, _)| answer(record)).collect();
+            let answers = answers(&summarized);
             let compared = (pairs.len() > 1).then(|| compare::usual(summarized.iter().map(|(record, _)| record)));
             loadline_report::html_with_answers(&pairs, &answers, compared.flatten().as_ref())
         }
         ReportForm::Markdown => {
-            let part = |(record, summary): &(RunRecord, RunSummary)| match answer(record) {
+            let part = |((_, summary), answer): (&(RunRecord, RunSummary), Option<RunAnswer>)| match answer {
                 Some(answer) => format!("{}\n{}", answer.markdown("##"), loadline_report::markdown(summary)),
                 None => loadline_report::markdown(summary),
             };
-            summarized.iter().map(part).collect::<Vec<_>>().join("\n")
+            summarized.iter().zip(answers(&summarized)).map(part).collect::<Vec<_>>().join("\n")
         }
     };
     output_file::write(&file, output_file::marked(&text))?;
@@ -393,9 +383,16 @@ pub(crate) fn report(arguments: &ReportArguments, store: &Store) -> anyhow::Resu
     Ok(outcome)
 }
 
-/// The answer of a run that asked a question of its own.
-fn answer(record: &RunRecord) -> Option<RunAnswer> {
-    hunt_result(record).map(|found| hunt_table::answer(&found)).or_else(|| crawl::answer(record))
+/// What each run of a report answers beside the figures of its loads; what their kind adds to the comparison stands with the last.
+fn answers(runs: &[(RunRecord, RunSummary)]) -> Vec<Option<RunAnswer>> {
+    let mut all: Vec<Option<RunAnswer>> =
+        runs.iter().map(|(record, _)| KindAnswer::of(record).map(|answer| answer.in_report())).collect();
+    if let Some(compared) = KindComparison::of(runs.iter().map(|(record, _)| record))
+        && let Some(Some(last)) = all.last_mut()
+    {
+        last.tables.extend(compared.in_report());
+    }
+    all
 }
 
 /// Whether a stored run keeps the objective that it is judged by.

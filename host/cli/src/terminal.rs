@@ -8,7 +8,7 @@ use loadline_analysis::StandingLimit;
 use loadline_block::Operation;
 use loadline_record::{Ending, TargetKind, TrialRecord, VolumeFacts};
 use loadline_runs::{
-    Activity, Advance, Ahead, Concern, Consent, Event, Observer, QUICK_FILL_TIME, QuickAhead, Unneeded, filling,
+    Advance, Ahead, Concern, Consent, Event, ItemsDone, Observer, QUICK_FILL_TIME, QuickAhead, Unneeded, filling,
 };
 use loadline_units::Bytes;
 
@@ -45,14 +45,7 @@ impl Terminal {
     pub(crate) fn clear(&mut self) {
         self.live.clear();
     }
-}
-
-impl Observer for Terminal {
-    fn begins(&mut self, activity: &Activity) {
-        self.live.begin(activity.clone());
-    }
-
-    fn progresses(&mut self, advance: &Advance<'_>) {
+    fn draw(&mut self, advance: &Advance<'_>) {
         match *advance {
             Advance::Device(progress) => self.live.refresh(progress),
             // One trial of a search or a hunt takes a moment.
@@ -60,11 +53,22 @@ impl Observer for Terminal {
             Advance::Trials { done, all, share, elapsed } => {
                 self.live.draw_share(&format!("{done} of {all} done"), share, elapsed);
             }
+            Advance::Items(ItemsDone { elapsed, items, failed, waiting, .. }) => {
+                let seconds = elapsed.as_ns().max(1) as f64 / 1e9;
+                let rate = *items as f64 / seconds;
+                self.live.draw_line(&format!(
+                    "{items} items, {rate:.0} items/s, {failed} failed, {waiting} waiting, {seconds:.0} s"
+                ));
+            }
         }
     }
+}
 
-    fn says(&mut self, event: &Event<'_>) {
+impl Observer for Terminal {
+    fn event(&mut self, event: &Event<'_>) {
         match event {
+            Event::Begins(activity) => self.live.begin((*activity).clone()),
+            Event::Advances(advance) => self.draw(advance),
             Event::Idle => self.clear(),
             Event::Planned(time) => self.live.expect(*time),
             Event::Forgone(time) => self.live.forgo(*time),
@@ -149,7 +153,18 @@ fn recognised(machine: &str, disks: &[Option<String>], has_limits: bool) -> Stri
 /// What an event is for people.
 fn sentence(event: &Event<'_>) -> String {
     match event {
-        Event::Idle | Event::Planned(_) | Event::Forgone(_) => String::new(),
+        // Drawn, or of what other verbs follow.
+        Event::Idle
+        | Event::Planned(_)
+        | Event::Forgone(_)
+        | Event::Begins(_)
+        | Event::Advances(_)
+        | Event::Watched(_)
+        | Event::Recorded(_)
+        | Event::Emulated(_)
+        | Event::InEmulation(_)
+        | Event::ClientsRefused { .. }
+        | Event::Attached(_) => String::new(),
         Event::RunBegins { run, seed, ahead } => format!("run {run}, seed {seed}: {}", foretold(*ahead)),
         Event::Stopping => "stopping; what is under way is waited for, Ctrl-C once more ends it at once".to_owned(),
         Event::Standing { limits } => standing(limits),
@@ -243,6 +258,7 @@ fn foretold(ahead: Ahead<'_>) -> String {
             let plural = if trials == 1 { "" } else { "s" };
             format!("{trials} trial{plural}, {} of virtual time at most", time.clock())
         }
+        Ahead::Application { what } => what.to_owned(),
     }
 }
 

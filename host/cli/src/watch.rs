@@ -9,8 +9,8 @@ use crate::recommendations::summarized;
 use crate::screen::{Screen, cut};
 use crate::{environments, output, output_file};
 use loadline_record::{ThrottledQuantity, ThrottledRequests, WatchTick};
-use loadline_runs::watch::{DeviceView, ProgramView, Watch, WatchObserver, WatchSettings, WatchView};
-use loadline_runs::{DeclaredEnvironment, Error, RunOptions, catalog_with};
+use loadline_runs::watch::{DeviceView, ProgramView, Watch, WatchSettings, WatchView};
+use loadline_runs::{DeclaredEnvironment, Error, Event, Observer, RunOptions, catalog_with};
 use loadline_units::Duration;
 use std::path::PathBuf;
 
@@ -61,9 +61,11 @@ struct Eyes {
     interruption: Interruption,
 }
 
-impl WatchObserver for Eyes {
-    fn sees(&mut self, view: &WatchView) {
-        self.screen.show(|width, height| lines(view, width, height));
+impl Observer for Eyes {
+    fn event(&mut self, event: &Event<'_>) {
+        if let Event::Watched(view) = event {
+            self.screen.show(|width, height| lines(view, width, height));
+        }
     }
     fn wants_an_end(&self) -> bool {
         self.interruption.asked()

@@ -290,6 +290,7 @@ fn refused(refusal: &Refusal) -> String {
         Refusal::IsEmulation { run } => {
             format!("{refusal}; `loadline show {run}` has what it did, and `loadline emulate` begins another")
         }
+        Refusal::IsCrawl { run } => format!("{refusal}: carry on with `loadline run --resume {run}`"),
         Refusal::Hosts(refusal) => of_hosts(refusal),
         Refusal::Sweep(refusal @ SweepRefusal::NotApart) => format!("{refusal}; leave out --together and --carry"),
         Refusal::NoCatalogFolder { .. } => format!("--catalog {refusal}"),

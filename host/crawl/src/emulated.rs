@@ -1,7 +1,7 @@
 //! A crawl on emulated disks: the volumes of an environment, attached to this machine, with a file system on each.
 
+use crate::crawl::CrawlVolumes;
 use crate::error::CrawlError;
-use crate::run::CrawlVolumes;
 use loadline_catalog::Environment;
 use loadline_record::VolumeRole;
 use loadline_runs::emulation::{

@@ -1,9 +1,9 @@
 //! Epochs: when index and database become durable together.
 
 use crate::clock::{StationBoard, WorkedSpan, WorkerTimer, lock};
-use crate::crawling::Crawling;
 use crate::error::CrawlError;
 use crate::item::Row;
+use crate::shared::SharedCrawl;
 use crate::volume_io::BatchIo;
 use loadline_record::{BatchRecord, Station, WorkerState};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -56,7 +56,7 @@ impl EpochGate {
         }
     }
     /// An index worker wrote its segment; it waits until the epoch is over.
-    pub(crate) fn arrive(&self, crawl: &Crawling) {
+    pub(crate) fn arrive(&self, crawl: &SharedCrawl) {
         let mut state = lock(&self.state);
         let epoch = state.epoch;
         state.arrived += 1;
@@ -71,7 +71,7 @@ impl EpochGate {
         self.changed.notify_all();
     }
     /// Waits until an epoch is to end; whether it is the last.
-    fn wait_until_due(&self, crawl: &Crawling) -> bool {
+    fn wait_until_due(&self, crawl: &SharedCrawl) -> bool {
         let commit = &crawl.plan.commit;
         let mut state = lock(&self.state);
         loop {
@@ -87,7 +87,7 @@ impl EpochGate {
             state = self.changed.wait_timeout(state, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
-    fn wait_until_written(&self, crawl: &Crawling) {
+    fn wait_until_written(&self, crawl: &SharedCrawl) {
         let mut state = lock(&self.state);
         while state.arrived < state.workers && !crawl.is_failed() {
             state = self.changed.wait_timeout(state, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;
@@ -129,7 +129,7 @@ pub(crate) struct CommitTalk {
 }
 
 impl CommitTalk {
-    fn answer(&self, crawl: &Crawling) -> Option<DatabaseAnswer> {
+    fn answer(&self, crawl: &SharedCrawl) -> Option<DatabaseAnswer> {
         loop {
             match self.answers.recv_timeout(LOOK_EVERY) {
                 Ok(answer) => return Some(answer),
@@ -160,7 +160,7 @@ pub(crate) fn batch(station: Station, units: u64, start_ns: u64, span: WorkedSpa
 }
 
 /// The worker of the station that commits: epoch after epoch until every index worker has ended.
-pub(crate) fn committer(crawl: &Crawling, board: &Arc<StationBoard>, talk: &CommitTalk) -> Result<(), CrawlError> {
+pub(crate) fn committer(crawl: &SharedCrawl, board: &Arc<StationBoard>, talk: &CommitTalk) -> Result<(), CrawlError> {
     let mut timer = WorkerTimer::start(board);
     loop {
         let is_last = crawl.epochs.wait_until_due(crawl);
@@ -229,7 +229,7 @@ impl MergeQueue {
         self.changed.notify_all();
     }
     /// Waits until fewer merges are pending than the most.
-    pub(crate) fn wait_for_room(&self, most: u32, crawl: &Crawling) -> bool {
+    pub(crate) fn wait_for_room(&self, most: u32, crawl: &SharedCrawl) -> bool {
         let mut state = lock(&self.state);
         let waits = state.pending >= most;
         while state.pending >= most && !crawl.is_failed() {
@@ -242,7 +242,7 @@ impl MergeQueue {
         self.changed.notify_all();
     }
     /// Whether there is something to look at; `false`: nothing will be.
-    fn wait(&self, seen: &mut u64, crawl: &Crawling) -> bool {
+    fn wait(&self, seen: &mut u64, crawl: &SharedCrawl) -> bool {
         let mut state = lock(&self.state);
         loop {
             if crawl.is_failed() {
@@ -261,7 +261,7 @@ impl MergeQueue {
 }
 
 /// The worker that joins segments.
-pub(crate) fn merger(crawl: &Crawling, board: &Arc<StationBoard>) -> Result<(), CrawlError> {
+pub(crate) fn merger(crawl: &SharedCrawl, board: &Arc<StationBoard>) -> Result<(), CrawlError> {
     let mut timer = WorkerTimer::start(board);
     let mut seen = 0;
     while crawl.merges.wait(&mut seen, crawl) {

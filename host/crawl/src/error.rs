@@ -104,6 +104,16 @@ pub enum CrawlError {
     WhatIf(#[from] loadline_pipeline::WhatIfError),
 }
 
+impl From<CrawlError> for loadline_runs::Error {
+    fn from(error: CrawlError) -> Self {
+        match error {
+            CrawlError::Run(error) => error,
+            CrawlError::Store(error) => error.into(),
+            error => Self::Application(Box::new(error)),
+        }
+    }
+}
+
 impl CrawlError {
     pub(crate) fn folder<'p>(what: &'static str, path: &'p Path) -> impl FnOnce(io::Error) -> Self + 'p {
         move |source| Self::Folder { what, path: path.to_owned(), source }

@@ -1,7 +1,7 @@
-//! Crawls of others: a table that somebody published, as runs; and what a comparison needs of any run of a crawl.
+//! Crawls of others: a table that somebody published, as runs.
 
+use crate::crawl::cell_of;
 use crate::error::CrawlError;
-use crate::run::{cell_of, pipeline_of};
 use loadline_pipeline::{CrawlFigures, SourceFigures};
 use loadline_record::{
     Clock, EngineName, EngineUsed, HostFacts, ImportedFile, ImportedFrom, OperationRecord, RunHeader, RunRecord,
@@ -9,32 +9,6 @@ use loadline_record::{
 };
 use loadline_runs::NewRun;
 use loadline_store::Store;
-use std::collections::BTreeMap;
-
-/// The key of a run's settings under which an imported crawl is kept.
-const KEY: &str = "crawl";
-
-/// What a comparison needs of a crawl: of our own record, or of a table that was imported. `None`: the run is no crawl.
-#[must_use]
-pub fn crawl_figures(record: &RunRecord) -> Option<CrawlFigures> {
-    if let Some(pipeline) = pipeline_of(record) {
-        let HostFacts { cpu_model, cpus, memory_bytes, kernel, .. } = &record.header.host;
-        let spec = &pipeline.spec;
-        let facts = [
-            ("cpu", cpu_model.clone()),
-            ("cpus", cpus.map(|cpus| cpus.to_string())),
-            ("memory", memory_bytes.map(|bytes| loadline_units::Bytes::new(bytes).human())),
-            ("kernel", kernel.clone()),
-            ("environment", record.header.environment.as_ref().map(|environment| environment.name.clone())),
-            ("extract workers", Some(spec.extract.workers.to_string())),
-            ("index workers", Some(spec.index.workers.to_string())),
-        ];
-        let facts: BTreeMap<String, String> =
-            facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
-        return Some(CrawlFigures::of(&record.header.name, pipeline, facts));
-    }
-    serde_json::from_value(record.header.settings.get(KEY)?.clone()).ok()
-}
 
 /// Whether a text is a table of crawls, by the columns that its first line names.
 #[must_use]
@@ -85,7 +59,7 @@ fn imported(crawl: &CrawlFigures, text: &str, file: &str) -> RunRecord {
     cell.trials.push(trial);
     let header = RunHeader {
         imported: Some(from),
-        settings: serde_json::json!({ KEY: crawl }),
+        settings: serde_json::json!({ CrawlFigures::SETTINGS_KEY: crawl }),
         ..new.header_on(HostFacts::default())
     };
     RunRecord { header, status: RunStatus::Finished, cells: vec![cell] }

@@ -124,11 +124,6 @@ impl CrawlIndex {
         let metas = self.index.load_metas().map_err(|error| CrawlError::index("read", error))?;
         Ok(metas.payload.and_then(|payload| payload.parse().ok()).unwrap_or(0))
     }
-    /// Documents in it.
-    pub(crate) fn documents(&self) -> Result<u64, CrawlError> {
-        let segments = self.index.searchable_segment_metas().map_err(|error| CrawlError::index("read", error))?;
-        Ok(segments.iter().map(|segment| u64::from(segment.num_docs())).sum())
-    }
     /// Searches in what is committed.
     pub(crate) fn search(&self) -> Result<CrawlSearch, CrawlError> {
         CrawlSearch::of(self.index.clone())

@@ -1,16 +1,17 @@
 //! The machine beside a crawl: processors, device counters of its volumes, and how late its threads wake.
 
 use crate::clock::CrawlClock;
-use crate::crawling::Crawling;
 use crate::folders::CrawlFolders;
-use loadline_kernel::clock::process_cpu_time;
-use loadline_kernel::counters::{
-    CpuTicks, cpu_shares, cpu_ticks, disk_change, disk_counters, pressure, pressure_change, throttled_ns,
-};
+use crate::shared::SharedCrawl;
+use loadline_block::Operation;
+use loadline_kernel::clock::now;
+use loadline_kernel::counters::{disk_change, disk_counters, own_bytes};
 use loadline_kernel::facts::{KernelView, Storage};
+use loadline_kernel::stalls::Stalls;
+use loadline_kernel::surroundings::Observation;
 use loadline_record::{
-    CpuRecord, DeviceCounters, Histogram, MachineCpu, Pressure, TargetKind, VolumeFacts, VolumeRole, VolumeSecond,
-    VolumeUse,
+    CpuRecord, DeviceCounters, DeviceFacts, Histogram, Stops, Surroundings, TargetKind, VolumeFacts, VolumeRole,
+    VolumeSecond, VolumeUse,
 };
 use loadline_units::Duration;
 use std::fs::File;
@@ -33,28 +34,21 @@ struct WatchedVolume {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MachineRecord {
     pub(crate) cpu: CpuRecord,
-    pub(crate) machine: Option<MachineCpu>,
-    pub(crate) pressure: Option<Pressure>,
+    /// As of every trial; it has the counters of every device below, once each.
+    pub(crate) surroundings: Surroundings,
     pub(crate) volumes: Vec<VolumeUse>,
-    /// The counters of every device below, once each.
-    pub(crate) devices: Vec<DeviceCounters>,
     pub(crate) hosts_left: Vec<Vec<u32>>,
     pub(crate) received_bytes: Vec<u64>,
     pub(crate) lag_p99_ns: Option<u64>,
-    pub(crate) user_ns: u64,
-    pub(crate) system_ns: u64,
 }
 
 /// Watches the machine on a thread of its own.
 pub(crate) struct MachineWatch {
-    clock: CrawlClock,
     stop: Arc<AtomicBool>,
     thread: JoinHandle<Series>,
-    ticks: Option<CpuTicks>,
-    throttled: Option<u64>,
-    pressure: Option<Pressure>,
-    cpu: loadline_kernel::clock::CpuTime,
-    devices: Vec<DeviceCounters>,
+    around: Observation,
+    /// Bytes that this process had read and written.
+    own_bytes: Option<(u64, u64)>,
 }
 
 #[derive(Debug, Default)]
@@ -63,6 +57,7 @@ struct Series {
     hosts_left: Vec<Vec<u32>>,
     received_bytes: Vec<u64>,
     late: Histogram,
+    stalls: Stalls,
 }
 
 /// The folder of each volume that counts.
@@ -110,69 +105,57 @@ pub(crate) fn write_back(folder: &Path) {
 }
 
 impl MachineWatch {
-    pub(crate) fn start(clock: CrawlClock, interval_ns: u64, folders: &CrawlFolders, crawl: &Arc<Crawling>) -> Self {
+    pub(crate) fn start(clock: CrawlClock, interval_ns: u64, folders: &CrawlFolders, crawl: &Arc<SharedCrawl>) -> Self {
         let view = KernelView::live();
-        let watched: Vec<WatchedVolume> = roles(folders)
-            .into_iter()
-            .map(|(role, folder)| WatchedVolume {
-                role,
-                devices: storage(folder).map(|storage| storage.counted).unwrap_or_default(),
-            })
-            .filter(|volume| !volume.devices.is_empty())
-            .collect();
+        let (mut watched, mut below): (Vec<WatchedVolume>, Vec<DeviceFacts>) = (Vec::new(), Vec::new());
+        for (role, folder) in roles(folders) {
+            let Some(Storage { counted, devices, .. }) = storage(folder) else { continue };
+            below.extend(devices);
+            if !counted.is_empty() {
+                watched.push(WatchedVolume { role, devices: counted });
+            }
+        }
+        below.sort_by(|a, b| a.name.cmp(&b.name));
+        below.dedup_by(|a, b| a.name == b.name);
         let mut names: Vec<String> = watched.iter().flat_map(|volume| volume.devices.clone()).collect();
         names.sort();
         names.dedup();
-        let devices = disk_counters(&view, &names);
         let stop: Arc<AtomicBool> = Arc::default();
         let (ends, weak) = (Arc::clone(&stop), Arc::downgrade(crawl));
         let thread = std::thread::Builder::new()
             .name("watch".to_owned())
             .spawn(move || watch(clock, interval_ns, &watched, &weak, &ends))
             .expect("a thread can be made");
-        Self {
-            clock,
-            stop,
-            thread,
-            ticks: cpu_ticks(&view),
-            throttled: throttled_ns(&view),
-            pressure: pressure(&view),
-            cpu: process_cpu_time(),
-            devices,
-        }
+        Self { stop, thread, around: Observation::begin(&below, &names), own_bytes: own_bytes(&view) }
     }
-    pub(crate) fn end(self) -> MachineRecord {
-        let view = KernelView::live();
-        let names: Vec<String> = self.devices.iter().map(|device| device.name.clone()).collect();
-        let after = disk_counters(&view, &names);
-        let devices = self.devices.iter().zip(&after).map(|(before, after)| disk_change(before, after)).collect();
-        let wall_ns = self.clock.ns();
-        let cpu = process_cpu_time().since(self.cpu);
-        let crawl_ns = (cpu.user + cpu.system).as_ns();
-        let machine = self.ticks.zip(cpu_ticks(&view)).and_then(|(before, after)| cpu_shares(before, after));
-        let of_machine = |share: f64, cpus: u32| (share * wall_ns as f64 * f64::from(cpus)) as u64;
-        let cpu_record = CpuRecord {
-            crawl_ns,
-            others_ns: machine.map_or(0, |of| of_machine(of.busy - of.steal, of.cpus).saturating_sub(crawl_ns)),
-            steal_ns: machine.map_or(0, |of| of_machine(of.steal, of.cpus)),
-            throttled_ns: self
-                .throttled
-                .zip(throttled_ns(&view))
-                .map_or(0, |(before, after)| after.saturating_sub(before)),
-        };
+    /// What was seen of a crawl that took so long.
+    pub(crate) fn end(self, wall_ns: u64) -> MachineRecord {
+        let own = self.own_bytes.zip(own_bytes(&KernelView::live()));
+        let mut around = self.around.end();
         self.stop.store(true, Ordering::Relaxed);
         let series = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let throttled_ns = around.stops.and_then(|stops| stops.throttled_ns);
+        around.stops = Some(Stops { throttled_ns, ..series.stalls.record() });
+        // How many requests these were is not counted.
+        around.asked = own.map_or_else(Default::default, |(before, after)| {
+            let bytes = [(Operation::Read, after.0 - before.0), (Operation::Write, after.1 - before.1)];
+            bytes.into_iter().map(|(operation, bytes)| (operation, (0, bytes))).collect()
+        });
+        let crawl_ns = around.tool_user_ns + around.tool_system_ns;
+        let of_machine = |share: f64, cpus: u32| (share * wall_ns as f64 * f64::from(cpus)) as u64;
+        let cpu = CpuRecord {
+            crawl_ns,
+            others_ns: around.machine.map_or(0, |of| of_machine(of.busy - of.steal, of.cpus).saturating_sub(crawl_ns)),
+            steal_ns: around.machine.map_or(0, |of| of_machine(of.steal, of.cpus)),
+            throttled_ns: throttled_ns.unwrap_or_default(),
+        };
         MachineRecord {
-            cpu: cpu_record,
-            machine,
-            pressure: self.pressure.zip(pressure(&view)).map(|(before, after)| pressure_change(before, after)),
+            cpu,
+            surroundings: around,
             volumes: series.volumes,
-            devices,
             hosts_left: series.hosts_left,
             received_bytes: series.received_bytes,
             lag_p99_ns: series.late.quantile(0.99).map(Duration::as_ns),
-            user_ns: cpu.user.as_ns(),
-            system_ns: cpu.system.as_ns(),
         }
     }
 }
@@ -181,7 +164,7 @@ fn watch(
     clock: CrawlClock,
     interval_ns: u64,
     watched: &[WatchedVolume],
-    crawl: &Weak<Crawling>,
+    crawl: &Weak<SharedCrawl>,
     stop: &AtomicBool,
 ) -> Series {
     let view = KernelView::live();
@@ -196,12 +179,15 @@ fn watch(
             .collect(),
         ..Series::default()
     };
+    let began_at = now();
     let mut next_ns = interval_ns;
     while !stop.load(Ordering::Relaxed) {
-        let from_ns = clock.ns();
+        let wanted_at = now() + WAKE_EVERY;
         std::thread::sleep(std::time::Duration::from_nanos(WAKE_EVERY.as_ns()));
+        let woken_at = now();
         let now_ns = clock.ns();
-        series.late.record(Duration::from_ns((now_ns - from_ns).saturating_sub(WAKE_EVERY.as_ns())));
+        series.late.record(woken_at.since(wanted_at));
+        series.stalls.slept(wanted_at, woken_at, (began_at, woken_at));
         if now_ns < next_ns {
             continue;
         }

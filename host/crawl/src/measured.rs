@@ -2,7 +2,7 @@
 
 use crate::clock::lock;
 use loadline_record::{
-    BatchRecord, Histogram, ItemRecord, ItemReservoir, OperationRecord, StepName, StepRecord, Steps,
+    BatchRecord, Histogram, ItemRecord, ItemReservoir, OperationRecord, Station, StepName, StepRecord, Steps,
 };
 use loadline_units::Duration;
 use std::collections::BTreeMap;
@@ -86,7 +86,7 @@ impl Measured {
         let source = &mut state.sources[item.source as usize];
         source.items += 1;
         source.bytes += item.bytes;
-        source.ended_ns = source.ended_ns.max(item.spans[2].end_ns);
+        source.ended_ns = source.ended_ns.max(item.span_at(Station::Database).end_ns);
         source.fetch.record(Duration::from_ns(item.last_byte_ns - item.sent_ns));
         for (histogram, span) in state.stations.iter_mut().zip(item.spans) {
             histogram.record(Duration::from_ns(span.length_ns()));
@@ -119,7 +119,6 @@ impl Measured {
     }
     /// A segment, a merge or half of a commit.
     pub(crate) fn batch(&self, batch: BatchRecord) {
-        use loadline_record::Station;
         let mut state = lock(&self.state);
         let length = Duration::from_ns(batch.end_ns - batch.start_ns);
         match batch.station {

@@ -1,9 +1,9 @@
 //! Searches in a crawl's index: while it is made, at a fixed rate, and afterwards.
 
 use crate::clock::lock;
-use crate::crawling::Crawling;
 use crate::error::CrawlError;
 use crate::index::tokenizers;
+use crate::shared::SharedCrawl;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -143,7 +143,7 @@ impl SearchWords {
 }
 
 /// Searches at a fixed rate until it is to end. A search is late from the moment on when it was due.
-pub(crate) fn searcher(crawl: &Crawling, words: &SearchWords, stop: &AtomicBool) -> Result<(), CrawlError> {
+pub(crate) fn searcher(crawl: &SharedCrawl, words: &SearchWords, stop: &AtomicBool) -> Result<(), CrawlError> {
     let search = crawl.index.search()?;
     let gap_ns = 1_000_000_000 / u64::from(crawl.plan.search.per_second.max(1));
     let mut epoch = crawl.epochs.epoch();

@@ -1,23 +1,18 @@
 //! A crawl's settings as its record has them, and series that are joined where they are long.
 
 use crate::index::{CrawlIndex, MERGE_THREADS};
+use crate::shared::Workers;
 use loadline_pipeline::{CrawlPlan, QueuePlan};
 use loadline_record::{
     BatchCost, CommitSpec, MergeSpec, PipelineRecord, PipelineSpec, Politeness, QueueBound, SegmentSpec, SourceSpec,
-    StationInterval, StationSpec, VolumeSecond,
+    Station, StationInterval, StationSpec, VolumeSecond,
 };
 use loadline_units::Bytes;
 
 /// The pipeline as it was in force.
-pub(crate) fn pipeline_spec(
-    plan: &CrawlPlan,
-    cores: u32,
-    extract_workers: u32,
-    index_workers: u32,
-    index: &CrawlIndex,
-) -> PipelineSpec {
-    let station = |workers: u32, queue: QueuePlan| StationSpec {
-        workers,
+pub(crate) fn pipeline_spec(plan: &CrawlPlan, workers: Workers, index: &CrawlIndex) -> PipelineSpec {
+    let station = |of: Station, queue: QueuePlan| StationSpec {
+        workers: workers.at(of),
         queue: QueueBound { items: queue.items, bytes: queue.bytes },
     };
     let source = |source: &loadline_pipeline::SourcePlan| SourceSpec {
@@ -27,14 +22,14 @@ pub(crate) fn pipeline_spec(
         connections: source.connections,
     };
     PipelineSpec {
-        cores,
+        cores: workers.cores,
         network: None,
         sources: plan.sources.iter().map(source).collect(),
-        extract: station(extract_workers, plan.extract.queue),
-        index: station(index_workers, plan.index.queue),
-        database: station(1, plan.database.queue),
+        extract: station(Station::Extract, plan.extract.queue),
+        index: station(Station::Index, plan.index.queue),
+        database: station(Station::Database, plan.database.queue),
         segments: Some(SegmentSpec {
-            budget: Bytes::new(index.budget(index_workers)),
+            budget: Bytes::new(index.budget(workers.index)),
             flush: BatchCost::default(),
             merge: Some(MergeSpec {
                 factor: plan.index.merge_factor,

@@ -1,7 +1,6 @@
 //! The workers of each station: slots that fetch, and threads that extract, index and write rows.
 
 use crate::clock::{StationBoard, WorkedSpan, WorkerTimer};
-use crate::crawling::Crawling;
 use crate::database::CrawlDatabase;
 use crate::epochs::{DatabaseAnswer, DatabaseCommit, batch};
 use crate::error::CrawlError;
@@ -9,6 +8,7 @@ use crate::extract::Extraction;
 use crate::frontier::Frontier;
 use crate::item::{Extracted, Fetched, ItemOnWay, Row};
 use crate::queue::Taken;
+use crate::shared::SharedCrawl;
 use crate::slowing::SlowedDebt;
 use crate::source::{FetchAnswer, FetchTimer, Fetcher, SourceRunner, kind_of_bytes};
 use loadline_record::{ItemRecord, SlowedStation, Span, Station, WorkerState};
@@ -21,7 +21,7 @@ const TRIES_MAX: u32 = 3;
 
 /// One slot of a source: fetches items until there are none.
 pub(crate) fn slot(
-    crawl: &Crawling,
+    crawl: &SharedCrawl,
     runner: &SourceRunner,
     frontier: &Frontier,
     reader: &mut dyn Fetcher,
@@ -70,7 +70,7 @@ pub(crate) fn slot(
                 item.identity = identity;
                 let bytes = body.len() as u64;
                 let content = Fetched { item, body, kind, charset, base, is_compressed, hash_before };
-                crawl.boards[0].enter();
+                crawl.boards.of(Station::Extract).enter();
                 board.leave(true);
                 if crawl.extract_queue.put(content, bytes).is_err() {
                     frontier.closed();
@@ -78,7 +78,7 @@ pub(crate) fn slot(
             }
             Ok(FetchAnswer::Unchanged(identity)) => {
                 item.identity = identity;
-                crawl.boards[2].enter();
+                crawl.boards.of(Station::Database).enter();
                 let _ = crawl.rows.put(Row::Unchanged { item, links: Vec::new() }, 0);
                 board.leave(true);
                 frontier.closed();
@@ -87,7 +87,7 @@ pub(crate) fn slot(
                 let links = runner.redirect(&to, &item, target.redirects + 1, frontier, &crawl.measured);
                 crawl.measured.note(target.source, "redirects", 1);
                 board.leave(false);
-                crawl.boards[2].enter();
+                crawl.boards.of(Station::Database).enter();
                 let _ = crawl.rows.put(Row::LedOn { item, links }, 0);
                 frontier.closed();
             }
@@ -103,8 +103,8 @@ pub(crate) fn slot(
 }
 
 /// A worker that makes text.
-pub(crate) fn extractor(crawl: &Crawling, extraction: &mut Extraction, runners: &[Arc<SourceRunner>]) {
-    let board = &crawl.boards[0];
+pub(crate) fn extractor(crawl: &SharedCrawl, extraction: &mut Extraction, runners: &[Arc<SourceRunner>]) {
+    let board = crawl.boards.of(Station::Extract);
     let mut timer = WorkerTimer::start(board);
     let mut debt = SlowedDebt::default();
     let mut seen = 0;
@@ -132,11 +132,11 @@ pub(crate) fn extractor(crawl: &Crawling, extraction: &mut Extraction, runners: 
         frontier.closed();
         let child_ns = extraction.child_ns();
         let span = timer.worked(WorkerState::Other, Some(source));
-        item.record.spans[0] = Span { start_ns, end_ns: span.end_ns };
-        item.record.work[0] = span.work(WorkerState::Other);
+        let mut work = span.work(WorkerState::Other);
         // What the process did that reads such files is processor time as well.
-        item.record.work[0].other_ns = item.record.work[0].other_ns.saturating_sub(child_ns);
-        item.record.work[0].cpu_ns += child_ns;
+        work.other_ns = work.other_ns.saturating_sub(child_ns);
+        work.cpu_ns += child_ns;
+        item.record.passed(Station::Extract, Span { start_ns, end_ns: span.end_ns }, work);
         crawl.slow(SlowedStation::Line(Station::Extract), span, &mut debt, &mut timer, Some(source));
         for note in item.notes.drain(..) {
             crawl.measured.note(source, &note, 1);
@@ -148,7 +148,7 @@ pub(crate) fn extractor(crawl: &Crawling, extraction: &mut Extraction, runners: 
             }
             Ok(_) if is_same => {
                 board.leave(true);
-                crawl.boards[2].enter();
+                crawl.boards.of(Station::Database).enter();
                 let _ = crawl.rows.put(Row::Unchanged { item, links }, 0);
             }
             Ok(page) => {
@@ -161,7 +161,7 @@ pub(crate) fn extractor(crawl: &Crawling, extraction: &mut Extraction, runners: 
                 }
                 let bytes = (page.text.len() + page.title.len()) as u64;
                 let extracted = Extracted { item, title: page.title, text: page.text, links };
-                crawl.boards[1].enter();
+                crawl.boards.of(Station::Index).enter();
                 board.leave(true);
                 let _ = crawl.index_queue.put(extracted, bytes);
             }
@@ -173,8 +173,8 @@ pub(crate) fn extractor(crawl: &Crawling, extraction: &mut Extraction, runners: 
 }
 
 /// A worker that indexes: it fills segments and writes them when they are full, or when a commit wants them.
-pub(crate) fn indexer(crawl: &Crawling) -> Result<(), CrawlError> {
-    let board = &crawl.boards[1];
+pub(crate) fn indexer(crawl: &SharedCrawl) -> Result<(), CrawlError> {
+    let board = crawl.boards.of(Station::Index);
     let mut timer = WorkerTimer::start(board);
     let mut debt = SlowedDebt::default();
     let mut segment = None;
@@ -196,16 +196,19 @@ pub(crate) fn indexer(crawl: &Crawling) -> Result<(), CrawlError> {
                 let Extracted { mut item, title, links, text } = extracted;
                 drop(text);
                 let span = timer.worked(WorkerState::Device, Some(source));
-                item.record.spans[1] = Span { start_ns, end_ns: span.end_ns };
-                item.record.work[1] = span.work(WorkerState::Device);
+                item.record.passed(
+                    Station::Index,
+                    Span { start_ns, end_ns: span.end_ns },
+                    span.work(WorkerState::Device),
+                );
                 crawl.slow(SlowedStation::Line(Station::Index), span, &mut debt, &mut timer, Some(source));
-                crawl.boards[2].enter();
+                crawl.boards.of(Station::Database).enter();
                 board.leave(true);
                 let bytes = (item.key.len() + title.len()) as u64;
                 let _ = crawl.rows.put(Row::Indexed { item, title, links }, bytes);
                 timer.spent(WorkerState::Blocked);
                 crawl.epochs.indexed(timer.at_ns(), crawl.plan.commit.every_items);
-                if crawl.index.is_full(&filled, crawl.index_workers) {
+                if crawl.index.is_full(&filled, crawl.workers.index) {
                     write_segment(crawl, filled, &mut timer, &mut debt, false)?;
                 } else {
                     segment = Some(filled);
@@ -231,14 +234,14 @@ pub(crate) fn indexer(crawl: &Crawling) -> Result<(), CrawlError> {
 }
 
 fn write_segment(
-    crawl: &Crawling,
+    crawl: &SharedCrawl,
     segment: crate::index::SegmentInWork,
     timer: &mut WorkerTimer,
     debt: &mut SlowedDebt,
     early: bool,
 ) -> Result<(), CrawlError> {
     if crawl.merges.wait_for_room(crawl.plan.index.merges_pending, crawl) {
-        crawl.boards[1].blocked_by_merges(timer.spent(WorkerState::Blocked));
+        crawl.boards.of(Station::Index).blocked_by_merges(timer.spent(WorkerState::Blocked));
     }
     let start_ns = timer.at_ns();
     let (units, io) = crawl.index.write(segment)?;
@@ -259,8 +262,8 @@ pub(crate) struct RowWriter {
 }
 
 impl RowWriter {
-    pub(crate) fn run(mut self, crawl: &Crawling) -> Result<(), CrawlError> {
-        let board = &crawl.boards[2];
+    pub(crate) fn run(mut self, crawl: &SharedCrawl) -> Result<(), CrawlError> {
+        let board = crawl.boards.of(Station::Database);
         let mut timer = WorkerTimer::start(board);
         let mut debt = SlowedDebt::default();
         let mut seen = 0;
@@ -279,8 +282,11 @@ impl RowWriter {
                     self.database.write(number, &item, &title, None)?;
                     self.database.found(number, &links)?;
                     let span = timer.worked(WorkerState::Device, Some(source));
-                    item.record.spans[2] = Span { start_ns, end_ns: span.end_ns };
-                    item.record.work[2] = span.work(WorkerState::Device);
+                    item.record.passed(
+                        Station::Database,
+                        Span { start_ns, end_ns: span.end_ns },
+                        span.work(WorkerState::Device),
+                    );
                     crawl.slow(SlowedStation::Line(Station::Database), span, &mut debt, &mut timer, Some(source));
                     board.leave(true);
                     if let Some(slowing) = &crawl.slowing {
@@ -340,7 +346,7 @@ impl RowWriter {
     }
 
     /// Ends the epoch with the committer. Returns whether the crawl goes on.
-    fn commit(&mut self, crawl: &Crawling, timer: &mut WorkerTimer) -> Result<bool, CrawlError> {
+    fn commit(&mut self, crawl: &SharedCrawl, timer: &mut WorkerTimer) -> Result<bool, CrawlError> {
         if self.answers.send(DatabaseAnswer::Drained).is_err() {
             return Ok(false);
         }
@@ -361,7 +367,7 @@ impl RowWriter {
     }
 
     /// Removes items that earlier crawls found and this did not. A source of which nothing came at all keeps what it has.
-    fn remove_unseen(&self, crawl: &Crawling) -> Result<(), CrawlError> {
+    fn remove_unseen(&self, crawl: &SharedCrawl) -> Result<(), CrawlError> {
         const AT_ONCE: u32 = 1_000;
         for (place, number) in self.sources.iter().enumerate() {
             if crawl.measured.seen(place) == 0 {

@@ -5,7 +5,8 @@ use crate::errors::{Error, Refused, failed};
 use crate::run::PythonRun;
 use loadline_catalog::{Catalog, Environment};
 use loadline_nbd::export_uri::{ClientEncryption, ListenAddress};
-use loadline_runs::emulation::{EmulationObserver, EmulationOptions, EmulationRun};
+use loadline_runs::Observer;
+use loadline_runs::emulation::{EmulationOptions, EmulationRun};
 use loadline_runs::wall_clock::fresh_seed;
 use loadline_units::Bytes;
 use pyo3::prelude::*;
@@ -41,7 +42,7 @@ struct Served {
 
 struct Stopper(Arc<AtomicBool>);
 
-impl EmulationObserver for Stopper {
+impl Observer for Stopper {
     fn wants_an_end(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -46,11 +46,11 @@ impl EngineWatch<'_> {
             while wait.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
                 if self.0.wants_an_end() && !control.stopped() {
                     control.stop();
-                    self.0.says(&Event::Stopping);
+                    self.0.event(&Event::Stopping);
                 }
                 looks = looks.wrapping_add(1);
                 if looks.is_multiple_of(LOOKS_PER_ADVANCE) {
-                    self.0.progresses(&Advance::Device(&control.progress()));
+                    self.0.event(&Event::Advances(Advance::Device(&control.progress())));
                 }
             }
             worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -44,7 +44,7 @@ pub fn of_run(run: &str, settings: &Settings) -> Vec<Leftover> {
 pub fn remove_of_run(run: &str, settings: &Settings, observer: &mut dyn Observer) -> Result<(), Error> {
     for leftover in of_run(run, settings) {
         remove(&leftover)?;
-        observer.says(&Event::LeftoverRemoved { path: &leftover.path });
+        observer.event(&Event::LeftoverRemoved { path: &leftover.path });
     }
     Ok(())
 }

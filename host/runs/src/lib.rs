@@ -73,7 +73,7 @@ pub use look_first::{BUSY_SHARE, Concern, Consent, DeviceUse, MemoryTarget, look
 pub use measurement::{Measurement, OpenedMeasurement, joined_names, placed, refuse_cells, settings_of, work_of};
 pub use merging::Merge;
 pub use objective_search::ObjectiveSearch;
-pub use observer::{Activity, Advance, Ahead, Event, Observer, QuickAhead, Silent, Unneeded};
+pub use observer::{Activity, Advance, Ahead, Event, ItemsDone, Observer, QuickAhead, Silent, Unneeded};
 pub use output_file::{OutputError, OutputFile, Replace};
 pub use pending_store::{PendingStore, RunStore};
 pub use plan_file::{

@@ -141,13 +141,13 @@ pub fn look_first(volumes: &[&Volume], planned: Duration, observer: &mut dyn Obs
         return Ok(());
     }
     let expected = Duration::from_ns(time.as_nanos() as u64);
-    observer.says(&Event::Planned(expected));
-    observer.begins(&Activity {
+    observer.event(&Event::Planned(expected));
+    observer.event(&Event::Begins(&Activity {
         place: "before the run".into(),
         label: "looking whether others use the storage".into(),
         planned: expected,
         is_guessed: false,
-    });
+    }));
     let observations: Vec<Observation> = looked.iter().map(|volume| Observation::begin(volume)).collect();
     let began = Instant::now();
     while began.elapsed() < time {
@@ -166,7 +166,7 @@ pub fn look_first(volumes: &[&Volume], planned: Duration, observer: &mut dyn Obs
             devices.push(found);
         }
     }
-    observer.says(&Event::Idle);
+    observer.event(&Event::Idle);
     if devices.is_empty() {
         return Ok(());
     }

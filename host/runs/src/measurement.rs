@@ -119,7 +119,7 @@ impl Measurement {
         let new = options.new_run(|| joined_names(&plans), RunVerb::Run, Clock::Real);
         let work = Work::of(plans, &settings.scope(), new.seed)?;
         for load in &work.left_out {
-            observer.says(&Event::LeftOut { load });
+            observer.event(&Event::LeftOut { load });
         }
         let path = options.store_path()?;
         let (own, directories) = (new.id.clone(), settings.clone());

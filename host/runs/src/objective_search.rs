@@ -52,7 +52,7 @@ impl ObjectiveSearch {
                 let new = options.new_run(|| joined_names(&plans), RunVerb::Search, Clock::Real);
                 let work = Work::of(plans, &settings.scope(), new.seed)?;
                 for load in &work.left_out {
-                    observer.says(&Event::LeftOut { load });
+                    observer.event(&Event::LeftOut { load });
                 }
                 let questions = questions(&work)?;
                 let mut store = PendingStore::start(options.store_path()?, |_| Vec::new());

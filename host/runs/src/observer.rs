@@ -2,8 +2,12 @@
 //!
 //! A terminal draws them, a daemon may send them on, and [`Silent`] drops them.
 
+use crate::emulation::{AttachEvent, EmulationEvent};
+use crate::recording::RecordView;
+use crate::watch::WatchView;
 use crate::{Concern, Consent, Error, Loss};
 use loadline_analysis::StandingLimit;
+use loadline_emulator::{Refused, View};
 use loadline_engine::{EngineError, Progress as EngineProgress, Volume};
 use loadline_record::TrialRecord;
 use loadline_units::{Bytes, Duration};
@@ -11,18 +15,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Follows a run, and may end it early. Every method is called on the thread that called the run.
+/// Follows a run, a watch, a recording or an emulation, and may end it early. Every method is called on the thread that called it.
 pub trait Observer {
-    /// A step begins: a trial, a fill, a check.
-    fn begins(&mut self, activity: &Activity) {
-        let _ = activity;
-    }
-    /// The step has come this far. Called about ten times a second.
-    fn progresses(&mut self, advance: &Advance<'_>) {
-        let _ = advance;
-    }
-    /// Something happened that is worth a line.
-    fn says(&mut self, event: &Event<'_>) {
+    /// Something happened.
+    fn event(&mut self, event: &Event<'_>) {
         let _ = event;
     }
     /// What the user says to something that speaks against the load. Called before anything is written to a target.
@@ -30,7 +26,7 @@ pub trait Observer {
         let _ = concern;
         Consent::NotAsked
     }
-    /// Whether the run is to end soon. What is finished is kept, and the run can be resumed.
+    /// Whether it is to end soon. What is finished is kept, and a run can be resumed.
     fn wants_an_end(&self) -> bool {
         false
     }
@@ -99,11 +95,49 @@ pub enum Advance<'a> {
         /// Real time since the first began.
         elapsed: std::time::Duration,
     },
+    /// Items of an application, such as pages of a crawl.
+    Items(&'a ItemsDone),
 }
 
-/// Something that happened while a run was prepared or carried out.
+/// How far an application's work on items is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ItemsDone {
+    /// Since it began.
+    pub elapsed: Duration,
+    /// Items that are done.
+    pub items: u64,
+    /// Items that failed.
+    pub failed: u64,
+    /// Items that are as they were found before.
+    pub unchanged: u64,
+    /// Items that are known and wait.
+    pub waiting: u64,
+}
+
+/// Something that happened while a run was prepared or carried out, or what is followed as it is now.
 #[derive(Debug)]
 pub enum Event<'a> {
+    /// A step begins: a trial, a fill, a check.
+    Begins(&'a Activity),
+    /// The step has come this far. Comes about ten times a second.
+    Advances(Advance<'a>),
+    /// The devices of a watch as they are now. Comes about once a second.
+    Watched(&'a WatchView),
+    /// How far a recording is. Comes about once a second.
+    Recorded(&'a RecordView),
+    /// An emulation as it is now. Comes about once a second.
+    Emulated(&'a View),
+    /// Something happened in an emulation.
+    InEmulation(&'a EmulationEvent),
+    /// Clients that got no export of an emulation since the last look, perhaps none. Comes at every look.
+    ClientsRefused {
+        /// Who, and why.
+        refused: &'a [Refused],
+        /// Others, of which only the number is known.
+        more: u64,
+    },
+    /// Something happened to a block device of an emulation.
+    Attached(&'a AttachEvent),
     /// So much more planned time is ahead.
     Planned(Duration),
     /// So much of the planned time will not be needed.
@@ -313,6 +347,11 @@ pub enum Ahead<'a> {
         trials: usize,
         /// Their virtual time at most.
         time: Duration,
+    },
+    /// An application's work, which takes as long as it takes.
+    Application {
+        /// What it is, for people.
+        what: &'a str,
     },
 }
 

@@ -176,7 +176,7 @@ pub fn report_unneeded<'a>(
         } else {
             Unneeded::NoTarget
         };
-        observer.says(&Event::OverwriteUnneeded { word, why });
+        observer.event(&Event::OverwriteUnneeded { word, why });
     }
 }
 
@@ -189,7 +189,7 @@ pub fn report_unfilled(opened: &OpenVolumes, work: &Work, observer: &mut dyn Obs
         };
         let is_found = matches!(volume.facts.kind, TargetKind::BlockDevice | TargetKind::Nbd);
         if is_found && volume.writable && work.cells.iter().any(is_left) {
-            observer.says(&Event::NotFilledFirst { volume: name, target: &volume.facts.target, span: volume.span() });
+            observer.event(&Event::NotFilledFirst { volume: name, target: &volume.facts.target, span: volume.span() });
         }
     }
 }
@@ -211,7 +211,7 @@ pub fn look_at_use(opened: &OpenVolumes, work: &Work, observer: &mut dyn Observe
 pub fn report_standing<'a>(loads: impl Iterator<Item = (&'a VolumeFacts, &'a LoadSpec)>, observer: &mut dyn Observer) {
     let limits = standing_limits(&host(), loads.map(|(facts, spec)| (facts, LoadFigures::from(spec))));
     if !limits.is_empty() {
-        observer.says(&Event::Standing { limits: &limits });
+        observer.event(&Event::Standing { limits: &limits });
     }
 }
 
@@ -317,7 +317,7 @@ pub fn look(work: &Work, settings: &Settings, observer: &mut dyn Observer) -> Op
             Ok(sets) => {
                 opened.insert(named.volume.clone(), OpenVolume { sets, health: VolumeHealth::Answers });
             }
-            Err(error) => observer.says(&Event::NotLookedAt { volume: &named.volume, error: &error }),
+            Err(error) => observer.event(&Event::NotLookedAt { volume: &named.volume, error: &error }),
         }
     }
     opened
@@ -410,7 +410,7 @@ pub fn open_watched(
         }
         if !told && began.elapsed() >= OPEN_TIME {
             told = true;
-            observer.says(&Event::SlowToOpen { target });
+            observer.event(&Event::SlowToOpen { target });
         }
     };
     match result {
@@ -442,7 +442,7 @@ pub fn close(opened: OpenVolumes, observer: &mut dyn Observer) {
             let _ = closed.send(());
         });
         if wait.recv_timeout(CLOSE_TIME).is_err() {
-            observer.says(&Event::NotClosed { volume: &name, place: &place });
+            observer.event(&Event::NotClosed { volume: &name, place: &place });
         }
     }
 }

@@ -123,7 +123,7 @@ impl QuickMeasurement {
         let measuring = (REACH_WARM_UP + REACH_TIME) * 3 + plan;
         let loads = QuickPlan::loads(volume.writable);
         let ahead = QuickAhead { target: &target, volume: &volume, fills_all: size.is_some(), row, loads, measuring };
-        observer.says(&Event::QuickBegins(&ahead));
+        observer.event(&Event::QuickBegins(&ahead));
         let declared = sold_limits(&volume, observer);
         let mut first = First { settings, seed: new.seed, observer };
         let limit = size.is_none().then_some(QUICK_FILL_TIME);
@@ -140,7 +140,7 @@ impl QuickMeasurement {
             return Ok(None);
         }
         let Some(reached) = first.reach(&mut volume)? else { return Ok(None) };
-        observer.says(&Event::Idle);
+        observer.event(&Event::Idle);
         let work = planned(&volume, reached)?;
         // The run begins with its first load.
         let new = NewRun::now(new.name, new.verb, new.clock, Some(new.seed));
@@ -156,11 +156,11 @@ fn sold_limits(volume: &Volume, observer: &mut dyn Observer) -> Option<DeclaredE
     match sold(&volume.facts)? {
         Ok(found) => {
             let has_limits = found.declared.is_some();
-            observer.says(&Event::Recognised { machine: &found.machine, disks: &found.disks, has_limits });
+            observer.event(&Event::Recognised { machine: &found.machine, disks: &found.disks, has_limits });
             found.declared
         }
         Err(error) => {
-            observer.says(&Event::NotRecognised { error: &error });
+            observer.event(&Event::NotRecognised { error: &error });
             None
         }
     }
@@ -187,8 +187,8 @@ impl First<'_> {
         if !volume.writable {
             return true;
         }
-        self.observer.says(&Event::Planned(Duration::ZERO));
-        self.observer.begins(&Activity {
+        self.observer.event(&Event::Planned(Duration::ZERO));
+        self.observer.event(&Event::Begins(&Activity {
             place: "before the run".into(),
             label: format!(
                 "letting the system write back what it holds in memory, for at most {}",
@@ -196,7 +196,7 @@ impl First<'_> {
             ),
             planned: Duration::ZERO,
             is_guessed: true,
-        });
+        }));
         let mut watch = EngineWatch(self.observer);
         let settled = watch.settle(volume, SETTLE_TIME);
         if self.observer.wants_an_end() {
@@ -204,9 +204,9 @@ impl First<'_> {
         }
         match settled {
             // What another program could not write says nothing of what is measured, but people want to know.
-            Err(error) => self.observer.says(&Event::NotSettled { error: &error }),
+            Err(error) => self.observer.event(&Event::NotSettled { error: &error }),
             Ok(Some(settled)) if !settled.complete || settled.elapsed >= SETTLE_TOLD => {
-                self.observer.says(&Event::Settled { elapsed: settled.elapsed, complete: settled.complete });
+                self.observer.event(&Event::Settled { elapsed: settled.elapsed, complete: settled.complete });
             }
             Ok(_) => {}
         }
@@ -220,13 +220,13 @@ impl First<'_> {
         }
         let wanted = volume.size();
         let at_most = limit.map_or(String::new(), |limit| format!(" for at most {}", limit.clock()));
-        self.observer.says(&Event::Planned(limit.unwrap_or_default()));
-        self.observer.begins(&Activity {
+        self.observer.event(&Event::Planned(limit.unwrap_or_default()));
+        self.observer.event(&Event::Begins(&Activity {
             place: "before the run".into(),
             label: format!("filling {}{at_most}", wanted.human()),
             planned: limit.unwrap_or_default(),
             is_guessed: false,
-        });
+        }));
         let mut watch = EngineWatch(self.observer);
         let filling = Filling { limit, ..Filling::default() };
         let filled = watch.fill(volume, wanted, self.seed, filling, self.settings.engine)?;
@@ -244,7 +244,7 @@ impl First<'_> {
         }
         // What was found when it was opened is no longer so, and doubts rest on it.
         volume.facts.extents = volume.extents();
-        self.observer.says(&Event::FilledFirst {
+        self.observer.event(&Event::FilledFirst {
             bytes: filled.bytes,
             elapsed: filled.elapsed,
             reason: &volume.facts.size_reason,
@@ -261,7 +261,7 @@ impl First<'_> {
         })?;
         let Some((reached, failed)) = reached else { return Ok(None) };
         if let Some((depth, why)) = failed {
-            self.observer.says(&Event::ReachedAtMost { failed: depth, error: &why, depth: reached.depth });
+            self.observer.event(&Event::ReachedAtMost { failed: depth, error: &why, depth: reached.depth });
         }
         Ok(Some(reached))
     }
@@ -280,13 +280,13 @@ impl First<'_> {
         let planned = spec.trial_time();
         let id = "reach".to_owned();
         let cell = RunCell { id, volume: volume.facts.name.clone(), spec, order: Order::AsListed };
-        self.observer.says(&Event::Planned(planned));
-        self.observer.begins(&Activity {
+        self.observer.event(&Event::Planned(planned));
+        self.observer.event(&Event::Begins(&Activity {
             place: "before the run".into(),
             label: format!("finding what random reads reach, {depth} at once"),
             planned,
             is_guessed: false,
-        });
+        }));
         let mut watch = EngineWatch(self.observer);
         let trial = watch.trial(volume, &cell, number, self.seed, self.settings.engine)?;
         match trial.ending {

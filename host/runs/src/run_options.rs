@@ -43,12 +43,16 @@ impl RunOptions {
     }
 
     /// A run that begins now.
-    pub(crate) fn new_run(&self, name: impl FnOnce() -> String, verb: RunVerb, clock: Clock) -> NewRun {
+    #[must_use]
+    pub fn new_run(&self, name: impl FnOnce() -> String, verb: RunVerb, clock: Clock) -> NewRun {
         NewRun::now(self.name.clone().unwrap_or_else(name), verb, clock, self.seed)
     }
 
     /// Where the run is kept.
-    pub(crate) fn store_path(&self) -> Result<PathBuf, Error> {
+    ///
+    /// # Errors
+    /// Nothing says where.
+    pub fn store_path(&self) -> Result<PathBuf, Error> {
         store_location::store_path(self.store.as_deref())
     }
 }

@@ -8,7 +8,9 @@ use crate::error::ReplayError;
 use crate::open_volumes::open_watched;
 use crate::replay_run::{blind_spot, dependence_name, lossy};
 use crate::wall_clock::unix_s;
-use crate::{Activity, Advance, Ended, Error, NamedTarget, Observer, PendingStore, Refusal, RunOptions, RunOutcome};
+use crate::{
+    Activity, Advance, Ended, Error, Event, NamedTarget, Observer, PendingStore, Refusal, RunOptions, RunOutcome,
+};
 use loadline_block::Operation;
 use loadline_emulation::replay::{Dependence, NoRoom, ReplaySchedule, ReplayedRequest, join_slices, relocate, trial};
 use loadline_emulation::{Trace, TraceRecord};
@@ -141,12 +143,12 @@ impl StorageReplay {
         };
         let new = self.options.new_run(name, RunVerb::Replay, Clock::Real);
         let started_unix_s = unix_s();
-        observer.begins(&Activity {
+        observer.event(&Event::Begins(&Activity {
             place: "1 of 1".to_owned(),
             label: format!("recorded load, by {by}"),
             planned: self.planned(),
             is_guessed: true,
-        });
+        }));
         let runs = carry_out(&mut self.parts, &self.settings, observer)?;
         let (mut cells, mut volumes, mut interrupted) = (Vec::new(), Vec::new(), false);
         for (number, (part, run)) in self.parts.iter().zip(runs).enumerate() {
@@ -330,7 +332,7 @@ fn carry_out(
             .collect();
         while !threads.iter().all(std::thread::ScopedJoinHandle::is_finished) {
             std::thread::sleep(LOOK);
-            observer.progresses(&Advance::Device(&control.progress()));
+            observer.event(&Event::Advances(Advance::Device(&control.progress())));
             if observer.wants_an_end() {
                 control.stop();
             }

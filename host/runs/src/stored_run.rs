@@ -30,6 +30,8 @@ pub enum RunKind {
     Emulation,
     /// Runs of several hosts as one.
     Merged,
+    /// Content sources into an index and a database.
+    Crawl,
 }
 
 impl RunKind {
@@ -41,6 +43,7 @@ impl RunKind {
             (RunVerb::Search, _) => Self::Search,
             (RunVerb::Emulate, _) => Self::Emulation,
             (RunVerb::Merge, _) => Self::Merged,
+            (RunVerb::Crawl, _) => Self::Crawl,
             (_, Clock::Real) => Self::Measurement,
             (_, Clock::Virtual) => Self::Prediction,
         }
@@ -86,10 +89,16 @@ impl StoredRun {
         RunKind::of(&self.record)
     }
 
-    /// Carries out what is left. A finished run is as it is.
+    /// What is stored of it, and the store that it is carried on with in, for a program with a load of its own.
+    #[must_use]
+    pub fn into_parts(self) -> (RunRecord, RunStore) {
+        (self.record, RunStore::ready(self.store, self.claim))
+    }
+
+    /// Carries out what is left. A finished run is as it is. Crawls are resumed by `loadline-crawl`, which stands on this crate.
     ///
     /// # Errors
-    /// A [`Refusal`] of an emulation; a run of another version; targets that are not what they were; what ended the run
+    /// A [`Refusal`] of an emulation or a crawl; a run of another version; targets that are not what they were; what ended the run
     /// early.
     pub fn resume(self, observer: &mut dyn Observer) -> Result<RunOutcome, Error> {
         if self.is_finished() {
@@ -104,6 +113,7 @@ impl StoredRun {
             RunKind::Search => objective_search::resume(&record, store, observer),
             RunKind::Hunt => hunt::resume(&record, store, observer),
             RunKind::Merged => Err(Refusal::from(HostsRefusal::IsMerged { run: record.header.id }).into()),
+            RunKind::Crawl => Err(Refusal::IsCrawl { run: record.header.id }.into()),
             RunKind::Emulation => Err(Refusal::IsEmulation { run: record.header.id }.into()),
         }
     }

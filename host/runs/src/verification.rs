@@ -59,7 +59,7 @@ pub fn verify(
             return Ok(checks);
         }
     }
-    observer.says(&Event::Idle);
+    observer.event(&Event::Idle);
     if checks.iter().all(|check| check.is_absent) {
         return Err(Error::NothingFound { run: run() });
     }
@@ -104,12 +104,12 @@ impl Stored<'_> {
             site.come_to(&trial);
             let ground = Ground::of(&site.volume, &cell.spec);
             if cell.spec.verify {
-                observer.begins(&Activity {
+                observer.event(&Event::Begins(&Activity {
                     place: format!("volume {}", named.volume),
                     label: format!("reading back {load}, trial {}", trial.trial + 1),
                     planned: Duration::ZERO,
                     is_guessed: false,
-                });
+                }));
                 let found = site.found(&trial, &ground, |volume, past| {
                     Ok(EngineWatch(observer).verification(volume, cell, trial.trial, self.record.header.seed, past)?)
                 })?;

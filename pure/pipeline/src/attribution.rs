@@ -41,6 +41,18 @@ pub enum Bound {
     CannotTell(Doubtful),
 }
 
+impl Bound {
+    /// The parts that bound it, the one with the largest effect first.
+    #[must_use]
+    pub fn levers(&self) -> &[Lever] {
+        match self {
+            Self::By(lever) => std::slice::from_ref(lever),
+            Self::Shared(levers) => levers,
+            Self::Failed | Self::CannotTell(_) => &[],
+        }
+    }
+}
+
 /// Why there is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -271,13 +283,12 @@ fn evidence(
         .collect();
     let latency = latencies.iter().sum::<f64>() / latencies.len().max(1) as f64;
     let gate_rule = GateRule::ALL.into_iter().max_by_key(|rule| source.gated_by_ns[rule.index()]);
-    let lever = match bound {
-        Bound::By(lever) => Some(*lever),
-        Bound::Shared(levers) => levers.first().copied(),
-        Bound::Failed | Bound::CannotTell(_) => None,
-    };
-    let station =
-        lever.and_then(Lever::station).and_then(|station| record.stations.iter().find(|of| of.station == station));
+    let station = bound
+        .levers()
+        .first()
+        .copied()
+        .and_then(Lever::station)
+        .and_then(|station| record.stations.iter().find(|of| of.station == station));
     by_replay.truncate(4);
     let all_cores = (record.wall_ns * u64::from(record.spec.cores)).max(1) as f64;
     Evidence {

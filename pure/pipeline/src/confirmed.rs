@@ -2,8 +2,7 @@
 
 use crate::attribution::{Attribution, Bound, TAKES_PART};
 use crate::lever::Lever;
-use loadline_record::{PipelineRecord, PipelineSpec, SlowedStation, SlowedWindows, Station, VolumeRole};
-use loadline_units::words::whole_percent as percent;
+use loadline_record::{PipelineRecord, SlowedStation, SlowedWindows, Station, VolumeRole};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -131,11 +130,7 @@ fn expected(lever: Lever) -> Option<SlowedStation> {
 }
 
 fn agreement(bound: &Bound, measured: &[MeasuredElasticity]) -> (ConfirmedBy, Option<SlowedStation>) {
-    let lever = match bound {
-        Bound::By(lever) => *lever,
-        Bound::Shared(levers) if !levers.is_empty() => levers[0],
-        _ => return (ConfirmedBy::NotTested, None),
-    };
+    let Some(&lever) = bound.levers().first() else { return (ConfirmedBy::NotTested, None) };
     if measured.is_empty() {
         return (ConfirmedBy::TooWide, expected(lever));
     }
@@ -161,49 +156,6 @@ fn agreement(bound: &Bound, measured: &[MeasuredElasticity]) -> (ConfirmedBy, Op
         ConfirmedBy::TooWide
     };
     (agreement, station)
-}
-
-impl Confirmation {
-    /// One sentence: whether it agrees, and the figures.
-    #[must_use]
-    pub fn sentence(&self, spec: &PipelineSpec, share: f64) -> String {
-        let figures = |of: &MeasuredElasticity| {
-            format!("{} {:.1} ({:.1} to {:.1})", slowed_words(of.slowed, spec), of.elasticity, of.low, of.high)
-        };
-        let named = self.expected.and_then(|expected| self.measured.iter().find(|of| of.slowed == expected));
-        let most = named.or_else(|| self.measured.first()).map(figures);
-        let source = &self.source;
-        let slower = percent(share);
-        match (self.agreement, most) {
-            (ConfirmedBy::Agrees, Some(most)) => {
-                format!("Slowing stations by {slower} agrees for {source}: effect of {most}.")
-            }
-            (ConfirmedBy::Disagrees, Some(most)) => {
-                let first = self.measured.first().map(figures).unwrap_or_default();
-                format!(
-                    "Slowing stations by {slower} disagrees for {source}: effect of {most}; the largest is {first}."
-                )
-            }
-            (ConfirmedBy::NotTested, _) => {
-                format!("Slowing stations does not test what is named for {source}.")
-            }
-            (_, most) => {
-                let most = most.map(|most| format!(": effect of {most}")).unwrap_or_default();
-                format!("Slowing stations by {slower} does not decide for {source}{most}. Crawl for longer.")
-            }
-        }
-    }
-}
-
-/// A station as it is printed.
-#[must_use]
-pub fn slowed_words(slowed: SlowedStation, spec: &PipelineSpec) -> String {
-    match slowed {
-        SlowedStation::Fetch(source) => {
-            format!("fetch {}", spec.sources.get(source as usize).map_or("?", |source| source.name.as_str()))
-        }
-        SlowedStation::Line(station) => station.name().to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -36,6 +36,24 @@ pub enum Lever {
 }
 
 impl Lever {
+    /// What kind of part it is, as it is stored and printed.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Discovery(_) => "discovery",
+            Self::Politeness(_) => "politeness",
+            Self::Repository(_) => "repository",
+            Self::Connections(_) => "connections",
+            Self::Network => "network",
+            Self::Cores => "cores",
+            Self::Workers(_) => "workers",
+            Self::Volume(_) => "volume",
+            Self::Waits(_) => "waits",
+            Self::Commit => "commit",
+            Self::Memory => "memory",
+            Self::Merges => "merges",
+        }
+    }
     /// Every lever of a pipeline.
     #[must_use]
     pub fn all(spec: &PipelineSpec) -> Vec<Self> {

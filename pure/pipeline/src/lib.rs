@@ -10,7 +10,6 @@ mod lever;
 mod recorded;
 mod replay;
 mod rules;
-mod sentence;
 mod what_if;
 
 pub use attribution::{
@@ -21,7 +20,7 @@ pub use compared::{
     CrawlComparison, CrawlConfounder, CrawlFigures, CrawlFinding, CrawlTableError, RepositoryReading, SourceComparison,
     SourceFigures, compare_crawls,
 };
-pub use confirmed::{Confirmation, ConfirmedBy, MeasuredElasticity, confirm, slowed_words};
+pub use confirmed::{Confirmation, ConfirmedBy, MeasuredElasticity, confirm};
 pub use crawl_plan::{
     CommitPlan, CrawlCaps, CrawlPlan, CrawlPlanError, DatabasePlan, ExtractPlan, IndexPlan, MadeUpPlan, QueuePlan,
     SearchPlan, SourceKind, SourcePlan,

@@ -1,7 +1,7 @@
 //! A run: its provenance, its cells, and the trials that each cell has had so far.
 
 use crate::load::StoredFigures;
-use crate::{Ceiling, Doubt, HostFacts, Load, RunVerb, TrialRecord, VolumeFacts};
+use crate::{Ceiling, Doubt, HostFacts, Load, PipelineRecord, RunVerb, TrialRecord, VolumeFacts};
 use loadline_load::Objective;
 use serde::{Deserialize, Serialize};
 
@@ -194,6 +194,11 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
+    /// The pipeline that a crawl measured last; `None`: it is no crawl, or did not come to its end.
+    #[must_use]
+    pub fn pipeline(&self) -> Option<&PipelineRecord> {
+        self.cells.iter().flat_map(|cell| &cell.trials).rev().find_map(|trial| trial.pipeline.as_deref())
+    }
     /// The objective that a cell is spoken of by: its own, or else the only one that loads of the run have.
     #[must_use]
     pub fn objective_of(&self, cell: &CellRecord) -> Option<Objective> {

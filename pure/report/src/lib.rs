@@ -8,6 +8,7 @@ mod best;
 mod chart;
 mod comparison;
 mod conclusions;
+pub mod crawl;
 mod csv;
 mod document;
 mod doubts;

@@ -1,9 +1,9 @@
 //! PDF and Office files: read by a process of its own, and what goes wrong in them costs one item each.
 
 use crate::files::agreement;
-use loadline_crawl::{Crawl, ReaderCommand, SilentCrawl, serve_documents};
+use loadline_crawl::{Crawl, ReaderCommand, serve_documents};
 use loadline_pipeline::{CrawlPlan, MadeUpPlan, SourcePlan};
-use loadline_runs::RunOptions;
+use loadline_runs::{RunOptions, Silent};
 use loadline_units::{Bytes, Duration};
 use std::ffi::OsString;
 
@@ -40,7 +40,7 @@ fn documents_of_every_kind_are_read_and_bad_ones_cost_one_item_each() {
         options: RunOptions::default().seeded(1).stored_in(folder.path().join("runs.db")),
         ..Crawl::of(plan)
     };
-    let outcome = crawl.run(&mut SilentCrawl).unwrap();
+    let outcome = crawl.run(&mut Silent::default()).unwrap();
     let pipeline = outcome.record.cells[0].trials[0].pipeline.as_deref().unwrap();
     let failures = &pipeline.sources[0].failures;
     let mut expected = vec![("no Office file, or one that is encrypted", 1)];

@@ -1,10 +1,10 @@
 //! Crawls that are killed at any moment and gone on with: no item is lost, and none is there twice.
 
 use crate::files::{agreement, write_pages};
-use loadline_crawl::{Crawl, CrawlMode, SilentCrawl, resume_crawl};
+use loadline_crawl::{Crawl, CrawlMode, resume};
 use loadline_pipeline::{CrawlPlan, SourcePlan};
 use loadline_record::RunStatus;
-use loadline_runs::{RunOptions, store_location};
+use loadline_runs::{RunOptions, Silent, StoredRun, store_location};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -21,14 +21,15 @@ fn a_crawl_to_be_killed() {
     if store.exists()
         && !store_location::existing_store(&store).unwrap().list(&loadline_store::Filter::default()).unwrap().is_empty()
     {
-        resume_crawl(store_location::existing_store(&store).unwrap(), "last", None, &mut SilentCrawl).unwrap();
+        let run = StoredRun::claim(store_location::existing_store(&store).unwrap(), "last").unwrap();
+        assert!(resume(run, None, &mut Silent::default()).unwrap().ended.is_complete());
         return;
     }
     let mut plan = CrawlPlan::of("docs", vec![SourcePlan::of_files("docs", folder.join("docs"))]);
     plan.commit.every_items = 20;
     let options = RunOptions::default().seeded(1).stored_in(store);
     let crawl = Crawl { folder: Some(folder.join("made")), mode: CrawlMode::Full, options, ..Crawl::of(plan) };
-    crawl.run(&mut SilentCrawl).unwrap();
+    crawl.run(&mut Silent::default()).unwrap();
 }
 
 /// Starts it and kills it after this time; whether it came to its end before.

@@ -1,8 +1,8 @@
 //! Real crawls whose bound is known by their making: is it named, and does relieving it bring what the replay promises?
 
 use crate::files::crawl_of;
-use loadline_crawl::{CrawlMode, CrawlOutcome};
-use loadline_pipeline::{Bound, CrawlPlan, Doubtful, Lever, MadeUpPlan, SourcePlan};
+use loadline_crawl::{CrawlMode, of_record};
+use loadline_pipeline::{Attribution, Bound, CrawlPlan, Doubtful, Lever, MadeUpPlan, SourcePlan};
 use loadline_units::{Bytes, Duration};
 
 /// Changes a plan so that what binds it is twice as fast.
@@ -102,9 +102,9 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-fn crawled(plan: CrawlPlan) -> CrawlOutcome {
+fn crawled(plan: CrawlPlan) -> Vec<Attribution> {
     let folder = tempfile::tempdir().unwrap();
-    crawl_of(folder.path(), plan, CrawlMode::Full)
+    of_record(&crawl_of(folder.path(), plan, CrawlMode::Full).record).unwrap()
 }
 
 #[test]
@@ -113,8 +113,7 @@ fn bounds_of_real_crawls_are_named() {
     let (mut right, mut all) = (0, 0);
     let (mut kept, mut promised) = (0, 0);
     for Case { name, plan, is_right, relief } in cases() {
-        let outcome = crawled(plan.clone());
-        let of = &outcome.attributions[0];
+        let of = &crawled(plan.clone())[0];
         let is_named = is_right(&of.bound);
         all += 1;
         right += usize::from(is_named);
@@ -122,7 +121,7 @@ fn bounds_of_real_crawls_are_named() {
         if let (Some(relief), true) = (relief, is_named) {
             let expected = of.evidence.by_replay[0].elasticity.exp2();
             let relieved = crawled(changed(plan, relief));
-            let gain = relieved.attributions[0].evidence.rate_per_s / of.evidence.rate_per_s;
+            let gain = relieved[0].evidence.rate_per_s / of.evidence.rate_per_s;
             promised += 1;
             kept += usize::from(gain - 1.0 >= 0.8 * (expected - 1.0));
             line = format!("{line}; relieved {gain:.2} times, expected {expected:.2}");

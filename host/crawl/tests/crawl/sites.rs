@@ -1,9 +1,12 @@
 //! Sites and tables: links, redirects, what goes wrong on real servers, and rows.
 
 use crate::files::{agreement, crawl_of};
-use loadline_crawl::{CrawlMode, CrawlOutcome, crawl_figures, import_crawls, is_crawl_table};
-use loadline_pipeline::{CrawlPlan, MadeUpPlan, RepositoryReading, SourcePlan, compare_crawls};
+use loadline_crawl::{CrawlMode, import_crawls, is_crawl_table, of_record};
+use loadline_pipeline::{
+    CrawlFigures, CrawlFinding, CrawlPlan, MadeUpPlan, RepositoryReading, SourcePlan, compare_crawls,
+};
 use loadline_record::{PipelineRecord, SourceRecord};
+use loadline_runs::RunOutcome;
 use loadline_units::{Bytes, Duration};
 
 fn site(bad: bool) -> CrawlPlan {
@@ -15,11 +18,11 @@ fn site(bad: bool) -> CrawlPlan {
     plan
 }
 
-fn pipeline(outcome: &CrawlOutcome) -> &PipelineRecord {
-    outcome.record.cells[0].trials[0].pipeline.as_deref().unwrap()
+fn pipeline(outcome: &RunOutcome) -> &PipelineRecord {
+    outcome.record.pipeline().unwrap()
 }
 
-fn source(outcome: &CrawlOutcome) -> &SourceRecord {
+fn source(outcome: &RunOutcome) -> &SourceRecord {
     &pipeline(outcome).sources[0]
 }
 
@@ -76,7 +79,7 @@ fn slots_that_wait_for_a_repository_are_named() {
     (made_up.pages, made_up.latency) = (30, Duration::from_ms(400));
     plan.sources[0].slots = Some(4);
     let outcome = crawl_of(folder.path(), plan, CrawlMode::Full);
-    let of = &outcome.attributions[0];
+    let of = &of_record(&outcome.record).unwrap()[0];
     assert!(of.evidence.slots.busy > 0.0, "{of:?}");
     assert!(of.evidence.repository_latency_ns > 3e8, "{of:?}");
 }
@@ -153,12 +156,14 @@ fn a_published_table_becomes_runs_that_compare_as_our_own_do() {
     assert!(is_crawl_table(FARM) && !is_crawl_table("{\"fio version\": \"fio-3.33\"}"));
     let runs = import_crawls(FARM, "farm.csv", &store).unwrap();
     assert_eq!(runs.iter().map(|run| run.header.name.as_str()).collect::<Vec<_>>(), ["Dev", "Prod"]);
-    let figures: Vec<_> = runs.iter().map(|run| crawl_figures(run).unwrap()).collect();
+    let figures: Vec<_> = runs.iter().map(|run| CrawlFigures::of_run(run).unwrap()).collect();
     let compared = compare_crawls(&figures[0], &figures[1]);
     let share = compared.sources.iter().find(|of| of.source == "share").unwrap();
     assert_eq!((share.reading, share.rate_ratio), (RepositoryReading::Failed, None));
     let profiles = compared.sources.iter().find(|of| of.source == "profiles").unwrap();
     assert_eq!(profiles.reading, RepositoryReading::NotBoundNow);
-    assert!(compared.findings.iter().any(|finding| finding.sentence().starts_with("Dev: share failed.")));
+    assert!(compared.findings.iter().any(
+        |finding| matches!(finding, CrawlFinding::Failed { crawl, source, .. } if crawl == "Dev" && source == "share")
+    ));
     assert!(import_crawls("crawl,source,items,duration\nDev,share,x,1 s\n", "farm.csv", &store).is_err());
 }

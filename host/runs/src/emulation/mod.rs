@@ -20,7 +20,7 @@ pub use application::{ApplicationTrial, RequestSource, application_cell, applica
 pub use attached_volumes::{AttachEvent, AttachEvents, AttachMethod, AttachedBy, AttachedVolumes, attach_volumes};
 pub use control::{ControlError, ControlSilence, ask_emulation};
 pub use record::{EmulationFigures, EmulationRecordSettings, ExportResult, emulation_doubts};
-pub use serving::{EmulationObserver, control_beside, default_memory, default_socket};
+pub use serving::{control_beside, default_memory, default_socket};
 
 use crate::Error;
 use crate::wall_clock::{run_id, unix_s};

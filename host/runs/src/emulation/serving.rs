@@ -1,7 +1,7 @@
 //! An emulation that serves until its caller wants an end; where its sockets are by default.
 
-use super::{AttachEvent, AttachedVolumes, EmulationEvent, EmulationRun};
-use loadline_emulator::{Refused, View};
+use super::{AttachedVolumes, EmulationRun};
+use crate::{Event, Observer};
 use loadline_units::Bytes;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -13,46 +13,24 @@ const OBSERVE: Duration = Duration::from_secs(1);
 /// Follows the name of an NBD socket to make that of its control socket.
 const CONTROL: &str = ".control";
 
-/// Follows an emulation while it serves.
-pub trait EmulationObserver {
-    /// Clients that got no export since the last look, and `more` of which only the number is known.
-    fn refuses(&mut self, refused: &[Refused], more: u64) {
-        let _ = (refused, more);
-    }
-    /// Something happened to a block device.
-    fn attaches(&mut self, event: &AttachEvent) {
-        let _ = event;
-    }
-    /// Something happened that the caller should know.
-    fn says(&mut self, event: &EmulationEvent) {
-        let _ = event;
-    }
-    /// The emulation as it is now. Called about once a second.
-    fn sees(&mut self, view: &View) {
-        let _ = view;
-    }
-    /// Whether it is to end.
-    fn wants_an_end(&self) -> bool;
-}
-
 impl EmulationRun {
     /// Serves until the observer wants an end. `devices` are the volumes that are attached to this machine.
-    pub fn serve(&mut self, mut devices: Option<&mut AttachedVolumes>, observer: &mut dyn EmulationObserver) {
+    pub fn serve(&mut self, mut devices: Option<&mut AttachedVolumes>, observer: &mut dyn Observer) {
         let mut looked_at = Instant::now();
         while !observer.wants_an_end() {
             std::thread::sleep(LOOK);
             let (refused, more) = self.emulation().take_refused();
-            observer.refuses(&refused, more);
+            observer.event(&Event::ClientsRefused { refused: &refused, more });
             if let Some(devices) = &mut devices {
-                devices.follow(self.emulation_mut(), &mut |event| observer.attaches(&event));
+                devices.follow(self.emulation_mut(), &mut |event| observer.event(&Event::Attached(&event)));
             }
             if looked_at.elapsed() >= OBSERVE {
                 looked_at = Instant::now();
                 let (view, events) = self.observe();
                 for event in &events {
-                    observer.says(event);
+                    observer.event(&Event::InEmulation(event));
                 }
-                observer.sees(&view);
+                observer.event(&Event::Emulated(&view));
             }
         }
     }

@@ -203,6 +203,12 @@ pub enum Refusal {
         /// Its id.
         run: String,
     },
+    /// A crawl was to be carried on with by a program that cannot crawl.
+    #[error("run {run} is a crawl, which another part of loadline carries on with")]
+    IsCrawl {
+        /// Its id.
+        run: String,
+    },
     /// Runs of several hosts cannot become one, or not begin together.
     #[error(transparent)]
     Hosts(#[from] HostsRefusal),
@@ -652,6 +658,9 @@ pub enum Error {
         /// The run's id.
         run: String,
     },
+    /// What an application with a load of its own ran into.
+    #[error(transparent)]
+    Application(Box<dyn std::error::Error + Send + Sync>),
     /// A run that had begun ended early; what was finished is kept.
     #[error("run {run} ended early; what was finished is kept")]
     RunEndedEarly {

@@ -10,7 +10,7 @@ mod read;
 pub use read::{is_trace, read_trace};
 
 use crate::wall_clock;
-use crate::{Error, RecordError};
+use crate::{Error, Event, Observer, RecordError};
 use events::{Device, Reader};
 use loadline_emulation::{
     BLOCK_REQUESTS, RecordedRequest, RecordingNotes, encode_block, encode_recording_end, encode_recording_head,
@@ -61,18 +61,6 @@ impl RecordSettings {
     pub const SIZE_MAX: Bytes = Bytes::gib(2);
     /// The buffer by default: at 200,000 requests a second on one CPU it lasts for some 200 ms.
     pub const BUFFER: Bytes = Bytes::mib(8);
-}
-
-/// Follows a recording.
-pub trait RecordObserver {
-    /// How far it is. Called about once a second.
-    fn sees(&mut self, view: &RecordView) {
-        let _ = view;
-    }
-    /// Whether it is to end.
-    fn wants_an_end(&self) -> bool {
-        false
-    }
 }
 
 /// How far a recording is.
@@ -154,7 +142,7 @@ impl Recorder {
     ///
     /// # Errors
     /// The kernel's events cannot be had, or the trace cannot be written. What was written until then can be read.
-    pub fn run(self, observer: &mut dyn RecordObserver) -> Result<RecordOutcome, Error> {
+    pub fn run(self, observer: &mut dyn Observer) -> Result<RecordOutcome, Error> {
         let Self { settings, device, view, reader } = self;
         let cpu_begun = clock::thread_time_total();
         let counter = DeviceStat::open(&view, &device.name).ok();
@@ -231,7 +219,7 @@ impl Recording<'_> {
         &mut self,
         settings: &RecordSettings,
         file: &mut TraceFile,
-        observer: &mut dyn RecordObserver,
+        observer: &mut dyn Observer,
     ) -> Result<RecordEnd, Error> {
         self.reader.enable(self.device, self.begun)?;
         self.before = self.counted();
@@ -250,14 +238,14 @@ impl Recording<'_> {
             }
             if now >= seen_at + OBSERVE {
                 let span_s = now.since(seen_at).as_s_f64();
-                observer.sees(&RecordView {
+                observer.event(&Event::Recorded(&RecordView {
                     elapsed: now.since(self.begun),
                     requests: file.requests,
                     iops: (file.requests - seen_requests) as f64 / span_s,
                     events_lost: self.reader.lost(),
                     size: file.size,
                     own_share: self.own_share(),
-                });
+                }));
                 (seen_at, seen_requests) = (now, file.requests);
             }
             match read {

@@ -23,7 +23,7 @@ pub fn measure_hunt(
             NextTrial::Measure(planned) => planned,
             NextTrial::Done(end) => {
                 if end == HuntEnd::NothingBound {
-                    trials.observer.says(&Event::NothingBound);
+                    trials.observer.event(&Event::NothingBound);
                 }
                 return Ok(Ended::Complete);
             }
@@ -36,7 +36,7 @@ pub fn measure_hunt(
         cell.trials.push(trial);
         let look = rounds.last_look(&run);
         if let Some(look) = look.filter(|look| seen != Some(*look)) {
-            trials.observer.says(&Event::RoundOver { round: look.rounds, decided: look.decided, all });
+            trials.observer.event(&Event::RoundOver { round: look.rounds, decided: look.decided, all });
         }
         seen = look;
     }

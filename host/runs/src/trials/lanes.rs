@@ -70,7 +70,7 @@ pub(super) fn side_by_side<C: TrialCell>(
             }
             let share = shared.elapsed_ns.load(Ordering::Relaxed) as f64 / time.as_ns().max(1) as f64;
             let advance = Advance::Trials { done: settling.done, all, share, elapsed: began.elapsed() };
-            settling.observer.progresses(&advance);
+            settling.observer.event(&Event::Advances(advance));
         };
         shared.stop.store(true, Ordering::Relaxed);
         ended
@@ -96,16 +96,16 @@ impl<C: TrialCell> Settling<'_, C> {
         match carried {
             Ok(records) => {
                 for trial in &self.keeper.keep(round, records, self.store)? {
-                    self.observer.says(&Event::TrialFinished { place: &place, label: &label, trial });
+                    self.observer.event(&Event::TrialFinished { place: &place, label: &label, trial });
                 }
             }
             Err(NoTrial::Interrupted) => unreachable!("a lane that is interrupted sends nothing"),
             Err(NoTrial::Impossible(why)) => {
                 self.keeper.keep_impossible(round, &why, self.store)?;
-                self.observer.says(&Event::TrialImpossible { place: &place, label: &label, why: &why });
+                self.observer.event(&Event::TrialImpossible { place: &place, label: &label, why: &why });
             }
             Err(NoTrial::NotStarted(error)) => {
-                self.observer.says(&Event::TrialNotStarted { place: &place, error: &error });
+                self.observer.event(&Event::TrialNotStarted { place: &place, error: &error });
                 self.missing.not_started(error);
             }
             Err(NoTrial::VolumeLost { volume, why }) => return Err(Error::Lost { volume, why }),
@@ -161,8 +161,8 @@ impl LaneObserver<'_> {
 }
 
 impl Observer for LaneObserver<'_> {
-    fn progresses(&mut self, advance: &Advance<'_>) {
-        if let Advance::Virtual { elapsed, planned } = advance {
+    fn event(&mut self, event: &Event<'_>) {
+        if let Event::Advances(Advance::Virtual { elapsed, planned }) = event {
             self.count((*elapsed).min(*planned));
         }
     }

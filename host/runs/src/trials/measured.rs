@@ -106,7 +106,7 @@ impl MeasuredPlace {
     /// Gives up a volume. Its fills that are ahead will not be needed.
     fn lost(&mut self, volume: &str, why: Loss, observer: &mut dyn Observer) -> NoTrial {
         let own = self.fills.extract_if(.., |(name, _)| name == volume);
-        observer.says(&Event::Forgone(own.map(|(_, time)| time).sum()));
+        observer.event(&Event::Forgone(own.map(|(_, time)| time).sum()));
         NoTrial::VolumeLost { volume: volume.to_owned(), why }
     }
 
@@ -143,12 +143,12 @@ impl MeasuredPlace {
             self.fills.remove(next);
         }
         let range = set.volume.span();
-        observer.begins(&Activity {
+        observer.event(&Event::Begins(&Activity {
             place: format!("volume {name}"),
             label: format!("filling {}", range.human()),
             planned: filling::time(range),
             is_guessed: true,
-        });
+        }));
         let filling = Filling { content: set.wish.content, limit: None };
         let why = match EngineWatch(observer).fill(&mut set.volume, range, self.seed, filling, options) {
             Ok(report) if !report.complete => return Err(NoTrial::Interrupted),
@@ -157,7 +157,7 @@ impl MeasuredPlace {
                 // What was found when it was opened is no longer so, and doubts rest on it.
                 set.volume.facts.extents = set.volume.extents();
                 set.extents = ExtentsState::Known;
-                observer.says(&Event::Filled { volume: name, bytes: report.bytes, elapsed: report.elapsed });
+                observer.event(&Event::Filled { volume: name, bytes: report.bytes, elapsed: report.elapsed });
                 return Ok(());
             }
             Err(EngineError::Os { attempted, source }) => format!("cannot {attempted}: {source}").into(),
@@ -178,7 +178,7 @@ impl TrialPlace for MeasuredPlace {
         let cells: Vec<&RunCell> = rounds.iter().flat_map(|round| &round.cells).map(|cell| &cell.cell).collect();
         let fills = filled_before(&self.volumes, cells.iter().copied());
         self.fills = fills.iter().map(|(index, size)| (cells[*index].volume.clone(), filling::time(*size))).collect();
-        observer.says(&Event::Planned(self.fills.iter().map(|(_, time)| *time).sum()));
+        observer.event(&Event::Planned(self.fills.iter().map(|(_, time)| *time).sum()));
         if let Some(mut start) = self.start {
             for (index, round) in rounds.iter().enumerate() {
                 start = start + self.others_before.get(index).copied().unwrap_or_default();

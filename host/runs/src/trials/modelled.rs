@@ -3,7 +3,7 @@
 //! What is predicted does not depend on how many threads there are: every trial has its own model and seed.
 
 use crate::trials::{NoTrial, PlannedCell, TrialPlace, TrialRound};
-use crate::{Advance, Course, Error, NamedTarget, Observer, wall_clock};
+use crate::{Advance, Course, Error, Event, NamedTarget, Observer, wall_clock};
 use loadline_disk::{Fullness, InitialState, Machine, Warmth};
 use loadline_prediction::{
     Going, Model, Predicted, PredictionError, Progress, Putting, for_draw, is_filled, predict, predict_together,
@@ -124,7 +124,8 @@ impl TrialPlace for ModelledPlace<'_> {
             })
             .collect();
         let mut watch = |progress: Progress| {
-            observer.progresses(&Advance::Virtual { elapsed: progress.elapsed, planned: progress.expected });
+            observer
+                .event(&Event::Advances(Advance::Virtual { elapsed: progress.elapsed, planned: progress.expected }));
             if observer.wants_an_end() { Going::Stop } else { Going::On }
         };
         let failed = |source: PredictionError| {

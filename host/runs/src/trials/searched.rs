@@ -29,7 +29,7 @@ pub fn answer_question(
             return Ok(Ended::Interrupted);
         };
         let Some(outcome) = question.probed(&cell, amount) else {
-            trials.observer.says(&Event::NothingCompleted { load: &cell.label });
+            trials.observer.event(&Event::NothingCompleted { load: &cell.label });
             return Ok(Ended::Complete);
         };
         tried.push(outcome);

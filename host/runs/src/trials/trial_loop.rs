@@ -87,7 +87,7 @@ impl<C: TrialCell> TrialLoop<'_, C> {
 
     fn one_by_one(&mut self, schedule: &TrialSchedule<'_, C>) -> Result<Ended, Error> {
         let rounds: Vec<&TrialRound<'_, C>> = schedule.rounds().collect();
-        self.observer.says(&Event::Planned(rounds.iter().map(|round| round.time()).sum()));
+        self.observer.event(&Event::Planned(rounds.iter().map(|round| round.time()).sum()));
         self.place.look_ahead(&rounds, self.observer);
         let all = schedule.done + rounds.len();
         let mut missing = Missing::default();
@@ -107,17 +107,17 @@ impl<C: TrialCell> TrialLoop<'_, C> {
                 Err(NoTrial::Impossible(why)) => {
                     let keeper = Keeper { place: &*self.place, run: self.run, finished: schedule.finished };
                     keeper.keep_impossible(round, &why, self.store)?;
-                    self.observer.says(&Event::Forgone(round.time()));
-                    self.observer.says(&Event::TrialImpossible { place: &place, label: &label, why: &why });
+                    self.observer.event(&Event::Forgone(round.time()));
+                    self.observer.event(&Event::TrialImpossible { place: &place, label: &label, why: &why });
                 }
                 Err(NoTrial::NotStarted(error)) => {
-                    self.observer.says(&Event::TrialNotStarted { place: &place, error: &error });
+                    self.observer.event(&Event::TrialNotStarted { place: &place, error: &error });
                     missing.not_started(error);
                 }
                 Err(NoTrial::VolumeLost { volume, why }) => {
                     let left: Vec<_> = rounds[index..].iter().filter(|round| round.is_on(&volume)).collect();
-                    self.observer.says(&Event::Forgone(left.iter().map(|round| round.time()).sum()));
-                    self.observer.says(&Event::VolumeGivenUp { volume: &volume, why: &why, trials: left.len() });
+                    self.observer.event(&Event::Forgone(left.iter().map(|round| round.time()).sum()));
+                    self.observer.event(&Event::VolumeGivenUp { volume: &volume, why: &why, trials: left.len() });
                     missing.given_up.push((volume, why));
                 }
             }
@@ -135,12 +135,12 @@ impl<C: TrialCell> TrialLoop<'_, C> {
     ) -> Result<Vec<TrialRecord>, NoTrial> {
         self.place.prepare(round, self.observer)?;
         self.look_at_store()?;
-        self.observer.begins(&Activity {
+        self.observer.event(&Event::Begins(&Activity {
             place: place.to_owned(),
             label: label.to_owned(),
             planned: round.time(),
             is_guessed: false,
-        });
+        }));
         let records = self.place.carry_out(round, self.observer)?;
         if records.iter().any(|record| record.ending == Ending::Interrupted) {
             return Err(NoTrial::Interrupted);
@@ -148,7 +148,7 @@ impl<C: TrialCell> TrialLoop<'_, C> {
         let keeper = Keeper { place: &*self.place, run: self.run, finished: schedule.finished };
         let kept = keeper.keep(round, records, self.store)?;
         for trial in &kept {
-            self.observer.says(&Event::TrialFinished { place, label, trial });
+            self.observer.event(&Event::TrialFinished { place, label, trial });
         }
         Ok(kept)
     }
@@ -156,7 +156,7 @@ impl<C: TrialCell> TrialLoop<'_, C> {
     /// Finds out whether there will be no store, and passes on what was found beside it.
     fn look_at_store(&mut self) -> Result<(), Error> {
         for leftover in self.store.leftovers_found() {
-            self.observer.says(&Event::LeftoverFound { path: &leftover.path, size: leftover.size });
+            self.observer.event(&Event::LeftoverFound { path: &leftover.path, size: leftover.size });
         }
         self.store.look()
     }

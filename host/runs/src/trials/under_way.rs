@@ -30,9 +30,9 @@ impl RunUnderWay<'_> {
         trials: impl FnOnce(&mut TrialLoop<'_, C>) -> Result<Ended, Error>,
     ) -> Result<RunOutcome, Error> {
         let Self { run, seed, ahead, planned } = self;
-        observer.says(&Event::RunBegins { run, seed, ahead });
+        observer.event(&Event::RunBegins { run, seed, ahead });
         let result = trials(&mut TrialLoop { place, store: &mut store, run, observer });
-        observer.says(&Event::Idle);
+        observer.event(&Event::Idle);
         place.close(observer);
         store.conclude(run, result, planned)
     }

@@ -13,24 +13,12 @@ pub use sampler::{DeviceView, ProgramView, WatchView};
 pub use target::WatchTarget;
 
 use crate::wall_clock::unix_s;
-use crate::{DeclaredEnvironment, Ended, Error, PendingStore, RunOptions, RunOutcome};
+use crate::{DeclaredEnvironment, Ended, Error, Observer, PendingStore, RunOptions, RunOutcome};
 use events::EventsSeen;
 use loadline_kernel::facts::KernelView;
 use loadline_record::{Clock, RunHeader, RunVerb};
 use loadline_units::Duration;
 use sampler::Sampler;
-
-/// Follows a watch while it looks.
-pub trait WatchObserver {
-    /// The devices as they are now. Called about once a second.
-    fn sees(&mut self, view: &WatchView) {
-        let _ = view;
-    }
-    /// Whether it is to end. What was seen until then is kept.
-    fn wants_an_end(&self) -> bool {
-        false
-    }
-}
 
 /// How long is watched, and what is declared of the storage.
 #[derive(Debug, Default)]
@@ -91,7 +79,7 @@ impl Watch {
     ///
     /// # Errors
     /// The devices cannot be watched; the store.
-    pub fn run(self, observer: &mut dyn WatchObserver) -> Result<RunOutcome, Error> {
+    pub fn run(self, observer: &mut dyn Observer) -> Result<RunOutcome, Error> {
         let Self { target, declared, settings, options, events } = self;
         let pending = PendingStore::start(options.store_path()?, |_| Vec::new());
         let started_unix_s = unix_s();

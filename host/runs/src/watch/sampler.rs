@@ -1,9 +1,9 @@
 //! Looks at the counters again and again: devices ten times a second, the machine and its processes about once.
 
+use super::WatchTarget;
 use super::events::{EventsSeen, SeenByEvents};
 use super::programs::{Places, Programs, SeenPrograms};
-use super::{WatchObserver, WatchTarget};
-use crate::{Error, WatchError};
+use crate::{Error, Event, Observer, WatchError};
 use loadline_block::Operation;
 use loadline_kernel::clock;
 use loadline_kernel::counters::watching::{DeviceReading, DeviceStat, asked_by_group};
@@ -164,7 +164,7 @@ impl Sampler {
     ///
     /// # Errors
     /// The kernel's events cannot be read.
-    pub(super) fn look(&mut self, duration: Option<Duration>, observer: &mut dyn WatchObserver) -> Result<(), Error> {
+    pub(super) fn look(&mut self, duration: Option<Duration>, observer: &mut dyn Observer) -> Result<(), Error> {
         let (mut in_second, mut look_ns, mut next) = (0, 0, self.begun + TICK);
         let mut second_begun = self.begun;
         let end = duration.map(|duration| self.begun + duration);
@@ -186,7 +186,7 @@ impl Sampler {
             if in_second >= TICKS && is_rested || is_over {
                 look_ns = self.second(in_second);
                 in_second = 0;
-                observer.sees(&self.seen(duration, now.since(second_begun)));
+                observer.event(&Event::Watched(&self.seen(duration, now.since(second_begun))));
                 second_begun = now;
             }
             if is_over {

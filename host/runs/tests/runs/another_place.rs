@@ -117,7 +117,7 @@ impl TrialPlace for Applications {
 struct Shown(Vec<String>);
 
 impl Observer for Shown {
-    fn says(&mut self, event: &Event<'_>) {
+    fn event(&mut self, event: &Event<'_>) {
         self.0.push(match event {
             Event::TrialFinished { place, label, .. } => format!("{place}: {label}"),
             Event::TrialImpossible { place, .. } => format!("{place} is impossible"),

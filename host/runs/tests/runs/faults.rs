@@ -6,7 +6,7 @@ use crate::support::inputs::STEADY;
 use crate::support::{Bench, Course, complete, entries, trial_count, trials, whole, words};
 use loadline_analysis::{RunVerdict, run_verdict};
 use loadline_record::{DoubtCode, RunRecord, RunStatus};
-use loadline_runs::{Activity, Ended, Event, Observer, Settings, Silent};
+use loadline_runs::{Ended, Event, Observer, Settings, Silent};
 
 /// Trials that each cell of a volume has.
 fn trials_on(record: &RunRecord, volume: &str) -> Vec<usize> {
@@ -29,11 +29,8 @@ struct Spoiler<F, S> {
 }
 
 impl<F: FnOnce() -> S, S> Observer for Spoiler<F, S> {
-    fn begins(&mut self, activity: &Activity) {
-        self.course.begins(activity);
-    }
-    fn says(&mut self, event: &Event<'_>) {
-        self.course.says(event);
+    fn event(&mut self, event: &Event<'_>) {
+        self.course.event(event);
         let has_begun = matches!(event, Event::RunBegins { .. } | Event::TrialFinished { .. });
         if has_begun && self.course.finished >= self.after {
             self.spoiled = self.spoil.take().map(|spoil| spoil()).or(self.spoiled.take());

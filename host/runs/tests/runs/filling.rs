@@ -126,7 +126,7 @@ fn what_loadline_found_is_filled_where_a_load_reads_it_or_asks_for_it_and_else_d
 struct NotFilled(Vec<Bytes>);
 
 impl Observer for NotFilled {
-    fn says(&mut self, event: &Event<'_>) {
+    fn event(&mut self, event: &Event<'_>) {
         if let Event::NotFilledFirst { span, .. } = event {
             self.0.push(*span);
         }
@@ -195,11 +195,11 @@ fn what_would_be_filled_is_counted_without_opening_anything() {
 struct Begun(Option<(Duration, Bytes)>, Course);
 
 impl Observer for Begun {
-    fn says(&mut self, event: &Event<'_>) {
+    fn event(&mut self, event: &Event<'_>) {
         if let Event::RunBegins { ahead: Ahead::Measured { time, fill }, .. } = event {
             self.0 = Some((*time, *fill));
         }
-        self.1.says(event);
+        self.1.event(event);
     }
 }
 

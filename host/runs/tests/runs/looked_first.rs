@@ -95,7 +95,7 @@ fn memory_is_not_taken_for_a_disk_unless_somebody_agrees() {
 fn a_store_that_cannot_be_written_is_found_before_the_target_is() {
     struct NothingFilled;
     impl Observer for NothingFilled {
-        fn says(&mut self, event: &loadline_runs::Event<'_>) {
+        fn event(&mut self, event: &loadline_runs::Event<'_>) {
             assert!(!matches!(
                 event,
                 loadline_runs::Event::FilledFirst { .. } | loadline_runs::Event::RunBegins { .. }

@@ -3,7 +3,7 @@
 use crate::folder;
 use crate::measure::measure;
 use loadline_record::{Ending, RunStatus};
-use loadline_runs::{Activity, Advance, Ended, Event, Observer, Silent, resume, store_location};
+use loadline_runs::{Advance, Ended, Event, Observer, Silent, resume, store_location};
 
 /// Notes what it gets; wants an end after so many finished trials.
 #[derive(Default)]
@@ -16,15 +16,13 @@ struct Notes {
 }
 
 impl Observer for Notes {
-    fn begins(&mut self, activity: &Activity) {
-        self.begun.push(activity.place.clone());
-    }
-    fn progresses(&mut self, advance: &Advance<'_>) {
-        assert!(matches!(advance, Advance::Device(_)));
-        self.advances += 1;
-    }
-    fn says(&mut self, event: &Event<'_>) {
+    fn event(&mut self, event: &Event<'_>) {
         match event {
+            Event::Begins(activity) => self.begun.push(activity.place.clone()),
+            Event::Advances(advance) => {
+                assert!(matches!(advance, Advance::Device(_)));
+                self.advances += 1;
+            }
             Event::RunBegins { run, seed, .. } => {
                 assert_eq!(*seed, 1);
                 self.run = Some((*run).to_owned());

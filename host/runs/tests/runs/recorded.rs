@@ -3,8 +3,8 @@
 use crate::support::devices::{Loop, run};
 use crate::{folder, or_skip};
 use loadline_block::Operation;
-use loadline_runs::recording::{RecordObserver, RecordSettings, Recorder, read_trace};
-use loadline_runs::{Error, RecordError};
+use loadline_runs::recording::{RecordSettings, Recorder, read_trace};
+use loadline_runs::{Error, Observer, RecordError};
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -53,7 +53,7 @@ fn a_trace_on_the_recorded_device_is_refused_and_so_is_one_that_exists() {
 /// Wants an end when the load is over.
 struct Until<'a>(&'a AtomicBool);
 
-impl RecordObserver for Until<'_> {
+impl Observer for Until<'_> {
     fn wants_an_end(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }

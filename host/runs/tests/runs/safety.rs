@@ -40,7 +40,7 @@ fn an_existing_file_is_written_only_when_it_is_named_again() {
 struct NotNeeded(Vec<(String, Unneeded)>);
 
 impl Observer for NotNeeded {
-    fn says(&mut self, event: &Event<'_>) {
+    fn event(&mut self, event: &Event<'_>) {
         if let Event::OverwriteUnneeded { word, why } = event {
             self.0.push(((*word).to_owned(), *why));
         }

@@ -3,8 +3,8 @@
 use super::devices::{Asked, Seen, asked_and_moved, shortage};
 use loadline_block::Operation;
 use loadline_record::{
-    Compression, DoubtEvidence, Extents, FileSystemFacts, LoadFigures, MEMORY_FILE_SYSTEMS, MemoryBacked, TargetKind,
-    VolumeFacts, WroteLess,
+    ArrivalKind, Compression, DoubtEvidence, Extents, FileSystemFacts, LoadFigures, MEMORY_FILE_SYSTEMS, MemoryBacked,
+    TargetKind, VolumeFacts, WroteLess,
 };
 
 /// Devices may read this much less than was asked: counters are taken a moment before and after.
@@ -151,7 +151,8 @@ pub(super) fn buffered(load: &LoadFigures, volume: &VolumeFacts) -> Option<Doubt
         return Some(DoubtEvidence::FileInMemory { file_system: kind.to_owned() });
     }
     if load.buffered {
-        return Some(DoubtEvidence::PageCacheAsked);
+        // How an application uses the page cache is part of what it does, and of its figures.
+        return (load.arrival != ArrivalKind::Application).then_some(DoubtEvidence::PageCacheAsked);
     }
     (!volume.direct).then(|| DoubtEvidence::DirectNotPossible { error: volume.direct_reason.clone() })
 }

@@ -428,6 +428,18 @@ fn the_page_cache_is_told_whether_asked_for_or_not() {
 }
 
 #[test]
+fn the_page_cache_of_an_application_is_no_doubt_unless_its_files_lie_in_memory() {
+    let mut application = Scene::writes().changed(|scene| scene.load.buffered = true);
+    application.earns(DoubtCode::Buffered, seen!(DoubtEvidence::PageCacheAsked));
+    application.load.arrival = loadline_record::ArrivalKind::Application;
+    application.lacks(DoubtCode::Buffered);
+    application.volume.file_system =
+        Some(FileSystemFacts { kind: "tmpfs".into(), mount_point: "/tmp".into(), ..Default::default() });
+    application
+        .earns(DoubtCode::Buffered, seen!(DoubtEvidence::FileInMemory { file_system } if file_system == "tmpfs"));
+}
+
+#[test]
 fn errors_are_told_by_kind() {
     Scene::reads()
         .changed(|s| {

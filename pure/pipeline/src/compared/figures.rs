@@ -1,6 +1,7 @@
 //! The figures of a crawl that a comparison needs: of our own record, or of a table that somebody published.
 
-use loadline_record::PipelineRecord;
+use loadline_record::{HostFacts, PipelineRecord, RunRecord};
+use loadline_units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -60,6 +61,29 @@ impl SourceFigures {
 }
 
 impl CrawlFigures {
+    /// The key of a run's settings under which a crawl of others is kept.
+    pub const SETTINGS_KEY: &str = "crawl";
+
+    /// Of a run: of our own record, or of a table that was imported. `None`: the run is no crawl.
+    #[must_use]
+    pub fn of_run(record: &RunRecord) -> Option<Self> {
+        let Some(pipeline) = record.pipeline() else {
+            return Self::deserialize(record.header.settings.get(Self::SETTINGS_KEY)?).ok();
+        };
+        let HostFacts { cpu_model, cpus, memory_bytes, kernel, .. } = &record.header.host;
+        let spec = &pipeline.spec;
+        let facts = [
+            ("cpu", cpu_model.clone()),
+            ("cpus", cpus.map(|cpus| cpus.to_string())),
+            ("memory", memory_bytes.map(|bytes| Bytes::new(bytes).human())),
+            ("kernel", kernel.clone()),
+            ("environment", record.header.environment.as_ref().map(|environment| environment.name.clone())),
+            ("extract workers", Some(spec.extract.workers.to_string())),
+            ("index workers", Some(spec.index.workers.to_string())),
+        ];
+        let facts = facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
+        Some(Self::of(&record.header.name, pipeline, facts))
+    }
     /// Of a measured crawl.
     #[must_use]
     pub fn of(name: &str, record: &PipelineRecord, facts: BTreeMap<String, String>) -> Self {

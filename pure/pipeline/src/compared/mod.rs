@@ -3,7 +3,6 @@
 mod comparison;
 mod figures;
 mod table;
-mod words;
 
 pub use comparison::{
     CrawlComparison, CrawlConfounder, CrawlFinding, RepositoryReading, SourceComparison, compare_crawls,

@@ -1,5 +1,6 @@
 //! Items with their times at each station, and a bounded sample of them.
 
+use super::Station;
 use serde::{Deserialize, Serialize};
 
 /// What a station did for an item, ns.
@@ -61,12 +62,25 @@ pub struct ItemRecord {
     pub retry_after_ns: u64,
     /// Processor time of the fetch.
     pub fetch_cpu_ns: u64,
-    /// At extract, index and database.
+    /// At extract, index and database: see [`ItemRecord::span_at`].
     pub spans: [Span; 3],
     /// What was done there.
     pub work: [Work; 3],
     /// When it was durable; `None` where nothing is committed.
     pub committed_ns: Option<u64>,
+}
+
+impl ItemRecord {
+    /// It passed a station in line.
+    pub const fn passed(&mut self, station: Station, span: Span, work: Work) {
+        self.spans[station.place_in_line()] = span;
+        self.work[station.place_in_line()] = work;
+    }
+    /// Its time at a station in line.
+    #[must_use]
+    pub const fn span_at(&self, station: Station) -> Span {
+        self.spans[station.place_in_line()]
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]

@@ -27,6 +27,19 @@ impl Station {
     /// The stations that sources share and every item passes.
     pub const LINE: [Self; 3] = [Self::Extract, Self::Index, Self::Database];
 
+    /// Its place in [`Station::LINE`].
+    ///
+    /// # Panics
+    /// Not every item passes it, or sources do not share it.
+    #[must_use]
+    pub const fn place_in_line(self) -> usize {
+        match self {
+            Self::Extract => 0,
+            Self::Index => 1,
+            Self::Database => 2,
+            Self::Fetch | Self::Commit | Self::Merge => panic!("this station is not in line"),
+        }
+    }
     /// As it is stored, printed and typed.
     #[must_use]
     pub const fn name(self) -> &'static str {

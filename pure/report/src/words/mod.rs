@@ -1,6 +1,7 @@
 //! Sentences of what is judged. Nothing else in the house makes one, and nothing reads one.
 
 pub(crate) mod certainty;
+pub mod crawl;
 mod doubt;
 pub(crate) mod evidence;
 pub(crate) mod finding;

@@ -9,7 +9,7 @@ pub(crate) mod nbd_client;
 use loadline_catalog::{Catalog, Environment, environment_text};
 use loadline_record::{Doubt, DoubtCode, RunRecord, TrialRecord};
 use loadline_runs::{
-    Activity, Advance, DeclaredEnvironment, Ended, Error, Event, Measurement, Observer, Prediction, PredictionSettings,
+    Advance, DeclaredEnvironment, Ended, Error, Event, Measurement, Observer, Prediction, PredictionSettings,
     QuickMeasurement, Refusal, RunOptions, RunOutcome, Settings, Silent, sole_target, store_location,
 };
 use loadline_store::{Filter, Store};
@@ -309,16 +309,18 @@ impl Course {
 }
 
 impl Observer for Course {
-    fn begins(&mut self, _: &Activity) {
-        self.begun += 1;
-    }
-    fn progresses(&mut self, advance: &Advance<'_>) {
-        if let Advance::Trials { done, .. } = advance {
-            self.finished = self.finished.max(*done);
-        }
-    }
-    fn says(&mut self, event: &Event<'_>) {
+    fn event(&mut self, event: &Event<'_>) {
         match event {
+            Event::Begins(_) => {
+                self.begun += 1;
+                return;
+            }
+            Event::Advances(advance) => {
+                if let Advance::Trials { done, .. } = advance {
+                    self.finished = self.finished.max(*done);
+                }
+                return;
+            }
             Event::Filled { volume, .. } => self.steps.push(format!("volume {volume}")),
             Event::TrialFinished { label, .. } => {
                 self.finished += 1;

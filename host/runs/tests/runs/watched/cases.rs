@@ -9,8 +9,8 @@ use super::constructed::{Case, all};
 use crate::or_skip;
 use crate::support::{Bench, summary};
 use loadline_record::{HostFacts, RunRecord};
-use loadline_runs::watch::{Watch, WatchObserver, WatchSettings};
-use loadline_runs::{DeclaredEnvironment, RunOptions};
+use loadline_runs::watch::{Watch, WatchSettings};
+use loadline_runs::{DeclaredEnvironment, RunOptions, Silent};
 use loadline_units::Duration;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -115,11 +115,6 @@ pub(super) struct Cases {
     lines: Mutex<Vec<Line>>,
 }
 
-/// Ends nothing and shows nothing.
-struct Eyes;
-
-impl WatchObserver for Eyes {}
-
 impl Cases {
     /// Watches what is typed, once the application has used the device and is at its pace.
     pub(super) fn watch(&self, case: &str, typed: &str, declared: Option<DeclaredEnvironment>, truth: Cause) {
@@ -127,7 +122,7 @@ impl Cases {
         let bench = Bench::new();
         let settings = WatchSettings { duration: Some(WATCHED), environment: declared, ..WatchSettings::default() };
         let options = RunOptions::default().seeded(0).stored_in(bench.store());
-        let outcome = Watch::prepare(Some(typed), settings, options).unwrap().run(&mut Eyes).unwrap();
+        let outcome = Watch::prepare(Some(typed), settings, options).unwrap().run(&mut Silent::default()).unwrap();
         let mut record = outcome.record;
         // A kept record says nothing of the machine.
         record.header.host = HostFacts::default();

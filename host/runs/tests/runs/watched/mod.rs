@@ -6,8 +6,8 @@ mod constructed;
 use crate::folder;
 use loadline_analysis::summarize;
 use loadline_record::RunVerb;
-use loadline_runs::watch::{Watch, WatchObserver, WatchSettings, WatchView};
-use loadline_runs::{Error, RunOptions, WatchError};
+use loadline_runs::watch::{Watch, WatchSettings};
+use loadline_runs::{Error, Event, Observer, RunOptions, WatchError};
 use loadline_units::Duration;
 
 /// Ends a watch at its first look.
@@ -16,8 +16,9 @@ struct FirstLook {
     seen: usize,
 }
 
-impl WatchObserver for FirstLook {
-    fn sees(&mut self, view: &WatchView) {
+impl Observer for FirstLook {
+    fn event(&mut self, event: &Event<'_>) {
+        let Event::Watched(view) = event else { panic!("{event:?}") };
         assert!(view.planned.is_some() && !view.devices.is_empty());
         self.seen += 1;
     }

@@ -4,21 +4,78 @@ use crate::clock::{CrawlClock, StationBoard, WorkedSpan, WorkerTimer, lock};
 use crate::epochs::{EpochGate, MergeQueue};
 use crate::error::CrawlError;
 use crate::frontier::Frontier;
-use crate::index::CrawlIndex;
+use crate::index::{CrawlIndex, MERGE_THREADS};
 use crate::item::{Extracted, Fetched, ItemFailure, ItemOnWay, Row};
 use crate::measured::Measured;
-use crate::observer::CrawlProgress;
 use crate::queue::BoundedQueue;
 use crate::search::SearchWords;
 use crate::slowing::{SlowedDebt, Slowing};
 use loadline_pipeline::CrawlPlan;
-use loadline_record::{SlowedStation, WorkerState};
+use loadline_record::{SlowedStation, Station, WorkerState};
+use loadline_runs::ItemsDone;
 use loadline_units::Duration;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+/// Where the workers of each station note their time.
+pub(crate) struct Boards {
+    /// Slots, by source.
+    pub(crate) slots: Vec<Arc<StationBoard>>,
+    /// Stations that sources share, in the order in which an item passes.
+    shared: [(Station, Arc<StationBoard>); 5],
+}
+
+/// Workers of the stations whose number the machine decides where the plan does not.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Workers {
+    /// Processors of the machine.
+    pub(crate) cores: u32,
+    extract: u32,
+    pub(crate) index: u32,
+}
+
+impl Workers {
+    pub(crate) fn of(plan: &CrawlPlan) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+        let extract = plan.extract.workers.unwrap_or(cores);
+        Self { cores, extract, index: plan.index.workers.unwrap_or((cores / 2).max(1)) }
+    }
+    /// Of a station that sources share.
+    pub(crate) const fn at(self, station: Station) -> u32 {
+        match station {
+            Station::Extract => self.extract,
+            Station::Index => self.index,
+            Station::Merge => MERGE_THREADS,
+            Station::Fetch | Station::Database | Station::Commit => 1,
+        }
+    }
+}
+
+impl Boards {
+    pub(crate) fn new(plan: &CrawlPlan, workers: Workers, clock: CrawlClock, interval_ns: u64) -> Self {
+        let board = |workers: u32| StationBoard::new(clock, interval_ns, workers, plan.sources.len());
+        let shared = [Station::Extract, Station::Index, Station::Database, Station::Commit, Station::Merge];
+        Self {
+            slots: plan.sources.iter().map(|source| board(source.slots())).collect(),
+            shared: shared.map(|station| (station, board(workers.at(station)))),
+        }
+    }
+    /// That of a station that sources share.
+    ///
+    /// # Panics
+    /// Of slots: each source has a board of its own.
+    pub(crate) fn of(&self, station: Station) -> &Arc<StationBoard> {
+        let found = self.shared.iter().find(|(of, _)| *of == station);
+        &found.unwrap_or_else(|| panic!("{station} is no station that sources share")).1
+    }
+    /// Every station that sources share, with its board.
+    pub(crate) fn shared(&self) -> impl Iterator<Item = (Station, &Arc<StationBoard>)> {
+        self.shared.iter().map(|(station, board)| (*station, board))
+    }
+}
+
 /// What all threads share.
-pub(crate) struct Crawling {
+pub(crate) struct SharedCrawl {
     pub(crate) plan: CrawlPlan,
     pub(crate) clock: CrawlClock,
     pub(crate) stop: Arc<AtomicBool>,
@@ -32,9 +89,8 @@ pub(crate) struct Crawling {
     pub(crate) merges: MergeQueue,
     pub(crate) measured: Measured,
     pub(crate) frontiers: Vec<Arc<Frontier>>,
-    /// By station: extract, index, database.
-    pub(crate) boards: [Arc<StationBoard>; 3],
-    pub(crate) index_workers: u32,
+    pub(crate) boards: Boards,
+    pub(crate) workers: Workers,
     pub(crate) received: AtomicU64,
     /// Words for searches while the crawl runs; `None`: there are no searches.
     pub(crate) words: Option<SearchWords>,
@@ -42,7 +98,7 @@ pub(crate) struct Crawling {
     pub(crate) slowing: Option<Slowing>,
 }
 
-impl Crawling {
+impl SharedCrawl {
     /// Whether a part of it ended with an error.
     pub(crate) fn is_failed(&self) -> bool {
         self.is_failed.load(Ordering::Relaxed)
@@ -60,9 +116,9 @@ impl Crawling {
             self.fail(error);
         }
     }
-    pub(crate) fn progress(&self) -> CrawlProgress {
+    pub(crate) fn progress(&self) -> ItemsDone {
         let (items, failed, unchanged) = self.measured.counts();
-        CrawlProgress {
+        ItemsDone {
             elapsed: Duration::from_ns(self.clock.ns()),
             items,
             failed,
@@ -91,7 +147,7 @@ impl Crawling {
         }
     }
     pub(crate) fn failed_row(&self, item: ItemOnWay, failure: ItemFailure) {
-        self.boards[2].enter();
+        self.boards.of(Station::Database).enter();
         // Nobody takes it where the crawl failed as a whole.
         let _ = self.rows.put(Row::Failed { item, reason: failure.reason }, 0);
     }

@@ -1,0 +1,197 @@
+//! What a crawl shows: its sources, stations and volumes, what bound each source, and what changes would bring.
+
+mod compared;
+mod document;
+mod exact_table;
+mod tables;
+
+pub use compared::{ComparedCrawl, compared_crawls};
+pub use document::{CRAWL_SCHEMA, CrawlDocument};
+pub use exact_table::{Column, ExactTable};
+
+use crate::answer::RunAnswer;
+use crate::words::crawl as words;
+use loadline_pipeline::{Attribution, Confirmation, ConfirmedBy, Lever, WhatIf, attribute, confirm};
+use loadline_record::{Doubt, PipelineRecord, RunRecord, SourceRecord, Station};
+
+/// Lines of the verdict at most.
+const VERDICT_MAX: usize = 9;
+/// Lines of it on stations that were slowed.
+const CONFIRMED_MAX: usize = 2;
+/// Reasons and notes of a source that are shown.
+const REASONS_MAX: usize = 5;
+
+/// A crawl that came to its end, read: what bound its sources, and what else it shows.
+#[derive(Debug, Clone)]
+pub struct CrawlReport<'r> {
+    record: &'r RunRecord,
+    pipeline: &'r PipelineRecord,
+    attributions: Vec<Attribution>,
+    confirmed: Vec<Confirmation>,
+    /// Changes that were tried on it, as they were typed.
+    tried: Vec<(String, WhatIf)>,
+}
+
+impl<'r> CrawlReport<'r> {
+    /// Of a run; `None`: it is no crawl, did not come to its end, or contradicts itself.
+    #[must_use]
+    pub fn of(record: &'r RunRecord) -> Option<Self> {
+        let pipeline = record.pipeline()?;
+        let attributions = attribute(pipeline).ok()?;
+        let confirmed = confirm(pipeline, &attributions);
+        Some(Self { record, pipeline, attributions, confirmed, tried: Vec::new() })
+    }
+
+    /// With changes that were tried on it, as they were typed.
+    #[must_use]
+    pub fn with_tried(self, tried: Vec<(String, WhatIf)>) -> Self {
+        Self { tried, ..self }
+    }
+
+    /// What the crawl measured.
+    #[must_use]
+    pub const fn pipeline(&self) -> &'r PipelineRecord {
+        self.pipeline
+    }
+
+    /// Whether of some source nothing came at all.
+    #[must_use]
+    pub fn has_failed_source(&self) -> bool {
+        self.pipeline.sources.iter().any(|source| source.items + source.unchanged == 0 && source.failed() > 0)
+    }
+
+    /// What a report of it opens with.
+    #[must_use]
+    pub fn answer(&self) -> RunAnswer {
+        let tables = self.tables().into_iter().map(|table| table.shown).collect();
+        RunAnswer { lines: self.verdict(), tables }
+    }
+
+    /// What was measured, the sources first. A table without a row is left out.
+    #[must_use]
+    pub fn tables(&self) -> Vec<ExactTable> {
+        let Self { record, pipeline, attributions, confirmed, .. } = self;
+        let all = [
+            tables::sources(pipeline, attributions),
+            tables::stations(pipeline),
+            tables::volumes(record, pipeline),
+            tables::slowed(pipeline, confirmed),
+        ];
+        all.into_iter().filter(|table| !table.exact.is_empty()).collect()
+    }
+
+    /// What the changes would bring that were tried; `None`: none was.
+    #[must_use]
+    pub fn tried(&self) -> Option<ExactTable> {
+        (!self.tried.is_empty()).then(|| tables::what_if(&self.tried))
+    }
+
+    /// The run.
+    #[must_use]
+    pub const fn record(&self) -> &'r RunRecord {
+        self.record
+    }
+
+    /// The doubts of its trials, each once.
+    #[must_use]
+    pub fn doubts(&self) -> Vec<&'r Doubt> {
+        doubts(self.record)
+    }
+
+    /// Failures by reason and what else is of note, the most frequent first, a line each.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for SourceRecord { name, failures, notes, removed, .. } in &self.pipeline.sources {
+            for (what, counts) in [("failed", failures), ("note", notes)] {
+                let mut counts: Vec<(&String, &u64)> = counts.iter().collect();
+                counts.sort_by_key(|(reason, count)| (std::cmp::Reverse(**count), (*reason).clone()));
+                let shown = counts.iter().take(REASONS_MAX);
+                lines.extend(shown.map(|(reason, count)| format!("{name}: {what}: {reason}: {count}")));
+                if counts.len() > REASONS_MAX {
+                    let rest: u64 = counts[REASONS_MAX..].iter().map(|(_, count)| **count).sum();
+                    lines.push(format!("{name}: {what}: for other reasons: {rest}"));
+                }
+            }
+            if *removed > 0 {
+                lines.push(format!("{name}: removed, as they are gone: {removed}"));
+            }
+        }
+        lines
+    }
+
+    /// What bound each source, and what slowing stations says of that, in a few lines.
+    #[must_use]
+    pub fn verdict(&self) -> Vec<(String, String)> {
+        let Self { pipeline, attributions, .. } = self;
+        let line = |of: &Attribution| ("bound".to_owned(), words::attribution(of, &pipeline.spec));
+        let mut lines: Vec<(String, String)> = attributions.iter().map(line).collect();
+        let confirmed = self.confirmed_shown();
+        let most = VERDICT_MAX - 2 - confirmed.len();
+        if lines.len() > most {
+            let rest = lines.len() - most + 1;
+            lines.truncate(most - 1);
+            lines.push(("more".to_owned(), format!("{rest} other sources: see the table above")));
+        }
+        let share = pipeline.slowed.as_ref().map_or(0.0, |slowed| slowed.share);
+        let said = confirmed.iter().map(|of| words::confirmation(of, &pipeline.spec, share));
+        lines.extend(said.map(|sentence| ("confirmed".to_owned(), sentence)));
+        lines
+    }
+
+    /// What was tested first; where nothing was, one source that says so.
+    fn confirmed_shown(&self) -> Vec<&Confirmation> {
+        let is_tested = |of: &&Confirmation| of.agreement != ConfirmedBy::NotTested;
+        let tested: Vec<&Confirmation> = self.confirmed.iter().filter(is_tested).take(CONFIRMED_MAX).collect();
+        if tested.is_empty() { self.confirmed.iter().take(1).collect() } else { tested }
+    }
+
+    /// A change to try on it: what would double the part that bound the slowest source.
+    #[must_use]
+    pub fn suggestion(&self) -> Option<String> {
+        let ended = |of: &&Attribution| {
+            self.pipeline.sources.iter().find(|source| source.name == of.source).map_or(0, |source| source.ended_ns)
+        };
+        let slowest = self.attributions.iter().max_by_key(ended)?;
+        twice_as_fast(*slowest.bound.levers().first()?, self.pipeline)
+    }
+}
+
+fn doubts(record: &RunRecord) -> Vec<&Doubt> {
+    let mut all: Vec<&Doubt> = Vec::new();
+    for doubt in record.cells.iter().flat_map(|cell| &cell.trials).flat_map(|trial| &trial.doubts) {
+        if !all.contains(&doubt) {
+            all.push(doubt);
+        }
+    }
+    all
+}
+
+/// The change that makes a part twice as fast; `None`: no setting does.
+fn twice_as_fast(lever: Lever, pipeline: &PipelineRecord) -> Option<String> {
+    let source = |place: usize| pipeline.spec.sources.get(place);
+    Some(match lever {
+        Lever::Repository(place) => format!("{} slots x2", source(place)?.name),
+        Lever::Politeness(place) => {
+            let of = source(place)?;
+            let delay = of.politeness.crawl_delay.map(|_| format!("{} crawl delay x0.5", of.name));
+            let per_host = of.politeness.per_host.map(|_| format!("{} per host x2", of.name));
+            let both: Vec<String> = delay.into_iter().chain(per_host).collect();
+            // What hosts ask for is no setting.
+            Some(both.join("; ")).filter(|both| !both.is_empty())?
+        }
+        Lever::Connections(place) => format!("{} connections x2", source(place)?.name),
+        Lever::Network => "network x2".to_owned(),
+        Lever::Cores => {
+            // More processors help where there are workers for them.
+            let line = pipeline.stations.iter().filter(|of| Station::LINE.contains(&of.station));
+            let busiest = line.max_by_key(|of| of.clock.busy.cpu_ns() / u64::from(of.workers))?;
+            format!("cores x2; {} workers x2", busiest.station)
+        }
+        Lever::Workers(station) => format!("{station} workers x2"),
+        Lever::Volume(role) => format!("{} volume x2", role.name()),
+        Lever::Commit => "commit x2".to_owned(),
+        Lever::Memory => "index memory x2".to_owned(),
+        Lever::Discovery(_) | Lever::Waits(_) | Lever::Merges => return None,
+    })
+}
