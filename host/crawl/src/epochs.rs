@@ -3,7 +3,7 @@
 use crate::clock::{StationBoard, WorkedSpan, WorkerTimer, lock};
 use crate::error::CrawlError;
 use crate::item::Row;
-use crate::shared::SharedCrawl;
+use crate::state::SharedCrawl;
 use crate::volume_io::BatchIo;
 use loadline_record::{BatchRecord, Station, WorkerState};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};

@@ -2,7 +2,7 @@
 
 use crate::clock::CrawlClock;
 use crate::folders::CrawlFolders;
-use crate::shared::SharedCrawl;
+use crate::state::SharedCrawl;
 use loadline_block::Operation;
 use loadline_kernel::clock::now;
 use loadline_kernel::counters::{disk_change, disk_counters, own_bytes};

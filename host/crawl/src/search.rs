@@ -3,7 +3,7 @@
 use crate::clock::lock;
 use crate::error::CrawlError;
 use crate::index::tokenizers;
-use crate::shared::SharedCrawl;
+use crate::state::SharedCrawl;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

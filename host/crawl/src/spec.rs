@@ -1,7 +1,7 @@
 //! A crawl's settings as its record has them, and series that are joined where they are long.
 
 use crate::index::{CrawlIndex, MERGE_THREADS};
-use crate::shared::Workers;
+use crate::state::Workers;
 use loadline_pipeline::{CrawlPlan, QueuePlan};
 use loadline_record::{
     BatchCost, CommitSpec, MergeSpec, PipelineRecord, PipelineSpec, Politeness, QueueBound, SegmentSpec, SourceSpec,

@@ -13,9 +13,9 @@ use crate::machine::{MachineRecord, MachineWatch};
 use crate::measured::Measured;
 use crate::queue::BoundedQueue;
 use crate::search::{SearchWords, searcher};
-use crate::shared::{Boards, SharedCrawl, Workers};
 use crate::slowing::Slowing;
 use crate::source::{Feeding, SourceRunner};
+use crate::state::{Boards, SharedCrawl, Workers};
 use crate::workers::{RowWriter, extractor, indexer, slot};
 use loadline_pipeline::{CrawlPlan, QueuePlan, SourcePlan};
 use loadline_record::{

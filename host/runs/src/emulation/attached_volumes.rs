@@ -3,6 +3,7 @@
 //! A power cut or a move to another host ends the devices, as it would those of a real machine.
 //! [`AttachedVolumes::follow`] makes them anew.
 
+use super::event::AttachEvent;
 use loadline_emulator::{
     AttachError, AttachedDevice, AttachedDeviceMaking, BlockDeviceMaking, Emulation, Links, Released, detach,
     ublk_is_here,
@@ -38,59 +39,6 @@ pub enum AttachedBy {
     FuseAsAsked,
     /// By FUSE and loop devices, because ublk is not to be had.
     FuseWithoutUblk(UblkError),
-}
-
-/// What happens to attached volumes.
-#[derive(Debug)]
-pub enum AttachEvent {
-    /// An emulation that was killed left something attached to the folder. It is taken down first.
-    LeftBehind {
-        /// What it left.
-        place: String,
-    },
-    /// One of its devices was released, or is still in use.
-    TakenDown(Released),
-    /// The storage was switched off and on, and the disk of a volume does not answer: it has no device for now.
-    NoAnswer {
-        /// The volume.
-        volume: String,
-        /// The fault that holds it.
-        fault: String,
-    },
-    /// The storage was switched off and on, and a volume has a new device.
-    NewDevice {
-        /// The volume.
-        volume: String,
-        /// The device that it had.
-        old: PathBuf,
-        /// The device that it has.
-        new: PathBuf,
-    },
-    /// The storage was switched off and on, and a volume's device could not be made.
-    NoDevice {
-        /// The volume.
-        volume: String,
-        /// Its file, or the link to its device.
-        place: PathBuf,
-        /// Why not.
-        cause: String,
-    },
-    /// `losetup` waited too long for a volume's storage. All devices are taken down.
-    GivenUp {
-        /// The volume.
-        volume: String,
-        /// The folder that it was attached to.
-        folder: PathBuf,
-        /// How long it waited.
-        seconds: u64,
-    },
-    /// A device is still in use at the end: its users get errors from now on.
-    StillInUse {
-        /// The device.
-        device: PathBuf,
-        /// What was not written yet is lost for sure.
-        loses: bool,
-    },
 }
 
 /// Receives events.

@@ -12,13 +12,15 @@
 mod application;
 mod attached_volumes;
 mod control;
+mod event;
 mod record;
 mod record_keeper;
 mod serving;
 
 pub use application::{ApplicationTrial, RequestSource, application_cell, application_model_record};
-pub use attached_volumes::{AttachEvent, AttachEvents, AttachMethod, AttachedBy, AttachedVolumes, attach_volumes};
+pub use attached_volumes::{AttachEvents, AttachMethod, AttachedBy, AttachedVolumes, attach_volumes};
 pub use control::{ControlError, ControlSilence, ask_emulation};
+pub use event::{AttachEvent, EmulationEvent, LateAnswers};
 pub use record::{EmulationFigures, EmulationRecordSettings, ExportResult, emulation_doubts};
 pub use serving::{control_beside, default_memory, default_socket};
 
@@ -108,46 +110,6 @@ struct Reported {
     /// Of each export: that its answers leave late.
     late: Vec<bool>,
     looked_at_lateness: Instant,
-}
-
-/// What the caller of an emulation should know; each is reported once.
-#[derive(Debug, Clone, PartialEq)]
-pub enum EmulationEvent {
-    /// Contents fill the memory that they may take: writes fail with ENOSPC.
-    MemoryFull {
-        /// What they may take.
-        max: Bytes,
-    },
-    /// The folder of the contents failed.
-    BackingFailed {
-        /// How.
-        cause: String,
-    },
-    /// The trace ends here; clients are served as before.
-    TraceEnded {
-        /// Why.
-        cause: String,
-    },
-    /// The record so far could not be kept. It is tried again, and at the end.
-    RecordNotKept {
-        /// Why.
-        cause: String,
-    },
-    /// Answers leave too late to be the disk's.
-    LateAnswers(LateAnswers),
-}
-
-/// Answers of an export that left too late.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LateAnswers {
-    /// The volume or disk.
-    pub export: String,
-    /// 99 % of answers left within this time after the model's.
-    pub late_p99: Duration,
-    /// The modelled latency that it stands beside.
-    pub modelled_p99: Duration,
-    /// How the emulator's threads get the processor.
-    pub turns: Turns,
 }
 
 /// An emulation that ended.

@@ -6,8 +6,10 @@
 pub(crate) mod events;
 mod place;
 mod read;
+mod view;
 
 pub use read::{is_trace, read_trace};
+pub use view::RecordView;
 
 use crate::wall_clock;
 use crate::{Error, Event, Observer, RecordError};
@@ -61,23 +63,6 @@ impl RecordSettings {
     pub const SIZE_MAX: Bytes = Bytes::gib(2);
     /// The buffer by default: at 200,000 requests a second on one CPU it lasts for some 200 ms.
     pub const BUFFER: Bytes = Bytes::mib(8);
-}
-
-/// How far a recording is.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RecordView {
-    /// Since it began.
-    pub elapsed: Duration,
-    /// Requests in the trace.
-    pub requests: u64,
-    /// Those of the last second or so, per second.
-    pub iops: f64,
-    /// Events that the kernel dropped.
-    pub events_lost: u64,
-    /// Size of the trace.
-    pub size: Bytes,
-    /// CPU time of the recording, as a share of one CPU.
-    pub own_share: f64,
 }
 
 /// Why a recording ended.

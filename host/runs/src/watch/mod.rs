@@ -8,9 +8,10 @@ mod programs;
 mod record;
 mod sampler;
 mod target;
+mod view;
 
-pub use sampler::{DeviceView, ProgramView, WatchView};
 pub use target::WatchTarget;
+pub use view::{DeviceView, ProgramView, WatchView};
 
 use crate::wall_clock::unix_s;
 use crate::{DeclaredEnvironment, Ended, Error, Observer, PendingStore, RunOptions, RunOutcome};

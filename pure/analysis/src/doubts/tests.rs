@@ -425,18 +425,9 @@ fn the_page_cache_is_told_whether_asked_for_or_not() {
             seen!(DoubtEvidence::DirectNotPossible { error: Some(error) } if error == "overlay refuses it"),
         );
     Scene::reads().lacks(DoubtCode::Buffered);
-}
-
-#[test]
-fn the_page_cache_of_an_application_is_no_doubt_unless_its_files_lie_in_memory() {
-    let mut application = Scene::writes().changed(|scene| scene.load.buffered = true);
-    application.earns(DoubtCode::Buffered, seen!(DoubtEvidence::PageCacheAsked));
-    application.load.arrival = loadline_record::ArrivalKind::Application;
-    application.lacks(DoubtCode::Buffered);
-    application.volume.file_system =
-        Some(FileSystemFacts { kind: "tmpfs".into(), mount_point: "/tmp".into(), ..Default::default() });
-    application
-        .earns(DoubtCode::Buffered, seen!(DoubtEvidence::FileInMemory { file_system } if file_system == "tmpfs"));
+    // An application's use of it is part of what it does.
+    let arrival = loadline_record::ArrivalKind::Application;
+    Scene::writes().changed(|s| (s.load.buffered, s.load.arrival) = (true, arrival)).lacks(DoubtCode::Buffered);
 }
 
 #[test]

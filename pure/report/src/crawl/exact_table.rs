@@ -9,14 +9,14 @@ pub struct ExactTable {
     /// For people.
     pub shown: AnswerTable,
     /// Its columns.
-    pub columns: Vec<Column>,
+    pub columns: Vec<ExactColumn>,
     /// The rows for programs: nothing is rounded, and what is missing is null.
     pub exact: Vec<Vec<Json>>,
 }
 
 /// A column: its heading for people, its key for programs, and whether it holds numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Column {
+pub struct ExactColumn {
     /// For people.
     pub heading: &'static str,
     /// For programs; it carries the unit.
@@ -25,7 +25,7 @@ pub struct Column {
     pub is_number: bool,
 }
 
-impl Column {
+impl ExactColumn {
     pub(super) const fn words(heading: &'static str, key: &'static str) -> Self {
         Self { heading, key, is_number: false }
     }
@@ -52,7 +52,7 @@ impl Field {
 }
 
 impl ExactTable {
-    pub(super) fn new(title: &str, columns: &[Column]) -> Self {
+    pub(super) fn new(title: &str, columns: &[ExactColumn]) -> Self {
         let shown = AnswerTable {
             title: title.to_owned(),
             columns: columns.iter().map(|of| (of.heading.to_owned(), of.is_number)).collect(),

@@ -1,13 +1,13 @@
 //! What a crawl shows: its sources, stations and volumes, what bound each source, and what changes would bring.
 
-mod compared;
+mod comparison;
 mod document;
 mod exact_table;
 mod tables;
 
-pub use compared::{ComparedCrawl, compared_crawls};
+pub use comparison::{ComparedCrawl, compared_crawls};
 pub use document::{CRAWL_SCHEMA, CrawlDocument};
-pub use exact_table::{Column, ExactTable};
+pub use exact_table::{ExactColumn, ExactTable};
 
 use crate::answer::RunAnswer;
 use crate::words::crawl as words;

@@ -1,6 +1,6 @@
 //! The tables of a crawl.
 
-use super::exact_table::{Column, ExactTable, Field};
+use super::exact_table::{ExactColumn as Column, ExactTable, Field};
 use crate::words::crawl as words;
 use loadline_pipeline::{Attribution, Confirmation, WhatIf};
 use loadline_record::{PipelineRecord, RunRecord, Station, StationClock, StationRecord, VolumeRole, VolumeUse};

@@ -1,6 +1,6 @@
 //! Two crawls beside each other: the table, what stands out, what spoils the comparison, and where the bound moved.
 
-use super::exact_table::{Column, ExactTable, Field};
+use super::exact_table::{ExactColumn as Column, ExactTable, Field};
 use super::tables::{clock, per_second};
 use super::{CrawlReport, doubts};
 use crate::answer::AnswerTable;
