@@ -79,6 +79,9 @@ fn bound(queue: QueuePlan) -> QueueBound {
     QueueBound { items: queue.items, bytes: queue.bytes }
 }
 
+/// What a thread does; its failure is the crawl's.
+type ThreadWork = Box<dyn FnOnce(&SharedCrawl) -> Result<(), CrawlError> + Send>;
+
 /// A thread with a name that fits.
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
     Builder::new().name(name.to_owned()).spawn(work).expect("a thread can be made")
@@ -115,7 +118,7 @@ impl CrawlThreads {
         let (answers, answered) = channel();
         let writer = RowWriter { database, sources: numbers.clone(), asks: asked, answers };
         let watch = MachineWatch::start(crawl.clock, INTERVAL.as_ns(), folders, &crawl);
-        let with = |name: &str, work: Box<dyn FnOnce(&SharedCrawl) -> Result<(), CrawlError> + Send>| {
+        let with = |name: &str, work: ThreadWork| {
             let crawl = Arc::clone(&crawl);
             spawn(name, move || crawl.note(work(&crawl)))
         };

@@ -5,8 +5,7 @@
 
 use super::event::AttachEvent;
 use loadline_emulator::{
-    AttachError, AttachedDevice, AttachedDeviceMaking, BlockDeviceMaking, Emulation, Links, Released, detach,
-    ublk_is_here,
+    AttachError, AttachedDevice, AttachedDeviceMaking, BlockDeviceMaking, Emulation, Links, detach, ublk_is_here,
 };
 use loadline_kernel::ublk::UblkError;
 use loadline_units::Duration;

@@ -29,7 +29,7 @@ use crate::wall_clock::{run_id, unix_s};
 use loadline_catalog::{Draw, Environment};
 use loadline_disk::{BurstCredits, InitialState};
 use loadline_emulation::TimeAccount;
-use loadline_emulator::{Backing, Emulation, EmulationError, EmulationSettings, TraceSettings, Turns, View};
+use loadline_emulator::{Backing, Emulation, EmulationError, EmulationSettings, TraceSettings, View};
 use loadline_prediction::{CreditsReading, CreditsWatch};
 use loadline_record::{RunRecord, RunStatus};
 use loadline_units::{Bytes, Duration, Timestamp};

@@ -162,15 +162,15 @@ pub(super) struct VolumeRow {
 
 impl VolumeRow {
     fn of(name: String, volume: &VolumeUse, interval_ns: u64) -> Option<Self> {
-        let (series, interval_s) = (&volume.series, interval_ns as f64 / 1e9);
+        let (series, every_s) = (&volume.series, interval_ns as f64 / 1e9);
         let sum = |of: fn(&loadline_record::VolumeSecond) -> u64| series.iter().map(of).sum::<u64>() as f64;
         let requests = sum(|of| of.requests);
-        let time_s = series.len() as f64 * interval_s;
+        let time_s = series.len() as f64 * every_s;
         let means = series.iter().filter(|of| of.requests > 0);
         (time_s > 0.0).then(|| Self {
             name,
             iops: requests / time_s,
-            iops_max: series.iter().map(|of| of.requests).max().unwrap_or_default() as f64 / interval_s,
+            iops_max: series.iter().map(|of| of.requests).max().unwrap_or_default() as f64 / every_s,
             bytes_per_s: sum(|of| of.bytes) / time_s,
             latency_mean_ns: sum(|of| of.latency_ns) / requests.max(1.0),
             latency_max_ns: means.map(|of| of.latency_ns as f64 / of.requests as f64).fold(0.0, f64::max),
