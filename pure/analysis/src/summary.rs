@@ -7,7 +7,7 @@ use crate::verdict_block::{HeldBy, VerdictBlock};
 use loadline_record::{
     Access, AnswersInClusters, ArrivalKind, Binding, BurstEnd, Ceiling, Clock, Doubt, EngineUsed, EventAsker, Evidence,
     HiddenProcesses, HistogramSnapshot, HostFacts, ImportedFrom, KernelThrottle, Limit, LoadBeside, PlanText,
-    RunStatus, RunVerb, StageWait, StepName, VolumeFacts,
+    RunStatus, RunVerb, StageWait, StepName, VolumeFacts, WatchCause, WatchGain, WatchedLoop,
 };
 use serde::{Deserialize, Serialize};
 
@@ -150,7 +150,7 @@ pub struct CellSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_by: Option<HeldBy>,
     /// What was seen of a device while others used it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip)]
     pub watch: Option<WatchView>,
     /// What each host had, of a run that was merged from runs of several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -170,16 +170,19 @@ pub struct CellSummary {
 }
 
 /// What was seen of a device while others used it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WatchView {
     /// What the time went to, the largest share first; together the whole.
+    #[serde(skip)]
     pub causes: Vec<CauseShare>,
     /// Share of the time in which the device had requests.
     pub busy_share: f64,
     /// Requests outstanding on the device while it was busy, by its counters; `null` where it never was.
     pub outstanding: Option<f64>,
-    /// `closed`: as many wait at any time. `open`: they come whatever the answers. `unknown`.
-    pub arrivals: String,
+    /// How requests come.
+    pub arrivals: WatchedLoop,
+    /// What faster storage would bring.
+    pub gain: WatchGain,
     /// Throttles of the kernel on the device, of any control group.
     pub throttles: Vec<ThrottleUse>,
     /// Programs that used the device, the busiest first.
@@ -223,10 +226,10 @@ pub struct WaitAbove {
 }
 
 /// What a share of the time of a watch went to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CauseShare {
-    /// In words.
-    pub cause: String,
+    /// What it went to.
+    pub cause: WatchCause,
     /// The limit that it is; `null` where its name is not known.
     pub limit: Option<Limit>,
     /// Of the time (0.0 to 1.0).

@@ -2,28 +2,13 @@
 
 use crate::summary::CellSummary;
 use loadline_record::DoubtCode;
-use loadline_units::{Bytes, SECTOR};
 
 /// Requests of databases and their like are at most so large.
 pub(crate) const SMALL_BYTES_MAX: u64 = 16 << 10;
 pub use loadline_units::words::listed;
-pub(crate) use loadline_units::words::{capital as sentence, counted, number, percent, seconds, small_number, span};
-
-/// Bytes per second in decimal units, three significant digits.
-pub(crate) fn throughput(bytes_per_s: f64) -> String {
-    let (value, unit) = match bytes_per_s {
-        v if v >= 999.5e6 => (v / 1e9, "GB/s"),
-        v if v >= 999.5e3 => (v / 1e6, "MB/s"),
-        v => (v / 1e3, "kB/s"),
-    };
-    let places = if value >= 99.95 { 0 } else { usize::from(value < 9.995) + 1 };
-    format!("{value:.places$} {unit}")
-}
-
-/// A size, three significant digits.
-pub(crate) fn size(bytes: u64) -> String {
-    Bytes::new(bytes).human()
-}
+pub(crate) use loadline_units::words::{
+    block, capital as sentence, counted, number, percent, seconds, size, small_number, span, throughput,
+};
 
 /// A significance: "p = 0.004", "p < 0.001".
 pub(crate) fn significance(p_value: f64) -> String {
@@ -86,12 +71,6 @@ pub(crate) const NOT_THE_BEST: [DoubtCode; 7] = [
     DoubtCode::CompressedOrSparse,
 ];
 
-/// A block size: exact where that is short ("4 KiB"), rounded for the mean of a mix or of what others asked for.
-pub(crate) fn block(bytes: u64) -> String {
-    let exact = Bytes::new(bytes).to_string();
-    if exact.len() <= 9 && bytes.is_multiple_of(SECTOR.get()) { exact } else { size(bytes) }
-}
-
 /// The amount of a cell's load in words: "depth 32", "depth 8 x 4 threads", "5,000 arrivals a second".
 pub(crate) fn how_much(cell: &CellSummary) -> String {
     match (cell.load.queue_depth, cell.offered_iops.or(cell.load.rate_iops)) {
@@ -118,7 +97,11 @@ pub(crate) fn warning(cell: &CellSummary) -> String {
 /// The sentences of what was seen.
 #[cfg(test)]
 pub(crate) fn written(seen: &loadline_record::Evidence) -> String {
-    let texts = seen.facts().iter().map(|loadline_record::Fact::Written(written)| written.text.trim());
+    use loadline_record::Fact;
+    let texts = seen.facts().iter().filter_map(|fact| match fact {
+        Fact::Written(written) => Some(written.text.trim()),
+        Fact::Watch(_) => None,
+    });
     texts.collect::<Vec<&str>>().join(" ")
 }
 
@@ -156,29 +139,5 @@ mod tests {
         cell.flush = cell.trim.take();
         cell.load.block_bytes = 0;
         assert_eq!(load_name(&cell), "recorded flushes");
-    }
-
-    #[test]
-    fn figures_read_as_people_write_them() {
-        assert_eq!(number(5_003.2), "5,003");
-        assert_eq!(number(1_234_567.0), "1,234,567");
-        assert_eq!(number(98.44), "98.4");
-        assert_eq!(number(8.0), "8");
-        assert_eq!(number(100.0), "100");
-        assert_eq!(number(-1_500.0), "-1,500");
-        assert_eq!(percent(0.014), "1.4 %");
-        assert_eq!(percent(0.954), "95 %");
-        assert_eq!(percent(0.998_9), "99.9 %");
-        assert_eq!(percent(55_497.0 / 49_997_516.0 - 1.0), "-99.9 %");
-        assert_eq!(percent(1.0 - 3e-8), "99.999997 %");
-        assert_eq!([percent(1.0), percent(1.0 - f64::EPSILON), percent(1.004)], ["100 %", "100 %", "100 %"]);
-        assert_eq!(throughput(41_800_000.0), "41.8 MB/s");
-        assert_eq!(throughput(2_340_000_000.0), "2.34 GB/s");
-        assert_eq!(throughput(999_600.0), "1.00 MB/s");
-        assert_eq!(throughput(200_100_000.0), "200 MB/s");
-        assert_eq!(span(12_800_000.0), "12.8 ms");
-        assert_eq!(sentence("random"), "Random");
-        assert_eq!(block(4096), "4 KiB");
-        assert_eq!(block(12_345_671), "11.8 MiB");
     }
 }

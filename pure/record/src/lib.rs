@@ -30,8 +30,8 @@ pub use histogram::{DecodeError, Histogram, HistogramSnapshot};
 pub use hosts::{HostClock, HostPart, HostRank, HostRankError, HostTrial, HostsRecord, SharedWindow};
 pub use load::{Load, LoadFigures, OthersLoad, PlannedLoad};
 pub use loadline_verdict::{
-    Binding, Ceiling, EXCEEDED_MIN, Evidence, Fact, KernelThrottle, Limit, THROTTLE_REACHED, ThrottledQuantity,
-    ThrottledRequests, Written,
+    Binding, Ceiling, EXCEEDED_MIN, Evidence, Fact, KernelThrottle, Limit, Rate, THROTTLE_REACHED, ThrottledQuantity,
+    ThrottledRequests, WatchCause, WatchFact, WatchGain, WatchedLoop, Written,
 };
 pub use model::{BurstEnd, CacheUse, DrawTaken, KnownDeviation, ModelRecord, Stage, StageWait, StateTaken};
 pub use names::{Access, ArrivalKind, EngineName, RunVerb};

@@ -1,6 +1,6 @@
 //! Figures as people read them: counts with thousands apart, shares as percent, spans with their unit.
 
-use crate::{Duration, NS_PER_S, percent_places};
+use crate::{Bytes, Duration, NS_PER_S, SECTOR, percent_places};
 
 /// A count or a rate: thousands apart, one decimal below 100.
 #[must_use]
@@ -67,6 +67,31 @@ pub fn small_number(value: f64) -> String {
     if value < 0.95 { format!("{value:.2}") } else { number(value) }
 }
 
+/// Bytes per second in decimal units, three significant digits.
+#[must_use]
+pub fn throughput(bytes_per_s: f64) -> String {
+    let (value, unit) = match bytes_per_s {
+        v if v >= 999.5e6 => (v / 1e9, "GB/s"),
+        v if v >= 999.5e3 => (v / 1e6, "MB/s"),
+        v => (v / 1e3, "kB/s"),
+    };
+    let places = if value >= 99.95 { 0 } else { usize::from(value < 9.995) + 1 };
+    format!("{value:.places$} {unit}")
+}
+
+/// A size, three significant digits.
+#[must_use]
+pub fn size(bytes: u64) -> String {
+    Bytes::new(bytes).human()
+}
+
+/// A block size: exact where that is short ("4 KiB"), rounded for the mean of a mix or of what others asked for.
+#[must_use]
+pub fn block(bytes: u64) -> String {
+    let exact = Bytes::new(bytes).to_string();
+    if exact.len() <= 9 && bytes.is_multiple_of(SECTOR.get()) { exact } else { size(bytes) }
+}
+
 /// A count with its noun: "1 cell", "12 cells".
 #[must_use]
 pub fn counted(count: usize, noun: &str) -> String {
@@ -96,6 +121,31 @@ mod tests {
 
     #[test]
     fn figures_read_as_people_write_them() {
+        assert_eq!(number(5_003.2), "5,003");
+        assert_eq!(number(1_234_567.0), "1,234,567");
+        assert_eq!(number(98.44), "98.4");
+        assert_eq!(number(8.0), "8");
+        assert_eq!(number(100.0), "100");
+        assert_eq!(number(-1_500.0), "-1,500");
+        assert_eq!(percent(0.014), "1.4 %");
+        assert_eq!(percent(0.954), "95 %");
+        assert_eq!(percent(0.998_9), "99.9 %");
+        assert_eq!(percent(55_497.0 / 49_997_516.0 - 1.0), "-99.9 %");
+        assert_eq!(percent(1.0 - 3e-8), "99.999997 %");
+        assert_eq!([percent(1.0), percent(1.0 - f64::EPSILON), percent(1.004)], ["100 %", "100 %", "100 %"]);
+        assert_eq!(throughput(41_800_000.0), "41.8 MB/s");
+        assert_eq!(throughput(2_340_000_000.0), "2.34 GB/s");
+        assert_eq!(throughput(999_600.0), "1.00 MB/s");
+        assert_eq!(throughput(200_100_000.0), "200 MB/s");
+        assert_eq!(span(12_800_000.0), "12.8 ms");
+        assert_eq!(seconds(4_200_000_000), "4.2 s");
+        assert_eq!(seconds(30_000_000_000), "30 s");
+        assert_eq!(listed(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+        assert_eq!(capital("random"), "Random");
+        assert_eq!(block(4096), "4 KiB");
+        assert_eq!(block(12_345_671), "11.8 MiB");
+        assert_eq!(counted(1, "cell"), "1 cell");
+        assert_eq!(counted(1_200, "cell"), "1,200 cells");
         assert_eq!([number(5_100.0), number(0.5), number(64.0)], ["5,100", "0.5", "64"]);
         assert_eq!([number(1_234_567.0), number(-1_500.0), number(-0.01)], ["1,234,567", "-1,500", "0"]);
         assert_eq!(

@@ -1,5 +1,6 @@
 //! What was seen that a judgement rests on: figures with their units, and where they were read. `pure/report` makes the sentences.
 
+use crate::WatchFact;
 use serde::{Deserialize, Serialize};
 
 /// Facts in the order in which they are told.
@@ -56,6 +57,8 @@ impl<F: Into<Fact>> From<F> for Evidence {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Fact {
+    /// Of a device that others use.
+    Watch(WatchFact),
     /// A sentence.
     Written(Written),
 }

@@ -2,7 +2,7 @@
 
 use super::course::{Beside, Moment};
 use crate::limits::sold_limit;
-use loadline_record::{Limit, WatchTick};
+use loadline_record::{Limit, Rate, WatchTick};
 
 /// A second counts where the device was busy for so much of it.
 const BUSY_MIN: f64 = 0.6;
@@ -90,6 +90,13 @@ pub(super) struct Level {
 }
 
 impl Level {
+    /// A rate of what it counts.
+    pub(super) const fn counted(&self, per_s: f64) -> Rate {
+        match self.limit {
+            Limit::DiskThroughput | Limit::VmUncachedThroughput => Rate::BytesPerS(per_s),
+            _ => Rate::Iops(per_s),
+        }
+    }
     /// The same with moments as its members, of which `places` says which parts are theirs: those with half of their parts on it.
     pub(super) fn of_moments(self, count: usize, places: &[usize]) -> Self {
         let (mut on, mut all) = (vec![0; count], vec![0; count]);

@@ -4,7 +4,9 @@
 //! flushes or for answers, a CPU quota, a cache, or nothing at all. The cause with the most of the time is what binds.
 
 mod above;
+mod arrivals;
 mod course;
+mod facts;
 mod level;
 mod said;
 mod verdict;
@@ -18,7 +20,8 @@ use crate::words::percent;
 use course::{Beside, Cause, Moment, moments, parts};
 use level::{Level, joint_level, level};
 use loadline_record::{
-    Binding, CellRecord, Limit, ProgramSecond, RunRecord, ThrottledQuantity, WatchRecord, WatchTick, WatchedProgram,
+    Binding, CellRecord, Limit, ProgramSecond, RunRecord, ThrottledQuantity, WatchCause, WatchRecord, WatchTick,
+    WatchedProgram,
 };
 
 /// A limit that holds for less of the time than this is mentioned, and binds nothing.
@@ -77,8 +80,8 @@ pub(crate) fn judge(cell: &CellRecord, cells: &[CellRecord]) -> Option<Judged> {
         _ => None,
     };
     let level = level.as_ref();
-    let binding = said::binding(&said::Seen { cell, watch, all: &all, cause, share, level });
-    let view = view(watch, &all, &shares, level, cells.len() == 1);
+    let binding = facts::Seen { cell, watch, all: &all, cause, share, level }.binding();
+    let view = view(watch, &all, &shares, level, &binding, cells.len() == 1);
     Some(Judged { binding, share, held_by, view })
 }
 
@@ -124,9 +127,10 @@ fn view(
     all: &[Moment],
     shares: &[(Cause, f64)],
     level: Option<&Level>,
+    binding: &Binding,
     is_alone: bool,
 ) -> WatchView {
-    let length: f64 = all.iter().map(|moment| moment.seconds).sum::<f64>().max(1e-9);
+    let length = facts::length_s(all);
     let mean = |of: fn(&Moment) -> f64| all.iter().map(|moment| of(moment) * moment.seconds).sum::<f64>() / length;
     let throttles = watch.throttles.iter().map(|throttle| {
         let asked = throttle.asked.as_ref().map(|asked| asked.iter().sum::<u64>() as f64 / length);
@@ -134,7 +138,7 @@ fn view(
     });
     let device = all.iter().map(|moment| moment.tick).reduce(WatchTick::joined).unwrap_or_default();
     let programs = watch.programs.iter().enumerate().map(|(place, program)| {
-        let sum = program.seconds.iter().copied().fold(ProgramSecond::default(), ProgramSecond::joined);
+        let sum = facts::sum(program);
         ProgramFigures {
             name: program.name.clone(),
             pid: program.pid,
@@ -146,21 +150,20 @@ fn view(
             share: share_of_device(program, sum, watch, device),
         }
     });
-    let (arrivals, outstanding) = said::arrivals(watch, all);
+    let (arrivals, outstanding) = arrivals::arrivals(watch, all);
     let throttled_share =
         shares.iter().filter(|(cause, _)| matches!(cause, Cause::Throttle(_))).map(|(_, share)| share).sum();
+    let causes: Vec<CauseShare> = shares
+        .iter()
+        .map(|(cause, share)| CauseShare { cause: cause.value(watch), limit: cause.limit(watch, level), share: *share })
+        .collect();
+    let gain = said::gain(outstanding, &causes, Some(binding.limit));
     WatchView {
-        causes: shares
-            .iter()
-            .map(|(cause, share)| CauseShare {
-                cause: said::cause_name(*cause, watch),
-                limit: cause.limit(watch, level),
-                share: *share,
-            })
-            .collect(),
+        causes,
         busy_share: mean(|moment| moment.busy),
         outstanding,
-        arrivals: arrivals.to_owned(),
+        arrivals,
+        gain,
         throttles: throttles.collect(),
         programs: programs.collect(),
         hidden: watch.hidden,
@@ -196,6 +199,23 @@ fn share_of_device(
 }
 
 impl Cause {
+    /// As summaries have it.
+    fn value(self, watch: &WatchRecord) -> WatchCause {
+        let program = |place: usize| watch.programs[place].name.clone();
+        match self {
+            Self::Throttle(place) => WatchCause::Throttle { throttle: watch.throttles[place].limit.clone() },
+            Self::Exceeded(limit) => WatchCause::CountedExcess { limit },
+            Self::Declared(limit) => WatchCause::DeclaredLimit { limit },
+            Self::Level => WatchCause::Level,
+            Self::Burst => WatchCause::LevelAfterBurst,
+            Self::Flush => WatchCause::Flushes,
+            Self::Answers => WatchCause::Answers,
+            Self::Quota(place) => WatchCause::Quota { program: program(place) },
+            Self::Processors => WatchCause::Processors,
+            Self::Cache(place) => WatchCause::PageCache { program: program(place) },
+            Self::Nothing => WatchCause::NoWork,
+        }
+    }
     /// The limit that it is, where it is one of storage.
     fn limit(self, watch: &WatchRecord, level: Option<&Level>) -> Option<Limit> {
         match self {

@@ -1,35 +1,20 @@
 //! A watch in words: what bound, how that is known, what it would gain, and the verdict.
 
-use super::course::{Cause, Moment, is_of_machine, principal};
-use super::level::Level;
 use super::of_the_time;
-use crate::summary::{CellSummary, Finding, OperationFigures, ProgramFigures, WatchView};
+use crate::summary::{CauseShare, CellSummary, Finding, OperationFigures, ProgramFigures, WatchView};
 use crate::verdict_block::HeldBy;
-use crate::words::{block, listed, number, percent, seconds, sentence, span, throughput};
+use crate::words::{block, listed, number, percent, sentence, span, throughput};
 use loadline_record::{
-    AnswersInClusters, Binding, CellRecord, EventAsker, HiddenProcesses, KernelThrottle, Limit, ProgramSecond,
-    RunRecord, ThrottledQuantity, WatchRecord, WatchTick, WatchedProgram,
+    AnswersInClusters, EventAsker, HiddenProcesses, KernelThrottle, Limit, RunRecord, WatchCause, WatchGain,
+    WatchedLoop,
 };
 
 /// A cause with less of the time than this is not listed.
 const LISTED_MIN: f64 = 0.01;
 /// Storage that is waited for longer than this leaves nothing to compare with.
 const WAITED_ALWAYS: f64 = 0.95;
-/// Outstanding requests that stay within this factor are as many at any time.
-const CLOSED_SPREAD: f64 = 1.35;
-/// Those that vary by more come whatever the answers.
-const OPEN_SPREAD: f64 = 2.0;
-/// Rates that vary by less than this are given by a clock.
-const STEADY_RATE: f64 = 1.15;
-/// Ticks that tell.
-const TICKS_MIN: usize = 10;
-/// Seconds that tell.
-const SECONDS_MIN: usize = 4;
 /// A program that moves more than this many times the bytes of its device moves some of them elsewhere.
 const PART_MAX: f64 = 1.02;
-
-/// A volume that asks for less than this of a machine's limit reaches it with others.
-const SHARED_BELOW: f64 = 0.9;
 
 /// Codes of findings of a watch.
 pub(crate) mod codes {
@@ -53,182 +38,6 @@ pub(crate) mod codes {
     pub(crate) const COST: &str = "watched-cost";
 }
 
-/// All that was seen of a cell.
-pub(super) struct Seen<'a> {
-    pub(super) cell: &'a CellRecord,
-    pub(super) watch: &'a WatchRecord,
-    pub(super) all: &'a [Moment],
-    pub(super) cause: Cause,
-    pub(super) share: f64,
-    pub(super) level: Option<&'a Level>,
-}
-
-/// What bound it.
-pub(super) fn binding(seen: &Seen<'_>) -> Binding {
-    let Seen { cell, watch, all, cause, share, level } = seen;
-    let time = of_the_time(*share);
-    let total = all.iter().map(|moment| moment.tick).reduce(WatchTick::joined).unwrap_or_default();
-    let length: f64 = all.iter().map(|moment| moment.seconds).sum::<f64>().max(1e-9);
-    let rate = total.requests() as f64 / length;
-    let block_mean = total.bytes() as f64 / total.requests().max(1) as f64;
-    let of_program = |place: usize| watch.programs.get(place).map_or("an application", |program| program.name.as_str());
-    let (limit, ceiling, evidence, inferred, presumed) = match cause {
-        Cause::Throttle(place) => {
-            let limit = &watch.throttles[*place].limit;
-            let iops = match limit.counts {
-                ThrottledQuantity::Requests => limit.per_s as f64,
-                ThrottledQuantity::Bytes => limit.per_s as f64 / block_mean.max(1.0),
-            };
-            let evidence = format!(
-                "{} is read from {}, and control group {} asks for all of it, {time}.",
-                throttle_amount(limit),
-                limit.file,
-                limit.group
-            );
-            (cause.limit(watch, None), Some(iops), evidence, false, false)
-        }
-        Cause::Exceeded(limit) => {
-            let evidence =
-                format!("The volume itself counts that more was asked of it than its {} allows, {time}.", limit.name());
-            (Some(*limit), None, evidence, false, false)
-        }
-        Cause::Declared(limit) => {
-            let ceiling = cell.ceilings.iter().find(|ceiling| ceiling.limit == *limit);
-            let value =
-                ceiling.map_or_else(String::new, |ceiling| format!(", {} IOPS for this load,", number(ceiling.iops)));
-            let is_shared =
-                is_of_machine(*limit) && ceiling.is_some_and(|ceiling| rate < ceiling.iops * share * SHARED_BELOW);
-            let what = if is_shared { "this volume and the others reach it together" } else { "the rate is at it" };
-            let evidence = format!("The environment declares this limit{value} and {what} {time}.");
-            (Some(*limit), ceiling.map(|ceiling| ceiling.iops), evidence, false, false)
-        }
-        Cause::Level | Cause::Burst => {
-            let level = level.expect("a level is what the seconds are put down to");
-            let (amount, iops) = match level.limit {
-                Limit::DiskThroughput | Limit::VmUncachedThroughput => {
-                    (throughput(level.rate), level.rate / block_mean.max(1.0))
-                }
-                _ => (format!("{} requests/s", number(level.rate)), level.rate),
-            };
-            let (short, long) = level.queues;
-            let clusters = watch.events.as_ref().and_then(|events| events.clusters);
-            let presumed = level.presumed && clusters.is_none();
-            let why = if level.presumed {
-                let figure = if level.is_round { "a figure that limits have" } else { "as even as a limit keeps it" };
-                let whose = if level.is_joint { "The rate of all watched volumes together" } else { "The rate" };
-                format!("{whose} stays at {amount} {time}, {figure}, while {} wait at any moment.", waiting(long))
-            } else {
-                format!(
-                    "The rate stays at {amount} {time}, whether {} wait or {}: what waits grows, and the rate does not.",
-                    waiting(short),
-                    waiting(long)
-                )
-            };
-            let (limit, why) = match level.before {
-                Some(before) => {
-                    let before = match level.limit {
-                        Limit::DiskThroughput | Limit::VmUncachedThroughput => throughput(before),
-                        _ => format!("{} requests/s", number(before)),
-                    };
-                    (Limit::BurstExhausted, format!("{why} Before that it was {before}: a burst was used up."))
-                }
-                None => (level.limit, why),
-            };
-            let why = match clusters {
-                Some(found) => format!("{why} {}", clusters_words(found)),
-                None => why,
-            };
-            (Some(limit), Some(iops), why, true, presumed)
-        }
-        Cause::Flush => {
-            let each = total.flush_ms as f64 * 1e6 / total.flushes.max(1) as f64;
-            let evidence = format!(
-                "Flushes take {} each, {} a second: {time} goes into making writes durable, with {} outstanding.",
-                span(each),
-                number(total.flushes as f64 / length),
-                waiting(outstanding(all).unwrap_or(0.0))
-            );
-            (Some(Limit::Flush), None, evidence, true, false)
-        }
-        Cause::Answers => {
-            let took = (total.read_ms + total.write_ms) as f64 * 1e6 / total.requests().max(1) as f64;
-            let depth = outstanding(all).unwrap_or(0.0);
-            let evidence = format!(
-                "For {time} the device has requests, {} at a time, and each takes {}: the rate is what that gives, and no level shows.",
-                waiting(depth),
-                span(took)
-            );
-            (Some(Limit::Latency), None, evidence, true, false)
-        }
-        Cause::Quota(place) => {
-            let program = &watch.programs[*place];
-            let (used_up, periods) = program.seconds.iter().fold((0, 0), |(used_up, periods), second| {
-                (used_up + second.quota_used_up, periods + second.quota_periods)
-            });
-            let evidence = format!(
-                "The CPU quota of {} ran out in {} of its periods, and the device had requests for {} of the time.",
-                program.name,
-                percent(used_up as f64 / periods.max(1) as f64),
-                percent(busy(all))
-            );
-            (Some(Limit::Cpu), None, evidence, false, false)
-        }
-        Cause::Processors => {
-            let evidence = format!(
-                "{} waits for a CPU, {time}; the device had requests for {} of the time.",
-                principal(watch).map_or("The application", of_program),
-                percent(busy(all))
-            );
-            (Some(Limit::Cpu), None, evidence, true, false)
-        }
-        Cause::Cache(place) => {
-            let program = &watch.programs[*place];
-            let (asked, read) = program
-                .seconds
-                .iter()
-                .fold((0, 0), |(asked, read), second| (asked + second.asked_read_bytes, read + second.read_bytes));
-            let evidence = format!(
-                "{} reads {} by system calls and {} of that from storage: the page cache answers the rest.",
-                program.name,
-                throughput(asked as f64 / length),
-                throughput(read as f64 / length)
-            );
-            (Some(Limit::Cache), None, evidence, true, false)
-        }
-        Cause::Nothing => {
-            let who = principal(watch).map(of_program);
-            let evidence = if total.requests() == 0 {
-                format!("Nothing was asked of the device in {}.", seconds((length * 1e9) as u64))
-            } else if let Some(idle) =
-                watch.subject.map(|place| &watch.programs[place]).filter(|own| asked_nothing(own))
-            {
-                format!(
-                    "{} read and wrote nothing in {}. The device had requests of others for {} of the time.",
-                    idle.name,
-                    seconds((length * 1e9) as u64),
-                    percent(busy(all))
-                )
-            } else {
-                let who = who.unwrap_or("the application");
-                format!(
-                    "The device had requests for {} of the time, and no known limit was reached: it waits for {who}, not {who} for it.",
-                    percent(busy(all))
-                )
-            };
-            (Some(Limit::Arrival), None, evidence, true, false)
-        }
-    };
-    Binding {
-        limit: limit.unwrap_or(Limit::Unexplained),
-        ceiling_iops: ceiling,
-        utilization: ceiling.map(|ceiling| rate / ceiling.max(1e-9)),
-        seen: evidence.into(),
-        inferred,
-        presumed,
-        amplification: None,
-    }
-}
-
 /// What answers in clusters show.
 fn clusters_words(found: AnswersInClusters) -> String {
     format!(
@@ -247,77 +56,28 @@ pub(super) fn waiting(outstanding: f64) -> String {
     }
 }
 
-fn busy(all: &[Moment]) -> f64 {
-    let length: f64 = all.iter().map(|moment| moment.seconds).sum::<f64>().max(1e-9);
-    all.iter().map(|moment| moment.busy * moment.seconds).sum::<f64>() / length
-}
-
-/// Mean of the requests outstanding while the device was busy; `None` where it never was.
-fn outstanding(all: &[Moment]) -> Option<f64> {
-    let weights: f64 = all.iter().map(|moment| moment.busy * moment.seconds).sum();
-    let sum: f64 = all.iter().map(|moment| moment.outstanding * moment.seconds).sum();
-    (weights > 1e-3).then(|| sum / weights)
-}
-
 /// A throttle's amount: "3,000 reads/s".
 fn throttle_amount(limit: &KernelThrottle) -> String {
     HeldBy { device: String::new(), devices: 1, limit: limit.clone() }.amount()
 }
 
 /// What a share of the time went to, in words.
-pub(super) fn cause_name(cause: Cause, watch: &WatchRecord) -> String {
-    let name = |place: usize| watch.programs.get(place).map_or("an application", |program| program.name.as_str());
+pub(super) fn cause_words(cause: &WatchCause) -> String {
     match cause {
-        Cause::Throttle(place) => {
-            let limit = &watch.throttles[place].limit;
-            format!("a kernel throttle in control group {} ({})", limit.group, throttle_amount(limit))
+        WatchCause::Throttle { throttle } => {
+            format!("a kernel throttle in control group {} ({})", throttle.group, throttle_amount(throttle))
         }
-        Cause::Exceeded(limit) => format!("a limit that the volume counts itself ({})", limit.name()),
-        Cause::Declared(limit) => format!("a declared limit ({})", limit.name()),
-        Cause::Level => "a level that the rate does not pass".to_owned(),
-        Cause::Burst => "a level after a burst".to_owned(),
-        Cause::Flush => "making writes durable".to_owned(),
-        Cause::Answers => "waiting for the device's answers".to_owned(),
-        Cause::Quota(place) => format!("the CPU quota of {}", name(place)),
-        Cause::Processors => "the machine's CPUs".to_owned(),
-        Cause::Cache(place) => format!("{}, which reads from the page cache", name(place)),
-        Cause::Nothing => "the device waits for work".to_owned(),
+        WatchCause::CountedExcess { limit } => format!("a limit that the volume counts itself ({})", limit.name()),
+        WatchCause::DeclaredLimit { limit } => format!("a declared limit ({})", limit.name()),
+        WatchCause::Level => "a level that the rate does not pass".to_owned(),
+        WatchCause::LevelAfterBurst => "a level after a burst".to_owned(),
+        WatchCause::Flushes => "making writes durable".to_owned(),
+        WatchCause::Answers => "waiting for the device's answers".to_owned(),
+        WatchCause::Quota { program } => format!("the CPU quota of {program}"),
+        WatchCause::Processors => "the machine's CPUs".to_owned(),
+        WatchCause::PageCache { program } => format!("{program}, which reads from the page cache"),
+        WatchCause::NoWork => "the device waits for work".to_owned(),
     }
-}
-
-/// Whether a program asked neither a file system nor storage for anything.
-fn asked_nothing(program: &WatchedProgram) -> bool {
-    let sum = program.seconds.iter().copied().fold(ProgramSecond::default(), ProgramSecond::joined);
-    sum.storage_bytes() + sum.asked_read_bytes + sum.asked_write_bytes == 0
-}
-
-/// Whether as many requests wait at any time, or they come whatever the answers; with the mean outstanding.
-pub(super) fn arrivals(watch: &WatchRecord, all: &[Moment]) -> (&'static str, Option<f64>) {
-    let mean = outstanding(all);
-    let mut waiting: Vec<u64> =
-        watch.ticks.iter().filter(|tick| tick.busy() > 0.5).map(|tick| tick.in_flight).collect();
-    if waiting.len() < TICKS_MIN {
-        return ("unknown", mean);
-    }
-    waiting.sort_unstable();
-    let at = |share: f64| waiting[((waiting.len() - 1) as f64 * share) as usize] as f64;
-    let (few, usual, many) = (at(0.1), at(0.5), at(0.9));
-    let sorted = |of: fn(&Moment) -> f64| {
-        let mut all: Vec<f64> = all.iter().filter(|moment| moment.busy > 0.5).map(of).collect();
-        all.sort_by(f64::total_cmp);
-        all
-    };
-    let varies = |sorted: &[f64]| sorted[sorted.len() * 9 / 10] / sorted[sorted.len() / 10].max(1e-9);
-    let (rates, queues) = (sorted(Moment::iops), sorted(|moment| moment.outstanding.max(1.0)));
-    let is_closed =
-        usual >= 1.0 && many <= (usual * CLOSED_SPREAD).max(usual + 0.5) && few * CLOSED_SPREAD >= usual * 0.7;
-    let is_open = || rates.len() >= SECONDS_MIN && varies(&rates) <= STEADY_RATE && varies(&queues) >= OPEN_SPREAD;
-    let kind = match is_closed {
-        true => "closed",
-        false if is_open() => "open",
-        false => "unknown",
-    };
-    (kind, mean)
 }
 
 /// Findings of a watch, the most important first.
@@ -332,7 +92,7 @@ pub(crate) fn findings(record: &RunRecord, cells: &[CellSummary]) -> Vec<Finding
             .causes
             .iter()
             .filter(|cause| cause.share >= LISTED_MIN)
-            .map(|cause| format!("{} ({})", cause.cause, percent(cause.share)))
+            .map(|cause| format!("{} ({})", cause_words(&cause.cause), percent(cause.share)))
             .collect();
         say(codes::TIME, format!("where the time of {} went: {}", cell.volume, listed(&causes)));
         if let Some(above) = &watch.above_device {
@@ -356,7 +116,7 @@ pub(crate) fn findings(record: &RunRecord, cells: &[CellSummary]) -> Vec<Finding
             say(codes::CLUSTERS, clusters_words(found));
         }
         say(codes::ARRIVALS, arrivals_words(watch));
-        say(codes::GAIN, gain_words(watch, cell.binding.as_ref().map(|binding| binding.limit)));
+        say(codes::GAIN, gain_words(watch.gain));
         if let Some(text) = limits_words(cell, watch) {
             say(codes::LIMITS, text);
         }
@@ -440,14 +200,14 @@ fn larger_than_the_device(cell: &CellSummary, watch: &WatchView) -> Option<Strin
 }
 
 fn arrivals_words(watch: &WatchView) -> String {
-    match (watch.arrivals.as_str(), watch.outstanding) {
-        ("closed", Some(depth)) => {
+    match (watch.arrivals, watch.outstanding) {
+        (WatchedLoop::Closed, Some(depth)) => {
             format!(
                 "it works in a closed loop: about {} wait at any time, and answers decide when more come",
                 waiting(depth)
             )
         }
-        ("open", _) => {
+        (WatchedLoop::Open, _) => {
             "requests come whatever the answers (an open loop): what waits varies, and the rate does not".to_owned()
         }
         (_, Some(depth)) => format!(
@@ -464,34 +224,42 @@ pub(super) const fn is_storage(limit: Option<Limit>) -> bool {
 }
 
 /// The share of the time in which storage, or a limit on it, was waited for.
-pub(super) fn waited(watch: &WatchView) -> f64 {
-    watch.causes.iter().filter(|cause| is_storage(cause.limit)).map(|cause| cause.share).sum()
+pub(super) fn waited(causes: &[CauseShare]) -> f64 {
+    causes.iter().filter(|cause| is_storage(cause.limit)).map(|cause| cause.share).sum()
 }
 
-pub(super) fn gain_words(watch: &WatchView, limit: Option<Limit>) -> String {
-    let waited = waited(watch);
-    if waited < LISTED_MIN {
-        let why =
-            if watch.outstanding.is_some() { "it is hardly ever waited for" } else { "nothing asked it for anything" };
-        return format!("faster storage gains nothing here: {why}");
+/// What faster storage would bring.
+pub(super) fn gain(outstanding: Option<f64>, causes: &[CauseShare], limit: Option<Limit>) -> WatchGain {
+    match waited(causes) {
+        waited if waited < LISTED_MIN => WatchGain::Nothing { asked: outstanding.is_some() },
+        waited if waited <= WAITED_ALWAYS => WatchGain::AtMost { share_of_time: waited, times: 1.0 / (1.0 - waited) },
+        waited => WatchGain::NotShown { share_of_time: waited, limit },
     }
-    if waited <= WAITED_ALWAYS {
-        return format!(
-            "storage is waited for {}: without any waiting the same work would be done at most {:.1} times as fast",
-            of_the_time(waited),
-            1.0 / (1.0 - waited)
-        );
+}
+
+pub(super) fn gain_words(gain: WatchGain) -> String {
+    match gain {
+        WatchGain::Nothing { asked } => {
+            let why = if asked { "it is hardly ever waited for" } else { "nothing asked it for anything" };
+            format!("faster storage gains nothing here: {why}")
+        }
+        WatchGain::AtMost { share_of_time, times } => format!(
+            "storage is waited for {}: without any waiting the same work would be done at most {times:.1} times as fast",
+            of_the_time(share_of_time)
+        ),
+        WatchGain::NotShown { share_of_time, limit } => {
+            let settles = match limit {
+                Some(Limit::Latency) => {
+                    "a disk that answers twice as fast would do at most twice as much, or more requests at once"
+                }
+                Some(Limit::Flush) => {
+                    "a disk that flushes twice as fast would do at most twice as much, or more commits with one flush"
+                }
+                _ => "how much more it would do without this limit does not show while it holds all the time",
+            };
+            format!("storage is waited for {}: {settles}", of_the_time(share_of_time))
+        }
     }
-    let settles = match limit {
-        Some(Limit::Latency) => {
-            "a disk that answers twice as fast would do at most twice as much, or more requests at once"
-        }
-        Some(Limit::Flush) => {
-            "a disk that flushes twice as fast would do at most twice as much, or more commits with one flush"
-        }
-        _ => "how much more it would do without this limit does not show while it holds all the time",
-    };
-    format!("storage is waited for {}: {settles}", of_the_time(waited))
 }
 
 fn limits_words(cell: &CellSummary, watch: &WatchView) -> Option<String> {

@@ -2,12 +2,11 @@
 
 use crate::example::{self, ExampleDisk};
 use crate::verdict_block::Because;
-use crate::words::written;
 use crate::{RunSummary, summarize};
 use loadline_record::{
-    AnswersInClusters, Ceiling, EventAsker, Exceeded, HiddenProcesses, KernelThrottle, Limit, ProgramSecond, RunRecord,
-    RunVerb, ThrottledQuantity, ThrottledRequests, WatchCost, WatchEvents, WatchRecord, WatchSecond, WatchTick,
-    WatchedCpu, WatchedProgram, WatchedThrottle,
+    AnswersInClusters, Ceiling, EventAsker, Evidence, Exceeded, Fact, HiddenProcesses, KernelThrottle, Limit,
+    ProgramSecond, Rate, RunRecord, RunVerb, ThrottledQuantity, ThrottledRequests, WatchCost, WatchEvents, WatchFact,
+    WatchRecord, WatchSecond, WatchTick, WatchedCpu, WatchedLoop, WatchedProgram, WatchedThrottle,
 };
 
 /// What a device did in a second.
@@ -73,7 +72,7 @@ fn record(watch: WatchRecord, ceilings: Vec<Ceiling>) -> RunRecord {
 fn bound(summary: &RunSummary, limit: Limit, share: std::ops::RangeInclusive<f64>) {
     let cell = &summary.cells[0];
     let binding = cell.binding.as_ref().expect("named");
-    assert_eq!(binding.limit, limit, "{}", written(&binding.seen));
+    assert_eq!(binding.limit, limit, "{:?}", binding.seen);
     let found = cell.binding_share.expect("a watch has a share");
     assert!(share.contains(&found), "{found}: {:?}", cell.watch.as_ref().unwrap().causes);
     let verdict = summary.verdict.as_ref().expect("a verdict");
@@ -297,13 +296,16 @@ fn a_limit_of_the_machine_is_reached_by_all_its_volumes_together() {
         ];
         cell.trials[0].watched = Some(Box::new(watch(&[reads(iops, 8.0, 1.0); 10])));
     }
-    let limits = |record: &RunRecord| -> Vec<(Limit, String)> {
+    let limits = |record: &RunRecord| -> Vec<(Limit, Evidence)> {
         let cells = summarize(record).cells;
-        cells.into_iter().filter_map(|cell| cell.binding.map(|own| (own.limit, written(&own.seen)))).collect()
+        cells.into_iter().filter_map(|cell| cell.binding.map(|own| (own.limit, own.seen))).collect()
     };
     let found = limits(&record);
     assert!(found.iter().all(|(limit, _)| *limit == Limit::VmUncachedIops), "{found:?}");
-    assert!(found[0].1.contains("this volume and the others reach it together"), "{found:?}");
+    let Fact::Watch(WatchFact::CeilingReached { with_others, ceiling_iops, .. }) = &found[0].1.facts()[0] else {
+        panic!("{found:?}")
+    };
+    assert_eq!((*with_others, *ceiling_iops), (true, Some(600.0)));
     record.cells[1].trials[0].watched = Some(Box::new(watch(&[reads(0.0, 0.0, 0.0); 10])));
     assert_ne!(limits(&record)[0].0, Limit::VmUncachedIops);
 }
@@ -367,7 +369,9 @@ fn a_burst_that_ends_leaves_its_baseline() {
     did.extend([reads(500.0, 31.0, 1.0); 24]);
     let found = summary(watch(&did), Vec::new());
     bound(&found, Limit::BurstExhausted, 0.7..=0.8);
-    assert!(written(&found.cells[0].binding.as_ref().unwrap().seen).contains("3,500 requests/s"));
+    let seen = found.cells[0].binding.as_ref().unwrap().seen.facts();
+    let [Fact::Watch(WatchFact::RateEven { rate: Rate::Iops(500.0), .. }), before] = seen else { panic!("{seen:?}") };
+    assert_eq!(*before, WatchFact::BurstBefore { rate: Rate::Iops(3_500.0) }.into());
     // Also where its figure is none that limits have.
     let mut did = vec![reads(1_190.0, 15.0, 1.0); 4];
     did.extend([reads(409.0, 15.0, 1.0); 5]);
@@ -379,7 +383,7 @@ fn one_request_at_a_time_waits_for_answers() {
     let did: Vec<Did> = (0..15).map(|second| reads(900.0 + f64::from(second % 5) * 40.0, 0.97, 0.97)).collect();
     let found = summary(watch(&did), Vec::new());
     bound(&found, Limit::Latency, 0.9..=1.0);
-    assert_eq!(found.cells[0].watch.as_ref().unwrap().arrivals, "unknown");
+    assert_eq!(found.cells[0].watch.as_ref().unwrap().arrivals, WatchedLoop::Unknown);
 }
 
 #[test]
@@ -429,7 +433,9 @@ fn busy_processors_and_the_page_cache_are_not_the_storage_either() {
     seen.programs = vec![program("grep", 7, 10, did)];
     let found = summary(seen, Vec::new());
     bound(&found, Limit::Cache, 0.99..=1.0);
-    assert!(written(&found.cells[0].binding.as_ref().unwrap().seen).contains("grep reads 80.0 MB/s"), "{found:?}");
+    let cached =
+        WatchFact::CacheAnswers { program: "grep".to_owned(), asked_bytes_per_s: 80e6, storage_bytes_per_s: 4_096.0 };
+    assert_eq!(found.cells[0].binding.as_ref().unwrap().seen, cached.into());
 }
 
 #[test]
@@ -448,7 +454,7 @@ fn events_name_the_programs_and_answers_in_clusters_make_a_level_sure() {
     let presumed = |seen: WatchRecord| {
         let found = summary(seen, Vec::new());
         let binding = found.cells[0].binding.clone().unwrap();
-        (binding.limit, binding.presumed, written(&binding.seen))
+        (binding.limit, binding.presumed, binding.seen)
     };
     let (limit, by_counters, _) = presumed(seen.clone());
     assert_eq!((limit, by_counters), (Limit::DiskIops, true));
@@ -470,7 +476,8 @@ fn events_name_the_programs_and_answers_in_clusters_make_a_level_sure() {
     });
     let (limit, by_events, evidence) = presumed(seen.clone());
     assert_eq!((limit, by_events), (Limit::DiskIops, false));
-    assert!(evidence.contains("clusters of 100 on average, one every 100 ms"), "{evidence}");
+    let clusters = WatchFact::AnswersInClusters { answers: 100.0, every_us: 100_000, share: 0.97 };
+    assert_eq!(evidence.facts().last(), Some(&clusters.into()));
     let found = summary(seen, Vec::new());
     let said = |code: &str| found.findings.iter().find(|one| one.code == code).map(|one| one.text.clone()).unwrap();
     assert!(
@@ -621,11 +628,11 @@ fn a_quota_beside_storage_does_not_say_that_other_storage_changes_nothing() {
 
 #[test]
 fn loops_are_told_apart_by_what_waits() {
-    let kind = |did: &[Did]| summary(watch(did), Vec::new()).cells[0].watch.as_ref().unwrap().arrivals.clone();
-    assert_eq!(kind(&[reads(8_700.0, 16.0, 1.0); 12]), "closed");
+    let kind = |did: &[Did]| summary(watch(did), Vec::new()).cells[0].watch.as_ref().unwrap().arrivals;
+    assert_eq!(kind(&[reads(8_700.0, 16.0, 1.0); 12]), WatchedLoop::Closed);
     let varies: Vec<Did> = (0..12).map(|second| reads(2_000.0, [2.0, 40.0, 9.0][second % 3], 0.9)).collect();
-    assert_eq!(kind(&varies), "open");
-    assert_eq!(kind(&[reads(10.0, 0.0, 0.0); 12]), "unknown");
+    assert_eq!(kind(&varies), WatchedLoop::Open);
+    assert_eq!(kind(&[reads(10.0, 0.0, 0.0); 12]), WatchedLoop::Unknown);
 }
 
 #[test]
@@ -636,6 +643,10 @@ fn a_program_that_asked_nothing_is_not_said_to_be_waited_for() {
     seen.subject = Some(1);
     let summary = summary(seen, Vec::new());
     bound(&summary, Limit::Arrival, 0.7..=1.0);
-    let evidence = &written(&summary.cells[0].binding.as_ref().unwrap().seen);
-    assert!(evidence.contains("sleep read and wrote nothing in 8 s"), "{evidence}");
+    let [Fact::Watch(WatchFact::ProgramAskedNothing { program, duration_ns, .. })] =
+        summary.cells[0].binding.as_ref().unwrap().seen.facts()
+    else {
+        panic!("{:?}", summary.cells[0].binding)
+    };
+    assert_eq!((program.as_str(), *duration_ns), ("sleep", 8_000_000_000));
 }

@@ -1,7 +1,7 @@
 //! The verdict of a watch and its conclusions: what holds each device, how sure that is, and what to do.
 
 use super::of_the_time;
-use super::said::{gain_words, is_storage, waited, waiting};
+use super::said::{cause_words, gain_words, is_storage, waited, waiting};
 use crate::summary::{CauseShare, CellSummary, Conclusion, ProgramFigures, WatchView};
 use crate::verdict_block::{
     Because, Certainty, HeldBy, Reached, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,
@@ -39,7 +39,11 @@ impl<'a> Sides<'a> {
     fn of(watch: &'a WatchView) -> Self {
         let (of_storage, of_others): (Vec<&CauseShare>, Vec<&CauseShare>) =
             watch.causes.iter().partition(|cause| is_storage(cause.limit));
-        Self { storage: waited(watch), of_storage: of_storage.first().copied(), of_others: of_others.first().copied() }
+        Self {
+            storage: waited(&watch.causes),
+            of_storage: of_storage.first().copied(),
+            of_others: of_others.first().copied(),
+        }
     }
     /// Whether both had about as much of the time.
     fn is_even(&self) -> bool {
@@ -58,7 +62,7 @@ impl<'a> Sides<'a> {
 
 /// "waiting for the device's answers, 30 % of the time".
 fn with_time(cause: &CauseShare) -> String {
-    format!("{}, {}", cause.cause, of_the_time(cause.share))
+    format!("{}, {}", cause_words(&cause.cause), of_the_time(cause.share))
 }
 
 /// Whether anything reached the device.
@@ -271,7 +275,7 @@ pub(crate) fn conclusions(cells: &[CellSummary]) -> Vec<Conclusion> {
             limit,
             text: sentence(&format!("what holds {}: {}", cell.volume, holder(cell))),
             seen: cell.binding.as_ref().map(|binding| binding.seen.clone()).unwrap_or_default(),
-            consequence: Some(sentence(&gain_words(watch, limit))),
+            consequence: Some(sentence(&gain_words(watch.gain))),
             next: next(cell).map(|next| sentence(&next)),
             next_measurements: Vec::new(),
             commands: cell.held_by.as_ref().map(HeldBy::lifting_command).into_iter().collect(),

@@ -3,12 +3,12 @@
 use super::DoubtDocument;
 use crate::words::certainty::because;
 use crate::words::evidence::{evidence, paragraph};
-use crate::words::finding;
+use crate::words::{finding, watch};
 use loadline_analysis::{
-    Because, CellSummary, Conclusion, Finding, HostsScaling, NextMeasurement, ObjectiveVerdict, RunInfo, RunSummary,
-    VerdictBlock, VolumeVerdict,
+    Because, CauseShare, CellSummary, Conclusion, Finding, HostsScaling, NextMeasurement, ObjectiveVerdict, RunInfo,
+    RunSummary, VerdictBlock, VolumeVerdict, WatchView,
 };
-use loadline_record::{Binding, Evidence, Limit};
+use loadline_record::{Binding, Evidence, Limit, WatchCause};
 use serde::Serialize;
 
 /// A run with its sentences.
@@ -44,13 +44,16 @@ struct CellDocument<'a> {
     cell: &'a CellSummary,
     binding: Option<BindingDocument<'a>>,
     doubts: Vec<DoubtDocument<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    watch: Option<WatchDocument<'a>>,
 }
 
 impl<'a> CellDocument<'a> {
     fn of(cell: &'a CellSummary) -> Self {
         let binding =
             cell.binding.as_ref().map(|binding| BindingDocument { evidence: evidence(&binding.seen), binding });
-        Self { cell, binding, doubts: DoubtDocument::of_all(&cell.doubts) }
+        let watch = cell.watch.as_ref().map(WatchDocument::of);
+        Self { cell, binding, doubts: DoubtDocument::of_all(&cell.doubts), watch }
     }
 }
 
@@ -59,6 +62,33 @@ struct BindingDocument<'a> {
     evidence: String,
     #[serde(flatten)]
     binding: &'a Binding,
+}
+
+#[derive(Debug, Serialize)]
+struct WatchDocument<'a> {
+    causes: Vec<CauseDocument<'a>>,
+    #[serde(flatten)]
+    watch: &'a WatchView,
+}
+
+impl<'a> WatchDocument<'a> {
+    fn of(watch: &'a WatchView) -> Self {
+        Self { causes: watch.causes.iter().map(CauseDocument::of).collect(), watch }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct CauseDocument<'a> {
+    cause: String,
+    caused_by: &'a WatchCause,
+    limit: Option<Limit>,
+    share: f64,
+}
+
+impl<'a> CauseDocument<'a> {
+    fn of(of: &'a CauseShare) -> Self {
+        Self { cause: watch::cause(&of.cause), caused_by: &of.cause, limit: of.limit, share: of.share }
+    }
 }
 
 #[derive(Debug, Serialize)]

@@ -1,6 +1,6 @@
 //! Why a limit is as sure as it is, as it follows "how sure: likely: ".
 
-use super::evidence::{evidence, first};
+use super::evidence::{claim, evidence, first};
 use super::watch::hidden;
 use loadline_analysis::{Because, Reached};
 use loadline_units::words::percent;
@@ -26,10 +26,8 @@ pub(crate) fn because(because: &Because) -> String {
         Because::FirstSeen(seen) => first(seen),
         Because::Seen(seen) => evidence(seen),
         Because::Watched { seen, hidden: others } => {
-            let all = evidence(seen);
-            let all = all.trim_end_matches('.');
-            let head = all.split_once(": ").map_or(all, |(head, _)| head);
-            others.map_or_else(|| head.to_owned(), |others| format!("{head}; but {}", hidden(others)))
+            let seen = claim(seen);
+            others.map_or_else(|| seen.clone(), |others| format!("{seen}; but {}", hidden(others)))
         }
         Because::NothingExplains => "no limit that loadline knows explains this rate".to_owned(),
         Because::NothingSeen => "nothing was seen".to_owned(),

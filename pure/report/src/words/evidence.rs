@@ -1,5 +1,6 @@
 //! What was seen that a judgement rests on, in sentences.
 
+use super::watch;
 use loadline_record::{Evidence, Fact};
 use loadline_units::words::capital;
 
@@ -29,8 +30,25 @@ pub(crate) fn first(seen: &Evidence) -> String {
     capital.to_lowercase().chain(letters).collect()
 }
 
+/// What was seen, up to the first colon, without a full stop.
+pub(crate) fn claim(seen: &Evidence) -> String {
+    let mut claims = Vec::new();
+    for fact in seen.facts() {
+        let (claim, detail) = match fact {
+            Fact::Watch(seen) => watch::parts(seen),
+            Fact::Written(written) => (written.text.trim_end_matches('.').to_owned(), None),
+        };
+        claims.push(claim);
+        if detail.is_some() {
+            break;
+        }
+    }
+    claims.join(". ")
+}
+
 fn fact(fact: &Fact) -> String {
     match fact {
+        Fact::Watch(seen) => watch::fact(seen),
         Fact::Written(written) => written.text.clone(),
     }
 }

@@ -5,7 +5,7 @@ pub mod crawl;
 mod doubt;
 pub(crate) mod evidence;
 pub(crate) mod finding;
-mod watch;
+pub(crate) mod watch;
 
 pub use doubt::{TRACE_CUT_SHORT, doubt_detail};
 pub use evidence::evidence;
