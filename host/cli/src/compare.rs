@@ -6,8 +6,8 @@ use crate::arguments::compare::{CannotTell, CompareArguments, FailIf, FigureName
 use crate::failure::{Outcome, Usage};
 use crate::{output, output_file, printing, recommendations, stored};
 use loadline_analysis::{
-    CompareOptions, ComparedSide, Comparison, NextStep, Note, TRIALS_TO_DECIDE, Verdict, compare as compare_runs,
-    scaling_of,
+    CompareOptions, ComparedSide, Comparison, NextStep, Note, TRIALS_TO_DECIDE, Unpriced, Verdict, Whose,
+    compare as compare_runs, scaling_of,
 };
 use loadline_catalog::{Catalog, Environment, ItemCost, Money};
 use loadline_record::{Clock, RunRecord};
@@ -245,12 +245,11 @@ fn price(comparison: &mut Comparison, records: &[RunRecord], region: Option<&str
         let is_priced = comparison.ranking.iter().any(|ranked| ranked.side == side && ranked.price_month.is_some());
         sold[side as usize].filter(|_| !is_priced).map(|sold| unpriced(sold, &catalog, region))
     };
-    let of_baseline = without(0).map(|why| format!("The baseline has no price: {why}."));
-    let of_others: Vec<Option<String>> =
-        comparison.against.iter().map(|one| Some(format!("This has no price: {}.", without(one.side)?))).collect();
+    let note = |whose, side| Some(Note::Price { whose, reasons: without(side)? });
+    let of_baseline = note(Whose::Baseline, 0);
+    let of_others: Vec<Option<Note>> = comparison.against.iter().map(|one| note(Whose::Other, one.side)).collect();
     for (against, own) in comparison.against.iter_mut().zip(of_others) {
-        let notes = of_baseline.clone().into_iter().chain(own);
-        against.notes.extend(notes.map(|text| Note { code: "price".to_owned(), text }));
+        against.notes.extend(of_baseline.clone().into_iter().chain(own));
     }
     Ok(())
 }
@@ -269,23 +268,19 @@ fn in_own_region(sold: &Environment, catalog: &Catalog) -> Option<((Money, bool)
 }
 
 /// Why nothing of an environment has a price.
-fn unpriced(sold: &Environment, catalog: &Catalog, region: Option<&str>) -> String {
+fn unpriced(sold: &Environment, catalog: &Catalog, region: Option<&str>) -> Vec<Unpriced> {
     let named = region.map(str::to_owned).or_else(|| catalog.regions().into_iter().next()).unwrap_or_default();
-    let reasons: Vec<String> = sold
-        .bill(catalog, &named)
-        .iter()
-        .map(|item| match &item.each {
-            ItemCost::Unknown(error) => error.to_string(),
-            _ => "its disks are given in full, and nobody sells them".to_owned(),
-        })
-        .collect();
-    let mut distinct: Vec<String> = Vec::new();
-    for reason in reasons {
+    let mut distinct: Vec<Unpriced> = Vec::new();
+    for item in sold.bill(catalog, &named) {
+        let reason = match &item.each {
+            ItemCost::Unknown(error) => Unpriced::NotInCatalog { error: error.to_string() },
+            _ => Unpriced::NotSold,
+        };
         if !distinct.contains(&reason) {
             distinct.push(reason);
         }
     }
-    distinct.join("; ")
+    distinct
 }
 
 /// The sum of a bill, and whether nothing is missing in it.

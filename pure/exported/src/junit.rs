@@ -3,6 +3,7 @@
 //! A cell that is worse is a failure. One without a verdict is skipped, with the reason: it is no proof of anything.
 
 use loadline_analysis::{Against, CellComparison, Comparison, Verdict};
+use loadline_report::words::undecided;
 use std::fmt::Write as _;
 
 /// What the file says of itself, behind its first line.
@@ -53,7 +54,7 @@ impl Suite {
         let untold = |why: String| if skip_fails { CaseOutcome::Failed(why) } else { CaseOutcome::Skipped(why) };
         let outcome = |cell: &CellComparison| match cell.verdict {
             Verdict::Worse => CaseOutcome::Failed(sentence(cell)),
-            Verdict::CannotTell => untold(cell.why.clone().unwrap_or_else(|| sentence(cell))),
+            Verdict::CannotTell => untold(cell.undecided.map_or_else(|| sentence(cell), undecided)),
             Verdict::Better | Verdict::Same => CaseOutcome::Passed,
         };
         let compared = against.cells.iter().map(|cell| Case {

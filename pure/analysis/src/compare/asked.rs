@@ -1,8 +1,7 @@
 //! What applications asked for, where two that are compared did not ask for the same: a difference may be theirs, not the storage's.
 
-use super::comparison::Note;
+use super::note::{AskedApart, Note};
 use crate::trials::trials_used;
-use crate::words::{listed, number, percent, size};
 use loadline_block::Operation;
 use loadline_record::CellRecord;
 
@@ -50,42 +49,27 @@ impl Asked {
         })
     }
 
-    /// What of it differs from another's, in words.
-    fn differs(&self, other: &Self) -> Vec<String> {
-        let mut told = Vec::new();
-        if (self.read_share - other.read_share).abs() >= SHARE_APART {
-            told.push(format!("{} reads, here {}", percent(self.read_share), percent(other.read_share)));
+    /// What of it differs from another's.
+    fn apart(&self, other: &Self, volume: Option<String>) -> AskedApart {
+        let both = |from: Option<f64>, to: Option<f64>| from.zip(to).map(|(from, to)| [from, to]);
+        let is_apart = |factor: f64| move |[from, to]: &[f64; 2]| from.max(*to) > from.min(*to) * factor;
+        AskedApart {
+            volume,
+            read_share: Some([self.read_share, other.read_share])
+                .filter(|[from, to]| (from - to).abs() >= SHARE_APART),
+            mean_bytes: Some([self.bytes, other.bytes]).filter(is_apart(FACTOR)),
+            flushes_per_write: both(self.flushes, other.flushes).filter(is_apart(FACTOR)),
+            in_flight: both(self.outstanding, other.outstanding).filter(is_apart(OUTSTANDING_FACTOR)),
         }
-        if apart(self.bytes, other.bytes, FACTOR) {
-            told.push(format!("{} on average, here {}", size(self.bytes as u64), size(other.bytes as u64)));
-        }
-        if let Some((from, to)) = self.flushes.zip(other.flushes).filter(|(from, to)| apart(*from, *to, FACTOR)) {
-            let each = |flushes: f64| format!("{:.0}", flushes * 1_000.0);
-            told.push(format!("{} flushes for 1,000 writes, here {}", each(from), each(to)));
-        }
-        let outstanding = self.outstanding.zip(other.outstanding);
-        if let Some((from, to)) = outstanding.filter(|(from, to)| apart(*from, *to, OUTSTANDING_FACTOR)) {
-            told.push(format!("{} requests outstanding on average, here {}", number(from), number(to)));
-        }
-        told
     }
-}
-
-fn apart(from: f64, to: f64, factor: f64) -> bool {
-    from.max(to) > from.min(to) * factor
 }
 
 /// A note for each pair of applications that asked for different things; a replay asks for what was recorded.
 pub(super) fn notes(pairs: &[(&CellRecord, &CellRecord)]) -> Vec<Note> {
     let several = pairs.len() > 1;
     let one = |(from, to): &(&CellRecord, &CellRecord)| {
-        let told = Asked::of(from)?.differs(&Asked::of(to)?);
-        let whose = if several { format!(" of {}", from.volume) } else { String::new() };
-        let text = format!(
-            "The applications{whose} asked for different things: {}. A difference may be theirs, not the storage's.",
-            listed(&told)
-        );
-        (!told.is_empty()).then(|| Note { code: "asked".to_owned(), text })
+        let apart = Asked::of(from)?.apart(&Asked::of(to)?, several.then(|| from.volume.clone()));
+        (!apart.is_alike()).then_some(Note::Asked(apart))
     };
     pairs.iter().filter_map(one).collect()
 }

@@ -1,6 +1,9 @@
 //! A comparison as programs read it: schema `loadline.comparison/1`, published in `docs/formats/comparison.schema.json`.
 
-use loadline_record::{Clock, Doubt};
+use super::note::Note;
+use super::undecided::Undecided;
+use crate::verdict_block::HeldBy;
+use loadline_record::{Clock, Doubt, Rate};
 use serde::{Deserialize, Serialize};
 
 /// The schema's name and version.
@@ -96,8 +99,8 @@ impl Comparison {
 pub struct ThrottledSide {
     /// The side, by its place.
     pub side: u32,
-    /// Its throttles, in words.
-    pub text: String,
+    /// Its throttles.
+    pub held_by: Vec<HeldBy>,
 }
 
 /// One side: a run, or one volume of it.
@@ -202,24 +205,21 @@ impl Overall {
     }
 }
 
-/// Something that differs between two sides and is no figure.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Note {
-    /// Stable code.
-    pub code: String,
-    /// For people.
-    pub text: String,
-}
-
 /// What several sides have in common that may be what stops them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InCommon {
-    /// Stable code: `one-figure`.
-    pub code: String,
-    /// The sides, by their places.
-    pub sides: Vec<u32>,
-    /// For people.
-    pub text: String,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub enum InCommon {
+    /// One kind of load stops at one figure on different disks.
+    OneFigure {
+        /// The sides, by their places.
+        sides: Vec<u32>,
+        /// Whether the loads read; else they write.
+        reads: bool,
+        /// The lowest of the figures.
+        lowest: Rate,
+        /// The highest.
+        highest: Rate,
+    },
 }
 
 /// A figure of a cell.
@@ -382,7 +382,8 @@ pub struct CellComparison {
     /// What can be said.
     pub verdict: Verdict,
     /// Why nothing can be said.
-    pub why: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<Undecided>,
     /// How often noise alone gives a ratio at least as far from 1.
     pub p_value: Option<f64>,
     /// The same, corrected for everything that was looked at together.
@@ -486,7 +487,8 @@ pub struct Overall {
     /// What can be said.
     pub verdict: Verdict,
     /// Why nothing can be said.
-    pub why: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<Undecided>,
     /// How all matched cells with this figure came out, doubted ones too.
     pub counts: Counts,
 }

@@ -2,6 +2,7 @@
 
 use super::comparison::{DrawRange, Figure, Verdict};
 use super::sample::value;
+use super::undecided::Undecided;
 use crate::statistics::mean;
 use crate::trials::trials_counted;
 use loadline_record::{CellRecord, DrawTaken, VolumeFacts};
@@ -80,15 +81,14 @@ impl DrawRange {
         &self,
         figure: Figure,
         margin: f64,
-        (verdict, why): (Verdict, Option<String>),
-    ) -> (Verdict, Option<String>) {
+        (verdict, why): (Verdict, Option<Undecided>),
+    ) -> (Verdict, Option<Undecided>) {
         let more = match verdict {
             Verdict::Better => figure.more_is_better(),
             Verdict::Worse => !figure.more_is_better(),
             Verdict::Same => {
                 let within = self.low >= 1.0 / (1.0 + margin) && self.high <= 1.0 + margin;
-                let apart = "the draws overlap, and by what the models are uncertain about they may differ by more than the margin";
-                return if within { (verdict, why) } else { (Verdict::CannotTell, Some(apart.to_owned())) };
+                return if within { (verdict, why) } else { (Verdict::CannotTell, Some(Undecided::DrawsApart)) };
             }
             Verdict::CannotTell => return (verdict, why),
         };
@@ -96,11 +96,6 @@ impl DrawRange {
         if every_draw {
             return (verdict, why);
         }
-        let why = if self.paired {
-            "the draws do not agree: by what the models are uncertain about either may be ahead"
-        } else {
-            "the draws overlap: by what the models are uncertain about either may be ahead"
-        };
-        (Verdict::CannotTell, Some(why.to_owned()))
+        (Verdict::CannotTell, Some(Undecided::DrawsDisagree { paired: self.paired }))
     }
 }

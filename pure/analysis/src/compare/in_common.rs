@@ -5,12 +5,9 @@ use super::comparison::InCommon;
 use crate::limits::request_bytes;
 use crate::summarize;
 use crate::summary::CellSummary;
-use crate::words::{number, throughput};
-use loadline_record::{Clock, Limit};
+use loadline_record::{Clock, Limit, Rate};
 use std::collections::BTreeMap;
 
-/// Code of the finding.
-const ONE_FIGURE: &str = "one-figure";
 /// Disks of so many runs stop there: two may do so by chance.
 const SIDES_MIN: usize = 3;
 /// The highest of the levels lies at most this far above the lowest.
@@ -101,24 +98,18 @@ fn one_figure(shown: &[Shown], kind: Kind) -> Option<InCommon> {
     if disks.len() < SIDES_MIN {
         return None;
     }
-    let words = |value: f64| if kind.1 { throughput(value) } else { format!("{} IOPS", number(value)) };
-    let (lowest, highest) = (words(group.first()?.0), words(group.last()?.0));
-    let figure = if lowest == highest { lowest } else { format!("{lowest} to {highest}") };
-    let text = format!(
-        "{} stop at {figure} on {} different disks: a link, a controller or a throttle that they share may hold them",
-        if kind.0 { "reads" } else { "writes" },
-        disks.len(),
-    );
+    let rate = if kind.1 { Rate::BytesPerS } else { Rate::Iops };
+    let (lowest, highest) = (rate(group.first()?.0), rate(group.last()?.0));
     let mut sides: Vec<u32> = disks.iter().map(|side| side.side as u32).collect();
     sides.sort_unstable();
-    Some(InCommon { code: ONE_FIGURE.to_owned(), sides, text })
+    Some(InCommon::OneFigure { sides, reads: kind.0, lowest, highest })
 }
 
 #[cfg(test)]
 mod tests {
     use crate::example::{ExampleDisk, cell, closed, run};
-    use crate::{CompareOptions, Comparison, compare};
-    use loadline_record::RunRecord;
+    use crate::{CompareOptions, Comparison, InCommon, compare};
+    use loadline_record::{Rate, RunRecord};
 
     const DEPTHS: [u32; 4] = [1, 8, 32, 128];
 
@@ -142,10 +133,9 @@ mod tests {
         let runs = [disk("one", 5_150.0, 2_000.0), disk("two", 5_280.0, 3_000.0), disk("three", 5_200.0, 4_000.0)];
         let found = compared(&runs).in_common;
         assert_eq!(found.len(), 1, "{found:?}");
-        assert_eq!(found[0].code, "one-figure");
-        assert_eq!(found[0].sides, [0, 1, 2]);
-        let text = &found[0].text;
-        assert!(text.starts_with("reads stop at 5,15") && text.contains(" IOPS on 3 different disks: "), "{text}");
+        let InCommon::OneFigure { sides, reads, lowest: Rate::Iops(lowest), .. } = &found[0] else { panic!("{found:?}") };
+        assert_eq!((sides.as_slice(), *reads), ([0, 1, 2].as_slice(), true));
+        assert!((5_150.0..5_160.0).contains(lowest), "{lowest}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod draws;
 mod in_common;
 mod latency;
 mod matching;
+mod note;
 mod notes;
 mod overall;
 mod pooling;
@@ -18,11 +19,12 @@ mod scaling;
 #[cfg(test)]
 mod tests;
 mod throttled;
+mod undecided;
 mod verdicts;
 
 pub use comparison::{
     Against, Basis, COMPARISON_SCHEMA, CellComparison, ComparedSide, Comparison, Counts, DrawRange, Figure,
-    FigureValue, Gain, InCommon, NextStep, Note, Overall, RankedSide, RatioEstimate, Scaling, ScalingCell,
+    FigureValue, Gain, InCommon, NextStep, Overall, RankedSide, RatioEstimate, Scaling, ScalingCell,
     ScalingPoint, ScalingStep, ScalingTotal, ThrottledSide, Unmatched, Verdict,
 };
 
@@ -30,7 +32,11 @@ pub use disks::{scaling_of, scaling_sentences};
 pub(crate) use scaling::{levels_off, step_between};
 
 pub use latency::{LatencyEstimate, latency_estimate};
+pub use note::{
+    AskedApart, DeviceModel, Differing, DifferingBytes, EngineWithOptions, Note, Unpriced, Whose,
+};
 pub use notes::TRIALS_TO_DECIDE;
+pub use undecided::{NoFigure, Undecided};
 
 use crate::statistics::CONFIDENCE;
 use crate::trials::{cell_doubts, trials_used};
@@ -283,7 +289,7 @@ impl<'a> Pairing<'a> {
         let (figures, overall) = overalls(&mut compared, &samples, &ratios, rounds);
         let mut notes = notes::notes(baseline, other, &cells);
         notes.extend(asked::notes(&cells));
-        notes.extend(compared.iter().any(|cell| cell.draws.is_some()).then(notes::of_draws));
+        notes.extend(compared.iter().any(|cell| cell.draws.is_some()).then_some(Note::Draws));
         Self {
             against: Against { side: place, notes, overall: figures, cells: compared, unmatched },
             cells,
@@ -341,7 +347,7 @@ fn falls_behind(cell: &CellRecord) -> bool {
 }
 
 /// A figure of a cell on either side.
-type SamplePair = (Result<Sample, sample::NoFigure>, Result<Sample, sample::NoFigure>);
+type SamplePair = (Result<Sample, NoFigure>, Result<Sample, NoFigure>);
 
 /// One figure of all cells, each with what the others tell of its spread.
 fn sampled(cells: &[(&CellRecord, &CellRecord)], figure: Figure) -> Vec<SamplePair> {
@@ -352,7 +358,7 @@ fn sampled(cells: &[(&CellRecord, &CellRecord)], figure: Figure) -> Vec<SamplePa
         known.iter().filter_map(|i| pairs[*i].0.as_ref().ok().zip(pairs[*i].1.as_ref().ok())).collect();
     for (index, [a, b]) in known.into_iter().zip(pooling::spreads(&samples)) {
         let with =
-            |sample: &Result<Sample, sample::NoFigure>, spread| sample.as_ref().map(|s| s.with(spread)).map_err(|e| *e);
+            |sample: &Result<Sample, NoFigure>, spread| sample.as_ref().map(|s| s.with(spread)).map_err(|e| *e);
         pairs[index] = (with(&pairs[index].0, a), with(&pairs[index].1, b));
     }
     pairs
@@ -366,7 +372,7 @@ fn compare_cells<'s>(
     samples_by_figure: impl Iterator<Item = (Figure, &'s SamplePair)>,
     rounds: Rounds,
 ) -> (Option<LogRatio>, CellComparison, Option<(Sample, Sample)>) {
-    let (mut estimates, mut deciding, mut samples, mut why) = (Vec::new(), None, None, None);
+    let (mut estimates, mut deciding, mut samples, mut undecided) = (Vec::new(), None, None, None);
     let (mut baseline_figures, mut other_figures) = (Vec::new(), Vec::new());
     for (shown, pair) in samples_by_figure {
         for (figures, side) in [(&mut baseline_figures, &pair.0), (&mut other_figures, &pair.1)] {
@@ -381,11 +387,8 @@ fn compare_cells<'s>(
                 }
             }
             (from, to) if shown == figure => {
-                let of = |side: &str, result: &Result<Sample, sample::NoFigure>| {
-                    result.as_ref().err().map(|reason| format!("{side} {}", reason.words()))
-                };
-                let reasons: Vec<String> = of("the baseline", from).into_iter().chain(of("the other", to)).collect();
-                why = Some(reasons.join("; "));
+                let of = |result: &Result<Sample, NoFigure>| result.as_ref().err().copied();
+                undecided = Some(Undecided::NoFigure { baseline: of(from), other: of(to) });
             }
             _ => {}
         }
@@ -399,7 +402,7 @@ fn compare_cells<'s>(
         label: a.label.clone(),
         figure,
         verdict: Verdict::CannotTell,
-        why,
+        undecided,
         p_value: deciding.and_then(|r: LogRatio| r.p_different()),
         p_adjusted: None,
         p_same: None,
@@ -473,9 +476,9 @@ fn overalls(
                 counted.iter().filter_map(|i| Some((cells[*i].draws.as_ref(), libm::exp(ratios[*i]?.log)))),
             ),
             verdict: Verdict::CannotTell,
-            why: ratio
+            undecided: ratio
                 .is_none()
-                .then(|| if clean.is_empty() { "every cell is in doubt" } else { "no cell has a ratio" }.to_owned()),
+                .then_some(if clean.is_empty() { Undecided::EveryCellInDoubt } else { Undecided::NoRatio }),
             counts: Counts::default(),
         };
         all.push((overall, ratio));
@@ -489,11 +492,11 @@ fn borne_out(
     draws: Option<DrawRange>,
     figure: Figure,
     margin: f64,
-    told: (Verdict, Option<String>),
-) -> (Verdict, Option<String>) {
+    found: (Verdict, Option<Undecided>),
+) -> (Verdict, Option<Undecided>) {
     match draws {
-        Some(draws) => draws.borne_out(figure, margin, told),
-        None => told,
+        Some(draws) => draws.borne_out(figure, margin, found),
+        None => found,
     }
 }
 
@@ -519,7 +522,7 @@ fn judge(pairings: &mut [Pairing<'_>], margin: f64) {
             if let Some(ratio) = ratio {
                 cell.p_same = ratio.p_same(margin);
                 let told = verdict(cell.figure, ratio, margin, cell.p_adjusted);
-                (cell.verdict, cell.why) = borne_out(cell.draws, cell.figure, margin, told);
+                (cell.verdict, cell.undecided) = borne_out(cell.draws, cell.figure, margin, told);
             }
         }
         for (overall, ratio) in pairing.against.overall.iter_mut().zip(&pairing.overall) {
@@ -541,7 +544,7 @@ fn judge(pairings: &mut [Pairing<'_>], margin: f64) {
             if let Some(ratio) = ratio {
                 overall.p_same = ratio.p_same(margin);
                 let told = verdict(overall.figure, ratio, margin, overall.p_adjusted);
-                (overall.verdict, overall.why) = borne_out(overall.draws, overall.figure, margin, told);
+                (overall.verdict, overall.undecided) = borne_out(overall.draws, overall.figure, margin, told);
             }
         }
     }

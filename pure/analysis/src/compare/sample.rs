@@ -1,6 +1,7 @@
 //! What the trials of a cell tell about one figure, on a logarithmic scale: there a ratio is a difference.
 
 use super::comparison::Figure;
+use super::undecided::NoFigure;
 use crate::statistics::{MeanError, NORMAL_95, mean, scatter_error, series_error};
 use crate::trials::{latency_figures, trials_used};
 use loadline_block::Operation;
@@ -33,31 +34,6 @@ pub(super) struct Spread {
     pub(super) own: (f64, f64),
     /// What all cells of a round have in common.
     pub(super) shared: (f64, f64),
-}
-
-/// Why a cell has no figure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NoFigure {
-    /// No trial measured anything.
-    NoTrial,
-    /// Requests were asked for, none was completed.
-    NoRequest,
-    /// Too few requests lie beyond the percentile.
-    TooFew,
-    /// Another tool measured it, and did not tell.
-    NotTold,
-}
-
-impl NoFigure {
-    /// Completes "the baseline ...".
-    pub(super) const fn words(self) -> &'static str {
-        match self {
-            Self::NoTrial => "has no trial",
-            Self::NoRequest => "completed no request in a trial",
-            Self::NotTold => "was measured by a tool that did not tell it",
-            Self::TooFew => "has too few requests beyond the percentile in a trial",
-        }
-    }
 }
 
 impl Sample {

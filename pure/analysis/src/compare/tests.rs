@@ -105,7 +105,7 @@ fn noise_that_hides_a_margin_leaves_nothing_to_say() {
     let wild = [0.7, 1.0, 1.3];
     let told = against(&made(&wild), &another(&wild), &CompareOptions::default());
     assert_eq!(verdicts(&told), [Verdict::CannotTell; 3]);
-    assert!(told.cells[0].why.as_ref().unwrap().contains("beyond the margin"));
+    assert!(told.cells[0].undecided == Some(Undecided::WideInterval));
     let ratio = told.cells[0].deciding().unwrap();
     assert!(ratio.low.unwrap() < 0.6 && ratio.high.unwrap() > 1.6, "{ratio:?}");
 }
@@ -184,8 +184,7 @@ fn a_percentile_that_few_seconds_tell_is_said_to_be_so() {
     let mut other = offered_to(970.0);
     other.cells[0].trials[0].series.seconds.iter_mut().skip(3).for_each(|second| second.operations[0].p99_ns = 0);
     let told = against(&offered_to(8_000.0), &other, &CompareOptions::default());
-    let why = told.cells[0].why.as_deref().unwrap();
-    assert!(why.contains("fewer than 10 of its seconds tell this figure"), "{why}");
+    assert_eq!(told.cells[0].undecided, Some(Undecided::ErrorNotKnown));
 }
 
 #[test]
@@ -222,7 +221,7 @@ fn doubted_cells_are_told_and_left_out_of_the_whole() {
     }
     let told = against(&base, &all, &CompareOptions::default());
     assert_eq!((told.overall[0].ratio, told.overall[0].verdict), (None, Verdict::CannotTell));
-    assert_eq!(told.overall[0].why.as_deref(), Some("every cell is in doubt"));
+    assert_eq!(told.overall[0].undecided, Some(Undecided::EveryCellInDoubt));
     assert_eq!(told.overall[0].counts.same, 2);
 }
 
@@ -234,7 +233,8 @@ fn a_cell_that_completed_nothing_is_never_fast() {
     }
     let told = against(&made(&STEADY), &other, &CompareOptions::default());
     assert_eq!(told.cells[0].verdict, Verdict::CannotTell);
-    assert_eq!(told.cells[0].why.as_deref(), Some("the other completed no request in a trial"));
+    let nothing = Undecided::NoFigure { baseline: None, other: Some(NoFigure::NoRequest) };
+    assert_eq!(told.cells[0].undecided, Some(nothing));
     assert_eq!((told.overall[0].cells, told.overall[0].untold), (1, 1));
 }
 
@@ -302,20 +302,21 @@ fn across_clocks_targets_and_machines_it_says_so() {
     let mut base = base;
     base.header.host.cpu_model = Some("two".to_owned());
     let notes = against(&base, &other, &CompareOptions::default()).notes;
-    let codes: Vec<&str> = notes.iter().map(|n| n.code.as_str()).collect();
-    assert_eq!(codes, ["clock", "target", "cpu-model", "engine"]);
-    assert!(notes[0].text.contains("measured") && notes[0].text.contains("predicted"));
+    let [Note::Clock(clock), Note::Target(_), Note::CpuModel(_), Note::Engine(_)] = notes.as_slice() else {
+        panic!("{notes:?}")
+    };
+    assert_eq!((clock.baseline.as_str(), clock.other.as_str()), ("measured", "predicted"));
     let itself = against(&base, &base, &CompareOptions::default());
-    assert_eq!(itself.notes[0].code, "same-run");
+    assert_eq!(itself.notes[0], Note::SameRun);
     let unfinished = |verb: RunVerb, clock: Clock| {
         let header = RunHeader { verb, clock, ..other.header.clone() };
         let run = RunRecord { header, status: RunStatus::Unfinished, ..other.clone() };
         let notes = against(&base, &run, &CompareOptions::default()).notes;
-        notes.into_iter().find(|note| note.code == "incomplete").expect("it is not finished").text
+        notes.into_iter().find(|note| matches!(note, Note::Incomplete { .. })).expect("it is not finished")
     };
-    assert_eq!(unfinished(RunVerb::Run, Clock::Real), "This run is not finished: trials or cells are missing.");
-    let told = unfinished(RunVerb::Emulate, Clock::Real);
-    assert_eq!(told, "This run is not finished: its emulation goes on, or was killed.");
+    let of = |emulated| Note::Incomplete { whose: Whose::Other, emulated };
+    assert_eq!(unfinished(RunVerb::Run, Clock::Real), of(false));
+    assert_eq!(unfinished(RunVerb::Emulate, Clock::Real), of(true));
     assert_eq!(verdicts(&itself), [Verdict::Same; 3]);
 }
 
@@ -330,13 +331,16 @@ fn a_larger_volume_is_no_other_size_to_spread_over() {
     };
     let noted = |a: RunRecord, b: RunRecord| {
         let notes = against(&a, &b, &CompareOptions::default()).notes;
-        notes.into_iter().find(|note| note.code == "volume-size").map(|note| note.text)
+        notes.into_iter().find_map(|note| match note {
+            Note::VolumeSize(sizes) => Some((sizes.baseline_bytes, sizes.other_bytes)),
+            _ => None,
+        })
     };
     // The test file is larger for another plan; both loads name as much of it.
     assert_eq!(noted(size(Some(500 << 20), 500 << 20, "a"), size(Some(500 << 20), 600 << 20, "b")), None);
-    let differs = "The size that the load spreads over differs: 500 MiB, here 600 MiB.";
-    assert_eq!(noted(size(None, 500 << 20, "a"), size(None, 600 << 20, "b")).as_deref(), Some(differs));
-    assert_eq!(noted(size(Some(500 << 20), 1 << 30, "a"), size(None, 600 << 20, "b")).as_deref(), Some(differs));
+    let differ = Some((500 << 20, 600 << 20));
+    assert_eq!(noted(size(None, 500 << 20, "a"), size(None, 600 << 20, "b")), differ);
+    assert_eq!(noted(size(Some(500 << 20), 1 << 30, "a"), size(None, 600 << 20, "b")), differ);
 }
 
 #[test]
@@ -351,12 +355,14 @@ fn a_model_spreads_a_load_over_16_gib_or_half_of_its_volume() {
     let noted = |measured: u64, modelled: u64| {
         let (a, b) = (run_of(TargetKind::TestFile, measured, "a"), run_of(TargetKind::Modelled, modelled, "b"));
         let notes = against(&a, &b, &CompareOptions::default()).notes;
-        notes.into_iter().find(|note| note.code == "volume-size").map(|note| note.text)
+        notes.into_iter().find_map(|note| match note {
+            Note::VolumeSize(sizes) => Some((sizes.baseline_bytes, sizes.other_bytes)),
+            _ => None,
+        })
     };
     assert_eq!(noted(16 << 30, 1 << 40), None);
     assert_eq!(noted(10 << 30, 20 << 30), None);
-    let differs = "The size that the load spreads over differs: 1.00 TiB, here 16.0 GiB.";
-    assert_eq!(noted(1 << 40, 1 << 40).as_deref(), Some(differs));
+    assert_eq!(noted(1 << 40, 1 << 40), Some((1 << 40, 16 << 30)));
 }
 
 /// One run with a volume for each entry: its disks, and how many times the rate each cell has there.
@@ -409,8 +415,11 @@ fn disks_of_one_kind_are_counted_and_not_named_one_by_one() {
         record
     };
     let told = against(&of(&["hdd"]), &of(&["hdd", "ssd", "hdd"]), &CompareOptions::default());
-    let note = told.notes.iter().find(|note| note.text.contains("device differs")).expect("a note");
-    assert!(note.text.contains("hdd, here 2 x hdd and ssd"), "{}", note.text);
+    let of = |models: &[(&str, usize)]| {
+        models.iter().map(|(model, count)| DeviceModel { model: (*model).to_owned(), count: *count }).collect()
+    };
+    let differing = Differing { volume: None, baseline: of(&[("hdd", 1)]), other: of(&[("hdd", 2), ("ssd", 1)]) };
+    assert!(told.notes.contains(&Note::Device(differing)), "{:?}", told.notes);
 }
 
 #[test]
@@ -429,8 +438,8 @@ fn predictions_whose_draws_overlap_are_not_told_apart() {
     let draws = told.cells[0].draws.unwrap();
     assert!(!draws.paired && (draws.low / (0.5 / 2.4) - 1.0).abs() < 0.01, "{draws:?}");
     assert!((draws.high / (1.5 / 0.6) - 1.0).abs() < 0.01, "{draws:?}");
-    assert!(told.cells[0].why.as_ref().unwrap().starts_with("the draws overlap"), "{:?}", told.cells[0].why);
-    assert!(told.notes.iter().any(|note| note.code == "draws"), "{:?}", told.notes);
+    assert_eq!(told.cells[0].undecided, Some(Undecided::DrawsDisagree { paired: false }));
+    assert!(told.notes.contains(&Note::Draws), "{:?}", told.notes);
     // As good as equal is no more certain.
     assert_eq!(verdicts(&compared(&slow, &predictions(&[1.0, 0.6, 2.4], "other"))), [Verdict::CannotTell; 2]);
     // Beyond each other's ranges they differ.
@@ -471,17 +480,17 @@ fn applications_that_asked_for_different_things_are_told_apart() {
     };
     let noted = |a: &RunRecord, b: &RunRecord| {
         let notes = against(a, b, &CompareOptions::default()).notes;
-        notes.into_iter().find(|note| note.code == "asked").map(|note| note.text)
+        notes.into_iter().find_map(|note| match note {
+            Note::Asked(apart) => Some(apart),
+            _ => None,
+        })
     };
     let base = application("a", (1.0, 4 << 10), 8);
     assert_eq!(noted(&base, &application("b", (1.0, 4 << 10), 8)), None);
     let other = application("b", (0.0, 16 << 10), 32);
-    let text = noted(&base, &other).expect("a note");
-    for part in
-        ["100 % reads, here 0.0 %", "4.00 KiB on average, here 16.0 KiB", "requests outstanding on average, here"]
-    {
-        assert!(text.contains(part), "{part}: {text}");
-    }
+    let apart = noted(&base, &other).expect("a note");
+    assert_eq!((apart.read_share, apart.mean_bytes), (Some([1.0, 0.0]), Some([4_096.0, 16_384.0])));
+    assert!(apart.in_flight.is_some() && apart.flushes_per_write.is_none(), "{apart:?}");
     // What a plan asks for is told by its load.
     let planned = |record: &RunRecord| {
         let mut record = record.clone();

@@ -4,28 +4,37 @@ use super::Side;
 use super::comparison::ThrottledSide;
 use crate::summarize;
 use crate::summary::CellSummary;
+use crate::verdict_block::HeldBy;
 
 /// Each side with a throttle that its loads reach; none where all sides have the same.
 pub(super) fn throttled(sides: &[Side<'_>]) -> Vec<ThrottledSide> {
-    let texts: Vec<Vec<String>> = sides.iter().map(of_side).collect();
-    if texts.windows(2).all(|pair| pair[0] == pair[1]) {
+    let all: Vec<Vec<HeldBy>> = sides.iter().map(of_side).collect();
+    let alike = |a: &[HeldBy], b: &[HeldBy]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| key(a) == key(b));
+    if all.windows(2).all(|pair| alike(&pair[0], &pair[1])) {
         return Vec::new();
     }
-    let held = texts.into_iter().zip(0..).filter(|(texts, _)| !texts.is_empty());
-    held.map(|(texts, side)| ThrottledSide { side, text: texts.join("; ") }).collect()
+    let held = all.into_iter().zip(0..).filter(|(held, _)| !held.is_empty());
+    held.map(|(held_by, side)| ThrottledSide { side, held_by }).collect()
 }
 
-fn of_side(side: &Side<'_>) -> Vec<String> {
+/// What makes a throttle of two sides the same, whatever file holds it.
+fn key(held: &HeldBy) -> impl Ord + '_ {
+    let limit = &held.limit;
+    let (requests, counts) = (limit.requests as u8, limit.counts as u8);
+    (&limit.group, held.devices.max(1), &held.device, requests, counts, limit.per_s)
+}
+
+fn of_side(side: &Side<'_>) -> Vec<HeldBy> {
     let mut devices = side.run.header.volumes.iter().flat_map(|volume| &volume.devices);
     if devices.all(|device| device.throttles.is_empty()) {
         return Vec::new();
     }
     let own = |cell: &CellSummary| side.volume.is_none_or(|volume| cell.volume == volume);
-    let held = summarize(side.run).cells.into_iter().filter(own).filter_map(|cell| cell.held_by);
-    let mut texts: Vec<String> = held.map(|held| held.sentence()).collect();
-    texts.sort_unstable();
-    texts.dedup();
-    texts
+    let mut held: Vec<HeldBy> =
+        summarize(side.run).cells.into_iter().filter(own).filter_map(|cell| cell.held_by).collect();
+    held.sort_by(|a, b| key(a).cmp(&key(b)));
+    held.dedup_by(|a, b| key(a) == key(b));
+    held
 }
 
 #[cfg(test)]
@@ -58,7 +67,8 @@ mod tests {
         let found = compared(&[&slow, &fast]);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].side, 0);
-        assert_eq!(found[0].text, "a kernel throttle in control group /db limits vda to 500 reads/s");
+        let [held] = found[0].held_by.as_slice() else { panic!("{found:?}") };
+        assert_eq!((held.limit.per_s, held.limit.group.as_str(), held.device.as_str()), (500, "/db", "vda"));
         assert_eq!(compared(&[&slow, &slow]), []);
         assert_eq!(compared(&[&fast, &fast]), []);
     }

@@ -2,6 +2,7 @@
 
 use super::comparison::{Figure, Verdict};
 use super::ratio::LogRatio;
+use super::undecided::Undecided;
 use crate::statistics::CONFIDENCE;
 
 /// How often a comparison in which nothing differs may call anything better or worse. Half of what an interval leaves out: at 5 % every
@@ -50,14 +51,11 @@ pub(super) fn verdict(
     ratio: &LogRatio,
     margin: f64,
     p_adjusted: Option<f64>,
-) -> (Verdict, Option<String>) {
-    let cannot = |why: &str| (Verdict::CannotTell, Some(why.to_owned()));
+) -> (Verdict, Option<Undecided>) {
+    let cannot = |why| (Verdict::CannotTell, Some(why));
     let (Some(p_same), Some(p_value), Some(p_adjusted)) = (ratio.p_same(margin), ratio.p_different(), p_adjusted)
     else {
-        return cannot(
-            "either side has one trial, and on one of them fewer than 10 of its seconds tell this figure: its error is not known; \
-             more trials tell it, or longer ones",
-        );
+        return cannot(Undecided::ErrorNotKnown);
     };
     let level = 1.0 - CONFIDENCE;
     if p_same <= level {
@@ -68,19 +66,12 @@ pub(super) fn verdict(
         return (if better { Verdict::Better } else { Verdict::Worse }, None);
     }
     if p_value <= FALSE_CALLS {
-        return cannot(
-            "different if it were looked at alone, but so many looks turn up as much by chance; fewer cells, or more trials, tell more",
-        );
+        return cannot(Undecided::ManyLooks);
     }
     if p_value <= level {
-        return cannot(
-            "the interval leaves out no difference, but narrowly: more than 1 of 40 comparisons do so by chance; \
-             more trials, or longer ones, tell more",
-        );
+        return cannot(Undecided::Narrowly);
     }
-    cannot(
-        "the interval reaches from no difference to beyond the margin; more trials, or longer ones, make it narrower",
-    )
+    cannot(Undecided::WideInterval)
 }
 
 #[cfg(test)]
@@ -132,7 +123,7 @@ mod tests {
         let of = |ratio: LogRatio| verdict(Figure::Rate, &ratio, 0.03, ratio.p_different());
         let (narrow, why) = of(ratio(0.1));
         assert_eq!(narrow, Verdict::CannotTell);
-        assert!(why.unwrap().contains("narrowly"));
+        assert_eq!(why, Some(Undecided::Narrowly));
         assert_eq!(of(ratio(1.0)).0, Verdict::Better);
     }
 }

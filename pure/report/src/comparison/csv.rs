@@ -3,6 +3,7 @@
 
 use crate::csv::{float, record};
 use crate::plain_text::no_formula;
+use crate::words;
 use loadline_analysis::{Against, CellComparison, Comparison, Figure, Unmatched};
 use loadline_record::Doubt;
 
@@ -88,7 +89,7 @@ fn columns(comparison: &Comparison, row: Option<Row<'_>>) -> Vec<(String, String
     put(
         "why",
         row.map_or_else(String::new, |row| match row {
-            Row::Both(_, cell) => cell.why.clone().unwrap_or_default(),
+            Row::Both(_, cell) => cell.undecided.map(words::undecided).unwrap_or_default(),
             Row::Alone(_, cell) => alone_words(cell),
         }),
     );

@@ -5,6 +5,7 @@ use super::{legend, letter, overall_words, reasons, side_words, total_words, unm
 use crate::figures::plain;
 use crate::markdown::escape;
 use crate::put;
+use crate::words;
 use loadline_analysis::{Against, Comparison};
 
 /// The comparison as Markdown.
@@ -45,7 +46,7 @@ fn one(out: &mut String, against: &Against) {
         put!(out, "**{}**: {}\n\n", overall.verdict.words(), escape(&overall_words(overall)));
     }
     for note in &against.notes {
-        put!(out, "- {}\n", escape(&plain(&note.text)));
+        put!(out, "- {}\n", escape(&plain(&words::note(note))));
     }
     if !against.notes.is_empty() {
         out.push('\n');

@@ -15,7 +15,10 @@ pub(crate) use rows::{interval, ratio};
 use crate::answer::{AnswerTable, RunAnswer};
 use crate::figures::{self, plain};
 use crate::put;
-use loadline_analysis::{Against, ComparedSide, Comparison, Counts, Figure, Overall, Scaling, ScalingTotal, Unmatched};
+use crate::words;
+use loadline_analysis::{
+    Against, ComparedSide, Comparison, Counts, Figure, Overall, Scaling, ScalingTotal, Undecided, Unmatched,
+};
 
 /// The comparison as what a report opens with: its verdict, the ranks, and why cells have no verdict.
 pub(crate) fn comparison_answer(comparison: &Comparison) -> RunAnswer {
@@ -122,8 +125,8 @@ fn overall_words(overall: &Overall) -> String {
     } else {
         put!(text, "by {what}");
     }
-    if let Some(why) = &overall.why {
-        put!(text, "; {why}");
+    if let Some(why) = overall.undecided {
+        put!(text, "; {}", words::undecided(why));
     }
     put!(text, ". Cells: {}.", counts_words(overall.counts));
     match overall.doubted {
@@ -170,14 +173,15 @@ fn margin(comparison: &Comparison) -> String {
 
 /// Why cells have no verdict, each reason once with its cells counted.
 fn reasons(against: &Against) -> Vec<String> {
-    let mut reasons: Vec<(&str, u32)> = Vec::new();
-    for why in against.cells.iter().filter_map(|c| c.why.as_deref()) {
+    let mut reasons: Vec<(Undecided, u32)> = Vec::new();
+    for why in against.cells.iter().filter_map(|c| c.undecided) {
         match reasons.iter_mut().find(|(known, _)| *known == why) {
             Some((_, count)) => *count += 1,
             None => reasons.push((why, 1)),
         }
     }
-    reasons.into_iter().map(|(why, count)| format!("cannot tell in {}: {why}", cells(count))).collect()
+    let words = |(why, count)| format!("cannot tell in {}: {}", cells(count), words::undecided(why));
+    reasons.into_iter().map(words).collect()
 }
 
 /// One line for each cell without a counterpart, with its figures.

@@ -6,6 +6,7 @@ use crate::figures::plain;
 use crate::put;
 use crate::terminal::{Columns, Style, TerminalOptions, left_out_note, length, wrap};
 use crate::verdict::HEADING;
+use crate::words;
 use loadline_analysis::{Against, Comparison, Scaling};
 
 /// The first column is not squeezed below this.
@@ -62,7 +63,7 @@ fn one(out: &mut String, against: &Against, options: &TerminalOptions) {
         }
     }
     for note in &against.notes {
-        paragraph(out, "! ", &plain(&note.text), Style::Yellow, options);
+        paragraph(out, "! ", &plain(&words::note(note)), Style::Yellow, options);
     }
     let marks = rows::doubt_marks(against);
     if !against.cells.is_empty() {

@@ -5,8 +5,9 @@ use super::{cells, counts_words, figure_name, figure_words, letter, margin, rati
 use crate::figures::{self, MISSING, plain};
 use crate::terminal::Style;
 use crate::verdict::{BROKEN, COMMAND, OBJECTIVE, VerdictLine};
+use crate::words;
 use loadline_analysis::{
-    ComparedSide, Comparison, Counts, Figure, NextStep, Overall, RankedSide, Scaling, ScalingTotal, Verdict,
+    ComparedSide, Comparison, Counts, Figure, InCommon, NextStep, Overall, RankedSide, Scaling, ScalingTotal, Verdict,
 };
 
 /// Sentences on more disks in the verdict.
@@ -138,11 +139,12 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<VerdictLine> {
     if let Some(first) = comparison.throttled.first() {
         let others = comparison.throttled.len() - 1;
         let more = if others == 0 { String::new() } else { format!(" (and {others} other sides have throttles)") };
-        add("held back", format!("{}: {}{more}", letter(first.side as usize), plain(&first.text)));
+        add("held back", format!("{}: {}{more}", letter(first.side as usize), plain(&words::comparison::throttled(first))));
     }
     for shared in comparison.in_common.iter().take(IN_COMMON_MAX) {
-        let sides: Vec<String> = shared.sides.iter().map(|side| letter(*side as usize)).collect();
-        add("in common", format!("{} ({})", plain(&shared.text), sides.join(", ")));
+        let InCommon::OneFigure { sides, .. } = shared;
+        let sides: Vec<String> = sides.iter().map(|side| letter(*side as usize)).collect();
+        add("in common", format!("{} ({})", words::comparison::in_common(shared), sides.join(", ")));
     }
     let next = match comparison.next_step() {
         NextStep::SideBySide | NextStep::SamePlan => "see them side by side",
@@ -261,8 +263,8 @@ fn overall_line(overall: &Overall) -> String {
 /// What the verdict rests on, or why there is none.
 fn how_sure(overall: &Overall) -> String {
     let counts = counts_words(overall.counts);
-    match (&overall.why, overall.verdict) {
-        (Some(why), Verdict::CannotTell) => format!("cells: {counts}; {}", plain(why)),
+    match (overall.undecided, overall.verdict) {
+        (Some(why), Verdict::CannotTell) => format!("cells: {counts}; {}", words::undecided(why)),
         _ => format!("95 % interval; cells: {counts}"),
     }
 }

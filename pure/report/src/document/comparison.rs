@@ -1,6 +1,7 @@
 //! A comparison: schema `loadline.comparison/1`, published in `docs/formats/comparison.schema.json`.
 
 use super::DoubtDocument;
+use crate::words;
 use loadline_analysis::{
     Against, CellComparison, ComparedSide, Comparison, InCommon, Note, Overall, RankedSide, Scaling, ThrottledSide,
     Unmatched,
@@ -16,10 +17,10 @@ pub struct ComparisonDocument<'a> {
     sides: &'a [ComparedSide],
     ranking: &'a [RankedSide],
     against: Vec<AgainstDocument<'a>>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    in_common: &'a [InCommon],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    throttled: &'a [ThrottledSide],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    in_common: Vec<WithText<'a, InCommon>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    throttled: Vec<WithText<'a, ThrottledSide>>,
     scaling: Option<&'a Scaling>,
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<&'a str>,
@@ -29,15 +30,38 @@ pub struct ComparisonDocument<'a> {
 #[derive(Debug, Serialize)]
 struct AgainstDocument<'a> {
     side: u32,
-    notes: &'a [Note],
-    overall: &'a [Overall],
+    notes: Vec<WithText<'a, Note>>,
+    overall: Vec<OverallDocument<'a>>,
     cells: Vec<CellComparisonDocument<'a>>,
     unmatched: Vec<UnmatchedDocument<'a>>,
+}
+
+/// A value with its sentence.
+#[derive(Debug, Serialize)]
+struct WithText<'a, T> {
+    text: String,
+    #[serde(flatten)]
+    value: &'a T,
+}
+
+impl<'a, T> WithText<'a, T> {
+    fn of_all(values: &'a [T], words: fn(&T) -> String) -> Vec<Self> {
+        values.iter().map(|value| Self { text: words(value), value }).collect()
+    }
+}
+
+/// All cells with one deciding figure.
+#[derive(Debug, Serialize)]
+struct OverallDocument<'a> {
+    why: Option<String>,
+    #[serde(flatten)]
+    overall: &'a Overall,
 }
 
 /// A cell that both sides have.
 #[derive(Debug, Serialize)]
 struct CellComparisonDocument<'a> {
+    why: Option<String>,
     #[serde(flatten)]
     cell: &'a CellComparison,
     baseline_doubts: Vec<DoubtDocument<'a>>,
@@ -63,8 +87,8 @@ impl<'a> ComparisonDocument<'a> {
             sides: &comparison.sides,
             ranking: &comparison.ranking,
             against: comparison.against.iter().map(AgainstDocument::of).collect(),
-            in_common: &comparison.in_common,
-            throttled: &comparison.throttled,
+            in_common: WithText::of_all(&comparison.in_common, words::comparison::in_common),
+            throttled: WithText::of_all(&comparison.throttled, words::comparison::throttled),
             scaling: comparison.scaling.as_ref(),
             command: comparison.command.as_deref(),
         }
@@ -74,18 +98,23 @@ impl<'a> ComparisonDocument<'a> {
 impl<'a> AgainstDocument<'a> {
     fn of(against: &'a Against) -> Self {
         let cells = against.cells.iter().map(|cell| CellComparisonDocument {
+            why: cell.undecided.map(words::undecided),
             cell,
             baseline_doubts: DoubtDocument::of_all(&cell.baseline_doubts),
             other_doubts: DoubtDocument::of_all(&cell.other_doubts),
         });
+        let overall = against
+            .overall
+            .iter()
+            .map(|overall| OverallDocument { why: overall.undecided.map(words::undecided), overall });
         let unmatched = against
             .unmatched
             .iter()
             .map(|cell| UnmatchedDocument { cell, doubts: DoubtDocument::of_all(&cell.doubts) });
         Self {
             side: against.side,
-            notes: &against.notes,
-            overall: &against.overall,
+            notes: WithText::of_all(&against.notes, words::note),
+            overall: overall.collect(),
             cells: cells.collect(),
             unmatched: unmatched.collect(),
         }

@@ -3,10 +3,12 @@
 pub(crate) mod certainty;
 pub mod crawl;
 mod doubt;
+pub(crate) mod comparison;
 pub(crate) mod evidence;
 pub(crate) mod finding;
 pub(crate) mod watch;
 
 pub use doubt::{TRACE_CUT_SHORT, doubt_detail};
+pub use comparison::{note, undecided};
 pub use evidence::evidence;
 pub use finding::finding;

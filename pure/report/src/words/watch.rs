@@ -111,10 +111,8 @@ pub(super) fn parts(fact: &WatchFact) -> (String, Option<String>) {
         ),
         WatchFact::WorkAwaited { program, busy_share } => {
             let who = program.as_deref().unwrap_or("the application");
-            let claim = format!(
-                "The device had requests for {} of the time, and no known limit was reached",
-                percent(*busy_share)
-            );
+            let claim =
+                format!("The device had requests for {} of the time, and no known limit was reached", percent(*busy_share));
             return (claim, Some(format!("it waits for {who}, not {who} for it")));
         }
     };
@@ -178,4 +176,63 @@ pub(crate) fn hidden(hidden: HiddenProcesses) -> String {
         );
     }
     format!("{processes} of other users cannot be seen: run as root to see them")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadline_record::{ThrottledQuantity, ThrottledRequests};
+
+    #[test]
+    fn each_fact_is_one_sentence_with_its_figures() {
+        let throttle = KernelThrottle {
+            requests: ThrottledRequests::Reads,
+            counts: ThrottledQuantity::Requests,
+            per_s: 1_000,
+            group: "/db".into(),
+            file: "/sys/fs/cgroup/db/io.max".into(),
+            lifted_by: "7:0 riops=max".into(),
+        };
+        let db = || "db".to_owned();
+        for (seen, said) in [
+            (
+                WatchFact::ThrottleAskedFor { throttle, share_of_time: 0.7 },
+                "1,000 reads/s is read from /sys/fs/cgroup/db/io.max, and control group /db asks for all of it, 70 % of the time.",
+            ),
+            (
+                WatchFact::CeilingReached { ceiling_iops: Some(600.0), with_others: true, share_of_time: 1.0 },
+                "The environment declares this limit, 600 IOPS for this load, and this volume and the others reach it together all of the \
+                 time.",
+            ),
+            (
+                WatchFact::RateLevel {
+                    rate: Rate::BytesPerS(125e6),
+                    in_flight_min: 4.0,
+                    in_flight_max: 32.0,
+                    share_of_time: 0.99,
+                },
+                "The rate stays at 125 MB/s all of the time, whether 4.0 requests wait or 32 requests: what waits grows, and the rate does \
+                 not.",
+            ),
+            (
+                WatchFact::BurstBefore { rate: Rate::Iops(3_500.0) },
+                "Before that it was 3,500 requests/s: a burst was used up.",
+            ),
+            (
+                WatchFact::AnswersInClusters { answers: 100.0, every_us: 100_000, share: 0.97 },
+                "Answers come in clusters of 100 on average, one every 100 ms (97 % of them): a rate limiter lets them through.",
+            ),
+            (
+                WatchFact::ProgramAskedNothing { program: db(), duration_ns: 8_000_000_000, busy_share: 0.2 },
+                "db read and wrote nothing in 8 s. The device had requests of others for 20 % of the time.",
+            ),
+            (
+                WatchFact::WorkAwaited { program: None, busy_share: 0.2 },
+                "The device had requests for 20 % of the time, and no known limit was reached: it waits for the application, not the \
+                 application for it.",
+            ),
+        ] {
+            assert_eq!(fact(&seen), said);
+        }
+    }
 }

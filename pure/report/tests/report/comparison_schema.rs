@@ -51,7 +51,11 @@ fn a_comparison_with_everything_in_it_follows_the_schema() {
         codes,
         ["clock", "target", "volume-size", "page-cache", "machine", "cpus", "version", "plan", "environment"]
     );
-    assert_eq!(value["against"][0]["cells"][2]["why"], "the other has no trial");
+    let cell = &value["against"][0]["cells"][2];
+    assert_eq!(cell["why"], "the other has no trial");
+    assert_eq!(cell["undecided"], json!({ "kind": "no-figure", "baseline": null, "other": "no-trial" }));
+    let cpus = &value["against"][0]["notes"][5];
+    assert_eq!((&cpus["code"], &cpus["other"]), (&json!("cpus"), &json!(99)));
     assert_eq!(value["against"][0]["unmatched"][0]["side"], 1);
     assert_eq!(value["scaling"], Value::Null);
 }
