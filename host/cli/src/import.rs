@@ -14,6 +14,7 @@ use crate::words;
 use loadline_analysis::RunSummary;
 use loadline_imported::LeftOut;
 use loadline_report::COMMAND;
+use loadline_report::words::{holder, stop};
 use loadline_runs::{DeclaredEnvironment, Error, FolderImport, Import, NamedTarget, catalog_with, store_location};
 use std::path::{Path, PathBuf};
 
@@ -147,8 +148,8 @@ fn verdict(summaries: &[RunSummary]) -> Vec<(String, String)> {
     let mut lines = vec![line("verdict", format!("{} {runs} imported", summaries.len()))];
     for summary in summaries.iter().take(RUNS_SHOWN_MAX) {
         let volume = summary.verdict.as_ref().and_then(|block| block.volumes.first());
-        let held =
-            volume.map_or_else(|| "no limit is named".to_owned(), |volume| format!("held by {}", volume.held_by));
+        let held = volume
+            .map_or_else(|| "no limit is named".to_owned(), |volume| format!("held by {}", holder(&volume.held_by)));
         lines.push(line(&summary.run.name, held));
     }
     let more = summaries.len().saturating_sub(RUNS_SHOWN_MAX);
@@ -173,7 +174,7 @@ fn table(summaries: &[RunSummary]) -> Table {
             Field::text(summary.run.id.clone()),
             Field::text(summary.run.name.clone()),
             Field::count(summary.cells.len() as u64),
-            Field::text(summary.conclusions.first().map_or_else(String::new, |first| first.text.clone())),
+            Field::text(summary.conclusions.first().map_or_else(String::new, stop)),
         ]);
     }
     table

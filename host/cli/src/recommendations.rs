@@ -2,7 +2,9 @@
 
 use crate::typed_settings;
 use crate::typed_words::store_option;
-use loadline_analysis::{CellSummary, Conclusion, Limit, NextMeasurement, RunSummary, VolumeVerdict, summarize};
+use loadline_analysis::{
+    Advised, CellSummary, Conclusion, Limit, NextMeasurement, RunSummary, VolumeVerdict, summarize,
+};
 use loadline_catalog::environment_text;
 use loadline_hunt::{HuntResult, HuntStep};
 use loadline_record::{
@@ -54,7 +56,7 @@ pub(crate) fn summarized(record: &RunRecord) -> RunSummary {
     let times: Vec<Option<Duration>> =
         summary.conclusions.iter().map(|conclusion| first_time(&summary, conclusion)).collect();
     for (conclusion, time) in summary.conclusions.iter_mut().zip(&times) {
-        if let (Some(next), Some(time)) = (&mut conclusion.next, time) {
+        if let (Some(Advised::Written(next)), Some(time)) = (&mut conclusion.next, time) {
             *next = format!("{}. It takes about {}.", next.trim_end_matches('.'), time.clock());
         }
     }
@@ -63,7 +65,7 @@ pub(crate) fn summarized(record: &RunRecord) -> RunSummary {
         let own = |conclusion: &&Conclusion| conclusion.cell == volume.cell;
         let Some(place) = conclusions.iter().position(|conclusion| own(&conclusion)) else { continue };
         volume.command = conclusions[place].commands.first().cloned();
-        if let (Some(next), Some(time)) = (&mut volume.next, times[place]) {
+        if let (Some(Advised::Written(next)), Some(time)) = (&mut volume.next, times[place]) {
             let _ = write!(next, "; takes about {}", time.clock());
         }
     }
@@ -83,8 +85,8 @@ pub(crate) fn with_command(summary: &RunSummary) -> Cow<'_, RunSummary> {
         let volumes = found.to_mut().verdict.iter_mut().flat_map(|block| &mut block.volumes);
         volumes.take(1).for_each(|volume| {
             volume.command = Some(command.clone());
-            if let Some(next) = volume.next.as_mut().filter(|_| recorded.is_some()) {
-                next.push_str(". Record the requests to find what would do");
+            if let Some(Advised::Watch { record, .. }) = &mut volume.next {
+                *record = recorded.is_some();
             }
         });
     }

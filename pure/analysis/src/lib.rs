@@ -35,10 +35,10 @@ mod words;
 pub use clusters::{Clusters, in_two};
 pub use compare::{
     Against, AskedApart, Basis, COMPARISON_SCHEMA, CellComparison, CompareError, CompareOptions, ComparedSide,
-    Comparison, Counts, DeviceModel, Differing, DifferingBytes, DrawRange, EngineWithOptions, Figure, FigureValue, Gain,
-    InCommon, LatencyEstimate, MARGIN_DEFAULT, NextStep, NoFigure, Note, Overall, RankedSide, RatioEstimate, Scaling,
-    ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, TRIALS_TO_DECIDE, ThrottledSide, Undecided, Unmatched,
-    Unpriced, Verdict, Whose, compare, latency_estimate, scaling_of, scaling_sentences,
+    Comparison, Counts, DeviceModel, Differing, DifferingBytes, DrawRange, EngineWithOptions, Figure, FigureValue,
+    Gain, InCommon, LatencyEstimate, MARGIN_DEFAULT, NextStep, NoFigure, Note, Overall, RankedSide, RatioEstimate,
+    Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, TRIALS_TO_DECIDE, ThrottledSide, Undecided,
+    Unmatched, Unpriced, Verdict, Whose, compare, latency_estimate, scaling_of, scaling_sentences,
 };
 pub use doubts::doubts;
 pub use draws_kept::DrawsKept;
@@ -57,11 +57,13 @@ pub use search_question::SearchQuestion;
 pub use standing::{StandingKind, StandingLimit, standing_limits};
 pub use summarize::summarize;
 pub use summary::{
-    BestOf, CauseShare, CellSummary, Conclusion, CpuFigures, ExceededView, Finding, LastingFigures, LastingLatency,
-    LatencyIntervals, LatencyRange, LoadView, NextMeasurement, OperationFigures, PredictionView, ProgramFigures,
-    RunInfo, RunSummary, SCHEMA, StepFigures, ThrottleUse, TotalFigures, WaitAbove, WatchView,
+    BestOf, CauseShare, CellSummary, Conclusion, Consequence, CpuFigures, ExceededView, Finding, LastingFigures,
+    LastingLatency, LatencyIntervals, LatencyRange, LoadView, NextMeasurement, OperationFigures, PredictionView,
+    ProgramFigures, RunInfo, RunSummary, SCHEMA, StepFigures, Stop, ThrottleUse, TotalFigures, WaitAbove, WatchView,
 };
 pub use verdict_block::{
-    Because, Certainty, HeldBy, ObjectiveVerdict, Reached, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,
+    Advised, Because, Certainty, HeldBy, Holder, ObjectiveVerdict, Reached, VerdictBlock, VerdictFigure,
+    VerdictSubject, VolumeVerdict,
 };
+pub use watching::{OtherProgram, WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep};
 pub use words::listed;

@@ -3,7 +3,8 @@
 use crate::hosts::view::{HostsScaling, HostsView};
 use crate::load_details::LoadDetails;
 use crate::load_keys::LoadIdentity;
-use crate::verdict_block::{HeldBy, VerdictBlock};
+use crate::verdict_block::{Advised, HeldBy, VerdictBlock};
+use crate::watching::WatchHolder;
 use loadline_record::{
     Access, AnswersInClusters, ArrivalKind, Binding, BurstEnd, Ceiling, Clock, Doubt, EngineUsed, EventAsker, Evidence,
     HiddenProcesses, HistogramSnapshot, HostFacts, ImportedFrom, KernelThrottle, Limit, LoadBeside, PlanText,
@@ -226,7 +227,7 @@ pub struct WaitAbove {
 }
 
 /// What a share of the time of a watch went to.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CauseShare {
     /// What it went to.
     pub cause: WatchCause,
@@ -486,7 +487,7 @@ pub struct CpuFigures {
     pub system_s: f64,
 }
 
-/// What stops one kind of load on a volume, in sentences.
+/// What stops one kind of load on a volume.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Conclusion {
     /// The volume's name.
@@ -496,17 +497,37 @@ pub struct Conclusion {
     /// What binds there.
     pub limit: Option<Limit>,
     /// How far the load comes and what stops it.
-    pub text: String,
+    pub text: Stop,
     /// How that is known; empty where nothing tells.
     pub seen: Evidence,
     /// What it means.
-    pub consequence: Option<String>,
-    /// What to do now; `null` where the conclusion before says it.
-    pub next: Option<String>,
+    pub consequence: Option<Consequence>,
+    /// What to do now; `None` where the conclusion before says it.
+    pub next: Option<Advised>,
     /// Measurements that `next` recommends, in its order.
     pub next_measurements: Vec<NextMeasurement>,
     /// The same as commands; empty until a program with a command line spells them.
     pub commands: Vec<String>,
+}
+
+/// How far a load comes, and what stops it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stop {
+    /// A sentence, of judges that have no value of it yet.
+    Written(String),
+    /// Of a device that others use: what holds it.
+    Watch(WatchHolder),
+}
+
+/// What it means that a load is stopped.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Consequence {
+    /// A sentence, of judges that have no value of it yet.
+    Written(String),
+    /// What faster storage would bring.
+    Gain(WatchGain),
 }
 
 /// A measurement that settles what a conclusion leaves open. It is about the conclusion's cell and volume.

@@ -59,10 +59,10 @@ impl Unfinished {
             return;
         }
         volume.limit = None;
-        volume.held_by = String::from("not known yet: the loads that were not measured may show another limit");
+        volume.held_by = String::from("not known yet: the loads that were not measured may show another limit").into();
         volume.certainty = Certainty::Unknown;
         volume.because = Because::NotMeasured(self.count());
-        volume.next = Some(CARRY_ON.to_owned());
+        volume.next = Some(CARRY_ON.to_owned().into());
         volume.command = None;
     }
 

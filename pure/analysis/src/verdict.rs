@@ -8,7 +8,9 @@ use crate::findings::{FLUSHES_MIN, best_cell, flushes, overloaded};
 use crate::hosts::view::HostsScaling;
 use crate::standing::{self, StandingLimit};
 use crate::summary::{CellSummary, LastingFigures, OperationFigures};
-use crate::verdict_block::{Because, Certainty, Reached, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict};
+use crate::verdict_block::{
+    Advised, Because, Certainty, Reached, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,
+};
 use crate::verdict_objective::objective;
 use crate::verdict_of_others::{of_the_tool, over_hosts};
 use crate::words::{SMALL_BYTES_MAX, block, how_much, load_name, number};
@@ -125,12 +127,12 @@ impl VolumeCells<'_> {
             volume: if volumes == 1 && volume == VOLUME_DEFAULT { String::new() } else { volume.to_owned() },
             gives,
             limit: cell.binding.as_ref().map(|binding| binding.limit),
-            held_by,
+            held_by: held_by.into(),
             throttle: cell.held_by.clone(),
             certainty,
             because,
             latency: None,
-            next: if liftable { Some(LIFT.to_owned()) } else { next(cell, &self.record.header) },
+            next: if liftable { Some(LIFT.to_owned()) } else { next(cell, &self.record.header) }.map(Advised::from),
             command: standing
                 .and_then(|limit| limit.lifted_by)
                 .or_else(|| (!lifted.is_empty()).then(|| lifted.join(" && "))),
@@ -581,7 +583,7 @@ mod tests {
         };
         let (both, lifted) = of(3_000);
         let text = "a kernel throttle in control group /db limits vda to 3,000 reads/s and to 400 writes/s";
-        assert_eq!((both.held_by.as_str(), both.certainty, lifted), (text, Certainty::Certain, 2));
+        assert_eq!((&*both.held_by, both.certainty, lifted), (text, Certainty::Certain, 2));
         let command = both.command.unwrap();
         assert!(
             command.contains("read_iops_device && echo '7:0 0' | sudo tee") && command.ends_with("write_iops_device")

@@ -1,5 +1,7 @@
 //! The verdict of a run as programs read it; `verdict.rs` makes it.
 
+use crate::summary::WaitAbove;
+use crate::watching::{WatchHolder, WatchNext};
 use loadline_record::{DoubtCode, Evidence, HiddenProcesses, KernelThrottle, Limit};
 use serde::{Deserialize, Serialize};
 
@@ -25,8 +27,9 @@ pub struct VolumeVerdict {
     pub gives: Vec<VerdictFigure>,
     /// The limit that holds the first of these figures.
     pub limit: Option<Limit>,
-    /// The same in words: "the disk's requests per second".
-    pub held_by: String,
+    /// What holds them.
+    #[serde(skip)]
+    pub held_by: Holder,
     /// The throttle of the kernel that it is, where it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttle: Option<HeldBy>,
@@ -36,15 +39,52 @@ pub struct VolumeVerdict {
     #[serde(skip)]
     pub because: Because,
     /// What the application waits for a request, where the device's latency is only a part of it: requests wait before the device, too.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub latency: Option<String>,
-    /// What to do now, in words; `null` where nothing is to be done.
-    pub next: Option<String>,
+    #[serde(skip)]
+    pub latency: Option<WaitAbove>,
+    /// What to do now; `None` where nothing is to be done.
+    #[serde(skip)]
+    pub next: Option<Advised>,
     /// The command to paste next: one that lifts a throttle, or that of a conclusion. A program with a command line spells the latter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// The cell that shows the limit.
     pub cell: String,
+}
+
+/// What holds the figures of a volume.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Holder {
+    /// In words, of judges that have no value of it yet: "the disk's requests per second".
+    Written(String),
+    /// Of a device that others use.
+    Watch(WatchHolder),
+}
+
+impl From<String> for Holder {
+    fn from(text: String) -> Self {
+        Self::Written(text)
+    }
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Advised {
+    /// In words, of judges that have no value of it yet.
+    Written(String),
+    /// About a device that others use.
+    Watch {
+        /// What to do.
+        step: WatchNext,
+        /// Whether its requests are to be recorded, to find what would do.
+        record: bool,
+    },
+}
+
+impl From<String> for Advised {
+    fn from(text: String) -> Self {
+        Self::Written(text)
+    }
 }
 
 /// One figure of a verdict.

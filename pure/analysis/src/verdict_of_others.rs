@@ -1,7 +1,7 @@
 //! Verdicts that rest on more than one cell of a volume: on what several hosts share, and on the tool itself.
 
 use crate::hosts::view::{HostsLimit, HostsScaling};
-use crate::summary::Conclusion;
+use crate::summary::{Conclusion, Stop};
 use crate::verdict_block::{Because, Certainty, VolumeVerdict};
 use crate::words::sentence;
 
@@ -14,14 +14,14 @@ pub(crate) fn over_hosts(verdict: VolumeVerdict, volume: &str, hosts: &[HostsSca
         return verdict;
     };
     VolumeVerdict {
-        held_by: scaling.text.clone(),
+        held_by: scaling.text.clone().into(),
         certainty: match (scaling.limit, scaling.points.iter().any(|point| point.doubted)) {
             (HostsLimit::Unclear, _) => Certainty::Unknown,
             (_, true) => Certainty::Doubtful,
             _ => Certainty::Likely,
         },
         because: Because::Seen(scaling.evidence.clone().into()),
-        next: next(scaling.limit).map(str::to_owned),
+        next: next(scaling.limit).map(|next| next.to_owned().into()),
         command: None,
         throttle: None,
         limit: None,
@@ -46,10 +46,10 @@ pub(crate) fn concluded_over_hosts(conclusion: Conclusion, hosts: &[HostsScaling
     let Some(scaling) = hosts.iter().filter(|scaling| scaling.clear).find(has_cell) else { return conclusion };
     Conclusion {
         limit: None,
-        text: format!("{} ({}).", sentence(&scaling.text), scaling.load),
+        text: Stop::Written(format!("{} ({}).", sentence(&scaling.text), scaling.load)),
         seen: format!("{}.", sentence(&scaling.evidence)).into(),
         consequence: None,
-        next: next(scaling.limit).map(|next| format!("{}.", sentence(next))),
+        next: next(scaling.limit).map(|next| format!("{}.", sentence(next)).into()),
         next_measurements: Vec::new(),
         ..conclusion
     }
@@ -58,10 +58,10 @@ pub(crate) fn concluded_over_hosts(conclusion: Conclusion, hosts: &[HostsScaling
 /// The verdict on a target that is no storage: its figures are the tool's.
 pub(crate) fn of_the_tool(volume: VolumeVerdict) -> VolumeVerdict {
     VolumeVerdict {
-        held_by: "loadline itself: there is no storage behind this target".to_owned(),
+        held_by: "loadline itself: there is no storage behind this target".to_owned().into(),
         certainty: Certainty::Certain,
         because: Because::NullTarget,
-        next: Some("measure storage".to_owned()),
+        next: Some("measure storage".to_owned().into()),
         command: None,
         limit: None,
         ..volume

@@ -105,6 +105,30 @@ pub(crate) fn written(seen: &loadline_record::Evidence) -> String {
     texts.collect::<Vec<&str>>().join(" ")
 }
 
+/// Texts of judges that have no values yet, for their tests.
+#[cfg(test)]
+mod written {
+    use crate::{Advised, Consequence, Holder, Stop};
+
+    macro_rules! written {
+        ($($slot:ident),*) => {$(
+            impl std::ops::Deref for $slot {
+                type Target = str;
+                fn deref(&self) -> &str {
+                    let Self::Written(text) = self else { panic!("{self:?}") };
+                    text
+                }
+            }
+            impl std::fmt::Display for $slot {
+                fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.write_str(self)
+                }
+            }
+        )*};
+    }
+    written!(Advised, Consequence, Holder, Stop);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

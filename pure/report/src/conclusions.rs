@@ -1,6 +1,7 @@
 //! The conclusions of a run for every printed form, and the findings that they do not repeat.
 
 use crate::words::evidence::paragraph;
+use crate::words::verdict as words;
 use loadline_analysis::{Conclusion, Finding, RunSummary, finding_codes};
 
 /// The heading over all of them.
@@ -10,8 +11,8 @@ pub(crate) const HEADING: &str = "What stops it";
 pub(crate) fn parts(conclusion: &Conclusion) -> impl Iterator<Item = (&'static str, String)> {
     let all = [
         ("How it is known", paragraph(&conclusion.seen)),
-        ("What it means", conclusion.consequence.clone()),
-        ("What to do", conclusion.next.clone()),
+        ("What it means", conclusion.consequence.as_ref().map(words::consequence)),
+        ("What to do", words::next(conclusion)),
     ];
     all.into_iter().filter_map(|(question, answer)| Some((question, answer?)))
 }

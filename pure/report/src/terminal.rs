@@ -194,7 +194,9 @@ fn conclude(out: &mut String, summary: &RunSummary, options: &TerminalOptions) {
     for conclusion in &summary.conclusions {
         let volume = conclusions::volume(summary, conclusion).map_or_else(String::new, |name| format!("{name}: "));
         for (index, line) in
-            wrap(&plain(&format!("{volume}{}", conclusion.text)), options.width.saturating_sub(2)).iter().enumerate()
+            wrap(&plain(&format!("{volume}{}", words::verdict::stop(conclusion))), options.width.saturating_sub(2))
+                .iter()
+                .enumerate()
         {
             put!(out, "{} {}\n", if index == 0 { "•" } else { " " }, colour.paint(Style::Bold, line));
         }

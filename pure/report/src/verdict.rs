@@ -1,6 +1,7 @@
 //! The verdict of a run as lines: the last thing on the screen, and the first in a report.
 
 use crate::figures::{self, plain};
+use crate::words;
 use crate::words::certainty::because;
 use loadline_analysis::{VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict};
 use loadline_units::words::capital;
@@ -93,7 +94,10 @@ fn of_several(volumes: &[VolumeVerdict], verdict: &VerdictBlock) -> Vec<VerdictL
     let advised = volumes.iter().find(|volume| volume.command.is_some());
     let mut advice = Vec::new();
     if let Some(volume) = advised {
-        let next = volume.next.as_ref().map(|next| format!("{}: {}", plain(&volume.volume), plain(next)));
+        let next = volume
+            .next
+            .as_ref()
+            .map(|next| format!("{}: {}", plain(&volume.volume), plain(&words::verdict::advised(next))));
         advice.extend(next.map(|next| (NEXT.to_owned(), next)));
         advice.extend(volume.command.as_ref().map(|command| (COMMAND.to_owned(), plain(command))));
     }
@@ -111,11 +115,11 @@ fn of_several(volumes: &[VolumeVerdict], verdict: &VerdictBlock) -> Vec<VerdictL
 
 fn of_one(volume: &VolumeVerdict) -> Vec<VerdictLine> {
     let mut lines = of_figures(volume);
-    lines.push((HELD_BY.to_owned(), plain(&volume.held_by)));
-    lines.extend(volume.latency.as_ref().map(|latency| ("latency".to_owned(), plain(latency))));
+    lines.push((HELD_BY.to_owned(), plain(&words::holder(&volume.held_by))));
+    lines.extend(volume.latency.as_ref().map(|latency| ("latency".to_owned(), words::watch::latency(latency))));
     let because = plain(&because(&volume.because));
     lines.push(("how sure".to_owned(), format!("{}: {because}", volume.certainty.name())));
-    lines.extend(volume.next.as_ref().map(|next| (NEXT.to_owned(), plain(next))));
+    lines.extend(volume.next.as_ref().map(|next| (NEXT.to_owned(), plain(&words::verdict::advised(next)))));
     lines.extend(volume.command.as_ref().map(|command| (COMMAND.to_owned(), plain(command))));
     lines
 }
@@ -160,7 +164,7 @@ fn in_one_line(volume: &VolumeVerdict) -> VerdictLine {
         VerdictSubject::OneRead | VerdictSubject::OneWrite | VerdictSubject::DurableWrite => None,
     };
     let gives: Vec<String> = volume.gives.iter().filter_map(noun).collect();
-    (plain(&volume.volume), format!("{}; held by {}", gives.join(", "), plain(&volume.held_by)))
+    (plain(&volume.volume), format!("{}; held by {}", gives.join(", "), plain(&words::holder(&volume.held_by))))
 }
 
 /// "3,000 IOPS (2,990 to 3,010) at depth 32, p99 101 ms".

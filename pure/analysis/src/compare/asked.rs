@@ -55,8 +55,7 @@ impl Asked {
         let is_apart = |factor: f64| move |[from, to]: &[f64; 2]| from.max(*to) > from.min(*to) * factor;
         AskedApart {
             volume,
-            read_share: Some([self.read_share, other.read_share])
-                .filter(|[from, to]| (from - to).abs() >= SHARE_APART),
+            read_share: Some([self.read_share, other.read_share]).filter(|[from, to]| (from - to).abs() >= SHARE_APART),
             mean_bytes: Some([self.bytes, other.bytes]).filter(is_apart(FACTOR)),
             flushes_per_write: both(self.flushes, other.flushes).filter(is_apart(FACTOR)),
             in_flight: both(self.outstanding, other.outstanding).filter(is_apart(OUTSTANDING_FACTOR)),

@@ -133,7 +133,9 @@ mod tests {
         let runs = [disk("one", 5_150.0, 2_000.0), disk("two", 5_280.0, 3_000.0), disk("three", 5_200.0, 4_000.0)];
         let found = compared(&runs).in_common;
         assert_eq!(found.len(), 1, "{found:?}");
-        let InCommon::OneFigure { sides, reads, lowest: Rate::Iops(lowest), .. } = &found[0] else { panic!("{found:?}") };
+        let InCommon::OneFigure { sides, reads, lowest: Rate::Iops(lowest), .. } = &found[0] else {
+            panic!("{found:?}")
+        };
         assert_eq!((sides.as_slice(), *reads), ([0, 1, 2].as_slice(), true));
         assert!((5_150.0..5_160.0).contains(lowest), "{lowest}");
     }

@@ -24,17 +24,15 @@ mod verdicts;
 
 pub use comparison::{
     Against, Basis, COMPARISON_SCHEMA, CellComparison, ComparedSide, Comparison, Counts, DrawRange, Figure,
-    FigureValue, Gain, InCommon, NextStep, Overall, RankedSide, RatioEstimate, Scaling, ScalingCell,
-    ScalingPoint, ScalingStep, ScalingTotal, ThrottledSide, Unmatched, Verdict,
+    FigureValue, Gain, InCommon, NextStep, Overall, RankedSide, RatioEstimate, Scaling, ScalingCell, ScalingPoint,
+    ScalingStep, ScalingTotal, ThrottledSide, Unmatched, Verdict,
 };
 
 pub use disks::{scaling_of, scaling_sentences};
 pub(crate) use scaling::{levels_off, step_between};
 
 pub use latency::{LatencyEstimate, latency_estimate};
-pub use note::{
-    AskedApart, DeviceModel, Differing, DifferingBytes, EngineWithOptions, Note, Unpriced, Whose,
-};
+pub use note::{AskedApart, DeviceModel, Differing, DifferingBytes, EngineWithOptions, Note, Unpriced, Whose};
 pub use notes::TRIALS_TO_DECIDE;
 pub use undecided::{NoFigure, Undecided};
 
@@ -357,8 +355,7 @@ fn sampled(cells: &[(&CellRecord, &CellRecord)], figure: Figure) -> Vec<SamplePa
     let samples: Vec<(&Sample, &Sample)> =
         known.iter().filter_map(|i| pairs[*i].0.as_ref().ok().zip(pairs[*i].1.as_ref().ok())).collect();
     for (index, [a, b]) in known.into_iter().zip(pooling::spreads(&samples)) {
-        let with =
-            |sample: &Result<Sample, NoFigure>, spread| sample.as_ref().map(|s| s.with(spread)).map_err(|e| *e);
+        let with = |sample: &Result<Sample, NoFigure>, spread| sample.as_ref().map(|s| s.with(spread)).map_err(|e| *e);
         pairs[index] = (with(&pairs[index].0, a), with(&pairs[index].1, b));
     }
     pairs
@@ -476,9 +473,11 @@ fn overalls(
                 counted.iter().filter_map(|i| Some((cells[*i].draws.as_ref(), libm::exp(ratios[*i]?.log)))),
             ),
             verdict: Verdict::CannotTell,
-            undecided: ratio
-                .is_none()
-                .then_some(if clean.is_empty() { Undecided::EveryCellInDoubt } else { Undecided::NoRatio }),
+            undecided: ratio.is_none().then_some(if clean.is_empty() {
+                Undecided::EveryCellInDoubt
+            } else {
+                Undecided::NoRatio
+            }),
             counts: Counts::default(),
         };
         all.push((overall, ratio));

@@ -8,7 +8,7 @@ use crate::doubts::held_back;
 use crate::findings::OBJECTIVE_USUAL;
 use crate::findings::rises::Rise;
 use crate::findings::trials::{Levels, apart};
-use crate::summary::{CellSummary, Conclusion, LastingFigures, OperationFigures};
+use crate::summary::{CellSummary, Conclusion, Consequence, LastingFigures, OperationFigures, Stop};
 use crate::trials::latency_figure;
 use crate::verdict_block::HeldBy;
 use crate::words::{blocks, counted, load_name, load_names, number, percent, sentence, span, throughput};
@@ -296,10 +296,10 @@ impl<'a> VolumeConclusions<'a> {
             volume: cell.volume.clone(),
             cell: cell.id.clone(),
             limit: binding.map(|b| b.limit),
-            text,
+            text: Stop::Written(text),
             seen: binding.map(|b| b.seen.clone()).unwrap_or_default(),
-            consequence: (!meant.is_empty()).then(|| meant.join(" ")),
-            next: (!steps.is_empty()).then(|| sentences.join(" ")),
+            consequence: (!meant.is_empty()).then(|| Consequence::Written(meant.join(" "))),
+            next: (!steps.is_empty()).then(|| sentences.join(" ").into()),
             next_measurements: steps.iter().filter_map(|step| step.measurement).collect(),
             commands: Vec::new(),
         }

@@ -150,7 +150,7 @@ fn no_headroom_is_told_of_a_budget_that_others_take_part_of() {
         }
         other.trials[0].model.as_mut().unwrap().ceilings = vec![ceiling(shared, 10_000.0)];
         record.cells.push(other);
-        one(&record).consequence.unwrap_or_default()
+        one(&record).consequence.map(|meant| meant.to_string()).unwrap_or_default()
     };
     assert!(!meant(Limit::VmUncachedIops).contains("vm-uncached-iops"), "{}", meant(Limit::VmUncachedIops));
     // What goes through the host's cache has a budget of its own.

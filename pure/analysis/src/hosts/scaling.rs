@@ -396,7 +396,7 @@ mod tests {
         assert!(scaling.evidence.contains("from 4 hosts to 8"), "{}", scaling.evidence);
         let each: Vec<f64> = scaling.points.iter().map(|point| (point.iops_each / 100.0).round()).collect();
         assert_eq!(each, [20.0, 20.0, 20.0, 10.0]);
-        assert_eq!(summary.verdict.unwrap().volumes[0].held_by, scaling.text);
+        assert_eq!(summary.verdict.unwrap().volumes[0].held_by, scaling.text.clone().into());
         // The cells by themselves have no limit: latency, and room for more requests.
         let conclusion = &summary.conclusions[0];
         assert!(conclusion.text.starts_with("4 hosts take all that the storage gives: "), "{conclusion:?}");

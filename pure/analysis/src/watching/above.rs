@@ -45,17 +45,6 @@ impl CellSummary {
 }
 
 impl WaitAbove {
-    /// For the verdict: what the application waits, beside what the device takes.
-    pub(super) fn in_short(&self) -> String {
-        let device = span(self.device_ns);
-        match self.application_ns {
-            Some(ns) => {
-                format!("the application waits about {} for a request, the device takes {device} of it", span(ns))
-            }
-            None => format!("the device takes {device}; what the application waits for the throttle comes on top"),
-        }
-    }
-
     /// For the findings: with how that is known, or what shows it.
     pub(super) fn in_full(&self, device: &str) -> String {
         let why = format!(

@@ -7,10 +7,12 @@ mod above;
 mod arrivals;
 mod course;
 mod facts;
+mod holder;
 mod level;
 mod said;
 mod verdict;
 
+pub use holder::{OtherProgram, WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep};
 pub(crate) use said::findings;
 pub(crate) use verdict::{conclusions, verdict};
 

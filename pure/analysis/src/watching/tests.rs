@@ -1,12 +1,13 @@
 //! Constructed samples, each with the cause that it must be put down to.
 
+use super::{WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep};
 use crate::example::{self, ExampleDisk};
-use crate::verdict_block::Because;
+use crate::verdict_block::{Advised, Because, Holder, VolumeVerdict};
 use crate::{RunSummary, summarize};
 use loadline_record::{
     AnswersInClusters, Ceiling, EventAsker, Evidence, Exceeded, Fact, HiddenProcesses, KernelThrottle, Limit,
-    ProgramSecond, Rate, RunRecord, RunVerb, ThrottledQuantity, ThrottledRequests, WatchCost, WatchEvents, WatchFact,
-    WatchRecord, WatchSecond, WatchTick, WatchedCpu, WatchedLoop, WatchedProgram, WatchedThrottle,
+    ProgramSecond, Rate, RunRecord, RunVerb, ThrottledQuantity, ThrottledRequests, WatchCause, WatchCost, WatchEvents,
+    WatchFact, WatchRecord, WatchSecond, WatchTick, WatchedCpu, WatchedLoop, WatchedProgram, WatchedThrottle,
 };
 
 /// What a device did in a second.
@@ -103,15 +104,21 @@ fn a_throttle_binds_for_as_long_as_its_group_asks_for_all_of_it() {
     let found = summary(seen, Vec::new());
     bound(&found, Limit::DiskIops, 0.69..=0.71);
     let volume = &found.verdict.as_ref().unwrap().volumes[0];
-    assert!(
-        volume.held_by.contains("control group /db") && volume.held_by.contains("70 % of the time"),
-        "{}",
-        volume.held_by
-    );
+    let (WatchHeld::Storage { throttle: Some(held), share_of_time, .. }, _) = held(volume) else {
+        panic!("{volume:?}")
+    };
+    assert_eq!((held.limit.group.as_str(), (share_of_time * 10.0).round()), ("/db", 7.0));
     assert_eq!(
         volume.command.as_deref(),
         Some("echo '7:0 0' | sudo tee /sys/fs/cgroup/blkio/db/blkio.throttle.read_iops_device")
     );
+}
+
+/// What has most of the time of a device, and what else has it.
+#[track_caller]
+fn held(volume: &VolumeVerdict) -> (&WatchHeld, &WatchBeside) {
+    let Holder::Watch(WatchHolder::Held { by, beside, .. }) = &volume.held_by else { panic!("{volume:?}") };
+    (by, beside)
 }
 
 #[test]
@@ -129,14 +136,14 @@ fn what_requests_wait_before_the_device_is_said_beside_what_it_takes() {
         summary.findings.iter().find(of).map(|finding| finding.text.clone())
     };
     let seen = throttled(8_000_000);
-    let latency = seen.verdict.as_ref().unwrap().volumes[0].latency.clone().expect("said");
-    assert_eq!(latency, "the application waits about 160 ms for a request, the device takes 2.00 ms of it");
+    let wait = seen.verdict.as_ref().unwrap().volumes[0].latency.clone().expect("said");
+    assert_eq!((wait.application_ns, wait.device_ns), (Some(160e6), 2e6));
     let text = told(&seen).expect("said");
     assert!(text.contains("about 160 ms for each: on average 8.0 of its threads were blocked"), "{text}");
     // Requests without a thread each that waits for them leave nothing to see.
     let unseen = throttled(0);
-    let latency = unseen.verdict.as_ref().unwrap().volumes[0].latency.clone().expect("said");
-    assert!(latency.starts_with("the device takes 2.00 ms; what the application waits"), "{latency}");
+    let wait = unseen.verdict.as_ref().unwrap().volumes[0].latency.clone().expect("said");
+    assert_eq!((wait.application_ns, wait.device_ns), (None, 2e6));
     let text = told(&unseen).expect("said");
     assert!(text.contains("does not show here") && text.contains("strace -f -c -w -p 7"), "{text}");
     // Without a throttle the device's latency is all there is.
@@ -409,7 +416,10 @@ fn a_quota_that_runs_out_is_not_the_storage() {
     seen.programs = vec![program("db", 7, 10, did)];
     let found = summary(seen, Vec::new());
     bound(&found, Limit::Cpu, 0.99..=1.0);
-    assert!(found.verdict.as_ref().unwrap().volumes[0].held_by.contains("CPU quota of db"));
+    let (WatchHeld::Other { cause: Some(share), .. }, _) = held(&found.verdict.as_ref().unwrap().volumes[0]) else {
+        panic!("{:?}", found.verdict)
+    };
+    assert_eq!(share.cause, WatchCause::Quota { program: "db".to_owned() });
 }
 
 #[test]
@@ -496,8 +506,12 @@ fn an_idle_device_is_said_to_wait() {
     bound(&found, Limit::Arrival, 0.99..=1.0);
     assert!(found.findings.iter().any(|finding| finding.text.contains("gains nothing")), "{:?}", found.findings);
     let volume = &found.verdict.as_ref().unwrap().volumes[0];
-    assert!(volume.held_by.starts_with("nothing: no request reached "), "{}", volume.held_by);
-    assert!(volume.next.as_ref().unwrap().starts_with("watch while the application works"), "{:?}", volume.next);
+    assert!(matches!(volume.held_by, Holder::Watch(WatchHolder::NoRequest { .. })), "{:?}", volume.held_by);
+    assert!(
+        matches!(volume.next, Some(Advised::Watch { step: WatchNext::WatchAtWork { .. }, .. })),
+        "{:?}",
+        volume.next
+    );
 }
 
 /// A program that was named, db, beside one with most of the bytes of a device.
@@ -516,22 +530,25 @@ fn another_process_that_takes_the_disk_is_named_where_its_share_is_known() {
         let found = summary(seen, Vec::new());
         bound(&found, Limit::Latency, 0.9..=1.0);
         let volume = found.verdict.unwrap().volumes.remove(0);
-        (volume.held_by, volume.next.unwrap())
+        let Holder::Watch(WatchHolder::Held { crowd, .. }) = volume.held_by else { panic!("{volume:?}") };
+        (crowd, volume.next.unwrap())
     };
+    let is_said = |next: &Advised| matches!(next, Advised::Watch { step: WatchNext::SeeProgram { .. }, .. });
     let did = Did { reads: 999.0, ..reads(999.0, 1.0, 1.0) };
-    let (held_by, next) = said(beside_a_backup(did, Some(true)));
-    assert!(held_by.contains("; backup (9) has 88 % of the bytes of"), "{held_by}");
-    assert!(next.starts_with("see first whether backup (9) must run now: it has 88 %"), "{next}");
+    let (crowd, next) = said(beside_a_backup(did, Some(true)));
+    let crowd = crowd.expect("it is known");
+    assert_eq!((crowd.program.as_str(), crowd.pid, (crowd.share_of_bytes * 100.0).round()), ("backup", 9, 88.0));
+    assert!(is_said(&next), "{next:?}");
     // Its bytes may be another device's.
     for unknown in [None, Some(false)] {
-        let (held_by, next) = said(beside_a_backup(did, unknown));
-        assert!(!held_by.contains("backup") && !next.contains("backup"), "{held_by}; {next}");
+        let (crowd, next) = said(beside_a_backup(did, unknown));
+        assert!(crowd.is_none() && !is_said(&next), "{crowd:?}; {next:?}");
     }
     // The kernel's events show whose requests they are.
     let mut seen = beside_a_backup(did, Some(false));
     let asker = EventAsker { name: "backup".into(), pid: 9, read_bytes: 30_000_000, ..EventAsker::default() };
     seen.events = Some(WatchEvents { askers: vec![asker], ..WatchEvents::default() });
-    assert!(said(seen).0.contains("; backup (9) has 73 % of the bytes of"));
+    assert_eq!(said(seen).0.map(|crowd| (crowd.share_of_bytes * 100.0).round()), Some(73.0));
 }
 
 #[test]
@@ -541,11 +558,12 @@ fn a_known_throttle_is_lifted_whoever_else_uses_the_device() {
     let found = summary(seen, Vec::new());
     bound(&found, Limit::DiskIops, 0.99..=1.0);
     let volume = &found.verdict.as_ref().unwrap().volumes[0];
-    assert!(volume.held_by.contains("; backup (9) has 88 % of the bytes of"), "{}", volume.held_by);
-    assert_eq!(volume.next.as_deref(), Some("if this limit is not meant, lift it: that costs nothing"));
+    let Holder::Watch(WatchHolder::Held { crowd: Some(crowd), .. }) = &volume.held_by else { panic!("{volume:?}") };
+    assert_eq!(crowd.program, "backup");
+    assert_eq!(volume.next, Some(Advised::Watch { step: WatchNext::LiftThrottle, record: false }));
     assert!(volume.command.as_ref().unwrap().contains("read_iops_device"));
     let conclusion = &found.conclusions[0];
-    assert!(conclusion.next.as_ref().unwrap().contains("lift it") && !conclusion.commands.is_empty());
+    assert_eq!((&conclusion.next, conclusion.commands.len()), (&volume.next, 1));
 }
 
 #[test]
@@ -578,25 +596,28 @@ fn processes_that_cannot_be_seen_make_what_rests_on_programs_doubtful() {
 fn storage_and_application_with_about_half_of_the_time_each_are_both_named() {
     let said = |busy: f64| {
         let found = summary(watch(&[reads(200.0, busy, busy); 10]), Vec::new());
-        let volume = found.verdict.unwrap().volumes.remove(0);
-        (volume.limit.unwrap(), volume.held_by, volume.next.unwrap())
+        found.verdict.unwrap().volumes.remove(0)
+    };
+    let saves = |volume: &VolumeVerdict| {
+        let Some(Advised::Watch { step: WatchNext::Step { storage_saves, .. }, .. }) = volume.next else {
+            panic!("{volume:?}")
+        };
+        storage_saves.map(|share| (share * 100.0).round())
     };
     for (busy, limit) in [(0.55, Limit::Latency), (0.50, Limit::Latency), (0.45, Limit::Arrival)] {
-        let (found, held_by, next) = said(busy);
-        assert_eq!(found, limit);
-        let other = format!("the device waits for work, {:.0} % of the time", 100.0 - busy * 100.0);
-        assert!(held_by.starts_with("both ") && held_by.ends_with(&other), "{held_by}");
-        let saved = format!("faster storage saves at most {:.0} % of the time", busy * 100.0);
-        assert!(next.ends_with(&saved), "{next}");
+        let volume = said(busy);
+        assert_eq!(volume.limit, Some(limit));
+        assert!(matches!(held(&volume).1, WatchBeside::AsMuch { .. }), "{volume:?}");
+        assert_eq!(saves(&volume), Some((busy * 100.0).round()));
     }
-    let (_, held_by, next) = said(0.25);
-    assert!(held_by.starts_with("mostly not the storage: "), "{held_by}");
-    assert!(next.ends_with("saves at most 25 % of the time"), "{next}");
-    let (_, held_by, next) = said(0.05);
-    assert_eq!(held_by, "not the storage: it was busy 5.0 % of the time");
-    assert!(next.contains("other storage changes nothing"), "{next}");
-    let (_, held_by, _) = said(0.80);
-    assert!(!held_by.contains("both"), "{held_by}");
+    let volume = said(0.25);
+    assert!(matches!(held(&volume).1, WatchBeside::SomeStorage { .. }), "{volume:?}");
+    assert_eq!(saves(&volume), Some(25.0));
+    let volume = said(0.05);
+    let WatchBeside::NoStorage { busy_share } = held(&volume).1 else { panic!("{volume:?}") };
+    assert!((busy_share - 0.05).abs() < 1e-9, "{busy_share}");
+    assert_eq!(volume.next, Some(Advised::Watch { step: WatchNext::LookElsewhere, record: false }));
+    assert!(!matches!(held(&said(0.80)).1, WatchBeside::AsMuch { .. }));
 }
 
 #[test]
@@ -607,8 +628,10 @@ fn a_throttle_that_is_reached_seldom_is_said_with_the_rest_of_the_time() {
     seen.throttles = vec![throttle(1_000, &[[1_000; 2].as_slice(), &[100; 8]].concat())];
     let found = summary(seen, Vec::new());
     bound(&found, Limit::DiskIops, 0.19..=0.21);
-    let held_by = &found.verdict.as_ref().unwrap().volumes[0].held_by;
-    assert!(held_by.ends_with("20 % of the time; otherwise the device waits for work, 80 % of the time"), "{held_by}");
+    let WatchBeside::Otherwise { other } = held(&found.verdict.as_ref().unwrap().volumes[0]).1 else {
+        panic!("{:?}", found.verdict)
+    };
+    assert_eq!((&other.cause, (other.share * 10.0).round()), (&WatchCause::NoWork, 8.0));
 }
 
 #[test]
@@ -619,11 +642,14 @@ fn a_quota_beside_storage_does_not_say_that_other_storage_changes_nothing() {
     let found = summary(seen, Vec::new());
     bound(&found, Limit::Cpu, 0.5..=0.6);
     let volume = &found.verdict.as_ref().unwrap().volumes[0];
-    assert!(
-        volume.held_by.starts_with("both waiting for the device's answers, 45 % of the time, and the CPU quota of db")
-    );
-    let next = volume.next.as_deref().unwrap();
-    assert_eq!(next, "give the application more CPU; faster storage saves at most 45 % of the time");
+    let WatchBeside::AsMuch { other } = held(volume).1 else { panic!("{volume:?}") };
+    assert_eq!(other.cause, WatchCause::Answers);
+    let Some(Advised::Watch { step: WatchNext::Step { step: WatchStep::MoreCpu, storage_saves: Some(saved) }, .. }) =
+        volume.next
+    else {
+        panic!("{volume:?}")
+    };
+    assert!((saved - 0.45).abs() < 0.01, "{saved}");
 }
 
 #[test]

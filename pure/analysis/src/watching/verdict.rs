@@ -1,12 +1,12 @@
 //! The verdict of a watch and its conclusions: what holds each device, how sure that is, and what to do.
 
-use super::of_the_time;
-use super::said::{cause_words, gain_words, is_storage, waited, waiting};
-use crate::summary::{CauseShare, CellSummary, Conclusion, ProgramFigures, WatchView};
+use super::holder::{OtherProgram, WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep};
+use super::said::{is_storage, waited, waiting};
+use crate::summary::{CauseShare, CellSummary, Conclusion, Consequence, Stop, WatchView};
 use crate::verdict_block::{
-    Because, Certainty, HeldBy, Reached, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,
+    Advised, Because, Certainty, HeldBy, Holder, Reached, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,
 };
-use crate::words::{block, number, percent, sentence};
+use crate::words::{block, percent};
 use loadline_record::{Binding, HiddenProcesses, Limit};
 
 /// Volumes that a verdict speaks of.
@@ -19,11 +19,17 @@ const NEAR: f64 = 0.7;
 const GAIN_MIN: f64 = 0.1;
 
 /// Beside the program that was named: another one that is known to move most of the device's bytes.
-fn crowded(watch: &WatchView) -> Option<(&ProgramFigures, f64)> {
+fn crowded(cell: &CellSummary, watch: &WatchView) -> Option<OtherProgram> {
     watch.programs.iter().find(|program| program.named)?;
     let others = watch.programs.iter().filter(|program| !program.named);
     let known = others.filter_map(|program| Some((program, program.share?)));
-    known.filter(|(_, share)| *share >= OTHERS_SHARE).max_by(|(_, a), (_, b)| a.total_cmp(b))
+    let most = known.filter(|(_, share)| *share >= OTHERS_SHARE).max_by(|(_, a), (_, b)| a.total_cmp(b));
+    most.map(|(program, share_of_bytes)| OtherProgram {
+        program: program.name.clone(),
+        pid: program.pid,
+        share_of_bytes,
+        device: cell.volume.clone(),
+    })
 }
 
 /// How the time is divided between storage and what uses it.
@@ -54,15 +60,27 @@ impl<'a> Sides<'a> {
     fn is_elsewhere(&self) -> bool {
         self.storage < GAIN_MIN
     }
-    /// "; faster storage saves at most 30 % of the time".
-    fn saves(&self) -> String {
-        format!("faster storage saves at most {}", of_the_time(self.storage))
+    /// What else has the time, beside what holds.
+    fn beside(&self, watch: &WatchView, by: &WatchHeld) -> WatchBeside {
+        match (by, self.of_storage, self.of_others) {
+            (WatchHeld::Storage { .. }, _, Some(other)) if self.is_even() => {
+                WatchBeside::AsMuch { other: other.clone() }
+            }
+            (WatchHeld::Other { .. }, Some(other), _) if self.is_even() => WatchBeside::AsMuch { other: other.clone() },
+            (WatchHeld::Storage { share_of_time, .. }, _, Some(other)) if other.share > *share_of_time => {
+                WatchBeside::Otherwise { other: other.clone() }
+            }
+            (WatchHeld::Storage { share_of_time, .. }, ..) => {
+                let near = watch.causes.iter().filter(|cause| is_storage(cause.limit)).nth(1);
+                let near = near.filter(|cause| cause.share >= share_of_time * NEAR);
+                near.map_or(WatchBeside::Nothing, |other| WatchBeside::NearlyAsMuch { other: other.clone() })
+            }
+            (WatchHeld::Other { .. }, Some(storage), _) if !self.is_elsewhere() => {
+                WatchBeside::SomeStorage { storage: storage.clone() }
+            }
+            (WatchHeld::Other { .. }, ..) => WatchBeside::NoStorage { busy_share: watch.busy_share },
+        }
     }
-}
-
-/// "waiting for the device's answers, 30 % of the time".
-fn with_time(cause: &CauseShare) -> String {
-    format!("{}, {}", cause_words(&cause.cause), of_the_time(cause.share))
 }
 
 /// Whether anything reached the device.
@@ -70,116 +88,60 @@ fn is_idle(cell: &CellSummary) -> bool {
     cell.total.as_ref().is_none_or(|total| total.iops <= 0.0)
 }
 
-/// What held it, in words.
-fn holder(cell: &CellSummary) -> String {
-    let (Some(binding), Some(watch)) = (&cell.binding, &cell.watch) else { return "not known".to_owned() };
+/// What held it.
+fn holder(cell: &CellSummary) -> WatchHolder {
+    let (Some(binding), Some(watch)) = (&cell.binding, &cell.watch) else { return WatchHolder::Unknown };
     if is_idle(cell) && binding.limit == Limit::Arrival {
-        return format!("nothing: no request reached {}", cell.volume);
+        return WatchHolder::NoRequest { device: cell.volume.clone() };
     }
     let sides = Sides::of(watch);
-    let own = if is_storage(Some(binding.limit)) {
-        limit_words(cell, binding)
+    let share_of_time = cell.binding_share.unwrap_or(0.0);
+    let by = if is_storage(Some(binding.limit)) {
+        let (limit, ceiling_iops, presumed) = (binding.limit, binding.ceiling_iops, binding.presumed);
+        WatchHeld::Storage { limit, ceiling_iops, presumed, throttle: cell.held_by.clone(), share_of_time }
     } else {
-        sides.of_others.map_or_else(|| binding.limit.name().to_owned(), with_time)
+        WatchHeld::Other { limit: binding.limit, cause: sides.of_others.cloned() }
     };
-    let share = cell.binding_share.unwrap_or(0.0);
-    let text = match (is_storage(Some(binding.limit)), sides.of_storage, sides.of_others) {
-        (true, _, Some(other)) if sides.is_even() => format!("both {own}, and {}", with_time(other)),
-        (false, Some(storage), _) if sides.is_even() => format!("both {}, and {own}", with_time(storage)),
-        (true, _, Some(other)) if other.share > share => format!("{own}; otherwise {}", with_time(other)),
-        (true, ..) => {
-            let near = watch.causes.iter().filter(|cause| is_storage(cause.limit)).nth(1);
-            match near.filter(|cause| cause.share >= share * NEAR) {
-                Some(near) => format!("{own}; nearly as long {}", with_time(near)),
-                None => own,
-            }
-        }
-        (false, Some(storage), _) if !sides.is_elsewhere() => {
-            format!("mostly not the storage: {own}; {}", with_time(storage))
-        }
-        (false, ..) => match binding.limit {
-            Limit::Arrival => format!("not the storage: it was busy {}", of_the_time(watch.busy_share)),
-            Limit::Cache => "not the storage: the page cache answers".to_owned(),
-            _ => format!("not the storage but {own}"),
-        },
-    };
-    match crowded(watch) {
-        Some((other, share)) if binding.limit != Limit::Arrival => {
-            format!("{text}; {} ({}) has {} of the bytes of {}", other.name, other.pid, percent(share), cell.volume)
-        }
-        _ => text,
-    }
-}
-
-/// A limit of storage, with its value and its share of the time.
-fn limit_words(cell: &CellSummary, binding: &Binding) -> String {
-    let value = binding.ceiling_iops.map(|iops| format!(", {} IOPS for this load", number(iops))).unwrap_or_default();
-    let value = if binding.presumed { format!("{value} (presumed)") } else { value };
-    let time = of_the_time(cell.binding_share.unwrap_or(0.0));
-    match (&cell.held_by, binding.limit) {
-        (Some(held), _) => format!("{}, {time}", held.sentence()),
-        (None, Limit::DiskIops) => format!("the disk's limit on requests per second{value}, {time}"),
-        (None, Limit::DiskThroughput) => format!("the disk's limit on bytes per second{value}, {time}"),
-        (None, Limit::VmUncachedIops | Limit::VmCachedIops) => {
-            format!("the VM's limit on requests per second ({}){value}, {time}", binding.limit.name())
-        }
-        (None, Limit::VmUncachedThroughput | Limit::VmCachedThroughput) => {
-            format!("the VM's limit on bytes per second ({}){value}, {time}", binding.limit.name())
-        }
-        (None, Limit::BurstExhausted) => format!("the baseline, after the burst was used up{value}, {time}"),
-        (None, Limit::Latency) => format!("the time that each answer of the disk takes, {time}"),
-        (None, Limit::Flush) => format!("the time until writes are durable, {time}"),
-        (None, limit) => format!("{}{value}, {time}", limit.name()),
-    }
+    let crowd = crowded(cell, watch).filter(|_| binding.limit != Limit::Arrival);
+    WatchHolder::Held { beside: sides.beside(watch, &by), by, crowd }
 }
 
 /// What to do.
-fn next(cell: &CellSummary) -> Option<String> {
+fn next(cell: &CellSummary) -> Option<WatchNext> {
     let (binding, watch) = (cell.binding.as_ref()?, cell.watch.as_ref()?);
     // What is known comes first, and is what the command does.
     if cell.held_by.is_some() {
-        return Some("if this limit is not meant, lift it: that costs nothing".to_owned());
+        return Some(WatchNext::LiftThrottle);
     }
     if is_idle(cell) && binding.limit == Limit::Arrival {
-        return Some(format!("watch while the application works; without a name, every disk but {}", cell.volume));
+        return Some(WatchNext::WatchAtWork { device: cell.volume.clone() });
     }
-    if let Some((other, share)) = crowded(watch).filter(|_| binding.limit != Limit::Arrival) {
-        return Some(format!(
-            "see first whether {} ({}) must run now: it has {} of the bytes of {}",
-            other.name,
-            other.pid,
-            percent(share),
-            cell.volume
-        ));
+    if let Some(other) = crowded(cell, watch).filter(|_| binding.limit != Limit::Arrival) {
+        return Some(WatchNext::SeeProgram { other });
     }
     let sides = Sides::of(watch);
-    let text = match binding.limit {
-        Limit::DiskIops => "compare with what the disk is sold with; more needs another disk or a stripe",
-        Limit::DiskThroughput => {
-            "compare with what the disk is sold with; more needs a disk with more MB/s, or a stripe"
-        }
+    let step = match binding.limit {
+        Limit::Arrival if sides.is_elsewhere() => return Some(WatchNext::LookElsewhere),
+        Limit::DiskIops => WatchStep::MoreIops,
+        Limit::DiskThroughput => WatchStep::MoreThroughput,
         Limit::VmUncachedIops | Limit::VmUncachedThroughput | Limit::VmCachedIops | Limit::VmCachedThroughput => {
-            "more needs a larger VM; faster disks change nothing"
+            WatchStep::LargerMachine
         }
-        Limit::BurstExhausted => "plan with this rate, or take a disk with a higher baseline",
-        Limit::Latency => {
-            "ask for more at once (more connections, deeper read-ahead), or take a disk that answers faster"
-        }
-        Limit::Flush => "make several writes durable with one flush, or take a disk that flushes faster",
-        Limit::Cpu => "give the application more CPU",
-        Limit::Cache => "leave the storage as it is, as long as the memory stays",
-        Limit::Arrival if sides.is_elsewhere() => {
-            return Some("look elsewhere: other storage changes nothing here".to_owned());
-        }
-        Limit::Arrival => "see what the application does while it asks for nothing",
-        _ => return None,
+        Limit::BurstExhausted => WatchStep::HigherBaseline,
+        Limit::Latency => WatchStep::FasterAnswers,
+        Limit::Flush => WatchStep::FasterFlushes,
+        Limit::Cpu => WatchStep::MoreCpu,
+        Limit::Cache => WatchStep::KeepStorage,
+        Limit::Arrival => WatchStep::SeeApplication,
+        Limit::Generator | Limit::Interface | Limit::Parallelism | Limit::Unexplained => return None,
     };
-    Some(match binding.limit {
-        Limit::Cpu if sides.is_elsewhere() => format!("{text}; other storage changes nothing"),
-        Limit::Arrival | Limit::Cpu => format!("{text}; {}", sides.saves()),
-        Limit::Latency | Limit::Flush | Limit::Cache if sides.is_even() => format!("{text}; {}", sides.saves()),
-        _ => text.to_owned(),
-    })
+    let storage_saves = match binding.limit {
+        Limit::Cpu if sides.is_elsewhere() => Some(0.0),
+        Limit::Arrival | Limit::Cpu => Some(sides.storage),
+        Limit::Latency | Limit::Flush | Limit::Cache => Some(sides.storage).filter(|_| sides.is_even()),
+        _ => None,
+    };
+    Some(WatchNext::Step { step, storage_saves })
 }
 
 fn certainty(cell: &CellSummary) -> (Certainty, Because) {
@@ -222,12 +184,12 @@ pub(crate) fn verdict(cells: &[CellSummary]) -> Option<VerdictBlock> {
                 volume: if cells.len() == 1 { String::new() } else { cell.volume.clone() },
                 gives: vec![asked(cell)],
                 limit: cell.binding.as_ref().map(|binding| binding.limit),
-                held_by: holder(cell),
+                held_by: Holder::Watch(holder(cell)),
                 throttle: cell.held_by.clone(),
                 certainty,
                 because,
-                latency: cell.watch.as_ref().and_then(|watch| Some(watch.above_device.as_ref()?.in_short())),
-                next: next(cell),
+                latency: cell.watch.as_ref().and_then(|watch| watch.above_device.clone()),
+                next: next(cell).map(|step| Advised::Watch { step, record: false }),
                 command: cell.held_by.as_ref().map(HeldBy::lifting_command),
                 cell: cell.id.clone(),
             }
@@ -264,7 +226,7 @@ fn asked(cell: &CellSummary) -> VerdictFigure {
     }
 }
 
-/// Each device in a sentence or two.
+/// What holds each device.
 pub(crate) fn conclusions(cells: &[CellSummary]) -> Vec<Conclusion> {
     let of = |cell: &CellSummary| {
         let watch = cell.watch.as_ref()?;
@@ -273,10 +235,10 @@ pub(crate) fn conclusions(cells: &[CellSummary]) -> Vec<Conclusion> {
             volume: cell.volume.clone(),
             cell: cell.id.clone(),
             limit,
-            text: sentence(&format!("what holds {}: {}", cell.volume, holder(cell))),
+            text: Stop::Watch(holder(cell)),
             seen: cell.binding.as_ref().map(|binding| binding.seen.clone()).unwrap_or_default(),
-            consequence: Some(sentence(&gain_words(watch.gain))),
-            next: next(cell).map(|next| sentence(&next)),
+            consequence: Some(Consequence::Gain(watch.gain)),
+            next: next(cell).map(|step| Advised::Watch { step, record: false }),
             next_measurements: Vec::new(),
             commands: cell.held_by.as_ref().map(HeldBy::lifting_command).into_iter().collect(),
         })

@@ -139,7 +139,10 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<VerdictLine> {
     if let Some(first) = comparison.throttled.first() {
         let others = comparison.throttled.len() - 1;
         let more = if others == 0 { String::new() } else { format!(" (and {others} other sides have throttles)") };
-        add("held back", format!("{}: {}{more}", letter(first.side as usize), plain(&words::comparison::throttled(first))));
+        add(
+            "held back",
+            format!("{}: {}{more}", letter(first.side as usize), plain(&words::comparison::throttled(first))),
+        );
     }
     for shared in comparison.in_common.iter().take(IN_COMMON_MAX) {
         let InCommon::OneFigure { sides, .. } = shared;

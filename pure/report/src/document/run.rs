@@ -3,12 +3,13 @@
 use super::DoubtDocument;
 use crate::words::certainty::because;
 use crate::words::evidence::{evidence, paragraph};
-use crate::words::{finding, watch};
+use crate::words::{finding, verdict, watch};
 use loadline_analysis::{
-    Because, CauseShare, CellSummary, Conclusion, Finding, HostsScaling, NextMeasurement, ObjectiveVerdict, RunInfo,
-    RunSummary, VerdictBlock, VolumeVerdict, WatchView,
+    Advised, Because, CauseShare, CellSummary, Conclusion, Consequence, Finding, Holder, HostsScaling, NextMeasurement,
+    ObjectiveVerdict, RunInfo, RunSummary, Stop, VerdictBlock, VolumeVerdict, WaitAbove, WatchHolder, WatchNext,
+    WatchView,
 };
-use loadline_record::{Binding, Evidence, Limit, WatchCause};
+use loadline_record::{Binding, Evidence, Limit, WatchCause, WatchGain};
 use serde::Serialize;
 
 /// A run with its sentences.
@@ -96,12 +97,18 @@ struct ConclusionDocument<'a> {
     volume: &'a str,
     cell: &'a str,
     limit: Option<Limit>,
-    text: &'a str,
+    text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held: Option<&'a WatchHolder>,
     evidence: Option<String>,
     #[serde(skip_serializing_if = "Evidence::is_empty")]
     seen: &'a Evidence,
-    consequence: Option<&'a str>,
-    next: Option<&'a str>,
+    consequence: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gain: Option<&'a WatchGain>,
+    next: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<&'a WatchNext>,
     #[serde(skip_serializing_if = "<[NextMeasurement]>::is_empty")]
     next_measurements: &'a [NextMeasurement],
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
@@ -114,11 +121,20 @@ impl<'a> ConclusionDocument<'a> {
             volume: &conclusion.volume,
             cell: &conclusion.cell,
             limit: conclusion.limit,
-            text: &conclusion.text,
+            text: verdict::stop(conclusion),
+            held: match &conclusion.text {
+                Stop::Watch(holder) => Some(holder),
+                Stop::Written(_) => None,
+            },
             evidence: paragraph(&conclusion.seen),
             seen: &conclusion.seen,
-            consequence: conclusion.consequence.as_deref(),
-            next: conclusion.next.as_deref(),
+            consequence: conclusion.consequence.as_ref().map(verdict::consequence),
+            gain: match &conclusion.consequence {
+                Some(Consequence::Gain(gain)) => Some(gain),
+                Some(Consequence::Written(_)) | None => None,
+            },
+            next: verdict::next(conclusion),
+            step: step(conclusion.next.as_ref()),
             next_measurements: &conclusion.next_measurements,
             commands: &conclusion.commands,
         }
@@ -162,12 +178,43 @@ impl<'a> VerdictDocument<'a> {
 struct VolumeDocument<'a> {
     #[serde(flatten)]
     volume: &'a VolumeVerdict,
+    held_by: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held: Option<&'a WatchHolder>,
     because: String,
     why: &'a Because,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wait: Option<&'a WaitAbove>,
+    next: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<&'a WatchNext>,
 }
 
 impl<'a> VolumeDocument<'a> {
     fn of(volume: &'a VolumeVerdict) -> Self {
-        Self { volume, because: because(&volume.because), why: &volume.because }
+        Self {
+            volume,
+            held_by: verdict::holder(&volume.held_by),
+            held: match &volume.held_by {
+                Holder::Watch(holder) => Some(holder),
+                Holder::Written(_) => None,
+            },
+            because: because(&volume.because),
+            why: &volume.because,
+            latency: volume.latency.as_ref().map(watch::latency),
+            wait: volume.latency.as_ref(),
+            next: volume.next.as_ref().map(verdict::advised),
+            step: step(volume.next.as_ref()),
+        }
+    }
+}
+
+/// What to do, where it is known as a value.
+const fn step(next: Option<&Advised>) -> Option<&WatchNext> {
+    match next {
+        Some(Advised::Watch { step, .. }) => Some(step),
+        Some(Advised::Written(_)) | None => None,
     }
 }

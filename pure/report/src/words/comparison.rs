@@ -216,7 +216,10 @@ mod tests {
             ..AskedApart::default()
         };
         for (given, said) in [
-            (Note::Device(pair(of(&[("hdd", 1)]), of(&[("hdd", 2), ("ssd", 1)]))), "The device differs: hdd, here 2 x hdd and ssd."),
+            (
+                Note::Device(pair(of(&[("hdd", 1)]), of(&[("hdd", 2), ("ssd", 1)]))),
+                "The device differs: hdd, here 2 x hdd and ssd.",
+            ),
             (Note::VolumeSize(sizes), "The size that the load spreads over of data differs: 1.00 TiB, here 16.0 GiB."),
             (Note::PageCache(pair(true, false)), "The way past the page cache differs: past it, here through it."),
             (environment(Some("a"), Some("b")), "The environment differs: a, here b."),

@@ -6,9 +6,11 @@ mod doubt;
 pub(crate) mod comparison;
 pub(crate) mod evidence;
 pub(crate) mod finding;
+pub(crate) mod verdict;
 pub(crate) mod watch;
 
 pub use doubt::{TRACE_CUT_SHORT, doubt_detail};
 pub use comparison::{note, undecided};
 pub use evidence::evidence;
 pub use finding::finding;
+pub use verdict::{holder, stop};

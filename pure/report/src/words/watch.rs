@@ -1,7 +1,9 @@
 //! Sentences about a device that others use.
 
-use loadline_analysis::HeldBy;
-use loadline_record::{HiddenProcesses, KernelThrottle, Rate, WatchCause, WatchFact};
+use loadline_analysis::{
+    CauseShare, HeldBy, OtherProgram, WaitAbove, WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep,
+};
+use loadline_record::{HiddenProcesses, KernelThrottle, Limit, Rate, WatchCause, WatchFact, WatchGain};
 use loadline_units::words::{number, percent, seconds, span, throughput};
 
 /// A share of the time from here on is all of it.
@@ -111,8 +113,10 @@ pub(super) fn parts(fact: &WatchFact) -> (String, Option<String>) {
         ),
         WatchFact::WorkAwaited { program, busy_share } => {
             let who = program.as_deref().unwrap_or("the application");
-            let claim =
-                format!("The device had requests for {} of the time, and no known limit was reached", percent(*busy_share));
+            let claim = format!(
+                "The device had requests for {} of the time, and no known limit was reached",
+                percent(*busy_share)
+            );
             return (claim, Some(format!("it waits for {who}, not {who} for it")));
         }
     };
@@ -161,6 +165,152 @@ pub(crate) fn cause(cause: &WatchCause) -> String {
         WatchCause::Processors => "the machine's CPUs".to_owned(),
         WatchCause::PageCache { program } => format!("{program}, which reads from the page cache"),
         WatchCause::NoWork => "the device waits for work".to_owned(),
+    }
+}
+
+/// What faster storage would bring.
+pub(crate) fn gain(gain: WatchGain) -> String {
+    match gain {
+        WatchGain::Nothing { asked } => {
+            let why = if asked { "it is hardly ever waited for" } else { "nothing asked it for anything" };
+            format!("faster storage gains nothing here: {why}")
+        }
+        WatchGain::AtMost { share_of_time, times } => format!(
+            "storage is waited for {}: without any waiting the same work would be done at most {times:.1} times as fast",
+            of_the_time(share_of_time)
+        ),
+        WatchGain::NotShown { share_of_time, limit } => {
+            let settles = match limit {
+                Some(Limit::Latency) => {
+                    "a disk that answers twice as fast would do at most twice as much, or more requests at once"
+                }
+                Some(Limit::Flush) => {
+                    "a disk that flushes twice as fast would do at most twice as much, or more commits with one flush"
+                }
+                _ => "how much more it would do without this limit does not show while it holds all the time",
+            };
+            format!("storage is waited for {}: {settles}", of_the_time(share_of_time))
+        }
+    }
+}
+
+/// What holds a device.
+pub(crate) fn holder(holder: &WatchHolder) -> String {
+    let (by, beside, crowd) = match holder {
+        WatchHolder::Unknown => return "not known".to_owned(),
+        WatchHolder::NoRequest { device } => return format!("nothing: no request reached {device}"),
+        WatchHolder::Held { by, beside, crowd } => (by, beside, crowd),
+    };
+    let own = held(by);
+    let text = match (by, beside) {
+        (_, WatchBeside::Nothing) => own,
+        (WatchHeld::Storage { .. }, WatchBeside::AsMuch { other }) => format!("both {own}, and {}", with_time(other)),
+        (WatchHeld::Other { .. }, WatchBeside::AsMuch { other }) => format!("both {}, and {own}", with_time(other)),
+        (_, WatchBeside::Otherwise { other }) => format!("{own}; otherwise {}", with_time(other)),
+        (_, WatchBeside::NearlyAsMuch { other }) => format!("{own}; nearly as long {}", with_time(other)),
+        (_, WatchBeside::SomeStorage { storage }) => {
+            format!("mostly not the storage: {own}; {}", with_time(storage))
+        }
+        (WatchHeld::Other { limit: Limit::Arrival, .. }, WatchBeside::NoStorage { busy_share }) => {
+            format!("not the storage: it was busy {}", of_the_time(*busy_share))
+        }
+        (WatchHeld::Other { limit: Limit::Cache, .. }, WatchBeside::NoStorage { .. }) => {
+            "not the storage: the page cache answers".to_owned()
+        }
+        (_, WatchBeside::NoStorage { .. }) => format!("not the storage but {own}"),
+    };
+    crowd.as_ref().map_or_else(|| text.clone(), |crowd| format!("{text}; {}", crowded(crowd)))
+}
+
+/// "backup (9) has 88 % of the bytes of sda".
+fn crowded(OtherProgram { program, pid, share_of_bytes, device }: &OtherProgram) -> String {
+    format!("{program} ({pid}) has {} of the bytes of {device}", percent(*share_of_bytes))
+}
+
+/// "waiting for the device's answers, 30 % of the time".
+fn with_time(of: &CauseShare) -> String {
+    format!("{}, {}", cause(&of.cause), of_the_time(of.share))
+}
+
+/// What has most of the time, with its share.
+fn held(by: &WatchHeld) -> String {
+    let (limit, ceiling_iops, presumed, throttle, share_of_time) = match by {
+        WatchHeld::Storage { limit, ceiling_iops, presumed, throttle, share_of_time } => {
+            (*limit, *ceiling_iops, *presumed, throttle, *share_of_time)
+        }
+        WatchHeld::Other { limit, cause } => {
+            return cause.as_ref().map_or_else(|| limit.name().to_owned(), with_time);
+        }
+    };
+    let time = of_the_time(share_of_time);
+    if let Some(throttle) = throttle {
+        return format!("{}, {time}", throttle.sentence());
+    }
+    let value = ceiling_iops.map(|iops| format!(", {} IOPS for this load", number(iops))).unwrap_or_default();
+    let value = if presumed { format!("{value} (presumed)") } else { value };
+    match limit {
+        Limit::DiskIops => format!("the disk's limit on requests per second{value}, {time}"),
+        Limit::DiskThroughput => format!("the disk's limit on bytes per second{value}, {time}"),
+        Limit::VmUncachedIops | Limit::VmCachedIops => {
+            format!("the VM's limit on requests per second ({}){value}, {time}", limit.name())
+        }
+        Limit::VmUncachedThroughput | Limit::VmCachedThroughput => {
+            format!("the VM's limit on bytes per second ({}){value}, {time}", limit.name())
+        }
+        Limit::BurstExhausted => format!("the baseline, after the burst was used up{value}, {time}"),
+        Limit::Latency => format!("the time that each answer of the disk takes, {time}"),
+        Limit::Flush => format!("the time until writes are durable, {time}"),
+        limit => format!("{}{value}, {time}", limit.name()),
+    }
+}
+
+/// What to do about it.
+pub(crate) fn next(next: &WatchNext) -> String {
+    let (step, storage_saves) = match next {
+        WatchNext::LiftThrottle => return "if this limit is not meant, lift it: that costs nothing".to_owned(),
+        WatchNext::WatchAtWork { device } => {
+            return format!("watch while the application works; without a name, every disk but {device}");
+        }
+        WatchNext::SeeProgram { other } => {
+            let OtherProgram { program, pid, share_of_bytes, device } = other;
+            return format!(
+                "see first whether {program} ({pid}) must run now: it has {} of the bytes of {device}",
+                percent(*share_of_bytes)
+            );
+        }
+        WatchNext::LookElsewhere => return "look elsewhere: other storage changes nothing here".to_owned(),
+        WatchNext::Step { step, storage_saves } => (*step, *storage_saves),
+    };
+    let text = match step {
+        WatchStep::MoreIops => "compare with what the disk is sold with; more needs another disk or a stripe",
+        WatchStep::MoreThroughput => {
+            "compare with what the disk is sold with; more needs a disk with more MB/s, or a stripe"
+        }
+        WatchStep::LargerMachine => "more needs a larger VM; faster disks change nothing",
+        WatchStep::HigherBaseline => "plan with this rate, or take a disk with a higher baseline",
+        WatchStep::FasterAnswers => {
+            "ask for more at once (more connections, deeper read-ahead), or take a disk that answers faster"
+        }
+        WatchStep::FasterFlushes => "make several writes durable with one flush, or take a disk that flushes faster",
+        WatchStep::MoreCpu => "give the application more CPU",
+        WatchStep::KeepStorage => "leave the storage as it is, as long as the memory stays",
+        WatchStep::SeeApplication => "see what the application does while it asks for nothing",
+    };
+    match storage_saves {
+        Some(saved) if saved > 0.0 => format!("{text}; faster storage saves at most {}", of_the_time(saved)),
+        Some(_) => format!("{text}; other storage changes nothing"),
+        None => text.to_owned(),
+    }
+}
+
+/// What the application waits, beside what the device takes.
+pub(crate) fn latency(wait: &WaitAbove) -> String {
+    let device = span(wait.device_ns);
+    match wait.application_ns {
+        Some(ns) => {
+            format!("the application waits about {} for a request, the device takes {device} of it", span(ns))
+        }
+        None => format!("the device takes {device}; what the application waits for the throttle comes on top"),
     }
 }
 
@@ -234,5 +384,57 @@ mod tests {
         ] {
             assert_eq!(fact(&seen), said);
         }
+    }
+    #[test]
+    fn what_holds_a_device_is_said_with_what_else_has_its_time() {
+        let of = |cause, share| CauseShare { cause, limit: None, share };
+        let storage = |limit, presumed, share_of_time| WatchHeld::Storage {
+            limit,
+            ceiling_iops: Some(500.0),
+            presumed,
+            throttle: None,
+            share_of_time,
+        };
+        let quota = of(WatchCause::Quota { program: "db".into() }, 0.5);
+        let other = WatchHeld::Other { limit: Limit::Cpu, cause: Some(quota.clone()) };
+        let idle = WatchHeld::Other { limit: Limit::Arrival, cause: Some(of(WatchCause::NoWork, 0.95)) };
+        let answers = of(WatchCause::Answers, 0.45);
+        let backup = OtherProgram { program: "backup".into(), pid: 9, share_of_bytes: 0.88, device: "sda".into() };
+        for (by, beside, crowd, said) in [
+            (
+                storage(Limit::DiskIops, true, 0.2),
+                WatchBeside::Otherwise { other: of(WatchCause::NoWork, 0.8) },
+                None,
+                "the disk's limit on requests per second, 500 IOPS for this load (presumed), 20 % of the time; otherwise the device waits \
+                 for work, 80 % of the time",
+            ),
+            (
+                storage(Limit::Latency, false, 0.55),
+                WatchBeside::AsMuch { other: quota },
+                Some(backup),
+                "both the time that each answer of the disk takes, 55 % of the time, and the CPU quota of db, 50 % of the time; backup (9) \
+                 has 88 % of the bytes of sda",
+            ),
+            (
+                other,
+                WatchBeside::AsMuch { other: answers },
+                None,
+                "both waiting for the device's answers, 45 % of the time, and the CPU quota of db, 50 % of the time",
+            ),
+            (idle, WatchBeside::NoStorage { busy_share: 0.05 }, None, "not the storage: it was busy 5.0 % of the time"),
+        ] {
+            assert_eq!(holder(&WatchHolder::Held { by, beside, crowd }), said);
+        }
+    }
+
+    #[test]
+    fn a_step_is_said_with_what_faster_storage_saves() {
+        let of = |step, storage_saves| next(&WatchNext::Step { step, storage_saves });
+        assert_eq!(
+            of(WatchStep::MoreCpu, Some(0.45)),
+            "give the application more CPU; faster storage saves at most 45 % of the time"
+        );
+        assert_eq!(of(WatchStep::MoreCpu, Some(0.0)), "give the application more CPU; other storage changes nothing");
+        assert_eq!(of(WatchStep::LargerMachine, None), "more needs a larger VM; faster disks change nothing");
     }
 }

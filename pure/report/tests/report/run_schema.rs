@@ -150,6 +150,12 @@ fn a_watch_has_every_field_that_the_schema_has_and_no_other() {
         missing.extend(lacks(list, &watch[list][0], &of["properties"][list]["items"]));
     }
     assert_eq!(missing, [""; 0]);
+    // What holds the device, what it means and what to do are there as values, too.
+    let (verdict, conclusion) = (&value["verdict"]["volumes"][0], &value["conclusions"][0]);
+    assert_eq!((&verdict["held"]["kind"], &verdict["held"]["by"]["kind"]), (&json!("held"), &json!("storage")));
+    assert_eq!((&verdict["step"]["kind"], &verdict["wait"]), (&json!("lift-throttle"), &watch["above_device"]));
+    assert_eq!((&conclusion["held"], &conclusion["gain"]), (&verdict["held"], &watch["gain"]));
+    assert_eq!(conclusion["step"], verdict["step"]);
 }
 
 #[test]

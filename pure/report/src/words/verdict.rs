@@ -1,0 +1,50 @@
+//! What holds a volume, what that means and what to do, in sentences.
+
+use super::watch;
+use loadline_analysis::{Advised, Conclusion, Consequence, Holder, Stop};
+use loadline_units::words::capital;
+
+/// What holds the figures of a volume; the first letter is small.
+#[must_use]
+pub fn holder(holder: &Holder) -> String {
+    match holder {
+        Holder::Written(text) => text.clone(),
+        Holder::Watch(holder) => watch::holder(holder),
+    }
+}
+
+/// What to do, as a verdict has it: the first letter is small.
+pub(crate) fn advised(advised: &Advised) -> String {
+    match advised {
+        Advised::Written(text) => text.clone(),
+        Advised::Watch { step, record: false } => watch::next(step),
+        Advised::Watch { step, record: true } => {
+            format!("{}. Record the requests to find what would do", watch::next(step))
+        }
+    }
+}
+
+/// How far the load of a conclusion comes, and what stops it.
+#[must_use]
+pub fn stop(conclusion: &Conclusion) -> String {
+    match &conclusion.text {
+        Stop::Written(text) => text.clone(),
+        Stop::Watch(holder) => format!("What holds {}: {}", conclusion.volume, watch::holder(holder)),
+    }
+}
+
+/// What it means.
+pub(crate) fn consequence(consequence: &Consequence) -> String {
+    match consequence {
+        Consequence::Written(text) => text.clone(),
+        Consequence::Gain(gain) => capital(&watch::gain(*gain)),
+    }
+}
+
+/// What to do, as a conclusion has it: with a capital.
+pub(crate) fn next(conclusion: &Conclusion) -> Option<String> {
+    Some(match conclusion.next.as_ref()? {
+        Advised::Written(text) => text.clone(),
+        advised @ Advised::Watch { .. } => capital(&self::advised(advised)),
+    })
+}
