@@ -144,7 +144,11 @@ fn without_bound(found: &CellSummary) -> Option<String> {
 
 /// The sentences of what was seen.
 fn seen(evidence: &Evidence) -> String {
-    let texts = evidence.facts().iter().map(|Fact::Written(written)| written.text.trim());
+    let texts = evidence.facts().iter().filter_map(|fact| match fact {
+        Fact::Written(written) => Some(written.text.trim()),
+        // Of a device that others use: nobody hunts in a watch.
+        Fact::Watch(_) => None,
+    });
     texts.collect::<Vec<&str>>().join(" ")
 }
 

@@ -19,9 +19,9 @@ pub enum WatchHolder {
     /// Something holds it.
     Held {
         /// What.
-        by: WatchHeld,
+        by: Box<WatchHeld>,
         /// What else has its time.
-        beside: WatchBeside,
+        beside: Box<WatchBeside>,
         /// Another program than the one that was named, with most of the device's bytes.
         crowd: Option<OtherProgram>,
     },

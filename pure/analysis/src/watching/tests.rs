@@ -118,7 +118,7 @@ fn a_throttle_binds_for_as_long_as_its_group_asks_for_all_of_it() {
 #[track_caller]
 fn held(volume: &VolumeVerdict) -> (&WatchHeld, &WatchBeside) {
     let Holder::Watch(WatchHolder::Held { by, beside, .. }) = &volume.held_by else { panic!("{volume:?}") };
-    (by, beside)
+    (by.as_ref(), beside.as_ref())
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn holder(cell: &CellSummary) -> WatchHolder {
         WatchHeld::Other { limit: binding.limit, cause: sides.of_others.cloned() }
     };
     let crowd = crowded(cell, watch).filter(|_| binding.limit != Limit::Arrival);
-    WatchHolder::Held { beside: sides.beside(watch, &by), by, crowd }
+    WatchHolder::Held { beside: Box::new(sides.beside(watch, &by)), by: Box::new(by), crowd }
 }
 
 /// What to do.

@@ -56,7 +56,10 @@ fn known(record: &TrialRecord) -> &ModelRecord {
 }
 /// The sentences of what was seen.
 fn evidence_of(seen: &Evidence) -> String {
-    let texts = seen.facts().iter().map(|Fact::Written(written)| written.text.clone());
+    let texts = seen.facts().iter().filter_map(|fact| match fact {
+        Fact::Written(written) => Some(written.text.clone()),
+        Fact::Watch(_) => None,
+    });
     texts.collect::<Vec<String>>().join(" ")
 }
 

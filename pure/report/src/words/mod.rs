@@ -1,16 +1,16 @@
 //! Sentences of what is judged. Nothing else in the house makes one, and nothing reads one.
 
 pub(crate) mod certainty;
+pub(crate) mod comparison;
 pub mod crawl;
 mod doubt;
-pub(crate) mod comparison;
 pub(crate) mod evidence;
 pub(crate) mod finding;
 pub(crate) mod verdict;
 pub(crate) mod watch;
 
-pub use doubt::{TRACE_CUT_SHORT, doubt_detail};
 pub use comparison::{note, undecided};
+pub use doubt::{TRACE_CUT_SHORT, doubt_detail};
 pub use evidence::evidence;
 pub use finding::finding;
 pub use verdict::{holder, stop};

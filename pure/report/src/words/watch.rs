@@ -199,7 +199,7 @@ pub(crate) fn holder(holder: &WatchHolder) -> String {
     let (by, beside, crowd) = match holder {
         WatchHolder::Unknown => return "not known".to_owned(),
         WatchHolder::NoRequest { device } => return format!("nothing: no request reached {device}"),
-        WatchHolder::Held { by, beside, crowd } => (by, beside, crowd),
+        WatchHolder::Held { by, beside, crowd } => (by.as_ref(), beside.as_ref(), crowd),
     };
     let own = held(by);
     let text = match (by, beside) {
@@ -423,7 +423,7 @@ mod tests {
             ),
             (idle, WatchBeside::NoStorage { busy_share: 0.05 }, None, "not the storage: it was busy 5.0 % of the time"),
         ] {
-            assert_eq!(holder(&WatchHolder::Held { by, beside, crowd }), said);
+            assert_eq!(holder(&WatchHolder::Held { by: Box::new(by), beside: Box::new(beside), crowd }), said);
         }
     }
 
