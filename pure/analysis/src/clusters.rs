@@ -3,6 +3,7 @@
 use crate::trials::trials_used;
 use crate::words::{percent, span};
 use loadline_record::{CellRecord, Histogram};
+use serde::{Deserialize, Serialize};
 
 /// The gap between the clusters: a decade. Queues, seeks and caches fill it; a wait for the next turn of a throttle does not.
 const GAP: f64 = 10.0;
@@ -19,7 +20,7 @@ const STOPPED_MIN: f64 = 0.2;
 const LIKE_STOPS: f64 = 2.0;
 
 /// A closed loop's latencies in two clusters. The median lies in the quick one, most of the time goes into the slow one.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Clusters {
     /// The median of all.
     pub median_ns: f64,

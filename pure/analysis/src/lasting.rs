@@ -251,7 +251,7 @@ mod tests {
     use super::*;
     use crate::example::{ExampleDisk, cell, closed, open, predicted, run};
     use crate::search::Probed;
-    use crate::{RunSummary, summarize};
+    use crate::{FindingCode, FindingSeen, ObjectiveTurn, RateCourse, RateSeen, RunSummary, summarize};
     use loadline_record::RunRecord;
 
     const BURST_S: usize = 30;
@@ -273,14 +273,9 @@ mod tests {
     fn sweep() -> RunRecord {
         run([4, 16, 64].map(|depth| bursting(depth, 4 << 10)).into())
     }
-    fn finding(summary: &RunSummary, code: &str) -> String {
-        summary
-            .findings
-            .iter()
-            .find(|f| f.code == code)
-            .unwrap_or_else(|| panic!("{:?}", summary.findings))
-            .text
-            .clone()
+    fn finding(summary: &RunSummary, code: FindingCode) -> &FindingSeen {
+        let found = summary.findings.iter().find(|f| f.code == code);
+        &found.unwrap_or_else(|| panic!("{:?}", summary.findings)).seen
     }
 
     #[test]
@@ -308,14 +303,21 @@ mod tests {
         let told = &summary.conclusions[0];
         assert!(told.text.contains("3,000 IOPS for 30 s, then 500 (2.05 MB/s), which lasts"), "{told:?}");
         assert!(told.consequence.as_ref().unwrap().contains("20 ms on average is kept up to depth 4"), "{told:?}");
-        let level = finding(&summary, "plateau");
-        assert!(level.contains("level off at 500 IOPS, which lasts (3,000 for 30 s before that)"), "{level}");
-        let objective = finding(&summary, "objective");
-        assert!(objective.contains("up to depth 4 (8.00 ms, 500 IOPS, after 3,000 for 30 s)"), "{objective}");
-        assert!(objective.contains("10 outstanding take 20 ms"), "{objective}");
-        assert!(
-            finding(&summary, "best-random-iops").contains("3,000 random 4 KiB reads a second for 30 s of burst, 500")
-        );
+        let FindingSeen::LevelsOff(level) = finding(&summary, FindingCode::Plateau) else { panic!("{summary:?}") };
+        let iops = |rate: RateSeen| if let RateSeen::Iops(iops) = rate { iops.round() } else { f64::NAN };
+        let before = level.before.map(|(rate, ns)| (iops(rate), ns.is_some()));
+        assert_eq!((iops(level.levels[0]), before), (500.0, Some((3_000.0, true))));
+        let FindingSeen::Objective(objective) = finding(&summary, FindingCode::Objective) else {
+            panic!("{summary:?}")
+        };
+        let ObjectiveTurn::BetweenDepths { kept, level_in_flight, .. } = &objective.turn else {
+            panic!("{objective:?}")
+        };
+        assert_eq!((kept.in_flight.requests, kept.iops.round(), *level_in_flight), (4, 500.0, Some(10.0)));
+        assert!((kept.latency_ns / 8e6 - 1.0).abs() < 0.01 && kept.before.is_some(), "{kept:?}");
+        let most = finding(&summary, FindingCode::BestRandomIops);
+        let FindingSeen::MostRequests { loads } = most else { panic!("{most:?}") };
+        assert!(matches!(loads[0].rate, RateCourse::Fell { before_ns: Some(_), .. }), "{most:?}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod doubts;
 mod draws_kept;
 #[cfg(any(test, feature = "example"))]
 pub mod example;
+mod finding;
 mod findings;
 mod held_by;
 mod hosts;
@@ -42,7 +43,13 @@ pub use compare::{
 };
 pub use doubts::doubts;
 pub use draws_kept::DrawsKept;
-pub use findings::{OBJECTIVE_USUAL, best_cell, codes as finding_codes};
+pub use finding::{
+    AloneLatency, ArrivalsResult, CameTo, CellDoubts, DamageAt, DepthAndThreads, DepthResult, Finding, FindingCode,
+    FindingSeen, FlushRule, InFlight, KeptLoad, LoadAt, MostOf, ObjectiveRule, ObjectiveSeen, ObjectiveTurn,
+    PlateauLimit, PlateauSeen, RateCourse, RateSeen, RateStep, RiseSeen, SearchDraws, SearchedTurn, SharesOfAnother,
+    StallsSeen, StrayLoad, TogetherLatency, TogetherLoad, TrialLevels, TrialsApart, TriedLoad, UnansweredShare,
+};
+pub use findings::{OBJECTIVE_USUAL, best_cell};
 pub use hosts::{
     ClockExchange, ClockOffset, ClockReading, ClockState, HostRun, HostView, HostsLimit, HostsPoint, HostsScaling,
     HostsView, MergeError, Straggler, clock_at, merge_hosts, name_on_hosts,
@@ -51,19 +58,19 @@ pub use limits::{LimitFigure, Quantity, known_limits, limits};
 pub use load_details::{BlockInMix, LoadDetails};
 pub use load_keys::{KeyWords, LoadIdentity, LoadKey, LoadKeys, LoadsApart, distinct_words, spoken_keys, told_apart};
 pub use loadline_record::{Binding, Ceiling, Limit};
+pub use loadline_units::words::listed;
 pub use run_verdict::{RunVerdict, run_verdict, trials_cut_short};
 pub use search::{Probed, Search};
 pub use search_question::SearchQuestion;
 pub use standing::{StandingKind, StandingLimit, standing_limits};
 pub use summarize::summarize;
 pub use summary::{
-    BestOf, CauseShare, CellSummary, Conclusion, Consequence, CpuFigures, ExceededView, Finding, LastingFigures,
-    LastingLatency, LatencyIntervals, LatencyRange, LoadView, NextMeasurement, OperationFigures, PredictionView,
-    ProgramFigures, RunInfo, RunSummary, SCHEMA, StepFigures, Stop, ThrottleUse, TotalFigures, WaitAbove, WatchView,
+    BestOf, CauseShare, CellSummary, Conclusion, Consequence, CpuFigures, ExceededView, LastingFigures, LastingLatency,
+    LatencyIntervals, LatencyRange, LoadView, NextMeasurement, OperationFigures, PredictionView, ProgramFigures,
+    RunInfo, RunSummary, SCHEMA, StepFigures, Stop, ThrottleUse, TotalFigures, WaitAbove, WatchView,
 };
 pub use verdict_block::{
     Advised, Because, Certainty, HeldBy, Holder, ObjectiveVerdict, Reached, VerdictBlock, VerdictFigure,
     VerdictSubject, VolumeVerdict,
 };
 pub use watching::{OtherProgram, WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep};
-pub use words::listed;

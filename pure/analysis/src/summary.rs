@@ -1,5 +1,6 @@
 //! A run's results as programs read them: schema `loadline.run/1`, published in `docs/formats/run.schema.json`.
 
+use crate::finding::Finding;
 use crate::hosts::view::{HostsScaling, HostsView};
 use crate::load_details::LoadDetails;
 use crate::load_keys::LoadIdentity;
@@ -548,15 +549,4 @@ pub enum NextMeasurement {
     },
     /// Measure the storage that was predicted.
     RealStorage,
-}
-
-/// Something that follows from the figures, in a sentence or two.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
-    /// Stable code.
-    pub code: String,
-    /// For people.
-    pub text: String,
-    /// Ids of the cells that it rests on.
-    pub cells: Vec<String>,
 }

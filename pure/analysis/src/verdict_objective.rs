@@ -2,11 +2,13 @@
 
 use crate::curves::outstanding;
 use crate::draws_kept::DrawsKept;
-use crate::findings::{Objective, overloaded};
+use crate::finding::ObjectiveRule;
+use crate::findings::overloaded;
 use crate::summary::CellSummary;
 use crate::verdict_block::ObjectiveVerdict;
 use crate::words::{how_much, load_name, span};
 use loadline_record::{RunRecord, RunVerb};
+use loadline_units::Duration;
 
 /// Over all kinds of load: whether the lightest of each keeps the objective, and up to which load it holds.
 pub(crate) fn objective(record: &RunRecord, cells: &[CellSummary]) -> Option<ObjectiveVerdict> {
@@ -16,22 +18,22 @@ pub(crate) fn objective(record: &RunRecord, cells: &[CellSummary]) -> Option<Obj
         let objective = cell.load.figures().objective.filter(|_| record.header.verb == RunVerb::Search)?;
         DrawsKept::of(cell, objective)
     };
-    let judged: Vec<(usize, Objective, bool)> = (0..cells.len())
+    let judged: Vec<(usize, ObjectiveRule, bool)> = (0..cells.len())
         .filter_map(|index| {
-            let objective = Objective::of(&record.cells[index].load.figures());
+            let objective = ObjectiveRule::of(&record.cells[index].load.figures());
             let kept = objective.kept(&cells[index])?;
             Some((index, objective, kept && draws(index).is_none_or(DrawsKept::is_sure)))
         })
         .collect();
-    let chosen = judged.iter().any(|(_, objective, _)| objective.is_chosen());
+    let chosen = judged.iter().any(|(_, objective, _)| objective.chosen);
     // The plan that loadline makes has the usual rule where the user has none.
     let is_usual = record.header.verb == RunVerb::Quick && judged.iter().all(|(_, objective, _)| objective.is_usual());
     let told_chosen = chosen && !is_usual;
-    let judged: Vec<&(usize, Objective, bool)> =
-        judged.iter().filter(|(_, objective, _)| objective.is_chosen() == chosen).collect();
+    let judged: Vec<&(usize, ObjectiveRule, bool)> =
+        judged.iter().filter(|(_, objective, _)| objective.chosen == chosen).collect();
     let (_, first, _) = judged.first()?;
-    let alike: Vec<&&(usize, Objective, bool)> =
-        judged.iter().filter(|(_, objective, _)| objective.name() == first.name()).collect();
+    let alike: Vec<&&(usize, ObjectiveRule, bool)> =
+        judged.iter().filter(|(_, objective, _)| objective == first).collect();
     let demand = |index: usize| {
         let cell = &cells[index];
         (outstanding(cell).unwrap_or(0), cell.offered_iops.unwrap_or(0.0) as u64)
@@ -65,7 +67,7 @@ pub(crate) fn objective(record: &RunRecord, cells: &[CellSummary]) -> Option<Obj
             how_much(&cells[index]),
             span(ns)
         );
-        return Some(ObjectiveVerdict { objective: first.words(), chosen: told_chosen, kept: true, text });
+        return Some(ObjectiveVerdict { objective: words(*first), chosen: told_chosen, kept: true, text });
     };
     let heaviest_kept = |question: usize, below: Option<(u64, u64)>| {
         let keeping = alike.iter().filter(|(index, _, kept)| *kept && is_one_question(*index, question));
@@ -83,9 +85,14 @@ pub(crate) fn objective(record: &RunRecord, cells: &[CellSummary]) -> Option<Obj
             format!(", though it holds at {}: measure again when nothing else runs", told(kept))
         });
         let text = format!("{} break it already at {}{heavier}", load_name(&cells[index]), told(index));
-        return Some(ObjectiveVerdict { objective: first.words(), chosen: told_chosen, kept: false, text });
+        return Some(ObjectiveVerdict { objective: words(*first), chosen: told_chosen, kept: false, text });
     }
     let heaviest = kept_by(worst)?;
     let text = format!("holds for {} up to {}, breaks at {}", load_name(&cells[worst]), told(heaviest), told(worst));
-    Some(ObjectiveVerdict { objective: first.words(), chosen: told_chosen, kept: true, text })
+    Some(ObjectiveVerdict { objective: words(*first), chosen: told_chosen, kept: true, text })
+}
+
+/// "p99 within 5 ms".
+fn words(objective: ObjectiveRule) -> String {
+    format!("{} within {}", objective.figure.words(), Duration::from_ns(objective.limit_ns))
 }

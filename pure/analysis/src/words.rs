@@ -5,15 +5,9 @@ use loadline_record::DoubtCode;
 
 /// Requests of databases and their like are at most so large.
 pub(crate) const SMALL_BYTES_MAX: u64 = 16 << 10;
-pub use loadline_units::words::listed;
 pub(crate) use loadline_units::words::{
-    block, capital as sentence, counted, number, percent, seconds, size, small_number, span, throughput,
+    block, capital as sentence, counted, listed, number, percent, seconds, size, small_number, span, throughput,
 };
-
-/// A significance: "p = 0.004", "p < 0.001".
-pub(crate) fn significance(p_value: f64) -> String {
-    if p_value < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p_value:.3}") }
-}
 
 /// What a cell asks for, without how much of it: "random 4 KiB reads", "sequential 1 MiB requests (70 % reads)", "recorded reads
 /// (4.5 KiB on average)"; where others of the run are called the same, with what tells it from them: "random 4 KiB reads (zipf 1.2)".
@@ -84,14 +78,9 @@ pub(crate) fn how_much(cell: &CellSummary) -> String {
 }
 
 /// The doubts that change what a rate means, to stand right beside it.
-pub(crate) fn warning(cell: &CellSummary) -> String {
-    let codes: Vec<String> = cell
-        .doubts
-        .iter()
-        .filter(|d| NOT_THE_BEST.contains(&d.code) || d.code == DoubtCode::GeneratorBound)
-        .map(|d| d.code.name().to_owned())
-        .collect();
-    if codes.is_empty() { String::new() } else { format!("; in doubt: {}", listed(&codes)) }
+pub(crate) fn doubts_of_rate(cell: &CellSummary) -> Vec<DoubtCode> {
+    let codes = cell.doubts.iter().map(|doubt| doubt.code);
+    codes.filter(|code| NOT_THE_BEST.contains(code) || *code == DoubtCode::GeneratorBound).collect()
 }
 
 /// The sentences of what was seen.

@@ -2,7 +2,7 @@
 
 use crate::words::evidence::paragraph;
 use crate::words::verdict as words;
-use loadline_analysis::{Conclusion, Finding, RunSummary, finding_codes};
+use loadline_analysis::{Conclusion, Finding, FindingCode, RunSummary};
 
 /// The heading over all of them.
 pub(crate) const HEADING: &str = "What stops it";
@@ -25,7 +25,7 @@ pub(crate) fn volume<'a>(summary: &RunSummary, conclusion: &'a Conclusion) -> Op
 /// The findings that no conclusion repeats.
 pub(crate) fn findings(summary: &RunSummary) -> impl Iterator<Item = &Finding> {
     let told = |finding: &&Finding| {
-        let of_limit = [finding_codes::PLATEAU, finding_codes::BOUND_BY].contains(&finding.code.as_str());
+        let of_limit = matches!(finding.code, FindingCode::Plateau | FindingCode::BoundBy);
         (of_limit || is_over_hosts(summary, finding))
             && summary.conclusions.iter().any(|c| finding.cells.contains(&c.cell))
     };
@@ -35,6 +35,6 @@ pub(crate) fn findings(summary: &RunSummary) -> impl Iterator<Item = &Finding> {
 /// Whether a finding says what more and more hosts show, which is then the conclusion, too.
 fn is_over_hosts(summary: &RunSummary, finding: &Finding) -> bool {
     let mut clear = summary.hosts_scaling.iter().filter(|scaling| scaling.clear);
-    finding.code == finding_codes::HOSTS_SCALING
+    finding.code == FindingCode::HostsScaling
         && clear.any(|scaling| scaling.points.iter().any(|point| finding.cells.contains(&point.cell)))
 }

@@ -48,7 +48,7 @@ pub fn markdown(summary: &RunSummary) -> String {
         out.push_str("None.\n");
     }
     for finding in conclusions::findings(summary) {
-        put!(out, "- {} ({})\n", escape(&words::finding(summary, finding)), code(&finding.code));
+        put!(out, "- {} ({})\n", escape(&words::finding(summary, finding)), code(finding.code.name()));
     }
     out.push_str("\n## Results\n\n");
     let columns = Column::wanted(summary);

@@ -534,10 +534,11 @@ mod tests {
         let cells = depths
             .map(|(depth, speed)| cell(closed("random", 1.0, 64 << 10, depth), &ExampleDisk::default(), &[speed]));
         let summary = summarize(&run(cells.into()));
-        let best = ["best-random-iops", "best-throughput"].map(|code| {
-            let finding = summary.findings.iter().find(|f| f.code == code).unwrap();
-            summary.cells.iter().find(|c| c.id == finding.cells[0]).unwrap()
-        });
+        let best = [loadline_analysis::FindingCode::BestRandomIops, loadline_analysis::FindingCode::BestThroughput]
+            .map(|code| {
+                let finding = summary.findings.iter().find(|f| f.code == code).unwrap();
+                summary.cells.iter().find(|c| c.id == finding.cells[0]).unwrap()
+            });
         assert_eq!(best[0].id, best[1].id);
         let total = best[0].total.as_ref().unwrap();
         let (bytes, iops) = (figures::megabytes(total.throughput_bytes_per_s), figures::iops(total.iops));

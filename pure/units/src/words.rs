@@ -115,6 +115,12 @@ pub fn capital(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
+/// A significance: "p = 0.004", "p < 0.001".
+#[must_use]
+pub fn significance(p_value: f64) -> String {
+    if p_value < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p_value:.3}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,5 +165,14 @@ mod tests {
         assert_eq!([counted(1, "cell"), counted(1_200, "cell")], ["1 cell", "1,200 cells"]);
         assert_eq!(listed(&["a".into(), "b".into(), "c".into()]), "a, b and c");
         assert_eq!([capital("a limit"), capital("")], ["A limit", ""]);
+        assert_eq!([number(5_003.2), number(98.44), number(8.0), number(100.0)], ["5,003", "98.4", "8", "100"]);
+        assert_eq!([percent(0.014), percent(0.954), percent(0.998_9)], ["1.4 %", "95 %", "99.9 %"]);
+        assert_eq!([percent(55_497.0 / 49_997_516.0 - 1.0), percent(1.0 - 3e-8)], ["-99.9 %", "99.999997 %"]);
+        assert_eq!([percent(1.0), percent(1.0 - f64::EPSILON), percent(1.004)], ["100 %", "100 %", "100 %"]);
+        assert_eq!([throughput(41_800_000.0), throughput(2_340_000_000.0)], ["41.8 MB/s", "2.34 GB/s"]);
+        assert_eq!([throughput(999_600.0), throughput(200_100_000.0)], ["1.00 MB/s", "200 MB/s"]);
+        assert_eq!([seconds(4_200_000_000), seconds(30_000_000_000)], ["4.2 s", "30 s"]);
+        assert_eq!(listed(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+        assert_eq!([counted(1, "cell"), counted(1_200, "cell")], ["1 cell", "1,200 cells"]);
     }
 }

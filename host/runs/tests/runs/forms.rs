@@ -426,7 +426,7 @@ fn a_run_in_a_file_is_the_run_of_the_store() {
 
 #[test]
 fn a_comparison_in_junits_words_has_a_case_for_each_cell() {
-    use loadline_analysis::{CompareOptions, Verdict, compare};
+    use loadline_analysis::{CompareOptions, Undecided, Verdict, compare};
     let (record, _) = measured();
     let mut other = record.clone();
     other.header.id.push('b');
@@ -434,13 +434,17 @@ fn a_comparison_in_junits_words_has_a_case_for_each_cell() {
     let mut comparison = compare(&[record, &other], &CompareOptions::default()).unwrap();
     comparison.against[0].cells[0].verdict = Verdict::Worse;
     comparison.against[0].cells[1].verdict = Verdict::CannotTell;
-    comparison.against[0].cells[1].why = Some("too <few> \"trials\"\u{1}".to_owned());
+    comparison.against[0].cells[1].undecided = Some(Undecided::NoRatio);
+    comparison.against[0].cells[1].label = "too <few> \"trials\"\u{1}".to_owned();
     for cell in &mut comparison.against[0].cells[2..] {
         cell.verdict = Verdict::Same;
     }
     let text = loadline_exported::junit(&comparison, false);
-    let skipped = "<skipped message=\"too &lt;few&gt; &quot;trials&quot;\"/>";
-    assert!(text.contains(skipped) && text.contains("only the baseline has this cell"), "{text}");
+    assert!(
+        text.contains("too &lt;few&gt; &quot;trials&quot;") && text.contains("<skipped message=\"no cell has"),
+        "{text}"
+    );
+    assert!(text.contains("only the baseline has this cell"), "{text}");
     let counts = format!("tests=\"{CELLS}\" failures=\"1\" errors=\"0\" skipped=\"2\"");
     assert_eq!(text.matches(&counts).count(), 2, "{text}");
     assert_eq!((text.matches("<testcase ").count(), text.matches("<failure message=\"worse: ").count()), (CELLS, 1));

@@ -5,19 +5,19 @@ mod words;
 
 use crate::curves::{is_like, met_lasting, outstanding, paced};
 use crate::doubts::held_back;
+use crate::finding::RiseSeen;
 use crate::findings::OBJECTIVE_USUAL;
-use crate::findings::rises::Rise;
 use crate::findings::trials::{Levels, apart};
 use crate::summary::{CellSummary, Conclusion, Consequence, LastingFigures, OperationFigures, Stop};
 use crate::trials::latency_figure;
 use crate::verdict_block::HeldBy;
 use crate::words::{blocks, counted, load_name, load_names, number, percent, sentence, span, throughput};
-use crate::words::{how_much, warning};
+use crate::words::{doubts_of_rate, how_much};
 use loadline_load::LatencyFigure;
 use loadline_record::{Access, Binding, Ceiling, Clock, Limit, RunRecord, RunVerb, TargetKind};
 use loadline_units::Duration;
 pub(crate) use words::instead_of_a_larger_range;
-use words::{Advice, advice, doubts, first, lift, meaning, what_binds};
+use words::{Advice, advice, doubts, first, levels_words, lift, meaning, rise_words, what_binds};
 
 /// Volumes that are told of at most; of more, tables and comparisons tell better.
 const VOLUMES_MAX: usize = 8;
@@ -113,7 +113,7 @@ impl<'a> VolumeConclusions<'a> {
     fn best(&self, kind: Kind, figure: fn(&CellSummary) -> Option<f64>) -> Option<&'a CellSummary> {
         let among =
             || self.cells.iter().copied().filter(|c| kind.holds(c) && !paced(c) && c.load.queue_depth.is_some());
-        let clean: Vec<&CellSummary> = among().filter(|c| warning(c).is_empty()).collect();
+        let clean: Vec<&CellSummary> = among().filter(|c| doubts_of_rate(c).is_empty()).collect();
         let all: Vec<&CellSummary> = if clean.is_empty() { among().collect() } else { clean };
         let figure = |c: &CellSummary| figure(c).filter(|f| f.is_finite());
         let most = all.iter().filter_map(|c| figure(c)).max_by(f64::total_cmp).filter(|m| *m > 0.0)?;
@@ -132,7 +132,7 @@ impl<'a> VolumeConclusions<'a> {
         let name = sentence(&load_names(cells));
         let levels = self.levels(cell);
         let rise = self.rise(cell);
-        let of = rise.as_ref().map(Rise::count).or_else(|| levels.as_ref().map(|_| 2));
+        let of = rise.as_ref().map(|rise| rise.levels.len()).or_else(|| levels.as_ref().map(|_| 2));
         let level = match of {
             None => level(cell),
             Some(2) => format!("{}, the mean of two levels,", level(cell)),
@@ -173,11 +173,12 @@ impl<'a> VolumeConclusions<'a> {
         };
         let own = self.record.cells.iter().find(|c| c.id == cell.id).filter(|_| cell.lasting.is_none());
         let mut meant: Vec<String> = levels
-            .map(|levels| format!("Its trials had {}: something changed between them.", levels.words()))
+            .map(|levels| format!("Its trials had {}: something changed between them.", levels_words(levels.seen())))
             .or_else(|| apart(own?, self.record.header.clock))
             .into_iter()
             .collect();
-        meant.extend(rise.map(|rise| format!("It had {}: something changed while it was measured.", rise.words())));
+        meant
+            .extend(rise.map(|rise| format!("It had {}: something changed while it was measured.", rise_words(&rise))));
         meant.extend(little.clone().or_else(|| meaning(cell, binding.limit).map(str::to_owned)));
         meant.extend(more);
         meant.extend(self.range(cell, deeper));
@@ -312,7 +313,7 @@ impl<'a> VolumeConclusions<'a> {
     }
 
     /// How the cell's rate rose while it was measured.
-    fn rise(&self, cell: &CellSummary) -> Option<Rise> {
+    fn rise(&self, cell: &CellSummary) -> Option<RiseSeen> {
         cell.rise(self.record.cells.iter().find(|c| c.id == cell.id)?, self.record.header.clock)
     }
 
@@ -364,7 +365,8 @@ impl<'a> VolumeConclusions<'a> {
 
     /// What the same requests came to where they arrived by themselves, if that was clearly more.
     fn more_by_arrivals(&self, cell: &CellSummary) -> Option<String> {
-        let arriving = self.cells.iter().copied().filter(|c| c.load.queue_depth.is_none() && warning(c).is_empty());
+        let arriving =
+            self.cells.iter().copied().filter(|c| c.load.queue_depth.is_none() && doubts_of_rate(c).is_empty());
         let like = arriving.filter(|c| is_like(c, cell));
         let most = like.max_by(|a, b| a.iops_lasting().unwrap_or(0.0).total_cmp(&b.iops_lasting().unwrap_or(0.0)))?;
         let rate =

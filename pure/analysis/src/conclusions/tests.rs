@@ -5,6 +5,7 @@ use crate::example::{ExampleDisk, cell, closed, open, predicted, run};
 use crate::summarize;
 use crate::summary::NextMeasurement;
 use crate::words::written;
+use crate::{FindingSeen, RateCourse, RateSeen};
 use loadline_record::{Ceiling, CellRecord, Doubt, DoubtCode, Load, MachineCpu, ModelRecord, OtherLoad};
 
 fn sweep(read_ratio: f64) -> Vec<CellRecord> {
@@ -70,7 +71,10 @@ fn nothing_is_said_to_stop_where_arrivals_came_to_more() {
     let evidence = written(&told.seen);
     assert!(evidence.contains("At 5,800 arrivals a second the same requests had 5,8"), "{evidence}");
     let findings = summarize(&record).findings;
-    let stops = findings.iter().find(|f| f.text.contains("disk-iops") || f.text.contains("level off"));
+    let stops = findings.iter().find(|f| match &f.seen {
+        FindingSeen::BoundBy { limit, .. } => *limit == Limit::DiskIops,
+        seen => matches!(seen, FindingSeen::LevelsOff(_)),
+    });
     assert_eq!(stops, None);
     // The machine itself may be slower while queues are kept full.
     let mut busy = record;
@@ -228,7 +232,9 @@ fn arrivals_that_were_not_issued_are_told_from_those_that_were_not_completed() {
         cell.trials[0].missed = missed;
         cell.trials[0].doubts = vec![Doubt::written(DoubtCode::OfferedLoadMissed, "Few.")];
         let summary = summarize(&run(vec![cell]));
-        format!("{} {}", summary.conclusions[0].consequence.as_ref().unwrap(), summary.findings.last().unwrap().text)
+        let FindingSeen::Doubted { doubts, .. } = &summary.findings.last().unwrap().seen else { panic!("{summary:?}") };
+        let meaning = &doubts[0].meaning;
+        format!("{} ({meaning})", summary.conclusions[0].consequence.as_ref().unwrap())
     };
     let (issued, not_issued) =
         ("(all arrivals were issued, and not all completed in time)", "(the arrivals asked for were not all issued)");
@@ -283,7 +289,12 @@ fn an_open_loop_of_which_nothing_was_answered_in_time_is_overloaded() {
         "{told:?}"
     );
     let findings = summarize(&record).findings;
-    assert!(findings.iter().any(|f| f.text.starts_with("Delivers up to 5,0")), "{findings:?}");
+    let most = findings.iter().find_map(|f| match &f.seen {
+        FindingSeen::MostRequests { loads } => Some(loads[0].rate),
+        _ => None,
+    });
+    let Some(RateCourse::Even { rate: RateSeen::Iops(most) }) = most else { panic!("{findings:?}") };
+    assert!((most / 5_000.0 - 1.0).abs() < 0.02, "{most}");
 }
 
 #[test]

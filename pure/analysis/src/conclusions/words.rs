@@ -1,10 +1,11 @@
 //! Each limit in words: what binds, what that means for the figure, and what would move it.
 
 use crate::doubts::meaning as meaning_of_doubt;
+use crate::finding::{RiseSeen, TrialLevels};
 use crate::limits::others_share;
 use crate::summary::{CellSummary, NextMeasurement};
 use crate::words::how_much;
-use crate::words::{number, percent, sentence};
+use crate::words::{counted, listed, number, percent, seconds, sentence};
 use loadline_record::{Ceiling, CellRecord, Clock, DoubtCode, Limit, RunRecord, TargetKind, VolumeFacts};
 use loadline_units::{Bytes, Duration};
 
@@ -289,4 +290,35 @@ pub(super) fn first(cell: &CellSummary, clock: Clock) -> Option<Advice> {
     } else {
         None
     }
+}
+
+/// "1,000 IOPS for 10 s and 3,000 for the 20 s after".
+pub(super) fn rise_words(rise: &RiseSeen) -> String {
+    let parts = rise.levels.iter().enumerate().map(|(i, level)| {
+        let unit = if i == 0 { " IOPS" } else { "" };
+        let (which, after) = if i + 1 == rise.levels.len() { ("the ", " after") } else { ("", "") };
+        format!("{}{unit} for {which}{}{after}", number(level.iops), seconds(level.length_ns))
+    });
+    let whose = match (rise.shown, rise.trials) {
+        (shown, all) if shown == all => String::new(),
+        (1, all) => format!(", in one of {}", counted(all, "trial")),
+        (shown, all) => format!(", in {} of {}", number(shown as f64), counted(all, "trial")),
+    };
+    format!("{}{whose}", listed(&parts.collect::<Vec<String>>()))
+}
+
+/// "1,000 IOPS on average in the first 3 trials and 500 in the 2 after".
+pub(super) fn levels_words(levels: TrialLevels) -> String {
+    let TrialLevels { before_iops, before_trials, after_iops, after_trials } = levels;
+    let after = if after_trials == 1 {
+        "the last one".to_owned()
+    } else {
+        format!("the {} after", number(after_trials as f64))
+    };
+    format!(
+        "{} IOPS on average in the first {} and {} in {after}",
+        number(before_iops),
+        counted(before_trials, "trial"),
+        number(after_iops)
+    )
 }

@@ -1,11 +1,10 @@
 //! When bursts ended, as a model knows it.
 
-use super::{VolumeView, codes};
-use crate::summary::{CellSummary, Finding, LastingFigures};
+use super::VolumeView;
+use crate::finding::{Finding, FindingCode, FindingSeen, LoadAt, RateCourse, RateSeen};
+use crate::summary::CellSummary;
 use crate::trials::{trials_counted, trials_used};
-use crate::words::{counted, how_much, load_name, number, throughput};
-use loadline_record::{BurstEnd, CellRecord, RunRecord, Stage, TrialRecord};
-use loadline_units::Duration;
+use loadline_record::{BurstEnd, CellRecord, RunRecord, TrialRecord};
 
 /// Ends told one by one; a matrix of hundreds of cells gives the rest in one sentence.
 const TOLD_ONE_BY_ONE: usize = 6;
@@ -27,28 +26,25 @@ pub(super) fn ended(view: &VolumeView<'_>, record: &RunRecord) -> Vec<Finding> {
         first.iter().map(|(index, end)| one(view, &record.cells[*index], *index, end)).collect();
     if !rest.is_empty() {
         let cells: Vec<usize> = rest.iter().map(|(index, _)| *index).collect();
-        let text = format!("{} more ended while their load went on.", counted(rest.len(), "burst"));
-        found.push(view.finding(codes::BURST_ENDED, &text, &cells));
+        let seen = FindingSeen::MoreBurstsEnded { bursts: rest.len() };
+        found.push(view.finding(FindingCode::BurstEnded, seen, &cells));
     }
     found
 }
 
-/// A rate across a burst's end, in words: what it was while credits lasted; and for how long, and what lasts. Their mean is
-/// neither.
-pub(super) fn apart(cell: &CellSummary, text: fn(f64) -> String) -> Option<(String, String)> {
+/// A rate across a burst's end: what it was while credits lasted, and what lasts. Their mean is neither.
+pub(super) fn fall(cell: &CellSummary) -> Option<RateCourse> {
     let lasting = cell.lasting.as_ref()?;
-    Some((text(lasting.iops_before), then(lasting, &text(lasting.iops))))
+    let (before, then) = (RateSeen::Iops(lasting.iops_before), RateSeen::Iops(lasting.iops));
+    Some(RateCourse::Fell { before, before_ns: lasting.before_ns, then })
 }
 
 /// The same in bytes per second.
-pub(super) fn apart_in_bytes(cell: &CellSummary) -> Option<(String, String)> {
+pub(super) fn fall_in_bytes(cell: &CellSummary) -> Option<RateCourse> {
     let lasting = cell.lasting.as_ref()?;
-    Some((throughput(lasting.bytes_per_s_before), then(lasting, &throughput(lasting.throughput_bytes_per_s))))
-}
-
-fn then(lasting: &LastingFigures, rate: &str) -> String {
-    let burst = if lasting.before_ns.is_some() { " of burst" } else { "" };
-    format!(" {}{burst}, {rate} from then on", lasting.how_long())
+    let before = RateSeen::BytesPerS(lasting.bytes_per_s_before);
+    let then = RateSeen::BytesPerS(lasting.throughput_bytes_per_s);
+    Some(RateCourse::Fell { before, before_ns: lasting.before_ns, then })
 }
 
 fn ends(trial: &TrialRecord) -> &[BurstEnd] {
@@ -63,35 +59,17 @@ fn fell(end: &BurstEnd) -> bool {
 
 fn one(view: &VolumeView<'_>, cell: &CellRecord, index: usize, end: &BurstEnd) -> Finding {
     let summary = &view.cells[index];
-    let whose = match end.stage {
-        Stage::VmCached => "the VM's burst (cached)",
-        Stage::VmUncached => "the VM's burst (uncached)",
-        Stage::Shared => "the burst that the disks share",
-        Stage::Disk | Stage::Service | Stage::Cache => "the disk's burst",
-    };
     let rates = if summary.load.block_bytes >= LARGE_BLOCK {
-        end.bytes_per_s_before.zip(end.bytes_per_s_after).map(|(a, b)| (throughput(a), throughput(b)))
+        end.bytes_per_s_before.zip(end.bytes_per_s_after).map(|(a, b)| (RateSeen::BytesPerS(a), RateSeen::BytesPerS(b)))
     } else {
-        end.iops_before.zip(end.iops_after).map(|(a, b)| (number(a), format!("{} IOPS", number(b))))
+        end.iops_before.zip(end.iops_after).map(|(a, b)| (RateSeen::Iops(a), RateSeen::Iops(b)))
     };
-    let rates =
-        rates.map_or_else(String::new, |(before, after)| format!(", and the rate went from {before} to {after}"));
-    let clock = |ns| Duration::from_ns(ns).clock();
     let others: Vec<u64> = trials_counted(cell)
         .iter()
         .filter_map(|trial| ends(trial).iter().find(|other| other.stage == end.stage).map(|other| other.at_ns))
         .collect();
-    let range = match (others.iter().min(), others.iter().max()) {
-        (Some(least), Some(most)) if clock(*least) != clock(*most) => {
-            format!(" ({} to {} over what is uncertain)", clock(*least), clock(*most))
-        }
-        _ => String::new(),
-    };
-    let text = format!(
-        "{} at {}: {whose} ended after {} of load{range}{rates}.",
-        load_name(summary),
-        how_much(summary),
-        clock(end.at_ns)
-    );
-    view.finding(codes::BURST_ENDED, &text, &[index])
+    let range_ns = others.iter().min().copied().zip(others.iter().max().copied());
+    let load = LoadAt::of(summary);
+    let seen = FindingSeen::BurstEnded { load, stage: end.stage, at_ns: end.at_ns, range_ns, rates };
+    view.finding(FindingCode::BurstEnded, seen, &[index])
 }

@@ -1,10 +1,9 @@
 //! Doubts by code: what they mean, and how many cells have them.
 
-use super::codes;
 use crate::curves::doubted;
 use crate::doubts::meaning;
-use crate::summary::{CellSummary, Finding};
-use crate::words::{counted, number};
+use crate::finding::{CellDoubts, Finding, FindingCode, FindingSeen};
+use crate::summary::CellSummary;
 use loadline_record::{CellRecord, DoubtCode};
 
 pub(super) fn summary(records: &[CellRecord], cells: &[CellSummary]) -> Option<Finding> {
@@ -16,23 +15,15 @@ pub(super) fn summary(records: &[CellRecord], cells: &[CellSummary]) -> Option<F
         if let [only] = told.as_slice() { only } else { code.meaning() }
     };
     let having = |code| cells.iter().filter(|c| doubted(c, code)).count();
-    let parts: Vec<String> = DoubtCode::ALL
-        .into_iter()
-        .map(|code| (code, having(code)))
-        .filter(|(_, count)| *count > 0)
-        .map(|(code, count)| {
-            let where_seen = match (count, cells.len()) {
-                (_, 1) => "the cell".to_owned(),
-                (count, all) if count == all => format!("all {}", counted(all, "cell")),
-                (count, all) => format!("{} of {}", number(count as f64), counted(all, "cell")),
-            };
-            format!("{code} in {where_seen} ({})", meant(code))
-        })
-        .collect();
+    let told = DoubtCode::ALL.into_iter().map(|code| CellDoubts {
+        code,
+        cells: having(code),
+        meaning: meant(code).to_owned(),
+    });
+    let doubts: Vec<CellDoubts> = told.filter(|doubt| doubt.cells > 0).collect();
     let ids = cells.iter().filter(|c| !c.doubts.is_empty()).map(|c| c.id.clone()).collect();
-    (!parts.is_empty()).then(|| Finding {
-        code: codes::DOUBTS.to_owned(),
-        text: format!("To be doubted: {}.", parts.join("; ")),
-        cells: ids,
+    (!doubts.is_empty()).then(|| {
+        let seen = FindingSeen::Doubted { doubts, cells: cells.len() };
+        Finding { code: FindingCode::Doubts, volume: None, seen, cells: ids }
     })
 }

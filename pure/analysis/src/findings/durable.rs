@@ -1,12 +1,13 @@
 //! How long it takes to make writes durable, against what etcd asks of its log disk.
 
-use super::{VolumeView, codes};
+use super::VolumeView;
 use crate::doubts::REQUESTS_BEYOND_MIN;
-use crate::summary::{Finding, OperationFigures};
+use crate::finding::{Finding, FindingCode, FindingSeen, FlushRule};
+use crate::summary::OperationFigures;
 use crate::trials::trials_used;
-use crate::words::{counted, span, warning};
+use crate::words::doubts_of_rate;
 use loadline_block::Operation;
-use loadline_record::{CellRecord, DoubtCode, OperationRecord, RunRecord};
+use loadline_record::{CellRecord, OperationRecord, RunRecord};
 use loadline_units::Duration;
 
 /// Etcd's rule for the disk under its log: 99 % of fdatasync calls within 10 ms (etcd documentation, "Hardware recommendations").
@@ -22,15 +23,6 @@ const COUNT_MIN: u64 = 100;
 /// That a disk at the very rule has so few slow flushes, or so many.
 const BY_CHANCE: f64 = 0.05;
 
-/// What the flushes of a cell say of the rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Verdict {
-    /// Too few.
-    CannotTell,
-    Within,
-    Beyond,
-}
-
 /// The slowest flushes, against etcd's rule: of cells with too few to tell only where no other tells.
 pub(super) fn told(view: &VolumeView<'_>, record: &RunRecord) -> Option<Finding> {
     let flushing = view.own.iter().copied().filter_map(|i| {
@@ -42,32 +34,19 @@ pub(super) fn told(view: &VolumeView<'_>, record: &RunRecord) -> Option<Finding>
         }
         Some((i, flush, p99, count, verdict(p99, count, slow)))
     });
-    let (i, flush, p99, count, verdict) = flushing.max_by_key(|(_, _, p99, _, v)| (*v != Verdict::CannotTell, *p99))?;
-    let mean = view.mean_of(i, flush);
-    let warning = warning(&view.cells[i]);
-    let few = if count >= SHOWN_BY {
-        String::new()
-    } else if warning.is_empty() {
-        format!("; in doubt: {}", DoubtCode::FewSamples.name())
-    } else {
-        format!(" and {}", DoubtCode::FewSamples.name())
+    let (i, flush, p99_ns, calls, rule) =
+        flushing.max_by_key(|(_, _, p99, _, rule)| (*rule != FlushRule::CannotTell, *p99))?;
+    let seen = FindingSeen::FlushLatency {
+        mean_ns: flush.latency_ns.mean,
+        half_ns: view.half_of(i, flush),
+        p99_ns,
+        max_ns: flush.latency_ns.max,
+        calls,
+        rule,
+        is_few: calls < SHOWN_BY,
+        doubts: doubts_of_rate(&view.cells[i]),
     };
-    let takes = format!("making a write durable (fdatasync) takes {mean}");
-    let text = match verdict {
-        Verdict::CannotTell => format!(
-            "{takes} and {} at most, of {}: too few to tell whether 99 % keep within the 10 ms that etcd asks of its log \
-             disk{warning}{few}.",
-            span(flush.latency_ns.max as f64),
-            counted(usize::try_from(count).unwrap_or(usize::MAX), "call")
-        ),
-        Verdict::Within => {
-            format!("{takes}, p99 {}: within the 10 ms that etcd asks of its log disk{warning}{few}.", span(p99 as f64))
-        }
-        Verdict::Beyond => {
-            format!("{takes}, p99 {}: beyond the 10 ms that etcd asks of its log disk{warning}{few}.", span(p99 as f64))
-        }
-    };
-    Some(view.finding(codes::FLUSH_LATENCY, &text, &[i]))
+    Some(view.finding(FindingCode::FlushLatency, seen, &[i]))
 }
 
 /// The flushes of a cell, and how many of them took longer than the rule allows, as far as that is known.
@@ -93,17 +72,17 @@ fn flushing(cell: &CellRecord) -> Vec<&OperationRecord> {
     trials_used(cell).into_iter().filter_map(|trial| trial.of(Operation::Flush)).collect()
 }
 
-fn verdict(p99: u64, count: u64, slow: Option<u64>) -> Verdict {
-    let seen = if p99 <= FLUSH_P99_NS_MAX { Verdict::Within } else { Verdict::Beyond };
+fn verdict(p99: u64, count: u64, slow: Option<u64>) -> FlushRule {
+    let seen = if p99 <= FLUSH_P99_NS_MAX { FlushRule::Within } else { FlushRule::Beyond };
     if count >= SHOWN_BY {
         return seen;
     }
-    let Some(slow) = slow.filter(|_| count >= COUNT_MIN) else { return Verdict::CannotTell };
+    let Some(slow) = slow.filter(|_| count >= COUNT_MIN) else { return FlushRule::CannotTell };
     let by_chance = match seen {
-        Verdict::Within => at_most(slow, count),
+        FlushRule::Within => at_most(slow, count),
         _ => slow.checked_sub(1).map_or(1.0, |fewer| 1.0 - at_most(fewer, count)),
     };
-    if by_chance <= BY_CHANCE { seen } else { Verdict::CannotTell }
+    if by_chance <= BY_CHANCE { seen } else { FlushRule::CannotTell }
 }
 
 /// The probability that at most so many of `count` are slow where each is with the share that the rule allows (binomial).
@@ -119,9 +98,9 @@ fn at_most(slow: u64, count: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::codes;
-    use super::{Verdict, at_most, verdict};
+    use super::{at_most, verdict};
     use crate::example::{ExampleDisk, flushing as flushing_cell, latencies, run};
+    use crate::{FindingCode, FindingSeen, FlushRule};
     use crate::{RunSummary, VerdictSubject, summarize};
     use loadline_block::Operation;
     use loadline_record::CellRecord;
@@ -133,9 +112,10 @@ mod tests {
         (of.count, of.latency) = (flushes, latencies(flushes, mean_ns));
         cell
     }
-    fn told(cells: Vec<CellRecord>) -> String {
-        let found = summarize(&run(cells)).findings.into_iter().find(|f| f.code == codes::FLUSH_LATENCY);
-        found.unwrap().text
+    fn rule(cells: Vec<CellRecord>) -> (FlushRule, bool, u64) {
+        let found = summarize(&run(cells)).findings.into_iter().find(|f| f.code == FindingCode::FlushLatency);
+        let FindingSeen::FlushLatency { rule, is_few, calls, .. } = found.unwrap().seen else { panic!("flushes") };
+        (rule, is_few, calls)
     }
 
     fn has_durable_figure(summary: &RunSummary) -> bool {
@@ -145,40 +125,35 @@ mod tests {
 
     #[test]
     fn a_dozen_flushes_tell_nothing_of_one_in_a_hundred_and_a_few_nothing_at_all() {
-        assert_eq!(
-            told(vec![with(12, 2.2e6)]),
-            "Making a write durable (fdatasync) takes 2.20 ms on average and 3.01 ms at most, of 12 calls: too few to tell whether \
-             99 % keep within the 10 ms that etcd asks of its log disk; in doubt: few-samples."
-        );
+        assert_eq!(rule(vec![with(12, 2.2e6)]), (FlushRule::CannotTell, true, 12));
         for few in [1, 9] {
             let summary = summarize(&run(vec![with(few, 40e6)]));
-            assert!(summary.findings.iter().all(|found| found.code != codes::FLUSH_LATENCY), "{:?}", summary.findings);
+            assert!(
+                summary.findings.iter().all(|found| found.code != FindingCode::FlushLatency),
+                "{:?}",
+                summary.findings
+            );
             assert!(!has_durable_figure(&summary));
         }
         // None of 298 beyond may be chance where one in a hundred is; of 299 that is one in twenty.
         assert!(has_durable_figure(&summarize(&run(vec![with(12, 2.2e6)]))));
-        assert!(told(vec![with(298, 2.2e6)]).contains("too few to tell"));
-        let enough = told(vec![with(299, 2.2e6)]);
-        assert!(
-            enough.ends_with("within the 10 ms that etcd asks of its log disk; in doubt: few-samples."),
-            "{enough}"
-        );
-        assert!(told(vec![with(1_000, 2.2e6)]).ends_with("of its log disk."));
-        assert!(told(vec![with(100, 40e6)]).contains("beyond the 10 ms"));
+        assert_eq!(rule(vec![with(298, 2.2e6)]).0, FlushRule::CannotTell);
+        assert_eq!(rule(vec![with(299, 2.2e6)]), (FlushRule::Within, true, 299));
+        assert_eq!(rule(vec![with(1_000, 2.2e6)]), (FlushRule::Within, false, 1_000));
+        assert_eq!(rule(vec![with(100, 40e6)]).0, FlushRule::Beyond);
     }
 
     #[test]
     fn who_has_enough_flushes_tells_before_who_has_slower_ones() {
-        let text = told(vec![with(12, 40e6), with(5_000, 2.2e6)]);
-        assert!(text.contains("p99 3.06 ms: within") && !text.contains("few-samples"), "{text}");
+        assert_eq!(rule(vec![with(12, 40e6), with(5_000, 2.2e6)]), (FlushRule::Within, false, 5_000));
     }
 
     #[test]
     fn a_share_of_slow_flushes_is_judged_by_chance() {
         assert!((at_most(0, 299) - 0.049_5).abs() < 1e-4 && (at_most(5, 5) - 1.0).abs() < 1e-12);
-        assert_eq!(verdict(12_000_000, 500, Some(6)), Verdict::CannotTell);
-        assert_eq!(verdict(12_000_000, 500, Some(11)), Verdict::Beyond);
-        assert_eq!(verdict(9_000_000, 500, Some(4)), Verdict::CannotTell);
-        assert_eq!(verdict(12_000_000, 500, None), Verdict::CannotTell);
+        assert_eq!(verdict(12_000_000, 500, Some(6)), FlushRule::CannotTell);
+        assert_eq!(verdict(12_000_000, 500, Some(11)), FlushRule::Beyond);
+        assert_eq!(verdict(9_000_000, 500, Some(4)), FlushRule::CannotTell);
+        assert_eq!(verdict(12_000_000, 500, None), FlushRule::CannotTell);
     }
 }

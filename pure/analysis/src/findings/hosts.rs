@@ -1,9 +1,9 @@
 //! Hosts that ran together: what they came to, whose limit it was, and which of them stayed behind.
 
-use super::codes;
+use crate::finding::{Finding, FindingCode, FindingSeen};
 use crate::hosts::view::{HostsScaling, HostsView};
-use crate::summary::{CellSummary, Finding};
-use crate::words::{load_name, number, percent, sentence, span};
+use crate::summary::CellSummary;
+use crate::words::{load_name, number, percent, span};
 use loadline_record::Limit;
 
 /// Shares are as good as even from this index on.
@@ -12,8 +12,11 @@ const EVEN: f64 = 0.99;
 /// How the total of each kind of load grows with the hosts, and whose limit its end is.
 pub(super) fn grown(all: &[HostsScaling]) -> Vec<Finding> {
     let told = all.iter().filter(|scaling| scaling.is_most).map(|scaling| Finding {
-        code: codes::HOSTS_SCALING.to_owned(),
-        text: sentence(&format!("{} ({}). It shows by this: {}.", scaling.text, scaling.load, scaling.evidence)),
+        code: FindingCode::HostsScaling,
+        volume: None,
+        seen: FindingSeen::Written {
+            text: format!("{} ({}). It shows by this: {}.", scaling.text, scaling.load, scaling.evidence),
+        },
         cells: scaling.points.iter().map(|point| point.cell.clone()).collect(),
     });
     told.collect()
@@ -60,7 +63,8 @@ fn finding(cell: &CellSummary, view: &HostsView, is_in_steps: bool) -> Option<Fi
         percent(view.coverage),
         if is_in_steps { "" } else { limit(cell) }
     );
-    Some(Finding { code: codes::HOSTS.to_owned(), text: sentence(&text), cells: vec![cell.id.clone()] })
+    let (seen, cells) = (FindingSeen::Written { text }, vec![cell.id.clone()]);
+    Some(Finding { code: FindingCode::Hosts, volume: None, seen, cells })
 }
 
 /// Whether the storage or the clients were the limit, if the arrivals or the declared limits say so. A limit that was inferred is

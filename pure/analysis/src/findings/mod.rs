@@ -1,4 +1,4 @@
-//! What follows from a run's figures, in plain words, most important first.
+//! What follows from a run's figures, most important first.
 
 mod bursts;
 mod doubts;
@@ -14,100 +14,19 @@ pub(crate) mod trials;
 
 pub(crate) use durable::{FLUSHES_MIN, flushes};
 pub use objective::OBJECTIVE_USUAL;
-pub(crate) use objective::{Objective, overloaded};
+pub(crate) use objective::overloaded;
 
 use crate::clusters::Clusters;
-use crate::compare::{scaling_of, scaling_sentences};
+use crate::compare::scaling_of;
 use crate::curves::{Curve, iops, outstanding};
+use crate::finding::{
+    AloneLatency, CameTo, Finding, FindingCode, FindingSeen, InFlight, LoadAt, MostOf, RateCourse, RateSeen, RiseSeen,
+};
 use crate::hosts::view::HostsScaling;
 use crate::limits::{Direction, one_direction, surpassed};
-use crate::summary::{CellSummary, Finding, OperationFigures, is_emulated};
-use crate::words::{NOT_THE_BEST, counted, how_much, listed, load_name, number, sentence, span, throughput, warning};
+use crate::summary::{CellSummary, OperationFigures, is_emulated};
+use crate::words::{NOT_THE_BEST, doubts_of_rate, how_much, load_name};
 use loadline_record::{Access, Ceiling, CellRecord, Clock, Limit, RunRecord, RunStatus};
-use rises::Rise;
-
-/// Stable codes of findings.
-pub mod codes {
-    /// Data read back was not what was written.
-    pub const VERIFY_FAILED: &str = "verify-failed";
-    /// The most random requests per second.
-    pub const BEST_RANDOM_IOPS: &str = "best-random-iops";
-    /// The most bytes per second.
-    pub const BEST_THROUGHPUT: &str = "best-throughput";
-    /// Where more requests at once stop helping.
-    pub const PLATEAU: &str = "plateau";
-    /// What loads that ran at the same time came to together.
-    pub const RAN_TOGETHER: &str = "ran-together";
-    /// What hosts that ran together came to, and which stayed behind.
-    pub const HOSTS: &str = "hosts";
-    /// How totals grow with the number of hosts, and whose limit their end is.
-    pub const HOSTS_SCALING: &str = "hosts-scaling";
-    /// What bound the best cell of a volume on which nothing was seen to level off.
-    pub const BOUND_BY: &str = "bound-by";
-    /// A limit that the environment declares does not hold: a load had more.
-    pub const DECLARED_SURPASSED: &str = "declared-surpassed";
-    /// A burst ended, and the rate fell.
-    pub const BURST_ENDED: &str = "burst-ended";
-    /// Requests are let through in bursts.
-    pub const THROTTLED_IN_CLUSTERS: &str = "throttled-in-clusters";
-    /// The device answers nothing for a time now and then.
-    pub const STALLS: &str = "stalls";
-    /// The load at which the latency objective is lost.
-    pub const OBJECTIVE: &str = "objective";
-    /// How long a single request takes.
-    pub const LATENCY_ALONE: &str = "latency-alone";
-    /// How long it takes to make writes durable.
-    pub const FLUSH_LATENCY: &str = "flush-latency";
-    /// Whether the speed depends on the number of the trial.
-    pub const TREND: &str = "trend-over-trials";
-    /// Something changed between trials, and rates with it.
-    pub const LEVELS: &str = "levels-over-trials";
-    /// Something changed while a trial went on, and its rate rose.
-    pub const RATE_ROSE: &str = "rate-rose";
-    /// How near a replay on real storage came to its recording.
-    pub const REPLAYED: &str = "replayed-in-time";
-    /// How rates grow with the disks of the run's layouts.
-    pub const SCALING: &str = "scaling";
-    /// Whether measurements began in the steady state, where that was asked for.
-    pub const STEADY_STATE: &str = "steady-state";
-    /// Data read back was what was written.
-    pub const VERIFIED: &str = "verified";
-    /// The tool measured itself.
-    pub const TOOL: &str = "tool-alone";
-    /// Part of the plan has no figures.
-    pub const INCOMPLETE: &str = "incomplete";
-    /// Doubts by code, with how many cells have them.
-    pub const DOUBTS: &str = "doubts";
-
-    /// Every code.
-    pub const ALL: [&str; 25] = [
-        VERIFY_FAILED,
-        HOSTS_SCALING,
-        BEST_RANDOM_IOPS,
-        BEST_THROUGHPUT,
-        RAN_TOGETHER,
-        HOSTS,
-        PLATEAU,
-        BOUND_BY,
-        DECLARED_SURPASSED,
-        BURST_ENDED,
-        THROTTLED_IN_CLUSTERS,
-        STALLS,
-        OBJECTIVE,
-        LATENCY_ALONE,
-        FLUSH_LATENCY,
-        TREND,
-        LEVELS,
-        RATE_ROSE,
-        REPLAYED,
-        SCALING,
-        STEADY_STATE,
-        VERIFIED,
-        TOOL,
-        INCOMPLETE,
-        DOUBTS,
-    ];
-}
 
 /// Rates that reach this share of the best one are as good: trials on a quiet disk differ by as much.
 const AS_GOOD: f64 = 0.98;
@@ -126,7 +45,7 @@ pub(crate) fn findings(
     found.extend(hosts::grown(hosts_scaling));
     let directions: Vec<Option<Direction>> =
         (0..cells.len()).map(|index| one_direction(cells, curves, index)).collect();
-    let rises: Vec<Option<Rise>> =
+    let rises: Vec<Option<RiseSeen>> =
         record.cells.iter().zip(cells).map(|(own, cell)| cell.rise(own, record.header.clock)).collect();
     for volume in &record.header.volumes {
         let own: Vec<usize> = (0..cells.len()).filter(|i| cells[*i].volume == volume.name).collect();
@@ -139,7 +58,7 @@ pub(crate) fn findings(
             clustered,
             directions: &directions,
             rises: &rises,
-            prefix: if record.header.volumes.len() > 1 { format!("{}: ", volume.name) } else { String::new() },
+            volume: name_among(record, &volume.name),
         };
         if volume.kind == loadline_record::TargetKind::Null {
             found.extend(view.tool_alone());
@@ -204,21 +123,20 @@ pub(crate) struct VolumeView<'a> {
     /// Of mixes, by cell of the run: the direction whose limit stops them.
     directions: &'a [Option<Direction>],
     /// By cell of the run.
-    rises: &'a [Option<Rise>],
-    /// Names the volume where there are several.
-    prefix: String,
+    rises: &'a [Option<RiseSeen>],
+    /// Its name, where there are several.
+    volume: Option<String>,
 }
 
 impl VolumeView<'_> {
-    fn finding(&self, code: &str, text: &str, cells: &[usize]) -> Finding {
+    fn finding(&self, code: FindingCode, seen: FindingSeen, cells: &[usize]) -> Finding {
         let mut ids: Vec<String> = Vec::new();
         for id in cells.iter().map(|i| &self.cells[*i].id) {
             if !ids.contains(id) {
                 ids.push(id.clone());
             }
         }
-        let text = if self.prefix.is_empty() { sentence(text) } else { format!("{}{text}", self.prefix) };
-        Finding { code: code.to_owned(), text, cells: ids }
+        Finding { code, volume: self.volume.clone(), seen, cells: ids }
     }
 
     /// The cell of `among` with the largest `figure`, or the least demanding one of those that come as near to it as trials come
@@ -251,35 +169,40 @@ impl VolumeView<'_> {
     fn best_random_iops(&self) -> Option<Finding> {
         let best =
             self.best_by_kind(|c| c.load.pattern == Access::Random && c.flush.is_none(), CellSummary::iops_lasting);
-        let parts: Vec<String> = best
-            .iter()
-            .map(|(i, rate)| {
-                let cell = &self.cells[*i];
-                let (name, much, warning) = (load_name(cell), how_much(cell), warning(cell));
-                let apart = bursts::apart(cell, number).or_else(|| self.rises[*i].as_ref()?.apart(1.0, number));
-                let (rate, then) = apart.unwrap_or_else(|| (number(*rate), String::new()));
-                format!("{rate} {name} a second{then} ({much}{warning})")
-            })
-            .collect();
+        let course = |i: usize, rate: f64| {
+            let fell = bursts::fall(&self.cells[i]);
+            fell.or_else(|| self.rises[i].as_ref()?.last(1.0, RateSeen::Iops))
+                .unwrap_or(RateCourse::Even { rate: RateSeen::Iops(rate) })
+        };
+        self.most(FindingCode::BestRandomIops, &best, |loads| FindingSeen::MostRequests { loads }, course)
+    }
+
+    fn most(
+        &self,
+        code: FindingCode,
+        best: &[(usize, f64)],
+        seen: fn(Vec<MostOf>) -> FindingSeen,
+        course: impl Fn(usize, f64) -> RateCourse,
+    ) -> Option<Finding> {
+        let of = |(i, rate): &(usize, f64)| {
+            let cell = &self.cells[*i];
+            MostOf { load: LoadAt::of(cell), rate: course(*i, *rate), doubts: doubts_of_rate(cell) }
+        };
         let cells: Vec<usize> = best.iter().map(|(i, _)| *i).collect();
-        (!parts.is_empty())
-            .then(|| self.finding(codes::BEST_RANDOM_IOPS, &format!("delivers up to {}.", listed(&parts)), &cells))
+        (!best.is_empty()).then(|| self.finding(code, seen(best.iter().map(of).collect()), &cells))
     }
 
     /// What an application came to: nobody looked for the most there is.
     fn came_to(&self) -> Option<Finding> {
         let of_others: Vec<usize> = self.own.iter().copied().filter(|i| self.cells[*i].is_of_others()).collect();
-        let parts: Vec<String> = (of_others.iter())
-            .filter_map(|i| {
-                let cell = &self.cells[*i];
-                let (iops, bytes) = (cell.iops_lasting()?, cell.throughput_lasting()?);
-                let (name, much, warning) = (load_name(cell), how_much(cell), warning(cell));
-                Some(format!("{} IOPS and {} with {name} ({much}{warning})", number(iops), throughput(bytes)))
-            })
-            .collect();
-        (!parts.is_empty()).then(|| {
-            self.finding(codes::BEST_THROUGHPUT, &format!("came on average to {}.", listed(&parts)), &of_others)
-        })
+        let came = |i: &usize| {
+            let cell = &self.cells[*i];
+            let (iops, bytes_per_s) = (cell.iops_lasting()?, cell.throughput_lasting()?);
+            Some(CameTo { load: LoadAt::of(cell), iops, bytes_per_s, doubts: doubts_of_rate(cell) })
+        };
+        let loads: Vec<CameTo> = of_others.iter().filter_map(came).collect();
+        (!loads.is_empty())
+            .then(|| self.finding(FindingCode::BestThroughput, FindingSeen::OfApplications { loads }, &of_others))
     }
 
     fn best_throughput(&self) -> Option<Finding> {
@@ -290,19 +213,13 @@ impl VolumeView<'_> {
         if best.is_empty() {
             return self.came_to();
         }
-        let parts: Vec<String> = best
-            .iter()
-            .map(|(i, rate)| {
-                let cell = &self.cells[*i];
-                let rose = || self.rises[*i].as_ref()?.apart(rate / cell.iops_lasting()?, throughput);
-                let apart = bursts::apart_in_bytes(cell).or_else(rose);
-                let (rate, then) = apart.unwrap_or_else(|| (throughput(*rate), String::new()));
-                format!("{rate}{then} with {} ({}{})", load_name(cell), how_much(cell), warning(cell))
-            })
-            .collect();
-        let cells: Vec<usize> = best.iter().map(|(i, _)| *i).collect();
-        (!parts.is_empty())
-            .then(|| self.finding(codes::BEST_THROUGHPUT, &format!("highest throughput: {}.", listed(&parts)), &cells))
+        let course = |i: usize, rate: f64| {
+            let cell = &self.cells[i];
+            let rose = || self.rises[i].as_ref()?.last(rate / cell.iops_lasting()?, RateSeen::BytesPerS);
+            let even = RateCourse::Even { rate: RateSeen::BytesPerS(rate) };
+            bursts::fall_in_bytes(cell).or_else(rose).unwrap_or(even)
+        };
+        self.most(FindingCode::BestThroughput, &best, |loads| FindingSeen::MostBytes { loads }, course)
     }
 
     /// The declared limit that was surpassed by most, with the loads that had more than it. What a cache or the null target answers
@@ -321,18 +238,13 @@ impl VolumeView<'_> {
             .collect();
         let share = |(_, rate, ceiling): &(usize, f64, &Ceiling)| rate / ceiling.iops;
         let (i, rate, ceiling) = passed.iter().rev().max_by(|a, b| share(a).total_cmp(&share(b)))?;
-        let text = format!(
-            "{} had {} IOPS ({}), {:.1} times what the environment declares: {} at {} IOPS ({}) does not hold here.",
-            load_name(&self.cells[*i]),
-            number(*rate),
-            how_much(&self.cells[*i]),
-            rate / ceiling.iops,
-            ceiling.limit.name(),
-            number(ceiling.iops),
-            ceiling.source
-        );
+        let seen = FindingSeen::DeclaredSurpassed {
+            load: LoadAt::of(&self.cells[*i]),
+            iops: *rate,
+            ceiling: (*ceiling).clone(),
+        };
         let cells: Vec<usize> = passed.iter().map(|(i, ..)| *i).collect();
-        Some(self.finding(codes::DECLARED_SURPASSED, &text, &cells))
+        Some(self.finding(FindingCode::DeclaredSurpassed, seen, &cells))
     }
 
     /// What bound the best cell; what was seen of that stands in the cell's binding.
@@ -341,12 +253,8 @@ impl VolumeView<'_> {
             self.best_by_kind(|c| c.load.pattern == Access::Random && c.flush.is_none(), CellSummary::iops_lasting);
         let (i, _) = *random.first().or(self.best_by_kind(|_| true, CellSummary::throughput_lasting).first())?;
         let (cell, binding) = (&self.cells[i], self.cells[i].binding.as_ref()?);
-        let by = match binding.limit {
-            Limit::Unexplained => "what stops them is unexplained".to_owned(),
-            limit => format!("they are bound by {}", limit.name()),
-        };
-        let text = format!("{} at {}: {by}.", load_name(cell), how_much(cell));
-        Some(self.finding(codes::BOUND_BY, &text, &[i]))
+        let seen = FindingSeen::BoundBy { load: LoadAt::of(cell), limit: binding.limit };
+        Some(self.finding(FindingCode::BoundBy, seen, &[i]))
     }
 
     /// The shallowest cell whose requests are let through in bursts, and how many others are like it.
@@ -358,26 +266,12 @@ impl VolumeView<'_> {
         seen.sort_by_key(|(i, _)| (plateaus::importance(&self.cells[*i]), outstanding(&self.cells[*i])));
         let (first, clusters) = *seen.first()?;
         let cells: Vec<usize> = seen.iter().map(|(i, _)| *i).collect();
-        let others = match seen.len() - 1 {
-            0 => String::new(),
-            1 => " 1 other cell shows the same.".to_owned(),
-            n => format!(" {} show the same.", counted(n, "other cell")),
-        };
         // A throttle holds the rate at one level; a cache that answers most requests has the same two clusters and does not.
-        let at_limit =
+        let is_level =
             curves.iter().filter_map(|c| c.plateau.as_ref()).any(|p| p.cells.iter().any(|i| cells.contains(i)));
-        let how = if at_limit {
-            "requests are let through in bursts, as a throttle does"
-        } else {
-            "requests are let through in bursts, as a throttle does, or a cache answers all but a few"
-        };
-        let text = format!(
-            "{how}: of {} at {} {}.{others}",
-            load_name(&self.cells[first]),
-            how_much(&self.cells[first]),
-            clusters.words()
-        );
-        Some(self.finding(codes::THROTTLED_IN_CLUSTERS, &text, &cells))
+        let load = LoadAt::of(&self.cells[first]);
+        let seen = FindingSeen::InClusters { load, clusters: *clusters, is_level, others: cells.len() - 1 };
+        Some(self.finding(FindingCode::ThrottledInClusters, seen, &cells))
     }
 
     /// One request at a time: random if there is any, of the smallest block.
@@ -400,55 +294,37 @@ impl VolumeView<'_> {
                     Some((i, if which == 0 { cell.read.as_ref()? } else { cell.write.as_ref()? }))
                 })
                 .collect();
-        let parts: Vec<String> = chosen
-            .iter()
-            .map(|(i, f)| {
-                let cell = &self.cells[*i];
-                let latency = &f.latency_ns;
-                let p99 = latency.p99.map_or_else(String::new, |p99| format!(", p99 {}", span(p99 as f64)));
-                let figures = format!("{}{p99}", self.mean_of(*i, f));
-                // Another load may follow, to which it does not belong.
-                let warning = match warning(cell).strip_prefix("; ") {
-                    Some(doubts) => format!(" ({doubts})"),
-                    None => String::new(),
-                };
-                format!("{} take {figures}{warning}", load_name(cell))
-            })
-            .collect();
+        let alone = |(i, figures): &(usize, &OperationFigures)| AloneLatency {
+            load: load_name(&self.cells[*i]),
+            mean_ns: figures.latency_ns.mean,
+            half_ns: self.half_of(*i, figures),
+            p99_ns: figures.latency_ns.p99,
+            doubts: doubts_of_rate(&self.cells[*i]),
+        };
+        let loads: Vec<AloneLatency> = chosen.iter().map(alone).collect();
         let cells: Vec<usize> = chosen.iter().map(|(i, _)| *i).collect();
-        (!parts.is_empty())
-            .then(|| self.finding(codes::LATENCY_ALONE, &format!("one request at a time, {}.", listed(&parts)), &cells))
+        (!loads.is_empty()).then(|| self.finding(FindingCode::LatencyAlone, FindingSeen::Alone { loads }, &cells))
     }
 
-    /// A mean, with the median beside it where the latencies lie in two clusters: their mean is the latency of no request.
-    fn mean_of(&self, cell: usize, figures: &OperationFigures) -> String {
-        let latency = &figures.latency_ns;
-        let median = match &self.clustered[cell] {
-            Some(clusters) => {
-                format!(" (half at most {})", span(latency.p50.map_or(clusters.median_ns, |p50| p50 as f64)))
-            }
-            None => String::new(),
-        };
-        format!("{} on average{median}", span(latency.mean))
+    /// The median where the latencies lie in two clusters: their mean is the latency of no request.
+    fn half_of(&self, cell: usize, figures: &OperationFigures) -> Option<f64> {
+        let clusters = self.clustered[cell].as_ref()?;
+        Some(figures.latency_ns.p50.map_or(clusters.median_ns, |p50| p50 as f64))
     }
 
     fn tool_alone(&self) -> Option<Finding> {
         // What asks for no more says nothing of what the tool can do.
         let asks_for_no_more = |c: &CellSummary| c.binding.as_ref().is_some_and(|b| b.limit == Limit::Arrival);
         let i = self.best(|c| !asks_for_no_more(c), iops)?;
-        let text = format!(
-            "the tool by itself, without storage, does {} requests a second ({}).",
-            number(iops(&self.cells[i])?),
-            self.cells[i].label
-        );
-        Some(self.finding(codes::TOOL, &text, &[i]))
+        let seen = FindingSeen::Tool { iops: iops(&self.cells[i])?, label: self.cells[i].label.clone() };
+        Some(self.finding(FindingCode::ToolAlone, seen, &[i]))
     }
 }
 
 impl CellSummary {
     /// How the rate of a measured cell rose and stayed, its record given; `None` where something else is said of what lasts.
-    pub(crate) fn rise(&self, own: &CellRecord, clock: Clock) -> Option<Rise> {
-        Rise::of(own, clock).filter(|_| self.lasting.is_none())
+    pub(crate) fn rise(&self, own: &CellRecord, clock: Clock) -> Option<RiseSeen> {
+        RiseSeen::of(own, clock).filter(|_| self.lasting.is_none())
     }
     /// Whether it reads alone.
     #[must_use]
@@ -471,13 +347,21 @@ impl CellSummary {
     }
 }
 
-/// So many requests outstanding, in the words of the plan: its depth, where every cell has one thread.
-fn at_depth(view: &VolumeView<'_>, curve: &Curve, outstanding: u64) -> String {
-    let outstanding = number(outstanding as f64);
-    if curve.closed.iter().all(|i| view.cells[*i].load.threads == 1) {
-        format!("depth {outstanding}")
-    } else {
-        format!("{outstanding} outstanding")
+/// So many requests in flight, as the plan has them: its depth, where every cell has one thread.
+fn in_flight(view: &VolumeView<'_>, curve: &Curve, requests: u64) -> InFlight {
+    let is_depth = curve.closed.iter().all(|i| view.cells[*i].load.threads == 1);
+    InFlight { requests, is_depth, as_planned: None }
+}
+
+/// A volume's name, where the run has several.
+fn name_among(record: &RunRecord, volume: &str) -> Option<String> {
+    (record.header.volumes.len() > 1).then(|| volume.to_owned())
+}
+
+impl LoadAt {
+    /// Of a cell.
+    pub(crate) fn of(cell: &CellSummary) -> Self {
+        Self { load: load_name(cell), at: how_much(cell) }
     }
 }
 
@@ -488,33 +372,24 @@ fn scaling(record: &RunRecord) -> Option<Finding> {
     }
     let scaling = scaling_of(&[record])?.scaling?;
     let cells = scaling.cells.iter().map(|cell| cell.baseline_id.clone()).collect();
-    Some(Finding { code: codes::SCALING.to_owned(), text: scaling_sentences(&scaling).join(" "), cells })
+    let seen = FindingSeen::Disks(Box::new(scaling));
+    Some(Finding { code: FindingCode::Scaling, volume: None, seen, cells })
 }
 
 fn incomplete(record: &RunRecord, cells: &[CellSummary]) -> Option<Finding> {
     if record.status == RunStatus::Unfinished && is_emulated(&record.header.verb, record.header.clock) {
-        let text = if cells.is_empty() {
-            "The emulation goes on, or was killed: nothing had been asked of it when its record was last kept."
-        } else {
-            "The emulation goes on, or was killed: these are its figures when they were last kept."
-        };
-        return Some(Finding { code: codes::INCOMPLETE.to_owned(), text: text.to_owned(), cells: Vec::new() });
+        let seen = FindingSeen::EmulationGoesOn { is_asked: !cells.is_empty() };
+        return Some(Finding { code: FindingCode::Incomplete, volume: None, seen, cells: Vec::new() });
     }
     let empty: Vec<String> = cells.iter().filter(|c| c.total.is_none()).map(|c| c.id.clone()).collect();
-    let wanted: usize = record.cells.iter().map(|c| c.trials_planned as usize).sum();
-    let done: usize = record.cells.iter().map(|c| c.trials.len()).sum();
-    let state = match record.status {
-        RunStatus::Finished if empty.is_empty() => return None,
-        RunStatus::Finished => "finished",
-        RunStatus::Unfinished => "not finished",
-        RunStatus::Interrupted => "interrupted",
-        RunStatus::Failed => "ended by an error",
+    if record.status == RunStatus::Finished && empty.is_empty() {
+        return None;
+    }
+    let seen = FindingSeen::Incomplete {
+        status: record.status,
+        trials_done: record.cells.iter().map(|c| c.trials.len()).sum(),
+        trials: record.cells.iter().map(|c| c.trials_planned as usize).sum(),
+        cells_empty: empty.len(),
     };
-    let without =
-        if empty.is_empty() { String::new() } else { format!(", {} without figures", counted(empty.len(), "cell")) };
-    let text = format!("The run is {state}: {} of {} done{without}.", number(done as f64), counted(wanted, "trial"));
-    Some(Finding { code: codes::INCOMPLETE.to_owned(), text, cells: empty })
+    Some(Finding { code: FindingCode::Incomplete, volume: None, seen, cells: empty })
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,16 +1,20 @@
 //! The deepest queue, and the highest rate of arrivals, at which the latency objective is kept.
 
 use super::plateaus::importance;
-use super::{VolumeView, at_depth, codes};
+use super::{VolumeView, in_flight};
 use crate::compare::latency_estimate;
 use crate::curves::{Curve, doubted, met_lasting, outstanding};
 use crate::draws_kept::DrawsKept;
-use crate::summary::{CellSummary, Finding, OperationFigures};
+use crate::finding::{
+    ArrivalsResult, DepthAndThreads, DepthResult, Finding, FindingCode, FindingSeen, InFlight, KeptLoad, ObjectiveRule,
+    ObjectiveSeen, ObjectiveTurn, SearchDraws, SearchedTurn, SharesOfAnother, StrayLoad, TriedLoad, UnansweredShare,
+};
+use crate::summary::{CellSummary, OperationFigures};
 use crate::trials::latency_figure;
-use crate::words::{SMALL_BYTES_MAX, counted, listed, load_name, number, percent, span};
+use crate::words::{SMALL_BYTES_MAX, load_name};
+use loadline_block::Operation;
 use loadline_load::LatencyFigure;
 use loadline_record::{ArrivalKind, DoubtCode, LoadFigures, RunRecord, RunVerb};
-use loadline_units::{Duration, percent_places};
 
 /// The figure and the limit, ns, where none is set: database vendors' 20 ms on average.
 pub const OBJECTIVE_USUAL: (LatencyFigure, u64) = (LatencyFigure::Mean, 20_000_000);
@@ -25,35 +29,27 @@ const AS_PRINTED: f64 = 1.002;
 /// Curves told one by one.
 const TOLD_ONE_BY_ONE: usize = 6;
 
-/// A latency to keep.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Objective {
-    figure: LatencyFigure,
-    limit_ns: u64,
-    chosen: bool,
-}
-
-/// What is said of one curve's closed or open loops.
+/// What the closed or open loops of one curve come to.
 enum ObjectiveOutcome {
-    /// The objective is lost somewhere: a sentence of its own.
+    /// The objective is lost somewhere: a finding of its own.
     Lost(Finding),
-    /// It is kept everywhere: a part of the sentence about all such loads, and the cell that goes furthest.
-    Kept { objective: String, part: String, cell: usize },
+    /// It is kept everywhere: a part of the finding about all such loads, and the cell that goes furthest.
+    Kept { objective: ObjectiveRule, load: KeptLoad, cell: usize },
 }
 
-/// Where the objective is lost, load by load; then in one sentence the loads that keep it everywhere.
+/// Where the objective is lost, load by load; then together the loads that keep it everywhere.
 pub(super) fn objectives(view: &VolumeView<'_>, record: &RunRecord, curves: &[&Curve]) -> Vec<Finding> {
     let mut told: Vec<(usize, ObjectiveOutcome)> = Vec::new();
     for curve in curves {
         if let Some(first) = curve.closed.first().copied() {
-            let objective = Objective::spoken(record, first);
+            let objective = ObjectiveRule::spoken(record, first);
             told.extend(of_closed(view, record, curve, &objective).map(|t| (first, t)));
         }
         // Arrivals by chance queue where evenly spaced ones do not: either way of arriving has a turn of its own.
         let ways = [false, true].map(|evenly| curve.with_open(|i| is_even(&view.cells[i]) == evenly));
         for way in ways {
             let Some(first) = way.open.first().copied() else { continue };
-            let objective = Objective::spoken(record, first);
+            let objective = ObjectiveRule::spoken(record, first);
             told.extend(of_open(view, record, &way, &objective).map(|t| (first, t)));
         }
     }
@@ -62,14 +58,14 @@ pub(super) fn objectives(view: &VolumeView<'_>, record: &RunRecord, curves: &[&C
     told.sort_by_key(|(first, _)| importance(&view.cells[*first]));
     let mut lost: Vec<(usize, Finding)> = Vec::new();
     // By objective.
-    let mut kept: Vec<(String, Vec<(String, usize)>)> = Vec::new();
+    let mut kept: Vec<(ObjectiveRule, Vec<(KeptLoad, usize)>)> = Vec::new();
     for (first, of_curve) in told {
         match of_curve {
             ObjectiveOutcome::Lost(finding) => lost.push((first, finding)),
-            ObjectiveOutcome::Kept { objective, part, cell } => {
-                match kept.iter_mut().find(|(name, _)| *name == objective) {
-                    Some((_, parts)) => parts.push((part, cell)),
-                    None => kept.push((objective, vec![(part, cell)])),
+            ObjectiveOutcome::Kept { objective, load, cell } => {
+                match kept.iter_mut().find(|(other, _)| *other == objective) {
+                    Some((_, loads)) => loads.push((load, cell)),
+                    None => kept.push((objective, vec![(load, cell)])),
                 }
             }
         }
@@ -78,42 +74,38 @@ pub(super) fn objectives(view: &VolumeView<'_>, record: &RunRecord, curves: &[&C
     let mut found: Vec<Finding> = lost.into_iter().map(|(_, f)| f).collect();
     if !rest.is_empty() {
         let cells: Vec<usize> = rest.iter().map(|(first, _)| *first).collect();
-        let text =
-            format!("for {} more the table shows where the latency objective is lost.", counted(rest.len(), "load"));
-        found.push(view.finding(codes::OBJECTIVE, &text, &cells));
+        let seen = FindingSeen::MoreLoseIt { loads: rest.len() };
+        found.push(view.finding(FindingCode::Objective, seen, &cells));
     }
-    found.extend(kept.into_iter().map(|(objective, parts)| kept_everywhere(view, &objective, &parts)));
+    found.extend(kept.into_iter().map(|(objective, loads)| kept_everywhere(view, objective, loads)));
     found
 }
 
 /// Requests that others made and that miss the objective as they came: there is one such load, and no heavier or lighter one.
 fn missed_by_others(view: &VolumeView<'_>, record: &RunRecord, index: usize) -> Option<Finding> {
-    let (cell, objective) = (&view.cells[index], Objective::spoken(record, index));
+    let (cell, objective) = (&view.cells[index], ObjectiveRule::spoken(record, index));
     let missed = objective.is_meant_for(cell) && objective.figure_of(cell)? > objective.limit_ns as f64;
-    let text = format!("{} miss {}: {}.", load_name(cell), objective.name(), objective.told_of(cell)?);
-    missed.then(|| finding(view, &text, &[index]))
+    let (latency_ns, operation) = objective.slowest_of(cell)?;
+    let doubts = doubts_of(view, &[index]);
+    let seen = FindingSeen::MissedByOthers { load: load_name(cell), objective, latency_ns, operation, doubts };
+    missed.then(|| view.finding(FindingCode::Objective, seen, &[index]))
 }
 
-fn kept_everywhere(view: &VolumeView<'_>, objective: &str, parts: &[(String, usize)]) -> Finding {
-    let (named, more) = parts.split_at(parts.len().min(TOLD_ONE_BY_ONE));
-    let mut loads: Vec<String> = named.iter().map(|(part, _)| part.clone()).collect();
-    if !more.is_empty() {
-        loads.push(format!("{} more", counted(more.len(), "load")));
-    }
-    let text = format!("latency stays within {objective} as far as was measured: {}.", listed(&loads));
-    finding(view, &text, &parts.iter().map(|(_, cell)| *cell).collect::<Vec<_>>())
+fn kept_everywhere(view: &VolumeView<'_>, objective: ObjectiveRule, kept: Vec<(KeptLoad, usize)>) -> Finding {
+    let cells: Vec<usize> = kept.iter().map(|(_, cell)| *cell).collect();
+    let more = kept.len().saturating_sub(TOLD_ONE_BY_ONE);
+    let loads = kept.into_iter().take(TOLD_ONE_BY_ONE).map(|(load, _)| load).collect();
+    let seen = FindingSeen::KeptEverywhere { objective, loads, more, doubts: doubts_of(view, &cells) };
+    view.finding(FindingCode::Objective, seen, &cells)
 }
 
-/// A finding that rests on the latencies of `cells`, with every doubt of theirs.
-fn finding(view: &VolumeView<'_>, text: &str, cells: &[usize]) -> Finding {
-    let doubts = DoubtCode::ALL.into_iter().filter(|code| cells.iter().any(|i| doubted(&view.cells[*i], *code)));
-    let codes: Vec<String> = doubts.map(|code| code.to_string()).collect();
-    let of = if cells.len() == 1 { "the load that it rests on" } else { "loads that it rests on" };
-    let aside = if codes.is_empty() { String::new() } else { format!(" Doubts of {of}: {}.", listed(&codes)) };
-    view.finding(codes::OBJECTIVE, &(text.to_owned() + &aside), cells)
+/// Every doubt of the cells whose latencies a finding rests on.
+fn doubts_of(view: &VolumeView<'_>, cells: &[usize]) -> Vec<DoubtCode> {
+    let is_doubted = |code: &DoubtCode| cells.iter().any(|i| doubted(&view.cells[*i], *code));
+    DoubtCode::ALL.into_iter().filter(is_doubted).collect()
 }
 
-impl Objective {
+impl ObjectiveRule {
     /// That by which a load is judged.
     pub(crate) fn of(load: &LoadFigures) -> Self {
         Self::set(load.objective)
@@ -134,19 +126,17 @@ impl Objective {
         }
         self.slowest(cell).map(|(_, figure)| figure)
     }
-    /// That figure in words, with whose it is where there are several operations.
-    fn told_of(&self, cell: &CellSummary) -> Option<String> {
+    /// That figure, ns, with whose it is where there are several operations.
+    fn slowest_of(&self, cell: &CellSummary) -> Option<(f64, Option<Operation>)> {
         let several = [&cell.read, &cell.write, &cell.trim].into_iter().flatten().count() > 1;
         match self.slowest(cell) {
-            Some((operation, figure)) if several && cell.lasting.is_none() => {
-                Some(format!("{} for {operation}", span(figure)))
-            }
-            _ => self.figure_of(cell).map(span),
+            Some((operation, figure)) if several && cell.lasting.is_none() => Some((figure, Some(operation))),
+            _ => self.figure_of(cell).map(|figure| (figure, None)),
         }
     }
-    fn slowest(&self, cell: &CellSummary) -> Option<(&'static str, f64)> {
+    fn slowest(&self, cell: &CellSummary) -> Option<(Operation, f64)> {
         let of = |o: &OperationFigures| latency_figure(&o.latency_ns, self.figure);
-        let named = [("reads", &cell.read), ("writes", &cell.write), ("trims", &cell.trim)];
+        let named = [(Operation::Read, &cell.read), (Operation::Write, &cell.write), (Operation::Trim, &cell.trim)];
         let figures = named.into_iter().filter_map(|(name, found)| Some((name, of(found.as_ref()?)?)));
         figures.max_by(|a, b| a.1.total_cmp(&b.1))
     }
@@ -161,16 +151,6 @@ impl Objective {
         }
         Some(self.figure_of(cell)? <= self.limit_ns as f64)
     }
-    /// How an open loop misses it, "at the other" or wherever else: by the latency of what is answered, or because not all is.
-    fn missed_by(&self, cell: &CellSummary, place: &str) -> String {
-        match self.figure_of(cell) {
-            Some(figure) if figure > self.limit_ns as f64 => format!("{}{place}", span(figure)),
-            figure => {
-                let in_time = figure.map_or_else(String::new, |figure| format!(" (those in {})", span(figure)));
-                format!("only {} of the arrivals are answered in time{place}{in_time}", answered(cell))
-            }
-        }
-    }
     /// Whether it is what database vendors commonly recommend.
     pub(crate) fn is_usual(&self) -> bool {
         (self.figure, self.limit_ns) == OBJECTIVE_USUAL
@@ -178,24 +158,6 @@ impl Objective {
     /// Whether it is about such a load: the usual rule is one for the small requests of databases.
     fn is_meant_for(&self, cell: &CellSummary) -> bool {
         self.chosen || cell.load.block_bytes <= SMALL_BYTES_MAX
-    }
-    /// Whether the user set it.
-    pub(crate) fn is_chosen(&self) -> bool {
-        self.chosen
-    }
-    /// "p99 within 5 ms".
-    pub(crate) fn words(&self) -> String {
-        format!("{} within {}", self.figure.words(), Duration::from_ns(self.limit_ns))
-    }
-    pub(crate) fn name(&self) -> String {
-        let limit = Duration::from_ns(self.limit_ns);
-        let figure = if self.figure == LatencyFigure::Mean {
-            "on average".to_owned()
-        } else {
-            format!("at {}", self.figure.words())
-        };
-        let usual = if self.chosen { "" } else { " (the usual rule)" };
-        format!("{limit} {figure}{usual}")
     }
     /// Where it is lost on a row of cells, the lightest load first.
     fn turn(&self, view: &VolumeView<'_>, row: &[usize]) -> Option<Turn> {
@@ -207,10 +169,9 @@ impl Objective {
     }
 }
 
-/// The share of the arrivals that was answered: to a tenth of a percent near 99 %, where that decides.
-fn answered(cell: &CellSummary) -> String {
-    let share = met_lasting(cell).unwrap_or(0.0);
-    if share > 0.9 { format!("{:.*} %", percent_places(share * 100.0, 1), share * 100.0) } else { percent(share) }
+/// The share of the arrivals that was answered.
+fn answered(cell: &CellSummary) -> f64 {
+    met_lasting(cell).unwrap_or(0.0)
 }
 
 /// Whether an open loop completes less than it offers.
@@ -229,18 +190,9 @@ struct Turn {
 }
 
 impl Turn {
-    /// What to say of the strays: `named` names each, `heavier` the loads that kept it.
-    fn aside(&self, named: impl Fn(usize) -> Option<String>, heavier: &str) -> Option<String> {
-        if self.strays.is_empty() {
-            return Some(String::new());
-        }
-        let missed: Vec<String> = self.strays.iter().map(|i| named(*i)).collect::<Option<_>>()?;
-        let again = if missed.len() == 1 { "that load" } else { "those loads" };
-        let too = if self.lost.is_some() { ", too" } else { "" };
-        Some(format!(
-            " It was missed {}{too}, which {heavier} kept: more likely a passing disturbance than a limit; measure {again} again.",
-            listed(&missed)
-        ))
+    /// What the strays are and miss it by.
+    fn strays(&self, stray: impl Fn(usize) -> Option<StrayLoad>) -> Option<Vec<StrayLoad>> {
+        self.strays.iter().map(|i| stray(*i)).collect()
     }
     fn cells(&self) -> Vec<usize> {
         self.kept.into_iter().chain(self.lost).chain(self.strays.iter().copied()).collect()
@@ -249,7 +201,7 @@ impl Turn {
 
 /// How many outstanding requests take as long as a mean allows, to three digits, by Little's law, where that lies between the two
 /// depths measured and the rate is level at both. Not for mixed loads, whose reads and writes have a mean each.
-fn between(view: &VolumeView<'_>, curve: &Curve, objective: &Objective, kept: usize, lost: usize) -> Option<f64> {
+fn between(view: &VolumeView<'_>, curve: &Curve, objective: &ObjectiveRule, kept: usize, lost: usize) -> Option<f64> {
     let plateau = curve.plateau.as_ref()?;
     let level = [kept, lost].iter().all(|i| plateau.cells.contains(i));
     let cell = &view.cells[lost];
@@ -260,15 +212,15 @@ fn between(view: &VolumeView<'_>, curve: &Curve, objective: &Objective, kept: us
 }
 
 /// Of a search: between which loads the turn lies with 95 % confidence, by the intervals of their latencies.
-fn known(
+fn searched(
     view: &VolumeView<'_>,
     record: &RunRecord,
     row: &[usize],
-    (objective, turn): (&Objective, &Turn),
-    named: impl Fn(usize) -> Option<String>,
-) -> String {
+    (objective, turn): (&ObjectiveRule, &Turn),
+    tried: impl Fn(usize) -> Option<TriedLoad>,
+) -> Option<SearchedTurn> {
     if record.header.verb != RunVerb::Search {
-        return String::new();
+        return None;
     }
     let limit = objective.limit_ns as f64;
     let ends = |i: usize| match &view.cells[i].lasting {
@@ -282,47 +234,25 @@ fn known(
     let lost = row[beyond..].iter().copied().find(|i| overloaded(*i) || ends(*i).is_some_and(|(low, _)| low > limit));
     let kept = |i: &usize| !overloaded(*i) && ends(*i).is_some_and(|(_, high)| high <= limit);
     let kept = row.iter().copied().take_while(|i| Some(*i) != lost).filter(kept).last();
-    let at = |i: Option<usize>| i.and_then(&named);
-    let of_draws = in_draws(record, row, &named);
-    let found = match (at(kept), at(lost)) {
-        (Some(kept), Some(lost)) => {
-            format!(" Found by search: with 95 % confidence it is kept {kept} and lost {lost}.")
-        }
-        (Some(kept), None) => {
-            format!(
-                " Found by search: with 95 % confidence it is kept {kept}; no load tried loses it with that confidence."
-            )
-        }
-        (None, Some(lost)) => {
-            format!(
-                " Found by search: with 95 % confidence it is lost {lost}; no load tried keeps it with that confidence."
-            )
-        }
-        (None, None) => " Found by search; its trials are too short to tell with what confidence.".to_owned(),
-    };
-    found + &of_draws
+    let at = |i: Option<usize>| i.and_then(&tried);
+    Some(SearchedTurn { kept: at(kept), lost: at(lost), draws: in_draws(record, row, &tried) })
 }
 
 /// Of a search on a model: in how many draws of it the objective holds, and up to which load it holds in all.
-fn in_draws(record: &RunRecord, row: &[usize], named: impl Fn(usize) -> Option<String>) -> String {
+fn in_draws(record: &RunRecord, row: &[usize], tried: impl Fn(usize) -> Option<TriedLoad>) -> Option<SearchDraws> {
     let of = |i: &usize| {
         let cell = &record.cells[*i];
         DrawsKept::of(cell, cell.load.figures().objective?).map(|draws| (*i, draws))
     };
-    let tried: Vec<(usize, DrawsKept)> = row.iter().rev().filter_map(of).collect();
-    let Some((heaviest, draws)) = tried.first() else { return String::new() };
-    let Some(at) = named(*heaviest) else { return String::new() };
-    if draws.is_sure() {
-        return format!(" It holds {at} in all {} draws of the model.", draws.of);
-    }
-    let sure = tried.iter().find(|(_, draws)| draws.is_sure()).and_then(|(i, _)| named(*i));
-    let rest = sure.map_or_else(|| "no load tried holds it in all".to_owned(), |sure| format!("in all of them {sure}"));
-    format!(" It holds {at} in {} of {} draws of the model; {rest}.", draws.kept, draws.of)
+    let all: Vec<(usize, DrawsKept)> = row.iter().rev().filter_map(of).collect();
+    let (heaviest, draws) = all.first()?;
+    let all_keep = all.iter().find(|(_, draws)| draws.is_sure()).and_then(|(i, _)| tried(*i));
+    Some(SearchDraws { load: tried(*heaviest)?, kept: draws.kept, of: draws.of, all_keep })
 }
 
 /// Where the loads of a curve are named by their share of a maximum that was found before the run, and the run itself reached
 /// another: of what the names are shares.
-fn shares_of_another(view: &VolumeView<'_>, record: &RunRecord, curve: &Curve, most: f64) -> Option<String> {
+fn shares_of_another(view: &VolumeView<'_>, record: &RunRecord, curve: &Curve, most: f64) -> Option<SharesOfAnother> {
     let named = |i: &usize| {
         let name = record.cells[*i].load.name()?;
         let share = name.strip_prefix(CURVE)?.strip_suffix('%')?.trim().parse::<f64>().ok()?;
@@ -330,85 +260,66 @@ fn shares_of_another(view: &VolumeView<'_>, record: &RunRecord, curve: &Curve, m
         (share > 0.0).then(|| (share, rate * 100.0 / share))
     };
     let (_, whole) = curve.open.iter().filter_map(named).max_by(|a, b| a.0.total_cmp(&b.0))?;
-    ((most / whole - 1.0).abs() > DIFFER).then(|| {
-        format!(
-            " The shares in the names of these loads are of the {} reached just before the run; the run itself reached {}.",
-            number(whole),
-            number(most)
-        )
-    })
-}
-
-/// A rate; where a burst raises it at first, what lasts, with what was before.
-fn rate_of(cell: &CellSummary) -> Option<String> {
-    let rate = format!("{} IOPS", number(cell.iops_lasting()?));
-    Some(match &cell.lasting {
-        Some(lasting) => format!("{rate}, after {} {}", number(lasting.iops_before), lasting.how_long()),
-        None => rate,
-    })
+    ((most / whole - 1.0).abs() > DIFFER).then_some(SharesOfAnother { before_iops: whole, reached_iops: most })
 }
 
 fn of_closed(
     view: &VolumeView<'_>,
     record: &RunRecord,
     curve: &Curve,
-    objective: &Objective,
+    objective: &ObjectiveRule,
 ) -> Option<ObjectiveOutcome> {
     let turn = objective.turn(view, &curve.closed)?;
-    let told = |i: usize| {
+    let result = |i: usize| {
         let cell = &view.cells[i];
-        Some((place_of(view, curve, i)?, objective.told_of(cell)?, rate_of(cell)?))
+        let (latency_ns, operation) = objective.slowest_of(cell)?;
+        let before = cell.lasting.as_ref().map(|lasting| (lasting.iops_before, lasting.before_ns));
+        let (in_flight, iops) = (place_of(view, curve, i)?, cell.iops_lasting()?);
+        Some(DepthResult { in_flight, latency_ns, operation, iops, before })
     };
-    let at = |i: usize| Some(format!("at {}", place_of(view, curve, i)?));
-    let aside = turn.aside(at, "deeper queues")? + &known(view, record, &curve.closed, (objective, &turn), at);
-    let name = load_name(&view.cells[curve.closed[0]]);
-    let objective_name = objective.name();
-    let text = match (turn.kept, turn.lost) {
-        (Some(kept), Some(lost)) => {
-            let ((depth, latency, rate), (beyond, too_long, _)) = (told(kept)?, told(lost)?);
-            let between = between(view, curve, objective, kept, lost).map_or_else(String::new, |depth| {
-                let limit = Duration::from_ns(objective.limit_ns);
-                format!(" Since the rate is level there, {} outstanding take {limit}.", number(depth))
-            });
-            format!(
-                "{name} stay within {objective_name} up to {depth} ({latency}, {rate}); at {beyond} it is \
-                 {too_long}.{between}"
-            )
-        }
-        (None, Some(lost)) => {
-            let (depth, latency, rate) = told(lost)?;
-            // What a burst has before it is spent is not what is judged.
-            let then = if view.cells[lost].lasting.is_some() { format!(" ({rate})") } else { String::new() };
-            format!("{name} miss {objective_name} at every depth tried: {latency} already at {depth}{then}.")
-        }
+    let tried = |i: usize| Some(TriedLoad::InFlight(place_of(view, curve, i)?));
+    let strays = turn.strays(|i| Some(StrayLoad { load: tried(i)?, unanswered: None }))?;
+    let load = load_name(&view.cells[curve.closed[0]]);
+    let place = match (turn.kept, turn.lost) {
+        (Some(kept), Some(lost)) => ObjectiveTurn::BetweenDepths {
+            kept: result(kept)?,
+            lost: result(lost)?,
+            level_in_flight: between(view, curve, objective, kept, lost),
+        },
+        (None, Some(lost)) => ObjectiveTurn::MissedAtDepths { lost: result(lost)? },
         // One depth that keeps it is no news.
         (Some(_), None) if curve.closed.len() < 2 => return None,
-        (Some(cell), None) if !turn.strays.is_empty() => {
-            let (depth, latency, rate) = told(cell)?;
-            format!("{name} stay within {objective_name} at {depth}, the deepest measured ({latency}, {rate}).")
-        }
+        (Some(cell), None) if !strays.is_empty() => ObjectiveTurn::KeptAtDeepest { kept: result(cell)? },
         (Some(cell), None) => {
-            let (depth, latency, _) = told(cell)?;
-            return Some(ObjectiveOutcome::Kept {
-                objective: objective_name,
-                part: format!("{name} up to {depth} ({latency})"),
-                cell,
-            });
+            let load = KeptLoad::Closed { load, deepest: result(cell)? };
+            return Some(ObjectiveOutcome::Kept { objective: *objective, load, cell });
         }
         (None, None) => return None,
     };
-    Some(ObjectiveOutcome::Lost(finding(view, &(text + &aside), &turn.cells())))
+    let seen = ObjectiveSeen {
+        load,
+        objective: *objective,
+        turn: place,
+        strays,
+        search: searched(view, record, &curve.closed, (objective, &turn), tried),
+        shares: None,
+        doubts: doubts_of(view, &turn.cells()),
+    };
+    Some(ObjectiveOutcome::Lost(lost(view, seen, &turn)))
+}
+
+fn lost(view: &VolumeView<'_>, seen: ObjectiveSeen, turn: &Turn) -> Finding {
+    view.finding(FindingCode::Objective, FindingSeen::Objective(Box::new(seen)), &turn.cells())
 }
 
 /// How many requests a load of a closed loop has in flight; with its depth and threads if another has as many of them otherwise.
-fn place_of(view: &VolumeView<'_>, curve: &Curve, index: usize) -> Option<String> {
+fn place_of(view: &VolumeView<'_>, curve: &Curve, index: usize) -> Option<InFlight> {
     let cell = &view.cells[index];
     let own = outstanding(cell)?;
-    let place = at_depth(view, curve, own);
     let is_like = |other: &usize| *other != index && outstanding(&view.cells[*other]) == Some(own);
-    let (Some(depth), true) = (cell.load.queue_depth, curve.closed.iter().any(is_like)) else { return Some(place) };
-    let threads = if cell.load.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", cell.load.threads) };
-    Some(format!("{place} (depth {depth}, {threads})"))
+    let as_planned = cell.load.queue_depth.filter(|_| curve.closed.iter().any(is_like));
+    let as_planned = as_planned.map(|depth| DepthAndThreads { depth, threads: cell.load.threads });
+    Some(InFlight { as_planned, ..in_flight(view, curve, own) })
 }
 
 /// Whether requests arrive in equal steps of time.
@@ -420,78 +331,54 @@ fn of_open(
     view: &VolumeView<'_>,
     record: &RunRecord,
     curve: &Curve,
-    objective: &Objective,
+    objective: &ObjectiveRule,
 ) -> Option<ObjectiveOutcome> {
     let turn = objective.turn(view, &curve.open)?;
     // What was offered as a share of what can be had: where the rate levels off, or else the most that was seen.
-    let (most, what) = if let Some(plateau) = &curve.plateau {
-        (plateau.iops, "at which they level off")
+    let (most_iops, is_level) = if let Some(plateau) = &curve.plateau {
+        (plateau.iops, true)
     } else {
         let all = curve.open.iter().chain(&curve.closed);
-        (all.filter_map(|i| view.cells[*i].iops_lasting()).max_by(f64::total_cmp)?, "delivered at most")
+        (all.filter_map(|i| view.cells[*i].iops_lasting()).max_by(f64::total_cmp)?, false)
     };
-    let of_most = format!("of the {} {what}", number(most));
-    let told = |i: usize| {
+    let result = |i: usize| {
         let cell = &view.cells[i];
-        let rate = cell.offered_iops?;
-        Some((number(rate), percent(rate / most), objective.figure_of(cell)))
+        let (latency_ns, answered) = (objective.figure_of(cell), answered(cell));
+        Some(ArrivalsResult { offered_iops: cell.offered_iops?, most_iops, is_level, latency_ns, answered })
     };
-    let with = |i: usize| Some(format!("with {} arriving a second", number(view.cells[i].offered_iops?)));
+    let kept_at = |i: usize| result(i).filter(|result| result.latency_ns.is_some());
+    let tried = |i: usize| Some(TriedLoad::OfferedIops(view.cells[i].offered_iops?));
     // Which of the two it is: a latency that is kept is not lost.
-    let missed = |i: usize| {
+    let stray = |i: usize| {
         let cell = &view.cells[i];
         let by_rate = objective.figure_of(cell).filter(|figure| *figure <= objective.limit_ns as f64);
-        let why = by_rate.map_or_else(String::new, |figure| {
-            format!(
-                " (not by latency, {}: only {} of the arrivals were answered in time)",
-                span(figure),
-                answered(cell)
-            )
-        });
-        Some(format!("{}{why}", with(i)?))
+        let unanswered = by_rate.map(|latency_ns| UnansweredShare { latency_ns, answered: answered(cell) });
+        Some(StrayLoad { load: tried(i)?, unanswered })
     };
-    let aside = turn.aside(missed, "higher loads")? + &known(view, record, &curve.open, (objective, &turn), with);
+    let strays = turn.strays(stray)?;
     let reached = curve.open.iter().chain(&curve.closed).filter_map(|i| view.cells[*i].iops_lasting());
-    let other = reached.max_by(f64::total_cmp).and_then(|reached| shares_of_another(view, record, curve, reached));
-    let other = other.unwrap_or_default();
-    let first = &view.cells[curve.open[0]];
-    let name = load_name(first);
-    let objective_name = objective.name();
-    let text = match (turn.kept, turn.lost) {
-        (Some(kept), Some(lost)) => {
-            let ((low, low_share, latency), (high, high_share, _)) = (told(kept)?, told(lost)?);
-            let beyond = objective.missed_by(&view.cells[lost], " at the other");
-            format!(
-                "{name} lose {objective_name} between {low} and {high} arriving a second ({low_share} and {high_share} {of_most}): \
-                 {} at the one, {beyond}.",
-                span(latency?)
-            )
-        }
-        (Some(cell), None) if !turn.strays.is_empty() => {
-            let (rate, share, latency) = told(cell)?;
-            format!(
-                "{name} stay within {objective_name} up to {rate} arriving a second, the most offered ({share} {of_most}; \
-                 {}).",
-                span(latency?)
-            )
-        }
+    let shares = reached.max_by(f64::total_cmp).and_then(|reached| shares_of_another(view, record, curve, reached));
+    let load = load_name(&view.cells[curve.open[0]]);
+    let place = match (turn.kept, turn.lost) {
+        (Some(kept), Some(lost)) => ObjectiveTurn::BetweenRates { kept: kept_at(kept)?, lost: result(lost)? },
+        (Some(cell), None) if !strays.is_empty() => ObjectiveTurn::KeptAtHighest { kept: kept_at(cell)? },
         (Some(cell), None) => {
-            let (rate, share, latency) = told(cell)?;
-            let part = format!("{name} up to {rate} arriving a second ({share} {of_most}; {})", span(latency?));
-            let other = other.trim().trim_end_matches('.').replacen("The ", "the ", 1);
-            let part = if other.is_empty() { part } else { format!("{part}; {other}") };
-            return Some(ObjectiveOutcome::Kept { objective: objective_name, part, cell });
+            let load = KeptLoad::Open { load, highest: kept_at(cell)?, shares };
+            return Some(ObjectiveOutcome::Kept { objective: *objective, load, cell });
         }
-        (None, Some(lost)) => {
-            let (rate, share, _) = told(lost)?;
-            let already = objective.missed_by(&view.cells[lost], " already");
-            format!(
-                "{name} miss {objective_name} at every rate offered: {already} with {rate} arriving a second ({share} {of_most})."
-            )
-        }
+        (None, Some(lost)) => ObjectiveTurn::MissedAtRates { lost: result(lost)? },
         (None, None) => return None,
     };
-    Some(ObjectiveOutcome::Lost(finding(view, &(text + &aside + &other), &turn.cells())))
+    let seen = ObjectiveSeen {
+        load,
+        objective: *objective,
+        turn: place,
+        strays,
+        search: searched(view, record, &curve.open, (objective, &turn), tried),
+        shares,
+        doubts: doubts_of(view, &turn.cells()),
+    };
+    Some(ObjectiveOutcome::Lost(lost(view, seen, &turn)))
 }
 
 #[cfg(test)]
@@ -499,6 +386,7 @@ mod tests {
     use super::*;
     use crate::example::{ExampleDisk, cell, closed, run};
     use crate::summarize;
+    use loadline_units::Duration;
 
     #[test]
     fn verdict_and_findings_judge_large_requests_by_a_chosen_objective_alone() {
@@ -506,7 +394,7 @@ mod tests {
         let of = |objective: Option<loadline_load::Objective>| {
             let load = LoadFigures { objective, ..closed("sequential", 1.0, 1 << 20, 32) };
             let summary = summarize(&run(vec![cell(load, &ExampleDisk::default(), &[1.0])]));
-            let found = summary.findings.iter().any(|finding| finding.code == codes::OBJECTIVE);
+            let found = summary.findings.iter().any(|finding| finding.code == FindingCode::Objective);
             (found, summary.verdict.is_some_and(|verdict| verdict.objective.is_some()))
         };
         assert_eq!(of(None), (false, false));

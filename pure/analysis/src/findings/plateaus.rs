@@ -1,9 +1,10 @@
 //! Where more requests at once stop helping.
 
-use super::{VolumeView, at_depth, codes};
+use super::{VolumeView, in_flight};
 use crate::curves::{Curve, Plateau, outstanding};
-use crate::summary::{CellSummary, Finding};
-use crate::words::{counted, listed, load_names, number, span, throughput};
+use crate::finding::{Finding, FindingCode, FindingSeen, InFlight, PlateauLimit, PlateauSeen, RateSeen};
+use crate::summary::CellSummary;
+use crate::words::load_names;
 use loadline_record::{Access, Limit};
 
 /// Plateaus told one by one; a matrix of hundreds of cells gives the rest in one sentence.
@@ -29,8 +30,8 @@ pub(super) fn plateaus(view: &VolumeView<'_>, curves: &[&Curve]) -> Vec<Finding>
     let mut found: Vec<Finding> = told.iter().map(|group| told_together(view, group)).collect();
     if !rest.is_empty() {
         let cells: Vec<usize> = rest.iter().flatten().map(|(_, p)| p.cells[0]).collect();
-        let text = format!("{} more level off within the depths measured.", counted(cells.len(), "load"));
-        found.push(view.finding(codes::PLATEAU, &text, &cells));
+        let seen = FindingSeen::MoreLevelOff { loads: cells.len() };
+        found.push(view.finding(FindingCode::Plateau, seen, &cells));
     }
     found
 }
@@ -81,68 +82,40 @@ pub(super) fn importance(cell: &CellSummary) -> (bool, bool, u64, u64) {
 
 fn told_together(view: &VolumeView<'_>, group: &[(&Curve, &Plateau)]) -> Finding {
     let (curve, plateau) = group[0];
-    let first = &view.cells[plateau.cells[0]];
-    let mut levels: Vec<String> = group
-        .iter()
-        .map(|(_, p)| if first.load.block_bytes >= LARGE_BLOCK { throughput(p.bytes_per_s) } else { number(p.iops) })
-        .collect();
-    levels.dedup();
-    let unit = if first.load.block_bytes >= LARGE_BLOCK { "" } else { " IOPS" };
-    let before = before(view, group);
     // A mix that one direction stops has no limit of its own.
     let direction = plateau.cells.iter().find_map(|i| view.directions[*i].as_ref());
     let limit = match (limit(view, plateau), direction) {
-        (Some(Limit::DiskIops), Some(one)) => format!(", {}", one.stops("on requests (disk-iops)")),
-        (Some(Limit::DiskThroughput), Some(one)) => format!(", {}", one.stops("on bytes (disk-throughput)")),
-        (other, _) => of_limit(other).to_owned(),
+        (Some(limit @ (Limit::DiskIops | Limit::DiskThroughput)), Some(one)) => Some(one.stops(limit)),
+        (other, _) => other.map(PlateauLimit::Whole),
     };
     let latencies: Vec<(u64, f64)> = group.iter().filter_map(|level| deepest(view, *level)).collect();
-    let then = match latencies.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1)) {
-        Some((depth, mean)) => {
-            format!("deeper queues only add latency ({} at {})", span(mean), at_depth(view, curve, depth))
-        }
-        None => "asking for more only makes requests wait".to_owned(),
-    };
+    let deepest = latencies.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    let at = |requests: u64| in_flight(view, curve, requests);
     let firsts: Vec<&CellSummary> = group.iter().map(|(_, p)| &view.cells[p.cells[0]]).collect();
-    let text = format!(
-        "{} level off at {}{unit}{before} from {} on{limit}; {then}.",
-        load_names(&firsts),
-        listed(&levels),
-        at_depth(view, curve, plateau.from)
-    );
+    let seen = PlateauSeen {
+        loads: load_names(&firsts),
+        levels: group.iter().map(|(_, p)| in_unit(firsts[0], p.iops, p.bytes_per_s)).collect(),
+        before: before(view, group),
+        from: at(plateau.from),
+        limit,
+        deepest: deepest.map(|(requests, mean)| -> (InFlight, f64) { (at(requests), mean) }),
+    };
     let cells: Vec<usize> = group.iter().flat_map(|(_, p)| p.cells.iter().copied()).collect();
-    view.finding(codes::PLATEAU, &text, &cells)
+    view.finding(FindingCode::Plateau, FindingSeen::LevelsOff(Box::new(seen)), &cells)
 }
 
-/// What a level is a limit of, to follow it.
-const fn of_limit(limit: Option<Limit>) -> &'static str {
-    match limit {
-        Some(Limit::DiskIops) => ", a limit on requests (disk-iops)",
-        Some(Limit::DiskThroughput) => ", a limit on bytes (disk-throughput)",
-        Some(Limit::VmCachedIops) => ", the VM's limit on cached requests (vm-cached-iops)",
-        Some(Limit::VmCachedThroughput) => ", the VM's limit on cached bytes (vm-cached-throughput)",
-        Some(Limit::VmUncachedIops) => ", the VM's limit on uncached requests (vm-uncached-iops)",
-        Some(Limit::VmUncachedThroughput) => ", the VM's limit on uncached bytes (vm-uncached-throughput)",
-        Some(Limit::Cpu) => ", where the machine has no CPU left (cpu)",
-        Some(Limit::BurstExhausted) => ", what is left once burst credits are spent (burst-exhausted)",
-        _ => "",
-    }
+/// A rate in the unit in which such a load is spoken of.
+fn in_unit(cell: &CellSummary, iops: f64, bytes_per_s: f64) -> RateSeen {
+    if cell.load.block_bytes >= LARGE_BLOCK { RateSeen::BytesPerS(bytes_per_s) } else { RateSeen::Iops(iops) }
 }
 
-/// What there was before the rate that lasts: of the cells on the level, the most.
-fn before(view: &VolumeView<'_>, group: &[(&Curve, &Plateau)]) -> String {
+/// What there was before the rate that lasts, and for how long: of the cells on the level, the most.
+fn before(view: &VolumeView<'_>, group: &[(&Curve, &Plateau)]) -> Option<(RateSeen, Option<u64>)> {
     let cells = group.iter().flat_map(|(_, plateau)| &plateau.cells).map(|i| &view.cells[*i]);
     let most = cells
         .filter_map(|cell| Some((cell, cell.lasting.as_ref()?)))
         .max_by(|a, b| a.1.iops_before.total_cmp(&b.1.iops_before));
-    most.map_or_else(String::new, |(cell, lasting)| {
-        let rate = if cell.load.block_bytes >= LARGE_BLOCK {
-            throughput(lasting.bytes_per_s_before)
-        } else {
-            number(lasting.iops_before)
-        };
-        format!(", which lasts ({rate} {} before that),", lasting.how_long())
-    })
+    most.map(|(cell, lasting)| (in_unit(cell, lasting.iops_before, lasting.bytes_per_s_before), lasting.before_ns))
 }
 
 /// Mean over reads, writes and trims, each weighted by its rate; after a burst, where there was one.

@@ -1,16 +1,15 @@
 //! What loads that ran at the same time came to together.
 
-use super::codes;
 use crate::curves::iops;
-use crate::summary::{CellSummary, Finding, OperationFigures};
-use crate::words::{listed, number, span, throughput};
+use crate::finding::{Finding, FindingCode, FindingSeen, TogetherLatency, TogetherLoad};
+use crate::summary::{CellSummary, OperationFigures};
 use loadline_record::Limit;
 use std::collections::BTreeSet;
 
 /// Groups that are named at most: the table has all of them.
 const TOLD_MAX: usize = 3;
 
-/// A sentence for each group of loads that ran at the same time.
+/// One for each group of loads that ran at the same time.
 pub(super) fn told(cells: &[CellSummary]) -> Vec<Finding> {
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     let mut found = Vec::new();
@@ -30,38 +29,27 @@ pub(super) fn told(cells: &[CellSummary]) -> Vec<Finding> {
 
 fn finding(group: &[&CellSummary]) -> Option<Finding> {
     let rates: Vec<f64> = group.iter().map(|cell| iops(cell)).collect::<Option<_>>()?;
-    let bytes: Option<f64> = group.iter().map(|cell| Some(cell.total.as_ref()?.throughput_bytes_per_s)).sum();
-    let each: Vec<String> = group.iter().zip(&rates).map(|(cell, rate)| in_words(cell, *rate)).collect();
-    let all: f64 = rates.iter().sum();
+    let bytes_per_s: Option<f64> = group.iter().map(|cell| Some(cell.total.as_ref()?.throughput_bytes_per_s)).sum();
+    let loads = group.iter().zip(&rates).map(|(cell, rate)| load(cell, *rate)).collect();
     let limits: BTreeSet<Limit> = group.iter().filter_map(|cell| Some(cell.binding.as_ref()?.limit)).collect();
-    let known: Vec<&Limit> =
-        limits.iter().filter(|limit| !matches!(limit, Limit::Arrival | Limit::Latency | Limit::Unexplained)).collect();
-    let held = match known[..] {
-        [limit] => format!("; what stopped them is {}", limit.name()),
-        _ => String::new(),
-    };
-    let bytes = bytes.map_or_else(String::new, |bytes| format!(" and {}", throughput(bytes)));
-    let text =
-        format!("At the same time ran {}: {} requests a second{bytes} together{held}.", listed(&each), number(all));
+    let mut known =
+        limits.iter().filter(|limit| !matches!(limit, Limit::Arrival | Limit::Latency | Limit::Unexplained));
+    let limit = known.next().filter(|_| known.next().is_none()).copied();
+    let seen = FindingSeen::Together { loads, iops: rates.iter().sum(), bytes_per_s, limit };
     let cells = group.iter().map(|cell| cell.id.clone()).collect();
-    Some(Finding { code: codes::RAN_TOGETHER.to_owned(), text, cells })
+    Some(Finding { code: FindingCode::RanTogether, volume: None, seen, cells })
 }
 
-/// "log at 40 a second (p99 12 ms)"; of a load that flushes, what its flushes take.
-fn in_words(cell: &CellSummary, rate: f64) -> String {
+/// The rate of a load; and of one that flushes, what its flushes take.
+fn load(cell: &CellSummary, iops: f64) -> TogetherLoad {
     let label = cell.label.split(", beside ").next().unwrap_or(&cell.label);
     let name = label.split_once(": ").map_or(label, |(name, _)| name);
-    let figures: Option<(&str, &OperationFigures)> = match (&cell.flush, &cell.read, &cell.write, &cell.trim) {
-        (Some(flush), ..) => Some(("a flush", flush)),
-        (None, Some(only), None, None) | (None, None, Some(only), None) | (None, None, None, Some(only)) => {
-            Some(("", only))
-        }
+    let figures: Option<&OperationFigures> = match (&cell.flush, &cell.read, &cell.write, &cell.trim) {
+        (Some(flush), ..) => Some(flush),
+        (None, Some(only), None, None) | (None, None, Some(only), None) | (None, None, None, Some(only)) => Some(only),
         _ => None,
     };
-    let p99 = figures.and_then(|(what, figures)| Some((what, figures.latency_ns.p99?)));
-    let p99 = p99.map_or_else(String::new, |(what, p99)| {
-        let what = if what.is_empty() { String::new() } else { format!("{what}, ") };
-        format!(" ({what}p99 {})", span(p99 as f64))
-    });
-    format!("{name} at {} a second{p99}", number(rate))
+    let p99 = figures.and_then(|figures| figures.latency_ns.p99);
+    let latency = p99.map(|p99_ns| TogetherLatency { of_flushes: cell.flush.is_some(), p99_ns });
+    TogetherLoad { load: name.to_owned(), iops, latency }
 }

@@ -1,10 +1,10 @@
 //! What the trials of a cell say together: trends over their number, and data read back.
 
-use super::{VolumeView, codes};
+use super::VolumeView;
+use crate::finding::{DamageAt, Finding, FindingCode, FindingSeen, LoadAt, TrialLevels, TrialsApart};
 use crate::statistics::{LevelShift, first_differs, mann_kendall, mean, step, theil_sen_slope};
-use crate::summary::Finding;
 use crate::trials::{CHANGE_MIN, SIGNIFICANCE, TRIALS_MIN, trials_used};
-use crate::words::{counted, how_much, load_name, number, percent, seconds, significance, throughput};
+use crate::words::{counted, number};
 use loadline_record::{CellRecord, Clock, RunRecord, SteadyState, TrialRecord};
 
 /// How rarely noise alone may pass for two levels in any of the cells tested together.
@@ -45,16 +45,14 @@ impl<'a> Levels<'a> {
         (before.started_unix_s, after.started_unix_s + (after.warm_up_ns + after.measured_ns).div_ceil(1_000_000_000))
     }
 
-    /// "1,000 IOPS on average in the first 3 trials and 500 in the 2 after".
-    pub(crate) fn words(&self) -> String {
-        let after = self.trials.len() - self.step.at;
-        format!(
-            "{} IOPS on average in the first {} and {} in {}",
-            number(self.step.before),
-            counted(self.step.at, "trial"),
-            number(self.step.after),
-            if after == 1 { "the last one".to_owned() } else { format!("the {} after", number(after as f64)) },
-        )
+    /// Their rates.
+    pub(crate) fn seen(&self) -> TrialLevels {
+        TrialLevels {
+            before_iops: self.step.before,
+            before_trials: self.step.at,
+            after_iops: self.step.after,
+            after_trials: self.trials.len() - self.step.at,
+        }
     }
 }
 
@@ -79,24 +77,16 @@ pub(super) fn levels(view: &VolumeView<'_>, record: &RunRecord) -> Vec<Finding> 
             meets
         });
         let (first, levels) = &now[0];
-        let cell = &view.cells[*first];
-        let others = match now.len() - 1 {
-            0 => String::new(),
-            1 => " 1 other cell shows the same.".to_owned(),
-            more => format!(" {} other cells show the same.", number(more as f64)),
+        let after = |at: u64| (at - started) * 1_000_000_000;
+        let seen = FindingSeen::TrialsOnTwoLevels {
+            load: LoadAt::of(&view.cells[*first]),
+            since_ns: after(since),
+            until_ns: after(until),
+            levels: levels.seen(),
+            others: now.len() - 1,
         };
-        let after = |at: u64| seconds((at - started) * 1_000_000_000);
-        let text = format!(
-            "something changed {} to {} into the run: {} at {} had {}.{others} A mean over all trials is the rate of neither. A limit \
-             set anew, a burst allowance that is spent and other load that comes or goes do that: find out which, and measure again.",
-            after(since),
-            after(until),
-            load_name(cell),
-            how_much(cell),
-            levels.words()
-        );
         let cells: Vec<usize> = now.iter().map(|(i, _)| *i).collect();
-        findings.push(view.finding(codes::LEVELS, &text, &cells));
+        findings.push(view.finding(FindingCode::LevelsOverTrials, seen, &cells));
         found = later;
     }
     findings
@@ -129,34 +119,18 @@ pub(super) fn trends(view: &VolumeView<'_>, record: &RunRecord) -> Vec<Finding> 
         if most > APART * least && apart.is_none_or(|(_, low, high)| most * low > high * least) {
             apart = Some((*i, least, most));
         }
-        match moving(rates, level) {
-            Some(how) => {
-                let cell = &view.cells[*i];
-                let text = format!("{} at {}: {how}", load_name(cell), how_much(cell));
-                found.push(view.finding(codes::TREND, &text, &[*i]));
-            }
+        match moving(LoadAt::of(&view.cells[*i]), rates, level) {
+            Some(seen) => found.push(view.finding(FindingCode::TrendOverTrials, seen, &[*i])),
             None => calm.push(*i),
         }
     }
     if !calm.is_empty() {
-        let fewest = tested.iter().map(|(_, rates)| rates.len()).min().unwrap_or_default();
-        let all_the_same = apart.filter(|(i, ..)| calm.contains(i)).map_or_else(String::new, |(i, least, most)| {
-            let cell = &view.cells[i];
-            format!(
-                " Trials lie far apart all the same: of {} at {} between {} and {}.",
-                load_name(cell),
-                how_much(cell),
-                throughput(least),
-                throughput(most)
-            )
+        let trials_min = tested.iter().map(|(_, rates)| rates.len()).min().unwrap_or_default();
+        let apart = apart.filter(|(i, ..)| calm.contains(i)).map(|(i, least_bytes_per_s, most_bytes_per_s)| {
+            TrialsApart { load: LoadAt::of(&view.cells[i]), least_bytes_per_s, most_bytes_per_s }
         });
-        let text = format!(
-            "no trend over the trials in {} of {} with {} trials or more.{all_the_same}",
-            number(calm.len() as f64),
-            counted(tested.len(), "cell"),
-            number(fewest as f64)
-        );
-        found.push(view.finding(codes::TREND, &text, &calm));
+        let seen = FindingSeen::NoTrend { cells: calm.len(), tested: tested.len(), trials_min, apart };
+        found.push(view.finding(FindingCode::TrendOverTrials, seen, &calm));
     }
     found
 }
@@ -181,32 +155,23 @@ fn ends(rates: &[f64]) -> (f64, f64) {
     rates.iter().fold((f64::INFINITY, 0.0), |(least, most), rate| (rate.min(least), rate.max(most)))
 }
 
-fn moving(rates: &[f64], level: f64) -> Option<String> {
+fn moving(load: LoadAt, rates: &[f64], level: f64) -> Option<FindingSeen> {
     let mean = mean(rates)?;
     let weighty = |change: f64| change.abs() / mean > CHANGE_MIN;
-    let (first, last) = (throughput(*rates.first()?), throughput(*rates.last()?));
+    let (first_bytes_per_s, last_bytes_per_s) = (*rates.first()?, *rates.last()?);
     let change = theil_sen_slope(rates)? * (rates.len() - 1) as f64;
     if let Some(test) = mann_kendall(rates).filter(|t| t.p_value < level && weighty(change)) {
-        return Some(format!(
-            "the speed depends on the number of the trial: {} by {} from the first ({first}) to the last of {} ({last}; {}).",
-            if change > 0.0 { "it rises" } else { "it falls" },
-            percent((change / mean).abs()),
-            number(rates.len() as f64),
-            significance(test.p_value)
-        ));
+        let (change, trials, p_value) = (change / mean, rates.len(), test.p_value);
+        return Some(FindingSeen::TrialsMove { load, change, first_bytes_per_s, last_bytes_per_s, trials, p_value });
     }
     let test = first_differs(rates).filter(|t| t.p_value < level && weighty(t.first - t.others))?;
-    let by = if test.first < test.others {
-        "a cache that it filled"
-    } else {
-        "a burst allowance that it spent, or a write cache that it filled,"
-    };
-    Some(format!(
-        "the first trial ({first}) is not like the {} after it ({} on average; {}): {by} would do that.",
-        number((rates.len() - 1) as f64),
-        throughput(test.others),
-        significance(test.p_value)
-    ))
+    Some(FindingSeen::FirstTrialDiffers {
+        load,
+        first_bytes_per_s,
+        others_bytes_per_s: test.others,
+        others: rates.len() - 1,
+        p_value: test.p_value,
+    })
 }
 
 /// How measurements that were to begin in the steady state began.
@@ -219,31 +184,14 @@ pub(super) fn steady_state(record: &RunRecord) -> Option<Finding> {
     let (met, missed): (Vec<_>, Vec<_>) = ruled.iter().partition(|(_, rule)| rule.reached);
     let (_, first) = ruled.first()?;
     let rounds = met.iter().map(|(_, rule)| rule.rounds.len());
-    let after = match (rounds.clone().min(), rounds.max()) {
-        (Some(least), Some(most)) if least < most => format!(", after {least} to {most} rounds"),
-        (Some(_), Some(most)) => format!(", after {}", counted(most, "round")),
-        _ => String::new(),
-    };
+    let rounds = rounds.clone().min().zip(rounds.max());
     // Loads may have rounds of their own length.
     let alike = ruled.iter().all(|(_, rule)| rule.round_ns == first.round_ns);
-    let length = if alike && !met.is_empty() { format!(" of {}", seconds(first.round_ns)) } else { String::new() };
-    let text = match (met.len(), missed.len()) {
-        (all, 0) => format!("The rate was steady before {}{after}{length}.", counted_measurements(all)),
-        (0, all) => format!("The rate was not steady before {}: the rounds were used up.", counted_measurements(all)),
-        (some, _) => format!(
-            "The rate was steady before {} of {}{after}{length}; before the others the rounds were used up.",
-            number(some as f64),
-            counted(ruled.len(), "measurement")
-        ),
-    };
+    let round_ns = alike.then_some(first.round_ns);
     let mut cells: Vec<String> = ruled.iter().map(|(cell, _)| cell.id.clone()).collect();
     cells.dedup();
-    Some(Finding { code: codes::STEADY_STATE.to_owned(), text, cells })
-}
-
-/// "the measurement", "each of 5 measurements".
-fn counted_measurements(count: usize) -> String {
-    if count == 1 { "the measurement".to_owned() } else { format!("each of {}", counted(count, "measurement")) }
+    let seen = FindingSeen::SteadyBefore { reached: met.len(), missed: missed.len(), rounds, round_ns };
+    Some(Finding { code: FindingCode::SteadyState, volume: None, seen, cells })
 }
 
 /// What reading back found in all cells.
@@ -281,29 +229,17 @@ pub(super) fn verify_failed(record: &RunRecord) -> Option<Finding> {
         .flat_map(|c| &c.trials)
         .filter_map(|t| t.verify.as_ref())
         .find_map(|v| v.faults.first())
-        .map_or_else(String::new, |f| {
-            format!(" The first lies at offset {}: {}.", f.offset, f.detail.trim_end_matches('.'))
-        });
-    (all.faults > 0).then(|| Finding {
-        code: codes::VERIFY_FAILED.to_owned(),
-        text: format!(
-            "Data was lost or damaged: {} of {} blocks read back were not what was written.{first}",
-            number(all.faults as f64),
-            number(all.blocks as f64)
-        ),
-        cells: all.damaged,
+        .map(|fault| DamageAt { offset: fault.offset, detail: fault.detail.clone() });
+    (all.faults > 0).then(|| {
+        let seen = FindingSeen::Damaged { faults: all.faults, blocks: all.blocks, first };
+        Finding { code: FindingCode::VerifyFailed, volume: None, seen, cells: all.damaged }
     })
 }
 
 pub(super) fn verified(record: &RunRecord) -> Option<Finding> {
     let all = read_back(record);
-    (all.faults == 0 && !all.sound.is_empty()).then(|| Finding {
-        code: codes::VERIFIED.to_owned(),
-        text: if all.blocks == 0 {
-            "Nothing was read back although it was asked for: no block had been written.".to_owned()
-        } else {
-            format!("All of {} blocks read back were what was written.", number(all.blocks as f64))
-        },
-        cells: all.sound,
+    (all.faults == 0 && !all.sound.is_empty()).then(|| {
+        let seen = FindingSeen::Undamaged { blocks: all.blocks };
+        Finding { code: FindingCode::Verified, volume: None, seen, cells: all.sound }
     })
 }

@@ -401,7 +401,7 @@ mod tests {
         let conclusion = &summary.conclusions[0];
         assert!(conclusion.text.starts_with("4 hosts take all that the storage gives: "), "{conclusion:?}");
         assert_eq!((conclusion.limit, &conclusion.next, conclusion.next_measurements.len()), (None, &None, 0));
-        let finding = summary.findings.iter().find(|finding| finding.code == "hosts-scaling").unwrap();
+        let finding = summary.findings.iter().find(|finding| finding.code == crate::FindingCode::HostsScaling).unwrap();
         assert_eq!(finding.cells.len(), 4);
     }
 

@@ -182,7 +182,7 @@ impl Case<'_> {
 mod tests {
     use crate::example::{ExampleDisk, cell, closed, latencies, open, run};
     use crate::words::written;
-    use crate::{finding_codes as codes, summarize};
+    use crate::{FindingCode, FindingSeen, summarize};
     use loadline_record::{Binding, Ceiling, CellRecord, Limit};
 
     /// The example's disk of 5,000 IOPS at these depths, with these ceilings declared.
@@ -288,12 +288,10 @@ mod tests {
             written(&deep.seen).contains("A declared limit does not hold here: disk-iops at 2,500 IOPS (as sold)"),
             "{deep:?}"
         );
-        let found = summary.findings.iter().find(|f| f.code == codes::DECLARED_SURPASSED).unwrap();
-        assert_eq!(
-            found.text,
-            "Random 4 KiB reads had 5,001 IOPS (depth 32), 2.0 times what the environment declares: disk-iops at 2,500 IOPS (as sold) \
-             does not hold here."
-        );
+        let found = summary.findings.iter().find(|f| f.code == FindingCode::DeclaredSurpassed).unwrap();
+        let FindingSeen::DeclaredSurpassed { load, iops, ceiling } = &found.seen else { panic!("{found:?}") };
+        assert_eq!((load.at.as_str(), iops.round()), ("depth 32", 5_001.0));
+        assert_eq!((ceiling.limit, ceiling.iops), (Limit::DiskIops, 2_500.0));
         assert_eq!(found.cells.len(), 2);
         // What is at or below it says nothing.
         let kept = bindings(&[1, 32], &[(Limit::DiskIops, 5_000.0)]);

@@ -4,8 +4,10 @@ use super::caps::request_bytes;
 use super::kinds::{comparable, same, sample};
 use super::{Case, inferred};
 use crate::curves::{Curve, iops, paced, sound};
+use crate::finding::PlateauLimit;
 use crate::summary::{CellSummary, OperationFigures};
 use crate::words::{number, percent, span};
+use loadline_block::Operation;
 use loadline_record::{Binding, Limit};
 
 /// A direction is at the level that it has alone if it comes as near.
@@ -36,14 +38,10 @@ impl Direction {
     fn ceiling_iops(&self) -> f64 {
         self.level / self.share
     }
-    /// "stopped by the writes' limit on requests (disk-iops): 500 IOPS alone, and 30 % of these requests".
-    pub(crate) fn stops(&self, limit: &str) -> String {
-        format!(
-            "stopped by the {}' limit {limit}: {} IOPS alone, and {} of these requests",
-            self.name,
-            number(self.level),
-            percent(self.share)
-        )
+    /// What a level of the mix is then a limit of.
+    pub(crate) fn stops(&self, limit: Limit) -> PlateauLimit {
+        let operation = if self.name == "writes" { Operation::Write } else { Operation::Read };
+        PlateauLimit::Direction { operation, limit, alone_iops: self.level, share: self.share }
     }
     /// "writes alone level off at 500 IOPS, and are 30 % of these requests".
     pub(super) fn words(&self) -> String {
@@ -128,6 +126,8 @@ impl Case<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::PlateauLimit;
+    use crate::FindingSeen;
     use crate::example::{ExampleDisk, cell, closed, latencies, run};
     use crate::words::written;
     use crate::{Quantity, RunSummary, limits, summarize};
@@ -173,10 +173,14 @@ mod tests {
                 cell.ceilings.iter().filter(|c| c.limit == Limit::DiskIops).map(|c| c.source.as_str()).collect();
             assert_eq!(ceilings, ["inferred: writes alone level off at 500 IOPS, and are 30 % of these requests"]);
         }
-        let level = summary.findings.iter().find(|f| f.text.contains("70 % reads") && f.text.contains("level off"));
-        let told = "level off at 1,667 IOPS from depth 1 on, stopped by the writes' limit on requests (disk-iops): 500 IOPS alone, and \
-                    30 % of these requests; deeper queues only add latency";
-        assert!(level.is_some_and(|f| f.text.contains(told)), "{:?}", summary.findings);
+        let of_mix = |found: &crate::Finding| match &found.seen {
+            FindingSeen::LevelsOff(level) if level.loads.contains("70 % reads") => Some(level.limit),
+            _ => None,
+        };
+        let limit = summary.findings.iter().find_map(of_mix).expect("it levels off");
+        let Some(PlateauLimit::Direction { operation, limit, alone_iops, share }) = limit else { panic!("{limit:?}") };
+        assert_eq!((operation, limit), (Operation::Write, Limit::DiskIops));
+        assert!((alone_iops - 500.0).abs() < 1.0 && (share - 0.3).abs() < 1e-3, "{alone_iops} {share}");
         let figures = limits(&record);
         let of_mix = figures.iter().find(|f| f.quantity == Quantity::RequestsPerS && f.loads.contains("70 % reads"));
         let source = &of_mix.unwrap().source;

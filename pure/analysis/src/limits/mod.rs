@@ -36,7 +36,7 @@ use caps::{Caps, Seen, caps, explains};
 pub(crate) use caps::{request_bytes, sold_limit, usual_limit};
 pub(crate) use counters::exceeded_shares;
 use course::passes_in_turns;
-pub(crate) use course::{Course, Fall, Level, course, fall, has_turns, level, rises};
+pub(crate) use course::{Course, Fall, course, fall, has_turns, level, rises};
 pub(crate) use cpu::others_share;
 use cpu::{has_spare_cpu, is_run_in_time};
 pub(crate) use declared::surpassed;

@@ -67,7 +67,8 @@ pub(super) fn ceilings(cell: &CellRecord) -> Vec<Ceiling> {
 mod tests {
     use crate::example::predicted;
     use crate::words::written;
-    use crate::{Limit, finding_codes, summarize};
+    use crate::{FindingCode, FindingSeen, Limit, RateSeen, summarize};
+    use loadline_record::Stage;
 
     #[test]
     fn the_most_plausible_draw_gives_the_figures_and_all_of_them_the_range() {
@@ -107,11 +108,10 @@ mod tests {
     #[test]
     fn the_end_of_a_burst_is_found_with_its_range() {
         let summary = summarize(&predicted(&[1.0, 0.8, 1.1]));
-        let found = summary.findings.iter().find(|f| f.code == finding_codes::BURST_ENDED).unwrap();
-        assert_eq!(
-            found.text,
-            "Random 4 KiB reads at depth 8: the disk's burst ended after 20 s of load (20 s to 22 s over what is \
-             uncertain), and the rate went from 3,000 to 100 IOPS."
-        );
+        let found = summary.findings.iter().find(|f| f.code == FindingCode::BurstEnded).unwrap();
+        let FindingSeen::BurstEnded { load, stage, at_ns, range_ns, rates } = &found.seen else { panic!("{found:?}") };
+        assert_eq!((load.at.as_str(), *stage, at_ns / 1_000_000_000), ("depth 8", Stage::Disk, 20));
+        assert_eq!(range_ns.map(|(least, most)| [least, most].map(|ns| ns / 1_000_000_000)), Some([20, 22]));
+        assert_eq!(*rates, Some((RateSeen::Iops(3_000.0), RateSeen::Iops(100.0))));
     }
 }

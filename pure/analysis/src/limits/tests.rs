@@ -695,5 +695,5 @@ fn a_load_that_thinks_most_of_the_time_asks_for_no_more() {
     record.cells.push(cell(open("random", 1.0, 4 << 10, 800.0), &ExampleDisk::default(), &[1.0]));
     let summary = summarize(&record);
     assert!(summary.cells.iter().all(|c| c.binding.as_ref().unwrap().limit == Limit::Arrival), "{:?}", summary.cells);
-    assert!(summary.findings.iter().all(|f| f.code != crate::finding_codes::TOOL), "{:?}", summary.findings);
+    assert!(summary.findings.iter().all(|f| f.code != crate::FindingCode::ToolAlone), "{:?}", summary.findings);
 }

@@ -1,9 +1,10 @@
 //! A watch in words: what bound, how that is known, what it would gain, and the verdict.
 
 use super::of_the_time;
-use crate::summary::{CauseShare, CellSummary, Finding, OperationFigures, ProgramFigures, WatchView};
+use crate::finding::{Finding, FindingCode, FindingSeen};
+use crate::summary::{CauseShare, CellSummary, OperationFigures, ProgramFigures, WatchView};
 use crate::verdict_block::HeldBy;
-use crate::words::{block, listed, number, percent, sentence, span, throughput};
+use crate::words::{block, listed, number, percent, span, throughput};
 use loadline_record::{
     AnswersInClusters, EventAsker, HiddenProcesses, KernelThrottle, Limit, RunRecord, WatchCause, WatchGain,
     WatchedLoop,
@@ -15,28 +16,6 @@ const LISTED_MIN: f64 = 0.01;
 const WAITED_ALWAYS: f64 = 0.95;
 /// A program that moves more than this many times the bytes of its device moves some of them elsewhere.
 const PART_MAX: f64 = 1.02;
-
-/// Codes of findings of a watch.
-pub(crate) mod codes {
-    /// What the time went to.
-    pub(crate) const TIME: &str = "watched-time";
-    /// Who asked.
-    pub(crate) const PROGRAMS: &str = "watched-programs";
-    /// Whose requests reach the device, by the kernel's events.
-    pub(crate) const ASKERS: &str = "watched-requests";
-    /// Answers in clusters.
-    pub(crate) const CLUSTERS: &str = "watched-clusters";
-    /// Closed or open loop.
-    pub(crate) const ARRIVALS: &str = "watched-arrivals";
-    /// What more would come to.
-    pub(crate) const GAIN: &str = "watched-gain";
-    /// What requests wait before the device.
-    pub(crate) const ABOVE: &str = "watched-above-device";
-    /// How full known limits are.
-    pub(crate) const LIMITS: &str = "watched-limits";
-    /// What the watching took.
-    pub(crate) const COST: &str = "watched-cost";
-}
 
 /// What answers in clusters show.
 fn clusters_words(found: AnswersInClusters) -> String {
@@ -85,8 +64,9 @@ pub(crate) fn findings(record: &RunRecord, cells: &[CellSummary]) -> Vec<Finding
     let mut found = Vec::new();
     for cell in cells {
         let Some(watch) = &cell.watch else { continue };
-        let mut say = |code: &str, text: String| {
-            found.push(Finding { code: code.to_owned(), text: sentence(&text), cells: vec![cell.id.clone()] });
+        let mut say = |code: FindingCode, text: String| {
+            let (seen, cells) = (FindingSeen::Written { text }, vec![cell.id.clone()]);
+            found.push(Finding { code, volume: None, seen, cells });
         };
         let causes: Vec<String> = watch
             .causes
@@ -94,9 +74,9 @@ pub(crate) fn findings(record: &RunRecord, cells: &[CellSummary]) -> Vec<Finding
             .filter(|cause| cause.share >= LISTED_MIN)
             .map(|cause| format!("{} ({})", cause_words(&cause.cause), percent(cause.share)))
             .collect();
-        say(codes::TIME, format!("where the time of {} went: {}", cell.volume, listed(&causes)));
+        say(FindingCode::WatchedTime, format!("where the time of {} went: {}", cell.volume, listed(&causes)));
         if let Some(above) = &watch.above_device {
-            say(codes::ABOVE, above.in_full(&cell.volume));
+            say(FindingCode::WatchedAboveDevice, above.in_full(&cell.volume));
         }
         let hidden = watch.hidden.map(hidden_words);
         if !watch.programs.is_empty() || hidden.is_some() {
@@ -104,21 +84,21 @@ pub(crate) fn findings(record: &RunRecord, cells: &[CellSummary]) -> Vec<Finding
             let programs = if programs.is_empty() { "no program that shows".to_owned() } else { programs.join("; ") };
             let whole = larger_than_the_device(cell, watch).unwrap_or_default();
             let hidden = hidden.map(|hidden| format!(". Others may use it: {hidden}")).unwrap_or_default();
-            say(codes::PROGRAMS, format!("who uses {}: {programs}{whole}{hidden}", cell.volume));
+            say(FindingCode::WatchedPrograms, format!("who uses {}: {programs}{whole}{hidden}", cell.volume));
         }
         if !watch.askers.is_empty() {
             let askers: Vec<String> = watch.askers.iter().take(3).map(asker_words).collect();
-            say(codes::ASKERS, format!("whose requests reach {}: {}", cell.volume, askers.join("; ")));
+            say(FindingCode::WatchedRequests, format!("whose requests reach {}: {}", cell.volume, askers.join("; ")));
         }
         // A level has them in its evidence.
         let is_level = cell.binding.as_ref().is_some_and(|binding| binding.ceiling_iops.is_some());
         if let Some(found) = watch.clusters.filter(|_| !is_level) {
-            say(codes::CLUSTERS, clusters_words(found));
+            say(FindingCode::WatchedClusters, clusters_words(found));
         }
-        say(codes::ARRIVALS, arrivals_words(watch));
-        say(codes::GAIN, gain_words(watch.gain));
+        say(FindingCode::WatchedArrivals, arrivals_words(watch));
+        say(FindingCode::WatchedGain, gain_words(watch.gain));
         if let Some(text) = limits_words(cell, watch) {
-            say(codes::LIMITS, text);
+            say(FindingCode::WatchedLimits, text);
         }
     }
     if let Some(watch) = cells.iter().find_map(|cell| cell.watch.as_ref()) {
@@ -132,7 +112,8 @@ pub(crate) fn findings(record: &RunRecord, cells: &[CellSummary]) -> Vec<Finding
             );
         }
         let all = record.cells.iter().map(|cell| cell.id.clone()).collect();
-        found.push(Finding { code: codes::COST.to_owned(), text: sentence(&text), cells: all });
+        let seen = FindingSeen::Written { text };
+        found.push(Finding { code: FindingCode::WatchedCost, volume: None, seen, cells: all });
     }
     found
 }

@@ -3,12 +3,18 @@
 use super::{WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep};
 use crate::example::{self, ExampleDisk};
 use crate::verdict_block::{Advised, Because, Holder, VolumeVerdict};
-use crate::{RunSummary, summarize};
+use crate::{Finding, FindingCode, FindingSeen, RunSummary, summarize};
 use loadline_record::{
     AnswersInClusters, Ceiling, EventAsker, Evidence, Exceeded, Fact, HiddenProcesses, KernelThrottle, Limit,
     ProgramSecond, Rate, RunRecord, RunVerb, ThrottledQuantity, ThrottledRequests, WatchCause, WatchCost, WatchEvents,
     WatchFact, WatchRecord, WatchSecond, WatchTick, WatchedCpu, WatchedLoop, WatchedProgram, WatchedThrottle,
 };
+
+/// What a finding says.
+fn text(finding: &Finding) -> String {
+    let FindingSeen::Written { text } = &finding.seen else { panic!("{finding:?}") };
+    text.clone()
+}
 
 /// What a device did in a second.
 #[derive(Clone, Copy)]
@@ -132,8 +138,8 @@ fn what_requests_wait_before_the_device_is_said_beside_what_it_takes() {
         summary(seen, Vec::new())
     };
     let told = |summary: &RunSummary| {
-        let of = |finding: &&crate::Finding| finding.code == "watched-above-device";
-        summary.findings.iter().find(of).map(|finding| finding.text.clone())
+        let of = |finding: &&Finding| finding.code == FindingCode::WatchedAboveDevice;
+        summary.findings.iter().find(of).map(text)
     };
     let seen = throttled(8_000_000);
     let wait = seen.verdict.as_ref().unwrap().volumes[0].latency.clone().expect("said");
@@ -160,7 +166,7 @@ fn a_program_that_moves_more_than_its_device_is_explained() {
         let did = ProgramSecond { read_bytes, write_bytes: written, ..ProgramSecond::default() };
         seen.programs = vec![program("db", 7, 10, did)];
         let found = summary(seen, Vec::new());
-        found.findings.into_iter().find(|finding| finding.code == "watched-programs").expect("said").text
+        text(found.findings.iter().find(|finding| finding.code == FindingCode::WatchedPrograms).expect("said"))
     };
     assert!(!whose(4_096_000, 0).contains("all devices"), "{}", whose(4_096_000, 0));
     for (read, written) in [(8_000_000, 0), (4_096_000, 9_000_000)] {
@@ -190,7 +196,11 @@ fn a_throttle_far_away_binds_nothing() {
     seen.throttles = vec![throttle(1_000, &[200; 10])];
     let found = summary(seen, Vec::new());
     bound(&found, Limit::Arrival, 0.85..=0.95);
-    assert!(found.findings.iter().any(|finding| finding.text.contains("20 % of it asked for")), "{:?}", found.findings);
+    assert!(
+        found.findings.iter().any(|finding| text(finding).contains("20 % of it asked for")),
+        "{:?}",
+        found.findings
+    );
 }
 
 #[test]
@@ -489,13 +499,17 @@ fn events_name_the_programs_and_answers_in_clusters_make_a_level_sure() {
     let clusters = WatchFact::AnswersInClusters { answers: 100.0, every_us: 100_000, share: 0.97 };
     assert_eq!(evidence.facts().last(), Some(&clusters.into()));
     let found = summary(seen, Vec::new());
-    let said = |code: &str| found.findings.iter().find(|one| one.code == code).map(|one| one.text.clone()).unwrap();
+    let said = |code: FindingCode| found.findings.iter().find(|one| one.code == code).map(text).unwrap();
     assert!(
-        said("watched-requests").contains("db (7) 12,000 reads of 4 KiB, mean 16.0 ms, p99 99.0 ms"),
+        said(FindingCode::WatchedRequests).contains("db (7) 12,000 reads of 4 KiB, mean 16.0 ms, p99 99.0 ms"),
         "{:?}",
         found.findings
     );
-    assert!(said("watched-cost").contains("the kernel's events 0.10 % of that CPU"), "{}", said("watched-cost"));
+    assert!(
+        said(FindingCode::WatchedCost).contains("the kernel's events 0.10 % of that CPU"),
+        "{}",
+        said(FindingCode::WatchedCost)
+    );
 }
 
 #[test]
@@ -504,7 +518,7 @@ fn an_idle_device_is_said_to_wait() {
     idle.cells[0].trials[0].operations.clear();
     let found = summarize(&idle);
     bound(&found, Limit::Arrival, 0.99..=1.0);
-    assert!(found.findings.iter().any(|finding| finding.text.contains("gains nothing")), "{:?}", found.findings);
+    assert!(found.findings.iter().any(|finding| text(finding).contains("gains nothing")), "{:?}", found.findings);
     let volume = &found.verdict.as_ref().unwrap().volumes[0];
     assert!(matches!(volume.held_by, Holder::Watch(WatchHolder::NoRequest { .. })), "{:?}", volume.held_by);
     assert!(
@@ -575,7 +589,7 @@ fn processes_that_cannot_be_seen_make_what_rests_on_programs_doubtful() {
         seen.subject = subject;
         seen.hidden = Some(HiddenProcesses { processes: 12, by_root });
         let found = summary(seen, Vec::new());
-        let who = found.findings.iter().find(|one| one.code == "watched-programs").unwrap().text.clone();
+        let who = found.findings.iter().find(|one| one.code == FindingCode::WatchedPrograms).map(text).unwrap();
         let volume = found.verdict.unwrap().volumes.remove(0);
         (volume.certainty, volume.because, who)
     };

@@ -5,9 +5,9 @@ use crate::words::certainty::because;
 use crate::words::evidence::{evidence, paragraph};
 use crate::words::{finding, verdict, watch};
 use loadline_analysis::{
-    Advised, Because, CauseShare, CellSummary, Conclusion, Consequence, Finding, Holder, HostsScaling, NextMeasurement,
-    ObjectiveVerdict, RunInfo, RunSummary, Stop, VerdictBlock, VolumeVerdict, WaitAbove, WatchHolder, WatchNext,
-    WatchView,
+    Advised, Because, CauseShare, CellSummary, Conclusion, Consequence, Finding, FindingCode, FindingSeen, Holder,
+    HostsScaling, NextMeasurement, ObjectiveVerdict, RunInfo, RunSummary, Stop, VerdictBlock, VolumeVerdict, WaitAbove,
+    WatchHolder, WatchNext, WatchView,
 };
 use loadline_record::{Binding, Evidence, Limit, WatchCause, WatchGain};
 use serde::Serialize;
@@ -143,14 +143,15 @@ impl<'a> ConclusionDocument<'a> {
 
 #[derive(Debug, Serialize)]
 struct FindingDocument<'a> {
-    code: &'a str,
+    code: FindingCode,
     text: String,
+    seen: &'a FindingSeen,
     cells: &'a [String],
 }
 
 impl<'a> FindingDocument<'a> {
     fn of(summary: &RunSummary, found: &'a Finding) -> Self {
-        Self { code: &found.code, text: finding(summary, found), cells: &found.cells }
+        Self { code: found.code, text: finding(summary, found), seen: &found.seen, cells: &found.cells }
     }
 }
 

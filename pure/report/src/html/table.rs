@@ -37,7 +37,7 @@ pub(crate) fn findings(out: &mut String, run: &Run<'_>) {
             out,
             "<li>{} <span class=\"code\">{}</span>",
             Escaped(plain(&words::finding(run.summary, finding))),
-            Escaped(plain(&finding.code))
+            Escaped(finding.code.name())
         );
         let cells: Vec<usize> =
             finding.cells.iter().filter_map(|id| run.summary.cells.iter().position(|cell| cell.id == *id)).collect();

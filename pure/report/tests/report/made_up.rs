@@ -1,8 +1,9 @@
 //! Runs built by hand, with everything that a report can show.
 
 use loadline_analysis::{
-    Binding, Ceiling, CellSummary, Conclusion, Consequence, CpuFigures, Finding, Limit, LoadDetails, LoadIdentity,
-    LoadView, NextMeasurement, OperationFigures, RunInfo, RunSummary, SCHEMA, Stop, TotalFigures,
+    Binding, Ceiling, CellSummary, Conclusion, Consequence, CpuFigures, Finding, FindingCode, FindingSeen, Limit,
+    LoadDetails, LoadIdentity, LoadView, NextMeasurement, OperationFigures, RunInfo, RunSummary, SCHEMA, Stop,
+    TotalFigures,
 };
 use loadline_block::{ErrorKind, Operation};
 use loadline_load::{
@@ -405,8 +406,10 @@ pub(crate) fn run(name: &str, volumes: &[&str], cells: Vec<CellRecord>) -> (RunR
     (record, summary)
 }
 
-fn finding(code: &str, text: &str, cells: &[&str]) -> Finding {
-    Finding { code: code.to_owned(), text: text.to_owned(), cells: cells.iter().map(|c| (*c).to_owned()).collect() }
+fn finding(code: FindingCode, text: &str, cells: &[&str]) -> Finding {
+    let (seen, cells) =
+        (FindingSeen::Written { text: text.to_owned() }, cells.iter().map(|c| (*c).to_owned()).collect());
+    Finding { code, volume: None, seen, cells }
 }
 
 fn conclusion(volume: &str, cell: &str, text: &str) -> Conclusion {
@@ -563,28 +566,28 @@ pub(crate) fn everything() -> (RunRecord, RunSummary) {
         },
     ];
     summary.findings = vec![
-        finding("bound-by", "What a conclusion tells is not told again.", &["cell-020"]),
+        finding(FindingCode::BoundBy, "What a conclusion tells is not told again.", &["cell-020"]),
         finding(
-            "sustained",
+            FindingCode::BestRandomIops,
             "Random 8 KiB writes level off at 5,010 IOPS (41.0 MB/s) from 16 outstanding requests on; more depth buys only latency.",
             &["cell-020", "cell-021", "cell-022"],
         ),
         finding(
-            "objective",
+            FindingCode::Objective,
             "The objective of 20 ms mean latency is kept up to 64 outstanding writes and lost at 256 (51.1 ms).",
             &["cell-021", "cell-022"],
         ),
         finding(
-            "cache",
+            FindingCode::DeclaredSurpassed,
             "Reads are answered by a cache above the disk from 64 outstanding on: 16,100 IOPS is not what the disk does.",
             &["cell-011", "cell-012"],
         ),
         finding(
-            "load",
+            FindingCode::LatencyAlone,
             "At a Poisson load of 4,500 writes a second p99 latency is 63 ms; at 5,500 the device no longer keeps up.",
             &["cell-028", "cell-029", "cell-030"],
         ),
-        finding("flush", "A write that must be durable waits 2.1 ms for its flush.", &["cell-031"]),
+        finding(FindingCode::FlushLatency, "A write that must be durable waits 2.1 ms for its flush.", &["cell-031"]),
     ];
     (record, summary)
 }
@@ -618,7 +621,11 @@ pub(crate) fn matrix(seconds: usize, trials: u32) -> (RunRecord, RunSummary) {
         }
     }
     let (record, mut summary) = run("two-hundred cells", &["data"], cells);
-    summary.findings = vec![finding("best", "Best throughput 398.7 MB/s: random reads of 256 KiB at depth 32.", &[])];
+    summary.findings = vec![finding(
+        FindingCode::BestThroughput,
+        "Best throughput 398.7 MB/s: random reads of 256 KiB at depth 32.",
+        &[],
+    )];
     (record, summary)
 }
 

@@ -6,6 +6,7 @@ mod comparison;
 mod comparison_schema;
 mod doubts;
 mod emulated;
+mod findings;
 mod golden;
 mod hosts;
 mod made_up;

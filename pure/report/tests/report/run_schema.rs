@@ -293,5 +293,5 @@ fn the_promised_fields_are_where_they_were_promised() {
     keys("/cells/0/cpu", &["user_s", "system_s"]);
     keys("/cells/0/binding", &["limit", "ceiling_iops", "utilization", "evidence"]);
     keys("/cells/0/ceilings/0", &["limit", "iops", "source"]);
-    keys("/findings/0", &["code", "text", "cells"]);
+    keys("/findings/0", &["code", "text", "seen", "cells"]);
 }

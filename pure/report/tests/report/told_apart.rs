@@ -85,7 +85,8 @@ fn findings_of_different_loads_begin_with_different_words() {
         change(cell, |spec| spec["pattern"] = serde_json::json!({"random": {"zipf": {"theta_milli": 1200}}}));
     });
     let summary = summarize(&record);
-    let texts: BTreeSet<&str> = summary.findings.iter().map(|finding| finding.text.as_str()).collect();
+    let texts: BTreeSet<String> =
+        summary.findings.iter().map(|finding| loadline_report::words::finding(&summary, finding)).collect();
     assert_eq!(texts.len(), summary.findings.len(), "{texts:?}");
     for load in ["(50 % reads, uniform)", "(50 % reads, zipf 1.2)"] {
         let begin = format!("Random 34 KiB requests {load} level off at ");

@@ -4,7 +4,7 @@
 mod environments;
 
 use environments::{Mechanism, environment, plan};
-use loadline_analysis::{Binding, finding_codes, summarize};
+use loadline_analysis::{Binding, FindingCode, summarize};
 use loadline_record::{Limit, ModelRecord};
 use loadline_report::words;
 use loadline_tests::measured::measure;
@@ -120,7 +120,7 @@ fn limits_of_modelled_disks_are_named_from_their_figures() {
         let measured = measure(&environment, &plan, seed.wrapping_add(number));
         let summary = summarize(&measured.record);
         // Throttles, bursts and queues of every kind, but nothing that pauses.
-        let still = summary.findings.iter().find(|finding| finding.code == finding_codes::STALLS);
+        let still = summary.findings.iter().find(|finding| finding.code == FindingCode::Stalls);
         assert!(still.is_none(), "environment {number}, {mechanisms:?}, seed {seed}: {still:?}");
         for (cell, truth) in summary.cells.iter().zip(&measured.truths) {
             let (Some(named), Some(known)) = (&cell.binding, &truth.binding) else { continue };

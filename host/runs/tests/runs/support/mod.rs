@@ -235,8 +235,9 @@ pub(crate) fn cells(record: &RunRecord) -> Vec<Value> {
 
 /// The texts of a run's findings of one kind.
 pub(crate) fn findings(record: &RunRecord, code: &str) -> Vec<String> {
-    let found = loadline_analysis::summarize(record).findings;
-    found.into_iter().filter(|finding| finding.code == code).map(|finding| finding.text).collect()
+    let summary = loadline_analysis::summarize(record);
+    let found = summary.findings.iter().filter(|finding| finding.code.name() == code);
+    found.map(|finding| loadline_report::words::finding(&summary, finding)).collect()
 }
 
 /// What a value lacks to follow a published schema.

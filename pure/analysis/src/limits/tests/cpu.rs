@@ -30,8 +30,9 @@ fn a_single_request_on_a_level_of_busy_cpus_is_bound_as_the_others_are() {
     assert_eq!([0, 1, 2].map(bound), [Some(Limit::Cpu); 3]);
     assert_eq!([3, 4, 5].map(bound), [Some(Limit::DiskIops); 3]);
     let findings = summarize(&busy(run(level_from_one_on()[..3].to_vec()), &[0, 1, 2])).findings;
-    let level = findings.iter().find(|finding| finding.code == "plateau").expect("it levels off");
-    assert!(level.text.contains("where the machine has no CPU left (cpu)"), "{}", level.text);
+    let level = findings.iter().find(|finding| finding.code == crate::FindingCode::Plateau).expect("it levels off");
+    let crate::FindingSeen::LevelsOff(seen) = &level.seen else { panic!("{level:?}") };
+    assert_eq!(seen.limit, Some(crate::PlateauLimit::Whole(Limit::Cpu)));
     // One of them had CPU to spare, and was no quicker.
     let spared = bindings(&busy(run(level_from_one_on()), &[0, 1]));
     assert!(spared[..3].iter().all(|binding| binding.limit == Limit::DiskIops), "{spared:?}");
