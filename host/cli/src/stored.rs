@@ -6,10 +6,10 @@ use crate::failure::{Outcome, Usage};
 use crate::output::{self, Column, Field, Table};
 use crate::recommendations::{summarized, with_command};
 use crate::{compare, figures, output_file, printing, typed_settings};
-use loadline_analysis::{Quantity, RunSummary, RunVerdict, known_limits, run_verdict};
+use loadline_analysis::{LimitFigure, Quantity, RunSummary, RunVerdict, known_limits, run_verdict};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, RunRecord, RunStatus};
-use loadline_report::RunAnswer;
+use loadline_report::{RunAnswer, words};
 use loadline_runs::leftovers::{self, Leftover};
 use loadline_runs::settings_of;
 use loadline_store::{Filter, Store};
@@ -116,7 +116,7 @@ pub(crate) fn show(arguments: &ShowArguments, store: &Store) -> anyhow::Result<O
         }
         series(&record).render(arguments.printing.format, output::colour_wanted())
     } else if arguments.limits {
-        limits_table(&record).render(arguments.printing.format, output::colour_wanted())
+        limits_text(&record, arguments.printing.format)
     } else {
         // Summed up before cells are left out: what is known of one cell may rest on others.
         let mut summary = summarized(&record);
@@ -200,8 +200,22 @@ fn chosen_cells(record: &RunRecord, typed: &str) -> Result<BTreeSet<String>, Usa
     Ok(ids)
 }
 
+/// The figures of limits; programs have each source as a value, too.
+fn limits_text(record: &RunRecord, format: Format) -> String {
+    let figures = known_limits(record);
+    let table = limits_table(&figures);
+    if !matches!(format, Format::Json) {
+        return table.render(format, output::colour_wanted());
+    }
+    let mut rows = table.to_json();
+    for (row, figure) in rows.as_array_mut().into_iter().flatten().zip(&figures) {
+        row["seen"] = serde_json::to_value(&figure.source).expect("a source is JSON");
+    }
+    output::pretty(&rows)
+}
+
 /// One row for each figure of a limit.
-fn limits_table(record: &RunRecord) -> Table {
+fn limits_table(figures: &[LimitFigure]) -> Table {
     let mut table = Table::new(&[
         Column::words("volume", "volume"),
         Column::words("loads", "loads"),
@@ -221,7 +235,7 @@ fn limits_table(record: &RunRecord) -> Table {
             loadline_units::Duration::from_ns(value as u64).human()
         }
     };
-    for figure in known_limits(record) {
+    for figure in figures {
         let quantity = serde_json::to_value(figure.quantity).expect("a quantity is a word");
         let number = |value: Option<f64>| match value {
             Some(value) => Field::both(text(figure.quantity, value), value),
@@ -241,7 +255,7 @@ fn limits_table(record: &RunRecord) -> Table {
             number(figure.low),
             number(figure.high),
             Field::text(known),
-            Field::text(&figure.source),
+            Field::text(words::limit_source(&figure.source)),
         ]);
     }
     table

@@ -11,6 +11,7 @@ use loadline_prediction::{
     application_load, most_plausible, transfer_rate,
 };
 use loadline_record::RunRecord;
+use loadline_report::words;
 use loadline_shelter::config::{DataClass, Destination, ShelterConfig};
 use loadline_shelter::plan::{
     ApplicationForecast, Changes, ChangesSource, ForecastLatency, FoundFiles, LimitedRate, PlanQuestion, READ_SIZE,
@@ -295,7 +296,11 @@ impl<'a> Storage<'a> {
             Transfer::Read => "reads",
             Transfer::Write => "writes",
         };
-        let limit = format!("{} of volume {volume} limits {what} ({})", found.limit.name(), found.source);
+        let limit = format!(
+            "{} of volume {volume} limits {what} ({})",
+            found.limit.name(),
+            words::ceiling_source(&found.source)
+        );
         // Small files are a matter of requests: the rate is of pieces of this size.
         let iops = (size < READ_SIZE).then(|| Iops::per_second(found.requests_per_s as u64)).flatten();
         Ok(ByteRate::per_second(bytes as u64).map(|throughput| LimitedRate { throughput, iops, limit }))

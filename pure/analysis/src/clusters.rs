@@ -1,7 +1,6 @@
 //! Latencies in two clusters with next to nothing between: the mark of requests that are let through in bursts.
 
 use crate::trials::trials_used;
-use crate::words::{percent, span};
 use loadline_record::{CellRecord, Histogram};
 use serde::{Deserialize, Serialize};
 
@@ -32,18 +31,6 @@ pub struct Clusters {
     pub slow_ns: f64,
     /// Where the gap begins: whatever takes less is quick.
     pub gap_from_ns: f64,
-}
-
-impl Clusters {
-    /// "half take at most 12.0 us, 0.2 % about 98.0 ms, and hardly any a time between".
-    pub(crate) fn words(&self) -> String {
-        format!(
-            "half take at most {}, {} about {}, and hardly any a time between",
-            span(self.median_ns),
-            percent(self.slow_share),
-            span(self.slow_ns)
-        )
-    }
 }
 
 /// The clusters of a cell's latencies over all trials and operations, flushes too. `None` for an open or paced loop, whose latencies
@@ -141,7 +128,6 @@ mod tests {
         assert!((clusters.median_ns / 20e3 - 1.0).abs() < 0.02 && (clusters.slow_ns / 98e6 - 1.0).abs() < 0.02);
         assert!((clusters.slow_share - 0.002).abs() < 1e-9);
         assert_eq!(clusters.words(), "half take at most 20.1 us, 0.2 % about 97.0 ms, and hardly any a time between");
-    }
 
     #[test]
     fn what_a_quota_of_cpu_time_makes_of_latencies_is_no_throttle() {

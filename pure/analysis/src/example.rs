@@ -407,7 +407,7 @@ pub fn predicted(draws: &[f64]) -> RunRecord {
             initial: StateTaken { bursts_full: true, vm_bursts_full: None, caches_warm: true, carried: false },
             waits: vec![StageWait { stage: Stage::Disk, requests_ns: 4_000, bytes_ns: 0, credits_ns: 1_000 }],
             cache: Some(CacheUse { hits: 3, misses: 1 }),
-            ceilings: vec![Ceiling { limit, iops: ceiling, source: "the disk".to_owned() }],
+            ceilings: vec![Ceiling { limit, iops: ceiling, source: "the disk".into() }],
             binding: Some(Binding {
                 limit,
                 ceiling_iops: Some(ceiling),

@@ -2,9 +2,10 @@
 
 use crate::summary::CellSummary;
 use crate::verdict_block::HeldBy;
-use crate::words::{number, percent, throughput};
+use crate::words::{number, throughput};
 use loadline_record::{
-    Binding, DeviceFacts, Evidence, KernelThrottle, Limit, RunRecord, ThrottledQuantity, ThrottledRequests,
+    Binding, DeclaredFact, DeviceFacts, Evidence, KernelThrottle, Limit, RunRecord, ThrottledQuantity,
+    ThrottledRequests,
 };
 use std::cmp::Ordering;
 
@@ -128,13 +129,14 @@ impl Reached {
         };
         let seen = cell.binding.as_ref().filter(|binding| binding.limit == limit);
         let seen = seen.map_or_else(Evidence::default, |binding| binding.seen.clone());
-        let rounded = if *through == held.limit.per_s {
-            String::new()
-        } else {
-            format!(", of which it lets {} through: whole ones in each tenth of a second", number(*through as f64))
-        };
-        let evidence = format!("It had {} of what is let through: {}{rounded}.", percent(*share), held.sentence());
-        let evidence = Evidence::from(evidence).joined(seen);
+        let evidence = Evidence::from(DeclaredFact::Throttle {
+            share: *share,
+            device: held.device.clone(),
+            devices: held.devices,
+            throttle: held.limit.clone(),
+            through_per_s: Some(*through).filter(|through| *through != held.limit.per_s),
+        });
+        let evidence = evidence.joined(seen);
         let amplification = cell.binding.as_ref().and_then(|binding| binding.amplification);
         let ceiling = cell.total.as_ref().map(|total| total.iops / share);
         Binding { amplification, ..Binding::known(limit, ceiling, Some(*share), evidence) }
@@ -182,7 +184,8 @@ mod tests {
     use super::*;
     use crate::example::{self, ExampleDisk};
     use crate::summarize;
-    use crate::words::written;
+    use crate::words::shows;
+    use loadline_record::{Fact, LimitSource};
 
     fn limit(requests: ThrottledRequests, counts: ThrottledQuantity, per_s: u64) -> KernelThrottle {
         let file = "/sys/fs/cgroup/blkio/db/blkio.throttle.read_iops_device".to_owned();
@@ -218,7 +221,11 @@ mod tests {
         let named = (binding.limit, binding.inferred, binding.presumed);
         assert_eq!(named, (Limit::DiskIops, false, false), "{binding:?}");
         assert!((binding.ceiling_iops.expect("read") - 3_000.0).abs() < 1e-6, "{binding:?}");
-        assert!(written(&binding.seen).contains("/db limits vda to 3,000 reads/s"), "{binding:?}");
+        assert!(
+            shows!(binding, Fact::Declared(DeclaredFact::Throttle { device, throttle, .. })
+                if device == "vda" && throttle.group == "/db" && throttle.per_s == 3_000),
+            "{binding:?}"
+        );
     }
 
     #[test]
@@ -230,7 +237,10 @@ mod tests {
         };
         let throttled = of(vec![limit(ThrottledRequests::Reads, ThrottledQuantity::Requests, 3_000)]);
         assert_eq!(rates(&throttled), [(false, "all reads".to_owned(), 2)], "{throttled:?}");
-        assert!(throttled[0].source.starts_with("read from /sys/fs/cgroup"), "{throttled:?}");
+        assert!(
+            matches!(&throttled[0].source, LimitSource::Throttle { file } if file.starts_with("/sys/fs/cgroup")),
+            "{throttled:?}"
+        );
         assert!(rates(&of(Vec::new())).iter().all(|(inferred, ..)| *inferred));
     }
 
@@ -254,8 +264,8 @@ mod tests {
         record.cells = vec![example::cell(example::closed("random", 1.0, 4096, 32), &disk, &[1.0])];
         let binding = summarize(&record).cells.remove(0).binding.expect("named");
         assert!((binding.ceiling_iops.expect("read") / 290.0 - 1.0).abs() < 0.01, "{binding:?}");
-        let told = "limits vda to 298 reads/s, of which it lets 290 through: whole ones in each tenth of a second";
-        assert!(written(&binding.seen).contains(told), "{binding:?}");
+        let rounded = shows!(binding, Fact::Declared(DeclaredFact::Throttle { through_per_s: Some(290), .. }));
+        assert!(rounded, "{binding:?}");
         // Where as many as the limit went through, none is rounded.
         let disk = ExampleDisk { iops: 298.0, ..ExampleDisk::default() };
         record.cells = vec![example::cell(example::closed("random", 1.0, 4096, 32), &disk, &[1.0])];

@@ -9,7 +9,8 @@ use crate::words::{number, throughput};
 use loadline_block::Operation;
 use loadline_load::LatencyFigure;
 use loadline_record::{
-    BurstEnd, Ceiling, CellRecord, HistogramSnapshot, Limit, LoadFigures, Second, Series, StateTaken, TrialRecord,
+    BurstEnd, Ceiling, CeilingSource, CellRecord, HistogramSnapshot, Limit, LoadFigures, Second, Series, StateTaken,
+    TrialRecord,
 };
 use loadline_units::Duration;
 
@@ -118,7 +119,7 @@ fn foretold(trials: &[&TrialRecord], whole: f64) -> Option<Change> {
 }
 
 /// What a model says of the limit that leaves this rate.
-fn source(trials: &[&TrialRecord], rate: f64) -> Option<String> {
+fn source(trials: &[&TrialRecord], rate: f64) -> Option<CeilingSource> {
     let model = trials.iter().find_map(|trial| trial.model.as_ref())?;
     let of_rate = |ceiling: &&Ceiling| {
         matches!(ceiling.limit, Limit::BurstExhausted | Limit::Cache) && ceiling.iops.total_cmp(&rate).is_eq()
@@ -339,7 +340,7 @@ mod tests {
         }
         let model = trial.model.as_mut().unwrap();
         model.bursts_ended.clear();
-        model.ceilings.insert(0, Ceiling { limit, iops: left, source: "the disk".to_owned() });
+        model.ceilings.insert(0, Ceiling { limit, iops: left, source: "the disk".into() });
         cell
     }
 
@@ -378,14 +379,14 @@ mod tests {
         let mut record = predicted(&[1.0]);
         record.cells[0].trials[0].model.as_mut().unwrap().bursts_ended.clear();
         assert_eq!(lasting(&record.cells[0]), None);
-        let spent = Ceiling { limit: Limit::BurstExhausted, iops: 500.0, source: "the disk".to_owned() };
+        let spent = Ceiling { limit: Limit::BurstExhausted, iops: 500.0, source: "the disk".into() };
         record.cells[0].trials[0].model.as_mut().unwrap().ceilings.insert(0, spent);
         let foretold = lasting(&record.cells[0]).unwrap();
         assert_eq!((foretold.before_ns, foretold.iops), (None, 500.0));
         // 8 outstanding.
         assert_eq!(foretold.latency_ns.mean, Some(16e6));
         assert_eq!(foretold.latency_ns.p99, Some(16e6));
-        assert_eq!(foretold.source.as_deref(), Some("the disk"));
+        assert_eq!(foretold.source, Some("the disk".into()));
         let text = &summarize(&record).conclusions[0].text;
         assert!(text.contains("IOPS until what was saved up is spent, then 500 (2.05 MB/s), which lasts,"), "{text}");
     }
@@ -395,7 +396,7 @@ mod tests {
         let mut record = predicted(&[1.0]);
         let trial = &mut record.cells[0].trials[0];
         trial.model.as_mut().unwrap().bursts_ended.clear();
-        let spent = Ceiling { limit: Limit::BurstExhausted, iops: 500.0, source: "the machine: 500 IOPS".to_owned() };
+        let spent = Ceiling { limit: Limit::BurstExhausted, iops: 500.0, source: "the machine: 500 IOPS".into() };
         trial.model.as_mut().unwrap().ceilings.insert(0, spent);
         // One in fifty waits for the next turn of a throttle.
         let slow = trial.operations.values_mut().next().unwrap();

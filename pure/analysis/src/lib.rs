@@ -1,5 +1,6 @@
 //! Run records in, findings out: statistics with intervals, doubts, binding limits, the load that an objective allows.
 
+mod ceiling_words;
 mod clusters;
 mod compare;
 mod conclusions;
@@ -33,6 +34,7 @@ mod verdict_of_others;
 mod watching;
 mod words;
 
+pub use ceiling_words::{ceiling_owner, ceiling_source, direction, direction_level, rate_figure};
 pub use clusters::{Clusters, in_two};
 pub use compare::{
     Against, AskedApart, Basis, COMPARISON_SCHEMA, CellComparison, CompareError, CompareOptions, ComparedSide,

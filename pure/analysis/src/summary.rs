@@ -7,9 +7,9 @@ use crate::load_keys::LoadIdentity;
 use crate::verdict_block::{Advised, HeldBy, VerdictBlock};
 use crate::watching::WatchHolder;
 use loadline_record::{
-    Access, AnswersInClusters, ArrivalKind, Binding, BurstEnd, Ceiling, Clock, Doubt, EngineUsed, EventAsker, Evidence,
-    HiddenProcesses, HistogramSnapshot, HostFacts, ImportedFrom, KernelThrottle, Limit, LoadBeside, PlanText,
-    RunStatus, RunVerb, StageWait, StepName, VolumeFacts, WatchCause, WatchGain, WatchedLoop,
+    Access, AnswersInClusters, ArrivalKind, Binding, BurstEnd, Ceiling, CeilingSource, Clock, Doubt, EngineUsed,
+    EventAsker, Evidence, HiddenProcesses, HistogramSnapshot, HostFacts, ImportedFrom, KernelThrottle, Limit,
+    LoadBeside, PlanText, RunStatus, RunVerb, StageWait, StepName, VolumeFacts, WatchCause, WatchGain, WatchedLoop,
 };
 use serde::{Deserialize, Serialize};
 
@@ -127,6 +127,7 @@ pub struct CellSummary {
     /// Trims.
     pub trim: Option<OperationFigures>,
     /// What lasts, where the rate fell within the run or a model says that it will; `null` where the figures above last.
+    #[serde(skip)]
     pub lasting: Option<LastingFigures>,
     /// Flushes.
     pub flush: Option<OperationFigures>,
@@ -158,6 +159,7 @@ pub struct CellSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<HostsView>,
     /// Every ceiling known, lowest first.
+    #[serde(skip)]
     pub ceilings: Vec<Ceiling>,
     /// What the model tells of the most plausible draw; `null` where it was measured.
     pub prediction: Option<PredictionView>,
@@ -396,8 +398,8 @@ pub struct LastingFigures {
     /// Latency from then on, of the slower operation in a mix.
     pub latency_ns: LastingLatency,
     /// What leaves that rate, where a model tells it and the load ended before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
+    #[serde(skip)]
+    pub source: Option<CeilingSource>,
 }
 
 /// Latencies after a burst, ns; `null` where there is too little to tell.

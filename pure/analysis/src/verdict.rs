@@ -2,6 +2,7 @@
 //!
 //! It is what somebody in a hurry reads. Every figure in it is a cell's own, so that one thing has one number everywhere.
 
+use crate::ceiling_words::ceiling_owner;
 use crate::conclusions::instead_of_a_larger_range;
 use crate::curves::{outstanding, paced};
 use crate::findings::{FLUSHES_MIN, best_cell, flushes, overloaded};
@@ -383,10 +384,9 @@ fn holder(cell: &CellSummary) -> String {
 }
 
 /// What is left once a burst ends that the load did not live to see, and what leaves it.
-fn baseline_to_come(cell: &CellSummary) -> Option<(&LastingFigures, &str)> {
+fn baseline_to_come(cell: &CellSummary) -> Option<(&LastingFigures, String)> {
     let lasting = cell.lasting.as_ref()?;
-    let who = lasting.source.as_ref()?.split(": ").next()?;
-    Some((lasting, who))
+    Some((lasting, ceiling_owner(lasting.source.as_ref()?)))
 }
 
 /// Whether a model gave the answers: in virtual time, or as an emulated disk.

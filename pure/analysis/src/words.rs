@@ -6,7 +6,7 @@ use loadline_record::DoubtCode;
 /// Requests of databases and their like are at most so large.
 pub(crate) const SMALL_BYTES_MAX: u64 = 16 << 10;
 pub(crate) use loadline_units::words::{
-    block, capital as sentence, counted, listed, number, percent, seconds, size, small_number, span, throughput,
+    block, capital as sentence, counted, listed, number, percent, seconds, size, span, throughput,
 };
 
 /// What a cell asks for, without how much of it: "random 4 KiB reads", "sequential 1 MiB requests (70 % reads)", "recorded reads
@@ -83,17 +83,6 @@ pub(crate) fn doubts_of_rate(cell: &CellSummary) -> Vec<DoubtCode> {
     codes.filter(|code| NOT_THE_BEST.contains(code) || *code == DoubtCode::GeneratorBound).collect()
 }
 
-/// The sentences of what was seen.
-#[cfg(test)]
-pub(crate) fn written(seen: &loadline_record::Evidence) -> String {
-    use loadline_record::Fact;
-    let texts = seen.facts().iter().filter_map(|fact| match fact {
-        Fact::Written(written) => Some(written.text.trim()),
-        Fact::Watch(_) => None,
-    });
-    texts.collect::<Vec<&str>>().join(" ")
-}
-
 /// Texts of judges that have no values yet, for their tests.
 #[cfg(test)]
 mod written {
@@ -116,6 +105,22 @@ mod written {
         )*};
     }
     written!(Advised, Consequence, Holder, Stop);
+}
+
+/// Whether a fact of this pattern was seen of a binding.
+#[cfg(test)]
+macro_rules! shows {
+    ($binding:expr, $($pattern:tt)+) => {
+        $binding.seen.facts().iter().any(|fact| matches!(fact, $($pattern)+))
+    };
+}
+#[cfg(test)]
+pub(crate) use shows;
+
+/// Whether two figures are the same to so many parts in a hundred.
+#[cfg(test)]
+pub(crate) fn about(figure: f64, wanted: f64, percent: f64) -> bool {
+    (figure / wanted - 1.0).abs() * 100.0 <= percent
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::entry::{
 use crate::figure::{Factor, Interval, Rule, Scalar};
 use crate::resolve::EntryError;
 use loadline_disk::{Directions, Holds, IopsBudget, Limit, Place, ThroughputBudget};
+use loadline_units::words::rate_text;
 use loadline_units::{ByteRate, Bytes, Duration};
 
 /// One thing that is known of an entry.
@@ -338,28 +339,6 @@ fn span(time: Duration) -> String {
     let digits = format!("{:09}", ns % scale * (1_000_000_000 / scale));
     let part = digits.trim_end_matches('0');
     format!("{}{}{part} {unit}", ns / scale, if part.is_empty() { "" } else { "." })
-}
-
-/// A throughput for people: in MiB/s if it is a whole number of them, else in MB/s with up to two decimals.
-#[must_use]
-pub fn rate_text(rate: ByteRate) -> String {
-    const MIB: u64 = 1 << 20;
-    if rate.get().is_multiple_of(MIB) {
-        return format!("{} MiB/s", rate.get() / MIB);
-    }
-    decimals(rate, 1e6, "MB/s")
-}
-
-/// A throughput in the unit that [`rate_text`] uses for another one beside it, so that the two can be compared.
-#[must_use]
-pub fn rate_text_beside(rate: ByteRate, other: ByteRate) -> String {
-    const MIB: u64 = 1 << 20;
-    if other.get().is_multiple_of(MIB) { decimals(rate, MIB as f64, "MiB/s") } else { decimals(rate, 1e6, "MB/s") }
-}
-
-fn decimals(rate: ByteRate, unit_bytes: f64, unit: &str) -> String {
-    let text = format!("{:.2}", rate.get() as f64 / unit_bytes);
-    format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 fn latency(found: &LatencyInterval) -> String {

@@ -23,7 +23,7 @@ mod unit_check;
 
 pub use catalog::{Catalog, Filter, FilterUnknown, Kind, ListOrder, Listing};
 pub use check::{CatalogProblem, ProblemKind};
-pub use describe::{Fact, rate_text, rate_text_beside};
+pub use describe::Fact;
 pub use deviation::Deviation;
 pub use entry::{
     BurstRule, ByIops, CachedEstimate, Cap, Choice, Credits, Delivered, DeviceQueuesInterval, DiskEntry, DiskOption,
@@ -36,6 +36,7 @@ pub use environment::{
 };
 pub use figure::{Factor, Formula, Interval, Proportion, Rule, Scalar};
 pub use file::CATALOG_SCHEMA;
+pub use loadline_units::words::rate_text;
 pub use megabytes::{Megabyte, PublishedUnits};
 pub use price::{Basis, Charge, ChargeError, CostError, Currency, HOURS_PER_MONTH, Item, ItemCost, Money, Price, Span};
 pub use resolve::{DiskFigures, Draw, EntryError, EstimatedLimit, LimitFigures, Provisioned, PurchasePart, VmFigures};

@@ -2,12 +2,12 @@
 
 use crate::catalog::Catalog;
 use crate::check::{CatalogProblem, ProblemKind};
-use crate::describe::rate_text;
 use crate::entry::{BurstRule, DiskEntry, Figure, VmEntry};
 use crate::figure::Rule;
 use crate::megabytes::{Megabyte, PublishedUnits};
 use loadline_disk::{Directions, Limit, ThroughputBudget};
 use loadline_units::ByteRate;
+use loadline_units::words::rate_text;
 
 impl Catalog {
     /// Names figures that are no whole number of the stated unit: probably copied from the page as they stood.

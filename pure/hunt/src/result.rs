@@ -5,8 +5,8 @@ use crate::plan::{HuntPlan, HuntVariant, SkippedSetting};
 use crate::suspects::{StorageFacts, suspects};
 use loadline_analysis::statistics::mean;
 use loadline_analysis::{CellSummary, summarize};
-use loadline_record::{CellRecord, Doubt, Evidence, Fact, Limit, RunRecord, TrialRecord};
-use loadline_report::DoubtDocument;
+use loadline_record::{CellRecord, Doubt, Limit, RunRecord, TrialRecord};
+use loadline_report::{DoubtDocument, words};
 use serde::{Deserialize, Serialize};
 
 /// The schema's name and version.
@@ -138,18 +138,8 @@ fn without_bound(found: &CellSummary) -> Option<String> {
     };
     Some(format!(
         "Nothing bound this cell: {} No setting can show a limit that was not reached. {next}",
-        seen(&binding.seen)
+        words::evidence(&binding.seen)
     ))
-}
-
-/// The sentences of what was seen.
-fn seen(evidence: &Evidence) -> String {
-    let texts = evidence.facts().iter().filter_map(|fact| match fact {
-        Fact::Written(written) => Some(written.text.trim()),
-        // Of a device that others use: nobody hunts in a watch.
-        Fact::Watch(_) => None,
-    });
-    texts.collect::<Vec<&str>>().join(" ")
 }
 
 /// A cache that answers the cell, as its own trials show: no factor tells of it.
@@ -159,7 +149,7 @@ fn by_a_cache(found: &CellSummary) -> Option<Suspect> {
         limits: vec![binding.limit.name().to_owned()],
         what: "a cache above the disks".to_owned(),
         standing: Standing::Binds,
-        because: format!("the cell shows it by itself: {}", seen(&binding.seen).trim_end_matches('.')),
+        because: format!("the cell shows it by itself: {}", words::evidence(&binding.seen).trim_end_matches('.')),
     })
 }
 

@@ -4,9 +4,11 @@ use crate::bursts::{FirstEnd, budgets};
 use crate::ceilings::{Ceilings, Resource};
 use loadline_block::Operation;
 use loadline_disk::{VolumeSpec, WaitTimes, Waits};
-use loadline_record::{Binding, Histogram, Limit, OperationRecord, Stage, StageWait, TrialRecord};
+use loadline_record::{
+    Asked, Binding, BurstSide, Histogram, Limit, LoadFact, ModelFact, OperationRecord, Stage, StageWait,
+    ThrottledQuantity, TrialRecord, WaitPlace, WaitedBeside, WaitedEach, WaitedShare,
+};
 use loadline_units::Duration;
-use loadline_units::words::{number, percent, span};
 use loadline_workload::{Arrival, LoadSpec};
 
 /// An open loop, or a rate ceiling, is met within this; as in the analysis of measurements.
@@ -106,82 +108,49 @@ pub(crate) fn binding(
         let ceiling = ceilings.at(found.stage, found.resource, found.spent);
         let near = ceiling.is_some_and(|ceiling| rate >= AT_CEILING * ceiling.iops);
         if waited_ns as f64 / spent_ns.max(1.0) >= WAITED_MOST || near {
-            let (limit, what) = name(found);
+            let limit = name(found);
             // Waiting is known when a request's turn comes. For requests whose turn comes after the end, nothing else
             // is known.
             let waited_each_ns = found.ns as f64 / record.count().max(1) as f64;
             let measured_s = record.measured_ns as f64 / 1e9;
             let cut_off = load
                 .outstanding()
-                .map(|outstanding| outstanding as f64)
-                .filter(|outstanding| waited_each_ns > each_ns && outstanding / rate >= measured_s);
-            let each = if let Some(outstanding) = cut_off {
-                format!(
-                    "most of it by requests that were not answered before the end: the run is shorter than its queue takes ({} \
-                     outstanding at {} a second)",
-                    number(outstanding),
-                    number(rate)
-                )
-            } else {
-                let waited = span(waited_each_ns.min(each_ns));
-                format!("{waited} for each request, which takes {} in all", span(each_ns))
-            };
-            let evidence = format!(
-                "Requests waited {what}{}: {} of all waiting at limits, {each}{}.{}",
-                moment(found, burst_end),
-                percent(found.ns as f64 / waited_ns as f64),
-                ceiling.map_or_else(String::new, |ceiling| format!(" ({})", ceiling.source)),
-                beside(others, waited_ns, burst_end),
+                .filter(|outstanding| waited_each_ns > each_ns && *outstanding as f64 / rate >= measured_s);
+            let each = cut_off.map_or_else(
+                || WaitedEach::Of { waited_ns: waited_each_ns.min(each_ns), latency_ns: each_ns },
+                |depth| WaitedEach::BeyondTheEnd { depth, rate_iops: rate },
             );
+            let share = |found: &Found| waited_share(found, waited_ns, burst_end);
+            let evidence = ModelFact::Waited {
+                most: share(found),
+                each,
+                source: ceiling.map(|ceiling| ceiling.source.clone()),
+                beside: others.iter().map(share).filter(|other| other.share >= TOLD_BESIDE).collect(),
+            };
             let ceiling_iops = ceiling.map(|ceiling| ceiling.iops);
             // The mean of a burst and the time after it is above the lasting rate.
             let utilization = ceiling_iops.map(|ceiling| rate / ceiling).filter(|share| !found.spent || *share <= 1.0);
-            return Some(Binding {
-                limit,
-                ceiling_iops,
-                utilization,
-                seen: evidence.into(),
-                inferred: false,
-                presumed: false,
-                amplification: None,
-            });
+            return Some(Binding::known(limit, ceiling_iops, utilization, evidence.into()));
         }
     }
     let spins = volume.disks.iter().any(|disk| disk.spinning.is_some());
     if let Some(transfer) = ceilings.named(Limit::DiskThroughput).filter(|_| spins)
         && rate >= AT_CEILING * transfer.iops
     {
-        let evidence =
-            format!("Its requests follow on each other, and take no longer than they pass by ({}).", transfer.source);
-        return Some(Binding {
-            limit: Limit::DiskThroughput,
-            ceiling_iops: Some(transfer.iops),
-            utilization: Some(rate / transfer.iops),
-            seen: evidence.into(),
-            inferred: false,
-            presumed: false,
-            amplification: None,
-        });
+        let evidence = ModelFact::PassesByHead { source: transfer.source.clone() };
+        let utilization = Some(rate / transfer.iops);
+        return Some(Binding::known(Limit::DiskThroughput, Some(transfer.iops), utilization, evidence.into()));
     }
     let ceiling = ceilings.named(Limit::Latency).map(|ceiling| ceiling.iops);
     let waited = if spins && load.outstanding().is_none_or(|outstanding| outstanding > 1) {
-        "no limit held them, but the mechanics of a spinning disk, which serves one at a time".to_owned()
+        WaitedBeside::Mechanics
     } else if waited_ns == 0 {
-        "no request waited at a limit".to_owned()
+        WaitedBeside::Nothing
     } else {
-        format!("{} of that time was waiting at limits", percent((waited_ns as f64 / spent_ns.max(1.0)).min(1.0)))
+        WaitedBeside::Share((waited_ns as f64 / spent_ns.max(1.0)).min(1.0))
     };
-    let outstanding =
-        load.outstanding().map_or_else(String::new, |depth| format!("{} outstanding at ", number(depth as f64)));
-    Some(Binding {
-        limit: Limit::Latency,
-        ceiling_iops: ceiling,
-        utilization: ceiling.map(|ceiling| rate / ceiling),
-        seen: format!("{outstanding}{} each make {} IOPS; {waited}.", span(each_ns), number(rate)).into(),
-        inferred: false,
-        presumed: false,
-        amplification: None,
-    })
+    let own = ModelFact::ModelledLatency { depth: load.outstanding(), latency_ns: each_ns, rate_iops: rate, waited };
+    Some(Binding::known(Limit::Latency, ceiling, ceiling.map(|ceiling| rate / ceiling), own.into()))
 }
 
 /// Whether the ceiling of one is below that of another at the same place. Parts of a request that arrive together wait
@@ -201,35 +170,32 @@ pub(crate) fn shared(binding: Binding, beside: &[(String, Waits)]) -> Binding {
         _ => WaitTimes::default(),
     };
     let waited = |waits: &Waits| at(waits).iops + at(waits).throughput > Duration::ZERO;
-    let names: Vec<&str> = beside.iter().filter(|(_, waits)| waited(waits)).map(|(name, _)| name.as_str()).collect();
-    if names.is_empty() {
+    let volumes: Vec<String> = beside.iter().filter(|(_, waits)| waited(waits)).map(|(name, _)| name.clone()).collect();
+    if volumes.is_empty() {
         return binding;
     }
-    let beside = format!("{}, loaded at the same time, waited for it too.", names.join(", "));
-    Binding { seen: binding.seen.clone().and(beside), ..binding }
+    Binding { seen: binding.seen.clone().and(ModelFact::VolumesWaited { volumes }), ..binding }
 }
 
-/// The other limits at which requests waited, with their share of all waiting.
-fn beside(others: &[Found], waited_ns: u64, burst_end: Option<&FirstEnd>) -> String {
-    let told: Vec<String> = (others.iter())
-        .map(|found| (found, found.ns as f64 / waited_ns as f64))
-        .filter(|(_, share)| *share >= TOLD_BESIDE)
-        .map(|(found, share)| format!("{} of it was {}{}", percent(share), name(found).1, moment(found, burst_end)))
-        .collect();
-    if told.is_empty() { String::new() } else { format!(" Besides, {}.", told.join(", ")) }
+/// A limit at which requests waited, with its share of all waiting.
+fn waited_share(found: &Found, waited_ns: u64, burst_end: Option<&FirstEnd>) -> WaitedShare {
+    let counted = match found.resource {
+        Resource::Requests => ThrottledQuantity::Requests,
+        Resource::Bytes => ThrottledQuantity::Bytes,
+    };
+    let at = WaitPlace { stage: found.stage, counted, credits_spent: found.spent };
+    WaitedShare { at, share: found.ns as f64 / waited_ns as f64, burst: moment(found, burst_end) }
 }
 
 /// The side of a burst's end with nearly all of the waiting, if there is one.
-fn moment(found: &Found, burst_end: Option<&FirstEnd>) -> String {
+fn moment(found: &Found, burst_end: Option<&FirstEnd>) -> Option<BurstSide> {
     let bytes = found.resource == Resource::Bytes;
-    let Some((end, before)) = burst_end.and_then(|end| Some((end, end.share_before(found.stage, bytes)?))) else {
-        return String::new();
-    };
-    let at = end.at.clock();
+    let (end, before) = burst_end.and_then(|end| Some((end, end.share_before(found.stage, bytes)?)))?;
+    let at = end.at.as_ns();
     match before {
-        before if before >= MOSTLY => format!(" in the first {at}"),
-        before if before <= 1.0 - MOSTLY => format!(" after the first {at}"),
-        _ => String::new(),
+        before if before >= MOSTLY => Some(BurstSide::BeforeNs(at)),
+        before if before <= 1.0 - MOSTLY => Some(BurstSide::AfterNs(at)),
+        _ => None,
     }
 }
 
@@ -238,49 +204,30 @@ fn met(load: &LoadSpec, record: &TrialRecord, rate: f64) -> Option<Binding> {
     if record.missed > 0 {
         return None;
     }
-    let (asked, what) = match load.arrival {
-        Arrival::Closed { rate_max, .. } => (rate_max?.get() as f64, "allowed by the load's own ceiling"),
-        Arrival::Constant { .. } | Arrival::Poisson { .. } => (record.offered_iops?, "offered"),
+    let (asked, fact): (_, fn(Asked) -> LoadFact) = match load.arrival {
+        Arrival::Closed { rate_max, .. } => (rate_max?.get() as f64, LoadFact::OwnCeiling),
+        Arrival::Constant { .. } | Arrival::Poisson { .. } => (record.offered_iops?, LoadFact::Offered),
     };
     let utilization = rate / asked;
-    ((utilization - 1.0).abs() <= MET_TOLERANCE).then(|| Binding {
-        limit: Limit::Arrival,
-        ceiling_iops: Some(asked),
-        utilization: Some(utilization),
-        seen: format!("Of {} requests a second {what}, {} were completed.", number(asked), number(rate)).into(),
-        inferred: false,
-        presumed: false,
-        amplification: None,
+    ((utilization - 1.0).abs() <= MET_TOLERANCE).then(|| {
+        let met = fact(Asked { asked_iops: asked, completed_iops: rate });
+        Binding::known(Limit::Arrival, Some(asked), Some(utilization), met.into())
     })
 }
 
-/// The limit's name, and its unit.
-fn name(found: &Found) -> (Limit, &'static str) {
-    let bytes = found.resource == Resource::Bytes;
-    let (limit, what) = match (found.stage, bytes) {
-        (Stage::Cache, _) => (Limit::Cache, "for room in the host's cache, which was full of writes"),
-        (Stage::VmCached, false) => (Limit::VmCachedIops, "for the VM's cached requests per second"),
-        (Stage::VmCached, true) => (Limit::VmCachedThroughput, "for the VM's cached bytes per second"),
-        (Stage::VmUncached, false) => (Limit::VmUncachedIops, "for the VM's uncached requests per second"),
-        (Stage::VmUncached, true) => (Limit::VmUncachedThroughput, "for the VM's uncached bytes per second"),
-        (Stage::Shared, false) => (Limit::DiskIops, "for the requests per second that disks of the type share"),
-        (Stage::Shared, true) => (Limit::DiskThroughput, "for the bytes per second that disks of the type share"),
-        (Stage::Disk, false) => (Limit::DiskIops, "for the disk's requests per second"),
-        (Stage::Disk, true) => (Limit::DiskThroughput, "for the disk's bytes per second"),
-        (Stage::Service, false) => (Limit::Latency, "for a place in the disk, which serves only so many at once"),
-        (Stage::Service, true) => (Limit::DiskThroughput, "for what the disk itself transfers"),
-    };
-    match (found.spent, found.stage, bytes) {
-        (false, _, _) => (limit, what),
-        (true, Stage::VmCached | Stage::VmUncached, false) => {
-            (Limit::BurstExhausted, "for the VM's requests per second, its burst credits being spent")
-        }
-        (true, Stage::VmCached | Stage::VmUncached, true) => {
-            (Limit::BurstExhausted, "for the VM's bytes per second, its burst credits being spent")
-        }
-        (true, _, false) => {
-            (Limit::BurstExhausted, "for the disk's requests per second, its burst credits being spent")
-        }
-        (true, _, true) => (Limit::BurstExhausted, "for the disk's bytes per second, its burst credits being spent"),
+/// The limit's name.
+fn name(found: &Found) -> Limit {
+    if found.spent {
+        return Limit::BurstExhausted;
+    }
+    match (found.stage, found.resource) {
+        (Stage::Cache, _) => Limit::Cache,
+        (Stage::VmCached, Resource::Requests) => Limit::VmCachedIops,
+        (Stage::VmCached, Resource::Bytes) => Limit::VmCachedThroughput,
+        (Stage::VmUncached, Resource::Requests) => Limit::VmUncachedIops,
+        (Stage::VmUncached, Resource::Bytes) => Limit::VmUncachedThroughput,
+        (Stage::Service, Resource::Requests) => Limit::Latency,
+        (Stage::Shared | Stage::Disk, Resource::Requests) => Limit::DiskIops,
+        (Stage::Shared | Stage::Disk | Stage::Service, Resource::Bytes) => Limit::DiskThroughput,
     }
 }

@@ -8,13 +8,14 @@ use crate::latency::turn_ns;
 use crate::models::Model;
 use crate::volumes::{VolumeUnknown, find};
 use loadline_block::Operation;
-use loadline_catalog::{rate_text, rate_text_beside};
 use loadline_disk::{
     Directions, DiskSpec, HostCache, IopsBudget, Limit as Budget, Place, ThroughputBudget, VolumeSpec,
 };
-use loadline_record::{Ceiling, Limit, Stage};
-use loadline_units::words::{number, percent, span};
-use loadline_units::{ByteRate, Bytes};
+use loadline_record::{
+    Budget as Source, BudgetCredits, BudgetOwner, BudgetRate, BudgetRates, Ceiling, CeilingSource, Limit, Stage,
+    ThrottledRequests,
+};
+use loadline_units::Bytes;
 use loadline_workload::{Arrival, Distribution, LoadSpec, Pattern};
 
 /// The largest write-back request of a host's cache (`pure/disk`).
@@ -199,10 +200,9 @@ impl Way<'_> {
         ];
         for (stage, passes, limit, published) in budgets {
             let Some((limit, published)) = limit.zip(published) else { continue };
-            let what = if stage == Stage::VmCached { "cached" } else { "uncached" };
-            let name = if vm.name.is_empty() { "the virtual machine" } else { &vm.name };
+            let owner = BudgetOwner::Machine { name: vm.name.clone(), cached: stage == Stage::VmCached };
             let demand = self.demand(limit, passes, |_| true);
-            add(found, stage, &format!("{name}, {what}"), self.load, &demand, (limit, published));
+            add(found, stage, &owner, self.load, &demand, (limit, published));
         }
     }
 
@@ -211,12 +211,12 @@ impl Way<'_> {
         for (pool, published) in pools {
             let of_pool = |number: usize| self.spec.disks[number].pool.as_ref() == Some(&pool.name);
             let demand = self.demand(&pool.limit, Passes::Disk, of_pool);
-            let who = format!("all disks {} of the machine together", pool.name);
-            add(found, Stage::Shared, &who, self.load, &demand, (&pool.limit, &published.limit));
+            let owner = BudgetOwner::Pool { name: pool.name.clone() };
+            add(found, Stage::Shared, &owner, self.load, &demand, (&pool.limit, &published.limit));
             let allowed = |number: usize| self.spec.disks[number].allowance.as_ref() == Some(&pool.name);
             let demand = self.demand(&pool.limit, Passes::Disk, allowed);
-            let who = format!("the machine's limit for all disks {}", pool.name);
-            add(found, Stage::VmUncached, &who, self.load, &demand, (&pool.limit, &published.limit));
+            let owner = BudgetOwner::Allowance { name: pool.name.clone() };
+            add(found, Stage::VmUncached, &owner, self.load, &demand, (&pool.limit, &published.limit));
         }
     }
 
@@ -225,11 +225,10 @@ impl Way<'_> {
         let mut lowest: Vec<Found> = Vec::new();
         for (number, (disk, published)) in self.spec.disks.iter().zip(&published.disks).enumerate() {
             let demand = self.demand(&disk.limit, Passes::Disk, |other| other == number);
-            let alike = self.spec.disks.iter().filter(|other| other.name == disk.name).count();
-            let name = if disk.name.is_empty() { "the disk" } else { &disk.name };
-            let who = if alike > 1 { format!("each of {alike} {name}") } else { name.to_owned() };
+            let alike = self.spec.disks.iter().filter(|other| other.name == disk.name).count() as u64;
+            let owner = BudgetOwner::Disk { name: disk.name.clone(), alike };
             let mut own = Vec::new();
-            add(&mut own, Stage::Disk, &who, self.load, &demand, (&disk.limit, &published.limit));
+            add(&mut own, Stage::Disk, &owner, self.load, &demand, (&disk.limit, &published.limit));
             for one in own {
                 match lowest.iter_mut().find(|known| known.at == one.at && known.phase == one.phase) {
                     Some(known) if known.ceiling.iops <= one.ceiling.iops => {}
@@ -275,15 +274,8 @@ impl Way<'_> {
         behind.retain(|one| one.at.is_some_and(|(stage, _)| stage != Stage::VmCached) && one.phase != Phase::Burst);
         let least = behind.into_iter().min_by(|a, b| a.ceiling.iops.total_cmp(&b.ceiling.iops));
         if let Some(Found { ceiling, .. }) = least {
-            let again = if held > 0.0 {
-                format!("{} of them written again before they reach the disk", percent(held))
-            } else {
-                "if no block is written twice".to_owned()
-            };
-            let source = format!(
-                "what the cache's disk takes, once the cache holds as many writes as it may, {again}: {}",
-                ceiling.source
-            );
+            let again_share = Some(held).filter(|held| *held > 0.0);
+            let source = CeilingSource::WriteBack { again_share, behind: Box::new(ceiling.source) };
             found.push(Found {
                 ceiling: Ceiling { limit: Limit::Cache, iops: ceiling.iops, source },
                 at: Some((Stage::Cache, Resource::Requests)),
@@ -318,11 +310,11 @@ impl Way<'_> {
             rates.map(move |(rate, together)| (rate.get() as f64 / bytes, rate, together, disk))
         });
         if let Some((iops, rate, together, disk)) = pipes.min_by(|a, b| a.0.total_cmp(&b.0)) {
-            let name = if disk.name.is_empty() { "the disk" } else { &disk.name };
+            let (disk, bytes_per_s) = (disk.name.clone(), rate.get());
             let source = if together {
-                format!("{name}: all requests in service transfer {} together", rate_text(rate))
+                CeilingSource::InService { disk, bytes_per_s }
             } else {
-                format!("{name}: {} pass under its head", rate_text(rate))
+                CeilingSource::UnderHead { disk, bytes_per_s }
             };
             found.push(Found {
                 ceiling: Ceiling { limit: Limit::DiskThroughput, iops, source },
@@ -339,18 +331,13 @@ impl Way<'_> {
         let Some(turn) = turn_ns(self.spec, self.load, self.hits).filter(|turn| *turn > 0.0) else { return };
         let places = self.places();
         let at_once = places.map_or(outstanding as f64, |places| places.min(outstanding as f64));
-        let bounded = if places.is_some_and(|places| places < outstanding as f64) {
-            format!(" of {} outstanding are in service at once", number(outstanding as f64))
-        } else {
-            " outstanding".to_owned()
-        };
-        let hits = if self.hits > 0.0 {
-            format!("; the host's cache answers {} of the reads", percent(self.hits))
-        } else {
-            String::new()
-        };
-        let source = format!("{}{bounded}, {} each when nothing waits{hits}", number(at_once), span(turn));
         let limited = places.is_some_and(|places| places < outstanding as f64);
+        let source = CeilingSource::ModelledLatency {
+            at_once,
+            of_depth: limited.then_some(outstanding),
+            latency_ns: turn,
+            hit_share: Some(self.hits).filter(|hits| *hits > 0.0),
+        };
         found.push(Found {
             ceiling: Ceiling { limit: Limit::Latency, iops: at_once * 1e9 / turn, source },
             at: limited.then_some((Stage::Service, Resource::Requests)),
@@ -368,12 +355,12 @@ impl Way<'_> {
 
     fn arrival(&self, found: &mut Vec<Found>) {
         let (rate, source) = match self.load.arrival {
-            Arrival::Closed { rate_max: Some(rate), .. } => (rate, "the load's own ceiling"),
+            Arrival::Closed { rate_max: Some(rate), .. } => (rate, CeilingSource::OwnCeiling),
             Arrival::Closed { rate_max: None, .. } => return,
-            Arrival::Constant { rate } | Arrival::Poisson { rate } => (rate, "what the load offers"),
+            Arrival::Constant { rate } | Arrival::Poisson { rate } => (rate, CeilingSource::Offered),
         };
         found.push(Found {
-            ceiling: Ceiling { limit: Limit::Arrival, iops: rate.get() as f64, source: source.to_owned() },
+            ceiling: Ceiling { limit: Limit::Arrival, iops: rate.get() as f64, source },
             at: None,
             phase: Phase::Always,
             bank: None,
@@ -387,8 +374,8 @@ trait Figure: Copy {
     fn burst(&self) -> Option<u64>;
     /// The most that is saved, in counted requests or bytes.
     fn credits(&self) -> Option<u64>;
-    /// In words, in the unit of another rate beside it.
-    fn text(rate: u64, beside: u64) -> String;
+    /// A rate of this kind.
+    fn rate(rate: u64) -> BudgetRate;
 }
 
 impl Figure for IopsBudget {
@@ -401,8 +388,8 @@ impl Figure for IopsBudget {
     fn credits(&self) -> Option<u64> {
         self.burst.map(|burst| burst.credits)
     }
-    fn text(rate: u64, _: u64) -> String {
-        format!("{} IOPS", number(rate as f64))
+    fn rate(rate: u64) -> BudgetRate {
+        BudgetRate::RateIops(rate)
     }
 }
 
@@ -416,9 +403,8 @@ impl Figure for ThroughputBudget {
     fn credits(&self) -> Option<u64> {
         self.burst.map(|burst| burst.credits.get())
     }
-    fn text(rate: u64, beside: u64) -> String {
-        let rates = ByteRate::per_second(rate).zip(ByteRate::per_second(beside));
-        rates.map_or_else(String::new, |(rate, beside)| rate_text_beside(rate, beside))
+    fn rate(rate: u64) -> BudgetRate {
+        BudgetRate::BytesPerS(rate)
     }
 }
 
@@ -460,27 +446,28 @@ fn first<T: Figure>(found: Directions<T>) -> u64 {
     }
 }
 
-/// Requests of the load per second under a budget, from the units of each by direction. The figure in words has the
-/// unit of the rate `beside`.
-fn allowed<T: Figure>(found: Directions<T>, demand: [f64; 2], phase: Phase, beside: u64) -> Option<(f64, String)> {
+/// Requests of the load per second under a budget, from the units of each by direction, and the rates that allow them.
+fn allowed<T: Figure>(found: Directions<T>, demand: [f64; 2], phase: Phase) -> Option<(f64, BudgetRates)> {
     let [reads, writes] = demand;
-    let words = |budget: &T| T::text(rate_in(budget, phase), beside);
+    let rate = |budget: &T| T::rate(rate_in(budget, phase));
     match found {
         Directions::Together(both) => {
-            (reads + writes > 0.0).then(|| (rate_in(&both, phase) as f64 / (reads + writes), words(&both)))
+            let rates = BudgetRates::Together { rate: rate(&both) };
+            (reads + writes > 0.0).then(|| (rate_in(&both, phase) as f64 / (reads + writes), rates))
         }
         Directions::Apart { read, write } => {
-            let one = |budget: Option<T>, demand: f64, what: &str| {
+            let one = |budget: Option<T>, demand: f64, direction| {
                 let budget = budget.filter(|_| demand > 0.0)?;
-                Some((rate_in(&budget, phase) as f64 / demand, format!("{} for {what}", words(&budget))))
+                let rates = BudgetRates::One { direction, rate: rate(&budget) };
+                Some((rate_in(&budget, phase) as f64 / demand, rates))
             };
-            let both = [one(read, reads, "reads"), one(write, writes, "writes")];
+            let both = [one(read, reads, ThrottledRequests::Reads), one(write, writes, ThrottledRequests::Writes)];
             both.into_iter().flatten().min_by(|a, b| a.0.total_cmp(&b.0))
         }
         Directions::Traded { read, write } => {
             let seconds = reads / read.steady() as f64 + writes / write.steady() as f64;
-            let text = format!("{} read or {} written", words(&read), words(&write));
-            (seconds > 0.0).then(|| (1.0 / seconds, text))
+            let rates = BudgetRates::Traded { read: rate(&read), write: rate(&write) };
+            (seconds > 0.0).then(|| (1.0 / seconds, rates))
         }
     }
 }
@@ -495,55 +482,59 @@ const fn names(stage: Stage) -> (Limit, Limit) {
 }
 
 /// Adds the limits on requests and on bytes. `limits` are the enforced one and the published one.
-fn add(found: &mut Vec<Found>, stage: Stage, who: &str, load: &LoadSpec, demand: &Demand, limits: (&Budget, &Budget)) {
+fn add(
+    found: &mut Vec<Found>,
+    stage: Stage,
+    owner: &BudgetOwner,
+    load: &LoadSpec,
+    demand: &Demand,
+    limits: (&Budget, &Budget),
+) {
     let (requests, bytes) = names(stage);
     let (enforced, published) = limits;
     let total: f64 = demand.requests.iter().sum();
-    let counted = if (total - 1.0).abs() > 1e-6 {
-        format!("; {} counted requests on it for each of this load", fraction(total))
-    } else {
-        String::new()
-    };
+    let counted = Some(total).filter(|total| (total - 1.0).abs() > 1e-6);
     let budgets = (enforced.iops, published.iops);
-    add_kind(found, (stage, Resource::Requests), requests, &(who, &counted), demand.requests, budgets);
+    add_kind(found, (stage, Resource::Requests), requests, (owner, counted, None), demand.requests, budgets);
     let total: f64 = demand.bytes.iter().sum();
-    let counted = if (total / load.block_mean().get().max(1) as f64 - 1.0).abs() > 1e-3 {
-        format!("; {} on it for each request of this load", Bytes::new(total.round() as u64).human())
-    } else {
-        String::new()
-    };
+    let differs = (total / load.block_mean().get().max(1) as f64 - 1.0).abs() > 1e-3;
+    let bytes_each = differs.then(|| total.round() as u64);
     let budgets = (enforced.throughput, published.throughput);
-    add_kind(found, (stage, Resource::Bytes), bytes, &(who, &counted), demand.bytes, budgets);
+    add_kind(found, (stage, Resource::Bytes), bytes, (owner, None, bytes_each), demand.bytes, budgets);
 }
 
 fn add_kind<T: Figure>(
     found: &mut Vec<Found>,
     at: (Stage, Resource),
     limit: Limit,
-    (who, counted): &(&str, &str),
+    (owner, counted_requests, bytes_each): (&BudgetOwner, Option<f64>, Option<u64>),
     demand: [f64; 2],
     (enforced, published): (Option<Directions<T>>, Option<Directions<T>>),
 ) {
     let Some(enforced) = enforced else { return };
-    let phases: &[(Phase, Limit, &str)] = if bursts(enforced) {
+    let phases: &[(Phase, Limit, Option<BudgetCredits>)] = if bursts(enforced) {
         &[
-            (Phase::Burst, limit, " while credits last"),
-            (Phase::Spent, Limit::BurstExhausted, " once credits are spent"),
+            (Phase::Burst, limit, Some(BudgetCredits::Lasting)),
+            (Phase::Spent, Limit::BurstExhausted, Some(BudgetCredits::Spent)),
         ]
     } else {
-        &[(Phase::Always, limit, "")]
+        &[(Phase::Always, limit, None)]
     };
-    let beside = first(published.unwrap_or(enforced));
+    let steady_per_s = first(published.unwrap_or(enforced));
     let rates = enforced;
     let mut burst: Option<Ceiling> = None;
-    for (phase, limit, when) in phases {
-        let Some((iops, enforced)) = allowed(enforced, demand, *phase, beside) else { continue };
-        let published = published.and_then(|found| allowed(found, demand, *phase, beside)).map(|(_, text)| text);
-        let figure = match published {
-            Some(published) if published != enforced => format!("{published} published, {enforced} as delivered"),
-            _ => enforced,
-        };
-        let source = format!("{who}: {figure}{when}{counted}");
+    for (phase, limit, credits_of) in phases {
+        let Some((iops, enforced)) = allowed(enforced, demand, *phase) else { continue };
+        let published = published.and_then(|found| allowed(found, demand, *phase)).map(|(_, rates)| rates);
+        let source = CeilingSource::Budget(Source {
+            owner: owner.clone(),
+            allowed: enforced,
+            published: published.filter(|published| *published != enforced),
+            steady_per_s,
+            credits: *credits_of,
+            counted_requests,
+            bytes_each,
+        });
         let ceiling = Ceiling { limit: *limit, iops, source };
         let bank = match phase {
             Phase::Burst => {
@@ -555,12 +546,6 @@ fn add_kind<T: Figure>(
         };
         found.push(Found { ceiling, at: Some(at), phase: *phase, bank });
     }
-}
-
-/// A number of counted requests: "4", "0.25", "0.1875".
-fn fraction(value: f64) -> String {
-    let text = format!("{value:.4}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// For tests and documents: an environment that is known exactly.

@@ -5,7 +5,7 @@ use crate::models::Model;
 use crate::trial::{Going, PredictionError, Putting, predict_together};
 use crate::volumes::VolumeUnknown;
 use loadline_disk::InitialState;
-use loadline_record::{Histogram, Limit, TrialRecord};
+use loadline_record::{CeilingSource, Histogram, Limit, TrialRecord};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 use loadline_workload::{Arrival, BlockShare, Distribution, GroupEnd, LoadSpec, Pattern};
 
@@ -39,7 +39,7 @@ pub struct VolumeRate {
     /// The limit.
     pub limit: Limit,
     /// Where its figure comes from.
-    pub source: String,
+    pub source: CeilingSource,
 }
 
 /// The latency of an application's requests.

@@ -437,7 +437,7 @@ fn cached_limit_unknown(model: &Model, volume: &VolumeSpec, cache: CacheUse) -> 
         || "; nothing is held there".to_owned(),
         |cached| {
             let (iops, bytes) = (both(cached.iops, |b| b.rate.get()), both(cached.throughput, |b| b.rate.get()));
-            let rate = bytes.and_then(ByteRate::per_second).map_or_else(String::new, loadline_catalog::rate_text);
+            let rate = bytes.and_then(ByteRate::per_second).map_or_else(String::new, loadline_units::words::rate_text);
             format!(", estimated by its processors as {} IOPS and {rate}", number(iops.unwrap_or(0) as f64))
         },
     );

@@ -1,7 +1,5 @@
 //! What a run leaves behind: histograms, one-second series, records with provenance and doubts.
 
-mod doubt;
-mod doubt_evidence;
 mod facts;
 mod histogram;
 mod hosts;
@@ -17,23 +15,14 @@ mod tally;
 mod trial;
 mod watched;
 
-pub use doubt::{Doubt, DoubtCode, DoubtGrade};
-pub use doubt_evidence::{
-    AskedAndMoved, Compression, DoubtEvidence, DoubtedFigure, Excess, FewOfOperation, HostSpan, InFlight, MemoryBacked,
-    OthersWaited, QueueFacts, QueueLimit, RateChange, Recut, RunTogether, SeenOnHost, SmallerStorage, StorageChange,
-    WroteLess,
-};
 pub use facts::{
     CpuQuota, DeviceFacts, Extents, FileSystemFacts, HostFacts, MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts,
 };
 pub use histogram::{DecodeError, Histogram, HistogramSnapshot};
 pub use hosts::{HostClock, HostPart, HostRank, HostRankError, HostTrial, HostsRecord, SharedWindow};
 pub use load::{Load, LoadFigures, OthersLoad, PlannedLoad};
-pub use loadline_verdict::{
-    Binding, Ceiling, EXCEEDED_MIN, Evidence, Fact, KernelThrottle, Limit, Rate, THROTTLE_REACHED, ThrottledQuantity,
-    ThrottledRequests, WatchCause, WatchFact, WatchGain, WatchedLoop, Written,
-};
-pub use model::{BurstEnd, CacheUse, DrawTaken, KnownDeviation, ModelRecord, Stage, StageWait, StateTaken};
+pub use loadline_verdict::*;
+pub use model::{BurstEnd, CacheUse, DrawTaken, ModelRecord, StageWait, StateTaken};
 pub use names::{Access, ArrivalKind, EngineName, RunVerb};
 pub use pipeline::{
     BatchCost, BatchRecord, BatchRequests, BusySplit, CommitSpec, CpuRecord, GateRule, ItemRecord, ItemReservoir,
@@ -50,9 +39,8 @@ pub use series_interval::SeriesInterval;
 pub use step::{STEP_NAME_MAX, STEPS_MAX, Step, StepName, StepNameError, StepRecord, Steps, StepsFull};
 pub use tally::Tally;
 pub use trial::{
-    AskedBeside, ClockCheck, DeviceCounters, Ending, EngineUsed, Exceeded, MachineCpu, OperationRecord, OtherLoad,
-    Pressure, Residency, Scatter, SteadyState, Stops, StreamWritten, Surroundings, ThreadBusy, TrialRecord, Turns,
-    VerifyFault, VerifyFaultKind, VerifyRecord,
+    AskedBeside, ClockCheck, DeviceCounters, EngineUsed, Exceeded, MachineCpu, OperationRecord, Pressure, Residency,
+    Scatter, SteadyState, Stops, StreamWritten, Surroundings, ThreadBusy, TrialRecord, Turns, VerifyRecord,
 };
 pub use watched::{
     AnswersInClusters, EventAsker, HiddenProcesses, ProgramSecond, WatchCost, WatchEvents, WatchRecord, WatchSecond,

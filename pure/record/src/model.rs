@@ -1,6 +1,6 @@
 //! What a model knows of a trial in virtual time and no measurement can: where requests waited, and for what.
 
-use crate::{Binding, Ceiling};
+use crate::{Binding, Ceiling, KnownDeviation, Stage};
 use serde::{Deserialize, Serialize};
 
 /// The model's own account of one trial.
@@ -39,17 +39,6 @@ pub struct ModelRecord {
     pub beside: Vec<String>,
 }
 
-/// A measurement that the model is known to miss.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KnownDeviation {
-    /// The disk that it is of, as sold.
-    pub disk: String,
-    /// What was measured and what the model says, in words.
-    pub text: String,
-    /// Who measured it.
-    pub source: String,
-}
-
 /// Where in their intervals the uncertain parameters were taken, in parts per million: 0 at the low end, 500,000 in the
 /// middle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,24 +73,6 @@ pub struct StateTaken {
     pub caches_warm: bool,
     /// Whether the state was the one in which the trial before left the storage; the other two then tell of the first.
     pub carried: bool,
-}
-
-/// A place at which requests can be made to wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stage {
-    /// The host's cache, full of writes that the disk does not have yet.
-    Cache,
-    /// The virtual machine's budget for what goes through the host.
-    VmCached,
-    /// The virtual machine's budget for what goes to network disks.
-    VmUncached,
-    /// A budget that several disks share.
-    Shared,
-    /// The limits of the disks.
-    Disk,
-    /// The disks themselves, which have only so much in service at once.
-    Service,
 }
 
 /// How long requests waited at a stage, ns, all of them together; parts of a request wait each for itself.

@@ -1,8 +1,8 @@
 //! One execution of a cell: what was measured, what happened around it, and how it ended.
 
 use crate::{
-    Doubt, EngineName, Histogram, HistogramSnapshot, HostsRecord, ModelRecord, PipelineRecord, Series, Step,
-    StepRecord, Steps, WatchRecord,
+    Doubt, Ending, EngineName, Histogram, HistogramSnapshot, HostsRecord, ModelRecord, OtherLoad, PipelineRecord,
+    Series, Step, StepRecord, Steps, VerifyFault, WatchRecord,
 };
 use loadline_block::{ErrorKind, Operation};
 use serde::{Deserialize, Serialize};
@@ -117,20 +117,6 @@ impl OperationRecord {
     pub const fn figures_count(&self) -> u64 {
         if self.told.is_some() { self.count } else { self.latency.count() }
     }
-}
-
-/// How a trial ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind", content = "detail")]
-pub enum Ending {
-    /// At its time or volume.
-    Complete,
-    /// The user stopped it.
-    Interrupted,
-    /// The world misbehaved so that going on made no sense; says how.
-    Failed(String),
-    /// A request was not answered within the limit; says which.
-    Hung(String),
 }
 
 /// What happened around a trial, from just before its first request to just after its last. A part that the machine
@@ -318,19 +304,6 @@ pub struct Residency {
     pub after: f64,
 }
 
-/// Another process and what it moved.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OtherLoad {
-    /// Process id.
-    pub pid: u32,
-    /// Its name.
-    pub name: String,
-    /// Bytes it caused to be read from storage (any device).
-    pub read_bytes: u64,
-    /// Bytes it caused to be written to storage (any device).
-    pub write_bytes: u64,
-}
-
 /// How the clock behaved against the raw hardware clock.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClockCheck {
@@ -388,37 +361,6 @@ pub struct StreamWritten {
     pub failed: Vec<u32>,
     /// Every acknowledged write up to this one was made durable: a flush followed that was acknowledged, too.
     pub durable: u32,
-}
-
-/// A block that is not what was written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct VerifyFault {
-    /// Byte offset in the volume.
-    pub offset: u64,
-    /// Length in bytes.
-    pub length: u64,
-    /// What kind.
-    pub kind: VerifyFaultKind,
-    /// What was found in its place.
-    pub detail: String,
-}
-
-/// How a block can be wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum VerifyFaultKind {
-    /// Nothing of this run: zeros, or what lay there before.
-    Lost,
-    /// An earlier generation of the same block.
-    Stale,
-    /// Another block's contents.
-    Misplaced,
-    /// Parts of two generations.
-    Torn,
-    /// Header intact, contents wrong; or nothing recognisable.
-    Corrupt,
-    /// The read itself failed.
-    Unreadable,
 }
 
 impl TrialRecord {

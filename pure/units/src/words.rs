@@ -1,6 +1,6 @@
 //! Figures as people read them: counts with thousands apart, shares as percent, spans with their unit.
 
-use crate::{Bytes, Duration, NS_PER_S, SECTOR, percent_places};
+use crate::{ByteRate, Bytes, Duration, NS_PER_S, SECTOR, percent_places};
 
 /// A count or a rate: thousands apart, one decimal below 100.
 #[must_use]
@@ -119,6 +119,28 @@ pub fn capital(text: &str) -> String {
 #[must_use]
 pub fn significance(p_value: f64) -> String {
     if p_value < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p_value:.3}") }
+}
+
+/// A throughput for people: in MiB/s if it is a whole number of them, else in MB/s with up to two decimals.
+#[must_use]
+pub fn rate_text(rate: ByteRate) -> String {
+    const MIB: u64 = 1 << 20;
+    if rate.get().is_multiple_of(MIB) {
+        return format!("{} MiB/s", rate.get() / MIB);
+    }
+    decimals(rate, 1e6, "MB/s")
+}
+
+/// A throughput in the unit that [`rate_text`] uses for another one beside it, so that the two can be compared.
+#[must_use]
+pub fn rate_text_beside(rate: ByteRate, other: ByteRate) -> String {
+    const MIB: u64 = 1 << 20;
+    if other.get().is_multiple_of(MIB) { decimals(rate, MIB as f64, "MiB/s") } else { decimals(rate, 1e6, "MB/s") }
+}
+
+fn decimals(rate: ByteRate, unit_bytes: f64, unit: &str) -> String {
+    let text = format!("{:.2}", rate.get() as f64 / unit_bytes);
+    format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 #[cfg(test)]

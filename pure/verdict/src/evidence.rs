@@ -1,6 +1,8 @@
 //! What was seen that a judgement rests on: figures with their units, and where they were read. `pure/report` makes the sentences.
 
-use crate::WatchFact;
+use crate::{
+    BesideFact, CourseFact, DeclaredFact, LevelFact, LoadFact, MachineFact, ModelFact, WaitingFact, WatchFact,
+};
 use serde::{Deserialize, Serialize};
 
 /// Facts in the order in which they are told.
@@ -39,6 +41,12 @@ impl Evidence {
         self.push(fact);
         self
     }
+    /// With some more.
+    #[must_use]
+    pub fn with(mut self, facts: impl IntoIterator<Item = impl Into<Fact>>) -> Self {
+        self.0.extend(facts.into_iter().map(Into::into));
+        self
+    }
     /// With all that another has, behind its own.
     #[must_use]
     pub fn joined(mut self, other: Self) -> Self {
@@ -59,9 +67,45 @@ impl<F: Into<Fact>> From<F> for Evidence {
 pub enum Fact {
     /// Of a device that others use.
     Watch(WatchFact),
+    /// Of a level and its kind.
+    Level(LevelFact),
+    /// Of how requests wait.
+    Waiting(WaitingFact),
+    /// Of what the load asks for.
+    Load(LoadFact),
+    /// Of the course of the rate.
+    Course(CourseFact),
+    /// Of the machine.
+    Machine(MachineFact),
+    /// Of what ran beside it.
+    Beside(BesideFact),
+    /// Of limits that something tells of.
+    Declared(DeclaredFact),
+    /// Of a model.
+    Model(ModelFact),
     /// A sentence.
     Written(Written),
 }
+
+macro_rules! facts {
+    ($($kind:ident($fact:ty)),+) => {$(
+        impl From<$fact> for Fact {
+            fn from(fact: $fact) -> Self {
+                Self::$kind(fact)
+            }
+        }
+    )+};
+}
+facts!(
+    Level(LevelFact),
+    Waiting(WaitingFact),
+    Load(LoadFact),
+    Course(CourseFact),
+    Machine(MachineFact),
+    Beside(BesideFact),
+    Declared(DeclaredFact),
+    Model(ModelFact)
+);
 
 /// A sentence of an earlier version, which had no figures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

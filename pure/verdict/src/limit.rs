@@ -1,4 +1,4 @@
-//! The limits that bind loads, by name, and what is known of one for a load.
+//! The limits that bind loads, by name.
 
 use serde::{Deserialize, Serialize};
 
@@ -63,15 +63,4 @@ impl Limit {
             Self::Unexplained => "unexplained",
         }
     }
-}
-
-/// A limit put as requests per second for one load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Ceiling {
-    /// Its name.
-    pub limit: Limit,
-    /// Requests per second of this load.
-    pub iops: f64,
-    /// Where the figure comes from.
-    pub source: String,
 }

@@ -3,10 +3,11 @@
 use crate::Error;
 use loadline_block::Operation;
 use loadline_disk::InitialState;
-use loadline_emulation::{Standstill, TimeAccount, TimeCause, TimeShare, standstills};
+use loadline_emulation::{Standstill, TimeAccount, TimeCause, standstills};
 use loadline_prediction::{CreditsWatch, Model};
 use loadline_record::{
-    Access, ArrivalKind, Binding, CellRecord, Limit, Load, LoadFigures, ModelRecord, OthersLoad, Series, TrialRecord,
+    Access, AccountReason, ArrivalKind, Binding, CellRecord, Evidence, Limit, Load, LoadFigures, ModelFact,
+    ModelRecord, OthersLoad, Series, TimeHeld, TrialRecord,
 };
 
 /// The model's record of the requests to a volume, from the beginning of the model on.
@@ -44,34 +45,23 @@ pub struct ApplicationTrial<'a> {
 /// What bound the requests of an account; `None`: there were none.
 fn binding(account: &TimeAccount, series: &Series) -> Option<Binding> {
     let held = account.shares_of_series(series);
-    let (limit, why) = match held.bound_by? {
-        TimeCause::Limit(Limit::Arrival) => (Limit::Arrival, "for half of its time or more nothing was asked for; "),
-        TimeCause::Limit(limit) => (limit, ""),
-        TimeCause::Other(_) => (Limit::Unexplained, "faults that were made on purpose held it; "),
+    let (limit, reason) = match held.bound_by? {
+        TimeCause::Limit(Limit::Arrival) => (Limit::Arrival, Some(AccountReason::LittleAsked)),
+        TimeCause::Limit(limit) => (limit, None),
+        TimeCause::Other(_) => (Limit::Unexplained, Some(AccountReason::Faults)),
     };
-    let words = TimeShare::words(&held.shares);
-    let still = stood_still(series);
-    let evidence = format!("Of the requests' own account: {why}its time went to {words}.{still}");
-    Some(Binding {
-        limit,
-        ceiling_iops: None,
-        utilization: None,
-        seen: evidence.into(),
-        inferred: false,
-        presumed: false,
-        amplification: None,
-    })
+    let shares = held.shares.iter().map(|held| TimeHeld { by: held.by.name().to_owned(), share: held.share }).collect();
+    let seen = Evidence::from(ModelFact::Account { reason, shares }).with(stood_still(series));
+    Some(Binding::known(limit, None, None, seen))
 }
 
-/// A sentence about the longest time in which nothing was answered while something waited, where there was one.
-fn stood_still(series: &Series) -> String {
-    let (count, longest) = standstills(series).fold((0_u64, None::<Standstill>), |(count, longest), still| {
+/// The longest time in which nothing was answered while something waited, where there was one.
+fn stood_still(series: &Series) -> Option<ModelFact> {
+    let (times, longest) = standstills(series).fold((0_u64, None::<Standstill>), |(count, longest), still| {
         (count + 1, Some(longest.filter(|longest| longest.lasting >= still.lasting).unwrap_or(still)))
     });
-    longest.map_or_else(String::new, |Standstill { from, lasting, .. }| {
-        let of = if count > 1 { format!(", the longest of {count} such times") } else { String::new() };
-        format!(" Nothing was answered for {} on end, from {} on{of}.", lasting.clock(), from.clock())
-    })
+    let Standstill { from, lasting, .. } = longest?;
+    Some(ModelFact::NothingAnswered { lasting_ns: lasting.as_ns(), from_ns: from.as_ns(), times })
 }
 
 /// Where the requests to a model come from.

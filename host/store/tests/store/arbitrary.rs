@@ -163,7 +163,13 @@ fn model() -> impl Strategy<Value = ModelRecord> {
         bytes_ns,
         credits_ns,
     });
-    let ceiling = || (figure(), text()).prop_map(|(iops, source)| Ceiling { limit: Limit::VmCachedIops, iops, source });
+    let ceiling = || {
+        (figure(), text()).prop_map(|(iops, source)| Ceiling {
+            limit: Limit::VmCachedIops,
+            iops,
+            source: source.as_str().into(),
+        })
+    };
     let binding = (figure(), of(figure()), text(), any::<bool>(), any::<bool>(), of(figure())).prop_map(|bound| {
         let (ceiling, utilization, evidence, inferred, presumed, amplification) = bound;
         let limit = if presumed { Limit::Flush } else { Limit::BurstExhausted };

@@ -4,9 +4,11 @@ use super::*;
 use crate::example::{ExampleDisk, cell, closed, open, predicted, run};
 use crate::summarize;
 use crate::summary::NextMeasurement;
-use crate::words::written;
+use crate::words::{about, shows};
 use crate::{FindingSeen, RateCourse, RateSeen};
-use loadline_record::{Ceiling, CellRecord, Doubt, DoubtCode, Load, MachineCpu, ModelRecord, OtherLoad};
+use loadline_record::{
+    Ceiling, CellRecord, Doubt, DoubtCode, Fact, LevelFact, Load, MachineCpu, ModelRecord, OtherLoad, WaitingFact,
+};
 
 fn sweep(read_ratio: f64) -> Vec<CellRecord> {
     let disk = ExampleDisk::default();
@@ -26,7 +28,7 @@ fn limit_evidence_consequence_and_next_step_are_told() {
     cells.push(cell(closed("random", 1.0, 8 << 10, 128), &ExampleDisk::default(), &[1.0, 1.0, 1.0]));
     let told = one(&run(cells));
     assert!(told.text.contains("stop at 5,001 IOPS") && told.text.ends_with("(disk-iops, inferred)."), "{told:?}");
-    assert!(written(&told.seen).contains("levels off"));
+    assert!(shows!(told, Fact::Level(LevelFact::Plateau { .. })), "{told:?}");
     let consequence = told.consequence.unwrap();
     assert!(consequence.contains("More at once only adds waiting"), "{consequence}");
     assert!(consequence.contains("20 ms on average is kept up to depth 64"), "{consequence}");
@@ -68,8 +70,11 @@ fn nothing_is_said_to_stop_where_arrivals_came_to_more() {
     let record = run(cells);
     let told = one(&record);
     assert!(told.text.contains("reach 5,001 IOPS") && told.text.contains("no limit stops them there"), "{told:?}");
-    let evidence = written(&told.seen);
-    assert!(evidence.contains("At 5,800 arrivals a second the same requests had 5,8"), "{evidence}");
+    let more = |amount: &str, rate: f64| amount == "5,800 arrivals a second" && about(rate, 5_800.0, 1.0);
+    assert!(
+        shows!(told, Fact::Waiting(WaitingFact::HadMore { amount, rate_iops }) if more(amount, *rate_iops)),
+        "{told:?}"
+    );
     let findings = summarize(&record).findings;
     let stops = findings.iter().find(|f| match &f.seen {
         FindingSeen::BoundBy { limit, .. } => *limit == Limit::DiskIops,
@@ -92,7 +97,7 @@ fn the_rate_of_a_burst_is_not_what_follows_its_end() {
         let model = record.cells[0].trials[0].model.as_mut().unwrap();
         let binding = model.binding.as_mut().unwrap();
         (binding.limit, binding.ceiling_iops) = (Limit::BurstExhausted, Some(1_000.0));
-        let ceiling = |limit, iops| Ceiling { limit, iops, source: "it".to_owned() };
+        let ceiling = |limit, iops| Ceiling { limit, iops, source: "it".into() };
         model.ceilings = vec![ceiling(Limit::DiskIops, 3_000.0), ceiling(Limit::VmUncachedIops, vm)];
         for end in &mut model.bursts_ended {
             end.iops_after = Some(1_000.0);
@@ -126,7 +131,7 @@ fn what_follows_a_budget_that_others_take_part_of_is_told_from_the_rate() {
         model.bursts_ended.clear();
         let binding = model.binding.as_mut().unwrap();
         (binding.limit, binding.ceiling_iops) = (Limit::VmUncachedIops, Some(20_000.0));
-        let ceiling = |limit, iops| Ceiling { limit, iops, source: "it".to_owned() };
+        let ceiling = |limit, iops| Ceiling { limit, iops, source: "it".into() };
         model.ceilings = vec![ceiling(Limit::VmUncachedIops, 20_000.0), ceiling(Limit::DiskIops, 15_000.0)];
         model.beside = beside.iter().map(|name| (*name).to_owned()).collect();
         let told = one(&record);
@@ -143,7 +148,7 @@ fn what_follows_a_budget_that_others_take_part_of_is_told_from_the_rate() {
 fn no_headroom_is_told_of_a_budget_that_others_take_part_of() {
     let meant = |shared: Limit| {
         let mut record = predicted(&[1.0]);
-        let ceiling = |limit, iops| Ceiling { limit, iops, source: "it".to_owned() };
+        let ceiling = |limit, iops| Ceiling { limit, iops, source: "it".into() };
         let model = record.cells[0].trials[0].model.as_mut().unwrap();
         model.bursts_ended.clear();
         model.ceilings = vec![ceiling(Limit::DiskIops, 5_000.0), ceiling(Limit::VmUncachedIops, 10_000.0)];
@@ -167,7 +172,7 @@ fn the_next_step_names_the_limit_that_follows_closely() {
     let next = |ceiling: f64| {
         let mut record = predicted(&[1.0]);
         let model = record.cells[0].trials[0].model.as_mut().unwrap();
-        let source = "the VM".to_owned();
+        let source = "the VM".into();
         model.bursts_ended.clear();
         model.ceilings.push(Ceiling { limit: Limit::VmUncachedIops, iops: ceiling, source });
         let told = one(&record);

@@ -3,7 +3,6 @@
 use super::{is_busy, split_requests};
 use crate::held_by::in_slices;
 use crate::verdict_block::HeldBy;
-use crate::words::small_number;
 use loadline_block::Operation;
 use loadline_record::{
     AskedAndMoved, DeviceCounters, DeviceFacts, DoubtEvidence, Excess, InFlight, KernelThrottle, LoadFigures,
@@ -388,8 +387,8 @@ fn merged(asked: &Asked<'_>, seen: &Seen) -> f64 {
 pub(crate) struct HeldBack {
     /// Requests outstanding in the load.
     pub(crate) outstanding: f64,
-    /// How many of them the devices had on average, in words.
-    pub(crate) at_devices: String,
+    /// How many of them the devices had on average.
+    pub(crate) at_devices: f64,
     /// The devices.
     pub(crate) devices: Vec<String>,
 }
@@ -400,7 +399,7 @@ pub(crate) fn held_back(load: &LoadFigures, trial: &TrialRecord, volume: &Volume
     let asked = Asked::of(load, trial, volume);
     let (share, outstanding) = in_flight_of(&asked).filter(|(share, _)| *share < IN_FLIGHT_SHARE_MIN)?;
     let devices = asked.seen?.names;
-    Some(HeldBack { outstanding, at_devices: small_number(share * outstanding), devices })
+    Some(HeldBack { outstanding, at_devices: share * outstanding, devices })
 }
 
 /// The queues of the devices, as far as they are known.

@@ -8,7 +8,7 @@ mod split_requests;
 mod stops;
 mod storage;
 
-pub(crate) use devices::{Foreign, foreign, held_back};
+pub(crate) use devices::{Foreign, HeldBack, foreign, held_back};
 pub(crate) use stops::stopped_share;
 
 use crate::curves::met_of;

@@ -8,9 +8,10 @@ use crate::doubts::doubts;
 use loadline_block::Operation;
 use loadline_load::{Arrival, LoadSpec};
 use loadline_record::{
-    Ceiling, CellRecord, Doubt, DoubtCode, DoubtEvidence, Ending, EngineUsed, Histogram, HistogramSnapshot, HostClock,
-    HostPart, HostRank, HostSpan, HostTrial, HostsRecord, Limit, Load, MachineCpu, OperationRecord, RunRecord,
-    RunTogether, Second, SeenOnHost, SharedWindow, Stops, Surroundings, TrialRecord, VerifyRecord, VolumeFacts,
+    Ceiling, CeilingSource, CellRecord, Doubt, DoubtCode, DoubtEvidence, Ending, EngineUsed, Histogram,
+    HistogramSnapshot, HostClock, HostPart, HostRank, HostSpan, HostTrial, HostsRecord, Limit, Load, MachineCpu,
+    OperationRecord, RunRecord, RunTogether, Second, SeenOnHost, SharedWindow, Stops, Surroundings, TrialRecord,
+    VerifyRecord, VolumeFacts,
 };
 use loadline_units::Iops;
 use std::collections::BTreeMap;
@@ -158,7 +159,7 @@ fn merged_cell(
     CellRecord {
         label: label_on_hosts(count, &cell.label),
         load,
-        ceilings: of_all_clients(&cell.ceilings, f64::from(count)),
+        ceilings: of_all_clients(&cell.ceilings, u64::from(count)),
         trials_planned: cell.trials_planned,
         trials,
         ..cell.clone()
@@ -187,7 +188,7 @@ fn of_all_hosts(load: &Load, hosts: u32) -> Load {
 }
 
 /// The ceilings of all hosts together: those of a client's machine hold for each of them, those of the storage for all together.
-fn of_all_clients(ceilings: &[Ceiling], hosts: f64) -> Vec<Ceiling> {
+fn of_all_clients(ceilings: &[Ceiling], hosts: u64) -> Vec<Ceiling> {
     let is_of_client = |limit| {
         matches!(
             limit,
@@ -200,8 +201,8 @@ fn of_all_clients(ceilings: &[Ceiling], hosts: f64) -> Vec<Ceiling> {
             if !is_of_client(ceiling.limit) {
                 return ceiling.clone();
             }
-            let source = format!("{} on each of {hosts} hosts", ceiling.source);
-            Ceiling { iops: ceiling.iops * hosts, source, ..ceiling.clone() }
+            let source = CeilingSource::OnEachHost { hosts, source: Box::new(ceiling.source.clone()) };
+            Ceiling { iops: ceiling.iops * hosts as f64, source, ..ceiling.clone() }
         })
         .collect();
     all.sort_by(|one, other| one.iops.total_cmp(&other.iops));

@@ -6,8 +6,7 @@ use crate::curves::{Growth, iops, outstanding, sound};
 use crate::doubts::{Foreign, foreign};
 use crate::statistics::mean;
 use crate::trials::trials_used;
-use crate::words::{number, percent};
-use loadline_record::{Binding, Evidence, Fact, Limit};
+use loadline_record::{BesideFact, Binding, Evidence, Fact, Limit};
 
 /// Others count if so large a share of what the devices did is theirs.
 const SHARE_MIN: f64 = 0.1;
@@ -35,11 +34,8 @@ impl Case<'_> {
         let rate = iops(cell)?;
         let in_turns = self.is_in_turns();
         if let Some(total) = self.shared_level(rate, &others).filter(|_| in_turns) {
-            let evidence = Evidence::from(in_words(&others, rate)).and(format!(
-                "Both together come to one level at several depths: {} a second.{}",
-                number(total),
-                self.how_it_waits()
-            ));
+            let together = BesideFact::OneLevelTogether { rate_iops: total };
+            let evidence = Evidence::from(fact(&others, rate)).and(together).with(self.how_it_waits());
             let binding = inferred(Limit::DiskIops, Some(total), Some(rate / total), evidence);
             return Some(Binding { presumed: true, ..binding });
         }
@@ -49,9 +45,7 @@ impl Case<'_> {
         if grows || outstanding(cell) == Some(1) || by_turns || (at_level && self.kinds[own].is_some()) {
             return None;
         }
-        let evidence = Evidence::from(in_words(&others, rate)).and(
-            "What limits this load beside them is not known: measure again with nothing else on the device.".to_owned(),
-        );
+        let evidence = Evidence::from(fact(&others, rate)).and(BesideFact::OthersHide);
         Some(inferred(Limit::Unexplained, None, None, evidence))
     }
 
@@ -78,24 +72,18 @@ impl Case<'_> {
         let is_disk = matches!(binding.limit, Limit::DiskIops | Limit::DiskThroughput);
         let others = self.foreign(self.index).filter(|_| binding.inferred && is_disk);
         let Some((others, rate)) = others.zip(iops(self.cell())) else { return binding };
-        let beside = Fact::from(in_words(&others, rate));
+        let beside = Fact::from(fact(&others, rate));
         if !binding.seen.facts().contains(&beside) {
-            let total = number(rate + others.requests_per_s);
             binding.seen.push(beside);
-            binding.seen.push(format!("If they have the same limit, it is {total} requests a second."));
+            binding.seen.push(BesideFact::SameLimit { rate_iops: rate + others.requests_per_s });
         }
         binding.presumed = true;
         binding
     }
 }
 
-/// "Others took 40 % of what the devices did, 12,000 requests a second beside 18,000 of this load (the busiest was fio)."
-fn in_words(others: &Foreign, rate: f64) -> String {
-    let by = others.by.as_ref().map_or_else(String::new, |name| format!(" (the busiest other process was {name})"));
-    format!(
-        "Others took {} of what the devices did, {} requests a second beside {} of this load{by}.",
-        percent(others.share),
-        number(others.requests_per_s),
-        number(rate)
-    )
+/// What others asked for beside this rate.
+fn fact(others: &Foreign, rate_iops: f64) -> BesideFact {
+    let Foreign { requests_per_s: others_iops, share, by: process } = others.clone();
+    BesideFact::Others { share, others_iops, rate_iops, process }
 }

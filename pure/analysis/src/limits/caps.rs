@@ -6,8 +6,7 @@ use super::seen_cells::SeenCells;
 use crate::curves::{doubted, outstanding, paced, sound};
 use crate::statistics::Interval;
 use crate::summary::{CellSummary, OperationFigures};
-use crate::words::span;
-use loadline_record::{DoubtCode, Limit};
+use loadline_record::{DoubtCode, Limit, PresumedBy, RoundUnit, TakenTime};
 use std::cell::OnceCell;
 
 /// A cell waits for a limit if its requests take this many times what they take where nothing waits.
@@ -117,15 +116,11 @@ pub(super) fn latency_ns(cell: &CellSummary) -> Option<f64> {
     mean_ns(cell, |figures| figures.service_ns.as_ref().unwrap_or(&figures.latency_ns).mean)
 }
 
-/// The same in words, which say what it counts from where the latency in tables, from when each was due, is another.
-pub(super) fn latency_in_words(cell: &CellSummary) -> Option<String> {
-    let own = latency_ns(cell)?;
+/// The same beside the latency in tables, from when each was due, where that is another.
+pub(super) fn taken(cell: &CellSummary) -> Option<TakenTime> {
+    let latency_ns = latency_ns(cell)?;
     let from_due = mean_ns(cell, |figures| figures.latency_ns.mean)?;
-    Some(if from_due > own * OTHERWISE_MIN {
-        format!("{} from their issue on ({} from when they were due)", span(own), span(from_due))
-    } else {
-        span(own)
-    })
+    Some(TakenTime { latency_ns, from_due_ns: Some(from_due).filter(|due| *due > latency_ns * OTHERWISE_MIN) })
 }
 
 /// A mean over all operations, each by its rate.
@@ -288,8 +283,8 @@ pub(crate) fn sold_limit(iops: f64, block: f64) -> Limit {
 
 /// A rate in bytes that is a whole number of MiB or MB a second to four digits, where in requests it is round to none: limits are set
 /// in round figures, and by chance one in a hundred rates is one. Where tens of requests, and whole MB, lie far enough apart, three digits
-/// do: few limits on requests are no multiple of ten, and the kernel keeps none of those. In words.
-pub(super) fn round_in_bytes(iops: f64, block: f64) -> Option<String> {
+/// do: few limits on requests are no multiple of ten, and the kernel keeps none of those.
+pub(super) fn round_in_bytes(iops: f64, block: f64) -> Option<PresumedBy> {
     let off = |figure: f64, step: f64| {
         let whole = libm::round(figure / step) * step;
         if whole > 0.0 { libm::fabs(figure / whole - 1.0) } else { f64::INFINITY }
@@ -300,14 +295,14 @@ pub(super) fn round_in_bytes(iops: f64, block: f64) -> Option<String> {
     if off_tens <= ROUND_OFF {
         return None;
     }
-    let units = [("MiB/s", f64::from(1 << 20)), ("MB/s", 1e6)];
+    let units = [(RoundUnit::MibPerS, f64::from(1 << 20)), (RoundUnit::MbPerS, 1e6)];
     let is_whole = |figure: f64| {
         let is_apart = iops * ROUGH_OFF <= ROUND_IOPS * APART_MAX && figure * ROUGH_OFF <= APART_MAX;
         let most = if is_apart && off_tens > 2.0 * ROUND_OFF { ROUGH_OFF } else { ROUND_OFF };
         (ROUND_MIN..ROUND_MAX).contains(&libm::round(figure)) && off(figure, 1.0) <= most
     };
     let found = units.into_iter().find(|(_, unit)| is_whole(iops * block / unit));
-    found.map(|(name, unit)| format!("{} {name}", libm::round(iops * block / unit)))
+    found.map(|(unit, bytes)| PresumedBy::RoundFigure { figure: libm::round(iops * block / bytes), unit })
 }
 
 /// A cell by what tells limits apart.

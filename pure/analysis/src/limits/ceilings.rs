@@ -4,8 +4,8 @@ use super::Case;
 use super::caps::{EXCEEDS, explains, request_bytes};
 use super::kinds::{alike, sample};
 use crate::curves::{iops, paced, sound};
-use crate::words::{blocks, number, throughput};
-use loadline_record::{Binding, Ceiling, Limit};
+use crate::words::blocks;
+use loadline_record::{Binding, Ceiling, CeilingSource, Limit, RateFigure};
 
 impl Case<'_> {
     /// Every ceiling of the cell that is known, lowest first.
@@ -24,7 +24,7 @@ impl Case<'_> {
             None => ceilings.push(Ceiling { limit, iops, source }),
         };
         if let Some(iops) = self.latency_ceiling().filter(|_| sound(cell)) {
-            lowest(Limit::Latency, iops, "inferred: requests outstanding over the latency of a single one".to_owned());
+            lowest(Limit::Latency, iops, CeilingSource::SingleLatency);
         }
         // The level of such a mix is that of one direction: it has none of its own.
         let of_direction = self.ceiling_of_direction();
@@ -38,12 +38,8 @@ impl Case<'_> {
             if !alike(cell, other) || total.iops <= 0.0 || !has_own {
                 continue;
             }
-            let source = format!(
-                "inferred: {} {} requests level off from {} outstanding on",
-                other.load.pattern,
-                blocks(other),
-                number(plateau.from as f64)
-            );
+            let load = format!("{} {}", other.load.pattern, blocks(other));
+            let source = CeilingSource::LevelsOff { load, from_depth: plateau.from };
             match kind.limit {
                 Limit::DiskThroughput => {
                     let bytes_per_request = total.throughput_bytes_per_s / total.iops;
@@ -69,7 +65,7 @@ impl Case<'_> {
         let own = binding.filter(|b| matches!(b.limit, Limit::DiskIops | Limit::DiskThroughput));
         let own = own.and_then(|b| Some((b.limit, b.ceiling_iops?)));
         if let Some((limit, iops)) = own.filter(|(limit, _)| ceilings.iter().all(|c| c.limit != *limit)) {
-            ceilings.push(Ceiling { limit, iops, source: "inferred: this cell reaches it".to_owned() });
+            ceilings.push(Ceiling { limit, iops, source: CeilingSource::Reached });
         }
         ceilings.sort_by(|a, b| a.iops.total_cmp(&b.iops));
         ceilings
@@ -107,10 +103,10 @@ impl Case<'_> {
                 let holds = limit == Limit::DiskThroughput || cell.load.block_bytes <= shown.load.block_bytes;
                 let within = iops(cell).is_some_and(|rate| rate <= most * EXCEEDS);
                 let level = match limit {
-                    Limit::DiskThroughput => throughput(most * own),
-                    _ => format!("{} IOPS", number(most)),
+                    Limit::DiskThroughput => RateFigure::BytesPerS(most * own),
+                    _ => RateFigure::RateIops(most),
                 };
-                let source = format!("inferred: the level of {}, {level}", shown.label);
+                let source = CeilingSource::LevelOf { load: shown.label.clone(), level };
                 (holds && within).then_some(Ceiling { limit, iops: most, source })
             })
             .collect()

@@ -2,8 +2,7 @@
 
 use super::Case;
 use crate::summary::ExceededView;
-use crate::words::percent;
-use loadline_record::{Binding, Limit, TrialRecord};
+use loadline_record::{Binding, DeclaredFact, Limit, TrialRecord};
 use std::collections::BTreeMap;
 
 /// A limit binds where more was asked than it allows for at least this share of the time.
@@ -68,27 +67,10 @@ impl Case<'_> {
     /// What the devices' own counters name.
     pub(super) fn by_counters(&self, rate: f64) -> Option<Binding> {
         let (limit, share, devices) = exceeded_most(&self.cell().exceeded)?;
-        let allowed = match limit {
-            Limit::DiskIops => "requests per second than the volume allows",
-            Limit::DiskThroughput => "bytes per second than the volume allows",
-            Limit::VmUncachedIops => "requests per second than the machine allows all its volumes together",
-            _ => "bytes per second than the machine allows all its volumes together",
-        };
-        let evidence = format!(
-            "By the device's own counters ({}) the load asked for more {allowed} during {} of the time.",
-            devices.join(", "),
-            percent(share)
-        );
+        let evidence =
+            DeclaredFact::Exceeded { limit, share, devices: devices.into_iter().map(ToOwned::to_owned).collect() };
         let level = self.plateau().filter(|plateau| plateau.cells.contains(&self.index)).map(|plateau| plateau.iops);
-        Some(Binding {
-            limit,
-            ceiling_iops: level,
-            utilization: level.map(|level| rate / level),
-            seen: evidence.into(),
-            inferred: false,
-            presumed: false,
-            amplification: None,
-        })
+        Some(Binding::known(limit, level, level.map(|level| rate / level), evidence.into()))
     }
 }
 
@@ -97,8 +79,8 @@ mod tests {
     use crate::example::{ExampleDisk, cell, closed, run};
     use crate::summarize;
     use crate::summary::CellSummary;
-    use crate::words::written;
-    use loadline_record::{Exceeded, Limit};
+    use crate::words::{about, shows};
+    use loadline_record::{DeclaredFact, Exceeded, Fact, Limit};
 
     /// The example's disk of 5,000 IOPS at depths 1, 32 and 64, with what the device counts of each microsecond of a trial in
     /// hundredths: volume IOPS, volume throughput, instance IOPS, instance throughput.
@@ -135,7 +117,11 @@ mod tests {
         ] {
             let found = cells(shares)[1].binding.clone().unwrap();
             assert_eq!((found.limit, found.inferred), (limit, false), "{shares:?}");
-            assert!(written(&found.seen).contains("(nvme2n1)"), "{}", written(&found.seen));
+            let by_it = |devices: &[String]| devices == ["nvme2n1"];
+            assert!(
+                shows!(found, Fact::Declared(DeclaredFact::Exceeded { devices, .. }) if by_it(devices)),
+                "{found:?}"
+            );
         }
     }
 
@@ -150,7 +136,8 @@ mod tests {
         let binding = found[1].binding.as_ref().unwrap();
         assert_eq!(binding.limit, Limit::DiskIops);
         assert!(binding.utilization.is_some_and(|share| (share - 1.0).abs() < 0.02), "{binding:?}");
-        assert!(written(&binding.seen).contains("during 80 % of the time"), "{}", written(&binding.seen));
+        let most = |share: f64| about(share, 0.8, 0.1);
+        assert!(shows!(binding, Fact::Declared(DeclaredFact::Exceeded { share, .. }) if most(*share)), "{binding:?}");
     }
 
     #[test]

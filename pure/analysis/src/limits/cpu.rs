@@ -5,8 +5,7 @@ use super::{Case, inferred};
 use crate::curves::{PLATEAU_SPREAD, iops, outstanding, sound};
 use crate::statistics::mean;
 use crate::summary::CellSummary;
-use crate::words::percent;
-use loadline_record::{Binding, CellRecord, Limit};
+use loadline_record::{Binding, CellRecord, Evidence, Limit, MachineFact};
 
 /// Time that a hypervisor takes below this is usual.
 const STEAL_MAX: f64 = 0.01;
@@ -71,21 +70,13 @@ impl Case<'_> {
         if self.equal_depths().is_some() && self.by_plateau(iops(self.cell())?).is_some_and(is_limit) {
             return None;
         }
-        let own =
-            others_share(self.record()).map_or_else(|| "an unknown part".to_owned(), |others| percent(1.0 - others));
-        let evidence = format!(
-            "The machine's CPUs were {} busy, {own} of it with the tool itself; no load thread was at its limit.{}",
-            percent(busy),
-            queued(self.record()).filter(|share| *share >= QUEUED_WORTH).map_or_else(String::new, |share| format!(
-                " They were ready to run and had no CPU for {} of the time.",
-                percent(share)
-            ))
-        );
+        let tool_share = others_share(self.record()).map(|others| 1.0 - others);
+        let queued = queued(self.record()).filter(|share| *share >= QUEUED_WORTH);
         let taken: Vec<f64> = self.record().trials.iter().filter_map(|t| Some(t.surroundings.machine?.steal)).collect();
         let taken = mean(&taken).filter(|share| *share > STEAL_MAX);
-        let evidence = taken.map_or(evidence.clone(), |share| {
-            format!("{evidence} Of all CPU time the hypervisor took {}: this machine did not have it.", percent(share))
-        });
+        let evidence = Evidence::from(MachineFact::CpuBusy { busy_share: busy, tool_share })
+            .with(queued.map(|share| MachineFact::NoCpu { share }))
+            .with(taken.map(|share| MachineFact::CpuTaken { share }));
         Some(inferred(Limit::Cpu, None, None, evidence))
     }
 
@@ -157,16 +148,11 @@ impl Case<'_> {
         (depths.len() >= EQUAL_DEPTHS && wide && equal).then_some(depths.len())
     }
 
-    /// That the CPUs were busy while a level was reached, and why they are not what binds: a sentence, with a blank before it.
-    pub(super) fn busy_meanwhile(&self) -> Option<String> {
-        let depths = self.equal_depths()?;
-        let (busy, others) = (machine_busy(self.record())?, others_share(self.record())?);
-        Some(format!(
-            " The machine's CPUs were {} busy meanwhile, {} of it with the tool itself; want of CPU does not leave rates as equal as \
-             these at {depths} depths. A quiet machine may have more all the same.",
-            percent(busy),
-            percent(1.0 - others)
-        ))
+    /// That the CPUs were busy while a level was reached, and why they are not what binds.
+    pub(super) fn busy_meanwhile(&self) -> Option<MachineFact> {
+        let depths = self.equal_depths()? as u64;
+        let (busy_share, others) = (machine_busy(self.record())?, others_share(self.record())?);
+        Some(MachineFact::CpuBusyMeanwhile { busy_share, tool_share: 1.0 - others, depths })
     }
 
     /// Whether requests of the same kind and size had more in another cell than a level's spread.

@@ -1,12 +1,11 @@
 //! Which of the ceilings that a declared environment gives a measurement reaches.
 
 use super::Case;
-use super::caps::{latency_in_words, latency_ns, waits};
+use super::caps::{latency_ns, taken, waits};
 use super::kinds::alike;
 use crate::curves::sound;
 use crate::trials::trials_used;
-use crate::words::{listed, number, percent, seconds, span};
-use loadline_record::{Binding, Ceiling, Limit};
+use loadline_record::{Binding, Ceiling, CourseFact, DeclaredFact, DeclaredLimit, Evidence, Limit, WaitsByDeclared};
 
 /// A ceiling is reached from this share of it on.
 const REACHED: f64 = 0.95;
@@ -68,33 +67,20 @@ impl Case<'_> {
         let rate = self.seen[self.index].as_ref()?.sustained;
         let holding = || self.declared().filter(|ceiling| !self.is_refuted(ceiling));
         let reached = holding().find(|c| (REACHED..=SURPASSED).contains(&(rate / c.iops)));
-        let (ceiling, how) = if let Some(ceiling) = reached {
-            let how = format!("It comes to {} of {} IOPS", percent(rate / ceiling.iops), number(ceiling.iops));
-            (ceiling, how)
+        let (ceiling, waits) = if let Some(ceiling) = reached {
+            (ceiling, None)
         } else {
             let lowest = holding().find(|c| rate < c.iops)?;
             let why = self.why_it_waits(rate).filter(|_| self.may_wait_for(rate / lowest.iops, lowest.iops))?;
-            let how = format!(
-                "It comes to {} of {} IOPS, and {why}, so that not every part of the storage is always asked",
-                percent(rate / lowest.iops),
-                number(lowest.iops)
-            );
-            (lowest, how)
+            (lowest, Some(why))
         };
+        let share = rate / ceiling.iops;
         let fall = self.course().and_then(super::Course::fall).filter(|_| ceiling.limit == Limit::BurstExhausted);
-        let fall = fall.map_or_else(String::new, |fall| {
-            format!(" After {} of load the rate fell from {} IOPS.", seconds(fall.at_ns as u64), number(fall.before))
-        });
-        let passed = self.passed_declared().unwrap_or_default();
-        Some(Binding {
-            limit: ceiling.limit,
-            ceiling_iops: Some(ceiling.iops),
-            utilization: Some(rate / ceiling.iops),
-            seen: format!("{how}: {}.{fall}{passed}{}", ceiling.source, self.how_it_waits()).into(),
-            inferred: false,
-            presumed: false,
-            amplification: None,
-        })
+        let fall = fall.map(|fall| CourseFact::FellFrom { at_ns: fall.at_ns as u64, before_iops: fall.before });
+        let reaches =
+            DeclaredFact::Reaches { share, ceiling_iops: ceiling.iops, source: ceiling.source.clone(), waits };
+        let seen = Evidence::from(reaches).with(fall).with(self.passed_declared()).with(self.how_it_waits());
+        Some(Binding::known(ceiling.limit, Some(ceiling.iops), Some(share), seen))
     }
 
     /// Whether the same requests, asked otherwise, had more in this run than a declared ceiling lets through, and than a bucket of a
@@ -133,57 +119,45 @@ impl Case<'_> {
         }
     }
 
-    /// The highest declared ceiling below the rate: it does not hold here. A sentence, with a blank before it.
-    pub(super) fn passed_declared(&self) -> Option<String> {
+    /// The highest declared ceiling below the rate: it does not hold here.
+    pub(super) fn passed_declared(&self) -> Option<DeclaredFact> {
         let rate = self.seen[self.index].as_ref()?.sustained;
         let passed = surpassed(&self.record().ceilings, rate)?;
-        let lower: Vec<String> = (self.record().ceilings.iter())
+        let lower = (self.record().ceilings.iter())
             .filter(|other| is_surpassed(other, rate) && other.iops < passed.iops)
-            .map(|other| format!("{} at {} IOPS", other.limit.name(), number(other.iops)))
+            .map(|other| DeclaredLimit { limit: other.limit, ceiling_iops: other.iops })
             .collect();
-        let lower =
-            if lower.is_empty() { String::new() } else { format!(" Nor does what is lower: {}.", listed(&lower)) };
-        Some(format!(
-            " A declared limit does not hold here: {} at {} IOPS ({}), of which it had {}.{lower}",
-            passed.limit.name(),
-            number(passed.iops),
-            passed.source,
-            percent(rate / passed.iops)
-        ))
+        let Ceiling { limit, iops: ceiling_iops, source } = passed.clone();
+        Some(DeclaredFact::Surpassed { limit, ceiling_iops, source, share: rate / ceiling_iops, lower })
     }
 
-    /// What shows that requests wait for more than the device, in words.
-    fn why_it_waits(&self, rate: f64) -> Option<String> {
-        let (own, takes) = (latency_ns(self.cell())?, latency_in_words(self.cell())?);
+    /// What shows that requests wait for more than the device.
+    fn why_it_waits(&self, rate: f64) -> Option<WaitsByDeclared> {
+        let (own, takes) = (latency_ns(self.cell())?, taken(self.cell())?);
         if let Some(declared) = self.declared_latency().filter(|declared| declared.iops >= rate * WAITS) {
-            let needs = own * rate / declared.iops;
-            return Some(format!("its requests take {takes} where the device needs about {}", span(needs)));
+            return Some(WaitsByDeclared::DeviceNeeds { takes, needs_ns: own * rate / declared.iops });
         }
-        if let Some(least) = self.seen.unhindered_ns(self.index).filter(|least| own >= WAITS * least) {
-            return Some(format!("its requests take {takes} and single ones {}", span(least)));
+        if let Some(single_ns) = self.seen.unhindered_ns(self.index).filter(|least| own >= WAITS * least) {
+            return Some(WaitsByDeclared::SingleOnes { takes, single_ns });
         }
-        waits(self.cells, self.seen, self.index).then(|| "its requests are let through at a counted rate".to_owned())
+        waits(self.cells, self.seen, self.index).then_some(WaitsByDeclared::Counted)
     }
 
     /// Below every declared ceiling; nothing where it is above one.
-    pub(super) fn below_declared(&self) -> Option<String> {
+    pub(super) fn below_declared(&self) -> Option<DeclaredFact> {
         let rate = self.seen[self.index].as_ref()?.sustained;
         let lowest = self.declared().next().filter(|lowest| rate < lowest.iops)?;
-        Some(format!(
-            "It is below every ceiling of the environment, of which {} is the lowest ({} IOPS: {}).",
-            lowest.limit.name(),
-            number(lowest.iops),
-            lowest.source
-        ))
+        let Ceiling { limit, iops: ceiling_iops, source } = lowest.clone();
+        Some(DeclaredFact::BelowAll { limit, ceiling_iops, source })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::example::{ExampleDisk, cell, closed, latencies, open, run};
-    use crate::words::written;
+    use crate::words::{about, shows};
     use crate::{FindingCode, FindingSeen, summarize};
-    use loadline_record::{Binding, Ceiling, CellRecord, Limit};
+    use loadline_record::{Binding, Ceiling, CellRecord, DeclaredFact, DeclaredLimit, Fact, Limit, WaitsByDeclared};
 
     /// The example's disk of 5,000 IOPS at these depths, with these ceilings declared.
     fn bindings(depths: &[u32], ceilings: &[(Limit, f64)]) -> Vec<Binding> {
@@ -206,17 +180,25 @@ mod tests {
             (found[0].limit, found[0].ceiling_iops, found[0].inferred),
             (Limit::VmUncachedIops, Some(5_100.0), false)
         );
-        assert!(written(&found[0].seen).contains("as sold"), "{}", written(&found[0].seen));
+        let sold = "as sold".into();
+        assert!(
+            shows!(found[0], Fact::Declared(DeclaredFact::Reaches { source, waits: None, .. }) if *source == sold),
+            "{found:?}"
+        );
     }
 
     #[test]
     fn what_is_above_declared_ceilings_is_not_called_below_them_and_all_of_them_are_told() {
         let ceilings = [(Limit::VmCachedIops, 1_200.0), (Limit::VmUncachedIops, 2_000.0), (Limit::DiskIops, 90_000.0)];
         let found = bindings(&[32], &ceilings).remove(0);
-        assert!(!written(&found.seen).contains("below every ceiling"), "{}", written(&found.seen));
-        let told = "A declared limit does not hold here: vm-uncached-iops at 2,000 IOPS (as sold), of which it had 250 %. Nor does what \
-                    is lower: vm-cached-iops at 1,200 IOPS.";
-        assert!(written(&found.seen).contains(told), "{}", written(&found.seen));
+        assert!(!shows!(found, Fact::Declared(DeclaredFact::BelowAll { .. })), "{found:?}");
+        let lowest = [DeclaredLimit { limit: Limit::VmCachedIops, ceiling_iops: 1_200.0 }];
+        let half_as_much_again = |share: f64| about(share, 2.5, 0.1);
+        assert!(
+            shows!(found, Fact::Declared(DeclaredFact::Surpassed { limit: Limit::VmUncachedIops, share, lower, .. })
+                if half_as_much_again(*share) && *lower == lowest),
+            "{found:?}"
+        );
     }
 
     #[test]
@@ -268,10 +250,9 @@ mod tests {
         let found = bindings(&[32], &[(Limit::VmUncachedIops, 3_000.0), (Limit::DiskIops, 5_000.0)]);
         assert_eq!(found[0].limit, Limit::DiskIops);
         assert!(
-            written(&found[0].seen)
-                .contains("does not hold here: vm-uncached-iops at 3,000 IOPS (as sold), of which it had 167 %"),
-            "{}",
-            written(&found[0].seen)
+            shows!(found[0], Fact::Declared(DeclaredFact::Surpassed { limit: Limit::VmUncachedIops, share, .. })
+                if about(*share, 1.667, 0.1)),
+            "{found:?}"
         );
     }
 
@@ -285,7 +266,7 @@ mod tests {
         let deep = summary.cells[2].binding.as_ref().unwrap();
         assert_eq!((deep.limit, deep.inferred), (Limit::DiskIops, true));
         assert!(
-            written(&deep.seen).contains("A declared limit does not hold here: disk-iops at 2,500 IOPS (as sold)"),
+            shows!(deep, Fact::Declared(DeclaredFact::Surpassed { limit: Limit::DiskIops, ceiling_iops: 2_500.0, .. })),
             "{deep:?}"
         );
         let found = summary.findings.iter().find(|f| f.code == FindingCode::DeclaredSurpassed).unwrap();
@@ -295,14 +276,23 @@ mod tests {
         assert_eq!(found.cells.len(), 2);
         // What is at or below it says nothing.
         let kept = bindings(&[1, 32], &[(Limit::DiskIops, 5_000.0)]);
-        assert!(kept.iter().all(|b| !written(&b.seen).contains("does not hold")), "{kept:?}");
+        assert!(kept.iter().all(|b| !shows!(b, Fact::Declared(DeclaredFact::Surpassed { .. }))), "{kept:?}");
     }
 
     #[test]
     fn below_every_ceiling_waiting_requests_tell_a_limit_from_latency() {
         let found = bindings(&[1, 32], &[(Limit::DiskIops, 6_000.0)]);
         assert_eq!([found[0].limit, found[1].limit], [Limit::Latency, Limit::DiskIops]);
-        assert!(written(&found[1].seen).contains("6.40 ms and single ones 1.00 ms"), "{}", written(&found[1].seen));
+        let single = |waits: &WaitsByDeclared| match waits {
+            WaitsByDeclared::SingleOnes { takes, single_ns } => {
+                about(takes.latency_ns, 6.4e6, 0.5) && about(*single_ns, 1e6, 0.5)
+            }
+            _ => false,
+        };
+        assert!(
+            shows!(found[1], Fact::Declared(DeclaredFact::Reaches { waits: Some(waits), .. }) if single(waits)),
+            "{found:?}"
+        );
         // Far below it, something else holds them.
         let found = bindings(&[1, 32, 64], &[(Limit::DiskIops, 20_000.0)]);
         assert_eq!((found[1].ceiling_iops.map(f64::round), found[1].inferred), (Some(5_001.0), true), "{:?}", found[1]);
@@ -319,12 +309,11 @@ mod tests {
         }
         let level = &of_nine(&[8, 16, 32, 64])[2];
         assert_eq!((level.limit, level.ceiling_iops.map(f64::round)), (Limit::DiskIops, Some(5_001.0)), "{level:?}");
+        let lowest = |ceiling: f64| about(ceiling, 9_000.0, 0.01);
         assert!(
-            written(&level.seen).ends_with(
-                "It is below every ceiling of the environment, of which disk-iops is the lowest (9,000 IOPS: as sold)."
-            ),
-            "{}",
-            written(&level.seen)
+            shows!(level, Fact::Declared(DeclaredFact::BelowAll { limit: Limit::DiskIops, ceiling_iops, .. })
+                if lowest(*ceiling_iops)),
+            "{level:?}"
         );
         // A level nearer to it is none of it, either.
         let found = bindings(&[8, 16, 32, 64], &[(Limit::DiskIops, 5_600.0)]);

@@ -6,9 +6,8 @@ use super::{Case, inferred};
 use crate::curves::{Curve, iops, paced, sound};
 use crate::finding::PlateauLimit;
 use crate::summary::{CellSummary, OperationFigures};
-use crate::words::{number, percent, span};
 use loadline_block::Operation;
-use loadline_record::{Binding, Limit};
+use loadline_record::{Binding, CeilingSource, DirectionLevel, Evidence, LevelFact, Limit, ThrottledRequests};
 
 /// A direction is at the level that it has alone if it comes as near.
 const AT_LEVEL: f64 = 0.05;
@@ -18,15 +17,14 @@ const WAITS: f64 = 4.0;
 /// One direction of a mix at the level at which it stops alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Direction {
-    /// "writes" or "reads".
-    pub(super) name: &'static str,
-    other: &'static str,
+    /// Which.
+    direction: ThrottledRequests,
     /// Its rate in the mix, requests per second.
     rate: f64,
     /// At which it levels off alone, requests per second.
-    pub(super) level: f64,
+    level: f64,
     /// Its share of the mix's requests.
-    pub(super) share: f64,
+    share: f64,
     /// Mean latencies of it and of the other, ns.
     latency_ns: (f64, f64),
     /// The curve that shows the level.
@@ -40,17 +38,15 @@ impl Direction {
     }
     /// What a level of the mix is then a limit of.
     pub(crate) fn stops(&self, limit: Limit) -> PlateauLimit {
-        let operation = if self.name == "writes" { Operation::Write } else { Operation::Read };
+        let operation = match self.direction {
+            ThrottledRequests::Reads => Operation::Read,
+            ThrottledRequests::Writes => Operation::Write,
+        };
         PlateauLimit::Direction { operation, limit, alone_iops: self.level, share: self.share }
     }
-    /// "writes alone level off at 500 IOPS, and are 30 % of these requests".
-    pub(super) fn words(&self) -> String {
-        format!(
-            "{} alone level off at {} IOPS, and are {} of these requests",
-            self.name,
-            number(self.level),
-            percent(self.share)
-        )
+    /// What it has alone.
+    pub(super) const fn alone(&self) -> DirectionLevel {
+        DirectionLevel { direction: self.direction, level_iops: self.level, share: self.share }
     }
 }
 
@@ -64,7 +60,7 @@ pub(crate) fn one_direction(cells: &[CellSummary], curves: &[Curve], index: usiz
         return None;
     }
     let total = read.iops + write.iops;
-    let of = |own: &OperationFigures, other: &OperationFigures, alone: f64, names: (&'static str, &'static str)| {
+    let of = |own: &OperationFigures, other: &OperationFigures, alone: f64, direction| {
         let is_alone = |sample: &CellSummary| {
             comparable(sample, cell)
                 && sample.load.read_ratio.to_bits() == alone.to_bits()
@@ -78,9 +74,9 @@ pub(crate) fn one_direction(cells: &[CellSummary], curves: &[Curve], index: usiz
         let latency_ns = (own.latency_ns.mean, other.latency_ns.mean);
         let found = same(own.iops, level, AT_LEVEL) && latency_ns.0 >= WAITS * latency_ns.1;
         let share = own.iops / total;
-        found.then_some(Direction { name: names.0, other: names.1, rate: own.iops, level, share, latency_ns, curve })
+        found.then_some(Direction { direction, rate: own.iops, level, share, latency_ns, curve })
     };
-    of(write, read, 0.0, ("writes", "reads")).or_else(|| of(read, write, 1.0, ("reads", "writes")))
+    of(write, read, 0.0, ThrottledRequests::Writes).or_else(|| of(read, write, 1.0, ThrottledRequests::Reads))
 }
 
 impl Case<'_> {
@@ -99,28 +95,24 @@ impl Case<'_> {
     /// A mix that stops because one direction of it does.
     pub(super) fn by_direction(&self) -> Option<Binding> {
         let (found, limit) = self.direction()?;
-        let evidence = format!(
-            "Its {name} stop at {rate} a second, where {name} alone level off ({level} IOPS), and take {own} on average; {other} take {its} and \
-             wait for nothing of the kind. So the limit of {name} binds: at {share} {name} it lets {ceiling} requests of this mix \
-             through, and {other} by themselves could have more.{how}",
-            name = found.name,
-            other = found.other,
-            rate = number(found.rate),
-            level = number(found.level),
-            own = span(found.latency_ns.0),
-            its = span(found.latency_ns.1),
-            share = percent(found.share),
-            ceiling = number(found.ceiling_iops()),
-            how = self.how_it_waits()
-        );
         let ceiling = found.ceiling_iops();
+        let fact = LevelFact::OneDirection {
+            direction: found.direction,
+            rate_iops: found.rate,
+            level_iops: found.level,
+            latency_ns: found.latency_ns.0,
+            other_latency_ns: found.latency_ns.1,
+            share: found.share,
+            ceiling_iops: ceiling,
+        };
+        let evidence = Evidence::from(fact).with(self.how_it_waits());
         Some(inferred(limit, Some(ceiling), Some(iops(self.cell())? / ceiling), evidence))
     }
 
     /// The ceiling that the limit of one direction is for this mix.
-    pub(super) fn ceiling_of_direction(&self) -> Option<(Limit, f64, String)> {
+    pub(super) fn ceiling_of_direction(&self) -> Option<(Limit, f64, CeilingSource)> {
         let (found, limit) = self.direction()?;
-        Some((limit, found.ceiling_iops(), format!("inferred: {}", found.words())))
+        Some((limit, found.ceiling_iops(), CeilingSource::Direction(found.alone())))
     }
 }
 
@@ -129,10 +121,12 @@ mod tests {
     use super::PlateauLimit;
     use crate::FindingSeen;
     use crate::example::{ExampleDisk, cell, closed, latencies, run};
-    use crate::words::written;
+    use crate::words::{about, shows};
     use crate::{Quantity, RunSummary, limits, summarize};
     use loadline_block::Operation;
-    use loadline_record::{CellRecord, Limit, RunRecord};
+    use loadline_record::{
+        CeilingSource, CellRecord, DirectionLevel, Fact, LevelFact, Limit, LimitSource, RunRecord, ThrottledRequests,
+    };
 
     const DEPTHS: [u32; 3] = [1, 8, 32];
 
@@ -167,11 +161,19 @@ mod tests {
         for cell in of_mixes(&summary) {
             let binding = cell.binding.as_ref().unwrap();
             assert_eq!(binding.limit, Limit::DiskIops, "{binding:?}");
-            assert!(written(&binding.seen).contains("where writes alone level off (500 IOPS)"), "{binding:?}");
+            let of_writes = |direction, level: f64| direction == ThrottledRequests::Writes && about(level, 500.0, 0.1);
+            assert!(
+                shows!(binding, Fact::Level(LevelFact::OneDirection { direction, level_iops, .. })
+                    if of_writes(*direction, *level_iops)),
+                "{binding:?}"
+            );
             assert!((binding.ceiling_iops.unwrap() - 1_667.0).abs() < 5.0, "{binding:?}");
-            let ceilings: Vec<&str> =
-                cell.ceilings.iter().filter(|c| c.limit == Limit::DiskIops).map(|c| c.source.as_str()).collect();
-            assert_eq!(ceilings, ["inferred: writes alone level off at 500 IOPS, and are 30 % of these requests"]);
+            let ceilings: Vec<&CeilingSource> =
+                cell.ceilings.iter().filter(|c| c.limit == Limit::DiskIops).map(|c| &c.source).collect();
+            let [CeilingSource::Direction(DirectionLevel { share, .. })] = &ceilings[..] else {
+                panic!("{ceilings:?}")
+            };
+            assert!(about(*share, 0.3, 0.1), "{ceilings:?}");
         }
         let of_mix = |found: &crate::Finding| match &found.seen {
             FindingSeen::LevelsOff(level) if level.loads.contains("70 % reads") => Some(level.limit),
@@ -184,7 +186,8 @@ mod tests {
         let figures = limits(&record);
         let of_mix = figures.iter().find(|f| f.quantity == Quantity::RequestsPerS && f.loads.contains("70 % reads"));
         let source = &of_mix.unwrap().source;
-        assert!(source.contains("no limit of its own: writes alone level off at 500 IOPS"), "{source}");
+        let LimitSource::LevelOf { direction: Some(found), .. } = source else { panic!("{source:?}") };
+        assert!(found.direction == ThrottledRequests::Writes && about(found.level_iops, 500.0, 0.1), "{source:?}");
     }
 
     #[test]
@@ -196,7 +199,7 @@ mod tests {
         ] {
             for cell in of_mixes(&summarize(&record)) {
                 let binding = cell.binding.as_ref().unwrap();
-                assert!(!written(&binding.seen).contains("the limit of writes binds"), "{binding:?}");
+                assert!(!shows!(binding, Fact::Level(LevelFact::OneDirection { .. })), "{binding:?}");
             }
         }
     }

@@ -3,9 +3,8 @@
 use super::{Case, inferred};
 use crate::curves::{Growth, doubted, outstanding, paced};
 use crate::trials::trials_used;
-use crate::words::{number, percent, span};
 use loadline_block::Operation;
-use loadline_record::{Binding, DoubtCode, Limit, TrialRecord};
+use loadline_record::{Binding, DoubtCode, Evidence, Limit, LoadFact, TrialRecord};
 
 /// Flushes bind a load that spends this share of its time on them.
 const FLUSH_SHARE_MIN: f64 = 0.5;
@@ -31,13 +30,8 @@ impl Case<'_> {
         if grows || in_turns || paced(cell) || doubted(cell, DoubtCode::Buffered) {
             return None;
         }
-        let evidence = format!(
-            "Flushes take {} of the load's time: {} a second of {} each.{}",
-            percent(share),
-            number(flush.iops),
-            span(flush.latency_ns.mean),
-            self.how_it_waits()
-        );
+        let flushes = LoadFact::Flushes { share, flushes_per_s: flush.iops, latency_ns: flush.latency_ns.mean };
+        let evidence = Evidence::from(flushes).with(self.how_it_waits());
         let ceiling = level.map(|plateau| plateau.iops);
         let utilization = ceiling.zip(cell.total.as_ref()).map(|(ceiling, total)| total.iops / ceiling);
         Some(inferred(Limit::Flush, ceiling, utilization, evidence))
@@ -68,12 +62,7 @@ impl Case<'_> {
             return binding;
         };
         if binding.inferred {
-            binding.seen.push(format!(
-                "The devices wrote {} requests a second for {} that were asked, {each:.1} for each: the file system's journal and \
-                 metadata are the others.",
-                number(rate),
-                number(rate / each)
-            ));
+            binding.seen.push(LoadFact::Amplified { written_iops: rate, asked_iops: rate / each, times: each });
         }
         binding.amplification = Some(each);
         binding

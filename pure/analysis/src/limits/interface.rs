@@ -4,8 +4,7 @@ use super::caps::request_bytes;
 use super::kinds::{alike, same};
 use crate::doubts::held_back;
 use crate::summary::CellSummary;
-use crate::words::{counted, number, throughput};
-use loadline_record::{Limit, RunRecord, VolumeFacts};
+use loadline_record::{DevicesAlike, LevelFact, LevelOnEach, Limit, RateFigure, RunRecord, VolumeFacts};
 use std::collections::BTreeMap;
 
 /// Levels of different volumes are one figure within this.
@@ -30,26 +29,21 @@ pub(super) fn in_common(record: &RunRecord, cells: &mut [CellSummary]) {
         .flat_map(|alike| alike.iter().filter_map(|index| shared(record, cells, &levels, alike, *index)))
         .collect();
     for found in shared.iter().filter(|found| found.above) {
-        tell(&mut cells[found.index], None, &found.evidence);
+        tell(&mut cells[found.index], None, found.fact.clone());
     }
     let found: Vec<Level> = shared.iter().filter(|found| !found.above).map(|found| found.level.clone()).collect();
     for shared in shared.iter().filter(|found| !found.above) {
-        tell(&mut cells[shared.index], Some(Limit::Interface), &shared.evidence);
+        tell(&mut cells[shared.index], Some(Limit::Interface), shared.fact.clone());
     }
     // What one cell shows holds for all that stop there, and for the ceilings of those that stop below.
     for cell in cells {
         let binding = Level::of(cell).filter(|own| found.iter().any(|level| level.is(own)));
         if let Some(level) = binding {
-            let evidence = format!(
-                "Other loads of this volume show that {} is no limit of its devices: a volume with another number of them stops \
-                 there, too.",
-                level.words()
-            );
-            tell(cell, Some(Limit::Interface), &evidence);
+            tell(cell, Some(Limit::Interface), LevelFact::NoLimitOfDevices { level: level.figure() });
         }
         let bytes = request_bytes(cell);
         let levels: Vec<&Level> = found.iter().filter(|level| level.is_kind_of(cell)).collect();
-        for ceiling in cell.ceilings.iter_mut().filter(|ceiling| ceiling.source.starts_with("inferred")) {
+        for ceiling in cell.ceilings.iter_mut().filter(|ceiling| ceiling.source.is_inferred()) {
             if levels.iter().any(|level| level.is_at(ceiling.limit, ceiling.iops, bytes)) {
                 ceiling.limit = Limit::Interface;
             }
@@ -58,10 +52,10 @@ pub(super) fn in_common(record: &RunRecord, cells: &mut [CellSummary]) {
     }
 }
 
-fn tell(cell: &mut CellSummary, limit: Option<Limit>, evidence: &str) {
+fn tell(cell: &mut CellSummary, limit: Option<Limit>, fact: LevelFact) {
     if let Some(binding) = &mut cell.binding {
         binding.limit = limit.unwrap_or(binding.limit);
-        binding.seen.push(evidence.to_owned());
+        binding.seen.push(fact);
     }
 }
 
@@ -97,11 +91,11 @@ impl Level {
         let value = if self.limit == Limit::DiskThroughput { iops * request_bytes } else { iops };
         limit == self.limit && same(self.value, value, ONE_FIGURE)
     }
-    fn words(&self) -> String {
+    fn figure(&self) -> RateFigure {
         if self.limit == Limit::DiskThroughput {
-            throughput(self.value)
+            RateFigure::BytesPerS(self.value)
         } else {
-            format!("{} IOPS", number(self.value))
+            RateFigure::RateIops(self.value)
         }
     }
 }
@@ -112,7 +106,7 @@ struct Shared {
     level: Level,
     /// Whether requests of this kind of load waited above the devices, of either volume.
     above: bool,
-    evidence: String,
+    fact: LevelFact,
 }
 
 /// `alike` are the cells with the same load.
@@ -138,29 +132,20 @@ fn shared(
     })?;
     let above = held(record, cells, facts, own) || held(record, cells, others, &cells[other]);
     let (many, place) = if others.devices.len() > facts.devices.len() { (others, other) } else { (facts, index) };
-    let each = share_of_each(record, &cells[place], &level);
-    let each = each.map_or_else(String::new, |each| format!(" ({each} on each of {})", many.devices.len()));
-    let seen = format!(
-        "Volume {} with {} levels off at the same {} as this one with {}",
-        others.name,
-        counted(others.devices.len(), "device"),
-        level.words(),
-        facts.devices.len()
-    );
-    let evidence = if above {
-        format!(
-            "{seen}. Requests wait above the devices, so it is not on the way to them: either limits of single devices add up to as \
-             much{each}, or something above all devices holds both volumes. Both under load at once would tell."
-        )
-    } else if are_alike(facts, others) {
-        format!("{seen}, and the devices are of one kind: what they have in common stops them, not their devices.")
-    } else {
-        format!(
-            "{seen}: what they have in common stops them, not their devices, unless limits of single devices happen to add up to as \
-             much{each}. Both under load at once would tell."
-        )
+    let fact = LevelFact::VolumesAlike {
+        volume: others.name.clone(),
+        devices: others.devices.len() as u64,
+        own_devices: facts.devices.len() as u64,
+        level: level.figure(),
+        each: share_of_each(record, &cells[place], &level)
+            .map(|level| LevelOnEach { level, devices: many.devices.len() as u64 }),
+        shown: match above {
+            true => DevicesAlike::WaitAbove,
+            false if are_alike(facts, others) => DevicesAlike::OneKind,
+            false => DevicesAlike::Unknown,
+        },
     };
-    Some(Shared { index, level, above, evidence })
+    Some(Shared { index, level, above, fact })
 }
 
 /// Whether requests of this kind of load were kept above the devices of a volume.
@@ -177,7 +162,7 @@ fn are_alike(a: &VolumeFacts, b: &VolumeFacts) -> bool {
 }
 
 /// What each device did of the level, where all did alike.
-fn share_of_each(record: &RunRecord, cell: &CellSummary, level: &Level) -> Option<String> {
+fn share_of_each(record: &RunRecord, cell: &CellSummary, level: &Level) -> Option<RateFigure> {
     let trials = record.cells.iter().filter(|r| r.id == cell.id && r.volume == cell.volume).flat_map(|r| &r.trials);
     let mut requests: BTreeMap<&str, f64> = BTreeMap::new();
     for device in trials.flat_map(|trial| &trial.surroundings.devices) {
@@ -185,15 +170,17 @@ fn share_of_each(record: &RunRecord, cell: &CellSummary, level: &Level) -> Optio
     }
     let mean = requests.values().sum::<f64>() / requests.len().max(1) as f64;
     let is_even = !requests.is_empty() && requests.values().all(|count| same(*count, mean, EVEN));
-    is_even.then(|| Level { value: level.value / requests.len() as f64, ..level.clone() }.words())
+    is_even.then(|| Level { value: level.value / requests.len() as f64, ..level.clone() }.figure())
 }
 
 #[cfg(test)]
 mod tests {
     use crate::example::{ExampleDisk, cell, closed, run, volume};
-    use crate::words::written;
+    use crate::words::{about, shows};
     use crate::{LimitFigure, Quantity, RunSummary, limits, summarize};
-    use loadline_record::{DeviceCounters, DeviceFacts, Limit, RunRecord};
+    use loadline_record::{
+        Binding, DeviceCounters, DeviceFacts, DevicesAlike, Fact, LevelFact, LevelOnEach, Limit, RateFigure, RunRecord,
+    };
 
     /// A volume of one device at 5,000 IOPS beside one of `devices` that levels off at `iops`, at depths 1, 8 and 32. The devices of both
     /// hold so much of what is outstanding.
@@ -223,6 +210,16 @@ mod tests {
         let facts = names.iter().map(|name| DeviceFacts { name: name.clone(), ..DeviceFacts::default() }).collect();
         record.header.volumes = vec![volume("one"), loadline_record::VolumeFacts { devices: facts, ..volume("many") }];
         record
+    }
+    /// Whether volumes are told to be alike so, with what each of four devices did of it.
+    fn is_alike(binding: &Binding, wanted: DevicesAlike, each_iops: Option<f64>) -> bool {
+        let of_each = |each: Option<LevelOnEach>| match (each, each_iops) {
+            (Some(LevelOnEach { level: RateFigure::RateIops(rate), devices: 4 }), Some(wanted)) => {
+                about(rate, wanted, 0.1)
+            }
+            (each, wanted) => each.is_none() && wanted.is_none(),
+        };
+        shows!(binding, Fact::Level(LevelFact::VolumesAlike { each, shown, .. }) if *shown == wanted && of_each(*each))
     }
     fn limits_of(summary: &RunSummary) -> Vec<Limit> {
         summary.cells.iter().map(|cell| cell.binding.as_ref().unwrap().limit).collect()
@@ -255,32 +252,30 @@ mod tests {
         let told = &summary.conclusions[0];
         assert!(!told.consequence.as_ref().unwrap().contains("Lifting it alone"), "{told:?}");
         // Nobody knows what the devices are: both explanations are told.
-        let evidence = &written(&summary.cells[1].binding.as_ref().unwrap().seen);
-        assert!(
-            evidence.contains("unless limits of single devices happen to add up to as much (1,250 IOPS on each of 4)")
-        );
+        let binding = summary.cells[1].binding.as_ref().unwrap();
+        assert!(is_alike(binding, DevicesAlike::Unknown, Some(1_250.0)), "{binding:?}");
         let mut alike = record;
         for device in alike.header.volumes.iter_mut().flat_map(|volume| &mut volume.devices) {
             (device.model, device.size_bytes) = (Some("disk".to_owned()), Some(1 << 30));
         }
-        let evidence = written(&summarize(&alike).cells[1].binding.clone().unwrap().seen);
-        assert!(evidence.ends_with("what they have in common stops them, not their devices."), "{evidence}");
+        let binding = summarize(&alike).cells[1].binding.clone().unwrap();
+        assert!(is_alike(&binding, DevicesAlike::OneKind, Some(1_250.0)), "{binding:?}");
     }
 
     #[test]
     fn what_each_device_did_is_given_if_all_did_as_much() {
-        let evidence = |first: f64| {
+        let binding = |first: f64| {
             let mut record = beside(4, 5_000.0, 1.0);
             for trial in record.cells.iter_mut().filter(|cell| cell.volume == "many").flat_map(|cell| &mut cell.trials)
             {
                 let device = &mut trial.surroundings.devices[0];
                 device.reads = (device.reads as f64 * first) as u64;
             }
-            written(&summarize(&record).cells[1].binding.clone().unwrap().seen)
+            summarize(&record).cells[1].binding.clone().unwrap()
         };
-        assert!(evidence(1.03).contains("as much (1,250 IOPS on each of 4)"), "{}", evidence(1.03));
+        assert!(is_alike(&binding(1.03), DevicesAlike::Unknown, Some(1_250.0)), "{:?}", binding(1.03));
         // One disk with more of the data than the others has no limit that adds up.
-        assert!(!evidence(1.2).contains("on each of"), "{}", evidence(1.2));
+        assert!(is_alike(&binding(1.2), DevicesAlike::Unknown, None), "{:?}", binding(1.2));
     }
 
     #[test]
@@ -289,11 +284,8 @@ mod tests {
         let record = beside(4, 5_000.0, 0.02);
         let summary = summarize(&record);
         assert!(!limits_of(&summary).contains(&Limit::Interface), "{:?}", limits_of(&summary));
-        let evidence = &written(&summary.cells[1].binding.as_ref().unwrap().seen);
-        assert!(
-            evidence.contains("add up to as much (1,250 IOPS on each of 4), or something above all devices"),
-            "{evidence}"
-        );
+        let binding = summary.cells[1].binding.as_ref().unwrap();
+        assert!(is_alike(binding, DevicesAlike::WaitAbove, Some(1_250.0)), "{binding:?}");
         assert_eq!(listed(&record), [Limit::DiskIops; 2]);
         let next = summary.conclusions[0].next.as_ref().unwrap();
         assert!(next.contains("io.max") && !next.to_lowercase().contains("interface"), "{next}");

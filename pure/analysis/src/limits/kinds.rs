@@ -3,9 +3,8 @@
 use crate::clusters::Clusters;
 use crate::curves::{Curve, Growth, Plateau, doubted, iops, outstanding, sound};
 use crate::summary::CellSummary;
-use crate::words::{blocks, load_name, throughput};
-use loadline_record::DoubtCode;
-use loadline_record::Limit;
+use crate::words::{blocks, load_name};
+use loadline_record::{DoubtCode, KindShown, Limit, ThrottledQuantity};
 
 /// Two plateaus are at one level if they differ by no more than this.
 const SAME_LEVEL: f64 = 0.05;
@@ -21,8 +20,8 @@ const MORE_BYTES: f64 = 2.0;
 pub(super) struct Kind {
     /// [`Limit::DiskIops`] or [`Limit::DiskThroughput`].
     pub(super) limit: Limit,
-    /// Follows the level: "16 KiB requests reach as many requests a second".
-    pub(super) evidence: String,
+    /// What shows it.
+    pub(super) shown: KindShown,
 }
 
 pub(super) fn same(a: f64, b: f64, tolerance: f64) -> bool {
@@ -133,17 +132,20 @@ impl Levels<'_> {
                 })
                 .min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)))
         };
-        let kind =
-            |limit, how: &str, cell| Kind { limit, evidence: format!("{} {how} a second", requests_of(cell, first)) };
+        let kind = |limit, cell| {
+            let counted = match limit {
+                Limit::DiskThroughput => ThrottledQuantity::Bytes,
+                _ => ThrottledQuantity::Requests,
+            };
+            Kind { limit, shown: KindShown::OtherSize { load: requests_of(cell, first), counted } }
+        };
         let (requests, bytes) = (witness(REQUESTS, plateau.iops), witness(BYTES, plateau.bytes_per_s));
         let nearer = |a: &Witness<'_>, b: &Witness<'_>| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).is_lt();
         match (requests, bytes) {
             // Near the size at which both limits meet, other sizes come near either level: the nearer one tells.
-            (Some(requests), Some(bytes)) if nearer(&bytes, &requests) => {
-                Some(kind(Limit::DiskThroughput, "move as many bytes", bytes.2))
-            }
-            (Some((.., cell)), _) => Some(kind(Limit::DiskIops, "reach as many requests", cell)),
-            (None, Some((.., cell))) => Some(kind(Limit::DiskThroughput, "move as many bytes", cell)),
+            (Some(requests), Some(bytes)) if nearer(&bytes, &requests) => Some(kind(Limit::DiskThroughput, bytes.2)),
+            (Some((.., cell)), _) => Some(kind(Limit::DiskIops, cell)),
+            (None, Some((.., cell))) => Some(kind(Limit::DiskThroughput, cell)),
             (None, None) => None,
         }
     }
@@ -156,7 +158,7 @@ impl Levels<'_> {
                 let known = direct[i].as_ref()?;
                 same(other.plateau.as_ref()?.iops, level, SAME_RATE).then(|| Kind {
                     limit: known.limit,
-                    evidence: format!("{} level off there too, and {}", load_name(cell), known.evidence),
+                    shown: KindShown::AnotherLoad { load: load_name(cell), shown: Box::new(known.shown.clone()) },
                 })
             })
             .filter(|kind| kind.limit != Limit::DiskThroughput || larger_moves_more(self.cells, first, level).is_none())
@@ -170,12 +172,11 @@ impl Levels<'_> {
         let (_, _, cell) = self.same_block().find(|(_, other, _)| self.at(other, level, REQUESTS, SAME_RATE))?;
         Some(Kind {
             limit: Limit::DiskIops,
-            evidence: format!(
-                "{} stop at the same rate, so requests or bytes are counted; bytes are not, since {} move {}",
-                load_name(cell),
-                load_name(more),
-                throughput(moved(more))
-            ),
+            shown: KindShown::Agreement {
+                load: load_name(cell),
+                larger: load_name(more),
+                larger_bytes_per_s: moved(more),
+            },
         })
     }
 

@@ -10,8 +10,10 @@ use crate::curves::{curves, doubted, outstanding, paced, sound};
 use crate::statistics::{Interval, NORMAL_95, mean, mean_over_trials, median};
 use crate::summarize::summarize;
 use crate::summary::CellSummary;
-use crate::words::{block, load_name, number, span, throughput};
-use loadline_record::{Ceiling, Clock, DoubtCode, Limit, RunRecord, ThrottledQuantity, ThrottledRequests};
+use crate::words::load_name;
+use loadline_record::{
+    Ceiling, Clock, DoubtCode, Limit, LimitSource, LoadsShown, RunRecord, ThrottledQuantity, ThrottledRequests,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -59,7 +61,7 @@ pub struct LimitFigure {
     /// Whether the data tell requests from bytes; otherwise the kind is what is usual for disks as they are sold.
     pub told: bool,
     /// Where it comes from.
-    pub source: String,
+    pub source: LimitSource,
     /// Ids of the cells that show it.
     pub cells: Vec<String>,
 }
@@ -70,7 +72,7 @@ impl LimitFigure {
         cell: &CellSummary,
         limit: Limit,
         (quantity, value): (Quantity, f64),
-        source: String,
+        source: LimitSource,
         cells: Vec<String>,
     ) -> Self {
         Self {
@@ -105,7 +107,7 @@ pub fn known_limits(record: &RunRecord) -> Vec<LimitFigure> {
 fn with_throttles(figures: Vec<LimitFigure>, cells: &[CellSummary]) -> Vec<LimitFigure> {
     let mut known: Vec<LimitFigure> = Vec::new();
     for (cell, held) in cells.iter().filter_map(|cell| Some((cell, cell.held_by.as_ref()?))) {
-        let source = format!("read from {}", held.limit.file);
+        let source = LimitSource::Throttle { file: held.limit.file.clone() };
         let (limit, quantity) = match held.limit.counts {
             ThrottledQuantity::Requests => (Limit::DiskIops, Quantity::RequestsPerS),
             ThrottledQuantity::Bytes => (Limit::DiskThroughput, Quantity::BytesPerS),
@@ -218,12 +220,13 @@ impl All<'_> {
         let mut figures: Vec<LimitFigure> = Vec::new();
         for (record, cell) in self.record.cells.iter().zip(self.cells) {
             for ceiling in record.ceilings.iter().filter(|c| !matches!(c.limit, Limit::Latency | Limit::Arrival)) {
-                if figures.iter().any(|f| f.volume == cell.volume && f.source == ceiling.source) {
+                let source = LimitSource::Declared { source: ceiling.source.clone() };
+                if figures.iter().any(|f| f.volume == cell.volume && f.source == source) {
                     continue;
                 }
                 let (quantity, value) = figure(ceiling, cell);
-                let (source, cells) = (ceiling.source.clone(), vec![cell.id.clone()]);
-                figures.push(LimitFigure::told(cell, ceiling.limit, (quantity, value), source, cells));
+                let of = vec![cell.id.clone()];
+                figures.push(LimitFigure::told(cell, ceiling.limit, (quantity, value), source, of));
             }
         }
         figures
@@ -250,7 +253,7 @@ impl All<'_> {
             high: None,
             inferred: true,
             told: true,
-            source: String::new(),
+            source: LimitSource::MeanOf { load: cells[first].label.clone() },
             cells: Vec::new(),
         };
         self.own_time(&kind, &base, figures);
@@ -286,7 +289,7 @@ impl All<'_> {
             value,
             low: interval.map(|of| of.0),
             high: interval.map(|of| of.1),
-            source: format!("the mean of {}", cell.label),
+            source: LimitSource::MeanOf { load: cell.label.clone() },
             cells: vec![cell.id.clone()],
             ..base.clone()
         });
@@ -323,11 +326,6 @@ impl All<'_> {
                 mean(&intervals.iter().map(of).collect::<Vec<_>>()).or_else(|| Some(of(&of_loads?)))
             };
             let names: Vec<String> = at.iter().map(|i| self.cells[*i].label.clone()).collect();
-            let shown = match &names[..] {
-                [] => "the loads of this kind together".to_owned(),
-                [only] => only.clone(),
-                [first, .., deepest] => format!("{} loads, from {first} to {deepest}", names.len()),
-            };
             let is_interface =
                 |i: &usize| self.cells[*i].binding.as_ref().is_some_and(|binding| binding.limit == Limit::Interface);
             let limit = if at.iter().any(is_interface) { Limit::Interface } else { limit };
@@ -338,14 +336,10 @@ impl All<'_> {
                 low: least(|i| i.low),
                 high: least(|i| i.high),
                 told: caps.told,
-                source: if let Some(of) = at.iter().find_map(|i| self.directions[*i].as_ref()) {
-                    format!("the level of {shown}; no limit of its own: {}", of.words())
-                } else if caps.told {
-                    format!("the level of {shown}")
-                } else {
-                    format!(
-                        "the level of {shown}; requests or bytes by what is usual, since one block size was at a limit"
-                    )
+                source: LimitSource::LevelOf {
+                    loads: LoadsShown::of(&names),
+                    direction: at.iter().find_map(|i| self.directions[*i].as_ref()).map(Direction::alone),
+                    presumed: !caps.told,
                 },
                 cells: at.iter().map(|i| self.cells[*i].id.clone()).collect(),
                 ..base.clone()
@@ -359,7 +353,7 @@ impl All<'_> {
                 value: bytes.value / iops.value,
                 low: ends.map(|(bytes, iops)| bytes.0 / iops.1),
                 high: ends.map(|(bytes, iops)| bytes.1 / iops.0),
-                source: format!("{} over {} requests a second", throughput(bytes.value), number(iops.value)),
+                source: LimitSource::BreakPoint { bytes_per_s: bytes.value, rate_iops: iops.value },
                 ..base.clone()
             });
         }
@@ -371,13 +365,12 @@ impl All<'_> {
         let fastest = found.max_by(|a, b| a.1.before.total_cmp(&b.1.before));
         let Some((index, fall)) = fastest else { return };
         let cell = &self.cells[index];
-        let source = format!(
-            "{}: the rate fell from {} to {} IOPS ({} requests)",
-            load_name(cell),
-            number(fall.before),
-            number(fall.after),
-            block(cell.load.block_bytes)
-        );
+        let source = LimitSource::Fell {
+            load: load_name(cell),
+            block_bytes: cell.load.block_bytes,
+            before_iops: fall.before,
+            after_iops: fall.after,
+        };
         let of = |quantity, value, interval: Option<Interval>| LimitFigure {
             limit: Limit::BurstExhausted,
             quantity,
@@ -411,17 +404,13 @@ impl All<'_> {
         let (least, most) = all.iter().fold((f64::MAX, 0f64), |(least, most), ns| (least.min(*ns), most.max(*ns)));
         let ends = |of: fn(&(usize, f64, f64)) -> f64| mean(&lengths.iter().map(of).collect::<Vec<_>>());
         let (low, high) = (ends(|l| l.1 / (1.0 + l.2)), ends(|l| l.1 * (1.0 + l.2)));
-        let spread = match all.len() {
-            1 => "; one load alone shows it".to_owned(),
-            count => format!("; {} to {} over {count} loads", span(least), span(most)),
-        };
         figures.push(LimitFigure {
             limit: Limit::DiskIops,
             quantity: Quantity::WindowNs,
             value,
             low: low.map(|low| low.min(value)),
             high: high.map(|high| high.max(value)),
-            source: format!("latencies in two clusters: requests outstanding over the rate of slow ones{spread}"),
+            source: LimitSource::Windows { loads: all.len() as u64, least_ns: least, most_ns: most },
             cells: lengths.iter().map(|(i, ..)| self.cells[*i].id.clone()).collect(),
             ..base.clone()
         });

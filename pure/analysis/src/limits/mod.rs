@@ -9,7 +9,6 @@ mod course;
 mod cpu;
 mod declared;
 mod direction;
-mod doubt_words;
 mod durable;
 mod interface;
 mod kinds;
@@ -27,10 +26,10 @@ mod waiting;
 
 use crate::clusters::Clusters;
 use crate::curves::{Curve, Growth, Plateau, curves, doubted, iops, met, outstanding, paced, pressed};
-use crate::doubts::{held_back, stopped_share};
+use crate::doubts::{HeldBack, held_back, stopped_share};
 use crate::stalls::stood_still;
 use crate::summary::CellSummary;
-use crate::words::{listed, load_name, number, percent, seconds, sentence, span, throughput};
+use crate::words::load_name;
 use arriving::is_left_waiting;
 use caps::{Caps, Seen, caps, explains};
 pub(crate) use caps::{request_bytes, sold_limit, usual_limit};
@@ -41,13 +40,13 @@ pub(crate) use cpu::others_share;
 use cpu::{has_spare_cpu, is_run_in_time};
 pub(crate) use declared::surpassed;
 pub(crate) use direction::{Direction, one_direction};
-use doubt_words::doubt_words;
 use kinds::{
     Kind, SAME_RATE, alike, apart, comparable, highest, kinds, larger_moves_more, moved, requests_of, same, sample,
 };
 pub use listing::{LimitFigure, Quantity, known_limits, limits};
 use loadline_record::{
-    Access, Binding, CellRecord, Clock, DoubtCode, Ending, Evidence, Limit, RunRecord, TargetKind, VolumeFacts,
+    Access, Asked, Binding, CellRecord, Clock, CourseFact, DepthRate, DoubtCode, Ending, Evidence, LevelFact,
+    LevelShown, Limit, LoadFact, RateHeld, RunRecord, TargetKind, VolumeFacts, WaitingFact,
 };
 use passed::{Of, waits_evenly};
 use seen_cells::{SeenCells, alike_key};
@@ -291,8 +290,7 @@ impl Case<'_> {
         if !is_disk || !binding.inferred || is_counted || !doubted(self.cell(), DoubtCode::CachedBelow) {
             return binding;
         }
-        let told = "The data lay in memory below the device, and nothing counts these requests.".to_owned();
-        Binding { presumed: true, seen: binding.seen.clone().and(told), ..binding }
+        Binding { presumed: true, seen: binding.seen.clone().and(WaitingFact::InMemoryBelow), ..binding }
     }
 
     fn named(&self) -> Option<Binding> {
@@ -326,9 +324,8 @@ impl Case<'_> {
     }
 
     fn by_nothing_below(&self) -> Option<Binding> {
-        let evidence = "The target is nothing at all: the tool measured itself.".to_owned();
         let is_null = self.volume.is_some_and(|v| v.kind == TargetKind::Null);
-        is_null.then(|| inferred(Limit::Generator, None, None, evidence))
+        is_null.then(|| inferred(Limit::Generator, None, None, LoadFact::NullTarget))
     }
 
     /// Errors ended each trial: where the storage stops was not seen.
@@ -340,9 +337,7 @@ impl Case<'_> {
         };
         let all_failed = !trials.is_empty() && trials.iter().all(|trial| failure(&trial.ending).is_some());
         let detail = trials.iter().find_map(|trial| failure(&trial.ending)).filter(|_| all_failed)?;
-        let evidence =
-            format!("Failures ended the measurement before a limit could show: {}.", detail.trim_end_matches('.'));
-        Some(inferred(Limit::Unexplained, None, None, evidence))
+        Some(inferred(Limit::Unexplained, None, None, LoadFact::Failed { detail }))
     }
 
     fn by_generator(&self) -> Option<Binding> {
@@ -352,21 +347,20 @@ impl Case<'_> {
             _ => DoubtCode::GeneratorBound,
         };
         let doubt = self.cell().doubts.iter().find(|d| d.code == code)?;
-        Some(inferred(Limit::Generator, None, None, doubt_words(&doubt.seen)))
+        Some(inferred(Limit::Generator, None, None, LoadFact::Doubted { doubt: doubt.clone() }))
     }
 
     fn by_arrival(&self, rate: f64) -> Option<Binding> {
         let cell = self.cell();
-        let (asked, what) = match cell.load.queue_depth {
-            None => (cell.offered_iops?, "offered"),
-            Some(_) => (cell.load.rate_iops?, "allowed by the load's own ceiling"),
+        let (asked, fact): (_, fn(Asked) -> LoadFact) = match cell.load.queue_depth {
+            None => (cell.offered_iops?, LoadFact::Offered),
+            Some(_) => (cell.load.rate_iops?, LoadFact::OwnCeiling),
         };
         let share = rate / asked;
         let left = cell.load.queue_depth.is_none() && is_left_waiting(self.record());
         let met = (share - 1.0).abs() <= MET_TOLERANCE && !left && !self.is_held_by_declared(asked, rate);
         met.then(|| {
-            let evidence = format!("Of {} requests a second {what}, {} were completed.", number(asked), number(rate));
-            inferred(Limit::Arrival, Some(asked), Some(share), evidence)
+            inferred(Limit::Arrival, Some(asked), Some(share), fact(Asked { asked_iops: asked, completed_iops: rate }))
         })
     }
 
@@ -374,7 +368,7 @@ impl Case<'_> {
         let Some(doubt) = self.cell().doubts.iter().find(|d| d.code == DoubtCode::CachedReads) else {
             return self.by_page_cache();
         };
-        Some(inferred(Limit::Cache, None, None, doubt_words(&doubt.seen)))
+        Some(inferred(Limit::Cache, None, None, LoadFact::Doubted { doubt: doubt.clone() }))
     }
 
     fn by_plateau(&self, rate: f64) -> Option<Binding> {
@@ -383,46 +377,34 @@ impl Case<'_> {
         if !plateau.cells.contains(&self.index) && offered.is_none() {
             return None;
         }
-        let level = format!(
-            "the rate levels off at {} IOPS ({}) from {} outstanding on",
-            number(plateau.iops),
-            throughput(plateau.bytes_per_s),
-            number(plateau.from as f64)
-        );
-        let level = match offered {
-            Some(offered) => {
-                format!("Of {} requests a second offered, {} were completed; {level}", number(offered), number(rate))
-            }
-            None => sentence(&level),
+        let level = |shown| {
+            Evidence::from(LevelFact::Plateau {
+                rate_iops: plateau.iops,
+                bytes_per_s: plateau.bytes_per_s,
+                from_depth: plateau.from,
+                offered: offered.map(|asked_iops| Asked { asked_iops, completed_iops: rate }),
+                shown,
+            })
         };
         let (limit, presumed, evidence) = match &self.kinds[own] {
-            _ if doubted(self.cell(), DoubtCode::Buffered) => {
-                let evidence = format!("{level}, with the page cache taking part: that need not be the disk's.");
-                (Limit::Unexplained, false, evidence)
-            }
-            Some(Kind { limit, evidence }) => (*limit, false, format!("{level}; {evidence}.")),
+            _ if doubted(self.cell(), DoubtCode::Buffered) => (Limit::Unexplained, false, level(LevelShown::PageCache)),
+            Some(Kind { limit, shown }) => (*limit, false, level(LevelShown::Kind(shown.clone()))),
             None => match self.caps_of(plateau.iops).filter(|found| self.is_level_of(plateau.iops, found.ceiling)) {
                 Some(found) if found.presumed && self.whole_places(plateau.iops).is_some() => {
                     return self
                         .whole_places(plateau.iops)
-                        .map(|places| self.so_many_at_once(&level, plateau.iops, rate, places));
+                        .map(|places| self.so_many_at_once(level(LevelShown::Alone), plateau.iops, rate, places));
                 }
-                Some(found) => (found.limit, found.presumed, format!("{level}. {}", found.evidence)),
+                Some(found) => (found.limit, found.presumed, level(LevelShown::Alone).and(found.fact)),
                 None if self.is_in_turns() => {
                     let limit = usual_limit(plateau.iops, request_bytes(self.cell()));
-                    (
-                        limit,
-                        true,
-                        format!(
-                            "{level}, in turns of a throttle, while other loads of the run show another limit: it changed."
-                        ),
-                    )
+                    (limit, true, level(LevelShown::Turns))
                 }
-                None => (Limit::Unexplained, false, format!("{level}. {}", self.why_no_kind(plateau.iops))),
+                None => (Limit::Unexplained, false, level(LevelShown::Alone).and(self.why_no_kind(plateau.iops))),
             },
         };
-        let busy = self.busy_meanwhile().filter(|_| limit != Limit::Unexplained).unwrap_or_default();
-        let evidence = format!("{evidence}{busy}{}", self.how_it_waits());
+        let busy = self.busy_meanwhile().filter(|_| limit != Limit::Unexplained);
+        let evidence = evidence.with(busy).with(self.how_it_waits());
         let binding = inferred(limit, Some(plateau.iops), Some(rate / plateau.iops), evidence);
         Some(Binding { presumed, ..binding })
     }
@@ -441,37 +423,24 @@ impl Case<'_> {
     }
 
     /// What is missing to tell requests from bytes.
-    fn why_no_kind(&self, level: f64) -> String {
-        match larger_moves_more(self.cells, self.cell(), level) {
-            Some(more) => format!(
-                "Bytes are not what is limited: {} move {}. Whether requests are counted, or each takes its time, cannot be told: no \
-                 other load levels off at as many.",
-                load_name(more),
-                throughput(moved(more))
-            ),
-            None => {
-                "Whether requests or bytes are limited cannot be told: no other block size levels off at the same rate."
-                    .to_owned()
-            }
-        }
+    fn why_no_kind(&self, level: f64) -> LevelFact {
+        larger_moves_more(self.cells, self.cell(), level).map_or(LevelFact::NoOtherSize, |more| {
+            LevelFact::LargerMoveMore { load: load_name(more), bytes_per_s: moved(more) }
+        })
     }
 
-    /// Where requests wait and in what manner, where that was seen: sentences, each with a blank before it.
-    fn how_it_waits(&self) -> String {
+    /// Where requests wait and in what manner, where that was seen.
+    fn how_it_waits(&self) -> Vec<WaitingFact> {
         let held = self
             .volume
             .and_then(|v| self.record().trials.iter().find_map(|t| held_back(&self.record().load.figures(), t, v)));
         let held = held.map(|held| {
-            format!(
-                " Requests are kept above the device, by a throttle of the kernel (cgroup), a queue limit or the file \
-                 system: of {} outstanding {} had {} on average.",
-                number(held.outstanding),
-                listed(&held.devices),
-                held.at_devices
-            )
+            let HeldBack { outstanding, at_devices, devices } = held;
+            WaitingFact::KeptAbove { outstanding, at_devices, devices }
         });
         let clusters = self.clustered[self.index].as_ref().map(|clusters| {
-            format!(" Of its requests {}: they are let through in bursts, as a throttle does.", clusters.words())
+            let Clusters { median_ns, slow_share, slow_ns, .. } = *clusters;
+            WaitingFact::InBursts { median_ns, slow_share, slow_ns }
         });
         held.into_iter().chain(clusters).collect()
     }
@@ -481,7 +450,7 @@ impl Case<'_> {
         let own = &self.curves[self.own?];
         let cell = self.cell();
         highest(own, self.cells, self.clustered).filter(|i| *i == self.index)?;
-        let (limit, ceiling, evidence) = self.curves.iter().zip(self.kinds).find_map(|(curve, kind)| {
+        let (limit, ceiling, fact) = self.curves.iter().zip(self.kinds).find_map(|(curve, kind)| {
             let plateau = curve.plateau.as_ref()?;
             let other = sample(curve, self.cells);
             let known = kind.as_ref().map(|k| k.limit);
@@ -491,33 +460,22 @@ impl Case<'_> {
             if doubted(other, DoubtCode::Buffered) {
                 None
             } else if alike(cell, other) && apart(cell, other) && bytes && known != Some(Limit::DiskIops) {
-                let evidence = format!(
-                    "It moves {}, the rate at which {witness} level off ({}).",
-                    throughput(moved(cell)),
-                    throughput(plateau.bytes_per_s)
-                );
-                Some((Limit::DiskThroughput, rate * plateau.bytes_per_s / moved(cell), evidence))
+                let (own, level) = (moved(cell), plateau.bytes_per_s);
+                let fact = LevelFact::BytesOfLevel { bytes_per_s: own, load: witness, level_bytes_per_s: level };
+                Some((Limit::DiskThroughput, rate * level / own, fact))
             } else if alike(cell, other) && apart(cell, other) && requests && known != Some(Limit::DiskThroughput) {
-                let evidence = format!(
-                    "It completes {} requests a second, the rate at which {witness} level off ({}).",
-                    number(rate),
-                    number(plateau.iops)
-                );
-                Some((Limit::DiskIops, plateau.iops, evidence))
+                let (load, level_iops) = (witness, plateau.iops);
+                let fact = LevelFact::RequestsOfLevel { rate_iops: rate, load, level_iops, shown: None };
+                Some((Limit::DiskIops, level_iops, fact))
             } else if comparable(cell, other) && cell.load.block_bytes == other.load.block_bytes && requests {
-                let evidence = format!(
-                    "It completes {} requests a second, the rate at which {} level off ({}); {}.",
-                    number(rate),
-                    load_name(other),
-                    number(plateau.iops),
-                    kind.as_ref()?.evidence
-                );
-                Some((known?, plateau.iops, evidence))
+                let (load, level_iops) = (load_name(other), plateau.iops);
+                let shown = Some(kind.as_ref()?.shown.clone());
+                Some((known?, level_iops, LevelFact::RequestsOfLevel { rate_iops: rate, load, level_iops, shown }))
             } else {
                 None
             }
         })?;
-        let evidence = format!("{evidence}{}", self.how_it_waits());
+        let evidence = Evidence::from(fact).with(self.how_it_waits());
         Some(inferred(limit, Some(ceiling), Some(rate / ceiling), evidence))
     }
 
@@ -526,87 +484,67 @@ impl Case<'_> {
         let depth = outstanding(cell).filter(|_| !paced(cell))?;
         let ceiling = self.latency_ceiling();
         let growth = self.curves[self.own?].growth(self.cells, self.index);
-        let each = format!("{} outstanding at {} each", number(depth as f64), span(depth as f64 / rate * 1e9));
+        let latency_ns = depth as f64 / rate * 1e9;
+        let at = |index: usize| {
+            let cell = &self.cells[index];
+            Some(DepthRate { depth: outstanding(cell)?, rate_iops: iops(cell)? })
+        };
         // Where more requests at once are not answered faster, or single ones wait for a throttle's turn, it is not their latency.
         let counted = self.seen[self.index].as_ref().is_some_and(|seen| seen.counted);
         let turns = waits_alone(cell) || self.seen[self.index].as_ref().is_some_and(|seen| seen.turns);
         let own_latency = growth.map_or(!counted, |g| if turns { g.proportional() } else { !g.flat() });
         if depth == 1 && own_latency {
-            let then = match growth {
-                Some(growth) => {
-                    let more = &self.cells[growth.to];
-                    format!("; {} outstanding make {}", number(outstanding(more)? as f64), number(iops(more)?))
-                }
-                None => "; nothing else was waiting".to_owned(),
+            let deeper = match growth {
+                Some(growth) => Some(at(growth.to)?),
+                None => None,
             };
-            let evidence = format!("{each} make {} IOPS{then}.", number(rate));
+            let evidence = LoadFact::SingleRequests { latency_ns, rate_iops: rate, deeper };
             return Some(inferred(Limit::Latency, ceiling, ceiling.map(|c| rate / c), evidence));
         }
         // Most of the time of such requests is a throttle's.
         let growth = growth.filter(|g| g.proportional() && self.clustered[self.index].is_none())?;
-        let (from, to) = (&self.cells[growth.from], &self.cells[growth.to]);
-        let evidence = format!(
-            "{each}: the rate still grows with the depth, from {} IOPS at {} to {} at {}.",
-            number(iops(from)?),
-            number(outstanding(from)? as f64),
-            number(iops(to)?),
-            number(outstanding(to)? as f64)
-        );
+        let evidence = LoadFact::GrowsWithDepth { depth, latency_ns, from: at(growth.from)?, to: at(growth.to)? };
         Some(inferred(Limit::Latency, ceiling, ceiling.map(|c| rate / c), evidence))
     }
 
     fn unexplained(&self) -> Binding {
         let cell = self.cell();
-        let evidence = if let Some(share) = met(cell) {
-            format!("Only {} of the offered load was completed, and no other cell shows why.", percent(share))
+        let why = if let Some(share) = met(cell) {
+            LoadFact::UnmetWithoutCause { share }
         } else if paced(cell) {
-            "The load waits by its own will, and stays below its ceiling.".to_owned()
+            LoadFact::Paced
         } else if self.own.is_some_and(|own| self.curves[own].closed.len() > 1) {
-            "The rate grows less than the depth does, and has not levelled off within the depths measured.".to_owned()
+            LoadFact::GrowsLess
         } else {
-            "It was measured at one depth alone: to be sure, test twice and half the depth too.".to_owned()
+            LoadFact::OneDepth
         };
-        let evidence = match waiting_alone(cell) {
-            Some((mean, median)) => format!(
-                "Half of its requests take at most {}, and the mean is {}: most of the time some few wait, and nothing shows for what. \
-                 {evidence}",
-                span(median),
-                span(mean)
-            ),
-            None => evidence,
-        };
-        let below = self.below_declared().map_or_else(String::new, |below| format!(" {below}"));
-        let still = self.stood_still().unwrap_or_default();
-        inferred(Limit::Unexplained, None, None, format!("{evidence}{still}{below}{}", self.how_it_waits()))
+        let few = waiting_alone(cell).map(|(mean_ns, median_ns)| WaitingFact::FewWait { mean_ns, median_ns });
+        let evidence = Evidence::default()
+            .with(few)
+            .and(why)
+            .with(self.stood_still())
+            .with(self.below_declared())
+            .with(self.how_it_waits());
+        inferred(Limit::Unexplained, None, None, evidence)
     }
 
-    /// That the device stood still meanwhile, and what of it a load lacks that has a rate of its own: a sentence, with a blank before it.
-    fn stood_still(&self) -> Option<String> {
-        let still = stood_still(self.record()).filter(|_| self.clustered[self.index].is_none())?;
+    /// That the device stood still meanwhile, and what of it a load lacks that has a rate of its own.
+    fn stood_still(&self) -> Option<CourseFact> {
+        let share = stood_still(self.record()).filter(|_| self.clustered[self.index].is_none())?;
         let cell = self.cell();
         let lacks = cell.load.rate_iops.or(cell.offered_iops).zip(iops(cell)).map(|(asked, rate)| 1.0 - rate / asked);
-        let lacks = lacks
-            .filter(|lacks| *lacks > 0.0)
-            .map_or_else(String::new, |lacks| format!(", and the load lacks {} of what it asks for", percent(lacks)));
-        Some(format!(" The device stood still for {} of the time (finding `stalls`){lacks}.", percent(still)))
+        Some(CourseFact::StoodStill { share, lacks_share: lacks.filter(|lacks| *lacks > 0.0) })
     }
 
-    /// That the rate changed while the load went on: a sentence, with a blank before it.
-    fn changes(&self) -> Option<String> {
+    /// That the rate changed while the load went on.
+    fn changes(&self) -> Option<CourseFact> {
         let course = self.course()?;
         if course.rise.len() > 1 {
-            let parts: Vec<String> = (course.rise.iter())
-                .map(|level| format!("{} IOPS for {}", number(level.iops), seconds(level.length_ns as u64)))
-                .collect();
-            return Some(format!(" Its rate rose while it was measured: {}; the last level counts.", listed(&parts)));
+            let held = |level: &course::Level| RateHeld { rate_iops: level.iops, length_ns: level.length_ns as u64 };
+            return Some(CourseFact::Rose { levels: course.rise.iter().map(held).collect() });
         }
         let early = course.falls.first().filter(|fall| !fall.is_burst())?;
-        Some(format!(
-            " It began with {} IOPS and had {} from {} of load on: a bucket that was full, or a limit set anew.",
-            number(early.before),
-            number(early.after),
-            seconds(early.at_ns as u64)
-        ))
+        Some(CourseFact::BeganHigher { at_ns: early.at_ns as u64, before_iops: early.before, after_iops: early.after })
     }
 
     /// Requests outstanding over the latency of a single one (Little's law), where that was measured and is not the wait for

@@ -2,8 +2,9 @@
 
 use crate::statistics::mean;
 use crate::trials::{trials_counted, trials_used};
-use crate::words::{listed, number};
-use loadline_record::{Binding, Ceiling, CellRecord, Limit, TrialRecord};
+use loadline_record::{
+    Asked, Binding, Ceiling, CellRecord, Evidence, Limit, LimitDraws, LoadFact, ModelFact, TrialRecord,
+};
 
 /// The limit that bound the most plausible draw, with what the others were bound by where that differs. Of several trials of
 /// that draw, the one nearest to their mean speaks.
@@ -25,36 +26,21 @@ pub(super) fn binding(cell: &CellRecord) -> Option<Binding> {
     let mut others: Vec<Limit> = all.iter().copied().filter(|limit| *limit != first.limit).collect();
     others.sort_unstable();
     others.dedup();
-    let differing = if others.is_empty() {
-        None
-    } else {
-        let told: Vec<String> = others
-            .iter()
-            .map(|other| format!("{} in {}", other.name(), all.iter().filter(|limit| *limit == other).count()))
-            .collect();
-        Some(format!("Of {} trials over what is uncertain it was {}.", all.len(), listed(&told)))
-    };
+    let of_draws =
+        |limit: Limit| LimitDraws { limit, trials: all.iter().filter(|other| **other == limit).count() as u64 };
+    let differing = (!others.is_empty()).then(|| ModelFact::DrawsDiffer {
+        trials: all.len() as u64,
+        others: others.iter().copied().map(of_draws).collect(),
+    });
     // Of several trials the figures are their means, as everywhere.
     let offered: Option<Vec<f64>> = used.iter().map(|trial| trial.offered_iops).collect();
     let offered = offered.filter(|all| first.limit == Limit::Arrival && all.len() > 1).and_then(|all| mean(&all));
-    let mut seen = match offered {
-        Some(offered) => {
-            format!("Of {} requests a second offered, {} were completed.", number(offered), number(middle)).into()
-        }
-        None => first.seen.clone(),
-    };
-    if let Some(differing) = differing {
-        seen.push(differing);
-    }
-    Some(Binding {
-        limit: first.limit,
-        ceiling_iops: figure(|b| b.ceiling_iops),
-        utilization: figure(|b| b.utilization),
-        seen,
-        inferred: false,
-        presumed: false,
-        amplification: None,
-    })
+    let seen = offered.map_or_else(
+        || first.seen.clone(),
+        |asked_iops| Evidence::from(LoadFact::Offered(Asked { asked_iops, completed_iops: middle })),
+    );
+    let seen = seen.with(differing);
+    Some(Binding::known(first.limit, figure(|b| b.ceiling_iops), figure(|b| b.utilization), seen))
 }
 
 /// The ceilings of the most plausible draw.
@@ -66,9 +52,8 @@ pub(super) fn ceilings(cell: &CellRecord) -> Vec<Ceiling> {
 #[cfg(test)]
 mod tests {
     use crate::example::predicted;
-    use crate::words::written;
     use crate::{FindingCode, FindingSeen, Limit, RateSeen, summarize};
-    use loadline_record::Stage;
+    use loadline_record::{Fact, LimitDraws, ModelFact, Stage};
 
     #[test]
     fn the_most_plausible_draw_gives_the_figures_and_all_of_them_the_range() {
@@ -98,10 +83,9 @@ mod tests {
         let summary = summarize(&predicted(&[1.0, 0.8, 1.1]));
         let binding = summary.cells[0].binding.as_ref().unwrap();
         assert_eq!((binding.limit, binding.inferred), (Limit::DiskIops, false));
-        assert_eq!(
-            written(&binding.seen),
-            "Requests waited for it. Of 3 trials over what is uncertain it was vm-uncached-iops in 1."
-        );
+        let others = vec![LimitDraws { limit: Limit::VmUncachedIops, trials: 1 }];
+        let differ = Fact::from(ModelFact::DrawsDiffer { trials: 3, others });
+        assert_eq!(binding.seen.facts()[1..], [differ]);
         assert_eq!(summary.cells[0].ceilings.len(), 1);
     }
 

@@ -8,8 +8,7 @@ use crate::doubts::BUCKET_S;
 use crate::summary::{CellSummary, OperationFigures};
 use crate::trials::trials_used;
 use crate::words::how_much;
-use crate::words::{number, seconds};
-use loadline_record::{CellRecord, DoubtCode};
+use loadline_record::{CellRecord, DoubtCode, WaitingFact};
 
 /// Requests that wait for an even turn all wait as long: nine in ten at most so many times the median.
 const EVEN: f64 = 1.1;
@@ -110,26 +109,21 @@ impl Case<'_> {
         Of { cells: self.cells, records: self.records, courses: self.courses, seen: self.seen }
     }
 
-    /// Of the limits found: who had more of them for a while, in a sentence with a blank before it.
-    pub(super) fn more_for_a_while(&self) -> Option<String> {
+    /// Of the limits found: who had more of them for a while.
+    pub(super) fn more_for_a_while(&self) -> Option<WaitingFact> {
         let more = self.of().more(self.index, self.caps[self.index].as_ref()?).filter(|more| more.in_bucket)?;
-        let longest = trials_used(&self.records[more.cell]).iter().map(|trial| trial.measured_ns).max()?;
-        Some(format!(
-            " At {} there were {} a second, for {}: no more than what a token bucket of a second saves up.",
-            how_much(&self.cells[more.cell]),
-            number(more.rate),
-            seconds(longest)
-        ))
+        let longest_ns = trials_used(&self.records[more.cell]).iter().map(|trial| trial.measured_ns).max()?;
+        let amount = how_much(&self.cells[more.cell]);
+        Some(WaitingFact::MoreForAWhile { amount, rate_iops: more.rate, longest_ns })
     }
 
-    /// Where this cell's rate would be taken for a limit but for another cell that had more, in a sentence with a blank before it.
-    pub(super) fn had_more(&self) -> Option<String> {
+    /// Where this cell's rate would be taken for a limit but for another cell that had more: that one.
+    pub(super) fn had_more(&self) -> Option<WaitingFact> {
         let own = self.seen[self.index].as_ref()?;
         let itself = Caps { iops: None, bytes_per_s: Some(own.sustained * request_bytes(self.cell())), told: false };
         let more = self.of().more(self.index, &itself)?;
         let other = &self.cells[more.cell];
-        (other.load.block_bytes == self.cell().load.block_bytes).then(|| {
-            format!(" At {} the same requests had {} a second: this is no limit.", how_much(other), number(more.rate))
-        })
+        (other.load.block_bytes == self.cell().load.block_bytes)
+            .then(|| WaitingFact::HadMore { amount: how_much(other), rate_iops: more.rate })
     }
 }

@@ -28,9 +28,9 @@ mod tests {
     use crate::example::{ExampleDisk, cell, closed, latencies, run};
     use crate::limits::listing::{Quantity, limits};
     use crate::summarize;
-    use crate::words::written;
+    use crate::words::shows;
     use loadline_block::Operation;
-    use loadline_record::{CellRecord, Limit, RunRecord};
+    use loadline_record::{CellRecord, Fact, Limit, LimitSource, RunRecord, WaitingFact};
     use loadline_units::Duration;
 
     /// A load of one request at a time, nine of ten of which take 5 us and the others anything from 0.2 ms to 20 ms, at `rate` that changes
@@ -60,7 +60,7 @@ mod tests {
         let alone = run(vec![stalling(1_766.0)]);
         let binding = summarize(&alone).cells[0].binding.clone().unwrap();
         assert_eq!(binding.limit, Limit::Unexplained, "{binding:?}");
-        assert!(written(&binding.seen).starts_with("Half of its requests take at most"), "{binding:?}");
+        assert!(shows!(binding, Fact::Waiting(WaitingFact::FewWait { .. })), "{binding:?}");
         let of_latency = |record: &RunRecord| limits(record).into_iter().any(|f| f.quantity == Quantity::LatencyNs);
         assert!(!of_latency(&alone));
         // Deeper queues show for what they wait.
@@ -96,7 +96,8 @@ mod tests {
         let (requests, bytes) = (of(Quantity::RequestsPerS), of(Quantity::BytesPerS));
         let size = of(Quantity::BreakPointBytes);
         assert!((size.value - bytes.value / requests.value).abs() < 1e-9, "{size:?}");
-        assert!(size.source.ends_with(" requests a second") && !size.source.contains("/s a second"), "{size:?}");
+        let source = LimitSource::BreakPoint { bytes_per_s: bytes.value, rate_iops: requests.value };
+        assert_eq!(size.source, source);
         assert!(size.low.unwrap() < size.value && size.value < size.high.unwrap(), "{size:?}");
     }
 }

@@ -5,8 +5,7 @@ use super::{Case, inferred};
 use crate::curves::{doubted, iops, outstanding};
 use crate::summary::CellSummary;
 use crate::words::how_much;
-use crate::words::{number, size, throughput};
-use loadline_record::{Binding, DoubtCode, Limit};
+use loadline_record::{Binding, DoubtCode, Evidence, LevelFact, Limit};
 
 /// So many times as much is outstanding of the one as of the other, or more: else requests that take as long make the rates equal.
 const APART: f64 = 2.0;
@@ -32,24 +31,24 @@ impl Case<'_> {
         let in_requests = |other: &&&CellSummary| {
             same(iops(other).unwrap_or(0.0), rate, SAME_RATE) && differ(depth(other), depth(cell))
         };
-        let (limit, other, level, what) = match (like.iter().find(in_bytes), like.iter().find(in_requests)) {
-            (Some(other), _) => (Limit::DiskThroughput, *other, throughput(moved(other)), "bytes"),
-            (None, Some(other)) => (Limit::DiskIops, *other, format!("{} IOPS", number(iops(other)?)), "requests"),
+        let named = |other: &CellSummary| (requests_of(other, cell), how_much(other));
+        let (limit, fact) = match (like.iter().find(in_bytes), like.iter().find(in_requests)) {
+            (Some(other), _) => {
+                let (load, amount) = named(other);
+                let (other_bytes, own_bytes) = (bytes(other), bytes(cell));
+                let bytes_per_s = moved(other);
+                let fact = LevelFact::EqualBytes { load, amount, bytes_per_s, other_bytes, own_bytes };
+                (Limit::DiskThroughput, fact)
+            }
+            (None, Some(other)) => {
+                let (load, amount) = named(other);
+                let (other_depth, own_depth) = (depth(other), depth(cell));
+                let rate_iops = iops(other)?;
+                (Limit::DiskIops, LevelFact::EqualRequests { load, amount, rate_iops, other_depth, own_depth })
+            }
             (None, None) => return None,
         };
-        let at_once = |cell: &CellSummary| match limit {
-            Limit::DiskThroughput => size(bytes(cell) as u64),
-            _ => number(depth(cell)),
-        };
-        let evidence = format!(
-            "{} ({}) have as many {what} a second ({level}), with {} outstanding at once and {} here: requests that wait for nothing \
-             would not.",
-            requests_of(other, cell),
-            how_much(other),
-            at_once(other),
-            at_once(cell)
-        );
-        Some(inferred(limit, Some(rate), Some(1.0), format!("{evidence}{}", self.how_it_waits())))
+        Some(inferred(limit, Some(rate), Some(1.0), Evidence::from(fact).with(self.how_it_waits())))
     }
 
     /// Whether one depth alone was measured of a curve, and more than one request at a time.

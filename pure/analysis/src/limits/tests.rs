@@ -9,10 +9,13 @@ mod sources;
 use crate::example::{ExampleDisk, cell, closed, golden, latencies, open, run, throttled};
 use crate::summarize;
 use crate::summary::{CellSummary, RunSummary};
-use crate::words::written;
+use crate::words::{about, shows};
 use loadline_block::Operation;
-use loadline_record::{Binding, Limit, Load};
-use loadline_record::{CellRecord, Doubt, DoubtCode, Ending, Histogram, RunRecord, Scatter, Stops, TargetKind};
+use loadline_record::{
+    Asked, Binding, CeilingSource, CellRecord, CourseFact, Doubt, DoubtCode, Ending, Fact, Histogram, KindShown,
+    LevelFact, LevelShown, Limit, Load, LoadFact, MachineFact, OwnTimeShown, RateFigure, RunRecord, Scatter, Stops,
+    TargetKind, ThrottledQuantity, WaitingFact,
+};
 use loadline_units::Duration;
 
 const KIB: u64 = 1 << 10;
@@ -25,6 +28,14 @@ fn bindings(record: &RunRecord) -> Vec<Binding> {
 }
 fn limits(record: &RunRecord) -> Vec<Limit> {
     bindings(record).iter().map(|b| b.limit).collect()
+}
+/// Whether requests, or bytes, are presumed to be what is counted.
+fn presumes(binding: &Binding, wanted: ThrottledQuantity) -> bool {
+    shows!(binding, Fact::Level(LevelFact::Presumed { counted, .. }) if *counted == wanted)
+}
+/// Whether the rate levels off there.
+fn levels_off_at(binding: &Binding, wanted: f64) -> bool {
+    shows!(binding, Fact::Level(LevelFact::Plateau { rate_iops, .. }) if about(*rate_iops, wanted, 0.2))
 }
 fn doubt(record: &mut RunRecord, index: usize, code: DoubtCode) {
     record.cells[index].trials[0].doubts = vec![Doubt::written(code, "As seen.")];
@@ -57,10 +68,13 @@ fn two_block_sizes_tell_requests_from_bytes() {
     let at_32 = &bindings[3];
     assert!((at_32.ceiling_iops.unwrap() - 5_000.0).abs() < 10.0 && at_32.inferred);
     assert!((at_32.utilization.unwrap() - 1.0).abs() < 0.01);
+    let of_16_kib = |shown: &LevelShown| {
+        matches!(shown, LevelShown::Kind(KindShown::OtherSize { load, counted: ThrottledQuantity::Requests })
+            if load.contains("16 KiB"))
+    };
     assert!(
-        written(&at_32.seen).contains("from 8 outstanding on") && written(&at_32.seen).contains("16 KiB"),
-        "{}",
-        written(&at_32.seen)
+        shows!(at_32, Fact::Level(LevelFact::Plateau { from_depth: 8, shown, .. }) if of_16_kib(shown)),
+        "{at_32:?}"
     );
 }
 
@@ -69,8 +83,12 @@ fn one_block_size_names_the_level_and_presumes_the_limit() {
     let bindings = bindings(&run(sweep(1.0, 8 * KIB, &[1, 8, 16, 32])));
     assert_eq!(bindings[3].limit, Limit::DiskIops);
     assert!((bindings[3].ceiling_iops.unwrap() - 5_000.0).abs() < 10.0);
-    let evidence = &written(&bindings[3].seen);
-    assert!(evidence.contains("Presumably requests") && evidence.contains("test 32 KiB too"), "{evidence}");
+    assert!(presumes(&bindings[3], ThrottledQuantity::Requests), "{:?}", bindings[3]);
+    assert!(
+        shows!(bindings[3], Fact::Level(LevelFact::Presumed { next_block_bytes: 32_768, .. })),
+        "{:?}",
+        bindings[3]
+    );
     // 2,000 requests of 256 KiB a second are 524 MB/s: more than disks of 2,000 IOPS are sold with.
     let disk = ExampleDisk { iops: 2_000.0, bytes_per_s: 1e10, ..ExampleDisk::default() };
     let large = [8, 32].map(|depth| cell(closed("random", 1.0, 256 * KIB, depth), &disk, &[1.0]));
@@ -82,19 +100,17 @@ fn growth_in_proportion_to_depth_is_latency() {
     let bindings = bindings(&run(sweep(0.0, 4 * KIB, &[2, 4])));
     for (binding, depth) in bindings.iter().zip([2, 4]) {
         assert_eq!(binding.limit, Limit::Latency);
-        assert!(
-            written(&binding.seen).starts_with(&format!("{depth} outstanding at 1.00 ms")),
-            "{}",
-            written(&binding.seen)
-        );
+        let found = &binding.seen.facts()[0];
+        let (Fact::Load(LoadFact::OwnTime { depth: of, latency_ns, .. })
+        | Fact::Load(LoadFact::GrowsWithDepth { depth: of, latency_ns, .. })) = found
+        else {
+            panic!("{found:?}");
+        };
+        assert!(*of == depth && about(*latency_ns, 1e6, 0.5), "{found:?}");
     }
     let alone = self::bindings(&run(sweep(0.0, 4 * KIB, &[4])));
     assert_eq!(alone[0].limit, Limit::Latency);
-    assert!(
-        written(&alone[0].seen).contains("Twice 4 outstanding would make twice as many"),
-        "{}",
-        written(&alone[0].seen)
-    );
+    assert!(shows!(alone[0], Fact::Load(LoadFact::TwiceAsMany { depth: 4 })), "{:?}", alone[0]);
 }
 
 #[test]
@@ -108,10 +124,11 @@ fn an_open_loop_that_is_met_is_bound_by_nothing_and_an_overloaded_one_shows_the_
         [Limit::Latency, Limit::DiskIops, Limit::Arrival, Limit::DiskIops]
     );
     for on_plateau in [&found[1], &found[3]] {
-        assert!(written(&on_plateau.seen).contains("levels off at 5,00"), "{}", written(&on_plateau.seen));
+        assert!(levels_off_at(on_plateau, 5_000.0), "{on_plateau:?}");
     }
     let alone = run(vec![cell(open("random", 1.0, 4 * KIB, 10_000.0), &disk, &[1.0])]);
-    assert!(written(&bindings(&alone)[0].seen).contains("50 % of the offered load"));
+    let alone = &bindings(&alone)[0];
+    assert!(shows!(alone, Fact::Waiting(WaitingFact::CompletedOnly { share }) if about(*share, 0.5, 0.5)), "{alone:?}");
 }
 
 #[test]
@@ -131,7 +148,7 @@ fn the_tool_and_the_cache_come_before_the_disk() {
     doubt(&mut record, 1, DoubtCode::GeneratorBound);
     assert_eq!(limits(&record)[..2], [Limit::Cache, Limit::Generator]);
     // Without them nothing shows that the other block size has the same level.
-    assert!(bindings(&record)[2..].iter().all(|b| written(&b.seen).contains("Presumably")));
+    assert!(bindings(&record)[2..].iter().all(|b| presumes(b, ThrottledQuantity::Requests)));
     record.header.volumes[0].kind = TargetKind::Null;
     assert_eq!(limits(&record), [Limit::Generator; 4]);
 }
@@ -143,7 +160,8 @@ fn a_measurement_that_failures_ended_names_no_limit() {
     doubt(&mut record, 1, DoubtCode::EndedEarly);
     let bindings = bindings(&record);
     assert_eq!(bindings[1].limit, Limit::Unexplained);
-    assert!(written(&bindings[1].seen).contains("read at 0 was not answered"), "{}", written(&bindings[1].seen));
+    let failed = |detail: &String| detail.starts_with("read at 0 was not answered");
+    assert!(shows!(bindings[1], Fact::Load(LoadFact::Failed { detail }) if failed(detail)), "{:?}", bindings[1]);
     // One that the user ended shows what it shows.
     record.cells[1].trials[0].ending = Ending::Interrupted;
     assert!(self::bindings(&record)[1].limit != Limit::Unexplained);
@@ -172,7 +190,10 @@ fn a_machine_without_cpu_to_spare_is_named() {
     let bindings = bindings(&record);
     assert_eq!(bindings[0].limit, Limit::Cpu);
     // 4.5 s of 60 s x 4 CPUs x 98 %.
-    assert!(written(&bindings[0].seen).contains("98 % busy, 1.9 % of it"), "{}", written(&bindings[0].seen));
+    let Fact::Machine(MachineFact::CpuBusy { busy_share, tool_share: Some(tool) }) = bindings[0].seen.facts()[0] else {
+        panic!("{:?}", bindings[0]);
+    };
+    assert!(about(busy_share, 0.98, 0.1) && about(tool, 0.019, 3.0), "{:?}", bindings[0]);
 }
 
 #[test]
@@ -197,7 +218,8 @@ fn time_that_the_hypervisor_took_is_part_of_the_evidence() {
     (machine.busy, machine.steal) = (0.98, 0.3);
     let bindings = bindings(&record);
     assert_eq!(bindings[0].limit, Limit::Cpu);
-    assert!(written(&bindings[0].seen).contains("the hypervisor took 30 %"), "{}", written(&bindings[0].seen));
+    let took = |share: f64| about(share, 0.3, 0.1);
+    assert!(shows!(bindings[0], Fact::Machine(MachineFact::CpuTaken { share }) if took(*share)), "{:?}", bindings[0]);
 }
 
 #[test]
@@ -207,8 +229,8 @@ fn reads_that_get_faster_by_trial_are_a_cache_filling() {
         bindings(&run(vec![cell(closed("random", reads, 4 * KIB, 8), &disk, factors)])).remove(0)
     };
     let filling = of(&[0.2, 0.4, 0.6, 0.8, 0.9, 1.0], 1.0);
-    assert_eq!(filling.limit, Limit::Cache, "{}", written(&filling.seen));
-    assert!(written(&filling.seen).contains("got faster"), "{}", written(&filling.seen));
+    assert_eq!(filling.limit, Limit::Cache, "{filling:?}");
+    assert!(shows!(filling, Fact::Course(CourseFact::GotFaster { trials: 6, .. })), "{filling:?}");
     assert_ne!(of(&[1.0, 0.99, 1.01, 1.0, 0.99, 1.0], 1.0).limit, Limit::Cache, "noise");
     assert_ne!(of(&[1.0, 0.9, 0.8, 0.6, 0.4, 0.2], 1.0).limit, Limit::Cache, "slower");
     assert_ne!(of(&[0.2, 0.4, 0.6, 0.8, 0.9, 1.0], 0.0).limit, Limit::Cache, "writes");
@@ -267,9 +289,11 @@ fn equal_rates_at_several_depths_are_a_limit_on_a_machine_that_others_keep_busy(
     let even = [1.0, 0.998, 1.004, 1.001];
     let held = of(&[8, 16, 32, 128], 0.1, even);
     assert!(all(&held, Limit::DiskIops), "{held:?}");
-    let told = "The machine's CPUs were 98 % busy meanwhile, 10 % of it with the tool itself; want of CPU does not leave rates as \
-                equal as these at 4 depths.";
-    assert!(written(&held[1].seen).contains(told), "{}", written(&held[1].seen));
+    let by_tool = |share: f64| about(share, 0.1, 1.0);
+    assert!(
+        shows!(held[1], Fact::Machine(MachineFact::CpuBusyMeanwhile { tool_share, depths: 4, .. }) if by_tool(*tool_share)),
+        "{held:?}"
+    );
     // The tool itself takes the CPUs; rates that are not equal; or at two depths alone.
     assert!(all(&of(&[8, 16, 32, 128], 0.7, even), Limit::Cpu));
     assert!(all(&of(&[8, 16, 32, 128], 0.1, [1.0, 0.96, 0.99, 0.965]), Limit::Cpu));
@@ -300,9 +324,13 @@ fn requests_held_above_the_device_are_told_and_the_limit_is_named_all_the_same()
     }
     let bindings = bindings(&record);
     assert!(bindings.iter().all(|b| b.limit == Limit::DiskIops));
-    let told = "kept above the device, by a throttle of the kernel (cgroup), a queue limit or the file system: of 32 \
-                outstanding vda had 0.10 on average";
-    assert!(written(&bindings[1].seen).contains(told), "{}", written(&bindings[1].seen));
+    let kept = |at_devices: f64| about(at_devices, 0.1, 0.5);
+    assert!(
+        shows!(bindings[1], Fact::Waiting(WaitingFact::KeptAbove { at_devices, devices, .. })
+            if kept(*at_devices) && *devices == ["vda"]),
+        "{:?}",
+        bindings[1]
+    );
 }
 
 #[test]
@@ -334,19 +362,26 @@ fn a_plateau_from_depth_1_on_stands_beside_open_loops_and_is_not_latency() {
     assert_eq!(bindings[2].limit, Limit::Arrival);
     for i in [0, 1, 4] {
         assert!((bindings[i].ceiling_iops.unwrap() - 5_000.0).abs() < 10.0, "{:?}", bindings[i]);
-        assert!(written(&bindings[i].seen).contains("evels off at 5,00"), "{}", written(&bindings[i].seen));
-        assert!(written(&bindings[i].seen).contains("from 1 outstanding on"), "{}", written(&bindings[i].seen));
-        assert!(written(&bindings[i].seen).contains("Presumably"), "one block size: {}", written(&bindings[i].seen));
+        assert!(levels_off_at(&bindings[i], 5_000.0), "{:?}", bindings[i]);
+        assert!(shows!(bindings[i], Fact::Level(LevelFact::Plateau { from_depth: 1, .. })), "{:?}", bindings[i]);
+        assert!(presumes(&bindings[i], ThrottledQuantity::Requests), "one block size: {:?}", bindings[i]);
     }
+    let in_bursts = |median: f64, slow: f64| about(median, 20.1e3, 0.5) && about(slow, 98e6, 1.0);
     assert!(
-        written(&bindings[0].seen).contains("half take at most 20.1 us, 0.2 % about 98"),
-        "{}",
-        written(&bindings[0].seen)
+        shows!(bindings[0], Fact::Waiting(WaitingFact::InBursts { median_ns, slow_ns, .. })
+            if in_bursts(*median_ns, *slow_ns)),
+        "{:?}",
+        bindings[0]
     );
-    assert!(written(&bindings[4].seen).starts_with("Of 5,500 requests a second offered, 4,084 were completed"));
+    let offered = |of: &Asked| about(of.asked_iops, 5_500.0, 0.01) && about(of.completed_iops, 4_084.0, 0.02);
+    assert!(
+        shows!(bindings[4], Fact::Level(LevelFact::Plateau { offered: Some(of), .. }) if offered(of)),
+        "{:?}",
+        bindings[4]
+    );
     // Much more than the level was delivered: it is no level.
     let exceeded = of(&[(6_000.0, 6_000.0)]);
-    assert!(exceeded.iter().all(|b| !written(&b.seen).contains("levels off")));
+    assert!(exceeded.iter().all(|b| !shows!(b, Fact::Level(LevelFact::Plateau { .. }))));
     // Half of what closed loops get is more than a throttle's delay.
     let collapsed = of(&[(5_500.0, 2_000.0)]);
     assert_eq!(collapsed[0].ceiling_iops, of(&[])[0].ceiling_iops);
@@ -362,13 +397,19 @@ fn small_requests_have_the_ceiling_on_bytes_beside_theirs_which_larger_ones_show
     for cell in &summary.cells[..2] {
         let bytes = cell.ceilings.iter().find(|c| c.limit == Limit::DiskThroughput).expect("200 MB/s");
         assert!((bytes.iops / (200e6 / 4096.0) - 1.0).abs() < 0.01, "{bytes:?}");
-        assert!(bytes.source.contains("random read 64 KiB, depth") && bytes.source.ends_with("200 MB/s"), "{bytes:?}");
+        let CeilingSource::LevelOf { load, level: RateFigure::BytesPerS(level) } = &bytes.source else {
+            panic!("{bytes:?}");
+        };
+        assert!(load.starts_with("random read 64 KiB, depth") && about(*level, 200e6, 0.5), "{bytes:?}");
         assert_eq!(cell.ceilings[0].limit, Limit::DiskIops);
     }
     // How large requests may be that the limit on requests lets through is not known beyond what was seen.
     let of_large = &summary.cells[3].ceilings;
     assert!(of_large.iter().all(|ceiling| ceiling.limit == Limit::DiskThroughput), "{of_large:?}");
-    assert!(of_large[0].source.starts_with("inferred: the level of random read 64 KiB"), "{of_large:?}");
+    assert!(
+        matches!(&of_large[0].source, CeilingSource::LevelOf { load, .. } if load.contains("64 KiB")),
+        "{of_large:?}"
+    );
 }
 
 #[test]
@@ -385,7 +426,7 @@ fn the_length_of_a_window_has_an_interval_as_every_inferred_figure() {
 fn with_intervals(cells: Vec<CellRecord>) -> Vec<super::LimitFigure> {
     let figures: Vec<_> = super::limits(&run(cells)).into_iter().filter(|f| f.inferred).collect();
     for figure in &figures {
-        let (low, high) = (figure.low.expect(&figure.source), figure.high.expect(&figure.source));
+        let (Some(low), Some(high)) = (figure.low, figure.high) else { panic!("{figure:?}") };
         assert!(low <= figure.value && figure.value <= high && low < high, "{figure:?}");
     }
     figures
@@ -463,14 +504,13 @@ fn what_an_open_loop_had_more_of_is_no_limit() {
     };
     assert_eq!(of(4_900.0).limit, Limit::DiskIops);
     let passed = of(6_000.0);
-    assert_eq!(passed.limit, Limit::Latency, "{}", written(&passed.seen));
+    assert_eq!(passed.limit, Limit::Latency, "{passed:?}");
+    assert!(shows!(passed, Fact::Load(LoadFact::OwnTime { shown: OwnTimeShown::TakeLonger, .. })), "{passed:?}");
+    let more = |amount: &str, rate: f64| amount == "6,000 arrivals a second" && about(rate, 6_000.0, 0.01);
     assert!(
-        written(&passed.seen).contains("no limit on requests or bytes explains the rate"),
-        "{}",
-        written(&passed.seen)
+        shows!(passed, Fact::Waiting(WaitingFact::HadMore { amount, rate_iops }) if more(amount, *rate_iops)),
+        "{passed:?}"
     );
-    let told = "At 6,000 arrivals a second the same requests had 6,000 a second: this is no limit.";
-    assert!(written(&passed.seen).contains(told), "{}", written(&passed.seen));
     // Nor is what the open loop had of its own will, however long its requests took.
     let mut cells = sweep(1.0, 4 * KIB, &[1, 32, 64]);
     cells.push(delivering(6_000.0, 6_000.0));
@@ -479,7 +519,7 @@ fn what_an_open_loop_had_more_of_is_no_limit() {
         *latency = latencies(reads.count, 8e6);
     }
     let passed = bindings(&run(cells)).swap_remove(1);
-    assert_eq!(passed.limit, Limit::Latency, "{}", written(&passed.seen));
+    assert_eq!(passed.limit, Limit::Latency, "{passed:?}");
 }
 
 #[test]
@@ -503,20 +543,19 @@ fn what_a_bucket_saved_up_refutes_no_limit_that_is_counted_out() {
     let in_turns = || throttled(closed("random", 1.0, 4 * KIB, 32), 5_000.0);
     for counted in [in_turns(), even(32)] {
         let kept = of(counted, 6_000.0, 4.0);
-        assert_eq!(kept.limit, Limit::DiskIops, "{}", written(&kept.seen));
-        let told = "At 6,000 arrivals a second there were 6,000 a second, for 4 s: no more than what a token bucket of a second";
-        assert!(written(&kept.seen).contains(told), "{}", written(&kept.seen));
+        assert_eq!(kept.limit, Limit::DiskIops, "{kept:?}");
+        assert!(shows!(kept, Fact::Waiting(WaitingFact::MoreForAWhile { longest_ns: 4_000_000_000, .. })), "{kept:?}");
     }
     // For as long as this no bucket of a second lasts.
     let lasting = of(even(32), 6_000.0, 6.0);
-    assert_eq!(lasting.limit, Limit::Latency, "{}", written(&lasting.seen));
+    assert_eq!(lasting.limit, Limit::Latency, "{lasting:?}");
 }
 
 #[test]
 fn one_request_at_a_time_in_bursts_is_not_latency() {
     let alone = bindings(&run(vec![throttled(closed("random", 1.0, 4 * KIB, 1), 5_000.0)]));
     assert_eq!(alone[0].limit, Limit::DiskIops);
-    assert!(written(&alone[0].seen).contains("let through in bursts"), "{}", written(&alone[0].seen));
+    assert!(shows!(alone[0], Fact::Waiting(WaitingFact::InBursts { .. })), "{:?}", alone[0]);
     let summary = summarize(&run([1, 32].map(|d| throttled(closed("random", 1.0, 4 * KIB, d), 5_000.0)).to_vec()));
     let latency = |c: &CellSummary| c.ceilings.iter().any(|ceiling| ceiling.limit == Limit::Latency);
     assert!(!summary.cells.iter().any(latency), "the wait for a throttle's turn is no latency to divide by");
@@ -536,9 +575,20 @@ fn large_sequential_requests_at_the_level_of_small_ones_show_a_limit_on_requests
     let bindings: Vec<&Binding> = summary.cells.iter().map(|c| c.binding.as_ref().unwrap()).collect();
     let limits: Vec<Limit> = bindings.iter().map(|b| b.limit).collect();
     assert_eq!(limits, [DiskIops, DiskIops, DiskIops, DiskIops, Latency, DiskIops]);
-    assert!(written(&bindings[0].seen).contains("sequential 1 MiB requests reach as many requests a second"));
-    assert!(written(&bindings[2].seen).contains("random 4 KiB reads level off there too, and sequential 1 MiB"));
-    assert!(written(&bindings[5].seen).contains("the rate at which random 4 KiB requests level off"));
+    let large =
+        KindShown::OtherSize { load: "sequential 1 MiB requests".to_owned(), counted: ThrottledQuantity::Requests };
+    let kind = |binding: &Binding| match &binding.seen.facts()[0] {
+        Fact::Level(LevelFact::Plateau { shown: LevelShown::Kind(kind), .. }) => kind.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(kind(bindings[0]), large);
+    let too = KindShown::AnotherLoad { load: "random 4 KiB reads".to_owned(), shown: Box::new(large) };
+    assert_eq!(kind(bindings[2]), too);
+    assert!(
+        shows!(bindings[5], Fact::Level(LevelFact::RequestsOfLevel { load, .. }) if load == "random 4 KiB requests"),
+        "{:?}",
+        bindings[5]
+    );
     assert!(summary.cells[5].ceilings.iter().any(|c| c.limit == DiskIops && c.iops > 4_900.0));
 }
 
@@ -553,22 +603,24 @@ fn reads_and_writes_that_stop_alike_are_counted_and_larger_requests_rule_bytes_o
         cells.push(delivering(5_500.0, 4_900.0));
         cells
     };
-    assert!(written(&bindings(&run(small()))[1].seen).contains("Presumably"));
+    assert!(presumes(&bindings(&run(small()))[1], ThrottledQuantity::Requests));
     let mut with_large = small();
     with_large.push(cell(closed("sequential", 1.0, 1024 * KIB, 8), &disk, &[1.0]));
     let record = run(with_large);
     assert_eq!(limits(&record)[..5], [Latency, DiskIops, Latency, DiskIops, DiskIops]);
-    let evidence = &written(&bindings(&record)[1].seen);
-    assert!(evidence.contains("random 4 KiB writes stop at the same rate") && evidence.contains("move 200 MB/s"));
+    let agrees = |load: &str, bytes: f64| load == "random 4 KiB writes" && about(bytes, 200e6, 0.5);
+    let by_agreement = |shown: &LevelShown| {
+        matches!(shown, LevelShown::Kind(KindShown::Agreement { load, larger_bytes_per_s, .. })
+            if agrees(load, *larger_bytes_per_s))
+    };
+    let found = &bindings(&record)[1];
+    assert!(shows!(found, Fact::Level(LevelFact::Plateau { shown, .. }) if by_agreement(shown)), "{found:?}");
     // Writes that stop elsewhere leave open whether anything is counted.
     let mut apart = record.clone();
     let slower = ExampleDisk { iops: 4_000.0, ..disk };
     apart.cells[3] = cell(closed("random", 0.0, 4 * KIB, 32), &slower, &[1.0]);
-    assert!(
-        written(&bindings(&apart)[1].seen).contains("Presumably requests"),
-        "{}",
-        written(&bindings(&apart)[1].seen)
-    );
+    let found = &bindings(&apart)[1];
+    assert!(presumes(found, ThrottledQuantity::Requests), "{found:?}");
 }
 
 #[test]
@@ -577,10 +629,12 @@ fn between_latency_and_level_requests_that_hardly_wait_are_bound_by_latency() {
     let at = |depth, iops| cell(closed("random", 1.0, 4 * KIB, depth), &disk(iops), &[1.0]);
     let bindings = bindings(&run(vec![at(1, 900.0), at(4, 1_000.0), at(16, 1_000.0)]));
     assert_eq!(bindings[0].limit, Limit::Latency);
+    let alone = |latency_ns: f64, rate: f64| about(latency_ns, 1.11e6, 0.5) && about(rate, 900.0, 0.5);
     assert!(
-        written(&bindings[0].seen).starts_with("1 outstanding at 1.11 ms each make 900"),
-        "{}",
-        written(&bindings[0].seen)
+        shows!(bindings[0], Fact::Load(LoadFact::OwnTime { depth: 1, latency_ns, rate_iops, .. })
+            if alone(*latency_ns, *rate_iops)),
+        "{:?}",
+        bindings[0]
     );
 }
 
@@ -605,10 +659,10 @@ fn cells_that_differ_in_more_than_depth_are_no_curve() {
     for (cell, theta) in record.cells.iter_mut().zip([500, 500]) {
         cell.load = Load::stored(cell.load.figures(), spec(theta));
     }
-    assert!(written(&bindings(&record)[1].seen).contains("levels off"));
+    assert!(shows!(bindings(&record)[1], Fact::Level(LevelFact::Plateau { .. })));
     record.cells[1].load = Load::stored(record.cells[1].load.figures(), spec(1_200));
-    let alone = &written(&bindings(&record)[1].seen);
-    assert!(!alone.contains("levels off"), "{alone}");
+    let alone = &bindings(&record)[1];
+    assert!(!shows!(alone, Fact::Level(LevelFact::Plateau { .. })), "{alone:?}");
 }
 
 #[test]
@@ -661,20 +715,22 @@ fn of_a_load_that_thinks_the_larger_part_of_its_time_binds_unless_it_comes_to_a_
     let thinks = of(answered_and_thinking(8, 1e6, 3e6));
     assert_eq!(thinks.limit, Limit::Arrival, "{thinks:?}");
     assert!((thinks.ceiling_iops.unwrap() - 2_000.0).abs() < 5.0, "{thinks:?}");
-    let told = "Think time takes 75 % of the load's time: 8 outstanding, each 3.00 ms after the answer before it and answered after 1.00 ms, \
-                come to 2,000 requests a second at most";
-    assert!(written(&thinks.seen).contains(told), "{thinks:?}");
+    let Fact::Load(LoadFact::ThinksAndWaits { share, think_ns, latency_ns, asked_iops, .. }) = thinks.seen.facts()[0]
+    else {
+        panic!("{thinks:?}");
+    };
+    assert!(about(share, 0.75, 0.5) && about(think_ns, 3e6, 0.5) && about(latency_ns, 1e6, 0.5), "{thinks:?}");
+    assert!(about(asked_iops, 2_000.0, 0.5), "{thinks:?}");
     // 8 / (1.5 ms + 0.5 ms) = 4,000: the disk's own time is the larger part.
     let answers = of(answered_and_thinking(8, 1.5e6, 0.5e6));
     assert_eq!(answers.limit, Limit::Latency, "{answers:?}");
-    assert!(written(&answers.seen).contains("think time takes 25 % of the load's time"), "{answers:?}");
+    let quarter = |share: f64| about(share, 0.25, 1.0);
+    assert!(shows!(answers, Fact::Load(LoadFact::ThinksLess { share, .. }) if quarter(*share)), "{answers:?}");
     // 64 / (2.8 ms + 10 ms) = 5,000: the limit, for which its requests wait, however long it thinks.
     let waits = of(answered_and_thinking(64, 2.8e6, 10e6));
     assert_eq!(waits.limit, Limit::DiskIops, "{waits:?}");
-    assert!(
-        written(&waits.seen).starts_with("Think time takes 78 % of the load's time, and it comes to a limit"),
-        "{waits:?}"
-    );
+    let most = |share: f64| about(share, 0.78, 1.0);
+    assert!(shows!(waits, Fact::Load(LoadFact::ThinksAtLimit { share }) if most(*share)), "{waits:?}");
     let thinks = of(answered_and_thinking(256, 3.2e6, 48e6));
     assert_eq!(thinks.limit, Limit::DiskIops, "{thinks:?}");
     // Or for which they do not: it asks for no more.
@@ -686,10 +742,10 @@ fn a_load_that_thinks_most_of_the_time_asks_for_no_more() {
     let mut record = run(vec![thinking()]);
     let binding = summarize(&record).cells[0].binding.clone().unwrap();
     assert_eq!(binding.limit, Limit::Arrival, "{binding:?}");
-    assert!(
-        written(&binding.seen).contains("ask for 800 requests a second at most, and 784 were completed"),
-        "{binding:?}"
-    );
+    let Fact::Load(LoadFact::Thinks { asked_iops, rate_iops, .. }) = binding.seen.facts()[0] else {
+        panic!("{binding:?}");
+    };
+    assert!(about(asked_iops, 800.0, 0.1) && about(rate_iops, 784.0, 0.1), "{binding:?}");
     // Nor does it say anything of the tool, where there is nothing below it.
     record.header.volumes[0].kind = TargetKind::Null;
     record.cells.push(cell(open("random", 1.0, 4 << 10, 800.0), &ExampleDisk::default(), &[1.0]));

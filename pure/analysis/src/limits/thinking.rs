@@ -4,8 +4,7 @@ use super::caps::{explains, latency_ns, request_bytes};
 use super::{Case, inferred};
 use crate::curves::{iops, outstanding, paced};
 use crate::summary::CellSummary;
-use crate::words::{number, percent, span};
-use loadline_record::{Binding, Limit};
+use loadline_record::{Binding, Evidence, Limit, LoadFact};
 
 /// A load whose own think time takes this share of its time asks for no more than it gets.
 const OWN_TIME_MIN: f64 = 0.9;
@@ -46,38 +45,18 @@ impl Times {
 /// take where nothing waits, if that is known.
 pub(super) fn by_think_time(cell: &CellSummary, unhindered_ns: Option<f64>) -> Option<Binding> {
     let times = Times::of(cell).filter(|times| times.share() >= MOST)?;
-    let share = percent(times.share());
-    let (asked, evidence) = if times.share() >= OWN_TIME_MIN {
-        let asked = times.asked(0.0);
-        let evidence = format!(
-            "Think time takes {share} of the load's time: {} outstanding, each {} after the answer before it, ask for {} requests a second at \
-             most, and {} were completed.",
-            number(times.outstanding),
-            span(times.think_ns),
-            number(asked),
-            number(times.rate)
-        );
-        (asked, evidence)
+    let Times { outstanding: depth, rate: rate_iops, think_ns, .. } = times;
+    let share = times.share();
+    let (asked_iops, fact) = if share >= OWN_TIME_MIN {
+        let asked_iops = times.asked(0.0);
+        (asked_iops, LoadFact::Thinks { share, depth, think_ns, asked_iops, rate_iops })
     } else {
-        let answer_ns = unhindered_ns.map_or(times.answer_ns, |alone| alone.min(times.answer_ns));
-        let alone = if answer_ns < times.answer_ns {
-            format!(", and {} where fewer are outstanding", span(answer_ns))
-        } else {
-            String::new()
-        };
-        let asked = times.asked(answer_ns);
-        let evidence = format!(
-            "Think time takes {share} of the load's time: {} outstanding, each {} after the answer before it and answered after {}{alone}, come \
-             to {} requests a second at most, and {} were completed; no limit that was seen lies there.",
-            number(times.outstanding),
-            span(times.think_ns),
-            span(times.answer_ns),
-            number(asked),
-            number(times.rate)
-        );
-        (asked, evidence)
+        let latency_ns = times.answer_ns;
+        let fewer_ns = unhindered_ns.filter(|alone| *alone < latency_ns);
+        let asked_iops = times.asked(fewer_ns.unwrap_or(latency_ns));
+        (asked_iops, LoadFact::ThinksAndWaits { share, depth, think_ns, latency_ns, fewer_ns, asked_iops, rate_iops })
     };
-    Some(inferred(Limit::Arrival, Some(asked), Some(times.rate / asked), evidence))
+    Some(inferred(Limit::Arrival, Some(asked_iops), Some(rate_iops / asked_iops), fact))
 }
 
 impl Case<'_> {
@@ -97,16 +76,14 @@ impl Case<'_> {
         let by_latency = || {
             let waits = unhindered.is_some_and(|alone| times.answer_ns >= WAITS * alone);
             (!waits).then(|| {
-                let evidence = format!(
-                    "{} outstanding, each answered after {} and the next {} later, make {} IOPS: think time takes {} of the load's time, and \
-                     its requests' own latency the larger part; nothing shows that they wait for more than that.",
-                    number(times.outstanding),
-                    span(times.answer_ns),
-                    span(times.think_ns),
-                    number(times.rate),
-                    percent(times.share())
-                );
-                inferred(Limit::Latency, None, None, evidence)
+                let fact = LoadFact::ThinksLess {
+                    share: times.share(),
+                    depth: times.outstanding,
+                    think_ns: times.think_ns,
+                    latency_ns: times.answer_ns,
+                    rate_iops: times.rate,
+                };
+                inferred(Limit::Latency, None, None, fact)
             })
         };
         self.by_limit_of_its_kind().or_else(|| by_think_time(self.cell(), unhindered)).or_else(by_latency)
@@ -125,12 +102,8 @@ impl Case<'_> {
             return None;
         }
         let found = self.caps_of(rate)?;
-        let evidence = format!(
-            "Think time takes {} of the load's time, and it comes to a limit all the same: {}{}",
-            percent(times.share()),
-            found.evidence,
-            self.how_it_waits()
-        );
+        let thinks = LoadFact::ThinksAtLimit { share: times.share() };
+        let evidence = Evidence::from(thinks).and(found.fact.clone()).with(self.how_it_waits());
         Some(found.binding(rate, evidence))
     }
 }

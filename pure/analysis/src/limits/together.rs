@@ -5,8 +5,7 @@ use super::kinds::alike;
 use super::{Case, inferred};
 use crate::curves::{iops, outstanding, sound};
 use crate::summary::CellSummary;
-use crate::words::{listed, number, percent, span};
-use loadline_record::{Binding, Ceiling, Limit};
+use loadline_record::{BesideFact, Binding, Ceiling, Limit, LimitShown, LoadRate, LoadShare};
 
 /// A limit is reached from this share of it on.
 const REACHED: f64 = 0.95;
@@ -16,6 +15,22 @@ struct Share<'a> {
     cell: &'a CellSummary,
     rate: f64,
     most: f64,
+}
+
+/// What loads took of a limit together.
+struct Taken {
+    share: f64,
+    limit_iops: f64,
+    beside: Vec<LoadShare>,
+    /// Of all of them.
+    sum: f64,
+}
+
+impl Taken {
+    fn fact(self, limit: LimitShown) -> BesideFact {
+        let Self { share, limit_iops, beside, sum: all_share } = self;
+        BesideFact::Together { share, limit_iops, beside, all_share, limit }
+    }
 }
 
 impl Case<'_> {
@@ -34,14 +49,9 @@ impl Case<'_> {
                 own.map(|own| own.iops).min_by(f64::total_cmp)
             })
             .filter(|_| self.is_shared(ceiling.limit, &beside))
-            .map(|(sum, words)| Binding {
-                limit: ceiling.limit,
-                ceiling_iops: Some(ceiling.iops),
-                utilization: Some(sum),
-                seen: format!("{words}: {}.", ceiling.source).into(),
-                inferred: false,
-                presumed: false,
-                amplification: None,
+            .map(|taken| {
+                let (sum, limit) = (taken.sum, LimitShown::Declared(ceiling.source.clone()));
+                Binding::known(ceiling.limit, Some(ceiling.iops), Some(sum), taken.fact(limit).into())
             })
         });
         if of_plan.is_some() {
@@ -49,27 +59,23 @@ impl Case<'_> {
         }
         let of_run = [Limit::DiskIops, Limit::DiskThroughput].into_iter().find_map(|limit| {
             let (most, by) = self.most_alone(self.index, limit)?;
-            let (sum, words) =
+            let taken =
                 self.reached(rate, most, &beside, |other| self.most_alone(other, limit).map(|(most, _)| most))?;
-            let evidence = format!("{words}, as the loads had it that ran by themselves, such as {by}.");
-            Some(inferred(limit, Some(most), Some(sum), evidence))
+            Some(inferred(limit, Some(most), Some(taken.sum), taken.fact(LimitShown::ByItself { load: by })))
         });
         if of_run.is_some() {
             return of_run;
         }
-        let others: Vec<String> = beside.iter().map(|other| self.in_words(*other)).collect();
-        let others = listed(&others);
+        let of = |other: &usize| {
+            let cell = &self.cells[*other];
+            LoadRate { load: name(cell).to_owned(), rate_iops: iops(cell) }
+        };
+        let beside = beside.iter().map(of).collect();
         if outstanding(self.cell()) == Some(1) {
-            let each = span(1e9 / rate);
-            let evidence = format!(
-                "It has one request at a time, and one takes {each} beside {others}: how long by itself, another run shows."
-            );
-            return Some(inferred(Limit::Latency, None, None, evidence));
+            let fact = BesideFact::SingleBeside { latency_ns: 1e9 / rate, beside };
+            return Some(inferred(Limit::Latency, None, None, fact));
         }
-        let evidence = format!(
-            "Beside it ran {others}. Which limit they share does not show in their figures alone: measure each by itself as well."
-        );
-        Some(inferred(Limit::Unexplained, None, None, evidence))
+        Some(inferred(Limit::Unexplained, None, None, BesideFact::RanBeside { beside }))
     }
 
     /// The cells that ran at the same time on its volume, or on another one of the same machine.
@@ -87,14 +93,8 @@ impl Case<'_> {
         of_machine || beside.iter().any(|other| self.cells[*other].volume == self.cell().volume)
     }
 
-    /// What the loads took of a limit together, if that is nearly all of it: the share, and words for it.
-    fn reached(
-        &self,
-        rate: f64,
-        most: f64,
-        beside: &[usize],
-        most_of: impl Fn(usize) -> Option<f64>,
-    ) -> Option<(f64, String)> {
+    /// What the loads took of a limit together, if that is nearly all of it.
+    fn reached(&self, rate: f64, most: f64, beside: &[usize], most_of: impl Fn(usize) -> Option<f64>) -> Option<Taken> {
         let own = Share { cell: self.cell(), rate, most };
         let share = |other: &usize| {
             let cell = &self.cells[*other];
@@ -103,12 +103,8 @@ impl Case<'_> {
         let others: Vec<Share<'_>> = beside.iter().filter_map(share).collect::<Option<_>>()?;
         let taken = |share: &Share<'_>| share.rate / share.most;
         let sum = taken(&own) + others.iter().map(taken).sum::<f64>();
-        let words: Vec<String> =
-            others.iter().map(|share| format!("{} {}", name(share.cell), percent(taken(share)))).collect();
-        let words = if words.is_empty() { String::new() } else { format!(", beside it {}", listed(&words)) };
-        let words =
-            format!("It took {} of {} IOPS{words}: {} in all", percent(taken(&own)), number(own.most), percent(sum));
-        (sum >= REACHED).then_some((sum, words))
+        let beside = others.iter().map(|of| LoadShare { load: name(of.cell).to_owned(), share: taken(of) }).collect();
+        (sum >= REACHED).then(|| Taken { share: taken(&own), limit_iops: own.most, beside, sum })
     }
 
     /// The most that such a load had of a limit where it ran by itself in this run, and the load that shows it.
@@ -127,13 +123,6 @@ impl Case<'_> {
             Some((most, self.cells[other].label.clone()))
         };
         alone.into_iter().find_map(of)
-    }
-
-    /// "log at 40 a second".
-    fn in_words(&self, other: usize) -> String {
-        let cell = &self.cells[other];
-        let rate = iops(cell).map_or_else(String::new, |rate| format!(" at {} a second", number(rate)));
-        format!("{}{rate}", name(cell))
     }
 }
 

@@ -48,9 +48,9 @@ mod tests {
     use super::*;
     use crate::example::{ExampleDisk, cell, closed, run};
     use crate::summarize;
-    use crate::words::written;
+    use crate::words::shows;
     use loadline_block::Operation;
-    use loadline_record::{Limit, RunRecord};
+    use loadline_record::{Fact, Limit, RunRecord, WaitingFact};
     use loadline_units::Duration;
 
     /// So many latencies at even shares of a distribution, ns.
@@ -115,6 +115,6 @@ mod tests {
         let shallow = found[0].binding.as_ref().unwrap();
         assert_eq!(shallow.limit, Limit::DiskIops, "{shallow:?}");
         assert!((shallow.ceiling_iops.unwrap() - 932.0).abs() < 1.0, "{shallow:?}");
-        assert!(written(&shallow.seen).starts_with("Most of the time its requests wait for a turn"), "{shallow:?}");
+        assert!(shows!(shallow, Fact::Waiting(WaitingFact::WaitsForTurn)), "{shallow:?}");
     }
 }

@@ -1,8 +1,7 @@
 //! Cells whose requests wait, or do not, where no plateau shows for what.
 
 use super::caps::{
-    NEAR, at_level_of_another, explains, latency_in_words, latency_ns, request_bytes, round_in_bytes, usual_limit,
-    waits,
+    NEAR, at_level_of_another, explains, latency_ns, request_bytes, round_in_bytes, taken, usual_limit, waits,
 };
 use super::course::shows_counting;
 use super::kinds::{alike, apart, larger_moves_more, moved};
@@ -11,9 +10,12 @@ use super::single::waits_alone;
 use super::{Case, Fall, inferred};
 use crate::curves::{Growth, doubted, iops, met, outstanding, paced, sound};
 use crate::trials::{SIGNIFICANCE, TRIALS_MIN, rise, trials_used};
-use crate::words::{block, how_much, load_name, number, percent, seconds, span, throughput};
+use crate::words::{how_much, load_name};
 use loadline_block::Operation;
-use loadline_record::{Binding, DeviceCounters, DoubtCode, Limit};
+use loadline_record::{
+    Binding, CourseFact, DeviceCounters, DoubtCode, Evidence, FallAt, LevelFact, Limit, LoadFact, MachineFact,
+    OtherSizes, OwnTimeShown, PresumedBy, ThrottledQuantity, ThrottledRequests, WaitingFact,
+};
 
 /// A device that moved less than this share of what was asked did not serve it.
 const REACHED_DEVICE_MIN: f64 = 0.5;
@@ -38,12 +40,12 @@ pub(super) struct OfKind {
     /// Whether requests or bytes are counted is not known.
     pub(super) presumed: bool,
     /// What shows it.
-    pub(super) evidence: String,
+    pub(super) fact: LevelFact,
 }
 
 impl OfKind {
     /// What bound a cell of this rate.
-    pub(super) fn binding(&self, rate: f64, evidence: String) -> Binding {
+    pub(super) fn binding(&self, rate: f64, evidence: Evidence) -> Binding {
         let binding = inferred(self.limit, Some(self.ceiling), Some(rate / self.ceiling), evidence);
         Binding { presumed: self.presumed, ..binding }
     }
@@ -57,17 +59,15 @@ impl Case<'_> {
         if doubted(self.cell(), DoubtCode::Buffered) || paced(self.cell()) {
             return None;
         }
-        let earlier: Vec<String> = (course.falls.iter().rev().skip(1))
-            .map(|fall| format!("{} before {}", number(fall.before), seconds(fall.at_ns as u64)))
+        let earlier = (course.falls.iter().rev().skip(1))
+            .map(|fall| FallAt { before_iops: fall.before, at_ns: fall.at_ns as u64 })
             .collect();
-        let earlier =
-            if earlier.is_empty() { String::new() } else { format!(" It had been {}.", earlier.join(" and ")) };
-        let evidence = format!(
-            "After {} of load the rate fell from {} to {} IOPS and stayed there: what was saved up was spent.{earlier}",
-            seconds(fall.at_ns as u64),
-            number(fall.before),
-            number(fall.after)
-        );
+        let evidence = CourseFact::BurstSpent {
+            at_ns: fall.at_ns as u64,
+            before_iops: fall.before,
+            after_iops: fall.after,
+            earlier,
+        };
         let share = course.sustained / fall.after;
         Some(inferred(Limit::BurstExhausted, Some(fall.after), Some(share), evidence))
     }
@@ -81,14 +81,12 @@ impl Case<'_> {
         let enough = self.records.iter().filter(|record| trials_used(record).len() >= TRIALS_MIN).count();
         let rates: Vec<f64> = trials_used(self.record()).iter().filter_map(|trial| trial.iops()).collect();
         let rise = rise(&rates, SIGNIFICANCE / (2.0 * enough.max(1) as f64))?;
-        let evidence = format!(
-            "Over {} trials the reads got faster, from {} to {} IOPS (by {}), over the same data: something below, such as a cache \
-             of the host, keeps what was read. More trials, until they no longer differ, or a larger area tell where it ends.",
-            number(rates.len() as f64),
-            number(*rates.first()?),
-            number(*rates.last()?),
-            percent(rise)
-        );
+        let evidence = CourseFact::GotFaster {
+            trials: rates.len() as u64,
+            first_iops: *rates.first()?,
+            last_iops: *rates.last()?,
+            share: rise,
+        };
         Some(inferred(Limit::Cache, None, None, evidence))
     }
 
@@ -105,22 +103,18 @@ impl Case<'_> {
         let moved = |of: fn(&DeviceCounters) -> u64| -> u64 {
             trials.iter().flat_map(|t| &t.surroundings.devices).map(of).sum()
         };
-        let (operation, bytes, of): (_, _, fn(&DeviceCounters) -> u64) = if cell.load.read_ratio >= 0.5 {
-            (Operation::Read, asked(Operation::Read), |device| device.read_bytes)
+        let (requests, bytes, of): (_, _, fn(&DeviceCounters) -> u64) = if cell.load.read_ratio >= 0.5 {
+            (ThrottledRequests::Reads, asked(Operation::Read), |device| device.read_bytes)
         } else {
-            (Operation::Write, asked(Operation::Write), |device| device.write_bytes)
+            (ThrottledRequests::Writes, asked(Operation::Write), |device| device.write_bytes)
         };
         let seen = trials.iter().any(|t| !t.surroundings.devices.is_empty()) && bytes > 0;
         let share = seen.then(|| moved(of) as f64 / bytes as f64);
         let resident = trials.iter().filter_map(|t| t.surroundings.residency).map(|r| r.before).fold(0.0, f64::max);
         let evidence = match share {
-            Some(share) if share < REACHED_DEVICE_MIN => format!(
-                "Of the bytes that {}s asked for, {} reached the devices: the page cache took the others.",
-                operation.name(),
-                percent(share)
-            ),
-            None if resident >= RESIDENT && operation == Operation::Read => {
-                format!("{} of the file lay in the page cache before it began.", percent(resident))
+            Some(share) if share < REACHED_DEVICE_MIN => MachineFact::PageCacheTook { requests, reached_share: share },
+            None if resident >= RESIDENT && requests == ThrottledRequests::Reads => {
+                MachineFact::InPageCache { share: resident }
             }
             _ => return None,
         };
@@ -141,13 +135,10 @@ impl Case<'_> {
         let found = self.caps_of(seen.sustained)?;
         let is_far = seen.sustained < found.ceiling * FAR_BELOW;
         let near = explains(seen.sustained, found.ceiling, is_waiting && (!is_far || self.is_asked_less(&found)));
-        let evidence = format!(
-            "{} {}{}{}",
-            self.waiting_in_words(),
-            found.evidence,
-            self.more_for_a_while().unwrap_or_default(),
-            self.how_it_waits()
-        );
+        let evidence = Evidence::from(self.how_it_is_seen_to_wait())
+            .and(found.fact.clone())
+            .with(self.more_for_a_while())
+            .with(self.how_it_waits());
         near.then(|| found.binding(seen.sustained, evidence))
     }
 
@@ -159,12 +150,8 @@ impl Case<'_> {
             return None;
         }
         let limit = usual_limit(seen.sustained, request_bytes(self.cell()));
-        let evidence = format!(
-            "A throttle let {} a second through while this load went on, and other loads of the run show another limit: it changed. Whether \
-             requests or bytes are counted is presumed.{}",
-            number(seen.sustained),
-            self.how_it_waits()
-        );
+        let changed = WaitingFact::ThrottleChanged { rate_iops: seen.sustained };
+        let evidence = Evidence::from(changed).with(self.how_it_waits());
         let share = iops(self.cell()).map(|rate| rate / seen.sustained);
         Some(Binding { presumed: true, ..inferred(limit, Some(seen.sustained), share, evidence) })
     }
@@ -188,37 +175,27 @@ impl Case<'_> {
         let caps = self.caps[self.index]?;
         let (limit, allowed) = caps.of(request_bytes(self.cell()))?;
         if caps.told {
-            let parts: Vec<String> = [
-                caps.iops.map(|iops| format!("{} requests", number(iops))),
-                caps.bytes_per_s.map(|bytes| throughput(bytes).trim_end_matches("/s").to_owned()),
-            ]
-            .into_iter()
-            .flatten()
-            .collect();
-            let evidence =
-                format!("{} a second explain all loads of this kind and no other pair does.", parts.join(" and "));
-            return Some(OfKind { limit, ceiling: allowed, presumed: false, evidence });
+            let fact = LevelFact::ExplainsAll { rate_iops: caps.iops, bytes_per_s: caps.bytes_per_s };
+            return Some(OfKind { limit, ceiling: allowed, presumed: false, fact });
         }
         if let Some((limit, ceiling, cell)) = at_level_of_another(self.cells, self.caps, self.index, rate) {
-            let evidence = format!("It is the limit that {} show ({} IOPS).", load_name(cell), number(ceiling));
-            return Some(OfKind { limit, ceiling, presumed: false, evidence });
+            let fact = LevelFact::LimitOfAnother { load: load_name(cell), rate_iops: ceiling };
+            return Some(OfKind { limit, ceiling, presumed: false, fact });
         }
         // A limit on bytes holds for all patterns: where larger requests move far more, none is on the way of these.
         let surpassed =
             (limit == Limit::DiskThroughput).then(|| larger_moves_more(self.cells, self.cell(), rate)).flatten();
         if let Some(more) = surpassed {
-            let evidence = format!(
-                "Presumably requests are counted and not bytes, of which {} move {}: no other block size was measured at as many. To be \
-                 sure, test {} too.",
-                load_name(more),
-                throughput(moved(more)),
-                block(self.cell().load.block_bytes * 4)
-            );
-            return Some(OfKind { limit: Limit::DiskIops, ceiling: allowed, presumed: true, evidence });
+            let fact = LevelFact::PresumedByLarger {
+                load: load_name(more),
+                bytes_per_s: moved(more),
+                next_block_bytes: self.cell().load.block_bytes * 4,
+            };
+            return Some(OfKind { limit: Limit::DiskIops, ceiling: allowed, presumed: true, fact });
         }
-        let (what, not, next) = match limit {
-            Limit::DiskIops => ("requests", "bytes", self.cell().load.block_bytes * 4),
-            _ => ("bytes", "requests", (self.cell().load.block_bytes / 4).max(512)),
+        let (counted, next_block_bytes) = match limit {
+            Limit::DiskIops => (ThrottledQuantity::Requests, self.cell().load.block_bytes * 4),
+            _ => (ThrottledQuantity::Bytes, (self.cell().load.block_bytes / 4).max(512)),
         };
         let own = self.cell();
         let is_denied = |i: usize| {
@@ -226,40 +203,28 @@ impl Case<'_> {
             let kind = alike(own, other) && other.load.pattern == own.load.pattern && sound(other) && !paced(other);
             kind && apart(own, other) && waits(self.cells, self.seen, i)
         };
-        let why = if self.seen.of_kind(self.index).iter().any(|i| is_denied(*i)) {
-            "no other block size waits at as many requests or bytes a second"
+        let others = if self.seen.of_kind(self.index).iter().any(|i| is_denied(*i)) {
+            OtherSizes::WaitAtOtherRates
         } else {
-            "no other block size was measured at a limit"
+            OtherSizes::NotAtALimit
         };
-        let rule = match round_in_bytes(rate, request_bytes(own)).filter(|_| limit == Limit::DiskThroughput) {
-            Some(figure) => format!("by the round figure of {figure}"),
-            None => "as disks are sold".to_owned(),
-        };
-        let evidence = format!(
-            "Presumably {what} are counted and not {not}, {rule}: {why}. To be sure, test {} too.",
-            block(next)
-        );
-        Some(OfKind { limit, ceiling: allowed, presumed: true, evidence })
+        let round = round_in_bytes(rate, request_bytes(own)).filter(|_| limit == Limit::DiskThroughput);
+        let by = round.unwrap_or(PresumedBy::AsSold);
+        let fact = LevelFact::Presumed { counted, by, others, next_block_bytes };
+        Some(OfKind { limit, ceiling: allowed, presumed: true, fact })
     }
 
-    /// "Its requests take 6.40 ms, and 1.00 ms where nothing waits." or what else shows it.
-    fn waiting_in_words(&self) -> String {
-        let own = latency_ns(self.cell()).zip(latency_in_words(self.cell()));
+    /// What its requests take, and less where fewer are outstanding, or what else shows that they wait.
+    fn how_it_is_seen_to_wait(&self) -> WaitingFact {
+        let own = latency_ns(self.cell()).zip(taken(self.cell()));
         let least = self.seen.least_ns(self.index);
         match (own, least) {
-            (Some((own, takes)), Some(least)) if own > least * 1.05 => {
-                format!("Its requests take {takes}, and {} where fewer are outstanding.", span(least))
+            (Some((own, takes)), Some(fewer_ns)) if own > fewer_ns * 1.05 => {
+                WaitingFact::TakesLonger { takes, fewer_ns }
             }
-            _ if self.seen[self.index].as_ref().is_some_and(|seen| seen.turns) => {
-                "Most of the time its requests wait for a turn, by how their latencies spread.".to_owned()
-            }
-            _ if self.course().is_some_and(|course| course.steady) => {
-                "Its rate is steadier than its latencies would make it: something counts.".to_owned()
-            }
-            _ if met(self.cell()).is_some() => {
-                format!("Only {} of the offered load was completed.", percent(met(self.cell()).unwrap_or(0.0)))
-            }
-            _ => "Its requests wait.".to_owned(),
+            _ if self.seen[self.index].as_ref().is_some_and(|seen| seen.turns) => WaitingFact::WaitsForTurn,
+            _ if self.course().is_some_and(|course| course.steady) => WaitingFact::SteadyRate,
+            _ => met(self.cell()).map_or(WaitingFact::Waits, |share| WaitingFact::CompletedOnly { share }),
         }
     }
 
@@ -291,30 +256,16 @@ impl Case<'_> {
         if let Some(served) = served.filter(|_| is_crowded) {
             return Some(self.had_more_at_fewer(rate).unwrap_or_else(|| self.crowded(rate, served)));
         }
-        let what = if longer && is_least {
-            "something counts them out or lets them through in turns, but no limit on requests or bytes that other loads show comes \
-             to this rate"
-        } else if longer && had_more.is_none() {
-            "they take longer the more are outstanding, and no limit on requests or bytes explains the rate: the device serves only so \
-             many at once"
-        } else if longer {
-            "they take longer the more are outstanding, and no limit on requests or bytes explains the rate"
-        } else {
-            "nothing shows that requests wait for more than the device's own time"
+        let shown = match (longer, is_least, &had_more) {
+            (true, true, _) => OwnTimeShown::CountedOut,
+            (true, false, None) => OwnTimeShown::SoManyAtOnce,
+            (true, false, Some(_)) => OwnTimeShown::TakeLonger,
+            (false, ..) => OwnTimeShown::NothingWaits,
         };
-        let more = if longer || self.own.is_some_and(|own| self.curves[own].closed.len() > 1) {
-            String::new()
-        } else {
-            format!(" Twice {} outstanding would make twice as many, if that is so.", number(depth as f64))
-        };
-        let below = self.below_declared().map_or_else(String::new, |below| format!(" {below}"));
-        let more = had_more.unwrap_or(more);
-        let evidence = format!(
-            "{} outstanding at {} each make {} IOPS, and {what}.{more}{below}",
-            number(depth as f64),
-            span(depth as f64 / rate * 1e9),
-            number(rate)
-        );
+        let is_measured = longer || self.own.is_some_and(|own| self.curves[own].closed.len() > 1);
+        let twice = (!is_measured && had_more.is_none()).then_some(LoadFact::TwiceAsMany { depth });
+        let own_time = LoadFact::OwnTime { depth, latency_ns: depth as f64 / rate * 1e9, rate_iops: rate, shown };
+        let evidence = Evidence::from(own_time).with(had_more).with(twice).with(self.below_declared());
         let ceiling = self.latency_ceiling();
         Some(inferred(Limit::Latency, ceiling, ceiling.map(|ceiling| rate / ceiling), evidence))
     }
@@ -326,14 +277,9 @@ impl Case<'_> {
             self.curves[self.own?].closed.iter().filter(|i| outstanding(&self.cells[**i]).is_some_and(|of| of < depth));
         let more = fewer.filter_map(|i| Some((*i, self.cells[*i].iops_lasting()?))).max_by(|a, b| a.1.total_cmp(&b.1));
         let (other, most) = more.filter(|(_, most)| rate < most * LESS_AT_MORE)?;
-        let evidence = format!(
-            "{} had {} IOPS, and this load {}: either something took from it, or what the other lived on was spent, and a limit holds from \
-             then on. To be sure, measure it alone for longer.{}",
-            how_much(&self.cells[other]),
-            number(most),
-            number(rate),
-            self.how_it_waits()
-        );
+        let amount = how_much(&self.cells[other]);
+        let more = WaitingFact::FewerHadMore { amount, other_iops: most, rate_iops: rate };
+        let evidence = Evidence::from(more).with(self.how_it_waits());
         Some(inferred(Limit::Unexplained, None, None, evidence))
     }
 
@@ -348,13 +294,8 @@ impl Case<'_> {
     }
 
     /// A level that so many requests at once make.
-    pub(super) fn so_many_at_once(&self, level: &str, ceiling: f64, rate: f64, places: f64) -> Binding {
-        let evidence = format!(
-            "{level}. That is what {} served at once make, for single requests all take as long: presumably the device has so many places. \
-             To rule out a limit on requests, test another block size too.{}",
-            number(places),
-            self.how_it_waits()
-        );
+    pub(super) fn so_many_at_once(&self, level: Evidence, ceiling: f64, rate: f64, places: f64) -> Binding {
+        let evidence = level.and(LevelFact::WholePlaces { places }).with(self.how_it_waits());
         Binding { presumed: true, ..inferred(Limit::Parallelism, Some(ceiling), Some(rate / ceiling), evidence) }
     }
 
@@ -366,43 +307,18 @@ impl Case<'_> {
     /// A load whose requests take longer the more are outstanding, though no limit shows: so many are served at once, as many as its rate
     /// would be of requests that wait for nothing.
     fn crowded(&self, rate: f64, served: f64) -> Binding {
-        let least = self.seen.least_ns(self.index).unwrap_or_default();
-        let takes = latency_in_words(self.cell()).unwrap_or_default();
-        let below = self.below_declared().map_or_else(String::new, |below| format!(" {below}"));
+        let fewer_ns = self.seen.least_ns(self.index).unwrap_or_default();
+        let (takes, rate_iops) = (taken(self.cell()).unwrap_or_default(), rate);
+        let evidence = |fact: WaitingFact| Evidence::from(fact).with(self.below_declared()).with(self.how_it_waits());
         if self.makes_each_write_durable() {
-            let evidence = format!(
-                "Each of these writes is durable before it is answered (FUA). It takes {takes}, and {} where fewer are outstanding: {} IOPS                  are what {} made durable at once come to.{below}{}",
-                span(least),
-                number(rate),
-                places(served),
-                self.how_it_waits()
-            );
-            return inferred(Limit::Flush, None, None, evidence);
+            let fact = WaitingFact::DurableEach { takes, fewer_ns, rate_iops, served };
+            return inferred(Limit::Flush, None, None, evidence(fact));
         }
         if served < ONE_PLACE {
-            let evidence = format!(
-                "Its requests take {takes}, and {} where fewer are outstanding: {} IOPS are no more than one at a time makes. Presumably \
-                 they are served one after the other; another block size would show whether something counts them instead.{below}{}",
-                span(least),
-                number(rate),
-                self.how_it_waits()
-            );
-            return Binding { presumed: true, ..inferred(Limit::Parallelism, None, None, evidence) };
+            let fact = WaitingFact::OneAtATime { takes, fewer_ns, rate_iops };
+            return Binding { presumed: true, ..inferred(Limit::Parallelism, None, None, evidence(fact)) };
         }
-        let evidence = format!(
-            "Its requests take {takes}, and {} where fewer are outstanding: {} IOPS are what {} served at once make. Nothing shows that \
-             requests or bytes are limited; more depth, and other block sizes, would show whether they are.{below}{}",
-            span(least),
-            number(rate),
-            places(served),
-            self.how_it_waits()
-        );
-        inferred(Limit::Parallelism, None, None, evidence)
+        let fact = WaitingFact::ServedAtOnce { takes, fewer_ns, rate_iops, served };
+        inferred(Limit::Parallelism, None, None, evidence(fact))
     }
-}
-
-/// "8", or "about 5.4".
-fn places(served: f64) -> String {
-    let whole = libm::round(served);
-    if (served - whole).abs() <= WHOLE * whole.max(1.0) { number(whole) } else { format!("about {}", number(served)) }
 }

@@ -1,9 +1,9 @@
 //! The ends of bursts, and the limits before and after.
 
-use crate::{binding, bound_by, evidence_of, known, load, model, near, put};
+use crate::{binding, bound_by, known, load, model, near, put, seen_of};
 use loadline_catalog::Draw;
 use loadline_disk::Fullness;
-use loadline_record::{Limit, Stage, TrialRecord};
+use loadline_record::{BurstSide, Limit, ModelFact, Stage, TrialRecord, WaitedShare};
 use loadline_units::{Duration, Iops};
 use loadline_workload::{Arrival, LoadSpec};
 
@@ -62,11 +62,8 @@ fn what_begins_without_credits_ends_no_burst_however_late_it_waits() {
     for rate in [501, 505] {
         let record = put(&model(text, Draw::PUBLISHED), "data", &open(rate), Fullness::Empty);
         assert_eq!((known(&record).bursts_ended.as_slice(), bound_by(&record)), (&[][..], Limit::BurstExhausted));
-        assert!(
-            !evidence_of(&binding(&record).seen).contains("after the first"),
-            "{}",
-            evidence_of(&binding(&record).seen)
-        );
+        let ModelFact::Waited { most, .. } = seen_of(&record) else { panic!("{:?}", seen_of(&record)) };
+        assert_eq!(most.burst, None);
     }
 }
 
@@ -103,17 +100,12 @@ fn of_two_limits_that_share_the_waiting_the_greater_binds_and_the_other_is_told(
     let text = "schema = 1\nname = \"x\"\nvm = \"azure/d2s-v3@2020\"\n[volume.data]\ndisks = [{ sku = \"azure/premium-p10\" }]\n\
                 host_cache = \"none\"\n";
     let record = put(&model(text, Draw::MIDDLE), "data", &lasting(load(4, 100, 64), 60), Fullness::Full);
-    let found = binding(&record);
+    let found = seen_of(&record);
     assert!(matches!(bound_by(&record), Limit::BurstExhausted | Limit::VmUncachedIops), "{found:?}");
-    let (vm, disk) = ("the VM's uncached requests per second", "its burst credits being spent");
-    assert!(
-        evidence_of(&found.seen).contains(vm) && evidence_of(&found.seen).contains(disk),
-        "{}",
-        evidence_of(&found.seen)
-    );
-    assert!(
-        evidence_of(&found.seen).contains("in the first ") && evidence_of(&found.seen).contains("after the first "),
-        "{}",
-        evidence_of(&found.seen)
-    );
+    let ModelFact::Waited { most, beside, .. } = found else { panic!("{found:?}") };
+    let all: Vec<&WaitedShare> = [most].into_iter().chain(beside).collect();
+    let of = |stage| all.iter().find(|of| of.at.stage == stage).unwrap_or_else(|| panic!("{found:?}"));
+    assert!(!of(Stage::VmUncached).at.credits_spent && of(Stage::Disk).at.credits_spent, "{found:?}");
+    assert!(matches!(of(Stage::VmUncached).burst, Some(BurstSide::BeforeNs(_))), "{found:?}");
+    assert!(matches!(of(Stage::Disk).burst, Some(BurstSide::AfterNs(_))), "{found:?}");
 }

@@ -9,7 +9,7 @@ mod worked_examples;
 use loadline_catalog::{Catalog, Draw, Environment, environment_text};
 use loadline_disk::{Fullness, InitialState, Warmth};
 use loadline_prediction::{Going, Model, Putting, is_filled, predict};
-use loadline_record::{Binding, Evidence, Fact, Histogram, Limit, ModelRecord, TrialRecord};
+use loadline_record::{Binding, Fact, Histogram, Limit, ModelFact, ModelRecord, TrialRecord};
 use loadline_units::{Bytes, Duration, Ratio};
 use loadline_workload::{Arrival, BlockShare, Distribution, LoadSpec, Pattern};
 use std::sync::LazyLock;
@@ -54,13 +54,12 @@ fn trial(model: &Model, load: &LoadSpec) -> TrialRecord {
 fn known(record: &TrialRecord) -> &ModelRecord {
     record.model.as_ref().expect("a prediction has a model")
 }
-/// The sentences of what was seen.
-fn evidence_of(seen: &Evidence) -> String {
-    let texts = seen.facts().iter().filter_map(|fact| match fact {
-        Fact::Written(written) => Some(written.text.clone()),
-        Fact::Watch(_) => None,
-    });
-    texts.collect::<Vec<String>>().join(" ")
+/// What the model knows of it.
+fn seen_of(record: &TrialRecord) -> &ModelFact {
+    match &binding(record).seen.facts()[0] {
+        Fact::Model(fact) => fact,
+        other => panic!("{other:?}"),
+    }
 }
 
 fn binding(record: &TrialRecord) -> &Binding {

@@ -1,10 +1,10 @@
 //! The named limit follows from where requests waited, and agrees with the ceilings.
 
-use crate::{binding, bound_by, ceiling, evidence_of, iops, known, load, mean_ms, model, near, put, trial};
+use crate::{binding, bound_by, ceiling, iops, known, load, mean_ms, model, near, put, seen_of, trial};
 use loadline_catalog::Draw;
 use loadline_disk::{Fullness, InitialState, Warmth};
 use loadline_prediction::{Going, PredictionError, Putting, check, predict, predict_together};
-use loadline_record::{Limit, Stage};
+use loadline_record::{Fact, Limit, ModelFact, Stage, WaitedEach};
 use loadline_units::{Bytes, Duration, Iops};
 use loadline_workload::{Arrival, Distribution, GroupEnd, LoadSpec, Pattern};
 
@@ -62,13 +62,14 @@ fn a_budget_of_the_machine_that_others_wait_for_too_is_told_as_shared() {
     let puttings = [on("a", &deep), on("b", &deep)];
     let records = predict_together(&puttings, GroupEnd::Each, &mut |_| Going::On).unwrap().unwrap();
     assert_eq!(bound_by(&records[0]), Limit::VmUncachedIops);
-    assert!(evidence_of(&binding(&records[0]).seen).ends_with(" b, loaded at the same time, waited for it too."));
+    let with_b = Fact::from(ModelFact::VolumesWaited { volumes: vec!["b".to_owned()] });
+    assert_eq!(binding(&records[0]).seen.facts().last(), Some(&with_b));
     assert_eq!(known(&records[1]).beside, ["a"]);
     // One at a time leaves the budget to the other.
     let alone =
         predict_together(&[on("a", &shallow), on("b", &shallow)], GroupEnd::Each, &mut |_| Going::On).unwrap().unwrap();
     assert_eq!(bound_by(&alone[0]), Limit::Latency);
-    assert!(!evidence_of(&binding(&alone[0]).seen).contains("at the same time"));
+    assert_eq!(binding(&alone[0]).seen.facts().len(), 1, "nothing is told of b");
     assert!(known(&put(&model, "a", &deep, Fullness::Full)).beside.is_empty());
 }
 
@@ -82,7 +83,7 @@ fn of_two_budgets_at_one_place_the_lower_ceiling_binds_the_parts_of_one_request(
     let record = trial(&model, &load(1_024, 100, 1));
     // 15 x 64 KiB at 100 MB/s, and the last part's 2 ms: 11.8 ms each.
     assert!(near(iops(&record), 1e3 / 11.83, 0.01), "{}", iops(&record));
-    assert_eq!(bound_by(&record), Limit::VmUncachedThroughput, "{}", evidence_of(&binding(&record).seen));
+    assert_eq!(bound_by(&record), Limit::VmUncachedThroughput, "{:?}", seen_of(&record));
     let small = trial(&model, &load(4, 100, 64));
     assert_eq!(bound_by(&small), Limit::VmUncachedIops);
 }
@@ -154,16 +155,15 @@ fn a_run_shorter_than_its_queue_tells_no_times_that_cannot_be() {
     let text = "schema = 1\nname = \"x\"\n[volume.data]\ndisks = [{ sku = \"aws/gp3\", size = \"100 GiB\" }]";
     let deep = LoadSpec { warm_up: Duration::ZERO, duration: Duration::from_s(2), ..load(16, 100, 16_384) };
     let record = trial(&model(text, Draw::PUBLISHED), &deep);
-    let evidence = evidence_of(&binding(&record).seen);
-    assert!(evidence.contains("the run is shorter than its queue takes (16,384 outstanding at "), "{evidence}");
-    assert!(!evidence.contains("for each request"), "{evidence}");
+    let each = |record| match seen_of(record) {
+        ModelFact::Waited { each, .. } => *each,
+        other => panic!("{other:?}"),
+    };
+    assert!(matches!(each(&record), WaitedEach::BeyondTheEnd { depth: 16_384, .. }), "{:?}", each(&record));
     let long = LoadSpec { warm_up: Duration::from_s(10), duration: Duration::from_s(60), ..load(16, 100, 1_024) };
     let record = trial(&model(text, Draw::PUBLISHED), &long);
-    assert!(
-        evidence_of(&binding(&record).seen).contains("for each request, which takes 34"),
-        "{}",
-        evidence_of(&binding(&record).seen)
-    );
+    let WaitedEach::Of { latency_ns, .. } = each(&record) else { panic!("{:?}", each(&record)) };
+    assert!((340e6..350e6).contains(&latency_ns), "{latency_ns}");
 }
 
 /// Writes of 64 KiB at nearly 1 GB/s into 10 GiB: for 5 s nothing waits for room, and the rate afterwards is known.
@@ -387,7 +387,7 @@ fn the_slowest_part_of_a_request_decides_what_binds_it() {
                 [[volume.data.disks]]\nsize = \"1 TiB\"\nlatency.read.median = \"1 ms\"\nlimit.throughput = \"10 MiB/s\"\n\
                 [volume.data]\nlayout = { stripe = { columns = 2, interleave = \"64 KiB\" } }\n";
     let record = trial(&model(text, Draw::PUBLISHED), &load(1_024, 100, 2));
-    assert_eq!(bound_by(&record), Limit::DiskThroughput, "{}", evidence_of(&binding(&record).seen));
+    assert_eq!(bound_by(&record), Limit::DiskThroughput, "{:?}", seen_of(&record));
 }
 
 #[test]
@@ -405,12 +405,12 @@ fn a_disk_that_transfers_its_most_is_bound_by_that_however_deep_its_queue() {
             let record =
                 trial(&model(text, Draw::PUBLISHED), &LoadSpec { pattern: pattern.clone(), ..load(1_024, 100, depth) });
             let bound = binding(&record);
-            assert_eq!(bound.limit, Limit::DiskThroughput, "depth {depth}: {}", evidence_of(&bound.seen));
+            assert_eq!(bound.limit, Limit::DiskThroughput, "depth {depth}: {bound:?}");
             assert!(near(bound.ceiling_iops.unwrap(), most / f64::from(1 << 20), 1e-6));
             assert!(near(ceiling(&record, Limit::DiskThroughput), most / f64::from(1 << 20), 1e-6));
         }
     }
     // Anywhere on the disk a head has other things to do.
     let anywhere = trial(&model(spins, Draw::PUBLISHED), &load(64, 100, 4));
-    assert_eq!(bound_by(&anywhere), Limit::Latency, "{}", evidence_of(&binding(&anywhere).seen));
+    assert_eq!(bound_by(&anywhere), Limit::Latency, "{:?}", seen_of(&anywhere));
 }

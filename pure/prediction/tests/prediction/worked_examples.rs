@@ -4,7 +4,7 @@
 use crate::{bound_by, ceiling, iops, known, load, model, near, put, trial};
 use loadline_catalog::Draw;
 use loadline_disk::Fullness;
-use loadline_record::Limit;
+use loadline_record::{Budget, BudgetRate, BudgetRates, CeilingSource, Limit};
 
 /// Except for rounding in floating-point sums.
 fn exactly(value: f64, wanted: f64) -> bool {
@@ -84,9 +84,8 @@ fn both_budgets_of_a_d8ds_v4() {
     }
 }
 
-/// The published and the delivered figure are in the same unit.
 #[test]
-fn a_ceilings_source_has_one_unit() {
+fn a_ceiling_knows_what_was_published_beside_what_is_delivered() {
     let source = |disk: &str| {
         let text = format!("schema = 1\nname = \"x\"\n[volume.data]\ndisks = [{{ sku = \"azure/{disk} }}]");
         let record = trial(&model(&text, Draw::MIDDLE), &load(1_024, 100, 64));
@@ -98,8 +97,19 @@ fn a_ceilings_source_has_one_unit() {
             .source
             .clone()
     };
-    let sold = source("premium-p40\"");
-    assert!(sold.contains("250 MiB/s published, 247.5 MiB/s as delivered"), "{sold}");
+    let rates = |source: CeilingSource| match source {
+        CeilingSource::Budget(Budget {
+            allowed: BudgetRates::Together { rate: BudgetRate::BytesPerS(allowed) },
+            published: Some(BudgetRates::Together { rate: BudgetRate::BytesPerS(published) }),
+            steady_per_s,
+            ..
+        }) => {
+            assert_eq!(steady_per_s, published);
+            (published, allowed)
+        }
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(rates(source("premium-p40\"")), (250 << 20, 495 << 19));
     let chosen = source("premium-v2\", size = \"1 TiB\", iops = \"20000 IOPS\", throughput = \"300 MB/s\"");
-    assert!(chosen.contains("300 MB/s published, 321 MB/s as delivered"), "{chosen}");
+    assert_eq!(rates(chosen), (300_000_000, 321_000_000));
 }

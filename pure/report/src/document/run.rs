@@ -3,13 +3,13 @@
 use super::DoubtDocument;
 use crate::words::certainty::because;
 use crate::words::evidence::{evidence, paragraph};
-use crate::words::{finding, verdict, watch};
+use crate::words::{ceiling_source, finding, verdict, watch};
 use loadline_analysis::{
-    Advised, Because, CauseShare, CellSummary, Conclusion, Consequence, Finding, FindingCode, FindingSeen, Holder,
-    HostsScaling, NextMeasurement, ObjectiveVerdict, RunInfo, RunSummary, Stop, VerdictBlock, VolumeVerdict, WaitAbove,
-    WatchHolder, WatchNext, WatchView,
+    Advised, Because, CauseShare, Ceiling, CellSummary, Conclusion, Consequence, Finding, FindingCode, FindingSeen,
+    Holder, HostsScaling, LastingFigures, NextMeasurement, ObjectiveVerdict, RunInfo, RunSummary, Stop, VerdictBlock,
+    VolumeVerdict, WaitAbove, WatchHolder, WatchNext, WatchView,
 };
-use loadline_record::{Binding, Evidence, Limit, WatchCause, WatchGain};
+use loadline_record::{Binding, CeilingSource, Evidence, Limit, WatchCause, WatchGain};
 use serde::Serialize;
 
 /// A run with its sentences.
@@ -43,18 +43,50 @@ pub fn run_document(summary: &RunSummary) -> RunDocument<'_> {
 struct CellDocument<'a> {
     #[serde(flatten)]
     cell: &'a CellSummary,
+    lasting: Option<LastingDocument<'a>>,
     binding: Option<BindingDocument<'a>>,
     doubts: Vec<DoubtDocument<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     watch: Option<WatchDocument<'a>>,
+    ceilings: Vec<CeilingDocument<'a>>,
 }
 
 impl<'a> CellDocument<'a> {
     fn of(cell: &'a CellSummary) -> Self {
         let binding =
             cell.binding.as_ref().map(|binding| BindingDocument { evidence: evidence(&binding.seen), binding });
+        let lasting = cell.lasting.as_ref().map(|figures| {
+            let seen = figures.source.as_ref();
+            LastingDocument { figures, source: seen.map(ceiling_source), seen }
+        });
+        let ceilings = cell.ceilings.iter().map(CeilingDocument::of).collect();
         let watch = cell.watch.as_ref().map(WatchDocument::of);
-        Self { cell, binding, doubts: DoubtDocument::of_all(&cell.doubts), watch }
+        Self { cell, lasting, binding, doubts: DoubtDocument::of_all(&cell.doubts), watch, ceilings }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct LastingDocument<'a> {
+    #[serde(flatten)]
+    figures: &'a LastingFigures,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seen: Option<&'a CeilingSource>,
+}
+
+#[derive(Debug, Serialize)]
+struct CeilingDocument<'a> {
+    limit: Limit,
+    iops: f64,
+    source: String,
+    seen: &'a CeilingSource,
+}
+
+impl<'a> CeilingDocument<'a> {
+    fn of(ceiling: &'a Ceiling) -> Self {
+        let Ceiling { limit, iops, source: seen } = ceiling;
+        Self { limit: *limit, iops: *iops, source: ceiling_source(seen), seen }
     }
 }
 

@@ -137,7 +137,14 @@ fn limits(out: &mut String, view: &CellView<'_>) {
         let texts: Vec<String> = cell
             .ceilings
             .iter()
-            .map(|c| format!("{} {} IOPS ({})", rows::limit_name(c.limit), figures::iops(c.iops), plain(&c.source)))
+            .map(|c| {
+                format!(
+                    "{} {} IOPS ({})",
+                    rows::limit_name(c.limit),
+                    figures::iops(c.iops),
+                    plain(&words::ceiling_source(&c.source))
+                )
+            })
             .collect();
         put!(out, "{}.</p>\n", Escaped(texts.join("; ")));
     }

@@ -1,6 +1,6 @@
 //! What was seen that makes a figure doubtful, as a sentence with its figures.
 
-use loadline_analysis::HeldBy;
+use loadline_analysis::{HeldBy, ceiling_source};
 use loadline_block::{ErrorKind, Operation};
 use loadline_record::{
     AskedAndMoved, Ceiling, Compression, Doubt, DoubtCode, DoubtEvidence, DoubtedFigure, Ending, Excess,
@@ -158,7 +158,8 @@ fn words(code: DoubtCode, seen: &DoubtEvidence) -> String {
             Duration::from_ns(*measured_ns).clock(),
             Duration::from_ns(*lasts_ns).clock(),
             afterwards.as_ref().map_or_else(String::new, |Ceiling { iops, source, .. }| format!(
-                " From then on requests like these come to {iops:.0} IOPS at most ({source})."
+                " From then on requests like these come to {iops:.0} IOPS at most ({}).",
+                ceiling_source(source)
             ))
         ),
         DoubtEvidence::FewRequests { operations } => {

@@ -1,5 +1,7 @@
 //! What was seen that a judgement rests on, in sentences.
 
+use super::limit::{beside, course, declared, level, load, machine, waiting};
+use super::model::model;
 use super::watch;
 use loadline_record::{Evidence, Fact};
 use loadline_units::words::capital;
@@ -33,10 +35,10 @@ pub(crate) fn first(seen: &Evidence) -> String {
 /// What was seen, up to the first colon, without a full stop.
 pub(crate) fn claim(seen: &Evidence) -> String {
     let mut claims = Vec::new();
-    for fact in seen.facts() {
-        let (claim, detail) = match fact {
+    for seen in seen.facts() {
+        let (claim, detail) = match seen {
             Fact::Watch(seen) => watch::parts(seen),
-            Fact::Written(written) => (written.text.trim_end_matches('.').to_owned(), None),
+            other => (fact(other).trim_end_matches('.').to_owned(), None),
         };
         claims.push(claim);
         if detail.is_some() {
@@ -48,6 +50,14 @@ pub(crate) fn claim(seen: &Evidence) -> String {
 
 fn fact(fact: &Fact) -> String {
     match fact {
+        Fact::Level(fact) => level(fact),
+        Fact::Waiting(fact) => waiting(fact),
+        Fact::Load(fact) => load(fact),
+        Fact::Course(fact) => course(fact),
+        Fact::Machine(fact) => machine(fact),
+        Fact::Beside(fact) => beside(fact),
+        Fact::Declared(fact) => declared(fact),
+        Fact::Model(fact) => model(fact),
         Fact::Watch(seen) => watch::fact(seen),
         Fact::Written(written) => written.text.clone(),
     }

@@ -6,6 +6,9 @@ pub mod crawl;
 mod doubt;
 pub(crate) mod evidence;
 pub(crate) mod finding;
+mod limit;
+mod limit_source;
+mod model;
 pub(crate) mod verdict;
 pub(crate) mod watch;
 
@@ -13,4 +16,6 @@ pub use comparison::{note, undecided};
 pub use doubt::{TRACE_CUT_SHORT, doubt_detail};
 pub use evidence::evidence;
 pub use finding::finding;
+pub use limit_source::limit_source;
+pub use loadline_analysis::ceiling_source;
 pub use verdict::{holder, stop};

@@ -528,8 +528,8 @@ pub(crate) fn everything() -> (RunRecord, RunSummary) {
             amplification: None,
         });
         cell.ceilings = vec![
-            Ceiling { limit: Limit::DiskIops, iops: 5_000.0, source: "environment ds3-p30".to_owned() },
-            Ceiling { limit: Limit::VmUncachedIops, iops: 12_800.0, source: "environment ds3-p30".to_owned() },
+            Ceiling { limit: Limit::DiskIops, iops: 5_000.0, source: "environment ds3-p30".into() },
+            Ceiling { limit: Limit::VmUncachedIops, iops: 12_800.0, source: "environment ds3-p30".into() },
         ];
     }
     summary.conclusions = vec![

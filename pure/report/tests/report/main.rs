@@ -11,6 +11,7 @@ mod golden;
 mod hosts;
 mod made_up;
 mod run_schema;
+mod sentences;
 mod side_by_side;
 mod size;
 mod told_apart;

@@ -5,7 +5,7 @@ mod environments;
 
 use environments::{Mechanism, environment, plan};
 use loadline_analysis::{Binding, FindingCode, summarize};
-use loadline_record::{Limit, ModelRecord};
+use loadline_record::{Evidence, Fact, Limit, ModelFact, ModelRecord, WaitedBeside, WaitingFact};
 use loadline_report::words;
 use loadline_tests::measured::measure;
 use rand_core::SeedableRng;
@@ -41,10 +41,27 @@ fn class(limit: Limit) -> &'static str {
     }
 }
 
+/// Whether the mechanics of a spinning disk held the requests.
+fn by_mechanics(seen: &Evidence) -> bool {
+    let is_it =
+        |fact: &Fact| matches!(fact, Fact::Model(ModelFact::ModelledLatency { waited: WaitedBeside::Mechanics, .. }));
+    seen.facts().iter().any(is_it)
+}
+
+/// Whether the limit counts several requests for each of the load, or less than one.
+fn counts_several(seen: &Evidence) -> bool {
+    seen.facts().iter().any(|fact| match fact {
+        Fact::Model(ModelFact::Waited { source: Some(source), .. } | ModelFact::PassesByHead { source }) => {
+            source.counts_several()
+        }
+        _ => false,
+    })
+}
+
 /// The names that are right for what the model knows.
 fn right(truth: &ModelRecord, binding: &Binding, (pattern, spans): (&str, bool)) -> Vec<&'static str> {
     let mut names = vec![class(binding.limit)];
-    if words::evidence(&binding.seen).contains("the mechanics of a spinning disk") && pattern == "sequential" {
+    if by_mechanics(&binding.seen) && pattern == "sequential" {
         // A head over its data moves bytes.
         names.push("bytes");
     }
@@ -52,7 +69,7 @@ fn right(truth: &ModelRecord, binding: &Binding, (pattern, spans): (&str, bool))
         // Spent before it was looked at: what remains is a limit like any other.
         names.extend(["requests", "bytes"]);
     }
-    if words::evidence(&binding.seen).contains("counted requests on it for each") || (spans && names[0] == "requests") {
+    if counts_several(&binding.seen) || (spans && names[0] == "requests") {
         // So many requests for each of a size, or for each disk of a stripe, are so many bytes to all who cannot see what is
         // counted.
         names.push("bytes");
@@ -95,11 +112,8 @@ fn a_bucket_that_short_loads_do_not_empty_hides_no_limit() {
     let above = cells[3].total.as_ref().unwrap().iops;
     assert!(above > 5_350.0, "{above}");
     assert_eq!(deep.limit, Limit::DiskIops, "{}", words::evidence(&deep.seen));
-    assert!(
-        words::evidence(&deep.seen).contains("no more than what a token bucket of a second saves up"),
-        "{}",
-        words::evidence(&deep.seen)
-    );
+    let more = |fact: &Fact| matches!(fact, Fact::Waiting(WaitingFact::MoreForAWhile { .. }));
+    assert!(deep.seen.facts().iter().any(more), "{}", words::evidence(&deep.seen));
 }
 
 #[test]

@@ -2,9 +2,12 @@
 
 use crate::example::{ExampleDisk, cell, closed, latencies, run, stored, throttled};
 use crate::summarize;
-use crate::words::written;
+use crate::words::{about, shows};
 use loadline_block::Operation;
-use loadline_record::{Binding, CellRecord, Limit, Load, LoadFigures, OperationRecord, OtherLoad, RunRecord, Turns};
+use loadline_record::{
+    BesideFact, Binding, CellRecord, CourseFact, Fact, LevelFact, Limit, Load, LoadFact, LoadFigures, MachineFact,
+    OperationRecord, OtherLoad, RateHeld, RunRecord, Turns, WaitingFact,
+};
 
 const KIB: u64 = 1 << 10;
 
@@ -63,7 +66,8 @@ fn busy_cpus_bind_where_requests_waited_for_them() {
     let cells = || vec![at(1, 4, 3_000.0), at(8, 4, 22_164.0), at(32, 4, 35_783.0)];
     let starved = bindings(&beside_hogs(cells(), Some(0.6)));
     assert_eq!(starved[2].limit, Limit::Cpu);
-    assert!(written(&starved[2].seen).contains("had no CPU for 60 % of the time"), "{starved:?}");
+    let most = |share: f64| about(share, 0.6, 0.1);
+    assert!(shows!(starved[2], Fact::Machine(MachineFact::NoCpu { share }) if most(*share)), "{starved:?}");
     assert_eq!(limits(&beside_hogs(cells(), Some(0.1)))[2], Limit::Parallelism);
     assert_eq!(limits(&beside_hogs(cells(), None))[2], Limit::Cpu, "older records tell no more");
 }
@@ -99,8 +103,10 @@ fn beside_another_load_a_rate_is_no_limit() {
     let found =
         bindings(&beside_reader(vec![at(1, 4, 15_000.0), at(8, 4, 76_000.0), at(32, 4, 130_976.0)], &[60e3; 3]));
     assert_eq!(found[2].limit, Limit::Unexplained, "{found:?}");
+    let of_fio = |process: &str, rate: f64| process == "fio" && about(rate, 60e3, 0.01);
     assert!(
-        written(&found[2].seen).contains("fio") && written(&found[2].seen).contains("60,000 requests a second"),
+        shows!(found[2], Fact::Beside(BesideFact::Others { process: Some(process), others_iops, .. })
+            if of_fio(process, *others_iops)),
         "{found:?}"
     );
 }
@@ -117,7 +123,7 @@ fn a_limit_that_is_shared_with_another_load_is_what_both_have() {
     let own = beside_reader(vec![of(16, 1_000.0), of(64, 1_000.0)], &[1_038.0, 400.0]);
     for binding in bindings(&own) {
         assert!((binding.ceiling_iops.unwrap() / 1_000.0 - 1.0).abs() < 0.01, "{binding:?}");
-        assert!(written(&binding.seen).contains("If they have the same limit"), "{binding:?}");
+        assert!(shows!(binding, Fact::Beside(BesideFact::SameLimit { .. })), "{binding:?}");
     }
 }
 
@@ -144,8 +150,10 @@ fn durable(threads: u32, rate: f64) -> CellRecord {
 fn writes_that_wait_for_their_flushes_are_bound_by_these() {
     let found = bindings(&run(vec![durable(1, 1_592.0), durable(4, 5_000.0), durable(16, 9_000.0)]));
     assert_eq!([found[0].limit, found[2].limit], [Limit::Latency, Limit::Flush], "{found:?}");
-    assert!(written(&found[2].seen).starts_with("Flushes take 90 % of the load's time"), "{:?}", found[2]);
-    assert!(written(&found[2].seen).contains("2.0 for each"), "{:?}", found[2]);
+    let most = |share: f64| about(share, 0.9, 0.5);
+    assert!(shows!(found[2], Fact::Load(LoadFact::Flushes { share, .. }) if most(*share)), "{:?}", found[2]);
+    let twice = |times: f64| about(times, 2.0, 1.0);
+    assert!(shows!(found[2], Fact::Load(LoadFact::Amplified { times, .. }) if twice(*times)), "{:?}", found[2]);
     assert!((found[2].amplification.unwrap() - 2.0).abs() < 0.01);
 }
 
@@ -168,10 +176,7 @@ fn writes_that_are_durable_by_themselves_are_bound_by_that() {
     };
     let found = bindings(&run(vec![of(1, 35_300.0, "fua"), of(4, 36_216.0, "fua"), of(16, 60_363.0, "fua")]));
     assert_eq!([found[1].limit, found[2].limit], [Limit::Flush; 2], "{found:?}");
-    assert!(
-        written(&found[2].seen).starts_with("Each of these writes is durable before it is answered (FUA)"),
-        "{found:?}"
-    );
+    assert!(shows!(found[2], Fact::Waiting(WaitingFact::DurableEach { .. })), "{found:?}");
     let found = bindings(&run(vec![of(1, 35_300.0, "fdatasync"), of(16, 60_363.0, "fdatasync")]));
     assert_eq!(found[1].limit, Limit::Parallelism, "{found:?}");
 }
@@ -187,8 +192,10 @@ fn a_throttle_on_durable_writes_is_told_with_what_the_device_wrote() {
     let found = bindings(&run(cells));
     for binding in &found {
         assert_eq!(binding.limit, Limit::DiskIops, "{binding:?}");
+        let twice = |written: f64, asked: f64| about(written, 400.0, 0.1) && about(asked, 200.0, 0.1);
         assert!(
-            written(&binding.seen).contains("The devices wrote 400 requests a second for 200 that were asked"),
+            shows!(binding, Fact::Load(LoadFact::Amplified { written_iops, asked_iops, .. })
+                if twice(*written_iops, *asked_iops)),
             "{binding:?}"
         );
     }
@@ -215,8 +222,12 @@ fn two_levels_in_a_trial_are_two_values_and_the_last_counts() {
     let found = bindings(&run(vec![by_second(&[(6, 800), (1, 2_400), (7, 4_000)])])).remove(0);
     assert_eq!(found.limit, Limit::DiskIops, "{found:?}");
     assert!((found.ceiling_iops.unwrap() / 4_000.0 - 1.0).abs() < 0.01, "{found:?}");
+    let held = |level: &RateHeld, rate: f64, seconds: f64| {
+        about(level.rate_iops, rate, 0.5) && about(level.length_ns as f64, seconds * 1e9, 1.0)
+    };
     assert!(
-        written(&found.seen).contains("800 IOPS for 6.5 s and 4,000 IOPS for 7.5 s; the last level counts"),
+        shows!(found, Fact::Course(CourseFact::Rose { levels })
+            if levels.len() == 2 && held(&levels[0], 800.0, 6.5) && held(&levels[1], 4_000.0, 7.5)),
         "{found:?}"
     );
 }
@@ -225,10 +236,16 @@ fn two_levels_in_a_trial_are_two_values_and_the_last_counts() {
 fn a_change_in_the_first_second_is_told() {
     let found = bindings(&run(vec![by_second(&[(1, 900), (6, 2_000)])])).remove(0);
     assert!((found.ceiling_iops.unwrap() / 2_000.0 - 1.0).abs() < 0.01, "{found:?}");
-    assert!(written(&found.seen).contains("Its rate rose while it was measured: 900 IOPS for 1 s"), "{found:?}");
+    let first = |level: &RateHeld| about(level.rate_iops, 900.0, 0.5) && about(level.length_ns as f64, 1e9, 1.0);
+    assert!(shows!(found, Fact::Course(CourseFact::Rose { levels }) if first(&levels[0])), "{found:?}");
     let found = bindings(&run(vec![by_second(&[(1, 2_600), (6, 800)])])).remove(0);
     assert!((found.ceiling_iops.unwrap() / 800.0 - 1.0).abs() < 0.01, "{found:?}");
-    assert!(written(&found.seen).contains("It began with 2,600 IOPS and had 800"), "{found:?}");
+    let fell = |before: f64, after: f64| about(before, 2_600.0, 0.5) && about(after, 800.0, 0.5);
+    assert!(
+        shows!(found, Fact::Course(CourseFact::BeganHigher { before_iops, after_iops, .. })
+            if fell(*before_iops, *after_iops)),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -270,7 +287,7 @@ fn so_many_places_are_told_where_single_requests_all_take_as_long() {
     };
     let found = bindings(&run(vec![even(1, 240.0), even(16, 1_922.0), even(64, 1_920.0)]));
     assert_eq!(found[2].limit, Limit::Parallelism, "{found:?}");
-    assert!(written(&found[2].seen).contains("what 8 served at once make"), "{found:?}");
+    assert!(shows!(found[2], Fact::Level(LevelFact::WholePlaces { places: 8.0 })), "{found:?}");
 }
 
 #[test]

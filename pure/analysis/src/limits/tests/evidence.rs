@@ -2,9 +2,12 @@
 
 use crate::example::{ExampleDisk, cell, closed, run, throttled};
 use crate::summarize;
-use crate::words::written;
+use crate::words::{about, shows};
 use loadline_block::Operation;
-use loadline_record::{Binding, CellRecord, Limit, LoadFigures, Series, Surroundings};
+use loadline_record::{
+    Binding, CellRecord, DepthRate, Fact, LevelFact, Limit, LoadFact, LoadFigures, PresumedBy, Series, Surroundings,
+    WaitingFact,
+};
 
 const KIB: u64 = 1 << 10;
 
@@ -41,7 +44,12 @@ fn a_rate_that_still_grows_is_no_limit_though_requests_take_longer() {
     assert!(found.iter().all(|binding| !is_of_disk(binding.limit)), "{found:?}");
     assert_eq!(found[3].limit, Limit::Parallelism, "{found:?}");
     // 315,196 of 39.1 us each.
-    assert!(written(&found[3].seen).contains("are what 12 served at once make"), "{:?}", found[3]);
+    let twelve = |served: f64| about(served, 12.0, 3.0);
+    assert!(
+        shows!(found[3], Fact::Waiting(WaitingFact::ServedAtOnce { served, .. }) if twelve(*served)),
+        "{:?}",
+        found[3]
+    );
     let two: Vec<CellRecord> = [
         unthrottled(4).to_vec(),
         [(1, 24_000.0), (8, 110_000.0), (32, 180_000.0), (128, 240_000.0)].map(|(d, r)| at(d, 8, r)).to_vec(),
@@ -88,7 +96,10 @@ fn a_round_figure_in_bytes_is_evidence_for_bytes() {
     for iops in [1_808.0, 432.0] {
         let found = of(iops);
         assert!(found.limit == Limit::DiskThroughput && found.presumed, "{found:?}");
-        assert!(written(&found.seen).contains("by the round figure of"), "{found:?}");
+        assert!(
+            shows!(found, Fact::Level(LevelFact::Presumed { by: PresumedBy::RoundFigure { .. }, .. })),
+            "{found:?}"
+        );
     }
     // 30 and 21 MB/s as short trials have them, a thousandth off: no tens of requests, which lie far apart there.
     for iops in [458.2, 320.8] {
@@ -112,7 +123,7 @@ fn larger_requests_that_move_more_deny_a_limit_on_bytes() {
         assert!(of.limit != Limit::DiskThroughput, "{of:?}");
         assert!(of.limit != Limit::DiskIops || of.presumed, "{of:?}");
     }
-    assert!(written(&found[2].seen).contains("not bytes"), "{:?}", found[2]);
+    assert!(shows!(found[2], Fact::Level(LevelFact::PresumedByLarger { .. })), "{:?}", found[2]);
 }
 
 /// The same with so many threads.
@@ -137,7 +148,11 @@ fn of_loads_with_as_many_outstanding_the_one_that_had_most_shows_how_the_rate_gr
     let cells = [(1, 1, 6_614.0), (1, 4, 15_511.0), (2, 2, 20_052.0), (1, 8, 30_829.0), (8, 1, 28_049.0)];
     let found = bindings(cells.map(|(threads, depth, rate)| by_threads(threads, depth, rate)).into());
     for binding in &found[3..] {
-        assert!(!written(&binding.seen).contains("15,511"), "{binding:?}");
+        let is_slower = |at: &DepthRate| about(at.rate_iops, 15_511.0, 0.01);
+        assert!(
+            !shows!(binding, Fact::Load(LoadFact::GrowsWithDepth { from, to, .. }) if is_slower(from) || is_slower(to)),
+            "{binding:?}"
+        );
     }
 }
 
@@ -161,15 +176,13 @@ fn a_level_is_one_though_some_of_many_loads_on_it_were_disturbed() {
         (64, 64, 6_919.0),
     ];
     let found = bindings(rates.map(|(depth, threads, rate)| by_threads(threads, depth, rate)).into());
-    let on_level = |binding: &Binding| written(&binding.seen).contains("levels off at 7,018 IOPS");
+    let on_level = |binding: &Binding| shows!(binding, Fact::Level(LevelFact::Plateau { rate_iops, .. }) if about(*rate_iops, 7_018.0, 0.01));
     assert!(found[3..].iter().all(on_level), "{found:?}");
     // No fewer than one is served at once.
-    assert!(found.iter().all(|binding| !written(&binding.seen).contains("what about 0.")), "{found:?}");
-    assert!(
-        found[1].presumed && written(&found[1].seen).contains("no more than one at a time makes"),
-        "{:?}",
-        found[1]
-    );
+    let is_below_one =
+        |binding: &Binding| shows!(binding, Fact::Waiting(WaitingFact::ServedAtOnce { served, .. }) if *served < 1.0);
+    assert!(!found.iter().any(is_below_one), "{found:?}");
+    assert!(found[1].presumed && shows!(found[1], Fact::Waiting(WaitingFact::OneAtATime { .. })), "{:?}", found[1]);
 }
 
 #[test]

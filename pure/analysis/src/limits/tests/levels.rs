@@ -2,9 +2,12 @@
 
 use crate::example::{ExampleDisk, cell, closed, run, throttled};
 use crate::summarize;
-use crate::words::written;
+use crate::words::{about, shows};
 use loadline_block::Operation;
-use loadline_record::{Binding, CellRecord, Doubt, DoubtCode, Histogram, Limit, LoadFigures, Series, Surroundings};
+use loadline_record::{
+    Binding, CellRecord, Doubt, DoubtCode, Fact, Histogram, KindShown, LevelFact, LevelShown, Limit, LoadFact,
+    LoadFigures, OtherSizes, Series, Surroundings, ThrottledQuantity, WaitingFact,
+};
 use loadline_units::Duration;
 
 const KIB: u64 = 1 << 10;
@@ -33,7 +36,13 @@ fn near_the_size_at_which_both_limits_meet_the_nearer_level_tells() {
     let limits: Vec<Limit> = found.iter().map(|binding| binding.limit).collect();
     assert_eq!(limits[..2], [Limit::DiskIops; 2], "{:?}", found[0]);
     assert_eq!(limits[2..], [Limit::DiskThroughput; 4], "{:?}", found[2]);
-    assert!(written(&found[2].seen).contains("1 MiB requests move as many bytes a second"), "{:?}", found[2]);
+    let kind = KindShown::OtherSize { load: "1 MiB requests".to_owned(), counted: ThrottledQuantity::Bytes };
+    let as_many_bytes = LevelShown::Kind(kind);
+    assert!(
+        shows!(found[2], Fact::Level(LevelFact::Plateau { shown, .. }) if *shown == as_many_bytes),
+        "{:?}",
+        found[2]
+    );
 }
 
 #[test]
@@ -43,11 +52,10 @@ fn requests_that_take_longer_than_others_that_wait_wait_too() {
     let deep = restless(cell(closed("random", 1.0, 4 * KIB, 64), &disk, &[1.0]));
     let found = bindings(vec![throttled(closed("random", 1.0, 4 * KIB, 2), 200.0), deep]);
     assert_eq!(found[1].limit, Limit::DiskIops, "{:?}", found[1]);
-    assert!(
-        written(&found[1].seen).starts_with("Its requests take 356 ms, and 9.82 ms where fewer are"),
-        "{:?}",
-        found[1]
-    );
+    let Fact::Waiting(WaitingFact::TakesLonger { takes, fewer_ns }) = found[1].seen.facts()[0] else {
+        panic!("{:?}", found[1]);
+    };
+    assert!(about(takes.latency_ns, 356e6, 0.5) && about(fewer_ns, 9.82e6, 0.5), "{:?}", found[1]);
 }
 
 /// A closed loop for 8 s whose requests take from `least` to `most`, ns.
@@ -119,10 +127,7 @@ fn a_level_of_what_lies_in_memory_is_presumed_to_be_the_disks() {
     }
     let found = bindings(cells);
     assert!(found[2].limit == Limit::DiskIops && found[2].presumed, "{:?}", found[2]);
-    assert!(
-        written(&found[2].seen)
-            .ends_with("The data lay in memory below the device, and nothing counts these requests.")
-    );
+    assert!(shows!(found[2], Fact::Waiting(WaitingFact::InMemoryBelow)), "{:?}", found[2]);
 }
 
 /// As another tool leaves it: no seconds, and nothing of the machine.
@@ -143,10 +148,7 @@ fn that_depth_over_latency_makes_the_rate_is_no_evidence_of_latency() {
     let found = bindings([4, 64].map(|kib| imported(at(8_000.0, 131e6, kib, 32))).into());
     for binding in &found {
         assert_eq!((binding.limit, binding.ceiling_iops), (Limit::Unexplained, None), "{binding:?}");
-        assert!(
-            written(&binding.seen).contains("one depth alone: to be sure, test twice and half the depth too"),
-            "{binding:?}"
-        );
+        assert!(shows!(binding, Fact::Load(LoadFact::OneDepth)), "{binding:?}");
     }
     // One request at a time waits for nothing but its own time; seconds would show that something counts.
     assert_eq!(bindings(vec![imported(at(1e6, 1e12, 4, 1))])[0].limit, Limit::Latency);
@@ -161,7 +163,11 @@ fn two_sizes_at_one_rate_show_a_limit_though_each_was_measured_at_one_depth() {
         };
         for binding in of([(4, 32), (64, 32)], 1e6, 131e6) {
             assert_eq!(binding.limit, Limit::DiskThroughput, "{binding:?}");
-            assert!(written(&binding.seen).contains("have as many bytes a second (131 MB/s)"), "{binding:?}");
+            let level = |bytes: f64| about(bytes, 131e6, 0.5);
+            assert!(
+                shows!(binding, Fact::Level(LevelFact::EqualBytes { bytes_per_s, .. }) if level(*bytes_per_s)),
+                "{binding:?}"
+            );
         }
         for binding in of([(4, 32), (64, 8)], 5_000.0, 1e12) {
             assert_eq!(binding.limit, Limit::DiskIops, "{binding:?}");
@@ -181,13 +187,20 @@ fn levels_of_two_sizes_that_deny_each_other_are_not_presumed_to_be_one_limit() {
     let found = bindings([of(4, 5_000.0), of(64, 5_600.0)].concat());
     for binding in &found[..2] {
         assert_eq!(binding.limit, Limit::Unexplained, "{binding:?}");
+        let larger = |load: &str, bytes: f64| load == "random 64 KiB reads" && about(bytes, 367e6, 0.5);
         assert!(
-            written(&binding.seen).contains("Bytes are not what is limited: random 64 KiB reads move 367 MB/s"),
+            shows!(binding, Fact::Level(LevelFact::LargerMoveMore { load, bytes_per_s })
+                if larger(load, *bytes_per_s)),
             "{binding:?}"
         );
     }
     for binding in &found[2..] {
-        assert!(!written(&binding.seen).contains("no other block size was measured at a limit"), "{binding:?}");
+        let alone = Fact::Level(LevelFact::NoOtherSize);
+        assert!(!binding.seen.facts().contains(&alone), "{binding:?}");
+        assert!(
+            !shows!(binding, Fact::Level(LevelFact::Presumed { others: OtherSizes::NotAtALimit, .. })),
+            "{binding:?}"
+        );
     }
 }
 

@@ -1,7 +1,7 @@
 //! Limits that rest on one source: the page cache, a declared ceiling above a level, a single depth.
 
 use super::*;
-use crate::words::written;
+use crate::words::shows;
 use loadline_record::{Ceiling, Residency};
 
 /// Reads through the page cache, of which so many bytes in a hundred reached the device, or of a file that lay in memory.
@@ -56,7 +56,7 @@ fn one_request_at_a_time_is_latency_if_nothing_else_was_measured() {
     record.cells[0].trials[0].series.seconds.clear();
     let found = bindings(&record).remove(0);
     assert_eq!(found.limit, Limit::Latency, "{found:?}");
-    assert!(written(&found.seen).ends_with("make 1,000 IOPS; nothing else was waiting."), "{found:?}");
+    assert!(shows!(found, Fact::Load(LoadFact::SingleRequests { deeper: None, .. })), "{found:?}");
 }
 
 #[test]
@@ -67,5 +67,5 @@ fn a_rate_that_grows_with_the_depth_is_latency_however_long_requests_wait() {
         .map(|(depth, rate)| cell(closed("random", 1.0, 4 * KIB, depth), &disk(rate), &[1.0]));
     let found = bindings(&run(cells.into())).pop().unwrap();
     assert_eq!(found.limit, Limit::Latency, "{found:?}");
-    assert!(written(&found.seen).contains("the rate still grows with the depth"), "{found:?}");
+    assert!(shows!(found, Fact::Load(LoadFact::GrowsWithDepth { .. })), "{found:?}");
 }

@@ -5,7 +5,9 @@ mod rates;
 mod trials;
 
 use super::evidence::evidence;
-use loadline_analysis::{CellDoubts, Finding, FindingSeen, RunSummary, TogetherLoad, scaling_sentences};
+use loadline_analysis::{
+    CellDoubts, Finding, FindingSeen, RunSummary, TogetherLoad, ceiling_source, scaling_sentences,
+};
 use loadline_record::{DoubtCode, Limit, RunStatus};
 use loadline_units::Duration;
 use loadline_units::words::{capital, counted, listed, number, span, throughput};
@@ -52,7 +54,7 @@ fn said(finding: &Finding) -> String {
             iops / ceiling.iops,
             ceiling.limit.name(),
             number(ceiling.iops),
-            ceiling.source
+            ceiling_source(&ceiling.source)
         ),
         FindingSeen::BoundBy { load, limit: Limit::Unexplained } => {
             format!("{} at {}: what stops them is unexplained.", load.load, load.at)

@@ -675,7 +675,7 @@ fn recorded(rates: &[u64], mean_ns: f64) -> RunRecord {
     }
     let model = trial.model.as_mut().unwrap();
     model.bursts_ended.clear();
-    model.ceilings.push(Ceiling { limit: Limit::BurstExhausted, iops: 500.0, source: "the disk".to_owned() });
+    model.ceilings.push(Ceiling { limit: Limit::BurstExhausted, iops: 500.0, source: "the disk".into() });
     record.header.verb = RunVerb::Replay;
     record
 }
