@@ -112,6 +112,8 @@ impl CeilingSource {
             Self::OnEachHost { hosts, source } => {
                 Self::OnEachHost { hosts: *hosts, source: Box::new(source.of_any_load()) }
             }
+            // In what earlier versions wrote, that follows a semicolon.
+            Self::Written { text } => text.split("; ").next().unwrap_or_default().into(),
             other => other.clone(),
         }
     }
@@ -291,6 +293,8 @@ mod tests {
         assert_ne!(of(Some(2.0)), of(None));
         assert_eq!(of(Some(2.0)).of_any_load(), of(None));
         assert!(of(Some(2.0)).counts_several() && !of(None).counts_several());
+        let written = CeilingSource::from("the disk; 2 counted requests on it for each of this load");
+        assert_eq!(written.of_any_load(), CeilingSource::from("the disk"));
         let again: CeilingSource = serde_json::from_str(&serde_json::to_string(&of(Some(2.0))).unwrap()).unwrap();
         assert_eq!(again, of(Some(2.0)));
     }
