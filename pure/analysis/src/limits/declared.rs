@@ -77,9 +77,8 @@ impl Case<'_> {
         let share = rate / ceiling.iops;
         let fall = self.course().and_then(super::Course::fall).filter(|_| ceiling.limit == Limit::BurstExhausted);
         let fall = fall.map(|fall| CourseFact::FellFrom { at_ns: fall.at_ns as u64, before_iops: fall.before });
-        let reaches =
-            DeclaredFact::Reaches { share, ceiling_iops: ceiling.iops, source: ceiling.source.clone(), waits };
-        let seen = Evidence::from(reaches).with(fall).with(self.passed_declared()).with(self.how_it_waits());
+        let fact = DeclaredFact::Reaches { share, ceiling_iops: ceiling.iops, source: ceiling.source.clone(), waits };
+        let seen = Evidence::from(fact).with(fall).with(self.passed_declared()).with(self.how_it_waits());
         Some(Binding::known(ceiling.limit, Some(ceiling.iops), Some(share), seen))
     }
 

@@ -17,8 +17,8 @@ const WAITS: f64 = 4.0;
 /// One direction of a mix at the level at which it stops alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Direction {
-    /// Which.
-    direction: ThrottledRequests,
+    /// Of reads, or of writes.
+    requests: ThrottledRequests,
     /// Its rate in the mix, requests per second.
     rate: f64,
     /// At which it levels off alone, requests per second.
@@ -38,7 +38,7 @@ impl Direction {
     }
     /// What a level of the mix is then a limit of.
     pub(crate) fn stops(&self, limit: Limit) -> PlateauLimit {
-        let operation = match self.direction {
+        let operation = match self.requests {
             ThrottledRequests::Reads => Operation::Read,
             ThrottledRequests::Writes => Operation::Write,
         };
@@ -46,7 +46,7 @@ impl Direction {
     }
     /// What it has alone.
     pub(super) const fn alone(&self) -> DirectionLevel {
-        DirectionLevel { direction: self.direction, level_iops: self.level, share: self.share }
+        DirectionLevel { direction: self.requests, level_iops: self.level, share: self.share }
     }
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn one_direction(cells: &[CellSummary], curves: &[Curve], index: usiz
         return None;
     }
     let total = read.iops + write.iops;
-    let of = |own: &OperationFigures, other: &OperationFigures, alone: f64, direction| {
+    let of = |own: &OperationFigures, other: &OperationFigures, alone: f64, requests| {
         let is_alone = |sample: &CellSummary| {
             comparable(sample, cell)
                 && sample.load.read_ratio.to_bits() == alone.to_bits()
@@ -74,7 +74,7 @@ pub(crate) fn one_direction(cells: &[CellSummary], curves: &[Curve], index: usiz
         let latency_ns = (own.latency_ns.mean, other.latency_ns.mean);
         let found = same(own.iops, level, AT_LEVEL) && latency_ns.0 >= WAITS * latency_ns.1;
         let share = own.iops / total;
-        found.then_some(Direction { direction, rate: own.iops, level, share, latency_ns, curve })
+        found.then_some(Direction { requests, rate: own.iops, level, share, latency_ns, curve })
     };
     of(write, read, 0.0, ThrottledRequests::Writes).or_else(|| of(read, write, 1.0, ThrottledRequests::Reads))
 }
@@ -97,7 +97,7 @@ impl Case<'_> {
         let (found, limit) = self.direction()?;
         let ceiling = found.ceiling_iops();
         let fact = LevelFact::OneDirection {
-            direction: found.direction,
+            direction: found.requests,
             rate_iops: found.rate,
             level_iops: found.level,
             latency_ns: found.latency_ns.0,
