@@ -9,6 +9,7 @@ use loadline_analysis::RunSummary;
 use loadline_hunt::{Effect, HuntResult};
 use loadline_record::RunRecord;
 use loadline_report::crawl::{ComparedCrawl, CrawlReport, compared_crawls};
+use loadline_report::words::hunt::hunt_answer;
 use loadline_report::{AnswerTable, RunAnswer};
 use loadline_runs::hunt_result;
 use serde_json::Value as Json;
@@ -54,7 +55,7 @@ impl<'r> KindAnswer<'r> {
     /// What a report of the run opens with.
     pub(crate) fn in_report(&self) -> RunAnswer {
         match self {
-            Self::Hunt(found, _) => hunt_table::answer(found),
+            Self::Hunt(found, _) => hunt_answer(found),
             Self::Crawl(report) => report.answer(),
         }
     }

@@ -5,10 +5,12 @@ use crate::arguments::catalog::{
 };
 use crate::arguments::{Format, Own};
 use crate::failure::{Outcome, Usage};
-use crate::output::{self, Column, Field, Table};
+use crate::output;
 use crate::printing;
+use crate::schema::Schema;
 use loadline_catalog::{Catalog, CatalogProblem, Filter, Kind, ListOrder, Price, rate_text};
-use loadline_report::COMMAND;
+use loadline_report::About;
+use loadline_report::{Column, Field, Table};
 use loadline_runs::catalog_with;
 use serde_json::{Map, Value as Json};
 
@@ -103,7 +105,7 @@ fn list(arguments: &ListArguments) -> anyhow::Result<Outcome> {
             None => "Nothing in the catalog does so much: ask for less.",
         });
     }
-    output::print(&table.render(arguments.printing.format, output::colour_wanted()))?;
+    output::print(&printing::table(&table, Schema::Catalog, arguments.printing.format))?;
     Ok(Outcome::Done)
 }
 
@@ -125,14 +127,14 @@ fn show(arguments: &ShowArguments) -> anyhow::Result<Outcome> {
     let text = match arguments.printing.format {
         Format::Json => {
             let object: Map<String, Json> = facts.into_iter().map(|fact| (fact.key, Json::String(fact.text))).collect();
-            output::pretty(&object)
+            Schema::CatalogEntry.document(object)
         }
         format => {
             let mut table = Table::new(&[Column::words("", "what"), Column::words("", "value")]);
             for fact in facts {
                 table.push(vec![Field::both(fact.label, fact.key), Field::text(fact.text)]);
             }
-            let text = table.render(format, output::colour_wanted());
+            let text = printing::table(&table, Schema::CatalogEntry, format);
             // A table for people has no headings here.
             if format == Format::Table {
                 text.split_once('\n').map_or(text.clone(), |(_, rest)| rest.to_owned())
@@ -179,7 +181,7 @@ fn check(arguments: &CheckArguments) -> anyhow::Result<Outcome> {
         ]);
     }
     if arguments.printing.format != Format::Table || !table.is_empty() {
-        output::print(&table.render(arguments.printing.format, output::colour_wanted()))?;
+        output::print(&printing::table(&table, Schema::CatalogCheck, arguments.printing.format))?;
     }
     let counts = (catalog.disks().len(), catalog.vms().len(), catalog.caps().len());
     let looked_at =
@@ -189,12 +191,12 @@ fn check(arguments: &CheckArguments) -> anyhow::Result<Outcome> {
         1 => "1 problem".to_owned(),
         count => format!("{count} problems"),
     };
-    let mut lines = vec![("verdict".to_owned(), found), ("looked at".to_owned(), looked_at)];
+    let mut lines = vec![About::Verdict.says(found), About::LookedAt.says(looked_at)];
     if let Some(first) = problems.first() {
-        lines.push(("first".to_owned(), format!("{}: {} {}", first.place, first.name, first.text)));
-        lines.push(("next".to_owned(), "mend the file, and check again".to_owned()));
+        lines.push(About::FirstProblem.says(format!("{}: {} {}", first.place, first.name, first.text)));
+        lines.push(About::Next.says("mend the file, and check again"));
     } else {
-        lines.push((COMMAND.to_owned(), "loadline catalog list --kind disk --sort price".to_owned()));
+        lines.push(About::Command.says("loadline catalog list --kind disk --sort price"));
     }
     // Not among the results: a check without problems prints none.
     printing::tell_verdict(&lines);

@@ -3,12 +3,14 @@
 use crate::arguments::Format;
 use crate::arguments::clock::{ClockArguments, ClockVerb, CompareClocksArguments};
 use crate::failure::{Outcome, Usage};
-use crate::output::{self, Column, Field, Table};
+use crate::output;
+use crate::schema::Schema;
 use crate::{output_file, printing};
 use anyhow::Context as _;
 use loadline_analysis::{ClockReading, clock_at};
 use loadline_kernel::clock::wall_ns;
-use loadline_report::COMMAND;
+use loadline_report::{About, VerdictLine};
+use loadline_report::{Column, Field, Table};
 use loadline_runs::clocks::{ClocksCompared, compare_clock, read_clocks, serve_clock};
 use loadline_units::Duration;
 use serde_json::Value as Json;
@@ -58,7 +60,7 @@ fn compare(arguments: &CompareClocksArguments, quiet: bool) -> anyhow::Result<Ou
         None => compared.hosts.iter().map(|(host, reading)| (host.clone(), vec![*reading])).collect(),
     };
     let format = arguments.printing.format;
-    output::print(&table(&arguments.hosts, &compared, &history).render(format, output::colour_wanted()))?;
+    output::print(&printing::table(&table(&arguments.hosts, &compared, &history), Schema::Clocks, format))?;
     let lines = verdict(arguments, &compared);
     if matches!(format, Format::Table | Format::Markdown) {
         output::print(&format!("\n{}", printing::verdict(&lines, format)))?;
@@ -105,20 +107,20 @@ fn signed(ns: i64) -> String {
     format!("{sign}{}", Duration::from_ns(ns.unsigned_abs()).human())
 }
 
-fn verdict(arguments: &CompareClocksArguments, compared: &ClocksCompared) -> Vec<(String, String)> {
-    let line = |about: &str, text: String| (about.to_owned(), text);
+fn verdict(arguments: &CompareClocksArguments, compared: &ClocksCompared) -> Vec<VerdictLine> {
     let offsets = || compared.hosts.values().map(|reading| reading.offset_ns);
     let apart = offsets().max().unwrap_or(0).abs_diff(offsets().min().unwrap_or(0));
     let error = compared.hosts.values().map(|reading| reading.error_ns).max().unwrap_or(0);
     let (apart, error) = (Duration::from_ns(apart).human(), Duration::from_ns(error).human());
-    let mut lines = vec![line("clocks", format!("they lie {apart} apart, each known within {error} or better"))];
+    let mut lines = vec![About::Clocks.says(format!("they lie {apart} apart, each known within {error} or better"))];
     match &arguments.output {
-        None => lines
-            .push(line("next", "with -o FILE the comparison is kept for `loadline merge --clocks FILE`".to_owned())),
+        None => {
+            lines.push(About::Next.says("with -o FILE the comparison is kept for `loadline merge --clocks FILE`"));
+        }
         Some(path) => {
-            lines.push(line("next", "compare once before the runs and once after them, then merge".to_owned()));
+            lines.push(About::Next.says("compare once before the runs and once after them, then merge"));
             let runs: Vec<String> = arguments.hosts.iter().map(|host| format!("{host}={host}.db")).collect();
-            lines.push(line(COMMAND, format!("loadline merge {} --clocks {}", runs.join(" "), path.display())));
+            lines.push(About::Command.says(format!("loadline merge {} --clocks {}", runs.join(" "), path.display())));
         }
     }
     lines

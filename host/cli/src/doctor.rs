@@ -3,13 +3,15 @@
 use crate::arguments::Format;
 use crate::arguments::doctor::DoctorArguments;
 use crate::failure::Outcome;
-use crate::output::{self, Column, Field, Table};
+use crate::output;
 use crate::recommendations::in_shell;
+use crate::schema::Schema;
 use crate::{printing, words};
 use loadline_emulator::ublk_is_here;
 use loadline_kernel::facts;
 use loadline_kernel::ublk::UblkError;
-use loadline_report::COMMAND;
+use loadline_report::{About, VerdictLine};
+use loadline_report::{Column, Field, Table};
 use loadline_runs::checkup::{MachineCheck, Suitability, check_engines, check_machine, check_target};
 use loadline_runs::recognition::{Cloud, cloud};
 use std::path::Path;
@@ -29,7 +31,7 @@ pub(crate) fn doctor(arguments: &DoctorArguments) -> anyhow::Result<Outcome> {
         table.push(vec![Field::text(check.verdict.name()), Field::text(&check.what), Field::text(&check.detail)]);
     }
     let format = arguments.printing.format;
-    let table = table.render(format, output::colour_wanted());
+    let table = printing::table(&table, Schema::Doctor, format);
     match format {
         Format::Table | Format::Markdown => {
             let verdict = printing::verdict(&verdict(&checks, &arguments.path), format);
@@ -45,8 +47,7 @@ pub(crate) fn doctor(arguments: &DoctorArguments) -> anyhow::Result<Outcome> {
 const TROUBLES_MAX: usize = 5;
 
 /// Whether to measure here, what stands against it, and what to type next.
-fn verdict(checks: &[MachineCheck], path: &Path) -> Vec<(String, String)> {
-    let line = |about: &str, text: String| (about.to_owned(), text);
+fn verdict(checks: &[MachineCheck], path: &Path) -> Vec<VerdictLine> {
     let of = |wanted: Suitability| checks.iter().filter(move |check| check.verdict == wanted);
     let path = in_shell(&path.display().to_string());
     let troubles = of(Suitability::Trouble).count();
@@ -57,21 +58,21 @@ fn verdict(checks: &[MachineCheck], path: &Path) -> Vec<(String, String)> {
             notes => format!("; the {notes} notes above qualify figures"),
         };
         return vec![
-            line("verdict", format!("nothing seen that would spoil a measurement here{notes}")),
-            line("next", "measure".to_owned()),
-            line(COMMAND, format!("loadline quick {path}")),
+            About::Verdict.says(format!("nothing seen that would spoil a measurement here{notes}")),
+            About::Next.says("measure"),
+            About::Command.says(format!("loadline quick {path}")),
         ];
     }
     let things = if troubles == 1 { "1 thing".to_owned() } else { format!("{troubles} things") };
-    let mut lines = vec![line("verdict", format!("{things} would spoil a measurement here, or prevent it"))];
+    let mut lines = vec![About::Verdict.says(format!("{things} would spoil a measurement here, or prevent it"))];
     let shown = of(Suitability::Trouble).take(TROUBLES_MAX);
-    lines.extend(shown.map(|check| line(&check.what, check.detail.clone())));
+    lines.extend(shown.map(|check| About::subject(check.what.clone()).says(&check.detail)));
     let more = troubles.saturating_sub(TROUBLES_MAX);
     if more > 0 {
-        lines.push(line("more", format!("{more} more stand first in the table")));
+        lines.push(About::More.says(format!("{more} more stand first in the table")));
     }
-    lines.push(line("next", "mend that, and look again".to_owned()));
-    lines.push(line(COMMAND, format!("loadline doctor {path}")));
+    lines.push(About::Next.says("mend that, and look again"));
+    lines.push(About::Command.says(format!("loadline doctor {path}")));
     lines
 }
 
@@ -113,14 +114,14 @@ mod tests {
         let good = MachineCheck::new("a", Suitability::Good, "");
         let of = |checks: &[MachineCheck]| verdict(checks, Path::new("/mnt/my data"));
         let well = of(std::slice::from_ref(&good));
-        assert!(well[0].1.starts_with("nothing seen"), "{well:?}");
-        assert_eq!(well.last().unwrap().1, "loadline quick '/mnt/my data'");
+        assert!(well[0].text.starts_with("nothing seen"), "{well:?}");
+        assert_eq!(well.last().unwrap().text, "loadline quick '/mnt/my data'");
         let one = of(&[good, trouble("b")]);
-        assert_eq!(one[1], ("b".to_owned(), "b is wrong".to_owned()));
-        assert_eq!(one.last().unwrap().1, "loadline doctor '/mnt/my data'");
+        assert_eq!(one[1], About::subject("b").says("b is wrong"));
+        assert_eq!(one.last().unwrap().text, "loadline doctor '/mnt/my data'");
         let many: Vec<MachineCheck> = (0..20).map(|n| trouble(&n.to_string())).collect();
         let many = of(&many);
         assert_eq!(many.len(), VERDICT_LINES_MAX);
-        assert!(many.iter().any(|(_, text)| text.starts_with("15 more")), "{many:?}");
+        assert!(many.iter().any(|line| line.about == About::More && line.text.starts_with("15 more")), "{many:?}");
     }
 }

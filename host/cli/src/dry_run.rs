@@ -1,7 +1,10 @@
 //! `run --dry-run`: every cell with all of its load and the time it takes, and the time of all; nothing is measured.
 
 use crate::arguments::Format;
-use crate::output::{self, Column, Field, Table};
+use crate::output;
+use crate::printing;
+use crate::schema::Schema;
+use loadline_report::{Column, Field, Table};
 use loadline_runs::{FillForecast, Settings, Work, filling};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{Arrival, LoadSpec, RunCell};
@@ -14,9 +17,9 @@ pub(crate) fn print(work: &Work, settings: Option<&Settings>, format: Format) ->
     let table = cells(work);
     let filling = settings.map_or(FillForecast::Nothing, |settings| FillForecast::of(work, settings));
     let text = match format {
-        Format::Json => output::pretty(&json!({
+        Format::Json => Schema::DryRun.document(json!({
             "plans": work.plans.iter().map(|plan| json!({"name": plan.name, "hash": plan.hash})).collect::<Vec<_>>(),
-            "cells": with_loads(table.to_json(), work),
+            "cells": with_loads(table.json(), work),
             "trials": work.trials(),
             "time_s": work.time().as_s_f64(),
             "fill_bytes": match filling {
@@ -25,11 +28,11 @@ pub(crate) fn print(work: &Work, settings: Option<&Settings>, format: Format) ->
                 FillForecast::Unknown => None,
             },
         })),
-        Format::Csv => table.render(format, false),
+        Format::Csv => printing::part(&table, format),
         Format::Table | Format::Markdown => {
             let count = work.cells.len();
             let all = work.time().clock();
-            let table = table.render(format, output::colour_wanted());
+            let table = printing::part(&table, format);
             let virtual_time = if settings.is_none() { " of virtual time" } else { "" };
             let note = filling_note(filling);
             let (cells, trials) = (counted(count, "cell"), counted(work.trials(), "trial"));

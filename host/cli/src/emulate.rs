@@ -9,6 +9,7 @@ use crate::environments;
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
 use crate::refusals::Refusals;
+use crate::schema::Schema;
 use crate::screen::Screen;
 use crate::{output, printing};
 use anyhow::Context;
@@ -237,7 +238,7 @@ fn conclude(
         ));
     }
     let format = arguments.printing.format;
-    let mut text = printed::summary(&ended).render(format, output::colour_wanted());
+    let mut text = printing::table(&printed::summary(&ended), Schema::Emulation, format);
     if matches!(format, Format::Table | Format::Markdown) {
         text.push('\n');
         text.push_str(&printing::verdict(&printed::verdict(&ended), format));

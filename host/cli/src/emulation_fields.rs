@@ -1,7 +1,7 @@
 //! Fields of tables about emulated volumes.
 
-use crate::output::Field;
 use loadline_emulation::{TimeCause, TimeShare};
+use loadline_report::Field;
 use serde_json::Value as Json;
 
 /// Requests a second, without their unit: of a few the tenths, too.

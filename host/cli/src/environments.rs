@@ -3,9 +3,12 @@
 use crate::arguments::{EnvironmentsArguments, EnvironmentsVerb};
 use crate::catalog;
 use crate::failure::{Outcome, Usage};
-use crate::output::{self, Column, Field, Table};
+use crate::output;
+use crate::printing;
+use crate::schema::Schema;
 use anyhow::Context as _;
 use loadline_catalog::{Catalog, Environment, ItemCost, Money, environment_text, nearest_environment};
+use loadline_report::{Column, Field, Table};
 use loadline_runs::{InputKind, environment_named, read_environment, read_text, recognition};
 use serde_json::Value as Json;
 use std::path::Path;
@@ -16,12 +19,12 @@ pub(crate) fn environments(arguments: &EnvironmentsArguments) -> anyhow::Result<
         Some(EnvironmentsVerb::Show { name }) => show(name)?,
         Some(EnvironmentsVerb::Cost { environments, region, own, printing }) => {
             let table = cost(environments, region, &catalog::load(own)?)?;
-            output::print(&table.render(printing.format, output::colour_wanted()))?;
+            output::print(&printing::table(&table, Schema::EnvironmentCosts, printing.format))?;
         }
         Some(EnvironmentsVerb::Recognise { volumes }) => recognise_here(volumes.as_deref())?,
         None => {
             let table = list()?;
-            output::print(&table.render(arguments.printing.format, output::colour_wanted()))?;
+            output::print(&printing::table(&table, Schema::Environments, arguments.printing.format))?;
         }
     }
     Ok(Outcome::Done)

@@ -6,10 +6,13 @@ mod request;
 use crate::arguments::Format;
 use crate::arguments::fault::FaultArguments;
 use crate::failure::Outcome;
-use crate::output::{self, Column, Field, Table};
+use crate::output;
+use crate::printing;
+use crate::schema::Schema;
 use anyhow::bail;
 use loadline_emulation::{Change, ChangeError, FaultSelection};
 use loadline_emulator::{ControlAnswer, ControlRequest};
+use loadline_report::{Column, Field, Table};
 use loadline_runs::emulation::ask_emulation;
 
 /// Does what is asked to a running emulation.
@@ -19,7 +22,7 @@ pub(crate) fn fault(arguments: &FaultArguments, quiet: bool) -> anyhow::Result<O
     let json = arguments.printing.format == Format::Json;
     let tell = |text: &str| if quiet { Ok(()) } else { output::print(text) };
     match answer {
-        ControlAnswer::Status(view) if json => output::print(&output::pretty(&view))?,
+        ControlAnswer::Status(view) if json => output::print(&Schema::EmulationStatus.document(&view))?,
         ControlAnswer::Status(view) => {
             print(
                 &printed::status(&view, arguments.volume.is_none() && arguments.printing.format == Format::Table),
@@ -29,7 +32,7 @@ pub(crate) fn fault(arguments: &FaultArguments, quiet: bool) -> anyhow::Result<O
                 printed::tell_summary(&view);
             }
         }
-        ControlAnswer::Faults(faults) if json => output::print(&output::pretty(&faults))?,
+        ControlAnswer::Faults(faults) if json => output::print(&Schema::Faults.rows(&faults))?,
         ControlAnswer::Faults(faults) if faults.is_empty() && arguments.printing.format == Format::Table => {
             let on = arguments.volume.as_ref().map_or_else(String::new, |volume| format!(" on {volume}"));
             tell(&format!("no fault is in force{on}\n"))?;
@@ -46,7 +49,7 @@ pub(crate) fn fault(arguments: &FaultArguments, quiet: bool) -> anyhow::Result<O
             Format::Json => {
                 let mut exact = serde_json::to_value(&changed)?;
                 exact["seed"] = printed::seed_of(&request).into();
-                output::print(&output::pretty(&exact))?;
+                output::print(&Schema::FaultChange.document(&exact))?;
             }
             Format::Csv | Format::Markdown => print(&printed::change_table(&changed, &request), arguments)?,
         },
@@ -68,5 +71,5 @@ fn with_advice(request: &ControlRequest, error: String) -> String {
 }
 
 fn print(table: &Table, arguments: &FaultArguments) -> anyhow::Result<()> {
-    output::print(&table.render(arguments.printing.format, output::colour_wanted()))
+    output::print(&printing::table(table, Schema::Faults, arguments.printing.format))
 }

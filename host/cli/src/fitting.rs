@@ -4,10 +4,11 @@ use crate::arguments::FitArguments;
 use crate::failure::Outcome;
 use crate::live::Live;
 use crate::typed_words::store_option;
-use crate::{figures, output, output_file, printing, recommendations, stored};
+use crate::{output, output_file, printing, recommendations, stored};
 use loadline_fitting::{Agreement, Fitted};
 use loadline_record::{Clock, RunRecord};
-use loadline_report::COMMAND;
+use loadline_report::rates as figures;
+use loadline_report::{About, VerdictLine};
 use loadline_store::Store;
 use loadline_units::Duration;
 use std::cell::{Cell, RefCell};
@@ -45,8 +46,7 @@ pub(crate) fn fit(arguments: &FitArguments, quiet: bool, store: &Store) -> anyho
 }
 
 /// How well the disk stands for the run, and what to do with it. `far` are the loads that come out otherwise.
-fn verdict(arguments: &FitArguments, record: &RunRecord, far: &[&Agreement], loads: usize) -> Vec<(String, String)> {
-    let line = |about: &str, text: String| (about.to_owned(), text);
+fn verdict(arguments: &FitArguments, record: &RunRecord, far: &[&Agreement], loads: usize) -> Vec<VerdictLine> {
     let stands = match far {
         [] => format!("it does what was {}: rates within 8 % and p99 within 25 % for all {loads} loads", known(record)),
         [first, ..] => format!(
@@ -56,16 +56,16 @@ fn verdict(arguments: &FitArguments, record: &RunRecord, far: &[&Agreement], loa
             first.label
         ),
     };
-    let mut lines = vec![line("verdict", stands)];
+    let mut lines = vec![About::Verdict.says(stands)];
     if let Some(file) = &arguments.output {
         let file = file.display().to_string();
-        lines.push(line("environment", file.clone()));
-        lines.push(line("next", "predict, hunt or emulate on it".to_owned()));
-        lines.push(line(COMMAND, recommendations::predicted_on(record, &file)));
+        lines.push(About::Environment.says(&file));
+        lines.push(About::Next.says("predict, hunt or emulate on it"));
+        lines.push(About::Command.says(recommendations::predicted_on(record, &file)));
     } else {
-        lines.push(line("next", "write it to a file: predict, hunt and emulate take that as --env".to_owned()));
+        lines.push(About::Next.says("write it to a file: predict, hunt and emulate take that as --env"));
         let run = &record.header.id;
-        lines.push(line(COMMAND, format!("loadline fit {run} -o fitted.toml{}", store_option())));
+        lines.push(About::Command.says(format!("loadline fit {run} -o fitted.toml{}", store_option())));
     }
     lines
 }

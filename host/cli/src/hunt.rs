@@ -4,13 +4,15 @@ use crate::arguments::Format;
 use crate::arguments::hunt::HuntArguments;
 use crate::conclusion::conclude_judged;
 use crate::failure::Outcome;
-use crate::hunt_table::not_tried;
 use crate::interruption::Interruption;
-use crate::output::{self, Column, Field, Table};
+use crate::output;
+use crate::schema::Schema;
 use crate::terminal::Terminal;
 use crate::typed_plan::read_plan;
-use crate::{environments, typed_settings};
+use crate::{environments, printing, typed_settings};
 use loadline_hunt::{HuntDesign, HuntRounds};
+use loadline_report::words::hunt::not_tried;
+use loadline_report::{Column, Field, Table};
 use loadline_runs::{Hunt, HuntChoices, Overrides, PlanLength, RunOptions, catalog_with};
 use std::path::PathBuf;
 
@@ -34,7 +36,7 @@ pub(crate) fn hunt(
     let hunt = Hunt::around(&plan, &arguments.plan, choices(arguments), settings, environment)?;
     let format = arguments.printing.format;
     if arguments.dry_run {
-        let mut text = dry(hunt.design()).render(format, output::colour_wanted());
+        let mut text = printing::table(&dry(hunt.design()), Schema::HuntPlan, format);
         if matches!(format, Format::Table | Format::Markdown) {
             text.push_str(&not_tried(&hunt.design().plan.not_tried));
         }

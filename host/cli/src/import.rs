@@ -6,15 +6,17 @@ use crate::conclusion::conclude;
 use crate::crawl;
 use crate::environments;
 use crate::failure::{Outcome, Usage};
-use crate::output::{self, Column, Field, Table};
+use crate::output;
 use crate::printing;
 use crate::recommendations::{report_command, summarized};
+use crate::schema::Schema;
 use crate::typed_settings::named_targets;
 use crate::words;
 use loadline_analysis::RunSummary;
 use loadline_imported::LeftOut;
-use loadline_report::COMMAND;
 use loadline_report::words::{holder, stop};
+use loadline_report::{About, VerdictLine};
+use loadline_report::{Column, Field, Table};
 use loadline_runs::{DeclaredEnvironment, Error, FolderImport, Import, NamedTarget, catalog_with, store_location};
 use std::path::{Path, PathBuf};
 
@@ -122,7 +124,7 @@ fn import_folders(
     }
     let summaries: Vec<RunSummary> = records.iter().map(|outcome| summarized(&outcome.record)).collect();
     let format = arguments.printing.format;
-    let mut text = table(&summaries).render(format, output::colour_wanted());
+    let mut text = printing::table(&table(&summaries), Schema::Import, format);
     if matches!(format, Format::Table | Format::Markdown) {
         text.push('\n');
         text.push_str(&printing::verdict(&verdict(&summaries), format));
@@ -135,29 +137,28 @@ fn import_folders(
 const RUNS_SHOWN_MAX: usize = 5;
 
 /// What was imported, what stops each of the first runs, and how to see more.
-fn verdict(summaries: &[RunSummary]) -> Vec<(String, String)> {
-    let line = |about: &str, text: String| (about.to_owned(), text);
+fn verdict(summaries: &[RunSummary]) -> Vec<VerdictLine> {
     if summaries.is_empty() {
         return vec![
-            line("verdict", "nothing was imported: no file holds results of a form that is known".to_owned()),
-            line("next", "fio writes such results with --output-format=json --output=results.json".to_owned()),
-            line(COMMAND, "loadline help import".to_owned()),
+            About::Verdict.says("nothing was imported: no file holds results of a form that is known"),
+            About::Next.says("fio writes such results with --output-format=json --output=results.json"),
+            About::Command.says("loadline help import"),
         ];
     }
     let runs = if summaries.len() == 1 { "run" } else { "runs" };
-    let mut lines = vec![line("verdict", format!("{} {runs} imported", summaries.len()))];
+    let mut lines = vec![About::Verdict.says(format!("{} {runs} imported", summaries.len()))];
     for summary in summaries.iter().take(RUNS_SHOWN_MAX) {
         let volume = summary.verdict.as_ref().and_then(|block| block.volumes.first());
         let held = volume
             .map_or_else(|| "no limit is named".to_owned(), |volume| format!("held by {}", holder(&volume.held_by)));
-        lines.push(line(&summary.run.name, held));
+        lines.push(About::subject(summary.run.name.clone()).says(held));
     }
     let more = summaries.len().saturating_sub(RUNS_SHOWN_MAX);
     if more > 0 {
-        lines.push(line("more", format!("{more} more in the table above")));
+        lines.push(About::More.says(format!("{more} more in the table above")));
     }
-    lines.push(line("next", "see them side by side".to_owned()));
-    lines.push(line(COMMAND, report_command(summaries.iter().map(|summary| summary.run.id.as_str()))));
+    lines.push(About::Next.says("see them side by side"));
+    lines.push(About::Command.says(report_command(summaries.iter().map(|summary| summary.run.id.as_str()))));
     lines
 }
 

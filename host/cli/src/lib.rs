@@ -4,7 +4,6 @@
 //! same words, returned and not printed.
 
 mod advise;
-mod advised_rows;
 mod answers;
 mod arguments;
 mod attach;
@@ -25,7 +24,6 @@ mod examples;
 mod export;
 mod failure;
 mod fault;
-mod figures;
 mod fitting;
 mod generated;
 mod hunt;
@@ -47,6 +45,7 @@ mod refusals;
 mod replay;
 mod resume;
 mod run;
+mod schema;
 mod screen;
 #[cfg(feature = "shelter")]
 mod shelter;

@@ -1,7 +1,7 @@
 //! What a person sees while a measurement runs: two status lines on a terminal, a plain line for each finished cell elsewhere.
 
-use crate::figures;
 use loadline_engine::{Phase, Progress};
+use loadline_report::rates as figures;
 use loadline_report::{plain, plain_lines};
 use loadline_runs::Activity;
 use loadline_units::Duration;

@@ -2,7 +2,10 @@
 
 use crate::arguments::{PlansArguments, PlansVerb};
 use crate::failure::{Outcome, Usage};
-use crate::output::{self, Column, Field, Table};
+use crate::output;
+use crate::printing;
+use crate::schema::Schema;
+use loadline_report::{Column, Field, Table};
 use loadline_workload::{LoadSpec, Plan, nearest_preset, preset, presets};
 
 /// Lists the plans, or prints one.
@@ -11,7 +14,7 @@ pub(crate) fn plans(arguments: &PlansArguments) -> anyhow::Result<Outcome> {
         Some(PlansVerb::Show { name }) => show(name)?,
         None => {
             let table = list()?;
-            output::print(&table.render(arguments.printing.format, output::colour_wanted()))?;
+            output::print(&printing::table(&table, Schema::Plans, arguments.printing.format))?;
         }
     }
     Ok(Outcome::Done)

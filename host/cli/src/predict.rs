@@ -4,6 +4,7 @@ use crate::arguments::{CachesName, Hours, PredictArguments};
 use crate::conclusion::{conclude, conclude_search};
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
+use crate::schema::Schema;
 use crate::sweep::{self, RowsPlace, SweepView};
 use crate::terminal::Terminal;
 use crate::typed_plan::read_plans;
@@ -12,6 +13,7 @@ use crate::{dry_run, environments, output};
 use loadline_catalog::Environment;
 use loadline_disk::Fullness;
 use loadline_prediction::Model;
+use loadline_report::About;
 use loadline_runs::sweep::{PredictionSweep, SweepMethod, SweptEnvironment, described_in, prediction_frame};
 use loadline_runs::wall_clock::fresh_seed;
 use loadline_runs::{
@@ -130,30 +132,26 @@ fn many(arguments: &PredictArguments, folder: Option<&Path>, quiet: bool) -> any
         Ok(rows) => rows,
         Err(outcome) => return Ok(outcome),
     };
-    place.put(&prediction_frame(&rows), &SHOWN)?;
+    place.put(&prediction_frame(&rows), &SHOWN, Schema::PredictionRows)?;
     let problems: Vec<&str> = rows.iter().filter_map(|row| row.problem.as_deref()).collect();
     let (line, outcome) = sweep::problems(problems.len(), problems.first().copied());
     let environments = part.of(sweep.len()).len();
     let of_part = arguments.sweep.part.map_or_else(String::new, |part| format!(" of part {part}"));
-    let said = |about: &str, text: String| (about.to_owned(), text);
     let by = if arguments.limits_only { "by ceilings and credits" } else { "by simulation" };
-    let mut lines = vec![said(
-        "predicted",
-        format!(
-            "{} rows from {environments} environment{}{of_part}, {by}",
-            rows.len() - problems.len(),
-            if environments == 1 { "" } else { "s" }
-        ),
-    )];
+    let mut lines = vec![About::Predicted.says(format!(
+        "{} rows from {environments} environment{}{of_part}, {by}",
+        rows.len() - problems.len(),
+        if environments == 1 { "" } else { "s" }
+    ))];
     let limits = rows.iter().filter_map(|row| row.figures.binding.as_ref()).map(|(limit, _)| limit.as_str());
-    lines.extend(sweep::limits_of(limits).map(|limits| said("held by", limits)));
+    lines.extend(sweep::limits_of(limits).map(|limits| About::HeldBy.says(limits)));
     let rates = || rows.iter().filter_map(|row| row.figures.iops);
     let ends = rates().min_by(f64::total_cmp).zip(rates().max_by(f64::total_cmp));
-    lines.extend(ends.map(|(least, most)| said("rates", format!("{} to {} IOPS", number(least), number(most)))));
+    lines.extend(ends.map(|(least, most)| About::Rates.says(format!("{} to {} IOPS", number(least), number(most)))));
     let bursts = rows.iter().filter(|row| row.figures.burst_ends_s.is_some()).count();
     if bursts > 0 {
         let spend = if bursts == 1 { "1 row spends its" } else { &format!("{bursts} rows spend their") };
-        lines.push(said("bursts", format!("{spend} burst credits in the end: the column burst_ends_s says when")));
+        lines.push(About::Bursts.says(format!("{spend} burst credits in the end: the column burst_ends_s says when")));
     }
     lines.extend(line);
     lines.extend(place.line());

@@ -2,8 +2,11 @@
 
 use crate::arguments::Format;
 use crate::output;
+use crate::schema::Schema;
 use loadline_analysis::{Comparison, RunSummary};
-use loadline_report::{Colour, Columns, ComparisonDocument, RunAnswer, TerminalOptions, run_document};
+use loadline_report::{
+    Colour, Columns, ComparisonDocument, RunAnswer, Table, TerminalOptions, VerdictLine, run_document,
+};
 
 /// Width of text that goes to no terminal; tables become as wide as their columns make them.
 const WIDTH_DEFAULT: usize = 140;
@@ -28,8 +31,25 @@ pub(crate) fn comparison(comparison: &Comparison, format: Format) -> String {
     }
 }
 
+/// The table as text, ending with a line break; as JSON it is a document of this schema.
+pub(crate) fn table(table: &Table, schema: Schema, format: Format) -> String {
+    match format {
+        Format::Json => schema.rows(table.json()),
+        format => part(table, format),
+    }
+}
+
+/// A table among others for people, or for spreadsheets by itself.
+pub(crate) fn part(table: &Table, format: Format) -> String {
+    match format {
+        Format::Csv => table.csv(),
+        Format::Markdown => table.markdown(),
+        Format::Table | Format::Json => table.terminal(&terminal_options()),
+    }
+}
+
 /// The verdict of a verb that answers a question of its own, for the end of what is printed.
-pub(crate) fn verdict(lines: &[(String, String)], format: Format) -> String {
+pub(crate) fn verdict(lines: &[VerdictLine], format: Format) -> String {
     if format == Format::Markdown {
         let answer = RunAnswer { lines: lines.to_vec(), tables: Vec::new() };
         return answer.markdown("##");
@@ -38,17 +58,13 @@ pub(crate) fn verdict(lines: &[(String, String)], format: Format) -> String {
 }
 
 /// Tells the verdict on standard error: of a verb whose results are read by programs as they are.
-pub(crate) fn tell_verdict(lines: &[(String, String)]) {
+pub(crate) fn tell_verdict(lines: &[VerdictLine]) {
     let options = TerminalOptions { colour: Colour::Never, ..terminal_options() };
     output::tell(loadline_report::verdict_terminal(lines, &options).trim_end());
 }
 
-/// Characters of a line.
-pub(crate) fn width() -> usize {
-    terminal_options().width
-}
-
-fn terminal_options() -> TerminalOptions {
+/// How standard output is.
+pub(crate) fn terminal_options() -> TerminalOptions {
     let colour = if output::colour_wanted() { Colour::Always } else { Colour::Never };
     match output::output_width() {
         Some(width) => TerminalOptions { colour, width, columns: Columns::Fitting },

@@ -187,8 +187,8 @@ pub(crate) fn predicted_again(record: &RunRecord, seed: u64) -> Option<String> {
     command.push_str(if settings.published { " --published" } else { "" });
     command.extend(typed_settings::typed(&settings.overrides).map(|options| format!(" {options}")));
     let _ = write!(command, " --seed {seed}");
-    steps.push(command);
-    Some(joined(&steps))
+    steps.push(command + &store_option());
+    Some(steps.join(" && "))
 }
 
 /// The command that measures a run's plan again with so many trials of each cell; `None` where it keeps no single plan, and where
@@ -211,8 +211,8 @@ pub(crate) fn measured_again(record: &RunRecord, trials: u32) -> Option<String> 
     let overrides = Overrides { trials: Some(trials), short: false, ..of.overrides() };
     command.extend(typed_settings::typed(&overrides).map(|options| format!(" {options}")));
     command.push_str(&of.own_range());
-    steps.push(command);
-    Some(joined(&steps))
+    steps.push(command + &store_option());
+    Some(steps.join(" && "))
 }
 
 /// The command for the step that follows from a hunt.
@@ -224,7 +224,7 @@ pub(crate) fn after_hunt(record: &RunRecord, found: &HuntResult) -> String {
         HuntStep::SetInEnvironment(_) => shown_into(run, "--env", ENVIRONMENT_FILE),
         HuntStep::SetInPlan(_) => shown_into(run, "--plan", PLAN_FILE),
         HuntStep::LongerTrials(_) => hunted_again(record, found).unwrap_or_else(report),
-        HuntStep::MoreStorage => {
+        HuntStep::MoreStorage | HuntStep::LargerVm => {
             let size = record.header.volumes.iter().filter_map(|volume| volume.size_bytes).sum::<u64>();
             let size = Bytes::new(size);
             if size == Bytes::ZERO {
@@ -233,7 +233,7 @@ pub(crate) fn after_hunt(record: &RunRecord, found: &HuntResult) -> String {
                 format!("loadline advise --run {run} --size '{size}'{}", store_option())
             }
         }
-        HuntStep::Read => report(),
+        HuntStep::Read(_) => report(),
     }
 }
 
@@ -251,8 +251,8 @@ fn hunted_again(record: &RunRecord, found: &HuntResult) -> Option<String> {
     }
     let longer = Duration::from_ns(of.cell.load.details.duration_ns?) * LONGER;
     let _ = write!(command, " --duration '{longer}'");
-    steps.push(command);
-    Some(joined(&steps))
+    steps.push(command + &store_option());
+    Some(steps.join(" && "))
 }
 
 /// The command that predicts a plan that comes along on the environment of a file.
@@ -265,8 +265,8 @@ pub(crate) fn predicted_on(record: &RunRecord, environment: &str) -> String {
     let summary = summarize(record);
     let plan = summary.cells.first().and_then(|cell| Recommended { summary: &summary, cell }.plan());
     let (mut steps, plan) = plan.unwrap_or_else(|| (Vec::new(), PLAN_SHOWN.to_owned()));
-    steps.push(format!("loadline predict {plan} --env {}", in_shell(environment)));
-    joined(&steps)
+    steps.push(format!("loadline predict {plan} --env {}{}", in_shell(environment), store_option()));
+    steps.join(" && ")
 }
 
 /// How long the first command of a conclusion takes, where that is not a moment.
@@ -370,8 +370,8 @@ impl<'a> Recommended<'a> {
         // A hunt decides itself how many trials it takes.
         let overrides = Overrides { trials: None, ..self.overrides() };
         command.extend(typed_settings::typed(&overrides).map(|options| format!(" {options}")));
-        steps.push(command);
-        Some(joined(&steps))
+        steps.push(command + &store_option());
+        Some(steps.join(" && "))
     }
 
     /// The quick measurement with so many trials, over as much as it had.
@@ -386,7 +386,7 @@ impl<'a> Recommended<'a> {
             let _ = write!(command, " --objective '{}={}'", objective.of.words(), objective.limit);
         }
         let _ = write!(command, " --trials {trials}");
-        Some(joined(&[command]))
+        Some(command + &store_option())
     }
 
     fn run(self, overrides: Overrides) -> Option<String> {
@@ -398,8 +398,8 @@ impl<'a> Recommended<'a> {
         }
         command.extend(typed_settings::typed(&overrides).map(|options| format!(" {options}")));
         command.push_str(&self.own_range());
-        steps.push(command);
-        Some(joined(&steps))
+        steps.push(command + &store_option());
+        Some(steps.join(" && "))
     }
 
     /// The plan that has the cell, by its name or in a file, and the command that writes the file.
@@ -459,15 +459,6 @@ fn on(volume: &VolumeFacts, reads_only: bool) -> String {
     let overwrite = if is_found && !reads_only { format!(" --overwrite {target}") } else { String::new() };
     let name = if volume.name == VOLUME_DEFAULT { String::new() } else { format!("{}=", volume.name) };
     format!(" --on {name}{target}{overwrite}")
-}
-
-/// Steps as one line. A step that makes or measures a run does so where this one is.
-fn joined(steps: &[String]) -> String {
-    let step = |step: &String| {
-        let store = if step.contains(" > ") { String::new() } else { store_option() };
-        format!("{step}{store}")
-    };
-    steps.iter().map(step).collect::<Vec<_>>().join(" && ")
 }
 
 /// The command that writes what a run keeps to a file.

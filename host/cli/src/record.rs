@@ -2,13 +2,15 @@
 
 use crate::arguments::record::RecordArguments;
 use crate::failure::{Outcome, Usage};
-use crate::figures::{iops, per_second};
 use crate::interruption::Interruption;
-use crate::output::{self, Column, Field, Table};
+use crate::output;
 use crate::printing;
 use crate::recommendations::{ENVIRONMENT_SHOWN, in_shell};
+use crate::schema::Schema;
 use crate::screen::{Screen, cut};
-use loadline_report::COMMAND;
+use loadline_report::rates::{iops, per_second};
+use loadline_report::{About, VerdictLine};
+use loadline_report::{Column, Field, Table};
 use loadline_runs::recording::{RecordEnd, RecordOutcome, RecordSettings, Recorder};
 use loadline_runs::{Error, Event, Observer, RecordError};
 use loadline_units::Duration;
@@ -35,7 +37,7 @@ pub(crate) fn record(arguments: &RecordArguments, quiet: bool) -> anyhow::Result
     let outcome = recorder.run(&mut eyes);
     eyes.screen.clear();
     let outcome = outcome.map_err(refused)?;
-    output::print(&table(&outcome).render(arguments.printing.format, output::colour_wanted()))?;
+    output::print(&printing::table(&table(&outcome), Schema::Recording, arguments.printing.format))?;
     if !quiet {
         printing::tell_verdict(&verdict(&outcome));
     }
@@ -110,10 +112,10 @@ fn table(outcome: &RecordOutcome) -> Table {
 }
 
 /// Whether the trace is whole, and what to do with it.
-fn verdict(outcome: &RecordOutcome) -> Vec<(String, String)> {
+fn verdict(outcome: &RecordOutcome) -> Vec<VerdictLine> {
     let (notes, counts) = (&outcome.notes, &outcome.counts);
     let mut lines = Vec::new();
-    let mut say = |about: &str, text: String| lines.push((about.to_owned(), text));
+    let mut say = |about: About, text: String| lines.push(about.says(text));
     let whole = match (notes.events_lost, notes.missing()) {
         (0, Some(0)) => "whole: the trace has every request that the kernel counted".to_owned(),
         (0, None) => "no event was lost; the kernel does not count this device's requests".to_owned(),
@@ -122,10 +124,10 @@ fn verdict(outcome: &RecordOutcome) -> Vec<(String, String)> {
             missing.map_or_else(|| "an unknown number of".to_owned(), |missing| missing.to_string())
         ),
     };
-    say("trace", whole);
+    say(About::Trace, whole);
     if counts.without_issue + counts.without_arrival + counts.issued_left > 0 {
         say(
-            "ends",
+            About::TraceEnds,
             format!(
                 "{} requests were under way at the beginning, {} at the end. Of {} no arrival was recorded: it is taken for their submission",
                 counts.without_issue, counts.issued_left, counts.without_arrival
@@ -137,20 +139,20 @@ fn verdict(outcome: &RecordOutcome) -> Vec<(String, String)> {
         RecordEnd::Size => "the trace has the size that --max-size allows",
         RecordEnd::Wanted => "you ended it",
     };
-    say("ended", why.to_owned());
+    say(About::Ended, why.to_owned());
     let file = in_shell(&outcome.file.display().to_string());
     if notes.requests == 0 {
-        say("next", "see whether anything uses this device: no request came".to_owned());
-        say(COMMAND, format!("loadline watch {} --for 60s", in_shell(&outcome.device)));
+        say(About::Next, "see whether anything uses this device: no request came".to_owned());
+        say(About::Command, format!("loadline watch {} --for 60s", in_shell(&outcome.device)));
     } else {
         say(
-            "next",
+            About::Next,
             format!(
                 "find what to buy for these requests; or see what other storage does with them: loadline replay {file} --env \
                  {ENVIRONMENT_SHOWN}"
             ),
         );
-        say(COMMAND, format!("loadline advise {file}"));
+        say(About::Command, format!("loadline advise {file}"));
     }
     lines
 }

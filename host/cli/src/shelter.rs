@@ -5,8 +5,9 @@ use crate::arguments::shelter::{ShelterAction, ShelterArguments};
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
 use crate::recommendations::in_shell;
+use crate::schema::document;
 use crate::{output, printing, shelter_plan};
-use loadline_report::{COMMAND, VERDICT_LINES_MAX};
+use loadline_report::{About, VERDICT_LINES_MAX, VerdictLine};
 use loadline_shelter::config::ShelterConfig;
 use loadline_shelter::start::{StartRefusal, StartVerdict};
 use loadline_shelter::status::{ServicePhase, ShelterStatus};
@@ -18,8 +19,16 @@ use loadline_shelter_service::{
 use loadline_units::{Bytes, Duration};
 use std::path::{Path, PathBuf};
 
-/// A line of a verdict: what it is about, and what is said of that.
-type Lines = Vec<(&'static str, String)>;
+/// What `status` prints for programs.
+const STATUS_SCHEMA: &str = "loadline.shelter/1";
+
+/// The lines of a verdict.
+type Lines = Vec<VerdictLine>;
+
+/// What a shelter shows of itself.
+fn fact(name: &'static str, text: impl Into<String>) -> VerdictLine {
+    About::subject(name).says(text)
+}
 
 /// Does what was asked with the shelter of a file.
 pub(crate) fn shelter(
@@ -101,8 +110,8 @@ fn run(shelter: &mut Shelter) -> anyhow::Result<Lines> {
     let settings = ServiceSettings { manager: ServiceManager::of_environment() };
     let ending = serve(shelter, &settings, &|| interruption.asked(), &mut |line| output::tell(line));
     Ok(match ending.map_err(with_remedy)? {
-        Ending::Saved => vec![("ended", "everything is saved".to_owned())],
-        Ending::NeverReady => vec![("ended", "before the disk was there: nothing was written".to_owned())],
+        Ending::Saved => vec![fact("ended", "everything is saved".to_owned())],
+        Ending::NeverReady => vec![fact("ended", "before the disk was there: nothing was written".to_owned())],
     })
 }
 
@@ -110,15 +119,14 @@ fn run(shelter: &mut Shelter) -> anyhow::Result<Lines> {
 fn with_next(mut lines: Lines, next: Option<(&str, String)>) -> Lines {
     if let Some((next, command)) = next {
         lines.truncate(VERDICT_LINES_MAX - 2);
-        lines.extend([("next", next.to_owned()), (COMMAND, command)]);
+        lines.extend([About::Next.says(next), About::Command.says(command)]);
     }
     lines
 }
 
 /// Prints a verdict.
-fn print(lines: &Lines) -> anyhow::Result<()> {
-    let lines: Vec<(String, String)> = lines.iter().map(|(what, said)| ((*what).to_owned(), said.clone())).collect();
-    output::print(&printing::verdict(&lines, Format::Table))
+fn print(lines: &[VerdictLine]) -> anyhow::Result<()> {
+    output::print(&printing::verdict(lines, Format::Table))
 }
 
 /// "3 files, 1.2 MiB".
@@ -136,41 +144,42 @@ fn adopted_lines(adopted: &Adopted) -> Lines {
     if let Some(saved) = &adopted.saved {
         let text =
             format!("generation {}: {} in {}", saved.generation, amount(saved.files, saved.bytes), took(saved.took));
-        lines.push(("saved", text));
+        lines.push(fact("saved", text));
         if !saved.inexact.is_empty() {
-            lines.push(("not exact", format!("{} files changed or could not be read", saved.inexact.len())));
+            lines.push(fact("not exact", format!("{} files changed or could not be read", saved.inexact.len())));
         }
-        lines.extend(saved.failed.iter().take(3).map(|(group, why)| ("NOT SAVED", format!("group {group}: {why}"))));
+        lines
+            .extend(saved.failed.iter().take(3).map(|(group, why)| fact("NOT SAVED", format!("group {group}: {why}"))));
         if !saved.fuzzy.is_empty() {
-            lines.push(("fuzzy", format!("files of {} are not of one moment", saved.fuzzy.join(", "))));
+            lines.push(fact("fuzzy", format!("files of {} are not of one moment", saved.fuzzy.join(", "))));
         }
     }
     if adopted.folders > 0 {
-        lines.push(("folders", format!("{} are made again at each start", adopted.folders)));
+        lines.push(fact("folders", format!("{} are made again at each start", adopted.folders)));
     }
     if !adopted.unpinned.is_empty() {
         let all: Vec<String> = adopted.unpinned.iter().map(u64::to_string).collect();
-        lines.push(("confirmed", format!("pinned generations are gone: {}", all.join(", "))));
+        lines.push(fact("confirmed", format!("pinned generations are gone: {}", all.join(", "))));
     }
     if lines.is_empty() {
-        lines.push(("adopted", "nothing changed since the last save".to_owned()));
+        lines.push(fact("adopted", "nothing changed since the last save".to_owned()));
     }
     lines
 }
 
 fn restored_lines(prepared: &Prepared) -> Lines {
-    let mut lines = vec![("disk", prepared.verdict.clone())];
+    let mut lines = vec![fact("disk", prepared.verdict.clone())];
     if let Some(restored) = &prepared.restored {
-        lines.push(("restored", format!("{} in {}", amount(restored.files, restored.bytes), took(restored.took))));
+        lines.push(fact("restored", format!("{} in {}", amount(restored.files, restored.bytes), took(restored.took))));
         if restored.already > 0 {
-            lines.push(("were there", format!("{} files", restored.already)));
+            lines.push(fact("were there", format!("{} files", restored.already)));
         }
         if !restored.damaged.is_empty() {
-            lines.push(("lost", format!("{} files could not be restored", restored.damaged.len())));
+            lines.push(fact("lost", format!("{} files could not be restored", restored.damaged.len())));
         }
     }
     if prepared.folders > 0 {
-        lines.push(("folders", format!("{} were made again", prepared.folders)));
+        lines.push(fact("folders", format!("{} were made again", prepared.folders)));
     }
     lines
 }
@@ -180,14 +189,14 @@ fn verified_lines(report: &VerifyReport) -> Lines {
         return found_lines(report, found);
     }
     let read = amount(report.files, report.bytes);
-    let mut lines = vec![("read", format!("generation {}: {read} in {}", report.generation, took(report.took)))];
+    let mut lines = vec![fact("read", format!("generation {}: {read} in {}", report.generation, took(report.took)))];
     if report.damaged.is_empty() {
-        lines.push(("saved data", "WHOLE: every file is what was saved".to_owned()));
+        lines.push(fact("saved data", "WHOLE: every file is what was saved".to_owned()));
     }
     let damaged = report.damaged.iter().take(5);
-    lines.extend(damaged.map(|(path, reason)| ("DAMAGED", format!("{}: {reason}", path.as_text()))));
+    lines.extend(damaged.map(|(path, reason)| fact("DAMAGED", format!("{}: {reason}", path.as_text()))));
     if report.damaged.len() > 5 {
-        lines.push(("and", format!("{} more files", report.damaged.len() - 5)));
+        lines.push(fact("and", format!("{} more files", report.damaged.len() - 5)));
     }
     lines
 }
@@ -195,13 +204,13 @@ fn verified_lines(report: &VerifyReport) -> Lines {
 fn found_lines(report: &VerifyReport, found: &RepositoryFound) -> Lines {
     let (read, took) = (Bytes::new(report.bytes).human(), took(report.took));
     let of = format!("{} generations in {} packs", found.snapshots, found.packs);
-    let mut lines = vec![("read", format!("{of}, up to generation {}: {read} in {took}", report.generation))];
+    let mut lines = vec![fact("read", format!("{of}, up to generation {}: {read} in {took}", report.generation))];
     if found.findings.is_empty() {
-        lines.push(("saved data", "WHOLE: every generation can be restored".to_owned()));
+        lines.push(fact("saved data", "WHOLE: every generation can be restored".to_owned()));
     }
-    lines.extend(found.findings.iter().take(5).map(|finding| ("DAMAGED", finding.clone())));
+    lines.extend(found.findings.iter().take(5).map(|finding| fact("DAMAGED", finding.clone())));
     if found.findings.len() > 5 {
-        lines.push(("and", format!("{} more", found.findings.len() - 5)));
+        lines.push(fact("and", format!("{} more", found.findings.len() - 5)));
     }
     lines
 }
@@ -209,14 +218,14 @@ fn found_lines(report: &VerifyReport, found: &RepositoryFound) -> Lines {
 fn drill_lines(report: &DrillReport) -> Lines {
     let restored = &report.restored;
     let mut lines = vec![
-        ("restored", format!("generation {}: {}", restored.generation, amount(restored.files, restored.bytes))),
-        ("recovery time", took(restored.took)),
+        fact("restored", format!("generation {}: {}", restored.generation, amount(restored.files, restored.bytes))),
+        fact("recovery time", took(restored.took)),
     ];
     let wrong = report.wrong.len() + restored.damaged.len();
     lines.push(if wrong == 0 {
-        ("drill", format!("PASSED: {} entries were compared", report.compared))
+        fact("drill", format!("PASSED: {} entries were compared", report.compared))
     } else {
-        (
+        fact(
             "drill",
             format!(
                 "FAILED: {}",
@@ -228,7 +237,7 @@ fn drill_lines(report: &DrillReport) -> Lines {
             ),
         )
     });
-    lines.extend(restored.damaged.iter().take(4).map(|(path, why)| ("lost", format!("{}: {why}", path.as_text()))));
+    lines.extend(restored.damaged.iter().take(4).map(|(path, why)| fact("lost", format!("{}: {why}", path.as_text()))));
     lines
 }
 
@@ -238,18 +247,18 @@ fn status(shelter: &Shelter, again: &dyn Fn(&str) -> String, format: Format) -> 
     let start = shelter.look().map(|(_, verdict)| verdict);
     if format == Format::Table {
         let mut lines = report.as_ref().map_or_else(
-            || vec![("service", "it never ran".to_owned())],
+            || vec![fact("service", "it never ran".to_owned())],
             |report| status_lines(report, shelter.config()),
         );
         if !report.as_ref().is_some_and(is_running) {
-            lines.push(("a start now", start.as_ref().map_or_else(ToString::to_string, start_in_words)));
+            lines.push(fact("a start now", start.as_ref().map_or_else(ToString::to_string, start_in_words)));
         }
         print(&with_next(lines, next_of(report.as_ref(), start.as_ref().ok(), shelter.config(), again)))?;
     } else {
         let report = report.as_ref().map(serde_json::to_value).transpose()?;
         let start = start.as_ref().map_or_else(ToString::to_string, start_in_words);
-        let all = serde_json::json!({"schema": "loadline.shelter/1", "service": report, "start": start});
-        output::print(&output::pretty(&all))?;
+        let all = serde_json::json!({"service": report, "start": start});
+        output::print(&document(STATUS_SCHEMA, all))?;
     }
     let is_well = report.is_none_or(|report| {
         let is_over = report.phase == ServicePhase::Stopped || is_running(&report);
@@ -314,7 +323,7 @@ fn status_lines(report: &ShelterStatus, config: &ShelterConfig) -> Lines {
         ServicePhase::Ready => "runs: services may use the disk",
         ServicePhase::Flushing => "makes the last save",
     };
-    let mut lines = vec![("service", phase.to_owned()), ("at its start", report.verdict.clone())];
+    let mut lines = vec![fact("service", phase.to_owned()), fact("at its start", report.verdict.clone())];
     if let (true, Some(point)) = (config.has_contents(), report.recovery_point_ns) {
         let age = match report.recovery_age_ns {
             None if is_running(report) || report.phase == ServicePhase::Stopped => {
@@ -329,25 +338,25 @@ fn status_lines(report: &ShelterStatus, config: &ShelterConfig) -> Lines {
                 report.unsaved_files
             ),
         };
-        lines.push(("recovery point", format!("{age} (at most {})", span(point))));
+        lines.push(fact("recovery point", format!("{age} (at most {})", span(point))));
     }
     if let Some(save) = &report.last_save {
         let text =
             format!("generation {}: {} in {}", save.generation, amount(save.files, save.bytes), span(save.took_ns));
-        lines.push(("last save", text));
+        lines.push(fact("last save", text));
     }
     if let Some(budget) = report.budget_bytes {
         let fits = if report.unsaved_bytes <= budget { "all of it fits" } else { "NOT all of it fits" };
-        lines.push(("in a notice", format!("{} can be saved: {fits}", Bytes::new(budget).human())));
+        lines.push(fact("in a notice", format!("{} can be saved: {fits}", Bytes::new(budget).human())));
     }
-    let mut more = |what, said: &Option<String>| lines.extend(said.iter().map(|said| (what, said.clone())));
+    let mut more = |what, said: &Option<String>| lines.extend(said.iter().map(|said| fact(what, said)));
     more("failure", &report.failure);
     more("DAMAGED", &report.damage);
     more("upkeep", &report.upkeep_trouble);
     more("conflict", &report.conflict);
     more("notice", &report.notice.clone().or_else(|| report.notice_trouble.clone()));
     if !report.pinned.is_empty() {
-        lines.push(("pinned", "much was deleted at once: `adopt` confirms it".to_owned()));
+        lines.push(fact("pinned", "much was deleted at once: `adopt` confirms it".to_owned()));
     }
     lines.truncate(8);
     lines
@@ -371,10 +380,10 @@ fn unit(file: &ShelterFile, folder: Option<&Path>) -> anyhow::Result<Outcome> {
         std::fs::write(&path, text)?;
     }
     let unit = unit_name(&file.config);
-    print(&vec![
-        ("written", format!("{} files below {}", files.len(), folder.display())),
-        ("next", "start the service now and at each boot".to_owned()),
-        (COMMAND, format!("systemctl daemon-reload && systemctl enable --now {unit}")),
+    print(&[
+        fact("written", format!("{} files below {}", files.len(), folder.display())),
+        About::Next.says("start the service now and at each boot"),
+        About::Command.says(format!("systemctl daemon-reload && systemctl enable --now {unit}")),
     ])?;
     Ok(Outcome::Done)
 }

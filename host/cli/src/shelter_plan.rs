@@ -5,7 +5,7 @@ use crate::arguments::shelter::PlanArguments;
 use crate::failure::{Outcome, Usage};
 use crate::recommendations::in_shell;
 use crate::{environments, output, printing, typed_words};
-use loadline_report::{COMMAND, VERDICT_LINES_MAX};
+use loadline_report::{About, VERDICT_LINES_MAX, VerdictLine};
 use loadline_runs::{catalog_with, store_location};
 use loadline_shelter::config::ShelterConfig;
 use loadline_shelter::plan::{MissingFigure, PlanOutcome, ShelterPlan};
@@ -99,10 +99,11 @@ fn in_words(plan: &ShelterPlan, file: &Path, format: Format) -> String {
             plan.missing.iter().map(|missing| (given_by(*missing).to_owned(), missing.to_string())).collect();
         section("What is unknown, and what gives it", &rows);
     }
-    let mut lines = plan.verdict();
+    let mut lines: Vec<VerdictLine> =
+        plan.verdict().into_iter().map(|(about, said)| About::subject(about).says(said)).collect();
     lines.truncate(VERDICT_LINES_MAX - 2);
-    lines.push(("next".to_owned(), plan.next()));
-    lines.extend(next_command(plan, file).map(|command| (COMMAND.to_owned(), command)));
+    lines.push(About::Next.says(plan.next()));
+    lines.extend(next_command(plan, file).map(|command| About::Command.says(command)));
     text.push_str(&printing::verdict(&lines, format));
     text
 }

@@ -3,13 +3,15 @@
 use crate::answers::{KindAnswer, KindComparison};
 use crate::arguments::{Format, ListArguments, ReportArguments, RmArguments, ShowArguments, StatusName};
 use crate::failure::{Outcome, Usage};
-use crate::output::{self, Column, Field, Table};
+use crate::output;
 use crate::recommendations::{summarized, with_command};
-use crate::{compare, figures, output_file, printing, typed_settings};
+use crate::schema::Schema;
+use crate::{compare, output_file, printing, typed_settings};
 use loadline_analysis::{LimitFigure, Quantity, RunSummary, RunVerdict, known_limits, run_verdict};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, RunRecord, RunStatus};
-use loadline_report::{RunAnswer, words};
+use loadline_report::rates as figures;
+use loadline_report::{Column, Field, RunAnswer, Table, words};
 use loadline_runs::leftovers::{self, Leftover};
 use loadline_runs::settings_of;
 use loadline_store::{Filter, Store};
@@ -62,7 +64,7 @@ pub(crate) fn list(arguments: &ListArguments, store: Option<&Store>) -> anyhow::
         });
         return Ok(Outcome::Done);
     }
-    output::print(&table.render(arguments.printing.format, output::colour_wanted()))?;
+    output::print(&printing::table(&table, Schema::List, arguments.printing.format))?;
     Ok(Outcome::Done)
 }
 
@@ -114,7 +116,7 @@ pub(crate) fn show(arguments: &ShowArguments, store: &Store) -> anyhow::Result<O
         if let Some(from) = &record.header.imported {
             output::tell(&format!("there are no seconds: {} measured the run and kept none", from.tool_and_version()));
         }
-        series(&record).render(arguments.printing.format, output::colour_wanted())
+        printing::table(&series(&record), Schema::Seconds, arguments.printing.format)
     } else if arguments.limits {
         limits_text(&record, arguments.printing.format)
     } else {
@@ -205,13 +207,13 @@ fn limits_text(record: &RunRecord, format: Format) -> String {
     let figures = known_limits(record);
     let table = limits_table(&figures);
     if !matches!(format, Format::Json) {
-        return table.render(format, output::colour_wanted());
+        return printing::part(&table, format);
     }
-    let mut rows = table.to_json();
+    let mut rows = serde_json::to_value(table.json()).expect("a table is JSON");
     for (row, figure) in rows.as_array_mut().into_iter().flatten().zip(&figures) {
         row["seen"] = serde_json::to_value(&figure.source).expect("a source is JSON");
     }
-    output::pretty(&rows)
+    Schema::Limits.rows(rows)
 }
 
 /// One row for each figure of a limit.

@@ -4,13 +4,13 @@ use crate::arguments::Format;
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
 use crate::live::Live;
-use crate::output::{self, Column, Field, Table};
+use crate::output;
+use crate::schema::Schema;
 use crate::{columnar, output_file, printing};
-use loadline_report::frame::{Frame, FrameValues};
-use loadline_report::frame_csv;
+use loadline_report::frame::Frame;
+use loadline_report::{About, VerdictLine, frame_csv};
 use loadline_runs::OutputFile;
 use loadline_runs::sweep::{Stopped, SweepProgress};
-use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -43,12 +43,17 @@ impl RowsPlace {
     }
 
     /// Writes the rows whole, or leaves what was there. `shown` are the columns for people, with their headings.
-    pub(crate) fn put(&self, frame: &Frame, shown: &[(&'static str, &'static str)]) -> anyhow::Result<()> {
+    pub(crate) fn put(
+        &self,
+        frame: &Frame,
+        shown: &[(&'static str, &'static str)],
+        schema: Schema,
+    ) -> anyhow::Result<()> {
         let Some((file, path)) = &self.file else {
             return output::print(&match self.format {
                 Format::Csv => frame_csv(frame),
-                Format::Json => output::pretty(&objects(frame)),
-                format => for_people(frame, shown).render(format, output::colour_wanted()),
+                Format::Json => schema.rows(frame.json()),
+                format => printing::part(&frame.table(shown), format),
             });
         };
         if path.extension().is_some_and(|ending| ending == "parquet") {
@@ -58,7 +63,7 @@ impl RowsPlace {
     }
 
     /// Ends with the verdict: behind a table for people, otherwise on standard error.
-    pub(crate) fn conclude(&self, lines: &[(String, String)], quiet: bool) -> anyhow::Result<()> {
+    pub(crate) fn conclude(&self, lines: &[VerdictLine], quiet: bool) -> anyhow::Result<()> {
         if self.file.is_none() && matches!(self.format, Format::Table | Format::Markdown) {
             return output::print(&format!("\n{}", printing::verdict(lines, self.format)));
         }
@@ -69,9 +74,9 @@ impl RowsPlace {
     }
 
     /// A line that says where the rows are.
-    pub(crate) fn line(&self) -> Option<(String, String)> {
+    pub(crate) fn line(&self) -> Option<VerdictLine> {
         let (_, path) = self.file.as_ref()?;
-        Some(("rows".to_owned(), path.display().to_string()))
+        Some(About::Rows.says(path.display().to_string()))
     }
 }
 
@@ -130,58 +135,12 @@ pub(crate) fn limits_of<'a>(limits: impl Iterator<Item = &'a str>) -> Option<Str
 }
 
 /// A line that counts problems, and how the command ends by them.
-pub(crate) fn problems(count: usize, first: Option<&str>) -> (Option<(String, String)>, Outcome) {
+pub(crate) fn problems(count: usize, first: Option<&str>) -> (Option<VerdictLine>, Outcome) {
     match (count, first) {
         (0, _) | (_, None) => (None, Outcome::Done),
         (count, Some(first)) => {
             let rows = if count == 1 { "1 row has".to_owned() } else { format!("{count} rows have") };
-            (Some(("problems".to_owned(), format!("{rows} no figures; the first: {first}"))), Outcome::Failed)
+            (Some(About::Problems.says(format!("{rows} no figures; the first: {first}"))), Outcome::Failed)
         }
     }
-}
-
-/// Rows as objects; what is missing is null.
-fn objects(frame: &Frame) -> Json {
-    let value = |values: &FrameValues, row: usize| match values {
-        FrameValues::Text(words) => words.get(row).map(Json::from),
-        FrameValues::Float(of) => of.get(row).map(Json::from),
-        FrameValues::Whole(of) | FrameValues::Moment(of) => of.get(row).map(Json::from),
-        FrameValues::Flag(of) => of.get(row).map(Json::from),
-    };
-    let object = |row: usize| {
-        let fields = frame.columns().iter().map(|column| (column.name.clone(), value(&column.values, row)));
-        Json::Object(fields.map(|(name, value)| (name, value.unwrap_or(Json::Null))).collect())
-    };
-    Json::Array((0..frame.rows()).map(object).collect())
-}
-
-/// Some columns, rounded.
-fn for_people(frame: &Frame, shown: &[(&'static str, &'static str)]) -> Table {
-    let columns: Vec<_> = shown
-        .iter()
-        .filter_map(|(name, heading)| {
-            Some((frame.columns().iter().find(|column| column.name == *name)?, *name, *heading))
-        })
-        .collect();
-    let heading =
-        |(column, key, heading): &(&loadline_report::frame::FrameColumn, &'static str, &'static str)| match column
-            .values
-        {
-            FrameValues::Text(_) | FrameValues::Flag(_) => Column::words(heading, key),
-            _ => Column::numbers(heading, key),
-        };
-    let mut table = Table::new(&columns.iter().map(heading).collect::<Vec<_>>());
-    let nothing = || Field::both("-", Json::Null);
-    for row in 0..frame.rows() {
-        let field = |values: &FrameValues| match values {
-            FrameValues::Text(words) => words.get(row).map(Field::text),
-            FrameValues::Float(of) => of.get(row).map(|value| Field::both(loadline_units::words::number(value), value)),
-            FrameValues::Whole(of) | FrameValues::Moment(of) => {
-                of.get(row).map(|value| Field::both(value.to_string(), value))
-            }
-            FrameValues::Flag(of) => of.get(row).map(|value| Field::both(if value { "yes" } else { "no" }, value)),
-        };
-        table.push(columns.iter().map(|(column, ..)| field(&column.values).unwrap_or_else(nothing)).collect());
-    }
-    table
 }

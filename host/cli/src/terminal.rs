@@ -1,12 +1,12 @@
 //! A run's observer on a terminal: progress is drawn, events become sentences, signals ask for an end.
 
-use crate::figures;
 use crate::interruption::Interruption;
 use crate::live::Live;
 use crate::{consent, output, words};
 use loadline_analysis::StandingLimit;
 use loadline_block::Operation;
 use loadline_record::{Ending, TargetKind, TrialRecord, VolumeFacts};
+use loadline_report::rates as figures;
 use loadline_runs::{
     Advance, Ahead, Concern, Consent, Event, ItemsDone, Observer, QUICK_FILL_TIME, QuickAhead, Unneeded, filling,
 };

@@ -3,10 +3,13 @@
 use crate::arguments::{Format, RunArguments};
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
-use crate::output::{self, Column, Field, Table};
+use crate::output;
+use crate::printing;
+use crate::schema::Schema;
 use crate::terminal::Terminal;
 use crate::typed_settings;
 use loadline_record::{RunRecord, VerifyRecord};
+use loadline_report::{Column, Field, Table};
 use loadline_runs::{Observer, Settings, VerifiedTrial};
 use loadline_store::Store;
 use serde_json::json;
@@ -114,12 +117,12 @@ fn report(checks: &[VerifiedTrial], format: Format) -> anyhow::Result<Outcome> {
     let faults = faults(checks);
     match format {
         Format::Json => {
-            let mut rows = faults.to_json();
+            let mut rows = faults.json();
             rows.as_array_mut().expect("a table is an array").extend(checks.iter().map(for_programs));
-            output::print(&output::pretty(&rows))?;
+            output::print(&Schema::Verification.rows(rows))?;
         }
         Format::Table if faults.is_empty() => {}
-        _ => output::print(&faults.render(format, output::colour_wanted()))?,
+        _ => output::print(&printing::table(&faults, Schema::Verification, format))?,
     }
     let sum = |of: fn(&VerifyRecord) -> u64| checks.iter().map(|check| of(&check.found)).sum::<u64>();
     Ok(match (sum(|found| found.faults_total), sum(|found| found.blocks_unknown)) {

@@ -3,12 +3,12 @@
 use crate::arguments::watch::WatchArguments;
 use crate::conclusion::conclude;
 use crate::failure::{Outcome, Usage};
-use crate::figures::{megabytes_per_s, per_second};
 use crate::interruption::Interruption;
 use crate::recommendations::summarized;
 use crate::screen::{Screen, cut};
 use crate::{environments, output, output_file};
 use loadline_record::{ThrottledQuantity, ThrottledRequests, WatchTick};
+use loadline_report::rates::{megabytes_per_s, per_second};
 use loadline_runs::watch::{DeviceView, ProgramView, Watch, WatchSettings, WatchView};
 use loadline_runs::{DeclaredEnvironment, Error, Event, Observer, RunOptions, catalog_with};
 use loadline_units::Duration;

@@ -1,13 +1,13 @@
 //! Errors of the library for people: what to change, by the options that are typed.
 
 use crate::consent;
-use crate::hunt_table::not_tried;
 use loadline_analysis::CompareError;
 use loadline_engine::{EngineError, Remedy, TargetError};
 use loadline_fitting::FitError;
 use loadline_hunt::{Obstacle, VaryError};
 use loadline_imported::ImportError;
 use loadline_prediction::PredictionError;
+use loadline_report::words::hunt::not_tried;
 use loadline_runs::emulation::{ControlError, ControlSilence};
 use loadline_runs::{
     CellsOfPlan, Concern, EntryKind, Error, HostsRefusal, HuntRefusal, Loss, RecognitionError, Refusal, SweepRefusal,

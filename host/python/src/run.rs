@@ -3,11 +3,12 @@
 use crate::calls::short;
 use crate::errors::{Error, failed};
 use crate::table::PythonTable;
-use loadline_advise::{Advice, advice_html};
+use loadline_advise::Advice;
 use loadline_analysis::{Comparison, RunSummary};
 use loadline_command::library;
 use loadline_record::{Clock, RunRecord, RunStatus};
 use loadline_report::frame;
+use loadline_report::words::advice::{advice_document, advice_html};
 use loadline_runs::{record_of_text, record_text};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -245,7 +246,7 @@ pub(crate) struct PythonAdvice {
 
 impl PythonAdvice {
     pub(crate) fn of(advice: &Advice, notes: Vec<String>) -> Self {
-        Self { text: library::json(advice), html: Some(advice_html(advice)), notes }
+        Self { text: library::json(&advice_document(advice)), html: Some(advice_html(advice)), notes }
     }
 }
 

@@ -1,18 +1,20 @@
-//! What is advised: rows by price, what just misses, and what more would cost. Serialised as `loadline.advice/1`.
+//! What is advised: rows by price, what just misses, and what more would cost.
 
+use loadline_units::Bytes;
+use loadline_workload::Objective;
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// The schema of the JSON form.
+/// The schema of the JSON form, which `loadline-report` makes.
 pub const ADVICE_SCHEMA: &str = "loadline.advice/1";
 
 /// The advice for a need.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Advice {
-    /// [`ADVICE_SCHEMA`].
-    pub schema: &'static str,
     /// The need, in figures.
     pub need: NeedFigures,
+    /// What choices were judged by.
+    pub judged_by: JudgedBy,
     /// The recorded requests as they were, if the need is a trace with answers.
     pub recorded: Option<ReplayedFigures>,
     /// Choices by price: those that meet the need first.
@@ -26,11 +28,7 @@ pub struct Advice {
     /// What a recorded need costs, by the share of time in which it may be short.
     pub curve: Vec<CurvePoint>,
     /// What was not looked at.
-    pub not_looked_at: Vec<String>,
-    /// The verdict: at most nine sentences, a line each.
-    pub verdict: String,
-    /// The same, with what each line is about.
-    pub verdict_lines: Vec<VerdictLine>,
+    pub not_looked_at: Vec<NotLookedAt>,
     /// Doubts about the advice as a whole.
     pub doubts: Vec<AdviceDoubt>,
     /// Pairs of machine and disks that were judged.
@@ -39,13 +37,75 @@ pub struct Advice {
     pub dearer_left: bool,
 }
 
-/// A line of a verdict.
+/// What choices are judged by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct JudgedBy {
+    /// The latency to keep.
+    pub objective: Option<Objective>,
+    /// The bytes to hold in the end.
+    pub size: Bytes,
+    /// Whether latencies are judged, and not limits alone.
+    pub simulated: bool,
+}
+
+/// What an advice did not look at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct VerdictLine {
-    /// "take", "binds", "cheaper".
-    pub about: String,
-    /// The sentence.
-    pub text: String,
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum NotLookedAt {
+    /// Machines of which the catalog has no memory, where memory was asked for.
+    MachinesWithoutMemory {
+        /// Whose.
+        provider: String,
+        /// How many.
+        count: u32,
+    },
+    /// Machines of which the catalog has no number of processors, where some were asked for.
+    MachinesWithoutVcpus {
+        /// Whose.
+        provider: String,
+        /// How many.
+        count: u32,
+    },
+    /// Machines of which the catalog has no limit for network disks.
+    MachinesWithoutLimit {
+        /// Whose.
+        provider: String,
+        /// How many.
+        count: u32,
+    },
+    /// Machines without a price.
+    MachinesWithoutPrice {
+        /// Whose.
+        provider: String,
+        /// In which region.
+        region: String,
+        /// How many.
+        count: u32,
+    },
+    /// A disk that its provider recommends to replace.
+    Superseded {
+        /// Its name.
+        disk: String,
+        /// By what.
+        by: String,
+    },
+    /// Options of disks that cost more.
+    PaidOptions {
+        /// Whose.
+        provider: String,
+        /// Of so many disks.
+        disks: usize,
+    },
+    /// The memory of machines: none was asked for.
+    Memory,
+    /// Their processors: none were asked for.
+    Vcpus,
+    /// Disks in the machine's host.
+    HostDisks,
+    /// Mirrors.
+    Mirrors,
+    /// Reserved terms, licences and whatever else is on a bill.
+    OtherCosts,
 }
 
 /// The need in figures.
@@ -181,11 +241,28 @@ pub struct PriceMonth {
     pub items: Vec<PricedItem>,
 }
 
+/// What is paid for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum PricedPart {
+    /// The machine.
+    #[serde(rename = "machine")]
+    Machine,
+    /// The disks of the volume.
+    #[serde(rename = "data disks")]
+    DataDisks,
+    /// Requests, where the price depends on them.
+    #[serde(rename = "requests")]
+    Requests,
+    /// The system's disk.
+    #[serde(rename = "system's disk")]
+    SystemDisk,
+}
+
 /// One thing that is paid for.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PricedItem {
-    /// "machine", "data disks", "system's disk".
-    pub what: String,
+    /// What it is.
+    pub what: PricedPart,
     /// Its name in the catalog.
     pub name: String,
     /// How many.
@@ -226,11 +303,35 @@ pub struct LatencyRange {
     pub p99_high: u64,
 }
 
+/// What makes recorded requests come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RequestTiming {
+    /// The answers that they waited for.
+    Answers,
+    /// Their recorded times.
+    Time,
+    /// They are as they were recorded.
+    Recorded,
+}
+
+impl RequestTiming {
+    /// Its name, as in the JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Answers => "answers",
+            Self::Time => "time",
+            Self::Recorded => "recorded",
+        }
+    }
+}
+
 /// What recorded requests met, or would meet.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReplayedFigures {
-    /// What made a request come: "answers" or "time"; "recorded" for the requests as they were.
-    pub by: String,
+    /// What made a request come.
+    pub by: RequestTiming,
     /// How many: those of the busiest stretch.
     pub requests: u64,
     /// Reads and writes per second.
@@ -307,6 +408,60 @@ pub struct CurvePoint {
     pub choice: Option<String>,
 }
 
+/// Why an advice, or a choice, should not be taken as it stands, by its kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AdviceDoubtCode {
+    /// The source could not do more.
+    SourceLimited,
+    /// Rates are means over long intervals.
+    Averaged,
+    /// The record covers less than a week.
+    ShortHistory,
+    /// How the record was read.
+    ReadAs,
+    /// Requests have one size, the mean.
+    OneSize,
+    /// What a host's cache would answer is not known.
+    UnknownLocality,
+    /// Something has no price.
+    NotPriced,
+    /// Prices of long ago.
+    OldPrices,
+    /// Processors that run on credits.
+    CpuCredits,
+    /// A disk was measured otherwise than it is sold.
+    KnownDeviation,
+    /// A limit is not in the catalog.
+    LimitUnknown,
+}
+
+impl AdviceDoubtCode {
+    /// Its name, as in the JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::SourceLimited => "source-limited",
+            Self::Averaged => "averaged",
+            Self::ShortHistory => "short-history",
+            Self::ReadAs => "read-as",
+            Self::OneSize => "one-size",
+            Self::UnknownLocality => "unknown-locality",
+            Self::NotPriced => "not-priced",
+            Self::OldPrices => "old-prices",
+            Self::CpuCredits => "cpu-credits",
+            Self::KnownDeviation => "known-deviation",
+            Self::LimitUnknown => "limit-unknown",
+        }
+    }
+}
+
+impl std::fmt::Display for AdviceDoubtCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// Why an advice, or a choice, should not be taken as it stands.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct AdviceDoubt {
@@ -316,55 +471,9 @@ pub struct AdviceDoubt {
     pub detail: String,
 }
 
-/// What kind of doubt; `docs/advise.md` explains each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AdviceDoubtCode {
-    /// Rates are means that hide peaks.
-    Averaged,
-    /// The machine's processors run on credits.
-    CpuCredits,
-    /// The model is known to miss what was measured of such a disk.
-    KnownDeviation,
-    /// A limit is not in the catalog, or is an estimate.
-    LimitUnknown,
-    /// Part of the price is not known.
-    NotPriced,
-    /// Prices are not of today.
-    OldPrices,
-    /// Sizes of requests were taken as one mean.
-    OneSize,
-    /// Something in the files was read in one of several ways.
-    ReadAs,
-    /// The record covers less than a week.
-    ShortHistory,
-    /// The source could not do more for a part of the time.
-    SourceLimited,
-    /// Nothing says which part of the reads a cache would answer.
-    UnknownLocality,
-}
-
 impl AdviceDoubt {
     pub(crate) fn new(code: AdviceDoubtCode, detail: impl Into<String>) -> Self {
         Self { code, detail: detail.into() }
-    }
-}
-
-impl std::fmt::Display for AdviceDoubtCode {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Averaged => "averaged",
-            Self::CpuCredits => "cpu-credits",
-            Self::KnownDeviation => "known-deviation",
-            Self::LimitUnknown => "limit-unknown",
-            Self::NotPriced => "not-priced",
-            Self::OldPrices => "old-prices",
-            Self::OneSize => "one-size",
-            Self::ReadAs => "read-as",
-            Self::ShortHistory => "short-history",
-            Self::SourceLimited => "source-limited",
-            Self::UnknownLocality => "unknown-locality",
-        })
     }
 }
 
@@ -376,7 +485,7 @@ impl DiskChoice {
         let mut text = format!("{count}{}", self.sku);
         if let Some(size) = self.size_bytes {
             text.push(' ');
-            text.push_str(&loadline_units::Bytes::new(size).human());
+            text.push_str(&Bytes::new(size).human());
         }
         if let Some(iops) = self.iops {
             let _ = write!(text, ", {} IOPS", crate::words::number(iops as f64));
@@ -424,7 +533,7 @@ impl Candidate {
     #[must_use]
     pub fn sized_words(&self) -> String {
         let vcpus = self.vcpus.map(|count| format!("{count} vCPU{}", if count == 1 { "" } else { "s" }));
-        let memory = self.memory_bytes.map(|bytes| loadline_units::Bytes::new(bytes).to_string());
+        let memory = self.memory_bytes.map(|bytes| Bytes::new(bytes).to_string());
         let size: Vec<String> = vcpus.into_iter().chain(memory).collect();
         if size.is_empty() {
             return self.words();

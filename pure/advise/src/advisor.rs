@@ -1,8 +1,8 @@
 //! The way from a need to an advice: search by limits, simulation of the few, what just misses, what more would cost.
 
 use crate::advice::{
-    ADVICE_SCHEMA, Advice, AdviceDoubt, AdviceDoubtCode, Candidate, CurvePoint, Fix, Miss, NeedFigures, PriceStep,
-    ScenariosMet,
+    Advice, AdviceDoubt, AdviceDoubtCode, Candidate, CurvePoint, Fix, JudgedBy, Miss, NeedFigures, NotLookedAt,
+    PriceStep, ScenariosMet,
 };
 use crate::cases::{Case, Scenario, cases, is_averaged, latency_place, reference, scenarios, whole};
 use crate::described::{choice, limit_name, set_words};
@@ -12,8 +12,7 @@ use crate::machines::{MachineOffer, Machines, cost, environment, is_named, machi
 use crate::need::{Asked, Need};
 use crate::replaying::Stretch;
 use crate::search::{Pair, Search};
-use crate::verdict::verdict;
-use crate::words::{number, percent, span};
+use crate::words::{percent, span};
 use loadline_catalog::{Catalog, Money};
 use loadline_disk::Layout;
 use loadline_units::Ratio;
@@ -188,9 +187,9 @@ pub fn advise(need: &Need, catalog: &Catalog, options: &AdviceOptions) -> Result
     let mut candidates = rows;
     regret(&mut candidates);
     candidates.iter_mut().zip(1..).for_each(|(row, rank)| row.rank = rank);
-    let mut advice = Advice {
-        schema: ADVICE_SCHEMA,
+    Ok(Advice {
         need: figures(need, &posed),
+        judged_by: JudgedBy { objective: need.objective, size: need.size_in_the_end(), simulated: options.simulate },
         recorded: need.trace.as_deref().and_then(Stretch::of).as_ref().and_then(Stretch::recorded),
         candidates,
         misses,
@@ -198,16 +197,10 @@ pub fn advise(need: &Need, catalog: &Catalog, options: &AdviceOptions) -> Result
         staircase,
         curve,
         not_looked_at: not_looked_at(need, &markets, catalog),
-        verdict: String::new(),
-        verdict_lines: Vec::new(),
         doubts: doubts(need),
         judged,
         dearer_left,
-    };
-    advice.verdict_lines = verdict(need, &advice, options.simulate);
-    let lines: Vec<&str> = advice.verdict_lines.iter().map(|line| line.text.as_str()).collect();
-    advice.verdict = lines.join("\n");
-    Ok(advice)
+    })
 }
 
 /// The providers to look at, each with the region of its prices.
@@ -641,50 +634,29 @@ fn doubts(need: &Need) -> Vec<AdviceDoubt> {
     doubts
 }
 
-fn not_looked_at(need: &Need, markets: &[Market], catalog: &Catalog) -> Vec<String> {
+fn not_looked_at(need: &Need, markets: &[Market], catalog: &Catalog) -> Vec<NotLookedAt> {
     let mut notes = Vec::new();
     for market in markets {
         notes.extend(market.machines.notes.iter().cloned());
-        let options: Vec<&str> = catalog
-            .network_disks_sold(&market.provider)
-            .into_iter()
-            .filter(|disk| !disk.options.is_empty())
-            .map(|disk| disk.name.as_str())
-            .collect();
+        let disks = catalog.network_disks_sold(&market.provider);
         if need.wanted.disks.is_empty() {
-            for disk in catalog.network_disks_sold(&market.provider) {
-                let replaced =
-                    catalog.superseded_by(disk).map(|by| format!("{}: its provider recommends {by}", disk.name));
-                notes.extend(replaced);
+            for disk in &disks {
+                let by = catalog.superseded_by(disk);
+                notes.extend(by.map(|by| NotLookedAt::Superseded { disk: disk.name.clone(), by: by.to_string() }));
             }
         }
-        if !options.is_empty() {
-            notes.push(format!("paid options of {} disks of {}", options.len(), market.provider));
+        let options = disks.iter().filter(|disk| !disk.options.is_empty()).count();
+        if options > 0 {
+            notes.push(NotLookedAt::PaidOptions { provider: market.provider.clone(), disks: options });
         }
     }
-    if need.wanted.memory.is_none() {
-        notes.push("memory of machines: none was asked for".to_owned());
-    }
-    if need.wanted.vcpus.is_none() {
-        notes.push("processors of machines: none were asked for".to_owned());
-    }
-    notes.push("disks in the machine's host, which lose their data when it stops".to_owned());
-    notes.push("mirrors: the disks of these providers are replicated already".to_owned());
-    notes.push("reserved terms, licences, snapshots, backups, network traffic, charges for requests on disks for which the catalog has none".to_owned());
+    notes.extend(need.wanted.memory.is_none().then_some(NotLookedAt::Memory));
+    notes.extend(need.wanted.vcpus.is_none().then_some(NotLookedAt::Vcpus));
+    notes.extend([NotLookedAt::HostDisks, NotLookedAt::Mirrors, NotLookedAt::OtherCosts]);
     notes
 }
 
 /// A time of a record: "14 h 20 min".
 pub(crate) fn clock(seconds: f64) -> String {
     loadline_units::Duration::from_s(seconds.max(0.0).round() as u64).clock()
-}
-
-/// In words, for the verdict.
-pub(crate) fn rate_words(need: &NeedFigures) -> String {
-    format!(
-        "{} IOPS of {}, {} reads",
-        number(need.iops),
-        crate::words::size(need.block_bytes as f64),
-        percent(need.read_ratio)
-    )
 }

@@ -1,8 +1,8 @@
 //! A choice described: its price by item, what binds it, its latency, and in how many scenarios it meets the need.
 
 use crate::advice::{
-    AdviceDoubt, AdviceDoubtCode, Bound, Candidate, DiskChoice, LatencyRange, PriceMonth, PricedItem, ScenariosMet,
-    VolumeChoice,
+    AdviceDoubt, AdviceDoubtCode, Bound, Candidate, DiskChoice, LatencyRange, PriceMonth, PricedItem, PricedPart,
+    ScenariosMet, VolumeChoice,
 };
 use crate::advisor::{Market, Posed};
 use crate::day::DayResult;
@@ -154,12 +154,12 @@ impl Posed<'_> {
     }
 
     fn price(&self, market: &Market, set: &DiskSet, machine: &MachineOffer) -> PriceMonth {
-        let item = |what: &str, name: &str, count: u32, money: Option<Money>, missing: Option<String>| {
+        let item = |what: PricedPart, name: &str, count: u32, money: Option<Money>, missing: Option<String>| {
             let prices = self.catalog.prices(name);
             let price = prices.iter().find(|price| price.region.as_deref() == Some(market.region.as_str()));
             let price = price.filter(|_| money.is_some());
             PricedItem {
-                what: what.to_owned(),
+                what,
                 name: name.to_owned(),
                 count,
                 amount: money.map(amount),
@@ -171,14 +171,14 @@ impl Posed<'_> {
         };
         let machine_missing = self.catalog.monthly_cost(&machine.name, &Provisioned::default(), &market.region).err();
         let mut items = vec![
-            item("machine", &machine.name, 1, machine.price, machine_missing.map(|error| error.to_string())),
-            item("data disks", &set.sku, set.count, set.disks_price, set.unpriced.clone()),
+            item(PricedPart::Machine, &machine.name, 1, machine.price, machine_missing.map(|error| error.to_string())),
+            item(PricedPart::DataDisks, &set.sku, set.count, set.disks_price, set.unpriced.clone()),
         ];
         if set.requests_price.is_some() {
-            items.push(item("requests", &set.sku, 1, set.requests_price, None));
+            items.push(item(PricedPart::Requests, &set.sku, 1, set.requests_price, None));
         }
         if let Some(disk) = &machine.os_disk {
-            items.push(item("system's disk", &disk.sku, 1, Some(disk.price), None));
+            items.push(item(PricedPart::SystemDisk, &disk.sku, 1, Some(disk.price), None));
         }
         let mut dates: Vec<String> = items.iter().filter_map(|item| item.date.clone()).collect();
         dates.sort_unstable();

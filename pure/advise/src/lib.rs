@@ -12,7 +12,6 @@ mod disk_sets;
 mod environment_text;
 mod exactness;
 mod flow;
-mod html;
 mod judging;
 mod machines;
 mod need;
@@ -22,18 +21,19 @@ mod script;
 mod search;
 mod short;
 mod trial;
-mod verdict;
 mod words;
 
 pub use advice::{
-    ADVICE_SCHEMA, Advice, AdviceDoubt, AdviceDoubtCode, Bound, Candidate, CurvePoint, DiskChoice, Fix, LatencyRange,
-    Miss, NeedFigures, PriceMonth, PriceStep, PricedItem, ReplayedFigures, ReplayedRange, ScenariosMet, VerdictLine,
-    VolumeChoice,
+    ADVICE_SCHEMA, Advice, AdviceDoubt, AdviceDoubtCode, Bound, Candidate, CurvePoint, DiskChoice, Fix, JudgedBy,
+    LatencyRange, Miss, NeedFigures, NotLookedAt, PriceMonth, PriceStep, PricedItem, PricedPart, ReplayedFigures,
+    ReplayedRange, RequestTiming, ScenariosMet, VolumeChoice,
 };
 pub use advisor::{AdviceOptions, AdviseError, ROWS_DEFAULT, advise};
 pub use exactness::{PairCheck, check_against_every_pair};
-pub use html::advice_html;
-pub use need::{Asked, DISKS_DEFAULT, Need, OS_DISK_DEFAULT, Rates, SURE_DEFAULT, TIME_MET_DEFAULT, Wanted};
+pub use need::{
+    Asked, DISKS_DEFAULT, Need, OS_DISK_DEFAULT, Rates, SURE_DEFAULT, TIME_MET_DEFAULT, Wanted, objective_words,
+};
 pub use need_file::{BLOCK_DEFAULT, NEED_SCHEMA, NeedFile, NeedNumbers, READS_DEFAULT, is_need};
 pub use script::{Script, ScriptError, script};
 pub use short::short_share;
+pub use words::size as request_size;

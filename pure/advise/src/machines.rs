@@ -1,5 +1,6 @@
 //! The machines of a provider, by price with their system's disk.
 
+use crate::advice::NotLookedAt;
 use crate::disk_sets::DiskSet;
 use crate::flow::{Cached, Station, disk_stations, machine_stations};
 use crate::need::Wanted;
@@ -41,7 +42,7 @@ pub(crate) struct Machines {
     pub(crate) priced: Vec<MachineOffer>,
     /// Without a price, by name.
     pub(crate) unpriced: Vec<MachineOffer>,
-    pub(crate) notes: Vec<String>,
+    pub(crate) notes: Vec<NotLookedAt>,
 }
 
 /// The system's disks by price: network disks that do not spin, large enough.
@@ -132,19 +133,18 @@ pub(crate) fn machines(catalog: &Catalog, provider: &str, region: &str, wanted: 
         }
     }
     priced.sort_by(|a, b| cost(a.total).cmp(&cost(b.total)).then(a.name.cmp(&b.name)));
-    let mut notes = Vec::new();
-    if without_memory > 0 {
-        notes.push(format!("{without_memory} machines of {provider} without a known memory"));
-    }
-    if without_vcpus > 0 {
-        notes.push(format!("{without_vcpus} machines of {provider} without a known number of vCPUs"));
-    }
-    if without_limits > 0 {
-        notes.push(format!("{without_limits} machines of {provider} without a known limit for network disks"));
-    }
-    if !unpriced.is_empty() {
-        notes.push(format!("{} machines of {provider} without a price in {region}", unpriced.len()));
-    }
+    let provider = || provider.to_owned();
+    let without_price = unpriced.len() as u32;
+    let notes = [
+        (without_memory, NotLookedAt::MachinesWithoutMemory { provider: provider(), count: without_memory }),
+        (without_vcpus, NotLookedAt::MachinesWithoutVcpus { provider: provider(), count: without_vcpus }),
+        (without_limits, NotLookedAt::MachinesWithoutLimit { provider: provider(), count: without_limits }),
+        (
+            without_price,
+            NotLookedAt::MachinesWithoutPrice { provider: provider(), region: region.to_owned(), count: without_price },
+        ),
+    ];
+    let notes = notes.into_iter().filter(|(count, _)| *count > 0).map(|(_, note)| note).collect();
     Machines { priced, unpriced, notes }
 }
 

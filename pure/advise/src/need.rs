@@ -167,15 +167,21 @@ impl Need {
     /// The latency to keep in words: "p99 of 10 ms".
     #[must_use]
     pub fn objective_text(&self) -> Option<String> {
-        self.objective.map(|found| match found.of {
-            LatencyFigure::Mean => format!("a mean of {}", found.limit),
-            other => format!("{} of {}", other.words(), found.limit),
-        })
+        self.objective.map(objective_words)
     }
 
     /// The latency to keep, ns.
     #[must_use]
     pub fn objective_ns(&self) -> Option<u64> {
         self.objective.map(|found| Duration::as_ns(found.limit))
+    }
+}
+
+/// A latency to keep in words: "p99 of 10 ms".
+#[must_use]
+pub fn objective_words(objective: Objective) -> String {
+    match objective.of {
+        LatencyFigure::Mean => format!("a mean of {}", objective.limit),
+        other => format!("{} of {}", other.words(), objective.limit),
     }
 }

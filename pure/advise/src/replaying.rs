@@ -1,6 +1,6 @@
 //! A recorded trace on a choice: what the same requests meet there, by the answers that they waited for and by the clock.
 
-use crate::advice::{ReplayedFigures, ReplayedRange};
+use crate::advice::{ReplayedFigures, ReplayedRange, RequestTiming};
 use loadline_block::Operation;
 use loadline_catalog::{Draw, Environment};
 use loadline_disk::{Fullness, InitialState, Machine, Target, Warmth};
@@ -49,7 +49,7 @@ impl Stretch {
             spans.map(|record| Some((record.submitted_at, record.completed_at?))).collect();
         let Met { iops, p99_ns: p99, .. } = Met::of(&spans?, None)?;
         let range = ReplayedRange { middle: p99, low: p99, high: p99 };
-        let by = "recorded".to_owned();
+        let by = RequestTiming::Recorded;
         Some(ReplayedFigures { by, requests: self.records.len() as u64, iops, p99_ns: range, keeps: None })
     }
 
@@ -60,17 +60,17 @@ impl Stretch {
         seed: u64,
         objective: Option<Objective>,
     ) -> Vec<ReplayedFigures> {
-        let mut all = vec![(Dependence::Time, "time")];
+        let mut all = vec![(Dependence::Time, RequestTiming::Time)];
         if self.is_answered {
-            all.insert(0, (Dependence::Answers, "answers"));
+            all.insert(0, (Dependence::Answers, RequestTiming::Answers));
         }
-        let of = |(dependence, by): (Dependence, &str)| {
+        let of = |(dependence, by): (Dependence, RequestTiming)| {
             let met = |latency: &Ratio| self.replayed(environment, dependence, *latency, seed, objective);
             let found: Vec<Met> = LATENCIES.iter().map(met).collect::<Option<_>>()?;
             let p99s = || found.iter().map(|met| met.p99_ns);
             let Met { iops, p99_ns: middle, keeps } = found[0];
             let range = ReplayedRange { middle, low: p99s().min()?, high: p99s().max()? };
-            Some(ReplayedFigures { by: by.to_owned(), requests: self.records.len() as u64, iops, p99_ns: range, keeps })
+            Some(ReplayedFigures { by, requests: self.records.len() as u64, iops, p99_ns: range, keeps })
         };
         all.into_iter().filter_map(of).collect()
     }

@@ -1,10 +1,11 @@
 //! Figures in words.
 
 use loadline_units::Bytes;
-pub(crate) use loadline_units::words::{capital, number, percent, span};
+pub(crate) use loadline_units::words::{number, percent, span};
 
 /// A size of a request: "8 KiB".
-pub(crate) fn size(bytes: f64) -> String {
+#[must_use]
+pub fn size(bytes: f64) -> String {
     let size = Bytes::new(bytes.round() as u64);
     if size.get().is_multiple_of(512) { size.to_string() } else { size.human() }
 }

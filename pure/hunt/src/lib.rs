@@ -13,15 +13,18 @@ mod factor;
 mod plan;
 mod result;
 mod rounds;
+mod step;
 mod suspects;
 mod vary;
-mod verdict;
 
 pub use design::{HuntDesign, HuntLoad};
 pub use effect::{Effect, HUNT_LOOKS, Judged, judge, round_log};
 pub use factor::{Factor, IoEngine};
 pub use plan::{HuntPlan, HuntVariant, SkippedSetting};
-pub use result::{HUNT_SCHEMA, HuntDocument, HuntResult, HuntRow, Standing, Suspect, hunted, nothing_bound};
+pub use result::{
+    HUNT_SCHEMA, HuntCause, HuntEvidence, HuntInstead, HuntResult, HuntRow, HuntSetting, LeftToVary, NothingBound,
+    Standing, Suspect, hunted,
+};
 pub use rounds::{HuntEnd, HuntLook, HuntRounds, NextTrial, PlannedTrial};
+pub use step::HuntStep;
 pub use vary::{Baseline, BaselineStorage, FactorRequest, Obstacle, Variation, Variations, VaryError, variations};
-pub use verdict::{HuntStep, HuntVerdictLine};

@@ -1,12 +1,12 @@
 //! What a hunt found: the effect of each setting, and the limits that remain possible.
 
 use crate::effect::{Effect, judge, round_log};
+use crate::factor::Factor;
 use crate::plan::{HuntPlan, HuntVariant, SkippedSetting};
 use crate::suspects::{StorageFacts, suspects};
 use loadline_analysis::statistics::mean;
-use loadline_analysis::{CellSummary, summarize};
-use loadline_record::{CellRecord, Doubt, Limit, RunRecord, TrialRecord};
-use loadline_report::{DoubtDocument, words};
+use loadline_analysis::{CellSummary, HeldBy, summarize};
+use loadline_record::{Binding, CellRecord, Doubt, Limit, RunRecord, TrialRecord};
 use serde::{Deserialize, Serialize};
 
 /// The schema's name and version.
@@ -37,16 +37,224 @@ pub struct HuntRow {
 }
 
 /// What might hold the rate. Each limit is named by one suspect alone: the one whose factor says most of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Suspect {
-    /// Names of limits, as in `binding`; none where what it is has no name of its own, or others tell of all of its limits.
-    pub limits: Vec<String>,
-    /// What it is, in words.
-    pub what: String,
+    /// Limits, as in `binding`; none where what it is has no name of its own, or others tell of all of its limits.
+    pub limits: Vec<Limit>,
+    /// What it is.
+    pub cause: HuntCause,
     /// Where it stands after the hunt.
     pub standing: Standing,
-    /// Why.
-    pub because: String,
+    /// What shows that.
+    pub evidence: HuntEvidence,
+    /// What would tell more.
+    pub left: Vec<LeftToVary>,
+}
+
+/// What may hold a load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HuntCause {
+    /// Too few requests at once.
+    FewRequests,
+    /// The disks, by their number.
+    Disks,
+    /// The VM's limits.
+    Vm,
+    /// Limits of a VM that the environment does not put in the way.
+    UndeclaredVm,
+    /// How requests fall on the disks of a stripe.
+    Spread,
+    /// A limit on requests per second.
+    Requests,
+    /// A limit on bytes per second.
+    Bytes,
+    /// One of the two.
+    Rate,
+    /// The load threads and the way to the device.
+    Tool,
+    /// The file system, or locks in it.
+    FileSystem,
+    /// Requests that lie across blocks of the storage.
+    Misalignment,
+    /// A cache above the disks.
+    Cache,
+    /// A throttle of the kernel.
+    Throttle(HeldBy),
+}
+
+/// A setting that was varied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HuntSetting {
+    /// Of which factor.
+    pub factor: Factor,
+    /// To what.
+    pub to: String,
+}
+
+impl HuntSetting {
+    /// Of a row.
+    #[must_use]
+    pub fn of(row: &HuntRow) -> Self {
+        Self { factor: row.variant.factor, to: row.variant.to.clone() }
+    }
+}
+
+/// What shows where a suspect stands.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum HuntEvidence {
+    /// Settings raised the rate.
+    Raised {
+        /// All of them.
+        by: Vec<HuntSetting>,
+    },
+    /// Settings changed nothing.
+    Unchanged {
+        /// All of them.
+        by: Vec<HuntSetting>,
+    },
+    /// Settings only lowered the rate.
+    OnlyLowered {
+        /// All of them.
+        by: Vec<HuntSetting>,
+    },
+    /// A setting lowered the rate, and nothing on the other side was tried.
+    OneWay {
+        /// The setting.
+        lowered_by: HuntSetting,
+    },
+    /// The rounds do not tell.
+    Undecided,
+    /// Nothing was varied that tells.
+    NotVaried {
+        /// What would.
+        vary: Vec<Factor>,
+    },
+    /// Nothing can be varied that tells.
+    CannotBeVaried {
+        /// Why not.
+        because: String,
+    },
+    /// The storage has nothing of it.
+    HasNoneOfIt,
+    /// The block size was not varied, or does not tell.
+    BlockUntold,
+    /// More threads raised the rate, as more requests at once or as more threads.
+    ThreadsOrRequests {
+        /// The threads.
+        to: String,
+        /// Whether the depth can be varied, which tells.
+        depth_tells: bool,
+    },
+    /// An alignment raised the rate; its requests fall on fewer different blocks, too.
+    FewerBlocks {
+        /// The alignment.
+        to: String,
+    },
+    /// Buffered requests raised the rate, and the page cache answers those.
+    PageCache {
+        /// Whether the number of files can be varied, which tells more.
+        files_tell: bool,
+    },
+    /// The rate follows the number of disks.
+    FollowsDisks {
+        /// So many disks.
+        to: String,
+        /// Their rate over that of all.
+        ratio: f64,
+    },
+    /// Fewer disks lowered the rate, but not in proportion.
+    FewerDisks {
+        /// So many.
+        to: String,
+    },
+    /// Blocks of another size are as many per second.
+    AsManyRequests {
+        /// The size.
+        to: String,
+    },
+    /// Larger blocks move as many bytes per second.
+    AsManyBytes {
+        /// The size.
+        to: String,
+        /// Whether smaller blocks are as many per second: both limits are near.
+        near: bool,
+    },
+    /// With larger blocks the requests per second differ.
+    OtherRequests {
+        /// The size.
+        to: String,
+    },
+    /// Larger blocks move more bytes.
+    MoreBytes {
+        /// The size.
+        to: String,
+        /// Times the bytes.
+        ratio: f64,
+    },
+    /// Smaller blocks move fewer bytes.
+    FewerBytes {
+        /// By more than this share.
+        margin: f64,
+    },
+    /// The environment does not have these limits.
+    Undeclared,
+    /// The cell shows it by itself.
+    ShownByItself {
+        /// As what bound it.
+        binding: Binding,
+    },
+    /// The limit was read, and the load reaches it.
+    Read {
+        /// From this file.
+        file: String,
+    },
+}
+
+impl HuntEvidence {
+    /// Whether it already names a factor to vary.
+    pub(crate) const fn says_what_to_vary(&self) -> bool {
+        match self {
+            Self::OneWay { .. } | Self::NotVaried { .. } | Self::BlockUntold | Self::FewerDisks { .. } => true,
+            Self::ThreadsOrRequests { depth_tells: tells, .. } | Self::PageCache { files_tell: tells } => *tells,
+            _ => false,
+        }
+    }
+}
+
+/// What would tell limits apart of which a suspect names several.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum LeftToVary {
+    /// Whether they are the disks' or the VM's.
+    Whose {
+        /// By varying one of these.
+        factors: Vec<Factor>,
+    },
+    /// Whether they are on requests or on bytes: by varying the block size.
+    RequestsOrBytes,
+}
+
+/// A load that got all that it asked for: no limit can be found around it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NothingBound {
+    /// What shows it.
+    pub binding: Binding,
+    /// Around what to hunt instead.
+    pub instead: HuntInstead,
+}
+
+/// Around what to hunt where a load got all that it asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HuntInstead {
+    /// A higher rate of arrivals, or a closed loop.
+    HigherRate,
+    /// A higher rate ceiling, or none.
+    HigherCeiling,
+    /// No think time, or more requests outstanding.
+    MoreOutstanding,
 }
 
 /// Where a suspect stands.
@@ -62,10 +270,8 @@ pub enum Standing {
 }
 
 /// What a hunt found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct HuntResult {
-    /// Always [`HUNT_SCHEMA`].
-    pub schema: String,
     /// The run's id.
     pub run: String,
     /// The run's name.
@@ -85,43 +291,24 @@ pub struct HuntResult {
     /// What is usually varied and could not be here.
     pub not_tried: Vec<SkippedSetting>,
     /// Why no limit can be found around this cell: the load got all that it asked for.
-    pub nothing_bound: Option<String>,
+    pub nothing_bound: Option<NothingBound>,
     /// What may bind, the likeliest first; none where nothing bound the cell.
     pub suspects: Vec<Suspect>,
     /// The command that lifts a throttle of the kernel that the cell reaches.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lift: Option<String>,
     /// Doubts about the cell's own rate.
-    #[serde(default, skip_serializing)]
     pub doubts: Vec<Doubt>,
 }
 
-/// What a hunt found, as programs read it: with the sentences of its doubts.
-#[derive(Debug, Serialize)]
-pub struct HuntDocument<'a> {
-    #[serde(flatten)]
-    found: &'a HuntResult,
-    doubts: Vec<DoubtDocument<'a>>,
-}
-
-impl HuntResult {
-    /// As programs read it.
-    #[must_use]
-    pub fn document(&self) -> HuntDocument<'_> {
-        HuntDocument { found: self, doubts: DoubtDocument::of_all(&self.doubts) }
-    }
-}
-
 /// The limits on the way of a cell, where an environment says which there are.
-fn declared(cell: &CellRecord) -> Vec<&'static str> {
+fn declared(cell: &CellRecord) -> Vec<Limit> {
     let of_model = || cell.trials.iter().find_map(|trial| Some(&trial.model.as_ref()?.ceilings));
     let ceilings = if cell.ceilings.is_empty() { of_model() } else { Some(&cell.ceilings) };
-    ceilings.into_iter().flatten().map(|ceiling| ceiling.limit.name()).collect()
+    ceilings.into_iter().flatten().map(|ceiling| ceiling.limit).collect()
 }
 
-/// Why the rate of the cell is no ceiling, and around what to hunt instead, where its load got all that it asked for.
-#[must_use]
-pub fn nothing_bound(record: &RunRecord, cell: &str) -> Option<String> {
+/// Why the rate of the cell is no ceiling, where its load got all that it asked for.
+pub(crate) fn nothing_bound(record: &RunRecord, cell: &str) -> Option<NothingBound> {
     without_bound(&summary_of(record, cell)?)
 }
 
@@ -129,27 +316,26 @@ fn summary_of(record: &RunRecord, cell: &str) -> Option<CellSummary> {
     summarize(record).cells.into_iter().find(|one| one.id == cell)
 }
 
-fn without_bound(found: &CellSummary) -> Option<String> {
+/// Why the rate of the cell is no ceiling, and around what to hunt instead, where its load got all that it asked for.
+fn without_bound(found: &CellSummary) -> Option<NothingBound> {
     let binding = found.binding.as_ref().filter(|binding| binding.limit == Limit::Arrival)?;
-    let next = match (found.load.queue_depth, found.load.rate_iops) {
-        (None, _) => "Hunt around a higher rate of arrivals, or around a closed loop.",
-        (Some(_), Some(_)) => "Hunt around a higher rate ceiling, or without it.",
-        (Some(_), None) => "Hunt without think time, or with more requests outstanding.",
+    let instead = match (found.load.queue_depth, found.load.rate_iops) {
+        (None, _) => HuntInstead::HigherRate,
+        (Some(_), Some(_)) => HuntInstead::HigherCeiling,
+        (Some(_), None) => HuntInstead::MoreOutstanding,
     };
-    Some(format!(
-        "Nothing bound this cell: {} No setting can show a limit that was not reached. {next}",
-        words::evidence(&binding.seen)
-    ))
+    Some(NothingBound { binding: binding.clone(), instead })
 }
 
 /// A cache that answers the cell, as its own trials show: no factor tells of it.
 fn by_a_cache(found: &CellSummary) -> Option<Suspect> {
     let binding = found.binding.as_ref().filter(|binding| binding.limit == Limit::Cache)?;
     Some(Suspect {
-        limits: vec![binding.limit.name().to_owned()],
-        what: "a cache above the disks".to_owned(),
+        limits: vec![binding.limit],
+        cause: HuntCause::Cache,
         standing: Standing::Binds,
-        because: format!("the cell shows it by itself: {}", words::evidence(&binding.seen).trim_end_matches('.')),
+        evidence: HuntEvidence::ShownByItself { binding: binding.clone() },
+        left: Vec::new(),
     })
 }
 
@@ -157,10 +343,11 @@ fn by_a_cache(found: &CellSummary) -> Option<Suspect> {
 fn by_a_throttle(found: &CellSummary) -> Option<(Suspect, String)> {
     let (held, binding) = found.held_by.as_ref().zip(found.binding.as_ref())?;
     let suspect = Suspect {
-        limits: vec![binding.limit.name().to_owned()],
-        what: held.sentence(),
+        limits: vec![binding.limit],
+        cause: HuntCause::Throttle(held.clone()),
         standing: Standing::Binds,
-        because: format!("read from {}, and the load reaches it", held.limit.file),
+        evidence: HuntEvidence::Read { file: held.limit.file.clone() },
+        left: Vec::new(),
     };
     Some((suspect, held.lifting_command()))
 }
@@ -207,7 +394,7 @@ pub fn hunted(record: &RunRecord, plan: &HuntPlan) -> HuntResult {
     let doubts = found.as_ref().map(|cell| cell.doubts.clone()).unwrap_or_default();
     let nothing_bound = found.as_ref().and_then(without_bound);
     let rows = if nothing_bound.is_some() { unbound(rows) } else { rows };
-    let declared: Vec<&str> = baseline.map(declared).unwrap_or_default();
+    let declared: Vec<Limit> = baseline.map(declared).unwrap_or_default();
     let known = StorageFacts { declared: &declared, lacks: &plan.lacks, fixed: &plan.fixed };
     let trials = || baseline.into_iter().flat_map(|c| &c.trials);
     let mut named = if nothing_bound.is_some() { Vec::new() } else { suspects(&rows, plan.margin, known) };
@@ -221,7 +408,6 @@ pub fn hunted(record: &RunRecord, plan: &HuntPlan) -> HuntResult {
         named.splice(0..0, found.and_then(by_a_cache));
     }
     HuntResult {
-        schema: HUNT_SCHEMA.to_owned(),
         run: record.header.id.clone(),
         name: record.header.name.clone(),
         cell: plan.baseline.clone(),
@@ -238,10 +424,30 @@ pub fn hunted(record: &RunRecord, plan: &HuntPlan) -> HuntResult {
     }
 }
 
+/// The result of a hunt that found nothing.
+#[cfg(test)]
+pub(crate) fn hunted_nothing() -> HuntResult {
+    HuntResult {
+        run: "r".into(),
+        name: "hunt".into(),
+        cell: "c".into(),
+        label: "4 KiB random reads, depth 1".into(),
+        iops: Some(1_000.0),
+        bytes_per_s: Some(4_096_000.0),
+        margin: 0.05,
+        rows: Vec::new(),
+        not_tried: Vec::new(),
+        nothing_bound: None,
+        suspects: Vec::new(),
+        lift: None,
+        doubts: Vec::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::factor::Factor;
+    use crate::step::HuntStep;
     use loadline_analysis::example::{ExampleDisk, cell, closed, open, run};
     use loadline_record::LoadFigures;
 
@@ -267,8 +473,7 @@ mod tests {
     #[test]
     fn around_a_load_that_got_all_it_asked_for_no_limit_is_found() {
         let found = blocks_varied(open("random", 1.0, 4 << 10, 1_000.0));
-        let why = found.nothing_bound.unwrap();
-        assert!(why.starts_with("Nothing bound this cell: Of 1,000 requests a second offered"), "{why}");
+        assert_eq!(found.nothing_bound.unwrap().instead, HuntInstead::HigherRate);
         assert_eq!((found.rows[0].effect, found.suspects.len()), (Effect::CannotTell, 0));
         assert!(found.rows[0].ratio.unwrap() > 3.9);
         // A closed loop moves as many times the bytes because it is served more.
@@ -302,11 +507,10 @@ mod tests {
             lifted_by: "7:0 0".into(),
         }];
         let found = hunted(&record, &plan);
-        assert_eq!(found.suspects[0].what, "a kernel throttle in control group /db limits vda to 500 reads/s");
-        let lines = found.verdict_lines();
-        let of = |about: &str| lines.iter().find(|(what, _)| what == about).map(|(_, text)| text.as_str()).unwrap();
-        assert!(of("held by").contains("limits vda to 500 reads/s (read from /sys/fs/cgroup/blkio/db/"), "{lines:?}");
-        assert_eq!(of("next"), "if this limit is not meant, lift it: that costs nothing");
+        let binds = &found.suspects[0];
+        assert!(matches!(&binds.cause, HuntCause::Throttle(held) if held.device == "vda" && held.limit.per_s == 500));
+        assert!(matches!(&binds.evidence, HuntEvidence::Read { file } if file.starts_with("/sys/fs/cgroup/blkio/db/")));
+        assert!(matches!(found.next_step(), HuntStep::LiftThrottle(_)));
         assert!(found.lift.is_some_and(|command| command.starts_with("echo '7:0 0' | sudo tee")));
     }
 }

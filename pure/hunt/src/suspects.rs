@@ -2,15 +2,16 @@
 
 use crate::effect::Effect;
 use crate::factor::Factor;
-use crate::plan::{HuntVariant, SkippedSetting};
-use crate::result::{HuntRow, Standing, Suspect};
+use crate::plan::SkippedSetting;
+use crate::result::{HuntCause, HuntEvidence, HuntRow, HuntSetting, LeftToVary, Standing, Suspect};
+use loadline_record::Limit;
 use loadline_units::Bytes;
 
 /// What is known of the storage beside the effects.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct StorageFacts<'a> {
     /// The limits that an environment puts in the way of the load; empty where there is no environment.
-    pub(crate) declared: &'a [&'a str],
+    pub(crate) declared: &'a [Limit],
     /// Factors that there is nothing of.
     pub(crate) lacks: &'a [Factor],
     /// Factors that cannot be varied around this cell, with the reasons.
@@ -24,13 +25,13 @@ impl StorageFacts<'_> {
     }
 
     /// What to vary of these factors, or why none of them can be.
-    fn not_varied(&self, factors: &[Factor]) -> String {
-        let wanted: Vec<&str> = factors.iter().filter(|factor| self.can_vary(**factor)).map(|f| f.name()).collect();
+    fn not_varied(&self, factors: &[Factor]) -> HuntEvidence {
+        let vary: Vec<Factor> = factors.iter().copied().filter(|factor| self.can_vary(*factor)).collect();
         let why = self.fixed.iter().find(|one| factors.contains(&one.factor) && !self.lacks.contains(&one.factor));
         match why {
-            _ if !wanted.is_empty() => format!("not varied; vary {}", wanted.join(" or ")),
-            Some(one) => format!("not varied: {}", one.because),
-            None => "not varied: this storage has none of it".to_owned(),
+            _ if !vary.is_empty() => HuntEvidence::NotVaried { vary },
+            Some(one) => HuntEvidence::CannotBeVaried { because: one.because.clone() },
+            None => HuntEvidence::HasNoneOfIt,
         }
     }
 }
@@ -39,33 +40,26 @@ impl StorageFacts<'_> {
 /// storage lacks.
 pub(crate) fn suspects(rows: &[HuntRow], margin: f64, known: StorageFacts<'_>) -> Vec<Suspect> {
     let lacking = |factor: Factor| known.lacks.contains(&factor);
-    let told = |limits: &[&str], what: &str, factors: &[Factor]| {
+    let told = |limits: &[Limit], cause: HuntCause, factors: &[Factor]| {
         let own: Vec<&HuntRow> = rows.iter().filter(|r| factors.contains(&r.variant.factor)).collect();
-        let names = |effect: Effect| {
-            let rows = own.iter().filter(|r| r.effect == effect);
-            let texts: Vec<String> = rows.map(|r| format!("{} {}", r.variant.factor.name(), r.variant.to)).collect();
-            texts
+        let having = |effect: Effect| -> Vec<HuntSetting> {
+            own.iter().filter(|r| r.effect == effect).map(|r| HuntSetting::of(r)).collect()
         };
-        let (moved, out) = (names(Effect::Moved), names(Effect::RuledOut));
-        let (standing, because) = if !moved.is_empty() {
-            (Standing::Binds, format!("{} raised the rate", loadline_analysis::listed(&moved)))
+        let (moved, out) = (having(Effect::Moved), having(Effect::RuledOut));
+        let (standing, evidence) = if !moved.is_empty() {
+            (Standing::Binds, HuntEvidence::Raised { by: moved })
         } else if own.is_empty() {
             (Standing::Possible, known.not_varied(factors))
         } else if own.iter().any(|r| r.effect == Effect::CannotTell) {
-            (Standing::Possible, "the rounds do not tell".to_owned())
+            (Standing::Possible, HuntEvidence::Undecided)
         } else if let Some(row) = own.iter().find(|row| only_one_way(row, &own)) {
-            let HuntVariant { factor, to, .. } = &row.variant;
-            let because = format!("{} {to} lowered the rate; to vary {0} the other way", factor.name());
-            (Standing::Possible, because)
+            (Standing::Possible, HuntEvidence::OneWay { lowered_by: HuntSetting::of(row) })
         } else if out.is_empty() {
-            (
-                Standing::RuledOut,
-                format!("{} only lowered the rate", loadline_analysis::listed(&names(Effect::Lowered))),
-            )
+            (Standing::RuledOut, HuntEvidence::OnlyLowered { by: having(Effect::Lowered) })
         } else {
-            (Standing::RuledOut, format!("{} changed nothing", loadline_analysis::listed(&out)))
+            (Standing::RuledOut, HuntEvidence::Unchanged { by: out })
         };
-        Suspect { limits: limits.iter().map(|l| (*l).to_owned()).collect(), what: what.to_owned(), standing, because }
+        Suspect { limits: limits.to_vec(), cause, standing, evidence, left: Vec::new() }
     };
     // More threads are more requests at once, too: they tell of the threads only where more depth does not help.
     let deeper_helps = rows.iter().any(|r| r.variant.factor == Factor::Depth && r.effect == Effect::Moved);
@@ -75,52 +69,42 @@ pub(crate) fn suspects(rows: &[HuntRow], margin: f64, known: StorageFacts<'_>) -
     let depth_tells = of_varied(Factor::Depth).next().is_some();
     let of_latency: &[Factor] = if depth_tells { &[Factor::Depth] } else { &[Factor::Depth, Factor::Threads] };
     let moved_by = |factor: Factor| of_varied(factor).find(|r| r.effect == Effect::Moved);
-    let unclear = |suspect: Suspect, because: Option<String>| match because {
-        Some(because) if suspect.standing == Standing::Binds => {
-            Suspect { standing: Standing::Possible, because, ..suspect }
+    let unclear = |suspect: Suspect, evidence: Option<HuntEvidence>| match evidence {
+        Some(evidence) if suspect.standing == Standing::Binds => {
+            Suspect { standing: Standing::Possible, evidence, ..suspect }
         }
         _ => suspect,
     };
     let either = moved_by(Factor::Threads).filter(|_| !depth_tells && !lacking(Factor::Engine)).map(|row| {
-        let tells = if known.can_vary(Factor::Depth) { "; to vary depth tells which" } else { "" };
-        format!("threads {} raised the rate, as more requests at once or as more threads{tells}", row.variant.to)
+        HuntEvidence::ThreadsOrRequests { to: row.variant.to.clone(), depth_tells: known.can_vary(Factor::Depth) }
     });
-    let fewer_blocks = moved_by(Factor::Alignment).map(|row| {
-        format!(
-            "alignment {} raised the rate; its requests fall on fewer different blocks, too, and a cache may keep those: a larger \
-             size tells",
-            row.variant.to
-        )
-    });
+    let fewer_blocks = moved_by(Factor::Alignment).map(|row| HuntEvidence::FewerBlocks { to: row.variant.to.clone() });
     // What the page cache answers is no way past locks in the file system.
     let by_page_cache =
         moved_by(Factor::Direct).filter(|row| row.variant.to == "buffered" && moved_by(Factor::Files).is_none());
-    let by_page_cache = by_page_cache.map(|_| {
-        let more = if known.can_vary(Factor::Files) { "; to vary files tells more" } else { "" };
-        format!("buffered requests raised the rate, but the page cache answers those{more}")
-    });
+    let by_page_cache = by_page_cache.map(|_| HuntEvidence::PageCache { files_tell: known.can_vary(Factor::Files) });
     let on_stripe = !lacking(Factor::Interleave);
-    let tool = told(&["generator", "cpu"], "the load threads and the way to the device", of_tool);
+    let tool = told(&[Limit::Generator, Limit::Cpu], HuntCause::Tool, of_tool);
     let by_engine = moved_by(Factor::Engine).is_some();
     let others = [
         unclear(tool, either.clone().filter(|_| !by_engine)),
-        unclear(told(&[], "the file system, or locks in it", &[Factor::Files, Factor::Direct]), by_page_cache),
-        unclear(told(&[], "requests that lie across blocks of the storage", &[Factor::Alignment]), fewer_blocks),
+        unclear(told(&[], HuntCause::FileSystem, &[Factor::Files, Factor::Direct]), by_page_cache),
+        unclear(told(&[], HuntCause::Misalignment, &[Factor::Alignment]), fewer_blocks),
     ];
     // A model has neither threads that could fall behind nor a file system.
     let exist = [!lacking(Factor::Engine), !(lacking(Factor::Files) && lacking(Factor::Direct)), true];
     let suspects = Axes {
-        latency: unclear(told(&["latency"], "too few requests at once", of_latency), either),
-        disks: by_fewer_disks(rows, margin).unwrap_or_else(|| told(&OF_DISKS, BY_NUMBER, &[Factor::Layout])),
-        vm: told(&OF_VM, "the VM's limits", &[Factor::Vm]),
-        interleave: told(if on_stripe { &["disk-iops"] } else { &[] }, OF_A_STRIPE, &[Factor::Interleave]),
+        latency: unclear(told(&[Limit::Latency], HuntCause::FewRequests, of_latency), either),
+        disks: by_fewer_disks(rows, margin).unwrap_or_else(|| told(&OF_DISKS, HuntCause::Disks, &[Factor::Layout])),
+        vm: told(&OF_VM, HuntCause::Vm, &[Factor::Vm]),
+        interleave: told(if on_stripe { &[Limit::DiskIops] } else { &[] }, HuntCause::Spread, &[Factor::Interleave]),
         others: others.into_iter().zip(exist).filter(|(_, exists)| *exists).map(|(suspect, _)| suspect).collect(),
         block: by_block(rows, margin, &known),
         varied: rows.iter().map(|row| row.variant.factor).collect(),
         could: Factor::ALL.into_iter().filter(|factor| known.can_vary(*factor)).collect(),
     };
     let mut all = suspects.intersected(known.declared);
-    all.retain(|suspect| on_stripe || suspect.what != OF_A_STRIPE);
+    all.retain(|suspect| on_stripe || suspect.cause != HuntCause::Spread);
     all
 }
 
@@ -165,7 +149,7 @@ struct Axes {
 impl Axes {
     /// Each limit is told where most is known of it: what rules it out first, then what shows that it binds. So no limit is both, and
     /// what is left as possible is what no factor has ruled out.
-    fn intersected(self, declared: &[&str]) -> Vec<Suspect> {
+    fn intersected(self, declared: &[Limit]) -> Vec<Suspect> {
         let Self { latency, disks, vm, interleave, others, block, varied, could } = self;
         let is_told = block.iter().any(|kind| kind.standing != Standing::Possible);
         // An uneven spread shows by itself, whatever more disks do.
@@ -184,11 +168,11 @@ impl Axes {
             _ => 5,
         };
         for limit in OF_DISKS.into_iter().chain(OF_VM) {
-            let having = || (0..all.len()).filter(|place| all[*place].limits.iter().any(|l| l == limit));
+            let having = || (0..all.len()).filter(|place| all[*place].limits.iter().any(|l| *l == limit));
             let teller = having().min_by_key(|place| decisive(*place, &all[*place]));
             let rest: Vec<usize> = having().filter(|place| Some(*place) != teller).collect();
             for place in rest {
-                all[place].limits.retain(|l| l != limit);
+                all[place].limits.retain(|l| *l != limit);
             }
         }
         let found = all.iter().any(|s| s.standing == Standing::Binds) || latency.standing == Standing::Binds;
@@ -201,7 +185,7 @@ impl Axes {
             !is_open || (place - 1 == SPREAD && (!found || varied.contains(&Factor::Interleave)))
         });
         for suspect in &mut all {
-            suspect.because.push_str(&what_is_left_to_tell(suspect, is_told, uneven, &could));
+            suspect.left = left_to_vary(suspect, is_told, uneven, &could);
         }
         all.insert(0, latency);
         all.extend(others);
@@ -216,52 +200,64 @@ impl Axes {
     }
 }
 
-const OF_A_STRIPE: &str = "how requests fall on the disks of a stripe";
 /// Place of the spread over disks among suspects.
 const SPREAD: usize = 0;
 
 /// Takes away the limits that the environment does not have, where there is one, and tells of them.
-fn without_undeclared(suspects: &mut [Suspect], declared: &[&str]) -> Option<Suspect> {
+fn without_undeclared(suspects: &mut [Suspect], declared: &[Limit]) -> Option<Suspect> {
     if declared.is_empty() {
         return None;
     }
-    let is_missing = |limit: &&str| !declared.contains(limit);
-    let missing: Vec<String> = OF_VM.iter().filter(|l| is_missing(l)).map(|l| (*l).to_owned()).collect();
+    let missing: Vec<Limit> = OF_VM.into_iter().filter(|limit| !declared.contains(limit)).collect();
     for suspect in suspects {
         suspect.limits.retain(|limit| !missing.contains(limit));
     }
     (!missing.is_empty()).then(|| Suspect {
         limits: missing,
-        what: "other limits of a VM".to_owned(),
+        cause: HuntCause::UndeclaredVm,
         standing: Standing::RuledOut,
-        because: "the environment puts none of them in the way of this load".to_owned(),
+        evidence: HuntEvidence::Undeclared,
+        left: Vec::new(),
     })
 }
 
 /// What would tell limits apart of which a suspect names several.
-fn what_is_left_to_tell(suspect: &Suspect, kind_is_told: bool, uneven: bool, could: &[Factor]) -> String {
+fn left_to_vary(suspect: &Suspect, kind_is_told: bool, uneven: bool, could: &[Factor]) -> Vec<LeftToVary> {
     if suspect.standing == Standing::RuledOut {
-        return String::new();
+        return Vec::new();
     }
-    let any = |part: &str| suspect.limits.iter().any(|limit| limit.contains(part));
-    let mut left: Vec<String> = Vec::new();
-    let whose: Vec<&str> =
-        [Factor::Layout, Factor::Vm].into_iter().filter(|factor| could.contains(factor)).map(Factor::name).collect();
-    if any("disk-") && any("vm-") && !uneven && !suspect.because.contains("vary") && !whose.is_empty() {
-        left.push(format!("{} tells whose it is", whose.join(" or ")));
+    let any = |is: fn(Limit) -> bool| suspect.limits.iter().any(|limit| is(*limit));
+    let factors: Vec<Factor> =
+        [Factor::Layout, Factor::Vm].into_iter().filter(|factor| could.contains(factor)).collect();
+    let mut left = Vec::new();
+    if any(is_of_disks) && any(is_of_vm) && !uneven && !suspect.evidence.says_what_to_vary() && !factors.is_empty() {
+        left.push(LeftToVary::Whose { factors });
     }
     let by_block = could.contains(&Factor::Block);
-    if suspect.standing == Standing::Binds && any("iops") && any("throughput") && !kind_is_told && by_block {
-        left.push("block tells requests from bytes".to_owned());
+    let is_either = any(|limit| ON_REQUESTS.contains(&limit)) && any(|limit| ON_BYTES.contains(&limit));
+    if suspect.standing == Standing::Binds && is_either && !kind_is_told && by_block {
+        left.push(LeftToVary::RequestsOrBytes);
     }
-    if left.is_empty() { String::new() } else { format!("; to vary {}", left.join(", and ")) }
+    left
 }
 
 /// Limits that more disks lift.
-const OF_DISKS: [&str; 2] = ["disk-iops", "disk-throughput"];
+const OF_DISKS: [Limit; 2] = [Limit::DiskIops, Limit::DiskThroughput];
 /// Limits of a virtual machine.
-const OF_VM: [&str; 4] = ["vm-uncached-iops", "vm-uncached-throughput", "vm-cached-iops", "vm-cached-throughput"];
-const BY_NUMBER: &str = "the disks, by their number";
+const OF_VM: [Limit; 4] =
+    [Limit::VmUncachedIops, Limit::VmUncachedThroughput, Limit::VmCachedIops, Limit::VmCachedThroughput];
+const ON_REQUESTS: [Limit; 3] = [Limit::DiskIops, Limit::VmUncachedIops, Limit::VmCachedIops];
+const ON_BYTES: [Limit; 3] = [Limit::DiskThroughput, Limit::VmUncachedThroughput, Limit::VmCachedThroughput];
+
+/// Whether more or faster disks lift it.
+pub(crate) fn is_of_disks(limit: Limit) -> bool {
+    OF_DISKS.contains(&limit)
+}
+
+/// Whether a larger VM lifts it.
+pub(crate) fn is_of_vm(limit: Limit) -> bool {
+    OF_VM.contains(&limit)
+}
 
 /// Fewer disks that lower the rate rule nothing out; where they lower it in proportion to their number, it is the disks' rate. `None`
 /// where more disks, or another arrangement of them, tell by themselves.
@@ -280,32 +276,32 @@ fn by_fewer_disks(rows: &[HuntRow], margin: f64) -> Option<Suspect> {
         let ratios = row.ratio.zip(share(row));
         ratios.is_some_and(|(ratio, share)| (ratio / share - 1.0).abs() <= margin)
     };
-    let suspect = |standing, because| Suspect {
-        limits: OF_DISKS.iter().map(|l| (*l).to_owned()).collect(),
-        what: BY_NUMBER.to_owned(),
+    let suspect = |standing, evidence| Suspect {
+        limits: OF_DISKS.to_vec(),
+        cause: HuntCause::Disks,
         standing,
-        because,
+        evidence,
+        left: Vec::new(),
     };
     if let Some(row) = own().filter(fewer).find(in_proportion) {
-        let because = format!("{} do {:.2} of the rate: it follows their number", row.variant.to, row.ratio?);
-        return Some(suspect(Standing::Binds, because));
+        let evidence = HuntEvidence::FollowsDisks { to: row.variant.to.clone(), ratio: row.ratio? };
+        return Some(suspect(Standing::Binds, evidence));
     }
-    let row = own().find(fewer)?;
-    let because = format!("{} lowered the rate, but not in proportion; vary to more disks", row.variant.to);
-    Some(suspect(Standing::Possible, because))
+    let evidence = HuntEvidence::FewerDisks { to: own().find(fewer)?.variant.to.clone() };
+    Some(suspect(Standing::Possible, evidence))
 }
 
 /// Larger requests tell a limit on requests from one on bytes: bytes that stay bind, bytes that grow in proportion do not.
 fn by_block(rows: &[HuntRow], margin: f64, facts: &StorageFacts<'_>) -> Vec<Suspect> {
-    let bytes = ["disk-throughput", "vm-uncached-throughput", "vm-cached-throughput"];
-    let requests = ["disk-iops", "vm-uncached-iops", "vm-cached-iops"];
-    let suspect = |limits: &[&str], what: &str, standing, because: String| Suspect {
-        limits: limits.iter().map(|l| (*l).to_owned()).collect(),
-        what: what.to_owned(),
-        standing,
-        because,
+    let suspect = |cause, standing, evidence| {
+        let limits = match cause {
+            HuntCause::Requests => ON_REQUESTS.to_vec(),
+            HuntCause::Bytes => ON_BYTES.to_vec(),
+            _ => [ON_REQUESTS, ON_BYTES].concat(),
+        };
+        Suspect { limits, cause, standing, evidence, left: Vec::new() }
     };
-    let (on_requests, on_bytes) = ("a limit on requests per second", "a limit on bytes per second");
+    let to = |row: &HuntRow| row.variant.to.clone();
     let known = || rows.iter().filter(|r| r.variant.factor == Factor::Block && r.effect != Effect::CannotTell);
     // Smaller requests that move fewer bytes in just that proportion are as many per second.
     let as_many = |row: &&HuntRow| {
@@ -314,65 +310,45 @@ fn by_block(rows: &[HuntRow], margin: f64, facts: &StorageFacts<'_>) -> Vec<Susp
         row.effect == Effect::Lowered
             && row.ratio.zip(sizes).is_some_and(|(ratio, sizes)| (ratio / sizes - 1.0).abs() <= margin)
     };
-    if let (Some(smaller), Some(larger)) = (known().find(as_many), known().find(|r| r.effect == Effect::RuledOut)) {
-        return vec![
-            suspect(
-                &requests,
-                on_requests,
-                Standing::Binds,
-                format!("blocks of {} are as many per second", smaller.variant.to),
-            ),
-            suspect(
-                &bytes,
-                on_bytes,
-                Standing::Possible,
-                format!("blocks of {} move as many bytes per second: both limits are near", larger.variant.to),
-            ),
-        ];
-    }
-    if known().any(|r| r.effect == Effect::RuledOut) {
-        let to = known().find(|r| r.effect == Effect::RuledOut).map_or("", |r| &r.variant.to);
-        return vec![
-            suspect(&bytes, on_bytes, Standing::Binds, format!("blocks of {to} move as many bytes per second")),
-            suspect(
-                &requests,
-                on_requests,
-                Standing::RuledOut,
-                format!("with blocks of {to} the requests per second differ"),
-            ),
-        ];
+    let same_bytes = known().find(|r| r.effect == Effect::RuledOut);
+    let same_requests = known().find(as_many);
+    if let Some(larger) = same_bytes {
+        return match same_requests {
+            Some(smaller) => vec![
+                suspect(HuntCause::Requests, Standing::Binds, HuntEvidence::AsManyRequests { to: to(smaller) }),
+                suspect(HuntCause::Bytes, Standing::Possible, HuntEvidence::AsManyBytes { to: to(larger), near: true }),
+            ],
+            None => vec![
+                suspect(HuntCause::Bytes, Standing::Binds, HuntEvidence::AsManyBytes { to: to(larger), near: false }),
+                suspect(HuntCause::Requests, Standing::RuledOut, HuntEvidence::OtherRequests { to: to(larger) }),
+            ],
+        };
     }
     if let Some(row) = known().find(|r| r.effect == Effect::Moved) {
-        let ratio = row.ratio.unwrap_or(1.0);
-        let because = format!("blocks of {} move {ratio:.2} times the bytes", row.variant.to);
+        let evidence = HuntEvidence::MoreBytes { to: to(row), ratio: row.gain() };
         return vec![
-            suspect(&bytes, on_bytes, Standing::RuledOut, because.clone()),
-            suspect(&requests, on_requests, Standing::Possible, because),
+            suspect(HuntCause::Bytes, Standing::RuledOut, evidence.clone()),
+            suspect(HuntCause::Requests, Standing::Possible, evidence),
         ];
     }
-    if let Some(row) = known().find(as_many) {
-        let because = format!("blocks of {} are as many per second", row.variant.to);
-        return vec![suspect(&requests, on_requests, Standing::Possible, because)];
-    }
-    if known().any(|r| r.effect == Effect::Lowered) {
-        let because = format!("smaller blocks move fewer bytes, by more than {:.0} %", margin * 100.0);
-        return vec![suspect(&requests, on_requests, Standing::Possible, because)];
-    }
-    vec![suspect(
-        &[&requests[..], &bytes[..]].concat(),
-        "a limit on requests or bytes per second",
-        Standing::Possible,
-        if facts.can_vary(Factor::Block) {
-            "not varied, or not told; vary block".to_owned()
-        } else {
-            facts.not_varied(&[Factor::Block])
-        },
-    )]
+    let evidence = if let Some(row) = same_requests {
+        HuntEvidence::AsManyRequests { to: to(row) }
+    } else if known().any(|r| r.effect == Effect::Lowered) {
+        HuntEvidence::FewerBytes { margin }
+    } else {
+        let evidence = match facts.not_varied(&[Factor::Block]) {
+            HuntEvidence::NotVaried { .. } => HuntEvidence::BlockUntold,
+            other => other,
+        };
+        return vec![suspect(HuntCause::Rate, Standing::Possible, evidence)];
+    };
+    vec![suspect(HuntCause::Requests, Standing::Possible, evidence)]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::HuntVariant;
 
     fn row(factor: Factor, effect: Effect) -> HuntRow {
         let variant = HuntVariant { cell: "c".into(), factor, from: "1".into(), to: "4".into() };
@@ -388,14 +364,14 @@ mod tests {
             in_bytes: factor.in_bytes(),
         }
     }
-    fn of<'a>(declared: &'a [&'a str]) -> StorageFacts<'a> {
+    fn of(declared: &[Limit]) -> StorageFacts<'_> {
         StorageFacts { declared, ..StorageFacts::default() }
     }
-    fn standing(rows: &[HuntRow], what: &str) -> Standing {
+    fn standing(rows: &[HuntRow], cause: &HuntCause) -> Standing {
         suspects(rows, 0.05, StorageFacts::default())
             .into_iter()
-            .find(|s| s.what.contains(what))
-            .unwrap_or_else(|| panic!("{what}"))
+            .find(|s| s.cause == *cause)
+            .unwrap_or_else(|| panic!("{cause:?}"))
             .standing
     }
 
@@ -406,10 +382,10 @@ mod tests {
             row(Factor::Vm, Effect::Moved),
             row(Factor::Depth, Effect::RuledOut),
         ];
-        assert_eq!(standing(&rows, "the disks, by their number"), Standing::RuledOut);
-        assert_eq!(standing(&rows, "the VM's limits"), Standing::Binds);
-        assert_eq!(standing(&rows, "too few requests"), Standing::RuledOut);
-        assert_eq!(standing(&rows, "file system"), Standing::Possible);
+        assert_eq!(standing(&rows, &HuntCause::Disks), Standing::RuledOut);
+        assert_eq!(standing(&rows, &HuntCause::Vm), Standing::Binds);
+        assert_eq!(standing(&rows, &HuntCause::FewRequests), Standing::RuledOut);
+        assert_eq!(standing(&rows, &HuntCause::FileSystem), Standing::Possible);
     }
 
     #[test]
@@ -419,10 +395,10 @@ mod tests {
             let variant = HuntVariant { from: "4 disks".into(), to: "2 disks".into(), ..lowered.variant.clone() };
             HuntRow { variant, ratio: Some(ratio), ..lowered }
         };
-        assert_eq!(standing(&[halved(0.5)], "the disks, by their number"), Standing::Binds);
-        assert_eq!(standing(&[halved(0.8)], "the disks, by their number"), Standing::Possible);
+        assert_eq!(standing(&[halved(0.5)], &HuntCause::Disks), Standing::Binds);
+        assert_eq!(standing(&[halved(0.8)], &HuntCause::Disks), Standing::Possible);
         let more = HuntRow { effect: Effect::RuledOut, ratio: Some(1.0), ..halved(1.0) };
-        assert_eq!(standing(&[halved(0.5), more], "the disks, by their number"), Standing::RuledOut);
+        assert_eq!(standing(&[halved(0.5), more], &HuntCause::Disks), Standing::RuledOut);
     }
 
     fn varied(factor: Factor, [from, to]: [&str; 2], effect: Effect) -> HuntRow {
@@ -435,38 +411,41 @@ mod tests {
     fn what_lowers_the_rate_one_way_rules_nothing_out_until_the_other_way_was_tried() {
         let shorter = varied(Factor::Interleave, ["64 KiB", "1 KiB"], Effect::Lowered);
         let longer = varied(Factor::Interleave, ["64 KiB", "256 KiB"], Effect::RuledOut);
-        let spread = "the disks of a stripe";
+        let spread = &HuntCause::Spread;
         assert_eq!(standing(std::slice::from_ref(&shorter), spread), Standing::Possible);
         assert_eq!(standing(&[shorter.clone(), longer.clone()], spread), Standing::RuledOut);
         assert_eq!(standing(&[longer], spread), Standing::RuledOut);
         // Beside something that binds it is told all the same.
         assert_eq!(standing(&[shorter, row(Factor::Depth, Effect::Moved)], spread), Standing::Possible);
         let deeper = varied(Factor::Depth, ["16", "64"], Effect::Lowered);
-        assert_eq!(standing(&[deeper], "too few requests"), Standing::RuledOut);
+        assert_eq!(standing(&[deeper], &HuntCause::FewRequests), Standing::RuledOut);
         let shallower = varied(Factor::Depth, ["16", "4"], Effect::Lowered);
-        assert_eq!(standing(&[shallower], "too few requests"), Standing::Possible);
+        assert_eq!(standing(&[shallower], &HuntCause::FewRequests), Standing::Possible);
         // What has no other way is ruled out.
-        assert_eq!(standing(&[varied(Factor::Vm, ["ds3", "none"], Effect::Lowered)], "the VM's"), Standing::RuledOut);
+        assert_eq!(
+            standing(&[varied(Factor::Vm, ["ds3", "none"], Effect::Lowered)], &HuntCause::Vm),
+            Standing::RuledOut
+        );
     }
 
     #[test]
     fn what_raises_the_rate_in_two_ways_binds_in_neither() {
-        let latency = "too few requests";
+        let latency = &HuntCause::FewRequests;
         let threads = row(Factor::Threads, Effect::Moved);
         // More depth changed nothing: it is the threads, not how much is asked at once.
         let beside_depth = [row(Factor::Depth, Effect::RuledOut), threads.clone()];
         assert_eq!(standing(&beside_depth, latency), Standing::RuledOut);
-        assert_eq!(standing(&beside_depth, "load threads"), Standing::Binds);
+        assert_eq!(standing(&beside_depth, &HuntCause::Tool), Standing::Binds);
         let untold = [row(Factor::Depth, Effect::CannotTell), threads.clone()];
         assert_eq!(standing(&untold, latency), Standing::Possible);
         // Threads alone may be either.
         assert_eq!(standing(std::slice::from_ref(&threads), latency), Standing::Possible);
-        assert_eq!(standing(&[threads], "load threads"), Standing::Possible);
+        assert_eq!(standing(&[threads], &HuntCause::Tool), Standing::Possible);
         // Offsets further apart are fewer blocks, and what the page cache answers no file system held.
-        assert_eq!(standing(&[row(Factor::Alignment, Effect::Moved)], "lie across blocks"), Standing::Possible);
+        assert_eq!(standing(&[row(Factor::Alignment, Effect::Moved)], &HuntCause::Misalignment), Standing::Possible);
         let buffered = varied(Factor::Direct, ["direct", "buffered"], Effect::Moved);
-        assert_eq!(standing(std::slice::from_ref(&buffered), "file system"), Standing::Possible);
-        assert_eq!(standing(&[buffered, row(Factor::Files, Effect::Moved)], "file system"), Standing::Binds);
+        assert_eq!(standing(std::slice::from_ref(&buffered), &HuntCause::FileSystem), Standing::Possible);
+        assert_eq!(standing(&[buffered, row(Factor::Files, Effect::Moved)], &HuntCause::FileSystem), Standing::Binds);
     }
 
     #[test]
@@ -474,36 +453,36 @@ mod tests {
         let lacks = [Factor::Files, Factor::Direct, Factor::Engine, Factor::Interleave];
         let rows = [row(Factor::Threads, Effect::RuledOut), row(Factor::Block, Effect::Moved)];
         let all = suspects(&rows, 0.05, StorageFacts { lacks: &lacks, ..StorageFacts::default() });
-        let told = |what: &str| all.iter().any(|suspect| suspect.what.contains(what));
-        assert!(told("requests per second") && told("too few requests"), "{all:?}");
-        assert!(!told("file system") && !told("load threads") && !told("a stripe"), "{all:?}");
+        let told = |cause: &HuntCause| all.iter().any(|suspect| suspect.cause == *cause);
+        assert!(told(&HuntCause::Requests) && told(&HuntCause::FewRequests), "{all:?}");
+        assert!(!told(&HuntCause::FileSystem) && !told(&HuntCause::Tool) && !told(&HuntCause::Spread), "{all:?}");
         // Where there are no files, they are not what to vary.
         let all = suspects(&rows, 0.05, StorageFacts { lacks: &[Factor::Files], ..StorageFacts::default() });
-        let files = all.iter().find(|suspect| suspect.what.contains("file system")).unwrap();
-        assert_eq!(files.because, "not varied; vary direct");
+        let files = all.iter().find(|suspect| suspect.cause == HuntCause::FileSystem).unwrap();
+        assert_eq!(files.evidence, HuntEvidence::NotVaried { vary: vec![Factor::Direct] });
     }
 
     #[test]
     fn blocks_tell_requests_from_bytes() {
         let same_bytes = [row(Factor::Block, Effect::RuledOut)];
-        assert_eq!(standing(&same_bytes, "on bytes"), Standing::Binds);
-        assert_eq!(standing(&same_bytes, "on requests"), Standing::RuledOut);
+        assert_eq!(standing(&same_bytes, &HuntCause::Bytes), Standing::Binds);
+        assert_eq!(standing(&same_bytes, &HuntCause::Requests), Standing::RuledOut);
         let more_bytes = [row(Factor::Block, Effect::Moved)];
-        assert_eq!(standing(&more_bytes, "on bytes"), Standing::RuledOut);
-        assert_eq!(standing(&more_bytes, "on requests"), Standing::Possible);
+        assert_eq!(standing(&more_bytes, &HuntCause::Bytes), Standing::RuledOut);
+        assert_eq!(standing(&more_bytes, &HuntCause::Requests), Standing::Possible);
     }
 
     /// "binds vm-uncached-iops" and so on, sorted; panics where a limit is told twice.
-    fn standings(rows: &[HuntRow], declared: &[&str]) -> Vec<String> {
-        let mut told: Vec<(String, Standing)> = Vec::new();
+    fn standings(rows: &[HuntRow], declared: &[Limit]) -> Vec<String> {
+        let mut told: Vec<(&str, Standing)> = Vec::new();
         for suspect in suspects(rows, 0.05, of(declared)) {
             for limit in suspect.limits {
-                assert!(told.iter().all(|(known, _)| *known != limit), "{limit} is told twice");
-                told.push((limit, suspect.standing));
+                assert!(told.iter().all(|(known, _)| *known != limit.name()), "{limit:?} is told twice");
+                told.push((limit.name(), suspect.standing));
             }
         }
         let with = |wanted: Standing| {
-            let names = told.iter().filter(|(_, standing)| *standing == wanted).map(|(limit, _)| limit.as_str());
+            let names = told.iter().filter(|(_, standing)| *standing == wanted).map(|(limit, _)| *limit);
             let mut names: Vec<&str> = names.collect();
             names.sort_unstable();
             format!("{wanted:?}: {}", names.join(", "))
@@ -521,7 +500,13 @@ mod tests {
             row(Factor::Depth, Effect::RuledOut),
             row(Factor::Engine, Effect::RuledOut),
         ];
-        let declared = ["latency", "disk-iops", "disk-throughput", "vm-uncached-iops", "vm-uncached-throughput"];
+        let declared = [
+            Limit::Latency,
+            Limit::DiskIops,
+            Limit::DiskThroughput,
+            Limit::VmUncachedIops,
+            Limit::VmUncachedThroughput,
+        ];
         assert_eq!(
             standings(&capped, &declared),
             [
@@ -531,11 +516,7 @@ mod tests {
                  vm-uncached-throughput"
             ]
         );
-        assert!(
-            suspects(&capped, 0.05, of(&declared))
-                .iter()
-                .all(|s| s.what != "how requests fall on the disks of a stripe")
-        );
+        assert!(suspects(&capped, 0.05, of(&declared)).iter().all(|s| s.cause != HuntCause::Spread));
         // Without an environment the VM may have cached limits.
         assert_eq!(standings(&capped, &[])[0], "Binds: vm-cached-iops, vm-uncached-iops");
         // Blocks alone: a limit on bytes, and whose it is remains to be told.
@@ -549,7 +530,7 @@ mod tests {
             ]
         );
         let binds = suspects(&bytes, 0.05, of(&declared)).remove(0);
-        assert!(binds.because.ends_with("; to vary layout or vm tells whose it is"), "{binds:?}");
+        assert_eq!(binds.left, [LeftToVary::Whose { factors: vec![Factor::Layout, Factor::Vm] }]);
         // With more disks ruled out only the VM's is left.
         let elsewhere = [row(Factor::Block, Effect::RuledOut), row(Factor::Layout, Effect::RuledOut)];
         assert_eq!(standings(&elsewhere, &declared)[0], "Binds: vm-uncached-throughput");
@@ -559,7 +540,7 @@ mod tests {
     fn an_uneven_spread_binds_although_more_disks_do_not_help() {
         let rows = [row(Factor::Interleave, Effect::Moved), row(Factor::Layout, Effect::RuledOut)];
         assert_eq!(standings(&rows, &[])[0], "Binds: disk-iops");
-        assert_eq!(standing(&rows, "the disks, by their number"), Standing::RuledOut);
+        assert_eq!(standing(&rows, &HuntCause::Disks), Standing::RuledOut);
     }
 
     #[test]
@@ -573,16 +554,28 @@ mod tests {
         ];
         let rows = [row(Factor::Threads, Effect::Moved), row(Factor::Block, Effect::CannotTell)];
         for suspect in suspects(&rows, 0.05, StorageFacts { fixed: &fixed, ..StorageFacts::default() }) {
-            for one in &fixed {
-                let vary = format!("vary {}", one.factor.name());
-                assert!(!suspect.because.contains(&vary), "{suspect:?}");
-            }
-            if suspect.what.contains("across blocks") {
-                assert_eq!(suspect.because, "not varied: a sequential load has its offsets one after the other");
+            let to_vary: Vec<Factor> = match &suspect.evidence {
+                HuntEvidence::NotVaried { vary } => vary.clone(),
+                HuntEvidence::OneWay { lowered_by } => vec![lowered_by.factor],
+                HuntEvidence::ThreadsOrRequests { depth_tells: true, .. } => vec![Factor::Depth],
+                HuntEvidence::PageCache { files_tell: true } => vec![Factor::Files],
+                HuntEvidence::FewerDisks { .. } => vec![Factor::Layout],
+                HuntEvidence::BlockUntold => vec![Factor::Block],
+                _ => Vec::new(),
+            };
+            let left = suspect.left.iter().flat_map(|left| match left {
+                LeftToVary::Whose { factors } => factors.clone(),
+                LeftToVary::RequestsOrBytes => vec![Factor::Block],
+            });
+            assert!(to_vary.into_iter().chain(left).all(|factor| fixed.iter().all(|one| one.factor != factor)));
+            if suspect.cause == HuntCause::Misalignment {
+                let because = "a sequential load has its offsets one after the other".to_owned();
+                assert_eq!(suspect.evidence, HuntEvidence::CannotBeVaried { because });
             }
         }
         // One that can be is advised as ever.
         let all = suspects(&rows, 0.05, StorageFacts::default());
-        assert!(all.iter().any(|suspect| suspect.because == "not varied; vary alignment"), "{all:?}");
+        let alignment = HuntEvidence::NotVaried { vary: vec![Factor::Alignment] };
+        assert!(all.iter().any(|suspect| suspect.evidence == alignment), "{all:?}");
     }
 }

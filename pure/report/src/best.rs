@@ -1,6 +1,7 @@
 //! The best of trials as some tools print it, beside the median and interval, for loads whose plan asks for it.
 
 use crate::figures::{MISSING, plain};
+use crate::table::{Column, Field, Table};
 use loadline_analysis::{CellSummary, RunSummary};
 
 /// The heading of the table.
@@ -9,27 +10,27 @@ pub(crate) const HEADING: &str = "Best of trials, as CrystalDiskMark prints it";
 pub(crate) const NOTE: &str = "MB/s is 10^6 bytes/s. The best of trials grows with their number: the median tells what to expect; 95 % is the \
     confidence interval of the mean over trials.";
 
-/// A small table: headings, and a row for each load; the first column is text.
-pub(crate) struct Best {
-    pub(crate) headings: Vec<String>,
-    pub(crate) rows: Vec<Vec<String>>,
-}
-
 /// The table; `None` if no plan asks for it, or nothing was measured.
-pub(crate) fn best(summary: &RunSummary) -> Option<Best> {
+pub(crate) fn best(summary: &RunSummary) -> Option<Table> {
     let several = summary.cells.iter().any(|cell| cell.volume != summary.cells[0].volume);
-    let rows: Vec<Vec<String>> = summary.cells.iter().filter_map(|cell| row(cell, several)).collect();
+    let rows: Vec<Vec<Field>> = summary.cells.iter().filter_map(|cell| row(cell, several)).collect();
     let mut trials: Vec<u32> = summary.cells.iter().filter_map(|cell| Some(cell.best_of.as_ref()?.trials)).collect();
     trials.dedup();
     let best = match trials.as_slice() {
         [one] => format!("best of {one}, MB/s"),
         _ => "best, MB/s".to_owned(),
     };
-    let headings = vec!["load".to_owned(), best, "median, MB/s".to_owned(), "95 %, MB/s".to_owned()];
-    (!rows.is_empty()).then_some(Best { headings, rows })
+    let mut table = Table::new(&[
+        Column::words("load", "load"),
+        Column::numbers(best, "best_bytes_per_s"),
+        Column::numbers("median, MB/s", "median_bytes_per_s"),
+        Column::numbers("95 %, MB/s", "interval"),
+    ]);
+    rows.into_iter().for_each(|row| table.push(row));
+    (!table.is_empty()).then_some(table)
 }
 
-fn row(cell: &CellSummary, several: bool) -> Option<Vec<String>> {
+fn row(cell: &CellSummary, several: bool) -> Option<Vec<Field>> {
     let (best_of, total) = (cell.best_of.as_ref()?, cell.total.as_ref()?);
     let operation = match cell.load.read_ratio {
         reads if reads >= 1.0 => ", read",
@@ -44,11 +45,12 @@ fn row(cell: &CellSummary, several: bool) -> Option<Vec<String>> {
         }
         _ => MISSING.to_owned(),
     };
+    let figure = |bytes_per_s: f64| Field::both(megabytes(bytes_per_s), bytes_per_s);
     Some(vec![
-        format!("{volume}{}{operation}", plain(&best_of.name)),
-        megabytes(total.throughput_best_bytes_per_s),
-        megabytes(total.throughput_median_bytes_per_s),
-        interval,
+        Field::text(format!("{volume}{}{operation}", plain(&best_of.name))),
+        figure(total.throughput_best_bytes_per_s),
+        figure(total.throughput_median_bytes_per_s),
+        Field::text(interval),
     ])
 }
 

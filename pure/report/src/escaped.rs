@@ -1,5 +1,7 @@
 //! Text that is safe in HTML and SVG.
 
+use crate::plain_text::plain;
+
 /// Text as HTML shows it, in elements and in quoted attributes. Characters that XML forbids are replaced.
 pub(crate) struct Escaped<T>(pub(crate) T);
 
@@ -22,4 +24,22 @@ impl<T: AsRef<str>> std::fmt::Display for Escaped<T> {
         }
         Ok(())
     }
+}
+
+/// Text that Markdown shows as it is.
+pub(crate) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in plain(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out
 }

@@ -1,6 +1,7 @@
 //! The shares of hosts that ran together: a line for each, beside the load. And how their total grows with their number.
 
 use crate::figures;
+use crate::table::{Column, Field, Table};
 use loadline_analysis::{Figure, HostView, HostsPoint, HostsScaling, HostsView, RunSummary};
 use loadline_units::Duration;
 
@@ -12,26 +13,14 @@ pub(crate) const NOTE: &str = "Rates are those of the time in which all hosts ra
 /// Hosts of a load that get a line each; the JSON has all.
 const LINES_MAX: usize = 64;
 
-/// The table as text: headings, then a row for each host of each load that has several.
-pub(crate) struct HostsTable {
-    pub(crate) headings: [&'static str; 8],
-    pub(crate) rows: Vec<[String; 8]>,
-}
-
 /// The heading of the table over numbers of hosts.
 pub(crate) const SCALING_HEADING: &str = "With more hosts";
 /// The note below it.
 pub(crate) const SCALING_NOTE: &str =
     "Efficiency: 100 % is linear scaling, where each host has as much as each of the first line.";
 
-/// The table over numbers of hosts: headings, then a row for each number of hosts of each load.
-pub(crate) struct HostsScalingTable {
-    pub(crate) headings: [&'static str; 7],
-    pub(crate) rows: Vec<[String; 7]>,
-}
-
 /// How totals grow with the number of hosts; `None` where there is one number of them.
-pub(crate) fn hosts_scaling(summary: &RunSummary) -> Option<HostsScalingTable> {
+pub(crate) fn hosts_scaling(summary: &RunSummary) -> Option<Table> {
     let volumes: Vec<&str> = summary.hosts_scaling.iter().map(|scaling| scaling.volume.as_str()).collect();
     let is_on_several = volumes.windows(2).any(|pair| pair[0] != pair[1]);
     let mut rows = Vec::new();
@@ -42,8 +31,17 @@ pub(crate) fn hosts_scaling(summary: &RunSummary) -> Option<HostsScalingTable> {
             rows.push(point_row(label, scaling, point));
         }
     }
-    let headings = ["load of each", "hosts", "total", "each", "efficiency", "p99", "Jain's index"];
-    (!rows.is_empty()).then_some(HostsScalingTable { headings, rows })
+    let numbers = ["hosts", "total", "each", "efficiency", "p99", "Jain's index"];
+    let columns =
+        [Column::words("load of each", "load")].into_iter().chain(numbers.map(|name| Column::numbers(name, name)));
+    of_texts(columns.collect(), rows)
+}
+
+/// `None` without a row.
+fn of_texts<const N: usize>(columns: Vec<Column>, rows: Vec<[String; N]>) -> Option<Table> {
+    let mut table = Table::new(&columns);
+    rows.into_iter().for_each(|row| table.push(row.map(Field::text).into()));
+    (!table.is_empty()).then_some(table)
 }
 
 fn point_row(label: String, scaling: &HostsScaling, point: &HostsPoint) -> [String; 7] {
@@ -68,7 +66,7 @@ fn point_row(label: String, scaling: &HostsScaling, point: &HostsPoint) -> [Stri
 
 /// What hosts had of each load, of steps with more and more hosts the last ones and those in which a host stayed behind; `None` where every
 /// load is one host's.
-pub(crate) fn hosts(summary: &RunSummary) -> Option<HostsTable> {
+pub(crate) fn hosts(summary: &RunSummary) -> Option<Table> {
     let mut rows = Vec::new();
     for cell in &summary.cells {
         let Some(view) = &cell.hosts else { continue };
@@ -84,8 +82,10 @@ pub(crate) fn hosts(summary: &RunSummary) -> Option<HostsTable> {
             rows.push(more);
         }
     }
-    let headings = ["load", "host", "IOPS", "MB/s", "p50", "p99", "began after", "stayed behind"];
-    (!rows.is_empty()).then_some(HostsTable { headings, rows })
+    let words = |name: &'static str| Column::words(name, name);
+    let numbers = ["IOPS", "MB/s", "p50", "p99", "began after"].map(|name| Column::numbers(name, name));
+    let columns = [words("load"), words("host")].into_iter().chain(numbers).chain([words("stayed behind")]);
+    of_texts(columns.collect(), rows)
 }
 
 /// Whether more hosts ran the same load.

@@ -3,6 +3,7 @@
 use crate::best::{self, best};
 use crate::conclusions;
 use crate::doubts;
+use crate::escaped::escape;
 use crate::figures::plain;
 use crate::hosts;
 use crate::put;
@@ -24,8 +25,8 @@ pub fn markdown(summary: &RunSummary) -> String {
     }
     if let Some(block) = &summary.verdict {
         put!(out, "## {}\n\n", verdict::HEADING);
-        for (name, text) in verdict::lines(block) {
-            put!(out, "- **{}**: {}\n", escape(&name), escape(&text));
+        for line in verdict::lines(block) {
+            put!(out, "- **{}**: {}\n", escape(&line.about.name()), escape(&line.text));
         }
         out.push('\n');
     }
@@ -52,46 +53,21 @@ pub fn markdown(summary: &RunSummary) -> String {
     }
     out.push_str("\n## Results\n\n");
     let columns = Column::wanted(summary);
-    put!(out, "| {} |\n", columns.map_join(|c| c.heading().to_owned()));
-    put!(out, "| {} |\n", columns.map_join(|c| if c.is_text() { "---" } else { "---:" }.to_owned()));
-    for row in rows::rows(summary, &groups) {
-        let indent = if row.part.is_some() { "↳ " } else { "" };
-        let text = |column: Column| match column {
-            Column::Load => format!("{indent}{}", escape(&row.text(column))),
-            _ => escape(&row.text(column)),
-        };
-        put!(out, "| {} |\n", columns.map_join(text));
-    }
+    out.push_str(&rows::table(&columns, summary, &groups, "↳ ").markdown());
     put!(out, "\nMB/s is 10^6 bytes per second. {}", escape(&rows::latency_counts(summary)));
     if let Some((heading, words)) = columns.iter().find_map(|c| Some((c.heading(), c.interval_words()?))) {
         put!(out, " The column \"{heading}\" is {words}.");
     }
     out.push('\n');
-    if let Some(table) = best(summary) {
-        put!(out, "\n## {}\n\n| {} |\n| --- | ---: | ---: | ---: |\n", best::HEADING, table.headings.join(" | "));
-        for row in &table.rows {
-            let texts: Vec<String> = row.iter().map(|text| escape(text)).collect();
-            put!(out, "| {} |\n", texts.join(" | "));
+    let tables = [
+        (best::HEADING, best(summary), best::NOTE),
+        (hosts::SCALING_HEADING, hosts::hosts_scaling(summary), hosts::SCALING_NOTE),
+        (hosts::HEADING, hosts::hosts(summary), hosts::NOTE),
+    ];
+    for (heading, table, note) in tables {
+        if let Some(table) = table {
+            put!(out, "\n## {heading}\n\n{}\n{note}\n", table.markdown());
         }
-        put!(out, "\n{}\n", best::NOTE);
-    }
-    if let Some(table) = hosts::hosts_scaling(summary) {
-        let dashes = table.headings.map(|_| "---").join(" | ");
-        put!(out, "\n## {}\n\n| {} |\n| {dashes} |\n", hosts::SCALING_HEADING, table.headings.join(" | "));
-        for row in &table.rows {
-            let texts: Vec<String> = row.iter().map(|text| escape(text)).collect();
-            put!(out, "| {} |\n", texts.join(" | "));
-        }
-        put!(out, "\n{}\n", hosts::SCALING_NOTE);
-    }
-    if let Some(table) = hosts::hosts(summary) {
-        let dashes = table.headings.map(|_| "---").join(" | ");
-        put!(out, "\n## {}\n\n| {} |\n| {dashes} |\n", hosts::HEADING, table.headings.join(" | "));
-        for row in &table.rows {
-            let texts: Vec<String> = row.iter().map(|text| escape(text)).collect();
-            put!(out, "| {} |\n", texts.join(" | "));
-        }
-        put!(out, "\n{}\n", hosts::NOTE);
     }
     if !groups.is_empty() {
         out.push_str("\n## Doubts\n\n");
@@ -142,16 +118,6 @@ pub fn markdown(summary: &RunSummary) -> String {
     out
 }
 
-/// Joins a function's results over the columns.
-trait MapJoin {
-    fn map_join(&self, text: impl Fn(Column) -> String) -> String;
-}
-impl MapJoin for Vec<Column> {
-    fn map_join(&self, text: impl Fn(Column) -> String) -> String {
-        self.iter().map(|c| text(*c)).collect::<Vec<_>>().join(" | ")
-    }
-}
-
 /// A code span, or plain text if the text does not fit into one.
 fn code(text: &str) -> String {
     let harmless = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':'));
@@ -162,22 +128,4 @@ fn code(text: &str) -> String {
 fn code_span(text: &str) -> String {
     let text = plain(text);
     if text.contains(['`', '<']) { escape(&text) } else { format!("`{text}`") }
-}
-
-/// Text that Markdown shows as it is.
-pub(crate) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in plain(text).chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' => {
-                out.push('\\');
-                out.push(c);
-            }
-            c => out.push(c),
-        }
-    }
-    out
 }

@@ -1,18 +1,18 @@
 //! A page in the form of the reports, for other results than runs.
 
 use crate::escaped::Escaped;
-use crate::html::STYLE;
 use crate::put;
 
+/// The look of every page.
+pub(crate) const STYLE: &str = include_str!("html/style.css");
+
 /// Text as HTML shows it, in elements and in quoted attributes.
-#[must_use]
-pub fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     Escaped(text).to_string()
 }
 
 /// A self-contained page with a title; `body` is HTML, whose texts are [`escaped`].
-#[must_use]
-pub fn page(title: &str, body: &str) -> String {
+pub(crate) fn page(title: &str, body: &str) -> String {
     let mut out = String::from("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     out.push_str("<meta name=\"color-scheme\" content=\"light dark\">\n");

@@ -1,7 +1,9 @@
 //! The table that every form prints: one row for a cell, and one below it for each operation of a mix.
 
+use crate::console::Style;
 use crate::doubts::{self, DoubtGroup};
 use crate::figures::{self, MISSING, plain};
+use crate::table::{self, Field, Table};
 use loadline_analysis::{
     CellSummary, LastingFigures, LatencyRange, Limit, OperationFigures, RunInfo, RunSummary, best_cell,
 };
@@ -269,7 +271,78 @@ pub(crate) fn way(volume: &loadline_record::VolumeFacts) -> &'static str {
     }
 }
 
+/// Columns of a terminal that go first when the line is too short.
+const EXPENDABLE: [Column; 9] = [
+    Column::P9999,
+    Column::Max,
+    Column::HighestMean,
+    Column::P50,
+    Column::P999,
+    Column::Binding,
+    Column::Interval,
+    Column::Range,
+    Column::Offered,
+];
+
+/// Likewise of a prediction with ranges: percentiles and their ranges stay longest.
+const EXPENDABLE_PREDICTED: [Column; 9] = [
+    Column::P9999,
+    Column::Max,
+    Column::P999,
+    Column::Mean,
+    Column::Binding,
+    Column::Offered,
+    Column::P50Range,
+    Column::P50,
+    Column::P99Range,
+];
+/// Optional columns are dropped before the label column becomes narrower than this.
+const LABEL_WIDTH_WANTED: usize = 38;
+/// Spaces behind a missing latency: as many as a space and a unit take.
+const MISSING_FILL: usize = 3;
+
+/// Every row of a run in these columns; the rows of a cell's parts have the mark before their names.
+pub(crate) fn table(columns: &[Column], summary: &RunSummary, groups: &[DoubtGroup], part_mark: &str) -> Table {
+    // The uncertainty range is worth more of a line than the far tail.
+    let has_ranges = columns.iter().any(|column| matches!(column, Column::P50Range | Column::P99Range));
+    let expendable = if has_ranges { EXPENDABLE_PREDICTED } else { EXPENDABLE };
+    let printed = |column: &Column| {
+        let heading = column.heading();
+        let of = if column.is_text() {
+            table::Column::words(heading, heading)
+        } else {
+            table::Column::numbers(heading, heading)
+        };
+        let order = expendable.iter().rev().position(|other| other == column).map_or(0, |place| place + 1);
+        let of = of.expendable(order as u8);
+        if *column == Column::Load { of.wrapped(LABEL_WIDTH_WANTED, 2) } else { of }
+    };
+    let mut table = Table::new(&columns.iter().map(printed).collect::<Vec<_>>());
+    for row in rows(summary, groups) {
+        table.push(columns.iter().map(|column| row.field(*column, part_mark)).collect());
+    }
+    table
+}
+
 impl Row<'_> {
+    fn field(&self, column: Column, part_mark: &str) -> Field {
+        let text = self.text(column);
+        let is_part = self.part.is_some();
+        // The numbers of latencies are aligned: most units take two characters.
+        let fill = match self.latency_ns(column) {
+            _ if !column.is_latency() || text.is_empty() => 0,
+            Some(ns) if figures::latency_parts(ns).1 == "s" => 1,
+            Some(_) => 0,
+            None => MISSING_FILL,
+        };
+        let text = if is_part && column == Column::Load { format!("{part_mark}{text}") } else { text };
+        Field::text(text).filled(fill).styled(match column {
+            Column::Doubts => Style::Yellow,
+            Column::Errors if self.cell.errors > 0 => Style::Red,
+            _ if is_part => Style::Dim,
+            _ => Style::Plain,
+        })
+    }
     /// The row's text in a column; empty if the column does not apply.
     pub(crate) fn text(&self, column: Column) -> String {
         let own = self.part.is_none();
@@ -489,6 +562,7 @@ mod tests {
 
     #[test]
     fn the_highest_mean_of_counters_is_not_called_a_maximum() {
+        use crate::frame::FrameValues;
         use loadline_record::{RunVerb, WatchEvents, WatchRecord, WatchSecond, WatchTick};
         let mut record = run(vec![cell(closed("random", 1.0, 4 << 10, 8), &ExampleDisk::default(), &[1.0])]);
         record.header.verb = RunVerb::Watch;
@@ -503,20 +577,21 @@ mod tests {
             let mut record = record.clone();
             record.cells[0].trials[0].watched = Some(Box::new(watched.clone()));
             let summary = summarize(&record);
-            let table = crate::table::table(&summary);
-            let column = table.names.iter().position(|name| name == "read_latency_max_ns").unwrap();
-            let field = table.rows[0][column].to_string();
+            let cells = crate::frame::cells(&summary);
+            let max = cells.columns().iter().find(|column| column.name == "read_latency_max_ns").unwrap();
+            let FrameValues::Whole(max) = &max.values else { panic!("{max:?}") };
+            let field = max.get(0);
             (crate::markdown(&summary), crate::html(&[(&record, &summary)]), field)
         };
         let (markdown, html, field) = printed(&watched);
         assert!(markdown.contains("| highest mean |") && !markdown.contains("| max |"), "{markdown}");
         assert!(html.contains(">highest mean</th>") && !html.contains(">max</th>"));
-        assert_eq!(field, "");
+        assert_eq!(field, None);
         // The kernel's events have every request.
         let events = WatchRecord { events: Some(WatchEvents::default()), ..watched };
         let (markdown, html, field) = printed(&events);
         assert!(markdown.contains("| max |") && !markdown.contains("highest mean"), "{markdown}");
-        assert!(html.contains(">max</th>") && field.parse::<u64>().is_ok(), "{field}");
+        assert!(html.contains(">max</th>") && field.is_some(), "{field:?}");
     }
 
     #[test]

@@ -1,226 +1,375 @@
-//! The table for CSV and other formats: one row for each cell, a unit in every column's name, nothing rounded.
+//! Rows under columns: as people read them on a terminal, in Markdown and on a page, and as programs read them in CSV and JSON.
 
-use crate::words;
-use crate::words::doubt_detail;
-use loadline_analysis::{CellSummary, LatencyRange, LoadDetails, OperationFigures, RunSummary};
-use loadline_record::{Clock, EngineUsed, HistogramSnapshot, ImportedFrom};
-use loadline_units::Timestamp;
-use std::collections::BTreeSet;
+use crate::console::{Columns, Style, TerminalOptions, length, wrap};
+use crate::csv::record;
+use crate::escaped::Escaped;
+use crate::escaped::escape;
+use crate::plain_text::{no_formula, plain};
+use crate::put;
+use serde_json::Value as Json;
+use std::borrow::Cow;
 
-/// A figure of a cell; `None` if it is missing.
+/// Characters of a field that people are shown.
+const SHOWN_MAX: usize = 400;
+/// A column that is wrapped does not become narrower than this.
+const WRAPPED_MIN: usize = 20;
+
+/// One field: as people read it, and as programs do.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Field {
-    /// Words.
-    Text(Option<String>),
-    /// A finite number.
-    Float(Option<f64>),
-    /// A count.
-    Whole(Option<u64>),
-    /// Whether.
-    Flag(Option<bool>),
-    /// A point in time.
-    Moment(Option<Moment>),
+pub struct Field {
+    shown: String,
+    exact: Json,
+    style: Style,
+    /// Spaces behind a short unit, so that the numbers of a column are aligned.
+    fill: usize,
 }
 
-/// A point in time: microseconds since 1970, UTC.
+impl Field {
+    /// The same for people and programs.
+    pub fn text(text: impl Into<String>) -> Self {
+        let exact = text.into();
+        Self { shown: shown(&exact), exact: Json::String(exact), style: Style::Plain, fill: 0 }
+    }
+    /// A number, alike for both.
+    #[must_use]
+    pub fn count(count: u64) -> Self {
+        Self::both(count.to_string(), count)
+    }
+    /// Rounded for people, exact for programs.
+    pub fn both(shown: impl AsRef<str>, exact: impl Into<Json>) -> Self {
+        Self { shown: self::shown(shown.as_ref()), exact: exact.into(), style: Style::Plain, fill: 0 }
+    }
+    /// A figure that may be missing: a dash, and null.
+    pub fn figure<T: Copy + Into<Json>>(value: Option<T>, shown: impl FnOnce(T) -> String) -> Self {
+        value.map_or_else(Self::missing, |value| Self::both(shown(value), value))
+    }
+    /// What is not known.
+    #[must_use]
+    pub fn missing() -> Self {
+        Self::both("-", Json::Null)
+    }
+    /// In this style, on terminals that have colours.
+    pub(crate) const fn styled(mut self, style: Style) -> Self {
+        self.style = style;
+        self
+    }
+    /// With so many spaces behind it on a terminal.
+    pub(crate) const fn filled(mut self, fill: usize) -> Self {
+        self.fill = fill;
+        self
+    }
+}
+
+/// A text in a table: on one line, without control characters, and cut where it would drown all else.
+fn shown(text: &str) -> String {
+    let text = plain(text);
+    match text.char_indices().nth(SHOWN_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+/// A column: its heading for people, and its key for programs, which carries the unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    heading: Cow<'static, str>,
+    key: Cow<'static, str>,
+    is_number: bool,
+    /// Where a line has no room: the largest go first; 0 stays.
+    expendable: u8,
+    wrapping: Option<Wrapping>,
+}
+
+/// How a column is wrapped where a line has no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moment {
-    /// Microseconds since 1970.
-    pub unix_us: i64,
+struct Wrapping {
+    /// Other columns go before it becomes narrower than this.
+    wanted: usize,
+    /// Spaces before its further lines.
+    hang: usize,
 }
 
-impl Moment {
-    /// Of a text such as `2026-01-31T14:22:33Z`; `None` if it is something else.
-    pub(crate) fn of_rfc3339(text: &str) -> Option<Self> {
-        text.parse()
-            .ok()
-            .map(|at: Timestamp| Self { unix_us: at.seconds * 1_000_000 + i64::from(at.nanoseconds / 1_000) })
+impl Column {
+    /// A column of words.
+    pub fn words(heading: impl Into<Cow<'static, str>>, key: impl Into<Cow<'static, str>>) -> Self {
+        Self { heading: heading.into(), key: key.into(), is_number: false, expendable: 0, wrapping: None }
+    }
+    /// A column of numbers, set to the right.
+    pub fn numbers(heading: impl Into<Cow<'static, str>>, key: impl Into<Cow<'static, str>>) -> Self {
+        Self { is_number: true, ..Self::words(heading, key) }
+    }
+    /// Left out where a line has no room; those with a larger number first.
+    pub(crate) const fn expendable(mut self, order: u8) -> Self {
+        self.expendable = order;
+        self
+    }
+    /// Wrapped where a line has no room.
+    pub(crate) const fn wrapped(mut self, wanted: usize, hang: usize) -> Self {
+        self.wrapping = Some(Wrapping { wanted, hang });
+        self
     }
 }
 
-impl std::fmt::Display for Moment {
-    /// RFC 3339 in UTC, to the second.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", Timestamp::new(self.unix_us.div_euclid(1_000_000), 0))
-    }
-}
-
-impl std::fmt::Display for Field {
-    /// At full precision; empty if it is missing.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Text(Some(text)) => f.write_str(text),
-            Self::Float(Some(value)) => write!(f, "{value}"),
-            Self::Whole(Some(value)) => write!(f, "{value}"),
-            Self::Flag(Some(value)) => write!(f, "{value}"),
-            Self::Moment(Some(moment)) => write!(f, "{moment}"),
-            Self::Text(None) | Self::Float(None) | Self::Whole(None) | Self::Flag(None) | Self::Moment(None) => Ok(()),
-        }
-    }
-}
-
-/// The cells of a run as rows.
-#[derive(Debug, Clone, PartialEq)]
+/// Rows under columns.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Table {
-    /// Names, with their units.
-    pub names: Vec<String>,
-    /// Each as long as `names`; a column has fields of one kind.
-    pub rows: Vec<Vec<Field>>,
-    /// The types of columns, also without a row: a row of missing fields.
-    pub kinds: Vec<Field>,
+    columns: Vec<Column>,
+    rows: Vec<Vec<Field>>,
 }
 
-/// The run's cells, in their order.
-#[must_use]
-pub fn table(summary: &RunSummary) -> Table {
-    // The heading needs no cell: names are pushed for figures that are absent too.
-    let (names, kinds) = columns(summary, None).into_iter().unzip();
-    let fields = |cell| columns(summary, Some(cell)).into_iter().map(|(_, field)| field).collect();
-    Table { names, rows: summary.cells.iter().map(fields).collect(), kinds }
+/// A table as text for a terminal.
+pub(crate) struct TerminalTable {
+    pub(crate) text: String,
+    /// Headings of columns for which a line had no room.
+    pub(crate) left_out: Vec<String>,
 }
 
-/// Every column's name and value, for one cell.
-fn columns(summary: &RunSummary, cell: Option<&CellSummary>) -> Vec<(String, Field)> {
-    let text = |value: fn(&CellSummary) -> String| Field::Text(cell.map(value));
-    let count = |value: fn(&CellSummary) -> Option<u64>| Field::Whole(cell.and_then(value));
-    let is = |value: fn(&CellSummary) -> Option<bool>| Field::Flag(cell.and_then(value));
-    let float = |value: Option<f64>| Field::Float(value.filter(|v| v.is_finite()));
-    let total = cell.and_then(|c| c.total.as_ref());
-    let binding = cell.and_then(|c| c.binding.as_ref());
-    let run = &summary.run;
-    let clock = if run.clock == Clock::Real { "real" } else { "virtual" };
-    let mut columns: Vec<(String, Field)> = Vec::new();
-    let mut put = |name: &str, value: Field| columns.push((name.to_owned(), value));
-    put("run_id", Field::Text(Some(run.id.clone())));
-    put("run_name", Field::Text(Some(run.name.clone())));
-    put("clock", Field::Text(Some(clock.to_owned())));
-    let own = || format!("loadline {}", run.version);
-    put("tool", Field::Text(Some(run.imported.as_ref().map_or_else(own, ImportedFrom::tool_and_version))));
-    put("cell_id", text(|c| c.id.clone()));
-    put("volume", text(|c| c.volume.clone()));
-    put("label", text(|c| c.label.clone()));
-    put("pattern", text(|c| c.load.pattern.to_string()));
-    put("read_ratio", float(cell.map(|c| c.load.read_ratio)));
-    put("block_bytes", count(|c| Some(c.load.block_bytes)));
-    put("size_bytes", count(|c| c.load.size_bytes));
-    put("queue_depth_requests_per_thread", count(|c| c.load.queue_depth.map(u64::from)));
-    put("threads_count", count(|c| Some(u64::from(c.load.threads))));
-    put("arrival", text(|c| c.load.arrival.to_string()));
-    put("rate_wanted_iops", float(cell.and_then(|c| c.load.rate_iops)));
-    put("buffered", is(|c| Some(c.load.buffered)));
-    put("trials_count", count(|c| Some(u64::from(c.trials))));
-    put("offered_iops", float(cell.and_then(|c| c.offered_iops)));
-    put("total_iops", float(total.map(|t| t.iops)));
-    put("total_low_iops", float(total.and_then(|t| t.iops_low)));
-    put("total_high_iops", float(total.and_then(|t| t.iops_high)));
-    put("total_throughput_bytes_per_s", float(total.map(|t| t.throughput_bytes_per_s)));
-    put("total_throughput_median_bytes_per_s", float(total.map(|t| t.throughput_median_bytes_per_s)));
-    put("total_throughput_best_bytes_per_s", float(total.map(|t| t.throughput_best_bytes_per_s)));
-    let operations: [(&str, Option<&OperationFigures>); 4] = [
-        ("read", cell.and_then(|c| c.read.as_ref())),
-        ("write", cell.and_then(|c| c.write.as_ref())),
-        ("trim", cell.and_then(|c| c.trim.as_ref())),
-        ("flush", cell.and_then(|c| c.flush.as_ref())),
-    ];
-    for (name, figures) in operations {
-        put(&format!("{name}_iops"), float(figures.map(|f| f.iops)));
-        put(&format!("{name}_throughput_bytes_per_s"), float(figures.map(|f| f.throughput_bytes_per_s)));
-        if name != "flush" {
-            let range = figures.and_then(|f| f.latency_range_ns);
-            let end = |of: fn(&LatencyRange) -> u64| Field::Whole(range.map(|range| of(&range)));
-            put(&format!("{name}_latency_p50_low_ns"), end(|r| r.p50_low));
-            put(&format!("{name}_latency_p50_high_ns"), end(|r| r.p50_high));
-            put(&format!("{name}_latency_p99_low_ns"), end(|r| r.p99_low));
-            put(&format!("{name}_latency_p99_high_ns"), end(|r| r.p99_high));
-        }
-        for (span, snapshot) in [
-            ("latency", figures.map(|f| f.latency_ns)),
-            ("waiting", figures.and_then(|f| f.waiting_ns)),
-            ("service", figures.and_then(|f| f.service_ns)),
-        ] {
-            let only_means = cell.is_some_and(CellSummary::has_only_means);
-            spread(&mut put, &format!("{name}_{span}"), snapshot, only_means);
+impl Table {
+    /// A table without rows.
+    #[must_use]
+    pub fn new(columns: &[Column]) -> Self {
+        Self { columns: columns.to_vec(), rows: Vec::new() }
+    }
+    /// Of columns with their fields, row by row.
+    pub(crate) fn of_columns(columns: Vec<(Column, Vec<Field>)>) -> Self {
+        let (columns, fields): (Vec<Column>, Vec<Vec<Field>>) = columns.into_iter().unzip();
+        let mut table = Self::new(&columns);
+        let mut fields: Vec<_> = fields.into_iter().map(Vec::into_iter).collect();
+        loop {
+            let row: Vec<Field> = fields.iter_mut().filter_map(Iterator::next).collect();
+            if row.is_empty() {
+                return table;
+            }
+            table.push(row);
         }
     }
-    put("errors_count", count(|c| Some(c.errors)));
-    put("cpu_user_s", float(cell.map(|c| c.cpu.user_s)));
-    put("cpu_system_s", float(cell.map(|c| c.cpu.system_s)));
-    put("binding_limit", Field::Text(binding.map(|b| crate::rows::limit_name(b.limit).to_owned())));
-    put("binding_ceiling_iops", float(binding.and_then(|b| b.ceiling_iops)));
-    put("binding_utilization_ratio", float(binding.and_then(|b| b.utilization)));
-    put("binding_inferred", Field::Flag(binding.map(|b| b.inferred)));
-    put("binding_evidence", Field::Text(binding.map(|b| words::evidence(&b.seen))));
-    let doubts = |of: fn(&loadline_record::Doubt) -> String| {
-        let all: Vec<String> = cell.iter().flat_map(|c| &c.doubts).map(of).collect();
-        Field::Text(cell.map(|_| all.join("; ")))
-    };
-    put("doubt_codes", doubts(|d| d.code.name().to_owned()));
-    let details = cell.map(|c| &c.load.details);
-    let word = |of: fn(&LoadDetails) -> Option<&String>| Field::Text(details.and_then(of).cloned());
-    let number = |of: fn(&LoadDetails) -> Option<f64>| float(details.and_then(of));
-    let whole = |of: fn(&LoadDetails) -> Option<u64>| Field::Whole(details.and_then(of));
-    let mix = details.and_then(|d| d.block_mix.as_ref()).map(|mix| {
-        let parts: Vec<String> = mix.iter().map(|part| format!("{}:{}", part.bytes, part.ratio)).collect();
-        parts.join(" ")
-    });
-    let engines = |of: fn(&EngineUsed) -> String| {
-        let all: Vec<String> = cell.iter().flat_map(|c| &c.engines).map(of).collect();
-        Field::Text((!all.is_empty()).then(|| all.join("; ")))
-    };
-    // Columns of later versions come last, so that earlier ones do not move.
-    let later = [
-        ("distribution", word(|d| d.distribution.as_ref())),
-        ("zipf_theta", number(|d| d.zipf_theta)),
-        ("hot_requests_ratio", number(|d| d.hot_requests_ratio)),
-        ("hot_blocks_ratio", number(|d| d.hot_blocks_ratio)),
-        ("stride_bytes", whole(|d| d.stride_bytes)),
-        ("align_bytes", whole(|d| d.align_bytes)),
-        ("start_bytes", whole(|d| d.start_bytes)),
-        ("files_count", whole(|d| d.files.map(u64::from))),
-        ("block_mix_bytes", Field::Text(mix)),
-        ("trim_ratio", number(|d| d.trim_ratio)),
-        ("think_time_ns", whole(|d| d.think_time_ns)),
-        ("flush_every_writes", whole(|d| d.flush_every_writes)),
-        ("flush_method", word(|d| d.flush_method.as_ref())),
-        ("compressible_ratio", number(|d| d.compressible_ratio)),
-        ("duplicate_ratio", number(|d| d.duplicate_ratio)),
-        ("verify", Field::Flag(details.and_then(|d| d.verify))),
-        ("warm_up_ns", whole(|d| d.warm_up_ns)),
-        ("duration_ns", whole(|d| d.duration_ns)),
-        ("engine", engines(|engine| engine.name.to_string())),
-        ("engine_reason", engines(|engine| engine.reason.clone())),
-        ("engine_options", engines(|engine| engine.options.join(", "))),
-    ];
-    put("doubt_details", doubts(|d| format!("{}: {}", d.code, doubt_detail(d))));
-    for (name, value) in later {
-        put(name, value);
+    /// Adds a row.
+    ///
+    /// # Panics
+    /// Not one field for each column.
+    pub fn push(&mut self, row: Vec<Field>) {
+        assert_eq!(row.len(), self.columns.len(), "one field for each column");
+        self.rows.push(row);
     }
-    put("run_started", Field::Moment(Moment::of_rfc3339(&run.started)));
-    put("host", Field::Text(run.host.hostname.clone()));
-    put("environment", Field::Text(run.environment.as_ref().map(|environment| environment.name.clone())));
-    let target = cell.and_then(|c| run.volumes.iter().find(|volume| volume.name == c.volume));
-    put("target", Field::Text(target.map(|volume| volume.target.clone())));
-    let names: BTreeSet<&str> = summary.cells.iter().flat_map(|c| &c.steps).map(|step| step.name.name()).collect();
-    for name in names {
-        let figures = cell.and_then(|c| c.steps.iter().find(|step| step.name.name() == name)).map(|step| &step.figures);
-        put(&format!("step_{name}_iops"), float(figures.map(|f| f.iops)));
-        put(&format!("step_{name}_throughput_bytes_per_s"), float(figures.map(|f| f.throughput_bytes_per_s)));
-        spread(&mut put, &format!("step_{name}_latency"), figures.map(|f| f.latency_ns), false);
+    /// Whether there is nothing to show.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.rows.is_empty()
     }
-    columns
+
+    /// Rows as objects under the columns' keys.
+    #[must_use]
+    pub fn json(&self) -> Json {
+        let object = |row: &Vec<Field>| {
+            let pairs = self.columns.iter().zip(row);
+            Json::Object(pairs.map(|(column, field)| (column.key.to_string(), field.exact.clone())).collect())
+        };
+        Json::Array(self.rows.iter().map(object).collect())
+    }
+
+    /// For spreadsheets: the exact values under the columns' keys (RFC 4180, CRLF). What is missing is empty, and no text is a formula.
+    #[must_use]
+    pub fn csv(&self) -> String {
+        let mut out = String::new();
+        record(&mut out, self.columns.iter().map(|column| column.key.to_string()));
+        for row in &self.rows {
+            record(
+                &mut out,
+                row.iter().map(|field| match &field.exact {
+                    Json::Null => String::new(),
+                    Json::String(text) => no_formula(text),
+                    other => other.to_string(),
+                }),
+            );
+        }
+        out
+    }
+
+    /// For pages and tickets.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let line = |texts: Vec<String>| format!("| {} |\n", texts.join(" | "));
+        let mut out = line(self.columns.iter().map(|column| escape(&column.heading)).collect());
+        let rule = |column: &Column| if column.is_number { "---:" } else { "---" }.to_owned();
+        out.push_str(&line(self.columns.iter().map(rule).collect()));
+        for row in &self.rows {
+            out.push_str(&line(row.iter().map(|field| escape(&field.shown)).collect()));
+        }
+        out
+    }
+
+    /// For a page.
+    #[must_use]
+    pub fn html(&self) -> String {
+        let class = |column: &Column| if column.is_number { " class=\"num\"" } else { "" };
+        let mut out = String::from("<div class=\"scroll\"><table><thead><tr>");
+        for column in &self.columns {
+            put!(out, "<th scope=\"col\"{}>{}</th>", class(column), Escaped(&column.heading));
+        }
+        out.push_str("</tr></thead>\n<tbody>\n");
+        for row in &self.rows {
+            out.push_str("<tr>");
+            for (column, field) in self.columns.iter().zip(row) {
+                put!(out, "<td{}>{}</td>", class(column), Escaped(&field.shown));
+            }
+            out.push_str("</tr>\n");
+        }
+        out.push_str("</tbody></table></div>\n");
+        out
+    }
+
+    /// For a terminal.
+    #[must_use]
+    pub fn terminal(&self, options: &TerminalOptions) -> String {
+        self.fitted(options).text
+    }
+
+    /// For a terminal, with what its lines have no room for.
+    pub(crate) fn fitted(&self, options: &TerminalOptions) -> TerminalTable {
+        let places: Vec<usize> = (0..self.columns.len()).collect();
+        let mut widths: Vec<usize> = places.iter().map(|place| self.width(*place)).collect();
+        let wrapped = self.columns.iter().position(|column| column.wrapping.is_some());
+        let mut shown = places;
+        let mut left_out = Vec::new();
+        let total = |shown: &[usize], widths: &[usize]| {
+            shown.iter().map(|place| widths[*place] + 2).sum::<usize>().saturating_sub(2)
+        };
+        let squeezable = wrapped.map_or(0, |place| {
+            widths[place].saturating_sub(self.columns[place].wrapping.map_or(0, |wrapping| wrapping.wanted))
+        });
+        while options.columns == Columns::Fitting && total(&shown, &widths) > options.width + squeezable {
+            let order = |place: &usize| self.columns[*place].expendable;
+            let Some(most) = shown.iter().map(order).max().filter(|most| *most > 0) else { break };
+            left_out.extend(
+                shown.iter().filter(|place| order(place) == most).map(|place| self.columns[*place].heading.to_string()),
+            );
+            shown.retain(|place| order(place) < most);
+        }
+        if let Some(place) = wrapped {
+            let excess = total(&shown, &widths).saturating_sub(options.width);
+            widths[place] = widths[place].saturating_sub(excess).max(WRAPPED_MIN.min(widths[place]));
+        }
+        let pad = |text: &str, place: usize| {
+            let room = " ".repeat(widths[place].saturating_sub(length(text)));
+            if self.columns[place].is_number { format!("{room}{text}") } else { format!("{text}{room}") }
+        };
+        let headings: Vec<String> = shown.iter().map(|place| pad(&self.columns[*place].heading, *place)).collect();
+        let mut text = format!("{}\n", options.colour.paint(Style::Bold, headings.join("  ").trim_end()));
+        for row in &self.rows {
+            let lines = wrapped.map_or_else(|| vec![String::new()], |place| self.wrapped(row, place, widths[place]));
+            for (number, wrapped_line) in lines.iter().enumerate() {
+                let mut line = String::new();
+                for (index, place) in shown.iter().copied().enumerate() {
+                    let field = &row[place];
+                    let own = match (Some(place) == wrapped, number) {
+                        (true, _) => wrapped_line.clone(),
+                        (false, 0) => field.filled_text(),
+                        _ => String::new(),
+                    };
+                    let gap = if index == 0 { "" } else { "  " };
+                    put!(line, "{gap}{}", options.colour.paint(field.style, &pad(&own, place)));
+                }
+                put!(text, "{}\n", line.trim_end());
+            }
+        }
+        TerminalTable { text, left_out }
+    }
+
+    /// The width of the widest text of a column.
+    fn width(&self, place: usize) -> usize {
+        let texts = self.rows.iter().map(|row| length(&row[place].shown) + row[place].fill);
+        texts.chain([length(&self.columns[place].heading)]).max().unwrap_or(0)
+    }
+
+    /// The lines of a wrapped field: a text that begins with spaces keeps them before each line, and others hang.
+    fn wrapped(&self, row: &[Field], place: usize, width: usize) -> Vec<String> {
+        let text = &row[place].shown;
+        let indent = &text[..text.len() - text.trim_start().len()];
+        let hang = self.columns[place].wrapping.map_or(0, |wrapping| wrapping.hang);
+        let room = width.saturating_sub(indent.len());
+        let fits = length(text.trim_start()) <= room;
+        let further = if indent.is_empty() { " ".repeat(hang) } else { indent.to_owned() };
+        let lines = wrap(text, if fits { room } else { room.saturating_sub(hang) });
+        let with = |(number, line): (usize, String)| format!("{}{line}", if number == 0 { indent } else { &further });
+        lines.into_iter().enumerate().map(with).collect()
+    }
 }
 
-/// The columns of a latency's mean and percentiles. Of means over short times the least and the highest are no request's.
-fn spread(put: &mut impl FnMut(&str, Field), name: &str, snapshot: Option<HistogramSnapshot>, only_means: bool) {
-    let ends = snapshot.filter(|_| !only_means);
-    let integer = |of: fn(&HistogramSnapshot) -> Option<u64>| Field::Whole(snapshot.and_then(|s| of(&s)));
-    put(&format!("{name}_mean_ns"), Field::Float(snapshot.map(|s| s.mean).filter(|mean| mean.is_finite())));
-    put(&format!("{name}_min_ns"), Field::Whole(ends.and_then(|s| s.min)));
-    put(&format!("{name}_p50_ns"), integer(|s| s.p50));
-    put(&format!("{name}_p90_ns"), integer(|s| s.p90));
-    put(&format!("{name}_p95_ns"), integer(|s| s.p95));
-    put(&format!("{name}_p99_ns"), integer(|s| s.p99));
-    put(&format!("{name}_p99_9_ns"), integer(|s| s.p99_9));
-    put(&format!("{name}_p99_99_ns"), integer(|s| s.p99_99));
-    put(&format!("{name}_max_ns"), Field::Whole(ends.map(|s| s.max)));
+impl Field {
+    fn filled_text(&self) -> String {
+        format!("{}{}", self.shown, " ".repeat(self.fill))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::console::Colour;
+
+    const WIDE: TerminalOptions = TerminalOptions { colour: Colour::Never, width: 140, columns: Columns::All };
+
+    fn table() -> Table {
+        let mut table = Table::new(&[Column::words("name", "name"), Column::numbers("time", "time_s")]);
+        table.push(vec![Field::text("a, \"b\" | c"), Field::both("1 min 00 s", 60)]);
+        table.push(vec![Field::text("d"), Field::missing()]);
+        table
+    }
+
+    #[test]
+    fn text_from_outside_is_cut_and_steers_nothing() {
+        let mut table = Table::new(&[Column::words("name", "name"), Column::numbers("n", "n")]);
+        table.push(vec![Field::text("a".repeat(70_000)), Field::count(1)]);
+        table.push(vec![Field::text("=x\x1b]0;p\x07\u{9b}<b>"), Field::both("x".repeat(70_000), -5)]);
+        for text in [table.terminal(&WIDE), table.markdown(), table.html()] {
+            assert!(text.lines().all(|line| line.chars().count() < 2 * SHOWN_MAX + 60), "{}", text.len());
+            assert!(!text.chars().any(|c| c.is_control() && c != '\n'));
+        }
+        assert!(!table.html().contains("<b>") && !table.markdown().contains("<b>"));
+        assert!(table.csv().ends_with("\n'=x\x1b]0;p\x07\u{9b}<b>,-5\r\n"));
+        let json = table.json();
+        assert_eq!(json[1]["name"], "=x\x1b]0;p\x07\u{9b}<b>");
+        assert_eq!(json[0]["name"].as_str().unwrap().len(), 70_000);
+    }
+
+    #[test]
+    fn people_see_aligned_columns() {
+        let wanted = "name              time\na, \"b\" | c  1 min 00 s\nd                    -\n";
+        assert_eq!(table().terminal(&WIDE), wanted);
+    }
+
+    #[test]
+    fn spreadsheets_get_exact_values_quoted_where_needed_and_nothing_for_missing() {
+        assert_eq!(table().csv(), "name,time_s\r\n\"a, \"\"b\"\" | c\",60\r\nd,\r\n");
+    }
+
+    #[test]
+    fn programs_get_objects_with_null_for_missing() {
+        let wanted = serde_json::json!([{"name": "a, \"b\" | c", "time_s": 60}, {"name": "d", "time_s": null}]);
+        assert_eq!(table().json(), wanted);
+    }
+
+    #[test]
+    fn a_line_without_room_loses_columns_and_wraps_one() {
+        let columns = [
+            Column::words("load", "load").wrapped(WRAPPED_MIN, 2),
+            Column::numbers("IOPS", "iops"),
+            Column::numbers("p99", "p99_ns").expendable(1),
+            Column::numbers("max", "max_ns").expendable(2),
+        ];
+        let mut table = Table::new(&columns);
+        let label = "random reads of 4 KiB at depth 32";
+        table.push(vec![Field::text(label), Field::count(500), Field::both("1.0 ms", 1), Field::both("9.0 ms", 9)]);
+        let fitted = table.fitted(&TerminalOptions { width: 36, columns: Columns::Fitting, ..WIDE });
+        assert_eq!(fitted.left_out, ["max"]);
+        let wanted = "load                    IOPS     p99\nrandom reads of 4 KiB    500  1.0 ms\n  at depth 32\n";
+        assert_eq!(fitted.text, wanted);
+    }
+
+    #[test]
+    fn a_short_unit_leaves_numbers_aligned() {
+        let mut table = Table::new(&[Column::numbers("p99", "p99_ns")]);
+        table.push(vec![Field::both("1.25 ms", 1_250_000)]);
+        table.push(vec![Field::both("1.25 s", 1_250_000_000).filled(1)]);
+        assert_eq!(table.terminal(&WIDE), "    p99\n1.25 ms\n 1.25 s\n");
+    }
 }

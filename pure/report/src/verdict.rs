@@ -1,55 +1,49 @@
 //! The verdict of a run as lines: the last thing on the screen, and the first in a report.
 
 use crate::figures::{self, plain};
+use crate::verdict_line::{About, ObjectiveStanding, VerdictLine};
 use crate::words;
 use crate::words::certainty::because;
-use loadline_analysis::{VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict};
+use loadline_analysis::{ObjectiveVerdict, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict};
 use loadline_units::words::capital;
 
 /// The heading above it.
 pub(crate) const HEADING: &str = "Verdict";
 /// Lines of a verdict under its heading.
 pub const VERDICT_LINES_MAX: usize = 9;
-/// What the line with a command to paste is about. It is printed in one piece.
-pub const COMMAND: &str = "command";
-/// What the line with the limit is about.
-const HELD_BY: &str = "held by";
-/// What the line with the next step is about.
-const NEXT: &str = "next";
-/// What the line about an objective is about.
-pub(crate) const OBJECTIVE: &str = "objective";
 /// An objective that not even the lightest load keeps. A kept one is not shouted: it holds up to some load only.
 pub(crate) const BROKEN: &str = "BROKEN";
-/// One line: what it is about, and what is said of that.
-pub(crate) type VerdictLine = (String, String);
+
+/// The lines of a verdict in their order.
+struct Parts {
+    figures: Vec<VerdictLine>,
+    /// What limits the figures, and how sure that is.
+    limits: Vec<VerdictLine>,
+    /// What to do.
+    advice: Vec<VerdictLine>,
+}
 
 /// The verdict of a run in at most [`VERDICT_LINES_MAX`] lines.
 #[must_use]
 pub fn lines(verdict: &VerdictBlock) -> Vec<VerdictLine> {
-    let mut lines = match verdict.volumes.as_slice() {
+    let Parts { figures, limits, advice } = match verdict.volumes.as_slice() {
         [only] => of_one(only),
         several => of_several(several, verdict),
     };
-    if let Some(missing) = &verdict.not_measured {
-        // Right behind the figures: it limits them.
-        let place = lines.iter().position(|(about, _)| about == HELD_BY || about == NEXT).unwrap_or(lines.len());
-        lines.insert(place, ("not measured".to_owned(), plain(missing)));
-    }
-    if let Some(objective) = &verdict.objective {
-        let usual = if objective.chosen { "" } else { " (the usual rule)" };
-        let text = plain(&objective.text);
-        let text = if objective.kept { text } else { format!("{BROKEN}. {}", capital(&text)) };
-        let text = format!("{}{usual}: {text}.", plain(&objective.objective));
-        // What to do stands at the end.
-        let place = lines.iter().position(|(about, _)| about == NEXT || about == COMMAND).unwrap_or(lines.len());
-        lines.insert(place, (OBJECTIVE.to_owned(), text));
-    }
-    lines
+    let missing = verdict.not_measured.as_ref().map(|missing| About::NotMeasured.says(plain(missing)));
+    let objective = verdict.objective.as_ref().map(objective_line);
+    figures.into_iter().chain(missing).chain(limits).chain(objective).chain(advice).collect()
 }
 
-/// Whether a line about an objective says that it is broken; `None` of other lines.
-pub(crate) fn is_broken((about, text): &VerdictLine) -> Option<bool> {
-    (about == OBJECTIVE).then(|| text.contains(BROKEN))
+fn objective_line(objective: &ObjectiveVerdict) -> VerdictLine {
+    let usual = if objective.chosen { "" } else { " (the usual rule)" };
+    let text = plain(&objective.text);
+    let (standing, text) = if objective.kept {
+        (ObjectiveStanding::Kept, text)
+    } else {
+        (ObjectiveStanding::Broken, format!("{BROKEN}. {}", capital(&text)))
+    };
+    About::Objective(standing).says(format!("{}{usual}: {text}.", plain(&objective.objective)))
 }
 
 /// A figure to be seen from afar.
@@ -90,7 +84,7 @@ pub(crate) fn tiles(verdict: &VerdictBlock) -> (Vec<Tile>, Vec<VerdictLine>) {
 }
 
 /// A line for each volume, and what to do about the first with an advice.
-fn of_several(volumes: &[VolumeVerdict], verdict: &VerdictBlock) -> Vec<VerdictLine> {
+fn of_several(volumes: &[VolumeVerdict], verdict: &VerdictBlock) -> Parts {
     let advised = volumes.iter().find(|volume| volume.command.is_some());
     let mut advice = Vec::new();
     if let Some(volume) = advised {
@@ -98,30 +92,35 @@ fn of_several(volumes: &[VolumeVerdict], verdict: &VerdictBlock) -> Vec<VerdictL
             .next
             .as_ref()
             .map(|next| format!("{}: {}", plain(&volume.volume), plain(&words::verdict::advised(next))));
-        advice.extend(next.map(|next| (NEXT.to_owned(), next)));
-        advice.extend(volume.command.as_ref().map(|command| (COMMAND.to_owned(), plain(command))));
+        advice.extend(next.map(|next| About::Next.says(next)));
+        advice.extend(volume.command.as_ref().map(|command| About::Command.says(plain(command))));
     }
     let besides = usize::from(verdict.objective.is_some()) + usize::from(verdict.not_measured.is_some());
     let room = VERDICT_LINES_MAX - besides - advice.len();
     let all = volumes.len() + verdict.volumes_left_out;
     let shown = if all > room { (room - 1).min(volumes.len()) } else { volumes.len() };
-    let mut lines: Vec<VerdictLine> = volumes.iter().take(shown).map(in_one_line).collect();
+    let mut figures: Vec<VerdictLine> = volumes.iter().take(shown).map(in_one_line).collect();
     if all > shown {
-        lines.push(("more".to_owned(), format!("{} other volumes: see the table above", all - shown)));
+        figures.push(About::More.says(format!("{} other volumes: see the table above", all - shown)));
     }
-    lines.extend(advice);
-    lines
+    Parts { figures, limits: Vec::new(), advice }
 }
 
-fn of_one(volume: &VolumeVerdict) -> Vec<VerdictLine> {
-    let mut lines = of_figures(volume);
-    lines.push((HELD_BY.to_owned(), plain(&words::holder(&volume.held_by))));
-    lines.extend(volume.latency.as_ref().map(|latency| ("latency".to_owned(), words::watch::latency(latency))));
+fn of_one(volume: &VolumeVerdict) -> Parts {
     let because = plain(&because(&volume.because));
-    lines.push(("how sure".to_owned(), format!("{}: {because}", volume.certainty.name())));
-    lines.extend(volume.next.as_ref().map(|next| (NEXT.to_owned(), plain(&words::verdict::advised(next)))));
-    lines.extend(volume.command.as_ref().map(|command| (COMMAND.to_owned(), plain(command))));
-    lines
+    let latency = volume.latency.as_ref().map(|latency| About::Latency.says(words::watch::latency(latency)));
+    let sure = About::HowSure.says(format!("{}: {because}", volume.certainty.name()));
+    let next = volume.next.as_ref().map(|next| About::Next.says(plain(&words::verdict::advised(next))));
+    let command = volume.command.as_ref().map(|command| About::Command.says(plain(command)));
+    Parts {
+        figures: of_figures(volume),
+        limits: [About::HeldBy.says(plain(&words::holder(&volume.held_by)))]
+            .into_iter()
+            .chain(latency)
+            .chain([sure])
+            .collect(),
+        advice: next.into_iter().chain(command).collect(),
+    }
 }
 
 /// What the volume gives, in lines.
@@ -129,7 +128,7 @@ fn of_figures(volume: &VolumeVerdict) -> Vec<VerdictLine> {
     let mut lines: Vec<VerdictLine> = Vec::new();
     let of = |what: VerdictSubject| volume.gives.iter().find(|figure| figure.what == what);
     for what in [VerdictSubject::SmallReads, VerdictSubject::SmallWrites, VerdictSubject::Requests] {
-        lines.extend(of(what).map(|figure| (plain(&figure.load), rate(figure))));
+        lines.extend(of(what).map(|figure| About::subject(plain(&figure.load)).says(rate(figure))));
     }
     let joined = |parts: &[(VerdictSubject, &str)]| {
         let all: Vec<String> =
@@ -137,13 +136,13 @@ fn of_figures(volume: &VolumeVerdict) -> Vec<VerdictLine> {
         (!all.is_empty()).then(|| all.join(", "))
     };
     let large = joined(&[(VerdictSubject::LargeReads, "reads"), (VerdictSubject::LargeWrites, "writes")]);
-    lines.extend(large.map(|text| ("large transfers".to_owned(), text)));
+    lines.extend(large.map(|text| About::LargeTransfers.says(text)));
     let one = joined(&[
         (VerdictSubject::OneRead, "read"),
         (VerdictSubject::OneWrite, "write"),
         (VerdictSubject::DurableWrite, "flush to make it durable"),
     ]);
-    lines.extend(one.map(|text| ("one request".to_owned(), format!("{text} (median)"))));
+    lines.extend(one.map(|text| About::OneRequest.says(format!("{text} (median)"))));
     lines
 }
 
@@ -164,7 +163,8 @@ fn in_one_line(volume: &VolumeVerdict) -> VerdictLine {
         VerdictSubject::OneRead | VerdictSubject::OneWrite | VerdictSubject::DurableWrite => None,
     };
     let gives: Vec<String> = volume.gives.iter().filter_map(noun).collect();
-    (plain(&volume.volume), format!("{}; held by {}", gives.join(", "), plain(&words::holder(&volume.held_by))))
+    let text = format!("{}; held by {}", gives.join(", "), plain(&words::holder(&volume.held_by)));
+    About::subject(plain(&volume.volume)).says(text)
 }
 
 /// "3,000 IOPS (2,990 to 3,010) at depth 32, p99 101 ms".

@@ -7,6 +7,7 @@ use loadline_record::{
     Access, ArrivalKind, Load, LoadFigures, OperationRecord, OthersLoad, RunRecord, RunStatus, RunVerb,
     SecondOperation, Step, StepName,
 };
+use loadline_report::frame::FrameValues;
 use loadline_report::{Colour, Columns, TerminalOptions, html, markdown, terminal};
 use loadline_store::Store;
 
@@ -121,7 +122,7 @@ fn steps_have_figures_and_storage_counts_none_of_them() {
     assert_eq!(told.findings, plain.findings);
     let steps: Vec<(&str, f64)> = told.cells[0].steps.iter().map(|of| (of.name.name(), of.figures.iops)).collect();
     assert_eq!(steps, [("index commit", 1.0), ("page fetched", 100.0), ("row read", 2_000.0)]);
-    assert!(loadline_report::table(&plain).names.iter().all(|name| !name.starts_with("step_")));
+    assert!(loadline_report::frame::cells(&plain).columns().iter().all(|column| !column.name.starts_with("step_")));
     assert!(!fio::fio(&without, &plain).contains("\"steps\""));
     // A run without steps is written as ever.
     let json = |summary| serde_json::to_string(&loadline_report::run_document(summary)).unwrap();
@@ -143,9 +144,10 @@ fn every_form_of_a_report_has_a_row_for_each_step() {
     // The percentiles of a cell, with those of its steps.
     let row = "<tr><th scope=\"row\">page fetched</th><td class=\"num\">100</td>";
     assert!(texts[2].contains(row), "{row}");
-    let table = loadline_report::table(&summary);
-    let column = table.names.iter().position(|name| name == "step_page fetched_iops").unwrap();
-    assert_eq!(table.rows[0][column], loadline_report::Field::Float(Some(100.0)));
+    let cells = loadline_report::frame::cells(&summary);
+    let column = cells.columns().iter().find(|column| column.name == "step_page fetched_iops").unwrap();
+    let FrameValues::Float(rates) = &column.values else { panic!("{column:?}") };
+    assert_eq!(rates.get(0), Some(100.0));
     assert!(fio::fio(&record, &summary).contains("\"name\": \"index commit\""));
 }
 

@@ -1,11 +1,12 @@
 //! What a crawl shows, in the form that was asked for.
 
 use crate::arguments::Format;
-use crate::output::{self, Table};
+use crate::output;
 use crate::printing;
 use crate::recommendations::{in_shell, report_command};
 use crate::typed_words::store_option;
-use loadline_report::crawl::{ComparedCrawl, CrawlReport, ExactTable};
+use loadline_report::crawl::{ComparedCrawl, CrawlReport};
+use loadline_report::{About, AnswerTable};
 
 /// Lines of a list of a comparison at most.
 const LINES_MAX: usize = 12;
@@ -20,23 +21,20 @@ fn list(title: &str, lines: &[String], format: Format) -> String {
     format!("{}{lines}", heading(title, format))
 }
 
-fn rendered(table: &ExactTable, format: Format) -> String {
-    Table::of(table).render(format, output::colour_wanted())
-}
-
 /// The crawl as text, ending with a line break.
 pub(crate) fn text(report: &CrawlReport<'_>, format: Format) -> String {
     let tables = report.tables();
     match format {
         Format::Json => return output::pretty(&report.document()),
-        Format::Csv => return rendered(&tables[0], format),
+        Format::Csv => return printing::part(&tables[0].table, format),
         Format::Table | Format::Markdown => {}
     }
     let header = &report.record().header;
     let mark = if format == Format::Markdown { "# " } else { "" };
     let mut parts = vec![format!("{mark}run {}: crawl {}\n", header.id, header.name)];
-    let under = |table: &ExactTable| format!("{}{}", heading(&table.shown.title, format), rendered(table, format));
-    parts.push(rendered(&tables[0], format));
+    let under =
+        |table: &AnswerTable| format!("{}{}", heading(&table.title, format), printing::part(&table.table, format));
+    parts.push(printing::part(&tables[0].table, format));
     parts.extend(tables[1..].iter().map(under));
     let notes = report.notes();
     if !notes.is_empty() {
@@ -56,9 +54,9 @@ pub(crate) fn text(report: &CrawlReport<'_>, format: Format) -> String {
     if let Some(change) = report.suggestion().filter(|_| tried.is_none()) {
         let change = in_shell(&change);
         let next = format!("loadline crawl --stored {} --what-if {change}{}", header.id, store_option());
-        conclusion.push(("next".to_owned(), next));
+        conclusion.push(About::Next.says(next));
     }
-    conclusion.push(("report".to_owned(), report_command([header.id.as_str()])));
+    conclusion.push(About::Report.says(report_command([header.id.as_str()])));
     parts.push(printing::verdict(&conclusion, format));
     parts.join("\n")
 }
@@ -67,9 +65,9 @@ pub(crate) fn text(report: &CrawlReport<'_>, format: Format) -> String {
 pub(crate) fn compared(of: &ComparedCrawl, format: Format) -> String {
     let table = of.table();
     if format == Format::Csv {
-        return rendered(&table, format);
+        return printing::part(&table.table, format);
     }
-    let mut text = format!("{}{}", heading(&table.shown.title, format), rendered(&table, format));
+    let mut text = format!("{}{}", heading(&table.title, format), printing::part(&table.table, format));
     for (title, mut lines) in of.lists() {
         let more = lines.len().saturating_sub(LINES_MAX);
         lines.truncate(LINES_MAX);

@@ -1,11 +1,12 @@
 //! What the command says of an emulation: where it is reached, what happens to it, and what it did.
 
 use crate::emulation_fields;
-use crate::output::{self, Column, Field, Table};
+use crate::output;
 use crate::recommendations::{report_command, summarized};
 use loadline_emulator::{Backing, Emulation, RefusalRemedy, Refused, Turns};
 use loadline_nbd::export_uri::{ClientEncryption, ListenAddress};
-use loadline_report::{COMMAND, VERDICT_LINES_MAX, verdict_lines};
+use loadline_report::{About, VERDICT_LINES_MAX, VerdictLine, verdict_lines};
+use loadline_report::{Column, Field, Table};
 use loadline_runs::emulation::{
     AttachedVolumes, EmulationEvent, EndedEmulation, ExportResult, LateAnswers, StoredEmulation, emulation_doubts,
 };
@@ -162,26 +163,25 @@ pub(super) fn summary(ended: &EndedEmulation) -> Table {
 }
 
 /// What the volumes gave, what held them, and the command that shows more.
-pub(super) fn verdict(ended: &EndedEmulation) -> Vec<(String, String)> {
-    let line = |about: &str, text: &str| (about.to_owned(), text.to_owned());
+pub(super) fn verdict(ended: &EndedEmulation) -> Vec<VerdictLine> {
     let used = ended.record.as_deref().filter(|record| !record.cells.is_empty());
     let Some(record) = used else {
         return vec![
-            line("verdict", "no program asked these volumes for anything"),
-            line("next", "start it again, and point a program at the address that it prints"),
-            line(COMMAND, "loadline help emulate"),
+            About::Verdict.says("no program asked these volumes for anything"),
+            About::Next.says("start it again, and point a program at the address that it prints"),
+            About::Command.says("loadline help emulate"),
         ];
     };
     let block = summarized(record).verdict;
     let mut lines = block.as_ref().map_or_else(Vec::new, verdict_lines);
     if let Some(late) = ended.late_answers().first() {
-        lines.retain(|(about, _)| about != "how sure");
+        lines.retain(|line| line.about != About::HowSure);
         let text = format!("doubtful: answers of {} left {} late (p99)", late.export, late.late_p99.human());
-        lines.push(("how sure".to_owned(), text));
+        lines.push(About::HowSure.says(text));
     }
-    let has_command = lines.iter().any(|(about, _)| about == COMMAND);
+    let has_command = lines.iter().any(|line| line.about == About::Command);
     if !has_command && matches!(ended.stored, Ok(StoredEmulation::Stored)) {
-        lines.push((COMMAND.to_owned(), report_command([ended.id.as_str()])));
+        lines.push(About::Command.says(report_command([ended.id.as_str()])));
     }
     lines.truncate(VERDICT_LINES_MAX);
     lines

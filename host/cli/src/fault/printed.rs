@@ -1,9 +1,10 @@
 //! An emulation's answers: its state, and what a change did, as tables and sentences.
 
 use crate::emulation_fields;
-use crate::output::{self, Column, Field, Table};
+use crate::output;
 use loadline_emulation::Change;
 use loadline_emulator::{ChangeOutcome, ContentsState, ControlRequest, ExportView, Losses, View};
+use loadline_report::{Column, Field, Table};
 use loadline_units::Duration;
 use serde_json::Value as Json;
 

@@ -86,8 +86,7 @@ fn a_predicted_run_is_one_draw_long_and_brings_its_objective() {
          objective = { p99 = \"12 ms\" }\n",
     );
     bench.done(&["predict", &plan, "--env", "ds3-p30", "--name", "steady", "--quiet"]);
-    let runs: Json = serde_json::from_str(&bench.done(&["list", "--format", "json"])).unwrap();
-    let run = runs.as_array().and_then(|runs| runs[0]["run"].as_str()).or(runs[0]["id"].as_str()).unwrap().to_owned();
+    let run = bench.runs()[0]["run"].as_str().unwrap().to_owned();
     let typed = ["advise", "--run", &run, "--size", "100GiB", "--provider", "azure", "--format", "json"];
     let output = bench.run(&typed);
     let told = String::from_utf8_lossy(&output.stderr);

@@ -16,9 +16,9 @@ fn a_list_is_filtered() {
     let bench = Bench::new();
     let premium = ["catalog", "list", "--provider", "azure", "--family", "premium"];
     compare("catalog-list.txt", &bench.done(&premium));
-    let fast = [&premium[..], &["--iops-min", "16000 IOPS", "--size-min", "16 TiB", "--format", "json"]].concat();
-    let rows: serde_json::Value = serde_json::from_str(&bench.done(&fast)).unwrap();
-    let names: Vec<&str> = rows.as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+    let fast = [&premium[..], &["--iops-min", "16000 IOPS", "--size-min", "16 TiB"]].concat();
+    let rows = bench.rows(&fast);
+    let names: Vec<&str> = rows.iter().map(|row| row["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["azure/premium-p70", "azure/premium-p80"]);
     assert_eq!(rows[0]["throughput_bytes_per_s"], 750 << 20);
     let called = |name: &str| bench.done(&["catalog", "list", "--name", name, "--format", "csv"]);
@@ -42,11 +42,9 @@ fn a_list_has_prices_with_their_date_and_region_where_they_are_known() {
     let csv = bench.done(&["catalog", "list", "--provider", "aws", "--family", "gp3", "--format", "csv"]);
     assert!(csv.contains("(2026-10-06; us-east-1); 0.08 USD") && csv.contains("; eu-west-1)"), "{csv}");
     let of_region = ["catalog", "list", "--provider", "azure", "--family", "premium", "--region", "eastus2"];
-    let json = bench.done(&[&of_region[..], &["--format", "json"]].concat());
-    let rows: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let rows = bench.rows(&of_region);
     assert_eq!(rows[8]["price"], "122.88 USD per month (2026-09-23; eastus2)");
-    let json = bench.done(&["catalog", "list", "--family", "classic-standard", "--format", "json"]);
-    let rows: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let rows = bench.rows(&["catalog", "list", "--family", "classic-standard"]);
     assert!(rows[0]["price"].is_null(), "not known is not nothing");
 }
 
@@ -64,8 +62,7 @@ fn an_entry_is_shown_with_its_mechanism_and_its_source() {
     ];
     let shown: Vec<String> = names.iter().map(|name| bench.done(&["catalog", "show", name])).collect();
     compare("catalog-show.txt", &shown.join("\n"));
-    let json = bench.done(&["catalog", "show", "azure/premium-p30", "--format", "json"]);
-    let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let value = bench.document(&["catalog", "show", "azure/premium-p30"]);
     assert_eq!((&value["iops"], &value["date"]), (&"5000 IOPS".into(), &"2023".into()));
 }
 
@@ -110,9 +107,7 @@ fn environments_tell_what_they_cost_item_by_item_and_in_all() {
     let mixed = bench.file("mixed.toml", mixed);
     let own = own.display().to_string();
     let cost = |file: &str| -> Vec<(String, Option<f64>, String)> {
-        let text =
-            bench.done(&["environments", "cost", file, "--region", "here", "--catalog", &own, "--format", "json"]);
-        let rows: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
+        let rows = bench.rows(&["environments", "cost", file, "--region", "here", "--catalog", &own]);
         let word = |row: &serde_json::Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
         rows.iter().map(|row| (word(row, "for"), row["cost_per_month"].as_f64(), word(row, "note"))).collect()
     };

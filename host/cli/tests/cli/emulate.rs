@@ -43,7 +43,9 @@ fn it_serves_until_it_is_asked_to_end_and_tells_what_it_did() {
         assert_eq!(requests(&bench.path("s"), &[1, 0, 0]), [0; 3]);
         let (status, out, err) = end(child, signal);
         assert_eq!(status, 0, "{err}");
-        let rows: serde_json::Value = serde_json::from_str(&out).unwrap();
+        let document: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(crate::schema_errors(&document), Vec::<String>::new());
+        let rows = &document["rows"];
         let names: Vec<&str> = rows.as_array().unwrap().iter().map(|row| row["export"].as_str().unwrap()).collect();
         assert_eq!(names, ["data", "log"]);
         assert!(rows[1]["iops"].is_null() && rows[1]["requests"] == 0 && rows[1]["bound_by"].is_null(), "{out}");

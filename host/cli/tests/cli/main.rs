@@ -13,6 +13,7 @@ mod fault;
 mod faults;
 mod fio_command;
 mod fit;
+mod formats;
 mod golden;
 mod haste;
 mod hosts;
@@ -108,7 +109,18 @@ impl Bench {
         if !self.path("store.db").exists() {
             return Vec::new();
         }
-        serde_json::from_str(&self.done(&["list", "--format", "json"])).unwrap()
+        self.rows(&["list"])
+    }
+    /// The document that a command prints for programs: it says what it is, and is as its published schema says.
+    fn document(&self, arguments: &[&str]) -> serde_json::Value {
+        let document = self.done(&[arguments, &["--format", "json"]].concat());
+        let document = serde_json::from_str(&document).unwrap_or_else(|error| panic!("{arguments:?}: {error}"));
+        assert_eq!(schema_errors(&document), Vec::<String>::new(), "{arguments:?}: {document:#}");
+        document
+    }
+    /// The rows of such a document.
+    fn rows(&self, arguments: &[&str]) -> Vec<serde_json::Value> {
+        self.document(arguments)["rows"].as_array().unwrap_or_else(|| panic!("{arguments:?}: no rows")).clone()
     }
     /// The newest run as `export` gives it.
     fn last(&self) -> serde_json::Value {
@@ -116,12 +128,7 @@ impl Bench {
     }
 }
 
-/// What `value` lacks to follow the published schema of runs.
-fn schema_errors(value: &serde_json::Value) -> Vec<String> {
-    let schema = serde_json::from_str(include_str!("../../../../docs/formats/run.schema.json")).unwrap();
-    let validator = jsonschema::draft202012::new(&schema).unwrap();
-    validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
-}
+use formats::schema_errors;
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()

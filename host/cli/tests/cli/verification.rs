@@ -36,7 +36,9 @@ fn a_check_ends_by_what_it_found() {
     let told = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(told.contains("128 faulty, of which the first 100 are listed and 28 are not"), "{told}");
-    let rows: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(crate::schema_errors(&document), Vec::<String>::new());
+    let rows = document["rows"].as_array().unwrap();
     assert_eq!((rows.len(), &rows[0]["offset"], &rows[100]["outcome"]), (101, &(MIB / 2).into(), &"faulty".into()));
 
     // What is written over by others is no fault, and no pass.

@@ -8,6 +8,7 @@ use loadline_advise::{Advice, AdviceOptions, Asked, Candidate, Need, NeedFile, R
 use loadline_catalog::Catalog;
 use loadline_demand::{Demand, ReadOptions};
 use loadline_report::frame::{Frame, FrameValues};
+use loadline_report::words::advice::advice_verdict;
 use loadline_units::Bytes;
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -96,7 +97,7 @@ impl AdviceSweep {
         let none = |problem: String| vec![AdviceRow { need: name.clone(), candidate: None, problem: Some(problem) }];
         match advice {
             Err(problem) => none(problem),
-            Ok(Advice { candidates, verdict, .. }) if candidates.is_empty() => none(verdict.replace('\n', " ")),
+            Ok(advice) if advice.candidates.is_empty() => none(advice_verdict(&advice).replace('\n', " ")),
             Ok(Advice { candidates, .. }) => {
                 let row = |candidate| AdviceRow { need: name.clone(), candidate: Some(candidate), problem: None };
                 candidates.into_iter().map(row).collect()

@@ -40,7 +40,7 @@ fn row(catalog: &Catalog, set_up: &SetUp) -> (Candidate, NeedFigures) {
     need.size = loadline_units::Bytes::gib(100 * u64::from(count));
     let mut advice = advise(&need, catalog, &quick()).unwrap();
     let mut row = advice.candidates.drain(..).chain(advice.unpriced.drain(..)).next().unwrap_or_else(|| {
-        panic!("{name}: no row in\n{}", advice.verdict);
+        panic!("{name}: no row in\n{:?}", advice.misses);
     });
     // As many disks as are to be attached, however few would do.
     let volume = &mut row.volumes[0];

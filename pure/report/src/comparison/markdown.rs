@@ -1,9 +1,9 @@
 //! A comparison as Markdown, for tickets and pull requests.
 
-use super::rows::{self, Align, Column};
+use super::rows;
 use super::{legend, letter, overall_words, reasons, side_words, total_words, unmatched, verdict};
+use crate::escaped::escape;
 use crate::figures::plain;
-use crate::markdown::escape;
 use crate::put;
 use crate::words;
 use loadline_analysis::{Against, Comparison};
@@ -13,7 +13,7 @@ use loadline_analysis::{Against, Comparison};
 pub fn comparison_markdown(comparison: &Comparison) -> String {
     let mut out = String::from("# Comparison\n\n");
     if comparison.ranking.iter().any(|side| side.iops.is_some()) {
-        table(&mut out, &verdict::columns(comparison));
+        out.push_str(&verdict::ranks(comparison).markdown());
         out.push('\n');
     }
     for (place, side) in comparison.sides.iter().enumerate() {
@@ -24,15 +24,15 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
     }
     if let Some(scaling) = &comparison.scaling {
         out.push_str("\n## With more disks\n\n100 % is linear scaling.\n\n");
-        table(&mut out, &rows::efficiencies(scaling));
+        out.push_str(&rows::efficiencies(scaling).markdown());
         out.push('\n');
         for total in &scaling.totals {
             put!(out, "- {}\n", escape(&total_words(scaling, total)));
         }
     }
     put!(out, "\n{}\n\n## Verdict\n\n", escape(&legend(comparison)));
-    for (name, text) in verdict::lines(comparison) {
-        put!(out, "- **{}**: {}\n", escape(&name), escape(&text));
+    for line in verdict::lines(comparison) {
+        put!(out, "- **{}**: {}\n", escape(&line.about.name()), escape(&line.text));
     }
     out
 }
@@ -53,7 +53,7 @@ fn one(out: &mut String, against: &Against) {
     }
     let marks = rows::doubt_marks(against);
     if !against.cells.is_empty() {
-        table(out, &rows::cells(against, &marks));
+        out.push_str(&rows::cells(against, &marks).markdown());
         out.push('\n');
     }
     for reason in reasons(against) {
@@ -69,15 +69,5 @@ fn one(out: &mut String, against: &Against) {
         for line in &alone {
             put!(out, "- {}\n", escape(line));
         }
-    }
-}
-
-fn table(out: &mut String, columns: &[Column]) {
-    let line = |texts: Vec<String>| format!("| {} |\n", texts.join(" | "));
-    out.push_str(&line(columns.iter().map(|c| escape(&c.heading)).collect()));
-    let rule = |c: &Column| if c.align == Align::Left { "---" } else { "---:" }.to_owned();
-    out.push_str(&line(columns.iter().map(rule).collect()));
-    for row in 0..columns.first().map_or(0, |c| c.texts.len()) {
-        out.push_str(&line(columns.iter().map(|c| escape(&c.texts[row])).collect()));
     }
 }

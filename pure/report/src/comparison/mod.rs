@@ -15,6 +15,8 @@ pub(crate) use rows::{interval, ratio};
 use crate::answer::{AnswerTable, RunAnswer};
 use crate::figures::{self, plain};
 use crate::put;
+use crate::table::{Column, Field, Table};
+use crate::verdict_line::About;
 use crate::words;
 use loadline_analysis::{
     Against, ComparedSide, Comparison, Counts, Figure, Overall, Scaling, ScalingTotal, Undecided, Unmatched,
@@ -24,29 +26,19 @@ use loadline_analysis::{
 pub(crate) fn comparison_answer(comparison: &Comparison) -> RunAnswer {
     let mut tables = Vec::new();
     if comparison.ranking.iter().any(|side| side.iops.is_some()) {
-        let columns = verdict::columns(comparison);
-        let row = |index: usize| columns.iter().map(|column| column.texts[index].clone()).collect();
-        tables.push(AnswerTable {
-            title: "Ranks".to_owned(),
-            columns: columns
-                .iter()
-                .map(|column| (column.heading.clone(), column.align == rows::Align::Right))
-                .collect(),
-            rows: (0..comparison.ranking.len()).map(row).collect(),
-        });
+        tables.push(AnswerTable { title: "Ranks".to_owned(), table: verdict::ranks(comparison) });
     }
-    let of_side = |against: &Against| {
+    let mut untold = Table::new(&[Column::words("side", "side"), Column::words("why", "why")]);
+    for against in &comparison.against {
         let side = letter(against.side as usize);
-        reasons(against).into_iter().map(move |reason| vec![side.clone(), reason])
-    };
-    let untold: Vec<Vec<String>> = comparison.against.iter().flat_map(of_side).collect();
+        reasons(against).into_iter().for_each(|reason| untold.push(vec![Field::text(&side), Field::text(reason)]));
+    }
     if !untold.is_empty() {
-        let columns = vec![("side".to_owned(), false), ("why".to_owned(), false)];
-        tables.push(AnswerTable { title: "Where there is no verdict".to_owned(), columns, rows: untold });
+        tables.push(AnswerTable { title: "Where there is no verdict".to_owned(), table: untold });
     }
     let mut lines = verdict::lines(comparison);
     // It is the one that writes this report.
-    lines.retain(|(about, _)| about != "command");
+    lines.retain(|line| line.about != About::Command);
     RunAnswer { lines, tables }
 }
 

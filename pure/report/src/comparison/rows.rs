@@ -1,11 +1,16 @@
 //! The tables of a comparison as texts: one row for a cell.
 
 use super::{figure_name, letter};
+use crate::console::Style;
 use crate::figures::{self, MISSING, plain};
-use crate::terminal::Style;
+use crate::table::{Column, Field, Table};
 use crate::words::doubt_detail;
 use loadline_analysis::{Against, CellComparison, Figure, Gain, RatioEstimate, Scaling, Verdict};
 use loadline_record::{Doubt, DoubtCode};
+use std::borrow::Cow;
+
+/// A column of names does not become narrower than this.
+const NAME_WIDTH_MIN: usize = 20;
 
 /// A ratio: three decimals near 1.
 pub(crate) fn ratio(value: f64) -> String {
@@ -17,28 +22,31 @@ pub(crate) fn interval(low: Option<f64>, high: Option<f64>) -> String {
     low.zip(high).map_or_else(|| MISSING.to_owned(), |(low, high)| format!("{}–{}", ratio(low), ratio(high)))
 }
 
-/// The alignment of a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Align {
-    Left,
-    Right,
+/// A column of words with its texts, row by row.
+pub(super) fn words(heading: &'static str, texts: impl IntoIterator<Item = String>) -> (Column, Vec<Field>) {
+    (Column::words(heading, heading), texts.into_iter().map(Field::text).collect())
 }
 
-/// A column with its texts, row by row.
-pub(super) struct Column {
-    pub(super) heading: String,
-    pub(super) align: Align,
-    /// Columns with a larger number are dropped first if the line is too short; 0 stays.
-    pub(super) expendable: u8,
-    pub(super) texts: Vec<String>,
-    pub(super) styles: Vec<Style>,
+/// A column of figures with its texts; of columns that go where a line has no room, those with a larger number go first.
+pub(super) fn numbers(
+    heading: impl Into<Cow<'static, str>>,
+    expendable: u8,
+    texts: impl IntoIterator<Item = String>,
+) -> (Column, Vec<Field>) {
+    let heading = heading.into();
+    let column = Column::numbers(heading.clone(), heading).expendable(expendable);
+    (column, texts.into_iter().map(Field::text).collect())
 }
 
-impl Column {
-    fn new(heading: &str, align: Align, expendable: u8, texts: Vec<String>) -> Self {
-        let styles = vec![Style::Plain; texts.len()];
-        Self { heading: heading.to_owned(), align, expendable, texts, styles }
-    }
+/// A column of names, which is wrapped where a line has no room.
+pub(super) fn names(heading: &'static str, texts: impl IntoIterator<Item = String>) -> (Column, Vec<Field>) {
+    let (column, fields) = words(heading, texts);
+    (column.wrapped(NAME_WIDTH_MIN, 0), fields)
+}
+
+/// The fields in these styles.
+fn styled((column, fields): (Column, Vec<Field>), styles: impl IntoIterator<Item = Style>) -> (Column, Vec<Field>) {
+    (column, fields.into_iter().zip(styles).map(|(field, style)| field.styled(style)).collect())
 }
 
 /// A kind of doubt on one side or both, with the number that marks it and the cells that have it.
@@ -103,7 +111,7 @@ pub(super) const fn verdict_style(verdict: Verdict) -> Style {
 }
 
 /// The table of matched cells.
-pub(super) fn cells(against: &Against, marks: &[DoubtMark]) -> Vec<Column> {
+pub(super) fn cells(against: &Against, marks: &[DoubtMark]) -> Table {
     let all = &against.cells;
     let texts = |of: &dyn Fn(&CellComparison) -> String| all.iter().map(of).collect::<Vec<_>>();
     let known = |cell: &CellComparison, of: &dyn Fn(&RatioEstimate) -> String| {
@@ -121,23 +129,23 @@ pub(super) fn cells(against: &Against, marks: &[DoubtMark]) -> Vec<Column> {
     };
     let mut columns = Vec::new();
     if volumes {
-        columns.push(Column::new("volume", Align::Left, 0, texts(&|c: &CellComparison| plain(&c.baseline_volume))));
+        columns.push(words("volume", texts(&|c: &CellComparison| plain(&c.baseline_volume))));
     }
-    columns.push(Column::new("load", Align::Left, 0, texts(&|c: &CellComparison| plain(&c.label))));
+    columns.push(names("load", texts(&|c: &CellComparison| plain(&c.label))));
     if figure_differs {
-        columns.push(Column::new("by", Align::Left, 0, texts(&|c: &CellComparison| figure_name(c.figure).to_owned())));
+        columns.push(words("by", texts(&|c: &CellComparison| figure_name(c.figure).to_owned())));
     }
     // A side shows its figure even if there is no ratio, because the other has none.
     let side = |of: fn(&CellComparison) -> Option<f64>| {
         texts(&|c| of(c).map_or_else(|| MISSING.to_owned(), |figure| value(c.figure, figure)))
     };
-    columns.push(Column::new(&unit(&a), Align::Right, 2, side(|c| c.baseline_figure)));
-    columns.push(Column::new(&unit(&b), Align::Right, 1, side(|c| c.other_figure)));
-    columns.push(Column::new("ratio", Align::Right, 0, texts(&|c| known(c, &|r| ratio(r.ratio)))));
-    columns.push(Column::new("95 %", Align::Right, 0, texts(&|c| known(c, &|r| interval(r.low, r.high)))));
+    columns.push(numbers(unit(&a), 2, side(|c| c.baseline_figure)));
+    columns.push(numbers(unit(&b), 1, side(|c| c.other_figure)));
+    columns.push(numbers("ratio", 0, texts(&|c| known(c, &|r| ratio(r.ratio)))));
+    columns.push(numbers("95 %", 0, texts(&|c| known(c, &|r| interval(r.low, r.high)))));
     if all.iter().any(|c| c.draws.is_some()) {
         let range = |c: &CellComparison| interval(c.draws.map(|d| d.low), c.draws.map(|d| d.high));
-        columns.push(Column::new("over draws", Align::Right, 0, texts(&range)));
+        columns.push(numbers("over draws", 0, texts(&range)));
     }
     let beside = [
         (Figure::Rate, "IOPS x", 3),
@@ -147,12 +155,11 @@ pub(super) fn cells(against: &Against, marks: &[DoubtMark]) -> Vec<Column> {
     ];
     for (figure, heading, expendable) in beside {
         if figure_differs || all.first().is_some_and(|c| c.figure != figure) {
-            columns.push(Column::new(heading, Align::Right, expendable, other_ratio(figure)));
+            columns.push(numbers(heading, expendable, other_ratio(figure)));
         }
     }
-    let mut verdicts = Column::new("verdict", Align::Left, 0, texts(&|c| c.verdict.words().to_owned()));
-    verdicts.styles = all.iter().map(|c| verdict_style(c.verdict)).collect();
-    columns.push(verdicts);
+    let verdicts = words("verdict", texts(&|c| c.verdict.words().to_owned()));
+    columns.push(styled(verdicts, all.iter().map(|c| verdict_style(c.verdict))));
     if !marks.is_empty() {
         let mark = |cell: &CellComparison| {
             let numbers: Vec<String> = doubts_of(cell, against)
@@ -162,45 +169,42 @@ pub(super) fn cells(against: &Against, marks: &[DoubtMark]) -> Vec<Column> {
                 .collect();
             if numbers.is_empty() { String::new() } else { format!("†{}", numbers.join(",")) }
         };
-        let mut doubts = Column::new("†", Align::Left, 0, texts(&mark));
-        doubts.styles = vec![Style::Yellow; all.len()];
-        columns.push(doubts);
+        columns.push(styled(words("†", texts(&mark)), std::iter::repeat(Style::Yellow)));
     }
-    columns
+    Table::of_columns(columns)
 }
 
 /// The table of efficiencies: for each further number of disks the efficiency with its interval, and the gain.
-pub(super) fn efficiencies(scaling: &Scaling) -> Vec<Column> {
+pub(super) fn efficiencies(scaling: &Scaling) -> Table {
     let all = &scaling.cells;
-    let mut columns = vec![Column::new("load", Align::Left, 0, all.iter().map(|c| plain(&c.label)).collect())];
+    let mut columns = vec![names("load", all.iter().map(|c| plain(&c.label)))];
     let rates = |side: usize| {
         all.iter().map(|c| c.iops[side].map_or_else(|| MISSING.to_owned(), figures::iops)).collect::<Vec<_>>()
     };
     let disks = |n: u32| if n == 1 { "1 disk".to_owned() } else { format!("{n} disks") };
-    columns.push(Column::new(&format!("IOPS, {}", disks(scaling.disks[0])), Align::Right, 2, rates(0)));
+    columns.push(numbers(format!("IOPS, {}", disks(scaling.disks[0])), 2, rates(0)));
     for (side, count) in scaling.disks.iter().enumerate().skip(1) {
         let points: Vec<_> = all.iter().map(|c| c.points.iter().find(|p| p.disks == *count)).collect();
         let text = |of: &dyn Fn(&loadline_analysis::ScalingPoint) -> String| {
             points.iter().map(|p| p.map_or_else(|| MISSING.to_owned(), of)).collect::<Vec<_>>()
         };
-        columns.push(Column::new(&disks(*count), Align::Right, 3, rates(side)));
-        columns.push(Column::new("efficiency", Align::Right, 0, text(&|p| figures::percent(p.efficiency))));
+        columns.push(numbers(disks(*count), 3, rates(side)));
+        columns.push(numbers("efficiency", 0, text(&|p| figures::percent(p.efficiency))));
         let ends = |p: &loadline_analysis::ScalingPoint| {
             p.efficiency_low.zip(p.efficiency_high).map_or_else(
                 || MISSING.to_owned(),
                 |(low, high)| format!("{}–{}", figures::decimal(low * 100.0, 3), figures::decimal(high * 100.0, 3)),
             )
         };
-        columns.push(Column::new("95 %", Align::Right, 1, text(&ends)));
-        let mut gains = Column::new("gain", Align::Left, 0, text(&|p| p.gain.words().to_owned()));
+        columns.push(numbers("95 %", 1, text(&ends)));
+        let gains = words("gain", text(&|p| p.gain.words().to_owned()));
         let style = |p: Option<&loadline_analysis::ScalingPoint>| match p.map(|p| p.gain) {
             Some(Gain::Gains) => Style::Green,
             Some(Gain::Loses) => Style::Red,
             Some(Gain::Unchanged) => Style::Plain,
             _ => Style::Dim,
         };
-        gains.styles = points.iter().copied().map(style).collect();
-        columns.push(gains);
+        columns.push(styled(gains, points.iter().copied().map(style)));
     }
-    columns
+    Table::of_columns(columns)
 }

@@ -1,16 +1,15 @@
 //! A comparison for a terminal: the sides, the overall verdict, an aligned table, and the doubts.
 
-use super::rows::{self, Align, Column};
+use super::rows;
 use super::{legend, letter, overall_words, reasons, side_words, total_words, unmatched, verdict};
+use crate::console::{Style, TerminalOptions, left_out_note, length, wrap};
 use crate::figures::plain;
 use crate::put;
-use crate::terminal::{Columns, Style, TerminalOptions, left_out_note, length, wrap};
+use crate::table::Table;
 use crate::verdict::HEADING;
 use crate::words;
 use loadline_analysis::{Against, Comparison, Scaling};
 
-/// The first column is not squeezed below this.
-const LABEL_WIDTH_MIN: usize = 20;
 /// Cells without a counterpart that are named; the other forms name all.
 const UNMATCHED_MAX: usize = 10;
 
@@ -19,7 +18,7 @@ const UNMATCHED_MAX: usize = 10;
 pub fn comparison_terminal(comparison: &Comparison, options: &TerminalOptions) -> String {
     let mut out = String::new();
     if comparison.ranking.iter().any(|side| side.iops.is_some()) {
-        table(&mut out, verdict::columns(comparison), options);
+        table(&mut out, &verdict::ranks(comparison), options);
         out.push('\n');
     }
     for (place, side) in comparison.sides.iter().enumerate() {
@@ -68,7 +67,7 @@ fn one(out: &mut String, against: &Against, options: &TerminalOptions) {
     let marks = rows::doubt_marks(against);
     if !against.cells.is_empty() {
         out.push('\n');
-        table(out, rows::cells(against, &marks), options);
+        table(out, &rows::cells(against, &marks), options);
     }
     for reason in reasons(against) {
         paragraph(out, "- ", &reason, Style::Dim, options);
@@ -93,7 +92,7 @@ fn one(out: &mut String, against: &Against, options: &TerminalOptions) {
 fn of_disks(out: &mut String, scaling: &Scaling, options: &TerminalOptions) {
     put!(out, "\n{}\n", options.colour.paint(Style::Bold, "With more disks (100 % is linear scaling)"));
     if !scaling.cells.is_empty() {
-        table(out, rows::efficiencies(scaling), options);
+        table(out, &rows::efficiencies(scaling), options);
     }
     for point in &scaling.overall {
         let ends = point.efficiency_low.zip(point.efficiency_high);
@@ -121,48 +120,11 @@ fn paragraph(out: &mut String, mark: &str, text: &str, style: Style, options: &T
     }
 }
 
-/// Columns side by side. The load's column is wrapped, and optional columns are dropped if the line is too short.
-fn table(out: &mut String, mut columns: Vec<Column>, options: &TerminalOptions) {
-    let width_of = |c: &Column| c.texts.iter().map(|t| length(t)).chain([length(&c.heading)]).max().unwrap_or(0);
-    let total = |columns: &[Column]| columns.iter().map(|c| width_of(c) + 2).sum::<usize>().saturating_sub(2);
-    let is_label = |column: &Column| ["load", "layout"].contains(&column.heading.as_str());
-    let label = |columns: &[Column]| columns.iter().position(is_label).unwrap_or(0);
-    let mut left_out: Vec<String> = Vec::new();
-    while options.columns == Columns::Fitting
-        && total(&columns) > options.width + width_of(&columns[label(&columns)]).saturating_sub(LABEL_WIDTH_MIN)
-    {
-        let Some(most) = columns.iter().map(|c| c.expendable).max().filter(|most| *most > 0) else { break };
-        left_out.extend(columns.iter().filter(|c| c.expendable == most).map(|c| c.heading.clone()));
-        columns.retain(|c| c.expendable < most);
-    }
-    let place = label(&columns);
-    let mut widths: Vec<usize> = columns.iter().map(width_of).collect();
-    let excess = total(&columns).saturating_sub(options.width);
-    widths[place] = widths[place].saturating_sub(excess).max(LABEL_WIDTH_MIN.min(widths[place]));
-    let pad = |text: &str, index: usize| {
-        let fill = " ".repeat(widths[index].saturating_sub(length(text)));
-        if columns[index].align == Align::Left { format!("{text}{fill}") } else { format!("{fill}{text}") }
-    };
-    let heading: Vec<String> = columns.iter().enumerate().map(|(i, c)| pad(&c.heading, i)).collect();
-    put!(out, "{}\n", options.colour.paint(Style::Bold, heading.join("  ").trim_end()));
-    for row in 0..columns[0].texts.len() {
-        let label_lines = wrap(&columns[place].texts[row], widths[place]);
-        for (number, label_line) in label_lines.iter().enumerate() {
-            let mut line = String::new();
-            for (index, column) in columns.iter().enumerate() {
-                let text = match (index == place, number) {
-                    (true, _) => label_line.as_str(),
-                    (false, 0) => column.texts[row].as_str(),
-                    _ => "",
-                };
-                let gap = if index == 0 { "" } else { "  " };
-                put!(line, "{gap}{}", options.colour.paint(column.styles[row], &pad(text, index)));
-            }
-            put!(out, "{}\n", line.trim_end());
-        }
-    }
-    let headings: Vec<&str> = left_out.iter().map(String::as_str).collect();
-    let note = left_out_note(&headings, "the same command with `| less -S` behind it");
+/// The table, and a note on the columns that a line has no room for.
+fn table(out: &mut String, table: &Table, options: &TerminalOptions) {
+    let fitted = table.fitted(options);
+    out.push_str(&fitted.text);
+    let note = left_out_note(&fitted.left_out, "the same command with `| less -S` behind it");
     for line in note.iter().flat_map(|note| wrap(note, options.width)) {
         put!(out, "{}\n", options.colour.paint(Style::Dim, &line));
     }

@@ -1,10 +1,11 @@
 //! A comparison in few lines: the ranks at its beginning, and the verdict at its end.
 
-use super::rows::{Align, Column};
+use super::rows::{names, numbers, words};
 use super::{cells, counts_words, figure_name, figure_words, letter, margin, ratio};
 use crate::figures::{self, MISSING, plain};
-use crate::terminal::Style;
-use crate::verdict::{BROKEN, COMMAND, OBJECTIVE, VerdictLine};
+use crate::table::Table;
+use crate::verdict::BROKEN;
+use crate::verdict_line::{About, ObjectiveStanding, VerdictLine};
 use crate::words;
 use loadline_analysis::{
     ComparedSide, Comparison, Counts, Figure, InCommon, NextStep, Overall, RankedSide, Scaling, ScalingTotal, Verdict,
@@ -36,38 +37,35 @@ fn called(comparison: &Comparison, ranked: &RankedSide) -> String {
 }
 
 /// A column for each figure that any side has.
-pub(crate) fn columns(comparison: &Comparison) -> Vec<Column> {
+pub(crate) fn ranks(comparison: &Comparison) -> Table {
     let ranks = &comparison.ranking;
-    let column = |heading: &str, align, text: &dyn Fn(&RankedSide) -> String| Column {
-        heading: heading.to_owned(),
-        align,
-        expendable: 0,
-        texts: ranks.iter().map(text).collect(),
-        styles: ranks.iter().map(|_| Style::Plain).collect(),
-    };
+    let texts = |text: &dyn Fn(&RankedSide) -> String| ranks.iter().map(text).collect::<Vec<_>>();
     let or_missing = |text: Option<String>| text.unwrap_or_else(|| MISSING.to_owned());
     let mut columns = vec![
-        column("rank", Align::Right, &|side| side.rank.to_string()),
-        column("", Align::Left, &|side| letter(side.side as usize)),
-        column("layout", Align::Left, &|side| name(comparison, &comparison.sides[side.side as usize])),
-        column("IOPS", Align::Right, &|side| or_missing(side.iops.map(figures::iops))),
-        column("MB/s", Align::Right, &|side| or_missing(side.throughput_bytes_per_s.map(figures::megabytes))),
-        column("p99", Align::Right, &|side| or_missing(side.p99_ns.map(figures::latency))),
-        column("times A", Align::Right, &|side| or_missing(side.score.map(ratio))),
-        column("verdict", Align::Left, &|side| match side.verdict {
-            Some(_) if comparison.trade_off(side.side).is_some() => "better and worse".to_owned(),
-            Some(verdict) => verdict.words().to_owned(),
-            None => "baseline".to_owned(),
-        }),
+        numbers("rank", 0, texts(&|side| side.rank.to_string())),
+        words("", texts(&|side| letter(side.side as usize))),
+        names("layout", texts(&|side| name(comparison, &comparison.sides[side.side as usize]))),
+        numbers("IOPS", 0, texts(&|side| or_missing(side.iops.map(figures::iops)))),
+        numbers("MB/s", 0, texts(&|side| or_missing(side.throughput_bytes_per_s.map(figures::megabytes)))),
+        numbers("p99", 0, texts(&|side| or_missing(side.p99_ns.map(figures::latency)))),
+        numbers("times A", 0, texts(&|side| or_missing(side.score.map(ratio)))),
+        words(
+            "verdict",
+            texts(&|side| match side.verdict {
+                Some(_) if comparison.trade_off(side.side).is_some() => "better and worse".to_owned(),
+                Some(verdict) => verdict.words().to_owned(),
+                None => "baseline".to_owned(),
+            }),
+        ),
     ];
     if ranks.iter().any(|side| side.objective_kept.is_some()) {
         let word = |kept: bool| if kept { "holds" } else { BROKEN }.to_owned();
-        columns.push(column(OBJECTIVE, Align::Left, &|side| or_missing(side.objective_kept.map(word))));
+        columns.push(words("objective", texts(&|side| or_missing(side.objective_kept.map(word)))));
     }
     if ranks.iter().any(|side| side.price_month.is_some()) {
-        columns.push(column("a month", Align::Right, &|side| or_missing(price(side))));
+        columns.push(numbers("a month", 0, texts(&|side| or_missing(price(side)))));
     }
-    columns
+    Table::of_columns(columns)
 }
 
 /// "135.17 USD", or "at least 135.17 USD".
@@ -81,7 +79,7 @@ fn price(side: &RankedSide) -> Option<String> {
 /// The verdict in at most ten lines.
 pub(crate) fn lines(comparison: &Comparison) -> Vec<VerdictLine> {
     let mut lines: Vec<VerdictLine> = Vec::new();
-    let mut add = |name: &str, text: String| lines.push((name.to_owned(), text));
+    let mut add = |about: About, text: String| lines.push(about.says(text));
     let ids: Vec<String> = comparison.sides.iter().map(|side| plain(&side.run)).collect();
     let mut distinct: Vec<&str> = Vec::new();
     for id in &ids {
@@ -92,14 +90,14 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<VerdictLine> {
     let beside = || format!("loadline report {}", distinct.join(" "));
     let command = comparison.command.as_ref().map_or_else(beside, |command| plain(command));
     let Some(first) = comparison.ranking.first().filter(|first| first.iops.is_some()) else {
-        add("verdict", "nothing can be compared: no load is in both".to_owned());
-        add("next", "run the same plan on each, or import results of the same jobs".to_owned());
-        add(COMMAND, command);
+        add(About::Verdict, "nothing can be compared: no load is in both".to_owned());
+        add(About::Next, "run the same plan on each, or import results of the same jobs".to_owned());
+        add(About::Command, command);
         return lines;
     };
     let shared: Vec<&RankedSide> = comparison.ranking.iter().filter(|side| side.rank == first.rank).collect();
-    add("best", best(comparison, &shared));
-    add("it gives", gives(first));
+    add(About::Best, best(comparison, &shared));
+    add(About::BestGives, gives(first));
     // The baseline may be the best: what is said is of the next one then.
     let judged = comparison.ranking.iter().find_map(|ranked| {
         let against = comparison.against.iter().find(|against| against.side == ranked.side)?;
@@ -110,44 +108,42 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<VerdictLine> {
             Some((better, worse)) => format!("better at {}; worse at {}", some_of(&better), some_of(&worse)),
             None => overall_line(overall),
         };
-        add(&format!("{} to A", letter(ranked.side as usize)), line);
-        add("how sure", how_sure(overall));
+        add(About::Side(letter(ranked.side as usize)), line);
+        add(About::HowSure, how_sure(overall));
     }
     let added: u32 = comparison.sides.iter().map(|side| side.trials_added).sum();
     if added > 0 {
         let (count, verb) = (figures::count(added.into()), if added == 1 { "was" } else { "were" });
-        add("trials", format!("{count} {verb} predicted anew to decide this: figures here are over these too"));
+        add(About::Trials, format!("{count} {verb} predicted anew to decide this: figures here are over these too"));
     }
-    let kept = |wanted: bool| {
-        let of: Vec<String> = comparison
-            .ranking
-            .iter()
-            .filter(|side| side.objective_kept == Some(wanted))
-            .map(|side| letter(side.side as usize))
-            .collect();
+    let on = |wanted: bool| {
+        let is_so = |side: &&RankedSide| side.objective_kept == Some(wanted);
+        let of: Vec<String> = comparison.ranking.iter().filter(is_so).map(|side| letter(side.side as usize)).collect();
         (!of.is_empty()).then(|| format!("{} on {}", if wanted { "holds" } else { BROKEN }, of.join(", ")))
     };
-    let objective: Vec<String> = [kept(true), kept(false)].into_iter().flatten().collect();
-    if !objective.is_empty() {
-        add(OBJECTIVE, objective.join("; "));
+    let (kept, broken) = (on(true), on(false));
+    if kept.is_some() || broken.is_some() {
+        let standing = if broken.is_some() { ObjectiveStanding::Broken } else { ObjectiveStanding::Kept };
+        let text: Vec<String> = kept.into_iter().chain(broken).collect();
+        add(About::Objective(standing), text.join("; "));
     }
     if let Some(scaling) = &comparison.scaling {
         for total in scaling.totals.iter().take(TOTALS_MAX) {
-            add("more disks", growth(scaling, total));
+            add(About::MoreDisks, growth(scaling, total));
         }
     }
     if let Some(first) = comparison.throttled.first() {
         let others = comparison.throttled.len() - 1;
         let more = if others == 0 { String::new() } else { format!(" (and {others} other sides have throttles)") };
         add(
-            "held back",
+            About::HeldBack,
             format!("{}: {}{more}", letter(first.side as usize), plain(&words::comparison::throttled(first))),
         );
     }
     for shared in comparison.in_common.iter().take(IN_COMMON_MAX) {
         let InCommon::OneFigure { sides, .. } = shared;
         let sides: Vec<String> = sides.iter().map(|side| letter(*side as usize)).collect();
-        add("in common", format!("{} ({})", words::comparison::in_common(shared), sides.join(", ")));
+        add(About::InCommon, format!("{} ({})", words::comparison::in_common(shared), sides.join(", ")));
     }
     let next = match comparison.next_step() {
         NextStep::SideBySide | NextStep::SamePlan => "see them side by side",
@@ -155,8 +151,8 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<VerdictLine> {
         NextStep::RealStorage => "measure the real storage: the models are too uncertain to decide this",
         NextStep::MoreTrials => "measure both again with more trials, in turns",
     };
-    add("next", next.to_owned());
-    add(COMMAND, command);
+    add(About::Next, next.to_owned());
+    add(About::Command, command);
     lines
 }
 

@@ -1,9 +1,9 @@
 //! Two crawls beside each other: the table, what stands out, what spoils the comparison, and where the bound moved.
 
-use super::exact_table::{ExactColumn as Column, ExactTable, Field};
 use super::tables::{clock, per_second};
 use super::{CrawlReport, doubts};
 use crate::answer::AnswerTable;
+use crate::table::{Column, Field};
 use crate::words::crawl as words;
 use crate::words::doubt_detail;
 use loadline_pipeline::{CrawlComparison, CrawlFigures, SourceComparison, SourceFigures, compare_crawls};
@@ -73,9 +73,9 @@ fn bound_words(record: &RunRecord) -> BoundWords {
 impl ComparedCrawl {
     /// A row for each source.
     #[must_use]
-    pub fn table(&self) -> ExactTable {
+    pub fn table(&self) -> AnswerTable {
         let CrawlComparison { base, other, sources, .. } = &self.comparison;
-        let mut table = ExactTable::new(
+        let mut table = AnswerTable::new(
             &format!("Crawl {other} against {base}"),
             &[
                 Column::words("source", "source"),
@@ -133,12 +133,16 @@ impl ComparedCrawl {
     /// As tables of a report.
     #[must_use]
     pub fn in_report(&self) -> Vec<AnswerTable> {
-        let list = |(title, lines): (&str, Vec<String>)| AnswerTable {
-            title: format!("{}: {}", self.table().shown.title, title.to_lowercase()),
-            columns: vec![(title.to_lowercase(), false)],
-            rows: lines.into_iter().map(|line| vec![line]).collect(),
+        let own = self.table();
+        let list = |(title, lines): (&str, Vec<String>)| {
+            let title = title.to_lowercase();
+            let mut table =
+                AnswerTable::new(&format!("{}: {title}", own.title), &[Column::words(title.clone(), title.clone())]);
+            lines.into_iter().for_each(|line| table.push(vec![Field::text(line)]));
+            table
         };
-        [self.table().shown].into_iter().chain(self.lists().into_iter().map(list)).collect()
+        let lists: Vec<AnswerTable> = self.lists().into_iter().map(list).collect();
+        [own].into_iter().chain(lists).collect()
     }
 
     /// Where the part moved that bound a source; of crawls of others, what the reading says.

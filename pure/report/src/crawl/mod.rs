@@ -2,14 +2,13 @@
 
 mod comparison;
 mod document;
-mod exact_table;
 mod tables;
 
 pub use comparison::{ComparedCrawl, compared_crawls};
 pub use document::{CRAWL_SCHEMA, CrawlDocument};
-pub use exact_table::{ExactColumn, ExactTable};
 
-use crate::answer::RunAnswer;
+use crate::answer::{AnswerTable, RunAnswer};
+use crate::verdict_line::{About, VerdictLine};
 use crate::words::crawl as words;
 use loadline_pipeline::{Attribution, Confirmation, ConfirmedBy, Lever, WhatIf, attribute, confirm};
 use loadline_record::{Doubt, PipelineRecord, RunRecord, SourceRecord, Station};
@@ -63,13 +62,12 @@ impl<'r> CrawlReport<'r> {
     /// What a report of it opens with.
     #[must_use]
     pub fn answer(&self) -> RunAnswer {
-        let tables = self.tables().into_iter().map(|table| table.shown).collect();
-        RunAnswer { lines: self.verdict(), tables }
+        RunAnswer { lines: self.verdict(), tables: self.tables() }
     }
 
     /// What was measured, the sources first. A table without a row is left out.
     #[must_use]
-    pub fn tables(&self) -> Vec<ExactTable> {
+    pub fn tables(&self) -> Vec<AnswerTable> {
         let Self { record, pipeline, attributions, confirmed, .. } = self;
         let all = [
             tables::sources(pipeline, attributions),
@@ -77,12 +75,12 @@ impl<'r> CrawlReport<'r> {
             tables::volumes(record, pipeline),
             tables::slowed(pipeline, confirmed),
         ];
-        all.into_iter().filter(|table| !table.exact.is_empty()).collect()
+        all.into_iter().filter(|table| !table.table.is_empty()).collect()
     }
 
     /// What the changes would bring that were tried; `None`: none was.
     #[must_use]
-    pub fn tried(&self) -> Option<ExactTable> {
+    pub fn tried(&self) -> Option<AnswerTable> {
         (!self.tried.is_empty()).then(|| tables::what_if(&self.tried))
     }
 
@@ -122,20 +120,20 @@ impl<'r> CrawlReport<'r> {
 
     /// What bound each source, and what slowing stations says of that, in a few lines.
     #[must_use]
-    pub fn verdict(&self) -> Vec<(String, String)> {
+    pub fn verdict(&self) -> Vec<VerdictLine> {
         let Self { pipeline, attributions, .. } = self;
-        let line = |of: &Attribution| ("bound".to_owned(), words::attribution(of, &pipeline.spec));
-        let mut lines: Vec<(String, String)> = attributions.iter().map(line).collect();
+        let line = |of: &Attribution| About::Bound.says(words::attribution(of, &pipeline.spec));
+        let mut lines: Vec<VerdictLine> = attributions.iter().map(line).collect();
         let confirmed = self.confirmed_shown();
         let most = VERDICT_MAX - 2 - confirmed.len();
         if lines.len() > most {
             let rest = lines.len() - most + 1;
             lines.truncate(most - 1);
-            lines.push(("more".to_owned(), format!("{rest} other sources: see the table above")));
+            lines.push(About::More.says(format!("{rest} other sources: see the table above")));
         }
         let share = pipeline.slowed.as_ref().map_or(0.0, |slowed| slowed.share);
         let said = confirmed.iter().map(|of| words::confirmation(of, &pipeline.spec, share));
-        lines.extend(said.map(|sentence| ("confirmed".to_owned(), sentence)));
+        lines.extend(said.map(|sentence| About::Confirmed.says(sentence)));
         lines
     }
 

@@ -1,6 +1,7 @@
 //! The tables of a crawl.
 
-use super::exact_table::{ExactColumn as Column, ExactTable, Field};
+use crate::answer::AnswerTable;
+use crate::table::{Column, Field};
 use crate::words::crawl as words;
 use loadline_pipeline::{Attribution, Confirmation, WhatIf};
 use loadline_record::{PipelineRecord, RunRecord, Station, StationClock, StationRecord, VolumeRole, VolumeUse};
@@ -41,8 +42,8 @@ pub(super) fn rate_of(pipeline: &PipelineRecord, place: usize) -> Option<f64> {
     (source.items > 0).then(|| source.items as f64 * 1e9 / source.ended_ns.max(1) as f64)
 }
 
-pub(super) fn sources(pipeline: &PipelineRecord, attributions: &[Attribution]) -> ExactTable {
-    let mut table = ExactTable::new(
+pub(super) fn sources(pipeline: &PipelineRecord, attributions: &[Attribution]) -> AnswerTable {
+    let mut table = AnswerTable::new(
         "Sources",
         &[
             Column::words("source", "source"),
@@ -112,8 +113,8 @@ pub(super) fn station_rows(pipeline: &PipelineRecord) -> Vec<StationRow<'_>> {
     slots.chain(shared).collect()
 }
 
-pub(super) fn stations(pipeline: &PipelineRecord) -> ExactTable {
-    let mut table = ExactTable::new(
+pub(super) fn stations(pipeline: &PipelineRecord) -> AnswerTable {
+    let mut table = AnswerTable::new(
         "Stations",
         &[
             Column::words("station", "station"),
@@ -208,8 +209,8 @@ fn in_order(pipeline: &PipelineRecord) -> impl Iterator<Item = &VolumeUse> {
     VolumeRole::ALL.into_iter().filter_map(|role| pipeline.volumes.iter().find(|volume| volume.role == role))
 }
 
-pub(super) fn volumes(record: &RunRecord, pipeline: &PipelineRecord) -> ExactTable {
-    let mut table = ExactTable::new(
+pub(super) fn volumes(record: &RunRecord, pipeline: &PipelineRecord) -> AnswerTable {
+    let mut table = AnswerTable::new(
         "Volumes",
         &[
             Column::words("volume", "volume"),
@@ -237,8 +238,8 @@ pub(super) fn volumes(record: &RunRecord, pipeline: &PipelineRecord) -> ExactTab
 }
 
 /// The effect of every station that was slowed, on each source.
-pub(super) fn slowed(pipeline: &PipelineRecord, confirmed: &[Confirmation]) -> ExactTable {
-    let mut table = ExactTable::new(
+pub(super) fn slowed(pipeline: &PipelineRecord, confirmed: &[Confirmation]) -> AnswerTable {
+    let mut table = AnswerTable::new(
         "Slowed by 10 %, one at a time: 1 where the rate follows, 0 where nothing changes",
         &[
             Column::words("source", "source"),
@@ -263,8 +264,8 @@ pub(super) fn slowed(pipeline: &PipelineRecord, confirmed: &[Confirmation]) -> E
     table
 }
 
-pub(super) fn what_if(tried: &[(String, WhatIf)]) -> ExactTable {
-    let mut table = ExactTable::new(
+pub(super) fn what_if(tried: &[(String, WhatIf)]) -> AnswerTable {
+    let mut table = AnswerTable::new(
         "What if",
         &[
             Column::words("change", "change"),

@@ -1,12 +1,20 @@
 //! Tables by column, as data frames and columnar files want them: typed values, each present or missing.
 
+mod cells;
+mod csv;
+mod field;
 mod tables;
 mod values;
 
-pub use tables::{cells, seconds, trials};
+pub use cells::cells;
+pub use csv::{csv, frame_csv};
+use field::FrameField;
+pub use field::Moment;
+pub use tables::{seconds, trials};
 pub use values::{FrameValues, Sparse, Words};
 
-use crate::table::Field;
+use crate::table::{Column, Field, Table};
+use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
 /// A table by column. All columns are equally long.
@@ -46,13 +54,41 @@ impl Frame {
         assert!(columns.iter().all(|column| column.values.len() == rows), "columns are equally long");
         Self { columns, rows }
     }
+    /// Rows as objects; what is missing is null.
+    #[must_use]
+    pub fn json(&self) -> Json {
+        let object = |row: usize| {
+            let fields = self.columns.iter().map(|column| (column.name.clone(), column.values.json(row)));
+            Json::Object(fields.collect())
+        };
+        Json::Array((0..self.rows).map(object).collect())
+    }
+    /// Some columns for people, under these headings and rounded.
+    #[must_use]
+    pub fn table(&self, shown: &[(&'static str, &'static str)]) -> Table {
+        let columns: Vec<(&FrameColumn, &'static str)> = shown
+            .iter()
+            .filter_map(|(name, heading)| Some((self.columns.iter().find(|column| column.name == *name)?, *heading)))
+            .collect();
+        let printed = |(column, heading): &(&FrameColumn, &'static str)| match column.values {
+            FrameValues::Text(_) | FrameValues::Flag(_) => Column::words(*heading, column.name.clone()),
+            _ => Column::numbers(*heading, column.name.clone()),
+        };
+        let mut table = Table::new(&columns.iter().map(printed).collect::<Vec<_>>());
+        for row in 0..self.rows {
+            table.push(columns.iter().map(|(column, _)| column.values.field(row)).collect());
+        }
+        table
+    }
     /// No row yet; the columns are named, and have the kinds of a row of fields.
-    fn with_columns<'a>(columns: impl IntoIterator<Item = (&'a str, &'a Field)>) -> Self {
-        let named =
-            |(name, kind): (&str, &Field)| FrameColumn { name: name.to_owned(), values: FrameValues::of_kind(kind) };
+    fn with_columns<'a>(columns: impl IntoIterator<Item = (&'a str, &'a FrameField)>) -> Self {
+        let named = |(name, kind): (&str, &FrameField)| FrameColumn {
+            name: name.to_owned(),
+            values: FrameValues::of_kind(kind),
+        };
         Self { columns: columns.into_iter().map(named).collect(), rows: 0 }
     }
-    fn push(&mut self, row: impl IntoIterator<Item = Field>) {
+    fn push(&mut self, row: impl IntoIterator<Item = FrameField>) {
         let mut columns = self.columns.iter_mut();
         for field in row {
             columns.next().expect("a row has a field for each column").values.push(field);
@@ -93,11 +129,34 @@ impl Frame {
     }
 }
 
+impl FrameValues {
+    fn json(&self, row: usize) -> Json {
+        let value = match self {
+            Self::Text(words) => words.get(row).map(Json::from),
+            Self::Float(of) => of.get(row).map(Json::from),
+            Self::Whole(of) => of.get(row).map(Json::from),
+            Self::Moment(of) => of.get(row).map(Json::from),
+            Self::Flag(of) => of.get(row).map(Json::from),
+        };
+        value.unwrap_or(Json::Null)
+    }
+    fn field(&self, row: usize) -> Field {
+        let shown = match self {
+            Self::Text(words) => words.get(row).map(str::to_owned),
+            Self::Float(of) => of.get(row).map(loadline_units::words::number),
+            Self::Whole(of) => of.get(row).map(|value| value.to_string()),
+            Self::Moment(of) => of.get(row).map(|value| value.to_string()),
+            Self::Flag(of) => of.get(row).map(|value| if value { "yes" } else { "no" }.to_owned()),
+        };
+        shown.map_or_else(Field::missing, |shown| Field::both(shown, self.json(row)))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(columns: &[(&str, Field)]) -> Frame {
+    fn of(columns: &[(&str, FrameField)]) -> Frame {
         let mut frame = Frame::with_columns(columns.iter().map(|(name, field)| (*name, field)));
         frame.push(columns.iter().map(|(_, field)| field.clone()));
         frame
@@ -105,10 +164,10 @@ mod tests {
 
     #[test]
     fn tables_of_several_runs_are_joined_by_the_names_of_their_columns() {
-        let text = |word: &str| Field::Text(Some(word.to_owned()));
-        let mut joined = of(&[("a", text("x")), ("b", Field::Whole(Some(1)))]);
-        joined.append(of(&[("c", Field::Float(Some(0.5))), ("a", text("y"))]));
-        joined.append(of(&[("b", Field::Whole(Some(3))), ("a", text("x"))]));
+        let text = |word: &str| FrameField::Text(Some(word.to_owned()));
+        let mut joined = of(&[("a", text("x")), ("b", FrameField::Whole(Some(1)))]);
+        joined.append(of(&[("c", FrameField::Float(Some(0.5))), ("a", text("y"))]));
+        joined.append(of(&[("b", FrameField::Whole(Some(3))), ("a", text("x"))]));
         let names: Vec<&str> = joined.columns().iter().map(|column| column.name.as_str()).collect();
         assert_eq!((names, joined.rows()), (vec!["a", "b", "c"], 3));
         let [FrameValues::Text(a), FrameValues::Whole(b), FrameValues::Float(c)] =

@@ -1,6 +1,6 @@
 //! The values of a column: a list of them, and a bit for each row that says whether it has one.
 
-use crate::table::Field;
+use super::FrameField;
 use std::collections::BTreeMap;
 
 /// The values of a column, by their kind.
@@ -35,13 +35,13 @@ impl FrameValues {
         self.len() == 0
     }
     /// None yet, of the kind that a field has.
-    pub(super) fn of_kind(kind: &Field) -> Self {
+    pub(super) fn of_kind(kind: &FrameField) -> Self {
         match kind {
-            Field::Text(_) => Self::Text(Words::default()),
-            Field::Float(_) => Self::Float(Sparse::default()),
-            Field::Whole(_) => Self::Whole(Sparse::default()),
-            Field::Flag(_) => Self::Flag(Sparse::default()),
-            Field::Moment(_) => Self::Moment(Sparse::default()),
+            FrameField::Text(_) => Self::Text(Words::default()),
+            FrameField::Float(_) => Self::Float(Sparse::default()),
+            FrameField::Whole(_) => Self::Whole(Sparse::default()),
+            FrameField::Flag(_) => Self::Flag(Sparse::default()),
+            FrameField::Moment(_) => Self::Moment(Sparse::default()),
         }
     }
     /// None yet, of the same kind.
@@ -54,15 +54,15 @@ impl FrameValues {
             Self::Moment(_) => Self::Moment(Sparse::default()),
         }
     }
-    pub(super) fn push(&mut self, field: Field) {
+    pub(super) fn push(&mut self, field: FrameField) {
         match (self, field) {
-            (Self::Text(words), Field::Text(word)) => words.push(word.as_deref()),
-            (Self::Float(values), Field::Float(value)) => values.push(value),
-            (Self::Whole(values), Field::Whole(value)) => {
+            (Self::Text(words), FrameField::Text(word)) => words.push(word.as_deref()),
+            (Self::Float(values), FrameField::Float(value)) => values.push(value),
+            (Self::Whole(values), FrameField::Whole(value)) => {
                 values.push(value.and_then(|value| i64::try_from(value).ok()));
             }
-            (Self::Flag(values), Field::Flag(value)) => values.push(value),
-            (Self::Moment(values), Field::Moment(value)) => values.push(value.map(|moment| moment.unix_us)),
+            (Self::Flag(values), FrameField::Flag(value)) => values.push(value),
+            (Self::Moment(values), FrameField::Moment(value)) => values.push(value.map(|moment| moment.unix_us)),
             (values, field) => panic!("a column has one kind: {field:?} in {values:?}"),
         }
     }

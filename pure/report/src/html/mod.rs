@@ -16,9 +16,11 @@ use crate::comparison::comparison_answer;
 use crate::doubts::{self, DoubtGroup};
 use crate::escaped::Escaped;
 use crate::figures::{self, plain};
+use crate::page::STYLE;
 use crate::put;
 use crate::rows;
 use crate::verdict;
+use crate::verdict_line::{About, VerdictLine, lines_html};
 use loadline_analysis::{
     CellSummary, CompareOptions, Comparison, RunInfo, RunSummary, VerdictBlock, compare, scaling_of,
 };
@@ -26,7 +28,6 @@ use loadline_block::Operation;
 use loadline_load::LatencyFigure;
 use loadline_record::{CellRecord, Clock, Histogram, HostFacts, RunRecord};
 
-pub(crate) const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
 /// A cell's figures with the record behind them.
@@ -317,27 +318,14 @@ fn lead(out: &mut String, run: &Run<'_>) {
 /// An answer in a few lines.
 fn answer_lines(out: &mut String, answer: &RunAnswer) {
     out.push_str("<div class=\"verdict\">\n");
-    verdict_lines(out, "answers", &answer.lines.iter().collect::<Vec<_>>());
+    lines_html(out, "answers", &answer.lines.iter().collect::<Vec<_>>());
     out.push_str("</div>\n");
 }
 
 /// The tables that an answer rests on.
 fn answer_tables(out: &mut String, answer: &RunAnswer) {
     for table in &answer.tables {
-        let class = |column: usize| if table.columns[column].1 { " class=\"num\"" } else { "" };
-        put!(out, "<h4>{}</h4>\n<div class=\"scroll\"><table><thead><tr>", Escaped(plain(&table.title)));
-        for (column, (heading, _)) in table.columns.iter().enumerate() {
-            put!(out, "<th scope=\"col\"{}>{}</th>", class(column), Escaped(plain(heading)));
-        }
-        out.push_str("</tr></thead>\n<tbody>\n");
-        for row in &table.rows {
-            out.push_str("<tr>");
-            for (column, text) in row.iter().enumerate() {
-                put!(out, "<td{}>{}</td>", class(column), Escaped(plain(text)));
-            }
-            out.push_str("</tr>\n");
-        }
-        out.push_str("</tbody></table></div>\n");
+        put!(out, "<h4>{}</h4>\n{}", Escaped(plain(&table.title)), table.table.html());
     }
 }
 
@@ -358,28 +346,13 @@ fn verdict_block(out: &mut String, run: &Run<'_>, block: &VerdictBlock) {
         }
         out.push_str("</div>\n");
     }
-    let (asides, answers): (Vec<&verdict::VerdictLine>, Vec<&verdict::VerdictLine>) =
-        lines.iter().partition(|(name, _)| matches!(name.as_str(), "how sure" | "next" | "command"));
-    verdict_lines(out, "answers", &answers);
+    let (asides, answers): (Vec<&VerdictLine>, Vec<&VerdictLine>) =
+        lines.iter().partition(|line| matches!(line.about, About::HowSure | About::Next | About::Command));
+    lines_html(out, "answers", &answers);
     let chart = overview::lead_chart(run);
     put!(out, "<div class=\"chart-beside\">{chart}</div>\n");
-    verdict_lines(out, "asides", &asides);
+    lines_html(out, "asides", &asides);
     out.push_str("</div>\n");
-}
-
-fn verdict_lines(out: &mut String, class: &str, lines: &[&verdict::VerdictLine]) {
-    put!(out, "<dl class=\"{class}\">");
-    for line in lines {
-        let (name, text) = line;
-        let class = match verdict::is_broken(line) {
-            Some(true) => " class=\"missed\"",
-            Some(false) => " class=\"kept\"",
-            None if name == verdict::COMMAND => " class=\"command\"",
-            None => "",
-        };
-        put!(out, "<div><dt>{}</dt><dd{class}>{}</dd></div>", Escaped(name), Escaped(text));
-    }
-    out.push_str("</dl>\n");
 }
 
 fn clock_word(info: &RunInfo) -> String {

@@ -51,52 +51,20 @@ pub(crate) fn findings(out: &mut String, run: &Run<'_>) {
     out.push_str("</ol>\n");
 }
 
-/// The best of trials beside their median, if the plan asks for it.
-fn best_of_trials(out: &mut String, run: &Run<'_>) {
-    let Some(table) = best(run.summary) else { return };
-    let is_number = |column: usize| column > 0;
-    texts(out, run.level + 1, (best::HEADING, best::NOTE), &table.headings, &table.rows, is_number);
-}
-
-/// A line for each number of hosts that ran a load.
-fn totals_of_hosts(out: &mut String, run: &Run<'_>) {
-    let Some(table) = hosts::hosts_scaling(run.summary) else { return };
-    let rows: Vec<[String; 7]> = table.rows.iter().map(|row| row.each_ref().map(|text| plain(text))).collect();
-    let heading = (hosts::SCALING_HEADING, hosts::SCALING_NOTE);
-    texts(out, run.level + 1, heading, &table.headings, &rows, |column: usize| column > 0);
-}
-
-/// A line for each host that ran a load together with others.
-fn shares_of_hosts(out: &mut String, run: &Run<'_>) {
-    let Some(table) = hosts::hosts(run.summary) else { return };
-    let rows: Vec<[String; 8]> = table.rows.iter().map(|row| row.each_ref().map(|text| plain(text))).collect();
-    let is_number = |column: usize| (2..7).contains(&column);
-    texts(out, run.level + 1, (hosts::HEADING, hosts::NOTE), &table.headings, &rows, is_number);
-}
-
-/// A table of texts under its heading, with a note below.
-fn texts<R: AsRef<[String]>>(
-    out: &mut String,
-    level: usize,
-    (heading, note): (&str, &str),
-    headings: &[impl AsRef<str>],
-    rows: &[R],
-    is_number: impl Fn(usize) -> bool,
-) {
-    let class = |column: usize| if is_number(column) { " class=\"num\"" } else { "" };
-    put!(out, "<h{level}>{}</h{level}>\n<div class=\"scroll\"><table>\n<thead><tr>", Escaped(heading));
-    for (column, heading) in headings.iter().enumerate() {
-        put!(out, "<th scope=\"col\"{}>{}</th>", class(column), Escaped(heading.as_ref()));
-    }
-    out.push_str("</tr></thead>\n<tbody>\n");
-    for row in rows {
-        out.push_str("<tr>");
-        for (column, text) in row.as_ref().iter().enumerate() {
-            put!(out, "<td{}>{}</td>", class(column), Escaped(text));
+/// Tables beside the results: the best of trials if the plan asks for it, and what several hosts had.
+fn noted_tables(out: &mut String, run: &Run<'_>) {
+    let tables = [
+        (best::HEADING, best(run.summary), best::NOTE),
+        (hosts::SCALING_HEADING, hosts::hosts_scaling(run.summary), hosts::SCALING_NOTE),
+        (hosts::HEADING, hosts::hosts(run.summary), hosts::NOTE),
+    ];
+    let level = run.level + 1;
+    for (heading, table, note) in tables {
+        if let Some(table) = table {
+            let table = table.html();
+            put!(out, "<h{level}>{heading}</h{level}>\n{table}<p class=\"note\">{}</p>\n", Escaped(note));
         }
-        out.push_str("</tr>\n");
     }
-    put!(out, "</tbody>\n</table></div>\n<p class=\"note\">{}</p>\n", Escaped(note));
 }
 
 /// Links to the details of some cells.
@@ -157,9 +125,7 @@ pub(crate) fn results(out: &mut String, run: &Run<'_>) {
     if !open {
         out.push_str("</details>\n");
     }
-    best_of_trials(out, run);
-    totals_of_hosts(out, run);
-    shares_of_hosts(out, run);
+    noted_tables(out, run);
 }
 
 fn result(out: &mut String, run: &Run<'_>, row: &Row<'_>, columns: &[Column]) {

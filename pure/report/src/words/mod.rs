@@ -1,11 +1,13 @@
 //! Sentences of what is judged. Nothing else in the house makes one, and nothing reads one.
 
+pub mod advice;
 pub(crate) mod certainty;
 pub(crate) mod comparison;
 pub mod crawl;
 mod doubt;
 pub(crate) mod evidence;
 pub(crate) mod finding;
+pub mod hunt;
 mod limit;
 mod limit_source;
 mod model;

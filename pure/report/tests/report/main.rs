@@ -1,6 +1,7 @@
 //! The report over made-up runs: golden files, well-formedness, hostile texts, size.
 #![allow(clippy::disallowed_methods, reason = "the tests read and write their golden files")]
 
+mod advice;
 mod best;
 mod comparison;
 mod comparison_schema;

@@ -1,20 +1,23 @@
-//! Figures as the command prints them while it works: three digits, and the unit always.
+//! Rates as the command prints them while it works: three digits, and the unit always.
 
 use loadline_units::words::grouped;
 
 /// Requests per second with grouped thousands: "45,300 IOPS".
-pub(crate) fn iops(rate: f64) -> String {
+#[must_use]
+pub fn iops(rate: f64) -> String {
     format!("{} IOPS", per_second(rate))
 }
 
 /// A rate without its unit: "45,300".
-pub(crate) fn per_second(rate: f64) -> String {
+#[must_use]
+pub fn per_second(rate: f64) -> String {
     let digits = if rate >= 100.0 { format!("{rate:.0}") } else { format!("{rate:.1}") };
     grouped(&digits)
 }
 
 /// Bytes per second in decimal megabytes: "184 MB/s".
-pub(crate) fn megabytes_per_s(rate: f64) -> String {
+#[must_use]
+pub fn megabytes_per_s(rate: f64) -> String {
     let megabytes = rate / 1e6;
     let places = match megabytes {
         m if m >= 100.0 => 0,

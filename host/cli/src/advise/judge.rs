@@ -1,0 +1,72 @@
+//! The advice on a need, with what nobody said assumed.
+
+use super::need::{need_of, refuse_latency};
+use crate::arguments::advise::AdviseArguments;
+use crate::failure::Usage;
+use loadline_advise::{Advice, AdviceOptions, Need, advise as advise_need};
+use loadline_catalog::Catalog;
+use loadline_runs::advice::{AssumedPart, Assumption, NeedError, assume_latency, assume_size, assume_usual_latency};
+use loadline_runs::catalog_with;
+use loadline_runs::wall_clock;
+use loadline_units::Bytes;
+use std::path::PathBuf;
+
+fn advice_on(arguments: &AdviseArguments, need: &Need, catalog: &Catalog) -> Result<Advice, Usage> {
+    let options = AdviceOptions {
+        rows: arguments.rows,
+        seed: arguments.seed,
+        simulate: !arguments.limits_only,
+        today: Some(wall_clock::now().to_string()),
+    };
+    advise_need(need, catalog, &options).map_err(|error| Usage(error.to_string()))
+}
+
+/// The advice that was asked for and what was assumed, for a caller that prints it itself.
+pub(crate) fn advised(
+    arguments: &AdviseArguments,
+    store: &impl Fn() -> anyhow::Result<PathBuf>,
+) -> anyhow::Result<(Advice, Vec<String>)> {
+    refuse_latency(arguments)?;
+    let catalog = catalog_with(arguments.own.catalog.as_deref())?;
+    let (need, mut notes) = need_of(arguments, store)?;
+    let (advice, assumed) = advice_on_trace(arguments, need, &catalog)?;
+    notes.extend(assumed.iter().map(assumed_words));
+    Ok((advice, notes))
+}
+
+/// Advice on a need that its trace completes. Where nothing keeps the latency that was assumed, the usual rule is taken instead: nobody asked
+/// for more.
+pub(super) fn advice_on_trace(
+    arguments: &AdviseArguments,
+    mut need: Need,
+    catalog: &Catalog,
+) -> anyhow::Result<(Advice, Vec<Assumption>)> {
+    let mut assumed: Vec<Assumption> = assume_size(&mut need).into_iter().collect();
+    if need.size == Bytes::ZERO {
+        return Err(Usage(format!("{}: --size 500GiB", NeedError::NoSize)).into());
+    }
+    if !arguments.limits_only {
+        assumed.extend(assume_latency(&mut need));
+    }
+    let mut advice = advice_on(arguments, &need, catalog)?;
+    let is_met = |advice: &Advice| advice.winner().is_some() || advice.unpriced.iter().any(|row| row.meets);
+    if assumed.iter().any(|found| found.part == AssumedPart::Latency) && !is_met(&advice) {
+        let limit = need.objective.map(|found| found.limit.human()).unwrap_or_default();
+        assumed.retain(|found| found.part != AssumedPart::Latency);
+        assumed.push(assume_usual_latency(
+            &mut need,
+            &format!("nothing that is sold keeps the trace's own p99 ({limit})"),
+        ));
+        advice = advice_on(arguments, &need, catalog)?;
+    }
+    Ok((advice, assumed))
+}
+
+/// What was assumed, and the option that says otherwise.
+pub(super) fn assumed_words(assumption: &Assumption) -> String {
+    let option = match assumption.part {
+        AssumedPart::Size => "--size",
+        AssumedPart::Latency | AssumedPart::UsualLatency => "--p99",
+    };
+    format!("{} ({option} sets another)", assumption.text)
+}

@@ -1,0 +1,212 @@
+//! The need that was typed: read from its sources, and completed by options.
+
+use crate::arguments::advise::{AdviseArguments, OsDiskSize};
+use crate::failure::Usage;
+use crate::typed_plan::read_plan;
+use loadline_advise::{Asked, Need, NeedNumbers, Rates};
+use loadline_demand::{Demand, DemandError, ReadOptions};
+use loadline_runs::advice::{NeedError, NeedSource, followed, interval_s, need_of_load, need_of_run, read_need_source};
+use loadline_runs::{PlanLength, store_location};
+use loadline_units::{Bytes, Duration};
+use loadline_workload::{LatencyFigure, Objective, parse_objective};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Limits alone say nothing of a latency: one that is typed beside them would not be kept.
+pub(super) fn refuse_latency(arguments: &AdviseArguments) -> Result<(), Usage> {
+    let typed = [("--p99", arguments.p99.is_some()), ("--objective", arguments.objective.is_some())];
+    match typed.into_iter().find(|(_, is_typed)| arguments.limits_only && *is_typed) {
+        Some((option, _)) => Err(Usage(format!(
+            "--limits-only judges no latency, so {option} would not be kept: leave out --limits-only to keep it, or {option}"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The need that was typed, with what was assumed.
+pub(super) fn need_of(
+    arguments: &AdviseArguments,
+    store: &impl Fn() -> anyhow::Result<PathBuf>,
+) -> anyhow::Result<(Need, Vec<String>)> {
+    let numbers = NeedNumbers {
+        iops: arguments.iops,
+        throughput: arguments.throughput,
+        reads: arguments.reads,
+        block: arguments.block,
+        ..NeedNumbers::default()
+    };
+    let options = ReadOptions { devices: arguments.device.clone(), interval_s: interval_s(arguments.interval) };
+    let mut need: Option<(String, Need)> = None;
+    let mut demand: Option<(String, Demand)> = None;
+    let mut traces = Vec::new();
+    let mut notes = Vec::new();
+    let both = |one: &str, other: &str| NeedError::Both { one: one.to_owned(), other: other.to_owned() };
+    for path in arguments.need.iter().chain(&arguments.from) {
+        let name = path.display().to_string();
+        match read_need_source(path, &options).map_err(|error| usage(&error))? {
+            NeedSource::Need(file) => match &need {
+                Some((one, _)) => return Err(usage(&both(one, &name)).into()),
+                None => need = Some((name, file.need)),
+            },
+            NeedSource::Demand(found) => demand = Some(following(demand.take(), name, found)),
+            NeedSource::Trace(found, trace) => {
+                traces.push(trace);
+                demand = Some(following(demand.take(), name, found));
+            }
+        }
+    }
+    if let Some(typed) = &arguments.plan {
+        let plan = read_plan(typed, PlanLength::Full)?;
+        let cells: Vec<_> = plan.cells().map(|(load, _)| load.clone()).collect();
+        let cell = arguments.cell.unwrap_or(1);
+        let Some(load) = cell.checked_sub(1).and_then(|index| cells.get(index)) else {
+            return Err(usage(&NeedError::NoCell { cell, count: cells.len() }).into());
+        };
+        let found = need_of_load(&plan.name, cell - 1, load).map_err(|error| match error {
+            NeedError::NoRate { .. } if numbers.rates().is_some() => None,
+            other => Some(other),
+        });
+        match found {
+            Ok(found) => need = Some((typed.clone(), found)),
+            Err(Some(error)) => return Err(usage(&error).into()),
+            Err(None) => {}
+        }
+    }
+    if let Some(run) = &arguments.run {
+        let store = store_location::store_to_read(&store()?)?;
+        let record = store.load(&store.resolve(run)?)?;
+        let cell = match arguments.cell {
+            Some(0) => return Err(usage(&NeedError::NoCell { cell: 0, count: record.cells.len() }).into()),
+            typed => typed.map(|cell| cell - 1),
+        };
+        let (found, said) = need_of_run(&record, cell).map_err(|error| usage(&error))?;
+        if let Some((one, _)) = &demand {
+            return Err(usage(&both(one, run)).into());
+        }
+        // What was typed, or stands in a need file, is meant more than what the run was judged by.
+        let is_typed = arguments.p99.is_some() || arguments.objective.is_some();
+        let (_, whole) = need.get_or_insert_with(|| (run.clone(), Need { objective: None, ..found.clone() }));
+        if whole.objective.is_none() && !is_typed {
+            whole.objective = found.objective;
+            notes.extend(said.map(|said| format!("{said} (--p99 sets another)")));
+        }
+        if let Asked::Recorded(found) = found.asked {
+            demand = Some((run.clone(), found));
+        }
+    }
+    let name = [&need.as_ref().map(|(name, _)| name.clone()), &demand.as_ref().map(|(name, _)| name.clone())]
+        .into_iter()
+        .flatten()
+        .next()
+        .cloned();
+    let mut found = need.map_or_else(|| Need::steady("the need", Rates::default(), Bytes::ZERO), |(_, need)| need);
+    if let Some((name, demand)) = demand {
+        if let Some(rates) = numbers.rates().filter(|rates| rates.requests_per_s() > 0.0) {
+            let typed = format!("a rate of {:.0} IOPS", rates.requests_per_s());
+            return Err(usage(&both(&name, &typed)).into());
+        }
+        notes.extend(demand.notes.iter().cloned());
+        found.name = name;
+        found.asked = Asked::Recorded(demand);
+        // Of several, none has all requests.
+        found.trace = traces.pop().filter(|_| traces.is_empty()).map(Arc::from);
+    } else if let Some(rates) = numbers.rates() {
+        found.asked = Asked::Steady(rates);
+        if arguments.reads.is_none() {
+            notes.push("no share of reads was given: 70 % are taken to be reads (--reads)".to_owned());
+        }
+        if arguments.block.is_none() {
+            let size = Bytes::new(rates.size() as u64).human();
+            notes.push(if numbers.size_of_both().is_some() {
+                format!("requests are taken to be of {size} each: --throughput divided by --iops (--block)")
+            } else {
+                format!("no size of a request was given: {size} is taken (--block)")
+            });
+        }
+    } else if name.is_none() {
+        return Err(Usage(format!("{}: --iops 9000, --from FILE, --plan PLAN or --run RUN", NeedError::Nothing)).into());
+    }
+    let objective = found.objective_text();
+    completed(arguments, &mut found)?;
+    if let Some(text) = objective.filter(|_| arguments.limits_only) {
+        notes.push(format!("the need has a latency to keep ({text}), and --limits-only judges none"));
+    }
+    Ok((found, notes))
+}
+
+/// One source of a demand after another.
+fn following(before: Option<(String, Demand)>, name: String, found: Demand) -> (String, Demand) {
+    match before {
+        Some((one, before)) => (one, followed(before, found)),
+        None => (name, found),
+    }
+}
+
+/// What was typed beside the source of the need.
+pub(crate) fn completed(arguments: &AdviseArguments, need: &mut Need) -> anyhow::Result<()> {
+    if let Some(limit) = arguments.p99 {
+        need.objective = Some(Objective { of: LatencyFigure::P99, limit });
+    }
+    if let Some(typed) = &arguments.objective {
+        need.objective = Some(parse_objective(typed).map_err(|reason| Usage(format!("--objective: {reason}")))?);
+    }
+    if arguments.limits_only {
+        need.objective = None;
+    }
+    if need.objective.is_some_and(|found| found.limit == Duration::ZERO) {
+        return Err(Usage("--p99: a latency of nothing is kept by no storage".to_owned()).into());
+    }
+    need.sequential |= arguments.sequential;
+    if let Some(size) = arguments.size {
+        need.size = size;
+    }
+    if let Some(growth) = arguments.growth {
+        need.growth = growth;
+    }
+    need.hot = arguments.hot.or(need.hot);
+    need.time_met = arguments.time_met.unwrap_or(need.time_met);
+    need.sure = arguments.sure.unwrap_or(need.sure);
+    let wanted = &mut need.wanted;
+    if !arguments.provider.is_empty() {
+        wanted.providers.clone_from(&arguments.provider);
+    }
+    wanted.region = arguments.region.clone().or(wanted.region.take());
+    wanted.vcpus = arguments.vcpus.or(wanted.vcpus);
+    wanted.memory = arguments.memory.or(wanted.memory);
+    if !arguments.machine.is_empty() {
+        wanted.machines.clone_from(&arguments.machine);
+    }
+    if !arguments.disk.is_empty() {
+        wanted.disks.clone_from(&arguments.disk);
+    }
+    wanted.disks_max = wanted.disks_max.min(arguments.disks_max);
+    match arguments.os_disk {
+        Some(OsDiskSize::None) => wanted.os_disk = None,
+        Some(OsDiskSize::Of(size)) => wanted.os_disk = Some(size),
+        None => {}
+    }
+    wanted.cpu_credits &= !arguments.no_cpu_credits;
+    // A trace knows the size of its device.
+    if need.size == Bytes::ZERO && need.trace.is_none() {
+        return Err(Usage(format!("{}: --size 500GiB", NeedError::NoSize)).into());
+    }
+    Ok(())
+}
+
+/// A mistake of the user, with its causes.
+fn usage(error: &NeedError) -> Usage {
+    let mut text = error.to_string();
+    if matches!(error, NeedError::Demand(DemandError::NoTimes { .. })) {
+        text.push_str(" (--interval 60s)");
+    }
+    let mut next = std::error::Error::source(error);
+    while let Some(cause) = next {
+        let told = cause.to_string();
+        if !text.contains(&told) {
+            let _ = write!(text, ": {told}");
+        }
+        next = cause.source();
+    }
+    Usage(text)
+}

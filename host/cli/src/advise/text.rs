@@ -1,0 +1,80 @@
+//! The advice in the form that was asked for, with the next step.
+
+use super::ENVIRONMENT_DEFAULT;
+use super::judge::assumed_words;
+use crate::arguments::Format;
+use crate::{printing, recommendations, typed_words};
+use loadline_advise::Advice;
+use loadline_report::words::advice::{advice_lines, advice_rows, advice_sections, advice_table, give_way};
+use loadline_report::{About, VERDICT_LINES_MAX, VerdictLine};
+use loadline_runs::advice::Assumption;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Rows, what just misses, and the verdict last.
+pub(super) fn in_words(advice: &Advice, assumed: &[Assumption], format: Format, written: Option<&Path>) -> String {
+    let mut text = match format {
+        Format::Table => advice_rows(&advice.candidates, &printing::terminal_options()),
+        format => printing::part(&advice_table(&advice.candidates), format),
+    };
+    if format == Format::Csv {
+        return text;
+    }
+    let (heading, gap, mark) = if format == Format::Markdown { ("## ", "\n", "- ") } else { ("", "", "  ") };
+    for (title, lines) in advice_sections(advice) {
+        let _ = write!(text, "\n{heading}{title}\n{gap}");
+        lines.iter().for_each(|line| text.extend([mark, line, "\n"]));
+    }
+    text.push('\n');
+    text.push_str(&printing::verdict(&concluded(advice, assumed, written), format));
+    text
+}
+
+/// The command that makes an environment's disks block devices of this machine, without credits for bursts: so are its figures.
+fn emulated_as_said(environment: &Path) -> String {
+    let folder = recommendations::unused("disks", "");
+    let file = recommendations::in_shell(&environment.display().to_string());
+    format!("loadline emulate {file} --bursts empty --attach {}", folder.display())
+}
+
+/// Lines of the verdict that give way to the next step, the first of them first.
+const GIVE_WAY: [About; 5] = [About::ForTests, About::TenPercentMore, About::Unpriced, About::Cheaper, About::Binds];
+
+/// The verdict with the next step. `written` is the file that has the environment of a row by now.
+fn concluded(advice: &Advice, assumed: &[Assumption], written: Option<&Path>) -> Vec<VerdictLine> {
+    let mut lines = advice_lines(advice);
+    let said: Vec<String> = assumed.iter().map(assumed_words).collect();
+    if !said.is_empty() {
+        lines.push(About::Assumed.says(said.join("; ")));
+    }
+    let (next, command) = match (advice.winner(), written) {
+        (Some(_), Some(file)) if advice.recorded.is_some() => {
+            ("try it: run the application on an emulation of it", Some(emulated_as_said(file)))
+        }
+        (Some(_), None) if advice.recorded.is_some() => (
+            "write its environment to a file, to run the application on an emulation of it",
+            typed_words::again(&format!("--write-env {}", recommendations::unused("advised", "toml").display())),
+        ),
+        (Some(_), Some(file)) => (
+            "see what it does with more load than you need",
+            Some(recommendations::predicted(&file.display().to_string())),
+        ),
+        (Some(_), None) if advice.need.vcpus.is_none() && advice.need.memory_bytes.is_none() => (
+            "name the processors and the memory that your application needs: the machine was chosen for its storage alone",
+            typed_words::again("--vcpus 4 --memory 16GiB"),
+        ),
+        (Some(_), None) => (
+            "write its environment to a file, to predict, hunt or emulate on it",
+            typed_words::again(&format!("--write-env {ENVIRONMENT_DEFAULT}")),
+        ),
+        (None, _) => (
+            "see which choices would do by their limits alone, or what there is",
+            typed_words::again_without(&["--p99", "--objective"], "--limits-only")
+                .or_else(|| Some("loadline catalog list --kind disk --sort iops".to_owned())),
+        ),
+    };
+    give_way(&mut lines, &GIVE_WAY, VERDICT_LINES_MAX - 2);
+    lines.push(About::Next.says(next));
+    lines.extend(command.map(|command| About::Command.says(command)));
+    lines
+}

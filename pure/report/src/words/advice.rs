@@ -1,0 +1,509 @@
+//! An advice in words: its verdict, its rows, what stands below them, its page, and the document for programs.
+
+use crate::console::{Style, TerminalOptions, length, wrap};
+use crate::page::{escaped, page};
+use crate::put;
+use crate::table::{Column, Field, Table};
+use crate::verdict_line::{About, VerdictLine, lines_html};
+use loadline_advise::{
+    ADVICE_SCHEMA, Advice, AdviceDoubt, AdviceDoubtCode, Candidate, CurvePoint, Miss, NeedFigures, NotLookedAt,
+    PriceStep, PricedPart, ReplayedFigures, RequestTiming, VolumeChoice, objective_words, request_size,
+};
+use loadline_record::VOLUME_DEFAULT;
+use loadline_units::Duration;
+use loadline_units::words::{capital, number, percent, span};
+use serde::Serialize;
+
+/// Lines at most.
+const LINES_MAX: usize = 9;
+/// Lines that give way where there are more, the first of them first: the list says them, too.
+const GIVE_WAY: [About; 3] = [About::ForTests, About::TenPercentMore, About::Cheaper];
+/// A line of a row is at least so long, however narrow the terminal.
+const LINE_MIN: usize = 30;
+
+/// The verdict, as field reports write theirs: at most nine lines.
+#[must_use]
+pub fn advice_lines(advice: &Advice) -> Vec<VerdictLine> {
+    let mut lines = all_lines(advice);
+    give_way(&mut lines, &GIVE_WAY, LINES_MAX);
+    lines
+}
+
+/// The verdict as text: a sentence a line.
+#[must_use]
+pub fn advice_verdict(advice: &Advice) -> String {
+    let lines = advice_lines(advice);
+    lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+/// Takes lines out, the first of these first, until no more than so many are left.
+pub fn give_way(lines: &mut Vec<VerdictLine>, order: &[About], most: usize) {
+    for about in order {
+        if lines.len() > most {
+            lines.retain(|line| line.about != *about);
+        }
+    }
+}
+
+fn all_lines(advice: &Advice) -> Vec<VerdictLine> {
+    let mut lines = Vec::new();
+    let mut say = |about: About, text: String| lines.push(about.says(text));
+    let Some(winner) = advice.winner() else {
+        let meets = advice.unpriced.iter().find(|row| row.meets);
+        let priced = if meets.is_some() { " with a complete price" } else { "" };
+        let among =
+            if advice.dearer_left { "the cheapest choices whose limits carry it" } else { "what the catalog knows" };
+        say(About::Take, format!("Nothing{priced} among {among} meets the need."));
+        say(About::Need, whole_need(advice));
+        if let Some(row) = meets {
+            say(About::Unpriced, format!("{} does: {} a month in {}.", row.words(), row.price_words(), row.region));
+        }
+        if let Some(miss) = advice.misses.first() {
+            say(About::Nearest, missed(miss, None));
+        }
+        if let Some(first) = advice.doubts.iter().find(|doubt| doubt.code == AdviceDoubtCode::SourceLimited) {
+            say(About::Doubt, sentence(&first.detail));
+        }
+        let is_unknown = |note: &&NotLookedAt| {
+            matches!(note, NotLookedAt::MachinesWithoutMemory { .. } | NotLookedAt::MachinesWithoutVcpus { .. })
+        };
+        for note in advice.not_looked_at.iter().filter(is_unknown) {
+            let note = not_looked_at(note);
+            say(About::LeftOut, format!("{note}: a need that asks for no memory and no vCPUs looks at them, too."));
+        }
+        return lines;
+    };
+    let system =
+        winner.price_month.items.iter().find(|item| item.what == PricedPart::SystemDisk).and_then(|item| item.amount);
+    // An environment has no system's disk, so that its bill is lower by that.
+    let system = system.map_or_else(String::new, |amount| format!(", of which the system's disk is {amount:.2}"));
+    let price = winner.price_words();
+    say(About::Take, format!("Take {}: {price} a month in {}{system}.", winner.sized_words(), winner.region));
+    say(About::Need, whole_need(advice));
+    let used = if winner.used > 1.0 {
+        format!("at its peak the need uses {}, and credits carry that", percent(winner.used))
+    } else {
+        format!("the need uses {}", percent(winner.used))
+    };
+    say(
+        About::Binds,
+        format!(
+            "Its first limit is that of {} ({}). That is {} IOPS of this load; {used}.",
+            winner.binding.source,
+            winner.binding.limit,
+            number(winner.binding.ceiling_iops),
+        ),
+    );
+    say(About::Meets, met(advice, winner));
+    if let Some(line) = same_requests(advice, winner) {
+        say(About::SameRequests, line);
+    }
+    if let Some(at) = winner.burst_ends_s {
+        say(
+            About::Burst,
+            format!(
+                "Its burst ends after {}{}; then it is short: {} of the time.",
+                clock(at),
+                if at > advice.need.recorded_s.unwrap_or(0.0) {
+                    " if the record goes on as it is"
+                } else {
+                    " of the record"
+                },
+                percent(winner.short_share.unwrap_or(0.0))
+            ),
+        );
+    }
+    if let Some(miss) = advice.misses.first() {
+        say(About::Cheaper, missed(miss, Some(winner)));
+    }
+    if let Some(step) = advice.staircase.iter().find(|step| (step.times - 1.1).abs() < 1e-9) {
+        say(About::TenPercentMore, more(step.amount, step.choice.as_deref(), winner));
+    }
+    let half = advice.staircase.iter().find(|step| (step.times - 0.5).abs() < 1e-9);
+    if let Some((amount, choice)) = half.and_then(|step| step.amount.zip(step.choice.as_ref())) {
+        let saved = 1.0 - amount / winner.price_month.amount.max(1e-9);
+        // A verdict has nine lines at most.
+        if saved >= 0.1 && winner.replayed.is_empty() {
+            say(
+                About::ForTests,
+                format!(
+                    "Half the need costs {} less: {choice}, {amount:.2} {}.",
+                    percent(saved),
+                    winner.price_month.currency
+                ),
+            );
+        }
+    }
+    // Of the need first, then of the row itself.
+    let of = |doubts: &[AdviceDoubt], codes: &[AdviceDoubtCode]| {
+        codes.iter().find_map(|code| doubts.iter().find(|doubt| doubt.code == *code)).cloned()
+    };
+    let gravest = {
+        use AdviceDoubtCode as Code;
+        of(&advice.doubts, &[Code::SourceLimited, Code::Averaged, Code::ShortHistory])
+            .or_else(|| of(&winner.doubts, &[Code::KnownDeviation, Code::OldPrices]))
+    };
+    if let Some(first) = gravest {
+        say(About::Doubt, format!("{} ({})", sentence(&first.detail), first.code));
+    }
+    // What is known of its price may already be more than the winner costs.
+    let cheaper = |row: &&Candidate| {
+        row.price_month.amount < winner.price_month.amount && !advice.candidates.iter().any(|other| is_less(other, row))
+    };
+    if let Some(row) = advice.unpriced.iter().find(cheaper) {
+        let missing = row.price_month.items.iter().find_map(|item| item.missing.as_deref());
+        let why = missing.map_or_else(String::new, |missing| format!(": {missing}"));
+        let more = match advice.unpriced.iter().filter(cheaper).count() {
+            1 => String::new(),
+            count => format!(" So may {} more.", count - 1),
+        };
+        say(About::Unpriced, format!("{} costs {} and may be cheaper{why}.{more}", row.words(), row.price_words()));
+    }
+    lines
+}
+
+/// Whether `less` is the same machine and disks with no more provisioned, so that the other costs no less.
+fn is_less(less: &Candidate, more: &Candidate) -> bool {
+    let (one, other) = (&less.volumes[0].disks[0], &more.volumes[0].disks[0]);
+    let same = (&less.machine, &one.sku, one.count, one.size_bytes)
+        == (&more.machine, &other.sku, other.count, other.size_bytes);
+    let no_more = one.iops.unwrap_or(0) <= other.iops.unwrap_or(0)
+        && one.throughput_bytes_per_s.unwrap_or(0) <= other.throughput_bytes_per_s.unwrap_or(0);
+    same && no_more
+}
+
+/// What the recorded requests would meet on the winner: of an application that waits for answers, and of one that does not.
+fn same_requests(advice: &Advice, winner: &Candidate) -> Option<String> {
+    let recorded = advice.recorded.as_ref().map_or_else(String::new, |found| format!(" Recorded: {}.", found.words()));
+    let all: Vec<String> = (winner.replayed.iter())
+        .map(|found| match found.by {
+            RequestTiming::Answers => format!("after the answers that they waited for {}", found.words()),
+            _ => format!("at their recorded times {}", found.words()),
+        })
+        .collect();
+    let broken = match winner.replayed.iter().find(|found| found.keeps == Some(false)).map(|found| found.by) {
+        Some(RequestTiming::Answers) => " That breaks the objective for an application that waits for its answers.",
+        Some(_) => " That breaks the objective for an application that waits for no answers.",
+        None => "",
+    };
+    (!all.is_empty()).then(|| format!("The recorded requests would have there, {}.{broken}{recorded}", all.join("; ")))
+}
+
+/// "9,000 IOPS of 8 KiB, 70 % reads (73.7 MB/s) on 500 GiB; p99 of 10 ms."
+fn whole_need(advice: &Advice) -> String {
+    let objective = match advice.judged_by.objective {
+        _ if !advice.judged_by.simulated => "limits alone were judged, no latency".to_owned(),
+        Some(found) => objective_words(found),
+        None => "no latency to keep".to_owned(),
+    };
+    let rate = loadline_units::ByteRate::per_second(advice.need.throughput_bytes_per_s.round() as u64);
+    let rate = rate.map_or_else(String::new, |rate| format!(" ({})", loadline_catalog::rate_text(rate)));
+    let peak = if advice.need.recorded_s.is_some() { "At its peak " } else { "" };
+    let asked = format!(
+        "{} IOPS of {}, {} reads",
+        number(advice.need.iops),
+        request_size(advice.need.block_bytes as f64),
+        percent(advice.need.read_ratio)
+    );
+    format!("{peak}{asked}{rate} on {}; {objective}.", advice.judged_by.size.human())
+}
+
+fn met(advice: &Advice, winner: &Candidate) -> String {
+    let objective = advice.judged_by.objective;
+    let latency = winner.latency_ns.map(|found| {
+        let figure = objective.map_or("p99", |found| found.of.words());
+        format!(
+            "{figure} is {} ({} to {})",
+            span(found.p99 as f64),
+            span(found.p99_low as f64),
+            span(found.p99_high as f64)
+        )
+    });
+    let limit = objective.map(|found| format!(", {} allowed", found.limit));
+    let random = if winner.replayed.is_empty() { "" } else { " for requests at random times of the busiest second" };
+    let scenarios = format!("met in {} of {} scenarios", winner.scenarios.met, winner.scenarios.of);
+    match latency {
+        Some(latency) => format!("{}{random}{}; {scenarios}.", capital(&latency), limit.unwrap_or_default()),
+        None => format!("{}.", capital(&scenarios)),
+    }
+}
+
+fn missed(miss: &Miss, winner: Option<&Candidate>) -> String {
+    let price = miss.candidate.price_month.amount;
+    let less = winner.map(|winner| 1.0 - price / winner.price_month.amount.max(1e-9));
+    let begin = match less {
+        Some(less) => format!("{} costs {} less and {}", miss.candidate.words(), percent(less), miss.text),
+        None => format!("{} ({}) {}", miss.candidate.words(), miss.candidate.price_words(), miss.text),
+    };
+    format!("{begin}.{}", fixed(miss))
+}
+
+/// The change that makes a choice do, in a sentence behind others.
+fn fixed(miss: &Miss) -> String {
+    miss.fix.as_ref().map_or_else(String::new, |fix| {
+        format!(" {} would do, at {:.2} {}.", fix.text, fix.amount, miss.candidate.price_month.currency)
+    })
+}
+
+fn more(amount: Option<f64>, choice: Option<&str>, winner: &Candidate) -> String {
+    match (amount, choice) {
+        (Some(amount), Some(choice)) if amount > winner.price_month.amount + 0.005 => {
+            format!(
+                "10 % more need costs {:.2} {} more a month: {choice}.",
+                amount - winner.price_month.amount,
+                winner.price_month.currency
+            )
+        }
+        (Some(_), _) => "10 % more need costs nothing more: the limits leave room for it.".to_owned(),
+        (None, _) => "Nothing carries 10 % more.".to_owned(),
+    }
+}
+
+fn sentence(text: &str) -> String {
+    let text = text.trim_end_matches('.');
+    // A name of the catalog stays as it is.
+    let is_named = text.split(' ').next().is_some_and(|word| word.contains('/'));
+    format!("{}.", if is_named { text.to_owned() } else { capital(text) })
+}
+
+/// A time of a record: "14 h 20 min".
+fn clock(seconds: f64) -> String {
+    Duration::from_s(seconds.max(0.0).round() as u64).clock()
+}
+
+fn not_looked_at(note: &NotLookedAt) -> String {
+    let machines =
+        |count: &u32, provider: &str, without: &str| format!("{count} machines of {provider} without {without}");
+    match note {
+        NotLookedAt::MachinesWithoutMemory { provider, count } => machines(count, provider, "a known memory"),
+        NotLookedAt::MachinesWithoutVcpus { provider, count } => {
+            machines(count, provider, "a known number of vCPUs")
+        }
+        NotLookedAt::MachinesWithoutLimit { provider, count } => {
+            machines(count, provider, "a known limit for network disks")
+        }
+        NotLookedAt::MachinesWithoutPrice { provider, region, count } => {
+            machines(count, provider, &format!("a price in {region}"))
+        }
+        NotLookedAt::Superseded { disk, by } => format!("{disk}: its provider recommends {by}"),
+        NotLookedAt::PaidOptions { provider, disks } => format!("paid options of {disks} disks of {provider}"),
+        NotLookedAt::Memory => "memory of machines: none was asked for".to_owned(),
+        NotLookedAt::Vcpus => "processors of machines: none were asked for".to_owned(),
+        NotLookedAt::HostDisks => "disks in the machine's host, which lose their data when it stops".to_owned(),
+        NotLookedAt::Mirrors => "mirrors: the disks of these providers are replicated already".to_owned(),
+        NotLookedAt::OtherCosts => {
+            "reserved terms, licences, snapshots, backups, network traffic, charges for requests on disks for which the catalog has \
+             none"
+                .to_owned()
+        }
+    }
+}
+
+/// The choices as a table.
+#[must_use]
+pub fn advice_table(candidates: &[Candidate]) -> Table {
+    let mut table = Table::new(&[
+        Column::numbers("", "rank"),
+        Column::words("machine", "machine"),
+        Column::words(VOLUME_DEFAULT, "volume"),
+        Column::numbers("a month", "cost_per_month"),
+        Column::words("", "currency"),
+        Column::words("binds first", "binding"),
+        Column::numbers("used", "used"),
+        Column::numbers("p99", "latency_p99_ns"),
+        Column::words("range", "latency_range"),
+        Column::words("scenarios", "scenarios"),
+        Column::words("prices of", "price_dates"),
+    ]);
+    let time = |ns: u64| Duration::from_ns(ns).human();
+    for row in candidates {
+        let volumes: Vec<String> = row.volumes.iter().map(VolumeChoice::words).collect();
+        let least = if row.price_month.complete { "" } else { "at least " };
+        let range = |found: loadline_advise::LatencyRange| {
+            Field::text(format!("{} to {}", time(found.p99_low), time(found.p99_high)))
+        };
+        table.push(vec![
+            Field::count(u64::from(row.rank)),
+            Field::text(&row.machine),
+            Field::text(volumes.join("; ")),
+            Field::both(format!("{least}{:.2}", row.price_month.amount), row.price_month.amount),
+            Field::text(&row.price_month.currency),
+            Field::text(&row.binding.source),
+            Field::both(format!("{:.0} %", row.used * 100.0), row.used),
+            Field::figure(row.latency_ns.map(|found| found.p99), time),
+            row.latency_ns.map_or_else(Field::missing, range),
+            Field::text(format!("{} of {}", row.scenarios.met, row.scenarios.of)),
+            Field::text(row.price_month.dates.join(", ")),
+        ]);
+    }
+    table
+}
+
+/// For a terminal: each row with its price at the left, and beside it what is bought, its first limit, and what it is sure of.
+#[must_use]
+pub fn advice_rows(candidates: &[Candidate], options: &TerminalOptions) -> String {
+    if candidates.is_empty() {
+        return String::new();
+    }
+    let prices: Vec<String> = candidates.iter().map(Candidate::price_words).collect();
+    let of_rank = candidates.len().to_string().len();
+    let of_price = prices.iter().map(|price| length(price)).max().unwrap_or(0).max("a month".len());
+    let indent = of_rank + 2 + of_price + 2;
+    let room = options.width.saturating_sub(indent).max(LINE_MIN);
+    let heading = format!("{:of_rank$}  {:>of_price$}  machine and disks", "", "a month");
+    let mut text = format!("{}\n", options.colour.paint(Style::Bold, &heading));
+    for (row, price) in candidates.iter().zip(&prices) {
+        let mut begin = format!("{:>of_rank$}  {price:>of_price$}  ", row.rank);
+        for part in [row.words(), sure_of(row)] {
+            for line in wrap(&part, room) {
+                put!(text, "{begin}{line}\n");
+                begin = " ".repeat(indent);
+            }
+        }
+    }
+    let mut dates: Vec<&str> = candidates.iter().flat_map(|row| &row.price_month.dates).map(String::as_str).collect();
+    dates.sort_unstable();
+    dates.dedup();
+    if !dates.is_empty() {
+        for line in wrap(&format!("Prices of {}.", dates.join(", ")), options.width.max(LINE_MIN)) {
+            put!(text, "{line}\n");
+        }
+    }
+    text
+}
+
+/// "75 % of each of 2 disks: 5,000 IOPS; p99 1.17 ms (0.54 to 1.97 ms); 48 of 48 scenarios".
+fn sure_of(row: &Candidate) -> String {
+    let time = |ns: u64| Duration::from_ns(ns).human();
+    let latency = row.latency_ns.map_or_else(String::new, |found| {
+        format!(" p99 {} ({} to {});", time(found.p99), time(found.p99_low), time(found.p99_high))
+    });
+    let (used, limit) = (row.used * 100.0, &row.binding.source);
+    format!("{used:.0} % of {limit};{latency} {} of {} scenarios", row.scenarios.met, row.scenarios.of)
+}
+
+/// What stands below the rows: headings, each with its lines.
+#[must_use]
+pub fn advice_sections(advice: &Advice) -> Vec<(&'static str, Vec<String>)> {
+    let amount = |amount: Option<f64>| match amount {
+        Some(amount) => format!("{amount:.2}"),
+        None => "nothing carries it".to_owned(),
+    };
+    let mut sections: Vec<(&'static str, Vec<String>)> = Vec::new();
+    if advice.candidates.iter().any(|row| !row.replayed.is_empty()) {
+        let recorded = advice.recorded.iter().map(|found| format!("as recorded: {}", found.words()));
+        let rows = advice.candidates.iter().map(|row| {
+            let by = |found: &ReplayedFigures| format!("by {} {}", found.by.name(), found.words());
+            format!("row {}: {}", row.rank, row.replayed.iter().map(by).collect::<Vec<_>>().join("; "))
+        });
+        let heading = "The recorded requests on each row, without credits for bursts";
+        sections.push((heading, recorded.chain(rows).collect()));
+    }
+    let miss = |miss: &Miss| {
+        let Miss { candidate, text, .. } = miss;
+        format!("{} ({}) {text}.{}", candidate.words(), candidate.price_words(), fixed(miss))
+    };
+    sections.push(("Cheaper, and just missed", advice.misses.iter().map(miss).collect()));
+    let unpriced = |row: &Candidate| {
+        let missing: Vec<&str> = row.price_month.items.iter().filter_map(|item| item.missing.as_deref()).collect();
+        format!("{}: {} ({})", row.words(), row.price_words(), missing.join("; "))
+    };
+    sections.push(("Without a complete price", advice.unpriced.iter().map(unpriced).collect()));
+    let step = |step: &PriceStep| {
+        let choice = step.choice.as_deref().unwrap_or("");
+        format!("{:.0} %: {}  {choice}", step.times * 100.0, amount(step.amount))
+    };
+    sections
+        .push(("What more and less of the need costs a month, by limits", advice.staircase.iter().map(step).collect()));
+    let point = |point: &CurvePoint| {
+        let choice = point.choice.as_deref().unwrap_or("");
+        format!("{:.1} %: {}  {choice}", point.short_share * 100.0, amount(point.amount))
+    };
+    sections.push(("Cost by the share of time that may be short", advice.curve.iter().map(point).collect()));
+    let doubts = advice.doubts.iter().map(|doubt| format!("{}: {}", doubt.code, doubt.detail));
+    let of_rows = advice.candidates.iter().flat_map(|row| {
+        row.doubts.iter().map(move |doubt| format!("row {}: {}: {}", row.rank, doubt.code, doubt.detail))
+    });
+    sections.push(("Doubts", doubts.chain(of_rows).collect()));
+    sections.push(("Not looked at", advice.not_looked_at.iter().map(not_looked_at).collect()));
+    sections.retain(|(_, lines)| !lines.is_empty());
+    sections
+}
+
+/// What only the page says of each row: its price by item, the rate at its first limit, and when its burst ends.
+fn details(row: &Candidate) -> String {
+    let items = row.price_month.items.iter().map(|item| {
+        let amount = item.amount.map_or_else(|| "no price".to_owned(), |amount| format!("{amount:.2}"));
+        format!("{} {amount} ({})", item.name, item.date.as_deref().unwrap_or("no date"))
+    });
+    let ceiling = format!("{} at {} IOPS", row.binding.source, number(row.binding.ceiling_iops));
+    let burst = row.burst_ends_s.map(|at| format!("its burst ends after {}", clock(at)));
+    let all: Vec<String> = items.chain([ceiling]).chain(burst).collect();
+    format!("row {}: {}", row.rank, all.join("; "))
+}
+
+/// The page of an advice.
+#[must_use]
+pub fn advice_html(advice: &Advice) -> String {
+    let mut out = String::from("<section>\n<h2>Verdict</h2>\n<div class=\"verdict\">\n");
+    let lines = advice_lines(advice);
+    lines_html(&mut out, "answers", &lines.iter().collect::<Vec<_>>());
+    out.push_str("</div>\n</section>\n");
+    let table = advice_table(&advice.candidates).html();
+    put!(out, "<section>\n<h2>Choices by price</h2>\n{table}</section>\n");
+    let details = advice.candidates.iter().map(details).collect();
+    for (heading, lines) in [("Each row in detail", details)].into_iter().chain(advice_sections(advice)) {
+        let items: Vec<String> = lines.iter().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
+        put!(out, "<section>\n<h2>{heading}</h2>\n<ul>\n{}</ul>\n</section>\n", items.concat());
+    }
+    page(&format!("Advice for {}", advice.need.name), &out)
+}
+
+/// An advice for programs.
+#[derive(Debug, Serialize)]
+pub struct AdviceDocument<'a> {
+    schema: &'static str,
+    need: &'a NeedFigures,
+    recorded: &'a Option<ReplayedFigures>,
+    candidates: &'a [Candidate],
+    misses: &'a [Miss],
+    unpriced: &'a [Candidate],
+    staircase: &'a [PriceStep],
+    curve: &'a [CurvePoint],
+    not_looked_at: Vec<String>,
+    verdict: String,
+    verdict_lines: Vec<LineDocument>,
+    doubts: &'a [AdviceDoubt],
+    judged: u64,
+    dearer_left: bool,
+    left_out: &'a [NotLookedAt],
+}
+
+#[derive(Debug, Serialize)]
+struct LineDocument {
+    about: String,
+    text: String,
+}
+
+/// The document of an advice: `docs/formats/advice.schema.json`.
+#[must_use]
+pub fn advice_document(advice: &Advice) -> AdviceDocument<'_> {
+    let line = |line: VerdictLine| LineDocument { about: line.about.name().into_owned(), text: line.text };
+    AdviceDocument {
+        schema: ADVICE_SCHEMA,
+        need: &advice.need,
+        recorded: &advice.recorded,
+        candidates: &advice.candidates,
+        misses: &advice.misses,
+        unpriced: &advice.unpriced,
+        staircase: &advice.staircase,
+        curve: &advice.curve,
+        not_looked_at: advice.not_looked_at.iter().map(not_looked_at).collect(),
+        verdict: advice_verdict(advice),
+        verdict_lines: advice_lines(advice).into_iter().map(line).collect(),
+        doubts: &advice.doubts,
+        judged: advice.judged,
+        dearer_left: advice.dearer_left,
+        left_out: &advice.not_looked_at,
+    }
+}
