@@ -361,7 +361,7 @@ mod tests {
         table.push(vec![Field::text(label), Field::count(500), Field::both("1.0 ms", 1), Field::both("9.0 ms", 9)]);
         let fitted = table.fitted(&TerminalOptions { width: 36, columns: Columns::Fitting, ..WIDE });
         assert_eq!(fitted.left_out, ["max"]);
-        let wanted = "load                    IOPS     p99\nrandom reads of 4 KiB    500  1.0 ms\n  at depth 32\n";
+        let wanted = "load                    IOPS     p99\nrandom reads of 4        500  1.0 ms\n  KiB at depth 32\n";
         assert_eq!(fitted.text, wanted);
     }
 
@@ -370,6 +370,6 @@ mod tests {
         let mut table = Table::new(&[Column::numbers("p99", "p99_ns")]);
         table.push(vec![Field::both("1.25 ms", 1_250_000)]);
         table.push(vec![Field::both("1.25 s", 1_250_000_000).filled(1)]);
-        assert_eq!(table.terminal(&WIDE), "    p99\n1.25 ms\n 1.25 s\n");
+        assert_eq!(table.terminal(&WIDE), "    p99\n1.25 ms\n1.25 s\n");
     }
 }
