@@ -2,11 +2,11 @@
 
 mod key_words;
 
-use crate::words::listed;
 use key_words::{missing, plainly, said, words_of_plan, words_of_tables};
 use loadline_load::Arrival;
 use loadline_record::{Access, CellRecord, Load};
 use loadline_units::Duration;
+use loadline_units::words::listed;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -39,7 +39,7 @@ fn declared_type(line: &str) -> Option<&str> {
 /// Files named by a participle that are still to be renamed, one a line. The list only shrinks.
 const PARTICIPLES: &str = include_str!("participles.txt");
 /// Nouns that end as participles do.
-const NOUNS: [&str; 7] = ["binding", "feed", "finding", "need", "ring", "seed", "uring"];
+const NOUNS: [&str; 8] = ["binding", "ceiling", "feed", "finding", "need", "ring", "seed", "uring"];
 /// Participles that end otherwise.
 const IRREGULAR: [&str; 12] =
     ["begun", "drawn", "found", "given", "held", "kept", "known", "lost", "said", "shown", "taken", "told"];

@@ -1,7 +1,7 @@
 //! A comparison as programs read it: schema `loadline.comparison/1`, published in `docs/formats/comparison.schema.json`.
 
+use super::indecision::Undecided;
 use super::note::Note;
-use super::undecided::Undecided;
 use crate::verdict_block::HeldBy;
 use loadline_record::{Clock, Doubt, Rate};
 use serde::{Deserialize, Serialize};

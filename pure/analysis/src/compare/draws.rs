@@ -1,8 +1,8 @@
 //! Predictions differ by draws of what their models are uncertain about: what a ratio comes to over them, and which verdicts they bear out.
 
 use super::comparison::{DrawRange, Figure, Verdict};
+use super::indecision::Undecided;
 use super::sample::value;
-use super::undecided::Undecided;
 use crate::statistics::mean;
 use crate::trials::trials_counted;
 use loadline_record::{CellRecord, DrawTaken, VolumeFacts};

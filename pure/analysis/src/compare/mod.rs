@@ -6,6 +6,7 @@ pub(crate) mod comparison;
 mod disks;
 mod draws;
 mod in_common;
+mod indecision;
 mod latency;
 mod matching;
 mod note;
@@ -19,7 +20,6 @@ mod scaling;
 #[cfg(test)]
 mod tests;
 mod throttled;
-mod undecided;
 mod verdicts;
 
 pub use comparison::{
@@ -31,10 +31,10 @@ pub use comparison::{
 pub use disks::{scaling_of, scaling_sentences};
 pub(crate) use scaling::{levels_off, step_between};
 
+pub use indecision::{NoFigure, Undecided};
 pub use latency::{LatencyEstimate, latency_estimate};
 pub use note::{AskedApart, DeviceModel, Differing, DifferingBytes, EngineWithOptions, Note, Unpriced, Whose};
 pub use notes::TRIALS_TO_DECIDE;
-pub use undecided::{NoFigure, Undecided};
 
 use crate::statistics::CONFIDENCE;
 use crate::trials::{cell_doubts, trials_used};

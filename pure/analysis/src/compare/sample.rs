@@ -1,7 +1,7 @@
 //! What the trials of a cell tell about one figure, on a logarithmic scale: there a ratio is a difference.
 
 use super::comparison::Figure;
-use super::undecided::NoFigure;
+use super::indecision::NoFigure;
 use crate::statistics::{MeanError, NORMAL_95, mean, scatter_error, series_error};
 use crate::trials::{latency_figures, trials_used};
 use loadline_block::Operation;

@@ -1,8 +1,8 @@
 //! From significances to verdicts, with what many looks at once would turn up by chance taken into account.
 
 use super::comparison::{Figure, Verdict};
+use super::indecision::Undecided;
 use super::ratio::LogRatio;
-use super::undecided::Undecided;
 use crate::statistics::CONFIDENCE;
 
 /// How often a comparison in which nothing differs may call anything better or worse. Half of what an interval leaves out: at 5 % every

@@ -1,11 +1,11 @@
 //! The words for each key of a load.
 
 use super::{KeyWords, LoadKey};
-use crate::words::{block, percent, seconds, size};
 use loadline_load::{
     Arrival, Distribution, Fill, FlushCadence, FlushMethod, LoadSpec, Objective, Pattern, SteadyStateRule, Walk,
 };
 use loadline_record::{ArrivalKind, LoadFigures};
+use loadline_units::words::{block, percent, seconds, size};
 use loadline_units::{Duration, Ratio};
 use serde_json::Value;
 use std::collections::BTreeMap;

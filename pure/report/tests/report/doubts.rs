@@ -283,7 +283,7 @@ fn examples(n: u64, x: f64, name: &str) -> Vec<(DoubtCode, DoubtEvidence)> {
 fn every_kind_has_its_sentence() {
     let all = examples(6, 0.25, "vda");
     let line = |(code, seen): (DoubtCode, DoubtEvidence)| format!("{code}: {}\n", doubt_detail(&Doubt { code, seen }));
-    golden::compare("doubts.txt", &all.into_iter().map(line).collect::<String>());
+    golden::compare("doubts.tsv", &all.into_iter().map(line).collect::<String>());
 }
 
 #[test]

@@ -2,23 +2,23 @@
 
 mod beside;
 mod course;
-mod declared;
+mod declaration;
 mod level;
 mod load;
 mod machine;
 mod model;
-mod waiting;
+mod wait;
 
 pub use beside::{BesideFact, DevicesAlike, LevelOnEach, LimitShown, LoadRate, LoadShare};
 pub use course::{CourseFact, FallAt, RateHeld};
-pub use declared::{DeclaredFact, DeclaredLimit, WaitsByDeclared};
+pub use declaration::{DeclaredFact, DeclaredLimit, WaitsByDeclared};
 pub use level::{KindShown, LevelFact, LevelShown, OtherSizes, PresumedBy, RoundUnit};
 pub use load::{Asked, DepthRate, LoadFact, OwnTimeShown};
 pub use machine::MachineFact;
 pub use model::{
     AccountReason, BurstSide, LimitDraws, ModelFact, TimeHeld, WaitPlace, WaitedBeside, WaitedEach, WaitedShare,
 };
-pub use waiting::{TakenTime, WaitingFact};
+pub use wait::{TakenTime, WaitingFact};
 
 #[cfg(test)]
 mod tests;

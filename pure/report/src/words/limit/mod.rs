@@ -2,16 +2,16 @@
 
 mod beside;
 mod course;
-mod declared;
+mod declaration;
 mod level;
 mod load;
 mod machine;
-mod waiting;
+mod wait;
 
 pub(super) use beside::beside;
 pub(super) use course::course;
-pub(super) use declared::declared;
+pub(super) use declaration::declared;
 pub(super) use level::level;
 pub(super) use load::load;
 pub(super) use machine::machine;
-pub(super) use waiting::waiting;
+pub(super) use wait::waiting;

@@ -1,6 +1,6 @@
 //! Limits that something tells of.
 
-use super::waiting::taken;
+use super::wait::taken;
 use loadline_analysis::{HeldBy, ceiling_source, listed};
 use loadline_record::{DeclaredFact, Limit, WaitsByDeclared};
 use loadline_units::words::{number, percent, span};

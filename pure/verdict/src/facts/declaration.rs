@@ -2,7 +2,7 @@
 
 #![expect(missing_docs, reason = "a field's name says what it is, with its unit; its sentence stands in pure/report")]
 
-use super::waiting::TakenTime;
+use super::wait::TakenTime;
 use crate::{CeilingSource, KernelThrottle, Limit};
 use serde::{Deserialize, Serialize};
 
