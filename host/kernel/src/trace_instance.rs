@@ -9,9 +9,12 @@ use std::io::{self, Read};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Names of our instances begin so; a process id follows.
 const NAME: &str = "loadline-";
+/// Instances that this process has made.
+static MADE: AtomicU32 = AtomicU32::new(0);
 
 /// An answer of the system, with what was attempted.
 #[derive(Debug, thiserror::Error)]
@@ -66,7 +69,7 @@ impl TraceFs {
     #[must_use]
     pub fn stale(&self) -> Vec<String> {
         let is_gone = |name: &str| {
-            let pid = name.strip_prefix(NAME).and_then(|rest| rest.parse::<u32>().ok());
+            let pid = name.strip_prefix(NAME).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
             pid.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists())
         };
         let entries = fs::read_dir(self.instances()).into_iter().flatten().flatten();
@@ -95,7 +98,9 @@ impl TraceInstance {
     /// # Errors
     /// The system does not allow it.
     pub fn create(tracefs: TraceFs, buffer_kib: u64) -> Result<Self, TraceFsError> {
-        let folder = tracefs.instances().join(format!("{NAME}{}", std::process::id()));
+        // A process may follow several devices at once.
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let folder = tracefs.instances().join(format!("{NAME}{}-{number}", std::process::id()));
         fs::create_dir(&folder).map_err(failed("make an instance of tracefs"))?;
         let instance = Self { folder, _tracefs: tracefs };
         instance.write("trace_clock", "mono")?;

@@ -164,6 +164,7 @@ fn block(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Bytes> {
     Some(size)
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "a reader of a value may find none")]
 fn texts(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Vec<String>> {
     Some(reader.values(key, item).into_iter().filter_map(|item| reader.text(key, item)).collect())
 }

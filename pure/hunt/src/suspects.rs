@@ -168,7 +168,7 @@ impl Axes {
             _ => 5,
         };
         for limit in OF_DISKS.into_iter().chain(OF_VM) {
-            let having = || (0..all.len()).filter(|place| all[*place].limits.iter().any(|l| *l == limit));
+            let having = || (0..all.len()).filter(|place| all[*place].limits.contains(&limit));
             let teller = having().min_by_key(|place| decisive(*place, &all[*place]));
             let rest: Vec<usize> = having().filter(|place| Some(*place) != teller).collect();
             for place in rest {

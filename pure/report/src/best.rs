@@ -26,7 +26,9 @@ pub(crate) fn best(summary: &RunSummary) -> Option<Table> {
         Column::numbers("median, MB/s", "median_bytes_per_s"),
         Column::numbers("95 %, MB/s", "interval"),
     ]);
-    rows.into_iter().for_each(|row| table.push(row));
+    for row in rows {
+        table.push(row);
+    }
     (!table.is_empty()).then_some(table)
 }
 

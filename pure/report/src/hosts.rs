@@ -34,13 +34,15 @@ pub(crate) fn hosts_scaling(summary: &RunSummary) -> Option<Table> {
     let numbers = ["hosts", "total", "each", "efficiency", "p99", "Jain's index"];
     let columns =
         [Column::words("load of each", "load")].into_iter().chain(numbers.map(|name| Column::numbers(name, name)));
-    of_texts(columns.collect(), rows)
+    of_texts(&columns.collect::<Vec<_>>(), rows)
 }
 
 /// `None` without a row.
-fn of_texts<const N: usize>(columns: Vec<Column>, rows: Vec<[String; N]>) -> Option<Table> {
-    let mut table = Table::new(&columns);
-    rows.into_iter().for_each(|row| table.push(row.map(Field::text).into()));
+fn of_texts<const N: usize>(columns: &[Column], rows: Vec<[String; N]>) -> Option<Table> {
+    let mut table = Table::new(columns);
+    for row in rows {
+        table.push(row.map(Field::text).into());
+    }
     (!table.is_empty()).then_some(table)
 }
 
@@ -85,7 +87,7 @@ pub(crate) fn hosts(summary: &RunSummary) -> Option<Table> {
     let words = |name: &'static str| Column::words(name, name);
     let numbers = ["IOPS", "MB/s", "p50", "p99", "began after"].map(|name| Column::numbers(name, name));
     let columns = [words("load"), words("host")].into_iter().chain(numbers).chain([words("stayed behind")]);
-    of_texts(columns.collect(), rows)
+    of_texts(&columns.collect::<Vec<_>>(), rows)
 }
 
 /// Whether more hosts ran the same load.

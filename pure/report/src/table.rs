@@ -290,8 +290,9 @@ impl Table {
         let fits = length(text.trim_start()) <= room;
         let further = if indent.is_empty() { " ".repeat(hang) } else { indent.to_owned() };
         let lines = wrap(text, if fits { room } else { room.saturating_sub(hang) });
-        let with = |(number, line): (usize, String)| format!("{}{line}", if number == 0 { indent } else { &further });
-        lines.into_iter().enumerate().map(with).collect()
+        let indented =
+            |(number, line): (usize, String)| format!("{}{line}", if number == 0 { indent } else { &further });
+        lines.into_iter().enumerate().map(indented).collect()
     }
 }
 

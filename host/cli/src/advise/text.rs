@@ -23,7 +23,9 @@ pub(super) fn in_words(advice: &Advice, assumed: &[Assumption], format: Format, 
     let (heading, gap, mark) = if format == Format::Markdown { ("## ", "\n", "- ") } else { ("", "", "  ") };
     for (title, lines) in advice_sections(advice) {
         let _ = write!(text, "\n{heading}{title}\n{gap}");
-        lines.iter().for_each(|line| text.extend([mark, line, "\n"]));
+        for line in &lines {
+            text.extend([mark, line, "\n"]);
+        }
     }
     text.push('\n');
     text.push_str(&printing::verdict(&concluded(advice, assumed, written), format));

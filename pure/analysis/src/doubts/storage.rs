@@ -46,7 +46,7 @@ pub(super) fn cached_reads(asked: &Asked<'_>) -> Option<DoubtEvidence> {
     }
     let residency = asked.trial.surroundings.residency.unwrap_or_default();
     let rise = residency.after - residency.before;
-    let rose = DoubtEvidence::ResidencyRose {
+    let filled = DoubtEvidence::ResidencyRose {
         direct: asked.direct,
         before_share: residency.before,
         after_share: residency.after,
@@ -58,7 +58,7 @@ pub(super) fn cached_reads(asked: &Asked<'_>) -> Option<DoubtEvidence> {
         if missing > CACHED_SHARE + explained && asked.reads.bytes >= COMPARED_MIN_BYTES {
             return asked.seen.as_ref().map(|seen| read_less(asked, seen));
         }
-        return (rise > RESIDENCY_MIN).then_some(rose);
+        return (rise > RESIDENCY_MIN).then_some(filled);
     }
     if let Some(seen) = &asked.seen {
         let missing = 1.0 - seen.reads.bytes / asked.reads.bytes.max(1.0);
@@ -70,7 +70,7 @@ pub(super) fn cached_reads(asked: &Asked<'_>) -> Option<DoubtEvidence> {
         return Some(DoubtEvidence::Resident { share: residency.before });
     }
     // With counters, a rise is what was read from the device once; without, nothing shows that it was not read twice.
-    (asked.seen.is_none() && rise > RESIDENCY_MIN).then_some(rose)
+    (asked.seen.is_none() && rise > RESIDENCY_MIN).then_some(filled)
 }
 
 fn read_less(asked: &Asked<'_>, seen: &Seen) -> DoubtEvidence {
@@ -118,8 +118,8 @@ pub(super) fn cached_below(asked: &Asked<'_>) -> Option<DoubtEvidence> {
     let devices = asked.volume.devices.iter().filter_map(|device| {
         let file = device.backing_file.clone()?;
         let file_system = device.backing_file_system.as_ref().filter(in_memory).cloned();
-        let is_memory = file_system.is_some() || device.backing_direct == Some(false);
-        is_memory.then(|| MemoryBacked { device: device.name.clone(), file, file_system })
+        let keeps_it = file_system.is_some() || device.backing_direct == Some(false);
+        keeps_it.then(|| MemoryBacked { device: device.name.clone(), file, file_system })
     });
     let devices: Vec<MemoryBacked> = devices.collect();
     let real = asked.volume.kind != TargetKind::Null;

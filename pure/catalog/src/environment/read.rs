@@ -351,7 +351,10 @@ fn read_full_limit(
         disk.throughput = t.get("throughput", parts::figure);
         disk.burst = t.get("burst", parts::burst);
         for name in ["holds"].iter().chain(parts::LIMIT_MECHANISM_KEYS) {
-            t.get(name, |reader, key, item| Some(parts::mechanism_key(reader, key, name, item, mechanism)));
+            t.get(name, |reader, key, item| {
+                parts::mechanism_key(reader, key, name, item, mechanism);
+                Some(())
+            });
         }
         t.item("reads_and_writes").filter(|_| mechanism.reads_and_writes == ReadsAndWrites::Traded).map(Item::span)
     })?;

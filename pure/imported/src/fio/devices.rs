@@ -9,7 +9,6 @@ use loadline_units::SECTOR;
 
 /// fio reads the counters four times a second: in a shorter run, the missing end is too large a share.
 const RUNTIME_MIN_MS: u64 = 20_000;
-/// The kernel's sector.
 
 /// The change of the counters of the one device below the only job of a document. `None` if there are several of
 /// either, which the counters do not separate; with a ramp, trims or a short time, for which they count other things;

@@ -31,7 +31,9 @@ pub(crate) fn comparison_answer(comparison: &Comparison) -> RunAnswer {
     let mut untold = Table::new(&[Column::words("side", "side"), Column::words("why", "why")]);
     for against in &comparison.against {
         let side = letter(against.side as usize);
-        reasons(against).into_iter().for_each(|reason| untold.push(vec![Field::text(&side), Field::text(reason)]));
+        for reason in reasons(against) {
+            untold.push(vec![Field::text(&side), Field::text(reason)]);
+        }
     }
     if !untold.is_empty() {
         tables.push(AnswerTable { title: "Where there is no verdict".to_owned(), table: untold });

@@ -138,7 +138,9 @@ impl ComparedCrawl {
             let title = title.to_lowercase();
             let mut table =
                 AnswerTable::new(&format!("{}: {title}", own.title), &[Column::words(title.clone(), title.clone())]);
-            lines.into_iter().for_each(|line| table.push(vec![Field::text(line)]));
+            for line in lines {
+                table.push(vec![Field::text(line)]);
+            }
             table
         };
         let lists: Vec<AnswerTable> = self.lists().into_iter().map(list).collect();

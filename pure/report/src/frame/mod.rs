@@ -134,8 +134,7 @@ impl FrameValues {
         let value = match self {
             Self::Text(words) => words.get(row).map(Json::from),
             Self::Float(of) => of.get(row).map(Json::from),
-            Self::Whole(of) => of.get(row).map(Json::from),
-            Self::Moment(of) => of.get(row).map(Json::from),
+            Self::Whole(of) | Self::Moment(of) => of.get(row).map(Json::from),
             Self::Flag(of) => of.get(row).map(Json::from),
         };
         value.unwrap_or(Json::Null)

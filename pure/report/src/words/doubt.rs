@@ -530,7 +530,7 @@ fn measured_elsewhere(tool: &str, counted_device: Option<&str>, has_series: bool
     } else {
         " There is no course of seconds: whether the rate was steady, and whether it lasts, is not known."
     };
-    let more: String = not_told.iter().map(|sentence| format!(" {sentence}.")).collect();
+    let more: String = not_told.iter().fold(String::new(), |all, sentence| all + " " + sentence + ".");
     format!("{tool} measured it, and {around}.{course}{more}")
 }
 

@@ -21,7 +21,7 @@ fn examples(n: u64, x: f64, name: &str) -> Vec<(DoubtCode, DoubtEvidence)> {
     use DoubtEvidence as Seen;
     let text = || name.to_owned();
     let texts = || vec![text(), format!("{name}2")];
-    let bytes = AskedAndMoved { asked_bytes: 4 * n << 20, moved_bytes: n << 20 };
+    let bytes = AskedAndMoved { asked_bytes: (4 * n) << 20, moved_bytes: n << 20 };
     let figures = vec![DoubtedFigure::Rate, DoubtedFigure::P99, DoubtedFigure::P999, DoubtedFigure::Maximum];
     let busiest = || Some(OtherLoad { pid: 42, name: text(), read_bytes: n, write_bytes: n << 30 });
     let rate = RateChange { from_iops: 100.0 * x, to_iops: 50.0 * x };
@@ -45,7 +45,7 @@ fn examples(n: u64, x: f64, name: &str) -> Vec<(DoubtCode, DoubtEvidence)> {
         operation: Operation::Write,
         asked_requests: 100 * n,
         device_requests,
-        bytes: AskedAndMoved { asked_bytes: 100 * n << 20, moved_bytes: 100 * n << 20 },
+        bytes: AskedAndMoved { asked_bytes: (100 * n) << 20, moved_bytes: (100 * n) << 20 },
         split_by,
     };
     let cut = vec![
@@ -92,7 +92,7 @@ fn examples(n: u64, x: f64, name: &str) -> Vec<(DoubtCode, DoubtEvidence)> {
     let late = |recorded| Seen::AnswersLate { recorded, late_p99_ns: n * G, modelled_p99_ns: n };
     let moved_on = |storage, requests| Seen::RequestsBeyondEnd {
         storage,
-        reach_bytes: 3 * n << 30,
+        reach_bytes: (3 * n) << 30,
         size_bytes: n << 30,
         requests,
     };

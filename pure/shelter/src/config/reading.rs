@@ -471,6 +471,7 @@ fn guards(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Vec<Str
     reader.fields(key, item, "[service] with guards", |t| t.get("guards", units))?
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "a reader of a value may find none")]
 fn units(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Vec<String>> {
     let mut units = Vec::new();
     for value in reader.values(key, item) {
