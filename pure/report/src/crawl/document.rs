@@ -1,10 +1,11 @@
 //! A crawl as programs read it: schema `loadline.crawl/1`, published in `docs/formats/crawl.schema.json`.
 
 use super::{CrawlReport, tables};
+use crate::document::DoubtDocument;
 use crate::words::crawl as words;
 use loadline_analysis::{RunInfo, summarize};
 use loadline_pipeline::{Attribution, Bound, Confirmation, ConfirmedBy, Evidence, Lever, WhatIf};
-use loadline_record::{Doubt, PipelineRecord, StationClock};
+use loadline_record::{PipelineRecord, StationClock};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ pub const CRAWL_SCHEMA: &str = "loadline.crawl/1";
 
 /// A whole crawl. Missing figures are `null`, never 0.
 #[derive(Debug, Clone, Serialize)]
-pub struct CrawlDocument {
+pub struct CrawlDocument<'a> {
     schema: &'static str,
     run: RunInfo,
     /// From the start to the end of the last commit.
@@ -24,7 +25,7 @@ pub struct CrawlDocument {
     volumes: Vec<VolumeView>,
     findings: Vec<FindingView>,
     /// Why the figures should not be believed as they stand.
-    doubts: Vec<Doubt>,
+    doubts: Vec<DoubtDocument<'a>>,
     /// What slowing stations on purpose showed; empty where none was slowed.
     confirmed: Vec<Confirmation>,
     what_if: Vec<TriedChange>,
@@ -137,7 +138,7 @@ struct NextChange {
 impl CrawlReport<'_> {
     /// As programs read it.
     #[must_use]
-    pub fn document(&self) -> CrawlDocument {
+    pub fn document(&self) -> CrawlDocument<'_> {
         let Self { record, pipeline, attributions, confirmed, tried } = self;
         let change = |(change, found): &(String, WhatIf)| TriedChange { change: change.clone(), found: found.clone() };
         CrawlDocument {
@@ -148,7 +149,7 @@ impl CrawlReport<'_> {
             stages: stages(pipeline),
             volumes: tables::volume_rows(pipeline).map(VolumeView::from).collect(),
             findings: self.findings(),
-            doubts: self.doubts().into_iter().cloned().collect(),
+            doubts: self.doubts().into_iter().map(DoubtDocument::of).collect(),
             confirmed: confirmed.clone(),
             what_if: tried.iter().map(change).collect(),
             next: self.suggestion().map(|change| NextChange { change }),

@@ -11,7 +11,7 @@ use loadline_record::{Doubt, DoubtCode, DoubtEvidence};
 use serde::Serialize;
 
 /// A doubt with its sentence.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct DoubtDocument<'a> {
     code: DoubtCode,
     detail: String,

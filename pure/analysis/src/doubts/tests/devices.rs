@@ -165,13 +165,13 @@ fn what_a_copy_on_write_file_system_adds_is_its_own() {
 
 #[test]
 fn without_counters_other_processes_must_do() {
+    const ALL: u64 = 10 * GIB;
     let beside = |write_bytes| {
         Scene::reads().changed(|s| {
             s.trial.surroundings.devices.clear();
             s.trial.surroundings.others = vec![OtherLoad { pid: 9, name: "rsync".into(), read_bytes: 0, write_bytes }];
         })
     };
-    const ALL: u64 = 10 * GIB;
     beside(ALL).earns(
         DoubtCode::OtherLoad,
         seen!(DoubtEvidence::OthersMoved { bytes: ALL, busiest: Some(OtherLoad { pid: 9, .. }) }),
