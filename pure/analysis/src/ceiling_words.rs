@@ -8,7 +8,7 @@ use loadline_record::{
 use loadline_units::words::{rate_text, rate_text_beside};
 use loadline_units::{ByteRate, Bytes};
 
-/// "azure/premium-p30: 5,000 IOPS".
+/// "provider/disk: 5,000 IOPS".
 #[must_use]
 pub fn ceiling_source(source: &CeilingSource) -> String {
     match source {
@@ -48,7 +48,7 @@ pub fn ceiling_source(source: &CeilingSource) -> String {
     }
 }
 
-/// Whose a ceiling is: "azure/premium-p30".
+/// Whose a ceiling is: "provider/disk".
 #[must_use]
 pub fn ceiling_owner(source: &CeilingSource) -> String {
     match source {
