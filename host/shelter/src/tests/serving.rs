@@ -139,9 +139,9 @@ impl MockCloud {
                 let mut piece = [0; 4096];
                 while let Ok(length) = stream.read(&mut piece) {
                     request.extend_from_slice(&piece[..length]);
-                    let text = String::from_utf8_lossy(&request);
+                    let text = String::from_utf8_lossy(&request).to_lowercase();
                     let whole = text.split_once("\r\n\r\n").is_some_and(|(head, body)| {
-                        let wanted = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
+                        let wanted = head.lines().find_map(|line| line.strip_prefix("content-length: "));
                         body.len() >= wanted.map_or(0, |wanted| wanted.parse().unwrap())
                     });
                     if length == 0 || whole {
