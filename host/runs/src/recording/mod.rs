@@ -131,7 +131,6 @@ impl Recorder {
         let Self { settings, device, view, reader } = self;
         let cpu_begun = clock::thread_time_total();
         let counter = DeviceStat::open(&view, &device.name).ok();
-        let mut file = TraceFile::create(&settings.file, &device)?;
         let begun = clock::now();
         let mut recording = Recording {
             reader,
@@ -143,6 +142,9 @@ impl Recorder {
             after: None,
             completions: Completions::default(),
         };
+        recording.begin()?;
+        // Whoever waits for the file to make a load has all of it recorded.
+        let mut file = TraceFile::create(&settings.file, &device)?;
         let end = recording.go(&settings, &mut file, observer)?;
         let (notes, counts) = recording.conclude(&mut file)?;
         let own_share = recording.own_share();
@@ -200,14 +202,19 @@ impl Recording<'_> {
         Some(Counted { from, to: clock::now(), reading })
     }
 
+    /// From here on the kernel's events are kept.
+    fn begin(&mut self) -> Result<(), Error> {
+        self.reader.enable(self.device, self.begun)?;
+        self.before = self.counted();
+        Ok(())
+    }
+
     fn go(
         &mut self,
         settings: &RecordSettings,
         file: &mut TraceFile,
         observer: &mut dyn Observer,
     ) -> Result<RecordEnd, Error> {
-        self.reader.enable(self.device, self.begun)?;
-        self.before = self.counted();
         let (mut seen_at, mut seen_requests) = (self.begun, 0);
         let end = loop {
             let read = self.look(file)?;
