@@ -183,7 +183,7 @@ pub enum Because {
     NothingSeen,
     /// The target is nothing at all.
     NullTarget,
-    /// Loads that would tell were not measured: how many, in words.
+    /// Loads that show the limit were not measured: how many, in words.
     NotMeasured(String),
 }
 

@@ -47,7 +47,7 @@ pub struct Suspect {
     pub standing: Standing,
     /// What shows that.
     pub evidence: HuntEvidence,
-    /// What would tell more.
+    /// What to vary to know more.
     pub left: Vec<LeftToVary>,
 }
 
@@ -223,7 +223,7 @@ impl HuntEvidence {
     }
 }
 
-/// What would tell limits apart of which a suspect names several.
+/// What distinguishes limits of which a suspect names several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum LeftToVary {

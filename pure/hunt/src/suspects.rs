@@ -221,7 +221,7 @@ fn without_undeclared(suspects: &mut [Suspect], declared: &[Limit]) -> Option<Su
     })
 }
 
-/// What would tell limits apart of which a suspect names several.
+/// What distinguishes limits of which a suspect names several.
 fn left_to_vary(suspect: &Suspect, kind_is_told: bool, uneven: bool, could: &[Factor]) -> Vec<LeftToVary> {
     if suspect.standing == Standing::RuledOut {
         return Vec::new();

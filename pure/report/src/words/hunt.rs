@@ -332,7 +332,7 @@ fn cause(suspect: &Suspect) -> String {
     words.to_owned()
 }
 
-/// Why a suspect stands where it does, and what would tell more.
+/// Why a suspect stands where it does, and what to vary to know more.
 fn because(suspect: &Suspect) -> String {
     let seen = evidence(&suspect.evidence);
     let left: Vec<String> = suspect.left.iter().map(left).collect();

@@ -20,7 +20,7 @@ pub fn limit_source(source: &LimitSource) -> String {
             let aside = match direction {
                 Some(found) => format!("; no limit of its own: {}", direction_level(found)),
                 None if *presumed => {
-                    "; requests or bytes by what is usual, since one block size was at a limit".to_owned()
+                    "; requests or bytes as disks are usually sold, since one block size was at a limit".to_owned()
                 }
                 None => String::new(),
             };

@@ -84,8 +84,8 @@ fn of_levels() {
             shown: DevicesAlike::Unknown,
         },
         "Volume many with 4 devices levels off at the same 5,000 IOPS as this one with 1: what they have in common stops them, not their \
-         devices, unless limits of single devices happen to add up to as much (1,250 IOPS on each of 4). Both under load at once would \
-         tell.",
+         devices, unless limits of single devices happen to add up to as much (1,250 IOPS on each of 4). To be sure, load \
+         both at once.",
     );
 }
 

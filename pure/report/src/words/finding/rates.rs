@@ -221,7 +221,7 @@ pub(super) fn stands_still(seen: &StallsSeen) -> String {
         format!(" They come every {period} s, as by a clock: what flushes or counts at such times makes them, too.")
     });
     let alone = if seen.is_alone {
-        " Of one request at a time it cannot be told whether the device stood still or that request alone; deeper queues tell."
+        " With one request at a time, a device that stands still and one slow request look alike. To be sure, test deeper queues."
     } else {
         ""
     };

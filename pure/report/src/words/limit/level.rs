@@ -13,12 +13,12 @@ pub(in crate::words) fn level(fact: &LevelFact) -> String {
     match fact {
         LevelFact::Plateau { .. } => plateau(fact),
         LevelFact::LargerMoveMore { load, bytes_per_s } => format!(
-            "Bytes are not what is limited: {load} move {}. Whether requests are counted, or each takes its time, cannot be told: no \
-             other load levels off at as many.",
+            "The limit is not on bytes: {load} move {}. Whether requests are counted or each takes its time is not known: no other load \
+             levels off at as many.",
             throughput(*bytes_per_s)
         ),
         LevelFact::NoOtherSize => {
-            "Whether requests or bytes are limited cannot be told: no other block size levels off at the same rate."
+            "Whether the limit is on requests or on bytes is not known: no other block size levels off at the same rate."
                 .to_owned()
         }
         LevelFact::BytesOfLevel { bytes_per_s, load, level_bytes_per_s } => format!(
@@ -195,14 +195,14 @@ fn volumes_alike(fact: &LevelFact) -> String {
     match shown {
         DevicesAlike::WaitAbove => format!(
             "{seen}. Requests wait above the devices, so it is not on the way to them: either limits of single devices add up to as \
-             much{each}, or something above all devices holds both volumes. Both under load at once would tell."
+             much{each}, or something above all devices holds both volumes. To be sure, load both at once."
         ),
         DevicesAlike::OneKind => {
             format!("{seen}, and the devices are of one kind: what they have in common stops them, not their devices.")
         }
         DevicesAlike::Unknown => format!(
             "{seen}: what they have in common stops them, not their devices, unless limits of single devices happen to add up to as \
-             much{each}. Both under load at once would tell."
+             much{each}. To be sure, load both at once."
         ),
     }
 }

@@ -127,9 +127,9 @@ fn a_slow_request_is_no_device_that_stands_still() {
         }
     });
     assert_eq!(told(slow_for_long), None);
-    // Of one at a time it cannot be told, and is said so.
+    // One request at a time does not distinguish the two, and the finding says so.
     let alone = told(standing_still(reads(1), &[(30_000, 800)])).unwrap();
-    assert!(alone.ends_with("deeper queues tell."), "{alone}");
+    assert!(alone.ends_with("To be sure, test deeper queues."), "{alone}");
 }
 
 #[test]
