@@ -61,7 +61,7 @@ mod tests {
     use loadline_units::Bytes;
     use loadline_workload::LoadSpec;
 
-    const AZURE: &str = include_str!("../../../pure/recognition/tests/answers/azure.json");
+    const AZURE: &str = include_str!("../../../pure/choice/recognition/tests/answers/azure.json");
 
     fn disk(name: &str, lun: u32, gib: u64) -> Attached {
         Attached {

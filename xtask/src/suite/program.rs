@@ -115,7 +115,7 @@ mod tests {
             artifact("host/cli", "loadline", "bin", false, Some("/t/loadline")),
             artifact("host/cli", "cli", "test", true, Some("/t/cli-1")),
             artifact("xtask", "xtask", "bin", true, Some("/t/xtask-1")),
-            artifact("pure/units", "loadline_units", "lib", false, None),
+            artifact("pure/words/units", "loadline_units", "lib", false, None),
             json!({"reason": "build-finished", "success": true}),
         ];
         let built = Built::read(Path::new("/x"), messages.into_iter());

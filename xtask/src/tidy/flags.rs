@@ -9,23 +9,23 @@ const ALLOWED_IN: [&str; 5] = ["host/cli/", "xtask/", "benches/", "tests/", "fuz
 
 /// Options of other programs: file, option, whose.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
-    ("host/emulator/src/attach/block_device.rs", "--detach", "losetup's"),
-    ("host/emulator/src/attach/block_device.rs", "--direct-io", "losetup's"),
-    ("host/emulator/src/attach/block_device.rs", "--find", "losetup's"),
-    ("host/emulator/src/attach/block_device.rs", "--show", "losetup's"),
-    ("host/engine/src/nbd/handshake.rs", "--list", "nbdinfo's"),
-    ("host/engine/src/nbd/mod.rs", "--shared", "qemu-nbd's"),
-    ("host/engine/src/target/error.rs", "--setrw", "blockdev's"),
-    ("host/engine/src/target/export.rs", "--shared", "qemu-nbd's"),
-    ("host/kernel/src/facts/in_use.rs", "--stop", "mdadm's"),
+    ("host/machine/emulator/src/attach/block_device.rs", "--detach", "losetup's"),
+    ("host/machine/emulator/src/attach/block_device.rs", "--direct-io", "losetup's"),
+    ("host/machine/emulator/src/attach/block_device.rs", "--find", "losetup's"),
+    ("host/machine/emulator/src/attach/block_device.rs", "--show", "losetup's"),
+    ("host/machine/engine/src/nbd/handshake.rs", "--list", "nbdinfo's"),
+    ("host/machine/engine/src/nbd/mod.rs", "--shared", "qemu-nbd's"),
+    ("host/machine/engine/src/target/error.rs", "--setrw", "blockdev's"),
+    ("host/machine/engine/src/target/export.rs", "--shared", "qemu-nbd's"),
+    ("host/machine/kernel/src/facts/in_use.rs", "--stop", "mdadm's"),
     ("host/runs/src/checkup/target.rs", "--direct-io", "losetup's"),
-    ("pure/imported/src/fio/mod.rs", "--status-interval", "fio's"),
-    ("pure/recognition/src/text.rs", "--volume-ids", "the AWS command's"),
+    ("pure/strangers/imported/src/fio/mod.rs", "--status-interval", "fio's"),
+    ("pure/choice/recognition/src/text.rs", "--volume-ids", "the AWS command's"),
     ("pure/workload/src/fio/command.rs", "--name", "fio's"),
 ];
 
 /// Where commands of other programs are written, for people to read and run: whose options they are.
-const SCRIPTS: &[(&str, &str)] = &[("pure/advise/src/script/", "the providers' tools and mdadm")];
+const SCRIPTS: &[(&str, &str)] = &[("pure/choice/advise/src/script/", "the providers' tools and mdadm")];
 
 /// Options in string literals, outside the command.
 pub(super) fn flags(tree: &Tree) -> Vec<Finding> {
@@ -72,9 +72,9 @@ fn options(literal: &str) -> impl Iterator<Item = &str> {
 const SWITCHES: [&str; 5] = [
     "host/cli/src/lib.rs",
     "host/crawl/src/extract/mod.rs",
-    "host/repository/src/lib.rs",
-    "host/repository/src/storage/mod.rs",
-    "pure/analysis/src/lib.rs",
+    "host/shelter/repository/src/lib.rs",
+    "host/shelter/repository/src/storage/mod.rs",
+    "pure/judgement/analysis/src/lib.rs",
 ];
 
 /// Only the listed files ask for features; there the module without the feature is also built for tests.
@@ -106,7 +106,7 @@ mod tests {
     fn an_option_in_a_string_of_a_library_is_found() {
         let text = "//! p\n// drop --read-only\n/// See `--size`.\nfn f() { g(\"drop --read-only\", \"a--b\", '-'); }\n\
                     const A: &str = \"a \\\n    with --size\";\nlet x = y --z;\n#[cfg(test)]\nmod t { f(\"--x\"); }\n";
-        assert_eq!(lines("host/engine/src/a.rs", text), [4, 6]);
+        assert_eq!(lines("host/machine/engine/src/a.rs", text), [4, 6]);
         assert_eq!(lines("pure/a/src/a.rs", text), [4, 6]);
         for path in ["host/cli/src/a.rs", "pure/a/tests/a.rs", "pure/a/src/a/tests.rs", "xtask/src/a.rs"] {
             assert_eq!(lines(path, text), [0; 0], "{path}");
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn options_of_other_programs_are_excepted_by_name() {
         let text = "const A: &str = \"mdadm --stop\";\nconst B: &str = \"--stopped\";\n";
-        assert_eq!(lines("host/kernel/src/facts/in_use.rs", text), [2]);
+        assert_eq!(lines("host/machine/kernel/src/facts/in_use.rs", text), [2]);
     }
 
     #[test]

@@ -158,7 +158,7 @@ pub(super) fn lints(tree: &Tree) -> Vec<Finding> {
 mod tests {
     use super::*;
 
-    const UNITS: (&str, &str) = ("pure/units/Cargo.toml", "[package]\nname = \"l-units\"\n");
+    const UNITS: (&str, &str) = ("pure/words/units/Cargo.toml", "[package]\nname = \"l-units\"\n");
     const CLI: (&str, &str) = (
         "host/cli/Cargo.toml",
         "[package]\nname = \"l\"\n[dependencies]\nl-store.workspace = true\nl-units.workspace = true\n",
@@ -177,7 +177,7 @@ mod tests {
             "[package]\nname = \"l-block\"\n[target.'cfg(unix)'.dependencies]\nl-store.workspace = true\n",
             "[package]\nname = \"l-block\"\n[build-dependencies]\nother = { package = \"l-store\", path = \"x\" }\n",
         ] {
-            let findings = directions(&Tree::of([UNITS, STORE, ("pure/block/Cargo.toml", text)]));
+            let findings = directions(&Tree::of([UNITS, STORE, ("pure/words/block/Cargo.toml", text)]));
             assert_eq!(findings.len(), 1, "{text}");
             assert_eq!(findings[0].line, 4);
         }

@@ -105,7 +105,7 @@ const RULES: &[Rule] = &[
     ("pure/ takes in only what is on its list", manifests::pure_dependencies),
     ("every crate keeps the workspace's lints", manifests::lints),
     ("pure/ touches no clock, file, thread or environment", rust::purity),
-    ("unsafe code lives in host/kernel, host/engine and host/python, each with its SAFETY comment", rust::unsafety),
+    ("unsafe code lives in three crates of host/, each with its SAFETY comment", rust::unsafety),
     ("only the command names its options", flags::flags),
     ("a feature switches whole modules in a few first files and nothing else", flags::features),
     ("nothing is left undone or switched off", rust::leftovers),

@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn a_code_without_its_paragraph_is_found() {
         let code = "#[x]\npub enum DoubtCode {\n    /// A.\n    CachedReads,\n    /// B.\n    FewSamples,\n}\n";
-        let tree = Tree::of([("pure/record/src/doubt.rs", code), ("docs/doubts.md", "## `cached-reads`\n")]);
+        let tree = Tree::of([("pure/words/record/src/doubt.rs", code), ("docs/doubts.md", "## `cached-reads`\n")]);
         assert_eq!(lines(&doubts(&tree)), [6]);
         assert_eq!(limits(&tree).len(), 1);
     }

@@ -67,7 +67,7 @@ pub(super) fn purity(tree: &Tree) -> Vec<Finding> {
 }
 
 /// The crates that may hold unsafe code.
-pub(super) const UNSAFE_IN: [&str; 3] = ["host/kernel", "host/engine", "host/python"];
+pub(super) const UNSAFE_IN: [&str; 3] = ["host/machine/kernel", "host/machine/engine", "host/python"];
 
 /// `unsafe` stands only in the crates of [`UNSAFE_IN`], and each use has `// SAFETY:` directly above it (a function: `# Safety` in its
 /// documentation does as well).
@@ -186,8 +186,8 @@ mod tests {
     fn unsafe_is_for_two_crates_only() {
         let text = "// SAFETY: x\nunsafe { f() }\n";
         assert_eq!(lines(&unsafety(&Tree::of([("host/cli/src/a.rs", text)]))), [2]);
-        assert_eq!(lines(&unsafety(&Tree::of([("host/engine/src/a.rs", text)]))), NONE);
-        assert_eq!(lines(&unsafety(&Tree::of([("host/kernel/src/a.rs", text)]))), NONE);
+        assert_eq!(lines(&unsafety(&Tree::of([("host/machine/engine/src/a.rs", text)]))), NONE);
+        assert_eq!(lines(&unsafety(&Tree::of([("host/machine/kernel/src/a.rs", text)]))), NONE);
         assert_eq!(lines(&unsafety(&Tree::of([("host/kernels/src/a.rs", text)]))), [2]);
         assert_eq!(lines(&unsafety(&Tree::of([("pure/a/src/a.rs", "#![forbid(unsafe_code)]\n")]))), NONE);
     }
@@ -215,7 +215,7 @@ unsafe fn b() {}
 unsafe impl Send for A {}
 unsafe impl Sync for A {}
 ";
-        assert_eq!(lines(&unsafety(&Tree::of([("host/engine/src/a.rs", text)]))), [7, 11, 19]);
+        assert_eq!(lines(&unsafety(&Tree::of([("host/machine/engine/src/a.rs", text)]))), [7, 11, 19]);
     }
 
     #[test]

@@ -67,7 +67,8 @@ fn every_verdict_ends_in_a_command_that_runs() {
     let bench = Bench::new();
     let plan =
         bench.file("p.toml", PLAN.replace("queue_depth = 8", "queue_depth = [1, 8]\nduration = \"1 s\"\ntrials = 1"));
-    let results = bench.file("fio.json", include_str!("../../../../pure/imported/tests/corpus/fio/json.json"));
+    let results =
+        bench.file("fio.json", include_str!("../../../../pure/strangers/imported/tests/corpus/fio/json.json"));
     let predict = |name, seed, environment| {
         ["predict", &*plan, "--env", environment, "--seed", seed, "--name", name].map(str::to_owned)
     };

@@ -108,9 +108,9 @@ mod tests {
     use super::metadata::served::{plain, service};
     use super::*;
 
-    const AZURE: &str = include_str!("../../../../pure/recognition/tests/answers/azure.json");
-    const AWS: &str = include_str!("../../../../pure/recognition/tests/answers/aws-identity.json");
-    const GCP: &str = include_str!("../../../../pure/recognition/tests/answers/gcp.json");
+    const AZURE: &str = include_str!("../../../../pure/choice/recognition/tests/answers/azure.json");
+    const AWS: &str = include_str!("../../../../pure/choice/recognition/tests/answers/aws-identity.json");
+    const GCP: &str = include_str!("../../../../pure/choice/recognition/tests/answers/gcp.json");
 
     #[test]
     fn each_service_is_asked_in_its_own_way() {

@@ -12,7 +12,7 @@ const PATIENCE_S: &str = "900";
 
 /// Where it is built, with its source beside it.
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers/nbd")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target/peers/nbd")
 }
 
 /// One disk of 50 MiB, as large as the recorded requests want; of zeroes, which they expect.

@@ -18,7 +18,7 @@ use loadline_record::{
 use loadline_units::Bytes;
 use loadline_workload::{Arrival, Distribution, LoadSpec, Pattern};
 
-/// The largest write-back request of a host's cache (`pure/disk`).
+/// The largest write-back request of a host's cache (`pure/storage/disk`).
 const WRITE_BACK_MAX: u64 = 256 << 10;
 /// Blocks of a host's cache.
 const CACHE_BLOCK: u64 = 4096;

@@ -1,5 +1,5 @@
 //! A client of NBD servers: an export is a volume as a block device is, reached by a socket. The protocol itself is in
-//! `pure/nbd`.
+//! `pure/storage/nbd`.
 
 mod address;
 mod handshake;

@@ -615,12 +615,12 @@ fn examples(document: &str) -> Vec<&str> {
 
 #[test]
 fn the_examples_of_the_documents_are_read_and_nothing_is_wrong_with_them() {
-    let files = examples(include_str!("../../../docs/formats/catalog.md"));
+    let files = examples(include_str!("../../../../docs/formats/catalog.md"));
     assert_eq!(files.len(), 2, "of disks and of what they cost");
     let files: Vec<(&str, &str)> = files.into_iter().map(|text| ("catalog.md", text)).collect();
     let catalog = Catalog::builtin().with(&files).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(catalog.check(), []);
-    let environments = examples(include_str!("../../../docs/formats/environment.md"));
+    let environments = examples(include_str!("../../../../docs/formats/environment.md"));
     assert_eq!(environments.len(), 3);
     for text in environments {
         Environment::parse(text, "environment.md", &catalog).unwrap_or_else(|error| panic!("{error}"));

@@ -322,7 +322,7 @@ impl ShelterConfig {
 mod tests {
     use super::*;
 
-    const WHOLE: &str = include_str!("../../../docs/formats/shelter.example.toml");
+    const WHOLE: &str = include_str!("../../../../docs/formats/shelter.example.toml");
     const SHORT: &str = "schema = 1\nname = \"a\"\nstate = \"/var/lib/a\"\n[disk]\npath = \"/mnt/fast\"\n\
                          [group.t]\nclass = \"recreate\"\npaths = [\"t\"]\n";
 

@@ -7,7 +7,7 @@ use loadline_workload::{LoadSpec, Pattern, Walk};
 
 /// Offsets within an interleave to evaluate, at most; of more, this many at equal distances.
 const RESIDUES_MAX: u64 = 4_096;
-/// Sequential streams that a limit recognises at once (`pure/disk`).
+/// Sequential streams that a limit recognises at once (`pure/storage/disk`).
 const STREAMS_MAX: u32 = 16;
 /// The rest of a sum at which it stops.
 const SUM_REST: f64 = 1e-9;

@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn services_start_behind_the_unit_and_need_it() {
         let config =
-            ShelterConfig::parse(include_str!("../../../docs/formats/shelter.example.toml"), "example").unwrap();
+            ShelterConfig::parse(include_str!("../../../../docs/formats/shelter.example.toml"), "example").unwrap();
         let files = unit_files(&config, "/usr/bin/loadline", "/etc/loadline/50 % fast.toml");
         assert_eq!(files.len(), 2);
         let unit = &files[0].text;

@@ -265,7 +265,7 @@ fn peer(name: &str) -> Option<PathBuf> {
     if let Some(path) = std::env::var_os(variable) {
         return Some(path.into());
     }
-    let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
+    let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target/peers");
     let path = peers.join(match name {
         "moto_server" => "stores/bin/moto_server",
         _ => "stores/node_modules/.bin/azurite-blob",
