@@ -77,7 +77,7 @@ fn trace_makes_sense(trace: &Trace) {
 
 /// What a repository holds is read and can be written again with the same meaning, or refused.
 pub fn repository_files(bytes: &[u8]) {
-    use loadline_repository_format as format;
+    use loadline_shelter_format as format;
     if let Ok(nodes) = format::decode_tree(bytes) {
         assert!(nodes.is_sorted_by(|a, b| a.name < b.name));
         assert!(nodes.iter().all(|node| !node.name.contains(&b'/') && node.raw_link_target.is_empty()));

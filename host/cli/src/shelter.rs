@@ -8,10 +8,10 @@ use crate::recommendations::in_shell;
 use crate::schema::document;
 use crate::{output, printing, shelter_plan};
 use loadline_report::{About, VERDICT_LINES_MAX, VerdictLine};
-use loadline_shelter::config::ShelterConfig;
-use loadline_shelter::start::{StartRefusal, StartVerdict};
-use loadline_shelter::status::{ServicePhase, ShelterStatus};
-use loadline_shelter::unit::{UnitFile, unit_files, unit_name};
+use loadline_shelter_policy::config::ShelterConfig;
+use loadline_shelter_policy::start::{StartRefusal, StartVerdict};
+use loadline_shelter_policy::status::{ServicePhase, ShelterStatus};
+use loadline_shelter_policy::unit::{UnitFile, unit_files, unit_name};
 use loadline_shelter_service::{
     Adopted, DrillReport, Ending, MachineProbe, Prepared, RepositoryFound, ServiceManager, ServiceSettings, Shelter,
     ShelterError, ShelterFile, VerifyReport, last_status, serve,

@@ -4,8 +4,35 @@ use super::{Finding, Tree, TreeFile};
 use std::collections::BTreeMap;
 use toml::{Table, Value};
 
-/// Every crate's place, and what stands to its left.
+/// What stands to the left of what.
 const LEFT_OF: &str = include_str!("crates.toml");
+
+/// For each name, the names that stand to its left.
+type Row = BTreeMap<String, Vec<String>>;
+
+/// The two tables: of wings, which are folders, and of crates by the last name of their folders.
+struct LeftOf {
+    wings: Row,
+    crates: Row,
+}
+
+impl LeftOf {
+    fn read() -> Self {
+        let mut tables: BTreeMap<String, Row> = toml::from_str(LEFT_OF).expect("its form is tested");
+        let mut table = |name| tables.remove(name).expect("there are two tables");
+        Self { wings: table("wings"), crates: table("crates") }
+    }
+    /// The wing of a crate, and what that wing and the crate itself may use.
+    fn of(&self, folder: &str) -> Option<(&str, &[String], &[String])> {
+        let (wing, beyond) = self.wings.iter().find(|(wing, _)| is_within(folder, wing))?;
+        Some((wing, beyond, self.crates.get(last(folder))?))
+    }
+}
+
+/// The name of a folder alone.
+fn last(folder: &str) -> &str {
+    folder.rsplit('/').next().unwrap_or(folder)
+}
 
 /// Crates that no other may use, and that may use any.
 const FREE: &[&str] = &["xtask", "tests", "benches", "fuzz"];
@@ -101,24 +128,49 @@ fn manifests(tree: &Tree) -> (Vec<Manifest<'_>>, Vec<Finding>) {
 /// Holds the direction of every dependency between the project's own crates.
 pub(super) fn directions(tree: &Tree) -> Vec<Finding> {
     let (manifests, mut findings) = manifests(tree);
-    let left_of: BTreeMap<String, Vec<String>> = toml::from_str(LEFT_OF).expect("its form is tested");
+    let left_of = LeftOf::read();
     for manifest in manifests.iter().filter(|manifest| manifest.name().is_some() && !manifest.is_free()) {
-        let Some((_, left)) = left_of.iter().find(|(place, _)| is_within(manifest.folder, place)) else {
-            findings.push(Finding::new(
-                &manifest.file.path,
-                1,
-                "this crate has no place in xtask/src/tidy/crates.toml",
-            ));
+        let path = &manifest.file.path;
+        let Some((wing, beyond, left)) = left_of.of(manifest.folder) else {
+            findings.push(Finding::new(path, 1, "this crate has no place in xtask/src/tidy/crates.toml"));
             continue;
         };
-        for dependency in manifest.dependencies() {
-            let Some(used) = manifests.iter().find(|other| other.name() == Some(&dependency.name)) else { continue };
+        for Dependency { name, test, line } in manifest.dependencies() {
+            let Some(used) = manifests.iter().find(|other| other.name() == Some(&name)) else { continue };
             // Tests of a crate take it in with what is for tests alone.
-            let is_own = dependency.test && used.folder == manifest.folder;
-            if !is_own && !left.iter().any(|place| is_within(used.folder, place)) {
+            let is_own = test && used.folder == manifest.folder;
+            let stands =
+                |of: &[String]| of.iter().any(|place| place == last(used.folder) || is_within(used.folder, place));
+            if !is_within(used.folder, wing) && !stands(beyond) {
+                findings.push(Finding::new(
+                    path,
+                    line,
+                    format!("{} does not stand to the left of {wing}", used.folder),
+                ));
+            } else if !is_own && !stands(left) {
                 let text = format!("{} does not stand to the left of {}", used.folder, manifest.folder);
-                findings.push(Finding::new(&manifest.file.path, dependency.line, text));
+                findings.push(Finding::new(path, line, text));
             }
+        }
+    }
+    findings
+}
+
+/// A package has the name of its folder; in a wing of one subject the wing's name stands before it.
+pub(super) fn package_names(tree: &Tree) -> Vec<Finding> {
+    let (manifests, _) = manifests(tree);
+    let mut findings = Vec::new();
+    for manifest in manifests.iter().filter(|manifest| !manifest.is_free()) {
+        let Some(name) = manifest.name().filter(|_| manifest.folder != "host/cli") else { continue };
+        let folder = last(manifest.folder);
+        let wing = if manifest.folder.contains("/shelter/") { "shelter-" } else { "" };
+        let wanted = format!("loadline-{wing}{folder}");
+        if name != wanted {
+            findings.push(Finding::new(
+                &manifest.file.path,
+                manifest.line_of("name"),
+                format!("is to be named {wanted}"),
+            ));
         }
     }
     findings
@@ -181,6 +233,36 @@ mod tests {
             assert_eq!(findings.len(), 1, "{text}");
             assert_eq!(findings[0].line, 4);
         }
+    }
+
+    #[test]
+    fn a_wing_uses_only_wings_to_its_left_and_those_form_no_circle() {
+        let text = "[package]\nname = \"l-store\"\n[dependencies]\nl-policy = \"1\"\n";
+        let policy = ("pure/shelter/policy/Cargo.toml", "[package]\nname = \"l-policy\"\n");
+        let findings = directions(&Tree::of([policy, ("host/store/Cargo.toml", text)]));
+        assert_eq!(
+            findings,
+            [Finding::new("host/store/Cargo.toml", 4, "pure/shelter/policy does not stand to the left of host/store")]
+        );
+        let mut wings = LeftOf::read().wings;
+        while !wings.is_empty() {
+            let (names, before) = (wings.keys().cloned().collect::<Vec<_>>(), wings.len());
+            wings.retain(|_, left| left.iter().any(|place| names.iter().any(|name| is_within(name, place))));
+            assert!(wings.len() < before, "{names:?}");
+        }
+    }
+
+    #[test]
+    fn a_package_of_another_name_than_its_folder_is_found() {
+        let named = |folder: &str, name: &str| {
+            let text = format!("[package]\nname = \"{name}\"\n");
+            package_names(&Tree::of([(&format!("{folder}/Cargo.toml"), &text)])).len()
+        };
+        assert_eq!((named("pure/words/units", "loadline-units"), named("host/cli", "loadline")), (0, 0));
+        assert_eq!(
+            (named("pure/words/units", "loadline-unit"), named("host/shelter/service", "loadline-service")),
+            (1, 1)
+        );
     }
 
     #[test]

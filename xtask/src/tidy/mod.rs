@@ -102,6 +102,7 @@ type Rule = (&'static str, fn(&Tree) -> Vec<Finding>);
 
 const RULES: &[Rule] = &[
     ("a crate uses only what stands to its left", manifests::directions),
+    ("a package has the name of its folder", manifests::package_names),
     ("pure/ takes in only what is on its list", manifests::pure_dependencies),
     ("every crate keeps the workspace's lints", manifests::lints),
     ("pure/ touches no clock, file, thread or environment", rust::purity),

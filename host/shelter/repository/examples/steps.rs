@@ -3,7 +3,7 @@
 //! The steps are those of a shelter: a first save, one without changes, one in which `CHANGED` files are new, found by walking, one
 //! in which they are named by their paths, and a restore. The figures stand in `docs/benchmarks.md`.
 
-use loadline_repository::{
+use loadline_shelter_repository::{
     Changes, LocalStorage, Repository, RestoreRequest, SaveRequest, Saved, ScryptCost, Timestamp, Unpaced,
 };
 use std::error::Error;

@@ -1,6 +1,6 @@
 //! Where every blob lies, in memory.
 
-use loadline_repository_format::{BlobKind, IndexedPack, ObjectId, PackedBlob};
+use loadline_shelter_format::{BlobKind, IndexedPack, ObjectId, PackedBlob};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 

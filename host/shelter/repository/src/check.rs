@@ -6,9 +6,7 @@ use crate::repository::Repository;
 use crate::storage::{FileKind, StoredFile};
 use crate::tree_reader::TreeReader;
 use crate::{RepositoryError, StoredSnapshot};
-use loadline_repository_format::{
-    Decompression, FormatError, IndexedPack, NodeKind, ObjectId, decode_blob, pack_header,
-};
+use loadline_shelter_format::{Decompression, FormatError, IndexedPack, NodeKind, ObjectId, decode_blob, pack_header};
 use loadline_units::Bytes;
 
 /// How much of the contents is read.

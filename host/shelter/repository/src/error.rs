@@ -1,7 +1,7 @@
 //! What can go wrong with a repository.
 
 use crate::storage::{StorageError, StoredFile};
-use loadline_repository_format::{FormatError, ObjectId, Timestamp};
+use loadline_shelter_format::{FormatError, ObjectId, Timestamp};
 use std::path::PathBuf;
 
 /// Why a repository does not do what was asked.

@@ -6,7 +6,7 @@
 use crate::RepositoryError;
 use crate::repository::Repository;
 use crate::storage::{LeaseVersion, StorageErrorKind};
-use loadline_repository_format::Timestamp;
+use loadline_shelter_format::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// What the lease says. It is not sealed: names of machines are no secret, and it must be readable without a key.

@@ -20,7 +20,7 @@ mod tree_reader;
 pub use check::{CheckFinding, Checked, CheckedData};
 pub use error::RepositoryError;
 pub use lease::{Lease, LeaseRecord, LeaseTaking};
-pub use loadline_repository_format::{
+pub use loadline_shelter_format::{
     ExtendedAttribute, FormatError, KeepRules, NodeKind, ObjectId, ScryptCost, SnapshotFile, Timestamp,
 };
 pub use pacing::{PacedStep, Pacing, Permission, Unpaced};

@@ -11,7 +11,7 @@ use crate::repository::Repository;
 use crate::storage::{FileKind, StoredFile};
 use crate::tree_reader::TreeReader;
 use crate::{RepositoryError, StoredSnapshot};
-use loadline_repository_format::{
+use loadline_shelter_format::{
     BlobKind, IndexedPack, KeepRules, NodeKind, ObjectId, PackBuilder, PackedBlob, Timestamp,
 };
 use loadline_units::Bytes;

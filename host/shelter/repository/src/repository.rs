@@ -5,7 +5,7 @@ use crate::blob_index::BlobIndex;
 use crate::nonces::random;
 use crate::save::KnownRoot;
 use crate::storage::{FileKind, RepositoryStorage, StorageErrorKind, StoredFile};
-use loadline_repository_format::{
+use loadline_shelter_format::{
     Decompression, FormatError, IndexFile, IndexedPack, KeyFile, MasterKey, ObjectId, Polynomial, RepositoryConfig,
     ScryptCost, SnapshotFile, Timestamp, decode_blob, decode_unpacked, encode_unpacked,
 };

@@ -4,7 +4,7 @@ use crate::RepositoryError;
 use crate::blob_index::BlobIndex;
 use crate::repository::Repository;
 use crate::storage::{FileKind, StoredFile};
-use loadline_repository_format::{Decompression, ObjectId, TreeNode, decode_blob, decode_tree};
+use loadline_shelter_format::{Decompression, ObjectId, TreeNode, decode_blob, decode_tree};
 use std::collections::VecDeque;
 
 /// How much of a pack is fetched at once.

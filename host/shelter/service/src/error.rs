@@ -1,10 +1,10 @@
 //! What can go wrong, with what was attempted on what.
 
 use loadline_document::DocumentError;
-use loadline_repository::RepositoryError;
-use loadline_shelter::manifest::ManifestError;
-use loadline_shelter::notice::NoticeError;
-use loadline_shelter::start::{Awaited, StartRefusal};
+use loadline_shelter_policy::manifest::ManifestError;
+use loadline_shelter_policy::notice::NoticeError;
+use loadline_shelter_policy::start::{Awaited, StartRefusal};
+use loadline_shelter_repository::RepositoryError;
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -4,7 +4,7 @@
 //! removes it.
 
 use crate::tree_files::TreeRoot;
-use loadline_shelter::tree::TreePath;
+use loadline_shelter_policy::tree::TreePath;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;

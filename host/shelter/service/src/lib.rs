@@ -1,6 +1,6 @@
 //! Keeps the data of an ephemeral disk: prepares the disk, saves what is on it, restores it before services start.
 //!
-//! [`Shelter`] is one configuration on this machine. What it decides is computed in `loadline_shelter`; here it is looked, done
+//! [`Shelter`] is one configuration on this machine. What it decides is computed in `loadline_shelter_policy`; here it is looked, done
 //! and made durable. [`DiskProbe`] shows the disk and makes file systems: a test has one of its own.
 
 mod checking;

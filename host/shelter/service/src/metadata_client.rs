@@ -2,8 +2,8 @@
 
 use crate::error::ShelterError;
 use loadline_kernel::metadata::{self, Patience};
-use loadline_shelter::config::{Cloud, NoticeSource};
-use loadline_shelter::notice::{CloudNotice, MetadataRequest, NoticeError, granted, notices};
+use loadline_shelter_policy::config::{Cloud, NoticeSource};
+use loadline_shelter_policy::notice::{CloudNotice, MetadataRequest, NoticeError, granted, notices};
 use std::time::Duration;
 
 /// Azure's first answer takes up to two minutes.

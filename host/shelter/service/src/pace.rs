@@ -2,8 +2,8 @@
 
 use loadline_kernel::counters::disk_counters;
 use loadline_kernel::facts::{BlockDevice, KernelView};
-use loadline_shelter::config::OwnLimits;
-use loadline_shelter::controller::{ApplicationLoad, ByteBucket, DeviceCount, PERIOD, RateController};
+use loadline_shelter_policy::config::OwnLimits;
+use loadline_shelter_policy::controller::{ApplicationLoad, ByteBucket, DeviceCount, PERIOD, RateController};
 use loadline_units::{ByteRate, Bytes, Duration, Instant};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -11,11 +11,11 @@ use crate::pace::Pace;
 use crate::saving::{CopyTrouble, Picture, SaveReport, group_of, not_one_moment};
 use crate::tree_files::TreeRoot;
 use loadline_kernel::system_calls::write_back_file_system;
-use loadline_shelter::changes::{TreeStamps, mass_deletion};
-use loadline_shelter::config::DataClass;
-use loadline_shelter::manifest::{MANIFEST_SCHEMA, Manifest, ManifestHead};
-use loadline_shelter::start::DestinationSeen;
-use loadline_shelter::tree::{EntryKind, TreeEntry, TreePath};
+use loadline_shelter_policy::changes::{TreeStamps, mass_deletion};
+use loadline_shelter_policy::config::DataClass;
+use loadline_shelter_policy::manifest::{MANIFEST_SCHEMA, Manifest, ManifestHead};
+use loadline_shelter_policy::start::DestinationSeen;
+use loadline_shelter_policy::tree::{EntryKind, TreeEntry, TreePath};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -258,7 +258,7 @@ impl PlainCopy {
         staged: &Path,
         pace: &Pace,
         report: &mut SaveReport,
-    ) -> Result<(TreeEntry, loadline_shelter::changes::FileStamp), CopyTrouble> {
+    ) -> Result<(TreeEntry, loadline_shelter_policy::changes::FileStamp), CopyTrouble> {
         let mut entry = seen.entry.clone();
         entry.attributes = picture.attributes(seen).map_err(CopyTrouble::Source)?;
         if !matches!(entry.kind, EntryKind::File { .. }) {
@@ -398,7 +398,7 @@ impl PlainCopy {
                     fs::rename(&new, &place).map_err(ShelterError::io("move", &new))?;
                 }
                 EntryKind::Link { to } => {
-                    let to = loadline_shelter::tree::unescaped(to).unwrap_or_default();
+                    let to = loadline_shelter_policy::tree::unescaped(to).unwrap_or_default();
                     let to = Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(&to));
                     if fs::read_link(&place).ok().as_deref() != Some(to) {
                         let _ = fs::remove_file(&place);
@@ -566,6 +566,6 @@ fn read_manifest(folder: &Path, head: &CopyHead, generation: u64) -> Result<Mani
 }
 
 /// The group that an entry belongs to, for a restore in order; folders above all groups come first.
-pub(crate) fn order_of(groups: &[loadline_shelter::config::Group], path: &TreePath) -> u32 {
+pub(crate) fn order_of(groups: &[loadline_shelter_policy::config::Group], path: &TreePath) -> u32 {
     group_of(groups, path).map_or(0, |group| group.order)
 }

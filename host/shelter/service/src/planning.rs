@@ -12,12 +12,12 @@ use loadline_prediction::{
 };
 use loadline_record::RunRecord;
 use loadline_report::words;
-use loadline_shelter::config::{DataClass, Destination, ShelterConfig};
-use loadline_shelter::plan::{
+use loadline_shelter_policy::config::{DataClass, Destination, ShelterConfig};
+use loadline_shelter_policy::plan::{
     ApplicationForecast, Changes, ChangesSource, ForecastLatency, FoundFiles, LimitedRate, PlanQuestion, READ_SIZE,
     ShelterPlan,
 };
-use loadline_shelter::status::ShelterStatus;
+use loadline_shelter_policy::status::ShelterStatus;
 use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio};
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! What shows the disk and prepares it: the machine, or a test.
 
 use crate::error::ShelterError;
-use loadline_shelter::config::ShelterConfig;
-use loadline_shelter::start::{DeviceSeen, MountSeen};
+use loadline_shelter_policy::config::ShelterConfig;
+use loadline_shelter_policy::start::{DeviceSeen, MountSeen};
 use std::path::Path;
 
 /// What is at the folder of the disk, without the marker and the entries.

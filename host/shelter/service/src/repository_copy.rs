@@ -10,17 +10,17 @@ use crate::pace::Pace;
 use crate::restoring::{RestoreProgress, RestoreReport};
 use crate::saving::{Picture, SaveReport, group_of, not_one_moment};
 use crate::tree_files::{SeenEntry, TreeRoot};
-use loadline_repository::{
+use loadline_shelter_policy::changes::{MassDeletion, TreeStamps};
+use loadline_shelter_policy::config::{DataClass, Group, KeptGenerations};
+use loadline_shelter_policy::start::DestinationSeen;
+use loadline_shelter_policy::tree::{EntryKind, TreePath, unescaped};
+use loadline_shelter_policy::upkeep::ReadShare;
+use loadline_shelter_repository::{
     CheckFinding, Checked, CheckedData, ExtendedAttribute, Extras, FileKind, KeepRules, Lease, LeaseTaking, ListedFile,
     NodeKind, ObjectId, PacedStep, Pacing, Permission, PicturedEntry, PicturedRoot, Repository, RepositoryError,
     RepositoryStorage, RereadShare, RestoreRequest, SaveRequest, ScryptCost, StorageErrorKind, StoredFile,
     StoredSnapshot, Timestamp,
 };
-use loadline_shelter::changes::{MassDeletion, TreeStamps};
-use loadline_shelter::config::{DataClass, Group, KeptGenerations};
-use loadline_shelter::start::DestinationSeen;
-use loadline_shelter::tree::{EntryKind, TreePath, unescaped};
-use loadline_shelter::upkeep::ReadShare;
 use loadline_units::Bytes;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -476,7 +476,7 @@ impl RepositoryCopy {
         let (of_files, of_bytes) = (newest.number("files"), newest.number("bytes"));
         let group = picture.groups.iter().find(|group| group.class != DataClass::Recreate)?;
         let (gone, gone_bytes) = (of_files.saturating_sub(files), of_bytes.saturating_sub(bytes));
-        let many = gone >= loadline_shelter::changes::MASS_FILES_MIN && gone > group.deletion.of(of_files);
+        let many = gone >= loadline_shelter_policy::changes::MASS_FILES_MIN && gone > group.deletion.of(of_files);
         (many || (gone > 0 && gone_bytes > group.deletion.of(of_bytes))).then(|| {
             let loss =
                 MassDeletion { files: gone, of_files, bytes: Bytes::new(gone_bytes), of_bytes: Bytes::new(of_bytes) };

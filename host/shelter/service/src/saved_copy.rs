@@ -8,8 +8,8 @@ use crate::repository_copy::RepositoryCopy;
 use crate::restoring::{Onto, RestoreProgress, RestoreReport, restore};
 use crate::saving::{Picture, SaveReport};
 use crate::tree_files::TreeRoot;
-use loadline_shelter::changes::TreeStamps;
-use loadline_shelter::config::Group;
+use loadline_shelter_policy::changes::TreeStamps;
+use loadline_shelter_policy::config::Group;
 
 /// Where generations are.
 pub(crate) enum SavedCopy {

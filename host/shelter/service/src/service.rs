@@ -10,13 +10,13 @@ use crate::pace::Pace;
 use crate::restoring::RestoreProgress;
 use crate::saving::{SaveReport, group_of};
 use crate::shelter::{Prepared, Shelter, end_restore};
-use loadline_shelter::budget::{DestinationRate, SaveQuestion, dirty_budget};
-use loadline_shelter::changes::{TreeDifference, UnsavedChanges};
-use loadline_shelter::config::NoticeSource;
-use loadline_shelter::notice::CloudNotice;
-use loadline_shelter::status::{LastSave, ServicePhase, ShelterStatus};
-use loadline_shelter::tree::TreePath;
-use loadline_shelter::upkeep::UpkeepSchedule;
+use loadline_shelter_policy::budget::{DestinationRate, SaveQuestion, dirty_budget};
+use loadline_shelter_policy::changes::{TreeDifference, UnsavedChanges};
+use loadline_shelter_policy::config::NoticeSource;
+use loadline_shelter_policy::notice::CloudNotice;
+use loadline_shelter_policy::status::{LastSave, ServicePhase, ShelterStatus};
+use loadline_shelter_policy::tree::TreePath;
+use loadline_shelter_policy::upkeep::UpkeepSchedule;
 use loadline_units::{ByteRate, Bytes, Duration as Span, Instant as Moment};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -202,7 +202,7 @@ struct Watch {
     pace: Arc<Pace>,
     unsaved: UnsavedChanges,
     /// What the last look showed.
-    seen: loadline_shelter::changes::TreeStamps,
+    seen: loadline_shelter_policy::changes::TreeStamps,
     looked: Option<Instant>,
     look_took: Duration,
     rate: DestinationRate,

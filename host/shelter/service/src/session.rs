@@ -4,7 +4,7 @@
 //! program's input ends, and it undoes what it did.
 
 use crate::error::ShelterError;
-use loadline_shelter::config::{Group, Moment};
+use loadline_shelter_policy::config::{Group, Moment};
 use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};

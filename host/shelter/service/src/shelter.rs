@@ -18,17 +18,17 @@ use crate::saved_copy::SavedCopy;
 use crate::saving::{READ_AGAIN, SaveReport, is_own};
 use crate::structure;
 use crate::tree_files::TreeRoot;
-use loadline_repository::RepositoryStorage;
-use loadline_shelter::changes::TreeStamps;
-use loadline_shelter::config::{Damaged, DataClass, Destination, MARKER_NAME, ShelterConfig};
-use loadline_shelter::marker::{MARKER_BYTES_MAX, MarkedState, Marker};
-use loadline_shelter::start::{
+use loadline_shelter_policy::changes::TreeStamps;
+use loadline_shelter_policy::config::{Damaged, DataClass, Destination, MARKER_NAME, ShelterConfig};
+use loadline_shelter_policy::marker::{MARKER_BYTES_MAX, MarkedState, Marker};
+use loadline_shelter_policy::start::{
     DestinationSeen, DeviceSeen, HARMLESS, MarkerSeen, MountSeen, Observations, PathSeen, StartRefusal, StartVerdict,
     verdict,
 };
-use loadline_shelter::status::ShelterStatus;
-use loadline_shelter::tree::TreePath;
-use loadline_shelter::unit::unit_name;
+use loadline_shelter_policy::status::ShelterStatus;
+use loadline_shelter_policy::tree::TreePath;
+use loadline_shelter_policy::unit::unit_name;
+use loadline_shelter_repository::RepositoryStorage;
 use parking_lot::Mutex;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

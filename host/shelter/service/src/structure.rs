@@ -3,9 +3,9 @@
 use crate::durable::{read_bounded, write_durably};
 use crate::error::ShelterError;
 use crate::tree_files::TreeRoot;
-use loadline_shelter::config::{DataClass, ShelterConfig};
-use loadline_shelter::manifest::{MANIFEST_SCHEMA, Manifest, ManifestHead};
-use loadline_shelter::tree::EntryKind;
+use loadline_shelter_policy::config::{DataClass, ShelterConfig};
+use loadline_shelter_policy::manifest::{MANIFEST_SCHEMA, Manifest, ManifestHead};
+use loadline_shelter_policy::tree::EntryKind;
 use std::path::{Path, PathBuf};
 
 /// Bytes of the file, at most.

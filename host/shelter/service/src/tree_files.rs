@@ -1,8 +1,8 @@
 //! A folder as the root of a tree: entries below it are opened without following a link and without leaving the file system.
 
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
-use loadline_shelter::changes::FileStamp;
-use loadline_shelter::tree::{EntryKind, TreeEntry, TreePath, escaped, unescaped};
+use loadline_shelter_policy::changes::FileStamp;
+use loadline_shelter_policy::tree::{EntryKind, TreeEntry, TreePath, escaped, unescaped};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, Timespec, Timestamps, XattrFlags};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

@@ -8,7 +8,7 @@ use crate::pacing::{PacedStep, Pacing, Permission};
 use crate::repository::Repository;
 use crate::save::{EntryStat, Stamp};
 use crate::storage::{FileKind, StoredFile};
-use loadline_repository_format::{Decompression, ObjectId, PackedBlob, decode_blob};
+use loadline_shelter_format::{Decompression, ObjectId, PackedBlob, decode_blob};
 use loadline_units::Bytes;
 use parking_lot::Mutex;
 use rustix::fd::OwnedFd;

@@ -13,7 +13,7 @@ use crate::repository::Repository;
 use crate::save::{EntryStat, KnownEntry, KnownFolder, KnownRoot, Stamp};
 use crate::tree_reader::TreeReader;
 use files::{FileFailure, FileRestore};
-use loadline_repository_format::{NodeKind, ObjectId, decode_tree};
+use loadline_shelter_format::{NodeKind, ObjectId, decode_tree};
 use loadline_units::Bytes;
 use plan::{Plan, PlannedEntry, find};
 use rustix::fd::AsFd;

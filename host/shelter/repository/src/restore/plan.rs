@@ -4,7 +4,7 @@ use super::RestoreRequest;
 use crate::RepositoryError;
 use crate::repository::Repository;
 use crate::tree_reader::TreeReader;
-use loadline_repository_format::{NodeKind, ObjectId, TreeNode, encode_tree};
+use loadline_shelter_format::{NodeKind, ObjectId, TreeNode, encode_tree};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

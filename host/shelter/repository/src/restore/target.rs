@@ -1,6 +1,6 @@
 //! Writes below the target, and never through a symbolic link.
 
-use loadline_repository_format::{NodeKind, TreeNode, unix_mode};
+use loadline_shelter_format::{NodeKind, TreeNode, unix_mode};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Timespec, Timestamps, Uid, XattrFlags};
 use rustix::io::Errno;
@@ -136,8 +136,7 @@ pub(super) fn make_special(folder: BorrowedFd<'_>, name: &[u8], node: &TreeNode)
 }
 
 fn times(node: &TreeNode) -> Timestamps {
-    let time =
-        |at: loadline_repository_format::Timestamp| Timespec { tv_sec: at.seconds, tv_nsec: at.nanoseconds.into() };
+    let time = |at: loadline_shelter_format::Timestamp| Timespec { tv_sec: at.seconds, tv_nsec: at.nanoseconds.into() };
     Timestamps { last_access: time(node.accessed), last_modification: time(node.modified) }
 }
 

@@ -7,7 +7,7 @@ use super::packing::Packer;
 use super::reading::FileOutcome;
 use super::scan::{Draft, DraftEntry, WalkedFolder, settled};
 use crate::RepositoryError;
-use loadline_repository_format::{Timestamp, TreeNode, encode_tree};
+use loadline_shelter_format::{Timestamp, TreeNode, encode_tree};
 use std::path::PathBuf;
 use std::sync::Arc;
 

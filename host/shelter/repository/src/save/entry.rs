@@ -1,6 +1,6 @@
 //! What the file system says about an entry.
 
-use loadline_repository_format::{ExtendedAttribute, NodeKind, Timestamp, TreeNode, go_mode};
+use loadline_shelter_format::{ExtendedAttribute, NodeKind, Timestamp, TreeNode, go_mode};
 use rustix::fd::{AsFd, AsRawFd};
 use rustix::io::Errno;
 

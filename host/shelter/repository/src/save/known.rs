@@ -4,7 +4,7 @@ use super::entry::EntryStat;
 use crate::RepositoryError;
 use crate::repository::Repository;
 use crate::tree_reader::TreeReader;
-use loadline_repository_format::{
+use loadline_shelter_format::{
     NodeKind, ObjectId, Timestamp, TreeNode, decode_tree, decode_unpacked, encode_tree, encode_unpacked,
 };
 use std::sync::Arc;

@@ -24,7 +24,7 @@ use crate::repository::Repository;
 use crate::storage::{FileKind, StoredFile};
 use crate::tree_reader::TreeReader;
 use assemble::{AssembledEntry, Assembly};
-use loadline_repository_format::{BlobKind, IndexedPack, ObjectId, SnapshotFile, Timestamp, TreeNode, encode_tree};
+use loadline_shelter_format::{BlobKind, IndexedPack, ObjectId, SnapshotFile, Timestamp, TreeNode, encode_tree};
 use loadline_units::Bytes;
 use pictured::{CopyFolders, PicturedPlace};
 use reading::FileReader;

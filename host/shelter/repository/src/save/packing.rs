@@ -6,7 +6,7 @@ use crate::nonces::Nonces;
 use crate::pacing::{PacedStep, Pacing, Permission};
 use crate::repository::Repository;
 use crate::storage::{FileKind, StoredFile};
-use loadline_repository_format::{BlobKind, Compression, IndexedPack, ObjectId, PackBuilder};
+use loadline_shelter_format::{BlobKind, Compression, IndexedPack, ObjectId, PackBuilder};
 use loadline_units::Bytes;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

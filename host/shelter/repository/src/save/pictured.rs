@@ -5,7 +5,7 @@ use super::known::{KnownEntry, Stamp};
 use super::scan::{Batch, Draft, DraftEntry, Scan, WaitingFile, WalkedFolder};
 use crate::RepositoryError;
 use crate::pacing::{PacedStep, Permission};
-use loadline_repository_format::{ExtendedAttribute, NodeKind, Timestamp, TreeNode};
+use loadline_shelter_format::{ExtendedAttribute, NodeKind, Timestamp, TreeNode};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@ use super::work::{FileBatch, LargeFile, Task, WorkQueue};
 use super::{Chunking, FIXED_CHUNK};
 use crate::RepositoryError;
 use crate::pacing::PacedStep;
-use loadline_repository_format::{CHUNK_MAX, ExtendedAttribute, ObjectId, PackBuilder, RabinChunker, Timestamp};
+use loadline_shelter_format::{CHUNK_MAX, ExtendedAttribute, ObjectId, PackBuilder, RabinChunker, Timestamp};
 use loadline_units::Bytes;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Advice, Mode, OFlags};
@@ -148,7 +148,7 @@ impl<'w, 's, 'r> FileReader<'w, 's, 'r> {
     fn read_file(&mut self, batch: &FileBatch, waiting: &WaitingFile) -> Result<Option<FileOutcome>, ReadError> {
         let file = open_without_atime(&batch.folder, &waiting.name, OFlags::empty())?;
         let before = stat_of(&file)?;
-        if before.kind != loadline_repository_format::NodeKind::File {
+        if before.kind != loadline_shelter_format::NodeKind::File {
             return Ok(Some(FileOutcome::Gone));
         }
         if self.chunking == Chunking::Fixed && before.size >= SHARED_FROM {

@@ -8,7 +8,7 @@ use super::work::{FileBatch, WorkQueue};
 use super::{RereadShare, UnreadableEntry};
 use crate::RepositoryError;
 use crate::pacing::{PacedStep, Pacing, Permission};
-use loadline_repository_format::{ExtendedAttribute, NodeKind, Timestamp, TreeNode};
+use loadline_shelter_format::{ExtendedAttribute, NodeKind, Timestamp, TreeNode};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, OFlags};
 use rustix::io::Errno;

@@ -3,7 +3,7 @@
 use super::entry::EntryStat;
 use super::pictured::PicturedFile;
 use super::scan::{Batch, WaitingFile};
-use loadline_repository_format::ObjectId;
+use loadline_shelter_format::ObjectId;
 use parking_lot::{Condvar, Mutex};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;

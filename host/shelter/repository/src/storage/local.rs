@@ -1,7 +1,7 @@
 //! A repository in a folder of this machine, in restic's layout.
 
 use super::{FileKind, LeaseVersion, ListedFile, RepositoryStorage, StorageError, StorageErrorKind, StoredFile};
-use loadline_repository_format::ObjectId;
+use loadline_shelter_format::ObjectId;
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};

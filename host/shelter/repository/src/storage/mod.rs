@@ -10,7 +10,7 @@ pub use local::LocalStorage;
 #[cfg(feature = "shelter")]
 pub use object::{ObjectStorage, RetryBounds, StoreAccess, StoreVariables};
 
-use loadline_repository_format::ObjectId;
+use loadline_shelter_format::ObjectId;
 use std::fmt;
 
 /// The kinds of files that are named by a hash.

@@ -12,7 +12,7 @@ use access::{CredentialOrigin, Provider};
 use failure::StoreFailure;
 use futures_util::TryStreamExt;
 use http::{RequestCounters, ThreadConnector};
-use loadline_repository_format::ObjectId;
+use loadline_shelter_format::ObjectId;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};

@@ -3,7 +3,7 @@
 use crate::saving::Place;
 use crate::trees::{CHEAP, NOW, PASSWORD, assert_same, noise, seen, storage};
 use crate::with_restic::assert_sound;
-use loadline_repository::{
+use loadline_shelter_repository::{
     CheckFinding, CheckedData, FaultyStorage, FileKind, KeepRules, LeaseTaking, Pruned, Repository, RepositoryError,
     RepositoryStorage, RestoreRequest, SaveRequest, StorageErrorKind, StorageFault, StoredFile, Timestamp, Unpaced,
 };
@@ -39,7 +39,7 @@ impl Faulty {
     }
 }
 
-fn lasting(repository: &Repository, holder: &str) -> loadline_repository::Lease {
+fn lasting(repository: &Repository, holder: &str) -> loadline_shelter_repository::Lease {
     let until = Timestamp::new(NOW.seconds + 60, 0);
     repository.take_lease(holder, NOW, until, LeaseTaking::Forced).unwrap()
 }

@@ -5,7 +5,7 @@
 use crate::s3_server::{KEY, S3Server, ServerFault, TOKEN};
 use crate::trees::{CHEAP, NOW, PASSWORD, assert_same, every_kind};
 use crate::with_restic::assert_sound;
-use loadline_repository::{
+use loadline_shelter_repository::{
     CheckedData, KeepRules, LeaseTaking, ObjectStorage, Repository, RepositoryError, RepositoryStorage, RestoreRequest,
     RetryBounds, SaveRequest, StorageErrorKind, StorageTraffic, StoreAccess, StoreVariables, Timestamp, Unpaced,
 };
@@ -66,7 +66,7 @@ fn live(open: &dyn Fn() -> Arc<ObjectStorage>) {
 
     // Both takings are refused by the server itself: the first is there, the second was overtaken.
     let storage = open();
-    let conflict = |result: Result<_, loadline_repository::StorageError>| {
+    let conflict = |result: Result<_, loadline_shelter_repository::StorageError>| {
         assert_eq!(result.unwrap_err().kind, StorageErrorKind::Conflict);
     };
     conflict(storage.replace_lease(None, b"{}"));
@@ -101,7 +101,7 @@ fn a_repository_in_a_store_lives_as_one_in_a_folder_and_restic_finds_it_sound() 
     live(&|| in_s3(&server));
     assert_sound(laid_out(&server.objects(), "below/here/").path());
     let storage = in_s3(&server);
-    assert!(storage.list(loadline_repository::FileKind::Pack).is_ok());
+    assert!(storage.list(loadline_shelter_repository::FileKind::Pack).is_ok());
     assert_eq!(traffic(&storage).failed, 0);
 }
 
@@ -196,7 +196,7 @@ fn a_store_that_refuses_says_why_and_whose_credentials_it_refused() {
     let text = error.to_string();
     assert!(text.contains("cannot read loadline/lease: the store answered 403 InvalidAccessKeyId"), "{text}");
     assert!(text.ends_with("the credentials come from the environment"), "{text}");
-    let error = open("s3://other", &server.endpoint(), &amazon(KEY)).list(loadline_repository::FileKind::Key);
+    let error = open("s3://other", &server.endpoint(), &amazon(KEY)).list(loadline_shelter_repository::FileKind::Key);
     assert!(error.unwrap_err().to_string().contains("404 NoSuchBucket (The specified bucket does not exist)"));
     // Nothing is given: the machine is asked, and there is no metadata service at this address.
     let metadata = [("AWS_METADATA_ENDPOINT", "http://127.0.0.1:1")];
@@ -292,7 +292,7 @@ fn restic(repository: &str, variables: &[(&str, &str)], words: &[&str]) -> bool 
 
 /// Everything of a store below its prefix, as restic's local backend has it.
 fn copied(storage: &ObjectStorage) -> tempfile::TempDir {
-    use loadline_repository::{FileKind, StoredFile};
+    use loadline_shelter_repository::{FileKind, StoredFile};
     let mut files = vec![StoredFile::Config];
     for kind in FileKind::ALL {
         files.extend(storage.list(kind).unwrap().into_iter().map(|file| StoredFile::Named(kind, file.id)));
@@ -333,7 +333,7 @@ fn azurite_agrees_with_us_on_azure_blob_and_refuses_a_wrong_key() {
         let address = format!("azure://{container}/below/here");
         Arc::new(ObjectStorage::open(&address, &access(&endpoint, &variables)).unwrap())
     };
-    let missing = open(key, "data").list(loadline_repository::FileKind::Key).unwrap_err().to_string();
+    let missing = open(key, "data").list(loadline_shelter_repository::FileKind::Key).unwrap_err().to_string();
     assert!(missing.contains("404 ContainerNotFound"), "{missing}");
     make_container(&endpoint, key);
     live(&|| open(key, "data"));

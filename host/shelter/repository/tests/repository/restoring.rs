@@ -2,7 +2,7 @@
 
 use crate::saving::Place;
 use crate::trees::{assert_same, every_kind, noise};
-use loadline_repository::{
+use loadline_shelter_repository::{
     Extras, PacedStep, Pacing, Permission, RepositoryError, RestoreRequest, SaveRequest, Unpaced,
 };
 use loadline_units::Bytes;

@@ -1,7 +1,7 @@
 //! What a save reads and writes, and what it says about files that it could not read.
 
 use crate::trees::{NOW, PASSWORD, assert_same, every_kind, noise, repository, storage};
-use loadline_repository::{
+use loadline_shelter_repository::{
     Changes, PacedStep, Pacing, Permission, Repository, RepositoryError, RereadShare, RestoreRequest, SaveRequest,
     Saved, Unpaced,
 };

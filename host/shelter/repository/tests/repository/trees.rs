@@ -1,6 +1,6 @@
 //! Trees of files for tests: made, altered, and compared with everything that belongs to them.
 
-use loadline_repository::{LocalStorage, Repository, RepositoryStorage, ScryptCost, Timestamp};
+use loadline_shelter_repository::{LocalStorage, Repository, RepositoryStorage, ScryptCost, Timestamp};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;

@@ -1,7 +1,7 @@
 //! What we write is checked and restored by restic, and what restic writes is restored by us.
 
 use crate::trees::{PASSWORD, assert_same, every_kind, repository, storage};
-use loadline_repository::{Chunking, Repository, RestoreRequest, SaveRequest, Unpaced};
+use loadline_shelter_repository::{Chunking, Repository, RestoreRequest, SaveRequest, Unpaced};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

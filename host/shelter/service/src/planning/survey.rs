@@ -1,8 +1,8 @@
 //! A look at all files of a configuration, which ends after a while: sizes and times, no contents.
 
 use crate::durable::now_ns;
-use loadline_shelter::config::{DataClass, Group, ShelterConfig};
-use loadline_shelter::plan::FoundFiles;
+use loadline_shelter_policy::config::{DataClass, Group, ShelterConfig};
+use loadline_shelter_policy::plan::FoundFiles;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -6,13 +6,13 @@ use crate::error::ShelterError;
 use crate::plain_copy::PlainCopy;
 use crate::repository_copy::{RepositoryCopy, RepositoryPlace, Upkeep};
 use crate::saved_copy::SavedCopy;
-use loadline_repository::{
+use loadline_shelter_policy::config::Destination;
+use loadline_shelter_policy::start::DestinationSeen;
+use loadline_shelter_policy::upkeep::UpkeepSchedule;
+use loadline_shelter_repository::{
     LocalStorage, ObjectStorage, Pacing, RepositoryError, RepositoryStorage, StorageError, StorageTraffic, StoreAccess,
     StoreVariables,
 };
-use loadline_shelter::config::Destination;
-use loadline_shelter::start::DestinationSeen;
-use loadline_shelter::upkeep::UpkeepSchedule;
 use loadline_units::Bytes;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -123,7 +123,7 @@ impl Shelter {
 
     /// The configuration, to be changed by a test.
     #[cfg(test)]
-    pub(crate) fn config_mut(&mut self) -> &mut loadline_shelter::config::ShelterConfig {
+    pub(crate) fn config_mut(&mut self) -> &mut loadline_shelter_policy::config::ShelterConfig {
         &mut self.config
     }
 

@@ -132,7 +132,7 @@ fn a_database_on_a_file_system_with_reflinks_stands_still_only_for_them() {
     for mode in ["wal", "delete"] {
         let Some(mut world) = LoopWorld::new() else { return };
         let mut config = world.config_of_repository("xfs", "");
-        config.groups[0].moment = loadline_shelter::config::Moment::Sqlite(vec!["data/a.db".to_owned()]);
+        config.groups[0].moment = loadline_shelter_policy::config::Moment::Sqlite(vec!["data/a.db".to_owned()]);
         let mut first = shelter(&config);
         if let Err(error) = first.restore() {
             println!("skipped: no XFS here: {error}");

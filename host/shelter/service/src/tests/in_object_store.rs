@@ -8,9 +8,9 @@ use super::world::{GROUPS, World, save, tree};
 use crate::error::ShelterError;
 use crate::service::{Ending, ServiceSettings, serve};
 use crate::shelter::last_status;
-use loadline_repository::{ObjectStorage, Repository, ScryptCost, StoreAccess, StoreVariables, Timestamp};
-use loadline_shelter::config::{Destination, MARKER_NAME};
-use loadline_shelter::start::Awaited;
+use loadline_shelter_policy::config::{Destination, MARKER_NAME};
+use loadline_shelter_policy::start::Awaited;
+use loadline_shelter_repository::{ObjectStorage, Repository, ScryptCost, StoreAccess, StoreVariables, Timestamp};
 use s3_server::{KEY, S3Server, ServerFault};
 use std::fs;
 use std::sync::Arc;
@@ -117,6 +117,6 @@ fn a_service_reports_its_requests_and_saves_once_more_at_its_end() {
 }
 
 fn shelter_is_ready(world: &World) -> bool {
-    use loadline_shelter::status::ServicePhase;
+    use loadline_shelter_policy::status::ServicePhase;
     last_status(&world.config).ok().flatten().is_some_and(|status| status.phase == ServicePhase::Ready)
 }

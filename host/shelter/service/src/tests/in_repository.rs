@@ -3,10 +3,12 @@
 use super::world::{GROUPS, World, save, tree, unpaced};
 use crate::error::ShelterError;
 use crate::shelter::Shelter;
-use loadline_repository::{FaultyStorage, LeaseTaking, LocalStorage, Repository, StorageFault, Timestamp, Unpaced};
-use loadline_shelter::config::{KeptGenerations, MARKER_NAME};
-use loadline_shelter::marker::{MarkedState, Marker};
-use loadline_shelter::start::StartRefusal;
+use loadline_shelter_policy::config::{KeptGenerations, MARKER_NAME};
+use loadline_shelter_policy::marker::{MarkedState, Marker};
+use loadline_shelter_policy::start::StartRefusal;
+use loadline_shelter_repository::{
+    FaultyStorage, LeaseTaking, LocalStorage, Repository, StorageFault, Timestamp, Unpaced,
+};
 use loadline_units::Bytes;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -7,8 +7,8 @@ use super::in_repository::restic;
 use super::world::{FolderProbe, World, unpaced};
 use crate::error::ShelterError;
 use crate::shelter::Shelter;
-use loadline_repository::{FaultyStorage, LocalStorage, RepositoryStorage, StorageFault, StoredFile};
-use loadline_shelter::config::{Destination, ShelterConfig};
+use loadline_shelter_policy::config::{Destination, ShelterConfig};
+use loadline_shelter_repository::{FaultyStorage, LocalStorage, RepositoryStorage, StorageFault, StoredFile};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -246,12 +246,12 @@ fn restored(shelter: &mut Shelter, faulty: &FaultyStorage, draws: &mut Draws, ta
 
 /// One bit of a pack flips: a drill names what it lost, and everything else comes back.
 fn rotten(world: &World, shelter: &mut Shelter, faulty: &FaultyStorage, draws: &mut Draws, tally: &mut Tally) {
-    let packs = faulty.list(loadline_repository::FileKind::Pack).unwrap();
+    let packs = faulty.list(loadline_shelter_repository::FileKind::Pack).unwrap();
     if packs.is_empty() {
         return;
     }
     let pack = packs[draws.below(packs.len() as u64) as usize];
-    let file = StoredFile::Named(loadline_repository::FileKind::Pack, pack.id);
+    let file = StoredFile::Named(loadline_shelter_repository::FileKind::Pack, pack.id);
     faulty.set(&[StorageFault::FlipsBit(file, draws.below(pack.length))]);
     let scratch = world.path("scratch");
     // A tree that rotted ends the drill with an error; a file that rotted is named, or comes from an earlier generation.

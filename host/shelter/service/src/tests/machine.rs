@@ -3,9 +3,9 @@
 use crate::error::ShelterError;
 use crate::machine_probe::MachineProbe;
 use crate::shelter::Shelter;
-use loadline_repository::{LocalStorage, Repository, ScryptCost, Timestamp};
-use loadline_shelter::config::{Destination, ShelterConfig};
-use loadline_shelter::start::{Awaited, DeviceSeen, StartRefusal, StartVerdict};
+use loadline_shelter_policy::config::{Destination, ShelterConfig};
+use loadline_shelter_policy::start::{Awaited, DeviceSeen, StartRefusal, StartVerdict};
+use loadline_shelter_repository::{LocalStorage, Repository, ScryptCost, Timestamp};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -15,8 +15,8 @@ mod world;
 
 use crate::durable::write_durably;
 use crate::error::ShelterError;
-use loadline_shelter::config::MARKER_NAME;
-use loadline_shelter::start::{Awaited, StartRefusal, StartVerdict};
+use loadline_shelter_policy::config::MARKER_NAME;
+use loadline_shelter_policy::start::{Awaited, StartRefusal, StartVerdict};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use world::{GROUPS, World, save, tree};
@@ -123,8 +123,8 @@ fn an_interrupted_restore_goes_on_and_merges_nothing() {
     world.started();
     // As if it had ended in the middle: half a file, a file too many, one missing; and the marker says so.
     let text = fs::read_to_string(world.disk(MARKER_NAME)).unwrap();
-    let mut marker = loadline_shelter::marker::Marker::parse(&text).unwrap();
-    marker.state = loadline_shelter::marker::MarkedState::Restoring;
+    let mut marker = loadline_shelter_policy::marker::Marker::parse(&text).unwrap();
+    marker.state = loadline_shelter_policy::marker::MarkedState::Restoring;
     write_durably(&world.disk(MARKER_NAME), marker.to_text().as_bytes()).unwrap();
     fs::write(world.disk("data/file9"), "half").unwrap();
     fs::write(world.disk("data/stale-redo-log"), "of another time").unwrap();
@@ -306,7 +306,7 @@ fn a_start_waits_for_disk_and_destination_and_looks_at_both() {
 #[test]
 fn a_file_that_changes_while_it_is_read_has_its_previous_version() {
     use crate::pace::Pace;
-    use loadline_shelter::config::OwnLimits;
+    use loadline_shelter_policy::config::OwnLimits;
     use loadline_units::ByteRate;
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
     let world = World::new(GROUPS);
@@ -341,7 +341,7 @@ fn a_file_that_changes_while_it_is_read_has_its_previous_version() {
         ends.store(true, Ordering::Relaxed);
         report
     });
-    let inexact: Vec<&str> = report.inexact.keys().map(loadline_shelter::tree::TreePath::as_text).collect();
+    let inexact: Vec<&str> = report.inexact.keys().map(loadline_shelter_policy::tree::TreePath::as_text).collect();
     assert_eq!(inexact, ["data/busy"]);
     assert!(fs::read(world.path("saved/current/data/busy")).unwrap() == old, "never a mix of two moments");
     assert_eq!(fs::read(world.path("saved/current/data/calm")).unwrap(), b"new");

@@ -7,7 +7,7 @@ use crate::error::ShelterError;
 use crate::saved_copy::SavedCopy;
 use crate::saving::{EarlierSave, Picture};
 use crate::tree_files::TreeRoot;
-use loadline_shelter::config::Moment;
+use loadline_shelter_policy::config::Moment;
 use loadline_units::Duration as Span;
 use std::collections::BTreeMap;
 use std::fs;

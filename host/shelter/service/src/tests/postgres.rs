@@ -3,7 +3,7 @@
 use super::machine::{LoopWorld, shelter};
 use super::world::{World, save, unpaced};
 use crate::shelter::Shelter;
-use loadline_shelter::config::{Moment, ShelterConfig};
+use loadline_shelter_policy::config::{Moment, ShelterConfig};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;

@@ -4,7 +4,7 @@ use super::world::{GROUPS, World, save, tree};
 use crate::notify::ServiceManager;
 use crate::service::{Ending, ServiceSettings, serve};
 use crate::shelter::last_status;
-use loadline_shelter::status::ServicePhase;
+use loadline_shelter_policy::status::ServicePhase;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;

@@ -1,8 +1,8 @@
 //! What is read again besides saving: what is saved, and files that look unchanged.
 
 use super::world::{GROUPS, World, save, unpaced};
-use loadline_repository::Unpaced;
-use loadline_shelter::upkeep::ReadShare;
+use loadline_shelter_policy::upkeep::ReadShare;
+use loadline_shelter_repository::Unpaced;
 use std::fs;
 
 const OF: u32 = 5;
