@@ -9,7 +9,7 @@ use crate::typed_plan::read_plans;
 use crate::{dry_run, environments, typed_settings};
 use loadline_runs::{
     DeclaredEnvironment, Measurement, NamedTarget, ObjectiveSearch, PlanLength, RunOptions, Settings, Work,
-    catalog_with, open_volumes, refuse_cells, sole_target, wall_clock,
+    catalog_with, check_targets, sole_target, wall_clock,
 };
 use loadline_workload::Plan;
 use std::path::PathBuf;
@@ -32,9 +32,7 @@ pub(crate) fn run(
         let work = Work::of(plans, &settings.scope(), seed)?;
         dry_run::print(&work, Some(&settings), arguments.printing.format)?;
         if !arguments.on.is_empty() {
-            open_volumes::check_loads(&work, &settings)?;
-            let mut terminal = Terminal::new(quiet, &Interruption::default());
-            refuse_cells(&work, &settings, &open_volumes::look(&work, &settings, &mut terminal))?;
+            check_targets(&work, &settings, &mut Terminal::new(quiet, &Interruption::default()))?;
         }
         return Ok(Outcome::Done);
     }

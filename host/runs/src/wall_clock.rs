@@ -17,7 +17,7 @@ pub fn unix_s() -> u64 {
 }
 
 /// Characters of every run's id.
-pub const RUN_ID_LENGTH: usize = "20260131-142233-abcdef".len();
+pub(crate) const RUN_ID_LENGTH: usize = "20260131-142233-abcdef".len();
 
 /// A new run's id: sorts by start, unique on this machine and most likely everywhere.
 #[must_use]

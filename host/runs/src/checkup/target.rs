@@ -1,7 +1,7 @@
 //! A target: what stands behind it, and what others do there.
 
 use super::{MachineCheck, Suitability};
-use crate::{Error, leftovers};
+use crate::{Error, keep::leftovers};
 use loadline_engine::{Access, Need, Observation, Volume};
 use loadline_record::{FileSystemFacts, MEMORY_FILE_SYSTEMS, Surroundings, TargetKind, VolumeFacts};
 use loadline_units::Bytes;

@@ -14,7 +14,7 @@ use loadline_record::{
 ///
 /// # Errors
 /// The environment has no such volume.
-pub fn application_model_record(
+pub(crate) fn application_model_record(
     model: &Model,
     volume: &str,
     trial: &ApplicationTrial<'_>,
@@ -29,7 +29,7 @@ pub fn application_model_record(
 
 /// How a model answered an application.
 #[derive(Debug, Clone, Copy)]
-pub struct ApplicationTrial<'a> {
+pub(crate) struct ApplicationTrial<'a> {
     /// Seed of the model.
     pub seed: u64,
     /// How the storage was before the first request.
@@ -66,7 +66,7 @@ fn stood_still(series: &Series) -> Option<ModelFact> {
 
 /// Where the requests to a model come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RequestSource<'a> {
+pub(crate) enum RequestSource<'a> {
     /// An application, at work.
     Application,
     /// A trace.
@@ -78,7 +78,7 @@ pub enum RequestSource<'a> {
 
 /// The cell of an application's requests to one volume.
 #[must_use]
-pub fn application_cell(
+pub(crate) fn application_cell(
     id: String,
     volume: &str,
     label: String,

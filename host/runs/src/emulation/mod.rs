@@ -17,11 +17,12 @@ mod record;
 mod record_keeper;
 mod serving;
 
-pub use application::{ApplicationTrial, RequestSource, application_cell, application_model_record};
+pub(crate) use application::{ApplicationTrial, RequestSource, application_cell, application_model_record};
 pub use attached_volumes::{AttachEvents, AttachMethod, AttachedBy, AttachedVolumes, attach_volumes};
 pub use control::{ControlError, ControlSilence, ask_emulation};
 pub use event::{AttachEvent, EmulationEvent, LateAnswers};
-pub use record::{EmulationFigures, EmulationRecordSettings, ExportResult, emulation_doubts};
+pub(crate) use record::EmulationRecordSettings;
+pub use record::{EmulationFigures, ExportResult, emulation_doubts};
 pub use serving::{control_beside, default_memory, default_socket};
 
 use crate::Error;

@@ -35,7 +35,7 @@ pub(super) struct EmulationAbout {
 
 /// The settings of an emulation, as they stand in its record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct EmulationRecordSettings {
+pub(crate) struct EmulationRecordSettings {
     /// Bytes of writes that each disk's own cache may hold.
     pub write_cache: Bytes,
     /// Flushes make nothing durable.

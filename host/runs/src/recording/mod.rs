@@ -8,7 +8,8 @@ mod place;
 mod read;
 mod view;
 
-pub use read::{is_trace, read_trace};
+pub(crate) use read::is_trace;
+pub use read::read_trace;
 pub use view::RecordView;
 
 use crate::wall_clock;

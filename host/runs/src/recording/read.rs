@@ -48,7 +48,7 @@ pub fn read_trace(file: &Path) -> Result<(Trace, Option<TraceFormat>), Error> {
 ///
 /// # Errors
 /// It cannot be opened or read.
-pub fn is_trace(file: &Path) -> io::Result<bool> {
+pub(crate) fn is_trace(file: &Path) -> io::Result<bool> {
     let mut head = Vec::new();
     File::open(file)?.take(HEAD).read_to_end(&mut head)?;
     // The last line may be cut.

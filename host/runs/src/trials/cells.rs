@@ -1,6 +1,6 @@
 //! Cells as the loop over trials sees them: of a plan, or of an application.
 
-use crate::work::{cell_record, label};
+use crate::begin::work::{cell_record, label};
 use loadline_engine::EngineChoice;
 use loadline_record::{CellRecord, LoadFigures};
 use loadline_units::Duration;

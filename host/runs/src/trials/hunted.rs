@@ -10,7 +10,7 @@ use loadline_record::RunRecord;
 ///
 /// # Errors
 /// A trial that could not be started, or that ended early; or the store.
-pub fn measure_hunt(
+pub(crate) fn measure_hunt(
     trials: &mut TrialLoop<'_, PlannedCell>,
     rounds: &HuntRounds<'_>,
     loads: &[PlannedCell],

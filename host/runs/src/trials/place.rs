@@ -86,21 +86,9 @@ impl<'a, C: TrialCell> TrialRound<'a, C> {
         self.cells.iter().map(|cell| cell.trial_time()).max().unwrap_or_default()
     }
 
-    /// The cell that it consists of.
-    ///
-    /// # Panics
-    /// It has several: this place takes one at a time.
-    #[must_use]
-    pub fn sole(&self) -> &'a C {
-        match self.cells[..] {
-            [cell] => cell,
-            _ => panic!("{} cells at the same time where one is carried out", self.cells.len()),
-        }
-    }
-
     /// Whether one of its cells is on this volume.
     #[must_use]
-    pub fn is_on(&self, volume: &str) -> bool {
+    pub(crate) fn is_on(&self, volume: &str) -> bool {
         self.cells.iter().any(|cell| cell.volume() == volume)
     }
 }

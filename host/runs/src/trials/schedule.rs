@@ -31,7 +31,7 @@ impl<'a, C: TrialCell> TrialSchedule<'a, C> {
 
     /// Every step of `work` of which a cell is not in `finished`; `cells` are those of the work.
     #[must_use]
-    pub fn of_work(cells: &'a [C], work: &Work, finished: &'a BTreeSet<(String, u32)>) -> Self {
+    pub(crate) fn of_work(cells: &'a [C], work: &Work, finished: &'a BTreeSet<(String, u32)>) -> Self {
         let round = |step: &ScheduledTrial| TrialRound {
             cells: work.cells_of(step).iter().map(|cell| &cells[*cell]).collect(),
             trial: step.trial,

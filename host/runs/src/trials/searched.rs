@@ -15,7 +15,7 @@ use loadline_workload::LoadSpec;
 ///
 /// # Errors
 /// A trial that could not be started, or that ended early; or the store.
-pub fn answer_question(
+pub(crate) fn answer_question(
     trials: &mut TrialLoop<'_, PlannedCell>,
     question: &SearchQuestion,
     draws: u32,

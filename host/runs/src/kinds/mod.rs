@@ -1,0 +1,12 @@
+//! One file for each kind of run, and how a stored one is carried on.
+
+pub(crate) mod hunt;
+pub(crate) mod measurement;
+pub(crate) mod objective_search;
+pub(crate) mod prediction;
+pub(crate) mod quick;
+pub(crate) mod repeated;
+pub mod replay_run;
+pub(crate) mod storage_replay;
+pub(crate) mod stored_run;
+pub(crate) mod verification;
