@@ -22,7 +22,7 @@ pub(crate) fn start_on(bench: &Bench, environment: &str, more: &[&str]) -> Child
     let child = command.args(more).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let begun = Instant::now();
     while UnixStream::connect(bench.path("s")).is_err() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "it does not listen");
+        assert!(begun.elapsed() < Duration::from_secs(120), "it does not listen");
         std::thread::sleep(Duration::from_millis(5));
     }
     child
@@ -155,7 +155,7 @@ impl<'a> Attached<'a> {
                 println!("skipped: emulate --attach ({})", self.said());
                 return false;
             }
-            assert!(begun.elapsed() < Duration::from_secs(60), "it does not listen");
+            assert!(begun.elapsed() < Duration::from_secs(120), "it does not listen");
             std::thread::sleep(Duration::from_millis(5));
         }
         true
@@ -318,7 +318,7 @@ fn whoever_may_open_few_files_still_takes_orders_when_clients_have_them_all() {
     assert!(wait_until(|| UnixStream::connect(bench.path("s")).is_ok()), "it does not listen");
     let mut clients: Vec<UnixStream> = (0..300).map(|_| UnixStream::connect(bench.path("s")).unwrap()).collect();
     let greeted = |client: &mut UnixStream| {
-        client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        client.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
         client.read(&mut [0; 18]).unwrap() == 18
     };
     let served = clients.iter_mut().filter_map(|client| greeted(client).then_some(())).count();

@@ -2,6 +2,7 @@
 
 use crate::or_skip;
 use crate::support::devices::{Group, Loop, run};
+use crate::support::emulated::Emulated;
 use crate::support::{Bench, Measuring, cells, complete, environment, refused, whole};
 use loadline_analysis::{LimitFigure, known_limits};
 use loadline_record::RunRecord;
@@ -319,10 +320,14 @@ fn a_declared_volume_is_measured_where_it_is_and_its_limits_are_known() {
 
 #[test]
 fn a_measured_disk_becomes_an_environment_that_can_be_predicted_on() {
-    let bench = Bench::new();
-    let text = alone("queue_depth = [1, 4]");
-    let record = bench.measured(&text, &bench.target());
-    // Which limits the figures show is the machine's affair; none of them was declared.
+    // So slow a disk that even a busy machine does not bind the load instead.
+    let emulated = Emulated::new(
+        "schema = 1\nname = \"slow\"\n[[volume.data.disks]]\nsize = \"64 MiB\"\n\
+         [volume.data.disks.latency.read]\nmedian = \"20 ms\"\np99 = \"20 ms\"\n",
+    );
+    let (bench, text) = (Bench::new(), alone("queue_depth = [1, 4]"));
+    let record = bench.measured(&text, &emulated.uri());
+    // Which limits the figures show is no affair of this test; none of them was declared.
     assert!(known_limits(&record).iter().all(|limit| limit.inferred));
     let fitted = loadline_fitting::fit(&record, "fitted").unwrap();
     let predicted = bench.prediction(&text, &environment(&fitted.text)).seeded(1);

@@ -61,7 +61,7 @@ fn files_hold_what_the_disks_hold() {
     assert!(piece == bytes(64 * KIB, 9), "what is written to a disk is in the volume");
     // Requests are counted once they were answered, by the thread that answered: wait for all of them.
     let requests = || served.emulation.figures().iter().map(loadline_emulator::ExportFigures::requests).sum::<u64>();
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_secs(120);
     while requests() < 8 + 3 && Instant::now() < deadline {
         std::thread::yield_now();
     }
@@ -209,7 +209,7 @@ fn a_block_device_of_a_disk_that_hangs_ends_with_the_mount() {
     let begun = Instant::now();
     let made = loop {
         match making.poll() {
-            Ok(None) => assert!(begun.elapsed() < Duration::from_secs(20), "losetup still waits"),
+            Ok(None) => assert!(begun.elapsed() < Duration::from_secs(120), "losetup still waits"),
             ended => break ended,
         }
         std::thread::sleep(Duration::from_millis(5));

@@ -108,7 +108,7 @@ fn lost_by_sqlite(lie_about_flush: bool, cuts: u64) -> Option<u64> {
             });
             let enough = next + drawn(seed, 30);
             let begun = std::time::Instant::now();
-            while committed.load(Ordering::Acquire) < enough && begun.elapsed() < Span::from_secs(20) {
+            while committed.load(Ordering::Acquire) < enough && begun.elapsed() < Span::from_secs(120) {
                 std::thread::sleep(Span::from_micros(50));
             }
             std::thread::sleep(Span::from_micros(drawn(!seed, 3_000)));

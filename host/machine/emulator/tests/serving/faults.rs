@@ -61,7 +61,7 @@ fn a_client_that_waits_for_room_under_a_hang_holds_up_neither_a_power_cut_nor_th
         // As many as there may be of such parts: the others wait.
         let begun = std::time::Instant::now();
         while served.emulation.view().exports[0].queue < 250.0 {
-            assert!(begun.elapsed().as_secs() < 30, "{:?}", served.emulation.view());
+            assert!(begun.elapsed().as_secs() < 120, "{:?}", served.emulation.view());
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
         client
@@ -82,7 +82,7 @@ fn a_client_that_leaves_while_a_hang_holds_its_requests_takes_its_thread_along()
     let until = |what: &str, enough: &dyn Fn() -> bool| {
         let begun = std::time::Instant::now();
         while !enough() {
-            assert!(begun.elapsed().as_secs() < 30, "{what}: {:?}", served.emulation.view());
+            assert!(begun.elapsed().as_secs() < 120, "{what}: {:?}", served.emulation.view());
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
     };
@@ -196,7 +196,7 @@ fn a_hung_disk_holds_its_requests_and_nobody_else() {
     waits.stream.set_read_timeout(Some(std::time::Duration::from_millis(50))).unwrap();
     let mut nothing = [0];
     assert!(waits.stream.read(&mut nothing).is_err());
-    waits.stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+    waits.stream.set_read_timeout(Some(std::time::Duration::from_secs(120))).unwrap();
     clear(&served, hung);
     assert_eq!(waits.reply(), (0, 7));
 }
@@ -275,7 +275,7 @@ fn control_connections_that_ask_nothing_keep_nobody_out() {
     let path = served.folder.path().join("c");
     served.emulation.listen_control(&path).unwrap();
     let ask = |stream: &mut UnixStream| {
-        stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(120))).unwrap();
         stream.write_all(b"\"faults\"\n").unwrap();
         let mut answer = String::new();
         BufReader::new(stream).read_line(&mut answer).unwrap();
@@ -302,7 +302,7 @@ fn metrics_are_told_to_whoever_asks() {
     let _silent: Vec<_> = (0..SCRAPES_MAX - 2).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
     for (asked, expected) in [("GET /metrics", "HTTP/1.1 200 OK"), ("POST /x", "HTTP/1.1 404 Not Found")] {
         let mut stream = std::net::TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(120))).unwrap();
         stream.write_all(format!("{asked} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).unwrap();
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();

@@ -54,7 +54,7 @@ impl Served {
         loop {
             let figures = self.emulation.figures();
             let counted: u64 = figures.iter().map(ExportFigures::requests).sum();
-            assert!(counted <= count && begun.elapsed().as_secs() < 20, "{counted} answers of {count} were counted");
+            assert!(counted <= count && begun.elapsed().as_secs() < 120, "{counted} answers of {count} were counted");
             if counted == count {
                 return figures;
             }

@@ -45,9 +45,9 @@ fn a_modelled_rate_is_the_rate_that_is_delivered() {
         assert!(begun.elapsed().as_micros() >= 9_999 * 200, "{:?} at depth {depth}", begun.elapsed());
         served.figures(10_000);
         // In the model's time, as long as something is outstanding: a machine too busy to ask changes nothing of that.
+        // What comes after a pause is answered at once, so that many pauses leave less than 2 s.
         let busy = served.emulation.accounts()[0].busy.as_s_f64();
-        let rate = 10_000.0 / busy;
-        assert!((5_000.0..=5_050.0).contains(&rate), "{rate} IOPS of 5,000 at depth {depth}, over {busy} s");
+        assert!(busy <= 2.0, "10,000 requests at 5,000 IOPS and depth {depth} took {busy} s");
     }
 }
 
@@ -81,25 +81,24 @@ fn what_holds_requests_is_told() {
     assert_eq!((shares[0], bound), ("disk-iops", "disk-iops"));
     assert!(shares[1..].iter().all(|other| *other == "idle"), "{shares:?}");
 
-    let served = Served::new(&slow(Duration::from_ms(5)));
+    // So long that a client who is late on a busy machine is idle for less.
+    let served = Served::new(&slow(Duration::from_ms(200)));
     let mut client = Client::simple(&served.socket(), "data");
-    (0..20).for_each(|_| drop(client.read(0, 512)));
-    served.figures(20);
+    (0..3).for_each(|_| drop(client.read(0, 512)));
+    served.figures(3);
     assert_eq!(held(&served), (vec!["latency", "idle"], "latency"));
     // Whoever thinks longer than the disk takes sets the pace.
-    for _ in 0..3 {
-        std::thread::sleep(std::time::Duration::from_millis(100));
-        client.read(0, 512);
-    }
-    served.figures(23);
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    client.read(0, 512);
+    served.figures(4);
     assert_eq!(held(&served), (vec!["idle", "latency"], "arrival"));
 
     let served = Served::new(&slow(Duration::from_ms(1)));
-    let delay = Fault::of_all("data", FaultKind::Delay(Duration::from_ms(40)));
+    let delay = Fault::of_all("data", FaultKind::Delay(Duration::from_ms(200)));
     served.emulation.change(&Change::Begin(delay)).unwrap();
     let mut client = Client::simple(&served.socket(), "data");
-    (0..10).for_each(|_| drop(client.read(0, 512)));
-    served.figures(10);
+    (0..3).for_each(|_| drop(client.read(0, 512)));
+    served.figures(3);
     let (shares, bound) = held(&served);
     assert_eq!((shares[0], bound), ("faults", "faults"));
 }

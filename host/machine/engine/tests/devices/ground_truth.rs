@@ -100,7 +100,7 @@ fn throttled(group: &str, device: &str, load: &str) {
     let engine = if word() == "io_uring" { EngineChoice::IoUring } else { EngineChoice::Threads };
     let blocks = vec![BlockShare { size: word().parse::<u64>().map(Bytes::kib).unwrap(), share: Ratio::ONE }];
     let (warm_up, duration, arrival) = (Duration::from_ms(1_500), Duration::from_s(16), closed(32));
-    let spec = LoadSpec { reads, blocks, warm_up, duration, arrival, hang_limit: Duration::from_s(60), ..short() };
+    let spec = LoadSpec { reads, blocks, warm_up, duration, arrival, ..short() };
     let mut volume = take_over(device);
     let record = run(&mut volume, &spec, engine);
     assert_eq!((&record.ending, record.errors_total()), (&Ending::Complete, 0));
@@ -208,7 +208,11 @@ fn a_load_killed_at_any_moment_leaves_nothing_that_verification_calls_a_fault() 
     let seed = RandomState::new().hash_one(0);
     println!("seed {seed}");
     let (mut checked, mut damaged) = (0, 0);
-    for round in 0..10 {
+    for round in 0..100 {
+        // A busy machine needs longer to write anything: until a file was written far enough.
+        if round >= 10 && damaged > 0 {
+            break;
+        }
         let seed = seed.wrapping_add(round);
         let folder = folder();
         let target = folder.path().to_str().unwrap();
@@ -217,7 +221,8 @@ fn a_load_killed_at_any_moment_leaves_nothing_that_verification_calls_a_fault() 
         let said =
             BufReader::new(writer.stdout.take().unwrap()).lines().any(|line| line.is_ok_and(|l| l.ends_with("begins")));
         assert!(said, "the child has begun");
-        let moment = std::time::Duration::from_micros(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 400_000);
+        let moment =
+            std::time::Duration::from_micros(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) % (400_000 * (1 + round / 10)));
         std::thread::sleep(moment);
         writer.kill().unwrap();
         writer.wait().unwrap();
@@ -247,7 +252,7 @@ fn a_load_killed_at_any_moment_leaves_nothing_that_verification_calls_a_fault() 
     }
     println!("{checked} blocks checked, {damaged} files damaged");
     assert!(damaged > 0, "no file was written far enough to be damaged");
-    assert!(checked > 0, "no block was checked in ten rounds");
+    assert!(checked > 0, "no block was checked");
 }
 
 #[test]

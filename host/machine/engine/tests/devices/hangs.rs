@@ -29,6 +29,7 @@ fn long(reads: Ratio, queue_depth: u32) -> LoadSpec {
         arrival: closed(queue_depth),
         warm_up: Duration::ZERO,
         duration: Duration::from_s(600),
+        hang_limit: Duration::from_s(1),
         ..short()
     }
 }

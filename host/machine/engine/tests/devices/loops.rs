@@ -282,7 +282,9 @@ fn has_zeros(file: &std::fs::File) -> bool {
 fn verification_raises_no_false_alarm_whatever_the_shape_of_the_load() {
     let folder = folder();
     let flush = Some(FlushCadence { every: 3, how: FlushMethod::Fdatasync });
-    let base = LoadSpec { verify: true, reads: Ratio::percent(30), duration: Duration::from_ms(150), ..short() };
+    // As many requests on every machine.
+    let (volume, duration) = (Some(Bytes::mib(1)), Duration::from_s(60));
+    let base = LoadSpec { verify: true, reads: Ratio::percent(30), volume, duration, ..short() };
     let shapes = [
         LoadSpec { arrival: closed(1), threads: 4, ..base.clone() },
         LoadSpec { arrival: closed(16), threads: 3, files: 2, ..base.clone() },

@@ -482,7 +482,7 @@ fn real_servers_are_measured() {
         let begun = Instant::now();
         let mut volume = loop {
             match Volume::open("data", &uri, &writing(), &handed(&uri)) {
-                Err(TargetError::NbdUnreachable { .. }) if begun.elapsed().as_secs() < 20 => {
+                Err(TargetError::NbdUnreachable { .. }) if begun.elapsed().as_secs() < 120 => {
                     std::thread::sleep(std::time::Duration::from_millis(10));
                 }
                 opened => break opened.unwrap(),

@@ -29,7 +29,7 @@ pub(crate) const TRIM: u16 = 4;
 /// On the first volume, the oldest way.
 pub(crate) fn connected(socket: &Path) -> UnixStream {
     let mut stream = UnixStream::connect(socket).unwrap();
-    stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(120))).unwrap();
     let mut greeting = [0; 18];
     stream.read_exact(&mut greeting).unwrap();
     let hello = [&3_u32.to_be_bytes()[..], b"IHAVEOPT", &1_u32.to_be_bytes(), &0_u32.to_be_bytes()].concat();

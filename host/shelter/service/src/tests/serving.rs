@@ -38,7 +38,7 @@ fn served(
 fn wait_until(what: &str, mut is: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "{what}");
+        assert!(begun.elapsed() < Duration::from_secs(120), "{what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -58,7 +58,7 @@ fn services_start_after_the_restore_and_the_last_change_is_saved_at_the_end() {
     let data = tree(&world.disk("data"));
     world.lose_disk();
     let socket = UnixDatagram::bind(world.path("notify")).unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
     let settings = ServiceSettings { manager: ServiceManager::at(world.path("notify").to_str().unwrap()) };
     let mut words = Vec::new();
     let next = || {
