@@ -35,7 +35,10 @@ pub(crate) fn step(root: &Path) -> Outcome {
     }
     println!("{SEED}={}", settings.seed.as_deref().unwrap_or("none: everything is tried"));
     let before = cpu_seconds();
-    let mut done = beside_each_other(&built.programs, &settings);
+    let (mut done, examples) = std::thread::scope(|scope| {
+        let examples = scope.spawn(|| documents(root, &settings));
+        (beside_each_other(&built.programs, &settings), examples.join().expect("no step panics"))
+    });
     again(&mut done, &settings);
     let long: Vec<(&Program, String)> =
         done.iter().flat_map(|(program, words)| words.long.iter().map(|test| (*program, test.clone()))).collect();
@@ -43,7 +46,7 @@ pub(crate) fn step(root: &Path) -> Outcome {
     for (program, words) in done {
         words.add_to(&mut outcome, &program.name);
     }
-    documents(root, &settings).add_to(&mut outcome, "examples in documentation");
+    examples.add_to(&mut outcome, "examples in documentation");
     println!("the tests took {} of {TEST_CPU_SECONDS} CPU seconds", cpu_seconds() - before);
     if outcome.passed == 0 {
         outcome.add(Outcome::fail("no test ran"));
