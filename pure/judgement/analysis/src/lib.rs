@@ -46,10 +46,11 @@ pub use compare::{
 pub use doubts::doubts;
 pub use draws_kept::DrawsKept;
 pub use finding::{
-    AloneLatency, ArrivalsResult, CameTo, CellDoubts, DamageAt, DepthAndThreads, DepthResult, Finding, FindingCode,
-    FindingSeen, FlushRule, InFlight, KeptLoad, LoadAt, MostOf, ObjectiveRule, ObjectiveSeen, ObjectiveTurn,
-    PlateauLimit, PlateauSeen, RateCourse, RateSeen, RateStep, RiseSeen, SearchDraws, SearchedTurn, SharesOfAnother,
-    StallsSeen, StrayLoad, TogetherLatency, TogetherLoad, TrialLevels, TrialsApart, TriedLoad, UnansweredShare,
+    AloneLatency, ArrivalsResult, CameTo, CeilingUse, CellDoubts, DamageAt, DepthAndThreads, DepthResult, DeviceMoves,
+    EventsCost, Finding, FindingCode, FindingSeen, FlushRule, InFlight, KeptLoad, LoadAt, MostOf, ObjectiveRule,
+    ObjectiveSeen, ObjectiveTurn, PlateauLimit, PlateauSeen, RateCourse, RateSeen, RateStep, RiseSeen, SearchDraws,
+    SearchedTurn, SharesOfAnother, StallsSeen, StrayLoad, TogetherLatency, TogetherLoad, TrialLevels, TrialsApart,
+    TriedLoad, UnansweredShare, WatchSeen,
 };
 pub use findings::{OBJECTIVE_USUAL, best_cell};
 pub use hosts::{

@@ -58,12 +58,7 @@ pub(super) fn parts(fact: &WatchFact) -> (String, Option<String>) {
             return (claim, Some("a burst was used up".to_owned()));
         }
         WatchFact::AnswersInClusters { answers, every_us, share } => {
-            let claim = format!(
-                "Answers come in clusters of {} on average, one every {} ({} of them)",
-                number(*answers),
-                span(*every_us as f64 * 1e3),
-                percent(*share)
-            );
+            let claim = clusters(*answers, *every_us, *share);
             return (claim, Some("a rate limiter lets them through".to_owned()));
         }
         WatchFact::FlushesAwaited { each_ns, per_s, in_flight, share_of_time } => {
@@ -131,13 +126,23 @@ fn rate_words(rate: Rate) -> String {
     }
 }
 
+/// That answers come in clusters.
+pub(super) fn clusters(answers: f64, every_us: u64, share: f64) -> String {
+    format!(
+        "Answers come in clusters of {} on average, one every {} ({} of them)",
+        number(answers),
+        span(every_us as f64 * 1e3),
+        percent(share)
+    )
+}
+
 /// A throttle's amount: "3,000 reads/s".
-fn amount(limit: &KernelThrottle) -> String {
+pub(super) fn amount(limit: &KernelThrottle) -> String {
     HeldBy { device: String::new(), devices: 1, limit: limit.clone() }.amount()
 }
 
 /// "3.2 requests", "12 requests".
-fn waiting(in_flight: f64) -> String {
+pub(super) fn waiting(in_flight: f64) -> String {
     match in_flight {
         few if few < 9.95 => format!("{few:.1} requests"),
         many => format!("{} requests", number(many)),

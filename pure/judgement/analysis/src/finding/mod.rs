@@ -3,6 +3,7 @@
 mod code;
 mod objective;
 mod seen;
+mod watch;
 
 pub use code::FindingCode;
 pub use objective::{
@@ -14,6 +15,7 @@ pub use seen::{
     PlateauLimit, PlateauSeen, RateCourse, RateSeen, RateStep, RiseSeen, StallsSeen, TogetherLatency, TogetherLoad,
     TrialLevels, TrialsApart,
 };
+pub use watch::{CeilingUse, DeviceMoves, EventsCost, WatchSeen};
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! What a finding rests on: figures with their units, and the loads that they are of.
 
-use super::{KeptLoad, ObjectiveRule, ObjectiveSeen};
+use super::{KeptLoad, ObjectiveRule, ObjectiveSeen, WatchSeen};
 use crate::clusters::Clusters;
 use crate::compare::comparison::Scaling;
 use loadline_block::Operation;
@@ -247,6 +247,8 @@ pub enum FindingSeen {
         /// The length of a round, ns, where it is one.
         round_ns: Option<u64>,
     },
+    /// A watch shows it.
+    Watched(Box<WatchSeen>),
     /// Up to which load the objective is kept.
     Objective(Box<ObjectiveSeen>),
     /// Requests that others made miss the objective.

@@ -3,7 +3,6 @@
 
 use super::course::{Moment, principal};
 use crate::summary::{CellSummary, WaitAbove};
-use crate::words::{number, span};
 use loadline_record::{ProgramSecond, WatchRecord, WatchTick};
 
 /// A throttle with less of the time than this is not worth a word.
@@ -41,28 +40,5 @@ impl CellSummary {
     #[must_use]
     pub fn has_only_means(&self) -> bool {
         self.watch.as_ref().is_some_and(|watch| watch.events_seen.is_none())
-    }
-}
-
-impl WaitAbove {
-    /// For the findings: with how that is known, or what shows it.
-    pub(super) fn in_full(&self, device: &str) -> String {
-        let why = format!(
-            "the latencies of {device} are the device's alone ({} on average): requests wait for the kernel's throttle before the device, \
-             and neither its counters nor its events see them there",
-            span(self.device_ns)
-        );
-        if let (Some(ns), Some(threads)) = (self.application_ns, self.threads_blocked) {
-            return format!(
-                "{why}. The application waits about {} for each: on average {} of its threads were blocked in the kernel",
-                span(ns),
-                if threads < 9.95 { format!("{threads:.1}") } else { number(threads) }
-            );
-        }
-        let pid = self.pid.map_or_else(|| "PID".to_owned(), |pid| pid.to_string());
-        format!(
-            "{why}. How long the application waits does not show here. Its system calls show it: \
-             `sudo timeout 10 strace -f -c -w -p {pid}`"
-        )
     }
 }

@@ -7,18 +7,18 @@ mod above;
 mod arrivals;
 mod course;
 mod facts;
+mod findings;
 mod holder;
 mod level;
-mod said;
 mod verdict;
 
+pub(crate) use findings::findings;
 pub use holder::{OtherProgram, WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep};
-pub(crate) use said::findings;
 pub(crate) use verdict::{conclusions, verdict};
 
 use crate::summary::{CauseShare, CellSummary, ProgramFigures, ThrottleUse, WatchView};
 use crate::verdict_block::HeldBy;
-use crate::words::percent;
+use crate::words::number;
 use course::{Beside, Cause, Moment, moments, parts};
 use level::{Level, joint_level, level};
 use loadline_record::{
@@ -159,7 +159,7 @@ fn view(
         .iter()
         .map(|(cause, share)| CauseShare { cause: cause.value(watch), limit: cause.limit(watch, level), share: *share })
         .collect();
-    let gain = said::gain(outstanding, &causes, Some(binding.limit));
+    let gain = findings::gain(outstanding, &causes, Some(binding.limit));
     WatchView {
         causes,
         busy_share: mean(|moment| moment.busy),
@@ -237,9 +237,12 @@ impl Cause {
     }
 }
 
-/// "all of the time", "83 % of the time".
-fn of_the_time(share: f64) -> String {
-    if share > 0.985 { "all of the time".to_owned() } else { format!("{} of the time", percent(share)) }
+/// "3.2 requests", "12 requests".
+fn waiting(outstanding: f64) -> String {
+    match outstanding {
+        few if few < 9.95 => format!("{few:.1} requests"),
+        many => format!("{} requests", number(many)),
+    }
 }
 
 #[cfg(test)]

@@ -3,17 +3,23 @@
 use super::{WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep};
 use crate::example::{self, ExampleDisk};
 use crate::verdict_block::{Advised, Because, Holder, VolumeVerdict};
-use crate::{Finding, FindingCode, FindingSeen, RunSummary, summarize};
+use crate::{DeviceMoves, EventsCost, Finding, FindingCode, FindingSeen, RunSummary, WatchSeen, summarize};
 use loadline_record::{
     AnswersInClusters, Ceiling, EventAsker, Evidence, Exceeded, Fact, HiddenProcesses, KernelThrottle, Limit,
     ProgramSecond, Rate, RunRecord, RunVerb, ThrottledQuantity, ThrottledRequests, WatchCause, WatchCost, WatchEvents,
-    WatchFact, WatchRecord, WatchSecond, WatchTick, WatchedCpu, WatchedLoop, WatchedProgram, WatchedThrottle,
+    WatchFact, WatchGain, WatchRecord, WatchSecond, WatchTick, WatchedCpu, WatchedLoop, WatchedProgram,
+    WatchedThrottle,
 };
 
-/// What a finding says.
-fn text(finding: &Finding) -> String {
-    let FindingSeen::Written { text } = &finding.seen else { panic!("{finding:?}") };
-    text.clone()
+/// What a finding shows.
+fn shown(finding: &Finding) -> &WatchSeen {
+    let FindingSeen::Watched(seen) = &finding.seen else { panic!("{finding:?}") };
+    seen
+}
+
+/// What the first finding of a code shows.
+fn shown_of(summary: &RunSummary, code: FindingCode) -> Option<&WatchSeen> {
+    summary.findings.iter().find(|finding| finding.code == code).map(shown)
 }
 
 /// What a device did in a second.
@@ -138,20 +144,20 @@ fn what_requests_wait_before_the_device_is_said_beside_what_it_takes() {
         summary(seen, Vec::new())
     };
     let told = |summary: &RunSummary| {
-        let of = |finding: &&Finding| finding.code == FindingCode::WatchedAboveDevice;
-        summary.findings.iter().find(of).map(text)
+        shown_of(summary, FindingCode::WatchedAboveDevice).map(|seen| match seen {
+            WatchSeen::AboveDevice { wait, .. } => wait.clone(),
+            other => panic!("{other:?}"),
+        })
     };
     let seen = throttled(8_000_000);
     let wait = seen.verdict.as_ref().unwrap().volumes[0].latency.clone().expect("said");
     assert_eq!((wait.application_ns, wait.device_ns), (Some(160e6), 2e6));
-    let text = told(&seen).expect("said");
-    assert!(text.contains("about 160 ms for each: on average 8.0 of its threads were blocked"), "{text}");
+    assert_eq!((wait.threads_blocked, told(&seen)), (Some(8.0), Some(wait)));
     // Requests without a thread each that waits for them leave nothing to see.
     let unseen = throttled(0);
     let wait = unseen.verdict.as_ref().unwrap().volumes[0].latency.clone().expect("said");
     assert_eq!((wait.application_ns, wait.device_ns), (None, 2e6));
-    let text = told(&unseen).expect("said");
-    assert!(text.contains("does not show here") && text.contains("strace -f -c -w -p 7"), "{text}");
+    assert_eq!((wait.pid, told(&unseen)), (Some(7), Some(wait)));
     // Without a throttle the device's latency is all there is.
     let mut free = watch(&[reads(50.0, 0.1, 0.1); 10]);
     free.throttles = vec![throttle(5_000, &[50; 10])];
@@ -166,16 +172,15 @@ fn a_program_that_moves_more_than_its_device_is_explained() {
         let did = ProgramSecond { read_bytes, write_bytes: written, ..ProgramSecond::default() };
         seen.programs = vec![program("db", 7, 10, did)];
         let found = summary(seen, Vec::new());
-        text(found.findings.iter().find(|finding| finding.code == FindingCode::WatchedPrograms).expect("said"))
+        match shown_of(&found, FindingCode::WatchedPrograms) {
+            Some(WatchSeen::Programs { device_moves, .. }) => *device_moves,
+            other => panic!("{other:?}"),
+        }
     };
-    assert!(!whose(4_096_000, 0).contains("all devices"), "{}", whose(4_096_000, 0));
+    assert_eq!(whose(4_096_000, 0), None);
     for (read, written) in [(8_000_000, 0), (4_096_000, 9_000_000)] {
-        let text = whose(read, written);
-        assert!(text.contains("The device itself reads 4.10 MB/s and writes 0.00 kB/s: "), "{text}");
-        assert!(
-            text.contains("are those of all devices, and its writes count when they enter the page cache"),
-            "{text}"
-        );
+        let DeviceMoves { read_bytes_per_s, write_bytes_per_s } = whose(read, written).expect("it is less");
+        assert_eq!(((read_bytes_per_s / 1e4).round(), write_bytes_per_s), (410.0, 0.0));
     }
 }
 
@@ -196,11 +201,10 @@ fn a_throttle_far_away_binds_nothing() {
     seen.throttles = vec![throttle(1_000, &[200; 10])];
     let found = summary(seen, Vec::new());
     bound(&found, Limit::Arrival, 0.85..=0.95);
-    assert!(
-        found.findings.iter().any(|finding| text(finding).contains("20 % of it asked for")),
-        "{:?}",
-        found.findings
-    );
+    let Some(WatchSeen::Limits { throttles, .. }) = shown_of(&found, FindingCode::WatchedLimits) else {
+        panic!("{:?}", found.findings)
+    };
+    assert!(throttles[0].asked_per_s.is_some_and(|asked| (asked - 200.0).abs() < 0.1), "{throttles:?}");
 }
 
 #[test]
@@ -499,17 +503,13 @@ fn events_name_the_programs_and_answers_in_clusters_make_a_level_sure() {
     let clusters = WatchFact::AnswersInClusters { answers: 100.0, every_us: 100_000, share: 0.97 };
     assert_eq!(evidence.facts().last(), Some(&clusters.into()));
     let found = summary(seen, Vec::new());
-    let said = |code: FindingCode| found.findings.iter().find(|one| one.code == code).map(text).unwrap();
-    assert!(
-        said(FindingCode::WatchedRequests).contains("db (7) 12,000 reads of 4 KiB, mean 16.0 ms, p99 99.0 ms"),
-        "{:?}",
-        found.findings
-    );
-    assert!(
-        said(FindingCode::WatchedCost).contains("the kernel's events 0.10 % of that CPU"),
-        "{}",
-        said(FindingCode::WatchedCost)
-    );
+    let Some(WatchSeen::Requests { askers, .. }) = shown_of(&found, FindingCode::WatchedRequests) else {
+        panic!("{:?}", found.findings)
+    };
+    assert_eq!(askers.iter().map(|asker| asker.pid).collect::<Vec<_>>(), [7]);
+    let cost =
+        WatchSeen::Cost { cpu_share: 0.002, events: Some(EventsCost { cpu_share: 0.001, requests: 12_000, lost: 0 }) };
+    assert_eq!(shown_of(&found, FindingCode::WatchedCost), Some(&cost));
 }
 
 #[test]
@@ -518,7 +518,8 @@ fn an_idle_device_is_said_to_wait() {
     idle.cells[0].trials[0].operations.clear();
     let found = summarize(&idle);
     bound(&found, Limit::Arrival, 0.99..=1.0);
-    assert!(found.findings.iter().any(|finding| text(finding).contains("gains nothing")), "{:?}", found.findings);
+    let gain = WatchSeen::Gain { gain: WatchGain::Nothing { asked: false } };
+    assert_eq!(shown_of(&found, FindingCode::WatchedGain), Some(&gain));
     let volume = &found.verdict.as_ref().unwrap().volumes[0];
     assert!(matches!(volume.held_by, Holder::Watch(WatchHolder::NoRequest { .. })), "{:?}", volume.held_by);
     assert!(
@@ -589,19 +590,18 @@ fn processes_that_cannot_be_seen_make_what_rests_on_programs_doubtful() {
         seen.subject = subject;
         seen.hidden = Some(HiddenProcesses { processes: 12, by_root });
         let found = summary(seen, Vec::new());
-        let who = found.findings.iter().find(|one| one.code == FindingCode::WatchedPrograms).map(text).unwrap();
+        let Some(WatchSeen::Programs { hidden, .. }) = shown_of(&found, FindingCode::WatchedPrograms) else {
+            panic!("{:?}", found.findings)
+        };
+        let hidden = *hidden;
         let volume = found.verdict.unwrap().volumes.remove(0);
-        (volume.certainty, volume.because, who)
+        (volume.certainty, volume.because, hidden)
     };
-    let (certainty, because, who) = said(false, None);
+    let (certainty, because, others) = said(false, None);
     assert_eq!(certainty, crate::Certainty::Doubtful);
     let seen = HiddenProcesses { processes: 12, by_root: false };
     assert!(matches!(because, Because::Watched { hidden: Some(hidden), .. } if hidden == seen), "{because:?}");
-    let hidden = "12 processes of other users cannot be seen: run as root to see them";
-    assert!(who.contains(&format!("Others may use it: {hidden}")), "{who}");
-    // Root is not told to become root.
-    let (_, _, who) = said(true, None);
-    assert!(who.contains("12 processes cannot be seen from here") && !who.contains("as root"), "{who}");
+    assert_eq!(others, Some(seen));
     // What was named is seen, whatever others do.
     assert_eq!(said(false, Some(0)).0, crate::Certainty::Likely);
 }

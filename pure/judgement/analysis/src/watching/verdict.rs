@@ -1,7 +1,8 @@
 //! The verdict of a watch and its conclusions: what holds each device, how sure that is, and what to do.
 
+use super::findings::{is_storage, waited};
 use super::holder::{OtherProgram, WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep};
-use super::said::{is_storage, waited, waiting};
+use super::waiting;
 use crate::summary::{CauseShare, CellSummary, Conclusion, Consequence, Stop, WatchView};
 use crate::verdict_block::{
     Advised, Because, Certainty, HeldBy, Holder, Reached, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,

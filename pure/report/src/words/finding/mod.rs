@@ -1,5 +1,6 @@
 //! Findings in sentences.
 
+mod device_watch;
 mod objective;
 mod rates;
 mod trials;
@@ -137,6 +138,7 @@ fn said(finding: &Finding) -> String {
         FindingSeen::SteadyBefore { reached, missed, rounds, round_ns } => {
             trials::steady_before(*reached, *missed, *rounds, *round_ns)
         }
+        FindingSeen::Watched(seen) => device_watch::watched(seen),
         FindingSeen::Objective(seen) => objective::turn(seen, finding.cells.len()),
         FindingSeen::MissedByOthers { load, objective, latency_ns, operation, doubts } => {
             let doubts = objective::doubts(doubts, finding.cells.len());
