@@ -47,15 +47,15 @@ pub use doubts::doubts;
 pub use draws_kept::DrawsKept;
 pub use finding::{
     AloneLatency, ArrivalsResult, CameTo, CeilingUse, CellDoubts, DamageAt, DepthAndThreads, DepthResult, DeviceMoves,
-    EventsCost, Finding, FindingCode, FindingSeen, FlushRule, InFlight, KeptLoad, LoadAt, MostOf, ObjectiveRule,
-    ObjectiveSeen, ObjectiveTurn, PlateauLimit, PlateauSeen, RateCourse, RateSeen, RateStep, RiseSeen, SearchDraws,
-    SearchedTurn, SharesOfAnother, StallsSeen, StrayLoad, TogetherLatency, TogetherLoad, TrialLevels, TrialsApart,
-    TriedLoad, UnansweredShare, WatchSeen,
+    EventsCost, Finding, FindingCode, FindingSeen, FlushRule, HostsTogether, InFlight, KeptLoad, LoadAt, MostOf,
+    ObjectiveRule, ObjectiveSeen, ObjectiveTurn, PlateauLimit, PlateauSeen, RateCourse, RateSeen, RateStep, RiseSeen,
+    SearchDraws, SearchedTurn, SharesOfAnother, StallsSeen, StrayLoad, TogetherLatency, TogetherLoad, TrialLevels,
+    TrialsApart, TriedLoad, UnansweredShare, WatchSeen,
 };
 pub use findings::{OBJECTIVE_USUAL, best_cell};
 pub use hosts::{
     ClockExchange, ClockOffset, ClockReading, ClockState, HostRun, HostView, HostsLimit, HostsPoint, HostsScaling,
-    HostsView, MergeError, Straggler, clock_at, merge_hosts, name_on_hosts,
+    HostsView, MergeError, Straggler, StragglerSeen, clock_at, merge_hosts, name_on_hosts,
 };
 pub use limits::{LimitFigure, Quantity, known_limits, limits};
 pub use load_details::{BlockInMix, LoadDetails};

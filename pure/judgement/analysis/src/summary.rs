@@ -8,8 +8,9 @@ use crate::verdict_block::{Advised, HeldBy, VerdictBlock};
 use crate::watching::WatchHolder;
 use loadline_record::{
     Access, AnswersInClusters, ArrivalKind, Binding, BurstEnd, Ceiling, CeilingSource, Clock, Doubt, EngineUsed,
-    EventAsker, Evidence, HiddenProcesses, HistogramSnapshot, HostFacts, ImportedFrom, KernelThrottle, Limit,
-    LoadBeside, PlanText, RunStatus, RunVerb, StageWait, StepName, VolumeFacts, WatchCause, WatchGain, WatchedLoop,
+    EventAsker, Evidence, HiddenProcesses, HistogramSnapshot, HostFacts, HostsFact, ImportedFrom, KernelThrottle,
+    Limit, LoadBeside, PlanText, RunStatus, RunVerb, StageWait, StepName, VolumeFacts, WatchCause, WatchGain,
+    WatchedLoop,
 };
 use serde::{Deserialize, Serialize};
 
@@ -156,7 +157,7 @@ pub struct CellSummary {
     #[serde(skip)]
     pub watch: Option<WatchView>,
     /// What each host had, of a run that was merged from runs of several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip)]
     pub hosts: Option<HostsView>,
     /// Every ceiling known, lowest first.
     #[serde(skip)]
@@ -521,6 +522,13 @@ pub enum Stop {
     Written(String),
     /// Of a device that others use: what holds it.
     Watch(WatchHolder),
+    /// Of a load that more and more hosts ran.
+    Hosts {
+        /// What each asked, for people.
+        load: String,
+        /// What their totals show.
+        seen: HostsFact,
+    },
 }
 
 /// What it means that a load is stopped.

@@ -2,7 +2,7 @@
 
 use crate::summary::WaitAbove;
 use crate::watching::{WatchHolder, WatchNext};
-use loadline_record::{DoubtCode, Evidence, HiddenProcesses, KernelThrottle, Limit};
+use loadline_record::{DoubtCode, Evidence, HiddenProcesses, HostsFact, KernelThrottle, Limit};
 use serde::{Deserialize, Serialize};
 
 /// A run in a few lines.
@@ -56,6 +56,8 @@ pub struct VolumeVerdict {
 pub enum Holder {
     /// In words, of judges that have no value of it yet: "the disk's requests per second".
     Written(String),
+    /// What the totals of more and more hosts show.
+    Hosts(HostsFact),
     /// Of a device that others use.
     Watch(WatchHolder),
 }

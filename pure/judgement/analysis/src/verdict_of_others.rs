@@ -2,7 +2,7 @@
 
 use crate::hosts::view::{HostsLimit, HostsScaling};
 use crate::summary::{Conclusion, Stop};
-use crate::verdict_block::{Because, Certainty, VolumeVerdict};
+use crate::verdict_block::{Because, Certainty, Holder, VolumeVerdict};
 use crate::words::sentence;
 
 /// The verdict on a volume that more and more hosts loaded: what their total shows says more than the limit of any one cell.
@@ -14,13 +14,13 @@ pub(crate) fn over_hosts(verdict: VolumeVerdict, volume: &str, hosts: &[HostsSca
         return verdict;
     };
     VolumeVerdict {
-        held_by: scaling.text.clone().into(),
+        held_by: Holder::Hosts(scaling.seen.clone()),
         certainty: match (scaling.limit, scaling.points.iter().any(|point| point.doubted)) {
             (HostsLimit::Unclear, _) => Certainty::Unknown,
             (_, true) => Certainty::Doubtful,
             _ => Certainty::Likely,
         },
-        because: Because::Seen(scaling.evidence.clone().into()),
+        because: Because::Seen(scaling.seen.clone().into()),
         next: next(scaling.limit).map(|next| next.to_owned().into()),
         command: None,
         throttle: None,
@@ -46,8 +46,8 @@ pub(crate) fn concluded_over_hosts(conclusion: Conclusion, hosts: &[HostsScaling
     let Some(scaling) = hosts.iter().filter(|scaling| scaling.clear).find(has_cell) else { return conclusion };
     Conclusion {
         limit: None,
-        text: Stop::Written(format!("{} ({}).", sentence(&scaling.text), scaling.load)),
-        seen: format!("{}.", sentence(&scaling.evidence)).into(),
+        text: Stop::Hosts { load: scaling.load.clone(), seen: scaling.seen.clone() },
+        seen: scaling.seen.clone().into(),
         consequence: None,
         next: next(scaling.limit).map(|next| format!("{}.", sentence(next)).into()),
         next_measurements: Vec::new(),

@@ -3,11 +3,11 @@
 use super::DoubtDocument;
 use crate::words::certainty::because;
 use crate::words::evidence::{evidence, paragraph};
-use crate::words::{ceiling_source, finding, verdict, watch};
+use crate::words::{ceiling_source, finding, hosts, verdict, watch};
 use loadline_analysis::{
     Advised, Because, CauseShare, Ceiling, CellSummary, Conclusion, Consequence, Finding, FindingCode, FindingSeen,
-    Holder, HostsScaling, LastingFigures, NextMeasurement, ObjectiveVerdict, RunInfo, RunSummary, Stop, VerdictBlock,
-    VolumeVerdict, WaitAbove, WatchHolder, WatchNext, WatchView,
+    Holder, HostsScaling, HostsView, LastingFigures, NextMeasurement, ObjectiveVerdict, RunInfo, RunSummary, Stop,
+    Straggler, VerdictBlock, VolumeVerdict, WaitAbove, WatchHolder, WatchNext, WatchView,
 };
 use loadline_record::{Binding, CeilingSource, Evidence, Limit, WatchCause, WatchGain};
 use serde::Serialize;
@@ -18,8 +18,8 @@ pub struct RunDocument<'a> {
     schema: &'a str,
     run: &'a RunInfo,
     cells: Vec<CellDocument<'a>>,
-    #[serde(skip_serializing_if = "<[HostsScaling]>::is_empty")]
-    hosts_scaling: &'a [HostsScaling],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hosts_scaling: Vec<HostsScalingDocument<'a>>,
     conclusions: Vec<ConclusionDocument<'a>>,
     findings: Vec<FindingDocument<'a>>,
     verdict: Option<VerdictDocument<'a>>,
@@ -32,7 +32,7 @@ pub fn run_document(summary: &RunSummary) -> RunDocument<'_> {
         schema: &summary.schema,
         run: &summary.run,
         cells: summary.cells.iter().map(CellDocument::of).collect(),
-        hosts_scaling: &summary.hosts_scaling,
+        hosts_scaling: summary.hosts_scaling.iter().map(HostsScalingDocument::of).collect(),
         conclusions: summary.conclusions.iter().map(ConclusionDocument::of).collect(),
         findings: summary.findings.iter().map(|found| FindingDocument::of(summary, found)).collect(),
         verdict: summary.verdict.as_ref().map(VerdictDocument::of),
@@ -48,6 +48,8 @@ struct CellDocument<'a> {
     doubts: Vec<DoubtDocument<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     watch: Option<WatchDocument<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hosts: Option<HostsDocument<'a>>,
     ceilings: Vec<CeilingDocument<'a>>,
 }
 
@@ -61,7 +63,8 @@ impl<'a> CellDocument<'a> {
         });
         let ceilings = cell.ceilings.iter().map(CeilingDocument::of).collect();
         let watch = cell.watch.as_ref().map(WatchDocument::of);
-        Self { cell, lasting, binding, doubts: DoubtDocument::of_all(&cell.doubts), watch, ceilings }
+        let hosts = cell.hosts.as_ref().map(HostsDocument::of);
+        Self { cell, lasting, binding, doubts: DoubtDocument::of_all(&cell.doubts), watch, hosts, ceilings }
     }
 }
 
@@ -125,6 +128,43 @@ impl<'a> CauseDocument<'a> {
 }
 
 #[derive(Debug, Serialize)]
+struct HostsScalingDocument<'a> {
+    #[serde(flatten)]
+    scaling: &'a HostsScaling,
+    text: String,
+    evidence: String,
+}
+
+impl<'a> HostsScalingDocument<'a> {
+    fn of(scaling: &'a HostsScaling) -> Self {
+        Self { scaling, text: hosts::limit(&scaling.seen), evidence: hosts::shows(&scaling.seen) }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct HostsDocument<'a> {
+    #[serde(flatten)]
+    hosts: &'a HostsView,
+    stragglers: Vec<StragglerDocument<'a>>,
+}
+
+impl<'a> HostsDocument<'a> {
+    fn of(hosts: &'a HostsView) -> Self {
+        let stragglers = hosts.stragglers.iter();
+        let stragglers =
+            stragglers.map(|straggler| StragglerDocument { straggler, evidence: hosts::straggler(&straggler.seen) });
+        Self { hosts, stragglers: stragglers.collect() }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct StragglerDocument<'a> {
+    #[serde(flatten)]
+    straggler: &'a Straggler,
+    evidence: String,
+}
+
+#[derive(Debug, Serialize)]
 struct ConclusionDocument<'a> {
     volume: &'a str,
     cell: &'a str,
@@ -156,7 +196,7 @@ impl<'a> ConclusionDocument<'a> {
             text: verdict::stop(conclusion),
             held: match &conclusion.text {
                 Stop::Watch(holder) => Some(holder),
-                Stop::Written(_) => None,
+                Stop::Written(_) | Stop::Hosts { .. } => None,
             },
             evidence: paragraph(&conclusion.seen),
             seen: &conclusion.seen,
@@ -232,7 +272,7 @@ impl<'a> VolumeDocument<'a> {
             held_by: verdict::holder(&volume.held_by),
             held: match &volume.held_by {
                 Holder::Watch(holder) => Some(holder),
-                Holder::Written(_) => None,
+                Holder::Written(_) | Holder::Hosts(_) => None,
             },
             because: because(&volume.because),
             why: &volume.because,

@@ -176,14 +176,18 @@ pub(crate) fn throttled(side: &ThrottledSide) -> String {
     texts.join("; ")
 }
 
+/// "4,000 IOPS", or "250 MB/s".
+pub(super) fn rate(rate: Rate) -> String {
+    match rate {
+        Rate::Iops(iops) => format!("{} IOPS", number(iops)),
+        Rate::BytesPerS(bytes) => throughput(bytes),
+    }
+}
+
 /// What several sides have in common.
 pub(crate) fn in_common(shared: &InCommon) -> String {
     let InCommon::OneFigure { sides, reads, lowest, highest } = shared;
-    let words = |rate: Rate| match rate {
-        Rate::Iops(iops) => format!("{} IOPS", number(iops)),
-        Rate::BytesPerS(bytes) => throughput(bytes),
-    };
-    let (lowest, highest) = (words(*lowest), words(*highest));
+    let (lowest, highest) = (rate(*lowest), rate(*highest));
     let figure = if lowest == highest { lowest } else { format!("{lowest} to {highest}") };
     format!(
         "{} stop at {figure} on {} different disks: a link, a controller or a throttle that they share may hold them",

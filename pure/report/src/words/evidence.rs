@@ -1,5 +1,6 @@
 //! What was seen that a judgement rests on, in sentences.
 
+use super::hosts;
 use super::limit::{beside, course, declared, level, load, machine, waiting};
 use super::model::model;
 use super::watch;
@@ -56,6 +57,7 @@ fn fact(fact: &Fact) -> String {
         Fact::Course(fact) => course(fact),
         Fact::Machine(fact) => machine(fact),
         Fact::Beside(fact) => beside(fact),
+        Fact::Hosts(fact) => hosts::shows(fact),
         Fact::Declared(fact) => declared(fact),
         Fact::Model(fact) => model(fact),
         Fact::Watch(seen) => watch::fact(seen),

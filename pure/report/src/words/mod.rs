@@ -7,6 +7,7 @@ pub mod crawl;
 mod doubt;
 pub(crate) mod evidence;
 pub(crate) mod finding;
+pub(crate) mod hosts;
 pub mod hunt;
 mod limit;
 mod limit_source;

@@ -1,6 +1,6 @@
 //! What holds a volume, what that means and what to do, in sentences.
 
-use super::watch;
+use super::{hosts, watch};
 use loadline_analysis::{Advised, Conclusion, Consequence, Holder, Stop};
 use loadline_units::words::capital;
 
@@ -9,6 +9,7 @@ use loadline_units::words::capital;
 pub fn holder(holder: &Holder) -> String {
     match holder {
         Holder::Written(text) => text.clone(),
+        Holder::Hosts(seen) => hosts::limit(seen),
         Holder::Watch(holder) => watch::holder(holder),
     }
 }
@@ -29,6 +30,7 @@ pub(crate) fn advised(advised: &Advised) -> String {
 pub fn stop(conclusion: &Conclusion) -> String {
     match &conclusion.text {
         Stop::Written(text) => text.clone(),
+        Stop::Hosts { load, seen } => hosts::limit_of(seen, load),
         Stop::Watch(holder) => format!("What holds {}: {}", conclusion.volume, watch::holder(holder)),
     }
 }

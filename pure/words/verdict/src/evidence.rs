@@ -1,7 +1,8 @@
 //! What was seen that a judgement rests on: figures with their units, and where they were read. `pure/report` makes the sentences.
 
 use crate::{
-    BesideFact, CourseFact, DeclaredFact, LevelFact, LoadFact, MachineFact, ModelFact, WaitingFact, WatchFact,
+    BesideFact, CourseFact, DeclaredFact, HostsFact, LevelFact, LoadFact, MachineFact, ModelFact, WaitingFact,
+    WatchFact,
 };
 use serde::{Deserialize, Serialize};
 
@@ -79,6 +80,8 @@ pub enum Fact {
     Machine(MachineFact),
     /// Of what ran beside it.
     Beside(BesideFact),
+    /// Of hosts that load together.
+    Hosts(HostsFact),
     /// Of limits that something tells of.
     Declared(DeclaredFact),
     /// Of a model.
@@ -103,6 +106,7 @@ facts!(
     Course(CourseFact),
     Machine(MachineFact),
     Beside(BesideFact),
+    Hosts(HostsFact),
     Declared(DeclaredFact),
     Model(ModelFact)
 );

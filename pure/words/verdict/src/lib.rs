@@ -27,9 +27,9 @@ pub use doubt_evidence::{
 pub use evidence::{Evidence, Fact, Written};
 pub use facts::{
     AccountReason, Asked, BesideFact, BurstSide, CourseFact, DeclaredFact, DeclaredLimit, DepthRate, DevicesAlike,
-    FallAt, KindShown, LevelFact, LevelOnEach, LevelShown, LimitDraws, LimitShown, LoadFact, LoadRate, LoadShare,
-    MachineFact, ModelFact, OtherSizes, OwnTimeShown, PresumedBy, RateHeld, RoundUnit, TakenTime, TimeHeld, WaitPlace,
-    WaitedBeside, WaitedEach, WaitedShare, WaitingFact, WaitsByDeclared,
+    FallAt, HostsFact, HostsGain, HostsTotal, InFlightRate, KindShown, LevelFact, LevelOnEach, LevelShown, LimitDraws,
+    LimitShown, LoadFact, LoadRate, LoadShare, MachineFact, ModelFact, OtherSizes, OwnTimeShown, PresumedBy, RateHeld,
+    RoundUnit, TakenTime, TimeHeld, WaitPlace, WaitedBeside, WaitedEach, WaitedShare, WaitingFact, WaitsByDeclared,
 };
 pub use limit::Limit;
 pub use limit_source::{LimitSource, LoadsShown};

@@ -11,3 +11,14 @@ pub enum Rate {
     /// Bytes per second.
     BytesPerS(f64),
 }
+
+impl Rate {
+    /// Of another amount.
+    #[must_use]
+    pub fn map(self, amount: impl FnOnce(f64) -> f64) -> Self {
+        match self {
+            Self::Iops(iops) => Self::Iops(amount(iops)),
+            Self::BytesPerS(bytes) => Self::BytesPerS(amount(bytes)),
+        }
+    }
+}

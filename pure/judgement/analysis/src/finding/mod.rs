@@ -1,11 +1,13 @@
 //! What follows from a run's figures, as values; `pure/report` makes the sentences.
 
 mod code;
+mod hosts;
 mod objective;
 mod seen;
 mod watch;
 
 pub use code::FindingCode;
+pub use hosts::HostsTogether;
 pub use objective::{
     ArrivalsResult, DepthResult, KeptLoad, ObjectiveRule, ObjectiveSeen, ObjectiveTurn, SearchDraws, SearchedTurn,
     SharesOfAnother, StrayLoad, TriedLoad, UnansweredShare,

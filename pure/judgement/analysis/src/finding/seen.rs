@@ -1,10 +1,10 @@
 //! What a finding rests on: figures with their units, and the loads that they are of.
 
-use super::{KeptLoad, ObjectiveRule, ObjectiveSeen, WatchSeen};
+use super::{HostsTogether, KeptLoad, ObjectiveRule, ObjectiveSeen, WatchSeen};
 use crate::clusters::Clusters;
 use crate::compare::comparison::Scaling;
 use loadline_block::Operation;
-use loadline_record::{Ceiling, DoubtCode, Limit, RunStatus, Stage};
+use loadline_record::{Ceiling, DoubtCode, HostsFact, Limit, RunStatus, Stage};
 use serde::{Deserialize, Serialize};
 
 /// What was seen.
@@ -84,6 +84,15 @@ pub enum FindingSeen {
         /// The cell's label.
         label: String,
     },
+    /// What more and more hosts show.
+    MoreHosts {
+        /// What each host asked, for people.
+        load: String,
+        /// What their totals show.
+        seen: HostsFact,
+    },
+    /// What hosts that ran together came to.
+    HostsTogether(HostsTogether),
     /// What more disks bring.
     Disks(Box<Scaling>),
     /// Part of the plan has no figures.

@@ -1,22 +1,17 @@
 //! Hosts that ran together: what they came to, whose limit it was, and which of them stayed behind.
 
-use crate::finding::{Finding, FindingCode, FindingSeen};
-use crate::hosts::view::{HostsScaling, HostsView};
+use crate::finding::{Finding, FindingCode, FindingSeen, HostsTogether};
+use crate::hosts::view::{HostsLimit, HostsScaling, HostsView};
 use crate::summary::CellSummary;
-use crate::words::{load_name, number, percent, span};
+use crate::words::load_name;
 use loadline_record::Limit;
-
-/// Shares are as good as even from this index on.
-const EVEN: f64 = 0.99;
 
 /// How the total of each kind of load grows with the hosts, and whose limit its end is.
 pub(super) fn grown(all: &[HostsScaling]) -> Vec<Finding> {
     let told = all.iter().filter(|scaling| scaling.is_most).map(|scaling| Finding {
         code: FindingCode::HostsScaling,
         volume: None,
-        seen: FindingSeen::Written {
-            text: format!("{} ({}). It shows by this: {}.", scaling.text, scaling.load, scaling.evidence),
-        },
+        seen: FindingSeen::MoreHosts { load: scaling.load.clone(), seen: scaling.seen.clone() },
         cells: scaling.points.iter().map(|point| point.cell.clone()).collect(),
     });
     told.collect()
@@ -40,48 +35,31 @@ pub(super) fn told(cells: &[CellSummary], all: &[HostsScaling]) -> Vec<Finding> 
 }
 
 fn finding(cell: &CellSummary, view: &HostsView, is_in_steps: bool) -> Option<Finding> {
-    let total = cell.total.as_ref()?;
-    let jain = view.jain_index?;
-    let even = match jain {
-        jain if jain >= EVEN => "in even shares".to_owned(),
-        jain => format!("in uneven shares (Jain's index {jain:.2})"),
-    };
-    let behind = match view.stragglers.as_slice() {
-        [] => " No host stayed behind.".to_owned(),
-        some => {
-            let names: Vec<String> =
-                some.iter().map(|one| format!("{} stayed behind: {}", one.host, one.evidence)).collect();
-            format!(" {}.", names.join(". "))
-        }
-    };
-    let text = format!(
-        "{} hosts together had {} requests/s under {}, {even}. They began within {} and all ran together for {} of the time.{}{behind}",
-        view.hosts.len(),
-        number(total.iops),
-        load_name(cell),
-        span(view.start_spread_ns as f64),
-        percent(view.coverage),
-        if is_in_steps { "" } else { limit(cell) }
-    );
-    let (seen, cells) = (FindingSeen::Written { text }, vec![cell.id.clone()]);
-    Some(Finding { code: FindingCode::Hosts, volume: None, seen, cells })
+    let seen = FindingSeen::HostsTogether(HostsTogether {
+        hosts: view.hosts.len(),
+        load: load_name(cell),
+        iops: cell.total.as_ref()?.iops,
+        jain_index: view.jain_index?,
+        start_spread_ns: view.start_spread_ns,
+        coverage: view.coverage,
+        limit: if is_in_steps { None } else { limit(cell) },
+        stragglers: view.stragglers.clone(),
+    });
+    Some(Finding { code: FindingCode::Hosts, volume: None, seen, cells: vec![cell.id.clone()] })
 }
 
 /// Whether the storage or the clients were the limit, if the arrivals or the declared limits say so. A limit that was inferred is
 /// seen from the hosts: each of them may have one of its own that is alike.
-fn limit(cell: &CellSummary) -> &'static str {
-    let Some(binding) = &cell.binding else { return "" };
+fn limit(cell: &CellSummary) -> Option<HostsLimit> {
+    let binding = cell.binding.as_ref()?;
     match binding.limit {
-        Limit::Arrival => " Storage and hosts had room: all that was asked for came back.",
-        Limit::Cpu | Limit::Generator => " The limit is that of the hosts, not of the storage that they share.",
-        _ if binding.inferred || binding.presumed => {
-            " One number of hosts does not show whether the limit is the storage's or each host's own. Steps with fewer hosts \
-             do."
-        }
-        Limit::DiskIops | Limit::DiskThroughput => " The limit is the shared storage's.",
+        Limit::Arrival => Some(HostsLimit::Arrival),
+        Limit::Cpu | Limit::Generator => Some(HostsLimit::EachHost),
+        _ if binding.inferred || binding.presumed => Some(HostsLimit::Unclear),
+        Limit::DiskIops | Limit::DiskThroughput => Some(HostsLimit::Shared),
         Limit::VmUncachedIops | Limit::VmUncachedThroughput | Limit::VmCachedIops | Limit::VmCachedThroughput => {
-            " The limit is that of the hosts, not of the storage that they share."
+            Some(HostsLimit::EachHost)
         }
-        _ => "",
+        _ => None,
     }
 }

@@ -1,11 +1,10 @@
 //! What the shares of hosts tell: how even they are, and which host stayed behind.
 
-use super::view::{HostView, HostsView, Straggler};
+use super::view::{HostView, HostsView, Straggler, StragglerSeen};
 use crate::statistics::{
     CONFIDENCE, MeanError, mean, mean_over_trials, median, series_error, series_interval, t_quantile, variance,
 };
 use crate::trials::trials_used;
-use crate::words::{number, span};
 use loadline_record::{CellRecord, Histogram, HistogramSnapshot, HostClock, HostTrial, HostsRecord, SharedWindow};
 
 const NS_PER_S: f64 = 1e9;
@@ -189,17 +188,14 @@ fn stragglers_of(trial: &HostsRecord) -> Vec<Straggler> {
             .map(|(begin, end, count)| count as f64 * NS_PER_S / (end - begin) as f64)
             .collect();
         let interval = series_interval(&whole).or_else(|| mean_over_trials(&whole)?.interval);
-        let slow = interval.filter(|_| side_by_side.is_behind(index, usual)).map(|interval| {
-            format!(
-                "{} requests/s ({} to {}) while the others had {}",
-                number(rates[index]),
-                number(interval.low.max(0.0)),
-                number(interval.high),
-                number(usual)
-            )
+        let slow = interval.filter(|_| side_by_side.is_behind(index, usual)).map(|interval| StragglerSeen::Slower {
+            iops: rates[index],
+            iops_low: interval.low.max(0.0),
+            iops_high: interval.high,
+            others_iops: usual,
         });
-        let evidence = stood_still(trial, index, (from, to)).or_else(|| was_stopped(trial, index, window)).or(slow);
-        found.extend(evidence.map(|evidence| Straggler { host: host.host.clone(), evidence }));
+        let seen = stood_still(trial, index, (from, to)).or_else(|| was_stopped(trial, index, window)).or(slow);
+        found.extend(seen.map(|seen| Straggler { host: host.host.clone(), seen }));
     }
     found
 }
@@ -277,8 +273,8 @@ fn error_of(values: &[f64]) -> Option<MeanError> {
     Some(MeanError { error, freedom: (values.len() - 1) as f64 })
 }
 
-/// Whether a host completed next to nothing for an interval or more while the others went on; the words for it.
-fn stood_still(trial: &HostsRecord, index: usize, window: (u64, u64)) -> Option<String> {
+/// Whether a host completed next to nothing for an interval or more while the others went on.
+fn stood_still(trial: &HostsRecord, index: usize, window: (u64, u64)) -> Option<StragglerSeen> {
     let host = &trial.hosts[index];
     let inside: Vec<(u64, u64, u64)> = intervals_inside(host, window).collect();
     // What it usually has, without the intervals in which it stood, which may be most of them.
@@ -302,27 +298,22 @@ fn stood_still(trial: &HostsRecord, index: usize, window: (u64, u64)) -> Option<
         })
         .collect();
     let first = stood.first()?;
-    let length: u64 = stood.iter().map(|(begin, end, _)| end - begin).sum();
-    let tool = match host.stopped_ns {
-        0 => String::new(),
-        stopped => format!("; its tool itself was kept from running for {}", span(stopped as f64)),
-    };
-    Some(format!(
-        "it stood still for at least {}, from {} on, while the others went on{tool}",
-        span(length as f64),
-        span(first.0.saturating_sub(window.0) as f64)
-    ))
+    Some(StragglerSeen::StoodStill {
+        length_ns: stood.iter().map(|(begin, end, _)| end - begin).sum(),
+        from_ns: first.0.saturating_sub(window.0),
+        stopped_ns: host.stopped_ns,
+    })
 }
 
-/// Whether a host's tool was kept from running for much longer than the others' were; the words for it. A short trial has too few
-/// intervals to show that by counts.
-fn was_stopped(trial: &HostsRecord, index: usize, window: SharedWindow) -> Option<String> {
-    let host = &trial.hosts[index];
+/// Whether a host's tool was kept from running for much longer than the others' were. A short trial has too few intervals to show
+/// that by counts.
+fn was_stopped(trial: &HostsRecord, index: usize, window: SharedWindow) -> Option<StragglerSeen> {
+    let (stopped_ns, window_ns) = (trial.hosts[index].stopped_ns, window.length_ns);
     let of_others = trial.hosts.iter().enumerate().filter(|(other, _)| *other != index);
     let usual = median(&of_others.map(|(_, host)| host.stopped_ns as f64).collect::<Vec<_>>())?;
-    let (stopped, length) = (host.stopped_ns as f64, window.length_ns as f64);
-    (stopped >= length * STOPPED_SHARE && stopped >= usual * STOPPED_RATIO)
-        .then(|| format!("it stood still: its tool was kept from running for {} of {}", span(stopped), span(length)))
+    let stopped = stopped_ns as f64;
+    (stopped >= window_ns as f64 * STOPPED_SHARE && stopped >= usual * STOPPED_RATIO)
+        .then_some(StragglerSeen::ToolStopped { stopped_ns, window_ns })
 }
 
 #[cfg(test)]
@@ -462,6 +453,11 @@ mod tests {
         assert!(falsely <= 5 && others <= 10, "{falsely} {others}");
     }
 
+    /// That a host stood still for two seconds.
+    const fn stood(from_ns: u64, stopped_ns: u64) -> StragglerSeen {
+        StragglerSeen::StoodStill { length_ns: 2_000_000_000, from_ns, stopped_ns }
+    }
+
     #[test]
     fn a_frozen_host_is_named_though_it_caught_up() {
         let mut counts = vec![1_000; 12];
@@ -470,7 +466,7 @@ mod tests {
         let found = stragglers_of(&trial(vec![host("a", &[1_000; 12]), frozen, host("c", &[1_000; 12])]));
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].host, "b");
-        assert!(found[0].evidence.contains("at least 2.00 s, from 4.00 s on"), "{}", found[0].evidence);
+        assert_eq!(found[0].seen, stood(4_000_000_000, 2_000_000_000));
     }
 
     #[test]
@@ -478,7 +474,7 @@ mod tests {
         let frozen = host("b", &[350, 0, 0]);
         let found = stragglers_of(&trial(vec![host("a", &[1_000; 3]), frozen, host("c", &[1_000; 3])]));
         assert_eq!(found.iter().map(|one| one.host.as_str()).collect::<Vec<_>>(), ["b"]);
-        assert!(found[0].evidence.contains("at least 2.00 s, from 1.00 s on"), "{}", found[0].evidence);
+        assert_eq!(found[0].seen, stood(1_000_000_000, 0));
     }
 
     /// Its only interval with requests began before the others did, and must not be left out for it.
@@ -489,7 +485,7 @@ mod tests {
         shared.window = Some(SharedWindow { from_ns: 23_000, length_ns: 3_000_000_000 - 23_000 });
         let found = stragglers_of(&shared);
         assert_eq!(found.iter().map(|one| one.host.as_str()).collect::<Vec<_>>(), ["b"]);
-        assert!(found[0].evidence.contains("at least 2.00 s, from 1.00 s on"), "{}", found[0].evidence);
+        assert_eq!(found[0].seen, stood(1_000_000_000 - 23_000, 0));
     }
 
     #[test]
@@ -497,8 +493,8 @@ mod tests {
         let stopped = |name: &str, counts: &[u64], stopped_ns| HostTrial { stopped_ns, ..host(name, counts) };
         let one = trial(vec![host("a", &[19; 3]), stopped("b", &[10, 0, 9], 1_900_000_000), host("c", &[19; 3])]);
         let found = stragglers_of(&one);
-        assert_eq!(found.iter().map(|one| one.host.as_str()).collect::<Vec<_>>(), ["b"]);
-        assert!(found[0].evidence.contains("kept from running for 1.90 s of 3.00 s"), "{}", found[0].evidence);
+        let seen = StragglerSeen::ToolStopped { stopped_ns: 1_900_000_000, window_ns: 3_000_000_000 };
+        assert_eq!(found, [Straggler { host: "b".to_owned(), seen }]);
         let all = ["a", "b", "c"].map(|name| stopped(name, &[1_000; 3], 400_000_000));
         assert_eq!(stragglers_of(&trial(all.to_vec())), Vec::new());
     }

@@ -15,4 +15,4 @@ pub(crate) use evidence::hosts_view;
 pub use merging::{ClockOffset, HostRun, merge_hosts};
 pub(crate) use scaling::hosts_scaling;
 pub use steps::name_on_hosts;
-pub use view::{HostView, HostsLimit, HostsPoint, HostsScaling, HostsView, Straggler};
+pub use view::{HostView, HostsLimit, HostsPoint, HostsScaling, HostsView, Straggler, StragglerSeen};

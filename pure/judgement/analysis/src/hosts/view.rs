@@ -1,6 +1,7 @@
 //! What hosts that ran together came to, as programs read it.
 
 use crate::compare::comparison::{Figure, ScalingStep};
+use loadline_record::HostsFact;
 use serde::{Deserialize, Serialize};
 
 /// What hosts that ran together came to in a cell, over its trials.
@@ -19,6 +20,7 @@ pub struct HostsView {
     /// Requests per second of all until the last of them was done.
     pub last_done_iops: Option<f64>,
     /// Hosts that stayed behind, with what shows it.
+    #[serde(skip)]
     pub stragglers: Vec<Straggler>,
 }
 
@@ -55,12 +57,45 @@ pub struct HostView {
 }
 
 /// A host that stayed behind.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Straggler {
     /// Its name.
     pub host: String,
     /// What shows it.
-    pub evidence: String,
+    pub seen: StragglerSeen,
+}
+
+/// What shows that a host stayed behind.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum StragglerSeen {
+    /// It completed next to nothing while the others went on.
+    StoodStill {
+        /// For so long at least, ns.
+        length_ns: u64,
+        /// From then on, since the begin of the time in which all ran, ns.
+        from_ns: u64,
+        /// For how long its tool was kept from running, ns.
+        stopped_ns: u64,
+    },
+    /// Its tool was kept from running for much longer than those of the others.
+    ToolStopped {
+        /// For so long, ns.
+        stopped_ns: u64,
+        /// Of the time in which all ran, ns.
+        window_ns: u64,
+    },
+    /// It had less.
+    Slower {
+        /// Requests per second.
+        iops: f64,
+        /// Lower end of their interval.
+        iops_low: f64,
+        /// Upper end.
+        iops_high: f64,
+        /// Requests per second of the others: the median.
+        others_iops: f64,
+    },
 }
 
 /// One load over the numbers of hosts that ran it at the same time.
@@ -82,10 +117,8 @@ pub struct HostsScaling {
     pub limit: HostsLimit,
     /// Whether the figures leave no doubt about it.
     pub clear: bool,
-    /// The same in a sentence.
-    pub text: String,
     /// What shows it.
-    pub evidence: String,
+    pub seen: HostsFact,
     /// Whether it is the load of its kind that reaches most.
     pub is_most: bool,
 }
@@ -133,4 +166,17 @@ pub enum HostsLimit {
     Growing,
     /// Too little is known.
     Unclear,
+}
+
+impl From<&HostsFact> for HostsLimit {
+    fn from(seen: &HostsFact) -> Self {
+        match seen {
+            HostsFact::HostsHadAll { .. } => Self::Arrival,
+            HostsFact::HostsFellShort { .. } | HostsFact::HostsLevelOff { .. } => Self::Shared,
+            HostsFact::HostsAddUp { level: Some(_), .. } => Self::EachHost,
+            HostsFact::HostsAddUp { level: None, .. } => Self::NotReached,
+            HostsFact::HostsHaveLess { .. } => Self::Growing,
+            HostsFact::HostsUnclear { .. } => Self::Unclear,
+        }
+    }
 }

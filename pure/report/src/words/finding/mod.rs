@@ -6,6 +6,7 @@ mod rates;
 mod trials;
 
 use super::evidence::evidence;
+use super::hosts;
 use loadline_analysis::{
     CellDoubts, Finding, FindingSeen, RunSummary, TogetherLoad, ceiling_source, scaling_sentences,
 };
@@ -139,6 +140,10 @@ fn said(finding: &Finding) -> String {
             trials::steady_before(*reached, *missed, *rounds, *round_ns)
         }
         FindingSeen::Watched(seen) => device_watch::watched(seen),
+        FindingSeen::MoreHosts { load, seen } => {
+            format!("{} ({load}). It shows by this: {}.", hosts::limit(seen), hosts::shows(seen))
+        }
+        FindingSeen::HostsTogether(seen) => hosts::together(seen),
         FindingSeen::Objective(seen) => objective::turn(seen, finding.cells.len()),
         FindingSeen::MissedByOthers { load, objective, latency_ns, operation, doubts } => {
             let doubts = objective::doubts(doubts, finding.cells.len());

@@ -3,6 +3,7 @@
 mod beside;
 mod course;
 mod declaration;
+mod hosts;
 mod level;
 mod load;
 mod machine;
@@ -12,6 +13,7 @@ mod wait;
 pub use beside::{BesideFact, DevicesAlike, LevelOnEach, LimitShown, LoadRate, LoadShare};
 pub use course::{CourseFact, FallAt, RateHeld};
 pub use declaration::{DeclaredFact, DeclaredLimit, WaitsByDeclared};
+pub use hosts::{HostsFact, HostsGain, HostsTotal, InFlightRate};
 pub use level::{KindShown, LevelFact, LevelShown, OtherSizes, PresumedBy, RoundUnit};
 pub use load::{Asked, DepthRate, LoadFact, OwnTimeShown};
 pub use machine::MachineFact;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    CeilingSource, Doubt, DoubtCode, DoubtEvidence, Evidence, Fact, KernelThrottle, Limit, RateFigure, Stage,
+    CeilingSource, Doubt, DoubtCode, DoubtEvidence, Evidence, Fact, KernelThrottle, Limit, Rate, RateFigure, Stage,
     ThrottledQuantity, ThrottledRequests,
 };
 use std::collections::BTreeSet;
@@ -142,6 +142,8 @@ fn others() -> Vec<Fact> {
     };
     let at = WaitPlace { stage: Stage::Disk, counted: ThrottledQuantity::Requests, credits_spent: true };
     let most = WaitedShare { at, share: 0.8, burst: Some(BurstSide::AfterNs(20_000_000_000)) };
+    let total = HostsTotal { hosts: 4, total: Rate::BytesPerS(2e8) };
+    let gains = vec![HostsGain { hosts_more: 4, share: 0.1, share_low: Some(0.0), share_high: None }];
     let beside = || vec![LoadRate { load: s("log"), rate_iops: Some(40.0) }];
     let by_itself = LimitShown::ByItself { load: s("random read 4 KiB") };
     vec![
@@ -177,6 +179,20 @@ fn others() -> Vec<Fact> {
         .into(),
         BesideFact::SingleBeside { latency_ns: 1e6, beside: beside() }.into(),
         BesideFact::RanBeside { beside: beside() }.into(),
+        HostsFact::HostsHadAll { last: total, asked_each: total.total }.into(),
+        HostsFact::HostsFellShort {
+            asked_each: total.total,
+            most: total.total,
+            kept: total,
+            short: total,
+            last: total,
+        }
+        .into(),
+        HostsFact::HostsLevelOff { at: total, most: total.total, has_all: true, first: total, last: total, gains }
+            .into(),
+        HostsFact::HostsAddUp { first: total, last: total, efficiency: 1.0, level: None }.into(),
+        HostsFact::HostsHaveLess { first: total, last: total, efficiency: 0.5 }.into(),
+        HostsFact::HostsUnclear { last: total }.into(),
         DeclaredFact::Reaches {
             share: 0.9,
             ceiling_iops: 5_000.0,
