@@ -23,27 +23,29 @@ mod trials;
 pub mod wall_clock;
 pub mod watch;
 
+pub use begin::cells::{PlannedCell, TrialCell};
 pub use begin::declared_environment::DeclaredEnvironment;
 pub use begin::feasibility::refusal_of;
 pub use begin::fill_forecast::FillForecast;
-pub use begin::look_first::{BUSY_SHARE, Concern, Consent, DeviceUse, MemoryTarget};
 pub use begin::prediction_settings::{Course, PredictionSettings};
 pub use begin::run_header::NewRun;
 pub use begin::run_options::RunOptions;
 pub use begin::settings::{NamedTarget, Overrides, Settings, is_volume_name, sole_target};
 pub use begin::work::{Scope, Work, label};
 pub use error::{
-    CellsOfPlan, CloudSilence, EntryKind, Error, HostsRefusal, HuntRefusal, ImpossibleCell, Loss, RecognitionError,
-    RecordError, Refusal, ReplayError, SweepRefusal, WatchError,
+    BUSY_SHARE, CellsOfPlan, CloudSilence, Concern, Consent, DeviceUse, EntryKind, Error, HostsRefusal, HuntRefusal,
+    ImpossibleCell, InputKind, Loss, MemoryTarget, RecognitionError, RecordError, Refusal, ReplayError, SweepRefusal,
+    WatchError,
 };
-pub use files::catalog_folder::{catalog_with, environment_again, read_environment};
+pub use files::catalog_folder::{catalog_with, environment_again, read_environment, stored_environment};
 pub use files::environment_file::{EnvironmentFile, environment_named};
-pub use files::input_file::{InputKind, read_text};
+pub use files::input_file::read_text;
 pub use files::output_file::{OutputError, OutputFile, Replace};
 pub use files::plan_file::{
     PlanFile, PlanLength, in_their_folders, named, read_again, read_command, read_plan, targets_named,
 };
 pub use files::record_file::{RecordFileError, RecordTextError, read_record, record_of_text, record_text};
+pub use files::store_location;
 pub use hosts::clocks;
 pub use hosts::merging::Merge;
 pub use hosts::start_time::{StartTime, StartTimeError};
@@ -51,11 +53,10 @@ pub use import::{FolderImport, Import};
 pub use keep::leftovers;
 pub use keep::pending_store::{PendingStore, RunStore};
 pub use keep::run_outcome::{Ended, RunOutcome, TrialsPlanned};
-pub use keep::store_location;
 pub use kinds::hunt::{Hunt, HuntChoices, hunt_result};
 pub use kinds::measurement::{Measurement, check_targets, placed, settings_of};
 pub use kinds::objective_search::ObjectiveSearch;
-pub use kinds::prediction::{Prediction, check_predictable, prediction_settings_of, stored_environment};
+pub use kinds::prediction::{Prediction, check_predictable, prediction_settings_of};
 pub use kinds::quick::{QUICK_FILL_TIME, QuickMeasurement};
 pub use kinds::repeated::repeated;
 pub use kinds::replay_run;
@@ -65,14 +66,15 @@ pub use kinds::verification::{VerifiedTrial, verify};
 pub use loadline_kernel::facts::RealDisk;
 pub use observer::{Activity, Advance, Ahead, Event, ItemsDone, Observer, QuickAhead, Silent, Unneeded};
 pub use place::filling;
-pub use trials::{NoTrial, PlannedCell, RunUnderWay, TrialCell, TrialLoop, TrialPlace, TrialRound, TrialSchedule};
+pub use trials::{NoTrial, RunUnderWay, TrialLoop, TrialPlace, TrialRound, TrialSchedule};
 
 pub(crate) use begin::feasibility::{Tried, refuse_impossible};
+pub(crate) use begin::initial_state::Initially;
 pub(crate) use begin::look_first::{look_first, refuse_memory};
 pub(crate) use files::environment_file::THIS_MACHINE;
 pub(crate) use files::plan_file::plans_again;
 pub(crate) use kinds::measurement::{OpenedMeasurement, joined_names, refuse_cells, work_of};
 pub(crate) use place::engine_watch::EngineWatch;
-pub(crate) use place::model::{Initially, ModelledPlace};
+pub(crate) use place::model::ModelledPlace;
 pub(crate) use place::volumes::MeasuredPlace;
 pub(crate) use trials::{answer_question, measure_hunt};

@@ -3,15 +3,13 @@
 //! A measurement slows down everybody who shares the device. So the device's own counters are read for a moment first, while
 //! loadline asks for nothing.
 
-use crate::{Activity, Error, Event, Observer, Refusal};
+use crate::{Activity, Concern, Consent, DeviceUse, Error, Event, MemoryTarget, Observer, Refusal};
 use loadline_engine::{Observation, Volume};
-use loadline_kernel::facts::{KernelView, RealDisk, real_disks};
+use loadline_kernel::facts::{KernelView, real_disks};
 use loadline_record::{DeviceCounters, DeviceFacts, FileSystemFacts, MEMORY_FILE_SYSTEMS, Surroundings, VolumeFacts};
 use loadline_units::Duration;
 use std::time::{Duration as Wait, Instant};
 
-/// The longest look.
-const LOOK_TIME: Wait = Wait::from_secs(2);
 /// A look takes at most this share of the time of the loads.
 const LOOK_SHARE: u32 = 10;
 /// Counters of a shorter time say little: loads that are over so soon are not looked at.
@@ -23,83 +21,8 @@ const ASK_EVERY: Wait = Wait::from_millis(50);
 const USED_SHARE: f64 = 0.05;
 /// from so many requests a second, a device counts as used by others.
 const USED_IOPS: f64 = 100.0;
-/// From this share of the time on, over the longest look, a user must agree to the load.
-pub const BUSY_SHARE: f64 = 0.8;
 /// Other processes are named from so many bytes a second on.
 const NAMED_BYTES_PER_S: f64 = 64.0 * 1024.0;
-
-/// What a user should know before a load begins.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Concern {
-    /// The target is memory, and no disk would be measured.
-    Memory(MemoryTarget),
-    /// Others use the devices.
-    InUse(Vec<DeviceUse>),
-}
-
-impl std::fmt::Display for Concern {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Memory(MemoryTarget { target, kind, .. }) => {
-                write!(f, "{target} is {kind}: that is memory, and would say nothing about a disk")
-            }
-            Self::InUse(devices) => {
-                let names: Vec<&str> = devices.iter().map(|used| used.device.as_str()).collect();
-                write!(f, "others use {}, and a measurement would slow them down", names.join(", "))
-            }
-        }
-    }
-}
-
-/// A target that keeps its data in memory.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MemoryTarget {
-    /// The target, as named.
-    pub target: String,
-    /// What it is, such as "tmpfs".
-    pub kind: String,
-    /// The disks of this machine.
-    pub disks: Vec<RealDisk>,
-}
-
-/// What others asked of a device while it was looked at.
-#[derive(Debug, Clone, PartialEq)]
-pub struct DeviceUse {
-    /// The kernel's name of the device.
-    pub device: String,
-    /// The target on it, as named.
-    pub target: String,
-    /// How long it was looked at.
-    pub looked: Wait,
-    /// Share of the time in which it had a request.
-    pub busy: f64,
-    /// Requests a second.
-    pub iops: f64,
-    /// Bytes a second.
-    pub bytes_per_s: f64,
-    /// Processes that read or wrote anywhere meanwhile, the busiest first: name, process id, bytes a second.
-    pub processes: Vec<(String, u32, f64)>,
-}
-
-impl DeviceUse {
-    /// So much that a user must agree to more. A shorter look shows a moment, before a load that is short itself.
-    #[must_use]
-    pub fn is_busy(&self) -> bool {
-        self.looked >= LOOK_TIME && self.busy >= BUSY_SHARE
-    }
-}
-
-/// What a user says to a concern.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Consent {
-    /// Go on.
-    Given,
-    /// Do not.
-    Withheld,
-    /// Nobody was asked. Loads begin beside others then, and memory is not taken for a disk.
-    #[default]
-    NotAsked,
-}
 
 /// Memory that `volume` lies in, in a word; `None` where it is storage, or where that cannot be seen.
 fn memory_below(file_system: Option<&FileSystemFacts>, devices: &[DeviceFacts]) -> Option<String> {
@@ -135,7 +58,7 @@ pub(crate) fn refuse_memory(volume: &VolumeFacts, observer: &mut dyn Observer) -
 /// # Errors
 /// [`Refusal::NotAgreed`] where the observer's user withholds consent; [`Error::NotBegun`] where an end is wanted meanwhile.
 pub(crate) fn look_first(volumes: &[&Volume], planned: Duration, observer: &mut dyn Observer) -> Result<(), Error> {
-    let time = LOOK_TIME.min(Wait::from_nanos(planned.as_ns()) / LOOK_SHARE);
+    let time = DeviceUse::LOOK_TIME.min(Wait::from_nanos(planned.as_ns()) / LOOK_SHARE);
     let looked: Vec<&&Volume> = volumes.iter().filter(|volume| !volume.facts.devices.is_empty()).collect();
     if time < LOOK_TIME_LEAST || looked.is_empty() {
         return Ok(());
@@ -228,7 +151,7 @@ mod tests {
         let expected = DeviceUse {
             device: "vda".into(),
             target: "/data".into(),
-            looked: LOOK_TIME,
+            looked: DeviceUse::LOOK_TIME,
             busy: 0.108,
             iops: 600.0,
             bytes_per_s: 4_915_200.0,

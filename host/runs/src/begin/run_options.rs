@@ -1,6 +1,6 @@
 //! How a run is begun: all that has a default, the same for every kind of run.
 
-use crate::{Error, NewRun, keep::store_location};
+use crate::{Error, NewRun, files::store_location};
 use loadline_record::{Clock, RunVerb};
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! Keeps the record of an emulation in a store while it goes on. One that is killed leaves its record so far.
 
-use crate::{Error, keep::store_location};
+use crate::{Error, files::store_location};
 use loadline_record::RunRecord;
 use loadline_store::{Claim, Store};
 use parking_lot::Mutex;

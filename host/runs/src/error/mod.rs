@@ -2,27 +2,28 @@
 //!
 //! A [`Refusal`] is a request that contradicts itself or what is there: nothing was done. A caller knows which option mends it.
 
-mod entry_kind;
+mod concern;
 mod hosts_refusal;
 mod hunt_refusal;
 mod in_a_line;
+mod input_kind;
 mod loss;
 mod recognition_error;
 mod replay_error;
 mod sweep_refusal;
 mod watch_error;
 
-pub use entry_kind::EntryKind;
+pub use concern::{BUSY_SHARE, Concern, Consent, DeviceUse, MemoryTarget};
 pub use hosts_refusal::HostsRefusal;
 pub use hunt_refusal::{CellsOfPlan, HuntRefusal};
 pub(crate) use in_a_line::in_a_line;
+pub use input_kind::{EntryKind, InputKind};
 pub use loss::Loss;
 pub use recognition_error::{CloudSilence, RecognitionError};
 pub use replay_error::ReplayError;
 pub use sweep_refusal::SweepRefusal;
 pub use watch_error::{RecordError, WatchError};
 
-use crate::Concern;
 use loadline_disk::EnvironmentError;
 use loadline_emulator::EmulationError;
 use loadline_engine::{EngineError, TargetError};

@@ -2,7 +2,7 @@
 
 use crate::{Error, InputKind, Refusal, read_text};
 use loadline_catalog::{Catalog, Environment};
-use loadline_record::RunRecord;
+use loadline_record::{PlanText, RunRecord};
 use std::path::{Path, PathBuf};
 
 /// The catalog that comes along, and a folder's.
@@ -54,6 +54,12 @@ fn toml_files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
 pub fn read_environment(text: &str, source: &str, catalog: &Catalog) -> Result<Environment, Refusal> {
     Environment::parse(text, source, catalog)
         .map_err(|error| Refusal::NotAnEnvironment { name: source.to_owned(), source: error })
+}
+
+/// An environment as a run keeps it.
+#[must_use]
+pub fn stored_environment(environment: &Environment) -> PlanText {
+    PlanText { name: environment.name.clone(), text: environment.text.clone(), hash: environment.hash() }
 }
 
 /// The environment of a stored run, read once more. `folder` has catalog files besides.

@@ -1,4 +1,4 @@
-//! People's files: plans, environments, catalogs and records, read and written.
+//! People's files: plans, environments, catalogs, records and stores, opened, read and written.
 
 pub(crate) mod catalog_folder;
 pub(crate) mod environment_file;
@@ -6,3 +6,4 @@ pub(crate) mod input_file;
 pub(crate) mod output_file;
 pub(crate) mod plan_file;
 pub(crate) mod record_file;
+pub mod store_location;

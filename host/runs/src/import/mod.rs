@@ -7,7 +7,7 @@ mod volumes;
 pub use folders::FolderImport;
 
 use crate::wall_clock::run_id;
-use crate::{DeclaredEnvironment, Ended, Error, NamedTarget, NewRun, Refusal, RunOutcome, keep::store_location};
+use crate::{DeclaredEnvironment, Ended, Error, NamedTarget, NewRun, Refusal, RunOutcome, files::store_location};
 use loadline_imported::{LeftOut, Results};
 use loadline_record::{
     CellRecord, Clock, HostFacts, ImportedFile, ImportedFrom, RunHeader, RunRecord, RunStatus, RunVerb, VolumeFacts,

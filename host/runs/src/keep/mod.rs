@@ -3,4 +3,3 @@
 pub mod leftovers;
 pub(crate) mod pending_store;
 pub(crate) mod run_outcome;
-pub mod store_location;

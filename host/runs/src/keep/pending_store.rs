@@ -4,7 +4,7 @@
 //! written, [`PendingStore::prove`] waits until the store has been written to.
 
 use crate::keep::leftovers::Leftover;
-use crate::{Ended, Error, RunOutcome, TrialsPlanned, keep::store_location};
+use crate::{Ended, Error, RunOutcome, TrialsPlanned, files::store_location};
 use loadline_record::{CellRecord, RunHeader, RunStatus, TrialRecord};
 use loadline_store::{Claim, Store};
 use std::path::PathBuf;

@@ -3,11 +3,11 @@
 use crate::{
     Ahead, Error, ModelledPlace, Observer, PendingStore, PlannedCell, PredictionSettings, Refusal, RunOptions,
     RunOutcome, RunStore, RunUnderWay, TrialRound, TrialsPlanned, Work, environment_again, joined_names, label,
-    plans_again,
+    plans_again, stored_environment,
 };
 use loadline_catalog::Environment;
 use loadline_prediction::Model;
-use loadline_record::{Clock, PlanText, RunHeader, RunRecord, RunVerb};
+use loadline_record::{Clock, RunHeader, RunRecord, RunVerb};
 use loadline_workload::Plan;
 use std::collections::BTreeSet;
 
@@ -129,10 +129,4 @@ pub fn check_predictable(settings: &PredictionSettings, work: &Work, model: &Mod
             .map_err(|source| Refusal::NotModelled { load: label(&cell.spec), volume: cell.volume.clone(), source })?;
     }
     Ok(())
-}
-
-/// An environment as a run keeps it.
-#[must_use]
-pub fn stored_environment(environment: &Environment) -> PlanText {
-    PlanText { name: environment.name.clone(), text: environment.text.clone(), hash: environment.hash() }
 }

@@ -3,7 +3,8 @@
 //! A trial of a model costs moments, so chance is taken out by repeating it. The stored run stays as it is.
 
 use crate::ModelledPlace;
-use crate::trials::{PlannedCell, TrialPlace, TrialRound};
+use crate::PlannedCell;
+use crate::trials::{TrialPlace, TrialRound};
 use crate::{Course, Silent, Work, environment_again, plans_again, prediction_settings_of};
 use loadline_record::{Clock, RunRecord, RunVerb, TrialRecord};
 use std::collections::BTreeSet;

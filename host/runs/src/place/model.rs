@@ -2,36 +2,16 @@
 //!
 //! What is predicted does not depend on how many threads there are: every trial has its own model and seed.
 
-use crate::trials::{NoTrial, PlannedCell, TrialPlace, TrialRound};
-use crate::{Advance, Course, Error, Event, NamedTarget, Observer, wall_clock};
-use loadline_disk::{Fullness, InitialState, Machine, Warmth};
+use crate::PlannedCell;
+use crate::trials::{NoTrial, TrialPlace, TrialRound};
+use crate::{Advance, Course, Error, Event, Initially, NamedTarget, Observer, wall_clock};
+use loadline_disk::{InitialState, Machine, Warmth};
 use loadline_prediction::{
-    Going, Model, Predicted, PredictionError, Progress, Putting, for_draw, is_filled, predict, predict_together,
-    volume_facts,
+    Going, Model, Predicted, PredictionError, Progress, Putting, for_draw, predict, predict_together, volume_facts,
 };
 use loadline_record::{LoadFigures, TrialRecord, VolumeFacts};
 use loadline_workload::{LoadSpec, RunCell, cell_seed};
 use std::num::NonZero;
-
-/// In which state a model's storage is when a load begins; by default bursts are full, and caches follow the load.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Initially {
-    /// Credits of disks.
-    pub bursts: Fullness,
-    /// Those of the virtual machine; `None`: as the disks'.
-    pub vm_bursts: Option<Fullness>,
-    /// `None`: warm where the target of a measurement would have been filled before.
-    pub caches: Option<Warmth>,
-}
-
-impl Initially {
-    /// For `load`.
-    #[must_use]
-    pub(crate) fn of(self, load: &LoadSpec) -> InitialState {
-        let filled = if is_filled(load) { Warmth::Warm } else { Warmth::Cold };
-        InitialState { bursts: self.bursts, vm_bursts: self.vm_bursts, caches: self.caches.unwrap_or(filled) }
-    }
-}
 
 /// Plausible models of an environment, or variations of it.
 #[derive(Debug, Clone)]

@@ -1,10 +1,11 @@
 //! Trials on open volumes of this machine.
 
+use crate::PlannedCell;
 use crate::begin::feasibility::refusal_of;
 use crate::hosts::host_part::BETWEEN_STARTS;
 use crate::place::engine_watch::{EngineWatch, OnVolume};
 use crate::place::open_volumes::{self, ExtentsState, FileSet, OpenVolumes, VolumeHealth, dirty_beside, filled_before};
-use crate::trials::{NoTrial, PlannedCell, TrialPlace, TrialRound};
+use crate::trials::{NoTrial, TrialPlace, TrialRound};
 use crate::{Activity, Error, Event, Loss, Observer, Settings, place::filling};
 use loadline_block::ErrorKind;
 use loadline_engine::{EngineError, EngineOptions, Filling};

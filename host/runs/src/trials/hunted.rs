@@ -1,6 +1,7 @@
 //! The trials of a hunt: what its rounds ask for is measured, until they are done.
 
-use crate::trials::{PlannedCell, TrialLoop};
+use crate::PlannedCell;
+use crate::trials::TrialLoop;
 use crate::{Ended, Error, Event};
 use loadline_hunt::{HuntEnd, HuntRounds, NextTrial};
 use loadline_record::RunRecord;

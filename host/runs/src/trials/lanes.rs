@@ -2,8 +2,9 @@
 //!
 //! What comes out does not depend on how many there are.
 
+use crate::TrialCell;
 use crate::trials::trial_loop::{Keeper, Missing};
-use crate::trials::{NoTrial, TrialCell, TrialPlace, TrialRound, TrialSchedule};
+use crate::trials::{NoTrial, TrialPlace, TrialRound, TrialSchedule};
 use crate::{Advance, Ended, Error, Event, Observer, RunStore};
 use loadline_record::{Ending, TrialRecord};
 use loadline_units::Duration;

@@ -4,7 +4,6 @@
 //! volumes, [`ModelledPlace`](crate::ModelledPlace) models. A remote rank or an application's load is one more. The [`TrialLoop`] does the
 //! rest, the same for all of them.
 
-mod cells;
 mod hunted;
 mod lanes;
 mod place;
@@ -13,7 +12,6 @@ mod searched;
 mod trial_loop;
 mod under_way;
 
-pub use cells::{PlannedCell, TrialCell};
 pub(crate) use hunted::measure_hunt;
 pub use place::{NoTrial, TrialPlace, TrialRound};
 pub use schedule::TrialSchedule;

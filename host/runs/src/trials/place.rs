@@ -1,6 +1,6 @@
 //! Where trials are carried out: all that a run asks of devices, models, other machines and applications.
 
-use crate::trials::TrialCell;
+use crate::TrialCell;
 use crate::{Error, Loss, Observer};
 use loadline_record::{LoadFigures, TrialRecord, VolumeFacts};
 use loadline_units::Duration;

@@ -1,7 +1,8 @@
 //! Which trials of a run are left, and in which order they are carried out.
 
+use crate::TrialCell;
 use crate::Work;
-use crate::trials::{TrialCell, TrialRound};
+use crate::trials::TrialRound;
 use loadline_workload::ScheduledTrial;
 use std::collections::BTreeSet;
 

@@ -1,6 +1,7 @@
 //! The trials of a search: one question is probed until its answer is known well enough, on devices or on a model.
 
-use crate::trials::{PlannedCell, TrialLoop};
+use crate::PlannedCell;
+use crate::trials::TrialLoop;
 use crate::{Ended, Error, Event};
 use loadline_analysis::{DrawsKept, Probed, SearchQuestion};
 use loadline_record::{CellRecord, Ending};

@@ -1,6 +1,7 @@
 //! The one loop over trials: each is carried out at its place, judged, kept, and shown to the observer.
 
-use crate::trials::{NoTrial, TrialCell, TrialPlace, TrialRound, TrialSchedule, lanes};
+use crate::TrialCell;
+use crate::trials::{NoTrial, TrialPlace, TrialRound, TrialSchedule, lanes};
 use crate::{Activity, Ended, Error, Event, Loss, Observer, RunStore, wall_clock};
 use loadline_analysis::doubts;
 use loadline_record::{Doubt, DoubtCode, Ending, EngineName, EngineUsed, TrialRecord};

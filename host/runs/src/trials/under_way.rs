@@ -1,6 +1,7 @@
 //! A run under way: it begins for the observer, goes through its trials, closes its place, and is concluded in the store.
 
-use crate::trials::{TrialCell, TrialLoop, TrialPlace};
+use crate::TrialCell;
+use crate::trials::{TrialLoop, TrialPlace};
 use crate::{Ahead, Ended, Error, Event, Observer, RunOutcome, RunStore, TrialsPlanned};
 
 /// A run that stands in the store, with trials ahead.
