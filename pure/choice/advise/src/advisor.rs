@@ -25,6 +25,8 @@ const ROWS_ALIKE_MAX: usize = 2;
 const SIMULATED_MAX: usize = 24;
 /// Choices that are simulated at most for a provider that has no row yet.
 const SIMULATED_OF_OTHERS_MAX: usize = 4;
+/// How much of a limit the load may take where the cheapest choices that carry it all miss: they are at the edge of one machine's limits.
+const EDGES: [f64; 4] = [0.9, 0.8, 0.65, 0.5];
 /// Choices that just miss, at most.
 const MISSES_MAX: usize = 3;
 /// A limit that is asked this many times is just missed.
@@ -159,8 +161,15 @@ pub fn advise(need: &Need, catalog: &Catalog, options: &AdviceOptions) -> Result
     let judge = posed.judge(1.0);
     let mut judged = 0;
     let stretch = need.trace.as_deref().and_then(Stretch::of).filter(|_| options.simulate);
-    let Rows { meeting: rows, missed: missed_latency, dearer_left } =
+    let Rows { meeting: mut rows, missed: missed_latency, mut dearer_left } =
         posed.rows(&markets, &judge, stretch.as_ref(), &mut judged);
+    for edge in EDGES {
+        if !rows.is_empty() || !dearer_left {
+            break;
+        }
+        Rows { meeting: rows, dearer_left, .. } =
+            posed.rows(&markets, &posed.judge(edge), stretch.as_ref(), &mut judged);
+    }
     let best = rows.first().map(|row| row.price_month.amount);
     let winner = rows.first().cloned();
     let mut misses = missed_latency;

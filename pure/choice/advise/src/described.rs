@@ -162,7 +162,7 @@ impl Posed<'_> {
                 what,
                 name: name.to_owned(),
                 count,
-                amount: money.map(amount),
+                amount: money.map(Money::amount),
                 date: price.and_then(|price| price.date.clone()),
                 terms: price.and_then(|price| price.terms.clone()),
                 source: price.map(|price| price.source.clone()),
@@ -283,10 +283,6 @@ fn bursts<T: Copy>(found: loadline_disk::Directions<T>, test: impl Fn(&T) -> boo
         loadline_disk::Directions::Apart { read, write } => read.iter().chain(&write).any(test),
         loadline_disk::Directions::Traded { .. } => false,
     }
-}
-
-fn amount(money: Money) -> f64 {
-    money.billionths() as f64 / 1e9
 }
 
 /// The disks of a set.

@@ -35,6 +35,11 @@ impl Money {
     pub const fn billionths(self) -> u128 {
         self.billionths
     }
+    /// In units of the currency, for comparing and printing.
+    #[must_use]
+    pub fn amount(self) -> f64 {
+        self.billionths as f64 / PARTS as f64
+    }
     /// Which currency it is in.
     #[must_use]
     pub const fn currency(self) -> Currency {

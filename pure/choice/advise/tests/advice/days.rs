@@ -35,11 +35,11 @@ struct RandomDay {
     truth: Draw,
 }
 
-fn unit(random: &mut Xoshiro256PlusPlus) -> f64 {
+pub(crate) fn unit(random: &mut Xoshiro256PlusPlus) -> f64 {
     (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-fn between(random: &mut Xoshiro256PlusPlus, low: f64, high: f64) -> f64 {
+pub(crate) fn between(random: &mut Xoshiro256PlusPlus, low: f64, high: f64) -> f64 {
     low + (high - low) * unit(random)
 }
 

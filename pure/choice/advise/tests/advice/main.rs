@@ -1,6 +1,7 @@
 //! Advice over the whole catalog: what it says of set-ups with published limits, and that it says it completely.
 
 mod days;
+mod drawn_needs;
 mod exactness;
 mod scripts;
 mod set_ups;
@@ -72,6 +73,22 @@ fn published_set_ups_are_accepted_below_what_was_measured_and_refused_above_thei
         let misses: Vec<&str> = above.misses.iter().map(|miss| miss.misses.as_str()).collect();
         assert!(misses.is_empty() || misses.contains(limit), "{disk} on {machine}: {misses:?}, not {limit}");
     }
+}
+
+/// A need at any hour: p99 within 5 ms, on this provider.
+pub(crate) fn by_p99(asked: Rates, size: Bytes, provider: &str) -> Need {
+    let mut need = Need::steady("drawn", asked, size);
+    need.objective = Some(Objective { of: LatencyFigure::P99, limit: Duration::from_ms(5) });
+    need.wanted.providers = vec![provider.to_owned()];
+    need
+}
+
+#[test]
+fn where_the_cheapest_are_all_at_the_edge_of_a_machine_the_next_larger_is_found() {
+    let need = by_p99(rates(30_000.0, 0.9, 4096), Bytes::gib(1024), "aws");
+    let advice = advise(&need, &Catalog::builtin(), &AdviceOptions { rows: 1, ..AdviceOptions::default() }).unwrap();
+    let winner = advice.winner().expect("a machine with room meets it");
+    assert!(winner.latency_ns.unwrap().p99_high <= 5_000_000);
 }
 
 #[test]
