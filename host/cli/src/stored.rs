@@ -19,7 +19,12 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// `list`: the runs that pass the filters, newest first; none where there is no store yet.
+/// Characters of a run's name in the list.
+const NAME_SHOWN_MAX: usize = 24;
+/// Characters of all volumes of a run in the list.
+const VOLUMES_SHOWN_MAX: usize = 32;
+
+/// `list`: the runs that pass the filters, those added last first; none where there is no store yet.
 pub(crate) fn list(arguments: &ListArguments, store: Option<&Store>) -> anyhow::Result<Outcome> {
     let filter = Filter {
         name: arguments.name.clone(),
@@ -30,13 +35,14 @@ pub(crate) fn list(arguments: &ListArguments, store: Option<&Store>) -> anyhow::
         limit: arguments.limit,
     };
     let mut table = Table::new(&[
+        Column::numbers("no", "number"),
         Column::words("run", "run"),
         Column::words("name", "name"),
         Column::words("verb", "verb"),
-        Column::words("started", "started"),
+        Column::words("started", "started").expendable(3),
         Column::words("status", "status"),
-        Column::words("volumes", "volumes"),
-        Column::numbers("cells", "cells"),
+        Column::words("volumes", "volumes").expendable(1),
+        Column::numbers("cells", "cells").expendable(2),
         Column::numbers("trials", "trials"),
         Column::numbers("of", "trials_planned"),
         Column::numbers("doubts", "doubts"),
@@ -44,12 +50,13 @@ pub(crate) fn list(arguments: &ListArguments, store: Option<&Store>) -> anyhow::
     for run in store.map_or_else(|| Ok(Vec::new()), |store| store.list(&filter))? {
         let volumes: Vec<String> = run.volumes.iter().map(|v| format!("{}={}", v.name, v.target)).collect();
         table.push(vec![
+            Field::count(run.number),
             Field::text(run.id),
-            Field::text(run.name),
+            Field::cut(run.name, NAME_SHOWN_MAX),
             Field::text(run.verb.name()),
             Field::text(run.started),
             Field::text(status_name(run.status)),
-            Field::text(volumes.join(" ")),
+            Field::cut(volumes.join(" "), VOLUMES_SHOWN_MAX),
             Field::count(run.cells),
             Field::count(run.trials_done),
             Field::count(run.trials_planned),

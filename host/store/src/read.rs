@@ -15,6 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Candidates that an ambiguous text names.
 const CANDIDATES_MAX: usize = 5;
+/// Digits of a run's number.
+const NUMBER_DIGITS_MAX: usize = 6;
 
 /// A filter for the list of runs; `None` passes every run. Texts are compared without ASCII case.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,13 +31,15 @@ pub struct Filter {
     pub since: Option<String>,
     /// The name or the target of one of its volumes contains this.
     pub volume: Option<String>,
-    /// At most this many, the newest.
+    /// At most this many, those added last.
     pub limit: Option<u32>,
 }
 
 /// A run in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunLine {
+    /// Its number in this store, from 1 in the order in which runs were added.
+    pub number: u64,
     /// Unique id.
     pub id: String,
     /// The plan's name, or the user's name for it.
@@ -69,10 +73,15 @@ pub struct VolumeLine {
     pub target: String,
 }
 
+/// Whether this is the number of a run in the list. Ids begin with a date, of which people type more than [`NUMBER_DIGITS_MAX`] digits.
+fn is_number(text: &str) -> bool {
+    (1..=NUMBER_DIGITS_MAX).contains(&text.len()) && text.bytes().all(|digit| digit.is_ascii_digit())
+}
+
 impl Store {
-    /// The id of the run that `text` stands for. These are tried in order: an id, `last` (the run added last), the
-    /// beginning of one id, a name (of several runs the one added last). The run added last may have started long
-    /// before the others: an import.
+    /// The id of the run that `text` stands for. These are tried in order: an id, `last` (the run added last), a number
+    /// of the list, the beginning of one id, a name (of several runs the one added last). The run added last may have
+    /// started long before the others: an import.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], or [`StoreError::Ambiguous`] with the candidates.
@@ -87,9 +96,11 @@ impl Store {
                     .query_map([text], |row| row.get(0))?
                     .collect::<rusqlite::Result<Vec<String>>>()
             };
+            let numbered = if is_number(text) { added_last("key = CAST(?1 AS INTEGER)", 1)? } else { Vec::new() };
             let mut fitting = match text {
                 "" => Vec::new(),
                 "last" => added_last("?1 = 'last'", 1)?,
+                _ if !numbered.is_empty() => numbered,
                 _ => added_last("substr(id, 1, length(?1)) = ?1", CANDIDATES_MAX)?,
             };
             if fitting.len() != 1 {
@@ -150,9 +161,9 @@ impl Store {
                          AND (:volume IS NULL OR EXISTS (
                                SELECT 1 FROM volumes AS v WHERE v.run = runs.key
                                 AND (instr(lower(v.name), lower(:volume)) OR instr(lower(v.target), lower(:volume)))))
-                       ORDER BY started DESC, key DESC LIMIT :limit) AS r
+                       ORDER BY key DESC LIMIT :limit) AS r
                  LEFT JOIN volumes ON volumes.run = r.key
-                 ORDER BY r.started DESC, r.key DESC, volumes.position",
+                 ORDER BY r.key DESC, volumes.position",
             )?;
             let mut rows = statement.query(named_params! {
                 ":name": filter.name, ":verb": filter.verb.as_ref().map(RunVerb::name), ":status": filter.status.map(status_name),
@@ -180,6 +191,7 @@ impl Store {
         let id: String = row.get(1)?;
         let reader = Reader { store: self, run: &id };
         Ok(RunLine {
+            number: count(row, 0)?,
             name: row.get(2)?,
             verb: row.get::<_, String>(3)?.into(),
             clock: reader.clock(row.get(4)?)?,

@@ -39,6 +39,15 @@ impl Field {
     pub fn both(shown: impl AsRef<str>, exact: impl Into<Json>) -> Self {
         Self { shown: self::shown(shown.as_ref()), exact: exact.into(), style: Style::Plain, fill: 0 }
     }
+    /// Whole for programs, and for people at most so many characters of its beginning.
+    pub fn cut(text: impl Into<String>, length_max: usize) -> Self {
+        let exact = text.into();
+        let shown = match exact.char_indices().nth(length_max) {
+            Some(_) => format!("{}…", exact.chars().take(length_max - 1).collect::<String>()),
+            None => exact.clone(),
+        };
+        Self::both(shown, exact)
+    }
     /// A figure that may be missing: a dash, and null.
     pub fn figure<T: Copy + Into<Json>>(value: Option<T>, shown: impl FnOnce(T) -> String) -> Self {
         value.map_or_else(Self::missing, |value| Self::both(shown(value), value))
@@ -99,7 +108,8 @@ impl Column {
         Self { is_number: true, ..Self::words(heading, key) }
     }
     /// Left out where a line has no room; those with a larger number first.
-    pub(crate) const fn expendable(mut self, order: u8) -> Self {
+    #[must_use]
+    pub const fn expendable(mut self, order: u8) -> Self {
         self.expendable = order;
         self
     }

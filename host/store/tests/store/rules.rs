@@ -131,7 +131,7 @@ fn removing_a_run_removes_every_row_and_gives_space_back() {
 }
 
 #[test]
-fn a_run_is_found_by_id_prefix_name_or_last() {
+fn a_run_is_found_by_id_number_prefix_name_or_last() {
     let (_folder, store) = new_store();
     assert!(matches!(store.resolve("last"), Err(StoreError::NoSuchRun { .. })));
     begin(&store, "20260131-000002-aaaa", "sweep", 2);
@@ -149,13 +149,19 @@ fn a_run_is_found_by_id_prefix_name_or_last() {
     }
     begin(&store, "20260131-000003-cccc", "2026", 3);
     assert_eq!(resolve("2026"), "20260131-000003-cccc", "a name decides between prefixes");
+    // Each keeps the number that the list shows, whatever else is removed.
+    let numbers = || store.list(&Filter::default()).unwrap().into_iter().map(|run| (run.number, run.id));
+    assert!(numbers().all(|(number, id)| resolve(&number.to_string()) == id));
+    let before: Vec<_> = numbers().filter(|(_, id)| id != "20260131-0000").collect();
+    store.remove("20260131-0000").unwrap();
+    assert_eq!(numbers().collect::<Vec<_>>(), before);
     for text in ["", "swee", "20260132", "%", "20260131-00000_"] {
         assert!(matches!(store.resolve(text), Err(StoreError::NoSuchRun { .. })), "{text:?}");
     }
 }
 
 #[test]
-fn a_list_is_newest_first_and_filters_narrow_it() {
+fn a_list_begins_with_what_was_added_last_and_filters_narrow_it() {
     let (_folder, store) = new_store();
     begin(&store, "a", "sweep of data", 10);
     begin(&store, "b", "matrix", 30);
@@ -169,18 +175,18 @@ fn a_list_is_newest_first_and_filters_narrow_it() {
     finish_all(&store, "b");
     let ids = |filter: &Filter| store.list(filter).unwrap().into_iter().map(|l| l.id).collect::<String>();
     let all = Filter::default();
-    assert_eq!(ids(&all), "dbca");
-    assert_eq!(ids(&Filter { limit: Some(2), ..all.clone() }), "db");
+    assert_eq!(ids(&all), "dcba");
+    assert_eq!(ids(&Filter { limit: Some(2), ..all.clone() }), "dc");
     assert_eq!(ids(&Filter { limit: Some(0), ..all.clone() }), "");
     assert_eq!(ids(&Filter { name: Some("SWEEP".into()), ..all.clone() }), "ca");
     assert_eq!(ids(&Filter { verb: Some(RunVerb::Quick), ..all.clone() }), "d");
     assert_eq!(ids(&Filter { status: Some(RunStatus::Finished), ..all.clone() }), "b");
     assert_eq!(ids(&Filter { volume: Some("LOGS".into()), ..all.clone() }), "d");
     assert_eq!(ids(&Filter { volume: Some("%_".into()), ..all.clone() }), "d");
-    assert_eq!(ids(&Filter { volume: Some("/mnt".into()), limit: Some(1), ..all.clone() }), "b");
+    assert_eq!(ids(&Filter { volume: Some("/mnt".into()), limit: Some(1), ..all.clone() }), "c");
     let since = |text: &str| Filter { since: Some(text.into()), ..Filter::default() };
-    assert_eq!(ids(&since("2026-01-31")), "dbca");
-    assert_eq!(ids(&since("2026-01-31T00:00:20Z")), "dbc");
+    assert_eq!(ids(&since("2026-01-31")), "dcba");
+    assert_eq!(ids(&since("2026-01-31T00:00:20Z")), "dcb");
     assert_eq!(ids(&since("2026-01-31T01")), "d");
     assert_eq!(ids(&since("2026-02-01")), "");
     for text in ["yesterday", "2026", "2026-01-31T01:00:00+02:00", "", "2026-01-31 01:00"] {
@@ -190,7 +196,7 @@ fn a_list_is_newest_first_and_filters_narrow_it() {
     let lines = store.list(&all).unwrap();
     let volumes: Vec<_> = lines[0].volumes.iter().map(|v| (v.name.as_str(), v.target.as_str())).collect();
     assert_eq!(volumes, [("data", "/srv/50%_full"), ("logs", "/srv/50%_full")]);
-    let line = &lines[1];
+    let line = &lines[2];
     assert_eq!((line.cells, line.trials_done, line.trials_planned), (2, 4, 4));
     assert_eq!(line.doubts, 2, "the same doubt of two trials counts once for its cell");
     assert_eq!((&line.verb, line.status), (&RunVerb::Run, RunStatus::Finished));
