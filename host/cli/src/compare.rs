@@ -6,7 +6,7 @@ use crate::arguments::compare::{CannotTell, CompareArguments, FailIf, FigureName
 use crate::failure::{Outcome, Usage};
 use crate::{output, output_file, printing, recommendations, stored};
 use loadline_analysis::{
-    CompareOptions, ComparedSide, Comparison, NextStep, Note, TRIALS_TO_DECIDE, Unpriced, Verdict, Whose,
+    CompareOptions, ComparedSide, Comparison, MonthlyPrice, NextStep, Note, TRIALS_TO_DECIDE, Unpriced, Verdict, Whose,
     compare as compare_runs, scaling_of,
 };
 use loadline_catalog::{Catalog, Environment, ItemCost, Money};
@@ -143,13 +143,24 @@ pub(crate) fn from_file(path: &Path) -> anyhow::Result<RunRecord> {
     Ok(read_record(path).map_err(refused)?)
 }
 
-/// The comparison that `compare` makes of these runs without an option, and the same trials by the numbers of disks; `None`: they cannot
-/// be compared.
-pub(crate) fn usual<'a>(records: impl Iterator<Item = &'a RunRecord>) -> Option<Comparisons> {
+/// The comparison that `compare` makes of these runs without an option.
+pub(crate) fn usual(records: &[RunRecord]) -> anyhow::Result<Comparison> {
+    let mut records = records.to_vec();
+    let comparison = priced(&mut records)?;
+    Ok(Comparison { command: next_command(&comparison, &records), ..comparison })
+}
+
+/// The same without a command, beside the same trials by the numbers of disks; `None`: they cannot be compared.
+pub(crate) fn on_page<'a>(records: impl Iterator<Item = &'a RunRecord>) -> Option<Comparisons> {
     let mut records: Vec<RunRecord> = records.cloned().collect();
-    let mut all = decided(&mut records, &CompareOptions::default()).ok()?;
-    price(&mut all, &records, None).ok()?;
+    let all = priced(&mut records).ok()?;
     Some(Comparisons { all, by_disks: scaling_of(&records.iter().collect::<Vec<_>>()) })
+}
+
+fn priced(records: &mut [RunRecord]) -> anyhow::Result<Comparison> {
+    let mut comparison = decided(records, &CompareOptions::default())?;
+    price(&mut comparison, records, None)?;
+    Ok(comparison)
 }
 
 fn compared(records: &[RunRecord], options: &CompareOptions) -> Result<Comparison, Usage> {
@@ -237,10 +248,12 @@ fn price(comparison: &mut Comparison, records: &[RunRecord], region: Option<&str
                 .map_or((None, None), |(cost, region)| (Some(cost), Some(region))),
         };
         if let Some((money, complete)) = cost {
-            (ranked.price_month, ranked.price_complete) = (Some(money.to_string()), complete);
+            let price = MonthlyPrice { amount: money.amount(), currency: money.currency().to_string() };
+            (ranked.price_month, ranked.price_complete) = (Some(price), complete);
             ranked.price_region = own;
         }
     }
+    comparison.rank_ties_by_price();
     let without = |side: u32| {
         let is_priced = comparison.ranking.iter().any(|ranked| ranked.side == side && ranked.price_month.is_some());
         sold[side as usize].filter(|_| !is_priced).map(|sold| unpriced(sold, &catalog, region))

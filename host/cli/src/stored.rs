@@ -390,7 +390,7 @@ pub(crate) fn report(arguments: &ReportArguments, store: &Store) -> anyhow::Resu
         ReportForm::Html => {
             let pairs: Vec<(&RunRecord, &RunSummary)> = summarized.iter().map(|(r, s)| (r, s)).collect();
             let answers = answers(&summarized);
-            let compared = (pairs.len() > 1).then(|| compare::usual(summarized.iter().map(|(record, _)| record)));
+            let compared = (pairs.len() > 1).then(|| compare::on_page(summarized.iter().map(|(record, _)| record)));
             loadline_report::html_with_answers(&pairs, &answers, compared.flatten().as_ref())
         }
         ReportForm::Markdown => {

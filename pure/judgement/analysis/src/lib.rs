@@ -39,9 +39,9 @@ pub use clusters::{Clusters, in_two};
 pub use compare::{
     Against, AskedApart, Basis, COMPARISON_SCHEMA, CellComparison, CompareError, CompareOptions, ComparedSide,
     Comparison, Counts, DeviceModel, Differing, DifferingBytes, DrawRange, EngineWithOptions, Figure, FigureValue,
-    Gain, InCommon, LatencyEstimate, MARGIN_DEFAULT, NextStep, NoFigure, Note, Overall, RankedSide, RatioEstimate,
-    Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, TRIALS_TO_DECIDE, ThrottledSide, Undecided,
-    Unmatched, Unpriced, Verdict, Whose, compare, latency_estimate, scaling_of, scaling_sentences,
+    Gain, InCommon, LatencyEstimate, MARGIN_DEFAULT, MonthlyPrice, NextStep, NoFigure, Note, Overall, RankedSide,
+    RatioEstimate, Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, TRIALS_TO_DECIDE, ThrottledSide,
+    Undecided, Unmatched, Unpriced, Verdict, Whose, compare, latency_estimate, scaling_of, scaling_sentences,
 };
 pub use doubts::doubts;
 pub use draws_kept::DrawsKept;

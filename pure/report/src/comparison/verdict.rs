@@ -192,7 +192,11 @@ fn best(comparison: &Comparison, shared: &[&RankedSide]) -> String {
     }
     if shared.len() > 1 {
         return if shared.iter().all(|side| side.is_decided()) {
-            format!("no difference above {} between {}", margin(comparison), named.join(" and "))
+            let alike = format!("no difference above {} between {}", margin(comparison), named.join(" and "));
+            match comparison.saving() {
+                Some(saved) => format!("{}, for {saved} a month less: {alike}", letter(shared[0].side as usize)),
+                None => alike,
+            }
         } else {
             format!("not known: the cells do not decide between {}", named.join(" and "))
         };

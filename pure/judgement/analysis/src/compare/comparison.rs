@@ -166,13 +166,44 @@ pub struct RankedSide {
     pub doubted: bool,
     /// Whether it keeps the objective; `null` where there is none, or nothing is known.
     pub objective_kept: Option<bool>,
-    /// What it costs a month, as "135.17 USD"; `null` where that is not known.
-    pub price_month: Option<String>,
+    /// What it costs a month; `null` where that is not known.
+    pub price_month: Option<MonthlyPrice>,
     /// Whether that is all of it. Otherwise it costs at least so much.
     pub price_complete: bool,
     /// The region of the price, where the sides have no region in common.
     #[serde(default)]
     pub price_region: Option<String>,
+}
+
+/// What something costs a month; serialised as in "135.17 USD".
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct MonthlyPrice {
+    /// In units of the currency.
+    pub amount: f64,
+    /// Its three letters.
+    pub currency: String,
+}
+
+impl std::fmt::Display for MonthlyPrice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:.2} {}", self.amount, self.currency)
+    }
+}
+
+impl From<MonthlyPrice> for String {
+    fn from(price: MonthlyPrice) -> Self {
+        price.to_string()
+    }
+}
+
+impl TryFrom<String> for MonthlyPrice {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        let parts =
+            text.split_once(' ').and_then(|(amount, currency)| Some((amount.parse().ok()?, currency.to_owned())));
+        parts.map(|(amount, currency)| Self { amount, currency }).ok_or_else(|| format!("{text:?} is no price"))
+    }
 }
 
 /// One side against the baseline.

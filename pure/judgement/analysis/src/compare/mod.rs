@@ -24,8 +24,8 @@ mod verdicts;
 
 pub use comparison::{
     Against, Basis, COMPARISON_SCHEMA, CellComparison, ComparedSide, Comparison, Counts, DrawRange, Figure,
-    FigureValue, Gain, InCommon, NextStep, Overall, RankedSide, RatioEstimate, Scaling, ScalingCell, ScalingPoint,
-    ScalingStep, ScalingTotal, ThrottledSide, Unmatched, Verdict,
+    FigureValue, Gain, InCommon, MonthlyPrice, NextStep, Overall, RankedSide, RatioEstimate, Scaling, ScalingCell,
+    ScalingPoint, ScalingStep, ScalingTotal, ThrottledSide, Unmatched, Verdict,
 };
 
 pub use disks::{scaling_of, scaling_sentences};

@@ -1,6 +1,6 @@
 //! The sides of a comparison in one table: the best first.
 
-use super::comparison::{Against, CellComparison, Figure, FigureValue, RankedSide, Verdict};
+use super::comparison::{Against, CellComparison, Comparison, Figure, FigureValue, MonthlyPrice, RankedSide, Verdict};
 use super::{Side, spoiled};
 use crate::run_verdict::{RunVerdict, run_verdict};
 use loadline_record::RunRecord;
@@ -109,6 +109,33 @@ fn kept(side: &Side<'_>) -> Option<bool> {
         RunVerdict::Kept => Some(true),
         RunVerdict::Broken => Some(false),
         RunVerdict::Unknown | RunVerdict::WrongData => None,
+    }
+}
+
+impl Comparison {
+    /// Puts sides that share a rank in the order of their prices, the cheapest first: none of them gives more. What has no price, or one
+    /// that is not all of it, stands after those that have.
+    pub fn rank_ties_by_price(&mut self) {
+        for tied in self.ranking.chunk_by_mut(|a, b| a.rank == b.rank) {
+            let currency = |side: &RankedSide| side.price_month.as_ref().map(|price| price.currency.clone());
+            let known: Vec<String> = tied.iter().filter_map(currency).collect();
+            if known.windows(2).any(|pair| pair[0] != pair[1]) {
+                continue;
+            }
+            let amount = |side: &RankedSide| side.price_month.as_ref().map_or(f64::INFINITY, |price| price.amount);
+            tied.sort_by(|a, b| b.price_complete.cmp(&a.price_complete).then_with(|| amount(a).total_cmp(&amount(b))));
+        }
+    }
+    /// Of sides that share the first rank: how much less the first costs a month than the next, if both prices are whole.
+    #[must_use]
+    pub fn saving(&self) -> Option<MonthlyPrice> {
+        let [first, next, ..] = self.ranking.as_slice() else { return None };
+        let whole = |side: &RankedSide| side.price_month.clone().filter(|_| side.price_complete);
+        let (least, more) = whole(first).zip(whole(next)).filter(|(a, b)| a.currency == b.currency)?;
+        let saved = more.amount - least.amount;
+        // Less than a hundredth is no difference that a price shows.
+        let is_saving = first.rank == next.rank && saved >= 0.01;
+        is_saving.then_some(MonthlyPrice { amount: saved, currency: least.currency })
     }
 }
 

@@ -55,6 +55,35 @@ fn what_lies_within_the_margin_is_the_same_however_sure_it_is() {
 }
 
 #[test]
+fn of_sides_that_tie_the_cheapest_stands_first() {
+    let (a, b, c) = (made(&STEADY), another(&STEADY), another(&STEADY.map(|f| f * 1.3)));
+    let mut found = compare(&[&a, &b, &c], &CompareOptions::default()).unwrap();
+    let order = |found: &Comparison| found.ranking.iter().map(|side| side.side).collect::<Vec<_>>();
+    assert_eq!(order(&found), [2, 0, 1]);
+    let mut priced = |side: u32, amount: f64, complete: bool| {
+        let ranked = found.ranking.iter_mut().find(|ranked| ranked.side == side).unwrap();
+        ranked.price_month = Some(MonthlyPrice { amount, currency: "USD".into() });
+        ranked.price_complete = complete;
+    };
+    // The dearest is better, and stays first.
+    [(0, 495.18), (1, 360.01), (2, 900.0)].into_iter().for_each(|(side, amount)| priced(side, amount, true));
+    found.rank_ties_by_price();
+    assert_eq!(order(&found), [2, 1, 0]);
+    assert_eq!(found.saving(), None);
+    found.ranking.remove(0);
+    found.ranking.iter_mut().for_each(|side| side.rank = 1);
+    assert_eq!(found.saving().unwrap().to_string(), "135.17 USD");
+    // A price that is not whole may be any price.
+    found.ranking[0].price_complete = false;
+    found.rank_ties_by_price();
+    assert_eq!((order(&found), found.saving()), (vec![0, 1], None));
+    // Neither are amounts of two currencies in any order.
+    found.ranking[1].price_month.as_mut().unwrap().currency = "EUR".into();
+    found.rank_ties_by_price();
+    assert_eq!((order(&found), found.saving()), (vec![0, 1], None));
+}
+
+#[test]
 fn where_all_cells_together_decide_nothing_a_side_ranks_by_those_that_have_a_verdict() {
     // Reads are slower by 13 %; writes differ from trial to trial by more than anything could show.
     let of = |id: &str, reads: f64, writes: [f64; 3]| {
