@@ -337,9 +337,10 @@ pub(crate) struct PredictArguments {
     /// Plan files (TOML), fio job files, names from `loadline plans`, or `-- fio --name=...`
     #[arg(required_unless_present = "resume")]
     pub(crate) plan: Vec<String>,
-    /// The storage: an environment file (TOML), or a name from `loadline environments`; or a folder of such files, each predicted
+    /// The storage: an environment file (TOML), or a name from `loadline environments`. Given several times: each is predicted, and
+    /// they are compared. A folder of such files: a row for each
     #[arg(long, value_name = "FILE", required_unless_present = "resume")]
-    pub(crate) env: Option<String>,
+    pub(crate) env: Vec<String>,
     /// Only this volume of the environment; data/0 is the first disk of data. By default the plan runs on each volume
     #[arg(long, value_name = "NAME")]
     pub(crate) volume: Vec<String>,

@@ -9,7 +9,7 @@ use crate::sweep::{self, RowsPlace, SweepView};
 use crate::terminal::Terminal;
 use crate::typed_plan::read_plans;
 use crate::typed_settings::named_targets;
-use crate::{dry_run, environments, output};
+use crate::{compare, dry_run, environments, output, printing};
 use loadline_catalog::Environment;
 use loadline_disk::Fullness;
 use loadline_prediction::Model;
@@ -79,7 +79,10 @@ pub(crate) fn predict(
     store: impl FnOnce() -> anyhow::Result<PathBuf>,
 ) -> anyhow::Result<Outcome> {
     let format = arguments.printing.format;
-    let folder = arguments.env.as_deref().map(Path::new).filter(|path| path.is_dir());
+    let folder = match arguments.env.as_slice() {
+        [one] => Some(Path::new(one)).filter(|path| path.is_dir()),
+        _ => None,
+    };
     if folder.is_some() || arguments.limits_only {
         return many(arguments, folder, quiet);
     }
@@ -87,6 +90,9 @@ pub(crate) fn predict(
         return Err(
             Usage(format!("{option} is of a folder of environments (--env FOLDER), or of --limits-only")).into()
         );
+    }
+    if arguments.env.len() > 1 {
+        return side_by_side(arguments, quiet, store);
     }
     let Typed { plans, environment, settings, models, seed } = typed(arguments)?;
     let work = settings.work(plans.clone(), seed)?;
@@ -111,12 +117,49 @@ pub(crate) fn predict(
     conclude(&prediction.run(&options, &mut terminal)?, format)
 }
 
+/// Refuses what is of one environment.
+fn one_environment(arguments: &PredictArguments) -> Result<(), Usage> {
+    let asked = [("--dry-run", arguments.dry_run), ("--find-objective", arguments.find_objective)];
+    match asked.into_iter().find(|(_, is_asked)| *is_asked) {
+        Some((option, _)) => {
+            Err(Usage(format!("{option} takes one environment: give --env once, with a file or a name")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The plan on each of several environments by the same random choices, each a run of its own, and all of them compared.
+fn side_by_side(
+    arguments: &PredictArguments,
+    quiet: bool,
+    store: impl FnOnce() -> anyhow::Result<PathBuf>,
+) -> anyhow::Result<Outcome> {
+    one_environment(arguments)?;
+    let seed = arguments.seed.unwrap_or_else(fresh_seed);
+    // All of them are read before the first is predicted.
+    let each =
+        arguments.env.iter().map(|env| typed_on(arguments, env, seed)).collect::<anyhow::Result<Vec<Typed>>>()?;
+    for Typed { plans, settings, models, .. } in &each {
+        check_predictable(settings, &settings.work(plans.clone(), seed)?, &models[0])?;
+    }
+    let options = RunOptions { name: arguments.name.clone(), seed: Some(seed), store: Some(store()?) };
+    let mut terminal = Terminal::new(quiet, &Interruption::watch()?);
+    let mut records = Vec::new();
+    for Typed { plans, environment, settings, .. } in each {
+        let outcome = Prediction::of(plans, environment, settings).run(&options, &mut terminal)?;
+        if !outcome.ended.is_complete() {
+            return conclude(&outcome, arguments.printing.format);
+        }
+        records.push(outcome.record);
+    }
+    let comparison = compare::usual(&records)?;
+    output::print(&printing::comparison(&comparison, arguments.printing.format))?;
+    Ok(Outcome::Done)
+}
+
 /// A row for each environment of a folder, volume and load; or of a single environment by limits alone.
 fn many(arguments: &PredictArguments, folder: Option<&Path>, quiet: bool) -> anyhow::Result<Outcome> {
-    if arguments.dry_run || arguments.find_objective {
-        let option = if arguments.dry_run { "--dry-run" } else { "--find-objective" };
-        return Err(Usage(format!("{option} takes one environment, not a folder")).into());
-    }
+    one_environment(arguments)?;
     let environments = match folder {
         Some(folder) => described_in(folder, InputKind::Environment)?
             .into_iter()
@@ -182,9 +225,14 @@ struct Typed {
 }
 
 fn typed(arguments: &PredictArguments) -> anyhow::Result<Typed> {
+    let [env] = arguments.env.as_slice() else {
+        return Err(Usage("this takes one environment: give --env once".to_owned()).into());
+    };
+    typed_on(arguments, env, arguments.seed.unwrap_or_else(fresh_seed))
+}
+
+fn typed_on(arguments: &PredictArguments, typed: &str, seed: u64) -> anyhow::Result<Typed> {
     let mut settings = settings_of(arguments);
-    let seed = arguments.seed.unwrap_or_else(fresh_seed);
-    let typed = arguments.env.as_deref().expect("clap asks for an environment where nothing is resumed");
     let environment = environments::read(typed, &catalog_with(settings.catalog.as_deref())?)?;
     settings.volumes = chosen(arguments)?;
     let length = if arguments.short { PlanLength::Short } else { PlanLength::Full };

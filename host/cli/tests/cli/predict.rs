@@ -26,6 +26,27 @@ fn a_prediction_is_kept_and_shown_like_a_measurement() {
 }
 
 #[test]
+fn several_environments_are_predicted_by_the_same_choices_and_compared() {
+    let bench = Bench::new();
+    let plan = bench.file("sweep.toml", SWEEP);
+    let typed = ["predict", &plan, "--env", "ds3-p30", "--env", "ds3-p10"];
+    let compared = bench.document(&typed);
+    assert_eq!(
+        (&compared["schema"], compared["sides"].as_array().unwrap().len()),
+        (&"loadline.comparison/1".into(), 2)
+    );
+    assert_eq!(compared["sides"][0]["seed"], compared["sides"][1]["seed"]);
+    let numbers: Vec<Value> = bench.runs().iter().map(|run| run["number"].clone()).collect();
+    assert_eq!(numbers, [2, 1], "each is a run of its own");
+    assert_eq!(bench.document(&["compare", "1", "2"]), compared, "the list's numbers name them");
+    for refused in [["--find-objective"], ["--dry-run"]] {
+        let why = bench.refused(2, &[&typed[..], &refused].concat());
+        assert!(why.contains("takes one environment"), "{why}");
+    }
+    assert_eq!(bench.runs().len(), 2);
+}
+
+#[test]
 fn what_is_typed_reaches_the_prediction() {
     let bench = Bench::new();
     let (plan, two) = (bench.file("sweep.toml", SWEEP), bench.file("two.toml", TWO));
