@@ -32,7 +32,7 @@ pub(crate) fn record(arguments: &RecordArguments, quiet: bool) -> anyhow::Result
             || "until Ctrl-C".to_owned(),
             |duration| format!("for {}; Ctrl-C ends it earlier and keeps what was recorded", duration.human()),
         );
-        output::tell(&format!("recording {} {how_long}", arguments.device));
+        output::tell(&format!("recording {} {how_long}", recorder.device()));
     }
     let outcome = recorder.run(&mut eyes);
     eyes.screen.clear();
@@ -46,8 +46,9 @@ pub(crate) fn record(arguments: &RecordArguments, quiet: bool) -> anyhow::Result
 
 fn refused(error: Error) -> anyhow::Error {
     match error {
+        Error::Watch(error) => Usage(error.to_string()).into(),
         Error::Record(
-            error @ (RecordError::NoDevice { .. }
+            error @ (RecordError::SeveralDevices { .. }
             | RecordError::NoTime
             | RecordError::Exists { .. }
             | RecordError::Feedback { .. }),

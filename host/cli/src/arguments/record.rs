@@ -10,12 +10,14 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     loadline record /dev/nvme1n1 -o /tmp/app.trace --for 10m\n  \
+    loadline record postgres -o /tmp/app.trace                 the device of a program that runs\n  \
     loadline advise /tmp/app.trace                             what to buy for these requests\n  \
     loadline replay /tmp/app.trace --env d4s-v5-p30            what they meet on other storage\n  \
     loadline replay /tmp/app.trace --on data=/dev/nvme2n1 --reads-only")]
 pub(crate) struct RecordArguments {
-    /// The block device, or a partition: its node or its name
-    #[arg(value_name = "DEVICE")]
+    /// A device (/dev/vda, or vda) or a partition, a path on it, the id of a process or the name of a program that runs: the one device
+    /// that it uses
+    #[arg(value_name = "DEVICE|PATH|PID|PROGRAM")]
     pub(crate) device: String,
     /// The trace; it must not exist, nor lie on the device
     #[arg(short = 'o', long = "output", value_name = "FILE")]

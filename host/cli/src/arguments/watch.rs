@@ -10,10 +10,10 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:\n  \
     loadline watch                     every disk, until Ctrl-C\n  \
     loadline watch /var/lib/postgresql --for 60s\n  \
-    loadline watch 4711 --for 5m -o why-slow.html    what process 4711 and its children use")]
+    loadline watch postgres --for 5m -o why-slow.html    what a program and its children use")]
 pub(crate) struct WatchArguments {
-    /// A device (/dev/vda, or vda), a path on the storage, or the id of a process; by default every disk
-    #[arg(value_name = "DEVICE|PATH|PID")]
+    /// A device (/dev/vda, or vda), a path on the storage, the id of a process or the name of a program that runs; by default every disk
+    #[arg(value_name = "DEVICE|PATH|PID|PROGRAM")]
     pub(crate) target: Option<String>,
     /// How long; by default until Ctrl-C
     #[arg(long = "for", value_name = "TIME")]

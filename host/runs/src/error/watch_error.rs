@@ -11,12 +11,20 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     /// Nothing is there by that name.
-    #[error("{typed} is no device, no path and no process that can be watched: {source}")]
+    #[error("{typed} is no device, no path, no number of a process and no program that runs: {source}")]
     NoTarget {
         /// As typed.
         typed: String,
         /// Why not.
         source: std::io::Error,
+    },
+    /// Several processes run that program, each by itself.
+    #[error("{} processes run {name}: give the number of one: {}", .pids.len(), .pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", "))]
+    SeveralProcesses {
+        /// The program.
+        name: String,
+        /// Their ids.
+        pids: Vec<u32>,
     },
     /// Nothing happens in no time.
     #[error("0 s shows nothing: watch for 10 s or longer, or without a time until Ctrl-C")]
@@ -74,11 +82,13 @@ pub enum WatchError {
 /// Something that cannot be recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// There is no such device.
-    #[error("{typed} is no block device")]
-    NoDevice {
+    /// A trace has the requests of one device.
+    #[error("{typed} uses {} devices, and a trace has the requests of one: name one of {}", .devices.len(), .devices.join(", "))]
+    SeveralDevices {
         /// As typed.
         typed: String,
+        /// The devices.
+        devices: Vec<String>,
     },
     /// Nothing happens in no time.
     #[error("0 s shows nothing: record for 10 s or longer, or without a time until Ctrl-C")]

@@ -1,5 +1,6 @@
 //! The kernel's events of one device, in the order of time.
 
+use crate::watch::WatchTarget;
 use crate::{Error, RecordError};
 use loadline_emulation::RecordedRequest;
 use loadline_kernel::clock;
@@ -9,8 +10,6 @@ use loadline_recording::event::{BlockEvent, EventFormat, Formats, Happening};
 use loadline_recording::page::{PAGE_MAX, events};
 use loadline_recording::{Join, JoinCounts, Stacking};
 use loadline_units::{Bytes, Duration, Instant, SECTOR};
-use std::fs;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 
 /// Events of the last moment wait for those of other CPUs.
 const SETTLED: Duration = Duration::from_ms(2);
@@ -35,13 +34,16 @@ pub(crate) struct Device {
 }
 
 impl Device {
+    /// The one device that was named, or on which what was named lies: a path, a process, a program that runs.
     pub(crate) fn find(view: &KernelView, typed: &str) -> Result<Self, Error> {
-        let by_node = || {
-            let metadata = fs::metadata(typed).ok().filter(|found| found.file_type().is_block_device())?;
-            BlockDevice::by_number(view, DeviceNumber::from_raw(metadata.rdev()))
+        let target = WatchTarget::find(view, Some(typed))?;
+        let block = match target.block_devices() {
+            [one] => one.clone(),
+            several => {
+                let devices = several.iter().map(|device| format!("/dev/{}", device.name)).collect();
+                return Err(RecordError::SeveralDevices { typed: typed.to_owned(), devices }.into());
+            }
         };
-        let by_name = || BlockDevice::by_name(view, typed).filter(|_| !typed.contains('/'));
-        let block = by_node().or_else(by_name).ok_or_else(|| RecordError::NoDevice { typed: typed.to_owned() })?;
         let disk = block.parent();
         let number = |name: &str| block.attribute(name).and_then(|text| text.parse::<u64>().ok());
         let sectors = number("size").unwrap_or(0);

@@ -124,6 +124,12 @@ impl Recorder {
         Ok(Self { settings, device, view, reader })
     }
 
+    /// The kernel's name of the device.
+    #[must_use]
+    pub fn device(&self) -> &str {
+        &self.device.name
+    }
+
     /// Records.
     ///
     /// # Errors

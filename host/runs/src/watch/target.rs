@@ -30,8 +30,8 @@ pub struct WatchTarget {
 }
 
 impl WatchTarget {
-    /// What was typed: a process id, a path, a device's name; or nothing: every disk that has been used.
-    pub(super) fn find(view: &KernelView, typed: Option<&str>) -> Result<Self, Error> {
+    /// What was typed: a process id, a path, the name of a device or of a program that runs; or nothing: every disk that has been used.
+    pub(crate) fn find(view: &KernelView, typed: Option<&str>) -> Result<Self, Error> {
         let Some(typed) = typed else { return Self::all(view) };
         if let Ok(pid) = typed.parse::<u32>() {
             return Self::of_process(view, pid);
@@ -40,9 +40,20 @@ impl WatchTarget {
         match fs::canonicalize(path) {
             Ok(path) => Self::below(view, typed, path),
             Err(error) => {
-                let device = BlockDevice::by_name(view, typed).filter(|_| !typed.contains('/'));
-                let device = device.ok_or_else(|| WatchError::NoTarget { typed: typed.to_owned(), source: error })?;
-                Self::of(typed.to_owned(), None, None, vec![device])
+                let no_target = WatchError::NoTarget { typed: typed.to_owned(), source: error };
+                if typed.contains('/') {
+                    return Err(no_target.into());
+                }
+                if let Some(device) = BlockDevice::by_name(view, typed) {
+                    return Self::of(typed.to_owned(), None, None, vec![device]);
+                }
+                match running(view, typed).as_slice() {
+                    [] => Err(no_target.into()),
+                    [one] => Self::of_process(view, *one),
+                    several => {
+                        Err(WatchError::SeveralProcesses { name: typed.to_owned(), pids: several.to_vec() }.into())
+                    }
+                }
             }
         }
     }
@@ -160,7 +171,7 @@ impl WatchTarget {
         self.devices.iter().map(|device| device.name.as_str())
     }
 
-    pub(super) fn block_devices(&self) -> &[BlockDevice] {
+    pub(crate) fn block_devices(&self) -> &[BlockDevice] {
         &self.devices
     }
 
@@ -267,9 +278,50 @@ pub(super) fn family(view: &KernelView, pid: u32) -> Vec<u32> {
     family
 }
 
+/// Letters of a program's name that the kernel keeps.
+const NAME_MAX: usize = 15;
+
+/// The processes that run a program of this name, without those that another of them started: a server, not its workers.
+fn running(view: &KernelView, name: &str) -> Vec<u32> {
+    let mut buffer = String::new();
+    let kept = name.char_indices().take_while(|(start, letter)| start + letter.len_utf8() <= NAME_MAX);
+    let kept: String = kept.map(|(_, letter)| letter).collect();
+    let own = std::process::id();
+    let named: Vec<(u32, u32)> = process_ids(view)
+        .into_iter()
+        .filter_map(|pid| {
+            let stat = process_stat(view, pid, &mut buffer).filter(|stat| !stat.is_kernel && stat.name == kept)?;
+            (pid != own).then_some((pid, stat.parent))
+        })
+        .collect();
+    let first = |parent: u32| !named.iter().any(|(pid, _)| *pid == parent);
+    let mut pids: Vec<u32> = named.iter().filter(|(_, parent)| first(*parent)).map(|(pid, _)| *pid).collect();
+    pids.sort_unstable();
+    pids
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_is_found_by_its_name_and_its_workers_are_no_other() {
+        let root = tempfile::tempdir().unwrap();
+        let view = KernelView { proc: root.path().join("proc"), ..KernelView::live() };
+        let tail = "0 ".repeat(40);
+        for (pid, name, parent) in
+            [(10, "postgres", 1), (11, "postgres", 10), (12, "postgres", 10), (20, "fio", 1), (21, "fio", 1)]
+        {
+            let folder = view.proc.join(pid.to_string());
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("stat"), format!("{pid} ({name}) S {parent} {tail}")).unwrap();
+        }
+        assert_eq!(running(&view, "postgres"), [10]);
+        assert_eq!(running(&view, "fio"), [20, 21]);
+        assert_eq!(running(&view, "post"), [] as [u32; 0]);
+        let several = WatchTarget::find(&view, Some("fio")).unwrap_err().to_string();
+        assert!(several.contains("20, 21"), "{several}");
+    }
 
     #[test]
     fn a_process_is_a_family() {

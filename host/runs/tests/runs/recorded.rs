@@ -4,7 +4,7 @@ use crate::support::devices::{Loop, run};
 use crate::{folder, or_skip};
 use loadline_block::Operation;
 use loadline_runs::recording::{RecordSettings, Recorder, read_trace};
-use loadline_runs::{Error, Observer, RecordError};
+use loadline_runs::{Error, Observer, RecordError, WatchError};
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -23,8 +23,37 @@ fn what_is_no_device_is_refused_before_a_file_is_made() {
     let folder = folder();
     let file = folder.path().join("app.trace");
     let error = Recorder::prepare(settings("no-such-disk", file.clone())).unwrap_err();
-    assert!(matches!(error, Error::Record(RecordError::NoDevice { .. })), "{error}");
+    assert!(matches!(error, Error::Watch(WatchError::NoTarget { .. })), "{error}");
     assert!(!file.exists());
+}
+
+#[test]
+fn the_device_of_a_process_is_recorded_and_of_several_one_must_be_named() {
+    let folder = folder();
+    let backing = |name: &str| {
+        let path = folder.path().join(name);
+        fs::File::create(&path).unwrap().set_len(1 << 20).unwrap();
+        path
+    };
+    let one = or_skip!(Loop::attach(&backing("one")), "it takes root and a loop device");
+    let other = or_skip!(Loop::attach(&backing("other")), "it takes root and a loop device");
+    let opened = |node: &str| fs::File::open(node).unwrap();
+    let prepared = |sleep: &mut std::process::Command| {
+        let mut program = sleep.arg("600").spawn().unwrap();
+        let prepared = Recorder::prepare(settings(&program.id().to_string(), folder.path().join("app.trace")));
+        program.kill().unwrap();
+        program.wait().unwrap();
+        prepared
+    };
+    let sleep = || std::process::Command::new("sleep");
+    let several = prepared(sleep().stdin(opened(&one.node)).stdout(opened(&other.node))).map(drop);
+    let Err(Error::Record(RecordError::SeveralDevices { devices, .. })) = several else { panic!("{several:?}") };
+    assert!(devices.contains(&one.node) && devices.contains(&other.node), "{devices:?}");
+    let alone =
+        prepared(sleep().stdin(opened(&one.node)).stdout(std::process::Stdio::null()).stderr(opened(&one.node)));
+    let has_no_events = matches!(&alone, Err(Error::Record(RecordError::Events(_) | RecordError::EventsDenied(_))));
+    let alone = or_skip!((!has_no_events).then_some(alone), "it takes tracefs").unwrap();
+    assert_eq!(format!("/dev/{}", alone.device()), one.node);
 }
 
 #[test]
