@@ -4,7 +4,7 @@
 use crate::limits::{Course, Fall, course, fall};
 use crate::statistics::{mean, median};
 use crate::summary::{CellSummary, LastingFigures, LastingLatency};
-use crate::trials::{latency_figures, trials_used};
+use crate::trials::{MET_TOLERANCE, latency_figures, trials_used};
 use crate::words::{number, throughput};
 use loadline_block::Operation;
 use loadline_load::LatencyFigure;
@@ -15,15 +15,13 @@ use loadline_record::{
 use loadline_units::Duration;
 
 /// Where the mean over the whole time comes as near to the rate that lasts as this, it is that rate.
-const NEAR: f64 = 1.05;
+pub(crate) const NEAR: f64 = 1.05;
 /// And to one that is foretold.
 const NEAR_FORETOLD: f64 = 1.01;
 /// What is left after a fall lies above what is foretold by this factor at least, or it is what was foretold.
 const FALL_TO_COME: f64 = 1.2;
 /// Fewer whole intervals after a fall are no level.
 const AFTER_MIN: usize = 2;
-/// An open loop that completes this share of its offer to the end was met: a backlog that it worked off was no burst.
-const MET: f64 = 0.99;
 
 /// What lasts of a cell, by itself; `None` where its mean does.
 pub(crate) fn lasting(cell: &CellRecord) -> Option<LastingFigures> {
@@ -43,7 +41,7 @@ pub(crate) fn of_course(cell: &CellRecord, course: Option<&Course>) -> Option<La
     // What is foretold has no noise, but for the depth of a bucket.
     let near = if change.at_ns.is_some() { NEAR } else { NEAR_FORETOLD };
     let offered = trials.iter().filter_map(|trial| trial.offered_iops).fold(f64::INFINITY, f64::min);
-    if change.after <= 0.0 || whole <= change.after * near || change.after >= offered * MET {
+    if change.after <= 0.0 || whole <= change.after * near || change.after >= offered * (1.0 - MET_TOLERANCE) {
         return None;
     }
     let latency_ns = match change.at_ns {

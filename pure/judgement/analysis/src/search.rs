@@ -4,7 +4,7 @@
 use crate::compare::latency_estimate;
 use crate::curves::met_of;
 use crate::lasting::lasting;
-use crate::trials::trials_used;
+use crate::trials::{MET_TOLERANCE, trials_used};
 use loadline_load::LatencyFigure;
 use loadline_record::CellRecord;
 
@@ -26,8 +26,6 @@ const SURE_BY: f64 = 1.03;
 const SURE_STEP_MAX: f64 = 1.25;
 /// One that is sure is near enough within this factor of the turn.
 const SURE_NEAR: f64 = 1.3;
-/// An open loop that completes less than this share of what it offers has lost its objective, whatever its latency.
-const MET_MIN: f64 = 0.99;
 
 /// A load that was tried.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,12 +48,12 @@ impl Probed {
     pub fn of(cell: &CellRecord, load: u64, figure: LatencyFigure) -> Option<Self> {
         if let Some(lasting) = lasting(cell) {
             let offered = trials_used(cell).iter().find_map(|trial| trial.offered_iops);
-            let met = offered.is_none_or(|offered| lasting.iops >= offered * MET_MIN);
+            let met = offered.is_none_or(|offered| lasting.iops >= offered * (1.0 - MET_TOLERANCE));
             // A backlog that grows takes as long as it is let.
             let latency_ns = lasting.latency_ns.figure(figure).or_else(|| (!met).then_some(unanswered_ns(cell)?))?;
             return Some(Self { load, latency_ns, interval_ns: None, met });
         }
-        let met = met_of(cell).is_none_or(|met| met >= MET_MIN);
+        let met = met_of(cell).is_none_or(|met| met >= 1.0 - MET_TOLERANCE);
         let (latency_ns, interval_ns) = match latency_estimate(cell, figure) {
             Some(estimate) => (estimate.value_ns, estimate.interval_ns),
             None if met => return None,

@@ -12,6 +12,12 @@ pub(crate) const TRIALS_MIN: usize = 5;
 pub(crate) const SIGNIFICANCE: f64 = 0.05;
 /// A smaller change over all trials is of no practical weight.
 pub(crate) const CHANGE_MIN: f64 = 0.05;
+/// Rates that reach this share of the best one are as good: trials on a quiet disk differ by as much.
+pub(crate) const AS_GOOD: f64 = 0.98;
+/// Requests that were offered, or a rate that was asked for, are met within this,
+pub(crate) const MET_TOLERANCE: f64 = 0.01;
+/// and within so many requests.
+pub(crate) const MET_TOLERANCE_COUNT: f64 = 3.0;
 
 /// The trials that figures rest on: of all that count, those of the most plausible draw, where what was predicted drew several.
 pub(crate) fn trials_used(cell: &CellRecord) -> Vec<&TrialRecord> {

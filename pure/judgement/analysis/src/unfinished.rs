@@ -5,10 +5,9 @@
 
 use crate::summary::Conclusion;
 use crate::verdict_block::{Because, Certainty, VerdictBlock, VolumeVerdict};
+use crate::words::NAMED_MAX;
 use loadline_record::{CellRecord, Ending, RunRecord, RunStatus, RunVerb};
 
-/// Loads that are named one by one.
-const NAMED_MAX: usize = 4;
 /// What to do with such a run.
 const CARRY_ON: &str = "carry on with this run: what was finished is kept";
 

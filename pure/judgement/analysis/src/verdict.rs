@@ -14,19 +14,15 @@ use crate::verdict_block::{
 };
 use crate::verdict_objective::objective;
 use crate::verdict_of_others::{of_the_tool, over_hosts};
-use crate::words::{SMALL_BYTES_MAX, block, how_much, load_name, number};
+use crate::words::{LARGE_BYTES_MIN, SMALL_BYTES_MAX, VOLUMES_MAX, block, how_much, load_name, number};
 use loadline_record::{
     Access, Clock, Doubt, DoubtCode, DoubtGrade, HistogramSnapshot, Limit, RunHeader, RunRecord, RunVerb, TargetKind,
     VOLUME_DEFAULT,
 };
 use std::fmt::Write as _;
 
-/// Volumes that a verdict speaks of one by one.
-const VOLUMES_MAX: usize = 8;
 /// The usual size of a small request, taken where several were measured.
 const SMALL_BYTES_USUAL: u64 = 4 << 10;
-/// Requests from this size on are large transfers.
-const LARGE_BYTES_MIN: u64 = 128 << 10;
 
 /// What to do about a limit that stands in a file.
 const LIFT: &str = "if this limit is not meant, lift it: that costs nothing";

@@ -5,6 +5,12 @@ use loadline_record::DoubtCode;
 
 /// Requests of databases and their like are at most so large.
 pub(crate) const SMALL_BYTES_MAX: u64 = 16 << 10;
+/// From here on blocks are large: their rate is told in bytes.
+pub(crate) const LARGE_BYTES_MIN: u64 = 128 << 10;
+/// Of more volumes than this the rest is only counted.
+pub(crate) const VOLUMES_MAX: usize = 8;
+/// Of more loads than this the rest is only counted, where a sentence lists them.
+pub(crate) const NAMED_MAX: usize = 4;
 pub(crate) use loadline_units::words::{
     block, capital as sentence, counted, listed, number, percent, seconds, size, span, throughput,
 };

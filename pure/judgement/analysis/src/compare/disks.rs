@@ -2,7 +2,7 @@
 
 use super::comparison::{Figure, Gain, Scaling, ScalingCell};
 use super::{CompareOptions, Comparison, figures_compared};
-use crate::words::{counted, listed, number, percent, sentence, throughput};
+use crate::words::{NAMED_MAX, counted, listed, number, percent, sentence, throughput};
 use loadline_record::{RunRecord, VolumeFacts};
 
 /// The comparison over numbers of disks of the volumes of a run, or of runs of one volume each; the fewest disks are the baseline.
@@ -88,9 +88,6 @@ pub fn scaling_sentences(scaling: &Scaling) -> Vec<String> {
     });
     totals.chain(gains(scaling)).collect()
 }
-
-/// Cells of one verdict that a sentence names at most.
-const NAMED_MAX: usize = 4;
 
 /// Which cells gain from the most disks, which do not, and which lose most.
 fn gains(scaling: &Scaling) -> Option<String> {

@@ -37,7 +37,7 @@ pub use note::{AskedApart, DeviceModel, Differing, DifferingBytes, EngineWithOpt
 pub use notes::TRIALS_TO_DECIDE;
 
 use crate::statistics::CONFIDENCE;
-use crate::trials::{cell_doubts, trials_used};
+use crate::trials::{MET_TOLERANCE, MET_TOLERANCE_COUNT, cell_doubts, trials_used};
 use loadline_record::{CellRecord, Doubt, DoubtCode, RunRecord, TrialRecord};
 use loadline_units::Ratio;
 use overall::{CellRatio, together};
@@ -59,12 +59,6 @@ const OF_SET_UP: [DoubtCode; 6] = [
     DoubtCode::CompressedOrSparse,
     DoubtCode::Imported,
 ];
-
-/// A load that completes fewer than it asks for by more than this share falls behind, as the limit `arrival` and the doubt
-/// `offered-load-missed` have it.
-const BEHIND_SHARE: f64 = 0.01;
-/// And by more than so many requests in each trial: those that are under way when it ends.
-const BEHIND_COUNT: f64 = 3.0;
 
 /// How to compare.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -339,8 +333,8 @@ fn falls_behind(cell: &CellRecord) -> bool {
         .collect();
     counts.is_some_and(|counts| {
         let (done, asked) = counts.iter().fold((0.0, 0.0), |sum, trial| (sum.0 + trial.0, sum.1 + trial.1));
-        let rounding = BEHIND_COUNT * counts.len() as f64;
-        done < asked * (1.0 - BEHIND_SHARE) && asked - done > rounding
+        let rounding = MET_TOLERANCE_COUNT * counts.len() as f64;
+        done < asked * (1.0 - MET_TOLERANCE) && asked - done > rounding
     })
 }
 

@@ -2,13 +2,12 @@
 
 use super::comparison::Figure;
 use super::indecision::NoFigure;
+use crate::doubts::REQUESTS_BEYOND_MIN;
 use crate::statistics::{MeanError, NORMAL_95, mean, scatter_error, series_error};
 use crate::trials::{latency_figures, trials_used};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, Histogram, OperationRecord, Second, TrialRecord};
 
-/// A percentile needs so many requests beyond it, or it is the luck of a few.
-const REQUESTS_BEYOND_MIN: f64 = 10.0;
 /// A histogram's bucket is at most this share of its values wide: two trials whose percentiles share a bucket may differ by it.
 const BUCKET_WIDTH: f64 = 1.0 / 64.0;
 /// Degrees of freedom of an error that is known rather than estimated.
@@ -131,7 +130,7 @@ fn quantile(all: &Histogram, share: f64) -> Result<f64, NoFigure> {
 
 /// Whether so many requests lie beyond the percentile that it is not the luck of a few.
 fn is_enough(count: f64, share: f64) -> Result<(), NoFigure> {
-    if count * (1.0 - share) < REQUESTS_BEYOND_MIN * (1.0 - 1e-9) { Err(NoFigure::TooFew) } else { Ok(()) }
+    if count * (1.0 - share) < REQUESTS_BEYOND_MIN as f64 * (1.0 - 1e-9) { Err(NoFigure::TooFew) } else { Ok(()) }
 }
 
 /// The latency of the request that is `rank`-th by latency, at least 1 ns.

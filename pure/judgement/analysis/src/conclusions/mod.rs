@@ -3,15 +3,15 @@
 
 mod words;
 
-use crate::curves::{is_like, met_lasting, outstanding, paced};
+use crate::curves::{PLATEAU_SPREAD, is_like, met_lasting, outstanding, paced};
 use crate::doubts::held_back;
 use crate::finding::RiseSeen;
 use crate::findings::OBJECTIVE_USUAL;
 use crate::findings::trials::{Levels, apart};
 use crate::summary::{CellSummary, Conclusion, Consequence, LastingFigures, OperationFigures, Stop};
-use crate::trials::latency_figure;
+use crate::trials::{AS_GOOD, MET_TOLERANCE, latency_figure};
 use crate::verdict_block::HeldBy;
-use crate::words::{blocks, counted, load_name, load_names, number, percent, sentence, span, throughput};
+use crate::words::{VOLUMES_MAX, blocks, counted, load_name, load_names, number, percent, sentence, span, throughput};
 use crate::words::{doubts_of_rate, how_much};
 use loadline_load::LatencyFigure;
 use loadline_record::{Access, Binding, Ceiling, Clock, Limit, RunRecord, RunVerb, TargetKind};
@@ -19,12 +19,6 @@ use loadline_units::Duration;
 pub(crate) use words::instead_of_a_larger_range;
 use words::{Advice, advice, doubts, first, levels_words, lift, meaning, rise_words, what_binds};
 
-/// Volumes that are told of at most; of more, tables and comparisons tell better.
-const VOLUMES_MAX: usize = 8;
-/// Rates that come as near to the best are as good: trials on a quiet disk differ by as much.
-const AS_GOOD: f64 = 0.98;
-/// Reads and writes whose rates differ by less are told together.
-const ALIKE: f64 = 0.05;
 /// A next limit no further away than this leaves next to nothing to be gained.
 const NEAR: f64 = 0.05;
 /// And one further away than this is out of sight.
@@ -33,8 +27,6 @@ const FAR: f64 = 3.0;
 const LITTLE_GROWTH: f64 = 0.5;
 /// A range narrower than this share of its middle adds nothing to the figure.
 const NARROW: f64 = 0.02;
-/// An open loop that completed so much of its offer was met.
-const MET: f64 = 0.99;
 /// What helps where neither depth nor a limit does.
 const FASTER: &str =
     "a disk that answers faster or serves more at once (no head that seeks), or fewer and larger requests";
@@ -369,8 +361,9 @@ impl<'a> VolumeConclusions<'a> {
             self.cells.iter().copied().filter(|c| c.load.queue_depth.is_none() && doubts_of_rate(c).is_empty());
         let like = arriving.filter(|c| is_like(c, cell));
         let most = like.max_by(|a, b| a.iops_lasting().unwrap_or(0.0).total_cmp(&b.iops_lasting().unwrap_or(0.0)))?;
-        let rate =
-            most.iops_lasting().filter(|rate| cell.iops_lasting().is_some_and(|own| *rate > own * (1.0 + ALIKE)))?;
+        let rate = most
+            .iops_lasting()
+            .filter(|rate| cell.iops_lasting().is_some_and(|own| *rate > own * (1.0 + PLATEAU_SPREAD)))?;
         Some(format!("At {} the same requests came to {} IOPS.", how_much(most), number(rate)))
     }
 
@@ -448,7 +441,7 @@ impl<'a> VolumeConclusions<'a> {
     fn in_bytes(&self, kind: Kind, cell: &CellSummary, is_alone: bool) -> Option<String> {
         let moved = CellSummary::throughput_lasting;
         let most = self.best(kind, moved)?;
-        if most.load.block_bytes <= cell.load.block_bytes || moved(most)? < moved(cell)? * (1.0 + ALIKE) {
+        if most.load.block_bytes <= cell.load.block_bytes || moved(most)? < moved(cell)? * (1.0 + PLATEAU_SPREAD) {
             return None;
         }
         let by = most.binding.as_ref().map_or_else(String::new, |b| match b.limit {
@@ -474,13 +467,14 @@ impl<'a> VolumeConclusions<'a> {
 fn is_served(cell: &CellSummary) -> bool {
     let is_held =
         cell.binding.as_ref().is_some_and(|binding| !matches!(binding.limit, Limit::Arrival | Limit::Latency));
-    met_lasting(cell).is_some_and(|share| share >= MET) && !is_held
+    met_lasting(cell).is_some_and(|share| share >= 1.0 - MET_TOLERANCE) && !is_held
 }
 
 /// Whether reads and writes stop at the same rate for the same reason.
 fn alike(a: &CellSummary, b: &CellSummary) -> bool {
     let limit = |c: &CellSummary| c.binding.as_ref().map(|b| b.limit);
-    let near = a.iops_lasting().zip(b.iops_lasting()).is_some_and(|(a, b)| b > 0.0 && (a / b - 1.0).abs() <= ALIKE);
+    let near =
+        a.iops_lasting().zip(b.iops_lasting()).is_some_and(|(a, b)| b > 0.0 && (a / b - 1.0).abs() <= PLATEAU_SPREAD);
     near && a.identity.is_like_apart_from_reads(&b.identity) && limit(a) == limit(b)
 }
 
@@ -490,7 +484,7 @@ fn next_ceiling<'a>(record: &RunRecord, cell: &'a CellSummary, binding: Limit) -
     let rate = cell.iops_lasting()?;
     // What held the load before its credits were spent is what is gone.
     let gone = cell.lasting.as_ref().filter(|_| binding == Limit::BurstExhausted).map(|lasting| lasting.iops_before);
-    let is_gone = |c: &Ceiling| gone.is_some_and(|before| (c.iops / before - 1.0).abs() <= ALIKE);
+    let is_gone = |c: &Ceiling| gone.is_some_and(|before| (c.iops / before - 1.0).abs() <= PLATEAU_SPREAD);
     let others = cell.ceilings.iter().filter(|c| {
         !is_gone(c)
             && !is_shared(record, cell, c.limit)

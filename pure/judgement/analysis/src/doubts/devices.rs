@@ -9,6 +9,7 @@ use loadline_record::{
     OtherLoad, OthersWaited, QueueFacts, Recut, THROTTLE_REACHED, TargetKind, ThrottledQuantity, ThrottledRequests,
     TrialRecord, VolumeFacts,
 };
+use loadline_units::SECTOR;
 
 /// Devices may do this much more than was asked.
 const OTHER_LOAD_SHARE: f64 = 0.05;
@@ -24,8 +25,6 @@ const METADATA_REQUESTS_PER_S: f64 = 20.0;
 const METADATA_REQUESTS_PER_FLUSH: f64 = 8.0;
 /// Requests that are never worth a word.
 const OTHER_LOAD_FLOOR_REQUESTS: f64 = 100.0;
-/// The least that a request moves; fewer bytes in excess than this for each request in excess means split, not foreign, requests.
-const SECTOR_BYTES: f64 = 512.0;
 /// File systems that write elsewhere what they overwrite: the metadata of each write goes with it, so more is written than
 /// asked without anybody else.
 const COPY_ON_WRITE: [&str; 6] = ["btrfs", "zfs", "bcachefs", "f2fs", "nilfs2", "reiser4"];
@@ -158,7 +157,7 @@ pub(super) fn other_load(asked: &Asked<'_>) -> Option<DoubtEvidence> {
         let all_requests = (asked.reads.requests + asked.writes.requests + asked.trims.requests) as f64 * parts(asked);
         let more_requests = requests > all_requests * OTHER_LOAD_SHARE + OTHER_LOAD_FLOOR_REQUESTS + metadata_requests;
         let too_many_bytes = bytes > all_bytes * OTHER_LOAD_SHARE + floor_bytes;
-        if too_many_bytes || (more_requests && bytes >= requests * SECTOR_BYTES) {
+        if too_many_bytes || (more_requests && bytes >= requests * SECTOR.get() as f64) {
             let requests = (!too_many_bytes).then_some(requests);
             excess.push(Excess { operation, bytes: bytes as u64, requests });
         }
@@ -340,7 +339,7 @@ fn recut_of(asked: &Asked<'_>, operation: Operation, wanted: Amount, got: Amount
     let split_by = match to / from {
         growth if growth > 1.0 + REQUEST_SIZE_TOLERANCE => None,
         // Requests in excess that bring bytes of their own are a stranger's.
-        growth if growth < 1.0 - REQUEST_SIZE_TOLERANCE && more_bytes < more_requests * SECTOR_BYTES => {
+        growth if growth < 1.0 - REQUEST_SIZE_TOLERANCE && more_bytes < more_requests * SECTOR.get() as f64 => {
             facts(asked).find_map(|device| split_requests::split_by(device, from, to))
         }
         _ => return None,

@@ -13,6 +13,7 @@ pub(crate) use stops::stopped_share;
 
 use crate::curves::met_of;
 use crate::statistics::{shift, trend};
+use crate::trials::{CHANGE_MIN, MET_TOLERANCE, MET_TOLERANCE_COUNT};
 use devices::Asked;
 use loadline_block::Operation;
 use loadline_record::{
@@ -33,14 +34,8 @@ const SHORT_RUN_SLACK: f64 = 0.01;
 const BUCKET_SHOWN: f64 = 0.01;
 /// A load thread busier than this may be what holds the rate back.
 const GENERATOR_BUSY_MAX: f64 = 0.90;
-/// Achieved and offered arrivals may differ by this much.
-const OFFERED_TOLERANCE: f64 = 0.01;
-/// And by as many requests as can be under way when the measurement ends at its second.
-const OFFERED_TOLERANCE_COUNT: f64 = 3.0;
 /// More arrivals than this share never issued would change p99.9.
 const MISSED_SHARE_MAX: f64 = 0.001;
-/// A movement of the rate smaller than this is of no practical weight, however significant.
-const NOT_STEADY_CHANGE: f64 = 0.05;
 /// How rarely noise alone may pass for a movement: two tests on every trial of a matrix must not cry wolf.
 const NOT_STEADY_P: f64 = 0.01;
 /// A percentile needs ten requests beyond it, or it is the luck of a few.
@@ -58,7 +53,7 @@ const CLOCK_STEP_NS_MAX: u64 = 50_000_000;
 /// Clock sources that tick in milliseconds.
 const CLOCK_SOURCES_COARSE: [&str; 3] = ["jiffies", "refined-jiffies", "pit"];
 /// CPU time taken by the hypervisor that begins to matter.
-const STEAL_MAX: f64 = 0.01;
+pub(crate) const STEAL_MAX: f64 = 0.01;
 
 /// The doubts that a prediction can have: the others are of devices, machines and caches that are not there.
 const MODELLED: [DoubtCode; 8] = [
@@ -162,7 +157,7 @@ fn offered_load_missed(trial: &TrialRecord) -> Option<DoubtEvidence> {
     let measured_s = trial.measured_ns as f64 / 1e9;
     let answered_later = in_flight_at_the_end(trial, offered).min((offered - achieved).max(0.0) * measured_s);
     let apart = (achieved - offered).abs() - answered_later / measured_s;
-    let far_off = apart > offered * OFFERED_TOLERANCE && apart * measured_s > OFFERED_TOLERANCE_COUNT;
+    let far_off = apart > offered * MET_TOLERANCE && apart * measured_s > MET_TOLERANCE_COUNT;
     let never_issued = many_missed(trial).then_some(trial.missed);
     (far_off || never_issued.is_some()).then_some(DoubtEvidence::ArrivalsMissed {
         offered_iops: offered,
@@ -189,7 +184,7 @@ pub(crate) fn meaning(cell: &CellRecord, code: DoubtCode) -> &'static str {
 pub(crate) fn many_missed(trial: &TrialRecord) -> bool {
     let due = trial.offered_iops.unwrap_or(0.0) * trial.measured_ns as f64 / 1e9;
     let missed = trial.missed as f64;
-    missed > due * MISSED_SHARE_MAX && missed > OFFERED_TOLERANCE_COUNT
+    missed > due * MISSED_SHARE_MAX && missed > MET_TOLERANCE_COUNT
 }
 
 /// Of a measurement in which requests take longer than this share of it, it cannot be told whether a load is met.
@@ -242,7 +237,7 @@ fn not_steady(load: &LoadFigures, trial: &TrialRecord) -> Option<DoubtEvidence> 
     }
     let rates: Vec<f64> = trial.series.iops().collect();
     let mean = crate::statistics::mean(&rates).filter(|m| *m > 0.0)?;
-    let weighty = |from: f64, to: f64| (to - from).abs() / mean > NOT_STEADY_CHANGE;
+    let weighty = |from: f64, to: f64| (to - from).abs() / mean > CHANGE_MIN;
     let step = shift(&rates).filter(|s| s.p_value < NOT_STEADY_P && weighty(s.before, s.after));
     let line = trend(&rates).filter(|t| t.p_value < NOT_STEADY_P && weighty(t.from, t.to));
     if let Some(line) = line {

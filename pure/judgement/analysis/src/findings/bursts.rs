@@ -1,17 +1,14 @@
 //! When bursts ended, as a model knows it.
 
-use super::VolumeView;
+use super::{TOLD_ONE_BY_ONE, VolumeView};
 use crate::finding::{Finding, FindingCode, FindingSeen, LoadAt, RateCourse, RateSeen};
 use crate::summary::CellSummary;
 use crate::trials::{trials_counted, trials_used};
+use crate::words::LARGE_BYTES_MIN;
 use loadline_record::{BurstEnd, CellRecord, RunRecord, TrialRecord};
 
-/// Ends told one by one; a matrix of hundreds of cells gives the rest in one sentence.
-const TOLD_ONE_BY_ONE: usize = 6;
 /// Rates that differ by less are the same: as many arrive by chance, more or fewer.
 const FALL_MIN: f64 = 0.01;
-/// Requests of this size and more are spoken of in bytes per second.
-const LARGE_BLOCK: u64 = 128 * 1024;
 
 /// Bursts that ended while a load went on, and had given it more than what came after.
 pub(super) fn ended(view: &VolumeView<'_>, record: &RunRecord) -> Vec<Finding> {
@@ -59,7 +56,7 @@ fn fell(end: &BurstEnd) -> bool {
 
 fn one(view: &VolumeView<'_>, cell: &CellRecord, index: usize, end: &BurstEnd) -> Finding {
     let summary = &view.cells[index];
-    let rates = if summary.load.block_bytes >= LARGE_BLOCK {
+    let rates = if summary.load.block_bytes >= LARGE_BYTES_MIN {
         end.bytes_per_s_before.zip(end.bytes_per_s_after).map(|(a, b)| (RateSeen::BytesPerS(a), RateSeen::BytesPerS(b)))
     } else {
         end.iops_before.zip(end.iops_after).map(|(a, b)| (RateSeen::Iops(a), RateSeen::Iops(b)))

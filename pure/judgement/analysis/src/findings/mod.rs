@@ -25,11 +25,12 @@ use crate::finding::{
 use crate::hosts::view::HostsScaling;
 use crate::limits::{Direction, one_direction, surpassed};
 use crate::summary::{CellSummary, OperationFigures, is_emulated};
+use crate::trials::AS_GOOD;
 use crate::words::{NOT_THE_BEST, doubts_of_rate, how_much, load_name};
 use loadline_record::{Access, Ceiling, CellRecord, Clock, Limit, RunRecord, RunStatus};
 
-/// Rates that reach this share of the best one are as good: trials on a quiet disk differ by as much.
-const AS_GOOD: f64 = 0.98;
+/// So many are told one by one; of more, the rest is told together.
+const TOLD_ONE_BY_ONE: usize = 6;
 
 /// All findings of a run. On each volume the first three tell what it sustains, what stops it and where the latency objective is
 /// lost.

@@ -1,7 +1,7 @@
 //! The deepest queue, and the highest rate of arrivals, at which the latency objective is kept.
 
 use super::plateaus::importance;
-use super::{VolumeView, in_flight};
+use super::{TOLD_ONE_BY_ONE, VolumeView, in_flight};
 use crate::compare::latency_estimate;
 use crate::curves::{Curve, doubted, met_lasting, outstanding};
 use crate::draws_kept::DrawsKept;
@@ -10,7 +10,7 @@ use crate::finding::{
     ObjectiveSeen, ObjectiveTurn, SearchDraws, SearchedTurn, SharesOfAnother, StrayLoad, TriedLoad, UnansweredShare,
 };
 use crate::summary::{CellSummary, OperationFigures};
-use crate::trials::latency_figure;
+use crate::trials::{MET_TOLERANCE, latency_figure};
 use crate::words::{SMALL_BYTES_MAX, load_name};
 use loadline_block::Operation;
 use loadline_load::LatencyFigure;
@@ -18,16 +18,12 @@ use loadline_record::{ArrivalKind, DoubtCode, LoadFigures, RunRecord, RunVerb};
 
 /// The figure and the limit, ns, where none is set: database vendors' 20 ms on average.
 pub const OBJECTIVE_USUAL: (LatencyFigure, u64) = (LatencyFigure::Mean, 20_000_000);
-/// An open loop that completes less than this share of what it offers has lost it, whatever its latency: the backlog grows.
-const MET_MIN: f64 = 0.99;
 /// What the names of loads begin with that go by their share of what was reached before the run, as `quick` gives them.
 const CURVE: &str = "curve ";
 /// What was reached differs from what was reached before by more than this: trials on a quiet disk differ by less.
 const DIFFER: f64 = 0.1;
 /// Latencies are told to three digits: a depth that takes so many times the objective takes the objective.
 const AS_PRINTED: f64 = 1.002;
-/// Curves told one by one.
-const TOLD_ONE_BY_ONE: usize = 6;
 
 /// What the closed or open loops of one curve come to.
 enum ObjectiveOutcome {
@@ -176,7 +172,7 @@ fn answered(cell: &CellSummary) -> f64 {
 
 /// Whether an open loop completes less than it offers.
 pub(crate) fn overloaded(cell: &CellSummary) -> bool {
-    met_lasting(cell).is_some_and(|met| met < MET_MIN)
+    met_lasting(cell).is_some_and(|met| met < 1.0 - MET_TOLERANCE)
 }
 
 /// Where an objective is lost on a row of cells.

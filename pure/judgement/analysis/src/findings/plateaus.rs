@@ -1,18 +1,11 @@
 //! Where more requests at once stop helping.
 
-use super::{VolumeView, in_flight};
-use crate::curves::{Curve, Plateau, outstanding};
+use super::{TOLD_ONE_BY_ONE, VolumeView, in_flight};
+use crate::curves::{Curve, PLATEAU_SPREAD, Plateau, outstanding};
 use crate::finding::{Finding, FindingCode, FindingSeen, InFlight, PlateauLimit, PlateauSeen, RateSeen};
 use crate::summary::CellSummary;
-use crate::words::load_names;
+use crate::words::{LARGE_BYTES_MIN, load_names};
 use loadline_record::{Access, Limit};
-
-/// Plateaus told one by one; a matrix of hundreds of cells gives the rest in one sentence.
-const TOLD_ONE_BY_ONE: usize = 6;
-/// Levels of reads and writes that differ by no more than this share a sentence, which gives both.
-const ALIKE: f64 = 0.05;
-/// Requests of this size and more are spoken of in bytes per second.
-const LARGE_BLOCK: u64 = 128 * 1024;
 
 pub(super) fn plateaus(view: &VolumeView<'_>, curves: &[&Curve]) -> Vec<Finding> {
     let mut seen: Vec<(&Curve, &Plateau)> = curves.iter().filter_map(|c| Some((*c, c.plateau.as_ref()?))).collect();
@@ -44,7 +37,7 @@ fn stop_alike(view: &VolumeView<'_>, a: (&Curve, &Plateau), b: (&Curve, &Plateau
         && first.identity.is_like_apart_from_reads(&second.identity)
         && first.flush.is_some() == second.flush.is_some()
         && a.1.from == b.1.from
-        && (a.1.iops / b.1.iops - 1.0).abs() <= ALIKE
+        && (a.1.iops / b.1.iops - 1.0).abs() <= PLATEAU_SPREAD
         && limit(view, a.1) == limit(view, b.1)
         && deepest(view, a).map(|(depth, _)| depth) == deepest(view, b).map(|(depth, _)| depth)
 }
@@ -106,7 +99,7 @@ fn told_together(view: &VolumeView<'_>, group: &[(&Curve, &Plateau)]) -> Finding
 
 /// A rate in the unit in which such a load is spoken of.
 fn in_unit(cell: &CellSummary, iops: f64, bytes_per_s: f64) -> RateSeen {
-    if cell.load.block_bytes >= LARGE_BLOCK { RateSeen::BytesPerS(bytes_per_s) } else { RateSeen::Iops(iops) }
+    if cell.load.block_bytes >= LARGE_BYTES_MIN { RateSeen::BytesPerS(bytes_per_s) } else { RateSeen::Iops(iops) }
 }
 
 /// What there was before the rate that lasts, and for how long: of the cells on the level, the most.

@@ -2,12 +2,10 @@
 
 use super::VolumeView;
 use crate::finding::{Finding, FindingCode, FindingSeen, LoadAt, RateCourse, RateSeen, RateStep, RiseSeen};
+use crate::lasting::NEAR;
 use crate::limits::rises;
 use crate::trials::trials_used;
 use loadline_record::{CellRecord, Clock};
-
-/// Where the mean comes as near to the last level as this, nothing need be said.
-const NEAR: f64 = 1.05;
 
 impl RiseSeen {
     /// That of a cell whose load was ours; `None` where its mean says all there is.

@@ -9,7 +9,7 @@ use loadline_units::Bytes;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
     /// One alone is a run already, and so many are a mistake.
-    #[error("{count} runs: name 2 to {HOSTS_MAX} runs that hosts made at the same time")]
+    #[error("{count} runs: name 2 to {} runs that hosts made at the same time", HOSTS_MAX)]
     Count {
         /// How many.
         count: usize,

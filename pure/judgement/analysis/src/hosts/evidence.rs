@@ -6,8 +6,8 @@ use crate::statistics::{
 };
 use crate::trials::trials_used;
 use loadline_record::{CellRecord, Histogram, HistogramSnapshot, HostClock, HostTrial, HostsRecord, SharedWindow};
+use loadline_units::NS_PER_S;
 
-const NS_PER_S: f64 = 1e9;
 /// Hosts whose rates differ by less are alike, whatever their intervals.
 const ALIKE: f64 = 0.02;
 /// Intervals from which on it shows whether neighbours are alike.
@@ -76,7 +76,7 @@ pub(crate) fn hosts_view(cell: &CellRecord) -> Option<HostsView> {
 fn host_view(name: &str, run: &str, own: &[(&HostsRecord, &HostTrial)]) -> HostView {
     let rate = |of: fn(&HostTrial) -> u64| {
         let each = own.iter().filter_map(|(trial, host)| {
-            trial.window.map(|window| of(host) as f64 * NS_PER_S / window.length_ns as f64)
+            trial.window.map(|window| of(host) as f64 * NS_PER_S as f64 / window.length_ns as f64)
         });
         mean(&each.collect::<Vec<_>>())
     };
@@ -127,7 +127,7 @@ fn spread(trial: &HostsRecord) -> u64 {
 
 fn rates(trial: &HostsRecord) -> Vec<f64> {
     let Some(window) = trial.window else { return Vec::new() };
-    trial.hosts.iter().map(|host| host.window_count as f64 * NS_PER_S / window.length_ns as f64).collect()
+    trial.hosts.iter().map(|host| host.window_count as f64 * NS_PER_S as f64 / window.length_ns as f64).collect()
 }
 
 /// Jain's index of fairness: the square of the sum over n times the sum of squares (R. Jain, D. Chiu and W. Hawe, "A Quantitative
@@ -142,7 +142,7 @@ fn done(trial: &HostsRecord, to: u64) -> Option<f64> {
     let from = trial.hosts.iter().map(|host| host.from_ns).min()?;
     let length = to.checked_sub(from).filter(|length| *length > 0)?;
     let count: f64 = trial.hosts.iter().map(|host| count_between(host, from, to)).sum();
-    Some(count * NS_PER_S / length as f64)
+    Some(count * NS_PER_S as f64 / length as f64)
 }
 
 /// Requests of a host between two instants of the common time line; those of an interval are taken as spread evenly.
@@ -166,7 +166,7 @@ fn intervals(host: &HostTrial) -> impl Iterator<Item = (u64, u64, u64)> {
 
 /// The intervals that lie in the window but for a small part.
 fn intervals_inside(host: &HostTrial, window: (u64, u64)) -> impl Iterator<Item = (u64, u64, u64)> {
-    let full = f64::from(host.interval_s) * NS_PER_S;
+    let full = f64::from(host.interval_s) * NS_PER_S as f64;
     intervals(host).filter(move |(begin, end, _)| {
         let shared = (*end).min(window.1).saturating_sub((*begin).max(window.0));
         shared as f64 >= full * INSIDE_SHARE
@@ -185,7 +185,7 @@ fn stragglers_of(trial: &HostsRecord) -> Vec<Straggler> {
             rates.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, rate)| *rate).collect();
         let Some(usual) = median(&others) else { continue };
         let whole: Vec<f64> = intervals_inside(host, (from, to))
-            .map(|(begin, end, count)| count as f64 * NS_PER_S / (end - begin) as f64)
+            .map(|(begin, end, count)| count as f64 * NS_PER_S as f64 / (end - begin) as f64)
             .collect();
         let interval = series_interval(&whole).or_else(|| mean_over_trials(&whole)?.interval);
         let slow = interval.filter(|_| side_by_side.is_behind(index, usual)).map(|interval| StragglerSeen::Slower {
@@ -260,7 +260,7 @@ fn rates_in_steps(host: &HostTrial, (from, to): (u64, u64), length: u64) -> Vec<
             *into += count as f64 * shared as f64 / (end - begin) as f64;
         }
     }
-    counts.into_iter().map(|count| count * NS_PER_S / length as f64).collect()
+    counts.into_iter().map(|count| count * NS_PER_S as f64 / length as f64).collect()
 }
 
 /// How far the mean of these differences can be off. What moves all hosts is not in them, so those of a short series are taken as

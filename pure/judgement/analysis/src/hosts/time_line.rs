@@ -1,8 +1,7 @@
 //! Series of several hosts on one time line.
 
 use loadline_record::{Second, SecondOperation, Series, TrialRecord};
-
-const NS_PER_S: u64 = 1_000_000_000;
+use loadline_units::NS_PER_S;
 
 /// A host's trial with the begin of its measured time on the common time line.
 #[derive(Clone, Copy)]

@@ -6,9 +6,9 @@ use loadline_block::Operation;
 use loadline_record::{CellRecord, TrialRecord};
 
 /// Fewer requests more at the end than at the begin are chance,
-const GROWN_MIN: f64 = 20.0;
+pub(super) const GROWN_MIN: f64 = 20.0;
 /// and so is less than this share of what was offered.
-const GROWN_SHARE_MIN: f64 = 0.002;
+pub(super) const GROWN_SHARE_MIN: f64 = 0.002;
 /// Requests that wait for so much of their time are held, whatever share of them is completed.
 const WAITED_MOST: f64 = 0.5;
 /// Who waits in a queue waits no longer than requests take; that much more leaves room for a queue that does not grow evenly.

@@ -10,7 +10,7 @@ use loadline_record::{DoubtCode, Limit, PresumedBy, RoundUnit, TakenTime};
 use std::cell::OnceCell;
 
 /// A cell waits for a limit if its requests take this many times what they take where nothing waits.
-const WAITS: f64 = 2.0;
+pub(super) const WAITS: f64 = 2.0;
 /// A single random request on a spinning disk takes at least so long: half a turn at 10,000 turns a minute, ns.
 const SEEK_NS: f64 = 3e6;
 /// Latencies further apart than this are told apart.
@@ -20,7 +20,7 @@ pub(super) const NEAR: f64 = 0.95;
 /// Sizes of requests that tell limits apart differ by this factor.
 const BLOCKS_APART: f64 = 1.5;
 /// Loads of one figure show a limit if so many times as much is asked of one as of the other.
-const ASKED_APART: f64 = 2.0;
+pub(super) const ASKED_APART: f64 = 2.0;
 /// How far rates of cells at one limit differ.
 const SPREAD: f64 = 0.02;
 /// No cell weighs more than this, in squared spreads.

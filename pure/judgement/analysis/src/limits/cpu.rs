@@ -1,14 +1,14 @@
 //! A machine without CPU time to spare: whether that held the requests, or something that counts did.
 
+use super::caps::ASKED_APART;
 use super::kinds::{SAME_RATE, alike, apart, moved, same};
 use super::{Case, inferred};
 use crate::curves::{PLATEAU_SPREAD, iops, outstanding, sound};
+use crate::doubts::STEAL_MAX;
 use crate::statistics::mean;
 use crate::summary::CellSummary;
 use loadline_record::{Binding, CellRecord, Evidence, Limit, MachineFact};
 
-/// Time that a hypervisor takes below this is usual.
-const STEAL_MAX: f64 = 0.01;
 /// A machine busier than this has no CPU to spare.
 pub(super) const CPU_BUSY_MAX: f64 = 0.95;
 /// Where more of that than this is not the tool's, others keep them busy.
@@ -21,8 +21,6 @@ const EQUAL_SPAN: u64 = 4;
 const EQUAL_BYTES: f64 = 0.01;
 /// of so many loads,
 const EQUAL_BYTES_LOADS: usize = 3;
-/// that have so many times as much outstanding.
-const BYTES_APART: f64 = 2.0;
 /// By which power of the depth a rate grows whose requests take their own time.
 const PROPORTION: std::ops::RangeInclusive<f64> = 0.9..=1.15;
 /// Load threads that wait for a CPU for less of their time are not held by want of it: beside four busy loops on two CPUs, 0.45 to 0.8
@@ -102,7 +100,7 @@ impl Case<'_> {
             .filter(|other| alike(cell, other) && sound(other) && same(moved(other), moved(cell), EQUAL_BYTES))
             .collect();
         let differs = |other: &&&CellSummary| {
-            apart(cell, other) && at_once(other).is_some_and(|of| of / own >= BYTES_APART || own / of >= BYTES_APART)
+            apart(cell, other) && at_once(other).is_some_and(|of| of / own >= ASKED_APART || own / of >= ASKED_APART)
         };
         equal.len() >= EQUAL_BYTES_LOADS && equal.iter().any(|other| differs(&other))
     }

@@ -1,14 +1,15 @@
 //! Which of the ceilings that a declared environment gives a measurement reaches.
 
 use super::Case;
-use super::caps::{latency_ns, taken, waits};
+use super::arriving::{GROWN_MIN, GROWN_SHARE_MIN};
+use super::caps::{WAITS, latency_ns, taken, waits};
 use super::kinds::alike;
 use crate::curves::sound;
 use crate::trials::trials_used;
 use loadline_record::{Binding, Ceiling, CourseFact, DeclaredFact, DeclaredLimit, Evidence, Limit, WaitsByDeclared};
 
 /// A ceiling is reached from this share of it on.
-const REACHED: f64 = 0.95;
+pub(super) const REACHED: f64 = 0.95;
 /// A rate above this share of a ceiling shows that it does not hold here: providers deliver up to so much more than they publish.
 const SURPASSED: f64 = 1.08;
 /// A load whose requests wait, but that comes to less than this share of the lowest ceiling, waits for something else.
@@ -23,12 +24,6 @@ const NEXT_DEPTH: f64 = 4.0;
 const GROWTH_SHARE_MIN: f64 = 0.5;
 /// Who asks for a little more than a ceiling and is held by it comes so near to it.
 const HELD_AT: f64 = 0.002;
-/// And lacks so many requests at least,
-const SHORT_MIN: f64 = 20.0;
-/// and this share of what it asked for.
-const SHORT_SHARE_MIN: f64 = 0.002;
-/// Requests that take this many times what the device needs wait.
-const WAITS: f64 = 2.0;
 
 /// The highest of the declared ceilings that a rate shows not to hold: what a burst has before it is spent shows nothing of what is left.
 pub(crate) fn surpassed(ceilings: &[Ceiling], rate: f64) -> Option<&Ceiling> {
@@ -53,7 +48,7 @@ impl Case<'_> {
     pub(super) fn is_held_by_declared(&self, asked: f64, rate: f64) -> bool {
         let seconds = trials_used(self.record()).iter().map(|trial| trial.measured_ns as f64 / 1e9).sum::<f64>();
         // What is outstanding at the begin and at the end differs by a few.
-        let is_short = (asked - rate) * seconds >= SHORT_MIN && rate < asked * (1.0 - SHORT_SHARE_MIN);
+        let is_short = (asked - rate) * seconds >= GROWN_MIN && rate < asked * (1.0 - GROWN_SHARE_MIN);
         is_short && self.declared().any(|ceiling| ceiling.iops < asked && (rate / ceiling.iops - 1.0).abs() <= HELD_AT)
     }
 

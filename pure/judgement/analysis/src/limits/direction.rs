@@ -3,14 +3,12 @@
 use super::caps::request_bytes;
 use super::kinds::{comparable, same, sample};
 use super::{Case, inferred};
-use crate::curves::{Curve, iops, paced, sound};
+use crate::curves::{Curve, PLATEAU_SPREAD, iops, paced, sound};
 use crate::finding::PlateauLimit;
 use crate::summary::{CellSummary, OperationFigures};
 use loadline_block::Operation;
 use loadline_record::{Binding, CeilingSource, DirectionLevel, Evidence, LevelFact, Limit, ThrottledRequests};
 
-/// A direction is at the level that it has alone if it comes as near.
-const AT_LEVEL: f64 = 0.05;
 /// The direction at its limit waits: its requests take at least so many times what those of the other take.
 const WAITS: f64 = 4.0;
 
@@ -72,7 +70,7 @@ pub(crate) fn one_direction(cells: &[CellSummary], curves: &[Curve], index: usiz
             is_alone(sample(curve, cells)).then_some((place, plateau.iops))
         })?;
         let latency_ns = (own.latency_ns.mean, other.latency_ns.mean);
-        let found = same(own.iops, level, AT_LEVEL) && latency_ns.0 >= WAITS * latency_ns.1;
+        let found = same(own.iops, level, PLATEAU_SPREAD) && latency_ns.0 >= WAITS * latency_ns.1;
         let share = own.iops / total;
         found.then_some(Direction { requests, rate: own.iops, level, share, latency_ns, curve })
     };

@@ -1,13 +1,11 @@
 //! Requests or bytes: what a plateau is a limit of, as other loads of the same run show it.
 
 use crate::clusters::Clusters;
-use crate::curves::{Curve, Growth, Plateau, doubted, iops, outstanding, sound};
+use crate::curves::{Curve, Growth, PLATEAU_SPREAD, Plateau, doubted, iops, outstanding, sound};
 use crate::summary::CellSummary;
 use crate::words::{blocks, load_name};
 use loadline_record::{DoubtCode, KindShown, Limit, ThrottledQuantity};
 
-/// Two plateaus are at one level if they differ by no more than this.
-const SAME_LEVEL: f64 = 0.05;
 /// A rate that was not seen to level off itself, or another kind of load, must be closer than that to pass for the same limit.
 pub(super) const SAME_RATE: f64 = 0.02;
 /// Block sizes must differ by this factor to tell a limit on requests from one on bytes.
@@ -125,7 +123,7 @@ impl Levels<'_> {
         let witness = |of: Figures, level: f64| {
             self.others()
                 .filter(|(_, _, cell)| alike(first, cell) && apart(first, cell))
-                .filter(|(_, other, _)| self.at(other, level, of, SAME_LEVEL))
+                .filter(|(_, other, _)| self.at(other, level, of, PLATEAU_SPREAD))
                 .map(|(_, other, cell)| {
                     let strength = (other.plateau.is_none(), cell.load.pattern != first.load.pattern);
                     (strength, self.off(other, level, of), cell)

@@ -29,6 +29,7 @@ use crate::curves::{Curve, Growth, Plateau, curves, doubted, iops, met, outstand
 use crate::doubts::{HeldBack, held_back, stopped_share};
 use crate::stalls::stood_still;
 use crate::summary::CellSummary;
+use crate::trials::MET_TOLERANCE;
 use crate::words::load_name;
 use arriving::is_left_waiting;
 use caps::{Caps, Seen, caps, explains};
@@ -55,8 +56,6 @@ use std::collections::BTreeMap;
 use thinking::by_think_time;
 use turns::waits_for_turns;
 
-/// An open loop, or a rate ceiling, is met within this.
-const MET_TOLERANCE: f64 = 0.01;
 /// A rate that comes to this share of another has been kept.
 const KEPT_MIN: f64 = 0.95;
 /// A tool that did not run for a larger share of its time was the limit itself. With less, what else holds the rate may still do so:

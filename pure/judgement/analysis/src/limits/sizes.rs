@@ -1,14 +1,12 @@
 //! Two sizes of requests, each measured at one depth alone, that have one rate although Little's law would give each its own.
 
+use super::caps::ASKED_APART;
 use super::kinds::{SAME_RATE, alike, apart, highest, moved, requests_of, same};
 use super::{Case, inferred};
 use crate::curves::{doubted, iops, outstanding};
 use crate::summary::CellSummary;
 use crate::words::how_much;
 use loadline_record::{Binding, DoubtCode, Evidence, LevelFact, Limit};
-
-/// So many times as much is outstanding of the one as of the other, or more: else requests that take as long make the rates equal.
-const APART: f64 = 2.0;
 
 impl Case<'_> {
     /// A load that was measured at one depth alone, and another size of its requests with as many bytes a second though so many more or
@@ -23,7 +21,7 @@ impl Case<'_> {
         let like: Vec<&CellSummary> = others
             .filter(|other| alike(cell, other) && apart(cell, other) && other.load.pattern == cell.load.pattern)
             .collect();
-        let differ = |a: f64, b: f64| a / b >= APART || b / a >= APART;
+        let differ = |a: f64, b: f64| a / b >= ASKED_APART || b / a >= ASKED_APART;
         let depth = |cell: &CellSummary| outstanding(cell).unwrap_or(1) as f64;
         let bytes = |cell: &CellSummary| depth(cell) * cell.load.block_bytes as f64;
         let in_bytes =

@@ -1,6 +1,6 @@
 //! Closed loops that think between requests: what they ask for is known exactly, and stands beside the disk's limits.
 
-use super::caps::{explains, latency_ns, request_bytes};
+use super::caps::{WAITS, explains, latency_ns, request_bytes};
 use super::{Case, inferred};
 use crate::curves::{iops, outstanding, paced};
 use crate::summary::CellSummary;
@@ -10,8 +10,6 @@ use loadline_record::{Binding, Evidence, Limit, LoadFact};
 const OWN_TIME_MIN: f64 = 0.9;
 /// The larger part of a load's time.
 const MOST: f64 = 0.5;
-/// Requests that take this many times what they take where nothing waits, wait.
-const WAITS: f64 = 2.0;
 
 /// The times of a closed loop, on average: each request is answered after one, and followed after the other.
 #[derive(Debug, Clone, Copy)]

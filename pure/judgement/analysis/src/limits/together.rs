@@ -1,14 +1,12 @@
 //! Loads that ran at the same time: the limit that they share, by what they took of it together.
 
 use super::caps::request_bytes;
+use super::declared::REACHED;
 use super::kinds::alike;
 use super::{Case, inferred};
 use crate::curves::{iops, outstanding, sound};
 use crate::summary::CellSummary;
 use loadline_record::{BesideFact, Binding, Ceiling, Limit, LimitShown, LoadRate, LoadShare};
-
-/// A limit is reached from this share of it on.
-const REACHED: f64 = 0.95;
 
 /// What a load takes of a limit: its rate, and the most that it could have alone.
 struct Share<'a> {

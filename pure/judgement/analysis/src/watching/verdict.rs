@@ -7,11 +7,9 @@ use crate::summary::{CauseShare, CellSummary, Conclusion, Consequence, Stop, Wat
 use crate::verdict_block::{
     Advised, Because, Certainty, HeldBy, Holder, Reached, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,
 };
-use crate::words::{block, percent};
+use crate::words::{VOLUMES_MAX, block, percent};
 use loadline_record::{Binding, HiddenProcesses, Limit};
 
-/// Volumes that a verdict speaks of.
-const VOLUMES_MAX: usize = 8;
 /// A program that moves so much of the device's bytes is worth a name.
 const OTHERS_SHARE: f64 = 0.5;
 /// Two causes are near each other if the smaller has this much of the larger one's time.
