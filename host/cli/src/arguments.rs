@@ -16,6 +16,7 @@ pub(crate) mod merge;
 pub(crate) mod quick;
 pub(crate) mod record;
 pub(crate) mod replay;
+pub(crate) mod run;
 pub(crate) mod shelter;
 pub(crate) mod sweep;
 pub(crate) mod watch;
@@ -23,7 +24,7 @@ pub(crate) mod watch;
 use advise::AdviseArguments;
 use catalog::CatalogArguments;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clock::ClockArguments;
 use compare::CompareArguments;
 use convert::ConvertArguments;
@@ -36,14 +37,14 @@ use hunt::HuntArguments;
 use import::ImportArguments;
 use loadline_disk::BurstCredits;
 use loadline_prediction::{DRAWS_DEFAULT, DRAWS_MAX};
-use loadline_record::{HostRank, RunVerb};
-use loadline_runs::StartTime;
+use loadline_record::RunVerb;
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{Objective, parse_objective};
 use merge::MergeArguments;
 use quick::QuickArguments;
 use record::RecordArguments;
 use replay::ReplayArguments;
+use run::RunArguments;
 use shelter::ShelterArguments;
 use std::path::PathBuf;
 use sweep::{RowsArguments, SweepArguments};
@@ -181,25 +182,26 @@ pub(crate) struct Own {
 
 /// What may be done to targets, and how they are driven.
 #[derive(Debug, Clone, Args)]
+#[command(group = ArgGroup::new("driven").multiple(true))]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Driving {
     /// Write nothing to the target, whatever the plan says
-    #[arg(long, conflicts_with = "overwrite")]
+    #[arg(long, conflicts_with = "overwrite", group = "driven")]
     pub(crate) read_only: bool,
     /// Allow writing to a target that exists: name it again; once more with the serial or UUID that a refusal asks for
-    #[arg(long, value_name = "TARGET")]
+    #[arg(long, value_name = "TARGET", group = "driven")]
     pub(crate) overwrite: Vec<String>,
     /// The way to the device: auto, io_uring, aio or threads
-    #[arg(long, value_enum, default_value_t, value_name = "ENGINE", hide_possible_values = true)]
+    #[arg(long, value_enum, default_value_t, value_name = "ENGINE", hide_possible_values = true, group = "driven")]
     pub(crate) engine: EngineName,
     /// Let a kernel thread submit (io_uring only)
-    #[arg(long)]
+    #[arg(long, group = "driven")]
     pub(crate) sqpoll: bool,
     /// Poll for completions (io_uring only, on devices that can)
-    #[arg(long)]
+    #[arg(long, group = "driven")]
     pub(crate) iopoll: bool,
     /// How load threads wait for answers: auto (awake where that brings more of them) or asleep, as applications and fio do
-    #[arg(long, value_enum, default_value_t, value_name = "HOW", hide_possible_values = true)]
+    #[arg(long, value_enum, default_value_t, value_name = "HOW", hide_possible_values = true, group = "driven")]
     pub(crate) wait: WaitName,
     /// Say yes beforehand where loadline would ask or refuse: others keep the device busy for 80 % of the time, or the target of
     /// `quick` is memory
@@ -235,78 +237,6 @@ pub(crate) enum EngineName {
     Threads,
 }
 
-/// `run`.
-#[derive(Debug, Args)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
-pub(crate) struct RunArguments {
-    /// Plan files (TOML), fio job files, names from `loadline plans`, or `-- fio --name=...`
-    #[arg(required_unless_present_any = ["resume", "verify_only"])]
-    pub(crate) plan: Vec<String>,
-    /// What to measure: a directory, a file, a block device or an NBD URI; the same plan runs on each volume
-    #[arg(long, value_name = "VOLUME=TARGET")]
-    pub(crate) on: Vec<String>,
-    /// What the storage is: an environment file (TOML), or a name from `loadline environments`; names limits by its ceilings,
-    /// and its volumes are measured where their path says unless --on does
-    #[arg(long, value_name = "FILE")]
-    pub(crate) env: Option<String>,
-    #[command(flatten)]
-    pub(crate) own: Own,
-    /// Trials of each cell, in place of the plan's
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) trials: Option<u32>,
-    /// Measured time of each trial, in place of the plan's
-    #[arg(long, value_name = "TIME")]
-    pub(crate) duration: Option<Duration>,
-    /// Load before each measurement, in place of the plan's
-    #[arg(long, value_name = "TIME")]
-    pub(crate) warm_up: Option<Duration>,
-    /// Bytes that the load spreads over, in place of the plan's
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) size: Option<Bytes>,
-    /// The latency to keep, in place of the plan's: "20 ms" (mean) or p99="5 ms"
-    #[arg(long, value_parser = objective, value_name = "LATENCY")]
-    pub(crate) objective: Option<Objective>,
-    /// Keep the plan's shape, cut its times short: one trial of 3 s each at most
-    #[arg(long)]
-    pub(crate) short: bool,
-    /// Look for the deepest queue, or the highest rate of arrivals, that keeps the plan's objective; its own depths and rates
-    /// are only where to begin. Exits with 3 where nothing keeps it
-    #[arg(long, conflicts_with_all = ["resume", "trials", "verify_only"])]
-    pub(crate) find_objective: bool,
-    /// Begin the first trial at this time in UTC, as in 2026-01-31T14:22:33Z, or @SECONDS since 1970: hosts with the same start run
-    /// every trial together, and `loadline merge` makes one run of theirs
-    #[arg(long, value_name = "TIME", conflicts_with_all = ["find_objective", "resume", "verify_only", "dry_run"])]
-    pub(crate) start_at: Option<StartTime>,
-    /// Which of the hosts this one is, counted from 0: --rank 2/8, or --rank $SLURM_PROCID/$SLURM_NTASKS
-    #[arg(long, value_name = "RANK/HOSTS", conflicts_with_all = ["find_objective", "resume", "verify_only"])]
-    pub(crate) rank: Option<HostRank>,
-    /// Load in steps, each with the first so many hosts; `loadline merge` shows how the total grows, and whose limit it is
-    #[arg(long, value_name = "1,2,4,8", value_delimiter = ',', requires = "rank", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) hosts: Vec<u32>,
-    /// Load this host's own part alone of a file or device that all hosts share; its size is the plan's, or --size
-    #[arg(long, requires = "rank")]
-    pub(crate) own_range: bool,
-    /// Print every cell and how long it all takes, and with --on what cannot be run there; measure nothing, change nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Carry on with a run that was interrupted or killed
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "on", "env", "trials", "duration", "warm_up", "size", "objective", "short", "dry_run", "read_only", "overwrite", "engine", "sqpoll", "iopoll", "wait", "seed", "keep", "name", "verify_only"])]
-    pub(crate) resume: Option<String>,
-    /// Read back and check what a stored run with verify = true wrote; measure nothing
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "env", "trials", "duration", "warm_up", "size", "objective", "short", "dry_run", "seed", "keep", "name"])]
-    pub(crate) verify_only: Option<String>,
-    /// Leave test files in place
-    #[arg(long)]
-    pub(crate) keep: bool,
-    /// What to call the run; by default the plan's name
-    #[arg(long, value_parser = name, value_name = "NAME")]
-    pub(crate) name: Option<String>,
-    #[command(flatten)]
-    pub(crate) driving: Driving,
-    #[command(flatten)]
-    pub(crate) printing: Printing,
-}
-
 /// What a prediction takes for true.
 #[derive(Debug, Args)]
 pub(crate) struct Modelling {
@@ -332,47 +262,48 @@ pub(crate) struct Modelling {
 
 /// `predict`.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("fresh").multiple(true))]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct PredictArguments {
     /// Plan files (TOML), fio job files, names from `loadline plans`, or `-- fio --name=...`
-    #[arg(required_unless_present = "resume")]
+    #[arg(required_unless_present = "resume", group = "fresh")]
     pub(crate) plan: Vec<String>,
     /// The storage: an environment file (TOML), or a name from `loadline environments`. Given several times: each is predicted, and
     /// they are compared. A folder of such files: a row for each
-    #[arg(long, value_name = "FILE", required_unless_present = "resume")]
+    #[arg(long, value_name = "FILE", required_unless_present = "resume", group = "fresh")]
     pub(crate) env: Vec<String>,
     /// Only this volume of the environment; data/0 is the first disk of data. By default the plan runs on each volume
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", group = "fresh")]
     pub(crate) volume: Vec<String>,
     /// The same, with the name that it has in the results
-    #[arg(long, value_name = "NAME=VOLUME", conflicts_with = "volume")]
+    #[arg(long, value_name = "NAME=VOLUME", conflicts_with = "volume", group = "fresh")]
     pub(crate) on: Vec<String>,
     /// Load all volumes at the same time: one plan for all of them, or one for each in their order. Loads that stand at the same
     /// place run together
-    #[arg(long, conflicts_with = "carry")]
+    #[arg(long, conflicts_with = "carry", group = "fresh")]
     pub(crate) together: bool,
     #[command(flatten)]
     pub(crate) modelling: Modelling,
     /// Time of each load in hours, in place of the plan's, without warm-up: shows when a burst ends
-    #[arg(long, value_name = "HOURS", conflicts_with_all = ["short", "duration", "warm_up"])]
+    #[arg(long, value_name = "HOURS", conflicts_with_all = ["short", "duration", "warm_up"], group = "fresh")]
     pub(crate) hours: Option<Hours>,
     /// Trials of each cell at least; there is one for each draw in any case
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..), group = "fresh")]
     pub(crate) trials: Option<u32>,
     /// Measured time of each trial, in place of the plan's
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", group = "fresh")]
     pub(crate) duration: Option<Duration>,
     /// Load before each measurement, in place of the plan's
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", group = "fresh")]
     pub(crate) warm_up: Option<Duration>,
     /// Bytes that the load spreads over, in place of the plan's
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", group = "fresh")]
     pub(crate) size: Option<Bytes>,
     /// The latency to keep, in place of the plan's: "20 ms" (mean) or p99="5 ms"
-    #[arg(long, value_parser = objective, value_name = "LATENCY")]
+    #[arg(long, value_parser = objective, value_name = "LATENCY", group = "fresh")]
     pub(crate) objective: Option<Objective>,
     /// Keep the plan's shape, cut its times short: 3 s each at most
-    #[arg(long)]
+    #[arg(long, group = "fresh")]
     pub(crate) short: bool,
     /// By ceilings and burst credits alone, as a fluid: microseconds for each load, no percentiles. Prints a row for each load
     #[arg(long, conflicts_with_all = ["resume", "find_objective", "dry_run", "carry", "together"])]
@@ -386,16 +317,16 @@ pub(crate) struct PredictArguments {
     #[arg(long, conflicts_with_all = ["resume", "trials", "hours", "together", "carry"])]
     pub(crate) find_objective: bool,
     /// Print every cell and how much virtual time it takes; predict nothing
-    #[arg(long)]
+    #[arg(long, group = "fresh")]
     pub(crate) dry_run: bool,
     /// Carry on with a prediction that was interrupted or killed
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["plan", "env", "volume", "on", "together", "catalog", "draws", "published", "bursts", "caches", "carry", "hours", "trials", "duration", "warm_up", "size", "objective", "short", "dry_run", "seed", "name", "part", "threads", "output"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["fresh", "Modelling", "Own", "SweepArguments", "output"])]
     pub(crate) resume: Option<String>,
     /// Seed of every random choice; by default drawn anew and stored with the run
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", group = "fresh")]
     pub(crate) seed: Option<u64>,
     /// What to call the run; by default the names of the plan and the environment
-    #[arg(long, value_parser = name, value_name = "NAME")]
+    #[arg(long, value_parser = name, value_name = "NAME", group = "fresh")]
     pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) printing: Printing,

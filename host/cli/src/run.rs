@@ -1,6 +1,6 @@
 //! `run`: measures plans on volumes, or carries on with a run that was stopped.
 
-use crate::arguments::RunArguments;
+use crate::arguments::run::RunArguments;
 use crate::conclusion::{conclude, conclude_search};
 use crate::failure::Outcome;
 use crate::interruption::Interruption;

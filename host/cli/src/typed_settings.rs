@@ -1,6 +1,7 @@
 //! What a run's options mean: its settings, and the targets of `--on`.
 
-use crate::arguments::{Driving, EngineName, RunArguments, WaitName};
+use crate::arguments::run::RunArguments;
+use crate::arguments::{Driving, EngineName, WaitName};
 use crate::failure::Usage;
 use loadline_engine::{EngineChoice, EngineOptions, WaitMode};
 use loadline_record::{HostPart, VOLUME_DEFAULT};

@@ -1,6 +1,7 @@
 //! `run --verify-only RUN`: reads back what a stored run wrote with `verify = true`, and prints what was found.
 
-use crate::arguments::{Format, RunArguments};
+use crate::arguments::Format;
+use crate::arguments::run::RunArguments;
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
 use crate::output;
