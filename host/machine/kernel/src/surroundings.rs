@@ -3,7 +3,7 @@
 
 use crate::clock::{ClockReadings, CpuTime, process_cpu_time};
 use crate::counters::{self, CpuTicks, ProcessBytes};
-use crate::facts::{BlockDevice, KernelView};
+use crate::facts::{BlockDevice, KernelView, Places};
 use loadline_record::{DeviceCounters, DeviceFacts, Exceeded, Pressure, Stops, Surroundings};
 use std::thread::JoinHandle;
 
@@ -68,6 +68,8 @@ impl Observation {
         let throttled_ns = throttled_ns.map(|(before, after)| after.saturating_sub(before));
         let exceeded = counters::exceeded_change(&before.exceeded, &counters::exceeded(&view, &facts));
         let processes = ProcessBytes::read(&view);
+        let own: Vec<BlockDevice> = counted.iter().filter_map(|name| BlockDevice::by_name(&view, name)).collect();
+        let places = (!own.is_empty()).then(|| Places::of(&view, &own));
         let processes_before = processes_before.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Surroundings {
             elapsed_ns: clocks.elapsed_since(&before.clocks).as_ns(),
@@ -80,7 +82,7 @@ impl Observation {
                 .filter_map(|after| Some((before.devices.iter().find(|b| b.name == after.name)?, after)))
                 .map(|(before, after)| counters::disk_change(before, after))
                 .collect(),
-            others: processes.busiest_since(&processes_before, &view),
+            others: processes.busiest_since(&processes_before, &view, places.as_ref()),
             clock: clocks.check_since(&before.clocks),
             exceeded,
             stops: Some(Stops { throttled_ns, ..Stops::default() }),

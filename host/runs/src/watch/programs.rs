@@ -1,12 +1,12 @@
 //! Who uses the devices: processes by name, second by second, at a bounded cost.
 
-use super::target::{WatchTarget, family};
+use super::target::family;
 use loadline_kernel::clock;
 use loadline_kernel::counters::watching::{
-    CPU_TICK_US, DevicesUsed, ProcessIo, QuotaPeriods, devices_used, process_ids, process_io, process_stat,
-    quota_periods, thread_waits,
+    CPU_TICK_US, DevicesUsed, ProcessIo, QuotaPeriods, process_ids, process_io, process_stat, quota_periods,
+    thread_waits,
 };
-use loadline_kernel::facts::{BlockDevice, DeviceNumber, KernelView};
+use loadline_kernel::facts::{KernelView, Places};
 use loadline_record::{ProgramSecond, WatchedProgram};
 use loadline_units::{Duration, Instant};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -47,20 +47,6 @@ pub(super) struct Programs {
     looked_at: Option<Instant>,
     since_last: Duration,
     buffer: String,
-}
-
-/// Numbers under which files of the devices are seen, and those of other storage without a device of its own.
-#[derive(Debug, Default)]
-pub(super) struct Places {
-    pub(super) devices: Vec<Vec<DeviceNumber>>,
-    pub(super) unnamed: Vec<DeviceNumber>,
-}
-
-impl Places {
-    pub(super) fn of(view: &KernelView, devices: &[BlockDevice]) -> Self {
-        let numbers = devices.iter().map(|device| WatchTarget::numbers(view, device));
-        Self { devices: numbers.collect(), unnamed: WatchTarget::unnamed_numbers(view) }
-    }
 }
 
 /// The programs that use one device.
@@ -131,7 +117,7 @@ impl Programs {
             subject: subject.map(|pid| (pid, name(pid))),
             family: HashSet::new(),
             known: HashMap::new(),
-            of_devices: places.devices.iter().map(|_| OfDevice::default()).collect(),
+            of_devices: (0..places.devices()).map(|_| OfDevice::default()).collect(),
             places,
             last: Now::new(),
             hidden: HashMap::new(),
@@ -224,7 +210,7 @@ impl Programs {
         }
         let again = if is_used { ASKED_AGAIN_USED } else { ASKED_AGAIN };
         if known.uses.is_none_or(|(_, at)| looks >= at + again) {
-            let found = devices_used(view, pid, &self.places.devices, &self.places.unnamed);
+            let found = self.places.used_by(view, pid);
             known.uses = Some((known.used().joined(found), looks));
         }
         let used = known.used();
@@ -347,6 +333,7 @@ impl OfDevice {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use loadline_kernel::facts::DeviceNumber;
     use std::fs;
     use std::os::unix::fs::{MetadataExt as _, symlink};
 
@@ -367,7 +354,7 @@ mod tests {
     /// One device with the files of each of these folders.
     fn on(folders: &[&std::path::Path]) -> Places {
         let number = |folder: &&std::path::Path| vec![DeviceNumber::from_raw(fs::metadata(folder).unwrap().dev())];
-        Places { devices: folders.iter().map(number).collect(), unnamed: Vec::new() }
+        Places::of_numbers(folders.iter().map(number).collect())
     }
 
     /// A process with a file open below each of these folders.

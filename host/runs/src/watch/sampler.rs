@@ -2,7 +2,7 @@
 
 use super::WatchTarget;
 use super::events::{EventsSeen, SeenByEvents};
-use super::programs::{Places, Programs, SeenPrograms};
+use super::programs::{Programs, SeenPrograms};
 use super::view::{DeviceView, ProgramView, WatchView};
 use crate::{Error, Event, Observer, WatchError};
 use loadline_block::Operation;
@@ -11,7 +11,7 @@ use loadline_kernel::counters::watching::{DeviceReading, DeviceStat, asked_by_gr
 use loadline_kernel::counters::{
     CpuTicks, cpu_shares, cpu_ticks, exceeded, exceeded_change, pressure, pressure_change,
 };
-use loadline_kernel::facts::{BlockDevice, DeviceNumber, KernelView, throttles_of_every_group};
+use loadline_kernel::facts::{BlockDevice, DeviceNumber, KernelView, Places, throttles_of_every_group};
 use loadline_record::{
     DeviceFacts, Exceeded, HiddenProcesses, HistogramSnapshot, Pressure, WatchCost, WatchRecord, WatchSecond,
     WatchTick, WatchedCpu, WatchedPressure, WatchedProgram, WatchedThrottle,

@@ -3,7 +3,7 @@
 use crate::{DeclaredEnvironment, Error, WatchError};
 use loadline_kernel::counters::watching::{process_ids, process_stat};
 use loadline_kernel::facts::{
-    BlockDevice, DeviceNumber, KernelView, Mount, PSEUDO_FILE_SYSTEMS, Storage, mounted_on, mounts,
+    BlockDevice, DeviceNumber, KernelView, Storage, mounted_on, mounts, swap_devices, swapped_bytes,
 };
 use loadline_record::{FileSystemFacts, TargetKind, VolumeFacts};
 use std::collections::HashMap;
@@ -14,8 +14,6 @@ use std::path::{Path, PathBuf};
 
 /// Devices watched at once.
 const DEVICES_MAX: usize = 16;
-/// File systems whose files lie in memory.
-const MEMORY_FILE_SYSTEMS: [&str; 3] = ["hugetlbfs", "ramfs", "tmpfs"];
 /// Open files of a process that are asked where they lie.
 const OPEN_FILES_MAX: usize = 4_096;
 
@@ -76,12 +74,13 @@ impl WatchTarget {
         let mut buffer = String::new();
         let stat = process_stat(view, pid, &mut buffer).ok_or(WatchError::NoProcess { pid })?;
         let mut used: HashMap<DeviceNumber, u64> = HashMap::new();
-        for member in family(view, pid) {
+        let members = family(view, pid);
+        for member in &members {
             let folder = view.proc.join(member.to_string()).join("fd");
             let open = match fs::read_dir(&folder) {
                 Ok(open) => open,
                 // What descends from it may end meanwhile, or be another user's.
-                Err(_) if member != pid => continue,
+                Err(_) if *member != pid => continue,
                 Err(source) => return Err(not_shown(pid, stat.name, folder, source).into()),
             };
             for entry in open.flatten().take(OPEN_FILES_MAX) {
@@ -117,6 +116,12 @@ impl WatchTarget {
             devices = storage.counted.iter().filter_map(|name| BlockDevice::by_name(view, name)).collect();
             (path, file_system) = (Some(folder), storage.file_system);
         }
+        // Of a program whose memory was taken away the disk with its memory is one that it waits for.
+        if members.iter().any(|member| swapped_bytes(view, *member).is_some_and(|bytes| bytes > 0)) {
+            let swaps = swap_devices(view).into_iter().filter(BlockDevice::counts_io);
+            let swaps: Vec<BlockDevice> = swaps.filter(|device| !devices.contains(device)).collect();
+            devices.extend(swaps);
+        }
         let shown = format!("{pid} ({})", stat.name);
         Ok(Self { subject: Some(pid), ..Self::of(shown, path, file_system, devices)? })
     }
@@ -138,7 +143,8 @@ impl WatchTarget {
         Self::of("every disk".to_owned(), None, None, used.into_iter().map(|(_, device)| device).collect())
     }
 
-    fn of(
+    /// These devices.
+    pub(super) fn of(
         shown: String,
         path: Option<PathBuf>,
         file_system: Option<FileSystemFacts>,
@@ -207,50 +213,6 @@ impl WatchTarget {
             extents: None,
         }
     }
-
-    /// Numbers under which files of a device are seen: its own, those of its parts and of what is built upon it, and those of file
-    /// systems that have a number of their own.
-    pub(super) fn numbers(view: &KernelView, device: &BlockDevice) -> Vec<DeviceNumber> {
-        let mut all = vec![device.clone()];
-        let mut next = 0;
-        while next < all.len() {
-            let above = all[next].holders().into_iter().filter_map(|name| BlockDevice::by_name(view, &name));
-            let parts = all[next].partitions();
-            let new: Vec<BlockDevice> = above.chain(parts).filter(|found| !all.contains(found)).collect();
-            all.extend(new);
-            next += 1;
-        }
-        let mut numbers: Vec<DeviceNumber> = all.iter().map(|device| device.number).collect();
-        for (mount, on) in Self::unnamed_mounts(view) {
-            if on.iter().any(|device| all.contains(device)) {
-                numbers.extend(own_numbers(&mount));
-            }
-        }
-        numbers
-    }
-
-    /// Numbers of all storage that has no device of its own: file systems over several devices, and those of the network.
-    pub(super) fn unnamed_numbers(view: &KernelView) -> Vec<DeviceNumber> {
-        let is_storage = |mount: &Mount| {
-            !PSEUDO_FILE_SYSTEMS.contains(&mount.kind.as_str()) && !MEMORY_FILE_SYSTEMS.contains(&mount.kind.as_str())
-        };
-        let all = Self::unnamed_mounts(view).into_iter().filter(|(mount, _)| is_storage(mount));
-        // A server that is away answers nothing: what lies on no device is not asked.
-        all.flat_map(|(mount, on)| if on.is_empty() { vec![mount.number] } else { own_numbers(&mount) }).collect()
-    }
-
-    /// Mounts without a device of their own, each with those on which it lies.
-    fn unnamed_mounts(view: &KernelView) -> Vec<(Mount, Vec<BlockDevice>)> {
-        let mounted = mounts(view).unwrap_or_default();
-        let unnamed = mounted.iter().filter(|mount| mount.number.major == 0);
-        unnamed.map(|mount| (mount.clone(), mounted_on(view, &mounted, mount))).collect()
-    }
-}
-
-/// The number that mappings of a file system's files have, and that of the files themselves.
-fn own_numbers(mount: &Mount) -> Vec<DeviceNumber> {
-    let of_files = fs::metadata(&mount.point).ok().map(|found| DeviceNumber::from_raw(found.dev()));
-    [mount.number].into_iter().chain(of_files).collect()
 }
 
 /// Why the open files of a process are not shown.
@@ -334,6 +296,30 @@ mod tests {
             fs::write(folder.join("stat"), text).unwrap();
         }
         assert_eq!(family(&view, 10), [10, 11, 12]);
+    }
+
+    #[test]
+    fn a_process_with_memory_in_swap_uses_the_device_of_the_swap() {
+        let live = KernelView::live();
+        let node = |device: &BlockDevice| Path::new("/dev").join(&device.name);
+        let is_usable = |device: &BlockDevice| !device.is_partition() && device.counts_io() && node(device).exists();
+        let Some(device) = BlockDevice::all(&live).into_iter().find(is_usable) else {
+            println!("skipped: this machine shows no disk");
+            return;
+        };
+        let root = tempfile::tempdir().unwrap();
+        let view = KernelView { sys: live.sys, ..KernelView::below(root.path()) };
+        let folder = view.proc.join("10");
+        fs::create_dir_all(folder.join("fd")).unwrap();
+        fs::write(folder.join("stat"), "10 (p) S 1 1 1 0 -1 0 0 0 0 0 5 5 0 0").unwrap();
+        let swaps = format!("Filename Type Size Used Priority\n{} partition 1024 512 -2\n", node(&device).display());
+        fs::write(view.proc.join("swaps"), swaps).unwrap();
+        let of = |swapped: &str| {
+            fs::write(folder.join("status"), format!("Name:\tp\nVmSwap:\t{swapped} kB\n")).unwrap();
+            WatchTarget::find(&view, Some("10")).map(|target| target.devices().map(str::to_owned).collect::<Vec<_>>())
+        };
+        assert_eq!(of("512").unwrap(), [device.name]);
+        assert!(of("0").is_err(), "it uses nothing");
     }
 
     #[test]

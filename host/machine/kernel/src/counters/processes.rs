@@ -1,6 +1,6 @@
 //! Bytes that other processes moved to and from storage.
 
-use crate::facts::KernelView;
+use crate::facts::{KernelView, Places};
 use loadline_record::OtherLoad;
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -8,6 +8,8 @@ use std::io::Read;
 
 /// Processes named at most.
 const OTHERS_MAX: usize = 5;
+/// Of so many that moved most it is looked where their files are.
+const LOOKED_AT_MAX: usize = 256;
 /// Kernel threads that work for any process, this one included, such as a loop device's. Their I/O has no owner.
 const SERVANTS: [&str; 3] = ["kworker/", "loop", "kswapd"];
 
@@ -44,10 +46,10 @@ impl ProcessBytes {
         Self(all)
     }
 
-    /// The processes that moved most since `before`, the busiest first. One that began meanwhile counts in full; one that
-    /// ended meanwhile cannot be seen any more.
+    /// The processes that moved most since `before` and have files in `places`, if any are given, the busiest first. Bytes are those of
+    /// all devices. One that began meanwhile counts in full; one that ended meanwhile cannot be seen any more.
     #[must_use]
-    pub fn busiest_since(&self, before: &Self, view: &KernelView) -> Vec<OtherLoad> {
+    pub fn busiest_since(&self, before: &Self, view: &KernelView, places: Option<&Places>) -> Vec<OtherLoad> {
         let mut moved: Vec<(u32, u64, u64)> = self
             .0
             .iter()
@@ -58,8 +60,11 @@ impl ProcessBytes {
             .filter(|(_, read, written)| read + written > 0)
             .collect();
         moved.sort_unstable_by_key(|(pid, read, written)| (std::cmp::Reverse(read + written), *pid));
+        let is_here = |pid: u32| places.is_none_or(|places| places.is_used_by(view, pid));
         moved
             .into_iter()
+            .take(LOOKED_AT_MAX)
+            .filter(|(pid, ..)| is_here(*pid))
             .filter_map(|(pid, read_bytes, write_bytes)| {
                 let name = fs::read_to_string(view.proc.join(pid.to_string()).join("comm")).unwrap_or_default();
                 let name = name.trim().to_owned();
@@ -116,12 +121,36 @@ mod tests {
         process(proc, 400_012, "kworker/u8:3-loop2", 1 << 30, 0);
         process(proc, 400_013, "backup", 8192, 0);
         process(proc, std::process::id(), "loadline", 1 << 30, 0);
-        let busiest = ProcessBytes::read(&view).busiest_since(&before, &view);
+        let busiest = ProcessBytes::read(&view).busiest_since(&before, &view, None);
         let expected = [
             OtherLoad { pid: 400_013, name: "backup".into(), read_bytes: 8192, write_bytes: 0 },
             OtherLoad { pid: 400_010, name: "postgres".into(), read_bytes: 0, write_bytes: 4096 },
         ];
         assert_eq!(busiest, expected);
+    }
+
+    #[test]
+    fn who_has_no_file_on_the_devices_is_not_their_user() {
+        use crate::facts::{DeviceNumber, fake};
+        use std::os::unix::fs::{MetadataExt as _, symlink};
+        let root = tempfile::tempdir().unwrap();
+        let view = fake::view(root.path());
+        process(&view.proc, 400_010, "elsewhere", 1 << 30, 0);
+        process(&view.proc, 400_011, "here", 4096, 0);
+        for (pid, file) in [(400_010, "/proc/self/status"), (400_011, "/etc")] {
+            let files = view.proc.join(pid.to_string()).join("fd");
+            fs::create_dir_all(&files).unwrap();
+            symlink(file, files.join("3")).unwrap();
+        }
+        let number = DeviceNumber::from_raw(fs::metadata("/etc").unwrap().dev());
+        let places = Places::of_numbers(vec![vec![number]]);
+        let all = ProcessBytes::read(&view);
+        let named = |places| -> Vec<String> {
+            let found = all.busiest_since(&ProcessBytes::default(), &view, places);
+            found.into_iter().map(|other| other.name).collect()
+        };
+        assert_eq!(named(None), ["elsewhere", "here"]);
+        assert_eq!(named(Some(&places)), ["here"]);
     }
 
     #[test]
@@ -132,6 +161,6 @@ mod tests {
             process(&view.proc, pid, "p", 1, 1);
         }
         let all = ProcessBytes::read(&view);
-        assert_eq!(all.busiest_since(&ProcessBytes::default(), &view).len(), OTHERS_MAX);
+        assert_eq!(all.busiest_since(&ProcessBytes::default(), &view, None).len(), OTHERS_MAX);
     }
 }

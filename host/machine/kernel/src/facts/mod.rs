@@ -15,7 +15,9 @@ pub mod in_use;
 mod mounts;
 mod overlap;
 mod page_cache;
+mod places;
 mod real_disks;
+mod swap;
 mod throttles;
 mod wake_latency;
 
@@ -32,6 +34,8 @@ pub use host::{clock_source, host, memory_available, memory_unwritten};
 pub use mounts::{Mount, mount_of, mounts};
 pub use overlap::overlap;
 pub use page_cache::{CacheScope, cached_share, drop_caches, drop_machine_caches};
+pub use places::Places;
 pub use real_disks::{RealDisk, real_disks};
+pub use swap::{swap_devices, swapped_bytes};
 pub use throttles::throttles_of_every_group;
 pub use wake_latency::{WakeLatency, wake_latency};
