@@ -3,13 +3,19 @@
 use crate::summary::CellSummary;
 use crate::verdict_block::HeldBy;
 use crate::words::{block, number};
-use loadline_record::{CpuQuota, DeviceFacts, HostFacts, LoadFigures, ThrottledRequests, TrialRecord, VolumeFacts};
+use loadline_record::{
+    CpuQuota, DeviceFacts, HostFacts, Limit, LoadFigures, ThrottledRequests, TrialRecord, VolumeFacts,
+};
 use serde::{Deserialize, Serialize};
 
 /// A quota that leaves this share of the CPUs leaves enough.
 const CPUS_LEFT: f64 = 0.999;
 /// A quota that stopped the load for less of the time is not what holds it.
 const STOPPED_SHARE: f64 = 0.02;
+/// A queue is full if its device has this share of its room in flight on average, warm-up included.
+const QUEUE_FULL: f64 = 0.7;
+/// A shallower load with this share of the rate shows that the rate is not the queue's.
+const LEVEL_BEFORE: f64 = 0.85;
 
 /// A limit that stands in a file of the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,16 +84,57 @@ pub(crate) fn holder(
     volume: Option<&VolumeFacts>,
     cell: &CellSummary,
     trials: &[TrialRecord],
+    all: &[CellSummary],
 ) -> Option<StandingLimit> {
-    use loadline_record::Limit;
     match cell.binding.as_ref().map(|binding| binding.limit) {
         Some(Limit::Cpu | Limit::Generator) => quota(host).filter(|_| trials.iter().any(was_stopped)),
         None | Some(Limit::Parallelism | Limit::Unexplained) => {
             let depth = cell.load.queue_depth?;
             volume?.devices.iter().find_map(|device| queue_depth(device, depth, cell.load.threads))
         }
+        // What is only inferred gives way to a queue that was full, of which the kernel tells its length.
+        Some(Limit::DiskIops | Limit::DiskThroughput | Limit::Latency)
+            if cell.binding.as_ref().is_some_and(|binding| binding.inferred) =>
+        {
+            volume?.devices.iter().find_map(|device| full_queue(device, cell, trials, all))
+        }
         Some(_) => None,
     }
+}
+
+/// The queue of a device that the load filled all the time, and before which the rate had not yet come to its limit.
+fn full_queue(
+    device: &DeviceFacts,
+    cell: &CellSummary,
+    trials: &[TrialRecord],
+    all: &[CellSummary],
+) -> Option<StandingLimit> {
+    let limit = queue_depth(device, cell.load.queue_depth?, cell.load.threads)?;
+    let queues = device.queues.unwrap_or(1).clamp(1, u64::from(cell.load.threads.max(1)));
+    let room = (device.queue_requests? * queues) as f64;
+    let was_full = |trial: &TrialRecord| {
+        let counted = trial.surroundings.devices.iter().find(|counted| counted.name == device.name);
+        let elapsed_ms = trial.surroundings.elapsed_ns as f64 / 1e6;
+        counted.is_some_and(|counted| counted.queue_ms as f64 >= room * QUEUE_FULL * elapsed_ms.max(1.0))
+    };
+    let rate = cell.iops_lasting()?;
+    let in_flight =
+        |other: &CellSummary| Some(f64::from(other.load.queue_depth?) * f64::from(other.load.threads.max(1)));
+    let is_alike = |other: &&CellSummary| {
+        let (a, b) = (&other.load, &cell.load);
+        other.volume == cell.volume
+            && (&a.pattern, a.block_bytes, a.buffered) == (&b.pattern, b.block_bytes, b.buffered)
+            && (a.read_ratio - b.read_ratio).abs() < f64::EPSILON
+            && other.flush.is_some() == cell.flush.is_some()
+    };
+    // A rate that is there with half of the room is not the queue's.
+    let is_level_before = |other: &CellSummary| {
+        in_flight(other).is_some_and(|depth| depth <= room / 2.0)
+            && other.iops_lasting().is_some_and(|shallow| shallow >= rate * LEVEL_BEFORE)
+    };
+    let is_queue =
+        !trials.is_empty() && trials.iter().all(was_full) && !all.iter().filter(is_alike).any(is_level_before);
+    is_queue.then_some(limit)
 }
 
 /// Whether a quota kept a trial from running for a share of its time that counts.
@@ -221,7 +268,7 @@ mod tests {
     use super::*;
     use crate::example::{self, ExampleDisk};
     use crate::summarize;
-    use loadline_record::{KernelThrottle, Limit, Stops, ThrottledQuantity};
+    use loadline_record::{DeviceCounters, KernelThrottle, Stops, ThrottledQuantity};
 
     fn device() -> DeviceFacts {
         DeviceFacts {
@@ -321,10 +368,46 @@ mod tests {
         });
         binding.limit = Limit::Cpu;
         let trial = &mut record.cells[0].trials[0];
-        let of = |trial: &TrialRecord| holder(&record.header.host, None, &cell, std::slice::from_ref(trial));
+        let of = |trial: &TrialRecord| holder(&record.header.host, None, &cell, std::slice::from_ref(trial), &[]);
         assert_eq!(of(trial), None, "it never ran out");
         let throttled_ns = Some(trial.measured_ns / 2);
         trial.surroundings.stops = Some(Stops { throttled_ns, ..Stops::default() });
         assert!(of(trial).is_some_and(|limit| limit.kind == StandingKind::CpuQuota));
+    }
+
+    /// A sweep of single requests and deep ones on a device with room for 4, on which so many were in flight; what its verdict names.
+    fn of_a_full_queue(disk: &ExampleDisk, depths: &[u32], in_flight: f64) -> (Limit, Option<StandingKind>) {
+        let cells = depths.iter().map(|depth| {
+            let mut cell = example::cell(example::closed("random", 1.0, 4096, *depth), disk, &[1.0]);
+            for trial in &mut cell.trials {
+                let elapsed_ms = trial.measured_ns / 1_000_000;
+                trial.surroundings.elapsed_ns = trial.measured_ns;
+                trial.surroundings.devices = vec![DeviceCounters {
+                    name: "vda".into(),
+                    queue_ms: (elapsed_ms as f64 * f64::from(*depth).min(in_flight)) as u64,
+                    ..DeviceCounters::default()
+                }];
+            }
+            cell
+        });
+        let mut record = example::run(cells.collect());
+        record.header.volumes[0].devices =
+            vec![DeviceFacts { queue_requests: Some(4), scheduler: Some("mq-deadline".into()), ..device() }];
+        let summary = summarize(&record);
+        let deepest = summary.cells.len() - 1;
+        let (cell, trials) = (&summary.cells[deepest], &record.cells[deepest].trials);
+        let found = holder(&record.header.host, Some(&record.header.volumes[0]), cell, trials, &summary.cells);
+        (cell.binding.as_ref().unwrap().limit, found.map(|limit| limit.kind))
+    }
+
+    #[test]
+    fn a_queue_that_was_full_is_named_before_a_limit_of_the_disk_that_is_only_presumed() {
+        let disk = ExampleDisk { iops: 4_000.0, ..ExampleDisk::default() };
+        assert_eq!(of_a_full_queue(&disk, &[1, 8, 32], 4.0), (Limit::DiskIops, Some(StandingKind::QueueDepth)));
+        // The rate is there with two in flight already.
+        let slow = ExampleDisk { iops: 1_900.0, ..ExampleDisk::default() };
+        assert_eq!(of_a_full_queue(&slow, &[1, 2, 8, 32], 4.0).1, None);
+        // The device never had as many as fit.
+        assert_eq!(of_a_full_queue(&disk, &[1, 8, 32], 1.5).1, None);
     }
 }

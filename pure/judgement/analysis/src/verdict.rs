@@ -155,7 +155,7 @@ impl VolumeCells<'_> {
         let header = &self.record.header;
         let of = self.record.cells.iter().find(|of| of.id == cell.id)?;
         let facts = header.volumes.iter().find(|facts| facts.name == volume);
-        standing::holder(&header.host, facts, cell, &of.trials).filter(|_| cell.held_by.is_none())
+        standing::holder(&header.host, facts, cell, &of.trials, self.cells).filter(|_| cell.held_by.is_none())
     }
 
     /// The closed loops of this kind, or the open ones if there are no others: an open loop near a limit completes some more for
