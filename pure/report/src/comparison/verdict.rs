@@ -8,7 +8,8 @@ use crate::verdict::BROKEN;
 use crate::verdict_line::{About, ObjectiveStanding, VerdictLine};
 use crate::words;
 use loadline_analysis::{
-    ComparedSide, Comparison, Counts, Figure, InCommon, NextStep, Overall, RankedSide, Scaling, ScalingTotal, Verdict,
+    ComparedSide, Comparison, Counts, Figure, InCommon, NextStep, Overall, RankedSide, Scaling, ScalingTotal,
+    ThrottledSide, Verdict,
 };
 
 /// Sentences on more disks in the verdict.
@@ -17,6 +18,8 @@ const TOTALS_MAX: usize = 2;
 const LOADS_NAMED_MAX: usize = 2;
 /// Figures that several sides share, in the verdict.
 const IN_COMMON_MAX: usize = 1;
+/// Sides whose throttles are named in the verdict.
+const THROTTLED_MAX: usize = 2;
 
 /// The distinguishing name of a side.
 fn name(comparison: &Comparison, side: &ComparedSide) -> String {
@@ -132,13 +135,16 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<VerdictLine> {
             add(About::MoreDisks, growth(scaling, total));
         }
     }
-    if let Some(first) = comparison.throttled.first() {
-        let others = comparison.throttled.len() - 1;
-        let more = if others == 0 { String::new() } else { format!(" (and {others} other sides have throttles)") };
-        add(
-            About::HeldBack,
-            format!("{}: {}{more}", letter(first.side as usize), plain(&words::comparison::throttled(first))),
-        );
+    if !comparison.throttled.is_empty() {
+        let of = |side: &ThrottledSide| {
+            format!("{}: {}", letter(side.side as usize), plain(&words::comparison::throttled(side)))
+        };
+        let named: Vec<String> = comparison.throttled.iter().take(THROTTLED_MAX).map(of).collect();
+        let more = match comparison.throttled.len().saturating_sub(THROTTLED_MAX) {
+            0 => String::new(),
+            others => format!(" (and {others} more sides have throttles)"),
+        };
+        add(About::HeldBack, format!("{}{more}", named.join("; ")));
     }
     for shared in comparison.in_common.iter().take(IN_COMMON_MAX) {
         let InCommon::OneFigure { sides, .. } = shared;

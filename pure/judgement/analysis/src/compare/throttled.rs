@@ -26,7 +26,10 @@ fn key(held: &HeldBy) -> impl Ord + '_ {
 
 fn of_side(side: &Side<'_>) -> Vec<HeldBy> {
     let mut devices = side.run.header.volumes.iter().flat_map(|volume| &volume.devices);
-    if devices.all(|device| device.throttles.is_empty()) {
+    let mut trials = side.run.cells.iter().flat_map(|cell| &cell.trials);
+    // A watch has the throttles of every control group, a run those of its own.
+    let was_watched = trials.any(|trial| trial.watched.as_ref().is_some_and(|watch| !watch.throttles.is_empty()));
+    if !was_watched && devices.all(|device| device.throttles.is_empty()) {
         return Vec::new();
     }
     let own = |cell: &CellSummary| side.volume.is_none_or(|volume| cell.volume == volume);
