@@ -5,15 +5,16 @@ use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
 use crate::output;
 use crate::printing;
-use crate::recommendations::{ENVIRONMENT_SHOWN, in_shell};
+use crate::recommendations::{ENVIRONMENT_SHOWN, in_shell, summarized};
 use crate::schema::Schema;
 use crate::screen::{Screen, cut};
+use loadline_analysis::HeldBy;
 use loadline_report::rates::{iops, per_second};
-use loadline_report::{About, VerdictLine};
-use loadline_report::{Column, Field, Table};
+use loadline_report::{About, Column, Field, Table, VerdictLine, verdict_lines};
 use loadline_runs::recording::{RecordEnd, RecordOutcome, RecordSettings, Recorder};
 use loadline_runs::{Error, Event, Observer, RecordError};
 use loadline_units::Duration;
+use loadline_units::words::percent;
 
 /// Records, and prints what came of it.
 pub(crate) fn record(arguments: &RecordArguments, quiet: bool) -> anyhow::Result<Outcome> {
@@ -112,10 +113,15 @@ fn table(outcome: &RecordOutcome) -> Table {
     table
 }
 
-/// Whether the trace is whole, and what to do with it.
+/// What held the application meanwhile, as `watch` judges it, whether the trace is whole, and what to do with it.
 fn verdict(outcome: &RecordOutcome) -> Vec<VerdictLine> {
     let (notes, counts) = (&outcome.notes, &outcome.counts);
-    let mut lines = Vec::new();
+    let around = notes.surroundings.as_ref().and_then(|run| summarized(run).verdict);
+    let mut lines: Vec<VerdictLine> = around.iter().flat_map(verdict_lines).collect();
+    lines.retain(|line| !matches!(line.about, About::Next | About::Command));
+    if around.is_none() {
+        lines.push(About::HeldBy.says(format!("not known: the kernel does not count what {} does", outcome.device)));
+    }
     let mut say = |about: About, text: String| lines.push(about.says(text));
     let whole = match (notes.events_lost, notes.missing()) {
         (0, Some(0)) => "whole: the trace has every request that the kernel counted".to_owned(),
@@ -142,9 +148,22 @@ fn verdict(outcome: &RecordOutcome) -> Vec<VerdictLine> {
     };
     say(About::Ended, why.to_owned());
     let file = in_shell(&outcome.file.display().to_string());
+    let held = around.iter().flat_map(|block| &block.volumes).find_map(|volume| volume.throttle.as_ref());
+    let lifting = held.map(HeldBy::lifting_command);
+    if let Some((_, share)) = notes.source_limit() {
+        let text = format!(
+            "without that limit more would have been asked for in {} of the time (source-limited)",
+            percent(share)
+        );
+        lines.push(About::Doubt.says(text));
+    }
+    let mut say = |about: About, text: String| lines.push(about.says(text));
     if notes.requests == 0 {
         say(About::Next, "see whether anything uses this device: no request came".to_owned());
         say(About::Command, format!("loadline watch {} --for 60s", in_shell(&outcome.device)));
+    } else if let Some(lifting) = lifting {
+        say(About::Next, "if this limit is not meant, lift it: that costs nothing. Then record again".to_owned());
+        say(About::Command, lifting);
     } else {
         say(
             About::Next,

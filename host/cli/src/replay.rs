@@ -23,6 +23,10 @@ use loadline_runs::{
 };
 use std::path::PathBuf;
 
+/// Stands after the name of a trace.
+const NO_SURROUNDINGS: &str =
+    "says nothing of its surroundings: whether a throttle or a quota held its application back is not known";
+
 /// Puts a trace on another environment and stores the result as a run in virtual time.
 pub(crate) fn replay(
     arguments: &ReplayArguments,
@@ -69,6 +73,8 @@ pub(crate) fn replay(
     }
     if trace.cut_short {
         output::tell(&format!("{shown} {TRACE_CUT_SHORT}"));
+    } else if !quiet && trace.recording.as_ref().is_some_and(|notes| notes.surroundings.is_none()) {
+        output::tell(&format!("{shown} {NO_SURROUNDINGS}"));
     }
     replay.relocations().for_each(|moved| output::tell(&doubt_detail(moved)));
     concluded(&replay.run(store()?)?, dependence, quiet, arguments)

@@ -32,7 +32,8 @@ pub fn lines(verdict: &VerdictBlock) -> Vec<VerdictLine> {
     };
     let missing = verdict.not_measured.as_ref().map(|missing| About::NotMeasured.says(plain(missing)));
     let objective = verdict.objective.as_ref().map(objective_line);
-    figures.into_iter().chain(missing).chain(limits).chain(objective).chain(advice).collect()
+    let source = verdict.source.as_ref().map(|source| About::Source.says(plain(&words::verdict::source(source))));
+    figures.into_iter().chain(missing).chain(limits).chain(source).chain(objective).chain(advice).collect()
 }
 
 fn objective_line(objective: &ObjectiveVerdict) -> VerdictLine {
@@ -95,7 +96,8 @@ fn of_several(volumes: &[VolumeVerdict], verdict: &VerdictBlock) -> Parts {
         advice.extend(next.map(|next| About::Next.says(next)));
         advice.extend(volume.command.as_ref().map(|command| About::Command.says(plain(command))));
     }
-    let besides = usize::from(verdict.objective.is_some()) + usize::from(verdict.not_measured.is_some());
+    let besides = [verdict.objective.is_some(), verdict.not_measured.is_some(), verdict.source.is_some()];
+    let besides = besides.into_iter().filter(|is_there| *is_there).count();
     let room = VERDICT_LINES_MAX - besides - advice.len();
     let all = volumes.len() + verdict.volumes_left_out;
     let shown = if all > room { (room - 1).min(volumes.len()) } else { volumes.len() };

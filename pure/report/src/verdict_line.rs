@@ -39,6 +39,8 @@ pub enum About {
     NotMeasured,
     /// The limit.
     HeldBy,
+    /// What held the application where its load was recorded.
+    Source,
     /// Where latency rises.
     Latency,
     /// What the answer rests on.
@@ -157,6 +159,7 @@ impl About {
             Self::OneRequest => "one request",
             Self::NotMeasured => "not measured",
             Self::HeldBy => "held by",
+            Self::Source => "recorded at",
             Self::Latency => "latency",
             Self::HowSure => "how sure",
             Self::Objective(_) => "objective",

@@ -169,10 +169,7 @@ impl ReplayRun {
             let (id, label) = (format!("replay-{number}"), format!("recorded load, by {by}"));
             let mut cell = application_cell(id, export, label, RequestSource::Trace { by }, &trial);
             trial.doubts = loadline_analysis::doubts(&cell.load.figures(), &trial, &volume);
-            if trace.cut_short {
-                trial.doubts.push(Doubt { code: DoubtCode::EndedEarly, seen: DoubtEvidence::TraceCutShort });
-            }
-            trial.doubts.extend(trace.recording.as_ref().and_then(lossy));
+            trial.doubts.extend(source_doubts(trace));
             trial.doubts.extend(credits.doubt(model, export, &trial));
             trial.doubts.extend(trace.late.iter().find(|late| late.export == *export).map(late_recording));
             trial.doubts.extend(relocated[number].clone());
@@ -201,8 +198,20 @@ fn header(trace: &Trace, options: &ReplayOptions, environment: &Environment, vol
     }
 }
 
+/// Doubts about a recording as the source of a load: it has not all that was asked, or what asked could not ask for more.
+pub(crate) fn source_doubts(trace: &Trace) -> Vec<Doubt> {
+    let cut_short = trace.cut_short.then_some(DoubtEvidence::TraceCutShort);
+    let cut_short = cut_short.map(|seen| Doubt { code: DoubtCode::EndedEarly, seen });
+    let limit = trace.recording.as_ref().and_then(RecordingNotes::source_limit);
+    let limit = limit.map(|(limit, share)| Doubt {
+        code: DoubtCode::SourceLimited,
+        seen: DoubtEvidence::SourceLimited { limit, share },
+    });
+    cut_short.into_iter().chain(trace.recording.as_ref().and_then(lossy)).chain(limit).collect()
+}
+
 /// A doubt: the recording has not all that was asked.
-pub(crate) fn lossy(notes: &RecordingNotes) -> Option<Doubt> {
+fn lossy(notes: &RecordingNotes) -> Option<Doubt> {
     let missing = notes.missing().unwrap_or(0);
     (missing > 0 || notes.events_lost > 0).then(|| Doubt {
         code: DoubtCode::EndedEarly,

@@ -5,7 +5,7 @@
 
 use crate::emulation::{RequestSource, application_cell};
 use crate::error::ReplayError;
-use crate::kinds::replay_run::{blind_spot, dependence_name, lossy};
+use crate::kinds::replay_run::{blind_spot, dependence_name, source_doubts};
 use crate::place::open_volumes::open_watched;
 use crate::wall_clock::unix_s;
 use crate::{
@@ -107,10 +107,7 @@ impl StorageReplay {
         for (export, target) in used.iter().zip(targets) {
             parts.push(Part::open(&mut trace, *export, target, &settings, observer)?);
         }
-        let mut doubts: Vec<Doubt> = trace.recording.as_ref().and_then(lossy).into_iter().collect();
-        if trace.cut_short {
-            doubts.push(Doubt { code: DoubtCode::EndedEarly, seen: DoubtEvidence::TraceCutShort });
-        }
+        let doubts = source_doubts(&trace);
         Ok(Self { settings, options, parts, about: trace.about, doubts, left_out })
     }
 

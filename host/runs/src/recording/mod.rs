@@ -13,6 +13,7 @@ pub use read::read_trace;
 pub use view::RecordView;
 
 use crate::wall_clock;
+use crate::watch::SurroundingsWatch;
 use crate::{Error, Event, Observer, RecordError};
 use events::{Device, Reader};
 use loadline_emulation::{
@@ -150,11 +151,17 @@ impl Recorder {
             completions: Completions::default(),
         };
         recording.begin()?;
+        let surroundings = SurroundingsWatch::begin(device.block.clone()).ok();
         // Whoever waits for the file to make a load has all of it recorded.
         let mut file = TraceFile::create(&settings.file, &device)?;
         let end = recording.go(&settings, &mut file, observer)?;
+        // A device of which the kernel counts nothing, or that is gone by now, has no surroundings: the trace says so.
+        let surroundings = surroundings.and_then(|surroundings| surroundings.end().ok()).map(Box::new);
         let (notes, counts) = recording.conclude(&mut file)?;
-        let own_share = recording.own_share();
+        let watched = surroundings.iter().flat_map(|run| &run.cells).flat_map(|cell| &cell.trials);
+        let watching: f64 = watched.filter_map(|trial| Some(trial.watched.as_ref()?.cost.share())).sum();
+        let notes = RecordingNotes { surroundings, ..notes };
+        let own_share = recording.own_share() + watching;
         drop(recording);
         let size = file.end(&notes)?;
         Ok(RecordOutcome { device: device.name, file: settings.file, size, notes, counts, end, own_share })

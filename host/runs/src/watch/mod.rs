@@ -7,9 +7,11 @@ mod events;
 mod programs;
 mod record;
 mod sampler;
+mod surroundings;
 mod target;
 mod view;
 
+pub(crate) use surroundings::SurroundingsWatch;
 pub use target::WatchTarget;
 pub use view::{DeviceView, ProgramView, WatchView};
 

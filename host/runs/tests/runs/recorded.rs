@@ -1,9 +1,16 @@
 //! What cannot be recorded is refused, and nothing is left where a recording cannot begin.
 
-use crate::support::devices::{Loop, run};
+use crate::support::devices::{Group, Loop, run};
+use crate::support::{Bench, built_in, complete, doubts};
 use crate::{folder, or_skip};
+use loadline_analysis::{RunVerdict, run_verdict, summarize};
 use loadline_block::Operation;
+use loadline_demand::{AtLimit, demand_of_run, demand_of_trace};
+use loadline_disk::BurstCredits;
+use loadline_emulation::replay::Dependence;
+use loadline_record::{DoubtCode, SourceLimit};
 use loadline_runs::recording::{RecordSettings, Recorder, read_trace};
+use loadline_runs::replay_run::{ReplayOptions, ReplayRun};
 use loadline_runs::{Error, Observer, RecordError, WatchError};
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -127,4 +134,64 @@ fn every_kind_of_request_that_the_kernel_counts_is_in_the_trace() {
     assert!(count(Operation::Read) >= 16 && count(Operation::Write) >= 32 && count(Operation::Flush) >= 16);
     // 64 steps of zeroes without data, and the discard.
     assert!(count(Operation::Trim) >= 65, "{}", count(Operation::Trim));
+}
+
+#[test]
+fn a_throttle_that_held_the_recorded_application_back_is_in_the_trace_and_in_all_that_is_made_of_it() {
+    let folder = folder();
+    let backing = folder.path().join("backing");
+    fs::write(&backing, vec![1; 16 << 20]).unwrap();
+    let device = or_skip!(Loop::attach(&backing), "it takes root and a loop device");
+    let group = or_skip!(Group::new("recorded", &[(&device, "write_iops_device", 30)]), "it takes control groups");
+    let file = folder.path().join("app.trace");
+    let recorder = Recorder::prepare(settings(&device.node, file.clone())).unwrap();
+    let over = AtomicBool::new(false);
+    let outcome = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !file.exists() && !over.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+            let output = format!("of={}", device.node);
+            let write = ["if=/dev/zero", &output, "bs=4k", "count=150", "oflag=direct", "conv=notrunc"];
+            let done = group.within(|| run("dd", &write));
+            over.store(true, Ordering::Release);
+            assert!(done.is_some());
+        });
+        let outcome = recorder.run(&mut Until(&over));
+        over.store(true, Ordering::Release);
+        outcome
+    });
+    let outcome = or_skip!(outcome.ok(), "it takes tracefs");
+    let at_throttle = |limit: &SourceLimit| matches!(limit, SourceLimit::Throttle { limit, .. } if limit.per_s == 30 && limit.group.contains("recorded"));
+    let (limit, share) = outcome.notes.source_limit().expect("the throttle is in the trace");
+    assert!(at_throttle(&limit) && share > 0.1, "{limit:?}, {share}");
+    let name = device.node.trim_start_matches("/dev/");
+    let run = outcome.notes.surroundings.as_ref().unwrap();
+    let volume = &summarize(run).verdict.expect("it is judged as a watch").volumes[0];
+    assert!(volume.throttle.as_ref().is_some_and(|held| held.device == name && held.limit.per_s == 30), "{volume:?}");
+
+    let (trace, _) = read_trace(&file).unwrap();
+    let demand = demand_of_trace(&trace, "app.trace", &[]).unwrap();
+    assert!(demand.limited_share() > 0.1, "{:?}", demand.intervals);
+    assert_eq!(demand.limited_by(), Some(AtLimit::Throttled));
+    let mut bare = trace.clone();
+    bare.recording.as_mut().unwrap().surroundings = None;
+    let notes = demand_of_trace(&bare, "app.trace", &[]).unwrap().notes;
+    assert!(notes.iter().any(|note| note.contains("no surroundings")), "{notes:?}");
+
+    let bench = Bench::new();
+    let options = |file: &std::path::Path| ReplayOptions {
+        name: None,
+        file: file.to_owned(),
+        dependence: Dependence::Time,
+        seed: 1,
+        credits: BurstCredits::FULL,
+    };
+    let replay = ReplayRun::prepare(trace, &built_in("ds3-p30"), options(&file)).unwrap();
+    let record = complete(replay.run(bench.store()));
+    assert!(doubts(&record).any(|doubt| doubt.code == DoubtCode::SourceLimited));
+    assert_eq!(run_verdict(&record), RunVerdict::Unknown);
+    let source = summarize(&record).verdict.unwrap().source.expect("the verdict speaks of the source");
+    assert!(at_throttle(&source.limit), "{source:?}");
+    assert_eq!(demand_of_run(&record, None, None).unwrap().limited_by(), Some(AtLimit::Throttled));
 }

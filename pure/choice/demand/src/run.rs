@@ -3,7 +3,7 @@
 use crate::limited::mark_limited;
 use crate::series::{AtLimit, Demand, DemandInterval};
 use loadline_block::Operation;
-use loadline_record::{CellRecord, EXCEEDED_MIN, RunRecord, THROTTLE_REACHED, TrialRecord, WatchRecord, WatchTick};
+use loadline_record::{CellRecord, DoubtEvidence, RunRecord, TrialRecord, WatchRecord, WatchedSecond};
 
 const NS_PER_S: f64 = 1e9;
 /// A load with a rate of its own that got less than this share of it fell behind: the rest still waits at the end.
@@ -130,7 +130,12 @@ fn intervals_of(cell: &CellRecord, trial: &TrialRecord, notes: &mut Vec<String>)
     // A closed loop asks for as much as there is, or for its ceiling.
     let is_closed = trial.offered_iops.is_none() && !cell.load.is_of_others();
     let always_waits = is_closed && cell.load.figures().rate_iops.is_none_or(|ceiling| is_less(&ceiling));
-    let at_limit = always_waits.then_some(AtLimit::AlwaysQueued);
+    // A load that was recorded at a limit is no less limited where it is replayed.
+    let recorded = trial.doubts.iter().find_map(|doubt| match &doubt.seen {
+        DoubtEvidence::SourceLimited { limit, .. } => Some(AtLimit::from(limit)),
+        _ => None,
+    });
+    let at_limit = recorded.or(always_waits.then_some(AtLimit::AlwaysQueued));
     let series = &trial.series;
     let last = series.seconds.len().saturating_sub(1);
     let each = series.seconds.iter().enumerate().map(|(index, second)| {
@@ -154,19 +159,13 @@ fn intervals_of(cell: &CellRecord, trial: &TrialRecord, notes: &mut Vec<String>)
     each.filter(|interval| interval.length_s > 0.0).collect()
 }
 
-/// The seconds of a watch, marked where a throttle or a volume's own counter says that more was asked for.
+/// The seconds of a watch, marked where a limit says that more was asked for.
 fn watched(watch: &WatchRecord) -> Vec<DemandInterval> {
-    let of = |(place, tick): (usize, WatchTick)| {
+    let principal = watch.principal();
+    let of = |second: WatchedSecond<'_>| {
+        let tick = second.tick;
         let length_s = tick.elapsed_us as f64 / 1e6;
         let per_s = |count: u64| count as f64 / length_s.max(1e-9);
-        let is_throttled = watch.throttles.iter().any(|throttle| {
-            let asked = throttle.asked.as_ref().and_then(|asked| asked.get(place));
-            asked.is_some_and(|asked| per_s(*asked) >= throttle.limit.per_s as f64 * THROTTLE_REACHED)
-        });
-        let is_exceeded = watch.seconds[place].exceeded.iter().any(|of| {
-            let all = [of.volume_iops_us, of.volume_throughput_us, of.instance_iops_us, of.instance_throughput_us];
-            all.into_iter().any(|us| us as f64 / 1e6 >= length_s * EXCEEDED_MIN)
-        });
         let requests = tick.requests();
         DemandInterval {
             length_s,
@@ -176,14 +175,27 @@ fn watched(watch: &WatchRecord) -> Vec<DemandInterval> {
             write_bytes_per_s: per_s(tick.write_bytes),
             in_flight: Some(tick.outstanding()),
             latency_ns: (requests > 0).then(|| (tick.read_ms + tick.write_ms) as f64 * 1e6 / requests as f64),
-            at_limit: match (is_exceeded, is_throttled) {
-                (true, _) => Some(AtLimit::Reported),
-                (false, true) => Some(AtLimit::Throttled),
-                (false, false) => None,
-            },
+            at_limit: second.limit(principal).map(AtLimit::from),
         }
     };
-    watch.by_second().enumerate().map(of).filter(|interval| interval.length_s > 0.0).collect()
+    watch.looked_at().map(of).filter(|interval| interval.length_s > 0.0).collect()
+}
+
+/// Marks the intervals of a demand at those times at which a watch beside it saw a limit.
+pub(crate) fn mark_watched(demand: &mut Demand, watch: &WatchRecord) {
+    let mut seen: Vec<(f64, Option<AtLimit>)> = Vec::new();
+    let mut end_s = 0.0;
+    for second in watched(watch) {
+        end_s += second.length_s;
+        seen.push((end_s, second.at_limit));
+    }
+    let mut begin_s = 0.0;
+    for interval in &mut demand.intervals {
+        let middle_s = begin_s + interval.length_s / 2.0;
+        begin_s += interval.length_s;
+        let found = seen.get(seen.partition_point(|(end_s, _)| *end_s <= middle_s));
+        interval.at_limit = interval.at_limit.or(found.and_then(|(_, at_limit)| *at_limit));
+    }
 }
 
 #[cfg(test)]
@@ -191,7 +203,7 @@ mod tests {
     use super::*;
     use loadline_record::{
         Access, ArrivalKind, DrawTaken, EngineName, EngineUsed, KernelThrottle, LoadBeside, LoadFigures, ModelRecord,
-        OperationRecord, Second, Series, StateTaken, ThrottledQuantity, ThrottledRequests, WatchSecond,
+        OperationRecord, Second, Series, StateTaken, ThrottledQuantity, ThrottledRequests, WatchSecond, WatchTick,
         WatchedThrottle,
     };
 

@@ -1,5 +1,6 @@
 //! The demand: a series of intervals.
 
+use loadline_record::{SecondLimit, SourceLimit};
 use serde::Serialize;
 
 /// What was asked of storage over time.
@@ -44,6 +45,8 @@ pub enum AtLimit {
     Reported,
     /// A control group asked for all that a throttle of the kernel allows.
     Throttled,
+    /// The CPU quota of the application ran out.
+    Quota,
     /// Many intervals have the same highest rate, and requests queue in them.
     LevelRequests,
     /// The same for bytes per second.
@@ -55,6 +58,26 @@ pub enum AtLimit {
     LevelBeforeDevice,
 }
 
+impl From<SecondLimit> for AtLimit {
+    fn from(limit: SecondLimit) -> Self {
+        match limit {
+            SecondLimit::Throttle(_) => Self::Throttled,
+            SecondLimit::Exceeded => Self::Reported,
+            SecondLimit::Quota(_) => Self::Quota,
+        }
+    }
+}
+
+impl From<&SourceLimit> for AtLimit {
+    fn from(limit: &SourceLimit) -> Self {
+        match limit {
+            SourceLimit::Throttle { .. } => Self::Throttled,
+            SourceLimit::Exceeded { .. } => Self::Reported,
+            SourceLimit::Quota { .. } => Self::Quota,
+        }
+    }
+}
+
 impl AtLimit {
     /// The reason in words.
     #[must_use]
@@ -62,6 +85,7 @@ impl AtLimit {
         match self {
             Self::Reported => "the provider's own counter says that a limit was reached",
             Self::Throttled => "a control group asks for all that a throttle of the kernel allows",
+            Self::Quota => "the CPU quota of the application runs out",
             Self::LevelRequests => "requests per second stay level at their highest while requests queue",
             Self::LevelBytes => "bytes per second stay level at their highest while requests queue",
             Self::AlwaysQueued => "the queue is never empty: the application always waits for the storage",
@@ -145,6 +169,7 @@ impl Demand {
         let all = [
             AtLimit::Reported,
             AtLimit::Throttled,
+            AtLimit::Quota,
             AtLimit::LevelRequests,
             AtLimit::LevelBytes,
             AtLimit::AlwaysQueued,

@@ -2,15 +2,20 @@
 
 use crate::error::DemandError;
 use crate::limited::mark_limited;
+use crate::run::mark_watched;
 use crate::series::{Demand, DemandInterval};
 use crate::served::{ServedLimit, is_data};
 use loadline_block::Operation;
 use loadline_emulation::replay::join_slices;
 use loadline_emulation::{Trace, TraceRecord};
+use loadline_record::WatchRecord;
 use loadline_units::NS_PER_S;
 
 /// Intervals at most. Those of a longer trace are longer than a second.
 const INTERVALS_MAX: u64 = 14_400;
+/// What is said of a recording without them.
+const NO_SURROUNDINGS: &str = "the trace has no surroundings: whether a throttle or a quota held the application back is judged by its rates \
+                               alone";
 
 /// What a trace's requests asked for; `devices` are those to add up, all where none is named. The trace's times begin with 0.
 ///
@@ -50,11 +55,21 @@ pub fn demand_of_trace(trace: &Trace, source_name: &str, devices: &[String]) -> 
             format!("{} devices are added up as one volume: {}", demand.devices.len(), demand.devices.join(", "));
         demand.notes.push(text);
     }
+    for watch in surroundings(trace, &demand.devices) {
+        mark_watched(&mut demand, watch);
+    }
     mark_limited(&mut demand);
     if let Some(limit) = ServedLimit::of(&records) {
         limit.mark(&mut demand);
     }
     Ok(demand)
+}
+
+/// What was watched of these devices while they were recorded.
+fn surroundings<'a>(trace: &'a Trace, devices: &[String]) -> Vec<&'a WatchRecord> {
+    let run = trace.recording.as_ref().and_then(|notes| notes.surroundings.as_ref());
+    let cells = run.into_iter().flat_map(|run| &run.cells).filter(|cell| devices.contains(&cell.volume));
+    cells.flat_map(|cell| &cell.trials).filter_map(|trial| trial.watched.as_deref()).collect()
 }
 
 fn notes(trace: &Trace, records: &[TraceRecord]) -> Vec<String> {
@@ -63,6 +78,9 @@ fn notes(trace: &Trace, records: &[TraceRecord]) -> Vec<String> {
         let missing = recording.missing().unwrap_or(0);
         if missing > 0 || recording.events_lost > 0 {
             notes.push(format!("the recording is not whole: {missing} requests are missing, so the need is higher"));
+        }
+        if recording.surroundings.is_none() {
+            notes.push(NO_SURROUNDINGS.to_owned());
         }
         if recording.left_out > 0 {
             notes.push(format!("{} lines or records of the trace were no requests", recording.left_out));

@@ -17,6 +17,7 @@ mod lasting;
 mod limits;
 mod load_details;
 mod load_keys;
+mod recorded_source;
 mod run_verdict;
 mod search;
 mod search_question;
@@ -73,7 +74,7 @@ pub use summary::{
     RunInfo, RunSummary, SCHEMA, StepFigures, Stop, ThrottleUse, TotalFigures, WaitAbove, WatchView,
 };
 pub use verdict_block::{
-    Advised, Because, Certainty, HeldBy, Holder, ObjectiveVerdict, Reached, VerdictBlock, VerdictFigure,
-    VerdictSubject, VolumeVerdict,
+    Advised, Because, Certainty, HeldBy, Holder, ObjectiveVerdict, Reached, RecordedSource, VerdictBlock,
+    VerdictFigure, VerdictSubject, VolumeVerdict,
 };
 pub use watching::{OtherProgram, WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep};

@@ -3,7 +3,7 @@
 use crate::draws_kept::DrawsKept;
 use crate::search::Probed;
 use loadline_load::Objective;
-use loadline_record::{ArrivalKind, CellRecord, Ending, RunRecord, RunVerb, VerifyRecord};
+use loadline_record::{ArrivalKind, CellRecord, DoubtCode, Ending, RunRecord, RunVerb, VerifyRecord};
 use std::collections::BTreeMap;
 
 /// The verdict on a run.
@@ -13,7 +13,8 @@ pub enum RunVerdict {
     Kept,
     /// An objective is broken by every load that has it.
     Broken,
-    /// Of an objective nothing is known: none of its loads completed a request.
+    /// Of an objective nothing is known: none of its loads completed a request. Or the load was recorded at a limit of its source, and what
+    /// would have been asked for without that is not known.
     Unknown,
     /// Reads returned wrong data.
     WrongData,
@@ -38,11 +39,17 @@ pub fn run_verdict(run: &RunRecord) -> RunVerdict {
     let answers: Vec<Option<bool>> = questions.into_values().map(|cells| answer(&cells)).collect();
     if answers.contains(&Some(false)) {
         RunVerdict::Broken
-    } else if answers.contains(&None) {
+    } else if answers.contains(&None) || is_source_limited(run) {
         RunVerdict::Unknown
     } else {
         RunVerdict::Kept
     }
+}
+
+/// Whether a load was recorded while a limit held its application back.
+fn is_source_limited(run: &RunRecord) -> bool {
+    let mut doubts = run.cells.iter().flat_map(|cell| &cell.trials).flat_map(|trial| &trial.doubts);
+    doubts.any(|doubt| doubt.code == DoubtCode::SourceLimited)
 }
 
 /// Trials that ended early because their volume failed or hung.

@@ -10,7 +10,7 @@ use crate::hosts::view::HostsScaling;
 use crate::standing::{self, StandingLimit};
 use crate::summary::{CellSummary, LastingFigures, OperationFigures};
 use crate::verdict_block::{
-    Advised, Because, Certainty, Reached, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,
+    Advised, Because, Certainty, Reached, RecordedSource, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,
 };
 use crate::verdict_objective::objective;
 use crate::verdict_of_others::{of_the_tool, over_hosts};
@@ -57,7 +57,8 @@ pub(crate) fn verdict(record: &RunRecord, cells: &[CellSummary], hosts: &[HostsS
     let all: Vec<VolumeVerdict> = if is_tool { all.into_iter().map(of_the_tool).collect() } else { all };
     let volumes_left_out = all.len().saturating_sub(VOLUMES_MAX);
     let volumes = all.into_iter().take(VOLUMES_MAX).collect();
-    Some(VerdictBlock { volumes, volumes_left_out, not_measured: None, objective: objective(record, cells) })
+    let (objective, source) = (objective(record, cells), RecordedSource::of(record));
+    Some(VerdictBlock { volumes, volumes_left_out, not_measured: None, objective, source })
 }
 
 /// The cells of one volume.
@@ -120,7 +121,7 @@ impl VolumeCells<'_> {
         };
         let lifted: Vec<String> =
             throttled.iter().filter_map(|cell| Some(cell.held_by.as_ref()?.lifting_command())).collect();
-        Some(VolumeVerdict {
+        let mut verdict = VolumeVerdict {
             volume: if volumes == 1 && volume == VOLUME_DEFAULT { String::new() } else { volume.to_owned() },
             gives,
             limit: cell.binding.as_ref().map(|binding| binding.limit),
@@ -134,7 +135,9 @@ impl VolumeCells<'_> {
                 .and_then(|limit| limit.lifted_by)
                 .or_else(|| (!lifted.is_empty()).then(|| lifted.join(" && "))),
             cell: cell.id.clone(),
-        })
+        };
+        RecordedSource::speak_apart(self.record, cell, &mut verdict);
+        Some(verdict)
     }
 
     /// The loads that throttles hold, one for each throttle: those of the figures first.

@@ -2,7 +2,7 @@
 
 use crate::summary::WaitAbove;
 use crate::watching::{WatchHolder, WatchNext};
-use loadline_record::{DoubtCode, Evidence, HiddenProcesses, HostsFact, KernelThrottle, Limit};
+use loadline_record::{DoubtCode, Evidence, HiddenProcesses, HostsFact, KernelThrottle, Limit, SourceLimit};
 use serde::{Deserialize, Serialize};
 
 /// A run in a few lines.
@@ -16,6 +16,17 @@ pub struct VerdictBlock {
     pub not_measured: Option<String>,
     /// Whether the objective is kept; `null` where there is none, or nothing is known of it.
     pub objective: Option<ObjectiveVerdict>,
+    /// Where the load was recorded, if something held its application back there.
+    pub source: Option<RecordedSource>,
+}
+
+/// What held the application back where its load was recorded.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RecordedSource {
+    /// The limit.
+    pub limit: SourceLimit,
+    /// The share of the recorded time for which it was at one.
+    pub share: f64,
 }
 
 /// The same of one volume.
@@ -58,6 +69,8 @@ pub enum Holder {
     Written(String),
     /// What the totals of more and more hosts show.
     Hosts(HostsFact),
+    /// Of a replay: requests came no faster than they were recorded, and this storage kept up.
+    RecordedPace,
     /// Of a device that others use.
     Watch(WatchHolder),
 }
@@ -74,6 +87,8 @@ impl From<String> for Holder {
 pub enum Advised {
     /// In words, of judges that have no value of it yet.
     Written(String),
+    /// Of a load that was recorded at a limit: to record it without.
+    RecordWithout,
     /// About a device that others use.
     Watch {
         /// What to do.

@@ -6,8 +6,8 @@ use crate::words::evidence::{evidence, paragraph};
 use crate::words::{ceiling_source, finding, hosts, verdict, watch};
 use loadline_analysis::{
     Advised, Because, CauseShare, Ceiling, CellSummary, Conclusion, Consequence, Finding, FindingCode, FindingSeen,
-    Holder, HostsScaling, HostsView, LastingFigures, NextMeasurement, ObjectiveVerdict, RunInfo, RunSummary, Stop,
-    Straggler, VerdictBlock, VolumeVerdict, WaitAbove, WatchHolder, WatchNext, WatchView,
+    Holder, HostsScaling, HostsView, LastingFigures, NextMeasurement, ObjectiveVerdict, RecordedSource, RunInfo,
+    RunSummary, Stop, Straggler, VerdictBlock, VolumeVerdict, WaitAbove, WatchHolder, WatchNext, WatchView,
 };
 use loadline_record::{Binding, CeilingSource, Evidence, Limit, WatchCause, WatchGain};
 use serde::Serialize;
@@ -234,6 +234,15 @@ struct VerdictDocument<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     not_measured: Option<&'a str>,
     objective: Option<&'a ObjectiveVerdict>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<SourceDocument<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct SourceDocument<'a> {
+    #[serde(flatten)]
+    source: &'a RecordedSource,
+    text: String,
 }
 
 impl<'a> VerdictDocument<'a> {
@@ -243,6 +252,7 @@ impl<'a> VerdictDocument<'a> {
             volumes_left_out: verdict.volumes_left_out,
             not_measured: verdict.not_measured.as_deref(),
             objective: verdict.objective.as_ref(),
+            source: verdict.source.as_ref().map(|source| SourceDocument { source, text: verdict::source(source) }),
         }
     }
 }
@@ -272,7 +282,7 @@ impl<'a> VolumeDocument<'a> {
             held_by: verdict::holder(&volume.held_by),
             held: match &volume.held_by {
                 Holder::Watch(holder) => Some(holder),
-                Holder::Written(_) | Holder::Hosts(_) => None,
+                Holder::Written(_) | Holder::Hosts(_) | Holder::RecordedPace => None,
             },
             because: because(&volume.because),
             why: &volume.because,
@@ -288,6 +298,6 @@ impl<'a> VolumeDocument<'a> {
 const fn step(next: Option<&Advised>) -> Option<&WatchNext> {
     match next {
         Some(Advised::Watch { step, .. }) => Some(step),
-        Some(Advised::Written(_)) | None => None,
+        Some(Advised::Written(_) | Advised::RecordWithout) | None => None,
     }
 }

@@ -5,11 +5,22 @@ use loadline_block::{ErrorKind, Operation};
 use loadline_record::{
     AskedAndMoved, Ceiling, Compression, Doubt, DoubtCode, DoubtEvidence, DoubtedFigure, Ending, Excess,
     FewOfOperation, HostSpan, InFlight, KnownDeviation, MemoryBacked, OtherLoad, OthersWaited, QueueFacts, QueueLimit,
-    RateChange, Recut, RunTogether, SeenOnHost, SmallerStorage, StorageChange, VerifyFault, WroteLess,
+    RateChange, Recut, RunTogether, SeenOnHost, SmallerStorage, SourceLimit, StorageChange, VerifyFault, WroteLess,
 };
 use loadline_units::words::{capital, counted, listed, number, percent, seconds, small_number, span};
 use loadline_units::{Bytes, Duration};
 use std::collections::BTreeMap;
+
+/// What held an application back while it was recorded.
+pub(crate) fn source_limit(limit: &SourceLimit) -> String {
+    match limit {
+        SourceLimit::Throttle { device, limit } => {
+            HeldBy { device: device.clone(), devices: 1, limit: limit.clone() }.sentence()
+        }
+        SourceLimit::Exceeded { device } => format!("{device} counts that more was asked for than it allows"),
+        SourceLimit::Quota { program } => format!("the CPU quota of {program} ran out"),
+    }
+}
 
 /// What was seen, with its figures.
 #[must_use]
@@ -29,6 +40,11 @@ fn words(code: DoubtCode, seen: &DoubtEvidence) -> String {
         DoubtEvidence::RecordingNotWhole { requests_missing, requests, events_lost } => format!(
             "The recording is not whole: {requests_missing} of {requests} requests are missing, and {events_lost} events of the \
              kernel were lost."
+        ),
+        DoubtEvidence::SourceLimited { limit, share } => format!(
+            "In {} of the recorded time the application could not ask for more: {}.",
+            percent(*share),
+            source_limit(limit)
         ),
         DoubtEvidence::LimitsNotPublished { limits } => format!("Not known: {}.", listed(limits)),
         DoubtEvidence::ModelDeviates { measurements } => deviations(measurements),

@@ -5,7 +5,7 @@ use loadline_block::{ErrorKind, Operation};
 use loadline_record::{
     AskedAndMoved, Ceiling, CeilingSource, Compression, Doubt, DoubtCode, DoubtEvidence, DoubtedFigure, Ending, Excess,
     FewOfOperation, HostSpan, InFlight, KernelThrottle, KnownDeviation, Limit, MemoryBacked, OtherLoad, OthersWaited,
-    QueueFacts, QueueLimit, RateChange, Recut, RunTogether, SeenOnHost, SmallerStorage, StorageChange,
+    QueueFacts, QueueLimit, RateChange, Recut, RunTogether, SeenOnHost, SmallerStorage, SourceLimit, StorageChange,
     ThrottledQuantity, ThrottledRequests, VerifyFault, VerifyFaultKind, WroteLess,
 };
 use loadline_report::doubt_detail;
@@ -35,6 +35,7 @@ fn examples(n: u64, x: f64, name: &str) -> Vec<(DoubtCode, DoubtEvidence)> {
         file: "io.max".into(),
         lifted_by: "7:0 riops=max".into(),
     };
+    let at_limit = |limit| Seen::SourceLimited { limit, share: x };
     let in_flight = |others| {
         let in_flight = InFlight { devices: texts(), outstanding: 32.0, on_devices: x, others };
         Seen::OtherRequests { recut: Vec::new(), in_flight: Some(in_flight), queues: Vec::new() }
@@ -198,7 +199,7 @@ fn examples(n: u64, x: f64, name: &str) -> Vec<(DoubtCode, DoubtEvidence)> {
         ),
         (Code::DepthNotReached, Seen::OtherRequests { recut: cut, in_flight: None, queues }),
         (Code::DepthNotReached, in_flight(OthersWaited::NeverCame)),
-        (Code::DepthNotReached, in_flight(OthersWaited::Throttle { device: text(), devices: 2, limit })),
+        (Code::DepthNotReached, in_flight(OthersWaited::Throttle { device: text(), devices: 2, limit: limit.clone() })),
         (Code::DepthNotReached, in_flight(OthersWaited::ToolBusy)),
         (Code::DepthNotReached, in_flight(OthersWaited::NotHandedOver { in_kernel: 8.0 * x })),
         (Code::DepthNotReached, in_flight(OthersWaited::Unknown)),
@@ -260,6 +261,9 @@ fn examples(n: u64, x: f64, name: &str) -> Vec<(DoubtCode, DoubtEvidence)> {
         (Code::RequestsMoved, moved_on(model(3), n)),
         (Code::RequestsMoved, moved_on(model(3), 0)),
         (Code::RequestsMoved, Seen::RequestsWidened { requests: n, block_bytes: 4_096 }),
+        (Code::SourceLimited, at_limit(SourceLimit::Throttle { device: text(), limit })),
+        (Code::SourceLimited, at_limit(SourceLimit::Exceeded { device: text() })),
+        (Code::SourceLimited, at_limit(SourceLimit::Quota { program: text() })),
         (Code::Imported, imported(None, false, Vec::new())),
         (Code::Imported, imported(Some("sda".into()), true, texts())),
         (Code::NotTogether, Seen::HostsApart { together: Some(RunTogether::Never), missing: texts() }),

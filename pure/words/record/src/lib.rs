@@ -14,6 +14,7 @@ mod step;
 mod tally;
 mod trial;
 mod watched;
+mod watched_limit;
 
 pub use facts::{
     CpuQuota, DeviceFacts, Extents, FileSystemFacts, HostFacts, MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts,
@@ -46,3 +47,4 @@ pub use watched::{
     AnswersInClusters, EventAsker, HiddenProcesses, ProgramSecond, WatchCost, WatchEvents, WatchRecord, WatchSecond,
     WatchTick, WatchedCpu, WatchedPressure, WatchedProgram, WatchedThrottle,
 };
+pub use watched_limit::{SecondLimit, WatchedSecond};

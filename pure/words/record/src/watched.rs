@@ -370,12 +370,7 @@ pub struct AnswersInClusters {
 impl WatchRecord {
     /// The ticks of each of the seconds as one, in their order; what is left over at the end is left out.
     pub fn by_second(&self) -> impl Iterator<Item = WatchTick> + '_ {
-        let mut rest = self.ticks.as_slice();
-        self.seconds.iter().map_while(move |second| {
-            let (own, later) = rest.split_at_checked(second.ticks as usize)?;
-            rest = later;
-            own.iter().copied().reduce(WatchTick::joined)
-        })
+        self.looked_at().map(|second| second.tick)
     }
 
     /// In at most `seconds` seconds: neighbours are joined in twos until they are so few.

@@ -53,6 +53,8 @@ pub enum DoubtCode {
     ChangedMeanwhile,
     /// A recorded load lay in part beyond the end of the storage that it was replayed on.
     RequestsMoved,
+    /// A load was recorded while a limit held its application back.
+    SourceLimited,
     /// Another tool measured it: checks that need what loadline notes around a trial were not made.
     Imported,
     /// Hosts that were to run together did not, for part of the time.
@@ -63,7 +65,7 @@ pub enum DoubtCode {
 
 impl DoubtCode {
     /// Every code, in the order in which reports list them.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::VerifyFailed,
         Self::Errors,
         Self::EndedEarly,
@@ -80,6 +82,7 @@ impl DoubtCode {
         Self::LateDelivery,
         Self::ChangedMeanwhile,
         Self::RequestsMoved,
+        Self::SourceLimited,
         Self::NotTogether,
         Self::ClocksNotCompared,
         Self::OfferedLoadMissed,
@@ -119,6 +122,7 @@ impl DoubtCode {
             Self::LateDelivery => "late-delivery",
             Self::ChangedMeanwhile => "changed-meanwhile",
             Self::RequestsMoved => "requests-moved",
+            Self::SourceLimited => "source-limited",
             Self::Imported => "imported",
             Self::NotTogether => "not-together",
             Self::ClocksNotCompared => "clocks-not-compared",
@@ -154,6 +158,7 @@ impl DoubtCode {
             Self::RequestsMoved => {
                 "requests of the recorded load lay beyond the end of this storage: they were put elsewhere on it"
             }
+            Self::SourceLimited => "the load was recorded at a limit: without it, more would have been asked for",
             Self::Imported => "another tool measured it: not every check of a measurement could be made",
             Self::NotTogether => {
                 "the hosts did not all run at the same time: fewer of them loaded the storage for a part of it"
@@ -217,6 +222,7 @@ impl DoubtCode {
             | Self::Buffered
             | Self::GeneratorBound
             | Self::RequestsMoved
+            | Self::SourceLimited
             | Self::NotTogether
             | Self::OfferedLoadMissed
             | Self::DepthNotReached

@@ -1,6 +1,6 @@
 //! What was seen that makes a figure doubtful: values with their units. `loadline-report` makes the sentences.
 
-use crate::{Ceiling, Ending, KernelThrottle, KnownDeviation, OtherLoad, VerifyFault};
+use crate::{Ceiling, Ending, KernelThrottle, KnownDeviation, OtherLoad, SourceLimit, VerifyFault};
 use loadline_block::{ErrorKind, Operation};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -49,6 +49,13 @@ pub enum DoubtEvidence {
         requests: u64,
         /// Events of the kernel that were lost.
         events_lost: u64,
+    },
+    /// An application was at a limit while its requests were recorded.
+    SourceLimited {
+        /// The limit.
+        limit: SourceLimit,
+        /// The share of the recorded time for which it was at one.
+        share: f64,
     },
     /// Limits that nobody has published.
     LimitsNotPublished {

@@ -9,6 +9,7 @@ mod facts;
 mod limit;
 mod limit_source;
 mod rate;
+mod source_limit;
 mod stage;
 mod throttle;
 mod trial;
@@ -34,6 +35,7 @@ pub use facts::{
 pub use limit::Limit;
 pub use limit_source::{LimitSource, LoadsShown};
 pub use rate::Rate;
+pub use source_limit::SourceLimit;
 pub use stage::Stage;
 pub use throttle::{EXCEEDED_MIN, KernelThrottle, THROTTLE_REACHED, ThrottledQuantity, ThrottledRequests};
 pub use trial::{Ending, KnownDeviation, OtherLoad, VerifyFault, VerifyFaultKind};

@@ -1,7 +1,7 @@
 //! What requests wait for above the device: a throttle of the kernel passes them on late, and the device's counters and events begin
 //! after it.
 
-use super::course::{Moment, principal};
+use super::course::Moment;
 use crate::summary::{CellSummary, WaitAbove};
 use loadline_record::{ProgramSecond, WatchRecord, WatchTick};
 
@@ -31,7 +31,7 @@ pub(super) fn wait_above(watch: &WatchRecord, all: &[Moment], throttled: f64, is
         device_ns,
         application_ns: is_seen.then_some(application_ns),
         threads_blocked: is_seen.then_some(blocked_us / 1e6 / length),
-        pid: principal(watch).map(|place| watch.programs[place].pid),
+        pid: watch.principal().map(|place| watch.programs[place].pid),
     })
 }
 

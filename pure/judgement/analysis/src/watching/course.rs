@@ -1,27 +1,14 @@
 //! A watch second by second, and what each second is put down to.
 
 use super::level::Level;
-use loadline_record::{
-    Ceiling, CellRecord, EXCEEDED_MIN, Limit, ProgramSecond, THROTTLE_REACHED, ThrottledQuantity, ThrottledRequests,
-    WatchRecord, WatchTick,
-};
+use loadline_record::{Ceiling, CellRecord, Limit, ProgramSecond, WatchRecord, WatchTick, WatchedSecond};
 
-/// The same over a fifth of a second, in which the kernel's turns do not even out.
-const THROTTLE_REACHED_SHORT: f64 = 0.85;
-/// Ticks of such a part.
-const SHORT_TICKS: usize = 2;
-/// A group asks for nearly all that the device does, if it asks for this share of it.
-const NEARLY_ALL: f64 = 0.9;
 /// A declared ceiling is reached from here on.
 const DECLARED_REACHED: f64 = 0.97;
 /// A declared ceiling that is passed by more than this does not limit.
 const DECLARED_SURPASSED: f64 = 1.15;
-/// A quota that runs out in more of its periods than this stops the program.
-const QUOTA_USED_UP: f64 = 0.3;
-/// In so many of them it is part of why a device waits for its program.
+/// A quota that runs out in so many of its periods is part of why a device waits for its program.
 const QUOTA_USED_UP_PART: f64 = 0.1;
-/// In fewer periods than this a quota says nothing.
-const QUOTA_PERIODS_MIN: u64 = 3;
 /// A program that waits for this share of the time in which it wants a CPU has too few of them,
 const CPU_WAITED: f64 = 0.4;
 /// if it wants one for so much of the time.
@@ -140,28 +127,10 @@ pub(super) fn attribute(
     beside: &[Beside<'_>],
     level: Option<&Level>,
 ) {
-    let own = principal(watch);
-    let mut rest = watch.ticks.as_slice();
-    for (second, moment) in all.iter_mut().enumerate() {
-        let (ticks, later) = rest.split_at(watch.seconds[second].ticks as usize);
-        rest = later;
-        moment.causes = causes(&Second { watch, place: second, moment, ticks, ceilings, beside, level, own });
+    let own = watch.principal();
+    for ((place, moment), seen) in all.iter_mut().enumerate().zip(watch.looked_at()) {
+        moment.causes = causes(&Second { watch, place, moment, seen, ceilings, beside, level, own });
     }
-}
-
-/// The program that the watch is about: the one that was named, or the one whose bytes are most like those of the device. A program's bytes
-/// are those of all devices, so one with many more than the device has its work elsewhere.
-pub(super) fn principal(watch: &WatchRecord) -> Option<usize> {
-    let device = watch.ticks.iter().map(|tick| tick.bytes()).sum::<u64>();
-    let asked = |place: &usize| {
-        let all = watch.programs[*place].seconds.iter();
-        let sum = all.copied().fold(ProgramSecond::default(), ProgramSecond::joined);
-        let own = sum.storage_bytes();
-        // In parts per thousand, so that it can be ordered.
-        let like = own.min(device) * 1_000 / own.max(device).max(1);
-        (like, sum.asked_read_bytes + sum.asked_write_bytes)
-    };
-    watch.subject.or_else(|| (0..watch.programs.len()).max_by_key(asked))
 }
 
 /// Another volume that was watched at the same time. Limits of the machine are for all of them together.
@@ -196,7 +165,7 @@ struct Second<'a> {
     watch: &'a WatchRecord,
     place: usize,
     moment: &'a Moment,
-    ticks: &'a [WatchTick],
+    seen: WatchedSecond<'a>,
     ceilings: &'a [Ceiling],
     beside: &'a [Beside<'a>],
     level: Option<&'a Level>,
@@ -206,16 +175,16 @@ struct Second<'a> {
 fn causes(of: &Second<'_>) -> Vec<(Cause, f64)> {
     let whole = |cause| vec![(cause, 1.0)];
     let rest = |cause, share: f64| vec![(cause, share), (Cause::Nothing, 1.0 - share)];
-    if let Some((place, share)) = of.throttle() {
+    if let Some((place, share)) = of.seen.throttle() {
         return if share < 1.0 { rest(Cause::Throttle(place), share) } else { whole(Cause::Throttle(place)) };
     }
-    if let Some((limit, share)) = of.exceeded() {
+    if let Some((limit, share)) = of.seen.exceeded() {
         return if share < 1.0 { rest(Cause::Exceeded(limit), share) } else { whole(Cause::Exceeded(limit)) };
     }
     if let Some(limit) = of.declared() {
         return whole(Cause::Declared(limit));
     }
-    if let Some(place) = of.quota() {
+    if let Some(place) = of.own.filter(|place| of.seen.quota(*place)) {
         return whole(Cause::Quota(place));
     }
     if let Some(level) = of.level.filter(|level| level.members[of.place]) {
@@ -243,55 +212,6 @@ fn causes(of: &Second<'_>) -> Vec<(Cause, f64)> {
 }
 
 impl Second<'_> {
-    /// The throttle that is reached, with the share of the second for which it is.
-    fn throttle(&self) -> Option<(usize, f64)> {
-        let reached = |(place, throttle): (usize, &loadline_record::WatchedThrottle)| {
-            let allowed = throttle.limit.per_s.max(1) as f64;
-            let count = |tick: WatchTick| match (throttle.limit.requests, throttle.limit.counts) {
-                (ThrottledRequests::Reads, ThrottledQuantity::Requests) => tick.reads,
-                (ThrottledRequests::Reads, ThrottledQuantity::Bytes) => tick.read_bytes,
-                (ThrottledRequests::Writes, ThrottledQuantity::Requests) => tick.writes,
-                (ThrottledRequests::Writes, ThrottledQuantity::Bytes) => tick.write_bytes,
-            };
-            let device = count(self.moment.tick) as f64 / self.moment.seconds;
-            let asked = match &throttle.asked {
-                Some(asked) => *asked.get(self.place)? as f64 / self.moment.seconds,
-                None => device,
-            };
-            if asked >= allowed * THROTTLE_REACHED {
-                return Some((place, 1.0));
-            }
-            // The device's own counter is finer, where nobody else asks.
-            if asked < device * NEARLY_ALL {
-                return None;
-            }
-            let parts = self.ticks.chunks(SHORT_TICKS).map(|part| part.iter().copied().reduce(WatchTick::joined));
-            let full = |part: &WatchTick| {
-                let rate = count(*part) as f64 * 1e6 / part.elapsed_us.max(1) as f64;
-                rate >= allowed * THROTTLE_REACHED_SHORT
-            };
-            let parts: Vec<WatchTick> = parts.flatten().collect();
-            let share = parts.iter().filter(|part| full(part)).count() as f64 / parts.len().max(1) as f64;
-            (share > 0.0).then_some((place, share))
-        };
-        let all = self.watch.throttles.iter().enumerate().filter_map(reached);
-        all.max_by(|(_, a), (_, b)| a.total_cmp(b))
-    }
-
-    fn exceeded(&self) -> Option<(Limit, f64)> {
-        let all = self.watch.seconds[self.place].exceeded.iter().flat_map(|of| {
-            [
-                (Limit::DiskIops, of.volume_iops_us),
-                (Limit::DiskThroughput, of.volume_throughput_us),
-                (Limit::VmUncachedIops, of.instance_iops_us),
-                (Limit::VmUncachedThroughput, of.instance_throughput_us),
-            ]
-        });
-        let (limit, us) = all.max_by_key(|(_, us)| *us)?;
-        let share = us as f64 / 1e6 / self.moment.seconds;
-        (share >= EXCEEDED_MIN).then_some((limit, share.min(1.0)))
-    }
-
     /// The declared limit of which most is used, if it is reached.
     fn declared(&self) -> Option<Limit> {
         let is_of_storage = |ceiling: &&Ceiling| !matches!(ceiling.limit, Limit::Latency | Limit::Parallelism);
@@ -313,13 +233,6 @@ impl Second<'_> {
         Some((place, *self.watch.programs[place].seconds.get(self.place)?))
     }
 
-    fn quota(&self) -> Option<usize> {
-        let (place, did) = self.program()?;
-        let ran_out = did.quota_periods >= QUOTA_PERIODS_MIN
-            && did.quota_used_up as f64 >= did.quota_periods as f64 * QUOTA_USED_UP;
-        ran_out.then_some(place)
-    }
-
     fn processors(&self) -> bool {
         let steal = self.watch.seconds[self.place].cpu.map_or(0.0, |cpu| f64::from(cpu.steal_ppm) / 1e6);
         let waits = self.program().is_some_and(|(_, did)| {
@@ -335,8 +248,7 @@ impl Second<'_> {
     /// Why the device waits for work, for this share of the second: its program waits for a CPU, or it has none.
     fn idle(&self, share: f64) -> Cause {
         let Some((place, did)) = self.program() else { return Cause::Nothing };
-        let ran_out = did.quota_periods >= QUOTA_PERIODS_MIN
-            && did.quota_used_up as f64 >= did.quota_periods as f64 * QUOTA_USED_UP_PART;
+        let ran_out = did.quota_ran_out(QUOTA_USED_UP_PART);
         let wanted = (did.cpu_us + did.cpu_wait_us) as f64;
         let waits = did.cpu_wait_us as f64 >= (self.moment.seconds * 1e6 * share).max(wanted) * CPU_WAITED
             && share >= 1.0 - DEVICE_BUSY;

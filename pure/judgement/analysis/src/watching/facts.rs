@@ -1,6 +1,6 @@
 //! What bound a watched device, and what was seen of that.
 
-use super::course::{Cause, Moment, is_of_machine, principal};
+use super::course::{Cause, Moment, is_of_machine};
 use super::level::Level;
 use loadline_record::{
     AnswersInClusters, Binding, CellRecord, Evidence, Limit, ProgramSecond, Rate, ThrottledQuantity, WatchFact,
@@ -112,7 +112,7 @@ impl Seen<'_> {
                 WatchFact::QuotaUsedUp { program: name(place), periods_share, busy_share }
             }
             Cause::Processors => {
-                WatchFact::CpuAwaited { program: principal(self.watch).map(name), share_of_time, busy_share }
+                WatchFact::CpuAwaited { program: self.watch.principal().map(name), share_of_time, busy_share }
             }
             Cause::Cache(place) => {
                 let sum = sum(&self.watch.programs[place]);
@@ -128,7 +128,7 @@ impl Seen<'_> {
                 match idle {
                     _ if total.requests() == 0 => WatchFact::NothingAsked { duration_ns },
                     Some(place) => WatchFact::ProgramAskedNothing { program: name(place), duration_ns, busy_share },
-                    None => WatchFact::WorkAwaited { program: principal(self.watch).map(name), busy_share },
+                    None => WatchFact::WorkAwaited { program: self.watch.principal().map(name), busy_share },
                 }
             }
         }

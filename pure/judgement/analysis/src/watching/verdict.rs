@@ -196,7 +196,7 @@ pub(crate) fn verdict(cells: &[CellSummary]) -> Option<VerdictBlock> {
         .collect();
     let volumes_left_out = volumes.len().saturating_sub(VOLUMES_MAX);
     let volumes: Vec<VolumeVerdict> = volumes.into_iter().take(VOLUMES_MAX).collect();
-    (!volumes.is_empty()).then_some(VerdictBlock { volumes, volumes_left_out, not_measured: None, objective: None })
+    (!volumes.is_empty()).then_some(VerdictBlock { volumes, volumes_left_out, ..VerdictBlock::default() })
 }
 
 /// What was asked of the device.

@@ -6,6 +6,7 @@
 
 use super::{SlicePart, TIME_MAX, TraceError, TraceRecord};
 use loadline_block::{ErrorKind, Operation};
+use loadline_record::{RunRecord, SourceLimit};
 use loadline_units::Instant;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -24,7 +25,7 @@ const REQUESTS_MAX: usize = 190_000_000;
 /// In place of a count: the end follows.
 const END: u32 = u32::MAX;
 /// The longest end, in bytes.
-const END_MAX: u32 = 1 << 20;
+const END_MAX: u32 = 64 << 20;
 /// Places are stored without so many low bits at most, if all lack them.
 const SHIFT_MAX: u32 = 20;
 
@@ -54,7 +55,7 @@ pub struct RecordedRequest {
 }
 
 /// What is known of a recording as a whole.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RecordingNotes {
     /// Requests in the trace.
     pub requests: u64,
@@ -82,9 +83,22 @@ pub struct RecordingNotes {
     /// How long was recorded, ns.
     #[serde(default)]
     pub elapsed_ns: u64,
+    /// Its surroundings: what `watch` would have stored of the same device and time. `None`: of an earlier version, or another tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub surroundings: Option<Box<RunRecord>>,
 }
 
 impl RecordingNotes {
+    /// The limit that held the application back, with the share of the time for which it was at one.
+    #[must_use]
+    pub fn source_limit(&self) -> Option<(SourceLimit, f64)> {
+        let trials = self.surroundings.iter().flat_map(|run| &run.cells).flat_map(|cell| {
+            let watched = cell.trials.iter().filter_map(|trial| trial.watched.as_ref());
+            watched.filter_map(|watched| watched.source_limit(&cell.volume))
+        });
+        trials.max_by(|(_, a), (_, b)| a.total_cmp(b))
+    }
+
     /// How many requests the kernel counted and the trace does not have; `None` where nobody counted. What falls on the ends is nobody's.
     #[must_use]
     pub fn missing(&self) -> Option<u64> {
@@ -204,7 +218,7 @@ fn pull(from: &mut &[u8]) -> Option<u64> {
 }
 
 /// What a recording holds.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Recording {
     /// In the order in which they were completed.
     pub requests: Vec<RecordedRequest>,

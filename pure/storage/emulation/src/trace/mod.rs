@@ -261,7 +261,7 @@ pub enum TraceError {
 }
 
 /// What was recorded.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Trace {
     /// Where it comes from: free text.
     pub about: String,

@@ -1,0 +1,217 @@
+//! At which limit each second of a watch was: a throttle, a volume's own counter, a CPU quota. Whoever recorded it, this judges it.
+
+use crate::{EXCEEDED_MIN, THROTTLE_REACHED};
+use crate::{Limit, ProgramSecond, SourceLimit, ThrottledQuantity, ThrottledRequests, WatchRecord, WatchTick};
+
+/// A throttle is reached from this share on over a fifth of a second, in which the kernel's turns do not even out.
+const THROTTLE_REACHED_SHORT: f64 = 0.85;
+/// Ticks of such a part.
+const SHORT_TICKS: usize = 2;
+/// A group asks for nearly all that the device does, if it asks for this share of it.
+const NEARLY_ALL: f64 = 0.9;
+/// A quota that runs out in more of its periods than this stops the program.
+const QUOTA_USED_UP: f64 = 0.3;
+/// In fewer periods than this a quota says nothing.
+const QUOTA_PERIODS_MIN: u64 = 3;
+/// A second is at a limit from this share of it on.
+const AT_LIMIT_MIN: f64 = 0.5;
+
+/// A second of a watch.
+#[derive(Debug, Clone, Copy)]
+pub struct WatchedSecond<'a> {
+    watch: &'a WatchRecord,
+    place: usize,
+    ticks: &'a [WatchTick],
+    /// Its ticks as one.
+    pub tick: WatchTick,
+}
+
+/// What a second was at, by the place of it in the watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SecondLimit {
+    /// A throttle of the kernel.
+    Throttle(usize),
+    /// The volume or the machine counts that more was asked for than it allows.
+    Exceeded,
+    /// The CPU quota of a program.
+    Quota(usize),
+}
+
+impl ProgramSecond {
+    /// Whether its CPU quota ran out in more than this share of the periods.
+    #[must_use]
+    pub fn quota_ran_out(self, share: f64) -> bool {
+        self.quota_periods >= QUOTA_PERIODS_MIN && self.quota_used_up as f64 >= self.quota_periods as f64 * share
+    }
+}
+
+impl WatchedSecond<'_> {
+    fn seconds(&self) -> f64 {
+        self.tick.elapsed_us.max(1) as f64 / 1e6
+    }
+
+    /// The throttle that is reached, by its place, with the share of the second for which it is.
+    #[must_use]
+    pub fn throttle(&self) -> Option<(usize, f64)> {
+        let all = self.watch.throttles.iter().enumerate().filter_map(|(place, throttle)| {
+            let allowed = throttle.limit.per_s.max(1) as f64;
+            let count = |tick: WatchTick| match (throttle.limit.requests, throttle.limit.counts) {
+                (ThrottledRequests::Reads, ThrottledQuantity::Requests) => tick.reads,
+                (ThrottledRequests::Reads, ThrottledQuantity::Bytes) => tick.read_bytes,
+                (ThrottledRequests::Writes, ThrottledQuantity::Requests) => tick.writes,
+                (ThrottledRequests::Writes, ThrottledQuantity::Bytes) => tick.write_bytes,
+            };
+            let device = count(self.tick) as f64 / self.seconds();
+            let asked = match &throttle.asked {
+                Some(asked) => *asked.get(self.place)? as f64 / self.seconds(),
+                None => device,
+            };
+            if asked >= allowed * THROTTLE_REACHED {
+                return Some((place, 1.0));
+            }
+            // The device's own counter is finer, where nobody else asks.
+            if asked < device * NEARLY_ALL {
+                return None;
+            }
+            let parts = self.ticks.chunks(SHORT_TICKS).map(|part| part.iter().copied().reduce(WatchTick::joined));
+            let full = |part: &WatchTick| {
+                let rate = count(*part) as f64 * 1e6 / part.elapsed_us.max(1) as f64;
+                rate >= allowed * THROTTLE_REACHED_SHORT
+            };
+            let parts: Vec<WatchTick> = parts.flatten().collect();
+            let share = parts.iter().filter(|part| full(part)).count() as f64 / parts.len().max(1) as f64;
+            (share > 0.0).then_some((place, share))
+        });
+        all.max_by(|(_, a), (_, b)| a.total_cmp(b))
+    }
+
+    /// The limit of which a device counts that more was asked for, with the share of the second for which it was.
+    #[must_use]
+    pub fn exceeded(&self) -> Option<(Limit, f64)> {
+        let all = self.watch.seconds.get(self.place)?.exceeded.iter().flat_map(|of| {
+            [
+                (Limit::DiskIops, of.volume_iops_us),
+                (Limit::DiskThroughput, of.volume_throughput_us),
+                (Limit::VmUncachedIops, of.instance_iops_us),
+                (Limit::VmUncachedThroughput, of.instance_throughput_us),
+            ]
+        });
+        let (limit, us) = all.max_by_key(|(_, us)| *us)?;
+        let share = us as f64 / 1e6 / self.seconds();
+        (share >= EXCEEDED_MIN).then_some((limit, share.min(1.0)))
+    }
+
+    /// Whether the CPU quota of a program ran out and stopped it.
+    #[must_use]
+    pub fn quota(&self, program: usize) -> bool {
+        let did = self.watch.programs.get(program).and_then(|program| program.seconds.get(self.place));
+        did.is_some_and(|did| did.quota_ran_out(QUOTA_USED_UP))
+    }
+
+    /// The limit without which more would have been asked for.
+    #[must_use]
+    pub fn limit(&self, principal: Option<usize>) -> Option<SecondLimit> {
+        let throttle = self.throttle().filter(|(_, share)| *share >= AT_LIMIT_MIN);
+        let quota = || principal.filter(|program| self.quota(*program)).map(SecondLimit::Quota);
+        throttle
+            .map(|(place, _)| SecondLimit::Throttle(place))
+            .or_else(|| self.exceeded().map(|_| SecondLimit::Exceeded))
+            .or_else(quota)
+    }
+}
+
+impl WatchRecord {
+    /// Its seconds in their order; what is left over at the end is left out.
+    pub fn looked_at(&self) -> impl Iterator<Item = WatchedSecond<'_>> {
+        let mut rest = self.ticks.as_slice();
+        self.seconds.iter().enumerate().map_while(move |(place, second)| {
+            let (ticks, later) = rest.split_at_checked(second.ticks as usize)?;
+            rest = later;
+            let tick = ticks.iter().copied().reduce(WatchTick::joined)?;
+            Some(WatchedSecond { watch: self, place, ticks, tick })
+        })
+    }
+
+    /// The program that the watch is about: the one that was named, or the one whose bytes are most like those of the device. A program's
+    /// bytes are those of all devices, so one with many more than the device has its work elsewhere.
+    #[must_use]
+    pub fn principal(&self) -> Option<usize> {
+        let device = self.ticks.iter().map(|tick| tick.bytes()).sum::<u64>();
+        let asked = |place: &usize| {
+            let all = self.programs[*place].seconds.iter();
+            let sum = all.copied().fold(ProgramSecond::default(), ProgramSecond::joined);
+            let own = sum.storage_bytes();
+            // In parts per thousand, so that it can be ordered.
+            let like = own.min(device) * 1_000 / own.max(device).max(1);
+            (like, sum.asked_read_bytes + sum.asked_write_bytes)
+        };
+        self.subject.or_else(|| (0..self.programs.len()).max_by_key(asked))
+    }
+
+    /// The limit at which the application was for most of the time that it was at one, with the share of all the time for which it was at any.
+    #[must_use]
+    pub fn source_limit(&self, device: &str) -> Option<(SourceLimit, f64)> {
+        let principal = self.principal();
+        let (mut all_us, mut at_any_us) = (0_u64, 0_u64);
+        let mut found: Vec<(SecondLimit, u64)> = Vec::new();
+        for second in self.looked_at() {
+            let us = second.tick.elapsed_us;
+            all_us += us;
+            let Some(limit) = second.limit(principal) else { continue };
+            at_any_us += us;
+            match found.iter_mut().find(|(known, _)| *known == limit) {
+                Some((_, sum)) => *sum += us,
+                None => found.push((limit, us)),
+            }
+        }
+        let (most, _) = found.into_iter().max_by_key(|(_, us)| *us)?;
+        let limit = match most {
+            SecondLimit::Throttle(place) => {
+                SourceLimit::Throttle { device: device.to_owned(), limit: self.throttles[place].limit.clone() }
+            }
+            SecondLimit::Exceeded => SourceLimit::Exceeded { device: device.to_owned() },
+            SecondLimit::Quota(place) => SourceLimit::Quota { program: self.programs[place].name.clone() },
+        };
+        Some((limit, at_any_us as f64 / all_us.max(1) as f64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{KernelThrottle, WatchSecond, WatchedProgram, WatchedThrottle};
+
+    fn watch(asked: &[u64]) -> WatchRecord {
+        let limit = KernelThrottle {
+            requests: ThrottledRequests::Writes,
+            counts: ThrottledQuantity::Requests,
+            per_s: 500,
+            group: "/pg".into(),
+            file: String::new(),
+            lifted_by: "7:0 0".into(),
+        };
+        let tick = |writes: &u64| WatchTick { elapsed_us: 1_000_000, writes: *writes, ..WatchTick::default() };
+        WatchRecord {
+            ticks: asked.iter().map(tick).collect(),
+            seconds: vec![WatchSecond { ticks: 1, ..WatchSecond::default() }; asked.len()],
+            throttles: vec![WatchedThrottle { limit, asked: Some(asked.to_vec()) }],
+            ..WatchRecord::default()
+        }
+    }
+
+    #[test]
+    fn seconds_in_which_a_group_asks_for_all_that_it_may_are_at_the_throttle() {
+        let (limit, share) = watch(&[500, 100, 499, 501]).source_limit("loop2").unwrap();
+        assert!(matches!(limit, SourceLimit::Throttle { device, limit } if device == "loop2" && limit.group == "/pg"));
+        assert!((share - 0.75).abs() < 1e-9);
+        assert_eq!(watch(&[100, 200]).source_limit("loop2"), None);
+    }
+
+    #[test]
+    fn a_quota_that_runs_out_is_a_limit_of_the_source_too() {
+        let did = ProgramSecond { quota_periods: 10, quota_used_up: 9, write_bytes: 9, ..ProgramSecond::default() };
+        let mut seen = watch(&[100, 100]);
+        seen.programs = vec![WatchedProgram { name: "db".into(), seconds: vec![did; 2], ..WatchedProgram::default() }];
+        assert_eq!(seen.source_limit("vda"), Some((SourceLimit::Quota { program: "db".into() }, 1.0)));
+    }
+}
