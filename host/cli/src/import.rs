@@ -14,7 +14,7 @@ use crate::typed_settings::named_targets;
 use crate::words;
 use loadline_analysis::RunSummary;
 use loadline_imported::LeftOut;
-use loadline_report::words::{holder, stop};
+use loadline_report::words::{holder, reached};
 use loadline_report::{About, VerdictLine};
 use loadline_report::{Column, Field, Table};
 use loadline_runs::{DeclaredEnvironment, Error, FolderImport, Import, NamedTarget, catalog_with, store_location};
@@ -175,7 +175,7 @@ fn table(summaries: &[RunSummary]) -> Table {
             Field::text(summary.run.id.clone()),
             Field::text(summary.run.name.clone()),
             Field::count(summary.cells.len() as u64),
-            Field::text(summary.conclusions.first().map_or_else(String::new, stop)),
+            Field::text(summary.conclusions.first().map_or_else(String::new, reached)),
         ]);
     }
     table

@@ -56,18 +56,14 @@ pub(crate) fn summarized(record: &RunRecord) -> RunSummary {
     let times: Vec<Option<Duration>> =
         summary.conclusions.iter().map(|conclusion| first_time(&summary, conclusion)).collect();
     for (conclusion, time) in summary.conclusions.iter_mut().zip(&times) {
-        if let (Some(Advised::Written(next)), Some(time)) = (&mut conclusion.next, time) {
-            *next = format!("{}. It takes about {}.", next.trim_end_matches('.'), time.clock());
-        }
+        conclusion.takes_ns = time.map(Duration::as_ns);
     }
     let conclusions = &summary.conclusions;
     for volume in summary.verdict.iter_mut().flat_map(|block| &mut block.volumes).filter(|v| v.command.is_none()) {
         let own = |conclusion: &&Conclusion| conclusion.cell == volume.cell;
         let Some(place) = conclusions.iter().position(|conclusion| own(&conclusion)) else { continue };
         volume.command = conclusions[place].commands.first().cloned();
-        if let (Some(Advised::Written(next)), Some(time)) = (&mut volume.next, times[place]) {
-            let _ = write!(next, "; takes about {}", time.clock());
-        }
+        volume.takes_ns = times[place].map(Duration::as_ns).filter(|_| volume.next.is_some());
     }
     summary
 }
@@ -273,14 +269,14 @@ pub(crate) fn predicted_on(record: &RunRecord, environment: &str) -> String {
 fn first_time(summary: &RunSummary, conclusion: &Conclusion) -> Option<Duration> {
     let cell = summary.cells.iter().find(|cell| cell.id == conclusion.cell)?;
     let of = Recommended { summary, cell };
-    let first = conclusion.next_measurements.iter().find(|measurement| of.command(**measurement).is_some())?;
-    of.time(*first)
+    let first = conclusion.next_measurements().into_iter().find(|measurement| of.command(*measurement).is_some())?;
+    of.time(first)
 }
 
 fn commands(summary: &RunSummary, conclusion: &Conclusion) -> Vec<String> {
     let Some(cell) = summary.cells.iter().find(|cell| cell.id == conclusion.cell) else { return Vec::new() };
     let of = Recommended { summary, cell };
-    conclusion.next_measurements.iter().filter_map(|measurement| of.command(*measurement)).collect()
+    conclusion.next_measurements().into_iter().filter_map(|measurement| of.command(measurement)).collect()
 }
 
 /// What a recommended measurement is about.

@@ -9,7 +9,7 @@ use loadline_report::{About, VERDICT_LINES_MAX, VerdictLine};
 use loadline_runs::{catalog_with, store_location};
 use loadline_shelter_policy::config::ShelterConfig;
 use loadline_shelter_policy::plan::{MissingFigure, PlanOutcome, ShelterPlan};
-use loadline_shelter_service::{ApplicationRate, DescribedData, PlanError, PlanRequest, plan};
+use loadline_shelter_service::{ApplicationRate, DescribedData, PlanError, PlanRequest, ShelterVolume, plan};
 use loadline_units::{Bytes, Ratio};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -67,7 +67,10 @@ pub(crate) fn print(
 fn usage(error: PlanError) -> anyhow::Error {
     match error {
         PlanError::Ambiguous { role, .. } => {
-            let option = if role == "the destination" { "--destination" } else { "--disk" };
+            let option = match role {
+                ShelterVolume::Destination => "--destination",
+                ShelterVolume::Disk => "--disk",
+            };
             Usage(format!("{error}: name it with {option} VOLUME")).into()
         }
         error @ PlanError::Volume(_) => Usage(error.to_string()).into(),

@@ -7,6 +7,7 @@ use loadline_analysis::StandingLimit;
 use loadline_block::Operation;
 use loadline_record::{Ending, TargetKind, TrialRecord, VolumeFacts};
 use loadline_report::rates as figures;
+use loadline_report::words as said;
 use loadline_runs::{
     Advance, Ahead, Concern, Consent, Event, ItemsDone, Observer, QUICK_FILL_TIME, QuickAhead, Unneeded, filling,
 };
@@ -122,7 +123,7 @@ const STANDING_MAX: usize = 5;
 fn standing(limits: &[StandingLimit]) -> String {
     let line = |limit: &StandingLimit| {
         let lift = limit.lifted_by.as_ref().map_or_else(String::new, |command| format!("; {command} lifts it"));
-        format!("a limit stands before the load begins: {}{lift}", limit.text)
+        format!("a limit stands before the load begins: {}{lift}", said::standing(limit))
     };
     let mut lines: Vec<String> = limits.iter().take(STANDING_MAX).map(line).collect();
     let more = limits.len().saturating_sub(STANDING_MAX);

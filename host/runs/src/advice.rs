@@ -199,12 +199,16 @@ pub fn assume_usual_latency(need: &mut Need, why: &str) -> Assumption {
     noted(need, AssumedPart::UsualLatency, text)
 }
 
-/// The advice has it among its doubts. Of two about one part, the later holds.
+/// Takes assumptions back: the advice no longer has them among its doubts.
+pub fn withdraw(need: &mut Need, assumptions: &[Assumption]) {
+    if let Asked::Recorded(demand) = &mut need.asked {
+        demand.notes.retain(|note| assumptions.iter().all(|dropped| dropped.text != *note));
+    }
+}
+
+/// The advice has it among its doubts.
 fn noted(need: &mut Need, part: AssumedPart, text: String) -> Assumption {
     if let Asked::Recorded(demand) = &mut need.asked {
-        if part == AssumedPart::UsualLatency {
-            demand.notes.retain(|note| !note.starts_with("no latency was given"));
-        }
         demand.notes.push(text.clone());
     }
     Assumption { part, text }

@@ -1,7 +1,7 @@
 //! The conclusions of a run for every printed form, and the findings that they do not repeat.
 
+use crate::words;
 use crate::words::evidence::paragraph;
-use crate::words::verdict as words;
 use loadline_analysis::{Conclusion, Finding, FindingCode, RunSummary};
 
 /// The heading over all of them.
@@ -11,7 +11,7 @@ pub(crate) const HEADING: &str = "What stops it";
 pub(crate) fn parts(conclusion: &Conclusion) -> impl Iterator<Item = (&'static str, String)> {
     let all = [
         ("How it is known", paragraph(&conclusion.seen)),
-        ("What it means", conclusion.consequence.as_ref().map(words::consequence)),
+        ("What it means", words::meaning(conclusion)),
         ("What to do", words::next(conclusion)),
     ];
     all.into_iter().filter_map(|(question, answer)| Some((question, answer?)))

@@ -35,7 +35,7 @@ pub fn markdown(summary: &RunSummary) -> String {
     }
     for conclusion in &summary.conclusions {
         let volume = conclusions::volume(summary, conclusion).map_or_else(String::new, |name| format!("{name}: "));
-        put!(out, "**{}**\n\n", escape(&format!("{volume}{}", words::verdict::stop(conclusion))));
+        put!(out, "**{}**\n\n", escape(&format!("{volume}{}", words::reached(conclusion))));
         for (question, answer) in conclusions::parts(conclusion) {
             put!(out, "- {question}: {}\n", escape(&answer));
         }

@@ -4,6 +4,7 @@ use crate::console::Style;
 use crate::doubts::{self, DoubtGroup};
 use crate::figures::{self, MISSING, plain};
 use crate::table::{self, Field, Table};
+use crate::words::how_long;
 use loadline_analysis::{
     CellSummary, LastingFigures, LatencyRange, Limit, OperationFigures, RunInfo, RunSummary, best_cell,
 };
@@ -432,7 +433,7 @@ pub(crate) fn status_warning(run: &RunInfo) -> Option<&'static str> {
 
 /// A rate across a burst's end: the rate while credits lasted, and the lasting one. The mean of both is neither.
 fn apart(lasting: &LastingFigures, rates: (f64, f64), text: fn(f64) -> String, unit: &str) -> String {
-    format!("{} {unit} {}, then {} {unit}", text(rates.0), lasting.how_long(), text(rates.1))
+    format!("{} {unit} {}, then {} {unit}", text(rates.0), how_long(lasting.before_ns), text(rates.1))
 }
 
 /// Whether a doubt is about the cell's rate; of far percentiles too few requests say nothing of it.

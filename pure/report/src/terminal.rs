@@ -105,7 +105,7 @@ fn conclude(out: &mut String, summary: &RunSummary, options: &TerminalOptions) {
     for conclusion in &summary.conclusions {
         let volume = conclusions::volume(summary, conclusion).map_or_else(String::new, |name| format!("{name}: "));
         for (index, line) in
-            wrap(&plain(&format!("{volume}{}", words::verdict::stop(conclusion))), options.width.saturating_sub(2))
+            wrap(&plain(&format!("{volume}{}", words::reached(conclusion))), options.width.saturating_sub(2))
                 .iter()
                 .enumerate()
         {

@@ -30,21 +30,24 @@ pub fn lines(verdict: &VerdictBlock) -> Vec<VerdictLine> {
         [only] => of_one(only),
         several => of_several(several, verdict),
     };
-    let missing = verdict.not_measured.as_ref().map(|missing| About::NotMeasured.says(plain(missing)));
+    let missing = verdict.not_measured.as_ref().map(|missing| {
+        let missing = words::verdict::not_measured(missing);
+        About::NotMeasured.says(plain(&missing))
+    });
     let objective = verdict.objective.as_ref().map(objective_line);
     let source = verdict.source.as_ref().map(|source| About::Source.says(plain(&words::verdict::source(source))));
     figures.into_iter().chain(missing).chain(limits).chain(source).chain(objective).chain(advice).collect()
 }
 
 fn objective_line(objective: &ObjectiveVerdict) -> VerdictLine {
-    let usual = if objective.chosen { "" } else { " (the usual rule)" };
-    let text = plain(&objective.text);
-    let (standing, text) = if objective.kept {
+    let usual = if objective.rule.chosen { "" } else { " (the usual rule)" };
+    let text = plain(&words::verdict::objective_found(objective));
+    let (standing, text) = if objective.is_kept() {
         (ObjectiveStanding::Kept, text)
     } else {
         (ObjectiveStanding::Broken, format!("{BROKEN}. {}", capital(&text)))
     };
-    About::Objective(standing).says(format!("{}{usual}: {text}.", plain(&objective.objective)))
+    About::Objective(standing).says(format!("{}{usual}: {text}.", words::verdict::objective(objective)))
 }
 
 /// A figure to be seen from afar.
@@ -89,10 +92,7 @@ fn of_several(volumes: &[VolumeVerdict], verdict: &VerdictBlock) -> Parts {
     let advised = volumes.iter().find(|volume| volume.command.is_some());
     let mut advice = Vec::new();
     if let Some(volume) = advised {
-        let next = volume
-            .next
-            .as_ref()
-            .map(|next| format!("{}: {}", plain(&volume.volume), plain(&words::verdict::advised(next))));
+        let next = words::verdict::next(volume).map(|next| format!("{}: {}", plain(&volume.volume), plain(&next)));
         advice.extend(next.map(|next| About::Next.says(next)));
         advice.extend(volume.command.as_ref().map(|command| About::Command.says(plain(command))));
     }
@@ -112,7 +112,7 @@ fn of_one(volume: &VolumeVerdict) -> Parts {
     let because = plain(&because(&volume.because));
     let latency = volume.latency.as_ref().map(|latency| About::Latency.says(words::watch::latency(latency)));
     let sure = About::HowSure.says(format!("{}: {because}", volume.certainty.name()));
-    let next = volume.next.as_ref().map(|next| About::Next.says(plain(&words::verdict::advised(next))));
+    let next = words::verdict::next(volume).map(|next| About::Next.says(plain(&next)));
     let command = volume.command.as_ref().map(|command| About::Command.says(plain(command)));
     Parts {
         figures: of_figures(volume),

@@ -8,6 +8,7 @@ mod prose;
 mod rust;
 mod sentences;
 mod source;
+mod texts;
 
 use crate::step::Outcome;
 use source::Source;
@@ -115,6 +116,8 @@ const RULES: &[Rule] = &[
     ("a type's name is declared at most twice", names::types),
     ("a source file is named by a noun", names::files),
     ("no circle of more than five files", circles::circles),
+    ("no code decides by the text of a sentence", texts::decisions),
+    ("no line of a verdict is a pair of texts", texts::pairs),
     ("no stray whitespace", prose::whitespace),
     ("links between documents resolve", prose::links),
     ("the text speaks of loadline alone", prose::words),

@@ -5,7 +5,9 @@ use crate::arguments::advise::AdviseArguments;
 use crate::failure::Usage;
 use loadline_advise::{Advice, AdviceOptions, Need, advise as advise_need};
 use loadline_catalog::Catalog;
-use loadline_runs::advice::{AssumedPart, Assumption, NeedError, assume_latency, assume_size, assume_usual_latency};
+use loadline_runs::advice::{
+    AssumedPart, Assumption, NeedError, assume_latency, assume_size, assume_usual_latency, withdraw,
+};
 use loadline_runs::catalog_with;
 use loadline_runs::wall_clock;
 use loadline_units::Bytes;
@@ -52,7 +54,9 @@ pub(super) fn advice_on_trace(
     let is_met = |advice: &Advice| advice.winner().is_some() || advice.unpriced.iter().any(|row| row.meets);
     if assumed.iter().any(|found| found.part == AssumedPart::Latency) && !is_met(&advice) {
         let limit = need.objective.map(|found| found.limit.human()).unwrap_or_default();
-        assumed.retain(|found| found.part != AssumedPart::Latency);
+        let (kept, dropped) = assumed.into_iter().partition(|found| found.part != AssumedPart::Latency);
+        assumed = kept;
+        withdraw(&mut need, &dropped);
         assumed.push(assume_usual_latency(
             &mut need,
             &format!("nothing that is sold keeps the trace's own p99 ({limit})"),

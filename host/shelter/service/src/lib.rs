@@ -31,7 +31,7 @@ pub use checking::{DrillReport, RepositoryFound, VerifyReport};
 pub use error::ShelterError;
 pub use machine_probe::MachineProbe;
 pub use notify::ServiceManager;
-pub use planning::{ApplicationRate, DescribedData, PlanError, PlanRequest, SURVEY_TIME_MAX, plan};
+pub use planning::{ApplicationRate, DescribedData, PlanError, PlanRequest, SURVEY_TIME_MAX, ShelterVolume, plan};
 pub use probe::DiskProbe;
 pub use restoring::RestoreReport;
 pub use saving::SaveReport;

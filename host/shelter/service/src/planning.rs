@@ -81,16 +81,34 @@ pub enum PlanError {
     #[error(transparent)]
     Volume(#[from] VolumeUnknown),
     /// It does not say which volume is which.
-    #[error("the environment has the volumes {}: which of them is {role} is unknown", .volumes.join(", "))]
+    #[error("the environment has the volumes {}: which of them is {} is unknown", .volumes.join(", "), .role.name())]
     Ambiguous {
         /// The volume looked for.
-        role: &'static str,
+        role: ShelterVolume,
         /// Its volumes.
         volumes: Vec<String>,
     },
     /// The application cannot be simulated there.
     #[error(transparent)]
     Prediction(#[from] PredictionError),
+}
+
+/// What a volume is to the service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShelterVolume {
+    /// The ephemeral disk.
+    Disk,
+    /// Where its data is kept.
+    Destination,
+}
+
+impl ShelterVolume {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Disk => "the ephemeral disk",
+            Self::Destination => "the destination",
+        }
+    }
 }
 
 /// Foresees what a configuration would give on this machine, and on the storage that the request describes. Nothing is written.
@@ -269,7 +287,7 @@ impl<'a> Storage<'a> {
             None => of_path(&config.disk.path)
                 .or_else(|| only(environment.volumes.iter().filter(is_local).collect()))
                 .or_else(|| only(environment.volumes.iter().collect()))
-                .ok_or_else(|| PlanError::Ambiguous { role: "the ephemeral disk", volumes: names.clone() })?,
+                .ok_or_else(|| PlanError::Ambiguous { role: ShelterVolume::Disk, volumes: names.clone() })?,
         };
         let folder = match &config.destination {
             Some(Destination::PlainFolder(folder) | Destination::FolderRepository(folder)) => Some(folder.as_str()),
@@ -283,7 +301,7 @@ impl<'a> Storage<'a> {
             (None, Some(folder)) => Some(
                 of_path(folder)
                     .or_else(|| only(others))
-                    .ok_or(PlanError::Ambiguous { role: "the destination", volumes: names })?,
+                    .ok_or(PlanError::Ambiguous { role: ShelterVolume::Destination, volumes: names })?,
             ),
         };
         Ok(Self { environment, model, disk, destination })

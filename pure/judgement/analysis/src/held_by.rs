@@ -1,8 +1,7 @@
 //! Which throttle of the kernel holds a cell: a limit that was read from its file, and that the load reaches.
 
+use crate::device_throttle::HeldBy;
 use crate::summary::CellSummary;
-use crate::verdict_block::HeldBy;
-use crate::words::{number, throughput};
 use loadline_record::{
     Binding, DeclaredFact, DeviceFacts, Evidence, KernelThrottle, Limit, RunRecord, ThrottledQuantity,
     ThrottledRequests,
@@ -149,29 +148,6 @@ impl HeldBy {
         Self { device: device.name.clone(), devices: devices_alike(devices, limit), limit: limit.clone() }
     }
 
-    /// "3,000 reads/s", "125 MB/s of writes".
-    #[must_use]
-    pub fn amount(&self) -> String {
-        let requests = match self.limit.requests {
-            ThrottledRequests::Reads => "reads",
-            ThrottledRequests::Writes => "writes",
-        };
-        match self.limit.counts {
-            ThrottledQuantity::Requests => format!("{} {requests}/s", number(self.limit.per_s as f64)),
-            ThrottledQuantity::Bytes => format!("{} of {requests}", throughput(self.limit.per_s as f64)),
-        }
-    }
-
-    /// "the kernel's throttle of control group / limits loop0 to 3,000 reads/s".
-    #[must_use]
-    pub fn sentence(&self) -> String {
-        let each = match self.devices {
-            0 | 1 => self.device.clone(),
-            several => format!("each of {several} devices ({} among them)", self.device),
-        };
-        format!("a kernel throttle in control group {} limits {each} to {}", self.limit.group, self.amount())
-    }
-
     /// The command that lifts the limit, for a shell.
     #[must_use]
     pub fn lifting_command(&self) -> String {
@@ -185,6 +161,7 @@ mod tests {
     use crate::example::{self, ExampleDisk};
     use crate::summarize;
     use crate::words::shows;
+    use crate::{AdvisedStep, Holder, LimitHolder, LoadReached, LoadStop, StopWay};
     use loadline_record::{Fact, LimitSource};
 
     fn limit(requests: ThrottledRequests, counts: ThrottledQuantity, per_s: u64) -> KernelThrottle {
@@ -212,11 +189,15 @@ mod tests {
         ];
         let summary = summarize(&run(limits, 1));
         let conclusion = &summary.conclusions[0];
-        assert!(conclusion.text.contains("a kernel throttle in control group /db limits vda to 3,000 reads/s"));
-        assert!(conclusion.next.as_deref().is_some_and(|next| next.contains("echo '7:0 0' | sudo tee")));
-        let held: Vec<Option<String>> =
-            summary.cells.iter().map(|cell| Some(cell.held_by.as_ref()?.amount())).collect();
-        assert_eq!(held, [None, Some("3,000 reads/s".to_owned()), Some("3,000 reads/s".to_owned())]);
+        let LoadReached::Closed(reached) = &conclusion.reached else { panic!("{conclusion:?}") };
+        let Some(LoadStop { way: StopWay::Throttled(held), .. }) = &reached.stop else { panic!("{reached:?}") };
+        assert_eq!((&*held.limit.group, &*held.device, held.devices, held.limit.per_s), ("/db", "vda", 1, 3_000));
+        let [AdvisedStep::Lift { command }] = &conclusion.steps[..] else { panic!("{conclusion:?}") };
+        assert!(command.contains("echo '7:0 0' | sudo tee"), "{command}");
+        let of = |held: &HeldBy| (held.limit.requests, held.limit.counts, held.limit.per_s);
+        let held: Vec<_> = summary.cells.iter().map(|cell| cell.held_by.as_ref().map(of)).collect();
+        let reads = Some((ThrottledRequests::Reads, ThrottledQuantity::Requests, 3_000));
+        assert_eq!(held, [None, reads, reads]);
         let binding = summary.cells[2].binding.as_ref().expect("named");
         let named = (binding.limit, binding.inferred, binding.presumed);
         assert_eq!(named, (Limit::DiskIops, false, false), "{binding:?}");
@@ -278,10 +259,7 @@ mod tests {
         let limits = vec![limit(ThrottledRequests::Reads, ThrottledQuantity::Requests, 1_500)];
         let summary = summarize(&run(limits, 2));
         let held = summary.cells[2].held_by.as_ref().expect("held");
-        assert_eq!(
-            held.sentence(),
-            "a kernel throttle in control group /db limits each of 2 devices (vda among them) to 1,500 reads/s"
-        );
+        assert_eq!((&*held.device, held.devices, held.limit.per_s), ("vda", 2, 1_500));
         assert_eq!(
             held.lifting_command(),
             "echo '7:0 0' | sudo tee /sys/fs/cgroup/blkio/db/blkio.throttle.read_iops_device"
@@ -338,9 +316,10 @@ mod tests {
             (summary.cells[0].held_by.is_some(), verdict.volumes[0].held_by.clone())
         };
         let short = named(1_000_000_000);
-        assert!(short.0 && short.1.contains("limits vda to 3,000 reads/s"), "{short:?}");
+        assert!(short.0 && matches!(short.1, Holder::Throttles { .. }), "{short:?}");
         // Over a minute no throttle of 3,000 lets 3,300 through: it is not this one that is met.
         let long = named(60_000_000_000);
-        assert!(!long.0 && long.1.contains("no limit yet"), "{long:?}");
+        assert!(!long.0, "{long:?}");
+        assert!(matches!(long.1, Holder::Limit(LimitHolder { limit: Limit::Latency, .. })), "{long:?}");
     }
 }

@@ -1,18 +1,17 @@
 //! What a load gets for good: what is left once a burst, a full bucket or a cache that took it is spent. The one place where
 //! that is found; levels, conclusions, objectives and charts ask here.
 
+use crate::conclusion::{LevelRate, RateBefore};
 use crate::limits::{Course, Fall, course, fall};
 use crate::statistics::{mean, median};
 use crate::summary::{CellSummary, LastingFigures, LastingLatency};
 use crate::trials::{MET_TOLERANCE, latency_figures, trials_used};
-use crate::words::{number, throughput};
 use loadline_block::Operation;
 use loadline_load::LatencyFigure;
 use loadline_record::{
     BurstEnd, Ceiling, CeilingSource, CellRecord, HistogramSnapshot, Limit, LoadFigures, Second, Series, StateTaken,
     TrialRecord,
 };
-use loadline_units::Duration;
 
 /// Where the mean over the whole time comes as near to the rate that lasts as this, it is that rate.
 pub(crate) const NEAR: f64 = 1.05;
@@ -205,33 +204,21 @@ impl LastingLatency {
     }
 }
 
-impl LastingFigures {
-    /// "for 30 s", or "until what was saved up is spent".
-    #[must_use]
-    pub fn how_long(&self) -> String {
-        match self.before_ns {
-            Some(ns) => format!("for {}", Duration::from_ns(ns).clock()),
-            None => "until what was saved up is spent".to_owned(),
-        }
-    }
-    /// Both rates: "3,000 IOPS for 30 s, then 500 (2.05 MB/s), which lasts,".
-    pub(crate) fn both(&self) -> String {
-        format!(
-            "{} IOPS {}, then {} ({}), which lasts,",
-            number(self.iops_before),
-            self.how_long(),
-            number(self.iops),
-            throughput(self.throughput_bytes_per_s)
-        )
-    }
-    /// Both in bytes: "12.3 MB/s for 30 s, then 2.05 MB/s, which lasts".
-    pub(crate) fn both_in_bytes(&self) -> String {
-        let (before, after) = (throughput(self.bytes_per_s_before), throughput(self.throughput_bytes_per_s));
-        format!("{before} {}, then {after}, which lasts,", self.how_long())
-    }
-}
-
 impl CellSummary {
+    /// Its rate; across a burst's end, what was before and what lasts.
+    pub(crate) fn level_rate(&self) -> LevelRate {
+        if let Some(lasting) = &self.lasting {
+            let (iops, bytes_per_s) = (lasting.iops_before, lasting.bytes_per_s_before);
+            return LevelRate {
+                iops: Some(lasting.iops),
+                bytes_per_s: Some(lasting.throughput_bytes_per_s),
+                before: Some(RateBefore { iops, bytes_per_s, before_ns: lasting.before_ns }),
+            };
+        }
+        let total = self.total.as_ref();
+        let bytes_per_s = total.map(|total| total.throughput_bytes_per_s);
+        LevelRate { iops: total.map(|total| total.iops), bytes_per_s, before: None }
+    }
     /// Requests per second that last: those after a burst, where the run shows that there is one, else the mean.
     #[must_use]
     pub fn iops_lasting(&self) -> Option<f64> {
@@ -250,8 +237,12 @@ mod tests {
     use super::*;
     use crate::example::{ExampleDisk, cell, closed, open, predicted, run};
     use crate::search::Probed;
-    use crate::{FindingCode, FindingSeen, ObjectiveTurn, RateCourse, RateSeen, RunSummary, summarize};
-    use loadline_record::RunRecord;
+    use crate::{
+        DepthKept, FindingCode, FindingSeen, Holder, LoadReached, Meaning, ObjectiveTurn, RateCourse, RunSummary,
+        summarize,
+    };
+    use loadline_record::{Rate, RunRecord};
+    use loadline_units::Duration;
 
     const BURST_S: usize = 30;
 
@@ -300,10 +291,16 @@ mod tests {
     fn levels_conclusions_and_objectives_rest_on_what_lasts_and_tell_both() {
         let summary = summarize(&sweep());
         let told = &summary.conclusions[0];
-        assert!(told.text.contains("3,000 IOPS for 30 s, then 500 (2.05 MB/s), which lasts"), "{told:?}");
-        assert!(told.consequence.as_ref().unwrap().contains("20 ms on average is kept up to depth 4"), "{told:?}");
+        let LoadReached::Closed(reached) = &told.reached else { panic!("{told:?}") };
+        let before = reached.rate.before.map(|before| (before.iops.round(), before.before_ns.is_some()));
+        assert_eq!((reached.rate.iops.map(f64::round), before), (Some(500.0), Some((3_000.0, true))));
+        let kept = told.means.iter().find_map(|one| match one {
+            Meaning::DeeperAdds { objective: Some(objective), .. } => Some(&objective.kept),
+            _ => None,
+        });
+        assert_eq!(kept, Some(&DepthKept::UpTo("depth 4".to_owned())));
         let FindingSeen::LevelsOff(level) = finding(&summary, FindingCode::Plateau) else { panic!("{summary:?}") };
-        let iops = |rate: RateSeen| if let RateSeen::Iops(iops) = rate { iops.round() } else { f64::NAN };
+        let iops = |rate: Rate| if let Rate::Iops(iops) = rate { iops.round() } else { f64::NAN };
         let before = level.before.map(|(rate, ns)| (iops(rate), ns.is_some()));
         assert_eq!((iops(level.levels[0]), before), (500.0, Some((3_000.0, true))));
         let FindingSeen::Objective(objective) = finding(&summary, FindingCode::Objective) else {
@@ -385,8 +382,9 @@ mod tests {
         assert_eq!(foretold.latency_ns.mean, Some(16e6));
         assert_eq!(foretold.latency_ns.p99, Some(16e6));
         assert_eq!(foretold.source, Some("the disk".into()));
-        let text = &summarize(&record).conclusions[0].text;
-        assert!(text.contains("IOPS until what was saved up is spent, then 500 (2.05 MB/s), which lasts,"), "{text}");
+        let LoadReached::Closed(reached) = summarize(&record).conclusions.remove(0).reached else { panic!("closed") };
+        let before = reached.rate.before.map(|before| before.before_ns);
+        assert_eq!((reached.rate.iops, before), (Some(500.0), Some(None)));
     }
 
     #[test]
@@ -407,6 +405,6 @@ mod tests {
         assert!(p99 >= 47e6, "{p99}");
         let verdict = summarize(&record).verdict.unwrap().volumes.remove(0);
         assert_eq!(verdict.gives[0].p99_ns, Some(p99 as u64));
-        assert!(verdict.held_by.contains("the baseline of the machine"), "{}", verdict.held_by);
+        assert!(matches!(verdict.held_by, Holder::BaselineToCome { .. }), "{:?}", verdict.held_by);
     }
 }

@@ -1,10 +1,11 @@
 //! Run records in, findings out: statistics with intervals, doubts, binding limits, the load that an objective allows.
 
-mod ceiling_words;
 mod clusters;
 mod compare;
+mod conclusion;
 mod conclusions;
 mod curves;
+mod device_throttle;
 mod doubts;
 mod draws_kept;
 #[cfg(any(test, feature = "example"))]
@@ -32,24 +33,30 @@ mod verdict;
 mod verdict_block;
 mod verdict_objective;
 mod verdict_of_others;
+mod watch_figures;
 mod watching;
 mod words;
 
-pub use ceiling_words::{ceiling_owner, ceiling_source, direction, direction_level, rate_figure};
 pub use clusters::{Clusters, in_two};
 pub use compare::{
     Against, AskedApart, Basis, COMPARISON_SCHEMA, CellComparison, CompareError, CompareOptions, ComparedSide,
     Comparison, Counts, DeviceModel, Differing, DifferingBytes, DrawRange, EngineWithOptions, Figure, FigureValue,
     Gain, InCommon, LatencyEstimate, MARGIN_DEFAULT, MonthlyPrice, NextStep, NoFigure, Note, Overall, RankedSide,
     RatioEstimate, Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, TRIALS_TO_DECIDE, ThrottledSide,
-    Undecided, Unmatched, Unpriced, Verdict, Whose, compare, latency_estimate, scaling_of, scaling_sentences,
+    Undecided, Unmatched, Unpriced, Verdict, Whose, compare, latency_estimate, scaling_of,
 };
+pub use conclusion::{
+    AdvisedStep, ClosedReached, Conclusion, DeeperWait, DepthKept, DepthObjective, DiskCheck, DoubtMeant,
+    InsteadOfRange, KnownLimit, LevelRate, LimitKnown, LoadReached, LoadStop, Meaning, NextMeasurement, RateBefore,
+    StopWay, UncertainRate,
+};
+pub use device_throttle::HeldBy;
 pub use doubts::doubts;
 pub use draws_kept::DrawsKept;
 pub use finding::{
     AloneLatency, ArrivalsResult, CameTo, CeilingUse, CellDoubts, DamageAt, DepthAndThreads, DepthResult, DeviceMoves,
     EventsCost, Finding, FindingCode, FindingSeen, FlushRule, HostsTogether, InFlight, KeptLoad, LoadAt, MostOf,
-    ObjectiveRule, ObjectiveSeen, ObjectiveTurn, PlateauLimit, PlateauSeen, RateCourse, RateSeen, RateStep, RiseSeen,
+    ObjectiveRule, ObjectiveSeen, ObjectiveTurn, PlateauLimit, PlateauSeen, RateCourse, RateStep, RiseSeen,
     SearchDraws, SearchedTurn, SharesOfAnother, StallsSeen, StrayLoad, TogetherLatency, TogetherLoad, TrialLevels,
     TrialsApart, TriedLoad, UnansweredShare, WatchSeen,
 };
@@ -66,15 +73,15 @@ pub use loadline_units::words::listed;
 pub use run_verdict::{RunVerdict, run_verdict, trials_cut_short};
 pub use search::{Probed, Search};
 pub use search_question::SearchQuestion;
-pub use standing::{StandingKind, StandingLimit, standing_limits};
+pub use standing::{StandingLimit, StandingRule, standing_limits};
 pub use summarize::summarize;
 pub use summary::{
-    BestOf, CauseShare, CellSummary, Conclusion, Consequence, CpuFigures, ExceededView, LastingFigures, LastingLatency,
-    LatencyIntervals, LatencyRange, LoadView, NextMeasurement, OperationFigures, PredictionView, ProgramFigures,
-    RunInfo, RunSummary, SCHEMA, StepFigures, Stop, ThrottleUse, TotalFigures, WaitAbove, WatchView,
+    BestOf, CauseShare, CellSummary, CpuFigures, ExceededView, LastingFigures, LastingLatency, LatencyIntervals,
+    LatencyRange, LoadView, OperationFigures, PredictionView, ProgramFigures, RunInfo, RunSummary, SCHEMA, StepFigures,
+    ThrottleUse, TotalFigures, WaitAbove, WatchView,
 };
 pub use verdict_block::{
-    Advised, Because, Certainty, HeldBy, Holder, ObjectiveVerdict, Reached, RecordedSource, VerdictBlock,
-    VerdictFigure, VerdictSubject, VolumeVerdict,
+    Advised, Answered, Because, Certainty, HeldBesides, Holder, LimitHolder, LoadAnswers, LoadsMissing, ObjectiveFound,
+    ObjectiveVerdict, Reached, RecordedSource, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,
 };
 pub use watching::{OtherProgram, WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep};

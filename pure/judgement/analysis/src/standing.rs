@@ -1,8 +1,7 @@
 //! What holds a load by what was read before it began: quotas, throttles and settings of queues, each with its file and what lifts it.
 
+use crate::device_throttle::HeldBy;
 use crate::summary::CellSummary;
-use crate::verdict_block::HeldBy;
-use crate::words::{block, number};
 use loadline_record::{
     CpuQuota, DeviceFacts, HostFacts, Limit, LoadFigures, ThrottledRequests, TrialRecord, VolumeFacts,
 };
@@ -16,36 +15,103 @@ const STOPPED_SHARE: f64 = 0.02;
 const QUEUE_FULL: f64 = 0.7;
 /// A shallower load with this share of the rate shows that the rate is not the queue's.
 const LEVEL_BEFORE: f64 = 0.85;
+/// The scheduler that gives a device to one process at a time.
+const SCHEDULER_COSTLY: &str = "bfq";
 
 /// A limit that stands in a file of the kernel.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StandingLimit {
-    /// What kind of limit it is.
-    pub kind: StandingKind,
-    /// What it does, in words: "control group /db gets 0.5 of 4 CPUs".
-    pub text: String,
+    /// What it does.
+    pub rule: StandingRule,
     /// The file that holds it.
     pub file: String,
     /// The command that lifts it, for a shell; `None` where a file cannot.
     pub lifted_by: Option<String>,
 }
 
-/// Kinds of limits that stand in files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StandingKind {
+/// What a limit that stands in a file does, the gravest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum StandingRule {
     /// A CPU quota of a control group.
-    CpuQuota,
+    CpuQuota {
+        /// The control group.
+        group: String,
+        /// CPUs whose time it gets.
+        cpus: f64,
+        /// Of so many.
+        of_cpus: u32,
+    },
     /// A rate limit of a control group on a device.
-    Throttle,
+    Throttle(HeldBy),
     /// The requests that the kernel's queue of a device holds.
-    QueueDepth,
+    QueueDepth {
+        /// The device.
+        device: String,
+        /// Requests in each of its queues.
+        requests: u64,
+        /// Queues that the load uses.
+        queues: u64,
+        /// Requests that the load has in flight.
+        in_flight: u64,
+    },
     /// The largest request of a device.
-    RequestSize,
-    /// Writes from the page cache that wait for reads.
-    Writeback,
-    /// A scheduler that costs a fast device more than it brings.
-    Scheduler,
+    RequestSize {
+        /// The device.
+        device: String,
+        /// Of the load.
+        block_bytes: u64,
+        /// The largest that the device gets.
+        bytes_max: u64,
+    },
+    /// Writes from the page cache wait for reads.
+    Writeback {
+        /// The device.
+        device: String,
+        /// The latency of reads from which on they wait, microseconds.
+        latency_us: u64,
+    },
+    /// A scheduler costs a fast device more than it brings.
+    Scheduler {
+        /// The device.
+        device: String,
+        /// The scheduler.
+        scheduler: String,
+    },
+}
+
+impl StandingRule {
+    /// Its place among the others.
+    const fn rank(&self) -> u8 {
+        match self {
+            Self::CpuQuota { .. } => 0,
+            Self::Throttle(_) => 1,
+            Self::QueueDepth { .. } => 2,
+            Self::RequestSize { .. } => 3,
+            Self::Writeback { .. } => 4,
+            Self::Scheduler { .. } => 5,
+        }
+    }
+
+    /// By how much a load outgrows it.
+    const fn demand(&self) -> u64 {
+        match self {
+            Self::QueueDepth { in_flight, .. } => *in_flight,
+            Self::RequestSize { block_bytes, .. } => *block_bytes,
+            _ => 0,
+        }
+    }
+
+    /// Whether it is the same limit for another load. Of the second version of control groups one file has several throttles.
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Throttle(own), Self::Throttle(other)) => {
+                let of = |held: &HeldBy| (held.limit.requests, held.limit.counts, held.limit.per_s);
+                of(own) == of(other)
+            }
+            _ => self.rank() == other.rank(),
+        }
+    }
 }
 
 /// What stands in the way of these loads on their volumes, the gravest first.
@@ -66,15 +132,15 @@ pub fn standing_limits<'a>(
             ];
             for limit in here.into_iter().flatten() {
                 // Of queues that several loads outgrow the deepest load's line stays.
-                match found.iter_mut().find(|known| known.kind == limit.kind && known.file == limit.file) {
-                    Some(known) if known.text.len() < limit.text.len() => *known = limit,
+                match found.iter_mut().find(|known| known.file == limit.file && known.rule.is_same(&limit.rule)) {
+                    Some(known) if known.rule.demand() < limit.rule.demand() => *known = limit,
                     Some(_) => {}
                     None => found.push(limit),
                 }
             }
         }
     }
-    found.sort_by_key(|limit| limit.kind as u8);
+    found.sort_by_key(|limit| limit.rule.rank());
     found
 }
 
@@ -145,16 +211,11 @@ fn was_stopped(trial: &TrialRecord) -> bool {
 
 /// The tightest quota, if it leaves fewer CPUs than the process could use.
 fn quota(host: &HostFacts) -> Option<StandingLimit> {
-    let all = f64::from(host.cpus?);
-    let quota: &CpuQuota = host.cpu_quotas.first().filter(|quota| quota.cpus() < all * CPUS_LEFT)?;
+    let of_cpus = host.cpus?;
+    let is_less = |quota: &&CpuQuota| quota.cpus() < f64::from(of_cpus) * CPUS_LEFT;
+    let quota = host.cpu_quotas.first().filter(is_less)?;
     Some(StandingLimit {
-        kind: StandingKind::CpuQuota,
-        text: format!(
-            "a CPU quota gives control group {} the time of {} of {all:.0} CPUs",
-            quota.group,
-            // A small one has more digits than other figures: "0.05".
-            (quota.cpus() * 100.0).round() / 100.0
-        ),
+        rule: StandingRule::CpuQuota { group: quota.group.clone(), cpus: quota.cpus(), of_cpus },
         file: quota.file.clone(),
         lifted_by: Some(written(&quota.lifted_by, &quota.file)),
     })
@@ -168,13 +229,8 @@ fn throttles(devices: &[DeviceFacts], device: &DeviceFacts, load: &LoadFigures) 
     let met = device.throttles.iter().filter(|limit| is_met(limit.requests));
     met.map(|limit| {
         let held = HeldBy::on(devices, device, limit);
-        StandingLimit {
-            kind: StandingKind::Throttle,
-            text: held.sentence(),
-            // Of the second version one file has several limits.
-            file: format!("{} ({})", limit.file, held.amount()),
-            lifted_by: Some(held.lifting_command()),
-        }
+        let lifted_by = Some(held.lifting_command());
+        StandingLimit { rule: StandingRule::Throttle(held), file: limit.file.clone(), lifted_by }
     })
     .collect()
 }
@@ -192,13 +248,8 @@ fn queue_depth(device: &DeviceFacts, depth: u32, threads: u32) -> Option<Standin
     let file = format!("{folder}/nr_requests");
     // Without a scheduler the device itself has no more room.
     let can_grow = device.scheduler.as_deref().is_some_and(|scheduler| scheduler != "none");
-    let several = if queues == 1 { String::new() } else { format!(" in each of {queues} queues") };
     Some(StandingLimit {
-        kind: StandingKind::QueueDepth,
-        text: format!(
-            "the kernel's queue of {} holds {room} requests{several} (nr_requests): of {in_flight} in flight the others wait above it",
-            device.name
-        ),
+        rule: StandingRule::QueueDepth { device: device.name.clone(), requests: room, queues, in_flight },
         lifted_by: can_grow.then(|| written(&in_flight.div_ceil(queues).to_string(), &file)),
         file,
     })
@@ -212,31 +263,20 @@ fn request_size(device: &DeviceFacts, load: &LoadFigures) -> Option<StandingLimi
     let file = format!("{folder}/max_sectors_kb");
     let can_grow = device.request_bytes_hardware.is_some_and(|hardware| hardware >= load.block_bytes);
     Some(StandingLimit {
-        kind: StandingKind::RequestSize,
-        text: format!(
-            "requests of {} reach {} in pieces of {} (max_sectors_kb)",
-            block(load.block_bytes),
-            device.name,
-            block(most)
-        ),
+        rule: StandingRule::RequestSize { device: device.name.clone(), block_bytes: load.block_bytes, bytes_max: most },
         lifted_by: can_grow.then(|| written(&load.block_bytes.div_ceil(1024).to_string(), &file)),
         file,
     })
 }
 
 fn writeback(device: &DeviceFacts, load: &LoadFigures) -> Option<StandingLimit> {
-    let (latency, folder) = (device.writeback_latency_us?, device.queue_folder.as_ref()?);
-    if latency == 0 || !load.buffered || load.read_ratio >= 1.0 {
+    let (latency_us, folder) = (device.writeback_latency_us?, device.queue_folder.as_ref()?);
+    if latency_us == 0 || !load.buffered || load.read_ratio >= 1.0 {
         return None;
     }
     let file = format!("{folder}/wbt_lat_usec");
     Some(StandingLimit {
-        kind: StandingKind::Writeback,
-        text: format!(
-            "writes from the page cache to {} are held back while its reads take over {} us (wbt_lat_usec)",
-            device.name,
-            number(latency as f64)
-        ),
+        rule: StandingRule::Writeback { device: device.name.clone(), latency_us },
         lifted_by: Some(written("0", &file)),
         file,
     })
@@ -244,16 +284,13 @@ fn writeback(device: &DeviceFacts, load: &LoadFigures) -> Option<StandingLimit> 
 
 fn scheduler(device: &DeviceFacts) -> Option<StandingLimit> {
     let folder = device.queue_folder.as_ref()?;
-    if device.scheduler.as_deref() != Some("bfq") || device.rotational != Some(false) {
+    let scheduler = device.scheduler.clone().filter(|scheduler| scheduler == SCHEDULER_COSTLY)?;
+    if device.rotational != Some(false) {
         return None;
     }
     let file = format!("{folder}/scheduler");
     Some(StandingLimit {
-        kind: StandingKind::Scheduler,
-        text: format!(
-            "the scheduler bfq gives {} to one process at a time, which costs a fast device rate",
-            device.name
-        ),
+        rule: StandingRule::Scheduler { device: device.name.clone(), scheduler },
         lifted_by: Some(written("none", &file)),
         file,
     })
@@ -300,10 +337,11 @@ mod tests {
             found(&host, device(), example::closed("random", 1.0, 4096, 8))
         };
         let [limit] = &of(50_000)[..] else { panic!("one limit") };
-        assert_eq!(limit.text, "a CPU quota gives control group /db the time of 0.5 of 4 CPUs");
+        let quota = |cpus| StandingRule::CpuQuota { group: "/db".to_owned(), cpus, of_cpus: 4 };
+        assert_eq!(limit.rule, quota(0.5));
         assert_eq!(limit.lifted_by.as_deref(), Some("echo max | sudo tee /sys/fs/cgroup/db/cpu.max"));
         let [small] = &of(5_000)[..] else { panic!("one limit") };
-        assert!(small.text.ends_with("the time of 0.05 of 4 CPUs"), "{}", small.text);
+        assert_eq!(small.rule, quota(0.05));
         assert_eq!(of(400_000), []);
     }
 
@@ -317,7 +355,8 @@ mod tests {
         assert_eq!(of(64, 1, "none"), []);
         assert_eq!(of(64, 2, "none"), [], "each thread has a queue");
         let full = of(128, 1, "none");
-        assert!(full[0].text.contains("of vda holds 64 requests (nr_requests): of 128 in flight"), "{full:?}");
+        let rule = StandingRule::QueueDepth { device: "vda".to_owned(), requests: 64, queues: 1, in_flight: 128 };
+        assert_eq!(full[0].rule, rule);
         assert_eq!(full[0].lifted_by, None, "the device itself has no more");
         let grows = of(256, 2, "mq-deadline");
         assert_eq!(grows[0].lifted_by.as_deref(), Some("echo 256 | sudo tee /sys/block/vda/queue/nr_requests"));
@@ -342,7 +381,7 @@ mod tests {
             ..device()
         };
         let reads = found(&HostFacts::default(), device.clone(), example::closed("random", 1.0, 4096, 8));
-        assert_eq!(reads.iter().map(|one| one.kind).collect::<Vec<_>>(), [StandingKind::Scheduler]);
+        assert!(matches!(&reads[..], [StandingLimit { rule: StandingRule::Scheduler { .. }, .. }]), "{reads:?}");
         let load = LoadFigures { buffered: true, ..example::closed("random", 0.0, 1 << 20, 8) };
         let writes = found(&HostFacts::default(), device, load);
         let commands: Vec<&str> = writes.iter().filter_map(|one| one.lifted_by.as_deref()).collect();
@@ -372,11 +411,11 @@ mod tests {
         assert_eq!(of(trial), None, "it never ran out");
         let throttled_ns = Some(trial.measured_ns / 2);
         trial.surroundings.stops = Some(Stops { throttled_ns, ..Stops::default() });
-        assert!(of(trial).is_some_and(|limit| limit.kind == StandingKind::CpuQuota));
+        assert!(of(trial).is_some_and(|limit| matches!(limit.rule, StandingRule::CpuQuota { .. })));
     }
 
-    /// A sweep of single requests and deep ones on a device with room for 4, on which so many were in flight; what its verdict names.
-    fn of_a_full_queue(disk: &ExampleDisk, depths: &[u32], in_flight: f64) -> (Limit, Option<StandingKind>) {
+    /// A sweep of single requests and deep ones on a device with room for 4, on which so many were in flight; whether its verdict names the queue.
+    fn of_a_full_queue(disk: &ExampleDisk, depths: &[u32], in_flight: f64) -> (Limit, bool) {
         let cells = depths.iter().map(|depth| {
             let mut cell = example::cell(example::closed("random", 1.0, 4096, *depth), disk, &[1.0]);
             for trial in &mut cell.trials {
@@ -397,17 +436,20 @@ mod tests {
         let deepest = summary.cells.len() - 1;
         let (cell, trials) = (&summary.cells[deepest], &record.cells[deepest].trials);
         let found = holder(&record.header.host, Some(&record.header.volumes[0]), cell, trials, &summary.cells);
-        (cell.binding.as_ref().unwrap().limit, found.map(|limit| limit.kind))
+        (
+            cell.binding.as_ref().unwrap().limit,
+            found.is_some_and(|limit| matches!(limit.rule, StandingRule::QueueDepth { .. })),
+        )
     }
 
     #[test]
     fn a_queue_that_was_full_is_named_before_a_limit_of_the_disk_that_is_only_presumed() {
         let disk = ExampleDisk { iops: 4_000.0, ..ExampleDisk::default() };
-        assert_eq!(of_a_full_queue(&disk, &[1, 8, 32], 4.0), (Limit::DiskIops, Some(StandingKind::QueueDepth)));
+        assert_eq!(of_a_full_queue(&disk, &[1, 8, 32], 4.0), (Limit::DiskIops, true));
         // The rate is there with two in flight already.
         let slow = ExampleDisk { iops: 1_900.0, ..ExampleDisk::default() };
-        assert_eq!(of_a_full_queue(&slow, &[1, 2, 8, 32], 4.0).1, None);
+        assert!(!of_a_full_queue(&slow, &[1, 2, 8, 32], 4.0).1);
         // The device never had as many as fit.
-        assert_eq!(of_a_full_queue(&disk, &[1, 8, 32], 1.5).1, None);
+        assert!(!of_a_full_queue(&disk, &[1, 8, 32], 1.5).1);
     }
 }

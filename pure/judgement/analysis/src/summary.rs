@@ -1,16 +1,17 @@
 //! A run's results as programs read them: schema `loadline.run/1`, published in `docs/formats/run.schema.json`.
 
+use crate::conclusion::Conclusion;
+use crate::device_throttle::HeldBy;
 use crate::finding::Finding;
 use crate::hosts::view::{HostsScaling, HostsView};
 use crate::load_details::LoadDetails;
 use crate::load_keys::LoadIdentity;
-use crate::verdict_block::{Advised, HeldBy, VerdictBlock};
-use crate::watching::WatchHolder;
+use crate::verdict_block::VerdictBlock;
+pub use crate::watch_figures::{CauseShare, ProgramFigures, ThrottleUse, WaitAbove};
 use loadline_record::{
     Access, AnswersInClusters, ArrivalKind, Binding, BurstEnd, Ceiling, CeilingSource, Clock, Doubt, EngineUsed,
-    EventAsker, Evidence, HiddenProcesses, HistogramSnapshot, HostFacts, HostsFact, ImportedFrom, KernelThrottle,
-    Limit, LoadBeside, PlanText, RunStatus, RunVerb, StageWait, StepName, VolumeFacts, WatchCause, WatchGain,
-    WatchedLoop,
+    EventAsker, HiddenProcesses, HistogramSnapshot, HostFacts, ImportedFrom, LoadBeside, PlanText, RunStatus, RunVerb,
+    StageWait, StepName, VolumeFacts, WatchGain, WatchedLoop,
 };
 use serde::{Deserialize, Serialize};
 
@@ -215,61 +216,6 @@ pub struct WatchView {
     /// What requests waited before the device; `null` where no throttle was reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub above_device: Option<WaitAbove>,
-}
-
-/// What requests wait above the device, for a throttle of the kernel.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct WaitAbove {
-    /// What the device took for a request, on average, ns: the only part that its counters and events see.
-    pub device_ns: f64,
-    /// What the application waited for a request in all, about, ns; `null` where its threads show nothing of it.
-    pub application_ns: Option<f64>,
-    /// Threads that were blocked in the kernel at any moment, on average, from which that follows.
-    pub threads_blocked: Option<f64>,
-    /// A process of the program that the watch is about.
-    pub pid: Option<u32>,
-}
-
-/// What a share of the time of a watch went to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CauseShare {
-    /// What it went to.
-    pub cause: WatchCause,
-    /// The limit that it is; `null` where its name is not known.
-    pub limit: Option<Limit>,
-    /// Of the time (0.0 to 1.0).
-    pub share: f64,
-}
-
-/// How much of a throttle was asked for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ThrottleUse {
-    /// The limit.
-    pub limit: KernelThrottle,
-    /// What its control group asked for in a second, counted as the limit does; `null`: the kernel does not show it.
-    pub asked_per_s: Option<f64>,
-}
-
-/// A program that used a device.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ProgramFigures {
-    /// Its name.
-    pub name: String,
-    /// One of its processes.
-    pub pid: u32,
-    /// The most processes seen at once.
-    pub processes: u32,
-    /// Whether it is the one that was named.
-    pub named: bool,
-    /// Bytes that it caused to be read from storage, of any device.
-    pub read_bytes_per_s: f64,
-    /// Bytes that it caused to be written to storage, of any device.
-    pub write_bytes_per_s: f64,
-    /// CPUs that it kept in use.
-    pub cpus: f64,
-    /// Its share of the device's bytes (0.0 to 1.0); missing where its bytes cannot be put down to this device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub share: Option<f64>,
 }
 
 /// What names the best of some trials.
@@ -489,74 +435,4 @@ pub struct CpuFigures {
     pub user_s: f64,
     /// In the kernel, seconds.
     pub system_s: f64,
-}
-
-/// What stops one kind of load on a volume.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Conclusion {
-    /// The volume's name.
-    pub volume: String,
-    /// Id of the cell that shows it.
-    pub cell: String,
-    /// What binds there.
-    pub limit: Option<Limit>,
-    /// How far the load comes and what stops it.
-    pub text: Stop,
-    /// How that is known; empty where nothing tells.
-    pub seen: Evidence,
-    /// What it means.
-    pub consequence: Option<Consequence>,
-    /// What to do now; `None` where the conclusion before says it.
-    pub next: Option<Advised>,
-    /// Measurements that `next` recommends, in its order.
-    pub next_measurements: Vec<NextMeasurement>,
-    /// The same as commands; empty until a program with a command line spells them.
-    pub commands: Vec<String>,
-}
-
-/// How far a load comes, and what stops it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stop {
-    /// A sentence, of judges that have no value of it yet.
-    Written(String),
-    /// Of a device that others use: what holds it.
-    Watch(WatchHolder),
-    /// Of a load that more and more hosts ran.
-    Hosts {
-        /// What each asked, for people.
-        load: String,
-        /// What their totals show.
-        seen: HostsFact,
-    },
-}
-
-/// What it means that a load is stopped.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Consequence {
-    /// A sentence, of judges that have no value of it yet.
-    Written(String),
-    /// What faster storage would bring.
-    Gain(WatchGain),
-}
-
-/// A measurement that settles what a conclusion leaves open. It is about the conclusion's cell and volume.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum NextMeasurement {
-    /// Vary one factor at a time around the cell's load, on the same storage.
-    VaryFactors,
-    /// Measure the cell's plan for longer.
-    Longer {
-        /// Measured time of a trial.
-        duration_ns: u64,
-    },
-    /// Measure the cell's plan over a larger range.
-    LargerRange {
-        /// Bytes that the load should spread over.
-        size_bytes: u64,
-    },
-    /// Measure the storage that was predicted.
-    RealStorage,
 }

@@ -3,20 +3,13 @@
 //! A limit that follows from figures rests on all of them: the loads that are missing may show another. What was read from a file, or
 //! declared, is as certain as ever.
 
-use crate::summary::Conclusion;
-use crate::verdict_block::{Because, Certainty, VerdictBlock, VolumeVerdict};
-use crate::words::NAMED_MAX;
+use crate::conclusion::Conclusion;
+use crate::verdict_block::{Advised, Because, Certainty, Holder, LoadsMissing, VerdictBlock, VolumeVerdict};
 use loadline_record::{CellRecord, Ending, RunRecord, RunStatus, RunVerb};
-
-/// What to do with such a run.
-const CARRY_ON: &str = "carry on with this run: what was finished is kept";
 
 /// The loads of a run that ended early, or is under way, of which no trial came to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Unfinished {
-    missing: Vec<String>,
-    of: usize,
-}
+pub(crate) struct Unfinished(LoadsMissing);
 
 impl Unfinished {
     /// `None` where every load was measured, and of runs that do not go through a list of loads.
@@ -26,31 +19,23 @@ impl Unfinished {
             return None;
         }
         let is_missing = |cell: &&CellRecord| !cell.trials.iter().any(|trial| trial.ending == Ending::Complete);
-        let missing: Vec<String> = record.cells.iter().filter(is_missing).map(|cell| cell.label.clone()).collect();
-        (!missing.is_empty()).then_some(Self { missing, of: record.cells.len() })
-    }
-
-    /// "7 of 17 loads: random read 4 KiB, depth 1; ... and 3 more".
-    pub(crate) fn words(&self) -> String {
-        let (named, more) = self.missing.split_at(self.missing.len().min(NAMED_MAX));
-        let more = if more.is_empty() { String::new() } else { format!("; and {} more", more.len()) };
-        format!("{}: {}{more}", self.count(), named.join("; "))
-    }
-
-    /// "7 of 17 loads".
-    fn count(&self) -> String {
-        format!("{} of {} loads", self.missing.len(), self.of)
+        let loads: Vec<String> = record.cells.iter().filter(is_missing).map(|cell| cell.label.clone()).collect();
+        (!loads.is_empty()).then_some(Self(LoadsMissing { loads, of: record.cells.len() }))
     }
 
     /// Takes back what rests on the loads that are missing, and says which they are.
     pub(crate) fn limit(&self, verdict: &mut VerdictBlock) {
-        verdict.not_measured = Some(self.words());
+        verdict.not_measured = Some(self.0.clone());
         for volume in &mut verdict.volumes {
             self.limit_volume(volume);
         }
         if let Some(objective) = &mut verdict.objective {
-            objective.text = format!("{}; {} were not measured", objective.text, self.count());
+            objective.not_measured = Some(self.count());
         }
+    }
+
+    const fn count(&self) -> (usize, usize) {
+        (self.0.loads.len(), self.0.of)
     }
 
     fn limit_volume(&self, volume: &mut VolumeVerdict) {
@@ -58,10 +43,11 @@ impl Unfinished {
             return;
         }
         volume.limit = None;
-        volume.held_by = String::from("not known yet: the loads that were not measured may show another limit").into();
+        volume.held_by = Holder::NotMeasured;
         volume.certainty = Certainty::Unknown;
-        volume.because = Because::NotMeasured(self.count());
-        volume.next = Some(CARRY_ON.to_owned().into());
+        let (loads, of) = self.count();
+        volume.because = Because::NotMeasured { loads, of };
+        volume.next = Some(Advised::CarryOn);
         volume.command = None;
     }
 
@@ -103,12 +89,13 @@ mod tests {
         assert!(block.volumes[0].limit.is_some() && !whole.conclusions.is_empty());
         let half = summarize(&interrupted(1));
         let block = half.verdict.expect("a verdict");
-        assert_eq!(block.not_measured.as_deref(), Some("1 of 2 loads: random read 4 KiB, depth 32"));
+        let missing = LoadsMissing { loads: vec!["random read 4 KiB, depth 32".to_owned()], of: 2 };
+        assert_eq!(block.not_measured, Some(missing));
         let volume = &block.volumes[0];
         assert_eq!((volume.limit, volume.certainty), (None, Certainty::Unknown));
-        assert!(volume.held_by.starts_with("not known yet") && volume.next.as_deref() == Some(CARRY_ON), "{volume:?}");
+        assert_eq!((&volume.held_by, &volume.next), (&Holder::NotMeasured, &Some(Advised::CarryOn)));
         assert_eq!(volume.gives.len(), 1);
-        assert!(block.objective.expect("judged").text.ends_with("; 1 of 2 loads were not measured"));
+        assert_eq!(block.objective.expect("judged").not_measured, Some((1, 2)));
         assert!(half.conclusions.is_empty(), "{:?}", half.conclusions);
     }
 
@@ -127,6 +114,7 @@ mod tests {
         assert!(block.not_measured.is_some());
         let volume = &block.volumes[0];
         assert_eq!(volume.certainty, Certainty::Certain);
-        assert!(volume.held_by.contains("control group /db") && volume.command.is_some(), "{volume:?}");
+        let Holder::Throttles { throttles, besides: None } = &volume.held_by else { panic!("{volume:?}") };
+        assert_eq!((&*throttles[0].limit.group, volume.command.is_some()), ("/db", true));
     }
 }

@@ -2,30 +2,28 @@
 //!
 //! It is what somebody in a hurry reads. Every figure in it is a cell's own, so that one thing has one number everywhere.
 
-use crate::ceiling_words::ceiling_owner;
 use crate::conclusions::instead_of_a_larger_range;
 use crate::curves::{outstanding, paced};
+use crate::device_throttle::HeldBy;
 use crate::findings::{FLUSHES_MIN, best_cell, flushes, overloaded};
 use crate::hosts::view::HostsScaling;
 use crate::standing::{self, StandingLimit};
-use crate::summary::{CellSummary, LastingFigures, OperationFigures};
+use crate::summary::{CellSummary, OperationFigures};
 use crate::verdict_block::{
-    Advised, Because, Certainty, Reached, RecordedSource, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,
+    Advised, Because, Certainty, HeldBesides, Holder, LimitHolder, Reached, RecordedSource, VerdictBlock,
+    VerdictFigure, VerdictSubject, VolumeVerdict,
 };
 use crate::verdict_objective::objective;
 use crate::verdict_of_others::{of_the_tool, over_hosts};
-use crate::words::{LARGE_BYTES_MIN, SMALL_BYTES_MAX, VOLUMES_MAX, block, how_much, load_name, number};
+use crate::words::{LARGE_BYTES_MIN, SMALL_BYTES_MAX, VOLUMES_MAX, block, how_much, load_name};
+use loadline_block::Operation;
 use loadline_record::{
     Access, Clock, Doubt, DoubtCode, DoubtGrade, HistogramSnapshot, Limit, RunHeader, RunRecord, RunVerb, TargetKind,
     VOLUME_DEFAULT,
 };
-use std::fmt::Write as _;
 
 /// The usual size of a small request, taken where several were measured.
 const SMALL_BYTES_USUAL: u64 = 4 << 10;
-
-/// What to do about a limit that stands in a file.
-const LIFT: &str = "if this limit is not meant, lift it: that costs nothing";
 
 /// A mean this many times the median is shown beside it.
 const MEAN_APART: f64 = 2.0;
@@ -115,7 +113,7 @@ impl VolumeCells<'_> {
         };
         let volumes = self.record.header.volumes.len();
         let held_by = match &standing {
-            Some(limit) => limit.text.clone(),
+            Some(limit) => Holder::Standing(limit.clone()),
             None if throttled.is_empty() => holder(cell),
             None => by_throttles(&throttled, shown),
         };
@@ -125,12 +123,13 @@ impl VolumeCells<'_> {
             volume: if volumes == 1 && volume == VOLUME_DEFAULT { String::new() } else { volume.to_owned() },
             gives,
             limit: cell.binding.as_ref().map(|binding| binding.limit),
-            held_by: held_by.into(),
+            held_by,
             throttle: cell.held_by.clone(),
             certainty,
             because,
             latency: None,
-            next: if liftable { Some(LIFT.to_owned()) } else { next(cell, &self.record.header) }.map(Advised::from),
+            next: if liftable { Some(Advised::Lift) } else { next(cell, &self.record.header) },
+            takes_ns: None,
             command: standing
                 .and_then(|limit| limit.lifted_by)
                 .or_else(|| (!lifted.is_empty()).then(|| lifted.join(" && "))),
@@ -311,81 +310,42 @@ fn mean_apart(latency: &HistogramSnapshot) -> Option<f64> {
     (latency.mean > median * MEAN_APART).then_some(latency.mean)
 }
 
-/// What the throttles do, and what limits the load that the verdict shows first where that is none of them.
-fn by_throttles(throttled: &[&CellSummary], shown: &CellSummary) -> String {
-    let mut held = throttled.iter().filter_map(|cell| cell.held_by.as_ref());
-    let Some(first) = held.next() else { return holder(shown) };
-    let mut text = first.sentence();
-    for other in held {
-        // The first has said which group and which device.
-        if (&other.device, other.devices, &other.limit.group) == (&first.device, first.devices, &first.limit.group) {
-            let _ = write!(text, " and to {}", other.amount());
-        } else {
-            let _ = write!(text, "; {}", other.sentence());
-        }
-    }
-    if shown.held_by.is_none() {
-        let kind = match (shown.reads_only(), shown.writes_only()) {
-            (true, _) => "reads",
-            (_, true) => "writes",
-            _ => "mixes",
-        };
-        let _ = write!(text, "; {kind}: {}", holder(shown));
-    }
-    text
+/// What the throttles do, and what limits the load that the verdict shows first if none of them does.
+fn by_throttles(cells: &[&CellSummary], shown: &CellSummary) -> Holder {
+    let throttles: Vec<HeldBy> = cells.iter().filter_map(|cell| cell.held_by.clone()).collect();
+    let operation = match (shown.reads_only(), shown.writes_only()) {
+        (true, _) => Some(Operation::Read),
+        (_, true) => Some(Operation::Write),
+        _ => None,
+    };
+    let besides = || Box::new(HeldBesides { operation, held_by: holder(shown) });
+    Holder::Throttles { throttles, besides: shown.held_by.is_none().then(besides) }
 }
 
-/// What holds a cell, in words.
-fn holder(cell: &CellSummary) -> String {
+/// What holds a cell.
+fn holder(cell: &CellSummary) -> Holder {
     if let Some(held) = &cell.held_by {
-        return held.sentence();
+        return Holder::Throttles { throttles: vec![held.clone()], besides: None };
     }
-    let Some(binding) = &cell.binding else { return "not known".to_owned() };
-    if let Some((lasting, who)) = baseline_to_come(cell) {
-        let before = number(lasting.iops_before);
-        return format!("the baseline of {who}, once what was saved up is spent ({before} IOPS until then)");
+    let Some(binding) = &cell.binding else { return Holder::Unknown };
+    let foretold = cell.lasting.as_ref().and_then(|lasting| Some((lasting.iops_before, lasting.source.clone()?)));
+    if let Some((iops_before, source)) = foretold {
+        return Holder::BaselineToCome { source, iops_before };
     }
     // A limit that the figure above shows already is not printed a second time.
     let shown = cell.iops_lasting().unwrap_or(0.0);
-    let apart = binding.ceiling_iops.filter(|iops| (iops - shown).abs() > SHOWN_ALREADY * shown);
-    let value = apart.map(|iops| format!(", {} IOPS for this load", number(iops))).unwrap_or_default();
-    let value = if binding.presumed { format!("{value} (presumed)") } else { value };
-    match binding.limit {
-        Limit::DiskIops => format!("the disk's limit on requests per second{value}"),
-        Limit::DiskThroughput => format!("the disk's limit on bytes per second{value}"),
-        Limit::VmUncachedIops => format!("the VM's limit on uncached requests per second{value}"),
-        Limit::VmUncachedThroughput => format!("the VM's limit on uncached bytes per second{value}"),
-        Limit::VmCachedIops => format!("the VM's limit on cached requests per second{value}"),
-        Limit::VmCachedThroughput => format!("the VM's limit on cached bytes per second{value}"),
-        Limit::BurstExhausted => match cell.lasting.as_ref().filter(|lasting| lasting.before_ns.is_some()) {
-            Some(lasting) => {
-                let before = number(lasting.iops_before);
-                format!("the baseline, after {before} IOPS {} of burst{value}", lasting.how_long())
-            }
-            None => format!("the baseline, after the burst was used up{value}"),
-        },
-        Limit::Cache => "nothing of the disk: a cache answers".to_owned(),
-        Limit::Latency if cell.is_of_others() => {
-            "the latency of its requests: the application waits for each".to_owned()
-        }
-        Limit::Arrival if cell.is_of_others() => {
-            "the application, not the storage: nothing was asked most of the time".to_owned()
-        }
-        Limit::Latency => "no limit yet: more requests in flight would give more".to_owned(),
-        Limit::Arrival => "no limit yet: all that was offered was served".to_owned(),
-        Limit::Cpu => "the machine's CPUs, not the storage".to_owned(),
-        Limit::Generator => "loadline itself, not the storage".to_owned(),
-        Limit::Interface => format!("the interface between machine and devices{value}"),
-        Limit::Parallelism => format!("the storage serves only so many requests at once{value}"),
-        Limit::Flush => format!("the time until writes are durable{value}"),
-        Limit::Unexplained => "nothing that loadline knows".to_owned(),
-    }
+    Holder::Limit(LimitHolder {
+        limit: binding.limit,
+        ceiling_iops: binding.ceiling_iops.filter(|iops| (iops - shown).abs() > SHOWN_ALREADY * shown),
+        presumed: binding.presumed,
+        burst: cell.level_rate().before.filter(|before| before.before_ns.is_some()),
+        of_others: cell.is_of_others(),
+    })
 }
 
-/// What is left once a burst ends that the load did not live to see, and what leaves it.
-fn baseline_to_come(cell: &CellSummary) -> Option<(&LastingFigures, String)> {
-    let lasting = cell.lasting.as_ref()?;
-    Some((lasting, ceiling_owner(lasting.source.as_ref()?)))
+/// Whether what a burst leaves once it ends is known of a load that did not live to see that.
+fn is_baseline_to_come(cell: &CellSummary) -> bool {
+    cell.lasting.as_ref().is_some_and(|lasting| lasting.source.is_some())
 }
 
 /// Whether a model gave the answers: in virtual time, or as an emulated disk.
@@ -394,35 +354,20 @@ fn is_modelled(header: &RunHeader) -> bool {
 }
 
 /// What to do about what holds a cell.
-fn next(cell: &CellSummary, header: &RunHeader) -> Option<String> {
+fn next(cell: &CellSummary, header: &RunHeader) -> Option<Advised> {
     let limit = cell.binding.as_ref()?.limit;
-    let limit = if baseline_to_come(cell).is_some() { Limit::BurstExhausted } else { limit };
-    let measured = !is_modelled(header);
-    let of_others = cell.is_of_others();
-    let text = match limit {
-        Limit::Arrival if of_others => "look elsewhere than at this storage: it waited for the application",
-        Limit::Latency if of_others => "more in flight at once, or storage that answers faster",
-        Limit::DiskIops if measured => "compare with what the disk is sold with; more needs another disk or a stripe",
-        Limit::DiskIops => "more needs a disk with more IOPS, or a stripe",
-        Limit::DiskThroughput => "more needs a disk with more MB/s, or a stripe",
-        Limit::VmUncachedIops | Limit::VmUncachedThroughput => "more needs a larger VM; faster disks change nothing",
-        Limit::VmCachedIops | Limit::VmCachedThroughput => "more needs a larger VM, or the host cache off",
-        Limit::BurstExhausted => "plan with this rate, or take storage with a higher baseline",
-        Limit::Cache => {
-            let volume = header.volumes.iter().find(|volume| volume.name == cell.volume).filter(|_| measured);
-            let instead = volume.and_then(|volume| instead_of_a_larger_range(volume, cell.load.buffered));
-            instead.unwrap_or("measure a range larger than the cache")
-        }
-        Limit::Latency => "ask for more at once (deeper queues, more threads) before buying anything",
-        Limit::Arrival => "offer more to find where it stops",
-        Limit::Cpu => "free the CPUs or measure from a larger machine",
-        Limit::Generator => "use more load threads",
-        Limit::Interface => "use devices on another interface",
-        Limit::Parallelism => "more needs storage that answers faster or serves more at once",
-        Limit::Flush => "make several writes durable with one flush, or take a disk that flushes faster",
+    let limit = if is_baseline_to_come(cell) { Limit::BurstExhausted } else { limit };
+    let modelled = is_modelled(header);
+    Some(match limit {
         Limit::Unexplained => return None,
-    };
-    Some(text.to_owned())
+        Limit::Arrival | Limit::Latency if cell.is_of_others() => Advised::MoveOfOthers { limit },
+        Limit::Cache => {
+            let volume = header.volumes.iter().find(|volume| volume.name == cell.volume).filter(|_| !modelled);
+            let instead = volume.and_then(|volume| instead_of_a_larger_range(volume, cell.load.buffered));
+            instead.map_or(Advised::LargerRange, Advised::InsteadOfRange)
+        }
+        limit => Advised::Move { limit, modelled },
+    })
 }
 
 #[cfg(test)]
@@ -430,7 +375,9 @@ mod tests {
     use super::*;
     use crate::example::{self, ExampleDisk};
     use crate::summarize;
-    use crate::summary::LastingLatency;
+    use crate::summary::{LastingFigures, LastingLatency};
+    use crate::verdict_block::{Answered, ObjectiveFound};
+    use crate::{AdvisedStep, FindingSeen, Meaning};
     use loadline_load::{LatencyFigure, Objective as ObjectiveSet};
     use loadline_record::{Binding, Evidence, LoadFigures};
     use loadline_units::Duration;
@@ -480,10 +427,11 @@ mod tests {
     #[test]
     fn the_objective_is_kept_up_to_a_load_or_missed_by_the_lightest() {
         let kept = block_of(sweep(100)).objective.expect("judged");
-        assert!(kept.kept && kept.text.starts_with("holds at every load measured. "), "{kept:?}");
+        assert!(matches!(kept.found, ObjectiveFound::Everywhere { .. }), "{kept:?}");
         let some = block_of(sweep(5)[..3].to_vec()).objective.expect("judged");
-        assert!(some.kept && some.text.starts_with("holds for ") && some.text.contains(" up to depth 8 "), "{some:?}");
-        assert!(some.text.contains("), breaks at depth 32 ("), "{some:?}");
+        let ObjectiveFound::UpTo { kept, broken, .. } = &some.found else { panic!("{some:?}") };
+        assert_eq!((&*kept.at, &*broken.at), ("depth 8", "depth 32"));
+        assert!(matches!((kept.answered, broken.answered), (Answered::After(_), Answered::After(_))), "{some:?}");
         let lost = block_of(
             sweep(0)
                 .into_iter()
@@ -495,7 +443,8 @@ mod tests {
         )
         .objective
         .expect("judged");
-        assert!(!lost.kept && lost.text.contains("break it already at depth 1"), "{lost:?}");
+        let ObjectiveFound::Broken { lightest, .. } = &lost.found else { panic!("{lost:?}") };
+        assert_eq!(lightest.at, "depth 1");
     }
 
     #[test]
@@ -508,13 +457,28 @@ mod tests {
         let open = [1_500.0, 2_500.0].map(|rate| with(example::open("random", 1.0, 4096, rate)));
         let loads = closed.into_iter().chain(open);
         let mut record = example::run(loads.map(|load| example::cell(load, &disk, &[1.0])).collect());
-        let text = |record: &RunRecord| format!("{:?}", summarize(record));
-        let told = text(&record);
-        assert!(told.contains("5 ms at p99") && !told.contains("20 ms"), "{told}");
+        // Of findings and of the conclusion.
+        let spoken = |record: &RunRecord| {
+            let summary = summarize(record);
+            let found = summary.findings.iter().filter_map(|found| match &found.seen {
+                FindingSeen::Objective(seen) => Some((seen.objective.figure, seen.objective.limit_ns)),
+                FindingSeen::KeptEverywhere { objective, .. } => Some((objective.figure, objective.limit_ns)),
+                _ => None,
+            });
+            let meant = summary.conclusions.iter().flat_map(|one| &one.means).filter_map(|one| match one {
+                Meaning::DeeperAdds { objective, .. } => objective.as_ref().map(|of| (of.figure, of.limit_ns)),
+                _ => None,
+            });
+            let mut all: Vec<(LatencyFigure, u64)> = found.chain(meant).collect();
+            assert_eq!(all.len(), 3, "{all:?}");
+            all.dedup();
+            all
+        };
+        assert_eq!(spoken(&record), [(LatencyFigure::P99, 5_000_000)]);
         record.judge_by(ObjectiveSet { of: LatencyFigure::Mean, limit: Duration::from_ms(7) });
         let judged: Vec<bool> = record.cells.iter().map(|cell| cell.load.figures().objective.is_some()).collect();
         assert_eq!(judged, [false, false, false, true, true], "the same loads, by another objective");
-        assert!(text(&record).contains("7 ms on average") && !text(&record).contains("5 ms at p99"));
+        assert_eq!(spoken(&record), [(LatencyFigure::Mean, 7_000_000)]);
     }
 
     #[test]
@@ -525,7 +489,11 @@ mod tests {
         let cell = &mut summary.cells[0];
         let binding = Binding::known(Limit::BurstExhausted, Some(600.0), Some(1.0), Evidence::default());
         cell.binding = Some(binding);
-        assert_eq!(holder(cell), "the baseline, after the burst was used up");
+        let found = |cell: &CellSummary| match holder(cell) {
+            Holder::Limit(held) => (held.limit, held.burst.map(|burst| (burst.iops, burst.before_ns))),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(found(cell), (Limit::BurstExhausted, None));
         cell.lasting = Some(LastingFigures {
             iops_before: 3_001.0,
             bytes_per_s_before: 24.6e6,
@@ -535,7 +503,7 @@ mod tests {
             latency_ns: LastingLatency { mean: None, p50: None, p99: None, max: None },
             source: None,
         });
-        assert_eq!(holder(cell), "the baseline, after 3,001 IOPS for 37 min 29 s of burst");
+        assert_eq!(found(cell), (Limit::BurstExhausted, Some((3_001.0, Some(2_249_000_000_000)))));
     }
 
     #[test]
@@ -576,22 +544,26 @@ mod tests {
             record.header.volumes[0].devices[0].throttles =
                 vec![reads, throttle(ThrottledRequests::Writes, "write", 400)];
             let summary = summarize(&record);
-            let lifted =
-                summary.conclusions.iter().filter(|one| one.next.as_ref().is_some_and(|to| to.contains("echo")));
+            let lifts = |step: &AdvisedStep| matches!(step, AdvisedStep::Lift { .. });
+            let lifted = summary.conclusions.iter().filter(|one| one.steps.iter().any(lifts));
             (summary.verdict.unwrap().volumes.remove(0), lifted.count())
         };
         let (both, lifted) = of(3_000);
-        let text = "a kernel throttle in control group /db limits vda to 3,000 reads/s and to 400 writes/s";
-        assert_eq!((&*both.held_by, both.certainty, lifted), (text, Certainty::Certain, 2));
+        let found = |volume: &VolumeVerdict| match &volume.held_by {
+            Holder::Throttles { throttles, besides } => (
+                throttles.iter().map(|held| held.limit.per_s).collect::<Vec<_>>(),
+                besides.as_ref().map(|besides| besides.operation),
+            ),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((found(&both), both.certainty, lifted), ((vec![3_000, 400], None), Certainty::Certain, 2));
         let command = both.command.unwrap();
         assert!(
             command.contains("read_iops_device && echo '7:0 0' | sudo tee") && command.ends_with("write_iops_device")
         );
         // What the reads run into is not known with certainty, and the throttle of the writes is.
         let (writes, _) = of(90_000);
-        assert!(
-            writes.held_by.starts_with("a kernel throttle in control group /db limits vda to 400 writes/s; reads: ")
-        );
+        assert_eq!(found(&writes), (vec![400], Some(Some(Operation::Read))));
         assert_eq!((writes.certainty, writes.limit), (Certainty::Certain, Some(Limit::DiskIops)));
         assert!(writes.command.unwrap().ends_with("write_iops_device"));
     }
@@ -606,14 +578,15 @@ mod tests {
         };
         let verdict = |cells: Vec<loadline_record::CellRecord>| {
             let objective = summarize(&example::run(cells)).verdict.expect("a verdict").objective.expect("one is set");
-            (objective.kept, objective.text)
+            objective.found
         };
         // Depth 8 takes 80 ms, and depth 16, which takes 5, is no load up to which it is kept.
-        let (kept, text) = verdict(vec![of(1, 1_000.0), of(8, 100.0), of(16, 3_200.0)]);
-        assert!(kept && text.contains(" up to depth 1 ") && text.contains(" breaks at depth 8 "), "{text}");
-        let (kept, text) = verdict(vec![of(8, 100.0), of(16, 3_200.0)]);
-        assert!(!kept && text.contains("break it already at depth 8 "), "{text}");
-        assert!(text.contains("though it holds at depth 16 "), "{text}");
+        let found = verdict(vec![of(1, 1_000.0), of(8, 100.0), of(16, 3_200.0)]);
+        let ObjectiveFound::UpTo { kept, broken, .. } = &found else { panic!("{found:?}") };
+        assert_eq!((&*kept.at, &*broken.at), ("depth 1", "depth 8"));
+        let found = verdict(vec![of(8, 100.0), of(16, 3_200.0)]);
+        let ObjectiveFound::Broken { lightest, heavier: Some(heavier), .. } = &found else { panic!("{found:?}") };
+        assert_eq!((&*lightest.at, &*heavier.at), ("depth 8", "depth 16"));
     }
 
     #[test]

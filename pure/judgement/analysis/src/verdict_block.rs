@@ -1,8 +1,14 @@
 //! The verdict of a run as programs read it; `verdict.rs` makes it.
 
+use crate::conclusion::{InsteadOfRange, RateBefore};
+use crate::device_throttle::HeldBy;
+use crate::finding::ObjectiveRule;
+use crate::hosts::view::HostsLimit;
+use crate::standing::StandingLimit;
 use crate::summary::WaitAbove;
 use crate::watching::{WatchHolder, WatchNext};
-use loadline_record::{DoubtCode, Evidence, HiddenProcesses, HostsFact, KernelThrottle, Limit, SourceLimit};
+use loadline_block::Operation;
+use loadline_record::{CeilingSource, DoubtCode, Evidence, HiddenProcesses, HostsFact, Limit, SourceLimit};
 use serde::{Deserialize, Serialize};
 
 /// A run in a few lines.
@@ -13,7 +19,7 @@ pub struct VerdictBlock {
     /// Volumes that are left out.
     pub volumes_left_out: usize,
     /// The loads that were not measured, of a run that ended early or is under way.
-    pub not_measured: Option<String>,
+    pub not_measured: Option<LoadsMissing>,
     /// Whether the objective is kept; `null` where there is none, or nothing is known of it.
     pub objective: Option<ObjectiveVerdict>,
     /// Where the load was recorded, if something held its application back there.
@@ -27,6 +33,15 @@ pub struct RecordedSource {
     pub limit: SourceLimit,
     /// The share of the recorded time for which it was at one.
     pub share: f64,
+}
+
+/// Loads of a run that were not measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LoadsMissing {
+    /// Each by its label.
+    pub loads: Vec<String>,
+    /// Of so many.
+    pub of: usize,
 }
 
 /// The same of one volume.
@@ -55,6 +70,9 @@ pub struct VolumeVerdict {
     /// What to do now; `None` where nothing is to be done.
     #[serde(skip)]
     pub next: Option<Advised>,
+    /// How long that takes, ns, if it is a measurement; a program with a command line estimates it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub takes_ns: Option<u64>,
     /// The command to paste next: one that lifts a throttle, or that of a conclusion. A program with a command line spells the latter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
@@ -63,45 +81,112 @@ pub struct VolumeVerdict {
 }
 
 /// What holds the figures of a volume.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Holder {
-    /// In words, of judges that have no value of it yet: "the disk's requests per second".
-    Written(String),
+    /// It is not known.
+    Unknown,
+    /// It is not known yet: loads that were not measured may show another limit.
+    NotMeasured,
+    /// The tool itself: there is no storage behind the target.
+    Tool,
+    /// Throttles of the kernel.
+    Throttles {
+        /// One at least.
+        throttles: Vec<HeldBy>,
+        /// The load that is shown first, if none of them limits it.
+        besides: Option<Box<HeldBesides>>,
+    },
+    /// A limit that was read before the load began.
+    Standing(StandingLimit),
+    /// The baseline that follows a burst, of which the load did not see the end.
+    BaselineToCome {
+        /// Whose baseline it is.
+        source: CeilingSource,
+        /// Requests per second until then.
+        iops_before: f64,
+    },
+    /// A limit that has a name.
+    Limit(LimitHolder),
     /// What the totals of more and more hosts show.
-    Hosts(HostsFact),
+    Hosts {
+        /// As figures.
+        seen: HostsFact,
+    },
     /// Of a replay: requests came no faster than they were recorded, and this storage kept up.
     RecordedPace,
-    /// Of a device that others use.
+    /// What holds a device that others use.
+    #[serde(untagged)]
     Watch(WatchHolder),
 }
 
-impl From<String> for Holder {
-    fn from(text: String) -> Self {
-        Self::Written(text)
-    }
+/// A load that is shown first, and that another limit holds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HeldBesides {
+    /// Its operation; missing where it mixes them.
+    pub operation: Option<Operation>,
+    /// What holds it.
+    pub held_by: Holder,
+}
+
+/// A limit that holds a load.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LimitHolder {
+    /// The limit.
+    pub limit: Limit,
+    /// As requests per second of this load; missing where that is the rate that the load has.
+    pub ceiling_iops: Option<f64>,
+    /// Whether which limit it is was presumed.
+    pub presumed: bool,
+    /// What was before, of a burst that ended while the load went on.
+    pub burst: Option<RateBefore>,
+    /// Whether others made the load.
+    pub of_others: bool,
 }
 
 /// What to do.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Advised {
-    /// In words, of judges that have no value of it yet.
-    Written(String),
+    /// Lift a limit that stands in a file and is not meant.
+    Lift,
+    /// What moves a limit.
+    Move {
+        /// The limit.
+        limit: Limit,
+        /// Whether a model gave the answers.
+        modelled: bool,
+    },
+    /// What moves what holds a load of others.
+    MoveOfOthers {
+        /// The limit.
+        limit: Limit,
+    },
+    /// Measure a range larger than the cache.
+    LargerRange,
+    /// No range, however large, shows the disk.
+    InsteadOfRange(InsteadOfRange),
     /// Of a load that was recorded at a limit: to record it without.
     RecordWithout,
+    /// Carry on with a run that ended early.
+    CarryOn,
+    /// Measure storage: what was measured is none.
+    MeasureStorage,
+    /// Measure again to find the end of a storage that several hosts loaded.
+    OnHosts {
+        /// What their total shows.
+        limit: HostsLimit,
+    },
     /// About a device that others use.
+    #[serde(untagged)]
     Watch {
         /// What to do.
+        #[serde(flatten)]
         step: WatchNext,
         /// Whether its requests are to be recorded, to find what would do.
+        #[serde(skip)]
         record: bool,
     },
-}
-
-impl From<String> for Advised {
-    fn from(text: String) -> Self {
-        Self::Written(text)
-    }
 }
 
 /// One figure of a verdict.
@@ -200,8 +285,13 @@ pub enum Because {
     NothingSeen,
     /// The target is nothing at all.
     NullTarget,
-    /// Loads that show the limit were not measured: how many, in words.
-    NotMeasured(String),
+    /// Loads that may show another limit were not measured.
+    NotMeasured {
+        /// So many.
+        loads: usize,
+        /// Of so many.
+        of: usize,
+    },
 }
 
 /// What comes to a limit.
@@ -242,25 +332,83 @@ impl Certainty {
 }
 
 /// Whether the objective is kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ObjectiveVerdict {
-    /// The objective: "p99 within 5 ms".
-    pub objective: String,
-    /// Whether the user set it; otherwise it is what database vendors commonly recommend.
-    pub chosen: bool,
-    /// Whether the lightest load of each kind keeps it.
-    pub kept: bool,
-    /// Up to which load, and where it breaks: what follows the objective and a colon.
-    pub text: String,
+    /// The objective.
+    #[serde(flatten)]
+    pub rule: ObjectiveRule,
+    /// Up to which load it is kept.
+    pub found: ObjectiveFound,
+    /// Loads that were not measured, and of how many.
+    #[serde(skip)]
+    pub not_measured: Option<(usize, usize)>,
 }
 
-/// A throttle of the kernel that a load reaches.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HeldBy {
-    /// The kernel's name of the device.
-    pub device: String,
-    /// Devices of the volume that have the same limit, this one among them.
-    pub devices: u32,
-    /// The limit.
-    pub limit: KernelThrottle,
+impl ObjectiveVerdict {
+    /// Whether the lightest load of each kind keeps it.
+    #[must_use]
+    pub const fn is_kept(&self) -> bool {
+        !matches!(self.found, ObjectiveFound::Broken { .. })
+    }
+}
+
+/// Up to which load an objective is kept.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum ObjectiveFound {
+    /// At every load measured.
+    Everywhere {
+        /// The slowest by name.
+        load: String,
+        /// Its amount.
+        at: String,
+        /// What it takes, ns.
+        latency_ns: f64,
+    },
+    /// Up to a load.
+    UpTo {
+        /// The loads by name.
+        load: String,
+        /// The heaviest that keeps it.
+        kept: LoadAnswers,
+        /// The lightest that does not.
+        broken: LoadAnswers,
+    },
+    /// By the lightest load already not.
+    Broken {
+        /// The loads by name.
+        load: String,
+        /// The lightest.
+        lightest: LoadAnswers,
+        /// A heavier one that keeps it all the same.
+        heavier: Option<LoadAnswers>,
+    },
+}
+
+/// An amount of load, and how it is answered.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LoadAnswers {
+    /// The amount.
+    pub at: String,
+    /// How.
+    pub answered: Answered,
+}
+
+/// How a load is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answered {
+    /// It is not known.
+    Unknown,
+    /// Within this time, ns.
+    After(f64),
+    /// Not all of it in time.
+    NotInTime,
+    /// In time in some draws of the model.
+    InDraws {
+        /// So many keep it.
+        kept: usize,
+        /// Of so many.
+        of: usize,
+    },
 }

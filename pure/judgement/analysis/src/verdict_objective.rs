@@ -5,10 +5,9 @@ use crate::draws_kept::DrawsKept;
 use crate::finding::ObjectiveRule;
 use crate::findings::overloaded;
 use crate::summary::CellSummary;
-use crate::verdict_block::ObjectiveVerdict;
-use crate::words::{how_much, load_name, span};
+use crate::verdict_block::{Answered, LoadAnswers, ObjectiveFound, ObjectiveVerdict};
+use crate::words::{how_much, load_name};
 use loadline_record::{RunRecord, RunVerb};
-use loadline_units::Duration;
 
 /// Over all kinds of load: whether the lightest of each keeps the objective, and up to which load it holds.
 pub(crate) fn objective(record: &RunRecord, cells: &[CellSummary]) -> Option<ObjectiveVerdict> {
@@ -46,28 +45,23 @@ pub(crate) fn objective(record: &RunRecord, cells: &[CellSummary]) -> Option<Obj
     };
     // The kind of load that is worst off: one missed by its lightest load, or else the one first missed.
     let missed: Vec<usize> = alike.iter().filter(|(_, _, kept)| !kept).map(|(index, _, _)| *index).collect();
-    let told = |index: usize| {
+    let answers = |index: usize| {
         let cell = &cells[index];
         let in_some = draws(index).filter(|draws| !draws.is_sure() && first.kept(cell) == Some(true));
-        if let Some(draws) = in_some {
-            return format!("{} (in {} of {} draws of the model)", how_much(cell), draws.of - draws.kept, draws.of);
-        }
-        let figure = match first.figure_of(cell) {
-            _ if overloaded(cell) => " (not all are answered in time)".to_owned(),
-            figure => figure.map(|ns| format!(" ({})", span(ns))).unwrap_or_default(),
+        let answered = match (in_some, first.figure_of(cell)) {
+            (Some(DrawsKept { kept, of }), _) => Answered::InDraws { kept, of },
+            _ if overloaded(cell) => Answered::NotInTime,
+            (None, figure) => figure.map_or(Answered::Unknown, Answered::After),
         };
-        format!("{}{figure}", how_much(cell))
+        LoadAnswers { at: how_much(cell), answered }
     };
+    let rule = ObjectiveRule { chosen: told_chosen, ..*first };
+    let found = |found| Some(ObjectiveVerdict { rule, found, not_measured: None });
     let Some(worst) = missed.iter().copied().min_by_key(|index| demand(*index)) else {
         let slowest = alike.iter().filter_map(|(index, _, _)| Some((*index, first.figure_of(&cells[*index])?)));
-        let (index, ns) = slowest.max_by(|a, b| a.1.total_cmp(&b.1))?;
-        let text = format!(
-            "holds at every load measured. The slowest, {} at {}, take {}",
-            load_name(&cells[index]),
-            how_much(&cells[index]),
-            span(ns)
-        );
-        return Some(ObjectiveVerdict { objective: words(*first), chosen: told_chosen, kept: true, text });
+        let (index, latency_ns) = slowest.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let (load, at) = (load_name(&cells[index]), how_much(&cells[index]));
+        return found(ObjectiveFound::Everywhere { load, at, latency_ns });
     };
     let heaviest_kept = |question: usize, below: Option<(u64, u64)>| {
         let keeping = alike.iter().filter(|(index, _, kept)| *kept && is_one_question(*index, question));
@@ -81,18 +75,10 @@ pub(crate) fn objective(record: &RunRecord, cells: &[CellSummary]) -> Option<Obj
     };
     let unkept = missed.iter().copied().filter(|index| kept_by(*index).is_none()).min_by_key(|index| demand(*index));
     if let Some(index) = unkept {
-        let heavier = heaviest_kept(index, None).map_or_else(String::new, |kept| {
-            format!(", though it holds at {}: measure again when nothing else runs", told(kept))
-        });
-        let text = format!("{} break it already at {}{heavier}", load_name(&cells[index]), told(index));
-        return Some(ObjectiveVerdict { objective: words(*first), chosen: told_chosen, kept: false, text });
+        let heavier = heaviest_kept(index, None).map(answers);
+        let (load, lightest) = (load_name(&cells[index]), answers(index));
+        return found(ObjectiveFound::Broken { load, lightest, heavier });
     }
-    let heaviest = kept_by(worst)?;
-    let text = format!("holds for {} up to {}, breaks at {}", load_name(&cells[worst]), told(heaviest), told(worst));
-    Some(ObjectiveVerdict { objective: words(*first), chosen: told_chosen, kept: true, text })
-}
-
-/// "p99 within 5 ms".
-fn words(objective: ObjectiveRule) -> String {
-    format!("{} within {}", objective.figure.words(), Duration::from_ns(objective.limit_ns))
+    let kept = answers(kept_by(worst)?);
+    found(ObjectiveFound::UpTo { load: load_name(&cells[worst]), kept, broken: answers(worst) })
 }

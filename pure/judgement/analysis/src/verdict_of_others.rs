@@ -1,9 +1,8 @@
 //! Verdicts that rest on more than one cell of a volume: on what several hosts share, and on the tool itself.
 
+use crate::conclusion::{AdvisedStep, Conclusion, LoadReached};
 use crate::hosts::view::{HostsLimit, HostsScaling};
-use crate::summary::{Conclusion, Stop};
-use crate::verdict_block::{Because, Certainty, Holder, VolumeVerdict};
-use crate::words::sentence;
+use crate::verdict_block::{Advised, Because, Certainty, Holder, VolumeVerdict};
 
 /// The verdict on a volume that more and more hosts loaded: what their total shows says more than the limit of any one cell.
 pub(crate) fn over_hosts(verdict: VolumeVerdict, volume: &str, hosts: &[HostsScaling]) -> VolumeVerdict {
@@ -14,14 +13,14 @@ pub(crate) fn over_hosts(verdict: VolumeVerdict, volume: &str, hosts: &[HostsSca
         return verdict;
     };
     VolumeVerdict {
-        held_by: Holder::Hosts(scaling.seen.clone()),
+        held_by: Holder::Hosts { seen: scaling.seen.clone() },
         certainty: match (scaling.limit, scaling.points.iter().any(|point| point.doubted)) {
             (HostsLimit::Unclear, _) => Certainty::Unknown,
             (_, true) => Certainty::Doubtful,
             _ => Certainty::Likely,
         },
         because: Because::Seen(scaling.seen.clone().into()),
-        next: next(scaling.limit).map(|next| next.to_owned().into()),
+        next: next(scaling.limit),
         command: None,
         throttle: None,
         limit: None,
@@ -30,14 +29,8 @@ pub(crate) fn over_hosts(verdict: VolumeVerdict, volume: &str, hosts: &[HostsSca
 }
 
 /// What to do after more and more hosts loaded a storage.
-const fn next(limit: HostsLimit) -> Option<&'static str> {
-    match limit {
-        HostsLimit::Shared => None,
-        HostsLimit::EachHost | HostsLimit::Growing => Some("measure with more hosts to find the end of the storage"),
-        HostsLimit::NotReached => Some("measure with deeper queues or more hosts to find the end of the storage"),
-        HostsLimit::Arrival => Some("measure with higher rates or more hosts to find the end of the storage"),
-        HostsLimit::Unclear => Some("measure with more trials"),
-    }
+fn next(limit: HostsLimit) -> Option<Advised> {
+    (limit != HostsLimit::Shared).then_some(Advised::OnHosts { limit })
 }
 
 /// The conclusion from a load that more and more hosts ran. What the cell shows by itself would contradict it.
@@ -46,11 +39,13 @@ pub(crate) fn concluded_over_hosts(conclusion: Conclusion, hosts: &[HostsScaling
     let Some(scaling) = hosts.iter().filter(|scaling| scaling.clear).find(has_cell) else { return conclusion };
     Conclusion {
         limit: None,
-        text: Stop::Hosts { load: scaling.load.clone(), seen: scaling.seen.clone() },
+        reached: LoadReached::Hosts { load: scaling.load.clone(), seen: scaling.seen.clone() },
         seen: scaling.seen.clone().into(),
-        consequence: None,
-        next: next(scaling.limit).map(|next| format!("{}.", sentence(next)).into()),
-        next_measurements: Vec::new(),
+        means: Vec::new(),
+        steps: (scaling.limit != HostsLimit::Shared)
+            .then_some(AdvisedStep::OnHosts { limit: scaling.limit })
+            .into_iter()
+            .collect(),
         ..conclusion
     }
 }
@@ -58,10 +53,10 @@ pub(crate) fn concluded_over_hosts(conclusion: Conclusion, hosts: &[HostsScaling
 /// The verdict on a target that is no storage: its figures are the tool's.
 pub(crate) fn of_the_tool(volume: VolumeVerdict) -> VolumeVerdict {
     VolumeVerdict {
-        held_by: "loadline itself: there is no storage behind this target".to_owned().into(),
+        held_by: Holder::Tool,
         certainty: Certainty::Certain,
         because: Because::NullTarget,
-        next: Some("measure storage".to_owned().into()),
+        next: Some(Advised::MeasureStorage),
         command: None,
         limit: None,
         ..volume

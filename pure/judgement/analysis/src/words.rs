@@ -9,11 +9,7 @@ pub(crate) const SMALL_BYTES_MAX: u64 = 16 << 10;
 pub(crate) const LARGE_BYTES_MIN: u64 = 128 << 10;
 /// Of more volumes than this the rest is only counted.
 pub(crate) const VOLUMES_MAX: usize = 8;
-/// Of more loads than this the rest is only counted, where a sentence lists them.
-pub(crate) const NAMED_MAX: usize = 4;
-pub(crate) use loadline_units::words::{
-    block, capital as sentence, counted, listed, number, percent, seconds, size, span, throughput,
-};
+pub(crate) use loadline_units::words::{block, counted, number, percent, size};
 
 /// What a cell asks for, without how much of it: "random 4 KiB reads", "sequential 1 MiB requests (70 % reads)", "recorded reads
 /// (4.5 KiB on average)"; where others of the run are called the same, with what tells it from them: "random 4 KiB reads (zipf 1.2)".
@@ -87,30 +83,6 @@ pub(crate) fn how_much(cell: &CellSummary) -> String {
 pub(crate) fn doubts_of_rate(cell: &CellSummary) -> Vec<DoubtCode> {
     let codes = cell.doubts.iter().map(|doubt| doubt.code);
     codes.filter(|code| NOT_THE_BEST.contains(code) || *code == DoubtCode::GeneratorBound).collect()
-}
-
-/// Texts of judges that have no values yet, for their tests.
-#[cfg(test)]
-mod written {
-    use crate::{Advised, Consequence, Holder, Stop};
-
-    macro_rules! written {
-        ($($slot:ident),*) => {$(
-            impl std::ops::Deref for $slot {
-                type Target = str;
-                fn deref(&self) -> &str {
-                    let Self::Written(text) = self else { panic!("{self:?}") };
-                    text
-                }
-            }
-            impl std::fmt::Display for $slot {
-                fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                    f.write_str(self)
-                }
-            }
-        )*};
-    }
-    written!(Advised, Consequence, Holder, Stop);
 }
 
 /// Whether a fact of this pattern was seen of a binding.

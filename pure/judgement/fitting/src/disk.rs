@@ -168,11 +168,12 @@ impl Disk {
         let whole = |value: f64| if self.sharing.traded { rounded(value) } else { libm::round(value) } as u64;
         let iops = |value: f64| Iops::per_second(whole(value)).map(|rate| rate.to_string());
         let bytes = |value: f64| ByteRate::per_second(whole(value)).map(|rate| rate.to_string());
-        let mut text = String::new();
+        let (mut text, mut is_split) = (String::new(), false);
         let burst = self.read.burst.or(self.write.burst);
         let mut line = |key: &str, is_one: bool, (read, write): Sides, print: &dyn Fn(f64) -> Option<String>| {
             let is_one = is_one || burst.is_some();
             let Some(least) = [read, write].into_iter().flatten().min_by(f64::total_cmp) else { return };
+            is_split |= !is_one;
             // An environment gives both directions or none: one without a limit gets one that nothing reaches.
             let of = |side: Option<f64>| print(side.unwrap_or(least * NO_LIMIT)).unwrap_or_default();
             let value = if is_one {
@@ -192,7 +193,7 @@ impl Disk {
             let rate = iops(rate).unwrap_or_default();
             let _ = writeln!(text, "burst = {{ iops = \"{rate}\", iops_credits = {} }}", libm::round(credits) as u64);
         }
-        if self.sharing.traded && text.contains("read =") {
+        if self.sharing.traded && is_split {
             text += "reads_and_writes = \"traded\"\n";
         }
         if self.answers {

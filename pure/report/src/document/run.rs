@@ -3,11 +3,12 @@
 use super::DoubtDocument;
 use crate::words::certainty::because;
 use crate::words::evidence::{evidence, paragraph};
-use crate::words::{ceiling_source, finding, hosts, verdict, watch};
+use crate::words::{self, ceiling_source, finding, hosts, verdict, watch};
 use loadline_analysis::{
-    Advised, Because, CauseShare, Ceiling, CellSummary, Conclusion, Consequence, Finding, FindingCode, FindingSeen,
-    Holder, HostsScaling, HostsView, LastingFigures, NextMeasurement, ObjectiveVerdict, RecordedSource, RunInfo,
-    RunSummary, Stop, Straggler, VerdictBlock, VolumeVerdict, WaitAbove, WatchHolder, WatchNext, WatchView,
+    Advised, AdvisedStep, Because, CauseShare, Ceiling, CellSummary, Conclusion, Finding, FindingCode, FindingSeen,
+    Holder, HostsScaling, HostsView, LastingFigures, LoadReached, LoadsMissing, Meaning, NextMeasurement,
+    ObjectiveVerdict, RecordedSource, RunInfo, RunSummary, Straggler, VerdictBlock, VolumeVerdict, WaitAbove,
+    WatchHolder, WatchNext, WatchView,
 };
 use loadline_record::{Binding, CeilingSource, Evidence, Limit, WatchCause, WatchGain};
 use serde::Serialize;
@@ -170,19 +171,26 @@ struct ConclusionDocument<'a> {
     cell: &'a str,
     limit: Option<Limit>,
     text: String,
+    reached: &'a LoadReached,
     #[serde(skip_serializing_if = "Option::is_none")]
     held: Option<&'a WatchHolder>,
     evidence: Option<String>,
     #[serde(skip_serializing_if = "Evidence::is_empty")]
     seen: &'a Evidence,
     consequence: Option<String>,
+    #[serde(skip_serializing_if = "<[Meaning]>::is_empty")]
+    means: &'a [Meaning],
     #[serde(skip_serializing_if = "Option::is_none")]
     gain: Option<&'a WatchGain>,
     next: Option<String>,
+    #[serde(skip_serializing_if = "<[AdvisedStep]>::is_empty")]
+    steps: &'a [AdvisedStep],
     #[serde(skip_serializing_if = "Option::is_none")]
     step: Option<&'a WatchNext>,
-    #[serde(skip_serializing_if = "<[NextMeasurement]>::is_empty")]
-    next_measurements: &'a [NextMeasurement],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    takes_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    next_measurements: Vec<NextMeasurement>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     commands: &'a [String],
 }
@@ -193,21 +201,28 @@ impl<'a> ConclusionDocument<'a> {
             volume: &conclusion.volume,
             cell: &conclusion.cell,
             limit: conclusion.limit,
-            text: verdict::stop(conclusion),
-            held: match &conclusion.text {
-                Stop::Watch(holder) => Some(holder),
-                Stop::Written(_) | Stop::Hosts { .. } => None,
+            text: words::reached(conclusion),
+            reached: &conclusion.reached,
+            held: match &conclusion.reached {
+                LoadReached::WatchHolder { holder } => Some(holder),
+                _ => None,
             },
             evidence: paragraph(&conclusion.seen),
             seen: &conclusion.seen,
-            consequence: conclusion.consequence.as_ref().map(verdict::consequence),
-            gain: match &conclusion.consequence {
-                Some(Consequence::Gain(gain)) => Some(gain),
-                Some(Consequence::Written(_)) | None => None,
-            },
-            next: verdict::next(conclusion),
-            step: step(conclusion.next.as_ref()),
-            next_measurements: &conclusion.next_measurements,
+            consequence: words::meaning(conclusion),
+            means: &conclusion.means,
+            gain: conclusion.means.iter().find_map(|one| match one {
+                Meaning::WatchGain { gain } => Some(gain),
+                _ => None,
+            }),
+            next: words::next(conclusion),
+            steps: &conclusion.steps,
+            step: conclusion.steps.iter().find_map(|one| match one {
+                AdvisedStep::WatchNext { step } => Some(step),
+                _ => None,
+            }),
+            takes_ns: conclusion.takes_ns,
+            next_measurements: conclusion.next_measurements(),
             commands: &conclusion.commands,
         }
     }
@@ -232,8 +247,10 @@ struct VerdictDocument<'a> {
     volumes: Vec<VolumeDocument<'a>>,
     volumes_left_out: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
-    not_measured: Option<&'a str>,
-    objective: Option<&'a ObjectiveVerdict>,
+    not_measured: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<&'a LoadsMissing>,
+    objective: Option<ObjectiveDocument<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<SourceDocument<'a>>,
 }
@@ -246,14 +263,31 @@ struct SourceDocument<'a> {
 }
 
 impl<'a> VerdictDocument<'a> {
-    fn of(verdict: &'a VerdictBlock) -> Self {
+    fn of(block: &'a VerdictBlock) -> Self {
         Self {
-            volumes: verdict.volumes.iter().map(VolumeDocument::of).collect(),
-            volumes_left_out: verdict.volumes_left_out,
-            not_measured: verdict.not_measured.as_deref(),
-            objective: verdict.objective.as_ref(),
-            source: verdict.source.as_ref().map(|source| SourceDocument { source, text: verdict::source(source) }),
+            volumes: block.volumes.iter().map(VolumeDocument::of).collect(),
+            volumes_left_out: block.volumes_left_out,
+            not_measured: block.not_measured.as_ref().map(verdict::not_measured),
+            missing: block.not_measured.as_ref(),
+            objective: block.objective.as_ref().map(ObjectiveDocument::of),
+            source: block.source.as_ref().map(|source| SourceDocument { source, text: verdict::source(source) }),
         }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct ObjectiveDocument<'a> {
+    objective: String,
+    kept: bool,
+    text: String,
+    #[serde(flatten)]
+    verdict: &'a ObjectiveVerdict,
+}
+
+impl<'a> ObjectiveDocument<'a> {
+    fn of(of: &'a ObjectiveVerdict) -> Self {
+        let (objective, text) = (verdict::objective(of), verdict::objective_found(of));
+        Self { objective, kept: of.is_kept(), text, verdict: of }
     }
 }
 
@@ -262,8 +296,7 @@ struct VolumeDocument<'a> {
     #[serde(flatten)]
     volume: &'a VolumeVerdict,
     held_by: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    held: Option<&'a WatchHolder>,
+    held: &'a Holder,
     because: String,
     why: &'a Because,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -272,7 +305,7 @@ struct VolumeDocument<'a> {
     wait: Option<&'a WaitAbove>,
     next: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    step: Option<&'a WatchNext>,
+    step: Option<&'a Advised>,
 }
 
 impl<'a> VolumeDocument<'a> {
@@ -280,24 +313,13 @@ impl<'a> VolumeDocument<'a> {
         Self {
             volume,
             held_by: verdict::holder(&volume.held_by),
-            held: match &volume.held_by {
-                Holder::Watch(holder) => Some(holder),
-                Holder::Written(_) | Holder::Hosts(_) | Holder::RecordedPace => None,
-            },
+            held: &volume.held_by,
             because: because(&volume.because),
             why: &volume.because,
             latency: volume.latency.as_ref().map(watch::latency),
             wait: volume.latency.as_ref(),
-            next: volume.next.as_ref().map(verdict::advised),
-            step: step(volume.next.as_ref()),
+            next: verdict::next(volume),
+            step: volume.next.as_ref(),
         }
-    }
-}
-
-/// What to do, where it is known as a value.
-const fn step(next: Option<&Advised>) -> Option<&WatchNext> {
-    match next {
-        Some(Advised::Watch { step, .. }) => Some(step),
-        Some(Advised::Written(_) | Advised::RecordWithout) | None => None,
     }
 }

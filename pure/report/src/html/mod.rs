@@ -21,6 +21,7 @@ use crate::put;
 use crate::rows;
 use crate::verdict;
 use crate::verdict_line::{About, VerdictLine, lines_html};
+use crate::words::how_long;
 use loadline_analysis::{
     CellSummary, CompareOptions, Comparison, RunInfo, RunSummary, VerdictBlock, compare, scaling_of,
 };
@@ -155,7 +156,7 @@ impl<'a> Run<'a> {
         }
         if let Some(lasting) = &view.summary.lasting {
             let (before, after) = (figures::iops(lasting.iops_before), figures::iops(lasting.iops));
-            put!(title, "\n{before} IOPS {}, then {after}", lasting.how_long());
+            put!(title, "\n{before} IOPS {}, then {after}", how_long(lasting.before_ns));
         }
         if let (Some(offered), Some(total)) = (view.summary.offered_iops, &view.summary.total) {
             put!(title, "\noffered {} IOPS, achieved {}", figures::iops(offered), figures::iops(total.iops));

@@ -5,7 +5,8 @@ use super::overview::figure;
 use crate::chart::{Bar, BarChart, Size};
 use crate::figures::{self, plain};
 use crate::put;
-use loadline_analysis::{Comparison, Figure, Gain, Scaling, scaling_sentences};
+use crate::words::disks::scaling_sentences;
+use loadline_analysis::{Comparison, Figure, Gain, Scaling};
 
 /// Cells in the unfolded table of efficiencies.
 const OPEN_MAX: usize = 24;

@@ -24,7 +24,7 @@ pub(crate) fn findings(out: &mut String, run: &Run<'_>) {
             .map(|(question, answer)| format!("<br><em>{question}:</em> {}", Escaped(plain(&answer))))
             .chain(conclusion.commands.iter().map(|command| format!("<br><code>{}</code>", Escaped(plain(command)))))
             .collect();
-        let text = format!("{volume}{}", words::verdict::stop(conclusion));
+        let text = format!("{volume}{}", words::reached(conclusion));
         put!(out, "<p class=\"story\"><strong>{}</strong>{}</p>\n", Escaped(plain(&text)), parts.concat());
     }
     if run.summary.findings.is_empty() {

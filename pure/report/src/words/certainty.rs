@@ -32,6 +32,6 @@ pub(crate) fn because(because: &Because) -> String {
         Because::NothingExplains => "no limit that loadline knows explains this rate".to_owned(),
         Because::NothingSeen => "nothing was seen".to_owned(),
         Because::NullTarget => "the target is null".to_owned(),
-        Because::NotMeasured(count) => format!("{count} were not measured"),
+        Because::NotMeasured { loads, of } => format!("{loads} of {of} loads were not measured"),
     }
 }

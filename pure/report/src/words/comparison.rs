@@ -170,7 +170,7 @@ const fn no_figure(reason: NoFigure) -> &'static str {
 
 /// The throttles that hold a side.
 pub(crate) fn throttled(side: &ThrottledSide) -> String {
-    let mut texts: Vec<String> = side.held_by.iter().map(loadline_analysis::HeldBy::sentence).collect();
+    let mut texts: Vec<String> = side.held_by.iter().map(super::throttle::throttle).collect();
     texts.sort_unstable();
     texts.dedup();
     texts.join("; ")

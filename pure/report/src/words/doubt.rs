@@ -1,6 +1,8 @@
 //! What was seen that makes a figure doubtful, as a sentence with its figures.
 
-use loadline_analysis::{HeldBy, ceiling_source};
+use super::ceiling_source;
+use super::throttle::throttle;
+use loadline_analysis::HeldBy;
 use loadline_block::{ErrorKind, Operation};
 use loadline_record::{
     AskedAndMoved, Ceiling, Compression, Doubt, DoubtCode, DoubtEvidence, DoubtedFigure, Ending, Excess,
@@ -15,7 +17,7 @@ use std::collections::BTreeMap;
 pub(crate) fn source_limit(limit: &SourceLimit) -> String {
     match limit {
         SourceLimit::Throttle { device, limit } => {
-            HeldBy { device: device.clone(), devices: 1, limit: limit.clone() }.sentence()
+            throttle(&HeldBy { device: device.clone(), devices: 1, limit: limit.clone() })
         }
         SourceLimit::Exceeded { device } => format!("{device} counts that more was asked for than it allows"),
         SourceLimit::Quota { program } => format!("the CPU quota of {program} ran out"),
@@ -386,7 +388,7 @@ fn others_waited(others: &OthersWaited, outstanding: f64) -> String {
         OthersWaited::NeverCame => "since most of what was asked never came to it".to_owned(),
         OthersWaited::Throttle { device, devices, limit } => {
             let held = HeldBy { device: device.clone(), devices: *devices, limit: limit.clone() };
-            format!("so the others waited before it: {}", held.sentence())
+            format!("so the others waited before it: {}", throttle(&held))
         }
         OthersWaited::ToolBusy => {
             "so the others waited before it, first of all in the tool itself, whose threads were busy".to_owned()

@@ -5,6 +5,7 @@ use crate::document::DoubtDocument;
 use crate::rates::{iops, megabytes_per_s};
 use crate::table::{Column, Field, Table};
 use crate::verdict_line::{About, VerdictLine};
+use crate::words::throttle::throttle;
 use crate::words::{doubt_detail, evidence as seen};
 use loadline_analysis::listed;
 use loadline_hunt::{
@@ -327,7 +328,7 @@ fn cause(suspect: &Suspect) -> String {
         HuntCause::FileSystem => "the file system, or locks in it",
         HuntCause::Misalignment => "requests that lie across blocks of the storage",
         HuntCause::Cache => "a cache above the disks",
-        HuntCause::Throttle(held) => return held.sentence(),
+        HuntCause::Throttle(held) => return throttle(held),
     };
     words.to_owned()
 }

@@ -1,6 +1,6 @@
 //! Where figures of limits in the list of a run's limits come from, in words.
 
-use loadline_analysis::{ceiling_source, direction_level};
+use super::ceiling::{ceiling_source, direction_level};
 use loadline_record::{LimitSource, LoadsShown};
 use loadline_units::words::{block, number, span, throughput};
 

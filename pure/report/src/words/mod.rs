@@ -1,9 +1,12 @@
 //! Sentences of what is judged. Nothing else in the house makes one, and nothing reads one.
 
 pub mod advice;
+mod ceiling;
 pub(crate) mod certainty;
 pub(crate) mod comparison;
+mod conclusion;
 pub mod crawl;
+pub(crate) mod disks;
 mod doubt;
 pub(crate) mod evidence;
 pub(crate) mod finding;
@@ -12,13 +15,21 @@ pub mod hunt;
 mod limit;
 mod limit_source;
 mod model;
+mod step;
+mod throttle;
 pub(crate) mod verdict;
 pub(crate) mod watch;
 
+pub use ceiling::ceiling_source;
 pub use comparison::{note, undecided};
+pub use conclusion::{meaning, next, reached};
 pub use doubt::{TRACE_CUT_SHORT, doubt_detail};
 pub use evidence::evidence;
 pub use finding::finding;
+pub(crate) use finding::how_long;
 pub use limit_source::limit_source;
-pub use loadline_analysis::ceiling_source;
-pub use verdict::{holder, stop};
+pub use throttle::standing;
+pub use verdict::holder;
+
+/// Of more loads than this the rest is only counted, where a sentence lists them.
+const NAMED_MAX: usize = 4;

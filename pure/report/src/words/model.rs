@@ -1,11 +1,12 @@
 //! What a model knows, in sentences.
 
-use loadline_analysis::{ceiling_source, listed};
+use super::ceiling_source;
 use loadline_record::{
     AccountReason, BurstSide, ModelFact, Stage, ThrottledQuantity, TimeHeld, WaitPlace, WaitedBeside, WaitedEach,
     WaitedShare,
 };
 use loadline_units::Duration;
+use loadline_units::words::listed;
 use loadline_units::words::{number, percent, span};
 
 pub(super) fn model(fact: &ModelFact) -> String {

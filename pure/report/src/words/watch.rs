@@ -1,9 +1,10 @@
 //! Sentences about a device that others use.
 
+use super::throttle::{amount, throttle as held_by};
 use loadline_analysis::{
-    CauseShare, HeldBy, OtherProgram, WaitAbove, WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep,
+    CauseShare, OtherProgram, WaitAbove, WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep,
 };
-use loadline_record::{HiddenProcesses, KernelThrottle, Limit, Rate, WatchCause, WatchFact, WatchGain};
+use loadline_record::{HiddenProcesses, Limit, Rate, WatchCause, WatchFact, WatchGain};
 use loadline_units::words::{number, percent, seconds, span, throughput};
 
 /// A share of the time from here on is all of it.
@@ -136,11 +137,6 @@ pub(super) fn clusters(answers: f64, every_us: u64, share: f64) -> String {
     )
 }
 
-/// A throttle's amount: "3,000 reads/s".
-pub(super) fn amount(limit: &KernelThrottle) -> String {
-    HeldBy { device: String::new(), devices: 1, limit: limit.clone() }.amount()
-}
-
 /// "3.2 requests", "12 requests".
 pub(super) fn waiting(in_flight: f64) -> String {
     match in_flight {
@@ -249,7 +245,7 @@ fn held(by: &WatchHeld) -> String {
     };
     let time = of_the_time(share_of_time);
     if let Some(throttle) = throttle {
-        return format!("{}, {time}", throttle.sentence());
+        return format!("{}, {time}", held_by(throttle));
     }
     let value = ceiling_iops.map(|iops| format!(", {} IOPS for this load", number(iops))).unwrap_or_default();
     let value = if presumed { format!("{value} (presumed)") } else { value };
@@ -336,7 +332,7 @@ pub(crate) fn hidden(hidden: HiddenProcesses) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loadline_record::{ThrottledQuantity, ThrottledRequests};
+    use loadline_record::{KernelThrottle, ThrottledQuantity, ThrottledRequests};
 
     #[test]
     fn each_fact_is_one_sentence_with_its_figures() {

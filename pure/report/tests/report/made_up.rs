@@ -1,9 +1,9 @@
 //! Runs built by hand, with everything that a report can show.
 
 use loadline_analysis::{
-    Binding, Ceiling, CellSummary, Conclusion, Consequence, CpuFigures, Finding, FindingCode, FindingSeen, Limit,
-    LoadDetails, LoadIdentity, LoadView, NextMeasurement, OperationFigures, RunInfo, RunSummary, SCHEMA, Stop,
-    TotalFigures,
+    AdvisedStep, Binding, Ceiling, CellSummary, Conclusion, CpuFigures, DeeperWait, DepthKept, DepthObjective, Finding,
+    FindingCode, FindingSeen, Limit, LoadDetails, LoadIdentity, LoadReached, LoadView, Meaning, OperationFigures,
+    RunInfo, RunSummary, SCHEMA, TotalFigures,
 };
 use loadline_block::{ErrorKind, Operation};
 use loadline_load::{
@@ -417,11 +417,11 @@ fn conclusion(volume: &str, cell: &str, text: &str) -> Conclusion {
         volume: volume.to_owned(),
         cell: cell.to_owned(),
         limit: None,
-        text: Stop::Written(text.to_owned()),
+        reached: LoadReached::Written { text: text.to_owned() },
         seen: Evidence::default(),
-        consequence: None,
-        next: None,
-        next_measurements: Vec::new(),
+        means: Vec::new(),
+        steps: Vec::new(),
+        takes_ns: None,
         commands: Vec::new(),
     }
 }
@@ -536,9 +536,8 @@ pub(crate) fn everything() -> (RunRecord, RunSummary) {
         Conclusion {
             limit: Some(Limit::Cache),
             seen: "The device completed 31 % of the bytes that were asked.".to_owned().into(),
-            consequence: Some(Consequence::Written("What the cache does not hold goes at the disk's own rate.".to_owned())),
-            next: Some("Measure a range larger than the cache before counting on this rate.".to_owned().into()),
-            next_measurements: vec![NextMeasurement::LargerRange { size_bytes: 64 << 30 }],
+            means: vec![Meaning::OfLimit { limit: Limit::Cache }],
+            steps: vec![AdvisedStep::LargerRange { size_bytes: None }],
             commands: vec![
                 "loadline show 20260131-142233-1a2b3c --plan > plan.toml && loadline run plan.toml --on /mnt/data --size '64 GiB'"
                     .to_owned(),
@@ -554,10 +553,14 @@ pub(crate) fn everything() -> (RunRecord, RunSummary) {
             seen: "The rate levels off at 5,010 IOPS from 16 outstanding on; 4 KiB requests stop at as many."
                 .to_owned()
                 .into(),
-            consequence: Some(Consequence::Written(
-                "More at once only adds waiting, 51.1 ms on average at depth 256; 20 ms is kept up to depth 64."
-                    .to_owned(),
-            )),
+            means: vec![Meaning::DeeperAdds {
+                added: Some(DeeperWait { mean_ns: 51.1e6, at: "depth 256".to_owned() }),
+                objective: Some(DepthObjective {
+                    figure: LatencyFigure::Mean,
+                    limit_ns: 20_000_000,
+                    kept: DepthKept::UpTo("depth 64".to_owned()),
+                }),
+            }],
             ..conclusion(
                 "data",
                 "cell-020",

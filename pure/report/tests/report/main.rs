@@ -5,6 +5,7 @@ mod advice;
 mod best;
 mod comparison;
 mod comparison_schema;
+mod conclusions;
 mod doubts;
 mod emulated;
 mod findings;

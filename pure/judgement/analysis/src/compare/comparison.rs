@@ -2,7 +2,7 @@
 
 use super::indecision::Undecided;
 use super::note::Note;
-use crate::verdict_block::HeldBy;
+use crate::device_throttle::HeldBy;
 use loadline_record::{Clock, Doubt, Rate};
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,6 @@
 //! How rates grow with the disks of layouts, found without being told how many disks each has.
 
-use super::comparison::{Figure, Gain, Scaling, ScalingCell};
 use super::{CompareOptions, Comparison, figures_compared};
-use crate::words::{NAMED_MAX, counted, listed, number, percent, sentence, throughput};
 use loadline_record::{RunRecord, VolumeFacts};
 
 /// The comparison over numbers of disks of the volumes of a run, or of runs of one volume each; the fewest disks are the baseline.
@@ -49,94 +47,10 @@ fn disks_of(volume: &VolumeFacts) -> Option<u32> {
     (disks > 0).then_some(disks as u32)
 }
 
-/// What the numbers of disks brought, in sentences: the totals of reads, writes and mixes, then which cells gain and which lose.
-#[must_use]
-pub fn scaling_sentences(scaling: &Scaling) -> Vec<String> {
-    let counts: Vec<String> = scaling.disks.iter().map(u32::to_string).collect();
-    let times = f64::from(scaling.disks[scaling.disks.len() - 1]) / f64::from(scaling.disks[0]);
-    let totals = scaling.totals.iter().filter_map(|total| {
-        let value = |v: &f64| match total.figure {
-            Figure::Throughput => throughput(*v),
-            _ => format!("{} IOPS", number(*v)),
-        };
-        let values: Vec<String> = total.values.iter().map(value).collect();
-        let (first, last) = (total.values.first()?, total.values.last()?);
-        let kind = match total.operations.as_str() {
-            "read" => "reads",
-            "write" => "writes",
-            _ => "mixes",
-        };
-        let end = match (total.levels_off_at, total.clear) {
-            (None, true) => "nothing levels off here".to_owned(),
-            (None, false) => "whether it levels off cannot be told".to_owned(),
-            (Some(at), clear) => {
-                format!(
-                    "the total {} off at {}",
-                    if clear { "levels" } else { "seems to level" },
-                    counted(at as usize, "disk")
-                )
-            }
-        };
-        Some(format!(
-            "{} reach {} with {} disks ({}), {} of linear scaling; {end}.",
-            sentence(kind),
-            listed(&values),
-            listed(&counts),
-            total.label,
-            percent(last / first / times)
-        ))
-    });
-    totals.chain(gains(scaling)).collect()
-}
-
-/// Which cells gain from the most disks, which do not, and which lose most.
-fn gains(scaling: &Scaling) -> Option<String> {
-    let last = *scaling.disks.last()?;
-    let at_last = |cell: &ScalingCell| cell.points.iter().find(|p| p.disks == last).copied();
-    let points: Vec<(&ScalingCell, super::ScalingPoint)> =
-        scaling.cells.iter().filter_map(|cell| Some((cell, at_last(cell)?))).collect();
-    let of = |gain: Gain| points.iter().filter(|(_, p)| p.gain == gain).count();
-    let worst = points.iter().filter(|(_, p)| p.gain == Gain::Loses).min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
-    let told = [
-        (Gain::Gains, "gain"),
-        (Gain::Unchanged, "stay the same"),
-        (Gain::Loses, "lose"),
-        (Gain::CannotTell, "cannot be told"),
-    ];
-    // Which they are; of many the table tells, and a single one that loses is told of with its rates.
-    let named = |gain: Gain| {
-        let labels: Vec<&str> =
-            points.iter().filter(|(_, p)| p.gain == gain).map(|(cell, _)| cell.label.as_str()).collect();
-        let alone = gain == Gain::Loses && labels.len() == 1;
-        if alone || labels.len() > NAMED_MAX { String::new() } else { format!(" ({})", labels.join("; ")) }
-    };
-    let parts: Vec<String> = (told.iter())
-        .filter(|(gain, _)| of(*gain) > 0)
-        .map(|(gain, word)| format!("{} {word}{}", of(*gain), named(*gain)))
-        .collect();
-    let worst = worst.map_or_else(String::new, |(cell, point)| {
-        let rate = |side: usize| cell.iops.get(side).copied().flatten().map_or_else(|| "-".to_owned(), number);
-        format!(
-            "; most of all {}, from {} to {} IOPS ({:.2} x)",
-            cell.label,
-            rate(0),
-            rate(scaling.disks.len() - 1),
-            point.ratio
-        )
-    });
-    (!parts.is_empty()).then(|| {
-        format!(
-            "Of {}, with {last} disks in place of {}: {}{worst}.",
-            counted(points.len(), "closed-loop cell"),
-            scaling.disks[0],
-            listed(&parts)
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::comparison::{Gain, ScalingCell};
     use crate::example::{ExampleDisk, cell, closed, predicted, run};
     use loadline_record::{CellRecord, DeviceFacts, ModelRecord};
 
@@ -174,10 +88,11 @@ mod tests {
         let comparison = scaling_of(&records.iter().collect::<Vec<_>>()).expect("three layouts");
         let scaling = comparison.scaling.as_ref().unwrap();
         assert_eq!(scaling.disks, [1, 2, 4]);
-        let text = scaling_sentences(scaling).join(" ");
-        assert!(text.contains("with 1, 2 and 4 disks") && text.contains("nothing levels off here"), "{text}");
-        let wanted = "1 gain (random read 4 KiB, depth 64) and 1 lose; most of all random read 4 KiB, depth 1";
-        assert!(text.contains(wanted), "{text}");
+        assert!(scaling.totals.iter().all(|total| total.levels_off_at.is_none() && total.clear), "{scaling:?}");
+        let at_last = |cell: &ScalingCell| cell.points.iter().find(|point| point.disks == 4).map(|point| point.gain);
+        let gains: Vec<_> = scaling.cells.iter().map(|cell| (cell.label.as_str(), at_last(cell))).collect();
+        assert!(gains.contains(&("random read 4 KiB, depth 64", Some(Gain::Gains))), "{gains:?}");
+        assert!(gains.contains(&("random read 4 KiB, depth 1", Some(Gain::Loses))), "{gains:?}");
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub use comparison::{
     ScalingPoint, ScalingStep, ScalingTotal, ThrottledSide, Unmatched, Verdict,
 };
 
-pub use disks::{scaling_of, scaling_sentences};
+pub use disks::scaling_of;
 pub(crate) use scaling::{levels_off, step_between};
 
 pub use indecision::{NoFigure, Undecided};

@@ -66,7 +66,9 @@ fn of_sides_that_tie_the_cheapest_stands_first() {
         ranked.price_complete = complete;
     };
     // The dearest is better, and stays first.
-    [(0, 495.18), (1, 360.01), (2, 900.0)].into_iter().for_each(|(side, amount)| priced(side, amount, true));
+    for (side, amount) in [(0, 495.18), (1, 360.01), (2, 900.0)] {
+        priced(side, amount, true);
+    }
     found.rank_ties_by_price();
     assert_eq!(order(&found), [2, 1, 0]);
     assert_eq!(found.saving(), None);

@@ -2,9 +2,9 @@
 
 use super::Side;
 use super::comparison::ThrottledSide;
+use crate::device_throttle::HeldBy;
 use crate::summarize;
 use crate::summary::CellSummary;
-use crate::verdict_block::HeldBy;
 
 /// Each side with a throttle that its loads reach; none where all sides have the same.
 pub(super) fn throttled(sides: &[Side<'_>]) -> Vec<ThrottledSide> {

@@ -1,23 +1,26 @@
 //! What a run says, as an engineer would write it down: for each volume and kind of load the limit, its evidence, what follows, and
-//! what to try. Every printed form shows these sentences.
+//! what to try.
 
-mod words;
+mod steps;
 
+use crate::conclusion::{
+    AdvisedStep, ClosedReached, Conclusion, DeeperWait, DepthKept, DepthObjective, KnownLimit, LimitKnown, LoadReached,
+    LoadStop, Meaning, StopWay, UncertainRate,
+};
 use crate::curves::{PLATEAU_SPREAD, is_like, met_lasting, outstanding, paced};
+use crate::device_throttle::HeldBy;
 use crate::doubts::held_back;
 use crate::finding::RiseSeen;
 use crate::findings::OBJECTIVE_USUAL;
 use crate::findings::trials::{Levels, apart};
-use crate::summary::{CellSummary, Conclusion, Consequence, LastingFigures, OperationFigures, Stop};
+use crate::summary::{CellSummary, OperationFigures};
 use crate::trials::{AS_GOOD, MET_TOLERANCE, latency_figure};
-use crate::verdict_block::HeldBy;
-use crate::words::{VOLUMES_MAX, blocks, counted, load_name, load_names, number, percent, sentence, span, throughput};
-use crate::words::{doubts_of_rate, how_much};
+use crate::words::{VOLUMES_MAX, blocks, doubts_of_rate, how_much, load_name, load_names};
+use loadline_block::Operation;
 use loadline_load::LatencyFigure;
 use loadline_record::{Access, Binding, Ceiling, Clock, Limit, RunRecord, RunVerb, TargetKind};
-use loadline_units::Duration;
-pub(crate) use words::instead_of_a_larger_range;
-use words::{Advice, advice, doubts, first, levels_words, lift, meaning, rise_words, what_binds};
+pub(crate) use steps::instead_of_a_larger_range;
+use steps::{advice, doubts, first, lifts, meaning};
 
 /// A next limit no further away than this leaves next to nothing to be gained.
 const NEAR: f64 = 0.05;
@@ -27,12 +30,6 @@ const FAR: f64 = 3.0;
 const LITTLE_GROWTH: f64 = 0.5;
 /// A range narrower than this share of its middle adds nothing to the figure.
 const NARROW: f64 = 0.02;
-/// What helps where neither depth nor a limit does.
-const FASTER: &str =
-    "a disk that answers faster or serves more at once (no head that seeks), or fewer and larger requests";
-/// Where requests are kept above the device.
-const WHO_HOLDS: &str = "look first for what keeps requests above the device: a throttle of the kernel (io.max or blkio of the cgroup), \
-    a queue limit or the file system; lifting that costs nothing. If it is meant, fewer and larger requests, or a higher limit";
 
 /// The run in a conclusion for the reads and one for the writes of each volume, or one for both where they stop alike.
 pub(crate) fn conclusions(record: &RunRecord, cells: &[CellSummary]) -> Vec<Conclusion> {
@@ -51,9 +48,8 @@ pub(crate) fn conclusions(record: &RunRecord, cells: &[CellSummary]) -> Vec<Conc
 }
 
 /// What to do about the kernel's throttle that holds the cell.
-fn lifting(cell: &CellSummary) -> String {
-    let command = cell.held_by.as_ref().map(HeldBy::lifting_command).unwrap_or_default();
-    format!("if this limit is not meant, lift it; that costs nothing: {command}")
+fn lifting(cell: &CellSummary) -> AdvisedStep {
+    AdvisedStep::Lift { command: cell.held_by.as_ref().map(HeldBy::lifting_command).unwrap_or_default() }
 }
 
 /// The cells of one volume.
@@ -121,87 +117,75 @@ impl<'a> VolumeConclusions<'a> {
     /// Limit, evidence, consequence, next step of closed loops of one kind, or of reads with the writes that stop alike.
     fn of_closed(&self, kind: Kind, cells: &[&CellSummary], advised: &mut Option<Limit>) -> Conclusion {
         let (cell, is_alone) = (cells[0], cells.len() == 1);
-        let name = sentence(&load_names(cells));
         let levels = self.levels(cell);
         let rise = self.rise(cell);
-        let of = rise.as_ref().map(|rise| rise.levels.len()).or_else(|| levels.as_ref().map(|_| 2));
-        let level = match of {
-            None => level(cell),
-            Some(2) => format!("{}, the mean of two levels,", level(cell)),
-            Some(more) => format!("{}, the mean of {},", level(cell), counted(more, "level")),
+        let reached = ClosedReached {
+            loads: load_names(cells),
+            rate: cell.level_rate(),
+            levels: rise.as_ref().map(|rise| rise.levels.len()).or_else(|| levels.as_ref().map(|_| 2)),
+            at: how_much(cell),
+            is_onwards: false,
+            stop: None,
         };
         let Some(binding) = &cell.binding else {
-            let text = format!("{name} reach {level} at {}; what stops them is not known.", how_much(cell));
-            return self.conclusion(cell, text, &[], None);
+            return self.conclusion(cell, LoadReached::Closed(Box::new(reached)), Vec::new(), None);
         };
         let deeper = self.deepest_like(cell);
-        let from =
-            if deeper.is_some() { format!("from {} on", how_much(cell)) } else { format!("at {}", how_much(cell)) };
-        let code = self.code(binding);
         let little = (binding.limit == Limit::Latency).then(|| self.little_growth(cell)).flatten();
         // The evidence of latency tells it itself.
         let more = self.more_by_arrivals(cell).filter(|_| binding.limit != Limit::Latency || !binding.inferred);
         let of_disk = matches!(binding.limit, Limit::DiskIops | Limit::DiskThroughput);
         let held = cell.held_by.as_ref().filter(|_| of_disk);
-        let text = match binding.limit {
-            Limit::Latency if little.is_some() && deeper.is_some() => {
-                format!("{name} stop at {level} {from}: {} {code}.", what_binds(Limit::Latency))
-            }
-            Limit::Latency => {
-                format!("{name} reach {level} at {}, and no limit stops them there {code}.", how_much(cell))
-            }
-            Limit::Unexplained => {
-                format!("{name} reach {level} {from}, and no known limit explains why not more {code}.")
-            }
+        let way = match binding.limit {
+            Limit::Latency if little.is_some() && deeper.is_some() => StopWay::Binds,
+            Limit::Latency => StopWay::NotYet,
+            Limit::Unexplained => StopWay::Unexplained,
             // What another load went beyond for as long as it was measured stops nothing.
-            limit if more.is_some() && !of_disk => {
-                format!("{name} reach {level} {from}: {} {code}.", what_binds(limit))
-            }
-            limit => {
-                let presumably = if binding.presumed { "presumably " } else { "" };
-                let binds = held.map_or_else(|| format!("{presumably}{}", what_binds(limit)), HeldBy::sentence);
-                format!("{name} stop at {level} {from}: {binds} {code}.")
-            }
+            _ if more.is_some() && !of_disk => StopWay::BindsHere,
+            _ => match held {
+                Some(held) => StopWay::Throttled(held.clone()),
+                None if binding.presumed => StopWay::Presumably,
+                None => StopWay::Binds,
+            },
         };
+        let stop = LoadStop { limit: binding.limit, known: self.known(binding), way };
+        let reached = ClosedReached { is_onwards: deeper.is_some(), stop: Some(stop), ..reached };
+        let is_little = little.is_some();
         let own = self.record.cells.iter().find(|c| c.id == cell.id).filter(|_| cell.lasting.is_none());
-        let mut meant: Vec<String> = levels
-            .map(|levels| format!("Its trials had {}: something changed between them.", levels_words(levels.seen())))
+        let mut meant: Vec<Meaning> = levels
+            .map(|levels| Meaning::TrialsOnTwoLevels(levels.seen()))
             .or_else(|| apart(own?, self.record.header.clock))
             .into_iter()
             .collect();
-        meant
-            .extend(rise.map(|rise| format!("It had {}: something changed while it was measured.", rise_words(&rise))));
-        meant.extend(little.clone().or_else(|| meaning(cell, binding.limit).map(str::to_owned)));
+        meant.extend(rise.map(Meaning::Rose));
+        meant.extend(little.or_else(|| meaning(cell, binding.limit)));
         meant.extend(more);
         meant.extend(self.range(cell, deeper));
         meant.extend(self.consequence(cell, deeper));
         meant.extend(self.in_bytes(kind, cell, is_alone));
         let foretold = cell.lasting.as_ref().filter(|_| binding.limit != Limit::BurstExhausted);
         match foretold {
-            Some(lasting) => meant.push(format!(
-                "Once what was saved up is spent, {} IOPS are left, which is what to plan with.",
-                number(lasting.iops)
-            )),
+            Some(lasting) => meant.push(Meaning::LeftOnceSpent { iops: lasting.iops }),
             None => meant.extend(after(self.record, cell, binding)),
         }
         meant.extend(doubts(self.record, cell));
         let above = self.held_above(cell).filter(|_| of_disk && held.is_none());
-        meant.extend(above.map(|cell| {
-            format!("At {} most requests wait above the device: the limit need not be the device's.", how_much(cell))
-        }));
-        let what_to_do = match little {
-            Some(_) => FASTER.into(),
-            None if foretold.is_some() && binding.limit != Limit::Cache => {
+        meant.extend(above.map(|cell| Meaning::HeldAbove { at: how_much(cell) }));
+        let what_to_do = match () {
+            () if is_little => AdvisedStep::Faster,
+            () if foretold.is_some() && binding.limit != Limit::Cache => {
                 advice(self.record, cell, Limit::BurstExhausted, binding.inferred)
             }
-            None if held.is_some() => Advice::from(&*lifting(cell)),
-            None if above.is_some() && binding.inferred => WHO_HOLDS.into(),
-            None => {
+            () if held.is_some() => lifting(cell),
+            () if above.is_some() && binding.inferred => AdvisedStep::FindWhoHolds,
+            () => {
                 let alone = advice(self.record, cell, binding.limit, binding.inferred);
                 let follower =
                     follower(self.record, cell, binding).filter(|(_, share)| *share <= NEAR && foretold.is_none());
-                match follower.and_then(|(next, _)| lift(next)) {
-                    Some(more) => alone.and(&more),
+                match follower.filter(|(next, _)| lifts(next.limit)) {
+                    Some((next, _)) => {
+                        AdvisedStep::AndLift { step: Box::new(alone), limit: next.limit, iops: next.iops }
+                    }
                     None => alone,
                 }
             }
@@ -209,7 +193,7 @@ impl<'a> VolumeConclusions<'a> {
         // Reads and writes have throttles of their own, and each is lifted by itself.
         let next = (held.is_some() || *advised != Some(binding.limit)).then_some(what_to_do);
         *advised = Some(binding.limit);
-        self.conclusion(cell, text, &meant, next)
+        self.conclusion(cell, LoadReached::Closed(Box::new(reached)), meant, next)
     }
 
     /// The same of open loops, where there is nothing else: up to which rate what was offered was met, and what stopped the rest.
@@ -226,28 +210,20 @@ impl<'a> VolumeConclusions<'a> {
         let above = |c: &&CellSummary| kept.is_none_or(|k| offered(c) > offered(&k));
         let lost = open().filter(|c| !is_served(c)).filter(above).min_by_key(offered);
         let cell = lost.or(kept)?;
-        let name = sentence(&load_name(cell));
-        let up_to = kept.map(|k| format!("{name} are all served up to {}", how_much(k)));
+        let (load, up_to) = (load_name(cell), kept.map(how_much));
         let Some(lost) = lost else {
-            let text = format!("{}, the most that was offered (arrival).", up_to?);
-            let doubted: Vec<String> = doubts(self.record, cell).into_iter().collect();
+            let meant = doubts(self.record, cell).into_iter().collect();
             let next = advice(self.record, cell, Limit::Arrival, false);
-            return Some(self.conclusion(cell, text, &doubted, Some(next)));
+            return Some(self.conclusion(cell, LoadReached::Served { load, up_to: up_to? }, meant, Some(next)));
         };
-        let done = format!("of {}, {} are completed", how_much(lost), level(lost));
-        let (by, code) = match &lost.binding {
-            Some(binding) => (what_binds(binding.limit), format!(" {}", self.code(binding))),
-            None => ("what stops them is not known", String::new()),
-        };
-        let text = match up_to {
-            Some(up_to) => format!("{up_to}; {done}: {by}{code}."),
-            None => format!("{name}: {done}: {by}{code}."),
-        };
-        let mut meant = vec!["What is not completed waits, and the longer the load lasts the longer.".to_owned()];
-        meant.extend(lost.binding.as_ref().and_then(|b| meaning(lost, b.limit)).map(str::to_owned));
+        let of = |binding: &Binding| KnownLimit { limit: binding.limit, known: self.known(binding) };
+        let stop = lost.binding.as_ref().map(of);
+        let reached = LoadReached::Overloaded { load, up_to, at: how_much(lost), rate: lost.level_rate(), stop };
+        let mut meant = vec![Meaning::Backlog];
+        meant.extend(lost.binding.as_ref().and_then(|b| meaning(lost, b.limit)));
         meant.extend(doubts(self.record, lost));
         let next = lost.binding.as_ref().map(|b| advice(self.record, lost, b.limit, b.inferred));
-        Some(self.conclusion(lost, text, &meant, next))
+        Some(self.conclusion(lost, reached, meant, next))
     }
 
     /// The same of requests that came when others had wanted them: there is no level, and no more or less can be offered.
@@ -255,45 +231,44 @@ impl<'a> VolumeConclusions<'a> {
         let cell = self.cells.iter().copied().find(|c| c.is_of_others() && c.offered_iops.is_some())?;
         let binding = cell.binding.as_ref()?;
         let operations = || [&cell.read, &cell.write, &cell.trim].into_iter().flatten();
-        let (name, much) = (sentence(&load_name(cell)), how_much(cell));
-        let mean = span(latency(cell, LatencyFigure::Mean)?);
-        let slowest = span(operations().map(|of| of.latency_ns.max).max()? as f64);
-        let answered = match operations().count() {
-            1 => format!("after {mean} on average and {slowest} at most"),
-            _ => format!("within {mean} on average, whatever they are, and {slowest} at most"),
+        let (limit, held) = (binding.limit, !matches!(binding.limit, Limit::Arrival | Limit::Latency));
+        let reached = LoadReached::OfOthers {
+            load: load_name(cell),
+            at: how_much(cell),
+            mean_ns: latency(cell, LatencyFigure::Mean)?,
+            max_ns: operations().map(|of| of.latency_ns.max).max()?,
+            is_mixed: operations().count() > 1,
+            limit,
+            known: self.known(binding),
         };
-        let (by, held) = match binding.limit {
-            Limit::Arrival => ("for most of the time there is nothing to do", false),
-            Limit::Latency => ("no limit holds most of them", false),
-            limit => (what_binds(limit), true),
-        };
-        let text = format!("{name}, {much}, are answered {answered}: {by} {}.", self.code(binding));
-        let mut meant: Vec<String> =
-            meaning(cell, binding.limit).filter(|_| held).map(str::to_owned).into_iter().collect();
+        let mut meant: Vec<Meaning> = meaning(cell, limit).filter(|_| held).into_iter().collect();
         meant.extend(doubts(self.record, cell));
         let next = held
             .then(|| advice(self.record, cell, binding.limit, binding.inferred))
             .filter(|_| binding.limit != Limit::Unexplained);
-        Some(self.conclusion(cell, text, &meant, next))
+        Some(self.conclusion(cell, reached, meant, next))
     }
 
-    fn conclusion(&self, cell: &CellSummary, text: String, meant: &[String], next: Option<Advice>) -> Conclusion {
+    fn conclusion(
+        &self,
+        cell: &CellSummary,
+        reached: LoadReached,
+        means: Vec<Meaning>,
+        next: Option<AdvisedStep>,
+    ) -> Conclusion {
         let binding = cell.binding.as_ref();
-        let between = self.levels(cell).map(|_| "First find out what changed between the trials, and measure again");
-        let within = "First find out what changed while it was measured, and measure again";
-        let changed = between.or_else(|| self.rise(cell).map(|_| within));
-        let first = changed.map(Advice::from).or_else(|| first(cell, self.record.header.clock));
-        let steps: Vec<Advice> = first.into_iter().chain(next).collect();
-        let sentences: Vec<String> = steps.iter().map(Advice::sentence).collect();
+        let between = self.levels(cell).map(|_| AdvisedStep::FindChangeBetween);
+        let changed = between.or_else(|| self.rise(cell).map(|_| AdvisedStep::FindChangeWithin));
+        let first = changed.or_else(|| first(cell, self.record.header.clock));
         Conclusion {
             volume: cell.volume.clone(),
             cell: cell.id.clone(),
             limit: binding.map(|b| b.limit),
-            text: Stop::Written(text),
+            reached,
             seen: binding.map(|b| b.seen.clone()).unwrap_or_default(),
-            consequence: (!meant.is_empty()).then(|| Consequence::Written(meant.join(" "))),
-            next: (!steps.is_empty()).then(|| sentences.join(" ").into()),
-            next_measurements: steps.iter().filter_map(|step| step.measurement).collect(),
+            means,
+            steps: first.into_iter().chain(next).collect(),
+            takes_ns: None,
             commands: Vec::new(),
         }
     }
@@ -309,21 +284,20 @@ impl<'a> VolumeConclusions<'a> {
         cell.rise(self.record.cells.iter().find(|c| c.id == cell.id)?, self.record.header.clock)
     }
 
-    /// The limit's code, and how it is known: "(disk-iops, inferred)".
-    fn code(&self, binding: &Binding) -> String {
-        let known = match self.record.header.clock {
-            Clock::Virtual => "predicted",
-            Clock::Real if binding.presumed => "presumed",
-            Clock::Real if binding.inferred => "inferred",
-            Clock::Real if self.record.header.environment.is_some() => "declared",
-            Clock::Real => "counted by the device",
-        };
-        format!("({}, {known})", binding.limit.name())
+    /// How the limit is known.
+    fn known(&self, binding: &Binding) -> LimitKnown {
+        match self.record.header.clock {
+            Clock::Virtual => LimitKnown::Predicted,
+            Clock::Real if binding.presumed => LimitKnown::Presumed,
+            Clock::Real if binding.inferred => LimitKnown::Inferred,
+            Clock::Real if self.record.header.environment.is_some() => LimitKnown::Declared,
+            Clock::Real => LimitKnown::Counted,
+        }
     }
 
     /// What a prediction may come out as, by what is not known exactly: the level where most is outstanding, and where it is first
     /// reached, where that is not as well known.
-    fn range(&self, cell: &CellSummary, deeper: Option<&CellSummary>) -> Option<String> {
+    fn range(&self, cell: &CellSummary, deeper: Option<&CellSummary>) -> Option<Meaning> {
         if self.record.header.clock != Clock::Virtual {
             return None;
         }
@@ -331,18 +305,9 @@ impl<'a> VolumeConclusions<'a> {
         let (low, high) = ends(cell)?;
         let slack = NARROW * cell.iops_lasting()?;
         let differs = |(deep_low, deep_high): &(f64, f64)| (deep_low - low).abs().max((deep_high - high).abs()) > slack;
-        let told =
-            |(low, high), at: &CellSummary| format!("{} to {} IOPS at {}", number(low), number(high), how_much(at));
-        let whole = deeper.and_then(|deep| Some((deep, ends(deep).filter(differs)?)));
-        match whole {
-            _ if high - low <= slack => None,
-            Some((deep, ends)) => Some(format!(
-                "By what is not known exactly it may be {}, and {}.",
-                told(ends, deep),
-                told((low, high), cell)
-            )),
-            None => Some(format!("By what is not known exactly it may be {}.", told((low, high), cell))),
-        }
+        let rate = |(low_iops, high_iops), at: &CellSummary| UncertainRate { low_iops, high_iops, at: how_much(at) };
+        let deepest = deeper.and_then(|deep| Some(rate(ends(deep).filter(differs)?, deep)));
+        (high - low > slack).then(|| Meaning::Uncertain { here: rate((low, high), cell), deepest })
     }
 
     /// The same load with the most outstanding, where that is more.
@@ -356,7 +321,7 @@ impl<'a> VolumeConclusions<'a> {
     }
 
     /// What the same requests came to where they arrived by themselves, if that was clearly more.
-    fn more_by_arrivals(&self, cell: &CellSummary) -> Option<String> {
+    fn more_by_arrivals(&self, cell: &CellSummary) -> Option<Meaning> {
         let arriving =
             self.cells.iter().copied().filter(|c| c.load.queue_depth.is_none() && doubts_of_rate(c).is_empty());
         let like = arriving.filter(|c| is_like(c, cell));
@@ -364,7 +329,7 @@ impl<'a> VolumeConclusions<'a> {
         let rate = most
             .iops_lasting()
             .filter(|rate| cell.iops_lasting().is_some_and(|own| *rate > own * (1.0 + PLATEAU_SPREAD)))?;
-        Some(format!("At {} the same requests came to {} IOPS.", how_much(most), number(rate)))
+        Some(Meaning::MoreByArrivals { at: how_much(most), iops: rate })
     }
 
     /// The shallowest cell of this load whose requests are kept above the device.
@@ -379,55 +344,40 @@ impl<'a> VolumeConclusions<'a> {
 
     /// Where more depth brings little: a head that seeks serves one request after the other, however many wait. The best cell may be
     /// the shallowest; then what the deeper ones got tells.
-    fn little_growth(&self, cell: &CellSummary) -> Option<String> {
+    fn little_growth(&self, cell: &CellSummary) -> Option<Meaning> {
         let depth = |c: &CellSummary| outstanding(c).map(|o| o as f64);
         if let Some(deep) = self.deepest_like(cell) {
             let (deeper, faster) =
                 (depth(deep)? / depth(cell)?, deep.iops_lasting()? / cell.iops_lasting().filter(|rate| *rate > 0.0)?);
             let little = libm::log(faster) < LITTLE_GROWTH * libm::log(deeper);
-            return little.then(|| {
-                format!(
-                    "{} times as many at once brought no more than {}: they are served one after the other, and more depth brings nothing.",
-                    number(deeper),
-                    how_much(cell)
-                )
-            });
+            return little.then(|| Meaning::DeeperBringsNothing { times: deeper, at: how_much(cell) });
         }
         let shallow = self.alike(cell).filter(|c| outstanding(c) < outstanding(cell)).min_by_key(|c| outstanding(c))?;
         let (deeper, faster) =
             (depth(cell)? / depth(shallow)?, cell.iops_lasting()? / shallow.iops_lasting().filter(|rate| *rate > 0.0)?);
         let little = libm::log(faster) < LITTLE_GROWTH * libm::log(deeper);
-        little.then(|| {
-            format!(
-                "{} times as many at once brought {faster:.1} times the rate of {}: still more at once would bring little.",
-                number(deeper),
-                how_much(shallow)
-            )
-        })
+        little.then(|| Meaning::DeeperBringsLittle { times: deeper, faster, at: how_much(shallow) })
     }
 
     /// What more requests at once do, and up to which the objective is kept.
-    fn consequence(&self, cell: &CellSummary, deeper: Option<&CellSummary>) -> Option<String> {
+    fn consequence(&self, cell: &CellSummary, deeper: Option<&CellSummary>) -> Option<Meaning> {
         let (figure, limit_ns) = self.objective(cell);
         let mut row: Vec<&CellSummary> = self.alike(cell).collect();
         row.sort_by_key(|c| outstanding(c));
         let kept = |c: &&&CellSummary| latency(c, figure).is_some_and(|l| l <= limit_ns as f64);
-        let rule = format!("{}{}", Duration::from_ns(limit_ns), figure_words(figure));
         // A depth that a deeper one keeps is not where it is lost.
         let deepest_kept = row.iter().rfind(kept);
         let kept_all = deepest_kept.is_some_and(|c| outstanding(c) == row.last().and_then(|l| outstanding(l)));
-        let rule = match deepest_kept {
+        let kept = match deepest_kept {
             _ if row.len() < 2 => None,
-            _ if kept_all => Some(format!("{rule} is kept at every depth tried")),
-            Some(c) => Some(format!("{rule} is kept up to {}", how_much(c))),
-            None => Some(format!("{rule} is missed at every depth tried")),
+            _ if kept_all => Some(DepthKept::Everywhere),
+            Some(c) => Some(DepthKept::UpTo(how_much(c))),
+            None => Some(DepthKept::Nowhere),
         };
-        let added = deeper.and_then(|d| {
-            let mean = latency(d, LatencyFigure::Mean)?;
-            Some(format!("more at once only adds waiting, {} on average at {}", span(mean), how_much(d)))
-        });
-        let parts: Vec<String> = added.into_iter().chain(rule).collect();
-        (!parts.is_empty()).then(|| format!("{}.", sentence(&parts.join("; "))))
+        let objective = kept.map(|kept| DepthObjective { figure, limit_ns, kept });
+        let added =
+            deeper.and_then(|d| Some(DeeperWait { mean_ns: latency(d, LatencyFigure::Mean)?, at: how_much(d) }));
+        (added.is_some() || objective.is_some()).then_some(Meaning::DeeperAdds { added, objective })
     }
 
     fn objective(&self, cell: &CellSummary) -> (LatencyFigure, u64) {
@@ -438,27 +388,19 @@ impl<'a> VolumeConclusions<'a> {
     }
 
     /// The most bytes, where another block size moves more and something else stops it.
-    fn in_bytes(&self, kind: Kind, cell: &CellSummary, is_alone: bool) -> Option<String> {
+    fn in_bytes(&self, kind: Kind, cell: &CellSummary, is_alone: bool) -> Option<Meaning> {
         let moved = CellSummary::throughput_lasting;
         let most = self.best(kind, moved)?;
         if most.load.block_bytes <= cell.load.block_bytes || moved(most)? < moved(cell)? * (1.0 + PLATEAU_SPREAD) {
             return None;
         }
-        let by = most.binding.as_ref().map_or_else(String::new, |b| match b.limit {
-            Limit::Unexplained => ", where what stops them is unexplained".to_owned(),
-            Limit::Latency => ", where only latency bounds them".to_owned(),
-            limit => format!(", where {} ({})", what_binds(limit), limit.name()),
-        });
-        let what = match (kind, is_alone) {
-            (Kind::Reads, true) => "reads",
-            (Kind::Writes, true) => "writes",
-            _ => "requests",
+        let operation = match (kind, is_alone) {
+            (Kind::Reads, true) => Some(Operation::Read),
+            (Kind::Writes, true) => Some(Operation::Write),
+            _ => None,
         };
-        Some(format!(
-            "In bytes the most is {} with {} {what}{by}.",
-            most.lasting.as_ref().map_or_else(|| throughput(moved(most).unwrap_or(0.0)), LastingFigures::both_in_bytes),
-            blocks(most)
-        ))
+        let (block, limit) = (blocks(most), most.binding.as_ref().map(|binding| binding.limit));
+        Some(Meaning::InBytes { rate: most.level_rate(), block, operation, limit })
     }
 }
 
@@ -524,10 +466,6 @@ fn latency(cell: &CellSummary, figure: LatencyFigure) -> Option<f64> {
     all.filter(|l| l.is_finite()).max_by(f64::total_cmp)
 }
 
-fn figure_words(figure: LatencyFigure) -> String {
-    if figure == LatencyFigure::Mean { " on average".to_owned() } else { format!(" at {}", figure.words()) }
-}
-
 /// The lowest ceiling above the one that binds, and by what share it is above; above the rate, where other volumes take their part of
 /// what the machine allows.
 fn follower<'a>(record: &RunRecord, cell: &'a CellSummary, binding: &Binding) -> Option<(&'a Ceiling, f64)> {
@@ -537,24 +475,10 @@ fn follower<'a>(record: &RunRecord, cell: &'a CellSummary, binding: &Binding) ->
     Some((next, share.max(0.0)))
 }
 
-/// The same in a sentence, unless it is out of sight.
-fn after(record: &RunRecord, cell: &CellSummary, binding: &Binding) -> Option<String> {
-    let (next, share) = follower(record, cell, binding).filter(|(_, share)| *share <= FAR)?;
-    let above = format!("{} follows at {} IOPS, {} above", next.limit.name(), number(next.iops), percent(share));
-    Some(if share <= NEAR {
-        format!("Lifting it alone gains next to nothing: {above}.")
-    } else {
-        format!("Beyond it {above}.")
-    })
-}
-
-/// The cell's rate, in requests and in bytes; across a burst's end, what was before and what lasts.
-fn level(cell: &CellSummary) -> String {
-    if let Some(lasting) = &cell.lasting {
-        return lasting.both();
-    }
-    let total = cell.total.as_ref();
-    total.map_or_else(String::new, |t| format!("{} IOPS ({})", number(t.iops), throughput(t.throughput_bytes_per_s)))
+/// The same, unless it is out of sight.
+fn after(record: &RunRecord, cell: &CellSummary, binding: &Binding) -> Option<Meaning> {
+    let (next, above) = follower(record, cell, binding).filter(|(_, share)| *share <= FAR)?;
+    Some(Meaning::Follows { limit: next.limit, iops: next.iops, above, is_near: above <= NEAR })
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! What was asked of a volume against what its devices counted.
 
 use super::{is_busy, split_requests};
+use crate::device_throttle::HeldBy;
 use crate::held_by::in_slices;
-use crate::verdict_block::HeldBy;
 use loadline_block::Operation;
 use loadline_record::{
     AskedAndMoved, DeviceCounters, DeviceFacts, DoubtEvidence, Excess, InFlight, KernelThrottle, LoadFigures,

@@ -14,8 +14,8 @@ pub use objective::{
 };
 pub use seen::{
     AloneLatency, CameTo, CellDoubts, DamageAt, DepthAndThreads, FindingSeen, FlushRule, InFlight, LoadAt, MostOf,
-    PlateauLimit, PlateauSeen, RateCourse, RateSeen, RateStep, RiseSeen, StallsSeen, TogetherLatency, TogetherLoad,
-    TrialLevels, TrialsApart,
+    PlateauLimit, PlateauSeen, RateCourse, RateStep, RiseSeen, StallsSeen, TogetherLatency, TogetherLoad, TrialLevels,
+    TrialsApart,
 };
 pub use watch::{CeilingUse, DeviceMoves, EventsCost, WatchSeen};
 

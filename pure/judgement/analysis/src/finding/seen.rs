@@ -4,7 +4,7 @@ use super::{HostsTogether, KeptLoad, ObjectiveRule, ObjectiveSeen, WatchSeen};
 use crate::clusters::Clusters;
 use crate::compare::comparison::Scaling;
 use loadline_block::Operation;
-use loadline_record::{Ceiling, DoubtCode, HostsFact, Limit, RunStatus, Stage};
+use loadline_record::{Ceiling, DoubtCode, HostsFact, Limit, Rate, RunStatus, Stage};
 use serde::{Deserialize, Serialize};
 
 /// What was seen.
@@ -122,7 +122,7 @@ pub enum FindingSeen {
         /// The earliest and the latest over all draws of the model, ns.
         range_ns: Option<(u64, u64)>,
         /// The rates before and after, where both were measured.
-        rates: Option<(RateSeen, RateSeen)>,
+        rates: Option<(Rate, Rate)>,
     },
     /// More bursts ended.
     MoreBurstsEnded {
@@ -300,16 +300,6 @@ pub struct LoadAt {
     pub at: String,
 }
 
-/// A rate in the unit in which such loads are spoken of.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RateSeen {
-    /// Requests per second.
-    Iops(f64),
-    /// Bytes per second.
-    BytesPerS(f64),
-}
-
 /// A rate over the time of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "course", rename_all = "kebab-case")]
@@ -317,23 +307,23 @@ pub enum RateCourse {
     /// One rate.
     Even {
         /// The rate.
-        rate: RateSeen,
+        rate: Rate,
     },
     /// More at first.
     Fell {
         /// At first.
-        before: RateSeen,
+        before: Rate,
         /// For so long, ns; missing where the load ended before.
         before_ns: Option<u64>,
         /// From then on.
-        then: RateSeen,
+        then: Rate,
     },
     /// Less at first.
     Rose {
         /// Just before the last level.
-        before: RateSeen,
+        before: Rate,
         /// In the end.
-        last: RateSeen,
+        last: Rate,
         /// For so long, ns.
         last_ns: u64,
     },
@@ -440,9 +430,9 @@ pub struct PlateauSeen {
     /// The loads by name.
     pub loads: String,
     /// The level of each.
-    pub levels: Vec<RateSeen>,
+    pub levels: Vec<Rate>,
     /// What there was before the rate that lasts, and for how long, ns; the latter missing where the load ended before.
-    pub before: Option<(RateSeen, Option<u64>)>,
+    pub before: Option<(Rate, Option<u64>)>,
     /// From where on.
     pub from: InFlight,
     /// What it is a limit of.

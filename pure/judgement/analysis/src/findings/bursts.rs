@@ -1,11 +1,11 @@
 //! When bursts ended, as a model knows it.
 
 use super::{TOLD_ONE_BY_ONE, VolumeView};
-use crate::finding::{Finding, FindingCode, FindingSeen, LoadAt, RateCourse, RateSeen};
+use crate::finding::{Finding, FindingCode, FindingSeen, LoadAt, RateCourse};
 use crate::summary::CellSummary;
 use crate::trials::{trials_counted, trials_used};
 use crate::words::LARGE_BYTES_MIN;
-use loadline_record::{BurstEnd, CellRecord, RunRecord, TrialRecord};
+use loadline_record::{BurstEnd, CellRecord, Rate, RunRecord, TrialRecord};
 
 /// Rates that differ by less are the same: as many arrive by chance, more or fewer.
 const FALL_MIN: f64 = 0.01;
@@ -32,15 +32,15 @@ pub(super) fn ended(view: &VolumeView<'_>, record: &RunRecord) -> Vec<Finding> {
 /// A rate across a burst's end: what it was while credits lasted, and what lasts. Their mean is neither.
 pub(super) fn fall(cell: &CellSummary) -> Option<RateCourse> {
     let lasting = cell.lasting.as_ref()?;
-    let (before, then) = (RateSeen::Iops(lasting.iops_before), RateSeen::Iops(lasting.iops));
+    let (before, then) = (Rate::Iops(lasting.iops_before), Rate::Iops(lasting.iops));
     Some(RateCourse::Fell { before, before_ns: lasting.before_ns, then })
 }
 
 /// The same in bytes per second.
 pub(super) fn fall_in_bytes(cell: &CellSummary) -> Option<RateCourse> {
     let lasting = cell.lasting.as_ref()?;
-    let before = RateSeen::BytesPerS(lasting.bytes_per_s_before);
-    let then = RateSeen::BytesPerS(lasting.throughput_bytes_per_s);
+    let before = Rate::BytesPerS(lasting.bytes_per_s_before);
+    let then = Rate::BytesPerS(lasting.throughput_bytes_per_s);
     Some(RateCourse::Fell { before, before_ns: lasting.before_ns, then })
 }
 
@@ -57,9 +57,9 @@ fn fell(end: &BurstEnd) -> bool {
 fn one(view: &VolumeView<'_>, cell: &CellRecord, index: usize, end: &BurstEnd) -> Finding {
     let summary = &view.cells[index];
     let rates = if summary.load.block_bytes >= LARGE_BYTES_MIN {
-        end.bytes_per_s_before.zip(end.bytes_per_s_after).map(|(a, b)| (RateSeen::BytesPerS(a), RateSeen::BytesPerS(b)))
+        end.bytes_per_s_before.zip(end.bytes_per_s_after).map(|(a, b)| (Rate::BytesPerS(a), Rate::BytesPerS(b)))
     } else {
-        end.iops_before.zip(end.iops_after).map(|(a, b)| (RateSeen::Iops(a), RateSeen::Iops(b)))
+        end.iops_before.zip(end.iops_after).map(|(a, b)| (Rate::Iops(a), Rate::Iops(b)))
     };
     let others: Vec<u64> = trials_counted(cell)
         .iter()

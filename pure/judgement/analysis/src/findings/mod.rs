@@ -20,14 +20,14 @@ use crate::clusters::Clusters;
 use crate::compare::scaling_of;
 use crate::curves::{Curve, iops, outstanding};
 use crate::finding::{
-    AloneLatency, CameTo, Finding, FindingCode, FindingSeen, InFlight, LoadAt, MostOf, RateCourse, RateSeen, RiseSeen,
+    AloneLatency, CameTo, Finding, FindingCode, FindingSeen, InFlight, LoadAt, MostOf, RateCourse, RiseSeen,
 };
 use crate::hosts::view::HostsScaling;
 use crate::limits::{Direction, one_direction, surpassed};
 use crate::summary::{CellSummary, OperationFigures, is_emulated};
 use crate::trials::AS_GOOD;
 use crate::words::{NOT_THE_BEST, doubts_of_rate, how_much, load_name};
-use loadline_record::{Access, Ceiling, CellRecord, Clock, Limit, RunRecord, RunStatus};
+use loadline_record::{Access, Ceiling, CellRecord, Clock, Limit, Rate, RunRecord, RunStatus};
 
 /// So many are told one by one; of more, the rest is told together.
 const TOLD_ONE_BY_ONE: usize = 6;
@@ -172,8 +172,8 @@ impl VolumeView<'_> {
             self.best_by_kind(|c| c.load.pattern == Access::Random && c.flush.is_none(), CellSummary::iops_lasting);
         let course = |i: usize, rate: f64| {
             let fell = bursts::fall(&self.cells[i]);
-            fell.or_else(|| self.rises[i].as_ref()?.last(1.0, RateSeen::Iops))
-                .unwrap_or(RateCourse::Even { rate: RateSeen::Iops(rate) })
+            fell.or_else(|| self.rises[i].as_ref()?.last(1.0, Rate::Iops))
+                .unwrap_or(RateCourse::Even { rate: Rate::Iops(rate) })
         };
         self.most(FindingCode::BestRandomIops, &best, |loads| FindingSeen::MostRequests { loads }, course)
     }
@@ -216,8 +216,8 @@ impl VolumeView<'_> {
         }
         let course = |i: usize, rate: f64| {
             let cell = &self.cells[i];
-            let rose = || self.rises[i].as_ref()?.last(rate / cell.iops_lasting()?, RateSeen::BytesPerS);
-            let even = RateCourse::Even { rate: RateSeen::BytesPerS(rate) };
+            let rose = || self.rises[i].as_ref()?.last(rate / cell.iops_lasting()?, Rate::BytesPerS);
+            let even = RateCourse::Even { rate: Rate::BytesPerS(rate) };
             bursts::fall_in_bytes(cell).or_else(rose).unwrap_or(even)
         };
         self.most(FindingCode::BestThroughput, &best, |loads| FindingSeen::MostBytes { loads }, course)

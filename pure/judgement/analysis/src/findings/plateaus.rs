@@ -2,10 +2,10 @@
 
 use super::{TOLD_ONE_BY_ONE, VolumeView, in_flight};
 use crate::curves::{Curve, PLATEAU_SPREAD, Plateau, outstanding};
-use crate::finding::{Finding, FindingCode, FindingSeen, InFlight, PlateauLimit, PlateauSeen, RateSeen};
+use crate::finding::{Finding, FindingCode, FindingSeen, InFlight, PlateauLimit, PlateauSeen};
 use crate::summary::CellSummary;
 use crate::words::{LARGE_BYTES_MIN, load_names};
-use loadline_record::{Access, Limit};
+use loadline_record::{Access, Limit, Rate};
 
 pub(super) fn plateaus(view: &VolumeView<'_>, curves: &[&Curve]) -> Vec<Finding> {
     let mut seen: Vec<(&Curve, &Plateau)> = curves.iter().filter_map(|c| Some((*c, c.plateau.as_ref()?))).collect();
@@ -98,12 +98,12 @@ fn told_together(view: &VolumeView<'_>, group: &[(&Curve, &Plateau)]) -> Finding
 }
 
 /// A rate in the unit in which such a load is spoken of.
-fn in_unit(cell: &CellSummary, iops: f64, bytes_per_s: f64) -> RateSeen {
-    if cell.load.block_bytes >= LARGE_BYTES_MIN { RateSeen::BytesPerS(bytes_per_s) } else { RateSeen::Iops(iops) }
+fn in_unit(cell: &CellSummary, iops: f64, bytes_per_s: f64) -> Rate {
+    if cell.load.block_bytes >= LARGE_BYTES_MIN { Rate::BytesPerS(bytes_per_s) } else { Rate::Iops(iops) }
 }
 
 /// What there was before the rate that lasts, and for how long: of the cells on the level, the most.
-fn before(view: &VolumeView<'_>, group: &[(&Curve, &Plateau)]) -> Option<(RateSeen, Option<u64>)> {
+fn before(view: &VolumeView<'_>, group: &[(&Curve, &Plateau)]) -> Option<(Rate, Option<u64>)> {
     let cells = group.iter().flat_map(|(_, plateau)| &plateau.cells).map(|i| &view.cells[*i]);
     let most = cells
         .filter_map(|cell| Some((cell, cell.lasting.as_ref()?)))

@@ -1,11 +1,11 @@
 //! Rates that rose while a trial went on, and stayed there: the mean over it is the rate of no time.
 
 use super::VolumeView;
-use crate::finding::{Finding, FindingCode, FindingSeen, LoadAt, RateCourse, RateSeen, RateStep, RiseSeen};
+use crate::finding::{Finding, FindingCode, FindingSeen, LoadAt, RateCourse, RateStep, RiseSeen};
 use crate::lasting::NEAR;
 use crate::limits::rises;
 use crate::trials::trials_used;
-use loadline_record::{CellRecord, Clock};
+use loadline_record::{CellRecord, Clock, Rate};
 
 impl RiseSeen {
     /// That of a cell whose load was ours; `None` where its mean says all there is.
@@ -29,7 +29,7 @@ impl RiseSeen {
     }
 
     /// A rate of so much for each request: what it was in the end, and what it had been before.
-    pub(super) fn last(&self, each: f64, unit: fn(f64) -> RateSeen) -> Option<RateCourse> {
+    pub(super) fn last(&self, each: f64, unit: fn(f64) -> Rate) -> Option<RateCourse> {
         let (last, before) = self.levels.split_last()?;
         let before = unit(before.last()?.iops * each);
         Some(RateCourse::Rose { before, last: unit(last.iops * each), last_ns: last.length_ns })

@@ -1,10 +1,10 @@
 //! What the trials of a cell say together: trends over their number, and data read back.
 
 use super::VolumeView;
+use crate::conclusion::Meaning;
 use crate::finding::{DamageAt, Finding, FindingCode, FindingSeen, LoadAt, TrialLevels, TrialsApart};
 use crate::statistics::{LevelShift, first_differs, mann_kendall, mean, step, theil_sen_slope};
 use crate::trials::{CHANGE_MIN, SIGNIFICANCE, TRIALS_MIN, trials_used};
-use crate::words::{counted, number};
 use loadline_record::{CellRecord, Clock, RunRecord, SteadyState, TrialRecord};
 
 /// How rarely noise alone may pass for two levels in any of the cells tested together.
@@ -136,19 +136,11 @@ pub(super) fn trends(view: &VolumeView<'_>, record: &RunRecord) -> Vec<Finding> 
 }
 
 /// Between which rates a measured cell's trials lie, where these are far apart: two to four of them show no levels.
-pub(crate) fn apart(cell: &CellRecord, clock: Clock) -> Option<String> {
+pub(crate) fn apart(cell: &CellRecord, clock: Clock) -> Option<Meaning> {
     let rates: Option<Vec<f64>> = trials_used(cell).iter().map(|trial| trial.iops()).collect();
     let rates = rates.filter(|rates| clock == Clock::Real && rates.len() > 1)?;
-    let (least, most) = ends(&rates);
-    let told = || {
-        format!(
-            "Its {} lie far apart, between {} and {} IOPS: the mean is a guess.",
-            counted(rates.len(), "trial"),
-            number(least),
-            number(most)
-        )
-    };
-    (most > APART * least).then(told)
+    let (least_iops, most_iops) = ends(&rates);
+    (most_iops > APART * least_iops).then_some(Meaning::TrialsApart { trials: rates.len(), least_iops, most_iops })
 }
 
 fn ends(rates: &[f64]) -> (f64, f64) {

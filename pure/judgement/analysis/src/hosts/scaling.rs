@@ -242,7 +242,7 @@ mod tests {
     use super::*;
     use crate::example::{ExampleDisk, cell, closed, open, planned, run};
     use crate::hosts::{HostRun, MergeError, merge_hosts, name_on_hosts};
-    use crate::{Holder, RunSummary, Stop, summarize};
+    use crate::{Holder, LoadReached, RunSummary, summarize};
     use loadline_record::{HostPart, HostRank, LoadFigures, RunVerb};
 
     /// Storage that gives so many requests per second to all, and hosts that take so many each.
@@ -315,11 +315,14 @@ mod tests {
         assert_eq!(gains.iter().map(|gain| gain.hosts_more).collect::<Vec<_>>(), [4]);
         let each: Vec<f64> = scaling.points.iter().map(|point| (point.iops_each / 100.0).round()).collect();
         assert_eq!(each, [20.0, 20.0, 20.0, 10.0]);
-        assert_eq!(summary.verdict.unwrap().volumes[0].held_by, Holder::Hosts(scaling.seen.clone()));
+        assert_eq!(summary.verdict.unwrap().volumes[0].held_by, Holder::Hosts { seen: scaling.seen.clone() });
         // The cells by themselves have no limit: latency, and room for more requests.
         let conclusion = &summary.conclusions[0];
-        assert!(matches!(&conclusion.text, Stop::Hosts { seen, .. } if *seen == scaling.seen), "{conclusion:?}");
-        assert_eq!((conclusion.limit, &conclusion.next, conclusion.next_measurements.len()), (None, &None, 0));
+        assert!(
+            matches!(&conclusion.reached, LoadReached::Hosts { seen, .. } if *seen == scaling.seen),
+            "{conclusion:?}"
+        );
+        assert_eq!((conclusion.limit, conclusion.steps.len()), (None, 0));
         let finding = summary.findings.iter().find(|finding| finding.code == crate::FindingCode::HostsScaling).unwrap();
         assert_eq!(finding.cells.len(), 4);
     }

@@ -52,7 +52,8 @@ pub(super) fn ceilings(cell: &CellRecord) -> Vec<Ceiling> {
 #[cfg(test)]
 mod tests {
     use crate::example::predicted;
-    use crate::{FindingCode, FindingSeen, Limit, RateSeen, summarize};
+    use crate::{FindingCode, FindingSeen, Limit, summarize};
+    use loadline_record::Rate;
     use loadline_record::{Fact, LimitDraws, ModelFact, Stage};
 
     #[test]
@@ -96,6 +97,6 @@ mod tests {
         let FindingSeen::BurstEnded { load, stage, at_ns, range_ns, rates } = &found.seen else { panic!("{found:?}") };
         assert_eq!((load.at.as_str(), *stage, at_ns / 1_000_000_000), ("depth 8", Stage::Disk, 20));
         assert_eq!(range_ns.map(|(least, most)| [least, most].map(|ns| ns / 1_000_000_000)), Some([20, 22]));
-        assert_eq!(*rates, Some((RateSeen::Iops(3_000.0), RateSeen::Iops(100.0))));
+        assert_eq!(*rates, Some((Rate::Iops(3_000.0), Rate::Iops(100.0))));
     }
 }

@@ -1,7 +1,7 @@
 //! What holds a watched device, and what to do about it, as values.
 
+use crate::device_throttle::HeldBy;
 use crate::summary::CauseShare;
-use crate::verdict_block::HeldBy;
 use loadline_record::Limit;
 use serde::{Deserialize, Serialize};
 

@@ -16,8 +16,8 @@ pub(crate) use findings::findings;
 pub use holder::{OtherProgram, WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep};
 pub(crate) use verdict::{conclusions, verdict};
 
+use crate::device_throttle::HeldBy;
 use crate::summary::{CauseShare, CellSummary, ProgramFigures, ThrottleUse, WatchView};
-use crate::verdict_block::HeldBy;
 use crate::words::number;
 use course::{Beside, Cause, Moment, moments, parts};
 use level::{Level, joint_level, level};

@@ -3,7 +3,9 @@
 use super::{WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep};
 use crate::example::{self, ExampleDisk};
 use crate::verdict_block::{Advised, Because, Holder, VolumeVerdict};
-use crate::{DeviceMoves, EventsCost, Finding, FindingCode, FindingSeen, RunSummary, WatchSeen, summarize};
+use crate::{
+    AdvisedStep, DeviceMoves, EventsCost, Finding, FindingCode, FindingSeen, RunSummary, WatchSeen, summarize,
+};
 use loadline_record::{
     AnswersInClusters, Ceiling, EventAsker, Evidence, Exceeded, Fact, HiddenProcesses, KernelThrottle, Limit,
     ProgramSecond, Rate, RunRecord, RunVerb, ThrottledQuantity, ThrottledRequests, WatchCause, WatchCost, WatchEvents,
@@ -578,7 +580,8 @@ fn a_known_throttle_is_lifted_whoever_else_uses_the_device() {
     assert_eq!(volume.next, Some(Advised::Watch { step: WatchNext::LiftThrottle, record: false }));
     assert!(volume.command.as_ref().unwrap().contains("read_iops_device"));
     let conclusion = &found.conclusions[0];
-    assert_eq!((&conclusion.next, conclusion.commands.len()), (&volume.next, 1));
+    assert_eq!(conclusion.steps, [AdvisedStep::WatchNext { step: WatchNext::LiftThrottle }]);
+    assert_eq!(conclusion.commands.len(), 1);
 }
 
 #[test]

@@ -3,9 +3,11 @@
 use super::findings::{is_storage, waited};
 use super::holder::{OtherProgram, WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep};
 use super::waiting;
-use crate::summary::{CauseShare, CellSummary, Conclusion, Consequence, Stop, WatchView};
+use crate::conclusion::{AdvisedStep, Conclusion, LoadReached, Meaning};
+use crate::device_throttle::HeldBy;
+use crate::summary::{CauseShare, CellSummary, WatchView};
 use crate::verdict_block::{
-    Advised, Because, Certainty, HeldBy, Holder, Reached, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,
+    Advised, Because, Certainty, Holder, Reached, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,
 };
 use crate::words::{VOLUMES_MAX, block, percent};
 use loadline_record::{Binding, HiddenProcesses, Limit};
@@ -189,6 +191,7 @@ pub(crate) fn verdict(cells: &[CellSummary]) -> Option<VerdictBlock> {
                 because,
                 latency: cell.watch.as_ref().and_then(|watch| watch.above_device.clone()),
                 next: next(cell).map(|step| Advised::Watch { step, record: false }),
+                takes_ns: None,
                 command: cell.held_by.as_ref().map(HeldBy::lifting_command),
                 cell: cell.id.clone(),
             }
@@ -234,11 +237,11 @@ pub(crate) fn conclusions(cells: &[CellSummary]) -> Vec<Conclusion> {
             volume: cell.volume.clone(),
             cell: cell.id.clone(),
             limit,
-            text: Stop::Watch(holder(cell)),
+            reached: LoadReached::WatchHolder { holder: holder(cell) },
             seen: cell.binding.as_ref().map(|binding| binding.seen.clone()).unwrap_or_default(),
-            consequence: Some(Consequence::Gain(watch.gain)),
-            next: next(cell).map(|step| Advised::Watch { step, record: false }),
-            next_measurements: Vec::new(),
+            means: vec![Meaning::WatchGain { gain: watch.gain }],
+            steps: next(cell).map(|step| AdvisedStep::WatchNext { step }).into_iter().collect(),
+            takes_ns: None,
             commands: cell.held_by.as_ref().map(HeldBy::lifting_command).into_iter().collect(),
         })
     };

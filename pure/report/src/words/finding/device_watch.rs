@@ -1,6 +1,7 @@
 //! What a watch shows of a device beside what holds it.
 
-use crate::words::watch::{amount, cause, clusters, gain, hidden, waiting};
+use crate::words::throttle::amount;
+use crate::words::watch::{cause, clusters, gain, hidden, waiting};
 use loadline_analysis::{CeilingUse, DeviceMoves, EventsCost, ProgramFigures, ThrottleUse, WaitAbove, WatchSeen};
 use loadline_record::{EventAsker, HiddenProcesses, WatchedLoop};
 use loadline_units::words::{block, listed, number, percent, span, throughput};

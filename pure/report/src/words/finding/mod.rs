@@ -5,11 +5,13 @@ mod objective;
 mod rates;
 mod trials;
 
+pub(super) use trials::{levels, rise};
+
+use super::ceiling_source;
+use super::disks::scaling_sentences;
 use super::evidence::evidence;
 use super::hosts;
-use loadline_analysis::{
-    CellDoubts, Finding, FindingSeen, RunSummary, TogetherLoad, ceiling_source, scaling_sentences,
-};
+use loadline_analysis::{CellDoubts, Finding, FindingSeen, RunSummary, TogetherLoad};
 use loadline_record::{DoubtCode, Limit, RunStatus};
 use loadline_units::Duration;
 use loadline_units::words::{capital, counted, listed, number, span, throughput};
@@ -218,7 +220,7 @@ fn beside(load: &TogetherLoad) -> String {
 }
 
 /// "for 30 s", or "until what was saved up is spent".
-fn how_long(before_ns: Option<u64>) -> String {
+pub(crate) fn how_long(before_ns: Option<u64>) -> String {
     match before_ns {
         Some(ns) => format!("for {}", Duration::from_ns(ns).clock()),
         None => "until what was saved up is spent".to_owned(),

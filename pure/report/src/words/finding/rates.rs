@@ -3,27 +3,27 @@
 use super::{how_long, in_doubt, show};
 use loadline_analysis::{
     AloneLatency, CameTo, Clusters, FlushRule, InFlight, LoadAt, MostOf, PlateauLimit, PlateauSeen, RateCourse,
-    RateSeen, StallsSeen,
+    StallsSeen,
 };
 use loadline_block::Operation;
-use loadline_record::{Limit, Stage};
+use loadline_record::{Limit, Rate, Stage};
 use loadline_units::Duration;
 use loadline_units::words::{capital, counted, listed, number, percent, seconds, span, throughput};
 
 /// Lengths that differ by no more than this are told as one.
 const ALIKE: f64 = 1.05;
 
-fn rate(rate: RateSeen) -> String {
+fn rate(rate: Rate) -> String {
     match rate {
-        RateSeen::Iops(iops) => number(iops),
-        RateSeen::BytesPerS(bytes) => throughput(bytes),
+        Rate::Iops(iops) => number(iops),
+        Rate::BytesPerS(bytes) => throughput(bytes),
     }
 }
 
-const fn unit(rate: RateSeen) -> &'static str {
+const fn unit(rate: Rate) -> &'static str {
     match rate {
-        RateSeen::Iops(_) => " IOPS",
-        RateSeen::BytesPerS(_) => "",
+        Rate::Iops(_) => " IOPS",
+        Rate::BytesPerS(_) => "",
     }
 }
 
@@ -117,7 +117,7 @@ pub(super) fn burst_ended(
     stage: Stage,
     at_ns: u64,
     range_ns: Option<(u64, u64)>,
-    rates: Option<(RateSeen, RateSeen)>,
+    rates: Option<(Rate, Rate)>,
 ) -> String {
     let whose = match stage {
         Stage::VmCached => "the VM's burst (cached)",

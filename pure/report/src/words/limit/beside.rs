@@ -1,6 +1,7 @@
 //! What ran beside a load.
 
-use loadline_analysis::{ceiling_source, listed};
+use crate::words::ceiling_source;
+use loadline_analysis::listed;
 use loadline_record::{BesideFact, LimitShown, LoadRate, LoadShare};
 use loadline_units::words::{number, percent, span};
 

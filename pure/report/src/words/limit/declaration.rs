@@ -1,7 +1,9 @@
 //! Limits that something tells of.
 
 use super::wait::taken;
-use loadline_analysis::{HeldBy, ceiling_source, listed};
+use crate::words::ceiling_source;
+use crate::words::throttle::throttle as said;
+use loadline_analysis::{HeldBy, listed};
 use loadline_record::{DeclaredFact, Limit, WaitsByDeclared};
 use loadline_units::words::{number, percent, span};
 
@@ -55,7 +57,7 @@ pub(in crate::words) fn declared(fact: &DeclaredFact) -> String {
                 let through = number(through as f64);
                 format!(", of which it lets {through} through: whole ones in each tenth of a second")
             });
-            format!("It had {} of what is let through: {}{rounded}.", percent(*share), held.sentence())
+            format!("It had {} of what is let through: {}{rounded}.", percent(*share), said(&held))
         }
     }
 }

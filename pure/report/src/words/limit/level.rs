@@ -1,7 +1,7 @@
 //! Levels and their kinds.
 
 use super::load::offered;
-use loadline_analysis::{direction, rate_figure};
+use crate::words::ceiling::{direction, rate_figure};
 use loadline_record::{
     DevicesAlike, KindShown, LevelFact, LevelShown, OtherSizes, PresumedBy, RoundUnit, ThrottledQuantity,
     ThrottledRequests,

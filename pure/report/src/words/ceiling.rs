@@ -1,11 +1,10 @@
 //! Where the figure of a ceiling comes from, in words.
 
-use crate::words::{number, percent, span, throughput};
 use loadline_record::{
     Budget, BudgetCredits, BudgetOwner, BudgetRate, BudgetRates, CeilingSource, DirectionLevel, RateFigure,
     ThrottledRequests,
 };
-use loadline_units::words::{rate_text, rate_text_beside};
+use loadline_units::words::{number, percent, rate_text, rate_text_beside, span, throughput};
 use loadline_units::{ByteRate, Bytes};
 
 /// "provider/disk: 5,000 IOPS".
@@ -49,8 +48,7 @@ pub fn ceiling_source(source: &CeilingSource) -> String {
 }
 
 /// Whose a ceiling is: "provider/disk".
-#[must_use]
-pub fn ceiling_owner(source: &CeilingSource) -> String {
+pub(super) fn ceiling_owner(source: &CeilingSource) -> String {
     match source {
         CeilingSource::Budget(of) => owner(&of.owner),
         CeilingSource::WriteBack { again_share, .. } => {
@@ -68,8 +66,7 @@ pub fn ceiling_owner(source: &CeilingSource) -> String {
 }
 
 /// "writes alone level off at 500 IOPS, and are 30 % of these requests".
-#[must_use]
-pub fn direction_level(found: &DirectionLevel) -> String {
+pub(super) fn direction_level(found: &DirectionLevel) -> String {
     format!(
         "{} alone level off at {} IOPS, and are {} of these requests",
         direction(found.direction),
@@ -79,8 +76,7 @@ pub fn direction_level(found: &DirectionLevel) -> String {
 }
 
 /// "reads" or "writes".
-#[must_use]
-pub const fn direction(requests: ThrottledRequests) -> &'static str {
+pub(super) const fn direction(requests: ThrottledRequests) -> &'static str {
     match requests {
         ThrottledRequests::Reads => "reads",
         ThrottledRequests::Writes => "writes",
@@ -88,8 +84,7 @@ pub const fn direction(requests: ThrottledRequests) -> &'static str {
 }
 
 /// "5,000 IOPS", "200 MB/s".
-#[must_use]
-pub fn rate_figure(level: RateFigure) -> String {
+pub(super) fn rate_figure(level: RateFigure) -> String {
     match level {
         RateFigure::RateIops(rate) => format!("{} IOPS", number(rate)),
         RateFigure::BytesPerS(rate) => throughput(rate),
