@@ -137,7 +137,7 @@ fn a_run_is_found_by_id_number_prefix_name_or_last() {
     begin(&store, "20260131-000002-aaaa", "sweep", 2);
     begin(&store, "20260131-000001-bbbb", "sweep", 1);
     begin(&store, "20260131-0000", "matrix", 0);
-    let resolve = |text| store.resolve(text).unwrap();
+    let resolve = |text: &str| store.resolve(text).unwrap();
     assert_eq!(resolve("last"), "20260131-0000", "what was added last, whenever it started");
     assert_eq!(resolve("20260131-000001"), "20260131-000001-bbbb");
     assert_eq!(resolve("20260131-0000"), "20260131-0000", "an id that begins others is itself");
