@@ -320,7 +320,7 @@ pub(crate) struct PredictArguments {
     #[arg(long, group = "fresh")]
     pub(crate) dry_run: bool,
     /// Carry on with a prediction that was interrupted or killed
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["fresh", "Modelling", "Own", "SweepArguments", "output"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["fresh", "catalog", "draws", "published", "bursts", "caches", "carry", "part", "threads", "output"])]
     pub(crate) resume: Option<String>,
     /// Seed of every random choice; by default drawn anew and stored with the run
     #[arg(long, value_name = "NUMBER", group = "fresh")]

@@ -12,8 +12,7 @@ use std::path::PathBuf;
     loadline record /dev/nvme1n1 -o /tmp/app.trace --for 10m\n  \
     loadline record postgres -o /tmp/app.trace                 the device of a program that runs\n  \
     loadline advise /tmp/app.trace                             what to buy for these requests\n  \
-    loadline replay /tmp/app.trace --env d4s-v5-p30            what they meet on other storage\n  \
-    loadline replay /tmp/app.trace --on data=/dev/nvme2n1 --reads-only")]
+    loadline replay /tmp/app.trace --env d4s-v5-p30            what they meet on other storage")]
 pub(crate) struct RecordArguments {
     /// A device (/dev/vda, or vda) or a partition, a path on it, the id of a process or the name of a program that runs: the one device
     /// that it uses

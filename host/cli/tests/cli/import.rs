@@ -20,7 +20,7 @@ fn the_last_run_is_the_one_added_last_however_old_its_figures() {
     assert_eq!(bench.last()["run"]["name"], "then");
     assert!(bench.done(&["show"]).starts_with("then "));
     let names: Vec<Value> = bench.runs().iter().map(|run| run["name"].clone()).collect();
-    assert_eq!(names, ["now", "then"], "a list is by the time when runs started");
+    assert_eq!(names, ["then", "now"], "what was added last stands first");
     bench.done(&["run", &plan, "--on", "null"]);
     assert_eq!(bench.last()["run"]["name"], "now");
 }

@@ -10,6 +10,8 @@ use loadline_recording::event::{BlockEvent, EventFormat, Formats, Happening};
 use loadline_recording::page::{PAGE_MAX, events};
 use loadline_recording::{Join, JoinCounts, Stacking};
 use loadline_units::{Bytes, Duration, Instant, SECTOR};
+use std::fs;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 
 /// Events of the last moment wait for those of other CPUs.
 const SETTLED: Duration = Duration::from_ms(2);
@@ -36,14 +38,13 @@ pub(crate) struct Device {
 impl Device {
     /// The one device that was named, or on which what was named lies: a path, a process, a program that runs.
     pub(crate) fn find(view: &KernelView, typed: &str) -> Result<Self, Error> {
-        let target = WatchTarget::find(view, Some(typed))?;
-        let block = match target.block_devices() {
-            [one] => one.clone(),
-            several => {
-                let devices = several.iter().map(|device| format!("/dev/{}", device.name)).collect();
-                return Err(RecordError::SeveralDevices { typed: typed.to_owned(), devices }.into());
-            }
+        let by_node = || {
+            let metadata = fs::metadata(typed).ok().filter(|found| found.file_type().is_block_device())?;
+            BlockDevice::by_number(view, DeviceNumber::from_raw(metadata.rdev()))
         };
+        let by_name = || BlockDevice::by_name(view, typed).filter(|_| !typed.contains('/'));
+        // A device that is named itself is recorded even where the kernel does not count its requests.
+        let block = by_node().or_else(by_name).map_or_else(|| Self::below(view, typed), Ok)?;
         let disk = block.parent();
         let number = |name: &str| block.attribute(name).and_then(|text| text.parse::<u64>().ok());
         let sectors = number("size").unwrap_or(0);
@@ -63,6 +64,17 @@ impl Device {
             range: (start, if disk.is_some() { start + sectors } else { u64::MAX }),
             block,
         })
+    }
+
+    fn below(view: &KernelView, typed: &str) -> Result<BlockDevice, Error> {
+        let target = WatchTarget::find(view, Some(typed))?;
+        match target.block_devices() {
+            [one] => Ok(one.clone()),
+            several => {
+                let devices = several.iter().map(|device| format!("/dev/{}", device.name)).collect();
+                Err(RecordError::SeveralDevices { typed: typed.to_owned(), devices }.into())
+            }
+        }
     }
 }
 
