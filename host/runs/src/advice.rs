@@ -7,7 +7,7 @@ use loadline_analysis::OBJECTIVE_USUAL;
 use loadline_demand::{Demand, DemandError, ReadOptions, demand_of_run, demand_of_trace, shown_p99};
 use loadline_document::DocumentError;
 use loadline_emulation::Trace;
-use loadline_record::{Access, CellRecord, RunRecord};
+use loadline_record::{Access, CellRecord, RunRecord, RunVerb};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{Arrival, LatencyFigure, LoadSpec, Objective};
 use std::fs::File;
@@ -136,7 +136,7 @@ pub enum NeedSource {
     Trace(Demand, Box<Trace>),
 }
 
-/// What was taken for granted of a need that has a trace, as nobody said it.
+/// What was taken for granted of a need that has a trace or a run, as nobody said it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assumption {
     /// Which part of the need.
@@ -145,7 +145,7 @@ pub struct Assumption {
     pub text: String,
 }
 
-/// Parts of a need that a trace can stand for.
+/// Parts of a need that a trace or a run can stand for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AssumedPart {
     /// The size of the volume: that of the recorded device.
@@ -154,6 +154,8 @@ pub enum AssumedPart {
     Latency,
     /// The latency to keep: the usual rule.
     UsualLatency,
+    /// The latency to keep: the run's own objective.
+    Objective,
 }
 
 /// Completes a need by its trace: a size that nobody said is that of the recorded device.
@@ -265,11 +267,12 @@ pub fn need_of_load(name: &str, cell: usize, load: &LoadSpec) -> Result<Need, Ne
 }
 
 /// What the loads of a stored run need, or one of its cells (from 0): what they asked for over its time, and the objective by which the run
-/// was judged. The second part says in a sentence what became of that objective, if the run has any.
+/// was judged. The second part is what was taken from the run: that objective, and of a watch
+/// the size of the devices.
 ///
 /// # Errors
 /// [`NeedError::NoCell`]; of a run without a series, too.
-pub fn need_of_run(record: &RunRecord, cell: Option<usize>) -> Result<(Need, Option<String>), NeedError> {
+pub fn need_of_run(record: &RunRecord, cell: Option<usize>) -> Result<(Need, Vec<Assumption>), NeedError> {
     let no_cell = || NeedError::NoCell { cell: cell.map_or(1, |cell| cell + 1), count: record.cells.len() };
     let demand = demand_of_run(record, None, cell).ok_or_else(no_cell)?;
     let chosen: Vec<&CellRecord> = match cell {
@@ -286,7 +289,7 @@ pub fn need_of_run(record: &RunRecord, cell: Option<usize>) -> Result<(Need, Opt
     need.asked = Asked::Recorded(demand);
     need.sequential = chosen.iter().all(|cell| cell.load.figures().pattern == Access::Sequential);
     let words = |found: &Objective| format!("{} within {}", found.of.words(), found.limit);
-    let said = match objectives.as_slice() {
+    let objective = match objectives.as_slice() {
         [] => None,
         [only] => {
             need.objective = Some(*only);
@@ -297,7 +300,23 @@ pub fn need_of_run(record: &RunRecord, cell: Option<usize>) -> Result<(Need, Opt
             Some(format!("the run's loads have objectives of their own ({}): none of them is taken", all.join(", ")))
         }
     };
-    Ok((need, said))
+    let mut assumed: Vec<Assumption> = Vec::new();
+    assumed.extend(objective.map(|text| Assumption { part: AssumedPart::Objective, text }));
+    assumed.extend(watched_size(record, &chosen).map(|size| {
+        need.size = size;
+        let text = format!("no size was given: the volume holds as much as what was watched, {}", size.human());
+        Assumption { part: AssumedPart::Size, text }
+    }));
+    Ok((need, assumed))
+}
+
+/// How much the devices hold that an application used while it was watched. What a load of ours spread over says nothing of the application.
+fn watched_size(record: &RunRecord, chosen: &[&CellRecord]) -> Option<Bytes> {
+    let is_used = |name: &str| chosen.iter().any(|cell| cell.volume == name);
+    let volumes = record.header.volumes.iter().filter(|volume| is_used(&volume.name));
+    let sizes: Option<Vec<u64>> = volumes.map(|volume| volume.size_bytes).collect();
+    let sum = sizes?.into_iter().sum::<u64>();
+    (record.header.verb == RunVerb::Watch && sum > 0).then(|| Bytes::new(sum))
 }
 
 /// The length of an interval, as the readers take it.
@@ -322,13 +341,20 @@ mod tests {
         let alike = run(vec![limited(10, 1_000.0), limited(10, 2_000.0)]);
         let (need, said) = need_of_run(&alike, None).unwrap();
         assert_eq!(need.objective_text().unwrap(), "p99 of 10 ms");
-        assert_eq!(said.unwrap(), "the run's own objective is to be kept: p99 within 10 ms");
+        assert_eq!(said[0].text, "the run's own objective is to be kept: p99 within 10 ms");
         let apart = run(vec![limited(10, 1_000.0), limited(5, 2_000.0)]);
         let (need, said) = need_of_run(&apart, None).unwrap();
         assert_eq!(need.objective, None);
-        assert!(said.unwrap().contains("p99 within 10 ms, p99 within 5 ms"));
+        assert!(said[0].text.contains("p99 within 10 ms, p99 within 5 ms"));
         assert_eq!(need_of_run(&apart, Some(1)).unwrap().0.objective_text().unwrap(), "p99 of 5 ms");
         assert!(matches!(need_of_run(&apart, Some(2)), Err(NeedError::NoCell { cell: 3, count: 2 })));
+        // What was watched is as large as its device; a measurement spreads over what its plan names.
+        let mut watched = run(vec![cell(closed("random", 1.0, 4 << 10, 8), &ExampleDisk::default(), &[1.0])]);
+        watched.header.volumes[0].size_bytes = Some(5 << 30);
+        assert_eq!(need_of_run(&watched, None).unwrap().0.size, Bytes::ZERO);
+        watched.header.verb = RunVerb::Watch;
+        let (need, said) = need_of_run(&watched, None).unwrap();
+        assert_eq!((need.size, said[0].part), (Bytes::gib(5), AssumedPart::Size));
         let follows = run(vec![cell(closed("sequential", 1.0, 1 << 20, 8), &ExampleDisk::default(), &[1.0])]);
         assert!(need_of_run(&follows, None).unwrap().0.sequential);
     }

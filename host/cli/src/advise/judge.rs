@@ -70,7 +70,7 @@ pub(super) fn advice_on_trace(
 pub(super) fn assumed_words(assumption: &Assumption) -> String {
     let option = match assumption.part {
         AssumedPart::Size => "--size",
-        AssumedPart::Latency | AssumedPart::UsualLatency => "--p99",
+        AssumedPart::Latency | AssumedPart::UsualLatency | AssumedPart::Objective => "--p99",
     };
     format!("{} ({option} sets another)", assumption.text)
 }

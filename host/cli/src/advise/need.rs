@@ -1,11 +1,14 @@
 //! The need that was typed: read from its sources, and completed by options.
 
+use super::judge::assumed_words;
 use crate::arguments::advise::{AdviseArguments, OsDiskSize};
 use crate::failure::Usage;
 use crate::typed_plan::read_plan;
 use loadline_advise::{Asked, Need, NeedNumbers, Rates};
 use loadline_demand::{Demand, DemandError, ReadOptions};
-use loadline_runs::advice::{NeedError, NeedSource, followed, interval_s, need_of_load, need_of_run, read_need_source};
+use loadline_runs::advice::{
+    AssumedPart, NeedError, NeedSource, followed, interval_s, need_of_load, need_of_run, read_need_source,
+};
 use loadline_runs::{PlanLength, store_location};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{LatencyFigure, Objective, parse_objective};
@@ -80,17 +83,24 @@ pub(super) fn need_of(
             Some(0) => return Err(usage(&NeedError::NoCell { cell: 0, count: record.cells.len() }).into()),
             typed => typed.map(|cell| cell - 1),
         };
-        let (found, said) = need_of_run(&record, cell).map_err(|error| usage(&error))?;
+        let (found, assumed) = need_of_run(&record, cell).map_err(|error| usage(&error))?;
         if let Some((one, _)) = &demand {
             return Err(usage(&both(one, run)).into());
         }
         // What was typed, or stands in a need file, is meant more than what the run was judged by.
         let is_typed = arguments.p99.is_some() || arguments.objective.is_some();
-        let (_, whole) = need.get_or_insert_with(|| (run.clone(), Need { objective: None, ..found.clone() }));
-        if whole.objective.is_none() && !is_typed {
+        let unsized_need = || Need { objective: None, size: Bytes::ZERO, ..found.clone() };
+        let (_, whole) = need.get_or_insert_with(|| (run.clone(), unsized_need()));
+        let takes_objective = whole.objective.is_none() && !is_typed;
+        let takes_size = whole.size == Bytes::ZERO && arguments.size.is_none();
+        if takes_objective {
             whole.objective = found.objective;
-            notes.extend(said.map(|said| format!("{said} (--p99 sets another)")));
         }
+        if takes_size {
+            whole.size = found.size;
+        }
+        let is_taken = |part| if part == AssumedPart::Size { takes_size } else { takes_objective };
+        notes.extend(assumed.iter().filter(|assumption| is_taken(assumption.part)).map(assumed_words));
         if let Asked::Recorded(found) = found.asked {
             demand = Some((run.clone(), found));
         }
