@@ -212,6 +212,12 @@ fn best(comparison: &Comparison, shared: &[&RankedSide]) -> String {
     let of = if shared[0].verdict.is_some() { Some(shared[0]) } else { second };
     let Some(of) = of.filter(undecided) else { return named.concat() };
     let overall = comparison.against.iter().find(|against| against.side == of.side).and_then(|one| one.overall.first());
+    // Without a ratio, and without a cell that decides, the order of the sides means nothing.
+    if of.score.is_none() && overall.and_then(Overall::leaning).is_none() {
+        let both = comparison.ranking.iter().filter(|side| side.verdict.is_none() || side.side == of.side);
+        let both: Vec<String> = both.map(|side| called(comparison, side)).collect();
+        return format!("not known: no figure decides between {}", both.join(" and "));
+    }
     let by_cells = overall.and_then(|overall| {
         let Counts { better, worse, same, cannot_tell } = overall.counts;
         let all = better + worse + same + cannot_tell;

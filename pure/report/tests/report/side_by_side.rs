@@ -100,6 +100,10 @@ fn what_all_cells_together_leave_open_is_said_by_those_that_decide() {
     }
     let text = best(&days);
     assert!(!text.contains("no difference"), "{text}");
+    // Two of an own pace, of which too little is known: neither is the better.
+    let seldom = [open("random", 1.0, 4 << 10, 3.0)];
+    let text = best(&[on("one", 3_000.0, &seldom), on("other", 3_000.0, &seldom)]);
+    assert_eq!(text, "not known: no figure decides between A, sweep on one and B, sweep on other");
 }
 
 #[test]
