@@ -13,6 +13,8 @@ pub(crate) const HEADING: &str = "Verdict";
 pub const VERDICT_LINES_MAX: usize = 9;
 /// An objective that not even the lightest load keeps. A kept one is not shouted: it holds up to some load only.
 pub(crate) const BROKEN: &str = "BROKEN";
+/// The usual rule, where the user set no objective.
+const EXCEEDED: &str = "exceeded";
 
 /// The lines of a verdict in their order.
 struct Parts {
@@ -45,7 +47,9 @@ fn objective_line(objective: &ObjectiveVerdict) -> VerdictLine {
     let (standing, text) = if objective.is_kept() {
         (ObjectiveStanding::Kept, text)
     } else {
-        (ObjectiveStanding::Broken, format!("{BROKEN}. {}", capital(&text)))
+        // What nobody asked for is not broken: the exit status is that of a run that was done.
+        let word = if objective.rule.chosen { BROKEN } else { EXCEEDED };
+        (ObjectiveStanding::Broken, format!("{word}. {}", capital(&text)))
     };
     About::Objective(standing).says(format!("{}{usual}: {text}.", words::verdict::objective(objective)))
 }

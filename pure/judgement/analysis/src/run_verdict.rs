@@ -21,19 +21,19 @@ pub enum RunVerdict {
 }
 
 /// The verdict on a run, most severe first. Cells that differ only in depth or rate are one question: up
-/// to which load is the latency kept? The objective is broken when not even the lightest of them keeps it.
+/// to which load is the latency kept? The objective is broken when not even the lightest of them keeps it, as the verdict's line says it.
 #[must_use]
 pub fn run_verdict(run: &RunRecord) -> RunVerdict {
     if run.cells.iter().any(|cell| verification(cell).any(|record| record.faults_total > 0)) {
         return RunVerdict::WrongData;
     }
-    let mut questions: BTreeMap<String, Vec<Option<bool>>> = BTreeMap::new();
+    let mut questions: BTreeMap<String, Vec<(Demand, Option<bool>)>> = BTreeMap::new();
     for cell in &run.cells {
         if let Some(objective) = cell.load.figures().objective {
             // A search on a model asks what each draw of it keeps.
             let draws = (run.header.verb == RunVerb::Search).then(|| DrawsKept::of(cell, objective)).flatten();
             let answer = draws.map_or_else(|| kept(cell, objective), |draws| Some(draws.is_sure()));
-            questions.entry(question(cell)).or_default().push(answer);
+            questions.entry(question(cell)).or_default().push((demand(cell), answer));
         }
     }
     let answers: Vec<Option<bool>> = questions.into_values().map(|cells| answer(&cells)).collect();
@@ -63,10 +63,24 @@ fn verification(cell: &CellRecord) -> impl Iterator<Item = &VerifyRecord> {
     cell.trials.iter().filter_map(|trial| trial.verify.as_ref())
 }
 
-/// Yes when any cell keeps it; no when none does; unknown when no cell has a latency.
-fn answer(cells: &[Option<bool>]) -> Option<bool> {
-    let known = || cells.iter().flatten();
-    if known().next().is_none() { None } else { Some(known().any(|kept| *kept)) }
+/// Requests outstanding, and arrivals a second.
+type Demand = (u64, u64);
+
+fn demand(cell: &CellRecord) -> Demand {
+    let load = cell.load.figures();
+    let outstanding = load.queue_depth.map_or(0, |depth| u64::from(depth) * u64::from(load.threads));
+    (outstanding, load.rate_iops.unwrap_or(0.0) as u64)
+}
+
+/// Yes when a cell keeps it that is lighter than all that miss it; no when none does; unknown when no cell has a latency. What a heavier load
+/// keeps says nothing for the first that missed it.
+fn answer(cells: &[(Demand, Option<bool>)]) -> Option<bool> {
+    let of = |wanted: bool| cells.iter().filter(move |(_, kept)| *kept == Some(wanted)).map(|(demand, _)| *demand);
+    match (of(true).min(), of(false).min()) {
+        (None, None) => None,
+        (Some(_), None) => Some(true),
+        (kept, Some(missed)) => Some(kept.is_some_and(|kept| kept < missed)),
+    }
 }
 
 /// All of a load but how much of it.
@@ -97,8 +111,13 @@ mod tests {
 
     #[test]
     fn a_sweep_keeps_its_objective_when_its_lightest_load_does() {
-        assert_eq!(answer(&[Some(true), Some(false), None]), Some(true));
-        assert_eq!(answer(&[Some(false), None]), Some(false));
-        assert_eq!(answer(&[None]), None);
+        let of = |kept: &[Option<bool>]| {
+            answer(&kept.iter().zip(1..).map(|(kept, depth)| ((depth, 0), *kept)).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&[Some(true), Some(false), None]), Some(true));
+        assert_eq!(of(&[None, Some(true)]), Some(true));
+        assert_eq!(of(&[Some(false), None]), Some(false));
+        assert_eq!(of(&[Some(false), Some(true)]), Some(false), "a heavier load that keeps it was luck");
+        assert_eq!(of(&[None]), None);
     }
 }
