@@ -89,7 +89,7 @@ impl PendingStore {
     /// Begins a run in a store that has been written to.
     ///
     /// # Errors
-    /// As of [`PendingStore::prove`].
+    /// The store cannot be opened or written.
     pub fn begin(mut self, header: RunHeader, cells: Vec<CellRecord>) -> Result<RunStore, Error> {
         self.prove()?;
         let Self { begin, found, thread, .. } = self;
@@ -104,7 +104,7 @@ impl PendingStore {
     /// Stores a run that is over, with the trials of its cells.
     ///
     /// # Errors
-    /// As of [`PendingStore::prove`].
+    /// The store cannot be opened or written.
     pub fn keep(self, header: RunHeader, mut cells: Vec<CellRecord>, ended: Ended) -> Result<RunOutcome, Error> {
         let id = header.id.clone();
         let trials: Vec<(String, Vec<TrialRecord>)> =

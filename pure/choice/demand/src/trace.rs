@@ -225,7 +225,8 @@ mod tests {
         let iolog = trace(&[(0, None, Operation::Read), (10, None, Operation::Write)], 0);
         let demand = demand_of_trace(&iolog, "t", &["vdb".to_owned()]).unwrap();
         assert_eq!((demand.intervals[0].in_flight, demand.intervals[0].latency_ns), (None, None));
-        assert!(demand.notes[0].contains("no answer"), "{:?}", demand.notes);
+        assert!(demand.notes[0].contains("no surroundings"), "{:?}", demand.notes);
+        assert!(demand.notes[1].contains("no answer"), "{:?}", demand.notes);
         let none = demand_of_trace(&iolog, "t", &["vdc".to_owned()]);
         assert!(matches!(none, Err(DemandError::Empty { .. })));
         let known = demand_of_trace(&iolog, "t", &["sda".to_owned()]).unwrap_err().to_string();
