@@ -17,7 +17,7 @@ pub struct EnvironmentFile {
     pub notes: Vec<String>,
 }
 
-/// Reads the environment that a name means: a built-in one, a file, or `here` for this machine.
+/// Reads the environment that a name means: a built-in one, a file, or `auto` for the one of this machine.
 ///
 /// # Errors
 /// A [`Refusal`] where there is no such environment, the file cannot be read, or it is none; this machine is not
