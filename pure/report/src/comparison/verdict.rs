@@ -62,13 +62,21 @@ pub(crate) fn ranks(comparison: &Comparison) -> Table {
         ),
     ];
     if ranks.iter().any(|side| side.objective_kept.is_some()) {
-        let word = |kept: bool| if kept { "holds" } else { BROKEN }.to_owned();
-        columns.push(words("objective", texts(&|side| or_missing(side.objective_kept.map(word)))));
+        columns.push(words("objective", texts(&|side| or_missing(holds(side)))));
     }
     if ranks.iter().any(|side| side.price_month.is_some()) {
         columns.push(numbers("a month", 0, texts(&|side| or_missing(price(side)))));
     }
     Table::of_columns(columns)
+}
+
+/// "holds", "up to depth 16", or "BROKEN": the figures of a row are those of one load, and the objective is about all.
+fn holds(side: &RankedSide) -> Option<String> {
+    Some(match (side.objective_kept?, &side.objective_up_to) {
+        (false, _) => BROKEN.to_owned(),
+        (true, Some(load)) => format!("up to {load}"),
+        (true, None) => "holds".to_owned(),
+    })
 }
 
 /// "135.17 USD", or "at least 135.17 USD".
@@ -120,8 +128,12 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<VerdictLine> {
         add(About::Trials, format!("{count} {verb} predicted anew to decide this: figures here are over these too"));
     }
     let on = |wanted: bool| {
-        let is_so = |side: &&RankedSide| side.objective_kept == Some(wanted);
-        let of: Vec<String> = comparison.ranking.iter().filter(is_so).map(|side| letter(side.side as usize)).collect();
+        let of = comparison.ranking.iter().filter(|side| side.objective_kept == Some(wanted)).map(|side| {
+            let up_to = side.objective_up_to.as_ref().filter(|_| wanted);
+            let up_to = up_to.map_or_else(String::new, |load| format!(" up to {}", plain(load)));
+            format!("{}{up_to}", letter(side.side as usize))
+        });
+        let of: Vec<String> = of.collect();
         (!of.is_empty()).then(|| format!("{} on {}", if wanted { "holds" } else { BROKEN }, of.join(", ")))
     };
     let (kept, broken) = (on(true), on(false));

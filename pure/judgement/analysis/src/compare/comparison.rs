@@ -166,6 +166,12 @@ pub struct RankedSide {
     pub doubted: bool,
     /// Whether it keeps the objective; `null` where there is none, or nothing is known.
     pub objective_kept: Option<bool>,
+    /// The heaviest load that keeps it, where a heavier one breaks it.
+    #[serde(default)]
+    pub objective_up_to: Option<String>,
+    /// The lightest load that breaks it.
+    #[serde(default)]
+    pub objective_breaks_at: Option<String>,
     /// What it costs a month; `null` where that is not known.
     pub price_month: Option<MonthlyPrice>,
     /// Whether that is all of it. Otherwise it costs at least so much.

@@ -3,6 +3,9 @@
 use super::comparison::{Against, CellComparison, Comparison, Figure, FigureValue, MonthlyPrice, RankedSide, Verdict};
 use super::{Side, spoiled};
 use crate::run_verdict::{RunVerdict, run_verdict};
+use crate::summarize::summarize;
+use crate::verdict_block::ObjectiveFound;
+use crate::verdict_objective::objective;
 use loadline_record::RunRecord;
 
 /// Every side with its best figures, ranked by how it comes out over all cells together, and where that is not known by the cells that
@@ -75,6 +78,7 @@ fn of_side(place: usize, side: &Side<'_>, against: &[Against], shown: &[Option<S
         known.max_by(|a, b| spoiled(b.0).cmp(&spoiled(a.0)).then(a.1.total_cmp(&b.1)))
     };
     let [rate, throughput] = shown;
+    let objective = ObjectiveOfSide::of(side);
     let (fastest, largest) = (most(Figure::Rate, rate), most(Figure::Throughput, throughput));
     let overall = own.and_then(|own| own.overall.first());
     // A ratio of latencies is the better the smaller it is.
@@ -93,22 +97,42 @@ fn of_side(place: usize, side: &Side<'_>, against: &[Against], shown: &[Option<S
         throughput_bytes_per_s: largest.map(|(_, bytes)| bytes),
         throughput_load: largest.map(|(cell, _)| cell.label.clone()),
         doubted: [fastest, largest].into_iter().flatten().any(|(cell, _)| spoiled(cell)),
-        objective_kept: kept(side),
+        objective_kept: objective.kept,
+        objective_up_to: objective.up_to,
+        objective_breaks_at: objective.breaks_at,
         price_month: None,
         price_complete: false,
         price_region: None,
     }
 }
 
-/// Whether a side keeps the objectives of its own loads; `None` where it has none or nothing is known.
-fn kept(side: &Side<'_>) -> Option<bool> {
-    let own = |volume: &str| side.volume.is_none_or(|name| name == volume);
-    let cells: Vec<_> = side.run.cells.iter().filter(|cell| own(&cell.volume)).cloned().collect();
-    cells.iter().find(|cell| cell.load.figures().objective.is_some())?;
-    match run_verdict(&RunRecord { cells, ..side.run.clone() }) {
-        RunVerdict::Kept => Some(true),
-        RunVerdict::Broken => Some(false),
-        RunVerdict::Unknown | RunVerdict::WrongData => None,
+/// What becomes of the objectives of a side's own loads; nothing where it has none, or nothing is known.
+#[derive(Default)]
+struct ObjectiveOfSide {
+    kept: Option<bool>,
+    up_to: Option<String>,
+    breaks_at: Option<String>,
+}
+
+impl ObjectiveOfSide {
+    fn of(side: &Side<'_>) -> Self {
+        let own = |volume: &str| side.volume.is_none_or(|name| name == volume);
+        let cells: Vec<_> = side.run.cells.iter().filter(|cell| own(&cell.volume)).cloned().collect();
+        if cells.iter().all(|cell| cell.load.figures().objective.is_none()) {
+            return Self::default();
+        }
+        let run = RunRecord { cells, ..side.run.clone() };
+        let kept = match run_verdict(&run) {
+            RunVerdict::Kept => Some(true),
+            RunVerdict::Broken => Some(false),
+            RunVerdict::Unknown | RunVerdict::WrongData => None,
+        };
+        let (up_to, breaks_at) = match objective(&run, &summarize(&run).cells).map(|verdict| verdict.found) {
+            Some(ObjectiveFound::UpTo { kept, broken, .. }) => (Some(kept.at), Some(broken.at)),
+            Some(ObjectiveFound::Broken { lightest, .. }) => (None, Some(lightest.at)),
+            Some(ObjectiveFound::Everywhere { .. }) | None => (None, None),
+        };
+        Self { kept, up_to, breaks_at }
     }
 }
 
