@@ -26,6 +26,16 @@ fn the_last_run_is_the_one_added_last_however_old_its_figures() {
 }
 
 #[test]
+fn a_latency_that_a_tool_does_not_tell_is_not_missed() {
+    let bench = Bench::new();
+    let text = "CrystalDiskMark 8.0.1 x64\n[Read]\n  RND    4KiB (Q= 32, T= 1):   261.929 MB/s [  63947.5 IOPS] <   484.28 us>\n  \
+                RND    4KiB (Q=  1, T= 1):    38.578 MB/s [   9418.5 IOPS] <   105.93 us>\n";
+    bench.done(&["import", &bench.file("disk.txt", text)]);
+    let shown = bench.done(&["show"]);
+    assert!(shown.contains("63,947 IOPS") && !shown.contains("missed"), "{shown}");
+}
+
+#[test]
 fn an_imported_sweep_names_its_limits() {
     let bench = Bench::new();
     let file = bench.file("sweep.json", fio_sweep(true));

@@ -362,7 +362,8 @@ impl<'a> VolumeConclusions<'a> {
     /// What more requests at once do, and up to which the objective is kept.
     fn consequence(&self, cell: &CellSummary, deeper: Option<&CellSummary>) -> Option<Meaning> {
         let (figure, limit_ns) = self.objective(cell);
-        let mut row: Vec<&CellSummary> = self.alike(cell).collect();
+        // What a tool did not tell is neither kept nor missed.
+        let mut row: Vec<&CellSummary> = self.alike(cell).filter(|c| latency(c, figure).is_some()).collect();
         row.sort_by_key(|c| outstanding(c));
         let kept = |c: &&&CellSummary| latency(c, figure).is_some_and(|l| l <= limit_ns as f64);
         // A depth that a deeper one keeps is not where it is lost.
