@@ -354,7 +354,7 @@ mod tests {
         assert_eq!(need_of_run(&watched, None).unwrap().0.size, Bytes::ZERO);
         watched.header.verb = RunVerb::Watch;
         let (need, said) = need_of_run(&watched, None).unwrap();
-        assert_eq!((need.size, said[0].part), (Bytes::gib(5), AssumedPart::Size));
+        assert_eq!((need.size, said.last().unwrap().part), (Bytes::gib(5), AssumedPart::Size));
         let follows = run(vec![cell(closed("sequential", 1.0, 1 << 20, 8), &ExampleDisk::default(), &[1.0])]);
         assert!(need_of_run(&follows, None).unwrap().0.sequential);
     }
