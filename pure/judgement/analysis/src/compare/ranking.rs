@@ -3,7 +3,7 @@
 use super::comparison::{Against, CellComparison, Comparison, Figure, FigureValue, MonthlyPrice, RankedSide, Verdict};
 use super::{Side, spoiled};
 use crate::run_verdict::{RunVerdict, run_verdict};
-use crate::summarize::summarize;
+use crate::summarize::summarize_cell;
 use crate::verdict_block::ObjectiveFound;
 use crate::verdict_objective::objective;
 use loadline_record::RunRecord;
@@ -127,7 +127,8 @@ impl ObjectiveOfSide {
             RunVerdict::Broken => Some(false),
             RunVerdict::Unknown | RunVerdict::WrongData => None,
         };
-        let (up_to, breaks_at) = match objective(&run, &summarize(&run).cells).map(|verdict| verdict.found) {
+        let summaries: Vec<_> = run.cells.iter().map(summarize_cell).collect();
+        let (up_to, breaks_at) = match objective(&run, &summaries).map(|verdict| verdict.found) {
             Some(ObjectiveFound::UpTo { kept, broken, .. }) => (Some(kept.at), Some(broken.at)),
             Some(ObjectiveFound::Broken { lightest, .. }) => (None, Some(lightest.at)),
             Some(ObjectiveFound::Everywhere { .. }) | None => (None, None),
