@@ -265,8 +265,8 @@ fn outcome_of(family: &str, environment: &str, plan: &str, told: &mut String) ->
     [seen, unseen]
 }
 
-/// Of all families one load of a hundred may be missed. A sample may hold the families that have misses: 6 of 81 loads
-/// that were seen, and 2 of 36 that were not (gcp/pd-balanced). The draws are the same each time, so that chance adds none.
+/// Of all families one load of a hundred may be missed. A sample may hold the three families that have misses: 6 of 81 loads
+/// that were seen, and none that were not. The draws are the same each time, so that chance adds none.
 #[track_caller]
 fn nearly_all([seen, unseen]: [(u32, u32); 2]) {
     if sample::is_long() {
@@ -274,7 +274,7 @@ fn nearly_all([seen, unseen]: [(u32, u32); 2]) {
         at_least(99, unseen);
     } else {
         at_least(92, seen);
-        at_least(94, unseen);
+        at_least(97, unseen);
     }
 }
 

@@ -83,26 +83,23 @@ impl<'a> Likeness<'a> {
 }
 
 /// The disk with the least bucket that explains its loads as well as its own does. If that is another one, the loads do not show how
-/// much the limits let through at once, and a sentence about volume `name` says so.
+/// much the limits let through at once, and a sentence about volume `name` says so. A limit without any bucket is none of them: it costs
+/// loads near it a tenth of their rate, which a bucket of a few requests does not.
 pub(crate) fn least_bucket(disk: Disk, bench: &Bench<'_>, name: &str) -> Result<(Disk, Option<String>), FitError> {
     let Holding::Bucket(own) = disk.holding else { return Ok((disk, None)) };
     if own < BUCKET_TOLD || !disk.limited() {
         return Ok((disk, None));
     }
     let likeness = Likeness::to(&disk, bench)?;
-    let smaller = BUCKETS.into_iter().filter(|depth| *depth < own / 2.0).map(Holding::Bucket);
-    for holding in [Holding::Smooth].into_iter().chain(smaller) {
-        let candidate = Disk { holding, ..disk.clone() };
+    for depth in BUCKETS.into_iter().filter(|depth| *depth < own / 2.0) {
+        let candidate = Disk { holding: Holding::Bucket(depth), ..disk.clone() };
         if likeness.holds(&candidate)? {
-            let has = match holding {
-                Holding::Bucket(depth) => format!("one of {}", duration(depth).human()),
-                _ => "none".to_owned(),
-            };
             let told = format!(
                 "the loads on volume {name} do not show how much its limits let through at once after a pause: a token bucket of {} \
-                 explains them as well, and the file has {has}, as a guess; measure loads of a few seconds without a warm-up, with a \
+                 explains them as well, and the file has one of {}, as a guess; measure loads of a few seconds without a warm-up, with a \
                  pause of ten seconds before each",
-                duration(own).human()
+                duration(own).human(),
+                duration(depth).human()
             );
             return Ok((candidate, Some(told)));
         }
