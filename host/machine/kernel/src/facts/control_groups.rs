@@ -79,11 +79,7 @@ mod tests {
     fn the_tightest_limit_on_memory_counts_in_either_kind_of_control_groups() {
         let root = tempfile::tempdir().unwrap();
         let view = fake::view(root.path());
-        let put = |path: &str, text: &str| {
-            let path = view.sys.join("fs/cgroup").join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
+        let put = |path: &str, text: &str| drop(fake::control_group_file(&view, path, text));
         fs::write(view.proc.join("self/cgroup"), "4:memory:/a/b\n2:cpu,cpuacct:/x\n0::/c\n").unwrap();
         assert_eq!(memory_left(&view), None);
         // Of the first version nothing is bounded by a number beyond any memory.

@@ -57,11 +57,7 @@ mod tests {
     fn quotas_of_every_level_are_found_in_either_version() {
         let root = tempfile::tempdir().unwrap();
         let view = fake::view(root.path());
-        let put = |path: &str, text: &str| {
-            let path = view.sys.join("fs/cgroup").join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
+        let put = |path: &str, text: &str| drop(fake::control_group_file(&view, path, text));
         fs::write(view.proc.join("self/cgroup"), "2:cpu,cpuacct:/a/b\n0::/c/d\n").unwrap();
         assert_eq!(cpu_quotas(&view), []);
         put("cpu,cpuacct/a/b/cpu.cfs_quota_us", "-1\n");

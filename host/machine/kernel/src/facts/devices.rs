@@ -266,6 +266,13 @@ pub(crate) mod fake {
         fs::write(root.join("proc/swaps"), "Filename Type Size Used Priority\n").unwrap();
         view
     }
+    /// A file of a control group, with its folders; gives its path.
+    pub(crate) fn control_group_file(view: &KernelView, path: &str, text: &str) -> PathBuf {
+        let path = view.sys.join("fs/cgroup").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
     /// A disk, or with `disk` a partition of it, with the given attributes; gives its directory.
     pub(crate) fn device(
         view: &KernelView,

@@ -111,14 +111,7 @@ fn throttle(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::fake;
-
-    fn put(view: &KernelView, path: &str, text: &str) -> PathBuf {
-        let path = view.sys.join("fs/cgroup").join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
-        path
-    }
+    use crate::facts::fake::{self, control_group_file as put};
 
     #[test]
     fn every_level_counts_in_the_second_version_and_only_the_own_group_in_the_first() {
