@@ -131,7 +131,7 @@ fn many(arguments: &AdviseArguments, folder: &Path, quiet: bool) -> anyhow::Resu
     let met = first().filter(|row| row.meets).count();
     let of_part = arguments.sweep.part.map_or_else(String::new, |part| format!(" of part {part}"));
     let needs = part.of(sweep.len()).len();
-    let mut lines = vec![About::Advised.says(format!("{met} of {needs} needs{of_part} are met by what is sold"))];
+    let mut lines = vec![About::Advised.says(format!("the storage on sale meets {met} of {needs} needs{of_part}"))];
     let limits = first().map(|row| row.binding.limit.as_str());
     lines.extend(sweep::limits_of(limits).map(|limits| About::BoundBy.says(limits)));
     lines.extend(line);

@@ -101,7 +101,7 @@ pub enum About {
     Bursts,
     /// Needs that are met.
     Advised,
-    /// The limits of what is advised.
+    /// The limits of the advised choice.
     BoundBy,
     /// What to buy.
     Take,

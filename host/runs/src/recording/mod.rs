@@ -152,7 +152,7 @@ impl Recorder {
         };
         recording.begin()?;
         let surroundings = SurroundingsWatch::begin(device.block.clone()).ok();
-        // Whoever waits for the file to make a load has all of it recorded.
+        // A load that waits for this file is recorded whole.
         let mut file = TraceFile::create(&settings.file, &device)?;
         let end = recording.go(&settings, &mut file, observer)?;
         // A device of which the kernel counts nothing, or that is gone by now, has no surroundings: the trace says so.

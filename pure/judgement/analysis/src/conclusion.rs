@@ -324,7 +324,7 @@ pub enum Meaning {
     },
 }
 
-/// The least and the most of a rate by what is not known exactly.
+/// The least and the most of a rate within the model's uncertainty.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UncertainRate {
     /// The least, requests per second.

@@ -5,7 +5,7 @@ use loadline_record::DoubtCode;
 
 /// Requests of databases and their like are at most so large.
 pub(crate) const SMALL_BYTES_MAX: u64 = 16 << 10;
-/// From here on blocks are large: their rate is told in bytes.
+/// From here on blocks are large: their rate is printed in bytes.
 pub(crate) const LARGE_BYTES_MIN: u64 = 128 << 10;
 /// Of more volumes than this the rest is only counted.
 pub(crate) const VOLUMES_MAX: usize = 8;

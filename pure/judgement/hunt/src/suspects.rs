@@ -477,7 +477,7 @@ mod tests {
         let mut told: Vec<(&str, Standing)> = Vec::new();
         for suspect in suspects(rows, 0.05, of(declared)) {
             for limit in suspect.limits {
-                assert!(told.iter().all(|(known, _)| *known != limit.name()), "{limit:?} is told twice");
+                assert!(told.iter().all(|(known, _)| *known != limit.name()), "{limit:?} stands there twice");
                 told.push((limit.name(), suspect.standing));
             }
         }

@@ -228,7 +228,7 @@ fn total_words(scaling: &Scaling, total: &ScalingTotal) -> String {
         .collect();
     let end = match (total.levels_off_at, total.clear) {
         (None, true) => "it does not level off here".to_owned(),
-        (None, false) => "whether it levels off cannot be told".to_owned(),
+        (None, false) => "too few trials to show whether it levels off".to_owned(),
         (Some(at), true) => format!("it levels off at {at}"),
         (Some(at), false) => format!("it seems to level off at {at}"),
     };

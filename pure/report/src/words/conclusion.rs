@@ -184,10 +184,10 @@ fn means(meaning: &Meaning) -> String {
             format!("At {at} the same requests came to {} IOPS.", number(*iops))
         }
         Meaning::Uncertain { here, deepest: Some(deepest) } => {
-            format!("By what is not known exactly it may be {}, and {}.", uncertain(deepest), uncertain(here))
+            format!("The model's uncertainty: {}, and {}.", uncertain(deepest), uncertain(here))
         }
         Meaning::Uncertain { here, deepest: None } => {
-            format!("By what is not known exactly it may be {}.", uncertain(here))
+            format!("The model's uncertainty: {}.", uncertain(here))
         }
         Meaning::DeeperAdds { added, objective } => {
             let added = added.as_ref().map(|deep| {

@@ -22,7 +22,7 @@ pub(crate) fn scaling_sentences(scaling: &Scaling) -> Vec<String> {
         };
         let end = match (total.levels_off_at, total.clear) {
             (None, true) => "nothing levels off here".to_owned(),
-            (None, false) => "whether it levels off cannot be told".to_owned(),
+            (None, false) => "too few trials to show whether it levels off".to_owned(),
             (Some(at), clear) => {
                 format!(
                     "the total {} off at {}",
@@ -55,9 +55,9 @@ fn gains(scaling: &Scaling) -> Option<String> {
         (Gain::Gains, "gain"),
         (Gain::Unchanged, "stay the same"),
         (Gain::Loses, "lose"),
-        (Gain::CannotTell, "cannot be told"),
+        (Gain::CannotTell, "are not decided"),
     ];
-    // Which they are; of many the table tells, and a single one that loses is told of with its rates.
+    // Few are named; a single one that loses is named below with its rates.
     let named = |gain: Gain| {
         let labels: Vec<&str> =
             points.iter().filter(|(_, p)| p.gain == gain).map(|(cell, _)| cell.label.as_str()).collect();

@@ -325,7 +325,7 @@ fn what_is_not_known_of_a_level_is_told_where_most_is_outstanding() {
     let mut record = predicted(&[1.0, 0.6, 1.0]);
     record.cells[0].trials.iter_mut().for_each(|trial| trial.model.as_mut().unwrap().bursts_ended.clear());
     let shallow = one(&record).consequence.unwrap();
-    assert!(shallow.contains("not known exactly it may be 3,") && shallow.contains(" IOPS at depth 8."), "{shallow}");
+    assert!(shallow.contains("The model's uncertainty: 3,") && shallow.contains(" IOPS at depth 8."), "{shallow}");
     let mut deep = record.cells[0].clone();
     let other = predicted(&[1.0, 0.95, 1.04]).cells.remove(0);
     (deep.id, deep.trials) = ("deep".to_owned(), other.trials);
@@ -342,7 +342,7 @@ fn a_prediction_says_so_and_a_hunt_has_its_own_words() {
     let mut record = predicted(&[1.0, 0.8, 1.1]);
     let told = one(&record);
     assert!(told.text.contains(", predicted)"), "{told:?}");
-    assert!(told.consequence.unwrap().contains("By what is not known exactly it may be"));
+    assert!(told.consequence.unwrap().contains("The model's uncertainty: "));
     record.header.verb = RunVerb::Hunt;
     assert!(summarize(&record).conclusions.is_empty());
 }

@@ -239,7 +239,7 @@ fn of_limits_that_are_known() {
     };
     says(
         DeclaredFact::Throttle { share: 1.0, device: text("vda"), devices: 1, throttle, through_per_s: Some(290) },
-        "It had 100 % of what is let through: a kernel throttle in control group /db limits vda to 298 reads/s, of which it lets 290 \
+        "The load had 100 % of its limit: a kernel throttle in control group /db limits vda to 298 reads/s, of which it lets 290 \
          through: whole ones in each tenth of a second.",
     );
 }

@@ -1,4 +1,4 @@
-//! At which limit each second of a watch was: a throttle, a volume's own counter, a CPU quota. Whoever recorded it, this judges it.
+//! At which limit each second of a watch was: a throttle, a volume's own counter, a CPU quota. Every verb that watched asks it.
 
 use crate::{EXCEEDED_MIN, THROTTLE_REACHED};
 use crate::{Limit, ProgramSecond, SourceLimit, ThrottledQuantity, ThrottledRequests, WatchRecord, WatchTick};

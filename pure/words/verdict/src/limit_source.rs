@@ -35,7 +35,7 @@ pub enum LimitSource {
         loads: LoadsShown,
         /// Of a mix: the direction whose limit it is.
         direction: Option<DirectionLevel>,
-        /// Whether it is one of requests or of bytes by what is usual alone.
+        /// Whether only what is usual shows that it is one of requests or of bytes.
         presumed: bool,
     },
     /// The limit on bytes over that on requests.

@@ -29,7 +29,7 @@ use crate::trials::AS_GOOD;
 use crate::words::{NOT_THE_BEST, doubts_of_rate, how_much, load_name};
 use loadline_record::{Access, Ceiling, CellRecord, Clock, Limit, Rate, RunRecord, RunStatus};
 
-/// So many are told one by one; of more, the rest is told together.
+/// So many have a finding each; further ones share one.
 const TOLD_ONE_BY_ONE: usize = 6;
 
 /// All findings of a run. On each volume the first three tell what it sustains, what stops it and where the latency objective is

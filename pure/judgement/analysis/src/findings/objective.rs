@@ -22,7 +22,7 @@ pub const OBJECTIVE_USUAL: (LatencyFigure, u64) = (LatencyFigure::Mean, 20_000_0
 const CURVE: &str = "curve ";
 /// What was reached differs from what was reached before by more than this: trials on a quiet disk differ by less.
 const DIFFER: f64 = 0.1;
-/// Latencies are told to three digits: a depth that takes so many times the objective takes the objective.
+/// Latencies are printed with three digits: a depth that takes so many times the objective takes the objective.
 const AS_PRINTED: f64 = 1.002;
 
 /// What the closed or open loops of one curve come to.
@@ -220,7 +220,7 @@ fn searched(
     }
     let limit = objective.limit_ns as f64;
     let ends = |i: usize| match &view.cells[i].lasting {
-        // Of the seconds after a burst no interval is told.
+        // The seconds after a burst have no interval.
         Some(_) => None,
         None => latency_estimate(&record.cells[i], objective.figure)?.interval_ns,
     };

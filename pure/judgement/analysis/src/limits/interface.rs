@@ -212,7 +212,7 @@ mod tests {
         record.header.volumes = vec![volume("one"), loadline_record::VolumeFacts { devices: facts, ..volume("many") }];
         record
     }
-    /// Whether volumes are told to be alike so, with what each of four devices did of it.
+    /// Whether volumes are alike so, with what each of four devices did of it.
     fn is_alike(binding: &Binding, wanted: DevicesAlike, each_iops: Option<f64>) -> bool {
         let of_each = |each: Option<LevelOnEach>| match (each, each_iops) {
             (Some(LevelOnEach { level: RateFigure::RateIops(rate), devices: 4 }), Some(wanted)) => {

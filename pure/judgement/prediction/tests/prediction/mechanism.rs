@@ -69,7 +69,7 @@ fn a_budget_of_the_machine_that_others_wait_for_too_is_told_as_shared() {
     let alone =
         predict_together(&[on("a", &shallow), on("b", &shallow)], GroupEnd::Each, &mut |_| Going::On).unwrap().unwrap();
     assert_eq!(bound_by(&alone[0]), Limit::Latency);
-    assert_eq!(binding(&alone[0]).seen.facts().len(), 1, "nothing is told of b");
+    assert_eq!(binding(&alone[0]).seen.facts().len(), 1, "no fact about b");
     assert!(known(&put(&model, "a", &deep, Fullness::Full)).beside.is_empty());
 }
 

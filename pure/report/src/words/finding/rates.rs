@@ -10,7 +10,7 @@ use loadline_record::{Limit, Rate, Stage};
 use loadline_units::Duration;
 use loadline_units::words::{capital, counted, listed, number, percent, seconds, span, throughput};
 
-/// Lengths that differ by no more than this are told as one.
+/// Lengths that differ by no more than this are one figure.
 const ALIKE: f64 = 1.05;
 
 fn rate(rate: Rate) -> String {

@@ -57,7 +57,7 @@ pub(in crate::words) fn declared(fact: &DeclaredFact) -> String {
                 let through = number(through as f64);
                 format!(", of which it lets {through} through: whole ones in each tenth of a second")
             });
-            format!("It had {} of what is let through: {}{rounded}.", percent(*share), said(&held))
+            format!("The load had {} of its limit: {}{rounded}.", percent(*share), said(&held))
         }
     }
 }

@@ -35,7 +35,7 @@ pub struct DeclaredLimit {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WaitsByDeclared {
-    /// The device needs less by what is declared.
+    /// The device needs less than declared.
     DeviceNeeds { takes: TakenTime, needs_ns: f64 },
     /// Single ones take less.
     SingleOnes { takes: TakenTime, single_ns: f64 },
