@@ -88,7 +88,7 @@ fn needs_of_a_folder_are_advised_on_and_what_is_of_a_folder_wants_one() {
         fs::write(bench.path(&format!("needs/{iops}.toml")), text).unwrap();
     }
     let printed = bench.done(&["advise", "needs", "--limits-only", "--rows", "1"]);
-    assert!(printed.contains("2 of 2 needs are met"), "{printed}");
+    assert!(printed.contains("meets 2 of 2 needs"), "{printed}");
     bench.done(&["advise", "needs", "--limits-only", "--rows", "1", "--part", "2/2", "-o", "two.csv", "--quiet"]);
     // The text of the environment has several lines.
     let rows = fs::read_to_string(bench.path("two.csv")).unwrap();
