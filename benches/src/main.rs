@@ -1,4 +1,4 @@
-//! loadline beside its peers: interleaved runs, medians, ratios with their spread. `docs/benchmarks.md` explains.
+//! loadline beside its peers: interleaved runs, medians, ratios with their spread. `docs/inside/benchmarks.md` explains.
 
 mod arguments;
 mod bench;

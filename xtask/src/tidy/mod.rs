@@ -122,7 +122,7 @@ const RULES: &[Rule] = &[
     ("links between documents resolve", prose::links),
     ("the text speaks of loadline alone", prose::words),
     ("every doubt is explained in docs/doubts.md", prose::doubts),
-    ("every limit is explained in docs/how-limits-are-named.md", prose::limits),
+    ("every limit is explained in docs/inside/how-limits-are-named.md", prose::limits),
     ("the change log has an Unreleased section", prose::changelog),
     ("every decision has a page", prose::decisions),
     ("documents have short sentences", sentences::documents),

@@ -136,6 +136,6 @@ fn a_slow_database_is_led_to_a_disk_that_does_what_was_said() {
         after / promised,
         did.1 / said.1
     );
-    // How near that is depends on the machine's other work (docs/benchmarks.md). What was bought must be no worse.
+    // How near that is depends on the machine's other work (docs/inside/benchmarks.md). What was bought must be no worse.
     assert!(after >= 0.9 * before, "{after} tps on what was advised, {before} before");
 }

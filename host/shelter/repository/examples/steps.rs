@@ -1,7 +1,7 @@
 //! Saves a folder several times and restores it, with what each step costs: `steps SOURCE REPOSITORY TARGET [CHANGED]`.
 //!
 //! The steps are those of a shelter: a first save, one without changes, one in which `CHANGED` files are new, found by walking, one
-//! in which they are named by their paths, and a restore. The figures stand in `docs/benchmarks.md`.
+//! in which they are named by their paths, and a restore. The figures stand in `docs/inside/benchmarks.md`.
 
 use loadline_shelter_repository::{
     Changes, LocalStorage, Repository, RestoreRequest, SaveRequest, Saved, ScryptCost, Timestamp, Unpaced,

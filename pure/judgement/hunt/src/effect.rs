@@ -2,7 +2,7 @@
 //!
 //! Rounds are judged again and again while they come in. The 5 % of errors that are allowed are therefore shared
 //! evenly by all looks at all settings (Bonferroni). Where nothing has an effect, at most 5 % of hunts report one.
-//! `docs/how-we-compare.md` explains it.
+//! `docs/inside/how-we-compare.md` explains it.
 
 use crate::factor::Factor;
 use loadline_analysis::statistics::{CONFIDENCE, mean, t_quantile, variance};

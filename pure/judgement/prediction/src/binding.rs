@@ -1,4 +1,4 @@
-//! Names the limit of a predicted trial, by where its requests waited (`docs/how-limits-are-named.md`).
+//! Names the limit of a predicted trial, by where its requests waited (`docs/inside/how-limits-are-named.md`).
 
 use crate::bursts::{FirstEnd, budgets};
 use crate::ceilings::{Ceilings, Resource};

@@ -51,7 +51,7 @@ pub enum OtherCause {
 }
 
 impl TimeCause {
-    /// Its name: of a limit as `docs/how-limits-are-named.md` has it, else `faults` or `idle`.
+    /// Its name: of a limit as `docs/inside/how-limits-are-named.md` has it, else `faults` or `idle`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

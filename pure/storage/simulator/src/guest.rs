@@ -8,7 +8,7 @@
 //! `min_nr` and `nr` of 1). So the answers of a thread stay in order, and each takes as many turns of the thread as it
 //! has requests outstanding. With one thread only the order of waiting changes, so nothing is modelled.
 //!
-//! `docs/prediction.md`, "Device queues", compares it with measurements.
+//! `docs/inside/prediction.md`, "Device queues", compares it with measurements.
 
 use loadline_block::{Completion, Operation, Request};
 use loadline_disk::{DeviceQueues, Layout};

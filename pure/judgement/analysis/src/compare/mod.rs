@@ -1,5 +1,5 @@
 //! Runs, or volumes of one run, against the first of them: ratios with intervals, and verdicts that noise seldom makes.
-//! `docs/how-we-compare.md` explains every rule to those who read the verdicts.
+//! `docs/inside/how-we-compare.md` explains every rule to those who read the verdicts.
 
 mod asked;
 pub(crate) mod comparison;

@@ -100,7 +100,7 @@ fn volumes(found: &mut Vec<Note>, baseline: &Side<'_>, other: &Side<'_>, cells: 
     }
 }
 
-/// What a load that names nothing spreads over on a model, or half the volume where that is less (`docs/prediction.md`).
+/// What a load that names nothing spreads over on a model, or half the volume where that is less (`docs/inside/prediction.md`).
 const OF_A_MODEL: u64 = 16 << 30;
 
 /// What the load spreads over on either side, of the first cells that differ in it: what the load names, or where it names nothing all

@@ -52,7 +52,7 @@ const ROUND_IOPS: f64 = 10.0;
 /// Or of more, as far as this share of them is below it: a rate near ten thousand is always near a multiple of ten.
 const ROUND_STEP: f64 = 2e-3;
 /// Where one block size alone was seen: disks as they are sold move about `25 MB/s x (IOPS / 120)^0.7` (120 IOPS and 25 MB/s
-/// to 20,000 IOPS and 900 MB/s; docs/how-limits-are-named.md).
+/// to 20,000 IOPS and 900 MB/s; docs/inside/how-limits-are-named.md).
 const SOLD: (f64, f64, f64) = (25e6, 120.0, 0.7);
 
 /// What is known of a cell beside its figures.

@@ -1,4 +1,4 @@
-//! What bound each cell, as far as the run's own figures show it (`docs/how-limits-are-named.md`).
+//! What bound each cell, as far as the run's own figures show it (`docs/inside/how-limits-are-named.md`).
 
 mod arriving;
 mod beside;

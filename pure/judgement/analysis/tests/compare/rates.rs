@@ -220,7 +220,7 @@ fn a_drift_that_both_volumes_share_is_no_difference_and_hides_none() {
 fn open_loops_about_the_most_that_a_disk_serves_are_seldom_called_different() {
     let pairs = tried(PAIRS);
     // Below it, at it, where either side may fall behind by chance, and beyond it. One trial alone is too few for a p99 near a knee
-    // (docs/how-we-compare.md), so with one the load is beyond.
+    // (docs/inside/how-we-compare.md), so with one the load is beyond.
     let several = (5, SHARED, &[1_050.0, 1_010.0, 1_000.0, 985.0, 960.0, 700.0][..]);
     let one = (1, Noise { trials: 0.0, ..SHARED }, &[985.0, 960.0, 700.0][..]);
     for (trials, noise, capacities) in [several, one] {

@@ -1,4 +1,4 @@
-//! Percentiles at a limit under many threads, against published measurements: within a quarter. `docs/prediction.md`
+//! Percentiles at a limit under many threads, against published measurements: within a quarter. `docs/inside/prediction.md`
 //! has the sources and the misses.
 
 use crate::{bound_by, load, model, trial};
