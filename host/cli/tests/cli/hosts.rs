@@ -76,10 +76,16 @@ fn clocks_that_cannot_be_compared_are_said_so_and_no_file_of_others_is_taken() {
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
 }
 
-/// The blocks of code in a language under a heading of the page about hosts.
+/// The pages about hosts, one after the other.
+const PAGES: &str = concat!(
+    include_str!("../../../../docs/hosts.md"),
+    include_str!("../../../../docs/kubernetes.md"),
+    include_str!("../../../../docs/sweeps.md")
+);
+
+/// The blocks of code in a language under a heading of the pages about hosts.
 pub(crate) fn examples(heading: &str, language: &str) -> Vec<String> {
-    let page = include_str!("../../../../docs/hosts.md");
-    let (_, section) = page.split_once(&format!("\n## {heading}\n")).unwrap();
+    let (_, section) = PAGES.split_once(&format!("\n## {heading}\n")).unwrap();
     let section = section.split("\n## ").next().unwrap();
     let fence = format!("```{language}\n");
     let blocks = section.split(&fence).skip(1);

@@ -1,4 +1,4 @@
-//! The Jobs of the page about hosts: their commands run as pods run them, and what they say is what Kubernetes takes.
+//! The Jobs of the page about Kubernetes: their commands run as pods run them, and what they say is what Kubernetes takes.
 
 use crate::hosts::{LEAD_S, examples, scaled, small_plan};
 use crate::{Bench, text};
@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const START: &str = "2026-01-31T14:30:00Z";
 
 fn jobs() -> Vec<String> {
-    examples("Kubernetes", "yaml")
+    examples("An indexed Job", "yaml")
 }
 
 /// The first list behind a key, in its flow form.
@@ -111,7 +111,7 @@ fn whatever_a_job_names_is_mounted_and_no_program_but_the_images_is_started() {
         }
     }
     // The command that sets the start finds it.
-    let script = examples("Kubernetes", "sh").swap_remove(0);
+    let script = examples("An indexed Job", "sh").swap_remove(0);
     assert!(script.contains(&format!("sed \"s/{START}/")), "{script}");
 }
 

@@ -192,8 +192,10 @@ fn the_sweep_for_slurm_writes_all_parts_of_the_whole() {
         fs::copy(from, Path::new(&environments).join(format!("{name}.toml"))).unwrap();
     }
     // As many tasks as there are nodes, and rows that a test can read.
-    let script =
-        example("Sweeps").replace("1000", &NODES.to_string()).replace("/shared", &shared).replace("parquet", "csv");
+    let script = example("On a cluster")
+        .replace("1000", &NODES.to_string())
+        .replace("/shared", &shared)
+        .replace("parquet", "csv");
     slurm.done(&bench, &script, "sweep.txt");
     bench.done(&["predict", "plan.toml", "--env", &environments, "--limits-only", "-o", "whole.csv", "--quiet"]);
     let rows = |file: &Path| -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The limits by name (`docs/inside/how-limits-are-named.md`).
+/// The limits by name (`docs/limits.md`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
