@@ -4,6 +4,7 @@ mod circles;
 mod flags;
 mod manifests;
 mod names;
+mod pages;
 mod prose;
 mod rust;
 mod sentences;
@@ -122,9 +123,10 @@ const RULES: &[Rule] = &[
     ("links between documents resolve", prose::links),
     ("the text speaks of loadline alone", prose::words),
     ("every doubt is explained in docs/doubts.md", prose::doubts),
-    ("every limit is explained in docs/inside/how-limits-are-named.md", prose::limits),
+    ("every limit is explained in docs/limits.md", prose::limits),
     ("the change log has an Unreleased section", prose::changelog),
     ("every decision has a page", prose::decisions),
+    ("a page for users is short and names no type", pages::pages),
     ("documents have short sentences", sentences::documents),
     ("printed sentences are short", sentences::printed),
     ("comments have short sentences", sentences::comments),

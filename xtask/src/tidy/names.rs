@@ -28,7 +28,7 @@ pub(super) fn types(tree: &Tree) -> Vec<Finding> {
 }
 
 /// The public or crate-wide type that a line declares.
-fn declared_type(line: &str) -> Option<&str> {
+pub(super) fn declared_type(line: &str) -> Option<&str> {
     let words = line.trim_start();
     let words = words.strip_prefix("pub(crate) ").or_else(|| words.strip_prefix("pub "))?;
     let (kind, rest) = words.split_once(' ')?;

@@ -171,9 +171,9 @@ pub(super) fn doubts(tree: &Tree) -> Vec<Finding> {
     explained(tree, "DoubtCode", "docs/doubts.md")
 }
 
-/// Every limit is in docs/inside/how-limits-are-named.md.
+/// Every limit is in docs/limits.md.
 pub(super) fn limits(tree: &Tree) -> Vec<Finding> {
-    explained(tree, "Limit", "docs/inside/how-limits-are-named.md")
+    explained(tree, "Limit", "docs/limits.md")
 }
 
 /// Every variant of the enum `name` in `pure/` is in `document` by its stored name, in backticks.
