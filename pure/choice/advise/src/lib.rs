@@ -1,7 +1,7 @@
 //! From a need to a ranked list: which machine with which disks, in which layout and under which cache setting, at which price.
 //!
 //! [`advise`] searches all that a catalog has of a provider's region. Limits judge every pair of machine and disks, a fluid
-//! model with credits judges recorded needs, and simulation judges the latency of the few at the top (`docs/advise.md`).
+//! model with credits judges recorded needs, and simulation judges the latency of the few at the top (`docs/inside/advise.md`).
 
 mod advice;
 mod advisor;

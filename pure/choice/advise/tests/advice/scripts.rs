@@ -1,7 +1,7 @@
 //! Scripts of set-ups that differ, against the files in `tests/golden`; every option of theirs is one that its tool lists.
 //!
 //! `UPDATE_GOLDEN=1 cargo test -p loadline-advise scripts` rewrites the files. `tests/options` is what the tools list
-//! (see its first lines). `docs/advise.md` says which tools have read the files themselves.
+//! (see its first lines). `docs/inside/advise.md` says which tools have read the files themselves.
 
 use crate::{on, quick, rates};
 use loadline_advise::{Candidate, NeedFigures, Script, ScriptError, advise, script};

@@ -1,4 +1,4 @@
-//! What limits a device that others use, out of the samples of a watch (`docs/watch.md`).
+//! What limits a device that others use, out of the samples of a watch (`docs/inside/watch.md`).
 //!
 //! Each second is put down to one cause: a limit that is known and reached, a level at which rates stop though more waits, waiting for
 //! flushes or for answers, a CPU quota, a cache, or nothing at all. The cause with the most of the time is what binds.
