@@ -1,4 +1,4 @@
-//! The scripts of the page about hosts under Slurm itself: a controller and four nodes on this machine, in a folder of their own.
+//! The scripts of the pages about hosts under Slurm itself: a controller and four nodes on this machine, in a folder of their own.
 
 use crate::hosts::{LEAD_S, example, programs_in, scaled, small_plan};
 use crate::{Bench, entries, text};
