@@ -8,7 +8,7 @@ use crate::printing;
 use crate::recommendations::{ENVIRONMENT_SHOWN, in_shell, summarized};
 use crate::schema::Schema;
 use crate::screen::{Screen, cut};
-use loadline_analysis::HeldBy;
+use loadline_analysis::{Advised, VolumeVerdict, WatchNext};
 use loadline_report::rates::{iops, per_second};
 use loadline_report::{About, Column, Field, Table, VerdictLine, verdict_lines};
 use loadline_runs::recording::{RecordEnd, RecordOutcome, RecordSettings, Recorder};
@@ -148,8 +148,12 @@ fn verdict(outcome: &RecordOutcome) -> Vec<VerdictLine> {
     };
     say(About::Ended, why.to_owned());
     let file = in_shell(&outcome.file.display().to_string());
-    let held = around.iter().flat_map(|block| &block.volumes).find_map(|volume| volume.throttle.as_ref());
-    let lifting = held.map(HeldBy::lifting_command);
+    let lifts = |volume: &&VolumeVerdict| {
+        let Some(Advised::Watch { step, .. }) = &volume.next else { return false };
+        matches!(step, WatchNext::LiftThrottle | WatchNext::LiftSetting)
+    };
+    let held = around.iter().flat_map(|block| &block.volumes).find(lifts);
+    let lifting = held.and_then(|volume| volume.command.clone());
     if let Some((_, share)) = notes.source_limit() {
         let text = format!(
             "without that limit more would have been asked for in {} of the time (source-limited)",

@@ -6,7 +6,7 @@ use loadline_kernel::counters::watching::{
     CPU_TICK_US, DevicesUsed, ProcessIo, QuotaPeriods, process_ids, process_io, process_stat, quota_periods,
     thread_waits,
 };
-use loadline_kernel::facts::{KernelView, Places};
+use loadline_kernel::facts::{KernelView, Places, cpu_quota};
 use loadline_record::{ProgramSecond, WatchedProgram};
 use loadline_units::{Duration, Instant};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -281,10 +281,12 @@ impl OfDevice {
     fn add(&mut self, view: &KernelView, now: Now, subject: Option<u32>) {
         for ((is_family, name), mut did) in now {
             let pid = subject.filter(|_| is_family).unwrap_or(did.pid);
-            if let Some(periods) = quota_periods(view, did.pid) {
+            let mut ran_out = None;
+            if let Some((periods, group)) = quota_periods(view, did.pid) {
                 let before = self.quotas.insert((is_family, name.clone()), periods).unwrap_or(periods);
                 did.second.quota_periods = periods.periods.saturating_sub(before.periods);
                 did.second.quota_used_up = periods.used_up.saturating_sub(before.used_up);
+                ran_out = (did.second.quota_used_up > 0).then_some(group);
             }
             let is_own = |program: &WatchedProgram| {
                 if is_family {
@@ -305,6 +307,9 @@ impl OfDevice {
             };
             let program = &mut self.all[place];
             program.processes = program.processes.max(did.processes);
+            if program.quota.is_none() {
+                program.quota = ran_out.and_then(|group| cpu_quota(view, &group));
+            }
             program.only_here = program.only_here.map(|only| only && did.only_here);
             program.seconds.resize(self.seconds, ProgramSecond::default());
             program.seconds.push(did.second);

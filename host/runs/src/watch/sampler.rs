@@ -241,6 +241,7 @@ impl Sampler {
                 ticks: device.ticks,
                 seconds: seconds.clone(),
                 throttles: device.throttles.into_iter().map(|throttle| throttle.watched).collect(),
+                queue: device.facts.short_queue(),
                 programs,
                 subject,
                 hidden,

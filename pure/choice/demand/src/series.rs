@@ -45,6 +45,8 @@ pub enum AtLimit {
     Reported,
     /// A control group asked for all that a throttle of the kernel allows.
     Throttled,
+    /// The kernel's queue of the device was full.
+    Queue,
     /// The CPU quota of the application ran out.
     Quota,
     /// Many intervals have the same highest rate, and requests queue in them.
@@ -63,6 +65,7 @@ impl From<SecondLimit> for AtLimit {
         match limit {
             SecondLimit::Throttle(_) => Self::Throttled,
             SecondLimit::Exceeded => Self::Reported,
+            SecondLimit::Queue => Self::Queue,
             SecondLimit::Quota(_) => Self::Quota,
         }
     }
@@ -73,6 +76,7 @@ impl From<&SourceLimit> for AtLimit {
         match limit {
             SourceLimit::Throttle { .. } => Self::Throttled,
             SourceLimit::Exceeded { .. } => Self::Reported,
+            SourceLimit::Queue { .. } => Self::Queue,
             SourceLimit::Quota { .. } => Self::Quota,
         }
     }
@@ -85,6 +89,7 @@ impl AtLimit {
         match self {
             Self::Reported => "the provider's own counter says that a limit was reached",
             Self::Throttled => "a control group asks for all that a throttle of the kernel allows",
+            Self::Queue => "the kernel's queue of the device is full",
             Self::Quota => "the CPU quota of the application runs out",
             Self::LevelRequests => "requests per second stay level at their highest while requests queue",
             Self::LevelBytes => "bytes per second stay level at their highest while requests queue",
@@ -169,6 +174,7 @@ impl Demand {
         let all = [
             AtLimit::Reported,
             AtLimit::Throttled,
+            AtLimit::Queue,
             AtLimit::Quota,
             AtLimit::LevelRequests,
             AtLimit::LevelBytes,

@@ -151,7 +151,7 @@ impl HeldBy {
     /// The command that lifts the limit, for a shell.
     #[must_use]
     pub fn lifting_command(&self) -> String {
-        format!("echo '{}' | sudo tee {}", self.limit.lifted_by, self.limit.file)
+        self.limit.lifting_command()
     }
 }
 

@@ -217,7 +217,7 @@ fn quota(host: &HostFacts) -> Option<StandingLimit> {
     Some(StandingLimit {
         rule: StandingRule::CpuQuota { group: quota.group.clone(), cpus: quota.cpus(), of_cpus },
         file: quota.file.clone(),
-        lifted_by: Some(written(&quota.lifted_by, &quota.file)),
+        lifted_by: Some(quota.lifting_command()),
     })
 }
 
@@ -246,11 +246,11 @@ fn queue_depth(device: &DeviceFacts, depth: u32, threads: u32) -> Option<Standin
         return None;
     }
     let file = format!("{folder}/nr_requests");
-    // Without a scheduler the device itself has no more room.
-    let can_grow = device.scheduler.as_deref().is_some_and(|scheduler| scheduler != "none");
+    // Without a scheduler the device's own room is all that there is.
+    let most = if device.has_scheduler() { u64::MAX } else { device.queue_requests_hardware.unwrap_or(room) };
     Some(StandingLimit {
         rule: StandingRule::QueueDepth { device: device.name.clone(), requests: room, queues, in_flight },
-        lifted_by: can_grow.then(|| written(&in_flight.div_ceil(queues).to_string(), &file)),
+        lifted_by: (most > room).then(|| written(&in_flight.div_ceil(queues).min(most).to_string(), &file)),
         file,
     })
 }
@@ -360,6 +360,9 @@ mod tests {
         assert_eq!(full[0].lifted_by, None, "the device itself has no more");
         let grows = of(256, 2, "mq-deadline");
         assert_eq!(grows[0].lifted_by.as_deref(), Some("echo 256 | sudo tee /sys/block/vda/queue/nr_requests"));
+        let set = DeviceFacts { queue_requests_hardware: Some(100), ..device() };
+        let set = found(&HostFacts::default(), set, example::closed("random", 1.0, 4096, 128));
+        assert_eq!(set[0].lifted_by.as_deref(), Some("echo 100 | sudo tee /sys/block/vda/queue/nr_requests"));
     }
 
     #[test]

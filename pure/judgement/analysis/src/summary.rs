@@ -11,7 +11,7 @@ pub use crate::watch_figures::{CauseShare, ProgramFigures, ThrottleUse, WaitAbov
 use loadline_record::{
     Access, AnswersInClusters, ArrivalKind, Binding, BurstEnd, Ceiling, CeilingSource, Clock, Doubt, EngineUsed,
     EventAsker, HiddenProcesses, HistogramSnapshot, HostFacts, ImportedFrom, LoadBeside, PlanText, RunStatus, RunVerb,
-    StageWait, StepName, VolumeFacts, WatchGain, WatchedLoop,
+    SourceLimit, StageWait, StepName, VolumeFacts, WatchGain, WatchedLoop,
 };
 use serde::{Deserialize, Serialize};
 
@@ -178,6 +178,9 @@ pub struct CellSummary {
 /// What was seen of a device while others used it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WatchView {
+    /// What holds the device, where it stands in a file of the kernel.
+    #[serde(skip)]
+    pub standing: Option<SourceLimit>,
     /// What the time went to, the largest share first; together the whole.
     #[serde(skip)]
     pub causes: Vec<CauseShare>,

@@ -1,7 +1,7 @@
 //! What was seen that makes a figure doubtful, as a sentence with its figures.
 
 use super::ceiling_source;
-use super::throttle::throttle;
+use super::throttle::{cpus, full_queue, throttle};
 use loadline_analysis::HeldBy;
 use loadline_block::{ErrorKind, Operation};
 use loadline_record::{
@@ -20,7 +20,13 @@ pub(crate) fn source_limit(limit: &SourceLimit) -> String {
             throttle(&HeldBy { device: device.clone(), devices: 1, limit: limit.clone() })
         }
         SourceLimit::Exceeded { device } => format!("{device} counts that more was asked for than it allows"),
-        SourceLimit::Quota { program } => format!("the CPU quota of {program} ran out"),
+        SourceLimit::Queue { queue } => full_queue(queue),
+        SourceLimit::Quota { program, quota } => {
+            let figure = quota
+                .as_ref()
+                .map_or_else(String::new, |quota| format!(" ({} in control group {})", cpus(quota), quota.group));
+            format!("the CPU quota of {program}{figure} ran out")
+        }
     }
 }
 

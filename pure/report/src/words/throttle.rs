@@ -1,8 +1,8 @@
 //! Limits that stand in files of the kernel, in words.
 
 use loadline_analysis::{HeldBy, StandingLimit, StandingRule};
-use loadline_record::{KernelThrottle, ThrottledQuantity, ThrottledRequests};
-use loadline_units::words::{block, number, throughput};
+use loadline_record::{CpuQuota, KernelThrottle, ShortQueue, ThrottledQuantity, ThrottledRequests};
+use loadline_units::words::{block, counted, number, throughput};
 
 /// "3,000 reads/s", "125 MB/s of writes".
 pub(crate) fn amount(limit: &KernelThrottle) -> String {
@@ -23,6 +23,22 @@ pub(crate) fn throttle(held: &HeldBy) -> String {
         several => format!("each of {several} devices ({} among them)", held.device),
     };
     format!("a kernel throttle in control group {} limits {each} to {}", held.limit.group, amount(&held.limit))
+}
+
+/// "4 requests", "4 requests in each of 2 queues".
+pub(crate) fn requests(queue: &ShortQueue) -> String {
+    let requests = counted(queue.requests as usize, "request");
+    if queue.queues == 1 { requests } else { format!("{requests} in each of {} queues", queue.queues) }
+}
+
+/// "the kernel's queue of vda holds 4 requests (nr_requests), and is full".
+pub(crate) fn full_queue(queue: &ShortQueue) -> String {
+    format!("the kernel's queue of {} holds {} (nr_requests), and is full", queue.device, requests(queue))
+}
+
+/// "0.05 CPUs": a small quota has more digits than other figures.
+pub(crate) fn cpus(quota: &CpuQuota) -> String {
+    format!("{} CPUs", (quota.cpus() * 100.0).round() / 100.0)
 }
 
 /// What a limit does that was read before a load began: "a CPU quota gives control group /db the time of 0.5 of 4 CPUs".

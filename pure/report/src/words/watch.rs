@@ -1,6 +1,6 @@
 //! Sentences about a device that others use.
 
-use super::throttle::{amount, throttle as held_by};
+use super::throttle::{amount, cpus, full_queue, requests, throttle as held_by};
 use loadline_analysis::{
     CauseShare, OtherProgram, WaitAbove, WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep,
 };
@@ -62,6 +62,12 @@ pub(super) fn parts(fact: &WatchFact) -> (String, Option<String>) {
             let claim = clusters(*answers, *every_us, *share);
             return (claim, Some("a rate limiter lets them through".to_owned()));
         }
+        WatchFact::QueueFull { queue, share_of_time } => format!(
+            "{} is read from {}, and so many were in flight {}",
+            requests(queue),
+            queue.file,
+            of_the_time(*share_of_time)
+        ),
         WatchFact::FlushesAwaited { each_ns, per_s, in_flight, share_of_time } => {
             let claim = format!("Flushes take {} each, {} a second", span(*each_ns), number(*per_s));
             let detail = format!(
@@ -80,8 +86,9 @@ pub(super) fn parts(fact: &WatchFact) -> (String, Option<String>) {
             );
             return (claim, Some("the rate is what that gives, and no level shows".to_owned()));
         }
-        WatchFact::QuotaUsedUp { program, periods_share, busy_share } => format!(
-            "The CPU quota of {program} ran out in {} of its periods, and the device had requests for {} of the time",
+        WatchFact::QuotaUsedUp { program, quota, periods_share, busy_share } => format!(
+            "The CPU quota of {program}{} ran out in {} of its periods, and the device had requests for {} of the time",
+            quota.as_ref().map_or_else(String::new, |quota| format!(" ({}, read from {})", cpus(quota), quota.file)),
             percent(*periods_share),
             percent(*busy_share)
         ),
@@ -158,6 +165,7 @@ pub(crate) fn cause(cause: &WatchCause) -> String {
         }
         WatchCause::CountedExcess { limit } => format!("a limit that the volume counts itself ({})", limit.name()),
         WatchCause::DeclaredLimit { limit } => format!("a declared limit ({})", limit.name()),
+        WatchCause::Queue { queue } => format!("a full queue of the kernel ({})", requests(queue)),
         WatchCause::Level => "a level that the rate does not pass".to_owned(),
         WatchCause::LevelAfterBurst => "a level after a burst".to_owned(),
         WatchCause::Flushes => "making writes durable".to_owned(),
@@ -235,9 +243,9 @@ fn with_time(of: &CauseShare) -> String {
 
 /// What has most of the time, with its share.
 fn held(by: &WatchHeld) -> String {
-    let (limit, ceiling_iops, presumed, throttle, share_of_time) = match by {
-        WatchHeld::Storage { limit, ceiling_iops, presumed, throttle, share_of_time } => {
-            (*limit, *ceiling_iops, *presumed, throttle, *share_of_time)
+    let (limit, ceiling_iops, presumed, throttle, queue, share_of_time) = match by {
+        WatchHeld::Storage { limit, ceiling_iops, presumed, throttle, queue, share_of_time } => {
+            (*limit, *ceiling_iops, *presumed, throttle, queue, *share_of_time)
         }
         WatchHeld::Other { limit, cause } => {
             return cause.as_ref().map_or_else(|| limit.name().to_owned(), with_time);
@@ -246,6 +254,9 @@ fn held(by: &WatchHeld) -> String {
     let time = of_the_time(share_of_time);
     if let Some(throttle) = throttle {
         return format!("{}, {time}", held_by(throttle));
+    }
+    if let Some(queue) = queue {
+        return format!("{}, {time}", full_queue(queue));
     }
     let value = ceiling_iops.map(|iops| format!(", {} IOPS for this load", number(iops))).unwrap_or_default();
     let value = if presumed { format!("{value} (presumed)") } else { value };
@@ -268,7 +279,9 @@ fn held(by: &WatchHeld) -> String {
 /// What to do about it.
 pub(crate) fn next(next: &WatchNext) -> String {
     let (step, storage_saves) = match next {
-        WatchNext::LiftThrottle => return "if this limit is not meant, lift it: that costs nothing".to_owned(),
+        WatchNext::LiftThrottle | WatchNext::LiftSetting => {
+            return "if this limit is not meant, lift it: that costs nothing".to_owned();
+        }
         WatchNext::WatchAtWork { device } => {
             return format!("watch while the application works; without a name, every disk but {device}");
         }
@@ -332,7 +345,17 @@ pub(crate) fn hidden(hidden: HiddenProcesses) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loadline_record::{KernelThrottle, ThrottledQuantity, ThrottledRequests};
+    use loadline_record::{CpuQuota, KernelThrottle, ShortQueue, ThrottledQuantity, ThrottledRequests};
+
+    fn queue() -> ShortQueue {
+        ShortQueue {
+            device: "vda".into(),
+            requests: 4,
+            queues: 1,
+            file: "/sys/block/vda/queue/nr_requests".into(),
+            lifted_by: "128".into(),
+        }
+    }
 
     #[test]
     fn each_fact_is_one_sentence_with_its_figures() {
@@ -345,6 +368,13 @@ mod tests {
             lifted_by: "7:0 riops=max".into(),
         };
         let db = || "db".to_owned();
+        let quota = CpuQuota {
+            quota_us: 5_000,
+            period_us: 100_000,
+            group: "/db".into(),
+            file: "/sys/fs/cgroup/db/cpu.max".into(),
+            lifted_by: "max".into(),
+        };
         for (seen, said) in [
             (
                 WatchFact::ThrottleAskedFor { throttle, share_of_time: 0.7 },
@@ -374,6 +404,15 @@ mod tests {
                 "Answers come in clusters of 100 on average, one every 100 ms (97 % of them): a rate limiter lets them through.",
             ),
             (
+                WatchFact::QueueFull { queue: queue(), share_of_time: 0.97 },
+                "4 requests is read from /sys/block/vda/queue/nr_requests, and so many were in flight 97 % of the time.",
+            ),
+            (
+                WatchFact::QuotaUsedUp { program: db(), quota: Some(quota), periods_share: 0.9, busy_share: 0.2 },
+                "The CPU quota of db (0.05 CPUs, read from /sys/fs/cgroup/db/cpu.max) ran out in 90 % of its periods, and the device had \
+                 requests for 20 % of the time.",
+            ),
+            (
                 WatchFact::ProgramAskedNothing { program: db(), duration_ns: 8_000_000_000, busy_share: 0.2 },
                 "db read and wrote nothing in 8 s. The device had requests of others for 20 % of the time.",
             ),
@@ -394,6 +433,7 @@ mod tests {
             ceiling_iops: Some(500.0),
             presumed,
             throttle: None,
+            queue: None,
             share_of_time,
         };
         let quota = of(WatchCause::Quota { program: "db".into() }, 0.5);
@@ -421,6 +461,19 @@ mod tests {
                 WatchBeside::AsMuch { other: answers },
                 None,
                 "both waiting for the device's answers, 45 % of the time, and the CPU quota of db, 50 % of the time",
+            ),
+            (
+                WatchHeld::Storage {
+                    limit: Limit::Parallelism,
+                    ceiling_iops: None,
+                    presumed: false,
+                    throttle: None,
+                    queue: Some(queue()),
+                    share_of_time: 0.97,
+                },
+                WatchBeside::Nothing,
+                None,
+                "the kernel's queue of vda holds 4 requests (nr_requests), and is full, 97 % of the time",
             ),
             (idle, WatchBeside::NoStorage { busy_share: 0.05 }, None, "not the storage: it was busy 5.0 % of the time"),
         ] {

@@ -5,8 +5,8 @@ use loadline_block::{ErrorKind, Operation};
 use loadline_record::{
     AskedAndMoved, Ceiling, CeilingSource, Compression, Doubt, DoubtCode, DoubtEvidence, DoubtedFigure, Ending, Excess,
     FewOfOperation, HostSpan, InFlight, KernelThrottle, KnownDeviation, Limit, MemoryBacked, OtherLoad, OthersWaited,
-    QueueFacts, QueueLimit, RateChange, Recut, RunTogether, SeenOnHost, SmallerStorage, SourceLimit, StorageChange,
-    ThrottledQuantity, ThrottledRequests, VerifyFault, VerifyFaultKind, WroteLess,
+    QueueFacts, QueueLimit, RateChange, Recut, RunTogether, SeenOnHost, ShortQueue, SmallerStorage, SourceLimit,
+    StorageChange, ThrottledQuantity, ThrottledRequests, VerifyFault, VerifyFaultKind, WroteLess,
 };
 use loadline_report::doubt_detail;
 use proptest::prelude::*;
@@ -34,6 +34,13 @@ fn examples(n: u64, x: f64, name: &str) -> Vec<(DoubtCode, DoubtEvidence)> {
         group: "/db".into(),
         file: "io.max".into(),
         lifted_by: "7:0 riops=max".into(),
+    };
+    let queue = ShortQueue {
+        device: text(),
+        requests: 4,
+        queues: 1,
+        file: "/sys/block/vda/queue/nr_requests".into(),
+        lifted_by: "128".into(),
     };
     let at_limit = |limit| Seen::SourceLimited { limit, share: x };
     let in_flight = |others| {
@@ -263,7 +270,8 @@ fn examples(n: u64, x: f64, name: &str) -> Vec<(DoubtCode, DoubtEvidence)> {
         (Code::RequestsMoved, Seen::RequestsWidened { requests: n, block_bytes: 4_096 }),
         (Code::SourceLimited, at_limit(SourceLimit::Throttle { device: text(), limit })),
         (Code::SourceLimited, at_limit(SourceLimit::Exceeded { device: text() })),
-        (Code::SourceLimited, at_limit(SourceLimit::Quota { program: text() })),
+        (Code::SourceLimited, at_limit(SourceLimit::Queue { queue })),
+        (Code::SourceLimited, at_limit(SourceLimit::Quota { program: text(), quota: None })),
         (Code::Imported, imported(None, false, Vec::new())),
         (Code::Imported, imported(Some("sda".into()), true, texts())),
         (Code::NotTogether, Seen::HostsApart { together: Some(RunTogether::Never), missing: texts() }),

@@ -111,8 +111,14 @@ fn watched() -> RunRecord {
         lifted_by: "7:0 riops=max".into(),
     };
     let did = ProgramSecond { read_bytes: 4_096_000, blocked_us: 8_000_000, ..ProgramSecond::default() };
-    let program =
-        WatchedProgram { name: "db".into(), pid: 7, processes: 1, only_here: Some(true), seconds: vec![did; 10] };
+    let program = WatchedProgram {
+        name: "db".into(),
+        pid: 7,
+        processes: 1,
+        only_here: Some(true),
+        quota: None,
+        seconds: vec![did; 10],
+    };
     let events = WatchEvents {
         requests: 10_000,
         lost: 1,
@@ -124,6 +130,7 @@ fn watched() -> RunRecord {
         ticks: vec![tick; 100],
         seconds: vec![WatchSecond { ticks: 10, ..WatchSecond::default() }; 10],
         throttles: vec![WatchedThrottle { limit, asked: Some(vec![1_000; 10]) }],
+        queue: None,
         programs: vec![program],
         subject: Some(0),
         hidden: Some(HiddenProcesses { processes: 3, by_root: true }),

@@ -1,10 +1,12 @@
 //! What was known of the machine, the volumes and their devices when the run began. A missing fact is `None`, never 0.
 
-use loadline_verdict::KernelThrottle;
+use loadline_verdict::{CpuQuota, KernelThrottle, ShortQueue};
 use serde::{Deserialize, Serialize};
 
 /// File systems whose files are memory: nothing to bypass, nothing below.
 pub const MEMORY_FILE_SYSTEMS: [&str; 5] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs"];
+/// Requests that the kernel's queue of a device holds where nobody sets another number. A queue of fewer than half is a short one.
+const QUEUE_USUAL: u64 = 128;
 
 /// The machine that ran the tool.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -31,29 +33,6 @@ pub struct HostFacts {
     /// CPU quotas of the control groups that the process was in, the tightest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpu_quotas: Vec<CpuQuota>,
-}
-
-/// A CPU quota of a control group.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CpuQuota {
-    /// CPU time in each period, microseconds.
-    pub quota_us: u64,
-    /// The period, microseconds.
-    pub period_us: u64,
-    /// The control group, from the root of its hierarchy: "/system.slice/db.service"; "/" is the outermost.
-    pub group: String,
-    /// The file that holds the quota.
-    pub file: String,
-    /// What to write into that file to lift it.
-    pub lifted_by: String,
-}
-
-impl CpuQuota {
-    /// The CPUs that it comes to.
-    #[must_use]
-    pub fn cpus(&self) -> f64 {
-        self.quota_us as f64 / self.period_us.max(1) as f64
-    }
 }
 
 /// What kind of thing is measured.
@@ -179,6 +158,9 @@ pub struct DeviceFacts {
     pub backing_direct: Option<bool>,
     /// Whether the device takes polled I/O.
     pub polled: Option<bool>,
+    /// Requests that the device's own queue takes: `queue_requests` can be raised so far, with a scheduler farther.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_requests_hardware: Option<u64>,
     /// Queues of the device, each of which holds `queue_requests`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queues: Option<u64>,
@@ -196,6 +178,35 @@ pub struct DeviceFacts {
     pub throttles: Vec<KernelThrottle>,
 }
 
+impl DeviceFacts {
+    /// Whether the device takes more requests at once than the kernel's queue of it holds.
+    #[must_use]
+    pub fn takes_more_than_its_queue(&self) -> bool {
+        let is_more = self.queue_requests_hardware.zip(self.queue_requests).map(|(hardware, held)| hardware > held);
+        is_more.unwrap_or_else(|| self.has_scheduler())
+    }
+    /// Whether a scheduler keeps requests before the device.
+    #[must_use]
+    pub fn has_scheduler(&self) -> bool {
+        self.scheduler.as_deref().is_some_and(|scheduler| scheduler != "none")
+    }
+    /// Its queue, if it was set to hold few requests though the device takes more.
+    #[must_use]
+    pub fn short_queue(&self) -> Option<ShortQueue> {
+        let (requests, folder) = (self.queue_requests?, self.queue_folder.as_ref()?);
+        let queues = self.queues.unwrap_or(1).max(1);
+        let is_short = requests * queues < QUEUE_USUAL / 2 && self.takes_more_than_its_queue();
+        let most = self.queue_requests_hardware.filter(|_| !self.has_scheduler()).unwrap_or(QUEUE_USUAL);
+        is_short.then(|| ShortQueue {
+            device: self.name.clone(),
+            requests,
+            queues,
+            file: format!("{folder}/nr_requests"),
+            lifted_by: QUEUE_USUAL.min(most).to_string(),
+        })
+    }
+}
+
 /// What of a file is stored, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extents {
@@ -211,4 +222,30 @@ pub struct Extents {
     pub shared_bytes: u64,
     /// Number of extents.
     pub count: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_is_short_if_it_was_set_so_and_the_device_takes_more() {
+        let of = |requests, hardware, scheduler: &str| {
+            let device = DeviceFacts {
+                name: "vda".into(),
+                queue_requests: Some(requests),
+                queue_requests_hardware: hardware,
+                queue_folder: Some("/sys/block/vda/queue".into()),
+                scheduler: Some(scheduler.into()),
+                ..DeviceFacts::default()
+            };
+            device.short_queue().map(|queue| queue.lifting_command())
+        };
+        let to = |requests: u64| Some(format!("echo {requests} | sudo tee /sys/block/vda/queue/nr_requests"));
+        assert_eq!(of(4, Some(32), "none"), to(32));
+        assert_eq!(of(4, Some(32), "mq-deadline"), to(128));
+        assert_eq!(of(4, Some(4), "mq-deadline"), None, "the device has no more room");
+        assert_eq!(of(4, None, "none"), None, "it is not known whether it has");
+        assert_eq!(of(128, Some(1_024), "none"), None, "it is the usual one");
+    }
 }

@@ -1,6 +1,6 @@
 //! What was seen of a device while others used it: the samples of `watch`, from which the analysis names what limits them.
 
-use crate::{Exceeded, KernelThrottle};
+use crate::{CpuQuota, Exceeded, KernelThrottle, ShortQueue};
 use serde::{Deserialize, Serialize};
 
 /// Everything sampled on one device.
@@ -12,6 +12,9 @@ pub struct WatchRecord {
     pub seconds: Vec<WatchSecond>,
     /// Throttles of the kernel on the device, of any control group.
     pub throttles: Vec<WatchedThrottle>,
+    /// The device's queue, where it is a short one. `None` too of records that did not look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<ShortQueue>,
     /// Programs that use the device, the busiest first. Processes of one name are one program.
     pub programs: Vec<WatchedProgram>,
     /// The process that was named, with its descendants: the place of its program in `programs`.
@@ -184,6 +187,9 @@ pub struct WatchedProgram {
     /// Whether its files lay on this device alone: then the bytes that it moved are the device's. `None`: of records that did not look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_here: Option<bool>,
+    /// The CPU quota of its control groups that ran out most often, where one was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota: Option<CpuQuota>,
     /// In each of the seconds.
     pub seconds: Vec<ProgramSecond>,
 }

@@ -1,7 +1,9 @@
 //! At which limit each second of a watch was: a throttle, a volume's own counter, a CPU quota. Every verb that watched asks it.
 
 use crate::{EXCEEDED_MIN, THROTTLE_REACHED};
-use crate::{Limit, ProgramSecond, SourceLimit, ThrottledQuantity, ThrottledRequests, WatchRecord, WatchTick};
+use crate::{
+    Limit, ProgramSecond, ShortQueue, SourceLimit, ThrottledQuantity, ThrottledRequests, WatchRecord, WatchTick,
+};
 
 /// A throttle is reached from this share on over a fifth of a second, in which the kernel's turns do not even out.
 const THROTTLE_REACHED_SHORT: f64 = 0.85;
@@ -11,6 +13,12 @@ const SHORT_TICKS: usize = 2;
 const NEARLY_ALL: f64 = 0.9;
 /// A quota that runs out in more of its periods than this stops the program.
 const QUOTA_USED_UP: f64 = 0.3;
+/// A queue is full for a tick if its device has this share of its room in flight on average over it,
+const QUEUE_FULL: f64 = 0.9;
+/// and for a second only if the device has this share of it in flight on average while it has any.
+const QUEUE_HELD: f64 = 0.5;
+/// Half of what a full queue has in flight, with this share of its rate, shows that the rate is not the queue's.
+const LEVEL_BEFORE: f64 = 0.85;
 /// In fewer periods than this a quota says nothing.
 const QUOTA_PERIODS_MIN: u64 = 3;
 /// A second is at a limit from this share of it on.
@@ -22,6 +30,8 @@ pub struct WatchedSecond<'a> {
     watch: &'a WatchRecord,
     place: usize,
     ticks: &'a [WatchTick],
+    /// The queue that limits the device while it is full.
+    queue: Option<&'a ShortQueue>,
     /// Its ticks as one.
     pub tick: WatchTick,
 }
@@ -33,8 +43,26 @@ pub enum SecondLimit {
     Throttle(usize),
     /// The volume or the machine counts that more was asked for than it allows.
     Exceeded,
+    /// The kernel's queue of the device.
+    Queue,
     /// The CPU quota of a program.
     Quota(usize),
+}
+
+/// Whether a queue was full for most of the time in which the device had requests.
+fn is_most(share: f64, all: WatchTick) -> bool {
+    share >= AT_LIMIT_MIN * all.busy()
+}
+
+/// The share of these ticks in which a queue had no room left; `None` where it had.
+fn full(queue: &ShortQueue, ticks: &[WatchTick], all: WatchTick) -> Option<f64> {
+    let room = queue.room() as f64;
+    let is_full = |tick: &&WatchTick| tick.in_flight as f64 >= room || tick.outstanding() >= room * QUEUE_FULL;
+    let seen = ticks.iter().filter(is_full).count() as f64 / ticks.len().max(1) as f64;
+    let while_busy = all.outstanding() / all.busy().max(1e-3);
+    // Looks are few where the device is busy for short times.
+    let share = if while_busy >= room * QUEUE_FULL { seen.max(all.busy()) } else { seen };
+    (share > 0.0 && while_busy >= room * QUEUE_HELD).then_some(share)
 }
 
 impl ProgramSecond {
@@ -108,6 +136,13 @@ impl WatchedSecond<'_> {
         did.is_some_and(|did| did.quota_ran_out(QUOTA_USED_UP))
     }
 
+    /// The kernel's queue of the device, with the share of the second for which it was full.
+    #[must_use]
+    pub fn queue(&self) -> Option<(&ShortQueue, f64)> {
+        let queue = self.queue?;
+        Some((queue, full(queue, self.ticks, self.tick)?))
+    }
+
     /// The limit without which more would have been asked for.
     #[must_use]
     pub fn limit(&self, principal: Option<usize>) -> Option<SecondLimit> {
@@ -117,19 +152,49 @@ impl WatchedSecond<'_> {
             .map(|(place, _)| SecondLimit::Throttle(place))
             .or_else(|| self.exceeded().map(|_| SecondLimit::Exceeded))
             .or_else(quota)
+            .or_else(|| self.queue().filter(|(_, share)| is_most(*share, self.tick)).map(|_| SecondLimit::Queue))
     }
 }
 
 impl WatchRecord {
     /// Its seconds in their order; what is left over at the end is left out.
     pub fn looked_at(&self) -> impl Iterator<Item = WatchedSecond<'_>> {
+        let queue = self.limiting_queue();
+        self.in_seconds().enumerate().map(move |(place, (ticks, tick))| WatchedSecond {
+            watch: self,
+            place,
+            ticks,
+            queue,
+            tick,
+        })
+    }
+
+    /// The ticks of each second, with all of them as one.
+    fn in_seconds(&self) -> impl Iterator<Item = (&[WatchTick], WatchTick)> {
         let mut rest = self.ticks.as_slice();
-        self.seconds.iter().enumerate().map_while(move |(place, second)| {
+        self.seconds.iter().map_while(move |second| {
             let (ticks, later) = rest.split_at_checked(second.ticks as usize)?;
             rest = later;
-            let tick = ticks.iter().copied().reduce(WatchTick::joined)?;
-            Some(WatchedSecond { watch: self, place, ticks, tick })
+            Some((ticks, ticks.iter().copied().reduce(WatchTick::joined)?))
         })
+    }
+
+    /// The device's queue, if it was full and the rate was not there with half as many in flight.
+    fn limiting_queue(&self) -> Option<&ShortQueue> {
+        let queue = self.queue.as_ref()?;
+        let figures =
+            |tick: WatchTick| (tick.outstanding(), tick.requests() as f64 * 1e6 / tick.elapsed_us.max(1) as f64);
+        let is_full = |(ticks, all): &(&[WatchTick], WatchTick)| {
+            full(queue, ticks, *all).is_some_and(|share| is_most(share, *all))
+        };
+        let mut full: Vec<(f64, f64)> = self.in_seconds().filter(is_full).map(|(_, all)| figures(all)).collect();
+        full.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+        let (outstanding, rate) = *full.get(full.len() / 2)?;
+        let is_level = |(_, all)| {
+            let (fewer, as_much) = figures(all);
+            fewer <= outstanding / 2.0 && as_much >= rate * LEVEL_BEFORE
+        };
+        (!self.in_seconds().any(is_level)).then_some(queue)
     }
 
     /// The program that the watch is about: the one that was named, or the one whose bytes are most like those of the device. A program's
@@ -165,14 +230,24 @@ impl WatchRecord {
             }
         }
         let (most, _) = found.into_iter().max_by_key(|(_, us)| *us)?;
-        let limit = match most {
+        Some((self.limit_of(most, device)?, at_any_us as f64 / all_us.max(1) as f64))
+    }
+
+    /// A limit of its seconds with its figures; `None` where the record has none of that kind.
+    #[must_use]
+    pub fn limit_of(&self, limit: SecondLimit, device: &str) -> Option<SourceLimit> {
+        let device = device.to_owned();
+        Some(match limit {
             SecondLimit::Throttle(place) => {
-                SourceLimit::Throttle { device: device.to_owned(), limit: self.throttles[place].limit.clone() }
+                SourceLimit::Throttle { device, limit: self.throttles.get(place)?.limit.clone() }
             }
-            SecondLimit::Exceeded => SourceLimit::Exceeded { device: device.to_owned() },
-            SecondLimit::Quota(place) => SourceLimit::Quota { program: self.programs[place].name.clone() },
-        };
-        Some((limit, at_any_us as f64 / all_us.max(1) as f64))
+            SecondLimit::Exceeded => SourceLimit::Exceeded { device },
+            SecondLimit::Queue => SourceLimit::Queue { queue: self.queue.clone()? },
+            SecondLimit::Quota(place) => {
+                let program = self.programs.get(place)?;
+                SourceLimit::Quota { program: program.name.clone(), quota: program.quota.clone() }
+            }
+        })
     }
 }
 
@@ -212,6 +287,36 @@ mod tests {
         let did = ProgramSecond { quota_periods: 10, quota_used_up: 9, write_bytes: 9, ..ProgramSecond::default() };
         let mut seen = watch(&[100, 100]);
         seen.programs = vec![WatchedProgram { name: "db".into(), seconds: vec![did; 2], ..WatchedProgram::default() }];
-        assert_eq!(seen.source_limit("vda"), Some((SourceLimit::Quota { program: "db".into() }, 1.0)));
+        assert_eq!(seen.source_limit("vda"), Some((SourceLimit::Quota { program: "db".into(), quota: None }, 1.0)));
+    }
+
+    #[test]
+    fn a_queue_that_is_full_is_a_limit_unless_the_rate_is_there_with_half_of_it() {
+        let queue = ShortQueue {
+            device: "vda".into(),
+            requests: 4,
+            queues: 1,
+            file: "/sys/block/vda/queue/nr_requests".into(),
+            lifted_by: "128".into(),
+        };
+        let second = |reads, in_flight| WatchTick {
+            elapsed_us: 1_000_000,
+            reads,
+            read_ms: 1_000 * in_flight,
+            busy_ms: 1_000,
+            in_flight,
+            ..WatchTick::default()
+        };
+        let of = |ticks: &[WatchTick]| {
+            let seconds = vec![WatchSecond { ticks: 1, ..WatchSecond::default() }; ticks.len()];
+            let watch = WatchRecord { ticks: ticks.to_vec(), seconds, queue: Some(queue.clone()), ..watch(&[]) };
+            WatchRecord { throttles: Vec::new(), ..watch }.source_limit("vda")
+        };
+        let full = Some((SourceLimit::Queue { queue: queue.clone() }, 0.5));
+        assert_eq!(of(&[second(4_000, 4), second(1_000, 1)]), full);
+        assert_eq!(of(&[second(4_000, 4), second(3_900, 2)]), None, "the disk's own limit");
+        assert_eq!(of(&[second(3_000, 3), second(3_000, 3)]), None, "there is room");
+        let short = WatchTick { read_ms: 800, busy_ms: 200, in_flight: 0, ..second(800, 4) };
+        assert_eq!(of(&[short, WatchTick { elapsed_us: 1_000_000, ..WatchTick::default() }]), full);
     }
 }

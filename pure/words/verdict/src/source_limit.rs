@@ -1,6 +1,6 @@
 //! What held an application back while its requests were recorded.
 
-use crate::KernelThrottle;
+use crate::{CpuQuota, KernelThrottle, ShortQueue};
 use serde::{Deserialize, Serialize};
 
 /// A limit at which an application was recorded: without it, it would have asked for more.
@@ -19,9 +19,30 @@ pub enum SourceLimit {
         /// The device.
         device: String,
     },
+    /// The kernel's queue of the device was full.
+    Queue {
+        /// The queue.
+        queue: ShortQueue,
+    },
     /// The CPU quota of a program ran out.
     Quota {
         /// Its name.
         program: String,
+        /// The quota, where it was read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        quota: Option<CpuQuota>,
     },
+}
+
+impl SourceLimit {
+    /// The command that lifts it, for a shell, of one that stands in a file.
+    #[must_use]
+    pub fn lifting_command(&self) -> Option<String> {
+        match self {
+            Self::Throttle { limit, .. } => Some(limit.lifting_command()),
+            Self::Queue { queue } => Some(queue.lifting_command()),
+            Self::Quota { quota, .. } => quota.as_ref().map(CpuQuota::lifting_command),
+            Self::Exceeded { .. } => None,
+        }
+    }
 }

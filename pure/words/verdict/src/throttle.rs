@@ -24,6 +24,14 @@ pub struct KernelThrottle {
     pub lifted_by: String,
 }
 
+impl KernelThrottle {
+    /// The command that lifts it, for a shell.
+    #[must_use]
+    pub fn lifting_command(&self) -> String {
+        format!("echo '{}' | sudo tee {}", self.lifted_by, self.file)
+    }
+}
+
 /// The requests that a throttle limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -1,6 +1,6 @@
 //! What was seen of a device that others use, and what its time went to.
 
-use crate::{Fact, KernelThrottle, Limit, Rate};
+use crate::{CpuQuota, Fact, KernelThrottle, Limit, Rate, ShortQueue};
 use serde::{Deserialize, Serialize};
 
 /// One thing that was seen of a device while others used it. Shares are from 0.0 to 1.0.
@@ -68,6 +68,13 @@ pub enum WatchFact {
         /// The share of the clusters with that distance.
         share: f64,
     },
+    /// The kernel's queue of the device is full.
+    QueueFull {
+        /// The queue.
+        queue: ShortQueue,
+        /// For this share of the time.
+        share_of_time: f64,
+    },
     /// Writes are made durable.
     FlushesAwaited {
         /// What a flush takes.
@@ -92,6 +99,9 @@ pub enum WatchFact {
     QuotaUsedUp {
         /// The program.
         program: String,
+        /// The quota, where it was read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        quota: Option<CpuQuota>,
         /// The share of its periods.
         periods_share: f64,
         /// The share of the time in which the device had requests.
@@ -162,6 +172,11 @@ pub enum WatchCause {
     DeclaredLimit {
         /// The limit.
         limit: Limit,
+    },
+    /// The kernel's queue of the device is full.
+    Queue {
+        /// The queue.
+        queue: ShortQueue,
     },
     /// A level that the rate does not pass.
     Level,

@@ -5,7 +5,7 @@ use loadline_record::{KernelThrottle, ThrottledQuantity, ThrottledRequests};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The counters of one device, from a file of its own that stays open.
 #[derive(Debug)]
@@ -281,16 +281,18 @@ pub struct QuotaPeriods {
     pub used_up: u64,
 }
 
-/// Of the quotas of a process's control groups, the one that ran out most often; `None` where none can be seen.
+/// Of the quotas of a process's control groups, the one that ran out most often, with the folder of its group; `None` where none can be
+/// seen.
 #[must_use]
-pub fn quota_periods(view: &KernelView, pid: u32) -> Option<QuotaPeriods> {
+pub fn quota_periods(view: &KernelView, pid: u32) -> Option<(QuotaPeriods, PathBuf)> {
     let of = |group: &Path| {
         let text = fs::read_to_string(group.join("cpu.stat")).ok()?;
         let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok());
         Some(QuotaPeriods { periods: value("nr_periods ")?, used_up: value("nr_throttled ")? })
     };
     let groups = control_groups_of(view, pid, "cpu");
-    groups.iter().flatten().filter_map(|group| of(group)).max_by_key(|found| (found.used_up, found.periods))
+    let all = groups.into_iter().flatten().filter_map(|group| Some((of(&group)?, group)));
+    all.max_by_key(|(found, _)| (found.used_up, found.periods))
 }
 
 /// What the control group of a throttle has asked of the device so far, counted as the throttle counts; `None` where the kernel
@@ -436,7 +438,9 @@ mod tests {
             fs::create_dir_all(&folder).unwrap();
             fs::write(folder.join("cpu.stat"), text).unwrap();
         }
-        assert_eq!(quota_periods(&view, 77), Some(QuotaPeriods { periods: 9, used_up: 8 }));
+        let (periods, group) = quota_periods(&view, 77).unwrap();
+        assert_eq!(periods, QuotaPeriods { periods: 9, used_up: 8 });
+        assert!(group.join("cpu.stat").is_file(), "{}", group.display());
         assert_eq!(quota_periods(&view, 78), None);
     }
 }

@@ -11,10 +11,15 @@ use std::path::Path;
 pub fn cpu_quotas(view: &KernelView) -> Vec<CpuQuota> {
     let groups = control_groups(view, "cpu");
     let levels = groups.iter().flatten();
-    let mut found: Vec<CpuQuota> =
-        levels.filter_map(|group| of_second(view, group).or_else(|| of_first(view, group))).collect();
+    let mut found: Vec<CpuQuota> = levels.filter_map(|group| cpu_quota(view, group)).collect();
     found.sort_by(|a, b| a.cpus().total_cmp(&b.cpus()));
     found
+}
+
+/// The quota of the control group with this folder; `None` where it has none.
+#[must_use]
+pub fn cpu_quota(view: &KernelView, group: &Path) -> Option<CpuQuota> {
+    of_second(view, group).or_else(|| of_first(view, group))
 }
 
 /// `cpu.max`: "50000 100000", or "max 100000" without a quota.

@@ -219,6 +219,7 @@ impl BlockDevice {
             backing_direct: disk.attribute("loop/dio").map(|on| on != "0"),
             backing_file: disk.loop_backing().map(|path| path.to_string_lossy().into_owned()),
             polled: disk.number_attribute("queue/io_poll").map(|p| p != 0),
+            queue_requests_hardware: disk.number_attribute("mq/0/nr_tags"),
             queues: disk.hardware_queues(),
             queue_folder: disk.queue_folder(),
             request_bytes_hardware: disk.number_attribute("queue/max_hw_sectors_kb").map(|kib| kib * 1024),

@@ -23,7 +23,7 @@ mod wake_latency;
 
 pub use attached::{AttachedDisk, Spread, SpreadVolume, attached};
 pub use control_groups::{control_groups, control_groups_of, memory_left};
-pub use cpu_quotas::cpu_quotas;
+pub use cpu_quotas::{cpu_quota, cpu_quotas};
 #[cfg(test)]
 pub(crate) use devices::fake;
 pub use devices::{BlockDevice, DeviceNumber, KernelView};

@@ -41,6 +41,8 @@ pub(super) enum Cause {
     Exceeded(Limit),
     /// A limit that the environment declares.
     Declared(Limit),
+    /// The kernel's queue of the device is full.
+    Queue,
     /// A rate at which it stops though more waits.
     Level,
     /// The same after a higher one.
@@ -186,6 +188,9 @@ fn causes(of: &Second<'_>) -> Vec<(Cause, f64)> {
     }
     if let Some(place) = of.own.filter(|place| of.seen.quota(*place)) {
         return whole(Cause::Quota(place));
+    }
+    if let Some((_, share)) = of.seen.queue() {
+        return if share < 1.0 { rest(Cause::Queue, share) } else { whole(Cause::Queue) };
     }
     if let Some(level) = of.level.filter(|level| level.members[of.place]) {
         return whole(if level.before.is_some() { Cause::Burst } else { Cause::Level });

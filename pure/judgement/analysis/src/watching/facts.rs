@@ -96,6 +96,10 @@ impl Seen<'_> {
             Cause::Level | Cause::Burst => {
                 return self.level().map_or_else(Evidence::default, |level| self.evidence_of(level));
             }
+            Cause::Queue => match self.watch.queue.clone() {
+                Some(queue) => WatchFact::QueueFull { queue, share_of_time },
+                None => return Evidence::default(),
+            },
             Cause::Flush => WatchFact::FlushesAwaited {
                 each_ns: total.flush_ms as f64 * 1e6 / total.flushes.max(1) as f64,
                 per_s: total.flushes as f64 / length_s,
@@ -109,7 +113,8 @@ impl Seen<'_> {
             Cause::Quota(place) => {
                 let sum = sum(&self.watch.programs[place]);
                 let periods_share = sum.quota_used_up as f64 / sum.quota_periods.max(1) as f64;
-                WatchFact::QuotaUsedUp { program: name(place), periods_share, busy_share }
+                let quota = self.watch.programs[place].quota.clone();
+                WatchFact::QuotaUsedUp { program: name(place), quota, periods_share, busy_share }
             }
             Cause::Processors => {
                 WatchFact::CpuAwaited { program: self.watch.principal().map(name), share_of_time, busy_share }

@@ -2,7 +2,7 @@
 
 use crate::device_throttle::HeldBy;
 use crate::summary::CauseShare;
-use loadline_record::Limit;
+use loadline_record::{Limit, ShortQueue};
 use serde::{Deserialize, Serialize};
 
 /// What holds a watched device.
@@ -41,6 +41,9 @@ pub enum WatchHeld {
         presumed: bool,
         /// The throttle of the kernel that it is, where it is one.
         throttle: Option<HeldBy>,
+        /// The kernel's queue that it is, where it is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        queue: Option<ShortQueue>,
         /// For this share of the time.
         share_of_time: f64,
     },
@@ -105,6 +108,8 @@ pub struct OtherProgram {
 pub enum WatchNext {
     /// Lift a throttle of the kernel that is not meant.
     LiftThrottle,
+    /// Lift another limit that stands in a file of the kernel, if it is not meant.
+    LiftSetting,
     /// Watch while the application works.
     WatchAtWork {
         /// The device that was idle.

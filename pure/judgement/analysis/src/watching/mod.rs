@@ -22,8 +22,8 @@ use crate::words::number;
 use course::{Beside, Cause, Moment, moments, parts};
 use level::{Level, joint_level, level};
 use loadline_record::{
-    Binding, CellRecord, Limit, ProgramSecond, RunRecord, ThrottledQuantity, WatchCause, WatchRecord, WatchTick,
-    WatchedProgram,
+    Binding, CellRecord, Limit, ProgramSecond, RunRecord, SecondLimit, SourceLimit, ThrottledQuantity, WatchCause,
+    WatchRecord, WatchTick, WatchedProgram,
 };
 
 /// A limit that holds for less of the time than this is mentioned, and binds nothing.
@@ -75,15 +75,22 @@ pub(crate) fn judge(cell: &CellRecord, cells: &[CellRecord]) -> Option<Judged> {
     let cause = binding_cause(&shares);
     let share = shares.iter().find(|(of, _)| *of == cause).map_or(0.0, |(_, share)| *share);
     let device = cell.volume.as_str();
-    let held_by = match cause {
-        Cause::Throttle(place) => {
-            Some(HeldBy { device: device.to_owned(), devices: 1, limit: watch.throttles[place].limit.clone() })
+    let standing = match cause {
+        Cause::Throttle(place) => Some(SecondLimit::Throttle(place)),
+        Cause::Queue => Some(SecondLimit::Queue),
+        Cause::Quota(place) => Some(SecondLimit::Quota(place)),
+        _ => None,
+    };
+    let standing = standing.and_then(|limit| watch.limit_of(limit, device));
+    let held_by = match &standing {
+        Some(SourceLimit::Throttle { limit, .. }) => {
+            Some(HeldBy { device: device.to_owned(), devices: 1, limit: limit.clone() })
         }
         _ => None,
     };
     let level = level.as_ref();
     let binding = facts::Seen { cell, watch, all: &all, cause, share, level }.binding();
-    let view = view(watch, &all, &shares, level, &binding, cells.len() == 1);
+    let view = WatchView { standing, ..view(watch, &all, &shares, level, &binding, cells.len() == 1) };
     Some(Judged { binding, share, held_by, view })
 }
 
@@ -114,7 +121,7 @@ fn binding_cause(shares: &[(Cause, f64)]) -> Cause {
     let waiting = of(|cause| matches!(cause, Cause::Flush | Cause::Answers));
     let idle = of(|cause| cause == Cause::Nothing);
     let enough = |(cause, share): &&(Cause, f64)| match cause {
-        Cause::Throttle(_) | Cause::Exceeded(_) | Cause::Declared(_) | Cause::Level | Cause::Burst => {
+        Cause::Throttle(_) | Cause::Exceeded(_) | Cause::Declared(_) | Cause::Queue | Cause::Level | Cause::Burst => {
             *share >= BINDING_MIN
         }
         Cause::Quota(_) | Cause::Processors | Cause::Cache(_) => *share >= ELSEWHERE_MIN,
@@ -161,6 +168,7 @@ fn view(
         .collect();
     let gain = findings::gain(outstanding, &causes, Some(binding.limit));
     WatchView {
+        standing: None,
         causes,
         busy_share: mean(|moment| moment.busy),
         outstanding,
@@ -208,6 +216,7 @@ impl Cause {
             Self::Throttle(place) => WatchCause::Throttle { throttle: watch.throttles[place].limit.clone() },
             Self::Exceeded(limit) => WatchCause::CountedExcess { limit },
             Self::Declared(limit) => WatchCause::DeclaredLimit { limit },
+            Self::Queue => watch.queue.clone().map_or(WatchCause::Level, |queue| WatchCause::Queue { queue }),
             Self::Level => WatchCause::Level,
             Self::Burst => WatchCause::LevelAfterBurst,
             Self::Flush => WatchCause::Flushes,
@@ -226,6 +235,7 @@ impl Cause {
                 ThrottledQuantity::Bytes => Limit::DiskThroughput,
             }),
             Self::Exceeded(limit) | Self::Declared(limit) => Some(limit),
+            Self::Queue => Some(Limit::Parallelism),
             Self::Level => level.map(|level| level.limit),
             Self::Burst => Some(Limit::BurstExhausted),
             Self::Flush => Some(Limit::Flush),

@@ -4,13 +4,12 @@ use super::findings::{is_storage, waited};
 use super::holder::{OtherProgram, WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep};
 use super::waiting;
 use crate::conclusion::{AdvisedStep, Conclusion, LoadReached, Meaning};
-use crate::device_throttle::HeldBy;
 use crate::summary::{CauseShare, CellSummary, WatchView};
 use crate::verdict_block::{
     Advised, Because, Certainty, Holder, Reached, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,
 };
 use crate::words::{VOLUMES_MAX, block, percent};
-use loadline_record::{Binding, HiddenProcesses, Limit};
+use loadline_record::{Binding, HiddenProcesses, Limit, SourceLimit};
 
 /// A program that moves so much of the device's bytes is worth a name.
 const OTHERS_SHARE: f64 = 0.5;
@@ -99,7 +98,11 @@ fn holder(cell: &CellSummary) -> WatchHolder {
     let share_of_time = cell.binding_share.unwrap_or(0.0);
     let by = if is_storage(Some(binding.limit)) {
         let (limit, ceiling_iops, presumed) = (binding.limit, binding.ceiling_iops, binding.presumed);
-        WatchHeld::Storage { limit, ceiling_iops, presumed, throttle: cell.held_by.clone(), share_of_time }
+        let queue = match &watch.standing {
+            Some(SourceLimit::Queue { queue }) => Some(queue.clone()),
+            _ => None,
+        };
+        WatchHeld::Storage { limit, ceiling_iops, presumed, throttle: cell.held_by.clone(), queue, share_of_time }
     } else {
         WatchHeld::Other { limit: binding.limit, cause: sides.of_others.cloned() }
     };
@@ -107,12 +110,17 @@ fn holder(cell: &CellSummary) -> WatchHolder {
     WatchHolder::Held { beside: Box::new(sides.beside(watch, &by)), by: Box::new(by), crowd }
 }
 
+/// The command that lifts what holds it, where that stands in a file.
+fn lifting_command(cell: &CellSummary) -> Option<String> {
+    cell.watch.as_ref()?.standing.as_ref()?.lifting_command()
+}
+
 /// What to do.
 fn next(cell: &CellSummary) -> Option<WatchNext> {
     let (binding, watch) = (cell.binding.as_ref()?, cell.watch.as_ref()?);
     // What is known comes first, and is what the command does.
-    if cell.held_by.is_some() {
-        return Some(WatchNext::LiftThrottle);
+    if lifting_command(cell).is_some() {
+        return Some(if cell.held_by.is_some() { WatchNext::LiftThrottle } else { WatchNext::LiftSetting });
     }
     if is_idle(cell) && binding.limit == Limit::Arrival {
         return Some(WatchNext::WatchAtWork { device: cell.volume.clone() });
@@ -192,7 +200,7 @@ pub(crate) fn verdict(cells: &[CellSummary]) -> Option<VerdictBlock> {
                 latency: cell.watch.as_ref().and_then(|watch| watch.above_device.clone()),
                 next: next(cell).map(|step| Advised::Watch { step, record: false }),
                 takes_ns: None,
-                command: cell.held_by.as_ref().map(HeldBy::lifting_command),
+                command: lifting_command(cell),
                 cell: cell.id.clone(),
             }
         })
@@ -242,7 +250,7 @@ pub(crate) fn conclusions(cells: &[CellSummary]) -> Vec<Conclusion> {
             means: vec![Meaning::WatchGain { gain: watch.gain }],
             steps: next(cell).map(|step| AdvisedStep::WatchNext { step }).into_iter().collect(),
             takes_ns: None,
-            commands: cell.held_by.as_ref().map(HeldBy::lifting_command).into_iter().collect(),
+            commands: lifting_command(cell).into_iter().collect(),
         })
     };
     cells.iter().filter_map(of).collect()
