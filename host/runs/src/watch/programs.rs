@@ -465,4 +465,30 @@ mod tests {
             found.iter().map(|program| (&*program.name, program.seconds[0].read_bytes)).collect();
         assert_eq!((read, subject), (vec![("fio", 10), ("fio", 2)], Some(1)));
     }
+
+    #[test]
+    fn a_program_is_kept_with_the_quota_that_ran_out() {
+        let root = tempfile::tempdir().unwrap();
+        let view = KernelView::below(root.path());
+        let group = view.sys.join("fs/cgroup/cpu/db");
+        fs::create_dir_all(&group).unwrap();
+        fs::write(group.join("cpu.cfs_quota_us"), "20000\n").unwrap();
+        fs::write(group.join("cpu.cfs_period_us"), "100000\n").unwrap();
+        let all = |read: u64, used_up: u64| {
+            process(&view, 400_010, 1, "db", read, true);
+            fs::write(view.proc.join("400010/cgroup"), "2:cpu:/db\n").unwrap();
+            fs::write(group.join("cpu.stat"), format!("nr_periods {read}\nnr_throttled {used_up}\n")).unwrap();
+        };
+        let quota = |before: u64, after: u64| {
+            let mut programs = Programs::new(&view, None, on(&[root.path()]));
+            for (read, used_up) in [(10, before), (20, before), (30, after)] {
+                all(read, used_up);
+                programs.look(&view);
+            }
+            programs.end().of_devices.remove(0).0.remove(0).quota
+        };
+        let found = quota(1, 8).expect("it ran out");
+        assert_eq!((found.quota_us, found.group.as_str(), found.lifted_by.as_str()), (20_000, "/db", "-1"));
+        assert_eq!(quota(8, 8), None, "it did not");
+    }
 }

@@ -1,5 +1,7 @@
 //! Constructed samples, each with the cause that it must be put down to.
 
+mod quota;
+
 use super::{WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep};
 use crate::example::{self, ExampleDisk};
 use crate::verdict_block::{Advised, Because, Certainty, Holder, VolumeVerdict};
@@ -7,9 +9,9 @@ use crate::{
     AdvisedStep, DeviceMoves, EventsCost, Finding, FindingCode, FindingSeen, RunSummary, WatchSeen, summarize,
 };
 use loadline_record::{
-    AnswersInClusters, Ceiling, CpuQuota, EventAsker, Evidence, Exceeded, Fact, HiddenProcesses, KernelThrottle, Limit,
-    ProgramSecond, Rate, RunRecord, RunVerb, ShortQueue, ThrottledQuantity, ThrottledRequests, WatchCause, WatchCost,
-    WatchEvents, WatchFact, WatchGain, WatchRecord, WatchSecond, WatchTick, WatchedCpu, WatchedLoop, WatchedProgram,
+    AnswersInClusters, Ceiling, EventAsker, Evidence, Exceeded, Fact, HiddenProcesses, KernelThrottle, Limit,
+    ProgramSecond, Rate, RunRecord, RunVerb, ThrottledQuantity, ThrottledRequests, WatchCause, WatchCost, WatchEvents,
+    WatchFact, WatchGain, WatchRecord, WatchSecond, WatchTick, WatchedCpu, WatchedLoop, WatchedProgram,
     WatchedThrottle,
 };
 
@@ -280,7 +282,7 @@ fn a_steady_round_rate_under_a_constant_queue_is_presumed_to_be_a_limit_and_any_
     let found = summary(watch(&[reads(500.0, 32.0, 1.0); 12]), Vec::new());
     bound(&found, Limit::DiskIops, 0.99..=1.0);
     assert!(found.cells[0].binding.as_ref().unwrap().presumed);
-    assert_eq!(found.verdict.as_ref().unwrap().volumes[0].certainty, crate::Certainty::Doubtful);
+    assert_eq!(found.verdict.as_ref().unwrap().volumes[0].certainty, Certainty::Doubtful);
     bound(&summary(watch(&[reads(8_700.0, 32.0, 1.0); 12]), Vec::new()), Limit::Latency, 0.99..=1.0);
 }
 
@@ -417,55 +419,6 @@ fn commits_wait_for_flushes() {
     // Few flushes among many writes are no commits.
     let copy = Did { writes: 4_000.0, flushes: 10.0, flush_share: 0.05, ..commit };
     bound(&summary(watch(&[copy; 12]), Vec::new()), Limit::Latency, 0.5..=0.95);
-}
-
-#[test]
-fn a_short_queue_that_is_full_binds_before_an_even_rate() {
-    let queue = ShortQueue {
-        device: "vda".into(),
-        requests: 4,
-        queues: 1,
-        file: "/sys/block/vda/queue/nr_requests".into(),
-        lifted_by: "128".into(),
-    };
-    let of = |depth| {
-        let mut seen = watch(&[reads(4_000.0, depth, 1.0); 10]);
-        seen.queue = Some(queue.clone());
-        summary(seen, Vec::new())
-    };
-    let found = of(4.0);
-    bound(&found, Limit::Parallelism, 0.99..=1.0);
-    let volume = &found.verdict.as_ref().unwrap().volumes[0];
-    let (WatchHeld::Storage { queue: Some(held), .. }, _) = held(volume) else { panic!("{volume:?}") };
-    assert_eq!(held, &queue);
-    assert_eq!(volume.certainty, Certainty::Likely, "more that waits above it was not seen");
-    assert_eq!(volume.next, Some(Advised::Watch { step: WatchNext::LiftSetting, record: false }));
-    assert_eq!(volume.command.as_deref(), Some("echo 128 | sudo tee /sys/block/vda/queue/nr_requests"));
-    bound(&of(3.0), Limit::DiskIops, 0.99..=1.0);
-}
-
-#[test]
-fn a_quota_that_runs_out_is_not_the_storage() {
-    let did = ProgramSecond {
-        read_bytes: 400_000,
-        asked_read_bytes: 400_000,
-        quota_periods: 10,
-        quota_used_up: 9,
-        ..ProgramSecond::default()
-    };
-    let mut seen = watch(&[reads(100.0, 0.3, 0.3); 10]);
-    let file = "/sys/fs/cgroup/cpu/db/cpu.cfs_quota_us".to_owned();
-    let quota = CpuQuota { quota_us: 20_000, period_us: 100_000, group: "/db".into(), file, lifted_by: "-1".into() };
-    seen.programs = vec![WatchedProgram { quota: Some(quota), ..program("db", 7, 10, did) }];
-    let found = summary(seen, Vec::new());
-    bound(&found, Limit::Cpu, 0.99..=1.0);
-    let volume = &found.verdict.as_ref().unwrap().volumes[0];
-    assert_eq!(volume.next, Some(Advised::Watch { step: WatchNext::LiftSetting, record: false }));
-    assert_eq!(volume.command.as_deref(), Some("echo -1 | sudo tee /sys/fs/cgroup/cpu/db/cpu.cfs_quota_us"));
-    let (WatchHeld::Other { cause: Some(share), .. }, _) = held(&found.verdict.as_ref().unwrap().volumes[0]) else {
-        panic!("{:?}", found.verdict)
-    };
-    assert_eq!(share.cause, WatchCause::Quota { program: "db".to_owned() });
 }
 
 #[test]
@@ -631,12 +584,12 @@ fn processes_that_cannot_be_seen_make_what_rests_on_programs_doubtful() {
         (volume.certainty, volume.because, hidden)
     };
     let (certainty, because, others) = said(false, None);
-    assert_eq!(certainty, crate::Certainty::Doubtful);
+    assert_eq!(certainty, Certainty::Doubtful);
     let seen = HiddenProcesses { processes: 12, by_root: false };
     assert!(matches!(because, Because::Watched { hidden: Some(hidden), .. } if hidden == seen), "{because:?}");
     assert_eq!(others, Some(seen));
     // What was named is seen, whatever others do.
-    assert_eq!(said(false, Some(0)).0, crate::Certainty::Likely);
+    assert_eq!(said(false, Some(0)).0, Certainty::Likely);
 }
 
 #[test]
