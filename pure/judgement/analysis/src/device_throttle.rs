@@ -1,6 +1,6 @@
 //! The throttle of the kernel that holds a load on a device; `held_by.rs` finds it.
 
-use loadline_record::KernelThrottle;
+use loadline_record::{DeviceCounters, KernelThrottle, ThrottledQuantity, ThrottledRequests};
 use serde::{Deserialize, Serialize};
 
 /// A throttle of the kernel that a load reaches.
@@ -12,4 +12,14 @@ pub struct HeldBy {
     pub devices: u32,
     /// The limit.
     pub limit: KernelThrottle,
+}
+
+/// What a device counted of that which a throttle counts.
+pub(crate) const fn counted_by(limit: &KernelThrottle, counters: &DeviceCounters) -> u64 {
+    match (limit.requests, limit.counts) {
+        (ThrottledRequests::Reads, ThrottledQuantity::Requests) => counters.reads,
+        (ThrottledRequests::Reads, ThrottledQuantity::Bytes) => counters.read_bytes,
+        (ThrottledRequests::Writes, ThrottledQuantity::Requests) => counters.writes,
+        (ThrottledRequests::Writes, ThrottledQuantity::Bytes) => counters.write_bytes,
+    }
 }

@@ -1,16 +1,22 @@
 //! Which throttle of the kernel holds a cell: a limit that was read from its file, and that the load reaches.
 
-use crate::device_throttle::HeldBy;
+use crate::clusters::clusters;
+use crate::device_throttle::{HeldBy, counted_by};
+use crate::doubts::held_back;
+use crate::limits::has_turns;
 use crate::summary::CellSummary;
+use crate::trials::trials_used;
 use loadline_record::{
-    Binding, DeclaredFact, DeviceFacts, Evidence, KernelThrottle, Limit, RunRecord, ThrottledQuantity,
-    ThrottledRequests,
+    Binding, CellRecord, DeclaredFact, DeviceFacts, Evidence, Fact, KernelThrottle, Limit, LoadFact, RunRecord,
+    ThrottledQuantity, ThrottledRequests, TrialRecord, VolumeFacts,
 };
 use std::cmp::Ordering;
 
-/// A load is at a throttle if its rate comes as near to the limit from below.
+/// A load whose requests wait above the device is at a throttle if it comes as near to it from below.
 const BELOW_MOST: f64 = 0.05;
-/// What seems to be the device's own latency, or busy CPUs, has to come nearer.
+/// One of which nothing shows that they do has its figure.
+const EXACT: f64 = 0.01;
+/// What seems to be the device's own latency, or busy CPUs, has to come as near where requests wait above the device.
 const NEAR: f64 = 0.03;
 /// And from above.
 const ABOVE_MOST: f64 = 0.08;
@@ -24,26 +30,39 @@ const SLICE_NS: f64 = 1e9 / SLICES_PER_S as f64;
 /// Names the throttle that holds each cell, after the limits are named from the figures. What was read is known: its value and its name
 /// take the place of what the figures show.
 pub(crate) fn name_holders(record: &RunRecord, cells: &mut [CellSummary]) {
-    for cell in cells {
-        let Some(found) = held_by(record, cell).filter(|found| may_be_a_throttle(cell, found.share)) else { continue };
+    let found: Vec<Option<Reached>> = cells.iter().map(|cell| held_by(record, cells, cell)).collect();
+    for (cell, found) in cells.iter_mut().zip(found) {
+        let Some(found) = found else { continue };
         cell.binding = Some(found.binding(cell));
         cell.held_by = Some(found.held);
     }
 }
 
-/// Whether the limit that the figures show can be a throttle's. A load that another limit stops is near a throttle by chance.
-/// Several requests in flight that only seem to wait for the device, or for busy CPUs, come to a throttle's rate by chance seldom.
-fn may_be_a_throttle(cell: &CellSummary, share: f64) -> bool {
+/// Whether the limit that the figures show can be a throttle's that the load comes so near to. A load that another limit stops is near a
+/// throttle by chance, and so is one whose requests take their own time, unless they are seen to wait above the device.
+fn may_be_a_throttle(cell: &CellSummary, share: f64, waits_above: bool) -> bool {
+    let below_most = if waits_above { BELOW_MOST } else { EXACT };
     match cell.binding.as_ref().map(|binding| binding.limit) {
-        None | Some(Limit::DiskIops | Limit::DiskThroughput | Limit::Unexplained) => true,
+        // What of a load in memory reaches the device is what a throttle counts.
+        None | Some(Limit::DiskIops | Limit::DiskThroughput | Limit::Unexplained | Limit::Cache) => {
+            share >= 1.0 - below_most
+        }
         // More than the throttle lets through is what it gives out at once, and cannot last.
         Some(Limit::Latency | Limit::Parallelism | Limit::Cpu | Limit::Arrival) if share > 1.0 + NEAR => true,
-        Some(Limit::Latency | Limit::Parallelism | Limit::Cpu) => {
+        Some(limit @ (Limit::Latency | Limit::Parallelism | Limit::Cpu | Limit::Flush)) => {
             let in_flight = cell.load.queue_depth.unwrap_or(1) * cell.load.threads;
-            in_flight > 1 && share >= 1.0 - NEAR
+            let is_shown = limit == Limit::Flush || (limit == Limit::Latency && !is_of_one_depth(cell));
+            let is_exact = !is_shown && share >= 1.0 - EXACT;
+            in_flight > 1 && (is_exact || (waits_above && share >= 1.0 - NEAR))
         }
         Some(_) => false,
     }
+}
+
+/// Whether latency is named for want of another depth: nothing shows that more would not wait.
+fn is_of_one_depth(cell: &CellSummary) -> bool {
+    let facts = cell.binding.as_ref().map_or(&[][..], |binding| binding.seen.facts());
+    facts.iter().any(|fact| matches!(fact, Fact::Load(LoadFact::TwiceAsMany { .. })))
 }
 
 /// A throttle that a load reaches.
@@ -52,27 +71,39 @@ struct Reached {
     /// What it lets through of one device in a second: its limit, or whole requests in each slice.
     through: u64,
     /// The share of that which the load had.
+    own_share: f64,
+    /// The same with what ran beside it.
     share: f64,
 }
 
 /// The throttle that the cell's rate is nearest to.
-fn held_by(record: &RunRecord, cell: &CellSummary) -> Option<Reached> {
+fn held_by(record: &RunRecord, cells: &[CellSummary], cell: &CellSummary) -> Option<Reached> {
     let volume = record.header.volumes.iter().find(|volume| volume.name == cell.volume)?;
+    let own = record.cells.iter().find(|own| own.id == cell.id && own.volume == cell.volume)?;
     let above_most = ABOVE_MOST + at_once(record, cell);
+    let waits_above = waits_above(own, volume);
     let reached = volume.devices.iter().flat_map(|device| device.throttles.iter().map(move |limit| (device, limit)));
     reached
         .filter_map(|(device, limit)| {
             let among = devices_alike(&volume.devices, limit);
-            let asked = asked(cell, device, limit)?;
-            let share = |per_s: u64| (per_s, asked / (per_s as f64 * f64::from(among)));
+            let own_asked = asked_of_each(cell, own, device, limit, among)?;
+            let asked = own_asked + asked_beside(record, cells, own, (device, limit), among);
+            let share = |per_s: u64| (per_s, asked / per_s as f64);
             let shares = [limit.per_s, in_slices(limit)].map(share);
             let (through, share) = shares.into_iter().min_by(|left, right| nearer(left.1, right.1))?;
-            ((1.0 - BELOW_MOST)..=(1.0 + above_most)).contains(&share).then(|| {
+            let is_reached = share <= 1.0 + above_most && may_be_a_throttle(cell, share, waits_above);
+            is_reached.then(|| {
                 let held = HeldBy { device: device.name.clone(), devices: among, limit: limit.clone() };
-                Reached { held, through, share }
+                Reached { held, through, own_share: own_asked / through as f64, share }
             })
         })
         .min_by(|left, right| nearer(left.share, right.share))
+}
+
+/// Whether requests are seen to wait above the devices, as at a throttle: the devices have few of them, or they are let through in turns.
+fn waits_above(own: &CellRecord, volume: &VolumeFacts) -> bool {
+    let load = own.load.figures();
+    own.trials.iter().any(|trial| held_back(&load, trial, volume).is_some()) || has_turns(own) || clusters(own).is_some()
 }
 
 /// How much more than a throttle's rate a trial as short as the cell's shortest may show: one slice's share over its time.
@@ -103,7 +134,58 @@ fn devices_alike(devices: &[DeviceFacts], limit: &KernelThrottle) -> u32 {
     devices.iter().filter(|device| device.throttles.iter().any(|other| is_alike(&other))).count() as u32
 }
 
-/// What the load asked of the device in a second, counted as the throttle does.
+/// What the load asked of each such device in a second, counted as the throttle does: what the device itself counted, where caches
+/// answered a part or a file system wrote more.
+fn asked_of_each(
+    cell: &CellSummary,
+    own: &CellRecord,
+    device: &DeviceFacts,
+    limit: &KernelThrottle,
+    among: u32,
+) -> Option<f64> {
+    let is_other = cell.load.buffered || cell.binding.as_ref().is_some_and(|binding| binding.amplification.is_some());
+    if let Some(counted) = counted(own, device, limit).filter(|_| is_other) {
+        return Some(counted);
+    }
+    Some(asked(cell, device, limit)? / f64::from(among))
+}
+
+/// What the device counted in a second over the trials of a cell.
+fn counted(own: &CellRecord, device: &DeviceFacts, limit: &KernelThrottle) -> Option<f64> {
+    let trials = trials_used(own);
+    let of = |trial: &TrialRecord| {
+        let counters = trial.surroundings.devices.iter().find(|counters| counters.name == device.name)?;
+        Some((counted_by(limit, counters) as f64, trial.surroundings.elapsed_ns as f64 / 1e9))
+    };
+    let all: Vec<(f64, f64)> = trials.iter().map(|trial| of(trial)).collect::<Option<_>>()?;
+    let (count, seconds) = all.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    (seconds > 0.0).then(|| count / seconds)
+}
+
+/// What loads that ran at the same time asked of the same device.
+fn asked_beside(
+    record: &RunRecord,
+    cells: &[CellSummary],
+    own: &CellRecord,
+    (device, limit): (&DeviceFacts, &KernelThrottle),
+    among: u32,
+) -> f64 {
+    // The device's own counters have all of them.
+    if own.load.figures().buffered {
+        return 0.0;
+    }
+    let has_it = |name: &str| {
+        let volume = record.header.volumes.iter().find(|volume| volume.name == name);
+        volume.is_some_and(|volume| {
+            volume.devices.iter().any(|other| other.name == device.name && other.throttles.contains(limit))
+        })
+    };
+    let beside = own.beside.iter().filter(|beside| has_it(&beside.volume));
+    let others = beside.filter_map(|beside| cells.iter().find(|cell| cell.id == beside.cell));
+    others.filter_map(|cell| asked(cell, device, limit)).sum::<f64>() / f64::from(among)
+}
+
+/// What the load asked in a second, over all devices that are alike.
 fn asked(cell: &CellSummary, device: &DeviceFacts, limit: &KernelThrottle) -> Option<f64> {
     let of = match limit.requests {
         ThrottledRequests::Reads => cell.read.as_ref()?,
@@ -121,7 +203,7 @@ fn asked(cell: &CellSummary, device: &DeviceFacts, limit: &KernelThrottle) -> Op
 impl Reached {
     /// The limit as it was read, for the cell that reaches it.
     fn binding(&self, cell: &CellSummary) -> Binding {
-        let Self { held, through, share } = self;
+        let Self { held, through, own_share, share } = self;
         let limit = match held.limit.counts {
             ThrottledQuantity::Requests => Limit::DiskIops,
             ThrottledQuantity::Bytes => Limit::DiskThroughput,
@@ -137,7 +219,7 @@ impl Reached {
         });
         let evidence = evidence.joined(seen);
         let amplification = cell.binding.as_ref().and_then(|binding| binding.amplification);
-        let ceiling = cell.total.as_ref().map(|total| total.iops / share);
+        let ceiling = cell.total.as_ref().map(|total| total.iops / own_share);
         Binding { amplification, ..Binding::known(limit, ceiling, Some(*share), evidence) }
     }
 }
@@ -162,7 +244,7 @@ mod tests {
     use crate::summarize;
     use crate::words::shows;
     use crate::{AdvisedStep, Holder, LimitHolder, LoadReached, LoadStop, StopWay};
-    use loadline_record::{Fact, LimitSource};
+    use loadline_record::LimitSource;
 
     fn limit(requests: ThrottledRequests, counts: ThrottledQuantity, per_s: u64) -> KernelThrottle {
         let file = "/sys/fs/cgroup/blkio/db/blkio.throttle.read_iops_device".to_owned();

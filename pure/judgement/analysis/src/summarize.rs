@@ -43,8 +43,8 @@ pub fn summarize(record: &RunRecord) -> RunSummary {
         let is_modelled = own.trials.iter().any(|trial| trial.model.is_some());
         cell.lasting = if is_modelled { lasting(own) } else { of_course(own, course.as_ref()) };
     }
-    let clustered: Vec<Option<Clusters>> = record.cells.iter().map(clusters).collect();
-    let curves = name_limits(record, &mut cells, &clustered);
+    let mut clustered: Vec<Option<Clusters>> = record.cells.iter().map(clusters).collect();
+    let curves = name_limits(record, &mut cells, &mut clustered);
     name_holders(record, &mut cells);
     if record.header.verb == RunVerb::Watch {
         name_watched(record, &mut cells);

@@ -1,12 +1,12 @@
 //! What was asked of a volume against what its devices counted.
 
 use super::{is_busy, split_requests};
-use crate::device_throttle::HeldBy;
+use crate::device_throttle::{HeldBy, counted_by};
 use crate::held_by::in_slices;
 use loadline_block::Operation;
 use loadline_record::{
     AskedAndMoved, DeviceCounters, DeviceFacts, DoubtEvidence, Excess, InFlight, KernelThrottle, LoadFigures,
-    OtherLoad, OthersWaited, QueueFacts, Recut, THROTTLE_REACHED, TargetKind, ThrottledQuantity, ThrottledRequests,
+    OtherLoad, OthersWaited, QueueFacts, Recut, THROTTLE_REACHED, TargetKind,
     TrialRecord, VolumeFacts,
 };
 use loadline_units::SECTOR;
@@ -304,13 +304,7 @@ fn throttle_reached(asked: &Asked<'_>) -> Option<HeldBy> {
     facts(asked).find_map(|device| {
         let counters = asked.trial.surroundings.devices.iter().find(|counters| counters.name == device.name)?;
         let reached = |limit: &&KernelThrottle| {
-            let count = match (limit.requests, limit.counts) {
-                (ThrottledRequests::Reads, ThrottledQuantity::Requests) => counters.reads,
-                (ThrottledRequests::Reads, ThrottledQuantity::Bytes) => counters.read_bytes,
-                (ThrottledRequests::Writes, ThrottledQuantity::Requests) => counters.writes,
-                (ThrottledRequests::Writes, ThrottledQuantity::Bytes) => counters.write_bytes,
-            };
-            count as f64 / asked.elapsed_s().max(1e-9) >= in_slices(limit) as f64 * THROTTLE_REACHED
+            counted_by(limit, counters) as f64 / asked.elapsed_s().max(1e-9) >= in_slices(limit) as f64 * THROTTLE_REACHED
         };
         let limit = device.throttles.iter().find(reached)?;
         Some(HeldBy::on(&asked.volume.devices, device, limit))

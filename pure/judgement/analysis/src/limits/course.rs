@@ -54,6 +54,10 @@ const EVEN_MAX: f64 = 0.05;
 const STEADY_SCATTER_MAX: f64 = 0.02;
 /// Counts of a closed loop that waits for answers scatter as their latencies do. Below this share of that they are counted out.
 const STEADY_SHARE: f64 = 0.15;
+/// Counts that scatter by no more than this share of them, and half a request, are even.
+const EVEN_COUNTS_MAX: f64 = 1e-3;
+/// Whole counts scatter by chance as well: what latencies would make of them must be this variance at least to show.
+const ROUNDING: f64 = 0.25;
 /// And where fewer intervals than so often would scatter as little by chance. A run has hundreds of cells.
 const STEADY_BY_CHANCE: f64 = 1e-4;
 
@@ -96,6 +100,8 @@ pub(crate) struct Course {
     pub(crate) interval: Option<Interval>,
     /// Whether counts of seconds scatter so much less than latencies do that something counts requests or bytes out.
     pub(crate) steady: bool,
+    /// Whether each second has the same count, as something that counts out makes them, and so does a device that always takes as long.
+    pub(crate) even: bool,
 }
 
 impl Course {
@@ -105,7 +111,7 @@ impl Course {
         let levels: Vec<f64> = trials.iter().filter_map(|trial| trial.iops()).collect();
         let whole: Vec<Vec<f64>> = trials.iter().map(|trial| rates(trial)).collect();
         let interval = level_interval(&whole, &levels);
-        Some(Self { falls: Vec::new(), rise: Vec::new(), sustained: mean(&levels)?, interval, steady: false })
+        Some(Self { falls: Vec::new(), rise: Vec::new(), sustained: mean(&levels)?, interval, steady: false, even: false })
     }
     /// The fall after which nothing else was spent: the last one.
     pub(crate) fn fall(&self) -> Option<Fall> {
@@ -133,9 +139,10 @@ pub(crate) fn course(cell: &CellRecord) -> Option<Course> {
         _ => level_interval(&lasting, &levels),
     };
     let steady = !lasting.is_empty() && lasting.iter().zip(&trials).all(|(rates, trial)| is_steady(trial, rates));
+    let even = !lasting.is_empty() && lasting.iter().zip(&trials).all(|(rates, trial)| is_even(trial, rates));
     let falls = falls.into_iter().find(|falls| !falls.is_empty()).unwrap_or_default();
     let rise = rises.into_iter().find(|levels| !levels.is_empty()).unwrap_or_default();
-    Some(Course { falls, rise, sustained, interval, steady })
+    Some(Course { falls, rise, sustained, interval, steady, even })
 }
 
 /// The levels of a trial whose rate rose; those of a beginning of a second or two as well.
@@ -227,9 +234,31 @@ fn series_or_short(rates: &[f64]) -> Option<Interval> {
     series_interval(rates).or_else(|| mean_over_trials(rates)?.interval)
 }
 
-/// Whether a trial has seconds enough to show that something counts, if it does.
+/// Whether a trial would show that something counts, if it did: it has seconds enough, and latencies so uneven that without a count theirs
+/// would scatter.
 pub(super) fn shows_counting(cell: &CellRecord) -> bool {
-    trials_used(cell).into_iter().any(|trial| rates(trial).len() >= STEADY_INTERVALS_MIN)
+    trials_used(cell).into_iter().any(|trial| {
+        let rates = rates(trial);
+        let scatter = squared_variation(&latencies(trial)).unwrap_or(0.0);
+        let expected = mean(&rates).unwrap_or(0.0) * f64::from(trial.series.interval_s) * scatter;
+        rates.len() >= STEADY_INTERVALS_MIN && expected * STEADY_SHARE >= ROUNDING
+    })
+}
+
+/// Whether all counts of a trial are the same, but for a request.
+fn is_even(trial: &TrialRecord, rates: &[f64]) -> bool {
+    let seconds = f64::from(trial.series.interval_s);
+    let counts: Vec<f64> = rates.iter().map(|rate| rate * seconds).collect();
+    let spread = mean(&counts).zip(variance(&counts));
+    counts.len() >= STEADY_COUNTS_MIN
+        && spread.is_some_and(|(mean, variance)| libm::sqrt(variance) <= EVEN_COUNTS_MAX * mean + 0.5)
+}
+
+/// All latencies of a trial.
+fn latencies(trial: &TrialRecord) -> Histogram {
+    let mut all = Histogram::new();
+    trial.operations.values().for_each(|record| all.merge(&record.latency));
+    all
 }
 
 /// The rates of whole intervals.
@@ -437,9 +466,7 @@ fn is_steady(trial: &TrialRecord, rates: &[f64]) -> bool {
     let seconds = f64::from(trial.series.interval_s);
     let counts: Vec<f64> = rates.iter().map(|rate| rate * seconds).collect();
     let (Some(mean), Some(variance)) = (mean(&counts), variance(&counts)) else { return false };
-    let mut all = Histogram::new();
-    trial.operations.values().for_each(|record| all.merge(&record.latency));
-    let Some(scatter) = squared_variation(&all).filter(|scatter| scatter * mean > 0.0) else { return false };
+    let Some(scatter) = squared_variation(&latencies(trial)).filter(|scatter| scatter * mean > 0.0) else { return false };
     let share = variance / (scatter * mean);
     counts.len() >= STEADY_COUNTS_MIN
         && libm::sqrt(variance) <= STEADY_SCATTER_MAX * mean + 1.0

@@ -2,6 +2,7 @@
 
 mod arriving;
 mod beside;
+mod both_ways;
 mod caps;
 mod ceilings;
 mod counters;
@@ -46,7 +47,7 @@ use kinds::{
 };
 pub use listing::{LimitFigure, Quantity, known_limits, limits};
 use loadline_record::{
-    Access, Asked, Binding, CellRecord, Clock, CourseFact, DepthRate, DoubtCode, Ending, Evidence, LevelFact,
+    Access, Asked, Binding, CellRecord, Clock, CourseFact, DepthRate, Doubt, DoubtCode, DoubtEvidence, Ending, Evidence, LevelFact,
     LevelShown, Limit, LoadFact, RateHeld, RunRecord, TargetKind, VolumeFacts, WaitingFact,
 };
 use passed::{Of, waits_evenly};
@@ -58,14 +59,24 @@ use turns::waits_for_turns;
 
 /// A rate that comes to this share of another has been kept.
 const KEPT_MIN: f64 = 0.95;
+/// A cache that answers this share holds the load; of less the misses do.
+const CACHED_MOST: f64 = 0.5;
+/// Slow requests of two depths are one tail if their share, and what they take, differ by no more.
+const SAME_TAIL: f64 = 0.5;
 /// A tool that did not run for a larger share of its time was the limit itself. With less, what else holds the rate may still do so:
 /// a throttle makes up for pauses.
 const STOPPED_MAX: f64 = 0.2;
 
 /// Names what bound each cell and gives the ceilings that follow from plateaus and from the latency of a single request.
 /// Returns the curves that it found.
-pub(crate) fn name_limits(record: &RunRecord, cells: &mut [CellSummary], clustered: &[Option<Clusters>]) -> Vec<Curve> {
+pub(crate) fn name_limits(
+    record: &RunRecord,
+    cells: &mut [CellSummary],
+    clustered: &mut [Option<Clusters>],
+) -> Vec<Curve> {
     let curves = curves(&record.cells, cells);
+    leave_out_tails(&curves, cells, clustered);
+    let clustered = &*clustered;
     let kinds = kinds(&curves, cells, clustered);
     let courses = courses(record, cells);
     let seen = SeenCells::of(cells, seen(record, cells, clustered, &courses, &curves));
@@ -113,8 +124,30 @@ pub(crate) fn name_limits(record: &RunRecord, cells: &mut [CellSummary], cluster
     }
     if record.header.clock == Clock::Real {
         interface::in_common(record, cells);
+        together::sums_as_alone(record, cells);
+        both_ways::one_limit_in_both(cells, &curves);
     }
     curves
+}
+
+/// Slow requests of which each depth has the same share, and whose rate grows with the depth, are a tail of latencies: a throttle would make
+/// more of them wait, and let no more through.
+fn leave_out_tails(curves: &[Curve], cells: &[CellSummary], clustered: &mut [Option<Clusters>]) {
+    let found = clustered.to_vec();
+    let is_same = |a: usize, b: usize| {
+        found[a].as_ref().zip(found[b].as_ref()).is_some_and(|(a, b)| {
+            same(a.slow_share, b.slow_share, SAME_TAIL) && same(a.slow_ns, b.slow_ns, SAME_TAIL)
+        })
+    };
+    for curve in curves {
+        for index in &curve.closed {
+            let beyond = curve.growth_beyond(cells, *index).is_some_and(Growth::proportional);
+            let up_to = curve.growth(cells, *index).filter(|growth| growth.to == *index && growth.proportional());
+            if beyond || up_to.is_some_and(|growth| is_same(growth.from, growth.to)) {
+                clustered[*index] = None;
+            }
+        }
+    }
 }
 
 /// The place of each cell's curve, if it is on one.
@@ -313,11 +346,13 @@ impl Case<'_> {
                 .or_else(|| self.by_plateau(rate))
                 .or_else(|| self.by_level_of_another_load(rate))
                 .or_else(|| self.by_equal_sizes(rate))
+                .or_else(|| self.by_both_directions(rate))
                 .or_else(|| self.by_getting_faster())
                 .or_else(|| self.by_latency(rate))
                 .or_else(|| self.by_waiting())
                 .or_else(|| self.by_own_turns())
                 .or_else(|| self.by_own_time(rate))
+                .or_else(|| self.by_even_rate())
                 .unwrap_or_else(|| self.unexplained()),
         )
     }
@@ -364,7 +399,8 @@ impl Case<'_> {
     }
 
     fn by_cache(&self) -> Option<Binding> {
-        let Some(doubt) = self.cell().doubts.iter().find(|d| d.code == DoubtCode::CachedReads) else {
+        let doubt = self.cell().doubts.iter().find(|doubt| doubt.code == DoubtCode::CachedReads);
+        let Some(doubt) = doubt.filter(|doubt| cached_share(doubt) >= CACHED_MOST) else {
             return self.by_page_cache();
         };
         Some(inferred(Limit::Cache, None, None, LoadFact::Doubted { doubt: doubt.clone() }))
@@ -558,6 +594,17 @@ impl Case<'_> {
         let alone = own.alone(self.cells).filter(|i| !waits(*i))?;
         let depth = outstanding(self.cell())?;
         Some(depth as f64 * iops(&self.cells[alone])?)
+    }
+}
+
+/// The share of the bytes that a cache answered, by a doubt about it; all where that is not known.
+fn cached_share(doubt: &Doubt) -> f64 {
+    match &doubt.seen {
+        DoubtEvidence::MovedLess { bytes, .. } if bytes.asked_bytes > 0 => {
+            1.0 - bytes.moved_bytes as f64 / bytes.asked_bytes as f64
+        }
+        DoubtEvidence::Resident { share } => *share,
+        _ => 1.0,
     }
 }
 

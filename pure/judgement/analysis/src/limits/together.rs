@@ -1,12 +1,15 @@
 //! Loads that ran at the same time: the limit that they share, by what they took of it together.
 
-use super::caps::request_bytes;
+use super::caps::{request_bytes, usual_limit};
 use super::declared::REACHED;
-use super::kinds::alike;
+use super::kinds::{alike, same};
 use super::{Case, inferred};
-use crate::curves::{iops, outstanding, sound};
+use crate::curves::{iops, outstanding, paced, sound};
 use crate::summary::CellSummary;
-use loadline_record::{BesideFact, Binding, Ceiling, Limit, LimitShown, LoadRate, LoadShare};
+use loadline_record::{BesideFact, Binding, Ceiling, Limit, LimitShown, LoadRate, LoadShare, RunRecord};
+
+/// Loads have together what each has alone if it differs by no more.
+const SUM_AS_ALONE: f64 = 0.03;
 
 /// What a load takes of a limit: its rate, and the most that it could have alone.
 struct Share<'a> {
@@ -122,6 +125,89 @@ impl Case<'_> {
         };
         alone.into_iter().find_map(of)
     }
+}
+
+/// Loads that had together what each of them had by itself: they share a limit, and that one held each alone as well.
+pub(super) fn sums_as_alone(record: &RunRecord, cells: &mut [CellSummary]) {
+    for index in 0..cells.len() {
+        if let Some(found) = SumAsAlone::of(record, cells, index) {
+            found.name(cells);
+        }
+    }
+}
+
+/// Loads that ran together, with their cells by themselves.
+struct SumAsAlone {
+    together: usize,
+    alone: Vec<usize>,
+    sum_iops: f64,
+    limit: Limit,
+    fact: BesideFact,
+}
+
+impl SumAsAlone {
+    fn of(record: &RunRecord, cells: &[CellSummary], index: usize) -> Option<Self> {
+        let of_ids = |id: &str| record.cells.iter().position(|cell| cell.id == id);
+        let beside: Vec<usize> =
+            record.cells[index].beside.iter().map(|load| of_ids(&load.cell)).collect::<Option<_>>()?;
+        let unnamed = cells[index].binding.as_ref().is_some_and(|of| of.limit == Limit::Unexplained && of.inferred);
+        if beside.is_empty() || !unnamed {
+            return None;
+        }
+        let all: Vec<usize> = beside.iter().copied().chain([index]).collect();
+        let alone: Vec<usize> = all.iter().map(|own| by_itself(cells, *own)).collect::<Option<_>>()?;
+        let sum_iops = all.iter().map(|own| iops(&cells[*own])).sum::<Option<f64>>()?;
+        let is_sum = |own: &usize| iops(&cells[*own]).is_some_and(|rate| same(rate, sum_iops, SUM_AS_ALONE));
+        if !alone.iter().all(is_sum) {
+            return None;
+        }
+        let volumes = |wanted: bool| all.iter().any(|own| (cells[*own].volume != cells[index].volume) == wanted);
+        let limit = match volumes(true) {
+            true => Limit::Interface,
+            false => usual_limit(sum_iops, request_bytes(&cells[index])),
+        };
+        let rate = |own: &usize| LoadRate { load: name(&cells[*own]).to_owned(), rate_iops: iops(&cells[*own]) };
+        let beside = beside.iter().map(rate).collect();
+        let fact = BesideFact::SumAsAlone { sum_iops, alone_iops: iops(&cells[*alone.last()?])?, beside };
+        Some(Self { together: index, alone, sum_iops, limit, fact })
+    }
+
+    fn name(self, cells: &mut [CellSummary]) {
+        let Self { together, alone, sum_iops, limit, fact } = self;
+        let presumed = limit != Limit::Interface;
+        let of = |share: f64| Binding {
+            presumed,
+            ..inferred(limit, Some(sum_iops), Some(share), fact.clone())
+        };
+        let share = iops(&cells[together]).unwrap_or(0.0) / sum_iops;
+        cells[together].binding = Some(of(share));
+        for own in alone {
+            let is_open = |binding: &Binding| {
+                let is_open = matches!(
+                    binding.limit,
+                    Limit::Latency | Limit::Parallelism | Limit::Unexplained | Limit::DiskIops | Limit::DiskThroughput
+                );
+                is_open && binding.inferred
+            };
+            if cells[own].binding.as_ref().is_some_and(is_open) {
+                cells[own].binding = Some(of(1.0));
+            }
+        }
+    }
+}
+
+/// The cell in which a load that ran beside others ran by itself, if several of its requests were outstanding.
+fn by_itself(cells: &[CellSummary], index: usize) -> Option<usize> {
+    let own = &cells[index];
+    (0..cells.len()).find(|other| {
+        let other = &cells[*other];
+        other.beside.is_empty()
+            && alike(own, other)
+            && other.load == own.load
+            && outstanding(other).is_some_and(|depth| depth > 1)
+            && !paced(other)
+            && sound(other)
+    })
 }
 
 /// What a load is called: what its label says before what runs beside it.

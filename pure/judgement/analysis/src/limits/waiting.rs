@@ -193,6 +193,12 @@ impl Case<'_> {
             };
             return Some(OfKind { limit: Limit::DiskIops, ceiling: allowed, presumed: true, fact });
         }
+        let fact = self.presumption(limit, rate);
+        Some(OfKind { limit, ceiling: allowed, presumed: true, fact })
+    }
+
+    /// Why one of both limits is presumed, where nothing shows whether requests or bytes are counted.
+    fn presumption(&self, limit: Limit, rate: f64) -> LevelFact {
         let (counted, next_block_bytes) = match limit {
             Limit::DiskIops => (ThrottledQuantity::Requests, self.cell().load.block_bytes * 4),
             _ => (ThrottledQuantity::Bytes, (self.cell().load.block_bytes / 4).max(512)),
@@ -209,9 +215,23 @@ impl Case<'_> {
             OtherSizes::NotAtALimit
         };
         let round = round_in_bytes(rate, request_bytes(own)).filter(|_| limit == Limit::DiskThroughput);
-        let by = round.unwrap_or(PresumedBy::AsSold);
-        let fact = LevelFact::Presumed { counted, by, others, next_block_bytes };
-        Some(OfKind { limit, ceiling: allowed, presumed: true, fact })
+        LevelFact::Presumed { counted, by: round.unwrap_or(PresumedBy::AsSold), others, next_block_bytes }
+    }
+
+    /// Several requests at once, measured at one depth alone, that come to the same count in every second: something counts them out. A device
+    /// of which each request takes just as long would make as even a rate; disks hardly do.
+    pub(super) fn by_even_rate(&self) -> Option<Binding> {
+        let (cell, course) = (self.cell(), self.course().filter(|course| course.even)?);
+        let is_only = self.own.is_some_and(|own| self.curves[own].closed.len() <= 1);
+        let several = outstanding(cell).is_some_and(|depth| depth > 1);
+        let is_apt = is_only && several && sound(cell) && !paced(cell) && !doubted(cell, DoubtCode::Buffered);
+        if !is_apt || self.seen.least_ns(self.index).is_some() {
+            return None;
+        }
+        let (rate, limit) = (course.sustained, usual_limit(course.sustained, request_bytes(cell)));
+        let evidence = Evidence::from(WaitingFact::SteadyRate).and(self.presumption(limit, rate));
+        let evidence = evidence.with(self.how_it_waits());
+        Some(Binding { presumed: true, ..inferred(limit, Some(rate), Some(1.0), evidence) })
     }
 
     /// What its requests take, and less where fewer are outstanding, or what else shows that they wait.

@@ -31,6 +31,12 @@ pub(in crate::words) fn beside(fact: &BesideFact) -> String {
             span(*latency_ns),
             loads(beside)
         ),
+        BesideFact::SumAsAlone { sum_iops, alone_iops, beside } => format!(
+            "With {} beside it the loads had {} IOPS together, and each had as much by itself ({} IOPS): they share one limit.",
+            loads(beside),
+            number(*sum_iops),
+            number(*alone_iops)
+        ),
         BesideFact::RanBeside { beside } => format!(
             "Beside it ran {}. Which limit they share does not show in their figures alone: measure each by itself as well.",
             loads(beside)

@@ -32,6 +32,13 @@ pub(in crate::words) fn level(fact: &LevelFact) -> String {
             number(*level_iops),
             shown.as_ref().map_or_else(String::new, |shown| format!("; {}", kind(shown)))
         ),
+        LevelFact::BothDirections { load, rate_iops, bytes_per_s, other, other_iops, other_bytes_per_s } => format!(
+            "It has the rate of {load}, {} IOPS ({}). Reads and writes of {other} share another one, {} IOPS ({}).",
+            number(*rate_iops),
+            throughput(*bytes_per_s),
+            number(*other_iops),
+            throughput(*other_bytes_per_s)
+        ),
         LevelFact::EqualBytes { .. } | LevelFact::EqualRequests { .. } => equal(fact),
         LevelFact::ExplainsAll { rate_iops, bytes_per_s } => {
             let requests = rate_iops.map(|rate| format!("{} requests", number(rate)));

@@ -21,6 +21,8 @@ pub enum BesideFact {
     Together { share: f64, limit_iops: f64, beside: Vec<LoadShare>, all_share: f64, limit: LimitShown },
     /// One request at a time beside others.
     SingleBeside { latency_ns: f64, beside: Vec<LoadRate> },
+    /// Loads had together what each of them had by itself.
+    SumAsAlone { sum_iops: f64, alone_iops: f64, beside: Vec<LoadRate> },
     /// Which limit loads share does not show.
     RanBeside { beside: Vec<LoadRate> },
 }

@@ -24,6 +24,15 @@ pub enum LevelFact {
     EqualBytes { load: String, amount: String, bytes_per_s: f64, other_bytes: f64, own_bytes: f64 },
     /// Another block size completes as many requests, though more or fewer are outstanding.
     EqualRequests { load: String, amount: String, rate_iops: f64, other_depth: f64, own_depth: f64 },
+    /// Reads and writes of this size have one rate, and those of another size another.
+    BothDirections {
+        load: String,
+        rate_iops: f64,
+        bytes_per_s: f64,
+        other: String,
+        other_iops: f64,
+        other_bytes_per_s: f64,
+    },
     /// This pair of limits, or this one limit, explains all loads of the kind.
     ExplainsAll { rate_iops: Option<f64>, bytes_per_s: Option<f64> },
     /// Loads of another kind show the limit.

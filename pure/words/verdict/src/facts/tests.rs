@@ -26,6 +26,14 @@ fn levels() -> Vec<LevelFact> {
         LevelFact::NoOtherSize,
         LevelFact::BytesOfLevel { bytes_per_s: 2e7, load: load(), level_bytes_per_s: 2.1e7 },
         LevelFact::RequestsOfLevel { rate_iops: 1.0, load: load(), level_iops: 2.0, shown: Some(other) },
+        LevelFact::BothDirections {
+            load: load(),
+            rate_iops: 1.0,
+            bytes_per_s: 2.0,
+            other: load(),
+            other_iops: 3.0,
+            other_bytes_per_s: 4.0,
+        },
         LevelFact::EqualBytes {
             load: load(),
             amount: s("depth 8"),
@@ -178,6 +186,7 @@ fn others() -> Vec<Fact> {
         }
         .into(),
         BesideFact::SingleBeside { latency_ns: 1e6, beside: beside() }.into(),
+        BesideFact::SumAsAlone { sum_iops: 2e3, alone_iops: 2e3, beside: beside() }.into(),
         BesideFact::RanBeside { beside: beside() }.into(),
         HostsFact::HostsHadAll { last: total, asked_each: total.total }.into(),
         HostsFact::HostsFellShort {
