@@ -82,8 +82,7 @@ pub(crate) fn tiles(verdict: &VerdictBlock) -> (Vec<Tile>, Vec<VerdictLine>) {
                 .mean_ns
                 .map_or_else(|| "median".to_owned(), |mean| format!("median; mean {}", figures::latency(mean)))
         } else {
-            let p99 = figure.p99_ns.map(|ns| format!(", p99 {}", figures::latency(ns as f64))).unwrap_or_default();
-            format!("at {}{p99}", plain(&figure.at))
+            format!("at {}{}", plain(&figure.at), tail(figure))
         };
         Tile { what, value: value(figure), aside }
     });
@@ -181,8 +180,17 @@ fn rate(figure: &VerdictFigure) -> String {
         }
         _ => String::new(),
     };
-    let p99 = figure.p99_ns.map(|ns| format!(", p99 {}", figures::latency(ns as f64))).unwrap_or_default();
-    format!("{}{range} at {}{p99}", value(figure), plain(&figure.at))
+    format!("{}{range} at {}{}", value(figure), plain(&figure.at), tail(figure))
+}
+
+/// ", p99 101 ms", or the percentile that shows waits which that one does not.
+fn tail(figure: &VerdictFigure) -> String {
+    let named = |name: &str, ns: u64| format!(", {name} {}", figures::latency(ns as f64));
+    match (figure.p99_9_ns, figure.p99_ns) {
+        (Some(ns), _) => named("p99.9", ns),
+        (None, Some(ns)) => named("p99", ns),
+        (None, None) => String::new(),
+    }
 }
 
 /// A figure with its unit.

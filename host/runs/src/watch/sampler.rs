@@ -299,7 +299,7 @@ impl Sampled {
             let (before, after) = (of(&before), of(&after));
             if after >= before { after - before } else { u64::from((after as u32).wrapping_sub(before as u32)) }
         };
-        self.ticks.push(WatchTick {
+        let tick = WatchTick {
             elapsed_us: now.since(self.before_at).as_ns() / 1_000,
             reads: more(|r| r.reads),
             writes: more(|r| r.writes),
@@ -312,7 +312,8 @@ impl Sampled {
             flush_ms: more_ms(|r| r.flush_ms),
             busy_ms: more_ms(|r| r.busy_ms),
             in_flight: after.in_flight,
-        });
+        };
+        self.ticks.push(tick.without_empty_flushes());
         (self.before, self.before_at) = (after, now);
     }
 }

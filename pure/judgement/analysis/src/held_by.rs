@@ -103,7 +103,9 @@ fn held_by(record: &RunRecord, cells: &[CellSummary], cell: &CellSummary) -> Opt
 /// Whether requests are seen to wait above the devices, as at a throttle: the devices have few of them, or they are let through in turns.
 fn waits_above(own: &CellRecord, volume: &VolumeFacts) -> bool {
     let load = own.load.figures();
-    own.trials.iter().any(|trial| held_back(&load, trial, volume).is_some()) || has_turns(own) || clusters(own).is_some()
+    own.trials.iter().any(|trial| held_back(&load, trial, volume).is_some())
+        || has_turns(own)
+        || clusters(own).is_some()
 }
 
 /// How much more than a throttle's rate a trial as short as the cell's shortest may show: one slice's share over its time.

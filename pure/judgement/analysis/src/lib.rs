@@ -18,7 +18,10 @@ mod lasting;
 mod limits;
 mod load_details;
 mod load_keys;
+mod more_in_flight;
 mod recorded_source;
+#[cfg(any(test, feature = "example"))]
+pub mod rules;
 mod run_verdict;
 mod search;
 mod search_question;
@@ -70,6 +73,7 @@ pub use load_details::{BlockInMix, LoadDetails};
 pub use load_keys::{KeyWords, LoadIdentity, LoadKey, LoadKeys, LoadsApart, distinct_words, spoken_keys, told_apart};
 pub use loadline_record::{Binding, Ceiling, Limit};
 pub use loadline_units::words::listed;
+pub use more_in_flight::MoreInFlight;
 pub use run_verdict::{RunVerdict, run_verdict, trials_cut_short};
 pub use search::{Probed, Search};
 pub use search_question::SearchQuestion;

@@ -1,9 +1,12 @@
 //! The verdict on a run as a whole: whether its data was right and its objectives were kept.
 
 use crate::draws_kept::DrawsKept;
+use crate::finding::ObjectiveRule;
 use crate::search::Probed;
+use crate::summarize::figures_of_cells;
+use crate::verdict_objective::{Demand, Question, demand};
 use loadline_load::Objective;
-use loadline_record::{ArrivalKind, CellRecord, DoubtCode, Ending, RunRecord, RunVerb, VerifyRecord};
+use loadline_record::{CellRecord, DoubtCode, Ending, RunRecord, RunVerb, VerifyRecord};
 use std::collections::BTreeMap;
 
 /// The verdict on a run.
@@ -27,13 +30,15 @@ pub fn run_verdict(run: &RunRecord) -> RunVerdict {
     if run.cells.iter().any(|cell| verification(cell).any(|record| record.faults_total > 0)) {
         return RunVerdict::WrongData;
     }
-    let mut questions: BTreeMap<String, Vec<(Demand, Option<bool>)>> = BTreeMap::new();
-    for cell in &run.cells {
-        if let Some(objective) = cell.load.figures().objective {
+    let mut questions: BTreeMap<(Question, String), Vec<(Demand, Option<bool>)>> = BTreeMap::new();
+    for (cell, figures) in run.cells.iter().zip(figures_of_cells(run)) {
+        let load = cell.load.figures();
+        if let Some(objective) = load.objective {
             // A search on a model asks what each draw of it keeps.
             let draws = (run.header.verb == RunVerb::Search).then(|| DrawsKept::of(cell, objective)).flatten();
-            let answer = draws.map_or_else(|| kept(cell, objective), |draws| Some(draws.is_sure()));
-            questions.entry(question(cell)).or_default().push((demand(cell), answer));
+            let answer = draws.map_or_else(|| ObjectiveRule::of(&load).kept(&figures), |draws| Some(draws.is_sure()));
+            let question = (Question::of(&figures), format!("{objective:?}"));
+            questions.entry(question).or_default().push((demand(&figures), answer));
         }
     }
     let answers: Vec<Option<bool>> = questions.into_values().map(|cells| answer(&cells)).collect();
@@ -63,15 +68,6 @@ fn verification(cell: &CellRecord) -> impl Iterator<Item = &VerifyRecord> {
     cell.trials.iter().filter_map(|trial| trial.verify.as_ref())
 }
 
-/// Requests outstanding, and arrivals a second.
-type Demand = (u64, u64);
-
-fn demand(cell: &CellRecord) -> Demand {
-    let load = cell.load.figures();
-    let outstanding = load.queue_depth.map_or(0, |depth| u64::from(depth) * u64::from(load.threads));
-    (outstanding, load.rate_iops.unwrap_or(0.0) as u64)
-}
-
 /// Yes when a cell keeps it that is lighter than all that miss it; no when none does; unknown when no cell has a latency. What a heavier load
 /// keeps says nothing for the first that missed it.
 fn answer(cells: &[(Demand, Option<bool>)]) -> Option<bool> {
@@ -81,22 +77,6 @@ fn answer(cells: &[(Demand, Option<bool>)]) -> Option<bool> {
         (Some(_), None) => Some(true),
         (kept, Some(missed)) => Some(kept.is_some_and(|kept| kept < missed)),
     }
-}
-
-/// All of a load but how much of it.
-fn question(cell: &CellRecord) -> String {
-    let load = cell.load.figures();
-    format!(
-        "{} {} {} {} {} {} {:?} {:?}",
-        cell.volume,
-        load.pattern,
-        load.read_ratio,
-        load.block_bytes,
-        load.arrival == ArrivalKind::Closed,
-        load.buffered,
-        load.flush_every,
-        load.objective
-    )
 }
 
 /// Whether the cell keeps its objective, as a search judges it; `None` where nothing is known of its latency.

@@ -32,6 +32,15 @@ use std::collections::BTreeSet;
 /// Estimates, limits and findings of a run, finished or not.
 #[must_use]
 pub fn summarize(record: &RunRecord) -> RunSummary {
+    let summary = judged(record);
+    // Whatever a test of this crate sums up keeps the rules.
+    #[cfg(test)]
+    crate::rules::assert_kept(record, &summary);
+    summary
+}
+
+/// The cells of a run with their figures, and what lasts of these; their limits are named after.
+pub(crate) fn figures_of_cells(record: &RunRecord) -> Vec<CellSummary> {
     let mut cells: Vec<CellSummary> = record.cells.iter().map(summarize_cell).collect();
     let names: Vec<(String, String)> = cells.iter().map(|cell| (cell.volume.clone(), load_name(cell))).collect();
     for (cell, identity) in cells.iter_mut().zip(LoadIdentity::all(&record.cells, &names)) {
@@ -43,6 +52,11 @@ pub fn summarize(record: &RunRecord) -> RunSummary {
         let is_modelled = own.trials.iter().any(|trial| trial.model.is_some());
         cell.lasting = if is_modelled { lasting(own) } else { of_course(own, course.as_ref()) };
     }
+    cells
+}
+
+fn judged(record: &RunRecord) -> RunSummary {
+    let mut cells = figures_of_cells(record);
     let mut clustered: Vec<Option<Clusters>> = record.cells.iter().map(clusters).collect();
     let curves = name_limits(record, &mut cells, &mut clustered);
     name_holders(record, &mut cells);

@@ -2,11 +2,13 @@
 //!
 //! It is what somebody in a hurry reads. Every figure in it is a cell's own, so that one thing has one number everywhere.
 
+use crate::conclusion::InsteadOfRange;
 use crate::conclusions::instead_of_a_larger_range;
-use crate::curves::{outstanding, paced};
+use crate::curves::{is_like, outstanding, paced};
 use crate::device_throttle::HeldBy;
 use crate::findings::{FLUSHES_MIN, best_cell, flushes, overloaded};
 use crate::hosts::view::HostsScaling;
+use crate::more_in_flight::MoreInFlight;
 use crate::standing::{self, StandingLimit};
 use crate::summary::{CellSummary, OperationFigures};
 use crate::verdict_block::{
@@ -18,8 +20,8 @@ use crate::verdict_of_others::{of_the_tool, over_hosts};
 use crate::words::{LARGE_BYTES_MIN, SMALL_BYTES_MAX, VOLUMES_MAX, block, how_much, load_name};
 use loadline_block::Operation;
 use loadline_record::{
-    Access, Clock, Doubt, DoubtCode, DoubtGrade, HistogramSnapshot, Limit, RunHeader, RunRecord, RunVerb, TargetKind,
-    VOLUME_DEFAULT,
+    Access, Clock, Doubt, DoubtCode, DoubtEvidence, DoubtGrade, HistogramSnapshot, Limit, RunHeader, RunRecord,
+    RunVerb, TargetKind, VOLUME_DEFAULT,
 };
 
 /// The usual size of a small request, taken where several were measured.
@@ -27,6 +29,9 @@ const SMALL_BYTES_USUAL: u64 = 4 << 10;
 
 /// A mean this many times the median is shown beside it.
 const MEAN_APART: f64 = 2.0;
+
+/// Blocks that were never written are what answers if they are this share of what is read.
+const NEVER_WRITTEN_MOST: f64 = 0.5;
 
 /// A limit this near to the figure that reaches it is the same number.
 const SHOWN_ALREADY: f64 = 0.05;
@@ -105,6 +110,8 @@ impl VolumeCells<'_> {
         // A throttle was read: it is known, whatever the figures of other loads make likely.
         let throttled = self.throttled(&gives);
         let cell = throttled.first().copied().filter(|_| shown.held_by.is_none()).unwrap_or(shown);
+        // A run that offered more than was served says what stopped it.
+        let cell = self.stopped_beyond(cell).unwrap_or(cell);
         let standing = self.standing(cell, volume);
         let liftable = cell.held_by.is_some() || standing.as_ref().is_some_and(|limit| limit.lifted_by.is_some());
         let (certainty, because) = match &standing {
@@ -114,8 +121,8 @@ impl VolumeCells<'_> {
         let volumes = self.record.header.volumes.len();
         let held_by = match &standing {
             Some(limit) => Holder::Standing(limit.clone()),
-            None if throttled.is_empty() => holder(cell),
-            None => by_throttles(&throttled, shown),
+            None if throttled.is_empty() => self.holder(cell),
+            None => self.by_throttles(&throttled, shown),
         };
         let lifted: Vec<String> =
             throttled.iter().filter_map(|cell| Some(cell.held_by.as_ref()?.lifting_command())).collect();
@@ -128,7 +135,7 @@ impl VolumeCells<'_> {
             certainty,
             because,
             latency: None,
-            next: if liftable { Some(Advised::Lift) } else { next(cell, &self.record.header) },
+            next: if liftable { Some(Advised::Lift) } else { self.next(cell) },
             takes_ns: None,
             command: standing
                 .and_then(|limit| limit.lifted_by)
@@ -137,6 +144,16 @@ impl VolumeCells<'_> {
         };
         RecordedSource::speak_apart(self.record, cell, &mut verdict);
         Some(verdict)
+    }
+
+    /// The lightest open loop like one that was all served that was not.
+    fn stopped_beyond(&self, cell: &CellSummary) -> Option<&CellSummary> {
+        let is_served = cell.load.queue_depth.is_none()
+            && cell.binding.as_ref().is_some_and(|binding| binding.limit == Limit::Arrival);
+        let offered = |cell: &&CellSummary| cell.offered_iops.map(|rate| rate as u64);
+        let all = self.own.iter().map(|index| &self.cells[*index]).filter(|_| is_served && !cell.is_of_others());
+        let beyond = all.filter(|other| is_like(other, cell) && offered(other) > offered(&cell));
+        beyond.filter(|other| overloaded(other) && spoils(other).is_none()).min_by_key(offered)
     }
 
     /// The loads that throttles hold, one for each throttle: those of the figures first.
@@ -163,10 +180,12 @@ impl VolumeCells<'_> {
     /// The closed loops of this kind, or the open ones if there are no others: an open loop near a limit completes some more for
     /// as long as its backlog grows.
     fn among(&self, wanted: impl Fn(&CellSummary) -> bool) -> Vec<usize> {
+        // Of a run whose loads all wait by their own will there is nothing else to tell.
+        let all_paced = self.own.iter().all(|i| paced(&self.cells[*i]));
         let usable = |i: &usize| {
             let cell = &self.cells[*i];
             // What others asked for came at their own pace: there is no other load to take the figure from.
-            let fits = cell.is_of_others() || (!paced(cell) && !overloaded(cell));
+            let fits = cell.is_of_others() || ((all_paced || !paced(cell)) && !overloaded(cell));
             cell.total.is_some() && fits && wanted(cell)
         };
         let all: Vec<usize> = self.own.iter().copied().filter(usable).collect();
@@ -239,7 +258,13 @@ impl VolumeCells<'_> {
         let cell = among.iter().map(|i| &self.cells[*i]).min_by_key(|cell| outstanding(cell).unwrap_or(u64::MAX))?;
         let latency = &cell.flush.as_ref()?.latency_ns;
         let (p50, p99_ns, mean_ns) = (latency.p50?, latency.p99, mean_apart(latency));
-        Some(VerdictFigure { p99_ns, mean_ns, ..figure(cell, VerdictSubject::DurableWrite, p50 as f64, (None, None)) })
+        let p99_9_ns = of_few(latency);
+        Some(VerdictFigure {
+            p99_ns,
+            p99_9_ns,
+            mean_ns,
+            ..figure(cell, VerdictSubject::DurableWrite, p50 as f64, (None, None))
+        })
     }
 
     fn certainty(&self, cell: &CellSummary) -> (Certainty, Because) {
@@ -247,6 +272,9 @@ impl VolumeCells<'_> {
         if let Some(held) = &cell.held_by {
             let file = held.limit.file.clone();
             return (Certainty::Certain, Because::ReadFrom { file, reached: Some(Reached::ByTheLoad) });
+        }
+        if is_never_written(cell) {
+            return (Certainty::Doubtful, Because::Doubt(DoubtCode::UnwrittenExtents));
         }
         let Some(binding) = cell.binding.as_ref().filter(|binding| binding.limit != Limit::Unexplained) else {
             return (Certainty::Unknown, Because::NothingExplains);
@@ -287,6 +315,10 @@ fn figure(
         Some(lasting) => lasting.latency_ns.p99.map(|ns| ns as u64),
         None => slowest,
     };
+    let p99_9_ns = match cell.lasting {
+        Some(_) => None,
+        None => [&cell.read, &cell.write].into_iter().flatten().filter_map(|of| of_few(&of.latency_ns)).max(),
+    };
     VerdictFigure {
         what,
         load: match what {
@@ -299,9 +331,15 @@ fn figure(
         low: low.map(|low| low.min(value)),
         high: high.map(|high| high.max(value)),
         p99_ns,
+        p99_9_ns,
         mean_ns: None,
         cell: cell.id.clone(),
     }
+}
+
+/// The 99.9th percentile where the mean lies above the 99th: that one shows none of the waits that make the mean.
+fn of_few(latency: &HistogramSnapshot) -> Option<u64> {
+    latency.p99_9.filter(|_| latency.p99.is_some_and(|p99| latency.mean > p99 as f64))
 }
 
 /// The mean where it is more than so many times the median: most requests are quick, and some wait long, as at a throttle.
@@ -310,37 +348,65 @@ fn mean_apart(latency: &HistogramSnapshot) -> Option<f64> {
     (latency.mean > median * MEAN_APART).then_some(latency.mean)
 }
 
-/// What the throttles do, and what limits the load that the verdict shows first if none of them does.
-fn by_throttles(cells: &[&CellSummary], shown: &CellSummary) -> Holder {
-    let throttles: Vec<HeldBy> = cells.iter().filter_map(|cell| cell.held_by.clone()).collect();
-    let operation = match (shown.reads_only(), shown.writes_only()) {
-        (true, _) => Some(Operation::Read),
-        (_, true) => Some(Operation::Write),
-        _ => None,
-    };
-    let besides = || Box::new(HeldBesides { operation, held_by: holder(shown) });
-    Holder::Throttles { throttles, besides: shown.held_by.is_none().then(besides) }
-}
+impl VolumeCells<'_> {
+    /// What the throttles do, and what limits the load that the verdict shows first if none of them does.
+    fn by_throttles(&self, cells: &[&CellSummary], shown: &CellSummary) -> Holder {
+        let throttles: Vec<HeldBy> = cells.iter().filter_map(|cell| cell.held_by.clone()).collect();
+        let operation = match (shown.reads_only(), shown.writes_only()) {
+            (true, _) => Some(Operation::Read),
+            (_, true) => Some(Operation::Write),
+            _ => None,
+        };
+        let besides = || Box::new(HeldBesides { operation, held_by: self.holder(shown) });
+        Holder::Throttles { throttles, besides: shown.held_by.is_none().then(besides) }
+    }
 
-/// What holds a cell.
-fn holder(cell: &CellSummary) -> Holder {
-    if let Some(held) = &cell.held_by {
-        return Holder::Throttles { throttles: vec![held.clone()], besides: None };
+    /// What holds a cell.
+    fn holder(&self, cell: &CellSummary) -> Holder {
+        if let Some(held) = &cell.held_by {
+            return Holder::Throttles { throttles: vec![held.clone()], besides: None };
+        }
+        let Some(binding) = &cell.binding else { return Holder::Unknown };
+        if is_never_written(cell) {
+            return Holder::NeverWritten;
+        }
+        let foretold = cell.lasting.as_ref().and_then(|lasting| Some((lasting.iops_before, lasting.source.clone()?)));
+        if let Some((iops_before, source)) = foretold {
+            return Holder::BaselineToCome { source, iops_before };
+        }
+        // A limit that the figure above shows already is not printed a second time.
+        let shown = cell.iops_lasting().unwrap_or(0.0);
+        Holder::Limit(LimitHolder {
+            limit: binding.limit,
+            ceiling_iops: binding.ceiling_iops.filter(|iops| (iops - shown).abs() > SHOWN_ALREADY * shown),
+            presumed: binding.presumed,
+            burst: cell.level_rate().before.filter(|before| before.before_ns.is_some()),
+            of_others: cell.is_of_others(),
+            more: MoreInFlight::of(self.record, self.cells.iter(), cell),
+        })
     }
-    let Some(binding) = &cell.binding else { return Holder::Unknown };
-    let foretold = cell.lasting.as_ref().and_then(|lasting| Some((lasting.iops_before, lasting.source.clone()?)));
-    if let Some((iops_before, source)) = foretold {
-        return Holder::BaselineToCome { source, iops_before };
+
+    /// What to do about what holds a cell.
+    fn next(&self, cell: &CellSummary) -> Option<Advised> {
+        let header = &self.record.header;
+        let limit = cell.binding.as_ref()?.limit;
+        let limit = if is_baseline_to_come(cell) { Limit::BurstExhausted } else { limit };
+        let modelled = is_modelled(header);
+        let is_vain = || MoreInFlight::of(self.record, self.cells.iter(), cell).is_some_and(|more| !more.may_help());
+        Some(match limit {
+            _ if is_never_written(cell) => Advised::Fill,
+            Limit::Unexplained => return None,
+            Limit::Arrival | Limit::Latency if cell.is_of_others() => Advised::MoveOfOthers { limit },
+            Limit::Latency if cell.load.buffered && !modelled => Advised::InsteadOfRange(InsteadOfRange::Direct),
+            Limit::Latency if is_vain() => Advised::Faster,
+            Limit::Cache => {
+                let volume = header.volumes.iter().find(|volume| volume.name == cell.volume).filter(|_| !modelled);
+                let instead = volume.and_then(|volume| instead_of_a_larger_range(volume, cell.load.buffered));
+                instead.map_or(Advised::LargerRange, Advised::InsteadOfRange)
+            }
+            limit => Advised::Move { limit, modelled },
+        })
     }
-    // A limit that the figure above shows already is not printed a second time.
-    let shown = cell.iops_lasting().unwrap_or(0.0);
-    Holder::Limit(LimitHolder {
-        limit: binding.limit,
-        ceiling_iops: binding.ceiling_iops.filter(|iops| (iops - shown).abs() > SHOWN_ALREADY * shown),
-        presumed: binding.presumed,
-        burst: cell.level_rate().before.filter(|before| before.before_ns.is_some()),
-        of_others: cell.is_of_others(),
-    })
 }
 
 /// Whether what a burst leaves once it ends is known of a load that did not live to see that.
@@ -353,21 +419,16 @@ fn is_modelled(header: &RunHeader) -> bool {
     header.clock == Clock::Virtual || header.verb == RunVerb::Emulate
 }
 
-/// What to do about what holds a cell.
-fn next(cell: &CellSummary, header: &RunHeader) -> Option<Advised> {
-    let limit = cell.binding.as_ref()?.limit;
-    let limit = if is_baseline_to_come(cell) { Limit::BurstExhausted } else { limit };
-    let modelled = is_modelled(header);
-    Some(match limit {
-        Limit::Unexplained => return None,
-        Limit::Arrival | Limit::Latency if cell.is_of_others() => Advised::MoveOfOthers { limit },
-        Limit::Cache => {
-            let volume = header.volumes.iter().find(|volume| volume.name == cell.volume).filter(|_| !modelled);
-            let instead = volume.and_then(|volume| instead_of_a_larger_range(volume, cell.load.buffered));
-            instead.map_or(Advised::LargerRange, Advised::InsteadOfRange)
-        }
-        limit => Advised::Move { limit, modelled },
-    })
+/// Whether most of what a load reads was never written, and nothing but that explains how it is answered.
+fn is_never_written(cell: &CellSummary) -> bool {
+    let mostly = |doubt: &Doubt| match &doubt.seen {
+        DoubtEvidence::NeverWritten { share, .. } => *share >= NEVER_WRITTEN_MOST,
+        _ => doubt.code == DoubtCode::UnwrittenExtents,
+    };
+    let is_disk = cell.binding.as_ref().is_some_and(|binding| {
+        matches!(binding.limit, Limit::DiskIops | Limit::DiskThroughput | Limit::BurstExhausted | Limit::Arrival)
+    });
+    cell.held_by.is_none() && !is_disk && cell.doubts.iter().any(mostly)
 }
 
 #[cfg(test)]
@@ -489,10 +550,12 @@ mod tests {
         let cell = &mut summary.cells[0];
         let binding = Binding::known(Limit::BurstExhausted, Some(600.0), Some(1.0), Evidence::default());
         cell.binding = Some(binding);
-        let found = |cell: &CellSummary| match holder(cell) {
-            Holder::Limit(held) => (held.limit, held.burst.map(|burst| (burst.iops, burst.before_ns))),
-            other => panic!("{other:?}"),
-        };
+        let record = example::run(Vec::new());
+        let found =
+            |cell: &CellSummary| match (VolumeCells { record: &record, cells: &[], own: Vec::new() }).holder(cell) {
+                Holder::Limit(held) => (held.limit, held.burst.map(|burst| (burst.iops, burst.before_ns))),
+                other => panic!("{other:?}"),
+            };
         assert_eq!(found(cell), (Limit::BurstExhausted, None));
         cell.lasting = Some(LastingFigures {
             iops_before: 3_001.0,

@@ -4,6 +4,7 @@ use crate::conclusion::{InsteadOfRange, RateBefore};
 use crate::device_throttle::HeldBy;
 use crate::finding::ObjectiveRule;
 use crate::hosts::view::HostsLimit;
+use crate::more_in_flight::MoreInFlight;
 use crate::standing::StandingLimit;
 use crate::summary::WaitAbove;
 use crate::watching::{WatchHolder, WatchNext};
@@ -106,6 +107,8 @@ pub enum Holder {
         /// Requests per second until then.
         iops_before: f64,
     },
+    /// Nothing of the disk: most of what was read was never written, and is answered without it.
+    NeverWritten,
     /// A limit that has a name.
     Limit(LimitHolder),
     /// What the totals of more and more hosts show.
@@ -142,6 +145,8 @@ pub struct LimitHolder {
     pub burst: Option<RateBefore>,
     /// Whether others made the load.
     pub of_others: bool,
+    /// What more requests in flight would bring, of a load that its own latency holds.
+    pub more: Option<MoreInFlight>,
 }
 
 /// What to do.
@@ -162,6 +167,10 @@ pub enum Advised {
         /// The limit.
         limit: Limit,
     },
+    /// Storage that answers faster, or fewer requests: more of them at once do not help.
+    Faster,
+    /// Fill what is read, first.
+    Fill,
     /// Measure a range larger than the cache.
     LargerRange,
     /// No range, however large, shows the disk.
@@ -206,6 +215,9 @@ pub struct VerdictFigure {
     pub high: Option<f64>,
     /// The 99th percentile of the latency there, ns.
     pub p99_ns: Option<u64>,
+    /// The 99.9th percentile, ns, where the mean lies above the 99th: a few requests take most of the time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_9_ns: Option<u64>,
     /// Of a time of one request: the mean, ns, if it is so much above the median that the median alone misleads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ns: Option<f64>,

@@ -9,6 +9,34 @@ use crate::verdict_block::{Answered, LoadAnswers, ObjectiveFound, ObjectiveVerdi
 use crate::words::{how_much, load_name};
 use loadline_record::{RunRecord, RunVerb};
 
+/// Loads that differ in how much is asked alone: up to which of them is the latency kept?
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Question {
+    volume: String,
+    load: String,
+    is_closed: bool,
+    flushes: bool,
+}
+
+impl Question {
+    pub(crate) fn of(cell: &CellSummary) -> Self {
+        Self {
+            volume: cell.volume.clone(),
+            load: load_name(cell),
+            is_closed: cell.load.queue_depth.is_some(),
+            flushes: cell.flush.is_some(),
+        }
+    }
+}
+
+/// Requests outstanding, and arrivals a second: how much a load asks.
+pub(crate) type Demand = (u64, u64);
+
+pub(crate) fn demand(cell: &CellSummary) -> Demand {
+    let rate = cell.offered_iops.or(cell.load.rate_iops).unwrap_or(0.0);
+    (outstanding(cell).unwrap_or(0), rate as u64)
+}
+
 /// Over all kinds of load: whether the lightest of each keeps the objective, and up to which load it holds.
 pub(crate) fn objective(record: &RunRecord, cells: &[CellSummary]) -> Option<ObjectiveVerdict> {
     // A search on a model asks what each draw of it keeps.
@@ -33,16 +61,8 @@ pub(crate) fn objective(record: &RunRecord, cells: &[CellSummary]) -> Option<Obj
     let (_, first, _) = judged.first()?;
     let alike: Vec<&&(usize, ObjectiveRule, bool)> =
         judged.iter().filter(|(_, objective, _)| objective == first).collect();
-    let demand = |index: usize| {
-        let cell = &cells[index];
-        (outstanding(cell).unwrap_or(0), cell.offered_iops.unwrap_or(0.0) as u64)
-    };
-    let is_one_question = |a: usize, b: usize| {
-        let key = |i: usize| {
-            (&cells[i].volume, load_name(&cells[i]), cells[i].load.queue_depth.is_some(), cells[i].flush.is_some())
-        };
-        key(a) == key(b)
-    };
+    let demand = |index: usize| demand(&cells[index]);
+    let is_one_question = |a: usize, b: usize| Question::of(&cells[a]) == Question::of(&cells[b]);
     // The kind of load that is worst off: one missed by its lightest load, or else the one first missed.
     let missed: Vec<usize> = alike.iter().filter(|(_, _, kept)| !kept).map(|(index, _, _)| *index).collect();
     let answers = |index: usize| {

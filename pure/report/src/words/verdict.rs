@@ -7,7 +7,7 @@ use super::throttle::{amount, standing, throttle};
 use super::{NAMED_MAX, hosts, watch};
 use loadline_analysis::{
     Advised, Answered, HeldBesides, HeldBy, Holder, HostsLimit, InsteadOfRange, LimitHolder, LoadAnswers, LoadsMissing,
-    ObjectiveFound, ObjectiveVerdict, RecordedSource, VolumeVerdict,
+    MoreInFlight, ObjectiveFound, ObjectiveVerdict, RecordedSource, VolumeVerdict,
 };
 use loadline_block::Operation;
 use loadline_record::Limit;
@@ -30,6 +30,7 @@ pub fn holder(holder: &Holder) -> String {
             ceiling_owner(source),
             number(*iops_before)
         ),
+        Holder::NeverWritten => "nothing of the disk: what was never written is answered without it".to_owned(),
         Holder::Limit(held) => limit(held),
         Holder::RecordedPace => "nothing here: this storage kept up with the requests as they were recorded".to_owned(),
         Holder::Watch(holder) => watch::holder(holder),
@@ -78,9 +79,28 @@ fn limit(held: &LimitHolder) -> String {
         Limit::Interface => "the interface between machine and devices",
         Limit::Parallelism => "the storage serves only so many requests at once",
         Limit::Flush => "the time until writes are durable",
+        Limit::Latency if !held.of_others => return latency(held.more),
         other => return without_figure(other, held.of_others).to_owned(),
     };
     format!("{text}{value}")
+}
+
+/// What a load has that only its own latency holds, and what more of it would bring.
+fn latency(more: Option<MoreInFlight>) -> String {
+    match more {
+        None | Some(MoreInFlight::More) => "no limit yet: more requests in flight would give more".to_owned(),
+        Some(MoreInFlight::Untried) => {
+            "the time that each request takes; whether more in flight would give more was not tried".to_owned()
+        }
+        Some(MoreInFlight::HardlyMore { in_flight, iops }) => format!(
+            "the time that each request takes: {} in flight came to {} IOPS",
+            number(in_flight as f64),
+            number(iops)
+        ),
+        Some(MoreInFlight::ObjectiveBroken) => {
+            "the time that each request takes: the lightest load breaks the objective already".to_owned()
+        }
+    }
 }
 
 /// What holds a load and has no figure of its own.
@@ -89,7 +109,6 @@ const fn without_figure(limit: Limit, of_others: bool) -> &'static str {
         Limit::Cache => "nothing of the disk: a cache answers",
         Limit::Latency if of_others => "the latency of its requests: the application waits for each",
         Limit::Arrival if of_others => "the application, not the storage: nothing was asked most of the time",
-        Limit::Latency => "no limit yet: more requests in flight would give more",
         Limit::Arrival => "no limit yet: all that was offered was served",
         Limit::Cpu => "the machine's CPUs, not the storage",
         Limit::Generator => "loadline itself, not the storage",
@@ -114,6 +133,8 @@ fn advised(advised: &Advised) -> String {
             "look elsewhere than at this storage: it waited for the application"
         }
         Advised::MoveOfOthers { .. } => "more in flight at once, or storage that answers faster",
+        Advised::Faster => "take storage that answers faster: more requests in flight do not help",
+        Advised::Fill => "fill what is read first: write all of it once, then measure again",
         Advised::LargerRange => "measure a range larger than the cache",
         Advised::InsteadOfRange(instead) => instead_of_range(*instead),
         Advised::RecordWithout => "lift the limit of the source and record again, or plan for more than was recorded",

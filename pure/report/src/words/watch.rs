@@ -305,6 +305,7 @@ pub(crate) fn next(next: &WatchNext) -> String {
         WatchStep::FasterAnswers => {
             "ask for more at once (more connections, deeper read-ahead), or take a disk that answers faster"
         }
+        WatchStep::FasterOnly => "take a disk that answers faster: many requests are in flight already",
         WatchStep::FasterFlushes => "make several writes durable with one flush, or take a disk that flushes faster",
         WatchStep::MoreCpu => "give the application more CPU",
         WatchStep::KeepStorage => "leave the storage as it is, as long as the memory stays",

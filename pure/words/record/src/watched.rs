@@ -61,6 +61,8 @@ pub struct WatchTick {
 }
 
 const TICK_FIELDS: usize = 12;
+/// File systems write no less at once.
+const PAGE_BYTES: u64 = 4096;
 
 impl From<[u64; TICK_FIELDS]> for WatchTick {
     fn from(values: [u64; TICK_FIELDS]) -> Self {
@@ -106,6 +108,15 @@ impl WatchTick {
     pub fn beside(self, other: Self) -> Self {
         let elapsed_us = self.elapsed_us;
         Self { elapsed_us, in_flight: self.in_flight + other.in_flight, ..self.joined(other) }
+    }
+    /// Without the writes that are flushes and nothing else: the kernel counts a flush without data among both. How many there are shows as
+    /// far as the others would be shorter than a page.
+    #[must_use]
+    pub const fn without_empty_flushes(self) -> Self {
+        let with_data = self.write_bytes.div_ceil(PAGE_BYTES);
+        let without = self.writes.saturating_sub(with_data);
+        let empty = if without < self.flushes { without } else { self.flushes };
+        Self { writes: self.writes - empty, ..self }
     }
     /// Reads and writes.
     #[must_use]
@@ -437,6 +448,17 @@ impl WatchSecond {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn flushes_without_data_are_no_writes() {
+        let tick = |writes, flushes, write_bytes| {
+            let tick = WatchTick { writes, flushes, write_bytes, ..WatchTick::default() };
+            tick.without_empty_flushes().writes
+        };
+        assert_eq!(tick(200, 100, 100 * 4096), 100, "a flush after each write");
+        assert_eq!(tick(200, 100, 200 * 4096), 200, "each with data");
+        assert_eq!(tick(200, 0, 200 * 512), 200, "small ones, and no flush");
+    }
 
     fn record(seconds: usize) -> WatchRecord {
         let tick = WatchTick { elapsed_us: 100_000, reads: 7, in_flight: 3, ..WatchTick::default() };

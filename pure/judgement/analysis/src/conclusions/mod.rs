@@ -13,6 +13,7 @@ use crate::doubts::held_back;
 use crate::finding::RiseSeen;
 use crate::findings::OBJECTIVE_USUAL;
 use crate::findings::trials::{Levels, apart};
+use crate::more_in_flight::MoreInFlight;
 use crate::summary::{CellSummary, OperationFigures};
 use crate::trials::{AS_GOOD, MET_TOLERANCE, latency_figure};
 use crate::words::{VOLUMES_MAX, blocks, doubts_of_rate, how_much, load_name, load_names};
@@ -132,12 +133,14 @@ impl<'a> VolumeConclusions<'a> {
         };
         let deeper = self.deepest_like(cell);
         let little = (binding.limit == Limit::Latency).then(|| self.little_growth(cell)).flatten();
+        let vain = MoreInFlight::of(self.record, self.cells.iter().copied(), cell).filter(|more| !more.may_help());
         // The evidence of latency tells it itself.
         let more = self.more_by_arrivals(cell).filter(|_| binding.limit != Limit::Latency || !binding.inferred);
         let of_disk = matches!(binding.limit, Limit::DiskIops | Limit::DiskThroughput);
         let held = cell.held_by.as_ref().filter(|_| of_disk);
         let way = match binding.limit {
             Limit::Latency if little.is_some() && deeper.is_some() => StopWay::Binds,
+            Limit::Latency if matches!(vain, Some(MoreInFlight::HardlyMore { .. })) => StopWay::Binds,
             Limit::Latency => StopWay::NotYet,
             Limit::Unexplained => StopWay::Unexplained,
             // What another load went beyond for as long as it was measured stops nothing.
@@ -150,7 +153,7 @@ impl<'a> VolumeConclusions<'a> {
         };
         let stop = LoadStop { limit: binding.limit, known: self.known(binding), way };
         let reached = ClosedReached { is_onwards: deeper.is_some(), stop: Some(stop), ..reached };
-        let is_little = little.is_some();
+        let is_little = little.is_some() || vain.is_some();
         let own = self.record.cells.iter().find(|c| c.id == cell.id).filter(|_| cell.lasting.is_none());
         let mut meant: Vec<Meaning> = levels
             .map(|levels| Meaning::TrialsOnTwoLevels(levels.seen()))

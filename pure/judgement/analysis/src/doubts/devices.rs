@@ -6,8 +6,7 @@ use crate::held_by::in_slices;
 use loadline_block::Operation;
 use loadline_record::{
     AskedAndMoved, DeviceCounters, DeviceFacts, DoubtEvidence, Excess, InFlight, KernelThrottle, LoadFigures,
-    OtherLoad, OthersWaited, QueueFacts, Recut, THROTTLE_REACHED, TargetKind,
-    TrialRecord, VolumeFacts,
+    OtherLoad, OthersWaited, QueueFacts, Recut, THROTTLE_REACHED, TargetKind, TrialRecord, VolumeFacts,
 };
 use loadline_units::SECTOR;
 
@@ -304,7 +303,8 @@ fn throttle_reached(asked: &Asked<'_>) -> Option<HeldBy> {
     facts(asked).find_map(|device| {
         let counters = asked.trial.surroundings.devices.iter().find(|counters| counters.name == device.name)?;
         let reached = |limit: &&KernelThrottle| {
-            counted_by(limit, counters) as f64 / asked.elapsed_s().max(1e-9) >= in_slices(limit) as f64 * THROTTLE_REACHED
+            counted_by(limit, counters) as f64 / asked.elapsed_s().max(1e-9)
+                >= in_slices(limit) as f64 * THROTTLE_REACHED
         };
         let limit = device.throttles.iter().find(reached)?;
         Some(HeldBy::on(&asked.volume.devices, device, limit))

@@ -111,7 +111,14 @@ impl Course {
         let levels: Vec<f64> = trials.iter().filter_map(|trial| trial.iops()).collect();
         let whole: Vec<Vec<f64>> = trials.iter().map(|trial| rates(trial)).collect();
         let interval = level_interval(&whole, &levels);
-        Some(Self { falls: Vec::new(), rise: Vec::new(), sustained: mean(&levels)?, interval, steady: false, even: false })
+        Some(Self {
+            falls: Vec::new(),
+            rise: Vec::new(),
+            sustained: mean(&levels)?,
+            interval,
+            steady: false,
+            even: false,
+        })
     }
     /// The fall after which nothing else was spent: the last one.
     pub(crate) fn fall(&self) -> Option<Fall> {
@@ -466,7 +473,9 @@ fn is_steady(trial: &TrialRecord, rates: &[f64]) -> bool {
     let seconds = f64::from(trial.series.interval_s);
     let counts: Vec<f64> = rates.iter().map(|rate| rate * seconds).collect();
     let (Some(mean), Some(variance)) = (mean(&counts), variance(&counts)) else { return false };
-    let Some(scatter) = squared_variation(&latencies(trial)).filter(|scatter| scatter * mean > 0.0) else { return false };
+    let Some(scatter) = squared_variation(&latencies(trial)).filter(|scatter| scatter * mean > 0.0) else {
+        return false;
+    };
     let share = variance / (scatter * mean);
     counts.len() >= STEADY_COUNTS_MIN
         && libm::sqrt(variance) <= STEADY_SCATTER_MAX * mean + 1.0

@@ -47,8 +47,8 @@ use kinds::{
 };
 pub use listing::{LimitFigure, Quantity, known_limits, limits};
 use loadline_record::{
-    Access, Asked, Binding, CellRecord, Clock, CourseFact, DepthRate, Doubt, DoubtCode, DoubtEvidence, Ending, Evidence, LevelFact,
-    LevelShown, Limit, LoadFact, RateHeld, RunRecord, TargetKind, VolumeFacts, WaitingFact,
+    Access, Asked, Binding, CellRecord, Clock, CourseFact, DepthRate, Doubt, DoubtCode, DoubtEvidence, Ending,
+    Evidence, LevelFact, LevelShown, Limit, LoadFact, RateHeld, RunRecord, TargetKind, VolumeFacts, WaitingFact,
 };
 use passed::{Of, waits_evenly};
 use seen_cells::{SeenCells, alike_key};
@@ -135,9 +135,10 @@ pub(crate) fn name_limits(
 fn leave_out_tails(curves: &[Curve], cells: &[CellSummary], clustered: &mut [Option<Clusters>]) {
     let found = clustered.to_vec();
     let is_same = |a: usize, b: usize| {
-        found[a].as_ref().zip(found[b].as_ref()).is_some_and(|(a, b)| {
-            same(a.slow_share, b.slow_share, SAME_TAIL) && same(a.slow_ns, b.slow_ns, SAME_TAIL)
-        })
+        found[a]
+            .as_ref()
+            .zip(found[b].as_ref())
+            .is_some_and(|(a, b)| same(a.slow_share, b.slow_share, SAME_TAIL) && same(a.slow_ns, b.slow_ns, SAME_TAIL))
     };
     for curve in curves {
         for index in &curve.closed {

@@ -175,10 +175,7 @@ impl SumAsAlone {
     fn name(self, cells: &mut [CellSummary]) {
         let Self { together, alone, sum_iops, limit, fact } = self;
         let presumed = limit != Limit::Interface;
-        let of = |share: f64| Binding {
-            presumed,
-            ..inferred(limit, Some(sum_iops), Some(share), fact.clone())
-        };
+        let of = |share: f64| Binding { presumed, ..inferred(limit, Some(sum_iops), Some(share), fact.clone()) };
         let share = iops(&cells[together]).unwrap_or(0.0) / sum_iops;
         cells[together].binding = Some(of(share));
         for own in alone {

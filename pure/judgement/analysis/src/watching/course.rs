@@ -25,8 +25,12 @@ const WRITES_PER_FLUSH: f64 = 32.0;
 const DURABLE_OUTSTANDING: f64 = 4.0;
 /// a flush follows so many writes at most,
 const DURABLE_WRITES_PER_FLUSH: f64 = 4.0;
-/// and reads take less than this share of the time that requests take.
+/// reads take less than this share of the time that requests take,
 const DURABLE_READS: f64 = 0.3;
+/// and flushes this share of the time in which the device is busy: the writes take the rest.
+const DURABLE_FLUSHES: f64 = 0.15;
+/// A part of which this much is busy is cut out of one with a pause.
+const CUT_MIN_TICKS: usize = 5;
 /// A program that reads so much more than storage gives reads from a cache.
 const CACHE_FACTOR: f64 = 5.0;
 /// And at least so many bytes a second.
@@ -72,6 +76,8 @@ pub(super) struct Moment {
     pub(super) busy: f64,
     /// Mean of the requests outstanding.
     pub(super) outstanding: f64,
+    /// Share of it in which nothing at all was asked.
+    pub(super) paused: f64,
     /// What it is put down to, with shares of it that add up to 1.
     pub(super) causes: Vec<(Cause, f64)>,
 }
@@ -83,8 +89,15 @@ impl Moment {
             tick,
             busy: tick.busy(),
             outstanding: tick.outstanding(),
+            paused: 0.0,
             causes: Vec::new(),
         }
+    }
+    /// Of ticks that follow one another.
+    fn of_ticks(ticks: &[WatchTick]) -> Option<Self> {
+        let whole = Self::of(ticks.iter().copied().reduce(WatchTick::joined)?);
+        let idle_us: u64 = ticks.iter().filter(|tick| is_idle(**tick)).map(|tick| tick.elapsed_us).sum();
+        Some(Self { paused: idle_us as f64 / 1e6 / whole.seconds, ..whole })
     }
     /// Reads and writes per second.
     pub(super) fn iops(&self) -> f64 {
@@ -96,25 +109,49 @@ impl Moment {
     }
 }
 
+/// Whether nothing was in flight for all of a tick.
+fn is_idle(tick: WatchTick) -> bool {
+    tick.busy_ms == 0 && tick.in_flight == 0 && tick.requests() == 0
+}
+
 /// The seconds of a watch, put down to nothing yet.
 pub(super) fn moments(watch: &WatchRecord) -> Vec<Moment> {
-    watch.by_second().map(Moment::of).collect()
+    by_second(watch).into_iter().filter_map(Moment::of_ticks).collect()
+}
+
+/// The ticks of each second.
+fn by_second(watch: &WatchRecord) -> Vec<&[WatchTick]> {
+    let mut rest = watch.ticks.as_slice();
+    let take = |second: &loadline_record::WatchSecond| {
+        let (own, later) = rest.split_at((second.ticks as usize).min(rest.len()));
+        rest = later;
+        own
+    };
+    watch.seconds.iter().map(take).collect()
+}
+
+/// The ticks in which a device was busy from begin to end, of ticks with a pause among them; all of them where there is none, or where too
+/// few are left.
+fn without_pause(ticks: &[WatchTick]) -> &[WatchTick] {
+    if !ticks.iter().any(|tick| is_idle(*tick)) {
+        return ticks;
+    }
+    let is_busy = |tick: &WatchTick| tick.busy() >= DEVICE_BUSY;
+    let runs = ticks.chunk_by(|a, b| is_busy(a) == is_busy(b)).filter(|run| is_busy(&run[0]));
+    runs.max_by_key(|run| run.len()).filter(|run| run.len() >= CUT_MIN_TICKS).unwrap_or(ticks)
 }
 
 /// Ticks of a part in which a level is looked for.
 const PART_TICKS: usize = 10;
 
 /// The same in parts of about a second, each with the place of the moment that it is of: where looks at processes are rare, moments are
-/// longer than that.
+/// longer than that. Of a part with a pause, what comes before or after it.
 pub(super) fn parts(watch: &WatchRecord) -> (Vec<Moment>, Vec<usize>) {
-    let mut rest = watch.ticks.as_slice();
     let (mut all, mut places) = (Vec::new(), Vec::new());
-    for (place, second) in watch.seconds.iter().enumerate() {
-        let (own, later) = rest.split_at((second.ticks as usize).min(rest.len()));
-        rest = later;
+    for (place, own) in by_second(watch).into_iter().enumerate() {
         let count = (own.len() / PART_TICKS).max(1);
         for part in own.chunks(own.len().div_ceil(count).max(1)) {
-            all.extend(part.iter().copied().reduce(WatchTick::joined).map(Moment::of));
+            all.extend(Moment::of_ticks(without_pause(part)));
             places.push(place);
         }
     }
@@ -193,7 +230,9 @@ fn causes(of: &Second<'_>) -> Vec<(Cause, f64)> {
         return if share < 1.0 { rest(Cause::Queue, share) } else { whole(Cause::Queue) };
     }
     if let Some(level) = of.level.filter(|level| level.members[of.place]) {
-        return whole(if level.before.is_some() { Cause::Burst } else { Cause::Level });
+        let cause = if level.before.is_some() { Cause::Burst } else { Cause::Level };
+        let (paused, idle) = (of.moment.paused, of.idle(of.moment.paused));
+        return if paused > 0.0 { vec![(cause, 1.0 - paused), (idle, paused)] } else { whole(cause) };
     }
     if of.processors() {
         return whole(Cause::Processors);
@@ -271,6 +310,7 @@ impl Second<'_> {
         let (writes, flushes) = (writes as f64, flushes as f64);
         let long = flush_ms as f64 >= all * FLUSH_SHARE && writes <= flushes * WRITES_PER_FLUSH;
         let in_turn = self.moment.outstanding < DURABLE_OUTSTANDING
+            && flush_ms as f64 >= self.moment.busy * self.moment.seconds * 1e3 * DURABLE_FLUSHES
             && writes <= flushes * DURABLE_WRITES_PER_FLUSH
             && (read_ms as f64) < all * DURABLE_READS;
         flushes > 0.0 && (long || in_turn)

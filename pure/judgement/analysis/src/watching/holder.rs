@@ -145,6 +145,8 @@ pub enum WatchStep {
     HigherBaseline,
     /// More at once, or a disk that answers faster.
     FasterAnswers,
+    /// Storage that answers faster: many requests are outstanding already.
+    FasterOnly,
     /// Fewer flushes, or a disk that flushes faster.
     FasterFlushes,
     /// More CPU for the application.

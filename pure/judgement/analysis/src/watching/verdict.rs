@@ -15,6 +15,8 @@ use loadline_record::{Binding, HiddenProcesses, Limit, SourceLimit};
 const OTHERS_SHARE: f64 = 0.5;
 /// Two causes are near each other if the smaller has this much of the larger one's time.
 const NEAR: f64 = 0.7;
+/// Where so many requests are outstanding, more at once are no advice.
+const MANY_OUTSTANDING: f64 = 4.0;
 /// Storage that is waited for less than this is not worth a change.
 const GAIN_MIN: f64 = 0.1;
 
@@ -137,6 +139,7 @@ fn next(cell: &CellSummary) -> Option<WatchNext> {
             WatchStep::LargerMachine
         }
         Limit::BurstExhausted => WatchStep::HigherBaseline,
+        Limit::Latency if watch.outstanding.is_some_and(|depth| depth >= MANY_OUTSTANDING) => WatchStep::FasterOnly,
         Limit::Latency => WatchStep::FasterAnswers,
         Limit::Flush => WatchStep::FasterFlushes,
         Limit::Cpu => WatchStep::MoreCpu,
@@ -231,6 +234,7 @@ fn asked(cell: &CellSummary) -> VerdictFigure {
         low: None,
         high: None,
         p99_ns: None,
+        p99_9_ns: None,
         mean_ns: None,
         cell: cell.id.clone(),
     }

@@ -2,7 +2,7 @@
 
 use crate::{counted, even, limits, reads};
 use loadline_analysis::example::{ExampleDisk, cell, closed, open, run, volume};
-use loadline_analysis::{Advised, Holder, Limit, StopWay, VolumeVerdict, summarize};
+use loadline_analysis::{Advised, Certainty, Holder, Limit, MoreInFlight, StopWay, VolumeVerdict, summarize};
 use loadline_record::{CellRecord, Doubt, DoubtCode, LoadFigures, RunRecord};
 
 fn verdict(record: &RunRecord) -> VolumeVerdict {
@@ -11,7 +11,7 @@ fn verdict(record: &RunRecord) -> VolumeVerdict {
 
 /// Whether it says that more requests in flight would give more, or advises it.
 fn wants_more(verdict: &VolumeVerdict) -> bool {
-    let says = matches!(&verdict.held_by, Holder::Limit(held) if held.limit == Limit::Latency);
+    let says = matches!(&verdict.held_by, Holder::Limit(held) if held.more.is_some_and(MoreInFlight::may_help));
     let advises = matches!(verdict.next, Some(Advised::Move { limit: Limit::Latency, .. }));
     says || advises
 }
@@ -148,5 +148,24 @@ fn a_sparse_file_is_not_held_by_loadline() {
         Doubt::written(DoubtCode::GeneratorBound, "load threads were busy"),
     ];
     let verdict = verdict(&run(vec![cell]));
-    assert_ne!(verdict.limit, Some(Limit::Generator), "{verdict:?}");
+    assert!(matches!(verdict.held_by, Holder::NeverWritten), "{verdict:?}");
+    assert!(matches!(verdict.next, Some(Advised::Fill)), "{verdict:?}");
+    assert_eq!(verdict.certainty, Certainty::Doubtful);
+}
+
+/// Three in a thousand wait 76 ms, the others take 159 us.
+#[test]
+fn where_the_mean_lies_above_p99_the_next_percentile_is_there() {
+    let mut cell = even(reads(1, 20), 2_993.0);
+    for record in cell.trials[0].operations.values_mut() {
+        let slow = record.count * 3 / 1000;
+        record.latency = loadline_analysis::example::latencies(record.count - slow, 106e3);
+        (0..slow).for_each(|_| record.latency.record(loadline_units::Duration::from_ms(76)));
+    }
+    let verdict = verdict(&run(vec![cell]));
+    let first = &verdict.gives[0];
+    assert!(
+        first.p99_9_ns.is_some_and(|ns| ns > 70_000_000) && first.p99_ns.is_some_and(|ns| ns < 1_000_000),
+        "{first:?}"
+    );
 }

@@ -29,7 +29,8 @@ fn single_requests_at_an_even_rate_are_their_latency() {
 /// Latencies that are even and counts that are not: neither a limit nor its absence shows.
 #[test]
 fn even_latencies_with_counts_that_scatter_show_nothing_at_one_depth() {
-    let summary = summarize(&run(vec![counted(reads(16, 8), &[1_228, 1_190, 1_260, 1_215, 1_240, 1_205, 1_250, 1_222])]));
+    let summary =
+        summarize(&run(vec![counted(reads(16, 8), &[1_228, 1_190, 1_260, 1_215, 1_240, 1_205, 1_250, 1_222])]));
     assert_ne!(bindings(&summary)[0].limit, Limit::Latency, "{summary:?}");
     let verdict = &summary.verdict.as_ref().expect("measured").volumes[0];
     assert!(matches!(verdict.certainty, Certainty::Unknown | Certainty::Likely), "{verdict:?}");

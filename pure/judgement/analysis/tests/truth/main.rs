@@ -1,5 +1,6 @@
 //! Runs whose truth is known: what each shows, and what must not be said of it.
 
+mod drawn;
 mod holders;
 mod levels;
 mod shared;
