@@ -1,6 +1,6 @@
 //! In how many draws of a model a predicted load keeps its objective.
 
-use crate::run_verdict::kept;
+use crate::search::Probed;
 use crate::trials::trials_counted;
 use loadline_load::Objective;
 use loadline_record::{CellRecord, TrialRecord};
@@ -37,4 +37,10 @@ impl DrawsKept {
     pub const fn is_sure(self) -> bool {
         self.kept == self.of
     }
+}
+
+/// Whether the cell keeps its objective, as a search judges it; `None` where nothing is known of its latency.
+fn kept(cell: &CellRecord, objective: Objective) -> Option<bool> {
+    let tried = Probed::of(cell, 0, objective.of)?;
+    Some(tried.met && tried.latency_ns <= objective.limit.as_ns() as f64)
 }

@@ -1,7 +1,7 @@
 //! Which throttle of the kernel holds a cell: a limit that was read from its file, and that the load reaches.
 
 use crate::clusters::clusters;
-use crate::device_throttle::{HeldBy, counted_by};
+use crate::device_throttle::{HeldBy, SLICES_PER_S, counted_by, in_slices};
 use crate::doubts::held_back;
 use crate::limits::has_turns;
 use crate::summary::CellSummary;
@@ -21,9 +21,6 @@ const NEAR: f64 = 0.03;
 /// And from above.
 const ABOVE_MOST: f64 = 0.08;
 
-/// Slices of the kernel's throttle in a second: in each it lets whole requests through (`throtl_slice` and `calculate_io_allowed` in
-/// block/blk-throttle.c). Of 298 a second it gives 290.
-const SLICES_PER_S: u64 = 10;
 /// A slice's share is given out as it begins: a load that just began, or that ends within one, is served as much more.
 const SLICE_NS: f64 = 1e9 / SLICES_PER_S as f64;
 
@@ -118,14 +115,6 @@ fn at_once(record: &RunRecord, cell: &CellSummary) -> f64 {
 /// Which of two shares comes nearer to the whole.
 fn nearer(left: f64, right: f64) -> Ordering {
     (left - 1.0).abs().total_cmp(&(right - 1.0).abs())
-}
-
-/// What the kernel lets through of a limit on requests, whole ones in each of its slices; bytes are not rounded.
-pub(crate) fn in_slices(limit: &KernelThrottle) -> u64 {
-    match limit.counts {
-        ThrottledQuantity::Requests if limit.per_s >= SLICES_PER_S => limit.per_s / SLICES_PER_S * SLICES_PER_S,
-        _ => limit.per_s,
-    }
 }
 
 /// Devices of the volume that have the same limit: a stripe over them gets it so many times.

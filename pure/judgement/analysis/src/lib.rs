@@ -73,7 +73,6 @@ pub use load_details::{BlockInMix, LoadDetails};
 pub use load_keys::{KeyWords, LoadIdentity, LoadKey, LoadKeys, LoadsApart, distinct_words, spoken_keys, told_apart};
 pub use loadline_record::{Binding, Ceiling, Limit};
 pub use loadline_units::words::listed;
-pub use more_in_flight::MoreInFlight;
 pub use run_verdict::{RunVerdict, run_verdict, trials_cut_short};
 pub use search::{Probed, Search};
 pub use search_question::SearchQuestion;
@@ -85,7 +84,8 @@ pub use summary::{
     ThrottleUse, TotalFigures, WaitAbove, WatchView,
 };
 pub use verdict_block::{
-    Advised, Answered, Because, Certainty, HeldBesides, Holder, LimitHolder, LoadAnswers, LoadsMissing, ObjectiveFound,
-    ObjectiveVerdict, Reached, RecordedSource, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,
+    Advised, Answered, Because, Certainty, HeldBesides, Holder, LimitHolder, LoadAnswers, LoadsMissing, MoreInFlight,
+    ObjectiveFound, ObjectiveVerdict, Reached, RecordedSource, VerdictBlock, VerdictFigure, VerdictSubject,
+    VolumeVerdict,
 };
 pub use watching::{OtherProgram, WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep};

@@ -5,8 +5,8 @@ use crate::finding::ObjectiveRule;
 use crate::run_verdict::{RunVerdict, run_verdict};
 use crate::summary::{CellSummary, RunSummary};
 use crate::verdict_block::{
-    Advised, Answered, Because, Certainty, Holder, LoadAnswers, ObjectiveFound, VerdictFigure, VerdictSubject,
-    VolumeVerdict,
+    Advised, Answered, Because, Certainty, Holder, LoadAnswers, MoreInFlight, ObjectiveFound, VerdictFigure,
+    VerdictSubject, VolumeVerdict,
 };
 use crate::{AdvisedStep, LoadReached};
 use loadline_record::{Clock, DoubtGrade, HistogramSnapshot, Limit, RunRecord, RunVerb};
@@ -107,7 +107,7 @@ pub fn violations(record: &RunRecord, summary: &RunSummary) -> Vec<Violation> {
     for volume in &verdict.volumes {
         let Some(cell) = rules.cell(&volume.cell) else { continue };
         found.extend(rules.more_at_once(volume, cell));
-        found.extend(rules.one_limit(volume, cell));
+        found.extend(Rules::one_limit(volume, cell));
         found.extend(rules.sure(volume, cell));
         found.extend(volume.gives.iter().filter_map(|figure| rules.figure(figure)));
     }
@@ -165,11 +165,11 @@ impl Rules<'_> {
 
     fn more_at_once(&self, volume: &VolumeVerdict, cell: &CellSummary) -> Option<Violation> {
         let advised = matches!(volume.next, Some(Advised::Move { limit: Limit::Latency, .. }));
-        let said = matches!(&volume.held_by, Holder::Limit(held) if held.more.is_some_and(|more| more.may_help()));
+        let said = matches!(&volume.held_by, Holder::Limit(held) if held.more.is_some_and(MoreInFlight::may_help));
         self.in_vain(cell).filter(|_| advised || said)
     }
 
-    fn one_limit(&self, volume: &VolumeVerdict, cell: &CellSummary) -> Vec<Violation> {
+    fn one_limit(volume: &VolumeVerdict, cell: &CellSummary) -> Vec<Violation> {
         let named = cell.binding.as_ref().map(|binding| binding.limit);
         let mut found = Vec::new();
         let mut apart = |elsewhere: Option<Limit>| {

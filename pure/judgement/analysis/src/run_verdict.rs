@@ -2,10 +2,8 @@
 
 use crate::draws_kept::DrawsKept;
 use crate::finding::ObjectiveRule;
-use crate::search::Probed;
 use crate::summarize::figures_of_cells;
-use crate::verdict_objective::{Demand, Question, demand};
-use loadline_load::Objective;
+use crate::verdict_objective::{AskedAmount, Question, asked_amount};
 use loadline_record::{CellRecord, DoubtCode, Ending, RunRecord, RunVerb, VerifyRecord};
 use std::collections::BTreeMap;
 
@@ -30,7 +28,7 @@ pub fn run_verdict(run: &RunRecord) -> RunVerdict {
     if run.cells.iter().any(|cell| verification(cell).any(|record| record.faults_total > 0)) {
         return RunVerdict::WrongData;
     }
-    let mut questions: BTreeMap<(Question, String), Vec<(Demand, Option<bool>)>> = BTreeMap::new();
+    let mut questions: BTreeMap<(Question, String), Vec<Kept>> = BTreeMap::new();
     for (cell, figures) in run.cells.iter().zip(figures_of_cells(run)) {
         let load = cell.load.figures();
         if let Some(objective) = load.objective {
@@ -38,7 +36,7 @@ pub fn run_verdict(run: &RunRecord) -> RunVerdict {
             let draws = (run.header.verb == RunVerb::Search).then(|| DrawsKept::of(cell, objective)).flatten();
             let answer = draws.map_or_else(|| ObjectiveRule::of(&load).kept(&figures), |draws| Some(draws.is_sure()));
             let question = (Question::of(&figures), format!("{objective:?}"));
-            questions.entry(question).or_default().push((demand(&figures), answer));
+            questions.entry(question).or_default().push((asked_amount(&figures), answer));
         }
     }
     let answers: Vec<Option<bool>> = questions.into_values().map(|cells| answer(&cells)).collect();
@@ -68,21 +66,18 @@ fn verification(cell: &CellRecord) -> impl Iterator<Item = &VerifyRecord> {
     cell.trials.iter().filter_map(|trial| trial.verify.as_ref())
 }
 
+/// How much a cell asks, and whether it keeps its objective.
+type Kept = (AskedAmount, Option<bool>);
+
 /// Yes when a cell keeps it that is lighter than all that miss it; no when none does; unknown when no cell has a latency. What a heavier load
 /// keeps says nothing for the first that missed it.
-fn answer(cells: &[(Demand, Option<bool>)]) -> Option<bool> {
+fn answer(cells: &[Kept]) -> Option<bool> {
     let of = |wanted: bool| cells.iter().filter(move |(_, kept)| *kept == Some(wanted)).map(|(demand, _)| *demand);
     match (of(true).min(), of(false).min()) {
         (None, None) => None,
         (Some(_), None) => Some(true),
         (kept, Some(missed)) => Some(kept.is_some_and(|kept| kept < missed)),
     }
-}
-
-/// Whether the cell keeps its objective, as a search judges it; `None` where nothing is known of its latency.
-pub(crate) fn kept(cell: &CellRecord, objective: Objective) -> Option<bool> {
-    let tried = Probed::of(cell, 0, objective.of)?;
-    Some(tried.met && tried.latency_ns <= objective.limit.as_ns() as f64)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::curves::{is_like, outstanding, paced};
 use crate::device_throttle::HeldBy;
 use crate::findings::{FLUSHES_MIN, best_cell, flushes, overloaded};
 use crate::hosts::view::HostsScaling;
-use crate::more_in_flight::MoreInFlight;
+use crate::more_in_flight::more_in_flight;
 use crate::standing::{self, StandingLimit};
 use crate::summary::{CellSummary, OperationFigures};
 use crate::verdict_block::{
@@ -382,7 +382,7 @@ impl VolumeCells<'_> {
             presumed: binding.presumed,
             burst: cell.level_rate().before.filter(|before| before.before_ns.is_some()),
             of_others: cell.is_of_others(),
-            more: MoreInFlight::of(self.record, self.cells.iter(), cell),
+            more: more_in_flight(self.record, self.cells.iter(), cell),
         })
     }
 
@@ -392,7 +392,7 @@ impl VolumeCells<'_> {
         let limit = cell.binding.as_ref()?.limit;
         let limit = if is_baseline_to_come(cell) { Limit::BurstExhausted } else { limit };
         let modelled = is_modelled(header);
-        let is_vain = || MoreInFlight::of(self.record, self.cells.iter(), cell).is_some_and(|more| !more.may_help());
+        let is_vain = || more_in_flight(self.record, self.cells.iter(), cell).is_some_and(|more| !more.may_help());
         Some(match limit {
             _ if is_never_written(cell) => Advised::Fill,
             Limit::Unexplained => return None,

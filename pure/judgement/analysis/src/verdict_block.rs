@@ -4,7 +4,6 @@ use crate::conclusion::{InsteadOfRange, RateBefore};
 use crate::device_throttle::HeldBy;
 use crate::finding::ObjectiveRule;
 use crate::hosts::view::HostsLimit;
-use crate::more_in_flight::MoreInFlight;
 use crate::standing::StandingLimit;
 use crate::summary::WaitAbove;
 use crate::watching::{WatchHolder, WatchNext};
@@ -147,6 +146,33 @@ pub struct LimitHolder {
     pub of_others: bool,
     /// What more requests in flight would bring, of a load that its own latency holds.
     pub more: Option<MoreInFlight>,
+}
+
+/// What more requests in flight would bring.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum MoreInFlight {
+    /// More: the rate grew up to this load, and nothing deeper was tried.
+    More,
+    /// It is not known: no other depth was measured.
+    Untried,
+    /// A deeper load of the run had no more, or one as deep as this hardly more than one before it.
+    HardlyMore {
+        /// Requests in flight of the other load.
+        in_flight: u64,
+        /// What it came to, requests per second.
+        iops: f64,
+    },
+    /// Not even the lightest load keeps the objective.
+    ObjectiveBroken,
+}
+
+impl MoreInFlight {
+    /// Whether asking for more at once may help.
+    #[must_use]
+    pub const fn may_help(self) -> bool {
+        matches!(self, Self::More | Self::Untried)
+    }
 }
 
 /// What to do.

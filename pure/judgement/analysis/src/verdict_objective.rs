@@ -30,38 +30,62 @@ impl Question {
 }
 
 /// Requests outstanding, and arrivals a second: how much a load asks.
-pub(crate) type Demand = (u64, u64);
+pub(crate) type AskedAmount = (u64, u64);
 
-pub(crate) fn demand(cell: &CellSummary) -> Demand {
+pub(crate) fn asked_amount(cell: &CellSummary) -> AskedAmount {
     let rate = cell.offered_iops.or(cell.load.rate_iops).unwrap_or(0.0);
     (outstanding(cell).unwrap_or(0), rate as u64)
 }
 
 /// Over all kinds of load: whether the lightest of each keeps the objective, and up to which load it holds.
 pub(crate) fn objective(record: &RunRecord, cells: &[CellSummary]) -> Option<ObjectiveVerdict> {
-    // A search on a model asks what each draw of it keeps.
-    let draws = |index: usize| {
-        let cell = &record.cells[index];
-        let objective = cell.load.figures().objective.filter(|_| record.header.verb == RunVerb::Search)?;
-        DrawsKept::of(cell, objective)
-    };
-    let judged: Vec<(usize, ObjectiveRule, bool)> = (0..cells.len())
+    let judged: Vec<Judged> = (0..cells.len())
         .filter_map(|index| {
             let objective = ObjectiveRule::of(&record.cells[index].load.figures());
             let kept = objective.kept(&cells[index])?;
-            Some((index, objective, kept && draws(index).is_none_or(DrawsKept::is_sure)))
+            Some((index, objective, kept && draws(record, index).is_none_or(DrawsKept::is_sure)))
         })
         .collect();
     let chosen = judged.iter().any(|(_, objective, _)| objective.chosen);
     // The plan that loadline makes has the usual rule where the user has none.
     let is_usual = record.header.verb == RunVerb::Quick && judged.iter().all(|(_, objective, _)| objective.is_usual());
     let told_chosen = chosen && !is_usual;
-    let judged: Vec<&(usize, ObjectiveRule, bool)> =
-        judged.iter().filter(|(_, objective, _)| objective.chosen == chosen).collect();
-    let (_, first, _) = judged.first()?;
-    let alike: Vec<&&(usize, ObjectiveRule, bool)> =
-        judged.iter().filter(|(_, objective, _)| objective == first).collect();
-    let demand = |index: usize| demand(&cells[index]);
+    let judged: Vec<&Judged> = judged.iter().filter(|(_, objective, _)| objective.chosen == chosen).collect();
+    // Of several objectives one that is broken is spoken of first.
+    let mut rules: Vec<ObjectiveRule> = Vec::new();
+    for (_, rule, _) in &judged {
+        if !rules.contains(rule) {
+            rules.push(*rule);
+        }
+    }
+    let mut all = rules.iter().filter_map(|rule| {
+        let alike: Vec<&Judged> = judged.iter().copied().filter(|(_, of, _)| of == rule).collect();
+        let found = of_rule(record, cells, rule, &alike)?;
+        Some(ObjectiveVerdict { rule: ObjectiveRule { chosen: told_chosen, ..*rule }, found, not_measured: None })
+    });
+    let first = all.next()?;
+    if first.is_kept() { Some(all.find(|of| !of.is_kept()).unwrap_or(first)) } else { Some(first) }
+}
+
+/// A cell by its place, the objective by which it is judged, and whether it keeps that.
+type Judged = (usize, ObjectiveRule, bool);
+
+/// In how many draws of a model a cell keeps its objective: a search on a model asks what each draw of it keeps.
+fn draws(record: &RunRecord, index: usize) -> Option<DrawsKept> {
+    let cell = &record.cells[index];
+    let objective = cell.load.figures().objective.filter(|_| record.header.verb == RunVerb::Search)?;
+    DrawsKept::of(cell, objective)
+}
+
+/// Up to which load the cells that are judged by one objective keep it.
+fn of_rule(
+    record: &RunRecord,
+    cells: &[CellSummary],
+    first: &ObjectiveRule,
+    alike: &[&Judged],
+) -> Option<ObjectiveFound> {
+    let draws = |index: usize| draws(record, index);
+    let demand = |index: usize| asked_amount(&cells[index]);
     let is_one_question = |a: usize, b: usize| Question::of(&cells[a]) == Question::of(&cells[b]);
     // The kind of load that is worst off: one missed by its lightest load, or else the one first missed.
     let missed: Vec<usize> = alike.iter().filter(|(_, _, kept)| !kept).map(|(index, _, _)| *index).collect();
@@ -75,15 +99,13 @@ pub(crate) fn objective(record: &RunRecord, cells: &[CellSummary]) -> Option<Obj
         };
         LoadAnswers { at: how_much(cell), answered }
     };
-    let rule = ObjectiveRule { chosen: told_chosen, ..*first };
-    let found = |found| Some(ObjectiveVerdict { rule, found, not_measured: None });
     let Some(worst) = missed.iter().copied().min_by_key(|index| demand(*index)) else {
         let slowest = alike.iter().filter_map(|(index, _, _)| Some((*index, first.figure_of(&cells[*index])?)));
         let (index, latency_ns) = slowest.max_by(|a, b| a.1.total_cmp(&b.1))?;
         let (load, at) = (load_name(&cells[index]), how_much(&cells[index]));
-        return found(ObjectiveFound::Everywhere { load, at, latency_ns });
+        return Some(ObjectiveFound::Everywhere { load, at, latency_ns });
     };
-    let heaviest_kept = |question: usize, below: Option<(u64, u64)>| {
+    let heaviest_kept = |question: usize, below: Option<AskedAmount>| {
         let keeping = alike.iter().filter(|(index, _, kept)| *kept && is_one_question(*index, question));
         let keeping = keeping.map(|(index, _, _)| *index);
         keeping.filter(|index| below.is_none_or(|below| demand(*index) < below)).max_by_key(|index| demand(*index))
@@ -97,8 +119,8 @@ pub(crate) fn objective(record: &RunRecord, cells: &[CellSummary]) -> Option<Obj
     if let Some(index) = unkept {
         let heavier = heaviest_kept(index, None).map(answers);
         let (load, lightest) = (load_name(&cells[index]), answers(index));
-        return found(ObjectiveFound::Broken { load, lightest, heavier });
+        return Some(ObjectiveFound::Broken { load, lightest, heavier });
     }
     let kept = answers(kept_by(worst)?);
-    found(ObjectiveFound::UpTo { load: load_name(&cells[worst]), kept, broken: answers(worst) })
+    Some(ObjectiveFound::UpTo { load: load_name(&cells[worst]), kept, broken: answers(worst) })
 }

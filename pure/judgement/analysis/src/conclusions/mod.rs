@@ -13,9 +13,10 @@ use crate::doubts::held_back;
 use crate::finding::RiseSeen;
 use crate::findings::OBJECTIVE_USUAL;
 use crate::findings::trials::{Levels, apart};
-use crate::more_in_flight::MoreInFlight;
+use crate::more_in_flight::more_in_flight;
 use crate::summary::{CellSummary, OperationFigures};
 use crate::trials::{AS_GOOD, MET_TOLERANCE, latency_figure};
+use crate::verdict_block::MoreInFlight;
 use crate::words::{VOLUMES_MAX, blocks, doubts_of_rate, how_much, load_name, load_names};
 use loadline_block::Operation;
 use loadline_load::LatencyFigure;
@@ -133,7 +134,7 @@ impl<'a> VolumeConclusions<'a> {
         };
         let deeper = self.deepest_like(cell);
         let little = (binding.limit == Limit::Latency).then(|| self.little_growth(cell)).flatten();
-        let vain = MoreInFlight::of(self.record, self.cells.iter().copied(), cell).filter(|more| !more.may_help());
+        let vain = more_in_flight(self.record, self.cells.iter().copied(), cell).filter(|more| !more.may_help());
         // The evidence of latency tells it itself.
         let more = self.more_by_arrivals(cell).filter(|_| binding.limit != Limit::Latency || !binding.inferred);
         let of_disk = matches!(binding.limit, Limit::DiskIops | Limit::DiskThroughput);

@@ -1,8 +1,7 @@
 //! What was asked of a volume against what its devices counted.
 
 use super::{is_busy, split_requests};
-use crate::device_throttle::{HeldBy, counted_by};
-use crate::held_by::in_slices;
+use crate::device_throttle::{HeldBy, counted_by, in_slices};
 use loadline_block::Operation;
 use loadline_record::{
     AskedAndMoved, DeviceCounters, DeviceFacts, DoubtEvidence, Excess, InFlight, KernelThrottle, LoadFigures,

@@ -161,11 +161,8 @@ impl SumAsAlone {
         if !alone.iter().all(is_sum) {
             return None;
         }
-        let volumes = |wanted: bool| all.iter().any(|own| (cells[*own].volume != cells[index].volume) == wanted);
-        let limit = match volumes(true) {
-            true => Limit::Interface,
-            false => usual_limit(sum_iops, request_bytes(&cells[index])),
-        };
+        let is_elsewhere = all.iter().any(|own| cells[*own].volume != cells[index].volume);
+        let limit = if is_elsewhere { Limit::Interface } else { usual_limit(sum_iops, request_bytes(&cells[index])) };
         let rate = |own: &usize| LoadRate { load: name(&cells[*own]).to_owned(), rate_iops: iops(&cells[*own]) };
         let beside = beside.iter().map(rate).collect();
         let fact = BesideFact::SumAsAlone { sum_iops, alone_iops: iops(&cells[*alone.last()?])?, beside };

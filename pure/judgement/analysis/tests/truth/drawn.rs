@@ -51,10 +51,7 @@ fn measured(draw: &mut Draw, load: LoadFigures, disk: &ExampleDisk) -> CellRecor
     let factors: Vec<f64> = (0..trials).map(|_| 1.0 - noise * draw.share()).collect();
     let is_closed = load.queue_depth.is_some();
     let most = disk.iops.min(disk.bytes_per_s / load.block_bytes as f64);
-    let mut cell = match is_closed && draw.one_in(8) {
-        true => throttled(load, most),
-        false => cell(load, disk, &factors),
-    };
+    let mut cell = if is_closed && draw.one_in(8) { throttled(load, most) } else { cell(load, disk, &factors) };
     if draw.one_in(6) {
         tail(&mut cell, draw);
     }
@@ -139,10 +136,16 @@ fn drawn(draw: &mut Draw) -> RunRecord {
     record
 }
 
+/// Whether all are tried, and the seed of the sample.
+#[expect(clippy::disallowed_methods, reason = "a test may be told to take longer and to draw another sample")]
+fn asked() -> (bool, u64) {
+    let all = std::env::var("LOADLINE_TEST_LONG").is_ok_and(|value| !value.is_empty() && value != "0");
+    (all, std::env::var("LOADLINE_TEST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(0))
+}
+
 #[test]
 fn no_line_of_a_drawn_run_contradicts_another() {
-    let all = std::env::var("LOADLINE_TEST_LONG").is_ok_and(|value| !value.is_empty() && value != "0");
-    let seed: u64 = std::env::var("LOADLINE_TEST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+    let (all, seed) = asked();
     let count = if all { ALL } else { SAMPLE };
     println!("{count} of {ALL} runs, LOADLINE_TEST_SEED={seed}; all with LOADLINE_TEST_LONG=1");
     let mut broken = Vec::new();

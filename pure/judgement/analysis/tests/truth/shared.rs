@@ -28,7 +28,7 @@ fn together(mut cells: Vec<CellRecord>) -> Vec<CellRecord> {
 fn on(name: &str, mut cell: CellRecord) -> CellRecord {
     cell.id = format!("{name}-{}", cell.id);
     cell.label = format!("{name}: {}", cell.label);
-    cell.volume = name.to_owned();
+    name.clone_into(&mut cell.volume);
     cell
 }
 
