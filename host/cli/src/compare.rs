@@ -12,6 +12,7 @@ use loadline_analysis::{
 use loadline_catalog::{Catalog, Environment, ItemCost, Money};
 use loadline_record::{Clock, RunRecord};
 use loadline_report::Comparisons;
+use loadline_runs::recording::read_trace;
 use loadline_runs::{RecordFileError, environment_again, read_record, repeated};
 use loadline_store::Store;
 use loadline_workload::TRIALS_MAX;
@@ -23,10 +24,21 @@ const TRIALS_TRIED: [u32; 2] = [3, 6];
 
 /// Compares, prints, and judges where that was asked for.
 pub(crate) fn compare(arguments: &CompareArguments, store: &Store) -> anyhow::Result<Outcome> {
-    let records = arguments.runs.iter().map(|run| side(run, store)).collect::<anyhow::Result<Vec<RunRecord>>>()?;
+    let mut is_stored = true;
+    let of_side = |typed: &String| {
+        let (record, from_store) = side(typed, store)?;
+        is_stored &= from_store;
+        Ok(record)
+    };
+    let records = arguments.runs.iter().map(of_side).collect::<anyhow::Result<Vec<RunRecord>>>()?;
     let junit = arguments.junit.as_deref().map(output_file::junit).transpose()?;
     let added = KindComparison::of(&records);
-    let comparison = of_records(arguments, records)?;
+    let mut comparison = of_records(arguments, records)?;
+    if !is_stored {
+        // What no store holds is seen side by side in a file.
+        let runs: Vec<String> = arguments.runs.iter().map(|typed| recommendations::in_shell(typed)).collect();
+        comparison.command = Some(format!("loadline compare {} --format markdown > comparison.md", runs.join(" ")));
+    }
     let nothing_shared = added.is_none() && comparison.against.iter().all(|a| a.cells.is_empty());
     if nothing_shared && arguments.printing.format == Format::Table {
         output::tell("no cell is in both: they are matched by their whole load, and by volume where a run has several");
@@ -87,6 +99,7 @@ pub(crate) fn of_records(arguments: &CompareArguments, mut records: Vec<RunRecor
         figure: arguments.figure.map(FigureName::figure),
         disks: arguments.disks.clone(),
         volumes: arguments.volumes.clone(),
+        counted: arguments.tps.iter().map(|typed| counted(typed)).collect::<anyhow::Result<_>>()?,
     };
     let mut comparison = decided(&mut records, &options)?;
     price(&mut comparison, &records, arguments.region.as_deref())?;
@@ -101,7 +114,7 @@ fn next_command(comparison: &Comparison, records: &[RunRecord]) -> Option<String
     ids.dedup();
     let beside = || recommendations::report_command(ids.iter().copied());
     match comparison.next_step() {
-        NextStep::SideBySide | NextStep::SamePlan => Some(beside()),
+        NextStep::SideBySide | NextStep::SamePlan | NextStep::CountWork => Some(beside()),
         NextStep::OneSeed => {
             let others = records.iter().filter(|run| run.header.seed != first.header.seed);
             let again: Option<Vec<String>> =
@@ -129,11 +142,41 @@ fn trials_more(run: &RunRecord) -> u32 {
     if had < TRIALS_TO_DECIDE { TRIALS_TO_DECIDE } else { (had * 2).min(TRIALS_MAX) }
 }
 
-/// A run of the store, or the one in a file.
-fn side(typed: &str, store: &Store) -> anyhow::Result<RunRecord> {
+/// What an application counted in a second: a number, or the file with what its load generator printed.
+fn counted(typed: &str) -> anyhow::Result<f64> {
+    let number = |text: &str| text.parse::<f64>().ok().filter(|per_s| per_s.is_finite() && *per_s > 0.0);
+    if let Some(per_s) = number(typed) {
+        return Ok(per_s);
+    }
+    let text = std::fs::read_to_string(typed).map_err(|error| {
+        Usage(format!("--tps {typed} is no number above 0, and no file that can be read ({error})"))
+    })?;
+    let per_s = loadline_imported::work_per_second(&text);
+    Ok(per_s.ok_or_else(|| Usage(format!("{typed} is no result of pgbench or sysbench: name the number itself")))?)
+}
+
+/// A run of the store, or the one in a file: of a trace, what was watched while it was recorded. Beside it whether the store has it.
+fn side(typed: &str, store: &Store) -> anyhow::Result<(RunRecord, bool)> {
     let path = Path::new(typed);
-    let is_file = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-    if is_file { from_file(path) } else { stored::load(store, typed) }
+    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
+        return Ok((from_file(path)?, false));
+    }
+    match stored::load(store, typed) {
+        Err(_) if path.is_file() => Ok((recorded(path)?, false)),
+        found => Ok((found?, true)),
+    }
+}
+
+/// The run of a watch that a trace keeps of its surroundings.
+fn recorded(path: &Path) -> anyhow::Result<RunRecord> {
+    let (trace, _) = read_trace(path)?;
+    let around = trace.recording.and_then(|notes| notes.surroundings);
+    let shown = path.display();
+    Ok(*around.ok_or_else(|| {
+        Usage(format!(
+            "{shown} has no surroundings to compare: it was not made by `loadline record`, or that was killed"
+        ))
+    })?)
 }
 
 /// The run in a file of `export --as record`.

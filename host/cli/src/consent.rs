@@ -1,5 +1,6 @@
 //! What speaks against a load, as sentences, and the user's answer to it.
 
+use crate::recommendations::in_shell;
 use loadline_report::rates as figures;
 use loadline_runs::{BUSY_SHARE, Concern, Consent, DeviceUse, MemoryTarget};
 use std::io::{IsTerminal, Write};
@@ -58,17 +59,11 @@ pub(crate) fn memory(found: &MemoryTarget) -> String {
     let instead = match disks.iter().find_map(|disk| disk.folders.first()) {
         _ if listed.is_empty() => "no disk of this machine can be seen from here".to_owned(),
         Some(folder) => {
-            format!("disks of this machine: {}. Try `loadline quick {}`", listed.join("; "), shell_word(folder))
+            format!("disks of this machine: {}. Try `loadline quick {}`", listed.join("; "), in_shell(folder))
         }
         None => format!("disks of this machine: {}", listed.join("; ")),
     };
     format!("{target} is {kind}: that is memory, and its figures say nothing about a disk; {instead}")
-}
-
-/// A path as a shell takes it.
-fn shell_word(path: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%".contains(c);
-    if path.chars().all(is_plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', "'\\''")) }
 }
 
 /// The answer where nobody needs to be, or can be, asked; `None`: the terminal is to be asked.
@@ -178,6 +173,5 @@ mod tests {
             "/dev/shm is a tmpfs: that is memory, and its figures say nothing about a disk; disks of this machine: \
              sda (1.00 GiB): no folder of it is mounted here; vda (1.00 GiB): /, /my data. Try `loadline quick /`"
         );
-        assert_eq!(shell_word("/my data"), "'/my data'");
     }
 }

@@ -32,6 +32,10 @@ pub(crate) struct CompareArguments {
     /// Of one run: the volumes to compare, the baseline first ("old new" or old,new); by default all of them
     #[arg(long, value_name = "VOLUME", num_args = 1.., value_delimiter = ',')]
     pub(crate) volumes: Vec<String>,
+    /// Of runs of watch, record and emulate: what the application counted in a second in each, such as pgbench's tps: a number, or the
+    /// file with the result of pgbench or sysbench
+    #[arg(long, value_name = "COUNT", num_args = 1.., value_delimiter = ',')]
+    pub(crate) tps: Vec<String>,
     /// Disks in the layout of each run or volume, such as 1,2,4: shows how rates grow with them
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) disks: Vec<u32>,

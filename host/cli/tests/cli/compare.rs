@@ -57,6 +57,10 @@ fn what_cannot_be_compared_is_refused() {
     assert!(refused(&["compare", &a]).contains("at least two volumes"));
     assert!(refused(&["compare", &a, "--volumes", "data", "log"]).contains("it has data"));
     assert!(refused(&["compare", &a, &b, "--disks", "1,2,4"]).contains("3 numbers of disks are given for 2 sides"));
+    assert!(refused(&["compare", &a, &b, "--tps", "199,666"]).contains("one of these runs is none"));
+    assert!(refused(&["compare", &a, &b, "--tps", "many", "666"]).contains("--tps many is no number"));
+    let note = bench.file("note.txt", "fast");
+    assert!(refused(&["compare", &a, &b, "--tps", &note, "666"]).contains("no result of pgbench or sysbench"));
     assert!(refused(&["compare", &a, &b, "--margin", "0%"]).contains("no margin"));
     assert!(refused(&["compare", &a, &b, "--margin", "5"]).contains("share"));
     assert!(bench.refused(1, &["compare", &a, "nonsense"]).contains("nonsense"));

@@ -42,11 +42,11 @@ mod words;
 
 pub use clusters::{Clusters, in_two};
 pub use compare::{
-    Against, AskedApart, Basis, COMPARISON_SCHEMA, CellComparison, CompareError, CompareOptions, ComparedSide,
-    Comparison, Counts, DeviceModel, Differing, DifferingBytes, DrawRange, EngineWithOptions, Figure, FigureValue,
-    Gain, InCommon, LatencyEstimate, MARGIN_DEFAULT, MonthlyPrice, NextStep, NoFigure, Note, Overall, RankedSide,
-    RatioEstimate, Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, TRIALS_TO_DECIDE, ThrottledSide,
-    Undecided, Unmatched, Unpriced, Verdict, Whose, compare, latency_estimate, scaling_of,
+    Against, ApplicationSide, AskedApart, Basis, COMPARISON_SCHEMA, CellComparison, CompareError, CompareOptions,
+    ComparedSide, Comparison, Counts, DeviceModel, Differing, DifferingBytes, DrawRange, EngineWithOptions, Figure,
+    FigureValue, Gain, InCommon, LatencyEstimate, MARGIN_DEFAULT, MonthlyPrice, NextStep, NoFigure, Note, Overall,
+    RankedSide, RatioEstimate, Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, TRIALS_TO_DECIDE,
+    ThrottledSide, Undecided, Unmatched, Unpriced, Verdict, Whose, compare, latency_estimate, scaling_of,
 };
 pub use conclusion::{
     AdvisedStep, ClosedReached, Conclusion, DeeperWait, DepthKept, DepthObjective, DiskCheck, DoubtMeant,

@@ -1,5 +1,6 @@
 //! A comparison of runs for people and spreadsheets: the same words and rows in every form.
 
+mod applications;
 mod csv;
 mod markdown;
 mod rows;
@@ -84,6 +85,7 @@ pub(crate) const fn figure_name(figure: Figure) -> &'static str {
         Figure::P95 => "p95",
         Figure::P99 => "p99",
         Figure::P999 => "p99.9",
+        Figure::Counted => "counted/s",
     }
 }
 
@@ -93,6 +95,7 @@ fn figure_words(figure: Figure) -> &'static str {
         Figure::Rate => "IOPS",
         Figure::Throughput => "throughput",
         Figure::Mean => "mean latency",
+        Figure::Counted => "what the application counts",
         _ => figure_name(figure),
     }
 }

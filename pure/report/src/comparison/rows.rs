@@ -95,7 +95,7 @@ fn doubts_of<'a>(cell: &'a CellComparison, against: &Against) -> Vec<(String, &'
 /// The value of a figure as its column shows it.
 fn value(figure: Figure, value: f64) -> String {
     match figure {
-        Figure::Rate => figures::iops(value),
+        Figure::Rate | Figure::Counted => figures::iops(value),
         Figure::Throughput => figures::megabytes(value),
         _ => figures::latency(value),
     }

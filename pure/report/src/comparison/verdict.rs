@@ -1,7 +1,7 @@
 //! A comparison in few lines: the ranks at its beginning, and the verdict at its end.
 
 use super::rows::{names, numbers, words};
-use super::{cells, counts_words, figure_name, figure_words, letter, margin, ratio};
+use super::{applications, cells, counts_words, figure_name, figure_words, letter, margin, ratio};
 use crate::figures::{self, MISSING, plain};
 use crate::table::Table;
 use crate::verdict::BROKEN;
@@ -12,6 +12,8 @@ use loadline_analysis::{
     ThrottledSide, Verdict,
 };
 
+/// What decides between applications that set their own pace.
+pub(super) const COUNT_WORK: &str = "name what the application counts in each, such as pgbench's tps: --tps BEFORE,NOW";
 /// Sentences on more disks in the verdict.
 const TOTALS_MAX: usize = 2;
 /// Loads named on either side of a trade-off.
@@ -64,6 +66,7 @@ pub(crate) fn ranks(comparison: &Comparison) -> Table {
     if ranks.iter().any(|side| side.objective_kept.is_some()) {
         columns.push(words("objective", texts(&|side| or_missing(holds(side)))));
     }
+    columns.extend(applications::columns(comparison));
     if ranks.iter().any(|side| side.price_month.is_some()) {
         columns.push(numbers("a month", 0, texts(&|side| or_missing(price(side)))));
     }
@@ -100,6 +103,9 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<VerdictLine> {
     }
     let beside = || format!("loadline report {}", distinct.join(" "));
     let command = comparison.command.as_ref().map_or_else(beside, |command| plain(command));
+    if !comparison.applications.is_empty() {
+        return applications::lines(comparison, command);
+    }
     let Some(first) = comparison.ranking.first().filter(|first| first.iops.is_some()) else {
         add(About::Verdict, "nothing can be compared: no load is in both".to_owned());
         add(About::Next, "run the same plan on each, or import results of the same jobs".to_owned());
@@ -168,6 +174,7 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<VerdictLine> {
         NextStep::OneSeed => "predict all of them with one seed: each draw is then compared with its like",
         NextStep::RealStorage => "measure the real storage: the models are too uncertain to decide this",
         NextStep::MoreTrials => "measure both again with more trials, in turns",
+        NextStep::CountWork => COUNT_WORK,
     };
     add(About::Next, next.to_owned());
     add(About::Command, command);
@@ -200,7 +207,7 @@ fn some_of(loads: &[&str]) -> String {
 }
 
 /// Who is best, as far as that is known. The sides that share the first rank are `shared`.
-fn best(comparison: &Comparison, shared: &[&RankedSide]) -> String {
+pub(super) fn best(comparison: &Comparison, shared: &[&RankedSide]) -> String {
     let named: Vec<String> = shared.iter().map(|side| called(comparison, side)).collect();
     // A side that shares the first rank, or the one after a baseline that is first.
     let second = comparison.ranking.iter().find(|side| side.verdict.is_some());

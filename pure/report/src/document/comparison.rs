@@ -3,8 +3,8 @@
 use super::DoubtDocument;
 use crate::words;
 use loadline_analysis::{
-    Against, CellComparison, ComparedSide, Comparison, InCommon, Note, Overall, RankedSide, Scaling, ThrottledSide,
-    Unmatched,
+    Against, ApplicationSide, CellComparison, ComparedSide, Comparison, InCommon, Note, Overall, RankedSide, Scaling,
+    ThrottledSide, Unmatched,
 };
 use serde::Serialize;
 
@@ -18,12 +18,28 @@ pub struct ComparisonDocument<'a> {
     ranking: &'a [RankedSide],
     against: Vec<AgainstDocument<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    applications: Vec<ApplicationDocument<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     in_common: Vec<WithText<'a, InCommon>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     throttled: Vec<WithText<'a, ThrottledSide>>,
     scaling: Option<&'a Scaling>,
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<&'a str>,
+}
+
+/// What the application of a side did.
+#[derive(Debug, Serialize)]
+struct ApplicationDocument<'a> {
+    #[serde(flatten)]
+    side: &'a ApplicationSide,
+    held_by: Option<String>,
+}
+
+impl<'a> ApplicationDocument<'a> {
+    fn of(side: &'a ApplicationSide) -> Self {
+        Self { side, held_by: side.held_by.as_ref().map(words::holder) }
+    }
 }
 
 /// One side against the baseline.
@@ -87,6 +103,7 @@ impl<'a> ComparisonDocument<'a> {
             sides: &comparison.sides,
             ranking: &comparison.ranking,
             against: comparison.against.iter().map(AgainstDocument::of).collect(),
+            applications: comparison.applications.iter().map(ApplicationDocument::of).collect(),
             in_common: WithText::of_all(&comparison.in_common, words::comparison::in_common),
             throttled: WithText::of_all(&comparison.throttled, words::comparison::throttled),
             scaling: comparison.scaling.as_ref(),

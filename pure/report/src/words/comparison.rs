@@ -131,6 +131,11 @@ pub fn undecided(why: Undecided) -> String {
         }
         Undecided::EveryCellInDoubt => "every cell is in doubt",
         Undecided::NoRatio => "no cell has a ratio",
+        Undecided::OtherWork => "the requests are of another kind, so the application had other work",
+        Undecided::AskedMore => {
+            "the application asked for more and waited longer: it had more to do, or the storage got slower"
+        }
+        Undecided::AskedLess => "the application asked for less and did not wait longer: it had less to do",
         Undecided::ErrorNotKnown => {
             "either side has one trial, and on one of them fewer than 10 of its seconds tell this figure: its error is not known; \
              more trials tell it, or longer ones"

@@ -3,7 +3,9 @@
 use crate::golden::compare as golden;
 use loadline_analysis::example::{ExampleDisk, cell, closed, open, predicted, run, volume};
 use loadline_analysis::{CompareOptions, Comparison, compare};
-use loadline_record::{Clock, Doubt, DoubtCode, RunRecord};
+use loadline_record::{
+    Access, ArrivalKind, Clock, Doubt, DoubtCode, Load, LoadFigures, OthersLoad, RunRecord, RunVerb,
+};
 use loadline_report::{Colour, Columns, TerminalOptions, comparison_csv, comparison_markdown, comparison_terminal};
 
 /// A run with these factors for each load, and an example of every kind of sentence in a comparison.
@@ -62,6 +64,30 @@ fn disks() -> Comparison {
     }
     record.cells = cells;
     compare(&[&record], &CompareOptions { disks: vec![1, 2, 4], ..CompareOptions::default() }).unwrap()
+}
+
+/// An application on an emulated disk, at so many times a usual rate.
+pub(crate) fn application(name: &str, factor: f64) -> RunRecord {
+    let mut record = run(vec![cell(closed("random", 0.7, 8 << 10, 8), &ExampleDisk::default(), &[factor])]);
+    (record.header.name, record.header.id) = (name.to_owned(), format!("20260201-101500-{name}"));
+    record.header.verb = RunVerb::Emulate;
+    let cell = &mut record.cells[0];
+    let figures =
+        LoadFigures { arrival: ArrivalKind::Application, pattern: Access::Application, ..cell.load.figures() };
+    cell.load = Load::Application(OthersLoad { volume: cell.volume.clone(), by: None, figures });
+    "what others asked for".clone_into(&mut cell.label);
+    record
+}
+
+#[test]
+fn applications_side_by_side_with_what_they_count_and_without() {
+    let (before, after) = (application("p10", 1.0), application("p30", 2.0));
+    let of = |counted: &[f64]| {
+        let options = CompareOptions { counted: counted.to_vec(), ..CompareOptions::default() };
+        comparison_terminal(&compare(&[&before, &after], &options).unwrap(), &plain(140))
+    };
+    golden("comparison-applications.txt", &of(&[]));
+    golden("comparison-applications-counted.txt", &of(&[199.0, 666.0]));
 }
 
 fn plain(width: usize) -> TerminalOptions {

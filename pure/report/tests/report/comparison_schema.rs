@@ -20,6 +20,20 @@ fn holds(comparison: &Comparison) -> Value {
     value
 }
 
+#[test]
+fn applications_follow_the_schema() {
+    let sides = [("p10", 1.0), ("p30", 2.0)].map(|(name, factor)| crate::comparison::application(name, factor));
+    let options = CompareOptions { counted: vec![199.0, 666.0], ..CompareOptions::default() };
+    let mut found = compare(&[&sides[0], &sides[1]], &options).unwrap();
+    // What holds a side is text there.
+    for side in &mut found.applications {
+        assert!(side.held_by.take().is_some());
+    }
+    let value = holds(&found);
+    assert_eq!(value["applications"][1]["counted_per_s"], json!(666.0));
+    assert_eq!(value["against"][0]["cells"][0]["figure"], json!("counted"));
+}
+
 fn made(factors: &[f64]) -> RunRecord {
     let disk = ExampleDisk::default();
     run(vec![
@@ -98,8 +112,9 @@ fn trials_too_short_to_tell_follow_the_schema() {
 fn the_schema_lists_the_figures_and_the_verdicts_that_there_are() {
     let schema = schema();
     let listed = |path: &str| schema.pointer(path).and_then(Value::as_array).expect(path).clone();
-    assert_eq!(listed("/$defs/figure/enum"), Figure::ALL.map(|f| json!(f.name())));
-    assert_eq!(listed("/$defs/figure/enum"), Figure::ALL.map(|f| json!(f)));
+    let figures: Vec<Figure> = Figure::ALL.into_iter().chain([Figure::Counted]).collect();
+    assert_eq!(listed("/$defs/figure/enum"), figures.iter().map(|f| json!(f.name())).collect::<Vec<_>>());
+    assert_eq!(listed("/$defs/figure/enum"), figures.iter().map(|f| json!(f)).collect::<Vec<_>>());
     let verdicts = [Verdict::Better, Verdict::Worse, Verdict::Same, Verdict::CannotTell];
     assert_eq!(listed("/$defs/verdict/enum"), verdicts.map(|v| json!(v)));
     let gains = [Gain::Gains, Gain::Loses, Gain::Unchanged, Gain::CannotTell];

@@ -14,9 +14,11 @@ mod sysbench;
 mod told;
 mod value;
 mod vdbench;
+mod work;
 mod xml;
 
 pub use error::ImportError;
+pub use work::work_per_second;
 
 use loadline_record::TrialRecord;
 use loadline_workload::LoadSpec;

@@ -13,11 +13,11 @@ const FACTOR: f64 = 1.2;
 const OUTSTANDING_FACTOR: f64 = 2.0;
 
 /// What an application asked for.
-struct Asked {
+pub(super) struct Asked {
     /// Of reads and writes.
-    read_share: f64,
+    pub(super) read_share: f64,
     /// Of reads and writes, in the mean.
-    bytes: f64,
+    pub(super) bytes: f64,
     /// For each write; `None` without a write.
     flushes: Option<f64>,
     /// In the mean over the measured time, flushes counted; `None`: not known.
@@ -25,7 +25,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn of(cell: &CellRecord) -> Option<Self> {
+    pub(super) fn of(cell: &CellRecord) -> Option<Self> {
         if !cell.load.is_of_others() {
             return None;
         }

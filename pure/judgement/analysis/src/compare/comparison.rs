@@ -1,5 +1,6 @@
 //! A comparison as programs read it: schema `loadline.comparison/1`, published in `docs/formats/comparison.schema.json`.
 
+use super::applications::ApplicationSide;
 use super::indecision::Undecided;
 use super::note::Note;
 use crate::device_throttle::HeldBy;
@@ -26,6 +27,9 @@ pub struct Comparison {
     pub ranking: Vec<RankedSide>,
     /// Each other side against the baseline, in order.
     pub against: Vec<Against>,
+    /// What the application of each side did, where all sides are applications at their own pace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub applications: Vec<ApplicationSide>,
     /// What several sides have in common that may be what stops them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_common: Vec<InCommon>,
@@ -52,6 +56,8 @@ pub enum NextStep {
     MoreTrials,
     /// No load is in both: the same plan runs on each.
     SamePlan,
+    /// Applications that set their own pace are compared by what they count.
+    CountWork,
 }
 
 impl Comparison {
@@ -65,6 +71,9 @@ impl Comparison {
         let depends = |side: &RankedSide| self.trade_off(side.side).is_some();
         if self.ranking.iter().all(|side| side.is_decided() || depends(side)) {
             return NextStep::SideBySide;
+        }
+        if !self.applications.is_empty() {
+            return NextStep::CountWork;
         }
         if self.sides.iter().any(|side| side.clock == Clock::Real) {
             return NextStep::MoreTrials;
@@ -228,6 +237,25 @@ pub struct Against {
 }
 
 impl Overall {
+    /// Without a cell and a verdict yet.
+    pub(super) const fn open(figure: Figure) -> Self {
+        Self {
+            figure,
+            cells: 0,
+            doubted: 0,
+            untold: 0,
+            ratio: None,
+            low: None,
+            high: None,
+            p_value: None,
+            p_adjusted: None,
+            p_same: None,
+            draws: None,
+            verdict: Verdict::CannotTell,
+            undecided: None,
+            counts: Counts { better: 0, worse: 0, same: 0, cannot_tell: 0 },
+        }
+    }
     /// Where the side stands: its verdict, or that of its cells where those that have one agree.
     #[must_use]
     pub fn leaning(&self) -> Option<Verdict> {
@@ -280,10 +308,12 @@ pub enum Figure {
     /// 99.9th percentile.
     #[serde(rename = "p99_9")]
     P999,
+    /// What an application counted in a second, by what its user said.
+    Counted,
 }
 
 impl Figure {
-    /// Every figure.
+    /// Every figure of requests.
     pub const ALL: [Self; 8] =
         [Self::Rate, Self::Throughput, Self::Mean, Self::P50, Self::P90, Self::P95, Self::P99, Self::P999];
 
@@ -299,18 +329,19 @@ impl Figure {
             Self::P95 => "p95",
             Self::P99 => "p99",
             Self::P999 => "p99_9",
+            Self::Counted => "counted",
         }
     }
     /// Whether a larger figure is the better one.
     #[must_use]
     pub const fn more_is_better(self) -> bool {
-        matches!(self, Self::Rate | Self::Throughput)
+        matches!(self, Self::Rate | Self::Throughput | Self::Counted)
     }
     /// The share of requests within it, where it is a percentile.
     #[must_use]
     pub const fn quantile(self) -> Option<f64> {
         match self {
-            Self::Rate | Self::Throughput | Self::Mean => None,
+            Self::Rate | Self::Throughput | Self::Mean | Self::Counted => None,
             Self::P50 => Some(0.5),
             Self::P90 => Some(0.9),
             Self::P95 => Some(0.95),
@@ -493,6 +524,19 @@ pub struct Counts {
     pub same: u32,
     /// Neither can be said.
     pub cannot_tell: u32,
+}
+
+impl Counts {
+    /// One cell more.
+    pub(super) const fn add(&mut self, verdict: Verdict) {
+        let count = match verdict {
+            Verdict::Better => &mut self.better,
+            Verdict::Worse => &mut self.worse,
+            Verdict::Same => &mut self.same,
+            Verdict::CannotTell => &mut self.cannot_tell,
+        };
+        *count += 1;
+    }
 }
 
 /// All cells with one deciding figure.

@@ -30,7 +30,7 @@ pub fn scaling_of(runs: &[&RunRecord]) -> Option<Comparison> {
         return None;
     }
     let options = CompareOptions { disks, volumes, ..CompareOptions::default() };
-    figures_compared(&runs, &options).ok().filter(|c| c.scaling.as_ref().is_some_and(|s| !s.cells.is_empty()))
+    figures_compared(&runs, &options, None).ok().filter(|c| c.scaling.as_ref().is_some_and(|s| !s.cells.is_empty()))
 }
 
 /// The disks that a volume stands on: of what the kernel built from others, those others; `None` where none is known.

@@ -25,6 +25,12 @@ pub enum Undecided {
     Narrowly,
     /// The interval reaches from no difference to beyond the margin.
     WideInterval,
+    /// Applications asked for requests of another kind.
+    OtherWork,
+    /// The application asked for more, and waited longer.
+    AskedMore,
+    /// The application asked for less, and did not wait longer.
+    AskedLess,
     /// Draws of a model differ by more than the margin.
     DrawsApart,
     /// Draws of a model do not agree which side is ahead.

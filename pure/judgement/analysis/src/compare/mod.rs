@@ -1,6 +1,7 @@
 //! Runs, or volumes of one run, against the first of them: ratios with intervals, and verdicts that noise seldom makes.
 //! `docs/inside/how-we-compare.md` explains every rule to those who read the verdicts.
 
+mod applications;
 mod asked;
 pub(crate) mod comparison;
 mod disks;
@@ -22,6 +23,7 @@ mod tests;
 mod throttled;
 mod verdicts;
 
+pub use applications::ApplicationSide;
 pub use comparison::{
     Against, Basis, COMPARISON_SCHEMA, CellComparison, ComparedSide, Comparison, Counts, DrawRange, Figure,
     FigureValue, Gain, InCommon, MonthlyPrice, NextStep, Overall, RankedSide, RatioEstimate, Scaling, ScalingCell,
@@ -38,6 +40,7 @@ pub use notes::TRIALS_TO_DECIDE;
 
 use crate::statistics::CONFIDENCE;
 use crate::trials::{MET_TOLERANCE, MET_TOLERANCE_COUNT, cell_doubts, trials_used};
+use applications::Applications;
 use loadline_record::{CellRecord, Doubt, DoubtCode, RunRecord, TrialRecord};
 use loadline_units::Ratio;
 use overall::{CellRatio, together};
@@ -61,7 +64,7 @@ const OF_SET_UP: [DoubtCode; 6] = [
 ];
 
 /// How to compare.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CompareOptions {
     /// Figures that differ by no more than this are the same for all purposes; above 0.
     pub margin: Ratio,
@@ -71,11 +74,13 @@ pub struct CompareOptions {
     pub disks: Vec<u32>,
     /// Of a single run: the volumes to be compared, the baseline first; by default all of them in their order.
     pub volumes: Vec<String>,
+    /// What the application counted in a second on each side, where the sides are applications at their own pace.
+    pub counted: Vec<f64>,
 }
 
 impl Default for CompareOptions {
     fn default() -> Self {
-        Self { margin: MARGIN_DEFAULT, figure: None, disks: Vec::new(), volumes: Vec::new() }
+        Self { margin: MARGIN_DEFAULT, figure: None, disks: Vec::new(), volumes: Vec::new(), counted: Vec::new() }
     }
 }
 
@@ -117,6 +122,19 @@ pub enum CompareError {
     /// Scaling is about rates.
     #[error("how {0} grows with the disks is not asked: leave the figure out, or the disks")]
     DisksAndFigure(&'static str),
+    /// A count for each side is needed.
+    #[error("{given} counts of the application are given for {sides} sides: give one for each, in their order")]
+    Counted {
+        /// How many were given.
+        given: usize,
+        /// How many are needed.
+        sides: usize,
+    },
+    /// Loads of plans count their requests themselves.
+    #[error(
+        "what an application counts decides between runs of `watch`, `record` and `emulate`, and one of these runs is none: leave the counts out"
+    )]
+    CountedOfPlans,
     /// Nothing is ever within no margin.
     #[error("a margin of {0} is no margin: give one above 0 % and below 100 %")]
     Margin(Ratio),
@@ -143,13 +161,24 @@ impl Side<'_> {
 /// # Errors
 /// Options that ask for what the runs do not have, or contradict each other.
 pub fn compare(runs: &[&RunRecord], options: &CompareOptions) -> Result<Comparison, CompareError> {
-    let found = figures_compared(runs, options)?;
     let sides = sides(runs, options)?;
-    Ok(Comparison { in_common: in_common::in_common(&sides), throttled: throttled::throttled(&sides), ..found })
+    let applications = Applications::of(&sides, options)?;
+    let found = figures_compared(runs, options, applications.as_ref())?;
+    let applications = applications.map_or_else(Vec::new, |all| all.sides);
+    Ok(Comparison {
+        applications,
+        in_common: in_common::in_common(&sides),
+        throttled: throttled::throttled(&sides),
+        ..found
+    })
 }
 
 /// The same by the figures alone, without what the summary of a side shows: that summary has comparisons of its own in it.
-fn figures_compared(runs: &[&RunRecord], options: &CompareOptions) -> Result<Comparison, CompareError> {
+fn figures_compared(
+    runs: &[&RunRecord],
+    options: &CompareOptions,
+    applications: Option<&Applications<'_>>,
+) -> Result<Comparison, CompareError> {
     let sides = sides(runs, options)?;
     if options.margin == Ratio::ZERO || options.margin == Ratio::ONE {
         return Err(CompareError::Margin(options.margin));
@@ -161,13 +190,27 @@ fn figures_compared(runs: &[&RunRecord], options: &CompareOptions) -> Result<Com
         }
     }
     let margin = options.margin.as_f64();
+    // The rate of an application is a part of the answer, and never asked for.
+    let figure = options.figure.or_else(|| applications.map(|_| Figure::Rate));
+    let by_figure = CompareOptions { figure, ..options.clone() };
     let mut pairings: Vec<Pairing<'_>> = sides
         .iter()
         .enumerate()
         .skip(1)
-        .map(|(place, side)| Pairing::new(&sides[0], side, place as u32, options))
+        .map(|(place, side)| {
+            let matched = match applications {
+                Some(all) => (vec![(all.cells[0], all.cells[place])], Vec::new()),
+                None => matching::matched(&matching::Cells::of(&sides[0]), &matching::Cells::of(side), place as u32),
+            };
+            Pairing::new(&sides[0], side, place as u32, matched, &by_figure)
+        })
         .collect();
     judge(&mut pairings, margin);
+    for pairing in &mut pairings {
+        if let Some(all) = applications {
+            all.judge(&mut pairing.against, options);
+        }
+    }
     let scaling = (!options.disks.is_empty()).then(|| scaling::scaling(&options.disks, &pairings));
     let against: Vec<Against> = pairings.into_iter().map(|p| p.against).collect();
     Ok(Comparison {
@@ -181,6 +224,7 @@ fn figures_compared(runs: &[&RunRecord], options: &CompareOptions) -> Result<Com
             .collect(),
         ranking: ranking::ranked(&sides, &against, margin),
         against,
+        applications: Vec::new(),
         in_common: Vec::new(),
         throttled: Vec::new(),
         scaling,
@@ -256,8 +300,13 @@ struct Pairing<'a> {
 
 impl<'a> Pairing<'a> {
     /// Everything but the verdicts.
-    fn new(baseline: &Side<'a>, other: &Side<'a>, place: u32, options: &CompareOptions) -> Self {
-        let (cells, unmatched) = matching::matched(&matching::Cells::of(baseline), &matching::Cells::of(other), place);
+    fn new(
+        baseline: &Side<'a>,
+        other: &Side<'a>,
+        place: u32,
+        (cells, unmatched): (Vec<(&'a CellRecord, &'a CellRecord)>, Vec<Unmatched>),
+        options: &CompareOptions,
+    ) -> Self {
         let same_run = baseline.run.header.id == other.run.header.id;
         let rounds = if same_run { Rounds::Shared } else { Rounds::Apart };
         let mut compared: Vec<CellComparison> = Vec::new();
@@ -453,7 +502,6 @@ fn overalls(
             cells[*i].in_overall = true;
         }
         let overall = Overall {
-            figure,
             cells: counted.len() as u32,
             doubted: (own.len() - clean.len()) as u32,
             untold: (clean.len() - counted.len()) as u32,
@@ -461,18 +509,15 @@ fn overalls(
             low: ratio.and_then(|r| r.low()),
             high: ratio.and_then(|r| r.high()),
             p_value: ratio.and_then(|r| r.p_different()),
-            p_adjusted: None,
-            p_same: None,
             draws: draws::together(
                 counted.iter().filter_map(|i| Some((cells[*i].draws.as_ref(), libm::exp(ratios[*i]?.log)))),
             ),
-            verdict: Verdict::CannotTell,
             undecided: ratio.is_none().then_some(if clean.is_empty() {
                 Undecided::EveryCellInDoubt
             } else {
                 Undecided::NoRatio
             }),
-            counts: Counts::default(),
+            ..Overall::open(figure)
         };
         all.push((overall, ratio));
     }
@@ -521,13 +566,7 @@ fn judge(pairings: &mut [Pairing<'_>], margin: f64) {
         for (overall, ratio) in pairing.against.overall.iter_mut().zip(&pairing.overall) {
             let own = || pairing.against.cells.iter().filter(|c| c.figure == overall.figure);
             for cell in own() {
-                let count = match cell.verdict {
-                    Verdict::Better => &mut overall.counts.better,
-                    Verdict::Worse => &mut overall.counts.worse,
-                    Verdict::Same => &mut overall.counts.same,
-                    Verdict::CannotTell => &mut overall.counts.cannot_tell,
-                };
-                *count += 1;
+                overall.counts.add(cell.verdict);
             }
             overall.p_adjusted = if several(overall) {
                 overall.p_value.and_then(|_| of_overall.next())

@@ -18,7 +18,8 @@ pub(super) fn notes(baseline: &Side<'_>, other: &Side<'_>, pairs: &[(&CellRecord
     let (a, b) = (&baseline.run.header, &other.run.header);
     let mut found = Vec::new();
     // What keeps everything from being decided comes before what may be a reason.
-    let once = |cell: &CellRecord| trials_used(cell).len() == 1;
+    // An application is not asked twice.
+    let once = |cell: &CellRecord| trials_used(cell).len() == 1 && !cell.load.is_of_others();
     if a.clock == Clock::Real && b.clock == Clock::Real && pairs.iter().any(|(a, b)| once(a) || once(b)) {
         found.push(Note::OneTrial { all_loads: pairs.iter().all(|(a, b)| once(a) || once(b)) });
     }

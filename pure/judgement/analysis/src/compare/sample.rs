@@ -82,6 +82,7 @@ pub(super) fn value(trial: &TrialRecord, figure: Figure) -> Result<f64, NoFigure
     match (figure, figure.quantile()) {
         (Figure::Rate, _) => above_zero(trial.iops()),
         (Figure::Throughput, _) => above_zero(trial.bytes_per_s()),
+        (Figure::Counted, _) => Err(NoFigure::NotTold),
         (_, share) if transfers(trial).any(|record| record.told.is_some()) => told(trial, share),
         (_, Some(share)) => quantile(&latencies(trial), share),
         _ => above_zero(latencies(trial).mean_ns()),

@@ -519,18 +519,58 @@ fn a_side_that_has_a_figure_shows_it_although_the_other_has_none() {
     assert_eq!((cell.other_figure, cell.deciding()), (None, None));
 }
 
+/// As an emulation keeps them: what was asked decides every figure.
+fn application(id: &str, (reads, block): (f64, u64), depth: u32, factors: &[f64]) -> RunRecord {
+    let mut record = run(vec![cell(closed("random", reads, block, depth), &ExampleDisk::default(), factors)]);
+    (record.header.id, record.header.verb) = (id.to_owned(), RunVerb::Emulate);
+    let cell = &mut record.cells[0];
+    let figures =
+        LoadFigures { arrival: ArrivalKind::Application, pattern: Access::Application, ..cell.load.figures() };
+    cell.load = Load::Application(OthersLoad { volume: cell.volume.clone(), by: None, figures });
+    record
+}
+
+#[test]
+fn applications_at_their_own_pace_are_compared_by_what_they_count() {
+    let base = application("a", (0.7, 8 << 10), 8, &STEADY);
+    let faster = application("b", (0.75, 8 << 10), 8, &STEADY.map(|f| f * 2.0));
+    let other_work = application("b", (0.1, 8 << 10), 8, &STEADY.map(|f| f * 2.0));
+    let compared = |other: &RunRecord, counted: &[f64]| {
+        let options = CompareOptions { counted: counted.to_vec(), ..CompareOptions::default() };
+        compare(&[&base, other], &options)
+    };
+    // As much again of alike requests, each in half of the time.
+    let found = compared(&faster, &[]).unwrap();
+    assert_eq!(verdicts(&found.against[0]), [Verdict::Better; 2]);
+    assert_eq!(found.next_step(), NextStep::SideBySide);
+    let [from, to] = found.applications.as_slice() else { panic!("{:?}", found.applications) };
+    assert!(
+        (to.iops / from.iops - 2.0).abs() < 0.01 && (from.waits_ns / to.waits_ns - 2.0).abs() < 0.01,
+        "{from:?} {to:?}"
+    );
+    // Other requests say nothing of the work.
+    let found = compared(&other_work, &[]).unwrap();
+    assert_eq!(verdicts(&found.against[0]), [Verdict::CannotTell; 2]);
+    assert_eq!(found.against[0].cells[0].undecided, Some(Undecided::OtherWork));
+    assert_eq!(found.next_step(), NextStep::CountWork);
+    // What it counts does, whatever the requests were.
+    for (counted, verdict) in
+        [([199.0, 666.0], Verdict::Better), ([666.0, 199.0], Verdict::Worse), ([199.0, 201.0], Verdict::Same)]
+    {
+        let found = compared(&other_work, &counted).unwrap();
+        assert_eq!(verdicts(&found.against[0]), [verdict; 2], "{counted:?}");
+        let [overall] = found.against[0].overall.as_slice() else { panic!("{found:?}") };
+        assert_eq!((overall.figure, overall.ratio), (Figure::Counted, Some(counted[1] / counted[0])));
+        assert_eq!(found.applications[1].counted_per_s, Some(counted[1]));
+        assert_eq!(found.next_step(), NextStep::SideBySide);
+    }
+    assert_eq!(compared(&faster, &[1.0]).unwrap_err(), CompareError::Counted { given: 1, sides: 2 });
+    assert_eq!(compared(&made(&STEADY), &[1.0, 2.0]).unwrap_err(), CompareError::CountedOfPlans);
+}
+
 #[test]
 fn applications_that_asked_for_different_things_are_told_apart() {
-    // As an emulation keeps them: what was asked decides every figure.
-    let application = |id: &str, shares: (f64, u64), depth: u32| {
-        let mut record = run(vec![cell(closed("random", shares.0, shares.1, depth), &ExampleDisk::default(), &STEADY)]);
-        record.header.id = id.to_owned();
-        let cell = &mut record.cells[0];
-        let figures =
-            LoadFigures { arrival: ArrivalKind::Application, pattern: Access::Application, ..cell.load.figures() };
-        cell.load = Load::Application(OthersLoad { volume: cell.volume.clone(), by: None, figures });
-        record
-    };
+    let application = |id: &str, shares, depth| application(id, shares, depth, &STEADY);
     let noted = |a: &RunRecord, b: &RunRecord| {
         let notes = against(a, b, &CompareOptions::default()).notes;
         notes.into_iter().find_map(|note| match note {

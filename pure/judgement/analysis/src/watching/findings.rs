@@ -98,7 +98,7 @@ pub(super) const fn is_storage(limit: Option<Limit>) -> bool {
 }
 
 /// The share of the time in which storage, or a limit on it, was waited for.
-pub(super) fn waited(causes: &[CauseShare]) -> f64 {
+pub(crate) fn waited(causes: &[CauseShare]) -> f64 {
     causes.iter().filter(|cause| is_storage(cause.limit)).map(|cause| cause.share).sum()
 }
 

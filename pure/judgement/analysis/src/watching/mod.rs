@@ -12,7 +12,7 @@ mod holder;
 mod level;
 mod verdict;
 
-pub(crate) use findings::findings;
+pub(crate) use findings::{findings, waited};
 pub use holder::{OtherProgram, WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep};
 pub(crate) use verdict::{conclusions, verdict};
 
