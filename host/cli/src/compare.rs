@@ -36,7 +36,7 @@ pub(crate) fn compare(arguments: &CompareArguments, store: &Store) -> anyhow::Re
     let mut comparison = of_records(arguments, records)?;
     if !is_stored {
         // What no store holds is seen side by side in a file.
-        let runs: Vec<String> = arguments.runs.iter().map(|typed| recommendations::in_shell(typed)).collect();
+        let runs: Vec<String> = arguments.runs.iter().map(|typed| crate::shell::in_shell(typed)).collect();
         comparison.command = Some(format!("loadline compare {} --format markdown > comparison.md", runs.join(" ")));
     }
     let nothing_shared = added.is_none() && comparison.against.iter().all(|a| a.cells.is_empty());
@@ -44,6 +44,11 @@ pub(crate) fn compare(arguments: &CompareArguments, store: &Store) -> anyhow::Re
         output::tell("no cell is in both: they are matched by their whole load, and by volume where a run has several");
     }
     output::print(&text(&comparison, added.as_ref(), arguments.printing.format))?;
+    if comparison.next_step() == NextStep::CountWork && arguments.printing.format == Format::Table {
+        output::tell(
+            "--tps BEFORE,NOW takes what the application counts in a second, or the files with the results of pgbench or sysbench",
+        );
+    }
     if let Some(file) = &junit {
         let text = loadline_exported::junit(&comparison, arguments.cannot_tell == Some(CannotTell::Fail));
         output_file::write(file, text)?;

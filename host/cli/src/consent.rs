@@ -1,6 +1,6 @@
 //! What speaks against a load, as sentences, and the user's answer to it.
 
-use crate::recommendations::in_shell;
+use crate::shell::in_shell;
 use loadline_report::rates as figures;
 use loadline_runs::{BUSY_SHARE, Concern, Consent, DeviceUse, MemoryTarget};
 use std::io::{IsTerminal, Write};

@@ -47,6 +47,7 @@ mod resume;
 mod run;
 mod schema;
 mod screen;
+mod shell;
 #[cfg(feature = "shelter")]
 mod shelter;
 #[cfg(any(test, not(feature = "shelter")))]

@@ -1,5 +1,6 @@
 //! The measurements that conclusions recommend, as commands that run as printed.
 
+use crate::shell::in_shell;
 use crate::typed_settings;
 use crate::typed_words::store_option;
 use loadline_analysis::{
@@ -460,16 +461,6 @@ fn on(volume: &VolumeFacts, reads_only: bool) -> String {
 /// The command that writes what a run keeps to a file.
 fn shown_into(run: &str, what: &str, file: &str) -> String {
     format!("loadline show {run} {what}{} > {file}", store_option())
-}
-
-/// As a shell takes it for one word.
-pub(crate) fn in_shell(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=@%,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::arguments::Format;
 use crate::arguments::shelter::PlanArguments;
 use crate::failure::{Outcome, Usage};
-use crate::recommendations::in_shell;
+use crate::shell::in_shell;
 use crate::{environments, output, printing, typed_words};
 use loadline_report::{About, VERDICT_LINES_MAX, VerdictLine};
 use loadline_runs::{catalog_with, store_location};

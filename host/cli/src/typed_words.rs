@@ -1,6 +1,6 @@
 //! The words of the command line, for advice that repeats them.
 
-use crate::recommendations::in_shell;
+use crate::shell::in_shell;
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -35,7 +35,7 @@ pub(super) fn in_words(advice: &Advice, assumed: &[Assumption], format: Format, 
 /// The command that makes an environment's disks block devices of this machine, without credits for bursts: so are its figures.
 fn emulated_as_said(environment: &Path) -> String {
     let folder = recommendations::unused("disks", "");
-    let file = recommendations::in_shell(&environment.display().to_string());
+    let file = crate::shell::in_shell(&environment.display().to_string());
     format!("loadline emulate {file} --bursts empty --attach {}", folder.display())
 }
 

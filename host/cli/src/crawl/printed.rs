@@ -3,7 +3,8 @@
 use crate::arguments::Format;
 use crate::output;
 use crate::printing;
-use crate::recommendations::{in_shell, report_command};
+use crate::recommendations::report_command;
+use crate::shell::in_shell;
 use crate::typed_words::store_option;
 use loadline_report::crawl::{ComparedCrawl, CrawlReport};
 use loadline_report::{About, AnswerTable};

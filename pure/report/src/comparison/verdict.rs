@@ -13,7 +13,7 @@ use loadline_analysis::{
 };
 
 /// What decides between applications that set their own pace.
-pub(super) const COUNT_WORK: &str = "name what the application counts in each, such as pgbench's tps: --tps BEFORE,NOW";
+pub(super) const COUNT_WORK: &str = "say what the application counts in each, such as pgbench's tps";
 /// Sentences on more disks in the verdict.
 const TOTALS_MAX: usize = 2;
 /// Loads named on either side of a trade-off.

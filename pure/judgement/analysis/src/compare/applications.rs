@@ -3,16 +3,16 @@
 //! What an application does in a second follows from the storage and from what it had to do. So the rate of requests alone decides
 //! nothing: what the application counts does, and else rate and waiting together, where the work was alike.
 
+use super::application_side::ApplicationSide;
 use super::asked::Asked;
-use super::comparison::{Against, Counts, Figure, FigureValue, Overall, RatioEstimate, Verdict};
+use super::comparison::{Against, Counts, Overall, Verdict};
+use super::figure::{Figure, FigureValue, RatioEstimate};
 use super::indecision::Undecided;
 use super::{CompareError, CompareOptions, Side};
 use crate::summarize;
 use crate::summary::{CellSummary, TotalFigures};
-use crate::verdict_block::Holder;
 use crate::watching::waited;
 use loadline_record::{CellRecord, RunVerb};
-use serde::{Deserialize, Serialize};
 
 /// Requests are of another kind of work if their shares of reads differ by this.
 const SHARE_APART: f64 = 0.15;
@@ -20,34 +20,6 @@ const SHARE_APART: f64 = 0.15;
 const BYTES_FACTOR: f64 = 1.5;
 /// A request's wait that changes by less than this is the same: its error is not known.
 const WAIT_MARGIN: f64 = 0.1;
-
-/// A side in which an application set the pace.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ApplicationSide {
-    /// Its place among the sides.
-    pub side: u32,
-    /// The volume that was waited for most.
-    pub volume: String,
-    /// Other volumes of the run.
-    pub volumes_more: u32,
-    /// Reads and writes per second.
-    pub iops: f64,
-    /// Mean size of a read or write, bytes.
-    pub mean_bytes: f64,
-    /// Share of reads.
-    pub read_share: f64,
-    /// How long a read or write took, ns; where it waited above the device, as the application saw it.
-    pub waits_ns: f64,
-    /// Whether that is what the application waited, and not the device's part of it.
-    pub is_whole_wait: bool,
-    /// Share of the time in which storage was waited for; `null` of an emulation, which sees requests alone.
-    pub storage_share: Option<f64>,
-    /// What the application counted in a second.
-    pub counted_per_s: Option<f64>,
-    /// What held it.
-    #[serde(skip)]
-    pub held_by: Option<Holder>,
-}
 
 /// The cell of each side that stands for it.
 pub(super) struct Applications<'a> {

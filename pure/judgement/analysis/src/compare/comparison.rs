@@ -1,8 +1,10 @@
 //! A comparison as programs read it: schema `loadline.comparison/1`, published in `docs/formats/comparison.schema.json`.
 
-use super::applications::ApplicationSide;
+use super::application_side::ApplicationSide;
+use super::figure::{Figure, FigureValue, RatioEstimate};
 use super::indecision::Undecided;
 use super::note::Note;
+use super::scaling_figures::Scaling;
 use crate::device_throttle::HeldBy;
 use loadline_record::{Clock, Doubt, Rate};
 use serde::{Deserialize, Serialize};
@@ -287,70 +289,6 @@ pub enum InCommon {
     },
 }
 
-/// A figure of a cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Figure {
-    /// Reads, writes and trims per second.
-    Rate,
-    /// Bytes per second.
-    Throughput,
-    /// Mean latency.
-    Mean,
-    /// Median latency.
-    P50,
-    /// 90th percentile.
-    P90,
-    /// 95th percentile.
-    P95,
-    /// 99th percentile.
-    P99,
-    /// 99.9th percentile.
-    #[serde(rename = "p99_9")]
-    P999,
-    /// What an application counted in a second, by what its user said.
-    Counted,
-}
-
-impl Figure {
-    /// Every figure of requests.
-    pub const ALL: [Self; 8] =
-        [Self::Rate, Self::Throughput, Self::Mean, Self::P50, Self::P90, Self::P95, Self::P99, Self::P999];
-
-    /// Its name, as in the JSON.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Rate => "rate",
-            Self::Throughput => "throughput",
-            Self::Mean => "mean",
-            Self::P50 => "p50",
-            Self::P90 => "p90",
-            Self::P95 => "p95",
-            Self::P99 => "p99",
-            Self::P999 => "p99_9",
-            Self::Counted => "counted",
-        }
-    }
-    /// Whether a larger figure is the better one.
-    #[must_use]
-    pub const fn more_is_better(self) -> bool {
-        matches!(self, Self::Rate | Self::Throughput | Self::Counted)
-    }
-    /// The share of requests within it, where it is a percentile.
-    #[must_use]
-    pub const fn quantile(self) -> Option<f64> {
-        match self {
-            Self::Rate | Self::Throughput | Self::Mean | Self::Counted => None,
-            Self::P50 => Some(0.5),
-            Self::P90 => Some(0.9),
-            Self::P95 => Some(0.95),
-            Self::P99 => Some(0.99),
-            Self::P999 => Some(0.999),
-        }
-    }
-}
-
 /// What the figures allow to be said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -376,48 +314,6 @@ impl Verdict {
             Self::CannotTell => "cannot tell",
         }
     }
-}
-
-/// What an interval rests on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Basis {
-    /// Trials of one run, each against the one of its own round, of which there are enough.
-    PairedTrials,
-    /// The spread of several trials on either side.
-    Trials,
-    /// The spread of the trials on one side, taken for the only trial of the other too.
-    TrialsOfOneSide,
-    /// The seconds of the only trial on either side: how another trial would come out is not known.
-    OneTrial,
-}
-
-/// One figure of two cells.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RatioEstimate {
-    /// Which; rates are in requests or bytes per second, latencies in ns.
-    pub figure: Figure,
-    /// The baseline's: the geometric mean over its trials.
-    pub baseline: f64,
-    /// The other's.
-    pub other: f64,
-    /// Other over baseline.
-    pub ratio: f64,
-    /// Lower end of the 95 % interval of the ratio; `null` where there is too little to tell.
-    pub low: Option<f64>,
-    /// Upper end.
-    pub high: Option<f64>,
-    /// What the interval rests on.
-    pub basis: Option<Basis>,
-}
-
-/// One figure of one cell by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct FigureValue {
-    /// Which; rates are in requests or bytes per second, latencies in ns.
-    pub figure: Figure,
-    /// The geometric mean over the cell's trials.
-    pub value: f64,
 }
 
 /// The least and the most that a ratio comes to over what predictions are uncertain about. No confidence interval.
@@ -606,116 +502,4 @@ impl Unmatched {
 /// One of a cell's figures, where it has it.
 fn value_of(figures: &[FigureValue], figure: Figure) -> Option<f64> {
     figures.iter().find(|one| one.figure == figure).map(|one| one.value)
-}
-
-/// How rates grow with the number of disks. Closed loops only: an open loop's rate is asked for, not found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Scaling {
-    /// Disks of each side.
-    pub disks: Vec<u32>,
-    /// Cells that the baseline and at least one other side have.
-    pub cells: Vec<ScalingCell>,
-    /// All cells of each side together, by the overall verdict.
-    pub overall: Vec<ScalingPoint>,
-    /// What reads, writes and mixes reach at most, and where that levels off.
-    pub totals: Vec<ScalingTotal>,
-}
-
-/// One cell over the numbers of disks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ScalingCell {
-    /// The baseline's id.
-    pub baseline_id: String,
-    /// The load, for people.
-    pub label: String,
-    /// Requests per second on each side; `null` where it has none.
-    pub iops: Vec<Option<f64>>,
-    /// One for each side after the first that has the cell.
-    pub points: Vec<ScalingPoint>,
-    /// Whether a side is in doubt.
-    pub doubted: bool,
-}
-
-/// A rate at some number of disks, against the baseline's.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct ScalingPoint {
-    /// Disks.
-    pub disks: u32,
-    /// Rate over the baseline's.
-    pub ratio: f64,
-    /// The ratio over that of linear scaling.
-    pub efficiency: f64,
-    /// Lower end of its 95 % interval.
-    pub efficiency_low: Option<f64>,
-    /// Upper end.
-    pub efficiency_high: Option<f64>,
-    /// What the disks brought.
-    pub gain: Gain,
-}
-
-/// What more disks bring to a cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Gain {
-    /// A higher rate.
-    Gains,
-    /// A lower rate.
-    Loses,
-    /// The same rate, within the margin.
-    Unchanged,
-    /// Neither can be said.
-    CannotTell,
-}
-
-impl Gain {
-    /// For people.
-    #[must_use]
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Gains => "gains",
-            Self::Loses => "loses",
-            Self::Unchanged => "unchanged",
-            Self::CannotTell => "cannot tell",
-        }
-    }
-}
-
-/// What a kind of load reaches at most: the cell that is best with the most disks, followed over all sides.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ScalingTotal {
-    /// `read`, `write` or `mixed`.
-    pub operations: String,
-    /// Requests or bytes per second.
-    pub figure: Figure,
-    /// The load, for people.
-    pub label: String,
-    /// The figure on each side.
-    pub values: Vec<f64>,
-    /// From each number of disks to the next.
-    pub steps: Vec<ScalingStep>,
-    /// The number of disks beyond which no step brings half of linear scaling; `null` where the last does.
-    pub levels_off_at: Option<u32>,
-    /// Whether the intervals of those steps, or of the last step where it pays, leave no doubt about it.
-    pub clear: bool,
-    /// Loads of this kind that were left out because a side is in doubt.
-    #[serde(default)]
-    pub doubted_left_out: u32,
-    /// Whether this load is in doubt itself: then all of its kind are.
-    #[serde(default)]
-    pub doubted: bool,
-}
-
-/// From one number of disks to the next.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct ScalingStep {
-    /// From so many disks.
-    pub from: u32,
-    /// To so many.
-    pub to: u32,
-    /// The gain as a share of that of linear scaling: 1 for all of it, 0 for nothing.
-    pub share: f64,
-    /// Lower end of its 95 % interval.
-    pub share_low: Option<f64>,
-    /// Upper end.
-    pub share_high: Option<f64>,
 }

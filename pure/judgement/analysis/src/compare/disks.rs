@@ -50,7 +50,7 @@ fn disks_of(volume: &VolumeFacts) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::comparison::{Gain, ScalingCell};
+    use crate::compare::scaling_figures::{Gain, ScalingCell};
     use crate::example::{ExampleDisk, cell, closed, predicted, run};
     use loadline_record::{CellRecord, DeviceFacts, ModelRecord};
 

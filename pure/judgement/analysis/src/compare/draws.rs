@@ -1,6 +1,7 @@
 //! Predictions differ by draws of what their models are uncertain about: what a ratio comes to over them, and which verdicts they bear out.
 
-use super::comparison::{DrawRange, Figure, Verdict};
+use super::comparison::{DrawRange, Verdict};
+use super::figure::Figure;
 use super::indecision::Undecided;
 use super::sample::value;
 use crate::statistics::mean;

@@ -1,6 +1,6 @@
 //! A latency figure of a cell with the interval in which it is known.
 
-use super::comparison::Figure;
+use super::figure::Figure;
 use super::sample::Sample;
 use crate::statistics::mean_over_trials;
 use crate::trials::{latency_figures, trials_used};

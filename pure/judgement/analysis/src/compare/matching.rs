@@ -1,7 +1,8 @@
 //! Which cell of one side is which of another: the same load, on the same volume.
 
 use super::Side;
-use super::comparison::{Figure, FigureValue, Unmatched};
+use super::comparison::Unmatched;
+use super::figure::{Figure, FigureValue};
 use super::sample::Sample;
 use crate::trials::{cell_doubts, trials_used};
 use loadline_record::CellRecord;

@@ -1,11 +1,13 @@
 //! Runs, or volumes of one run, against the first of them: ratios with intervals, and verdicts that noise seldom makes.
 //! `docs/inside/how-we-compare.md` explains every rule to those who read the verdicts.
 
+mod application_side;
 mod applications;
 mod asked;
 pub(crate) mod comparison;
 mod disks;
 mod draws;
+pub(crate) mod figure;
 mod in_common;
 mod indecision;
 mod latency;
@@ -18,17 +20,19 @@ mod ranking;
 mod ratio;
 mod sample;
 mod scaling;
+pub(crate) mod scaling_figures;
 #[cfg(test)]
 mod tests;
 mod throttled;
 mod verdicts;
 
-pub use applications::ApplicationSide;
+pub use application_side::ApplicationSide;
 pub use comparison::{
-    Against, Basis, COMPARISON_SCHEMA, CellComparison, ComparedSide, Comparison, Counts, DrawRange, Figure,
-    FigureValue, Gain, InCommon, MonthlyPrice, NextStep, Overall, RankedSide, RatioEstimate, Scaling, ScalingCell,
-    ScalingPoint, ScalingStep, ScalingTotal, ThrottledSide, Unmatched, Verdict,
+    Against, COMPARISON_SCHEMA, CellComparison, ComparedSide, Comparison, Counts, DrawRange, InCommon, MonthlyPrice,
+    NextStep, Overall, RankedSide, ThrottledSide, Unmatched, Verdict,
 };
+pub use figure::{Basis, Figure, FigureValue, RatioEstimate};
+pub use scaling_figures::{Gain, Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal};
 
 pub use disks::scaling_of;
 pub(crate) use scaling::{levels_off, step_between};

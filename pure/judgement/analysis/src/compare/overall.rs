@@ -1,6 +1,6 @@
 //! Cells taken together: the geometric mean of their ratios.
 
-use super::comparison::Basis;
+use super::figure::Basis;
 use super::ratio::{LogError, LogRatio, Rounds, satterthwaite};
 use super::sample::Sample;
 use crate::statistics::mean;

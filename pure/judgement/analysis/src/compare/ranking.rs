@@ -1,6 +1,7 @@
 //! The sides of a comparison in one table: the best first.
 
-use super::comparison::{Against, CellComparison, Comparison, Figure, FigureValue, MonthlyPrice, RankedSide, Verdict};
+use super::comparison::{Against, CellComparison, Comparison, MonthlyPrice, RankedSide, Verdict};
+use super::figure::{Figure, FigureValue};
 use super::{Side, spoiled};
 use crate::run_verdict::{RunVerdict, run_verdict};
 use crate::summarize::summarize_cell;

@@ -1,6 +1,6 @@
 //! The ratio of two figures with its error, and how much noise alone explains of it.
 
-use super::comparison::{Basis, Figure, RatioEstimate};
+use super::figure::{Basis, Figure, RatioEstimate};
 use super::sample::{FREEDOM_MAX, Sample, Spread};
 use crate::statistics::{CONFIDENCE, mean, t_p_value, t_quantile, variance};
 

@@ -1,6 +1,6 @@
 //! What the trials of a cell tell about one figure, on a logarithmic scale: there a ratio is a difference.
 
-use super::comparison::Figure;
+use super::figure::Figure;
 use super::indecision::NoFigure;
 use crate::doubts::REQUESTS_BEYOND_MIN;
 use crate::statistics::{MeanError, NORMAL_95, mean, scatter_error, series_error};

@@ -1,10 +1,10 @@
 //! How rates grow with the number of disks: against linear, cell by cell, and where the most that is reached levels off.
 
-use super::comparison::{
-    Figure, Gain, RatioEstimate, Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, Verdict,
-};
+use super::comparison::Verdict;
+use super::figure::{Figure, RatioEstimate};
 use super::ratio::{LogRatio, Rounds};
 use super::sample::Sample;
+use super::scaling_figures::{Gain, Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal};
 use super::{Pairing, rate_is_asked_for, spoiled};
 use loadline_block::Operation;
 use loadline_record::CellRecord;

@@ -1,6 +1,7 @@
 //! From significances to verdicts, with what many looks at once would turn up by chance taken into account.
 
-use super::comparison::{Figure, Verdict};
+use super::comparison::Verdict;
+use super::figure::Figure;
 use super::indecision::Undecided;
 use super::ratio::LogRatio;
 use crate::statistics::CONFIDENCE;
@@ -76,7 +77,7 @@ pub(super) fn verdict(
 
 #[cfg(test)]
 mod tests {
-    use super::super::comparison::Basis;
+    use super::super::figure::Basis;
     use super::super::ratio::LogError;
     use super::*;
     use crate::statistics::tests::close;

@@ -2,7 +2,7 @@
 
 use super::{HostsTogether, KeptLoad, ObjectiveRule, ObjectiveSeen, WatchSeen};
 use crate::clusters::Clusters;
-use crate::compare::comparison::Scaling;
+use crate::compare::scaling_figures::Scaling;
 use loadline_block::Operation;
 use loadline_record::{Ceiling, DoubtCode, HostsFact, Limit, Rate, RunStatus, Stage};
 use serde::{Deserialize, Serialize};

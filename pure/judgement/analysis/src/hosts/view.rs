@@ -1,6 +1,7 @@
 //! What hosts that ran together came to, as programs read it.
 
-use crate::compare::comparison::{Figure, ScalingStep};
+use crate::compare::figure::Figure;
+use crate::compare::scaling_figures::ScalingStep;
 use loadline_record::HostsFact;
 use serde::{Deserialize, Serialize};
 
