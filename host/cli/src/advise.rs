@@ -16,8 +16,8 @@ use crate::{emulate, output, output_file};
 use clap::Parser as _;
 pub(crate) use judge::advised;
 use loadline_advise::{Advice, AdviceDoubtCode, AdviceOptions, Candidate, Need, Script, script};
-use loadline_report::About;
-use loadline_report::words::advice::{advice_document, advice_html};
+use loadline_report::words::advice::advice_html;
+use loadline_report::{About, advice_document};
 use loadline_runs::sweep::{AdviceSweep, SweptNeed, advice_frame, described_in, swept_catalog};
 use loadline_runs::{InputKind, catalog_with};
 pub(crate) use need::completed;
@@ -175,7 +175,7 @@ fn outcome(advice: &Advice) -> Outcome {
         Outcome::Inconclusive
     } else if advice.winner().is_none() {
         Outcome::Against
-    } else if advice.doubts.iter().any(|doubt| doubt.code == AdviceDoubtCode::SourceLimited) {
+    } else if advice.doubts.iter().any(|doubt| doubt.code() == AdviceDoubtCode::SourceLimited) {
         Outcome::Inconclusive
     } else {
         Outcome::Done

@@ -32,7 +32,7 @@ pub mod words;
 pub use answer::{AnswerTable, RunAnswer};
 pub use comparison::{comparison_csv, comparison_markdown, comparison_terminal};
 pub use console::{Colour, Columns, TerminalOptions, wrap};
-pub use document::{ComparisonDocument, DoubtDocument, RunDocument, run_document};
+pub use document::{AdviceDocument, ComparisonDocument, DoubtDocument, RunDocument, advice_document, run_document};
 pub use frame::Moment;
 pub use frame::{csv, frame_csv};
 pub use html::{Comparisons, chart_svg, html, html_with_answers, results_table};

@@ -1,5 +1,7 @@
 //! What is advised: rows by price, what just misses, and what more would cost.
 
+use crate::doubt::AdviceDoubt;
+use crate::miss::Miss;
 use loadline_units::Bytes;
 use loadline_workload::Objective;
 use serde::Serialize;
@@ -147,7 +149,7 @@ pub struct NeedFigures {
     pub limited_share: Option<f64>,
 }
 
-/// One choice.
+/// One choice. `loadline-report` puts its doubts, and the environment after them, into its JSON.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Candidate {
     /// From 1, by price.
@@ -189,8 +191,10 @@ pub struct Candidate {
     /// Mean regret over the scenarios, in the currency a month.
     pub regret: Option<f64>,
     /// Doubts about it.
+    #[serde(skip)]
     pub doubts: Vec<AdviceDoubt>,
     /// The environment, as a file for `predict` and `emulate`.
+    #[serde(skip)]
     pub environment: String,
 }
 
@@ -362,30 +366,6 @@ pub struct ScenariosMet {
     pub of: u32,
 }
 
-/// A choice that just misses.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Miss {
-    /// The choice.
-    pub candidate: Candidate,
-    /// What it misses: a limit's name, "latency" or "time".
-    pub misses: String,
-    /// By how much: 1.2 for 20 % too much asked, or the latency as a multiple of the objective.
-    pub by: f64,
-    /// The same in words.
-    pub text: String,
-    /// The cheapest change that makes it meet the limits, and what the whole costs then.
-    pub fix: Option<Fix>,
-}
-
-/// A change that makes a choice meet the need.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Fix {
-    /// What to change.
-    pub text: String,
-    /// A month of the changed choice.
-    pub amount: f64,
-}
-
 /// What another multiple of the need costs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PriceStep {
@@ -406,75 +386,6 @@ pub struct CurvePoint {
     pub amount: Option<f64>,
     /// Its machine and disks.
     pub choice: Option<String>,
-}
-
-/// Why an advice, or a choice, should not be taken as it stands, by its kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AdviceDoubtCode {
-    /// The source could not do more.
-    SourceLimited,
-    /// Rates are means over long intervals.
-    Averaged,
-    /// The record covers less than a week.
-    ShortHistory,
-    /// How the record was read.
-    ReadAs,
-    /// Requests have one size, the mean.
-    OneSize,
-    /// What a host's cache would answer is not known.
-    UnknownLocality,
-    /// Something has no price.
-    NotPriced,
-    /// Prices of long ago.
-    OldPrices,
-    /// Processors that run on credits.
-    CpuCredits,
-    /// A disk was measured otherwise than it is sold.
-    KnownDeviation,
-    /// A limit is not in the catalog.
-    LimitUnknown,
-}
-
-impl AdviceDoubtCode {
-    /// Its name, as in the JSON.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::SourceLimited => "source-limited",
-            Self::Averaged => "averaged",
-            Self::ShortHistory => "short-history",
-            Self::ReadAs => "read-as",
-            Self::OneSize => "one-size",
-            Self::UnknownLocality => "unknown-locality",
-            Self::NotPriced => "not-priced",
-            Self::OldPrices => "old-prices",
-            Self::CpuCredits => "cpu-credits",
-            Self::KnownDeviation => "known-deviation",
-            Self::LimitUnknown => "limit-unknown",
-        }
-    }
-}
-
-impl std::fmt::Display for AdviceDoubtCode {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// Why an advice, or a choice, should not be taken as it stands.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct AdviceDoubt {
-    /// What kind.
-    pub code: AdviceDoubtCode,
-    /// What it means here.
-    pub detail: String,
-}
-
-impl AdviceDoubt {
-    pub(crate) fn new(code: AdviceDoubtCode, detail: impl Into<String>) -> Self {
-        Self { code, detail: detail.into() }
-    }
 }
 
 impl DiskChoice {

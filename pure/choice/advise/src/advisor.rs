@@ -1,18 +1,16 @@
 //! The way from a need to an advice: search by limits, simulation of the few, what just misses, what more would cost.
 
-use crate::advice::{
-    Advice, AdviceDoubt, AdviceDoubtCode, Candidate, CurvePoint, Fix, JudgedBy, Miss, NeedFigures, NotLookedAt,
-    PriceStep, ScenariosMet,
-};
+use crate::advice::{Advice, Candidate, CurvePoint, JudgedBy, NeedFigures, NotLookedAt, PriceStep, ScenariosMet};
 use crate::cases::{Case, Scenario, cases, is_averaged, latency_place, reference, scenarios, whole};
 use crate::described::{choice, limit_name, set_words};
 use crate::disk_sets::{DiskSet, SetsFor};
+use crate::doubt::AdviceDoubt;
 use crate::judging::ByLimits;
 use crate::machines::{MachineOffer, Machines, cost, environment, is_named, machines};
+use crate::miss::{Fix, FixChange, Miss, Shortfall};
 use crate::need::{Asked, Need};
 use crate::replaying::Stretch;
 use crate::search::{Pair, Search};
-use crate::words::{percent, span};
 use loadline_catalog::{Catalog, Money};
 use loadline_disk::Layout;
 use loadline_units::Ratio;
@@ -57,6 +55,12 @@ impl Default for AdviceOptions {
     fn default() -> Self {
         Self { rows: ROWS_DEFAULT, seed: 1, simulate: true, today: None }
     }
+}
+
+/// A provider with the region of its prices.
+struct PriceRegion {
+    provider: String,
+    region: String,
 }
 
 /// Why there is no advice.
@@ -115,7 +119,7 @@ impl<'a> Posed<'a> {
         }
     }
 
-    fn market(&self, provider: &str, region: &str) -> Market {
+    fn market(&self, PriceRegion { provider, region }: &PriceRegion) -> Market {
         let wanted = &self.need.wanted;
         let case = &self.cases[self.reference.case];
         let flow_of = |layout: Layout| case.peak_flow(layout).clone();
@@ -140,7 +144,7 @@ impl<'a> Posed<'a> {
             .flat_map(|disk| sets_for.of(disk))
             .collect();
         let machines = machines(self.catalog, provider, region, wanted, &self.reference.draw);
-        Market { provider: provider.to_owned(), region: region.to_owned(), sets, machines }
+        Market { provider: provider.clone(), region: region.clone(), sets, machines }
     }
 }
 
@@ -157,7 +161,7 @@ pub fn advise(need: &Need, catalog: &Catalog, options: &AdviceOptions) -> Result
         return Err(AdviseError::NothingAsked);
     }
     let places = places(need, catalog)?;
-    let markets: Vec<Market> = places.iter().map(|(provider, region)| posed.market(provider, region)).collect();
+    let markets: Vec<Market> = places.iter().map(|place| posed.market(place)).collect();
     let judge = posed.judge(1.0);
     let mut judged = 0;
     let stretch = need.trace.as_deref().and_then(Stretch::of).filter(|_| options.simulate);
@@ -213,10 +217,10 @@ pub fn advise(need: &Need, catalog: &Catalog, options: &AdviceOptions) -> Result
 }
 
 /// The providers to look at, each with the region of its prices.
-fn places(need: &Need, catalog: &Catalog) -> Result<Vec<(String, String)>, AdviseError> {
+fn places(need: &Need, catalog: &Catalog) -> Result<Vec<PriceRegion>, AdviseError> {
     let wanted = &need.wanted;
     let providers = if wanted.providers.is_empty() { catalog.providers() } else { wanted.providers.clone() };
-    let found: Vec<(String, String)> = providers
+    let found: Vec<PriceRegion> = providers
         .iter()
         .filter_map(|provider| {
             let regions = catalog.price_regions(provider);
@@ -224,7 +228,7 @@ fn places(need: &Need, catalog: &Catalog) -> Result<Vec<(String, String)>, Advis
                 Some(region) => regions.into_iter().find(|known| known == region)?,
                 None => regions.into_iter().next()?,
             };
-            Some((provider.clone(), region))
+            Some(PriceRegion { provider: provider.clone(), region })
         })
         .collect();
     if found.is_empty() {
@@ -306,27 +310,12 @@ impl Posed<'_> {
     fn missed_latency(&self, candidate: Candidate) -> Option<Miss> {
         let (latency, objective) = (candidate.latency_ns.filter(|_| !candidate.meets)?, self.need.objective_ns()?);
         let broken = candidate.replayed.iter().filter(|found| found.keeps == Some(false));
-        if let Some(best) = broken.min_by_key(|found| found.p99_ns.middle) {
-            // Random arrivals keep it, and the requests as they were recorded do not.
-            let text = format!(
-                "keeps {} for requests at random times, but not for the recorded ones: {}",
-                self.need.objective_text().unwrap_or_default(),
-                best.words()
-            );
-            let by = best.p99_ns.middle as f64 / objective.max(1) as f64;
-            return Some(Miss { candidate, misses: "latency".to_owned(), by, text, fix: None });
-        }
-        let by = latency.p99_high as f64 / objective.max(1) as f64;
-        let text = format!(
-            "misses {} in {} of {} scenarios: {} ({} to {})",
-            self.need.objective_text().unwrap_or_default(),
-            candidate.scenarios.of - candidate.scenarios.met,
-            candidate.scenarios.of,
-            span(latency.p99 as f64),
-            span(latency.p99_low as f64),
-            span(latency.p99_high as f64),
-        );
-        Some(Miss { candidate, misses: "latency".to_owned(), by, text, fix: None })
+        // Where these break it, random arrivals keep it, and the requests as they were recorded do not.
+        let (ns, seen) = match broken.min_by_key(|found| found.p99_ns.middle) {
+            Some(best) => (best.p99_ns.middle, Shortfall::RecordedLatency { replayed: best.clone() }),
+            None => (latency.p99_high, Shortfall::Latency { latency_ns: latency, scenarios: candidate.scenarios }),
+        };
+        Some(Miss { candidate, seen, by: ns as f64 / objective.max(1) as f64, fix: None })
     }
 
     /// The cheapest choices whose limits are asked a little too much.
@@ -385,36 +374,24 @@ impl Posed<'_> {
             .flat_map(|station| station.used(flow).into_iter().flatten().map(move |used| (station, used)))
             .max_by(|a, b| a.1.share.total_cmp(&b.1.share))?;
         let candidate = self.described(market, set, machine, None);
-        let (misses, by, text) = if case.is_steady {
-            let text =
-                format!("is asked {} of {} ({})", percent(used.share), station.figure(used.is_bytes), station.who);
-            (limit_name(station, &used), used.share, text)
+        let (of, figure) = (station.who.clone(), station.figure(used.is_bytes));
+        let seen = if case.is_steady {
+            Shortfall::Limit { limit: limit_name(station, &used), used: used.share, of, figure }
         } else {
             let result = case.day(set.layout).result(&all, 1.0);
-            let text = match &result.burst_ends {
-                Some((at, who)) => format!(
-                    "is short for {} of the time: the burst of {who} ends after {}",
-                    percent(result.short),
-                    clock(*at)
-                ),
-                None => format!(
-                    "is short for {} of the time, at {} ({})",
-                    percent(result.short),
-                    station.figure(used.is_bytes),
-                    station.who
-                ),
-            };
-            ("time".to_owned(), used.share, text)
+            let short_share = result.short;
+            match result.burst_ends {
+                Some((ends_s, of)) => Shortfall::Burst { short_share, ends_s, of },
+                None => Shortfall::Time { short_share, of, figure },
+            }
         };
         // The cheapest machine for the same disks, and the cheapest disks for the same machine.
         let other_machine = (judge.set_could(set))
             .then(|| market.machines.priced.iter().find(|other| other.takes(set) && judge.carries(set, other)))
             .flatten()
             .map(|other| {
-                (
-                    cost(set.price).saturating_add(cost(other.total)),
-                    format!("{} instead of {}", other.name, machine.name),
-                )
+                let change = FixChange::Machine { to: other.name.clone(), from: machine.name.clone() };
+                (cost(set.price).saturating_add(cost(other.total)), change)
             });
         let other_set = market
             .sets
@@ -424,18 +401,13 @@ impl Posed<'_> {
             })
             .min_by_key(|other| cost(other.price))
             .map(|other| {
-                let disks = choice(other).words();
-                (
-                    cost(other.price).saturating_add(cost(machine.total)),
-                    format!("{disks} instead of {}", choice(set).words()),
-                )
+                let change = FixChange::Disks { to: choice(other), from: choice(set) };
+                (cost(other.price).saturating_add(cost(machine.total)), change)
             });
-        let fix = other_machine
-            .into_iter()
-            .chain(other_set)
-            .min()
-            .map(|(price, text)| Fix { text, amount: price as f64 / 1e9 });
-        Some(Miss { candidate, misses, by, text, fix })
+        let fix = (other_machine.into_iter().chain(other_set))
+            .min_by_key(|(price, _)| *price)
+            .map(|(price, change)| Fix { change, amount: price as f64 / 1e9 });
+        Some(Miss { candidate, seen, by: used.share, fix })
     }
 
     /// Choices of which something has no price, by the part that is known: of each disk product and each machine without a price
@@ -475,13 +447,13 @@ impl Posed<'_> {
     }
 
     /// What more and less of the need cost, by limits.
-    fn staircase(&self, places: &[(String, String)], winner: Option<&Candidate>) -> Vec<PriceStep> {
+    fn staircase(&self, places: &[PriceRegion], winner: Option<&Candidate>) -> Vec<PriceStep> {
         let step = |times: f64| {
             let need = scaled(self.need, times);
             let posed = Posed::new(&need, self.catalog, self.options);
             // The winner's provider, or all where nothing meets the need.
-            let wanted = |place: &&(String, String)| winner.is_none_or(|winner| winner.provider == place.0);
-            let markets: Vec<Market> = places.iter().filter(wanted).map(|(p, r)| posed.market(p, r)).collect();
+            let wanted = |place: &&PriceRegion| winner.is_none_or(|winner| winner.provider == place.provider);
+            let markets: Vec<Market> = places.iter().filter(wanted).map(|place| posed.market(place)).collect();
             let judge = posed.judge(1.0);
             let found = cheapest(&markets, &judge);
             PriceStep {
@@ -603,42 +575,23 @@ fn figures(need: &Need, posed: &Posed<'_>) -> NeedFigures {
 fn doubts(need: &Need) -> Vec<AdviceDoubt> {
     let mut doubts = Vec::new();
     if let Asked::Recorded(demand) = &need.asked {
-        let limited = demand.limited_share();
-        if limited > 0.0 {
-            let why = demand.limited_by().map_or("", |reason| reason.words());
-            let text = format!(
-                "in {} of the time the source could not do more ({why}): the need is at least what was recorded then; scenarios \
-                 take 1.25, 1.5 and 2 times as much there",
-                percent(limited)
-            );
-            doubts.push(AdviceDoubt::new(AdviceDoubtCode::SourceLimited, text));
+        let share = demand.limited_share();
+        if share > 0.0 {
+            doubts.push(AdviceDoubt::SourceLimited { share, reason: demand.limited_by() });
         }
         if is_averaged(demand) {
-            let length = demand.intervals.iter().map(|one| one.length_s).fold(0.0, f64::max);
-            let text = format!(
-                "rates are means over {length:.0} s and hide peaks: scenarios take 1, 1.25 and 1.5 times as much"
-            );
-            doubts.push(AdviceDoubt::new(AdviceDoubtCode::Averaged, text));
+            let interval_s = demand.intervals.iter().map(|one| one.length_s).fold(0.0, f64::max);
+            doubts.push(AdviceDoubt::Averaged { interval_s });
         }
         if demand.length_s() < HISTORY_MIN_S {
-            let text = format!("the record covers {}, less than a week", clock(demand.length_s()));
-            doubts.push(AdviceDoubt::new(AdviceDoubtCode::ShortHistory, text));
+            doubts.push(AdviceDoubt::ShortHistory { recorded_s: demand.length_s() });
         }
-        for note in &demand.notes {
-            doubts.push(AdviceDoubt::new(AdviceDoubtCode::ReadAs, note.clone()));
-        }
+        doubts.extend(demand.notes.iter().map(|note| AdviceDoubt::ReadAs { note: note.clone() }));
         let whole = whole(demand);
-        let text = format!(
-            "sizes within an interval are one mean: {} read, {} written",
-            crate::words::size(whole.read_size),
-            crate::words::size(whole.write_size)
-        );
-        doubts.push(AdviceDoubt::new(AdviceDoubtCode::OneSize, text));
+        doubts.push(AdviceDoubt::MeanSizes { read_bytes: whole.read_size, write_bytes: whole.write_size });
     }
     if need.hot.is_none() {
-        let text = "which part of the reads a host's cache would answer is not known: caches were not looked at. It takes the part \
-                    that nearly all reads fall on";
-        doubts.push(AdviceDoubt::new(AdviceDoubtCode::UnknownLocality, text));
+        doubts.push(AdviceDoubt::UnknownLocality);
     }
     doubts
 }
@@ -663,9 +616,4 @@ fn not_looked_at(need: &Need, markets: &[Market], catalog: &Catalog) -> Vec<NotL
     notes.extend(need.wanted.vcpus.is_none().then_some(NotLookedAt::Vcpus));
     notes.extend([NotLookedAt::HostDisks, NotLookedAt::Mirrors, NotLookedAt::OtherCosts]);
     notes
-}
-
-/// A time of a record: "14 h 20 min".
-pub(crate) fn clock(seconds: f64) -> String {
-    loadline_units::Duration::from_s(seconds.max(0.0).round() as u64).clock()
 }

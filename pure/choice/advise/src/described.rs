@@ -1,12 +1,12 @@
 //! A choice described: its price by item, what binds it, its latency, and in how many scenarios it meets the need.
 
 use crate::advice::{
-    AdviceDoubt, AdviceDoubtCode, Bound, Candidate, DiskChoice, LatencyRange, PriceMonth, PricedItem, PricedPart,
-    ScenariosMet, VolumeChoice,
+    Bound, Candidate, DiskChoice, LatencyRange, PriceMonth, PricedItem, PricedPart, ScenariosMet, VolumeChoice,
 };
 use crate::advisor::{Market, Posed};
 use crate::day::DayResult;
 use crate::disk_sets::{DiskSet, INTERLEAVE, VOLUME};
+use crate::doubt::AdviceDoubt;
 use crate::environment_text::environment_text;
 use crate::flow::{Cached, Station, stations};
 use crate::machines::{MachineOffer, environment};
@@ -196,44 +196,33 @@ impl Posed<'_> {
     fn doubts_of(&self, candidate: &Candidate, set: &DiskSet, machine: &MachineOffer) -> Vec<AdviceDoubt> {
         let mut doubts = Vec::new();
         if !candidate.price_month.complete {
-            let missing: Vec<String> =
-                candidate.price_month.items.iter().filter_map(|item| item.missing.clone()).collect();
-            doubts.push(AdviceDoubt::new(
-                AdviceDoubtCode::NotPriced,
-                format!("the sum is \"at least\": {}", missing.join("; ")),
-            ));
+            let missing = candidate.price_month.items.iter().filter_map(|item| item.missing.clone()).collect();
+            doubts.push(AdviceDoubt::NotPriced { missing });
         }
         if let Some(today) = self.options.today.as_deref().and_then(days) {
-            let old = |date: &&String| days(date).is_some_and(|date| today - date > PRICE_DAYS_MAX);
-            let old: Vec<&str> = candidate.price_month.dates.iter().filter(old).map(String::as_str).collect();
-            if !old.is_empty() {
-                doubts.push(AdviceDoubt::new(AdviceDoubtCode::OldPrices, format!("prices of {}", old.join(", "))));
-            }
+            let is_old = |date: &&String| days(date).is_some_and(|date| today - date > PRICE_DAYS_MAX);
+            let dates: Vec<String> = candidate.price_month.dates.iter().filter(is_old).cloned().collect();
+            doubts.extend((!dates.is_empty()).then_some(AdviceDoubt::OldPrices { dates }));
         }
         if self.catalog.has_cpu_credits(&machine.name) {
-            let text =
-                "its processors run on credits, which are not modelled: work that needs them for long slows down";
-            doubts.push(AdviceDoubt::new(AdviceDoubtCode::CpuCredits, text));
+            doubts.push(AdviceDoubt::CpuCredits);
         }
         if let Some(environment) = environment(self.catalog, &machine.figures, set) {
-            for (disk, deviation) in environment.deviations(VOLUME) {
-                doubts
-                    .push(AdviceDoubt::new(AdviceDoubtCode::KnownDeviation, format!("{disk}: {}", deviation.measured)));
-            }
-            for name in environment.uncapped() {
-                doubts.push(AdviceDoubt::new(
-                    AdviceDoubtCode::LimitUnknown,
-                    format!("what {} allows all disks {name} is not in the catalog", machine.name),
-                ));
-            }
+            doubts.extend(environment.deviations(VOLUME).into_iter().map(|(disk, deviation)| {
+                AdviceDoubt::KnownDeviation { disk: disk.clone(), measured: deviation.measured.clone() }
+            }));
+            doubts.extend(
+                environment
+                    .uncapped()
+                    .into_iter()
+                    .map(|name| AdviceDoubt::AllowanceUnknown { machine: machine.name.clone(), disks: name.clone() }),
+            );
         }
         if set.host_cache != HostCache::None && machine.figures.cached.is_none() {
-            let text = "what the host's cache may answer is an estimate by the machine's processors";
-            doubts.push(AdviceDoubt::new(AdviceDoubtCode::LimitUnknown, text));
+            doubts.push(AdviceDoubt::HostCacheEstimated);
         }
         if !self.need_is_one_size() {
-            let text = "reads and writes differ in size: the latency is simulated with their mean size, the limits are judged with both";
-            doubts.push(AdviceDoubt::new(AdviceDoubtCode::OneSize, text));
+            doubts.push(AdviceDoubt::SizesDiffer);
         }
         doubts
     }

@@ -9,11 +9,13 @@ mod cases;
 mod day;
 mod described;
 mod disk_sets;
+mod doubt;
 mod environment_text;
 mod exactness;
 mod flow;
 mod judging;
 mod machines;
+mod miss;
 mod need;
 mod need_file;
 mod replaying;
@@ -24,12 +26,15 @@ mod trial;
 mod words;
 
 pub use advice::{
-    ADVICE_SCHEMA, Advice, AdviceDoubt, AdviceDoubtCode, Bound, Candidate, CurvePoint, DiskChoice, Fix, JudgedBy,
-    LatencyRange, Miss, NeedFigures, NotLookedAt, PriceMonth, PriceStep, PricedItem, PricedPart, ReplayedFigures,
-    ReplayedRange, RequestTiming, ScenariosMet, VolumeChoice,
+    ADVICE_SCHEMA, Advice, Bound, Candidate, CurvePoint, DiskChoice, JudgedBy, LatencyRange, NeedFigures, NotLookedAt,
+    PriceMonth, PriceStep, PricedItem, PricedPart, ReplayedFigures, ReplayedRange, RequestTiming, ScenariosMet,
+    VolumeChoice,
 };
 pub use advisor::{AdviceOptions, AdviseError, ROWS_DEFAULT, advise};
+pub use doubt::{AdviceDoubt, AdviceDoubtCode};
 pub use exactness::{PairCheck, check_against_every_pair};
+pub use loadline_demand::AtLimit;
+pub use miss::{Fix, FixChange, Miss, Shortfall};
 pub use need::{
     Asked, DISKS_DEFAULT, Need, OS_DISK_DEFAULT, Rates, SURE_DEFAULT, TIME_MET_DEFAULT, Wanted, objective_words,
 };

@@ -1,7 +1,7 @@
 //! Figures in words.
 
 use loadline_units::Bytes;
-pub(crate) use loadline_units::words::{number, percent, span};
+pub(crate) use loadline_units::words::{number, span};
 
 /// A size of a request: "8 KiB".
 #[must_use]

@@ -82,26 +82,6 @@ impl From<&SourceLimit> for AtLimit {
     }
 }
 
-impl AtLimit {
-    /// The reason in words.
-    #[must_use]
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Reported => "the provider's own counter says that a limit was reached",
-            Self::Throttled => "a control group asks for all that a throttle of the kernel allows",
-            Self::Queue => "the kernel's queue of the device is full",
-            Self::Quota => "the CPU quota of the application runs out",
-            Self::LevelRequests => "requests per second stay level at their highest while requests queue",
-            Self::LevelBytes => "bytes per second stay level at their highest while requests queue",
-            Self::AlwaysQueued => "the queue is never empty: the application always waits for the storage",
-            Self::LevelBeforeDevice => {
-                "rates stay level at their highest and nothing queues at the device: a limit before it, or an application that asks \
-                 the same at all times"
-            }
-        }
-    }
-}
-
 impl DemandInterval {
     /// Reads and writes per second.
     #[must_use]

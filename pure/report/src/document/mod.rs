@@ -1,8 +1,10 @@
 //! Results as programs read them in JSON: values, and beside them what people read.
 
+mod advice;
 mod comparison;
 mod run;
 
+pub use advice::{AdviceDocument, advice_document};
 pub use comparison::ComparisonDocument;
 pub use run::{RunDocument, run_document};
 

@@ -1,4 +1,9 @@
-//! An advice in words: its verdict, its rows, what stands below them, its page, and the document for programs.
+//! An advice in words: its verdict, its rows, what stands below them, and its page.
+
+mod doubt;
+mod miss;
+
+use self::miss::missed;
 
 use crate::console::{Style, TerminalOptions, length, wrap};
 use crate::page::{escaped, page};
@@ -6,13 +11,15 @@ use crate::put;
 use crate::table::{Column, Field, Table};
 use crate::verdict_line::{About, VerdictLine, lines_html};
 use loadline_advise::{
-    ADVICE_SCHEMA, Advice, AdviceDoubt, AdviceDoubtCode, Candidate, CurvePoint, Miss, NeedFigures, NotLookedAt,
-    PriceStep, PricedPart, ReplayedFigures, RequestTiming, VolumeChoice, objective_words, request_size,
+    Advice, AdviceDoubt, AdviceDoubtCode, Candidate, CurvePoint, NotLookedAt, PriceStep, PricedPart, ReplayedFigures,
+    RequestTiming, VolumeChoice, objective_words, request_size,
 };
 use loadline_record::VOLUME_DEFAULT;
 use loadline_units::Duration;
 use loadline_units::words::{capital, number, percent, span};
-use serde::Serialize;
+
+pub(crate) use self::doubt::advice_doubt;
+pub(crate) use self::miss::{change, shortfall};
 
 /// Lines at most.
 const LINES_MAX: usize = 9;
@@ -59,10 +66,10 @@ fn all_lines(advice: &Advice) -> Vec<VerdictLine> {
             say(About::Unpriced, format!("{} does: {} a month in {}.", row.words(), row.price_words(), row.region));
         }
         if let Some(miss) = advice.misses.first() {
-            say(About::Nearest, missed(miss, None));
+            say(About::Nearest, missed(miss, advice.judged_by.objective, None));
         }
-        if let Some(first) = advice.doubts.iter().find(|doubt| doubt.code == AdviceDoubtCode::SourceLimited) {
-            say(About::Doubt, sentence(&first.detail));
+        if let Some(first) = advice.doubts.iter().find(|doubt| doubt.code() == AdviceDoubtCode::SourceLimited) {
+            say(About::Doubt, sentence(&advice_doubt(first)));
         }
         let is_unknown = |note: &&NotLookedAt| {
             matches!(note, NotLookedAt::MachinesWithoutMemory { .. } | NotLookedAt::MachinesWithoutVcpus { .. })
@@ -114,7 +121,7 @@ fn all_lines(advice: &Advice) -> Vec<VerdictLine> {
         );
     }
     if let Some(miss) = advice.misses.first() {
-        say(About::Cheaper, missed(miss, Some(winner)));
+        say(About::Cheaper, missed(miss, advice.judged_by.objective, Some(winner)));
     }
     if let Some(step) = advice.staircase.iter().find(|step| (step.times - 1.1).abs() < 1e-9) {
         say(About::TenPercentMore, more(step.amount, step.choice.as_deref(), winner));
@@ -135,16 +142,13 @@ fn all_lines(advice: &Advice) -> Vec<VerdictLine> {
         }
     }
     // Of the need first, then of the row itself.
-    let of = |doubts: &[AdviceDoubt], codes: &[AdviceDoubtCode]| {
-        codes.iter().find_map(|code| doubts.iter().find(|doubt| doubt.code == *code)).cloned()
-    };
     let gravest = {
         use AdviceDoubtCode as Code;
-        of(&advice.doubts, &[Code::SourceLimited, Code::Averaged, Code::ShortHistory])
-            .or_else(|| of(&winner.doubts, &[Code::KnownDeviation, Code::OldPrices]))
+        first_of(&advice.doubts, &[Code::SourceLimited, Code::Averaged, Code::ShortHistory])
+            .or_else(|| first_of(&winner.doubts, &[Code::KnownDeviation, Code::OldPrices]))
     };
     if let Some(first) = gravest {
-        say(About::Doubt, format!("{} ({})", sentence(&first.detail), first.code));
+        say(About::Doubt, format!("{} ({})", sentence(&advice_doubt(first)), first.code()));
     }
     // What is known of its price may already be more than the winner costs.
     let cheaper = |row: &&Candidate| {
@@ -160,6 +164,11 @@ fn all_lines(advice: &Advice) -> Vec<VerdictLine> {
         say(About::Unpriced, format!("{} costs {} and may be cheaper{why}.{more}", row.words(), row.price_words()));
     }
     lines
+}
+
+/// The first doubt of the first of these kinds that there is.
+fn first_of<'a>(doubts: &'a [AdviceDoubt], codes: &[AdviceDoubtCode]) -> Option<&'a AdviceDoubt> {
+    codes.iter().find_map(|code| doubts.iter().find(|doubt| doubt.code() == *code))
 }
 
 /// Whether `less` is the same machine and disks with no more provisioned, so that the other costs no less.
@@ -228,23 +237,6 @@ fn met(advice: &Advice, winner: &Candidate) -> String {
     }
 }
 
-fn missed(miss: &Miss, winner: Option<&Candidate>) -> String {
-    let price = miss.candidate.price_month.amount;
-    let less = winner.map(|winner| 1.0 - price / winner.price_month.amount.max(1e-9));
-    let begin = match less {
-        Some(less) => format!("{} costs {} less and {}", miss.candidate.words(), percent(less), miss.text),
-        None => format!("{} ({}) {}", miss.candidate.words(), miss.candidate.price_words(), miss.text),
-    };
-    format!("{begin}.{}", fixed(miss))
-}
-
-/// The change that makes a choice do, in a sentence behind others.
-fn fixed(miss: &Miss) -> String {
-    miss.fix.as_ref().map_or_else(String::new, |fix| {
-        format!(" {} would do, at {:.2} {}.", fix.text, fix.amount, miss.candidate.price_month.currency)
-    })
-}
-
 fn more(amount: Option<f64>, choice: Option<&str>, winner: &Candidate) -> String {
     match (amount, choice) {
         (Some(amount), Some(choice)) if amount > winner.price_month.amount + 0.005 => {
@@ -271,7 +263,7 @@ fn clock(seconds: f64) -> String {
     Duration::from_s(seconds.max(0.0).round() as u64).clock()
 }
 
-fn not_looked_at(note: &NotLookedAt) -> String {
+pub(crate) fn not_looked_at(note: &NotLookedAt) -> String {
     let machines =
         |count: &u32, provider: &str, without: &str| format!("{count} machines of {provider} without {without}");
     match note {
@@ -399,11 +391,8 @@ pub fn advice_sections(advice: &Advice) -> Vec<(&'static str, Vec<String>)> {
         let heading = "The recorded requests on each row, without credits for bursts";
         sections.push((heading, recorded.chain(rows).collect()));
     }
-    let miss = |miss: &Miss| {
-        let Miss { candidate, text, .. } = miss;
-        format!("{} ({}) {text}.{}", candidate.words(), candidate.price_words(), fixed(miss))
-    };
-    sections.push(("Cheaper, and just missed", advice.misses.iter().map(miss).collect()));
+    let misses = advice.misses.iter().map(|miss| missed(miss, advice.judged_by.objective, None));
+    sections.push(("Cheaper, and just missed", misses.collect()));
     let unpriced = |row: &Candidate| {
         let missing: Vec<&str> = row.price_month.items.iter().filter_map(|item| item.missing.as_deref()).collect();
         format!("{}: {} ({})", row.words(), row.price_words(), missing.join("; "))
@@ -420,10 +409,10 @@ pub fn advice_sections(advice: &Advice) -> Vec<(&'static str, Vec<String>)> {
         format!("{:.1} %: {}  {choice}", point.short_share * 100.0, amount(point.amount))
     };
     sections.push(("Cost by the share of time that may be short", advice.curve.iter().map(point).collect()));
-    let doubts = advice.doubts.iter().map(|doubt| format!("{}: {}", doubt.code, doubt.detail));
-    let of_rows = advice.candidates.iter().flat_map(|row| {
-        row.doubts.iter().map(move |doubt| format!("row {}: {}: {}", row.rank, doubt.code, doubt.detail))
-    });
+    let coded = |doubt: &AdviceDoubt| format!("{}: {}", doubt.code(), advice_doubt(doubt));
+    let doubts = advice.doubts.iter().map(coded);
+    let of_rows = (advice.candidates.iter())
+        .flat_map(|row| row.doubts.iter().map(move |doubt| format!("row {}: {}", row.rank, coded(doubt))));
     sections.push(("Doubts", doubts.chain(of_rows).collect()));
     sections.push(("Not looked at", advice.not_looked_at.iter().map(not_looked_at).collect()));
     sections.retain(|(_, lines)| !lines.is_empty());
@@ -457,53 +446,4 @@ pub fn advice_html(advice: &Advice) -> String {
         put!(out, "<section>\n<h2>{heading}</h2>\n<ul>\n{}</ul>\n</section>\n", items.concat());
     }
     page(&format!("Advice for {}", advice.need.name), &out)
-}
-
-/// An advice for programs.
-#[derive(Debug, Serialize)]
-pub struct AdviceDocument<'a> {
-    schema: &'static str,
-    need: &'a NeedFigures,
-    recorded: &'a Option<ReplayedFigures>,
-    candidates: &'a [Candidate],
-    misses: &'a [Miss],
-    unpriced: &'a [Candidate],
-    staircase: &'a [PriceStep],
-    curve: &'a [CurvePoint],
-    not_looked_at: Vec<String>,
-    verdict: String,
-    verdict_lines: Vec<LineDocument>,
-    doubts: &'a [AdviceDoubt],
-    judged: u64,
-    dearer_left: bool,
-    left_out: &'a [NotLookedAt],
-}
-
-#[derive(Debug, Serialize)]
-struct LineDocument {
-    about: String,
-    text: String,
-}
-
-/// The document of an advice: `docs/formats/advice.schema.json`.
-#[must_use]
-pub fn advice_document(advice: &Advice) -> AdviceDocument<'_> {
-    let line = |line: VerdictLine| LineDocument { about: line.about.name().into_owned(), text: line.text };
-    AdviceDocument {
-        schema: ADVICE_SCHEMA,
-        need: &advice.need,
-        recorded: &advice.recorded,
-        candidates: &advice.candidates,
-        misses: &advice.misses,
-        unpriced: &advice.unpriced,
-        staircase: &advice.staircase,
-        curve: &advice.curve,
-        not_looked_at: advice.not_looked_at.iter().map(not_looked_at).collect(),
-        verdict: advice_verdict(advice),
-        verdict_lines: advice_lines(advice).into_iter().map(line).collect(),
-        doubts: &advice.doubts,
-        judged: advice.judged,
-        dearer_left: advice.dearer_left,
-        left_out: &advice.not_looked_at,
-    }
 }

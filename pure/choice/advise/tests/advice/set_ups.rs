@@ -43,7 +43,7 @@ fn is_right(catalog: &Catalog, example: &Example) -> Result<(), String> {
     if (1..=count).any(|count| accepts(&advice, machine, disk, count)) {
         return Err(format!("accepted at 1.1: {:?}", advice.candidates));
     }
-    let named: Vec<&str> = advice.misses.iter().map(|miss| miss.misses.as_str()).collect();
+    let named: Vec<&str> = advice.misses.iter().map(|miss| miss.seen.name()).collect();
     if named.contains(&limit) { Ok(()) } else { Err(format!("{named:?}, not {limit}")) }
 }
 
