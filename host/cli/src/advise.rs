@@ -11,13 +11,14 @@ use crate::arguments::advise::{AdviseArguments, ScriptName};
 use crate::arguments::{CommandLine, Format, Verb};
 use crate::failure::{Outcome, Usage};
 use crate::schema::Schema;
-use crate::sweep::{self, RowsPlace, SweepView};
+use crate::sweep::{RowsPlace, SweepView};
 use crate::{emulate, output, output_file};
 use clap::Parser as _;
 pub(crate) use judge::advised;
 use loadline_advise::{Advice, AdviceDoubtCode, AdviceOptions, Candidate, Need, Script, script};
+use loadline_report::advice_document;
 use loadline_report::words::advice::advice_html;
-use loadline_report::{About, advice_document};
+use loadline_report::words::sweep::{SweptNeeds, needs_lines};
 use loadline_runs::sweep::{AdviceSweep, SweptNeed, advice_frame, described_in, swept_catalog};
 use loadline_runs::{InputKind, catalog_with};
 pub(crate) use need::completed;
@@ -126,18 +127,14 @@ fn many(arguments: &AdviseArguments, folder: &Path, quiet: bool) -> anyhow::Resu
     };
     place.put(&advice_frame(&rows), &SHOWN, Schema::AdviceRows)?;
     let problems: Vec<&str> = rows.iter().filter_map(|row| row.problem.as_deref()).collect();
-    let (line, outcome) = sweep::problems(problems.len(), problems.first().copied());
     let first = || rows.iter().filter_map(|row| row.candidate.as_ref()).filter(|row| row.rank == 1);
-    let met = first().filter(|row| row.meets).count();
-    let of_part = arguments.sweep.part.map_or_else(String::new, |part| format!(" of part {part}"));
-    let needs = part.of(sweep.len()).len();
-    let mut lines = vec![About::Advised.says(format!("the storage on sale meets {met} of {needs} needs{of_part}"))];
-    let limits = first().map(|row| row.binding.limit.as_str());
-    lines.extend(sweep::limits_of(limits).map(|limits| About::BoundBy.says(limits)));
-    lines.extend(line);
-    lines.extend(place.line());
-    place.conclude(&lines, quiet)?;
-    Ok(outcome)
+    let lines = needs_lines(&SweptNeeds {
+        met: first().filter(|row| row.meets).count(),
+        needs: part.of(sweep.len()).len(),
+        part: arguments.sweep.part.map(|part| part.to_string()).as_deref(),
+        limits: first().map(|row| row.binding.limit.as_str()).collect(),
+    });
+    place.conclude(lines, &problems, quiet)
 }
 
 /// The sweep that was typed.

@@ -9,7 +9,7 @@ use crate::output;
 use crate::printing;
 use crate::schema::Schema;
 use loadline_catalog::{Catalog, CatalogProblem, Filter, Kind, ListOrder, Price, rate_text};
-use loadline_report::About;
+use loadline_report::words::checkup::{CatalogCheck, catalog_lines};
 use loadline_report::{Column, Field, Table};
 use loadline_runs::catalog_with;
 use serde_json::{Map, Value as Json};
@@ -183,21 +183,12 @@ fn check(arguments: &CheckArguments) -> anyhow::Result<Outcome> {
     if arguments.printing.format != Format::Table || !table.is_empty() {
         output::print(&printing::table(&table, Schema::CatalogCheck, arguments.printing.format))?;
     }
-    let counts = (catalog.disks().len(), catalog.vms().len(), catalog.caps().len());
-    let looked_at =
-        format!("{} disks, {} VM sizes and {} limits of machines by disk type", counts.0, counts.1, counts.2);
-    let found = match problems.len() {
-        0 => "nothing is wrong".to_owned(),
-        1 => "1 problem".to_owned(),
-        count => format!("{count} problems"),
-    };
-    let mut lines = vec![About::Verdict.says(found), About::LookedAt.says(looked_at)];
-    if let Some(first) = problems.first() {
-        lines.push(About::FirstProblem.says(format!("{}: {} {}", first.place, first.name, first.text)));
-        lines.push(About::Next.says("mend the file, and check again"));
-    } else {
-        lines.push(About::Command.says("loadline catalog list --kind disk --sort price"));
-    }
+    let lines = catalog_lines(&CatalogCheck {
+        problems: problems.len(),
+        first: problems.first().map(|first| [&first.place, &first.name, &first.text].map(String::as_str)),
+        looked_at: [catalog.disks().len(), catalog.vms().len(), catalog.caps().len()],
+        command: "loadline catalog list --kind disk --sort price",
+    });
     // Not among the results: a check without problems prints none.
     printing::tell_verdict(&lines);
     Ok(if problems.is_empty() { Outcome::Done } else { Outcome::Failed })

@@ -9,8 +9,8 @@ use crate::{output_file, printing};
 use anyhow::Context as _;
 use loadline_analysis::{ClockReading, clock_at};
 use loadline_kernel::clock::wall_ns;
-use loadline_report::{About, VerdictLine};
-use loadline_report::{Column, Field, Table};
+use loadline_report::words::clocks::{ClocksNext, clocks_lines};
+use loadline_report::{Column, Field, Table, VerdictLine};
 use loadline_runs::clocks::{ClocksCompared, compare_clock, read_clocks, serve_clock};
 use loadline_units::Duration;
 use serde_json::Value as Json;
@@ -111,19 +111,13 @@ fn verdict(arguments: &CompareClocksArguments, compared: &ClocksCompared) -> Vec
     let offsets = || compared.hosts.values().map(|reading| reading.offset_ns);
     let apart = offsets().max().unwrap_or(0).abs_diff(offsets().min().unwrap_or(0));
     let error = compared.hosts.values().map(|reading| reading.error_ns).max().unwrap_or(0);
-    let (apart, error) = (Duration::from_ns(apart).human(), Duration::from_ns(error).human());
-    let mut lines = vec![About::Clocks.says(format!("they lie {apart} apart, each known within {error} or better"))];
-    match &arguments.output {
-        None => {
-            lines.push(About::Next.says("with -o FILE the comparison is kept for `loadline merge --clocks FILE`"));
-        }
-        Some(path) => {
-            lines.push(About::Next.says("compare once before the runs and once after them, then merge"));
-            let runs: Vec<String> = arguments.hosts.iter().map(|host| format!("{host}={host}.db")).collect();
-            lines.push(About::Command.says(format!("loadline merge {} --clocks {}", runs.join(" "), path.display())));
-        }
-    }
-    lines
+    let runs: Vec<String> = arguments.hosts.iter().map(|host| format!("{host}={host}.db")).collect();
+    let merge =
+        arguments.output.as_ref().map(|path| format!("loadline merge {} --clocks {}", runs.join(" "), path.display()));
+    let next = merge
+        .as_deref()
+        .map_or(ClocksNext::Keep { option: "-o FILE", merge: "loadline merge --clocks FILE" }, ClocksNext::Merge);
+    clocks_lines(Duration::from_ns(apart), Duration::from_ns(error), next)
 }
 
 #[cfg(test)]

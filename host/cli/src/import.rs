@@ -14,9 +14,9 @@ use crate::typed_settings::named_targets;
 use crate::words;
 use loadline_analysis::RunSummary;
 use loadline_imported::LeftOut;
-use loadline_report::words::{holder, reached};
-use loadline_report::{About, VerdictLine};
-use loadline_report::{Column, Field, Table};
+use loadline_report::words::imports::{imports_lines, nothing_imported_lines};
+use loadline_report::words::reached;
+use loadline_report::{Column, Field, Table, VerdictLine};
 use loadline_runs::{DeclaredEnvironment, Error, FolderImport, Import, NamedTarget, catalog_with, store_location};
 use std::path::{Path, PathBuf};
 
@@ -133,33 +133,12 @@ fn import_folders(
     Ok(if records.is_empty() { Outcome::Failed } else { Outcome::Done })
 }
 
-/// Runs that the verdict has a line for.
-const RUNS_SHOWN_MAX: usize = 5;
-
-/// What was imported, what stops each of the first runs, and how to see more.
+/// What was imported, and how to see more.
 fn verdict(summaries: &[RunSummary]) -> Vec<VerdictLine> {
     if summaries.is_empty() {
-        return vec![
-            About::Verdict.says("nothing was imported: no file holds results of a form that is known"),
-            About::Next.says("fio writes such results with --output-format=json --output=results.json"),
-            About::Command.says("loadline help import"),
-        ];
+        return nothing_imported_lines("fio", "--output-format=json --output=results.json", "loadline help import");
     }
-    let runs = if summaries.len() == 1 { "run" } else { "runs" };
-    let mut lines = vec![About::Verdict.says(format!("{} {runs} imported", summaries.len()))];
-    for summary in summaries.iter().take(RUNS_SHOWN_MAX) {
-        let volume = summary.verdict.as_ref().and_then(|block| block.volumes.first());
-        let held = volume
-            .map_or_else(|| "no limit is named".to_owned(), |volume| format!("held by {}", holder(&volume.held_by)));
-        lines.push(About::subject(summary.run.name.clone()).says(held));
-    }
-    let more = summaries.len().saturating_sub(RUNS_SHOWN_MAX);
-    if more > 0 {
-        lines.push(About::More.says(format!("{more} more in the table above")));
-    }
-    lines.push(About::Next.says("see them side by side"));
-    lines.push(About::Command.says(report_command(summaries.iter().map(|summary| summary.run.id.as_str()))));
-    lines
+    imports_lines(summaries, &report_command(summaries.iter().map(|summary| summary.run.id.as_str())))
 }
 
 /// The runs with what each says first.

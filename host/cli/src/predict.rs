@@ -5,7 +5,7 @@ use crate::conclusion::{conclude, conclude_search};
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
 use crate::schema::Schema;
-use crate::sweep::{self, RowsPlace, SweepView};
+use crate::sweep::{RowsPlace, SweepView};
 use crate::terminal::Terminal;
 use crate::typed_plan::read_plans;
 use crate::typed_settings::named_targets;
@@ -13,7 +13,7 @@ use crate::{compare, dry_run, environments, output, printing};
 use loadline_catalog::Environment;
 use loadline_disk::Fullness;
 use loadline_prediction::Model;
-use loadline_report::About;
+use loadline_report::words::sweep::{SweptPredictions, predictions_lines};
 use loadline_runs::sweep::{PredictionSweep, SweepMethod, SweptEnvironment, described_in, prediction_frame};
 use loadline_runs::wall_clock::fresh_seed;
 use loadline_runs::{
@@ -21,7 +21,6 @@ use loadline_runs::{
     Work, catalog_with, check_predictable,
 };
 use loadline_units::Duration;
-use loadline_units::words::number;
 use loadline_workload::{LoadSpec, Plan};
 use std::path::{Path, PathBuf};
 
@@ -177,29 +176,18 @@ fn many(arguments: &PredictArguments, folder: Option<&Path>, quiet: bool) -> any
     };
     place.put(&prediction_frame(&rows), &SHOWN, Schema::PredictionRows)?;
     let problems: Vec<&str> = rows.iter().filter_map(|row| row.problem.as_deref()).collect();
-    let (line, outcome) = sweep::problems(problems.len(), problems.first().copied());
-    let environments = part.of(sweep.len()).len();
-    let of_part = arguments.sweep.part.map_or_else(String::new, |part| format!(" of part {part}"));
-    let by = if arguments.limits_only { "by ceilings and credits" } else { "by simulation" };
-    let mut lines = vec![About::Predicted.says(format!(
-        "{} rows from {environments} environment{}{of_part}, {by}",
-        rows.len() - problems.len(),
-        if environments == 1 { "" } else { "s" }
-    ))];
-    let limits = rows.iter().filter_map(|row| row.figures.binding.as_ref()).map(|(limit, _)| limit.as_str());
-    lines.extend(sweep::limits_of(limits).map(|limits| About::HeldBy.says(limits)));
-    let rates = || rows.iter().filter_map(|row| row.figures.iops);
-    let ends = rates().min_by(f64::total_cmp).zip(rates().max_by(f64::total_cmp));
-    lines.extend(ends.map(|(least, most)| About::Rates.says(format!("{} to {} IOPS", number(least), number(most)))));
-    let bursts = rows.iter().filter(|row| row.figures.burst_ends_s.is_some()).count();
-    if bursts > 0 {
-        let spend = if bursts == 1 { "1 row spends its" } else { &format!("{bursts} rows spend their") };
-        lines.push(About::Bursts.says(format!("{spend} burst credits in the end: the column burst_ends_s says when")));
-    }
-    lines.extend(line);
-    lines.extend(place.line());
-    place.conclude(&lines, quiet)?;
-    Ok(outcome)
+    let figures = || rows.iter().map(|row| &row.figures);
+    let lines = predictions_lines(&SweptPredictions {
+        rows: rows.len() - problems.len(),
+        environments: part.of(sweep.len()).len(),
+        part: arguments.sweep.part.map(|part| part.to_string()).as_deref(),
+        limits_only: arguments.limits_only,
+        limits: figures().filter_map(|figures| figures.binding.as_ref()).map(|(limit, _)| limit.as_str()).collect(),
+        rates: figures().filter_map(|figures| figures.iops).collect(),
+        spent: figures().filter(|figures| figures.burst_ends_s.is_some()).count(),
+        spent_column: "burst_ends_s",
+    });
+    place.conclude(lines, &problems, quiet)
 }
 
 /// The sweep that was typed. Without a seed it has the same one everywhere, so that parts belong together.

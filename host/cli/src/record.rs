@@ -11,11 +11,11 @@ use crate::screen::{Screen, cut};
 use crate::shell::in_shell;
 use loadline_analysis::{Advised, VolumeVerdict, WatchNext};
 use loadline_report::rates::{iops, per_second};
-use loadline_report::{About, Column, Field, Table, VerdictLine, verdict_lines};
+use loadline_report::words::trace::{RecordingEnd, RecordingNext, RecordingVerdict, recording_lines};
+use loadline_report::{Column, Field, Table, VerdictLine};
 use loadline_runs::recording::{RecordEnd, RecordOutcome, RecordSettings, Recorder};
 use loadline_runs::{Error, Event, Observer, RecordError};
 use loadline_units::Duration;
-use loadline_units::words::percent;
 
 /// Records, and prints what came of it.
 pub(crate) fn record(arguments: &RecordArguments, quiet: bool) -> anyhow::Result<Outcome> {
@@ -114,70 +114,38 @@ fn table(outcome: &RecordOutcome) -> Table {
     table
 }
 
-/// What held the application meanwhile, as `watch` judges it, whether the trace is whole, and what to do with it.
+/// What came of it, with what to do next.
 fn verdict(outcome: &RecordOutcome) -> Vec<VerdictLine> {
     let (notes, counts) = (&outcome.notes, &outcome.counts);
     let around = notes.surroundings.as_ref().and_then(|run| summarized(run).verdict);
-    let mut lines: Vec<VerdictLine> = around.iter().flat_map(verdict_lines).collect();
-    lines.retain(|line| !matches!(line.about, About::Next | About::Command));
-    if around.is_none() {
-        lines.push(About::HeldBy.says(format!("not known: the kernel does not count what {} does", outcome.device)));
-    }
-    let mut say = |about: About, text: String| lines.push(about.says(text));
-    let whole = match (notes.events_lost, notes.missing()) {
-        (0, Some(0)) => "whole: the trace has every request that the kernel counted".to_owned(),
-        (0, None) => "no event was lost; the kernel does not count this device's requests".to_owned(),
-        (lost, missing) => format!(
-            "not whole: {lost} events were lost, and {} requests are missing. Record with a larger --buffer",
-            missing.map_or_else(|| "an unknown number of".to_owned(), |missing| missing.to_string())
-        ),
-    };
-    say(About::Trace, whole);
-    if counts.without_issue + counts.without_arrival + counts.issued_left > 0 {
-        say(
-            About::TraceEnds,
-            format!(
-                "{} requests were under way at the beginning, {} at the end. Of {} no arrival was recorded: it is taken for their submission",
-                counts.without_issue, counts.issued_left, counts.without_arrival
-            ),
-        );
-    }
-    let why = match outcome.end {
-        RecordEnd::Time => "its time was over",
-        RecordEnd::Size => "the trace has the size that --max-size allows",
-        RecordEnd::Wanted => "you ended it",
-    };
-    say(About::Ended, why.to_owned());
-    let file = in_shell(&outcome.file.display().to_string());
+    let (file, device) = (in_shell(&outcome.file.display().to_string()), in_shell(&outcome.device));
+    let (watch, buy) = (format!("loadline watch {device} --for 60s"), format!("loadline advise {file}"));
+    let replay = format!("loadline replay {file} --env {ENVIRONMENT_SHOWN}");
     let lifts = |volume: &&VolumeVerdict| {
         let Some(Advised::Watch { step, .. }) = &volume.next else { return false };
         matches!(step, WatchNext::LiftThrottle | WatchNext::LiftSetting)
     };
     let held = around.iter().flat_map(|block| &block.volumes).find(lifts);
-    let lifting = held.and_then(|volume| volume.command.clone());
-    if let Some((_, share)) = notes.source_limit() {
-        let text = format!(
-            "without that limit more would have been asked for in {} of the time (source-limited)",
-            percent(share)
-        );
-        lines.push(About::Doubt.says(text));
-    }
-    let mut say = |about: About, text: String| lines.push(about.says(text));
-    if notes.requests == 0 {
-        say(About::Next, "see whether anything uses this device: no request came".to_owned());
-        say(About::Command, format!("loadline watch {} --for 60s", in_shell(&outcome.device)));
-    } else if let Some(lifting) = lifting {
-        say(About::Next, "if this limit is not meant, lift it: that costs nothing. Then record again".to_owned());
-        say(About::Command, lifting);
-    } else {
-        say(
-            About::Next,
-            format!(
-                "find what to buy for these requests; or see what other storage does with them: loadline replay {file} --env \
-                 {ENVIRONMENT_SHOWN}"
-            ),
-        );
-        say(About::Command, format!("loadline advise {file}"));
-    }
-    lines
+    let lifting = held.and_then(|volume| volume.command.as_deref());
+    recording_lines(&RecordingVerdict {
+        device: &outcome.device,
+        around: around.as_ref(),
+        events_lost: notes.events_lost,
+        missing: notes.missing(),
+        buffer_option: "--buffer",
+        under_way_before: counts.without_issue,
+        under_way_after: counts.issued_left,
+        without_arrival: counts.without_arrival,
+        end: match outcome.end {
+            RecordEnd::Time => RecordingEnd::Time,
+            RecordEnd::Size => RecordingEnd::Size("--max-size"),
+            RecordEnd::Wanted => RecordingEnd::Wanted,
+        },
+        limited_share: notes.source_limit().map(|(_, share)| share),
+        next: match lifting {
+            _ if notes.requests == 0 => RecordingNext::Watch(&watch),
+            Some(command) => RecordingNext::Lift(command),
+            None => RecordingNext::Buy { command: &buy, replay: &replay },
+        },
+    })
 }

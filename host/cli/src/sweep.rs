@@ -8,18 +8,16 @@ use crate::output;
 use crate::schema::Schema;
 use crate::{columnar, output_file, printing};
 use loadline_report::frame::Frame;
+use loadline_report::words::sweep::problems_line;
 use loadline_report::{About, VerdictLine, frame_csv};
 use loadline_runs::OutputFile;
 use loadline_runs::sweep::{Stopped, SweepProgress};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Instant;
 
 /// How often the view is drawn at most.
 const DRAW_EVERY: std::time::Duration = std::time::Duration::from_millis(100);
-/// Limits that the verdict names.
-const LIMITS_SHOWN: usize = 4;
 
 /// What the rows are called in a Parquet file.
 const ROWS_NAME: &str = "rows";
@@ -62,21 +60,21 @@ impl RowsPlace {
         output_file::write(file, frame_csv(frame))
     }
 
-    /// Ends with the verdict: behind a table for people, otherwise on standard error.
-    pub(crate) fn conclude(&self, lines: &[VerdictLine], quiet: bool) -> anyhow::Result<()> {
+    /// Ends with the verdict, the rows without figures and where the rows are: behind a table for people, otherwise on standard error.
+    pub(crate) fn conclude(
+        &self,
+        mut lines: Vec<VerdictLine>,
+        problems: &[&str],
+        quiet: bool,
+    ) -> anyhow::Result<Outcome> {
+        lines.extend(problems_line(problems));
+        lines.extend(self.file.as_ref().map(|(_, path)| About::Rows.says(path.display().to_string())));
         if self.file.is_none() && matches!(self.format, Format::Table | Format::Markdown) {
-            return output::print(&format!("\n{}", printing::verdict(lines, self.format)));
+            output::print(&format!("\n{}", printing::verdict(&lines, self.format)))?;
+        } else if !quiet {
+            printing::tell_verdict(&lines);
         }
-        if !quiet {
-            printing::tell_verdict(lines);
-        }
-        Ok(())
-    }
-
-    /// A line that says where the rows are.
-    pub(crate) fn line(&self) -> Option<VerdictLine> {
-        let (_, path) = self.file.as_ref()?;
-        Some(About::Rows.says(path.display().to_string()))
+        Ok(if problems.is_empty() { Outcome::Done } else { Outcome::Failed })
     }
 }
 
@@ -117,30 +115,5 @@ impl SweepProgress for SweepView {
             live.0.draw_share(&format!("{done} of {of} done"), share, self.began.elapsed());
         }
         !self.interruption.asked()
-    }
-}
-
-/// How often each limit binds: "disk-iops 62 %, latency 38 %".
-pub(crate) fn limits_of<'a>(limits: impl Iterator<Item = &'a str>) -> Option<String> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    limits.for_each(|limit| *counts.entry(limit).or_default() += 1);
-    let all: usize = counts.values().sum();
-    let mut by_count: Vec<(&str, usize)> = counts.into_iter().collect();
-    by_count.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
-    let shown = by_count
-        .iter()
-        .take(LIMITS_SHOWN)
-        .map(|(name, count)| format!("{name} {}", loadline_units::words::percent(*count as f64 / all as f64)));
-    (all > 0).then(|| shown.collect::<Vec<_>>().join(", "))
-}
-
-/// A line that counts problems, and how the command ends by them.
-pub(crate) fn problems(count: usize, first: Option<&str>) -> (Option<VerdictLine>, Outcome) {
-    match (count, first) {
-        (0, _) | (_, None) => (None, Outcome::Done),
-        (count, Some(first)) => {
-            let rows = if count == 1 { "1 row has".to_owned() } else { format!("{count} rows have") };
-            (Some(About::Problems.says(format!("{rows} no figures; the first: {first}"))), Outcome::Failed)
-        }
     }
 }

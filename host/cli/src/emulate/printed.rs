@@ -5,8 +5,8 @@ use crate::output;
 use crate::recommendations::{report_command, summarized};
 use loadline_emulator::{Backing, Emulation, RefusalRemedy, Refused, Turns};
 use loadline_nbd::export_uri::{ClientEncryption, ListenAddress};
-use loadline_report::{About, VERDICT_LINES_MAX, VerdictLine, verdict_lines};
-use loadline_report::{Column, Field, Table};
+use loadline_report::words::emulation::{LateExport, emulation_lines, unused_emulation_lines};
+use loadline_report::{Column, Field, Table, VerdictLine};
 use loadline_runs::emulation::{
     AttachedVolumes, EmulationEvent, EndedEmulation, ExportResult, LateAnswers, StoredEmulation, emulation_doubts,
 };
@@ -166,25 +166,13 @@ pub(super) fn summary(ended: &EndedEmulation) -> Table {
 pub(super) fn verdict(ended: &EndedEmulation) -> Vec<VerdictLine> {
     let used = ended.record.as_deref().filter(|record| !record.cells.is_empty());
     let Some(record) = used else {
-        return vec![
-            About::Verdict.says("no program asked these volumes for anything"),
-            About::Next.says("start it again, and point a program at the address that it prints"),
-            About::Command.says("loadline help emulate"),
-        ];
+        return unused_emulation_lines("loadline help emulate");
     };
-    let block = summarized(record).verdict;
-    let mut lines = block.as_ref().map_or_else(Vec::new, verdict_lines);
-    if let Some(late) = ended.late_answers().first() {
-        lines.retain(|line| line.about != About::HowSure);
-        let text = format!("doubtful: answers of {} left {} late (p99)", late.export, late.late_p99.human());
-        lines.push(About::HowSure.says(text));
-    }
-    let has_command = lines.iter().any(|line| line.about == About::Command);
-    if !has_command && matches!(ended.stored, Ok(StoredEmulation::Stored)) {
-        lines.push(About::Command.says(report_command([ended.id.as_str()])));
-    }
-    lines.truncate(VERDICT_LINES_MAX);
-    lines
+    let late = ended.late_answers();
+    let late = late.first().map(|late| LateExport { export: &late.export, late_p99: late.late_p99 });
+    let is_stored = matches!(ended.stored, Ok(StoredEmulation::Stored));
+    let command = is_stored.then(|| report_command([ended.id.as_str()]));
+    emulation_lines(summarized(record).verdict.as_ref(), late, command.as_deref())
 }
 
 #[cfg(test)]

@@ -3,20 +3,26 @@
 pub mod advice;
 mod ceiling;
 pub(crate) mod certainty;
+pub mod checkup;
+pub mod clocks;
 pub(crate) mod comparison;
 mod conclusion;
 pub mod crawl;
 pub(crate) mod disks;
 mod doubt;
+pub mod emulation;
 pub(crate) mod evidence;
 pub(crate) mod finding;
 pub(crate) mod hosts;
 pub mod hunt;
+pub mod imports;
 mod limit;
 mod limit_source;
 mod model;
 mod step;
+pub mod sweep;
 mod throttle;
+pub mod trace;
 pub(crate) mod verdict;
 pub(crate) mod watch;
 
