@@ -8,6 +8,7 @@ use loadline_block::Operation;
 use loadline_catalog::{Catalog, Draw, Environment};
 use loadline_disk::{Directions, Place};
 use loadline_record::{CellRecord, Histogram, TrialRecord};
+use loadline_report::words::fit::fitted_environment;
 use loadline_tests::measured::{draws, measure};
 use loadline_tests::sample;
 use loadline_units::Iops;
@@ -250,7 +251,8 @@ fn outcome_of(family: &str, environment: &str, plan: &str, told: &mut String) ->
     let measured = measure(environment, plan, seed(1));
     let fitted = loadline_fitting::fit(&measured.record, "fitted").unwrap_or_else(|error| panic!("{family}: {error}"));
     let cells = |environment: &str, plan: &str, number: u64| measure(environment, plan, seed(number)).record.cells;
-    let disks = [&fitted.text[..], environment];
+    let text = fitted_environment(&fitted);
+    let disks = [&text[..], environment];
     let on_both = |plan: &str, number: u64| disks.map(|on| cells(on, plan, number));
     let [again, itself] = on_both(plan, 2);
     let seen = within(&measured.record.cells, [&again, &itself], disks, (0.03, 0.15), family, told);
@@ -260,7 +262,7 @@ fn outcome_of(family: &str, environment: &str, plan: &str, told: &mut String) ->
     let unseen = within(&others, [&on_fitted, &itself], disks, (0.08, 0.25), &name, told);
     tell!(told, "{family}: {} of {} seen, {} of {} unseen", seen.0, seen.1, unseen.0, unseen.1);
     if seen.0 < seen.1 || unseen.0 < unseen.1 {
-        tell!(told, "{}", fitted.text);
+        tell!(told, "{text}");
     }
     [seen, unseen]
 }
@@ -297,7 +299,7 @@ fn a_mix_in_the_plan_tells_shared_budgets_from_budgets_apart() {
 fn on_fitted(environment: &str, seen: &str, unseen: &str) -> [(u32, u32); 2] {
     let cells = |environment: &str, plan: &str, number: u64| measure(environment, plan, seed(number)).record.cells;
     let measured = measure(environment, seen, seed(1)).record;
-    let fitted = loadline_fitting::fit(&measured, "fitted").unwrap().text;
+    let fitted = fitted_environment(&loadline_fitting::fit(&measured, "fitted").unwrap());
     println!("{fitted}");
     let on_both = |plan: &str, number: u64| [&fitted[..], environment].map(|on| cells(on, plan, number));
     let ([again, itself], [on_fitted, itself_unseen]) = (on_both(seen, 2), on_both(unseen, 4));
@@ -365,7 +367,7 @@ fn what_a_window_lets_through_waits_for_one_another_on_the_fitted_disk_too() {
     };
     let seen = plan("\"100 %\", \"0 %\", \"80 %\"", "1, 8, 32");
     let measured = measure(environment, &seen, 1).record;
-    let fitted = loadline_fitting::fit(&measured, "fitted").unwrap().text;
+    let fitted = fitted_environment(&loadline_fitting::fit(&measured, "fitted").unwrap());
     println!("{fitted}");
     assert!(fitted.contains("parallelism = { requests = 1 }"), "{fitted}");
     for (plan, tolerance) in [(seen, 0.15), (plan("\"70 %\"", "4, 16"), 0.25)] {
@@ -420,7 +422,7 @@ fn what_each_direction_takes_is_told_by_mixes_alone() {
                        [volume.data.disks.latency.write]\nmedian = \"3 ms\"\np99 = \"6600 us\"\nper_kib = \"5 us\"\n";
     let plan = SEEN.replace("\"0 %\"]", "\"0 %\", \"50 %\"]");
     let measured = measure(environment, &plan, 1 + (1 << 16)).record;
-    let fitted = loadline_fitting::fit(&measured, "fitted").unwrap().text;
+    let fitted = fitted_environment(&loadline_fitting::fit(&measured, "fitted").unwrap());
     println!("{fitted}");
     let single = |cell: &&CellRecord| {
         let load = cell.load.figures();

@@ -5,6 +5,7 @@ use crate::or_skip;
 use crate::support::devices::Group;
 use crate::support::{Bench, cells, complete, environment, whole};
 use loadline_record::RunRecord;
+use loadline_report::words::fit::fitted_environment;
 use loadline_runs::Silent;
 use serde_json::Value;
 use std::collections::hash_map::RandomState;
@@ -157,7 +158,7 @@ fn measure(case: &Case, percentiles: bool) -> Option<[Outcome; 2]> {
     let unseen = case.plan("\"16 KiB\", \"128 KiB\"", "4, 20");
     let measured = |text: &str| group.within(|| whole(bench.measurement(text, &target).overwrite(&target)));
     let first = measured(&seen);
-    let fitted = loadline_fitting::fit(&first, "fitted").unwrap().text;
+    let fitted = fitted_environment(&loadline_fitting::fit(&first, "fitted").unwrap());
     let first = figures(&first, case.of);
     let outcomes = [(seen, Some(first), SEEN), (unseen, None, UNSEEN)].map(|(text, first, tolerance)| {
         let first = first.unwrap_or_else(|| figures(&measured(&text), case.of));

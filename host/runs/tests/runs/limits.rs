@@ -6,6 +6,7 @@ use crate::support::emulated::Emulated;
 use crate::support::{Bench, Measuring, cells, complete, environment, refused, whole};
 use loadline_analysis::{LimitFigure, known_limits};
 use loadline_record::RunRecord;
+use loadline_report::words::fit::fitted_environment;
 use loadline_runs::{DeclaredEnvironment, Settings, Silent};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -330,6 +331,6 @@ fn a_measured_disk_becomes_an_environment_that_can_be_predicted_on() {
     // Which limits the figures show is no affair of this test; none of them was declared.
     assert!(known_limits(&record).iter().all(|limit| limit.inferred));
     let fitted = loadline_fitting::fit(&record, "fitted").unwrap();
-    let predicted = bench.prediction(&text, &environment(&fitted.text)).seeded(1);
+    let predicted = bench.prediction(&text, &environment(&fitted_environment(&fitted))).seeded(1);
     assert_eq!(complete(predicted.run(&mut Silent::default())).cells.len(), 2);
 }

@@ -2,11 +2,12 @@
 //! doubt.
 
 use crate::disk::{Disk, Holding, Service, duration};
+use crate::result::FitDoubt;
 use crate::score::Bench;
 use crate::{BUCKETS, FitError};
-use loadline_record::RunRecord;
+use loadline_block::Operation;
+use loadline_record::{Limit, RunRecord};
 use loadline_units::Duration;
-use std::collections::BTreeSet;
 
 /// Two disks make the same of the loads if they differ by no more than this for each load, in squared scales of
 /// [`score`](crate::score).
@@ -83,9 +84,9 @@ impl<'a> Likeness<'a> {
 }
 
 /// The disk with the least bucket that explains its loads as well as its own does. If that is another one, the loads do not show how
-/// much the limits let through at once, and a sentence about volume `name` says so. A limit without any bucket is none of them: it costs
+/// much the limits let through at once, and a doubt about volume `name` says so. A limit without any bucket is none of them: it costs
 /// loads near it a tenth of their rate, which a bucket of a few requests does not.
-pub(crate) fn least_bucket(disk: Disk, bench: &Bench<'_>, name: &str) -> Result<(Disk, Option<String>), FitError> {
+pub(crate) fn least_bucket(disk: Disk, bench: &Bench<'_>, name: &str) -> Result<(Disk, Option<FitDoubt>), FitError> {
     let Holding::Bucket(own) = disk.holding else { return Ok((disk, None)) };
     if own < BUCKET_TOLD || !disk.limited() {
         return Ok((disk, None));
@@ -94,46 +95,38 @@ pub(crate) fn least_bucket(disk: Disk, bench: &Bench<'_>, name: &str) -> Result<
     for depth in BUCKETS.into_iter().filter(|depth| *depth < own / 2.0) {
         let candidate = Disk { holding: Holding::Bucket(depth), ..disk.clone() };
         if likeness.holds(&candidate)? {
-            let told = format!(
-                "the loads on volume {name} do not show how much its limits let through at once after a pause: a token bucket of {} \
-                 explains them as well, and the file has one of {}, as a guess; measure loads of a few seconds without a warm-up, with a \
-                 pause of ten seconds before each",
-                duration(own).human(),
-                duration(depth).human()
-            );
-            return Ok((candidate, Some(told)));
+            let (explains, taken) = (duration(own), duration(depth));
+            let doubt = FitDoubt::BucketUnknown { volume: name.to_owned(), explains, taken };
+            return Ok((candidate, Some(doubt)));
         }
     }
     Ok((disk, None))
 }
 
-/// The guesses about volume `name` in the file, a sentence each.
-pub(crate) fn guesses(disk: &Disk, bench: &Bench<'_>, name: &str) -> Vec<String> {
-    let directions = [(true, "reads", "writes"), (false, "writes", "reads")];
-    let mut told = Vec::new();
-    for (reads, these, others) in directions {
+/// The guesses about volume `name` in the file.
+pub(crate) fn guesses(disk: &Disk, bench: &Bench<'_>, name: &str) -> Vec<FitDoubt> {
+    let guess = |operation: Operation| {
+        let (reads, volume) = (operation == Operation::Read, name.to_owned());
         if !bench.any_of(reads) {
-            told.push(format!(
-                "no {these} were measured on volume {name}: what the file says of them is what was seen of {others}"
-            ));
-        } else if disk.mechanics.is_none() && bench.all_wait(disk, reads) {
-            let most = bench.quickest(reads).map_or_else(String::new, |ns| Duration::from_ns(ns as u64).human());
-            told.push(format!(
-                "no load of {these} was measured on volume {name} that did not wait at a limit: their own latency is at most {most}, \
-                 and the file has a part of that at most, as a guess; measure them with one request outstanding, in small blocks"
-            ));
+            return Some(FitDoubt::NotMeasured { volume, operation });
         }
-    }
-    told
+        let waited = disk.mechanics.is_none() && bench.all_wait(disk, reads);
+        let most = || bench.quickest(reads).map(|ns| Duration::from_ns(ns as u64));
+        waited.then(|| FitDoubt::AllWaited { volume, operation, most: most() })
+    };
+    [Operation::Read, Operation::Write].into_iter().filter_map(guess).collect()
 }
 
-/// The limits of a prediction above the disk's own, as a sentence; `None` if there are none.
-pub(crate) fn above_the_disk(record: &RunRecord) -> Option<String> {
+/// The limits of a prediction above the disk's own; `None` if there are none.
+pub(crate) fn above_the_disk(record: &RunRecord) -> Option<FitDoubt> {
     let bindings =
         record.cells.iter().flat_map(|cell| &cell.trials).filter_map(|trial| trial.model.as_ref()?.binding.as_ref());
-    let names: BTreeSet<&str> = bindings.map(|binding| binding.limit.name()).collect();
-    let above: Vec<&str> = names.into_iter().filter(|name| name.starts_with("vm-") || *name == "cache").collect();
-    (!above.is_empty()).then(|| {
-        format!("in the prediction loads were bound by {}: the file has that as a limit of its disk", above.join(", "))
-    })
+    let is_above = |limit: &Limit| {
+        use Limit::{Cache, VmCachedIops, VmCachedThroughput, VmUncachedIops, VmUncachedThroughput};
+        matches!(limit, VmUncachedIops | VmUncachedThroughput | VmCachedIops | VmCachedThroughput | Cache)
+    };
+    let mut limits: Vec<Limit> = bindings.map(|binding| binding.limit).filter(is_above).collect();
+    limits.sort_by_key(|limit| limit.name());
+    limits.dedup();
+    (!limits.is_empty()).then_some(FitDoubt::AboveTheDisk { limits })
 }

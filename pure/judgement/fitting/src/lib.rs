@@ -9,6 +9,7 @@ mod evidence;
 mod mechanics;
 mod progress;
 mod refine;
+mod result;
 mod score;
 mod service;
 mod sharing;
@@ -20,11 +21,11 @@ use loadline_record::{CellRecord, Clock, RunRecord, TargetKind, VolumeFacts};
 use loadline_units::{ByteRate, Iops};
 use mechanics::Mechanics;
 use progress::FitProgress;
+pub use result::{AssumedBudgets, FitAssumption, FitDoubt, Fitted, FittedVolume};
 pub use score::Agreement;
 use score::{Bench, Made, Wanted};
 use service::{OF_A_WAIT, service};
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 /// Rounds of correction by the model's results.
 const ROUNDS: usize = 3;
@@ -114,22 +115,9 @@ pub enum FitError {
     Prediction(#[from] PredictionError),
 }
 
-/// The result of a fit.
-#[derive(Debug, Clone)]
-pub struct Fitted {
-    /// The environment file.
-    pub text: String,
-    /// How the run's own loads come out on it, in the run's order.
-    pub agreement: Vec<Agreement>,
-    /// Statements without evidence, or with less than a measurement: a sentence each. The text has them, too.
-    pub doubts: Vec<String>,
-    /// Assumptions for lack of a load, with the load that would decide: a sentence each. The text has them, too.
-    pub assumptions: Vec<String>,
-}
-
 /// Fits an environment called `name` to the volumes of a run, each as one disk.
 ///
-/// The same run gives the same text.
+/// The same run gives the same values.
 ///
 /// # Errors
 /// [`FitError`].
@@ -148,27 +136,18 @@ pub fn fit_watched(record: &RunRecord, name: &str, watch: &dyn Fn(f64)) -> Resul
     let (mut doubts, mut assumptions) = (Vec::new(), Vec::new());
     let record = &plausible(record);
     if record.header.clock == Clock::Virtual {
-        doubts.push("the run is a prediction, so this is a model of a model: nothing was measured".to_owned());
+        doubts.push(FitDoubt::OfPrediction);
         doubts.extend(evidence::above_the_disk(record));
     }
     let figures = limits(record);
-    let mut text = format!(
-        "# Fitted to run {} ({}), loadline {}.\nschema = 1\nname = \"{}\"\n",
-        record.header.id,
-        record.header.started,
-        record.header.version,
-        name.replace(['"', '\\', '\n'], " ")
-    );
-    for doubt in &doubts {
-        let _ = writeln!(text, "# {}.", capitalised(doubt));
-    }
+    let mut volumes = Vec::new();
     let mut agreement = Vec::new();
     let mut of_the_tool = Vec::new();
     for (number, volume) in record.header.volumes.iter().enumerate() {
         let is_tool = |cell: &&CellRecord| volume.kind == TargetKind::Null || score::is_of_the_tool(cell);
         let all = record.cells.iter().filter(|cell| cell.volume == volume.name && score::fits(cell));
         let (tools, cells): (Vec<&CellRecord>, Vec<&CellRecord>) = all.partition(is_tool);
-        of_the_tool.extend(tools.iter().map(|cell| format!("{} on volume {}", cell.label, cell.volume)));
+        of_the_tool.extend(tools.iter().map(|cell| (cell.label.clone(), cell.volume.clone())));
         if cells.is_empty() {
             continue;
         }
@@ -195,29 +174,30 @@ pub fn fit_watched(record: &RunRecord, name: &str, watch: &dyn Fn(f64)) -> Resul
         let disk = refine::searched(&disk, &bench)?;
         let disk = sharing::assumed(evidence::lessened(disk, &bench)?, &bench)?;
         let (disk, bucket) = evidence::least_bucket(disk, &bench, &volume.name)?;
-        let mut unseen = unseen(&disk, &bench, record.header.clock);
-        for doubt in evidence::guesses(&disk, &bench, &volume.name).into_iter().chain(bucket) {
-            let _ = writeln!(unseen, "# {}.", capitalised(&doubt));
-            doubts.push(doubt);
-        }
-        if let Some(assumption) = sharing::told(&disk, &bench, &volume.name) {
-            let _ = writeln!(unseen, "# Assumed: {assumption}.");
-            assumptions.push(assumption);
-        }
-        let _ = write!(text, "\n[volume.{}]\n{unseen}{}", volume.name, disk.toml(&volume.name));
+        doubts.extend(evidence::guesses(&disk, &bench, &volume.name).into_iter().chain(bucket));
+        assumptions.extend(sharing::assumption(&disk, &bench, &volume.name));
+        volumes.push(fitted_volume(&volume.name, &disk, &bench));
         agreement.extend(bench.agreement(&disk)?);
     }
     if agreement.is_empty() {
         let run = record.header.id.clone();
         return Err(if of_the_tool.is_empty() { FitError::Nothing { run } } else { FitError::Tool { run } });
     }
-    if let Some(first) = of_the_tool.first() {
-        let count = of_the_tool.len();
-        doubts.push(format!(
-            "{count} of the run's loads had the rate of the tool itself and were left out, first {first}"
-        ));
-    }
-    Ok(Fitted { text, agreement, doubts, assumptions })
+    let loads = of_the_tool.len();
+    let first = of_the_tool.into_iter().next();
+    doubts.extend(first.map(|(first, volume)| FitDoubt::OfTheTool { loads, first, volume }));
+    let header = &record.header;
+    Ok(Fitted {
+        name: name.to_owned(),
+        run: header.id.clone(),
+        started: header.started.clone(),
+        version: header.version.clone(),
+        clock: header.clock,
+        volumes,
+        agreement,
+        doubts,
+        assumptions,
+    })
 }
 
 /// The most plausible draw of a prediction: other draws show ranges.
@@ -233,28 +213,18 @@ fn plausible(record: &RunRecord) -> Cow<'_, RunRecord> {
 }
 
 /// The sentence as it begins a line.
-fn capitalised(sentence: &str) -> String {
-    let mut characters = sentence.chars();
-    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
-}
-
-/// Rates that no load reached, as comments: the fitted disk has no limit there, but the real one may.
-fn unseen(disk: &Disk, bench: &Bench<'_>, clock: Clock) -> String {
-    let known = if clock == Clock::Real { "measured" } else { "predicted" };
+/// A volume with the rates that no load reached: the fitted disk has no limit there, but the real one may.
+fn fitted_volume(name: &str, disk: &Disk, bench: &Bench<'_>) -> FittedVolume {
     let most = |of: fn(&Wanted) -> f64| bench.wanted.iter().map(of).fold(0.0, f64::max) as u64;
     let no = |of: fn(&Side) -> Option<f64>| of(&disk.read).or(of(&disk.write)).is_none() && disk.mechanics.is_none();
-    let mut text = String::new();
-    if no(|side| side.iops)
-        && let Some(rate) = Iops::per_second(most(|wanted| wanted.iops))
-    {
-        let _ = writeln!(text, "# No limit on requests was found; the most that were {known} are {rate}.");
+    let iops = no(|side| side.iops).then(|| Iops::per_second(most(|wanted| wanted.iops)));
+    let throughput = no(|side| side.bytes_per_s).then(|| ByteRate::per_second(most(Wanted::bytes_per_s)));
+    FittedVolume {
+        name: name.to_owned(),
+        iops_unlimited: iops.flatten(),
+        throughput_unlimited: throughput.flatten(),
+        disk: disk.toml(name),
     }
-    if no(|side| side.bytes_per_s)
-        && let Some(rate) = ByteRate::per_second(most(Wanted::bytes_per_s))
-    {
-        let _ = writeln!(text, "# No limit on bytes was found; the most that were {known} are {rate}.");
-    }
-    text
 }
 
 /// The size of a volume: a block device's own, however little of it was measured. If another tool measured it and did

@@ -3,6 +3,7 @@
 
 use crate::FitError;
 use crate::disk::{Disk, Holding, Sharing, Side};
+use crate::result::{AssumedBudgets, FitAssumption};
 use crate::score::Bench;
 
 /// A read and a write limit that differ by no more than this may be one.
@@ -71,22 +72,20 @@ fn is_behind_a_network(disk: &Disk) -> bool {
     own.map(|service| service.median).min_by(f64::total_cmp).is_some_and(|ns| ns >= NETWORK_LEAST)
 }
 
-/// The assumption about volume `name`, and the load that would decide; `None` without one.
-pub(crate) fn told(disk: &Disk, bench: &Bench<'_>, name: &str) -> Option<String> {
+/// The assumption about volume `name`; `None` without one.
+pub(crate) fn assumption(disk: &Disk, bench: &Bench<'_>, name: &str) -> Option<FitAssumption> {
     let bounded = |side: &Side| side.iops.or(side.bytes_per_s).is_some();
     if bench.mixes() || !bench.reads_and_writes() || !bounded(&disk.read) || !bounded(&disk.write) {
         return None;
     }
-    let what = if !differ(disk) {
-        "reads and writes draw on one budget, as disks whose limits are the same for both mostly do"
+    let budgets = if !differ(disk) {
+        AssumedBudgets::One
     } else if disk.sharing.traded {
-        "reads and writes draw on one budget at a price each, as disks behind a network mostly do"
+        AssumedBudgets::Traded
     } else if is_windowed(disk) {
-        "reads and writes have a budget each, as where a window is counted for each direction"
+        AssumedBudgets::Windowed
     } else {
-        "reads and writes have a budget each, as devices in the host mostly do"
+        AssumedBudgets::Apart
     };
-    Some(format!(
-        "{what}: no mix was measured on volume {name}; reads = [\"100 %\", \"0 %\", \"50 %\"] in the plan would tell"
-    ))
+    Some(FitAssumption { volume: name.to_owned(), budgets })
 }

@@ -13,6 +13,7 @@ mod doubt;
 pub mod emulation;
 pub(crate) mod evidence;
 pub(crate) mod finding;
+pub mod fit;
 pub(crate) mod hosts;
 pub mod hunt;
 pub mod imports;
