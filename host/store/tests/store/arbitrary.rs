@@ -177,7 +177,7 @@ fn model() -> impl Strategy<Value = ModelRecord> {
             inferred,
             presumed,
             amplification,
-            ..Binding::known(limit, Some(ceiling), utilization, evidence.into())
+            ..Binding::known(limit, Some(ceiling), utilization, Evidence::written(evidence))
         }
     });
     let end = (stage(), any::<u64>(), of(figure()), of(figure())).prop_map(|(stage, at_ns, before, after)| BurstEnd {

@@ -189,6 +189,8 @@ pub enum Obstacle {
     OnlySetting { setting: &'static str },
     #[error("{text:?} is no setting of {}", factor.name())]
     UnknownSetting { factor: Factor, text: String },
+    #[error("no usual setting of {} is left to try", factor.name())]
+    NoneLeft { factor: Factor },
     #[error("is how the cell is already")]
     Unchanged,
     #[error(transparent)]
@@ -291,7 +293,7 @@ fn fixed_factors(baseline: &Baseline<'_>) -> Vec<SkippedSetting> {
                 .skipped
                 .into_iter()
                 .next()
-                .map_or_else(|| format!("no usual setting of {} is left to try", factor.name()), |one| one.because),
+                .map_or_else(|| Obstacle::NoneLeft { factor }.to_string(), |one| one.because),
         ),
         Err(obstacle) => Some(obstacle.to_string()),
     };

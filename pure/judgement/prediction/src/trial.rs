@@ -10,9 +10,9 @@ use loadline_disk::{
     Directions, Enforcement, EnvironmentError, Fullness, HostCache, InitialState, Limit, Machine, PoolSpec, Target,
     VolumeSpec, Waits, Warmth,
 };
-use loadline_record::{Binding, CacheUse, KnownDeviation, ModelRecord, StateTaken, TrialRecord};
+use loadline_record::{Binding, CacheUse, KnownDeviation, LoadShare, ModelFact, ModelRecord, StateTaken, TrialRecord};
 use loadline_simulator::{Reached, Simulated, Simulation, SimulationError, Together, TrialSetup};
-use loadline_units::words::{number, percent};
+use loadline_units::words::number;
 use loadline_units::{ByteRate, Bytes, Duration, Instant, Ratio};
 use loadline_workload::{Distribution, GroupEnd, LoadSpec, Origin, Pattern};
 
@@ -357,7 +357,7 @@ fn share_limits(puttings: &[Putting<'_>], records: &mut [TrialRecord]) {
         Some(record.iops()? / lowest)
     };
     let bound = |record: &TrialRecord| Some(record.model.as_ref()?.binding.as_ref()?.limit);
-    let mut shared: Vec<Option<(f64, String)>> = Vec::new();
+    let mut shared: Vec<Option<(f64, ModelFact)>> = Vec::new();
     for (own, record) in records.iter().enumerate() {
         let others: Vec<usize> = (0..records.len())
             .filter(|other| *other != own && puttings[*other].volume == puttings[own].volume)
@@ -366,29 +366,26 @@ fn share_limits(puttings: &[Putting<'_>], records: &mut [TrialRecord]) {
             !matches!(limit, loadline_record::Limit::Arrival | loadline_record::Limit::Latency)
         };
         shared.push(bound(record).filter(is_disks).filter(|_| !others.is_empty()).and_then(|limit| {
-            let of_own = share(record, limit)?;
-            let mut sum = of_own;
-            let mut words = Vec::new();
-            for other in others {
-                let of_other = share(&records[other], limit)?;
-                sum += of_other;
+            let own_share = share(record, limit)?;
+            let taken = |other: usize| {
                 let load = puttings[other].load;
                 let name = load.name.clone().unwrap_or_else(|| load.to_string());
-                words.push(format!("{name} {}", percent(of_other)));
-            }
-            Some((sum, format!("It took {} of this limit, and beside it {}.", percent(of_own), words.join(", "))))
+                Some(LoadShare { load: name, share: share(&records[other], limit)? })
+            };
+            let others: Vec<LoadShare> = others.into_iter().map(taken).collect::<Option<_>>()?;
+            let sum = others.iter().fold(own_share, |sum, other| sum + other.share);
+            Some((sum, ModelFact::LimitShared { own_share, others }))
         }));
     }
     for (record, shared) in records.iter_mut().zip(shared) {
         let binding = record.model.as_mut().and_then(|model| model.binding.as_mut());
-        if let (Some(binding), Some((sum, words))) = (binding, shared) {
+        if let (Some(binding), Some((sum, fact))) = (binding, shared) {
             binding.utilization = Some(sum);
-            binding.seen.push(words);
+            binding.seen.push(fact);
         }
     }
 }
 
-/// Limits without a known figure that the load passed.
 /// Measurements of such storage under such a load that the model is known to miss.
 fn known_deviations(model: &Model, volume: &str, load: &LoadSpec) -> Vec<KnownDeviation> {
     let whole = volume.rsplit_once('/').map_or(volume, |(whole, _)| whole);
@@ -411,6 +408,7 @@ fn known_deviations(model: &Model, volume: &str, load: &LoadSpec) -> Vec<KnownDe
     .collect()
 }
 
+/// Limits without a known figure that the load passed.
 fn limits_unknown(model: &Model, volume: &VolumeSpec, cache: CacheUse) -> Vec<String> {
     caps_unknown(model, volume).chain(cached_limit_unknown(model, volume, cache)).collect()
 }

@@ -39,6 +39,11 @@ pub(super) fn model(fact: &ModelFact) -> String {
         ModelFact::VolumesWaited { volumes } => {
             format!("{}, loaded at the same time, waited for it too.", volumes.join(", "))
         }
+        ModelFact::LimitShared { own_share, others } => {
+            let others: Vec<String> =
+                others.iter().map(|other| format!("{} {}", other.load, percent(other.share))).collect();
+            format!("It took {} of this limit, and beside it {}.", percent(*own_share), others.join(", "))
+        }
         ModelFact::DrawsDiffer { trials, others } => {
             let told: Vec<String> =
                 others.iter().map(|other| format!("{} in {}", other.limit.name(), other.trials)).collect();

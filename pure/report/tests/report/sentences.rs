@@ -281,6 +281,8 @@ fn of_what_a_model_knows() {
         "1 outstanding at 1.00 ms each make 1,000 IOPS; 10 % of that time was waiting at limits.",
     );
     says(ModelFact::VolumesWaited { volumes: vec![text("b")] }, "b, loaded at the same time, waited for it too.");
+    let others = vec![LoadShare { load: text("log"), share: 0.5 }];
+    says(ModelFact::LimitShared { own_share: 0.4, others }, "It took 40 % of this limit, and beside it log 50 %.");
     says(
         ModelFact::DrawsDiffer { trials: 3, others: vec![LimitDraws { limit: Limit::VmUncachedIops, trials: 1 }] },
         "Of 3 trials over what is uncertain it was vm-uncached-iops in 1.",

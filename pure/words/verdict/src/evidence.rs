@@ -118,9 +118,3 @@ pub struct Written {
     /// As it was stored.
     pub text: String,
 }
-
-impl From<String> for Fact {
-    fn from(text: String) -> Self {
-        Self::Written(Written { text })
-    }
-}

@@ -2,7 +2,7 @@
 
 #![expect(missing_docs, reason = "a field's name says what it is, with its unit; its sentence stands in pure/report")]
 
-use crate::{CeilingSource, Limit, Stage, ThrottledQuantity};
+use crate::{CeilingSource, Limit, LoadShare, Stage, ThrottledQuantity};
 use serde::{Deserialize, Serialize};
 
 /// What a model knows.
@@ -17,6 +17,8 @@ pub enum ModelFact {
     ModelledLatency { depth: Option<u64>, latency_ns: f64, rate_iops: f64, waited: WaitedBeside },
     /// Other volumes waited for the same budget.
     VolumesWaited { volumes: Vec<String> },
+    /// Loads on the same volume took of the limit, too.
+    LimitShared { own_share: f64, others: Vec<LoadShare> },
     /// In others of so many trials other limits bound.
     DrawsDiffer { trials: u64, others: Vec<LimitDraws> },
     /// What the time of an application's requests went to.

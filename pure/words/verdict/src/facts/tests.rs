@@ -236,6 +236,7 @@ fn others() -> Vec<Fact> {
         }
         .into(),
         ModelFact::VolumesWaited { volumes: vec![s("b")] }.into(),
+        ModelFact::LimitShared { own_share: 0.5, others: vec![LoadShare { load: s("b"), share: 0.25 }] }.into(),
         ModelFact::DrawsDiffer { trials: 5, others: vec![LimitDraws { limit: Limit::Latency, trials: 2 }] }.into(),
         ModelFact::Account {
             reason: Some(AccountReason::Faults),
