@@ -10,7 +10,8 @@ use loadline_prediction::PredictionError;
 use loadline_report::words::hunt::not_tried;
 use loadline_runs::emulation::{ControlError, ControlSilence};
 use loadline_runs::{
-    CellsOfPlan, Concern, EntryKind, Error, HostsRefusal, HuntRefusal, Loss, RecognitionError, Refusal, SweepRefusal,
+    CellsOfPlan, Concern, EntryKind, Error, HostsRefusal, HuntRefusal, ImpossibleCell, Loss, RecognitionError, Refusal,
+    SweepRefusal,
 };
 use loadline_store::StoreError;
 use loadline_workload::{FioError, FioRemedy};
@@ -224,11 +225,7 @@ fn refused(refusal: &Refusal) -> String {
             "volumes {one} and {other}: {how}, and what one writes is the other's too; name it once, or measure both only by \
              reading (--read-only)"
         ),
-        Refusal::Impossible { count, cells } => {
-            let cells: Vec<(String, String)> =
-                cells.iter().map(|cell| (cell.label.clone(), in_a_line(&cell.why))).collect();
-            impossible(*count, &cells)
-        }
+        Refusal::Impossible { count, cells } => impossible(*count, cells),
         Refusal::NoPaths { environment } => format!(
             "no volume of environment {environment:?} says where it is on this machine: write path = \"/mnt/...\" there, or name \
              it with --on VOLUME=PATH"
@@ -366,10 +363,11 @@ fn not_hunted(refusal: &HuntRefusal) -> String {
 }
 
 /// The cells, each with its reason, gathered by reason in the order in which it first occurs.
-fn impossible(count: usize, impossible: &[(String, String)]) -> String {
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (label, reason) in impossible {
-        match reasons.iter_mut().find(|(known, _)| known == reason) {
+fn impossible(count: usize, impossible: &[ImpossibleCell]) -> String {
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+    for ImpossibleCell { label, why } in impossible {
+        let reason = in_a_line(why);
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, labels)) => labels.push(label),
             None => reasons.push((reason, vec![label])),
         }
@@ -393,12 +391,19 @@ mod tests {
 
     #[test]
     fn cells_are_gathered_by_their_reason_and_no_list_is_endless() {
-        let cell = |label: usize, reason: &str| (format!("cell {label}"), reason.to_owned());
-        let all: Vec<_> = (1..=5).map(|n| cell(n, "too small")).chain([cell(6, "too deep")]).collect();
+        let cell = |number: usize, load: &str| ImpossibleCell {
+            label: format!("cell {number}"),
+            why: EngineError::ReadOnly { volume: "data".to_owned(), load: load.to_owned() },
+        };
+        let all: Vec<_> = (1..=5).map(|number| cell(number, "a mix")).chain([cell(6, "a log")]).collect();
+        let [many, one] = [&all[0], &all[5]].map(|cell| in_a_line(&cell.why));
+        assert!(many != one);
         assert_eq!(
             impossible(9, &all),
-            "6 of 9 cells cannot be run; nothing was measured and nothing is stored:\n  cell 1; cell 2; cell 3; and 2 \
-             more:\n    too small\n  cell 6:\n    too deep"
+            format!(
+                "6 of 9 cells cannot be run; nothing was measured and nothing is stored:\n  cell 1; cell 2; cell 3; and 2 \
+                 more:\n    {many}\n  cell 6:\n    {one}"
+            )
         );
         assert!(impossible(1, &all[5..]).starts_with("the only cell cannot be run; "));
     }

@@ -100,9 +100,9 @@ fn literal_after<'a>(literals: &'a str, code: &str, at: usize) -> Option<&'a str
     Some(&text[..end])
 }
 
-/// Whether it is more than one word or mark: a sentence has spaces and letters.
+/// Whether it is more than one word or mark, and no markup: a sentence has letters, and spaces between words.
 fn is_of_words(literal: &str) -> bool {
-    literal.contains(' ') && literal.contains(char::is_alphabetic)
+    literal.trim().contains(' ') && literal.contains(char::is_alphabetic) && !literal.starts_with('<')
 }
 
 #[cfg(test)]
@@ -119,7 +119,12 @@ mod tests {
         let tree =
             Tree::of([("pure/hunt/src/a.rs", code), ("pure/imported/src/a.rs", code), ("pure/hunt/tests/a.rs", code)]);
         assert_eq!(lines(decisions(&tree)), [("pure/hunt/src/a.rs".to_owned(), 2)]);
-        for harmless in ["text.contains(\": \")", "text.starts_with(\"/dev\")", "text.contains(words)"] {
+        for harmless in [
+            "text.contains(\": \")",
+            "text.starts_with(\"/dev\")",
+            "text.contains(words)",
+            "text.strip_prefix(\"GET \")",
+        ] {
             let code = format!("fn of() {{\n    {harmless}\n}}\n");
             assert_eq!(lines(decisions(&Tree::of([("pure/hunt/src/a.rs", &code)]))), []);
         }

@@ -63,11 +63,6 @@ pub enum NextMeasurement {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum LoadReached {
-    /// A sentence, of conclusions that have no figures of their own yet.
-    Written {
-        /// As it is printed.
-        text: String,
-    },
     /// A closed loop.
     Closed(Box<ClosedReached>),
     /// Open loops that were all served.

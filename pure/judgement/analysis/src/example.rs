@@ -5,8 +5,8 @@ use loadline_block::Operation;
 use loadline_load::{Arrival, BlockShare, Distribution, LatencyFigure, LoadSpec, Objective, Pattern};
 use loadline_record::{
     Access, ArrivalKind, Binding, BurstEnd, CacheUse, Ceiling, CellRecord, Clock, ClockCheck, DeviceCounters,
-    DeviceFacts, DrawTaken, EngineName, EngineUsed, Extents, FileSystemFacts, Histogram, HostFacts, Limit, Load,
-    LoadFigures, MachineCpu, ModelRecord, OperationRecord, PlanText, Pressure, RunHeader, RunRecord, RunStatus,
+    DeviceFacts, DrawTaken, EngineName, EngineUsed, Evidence, Extents, FileSystemFacts, Histogram, HostFacts, Limit,
+    Load, LoadFigures, MachineCpu, ModelRecord, OperationRecord, PlanText, Pressure, RunHeader, RunRecord, RunStatus,
     RunVerb, Second, Series, Stage, StageWait, StateTaken, Surroundings, TargetKind, ThreadBusy, TrialRecord,
     VolumeFacts,
 };
@@ -412,7 +412,7 @@ pub fn predicted(draws: &[f64]) -> RunRecord {
                 limit,
                 ceiling_iops: Some(ceiling),
                 utilization: Some(1.0),
-                seen: "Requests waited for it.".to_owned().into(),
+                seen: Evidence::written("Requests waited for it.".to_owned()),
                 inferred: false,
                 presumed: false,
                 amplification: None,

@@ -390,8 +390,8 @@ impl LoadIdentity {
     pub(crate) fn is_like_apart_from_reads(&self, other: &Self) -> bool {
         self.apart_from_reads == other.apart_from_reads
     }
-    /// Of the cells of a run, each with the name that it has without: its volume, then what it is called.
-    pub(crate) fn all(cells: &[CellRecord], names: &[(String, String)]) -> Vec<Self> {
+    /// Of the cells of a run, each with what it is called without.
+    pub(crate) fn all(cells: &[CellRecord], names: &[String]) -> Vec<Self> {
         let keys: Vec<LoadKeys> = cells.iter().map(LoadKeys::of_cell).collect();
         let apart = LoadsApart::of(cells.iter().map(|cell| cell.volume.clone()).zip(&keys));
         let mut all: Vec<Self> = keys
@@ -407,9 +407,9 @@ impl LoadIdentity {
                 told: Vec::new(),
             })
             .collect();
-        let mut namesakes: BTreeMap<&(String, String), Vec<usize>> = BTreeMap::new();
-        for (index, name) in names.iter().enumerate() {
-            namesakes.entry(name).or_default().push(index);
+        let mut namesakes: BTreeMap<(&String, &String), Vec<usize>> = BTreeMap::new();
+        for (index, (cell, name)) in cells.iter().zip(names).enumerate() {
+            namesakes.entry((&cell.volume, name)).or_default().push(index);
         }
         for places in namesakes.values() {
             let group: Vec<&LoadKeys> = places.iter().map(|place| &keys[*place]).collect();

@@ -42,7 +42,7 @@ pub fn summarize(record: &RunRecord) -> RunSummary {
 /// The cells of a run with their figures, and what lasts of these; their limits are named after.
 pub(crate) fn figures_of_cells(record: &RunRecord) -> Vec<CellSummary> {
     let mut cells: Vec<CellSummary> = record.cells.iter().map(summarize_cell).collect();
-    let names: Vec<(String, String)> = cells.iter().map(|cell| (cell.volume.clone(), load_name(cell))).collect();
+    let names: Vec<String> = cells.iter().map(load_name).collect();
     for (cell, identity) in cells.iter_mut().zip(LoadIdentity::all(&record.cells, &names)) {
         cell.identity = identity;
     }

@@ -20,12 +20,12 @@ enum Row<'a> {
 #[must_use]
 pub fn comparison_csv(comparison: &Comparison) -> String {
     let mut out = String::new();
-    record(&mut out, columns(comparison, None).into_iter().map(|(name, _)| name));
+    record(&mut out, columns(comparison, None).into_iter().map(|column| column.name));
     for against in &comparison.against {
         let both = against.cells.iter().map(|cell| Row::Both(against, cell));
         let alone = against.unmatched.iter().map(|cell| Row::Alone(against, cell));
         for row in both.chain(alone) {
-            record(&mut out, columns(comparison, Some(row)).into_iter().map(|(_, value)| no_formula(&value)));
+            record(&mut out, columns(comparison, Some(row)).into_iter().map(|column| no_formula(&column.value)));
         }
     }
     out
@@ -52,10 +52,16 @@ fn sides(row: Row<'_>) -> [Option<OneSide<'_>>; 2] {
     }
 }
 
+/// A column of a row.
+struct NamedValue {
+    name: String,
+    value: String,
+}
+
 /// Every column's name and value.
-fn columns(comparison: &Comparison, row: Option<Row<'_>>) -> Vec<(String, String)> {
-    let mut columns: Vec<(String, String)> = Vec::new();
-    let mut put = |name: &str, value: String| columns.push((name.to_owned(), value));
+fn columns(comparison: &Comparison, row: Option<Row<'_>>) -> Vec<NamedValue> {
+    let mut columns = Vec::new();
+    let mut put = |name: &str, value: String| columns.push(NamedValue { name: name.to_owned(), value });
     let [baseline, other] = row.map_or([None, None], sides);
     let compared = row.and_then(|row| match row {
         Row::Both(_, cell) => Some(cell),

@@ -9,9 +9,10 @@ use crate::words::doubt_detail;
 use loadline_pipeline::{CrawlComparison, CrawlFigures, SourceComparison, SourceFigures, compare_crawls};
 use loadline_record::{Doubt, RunRecord};
 use loadline_units::words::span;
+use std::collections::BTreeMap;
 
 /// What bound each source of a crawl, by its name.
-type BoundWords = Vec<(String, String)>;
+type BoundWords = BTreeMap<String, String>;
 
 /// A crawl against the first of several.
 #[derive(Debug, Clone)]
@@ -65,7 +66,7 @@ pub fn compared_crawls<'r>(records: impl IntoIterator<Item = &'r RunRecord>) -> 
 
 /// Nothing of crawls of others.
 fn bound_words(record: &RunRecord) -> BoundWords {
-    let Some(report) = CrawlReport::of(record) else { return Vec::new() };
+    let Some(report) = CrawlReport::of(record) else { return BoundWords::new() };
     let spec = &report.pipeline.spec;
     report.attributions.iter().map(|of| (of.source.clone(), words::bound(&of.bound, spec))).collect()
 }
@@ -149,8 +150,7 @@ impl ComparedCrawl {
 
     /// Where the part moved that bound a source; of crawls of others, what the reading says.
     fn moved(&self, of: &SourceComparison) -> String {
-        let find =
-            |of: &BoundWords, name: &str| of.iter().find(|(source, _)| source == name).map(|(_, part)| part.clone());
+        let find = |of: &BoundWords, name: &str| of.get(name).cloned();
         let faster = of.rate_ratio.map_or_else(
             || "has no rate in one of them".to_owned(),
             |ratio| format!("does {ratio:.2} times as many items a second"),

@@ -18,7 +18,6 @@ use loadline_units::words::{capital, counted, number, percent, span, throughput}
 #[must_use]
 pub fn reached(conclusion: &Conclusion) -> String {
     match &conclusion.reached {
-        LoadReached::Written { text } => text.clone(),
         LoadReached::WatchHolder { holder } => format!("What holds {}: {}", conclusion.volume, watch::holder(holder)),
         LoadReached::Hosts { load, seen } => hosts::limit_of(seen, load),
         LoadReached::Closed(reached) => closed(reached),

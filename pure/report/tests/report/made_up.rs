@@ -1,9 +1,9 @@
 //! Runs built by hand, with everything that a report can show.
 
 use loadline_analysis::{
-    AdvisedStep, Binding, Ceiling, CellSummary, Conclusion, CpuFigures, DeeperWait, DepthKept, DepthObjective, Finding,
-    FindingCode, FindingSeen, Limit, LoadDetails, LoadIdentity, LoadReached, LoadView, Meaning, OperationFigures,
-    RunInfo, RunSummary, SCHEMA, TotalFigures,
+    AdvisedStep, Binding, Ceiling, CellSummary, ClosedReached, Conclusion, CpuFigures, DeeperWait, DepthKept,
+    DepthObjective, Finding, FindingCode, FindingSeen, LevelRate, Limit, LimitKnown, LoadDetails, LoadIdentity,
+    LoadReached, LoadStop, LoadView, Meaning, OperationFigures, RunInfo, RunSummary, SCHEMA, StopWay, TotalFigures,
 };
 use loadline_block::{ErrorKind, Operation};
 use loadline_load::{
@@ -412,12 +412,23 @@ fn finding(code: FindingCode, text: &str, cells: &[&str]) -> Finding {
     Finding { code, volume: None, seen, cells }
 }
 
-fn conclusion(volume: &str, cell: &str, text: &str) -> Conclusion {
+/// Of a closed loop that comes to so many requests of so many bytes each at an amount, and is stopped there.
+fn conclusion(
+    volume: &str,
+    cell: &str,
+    (loads, at): (&str, &str),
+    (iops, block): (f64, f64),
+    stop: Option<Limit>,
+) -> Conclusion {
+    let rate = LevelRate { iops: Some(iops), bytes_per_s: Some(iops * block), before: None };
+    let stop = stop.map(|limit| LoadStop { limit, known: LimitKnown::Inferred, way: StopWay::Binds });
+    let (loads, at, is_onwards) = (loads.to_owned(), at.to_owned(), stop.is_some());
+    let reached = ClosedReached { loads, rate, levels: None, at, is_onwards, stop };
     Conclusion {
         volume: volume.to_owned(),
         cell: cell.to_owned(),
         limit: None,
-        reached: LoadReached::Written { text: text.to_owned() },
+        reached: LoadReached::Closed(Box::new(reached)),
         seen: Evidence::default(),
         means: Vec::new(),
         steps: Vec::new(),
@@ -522,7 +533,7 @@ pub(crate) fn everything() -> (RunRecord, RunSummary) {
             limit,
             ceiling_iops: ceiling,
             utilization: ceiling.map(|c| total.iops / c),
-            seen: evidence.to_owned().into(),
+            seen: Evidence::written(evidence.to_owned()),
             inferred: limit == Limit::DiskIops,
             presumed: false,
             amplification: None,
@@ -535,7 +546,7 @@ pub(crate) fn everything() -> (RunRecord, RunSummary) {
     summary.conclusions = vec![
         Conclusion {
             limit: Some(Limit::Cache),
-            seen: "The device completed 31 % of the bytes that were asked.".to_owned().into(),
+            seen: Evidence::written("The device completed 31 % of the bytes that were asked.".to_owned()),
             means: vec![Meaning::OfLimit { limit: Limit::Cache }],
             steps: vec![AdvisedStep::LargerRange { size_bytes: None }],
             commands: vec![
@@ -545,14 +556,16 @@ pub(crate) fn everything() -> (RunRecord, RunSummary) {
             ..conclusion(
                 "data",
                 "cell-011",
-                "Random 8 KiB reads stop at 16,100 IOPS (132 MB/s) from depth 64 on: a cache answers (cache).",
+                ("random 8 KiB reads", "depth 64"),
+                (16_100.0, 8_192.0),
+                Some(Limit::Cache),
             )
         },
         Conclusion {
             limit: Some(Limit::DiskIops),
-            seen: "The rate levels off at 5,010 IOPS from 16 outstanding on; 4 KiB requests stop at as many."
-                .to_owned()
-                .into(),
+            seen: Evidence::written(
+                "The rate levels off at 5,010 IOPS from 16 outstanding on; 4 KiB requests stop at as many.".to_owned(),
+            ),
             means: vec![Meaning::DeeperAdds {
                 added: Some(DeeperWait { mean_ns: 51.1e6, at: "depth 256".to_owned() }),
                 objective: Some(DepthObjective {
@@ -564,7 +577,9 @@ pub(crate) fn everything() -> (RunRecord, RunSummary) {
             ..conclusion(
                 "data",
                 "cell-020",
-                "Random 8 KiB writes stop at 5,010 IOPS (41.0 MB/s) from depth 16 on (disk-iops, inferred).",
+                ("random 8 KiB writes", "depth 16"),
+                (5_010.0, 8_192.0),
+                Some(Limit::DiskIops),
             )
         },
     ];
@@ -648,8 +663,8 @@ pub(crate) fn layouts() -> (RunRecord, RunSummary) {
     }
     let (record, mut summary) = run("layouts", &["local", "striped", "mirrored"], cells);
     summary.conclusions = vec![
-        conclusion("local", "cell-000", "Sequential 1 MiB reads reach 38.1 IOPS (40.0 MB/s) at depth 8."),
-        conclusion("striped", "cell-001", "Sequential 1 MiB reads reach 72.5 IOPS (76.0 MB/s) at depth 8."),
+        conclusion("local", "cell-000", ("sequential 1 MiB reads", "depth 8"), (38.1, 1_048_576.0), None),
+        conclusion("striped", "cell-001", ("sequential 1 MiB reads", "depth 8"), (72.5, 1_048_576.0), None),
     ];
     (record, summary)
 }

@@ -123,10 +123,12 @@ fn is_replay_of(replay: &CellRecord, application: &CellRecord, by_volume: bool) 
 }
 
 /// A key with its value; how requests arrive by its parts, so that of two closed loops it is the depth that differs.
-fn told(name: &str, value: &Value) -> Vec<(String, String)> {
+fn told(name: &str, value: &Value) -> BTreeMap<String, String> {
     let kind =
         value.as_object().filter(|kinds| name == ARRIVAL && kinds.len() == 1).and_then(|kinds| kinds.iter().next());
-    let Some((kind, Value::Object(parts))) = kind else { return vec![(name.to_owned(), canonical(value))] };
+    let Some((kind, Value::Object(parts))) = kind else {
+        return BTreeMap::from([(name.to_owned(), canonical(value))]);
+    };
     let parts =
         parts.iter().filter(|(_, value)| !value.is_null()).map(|(part, value)| (part.clone(), canonical(value)));
     std::iter::once((name.to_owned(), kind.clone())).chain(parts).collect()

@@ -2,7 +2,7 @@
 
 use super::merging::{HOSTS_MAX, HostRun};
 use loadline_load::LoadSpec;
-use loadline_record::{Clock, HostPart, HostRank, Load, RunVerb};
+use loadline_record::{CellRecord, Clock, HostPart, HostRank, Load, RunVerb};
 use loadline_units::Bytes;
 
 /// Why runs do not become one.
@@ -121,10 +121,18 @@ fn own_cells(run: &HostRun, most: &HostRun) -> usize {
     }
 }
 
-/// What each cell of a run asks, with its id.
-fn asked(run: &HostRun) -> Vec<(String, String)> {
+/// A cell with what it asks.
+#[derive(PartialEq)]
+struct AskedCell {
+    id: String,
+    asked: String,
+}
+
+/// What each cell of a run asks.
+fn asked(run: &HostRun) -> Vec<AskedCell> {
     let part = part_of(run);
-    run.record.cells.iter().map(|cell| (cell.id.clone(), asked_of(&whole_load(&cell.load, &part)))).collect()
+    let of = |cell: &CellRecord| AskedCell { id: cell.id.clone(), asked: asked_of(&whole_load(&cell.load, &part)) };
+    run.record.cells.iter().map(of).collect()
 }
 
 /// The load in one text, to be compared.

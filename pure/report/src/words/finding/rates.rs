@@ -28,22 +28,22 @@ const fn unit(rate: Rate) -> &'static str {
 }
 
 /// The rate that stands first, and what was before it or came then.
-fn course(course: RateCourse) -> (String, String) {
+fn course(course: RateCourse) -> [String; 2] {
     match course {
-        RateCourse::Even { rate: even } => (rate(even), String::new()),
+        RateCourse::Even { rate: even } => [rate(even), String::new()],
         RateCourse::Fell { before, before_ns, then } => {
             let burst = if before_ns.is_some() { " of burst" } else { "" };
-            (rate(before), format!(" {}{burst}, {} from then on", how_long(before_ns), rate(then)))
+            [rate(before), format!(" {}{burst}, {} from then on", how_long(before_ns), rate(then))]
         }
         RateCourse::Rose { before, last, last_ns } => {
-            (rate(last), format!(" in the last {}, {} before that", seconds(last_ns), rate(before)))
+            [rate(last), format!(" in the last {}, {} before that", seconds(last_ns), rate(before))]
         }
     }
 }
 
 pub(super) fn most_requests(loads: &[MostOf]) -> String {
     let of = |most: &MostOf| {
-        let (rate, then) = course(most.rate);
+        let [rate, then] = course(most.rate);
         format!("{rate} {} a second{then} ({}{})", most.load.load, most.load.at, in_doubt(&most.doubts))
     };
     format!("delivers up to {}.", listed(&loads.iter().map(of).collect::<Vec<String>>()))
@@ -51,7 +51,7 @@ pub(super) fn most_requests(loads: &[MostOf]) -> String {
 
 pub(super) fn most_bytes(loads: &[MostOf]) -> String {
     let of = |most: &MostOf| {
-        let (rate, then) = course(most.rate);
+        let [rate, then] = course(most.rate);
         format!("{rate}{then} with {} ({}{})", most.load.load, most.load.at, in_doubt(&most.doubts))
     };
     format!("highest throughput: {}.", listed(&loads.iter().map(of).collect::<Vec<String>>()))
