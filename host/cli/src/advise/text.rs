@@ -5,7 +5,9 @@ use super::judge::assumed_words;
 use crate::arguments::Format;
 use crate::{printing, recommendations, typed_words};
 use loadline_advise::Advice;
-use loadline_report::words::advice::{advice_lines, advice_rows, advice_sections, advice_table, give_way};
+use loadline_report::words::advice::{
+    AdviceNext, advice_lines, advice_next, advice_rows, advice_sections, advice_table, give_way,
+};
 use loadline_report::{About, VERDICT_LINES_MAX, VerdictLine};
 use loadline_runs::advice::Assumption;
 use std::fmt::Write as _;
@@ -50,33 +52,23 @@ fn concluded(advice: &Advice, assumed: &[Assumption], written: Option<&Path>) ->
         lines.push(About::Assumed.says(said.join("; ")));
     }
     let (next, command) = match (advice.winner(), written) {
-        (Some(_), Some(file)) if advice.recorded.is_some() => {
-            ("try it: run the application on an emulation of it", Some(emulated_as_said(file)))
-        }
+        (Some(_), Some(file)) if advice.recorded.is_some() => (AdviceNext::Emulate, Some(emulated_as_said(file))),
         (Some(_), None) if advice.recorded.is_some() => (
-            "write its environment to a file, to run the application on an emulation of it",
+            AdviceNext::WriteToEmulate,
             typed_words::again(&format!("--write-env {}", recommendations::unused("advised", "toml").display())),
         ),
-        (Some(_), Some(file)) => (
-            "see what it does with more load than you need",
-            Some(recommendations::predicted(&file.display().to_string())),
-        ),
-        (Some(_), None) if advice.need.vcpus.is_none() && advice.need.memory_bytes.is_none() => (
-            "name the processors and the memory that your application needs: the machine was chosen for its storage alone",
-            typed_words::again("--vcpus 4 --memory 16GiB"),
-        ),
-        (Some(_), None) => (
-            "write its environment to a file, to predict, hunt or emulate on it",
-            typed_words::again(&format!("--write-env {ENVIRONMENT_DEFAULT}")),
-        ),
+        (Some(_), Some(file)) => (AdviceNext::LoadMore, Some(recommendations::predicted(&file.display().to_string()))),
+        (Some(_), None) if advice.need.vcpus.is_none() && advice.need.memory_bytes.is_none() => {
+            (AdviceNext::NameMachine, typed_words::again("--vcpus 4 --memory 16GiB"))
+        }
+        (Some(_), None) => (AdviceNext::Write, typed_words::again(&format!("--write-env {ENVIRONMENT_DEFAULT}"))),
         (None, _) => (
-            "see which choices would do by their limits alone, or what there is",
+            AdviceNext::LookAtOthers,
             typed_words::again_without(&["--p99", "--objective"], "--limits-only")
                 .or_else(|| Some("loadline catalog list --kind disk --sort iops".to_owned())),
         ),
     };
     give_way(&mut lines, &GIVE_WAY, VERDICT_LINES_MAX - 2);
-    lines.push(About::Next.says(next));
-    lines.extend(command.map(|command| About::Command.says(command)));
+    lines.extend(advice_next(next, command));
     lines
 }

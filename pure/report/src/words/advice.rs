@@ -2,6 +2,7 @@
 
 mod doubt;
 mod miss;
+mod next;
 
 use self::miss::missed;
 
@@ -20,6 +21,7 @@ use loadline_units::words::{capital, number, percent, span};
 
 pub(crate) use self::doubt::advice_doubt;
 pub(crate) use self::miss::{change, shortfall};
+pub use self::next::{AdviceNext, advice_next};
 
 /// Lines at most.
 const LINES_MAX: usize = 9;
