@@ -5,7 +5,8 @@ use crate::arguments::shelter::PlanArguments;
 use crate::failure::{Outcome, Usage};
 use crate::shell::in_shell;
 use crate::{environments, output, printing, typed_words};
-use loadline_report::{About, VERDICT_LINES_MAX, VerdictLine};
+use loadline_report::words::shelter::{alternative_lines, group_lines, missing_figure, plan_lines, shelter_lines};
+use loadline_report::{About, VerdictLine};
 use loadline_runs::{catalog_with, store_location};
 use loadline_shelter_policy::config::ShelterConfig;
 use loadline_shelter_policy::plan::{MissingFigure, PlanOutcome, ShelterPlan};
@@ -80,10 +81,11 @@ fn usage(error: PlanError) -> anyhow::Error {
 
 fn in_words(plan: &ShelterPlan, file: &Path, format: Format) -> String {
     let mut text = String::new();
-    let mut section = |heading: &str, rows: &[(String, String)]| {
+    let mut section = |heading: &str, lines: &[VerdictLine]| {
         let _ = if format == Format::Markdown { writeln!(text, "## {heading}\n") } else { writeln!(text, "{heading}") };
-        let width = rows.iter().map(|(about, _)| about.len()).max().unwrap_or(0);
-        for (about, said) in rows {
+        let width = lines.iter().map(|line| line.about.name().len()).max().unwrap_or(0);
+        for VerdictLine { about, text: said } in lines {
+            let about = about.name();
             let _ = if format == Format::Markdown {
                 writeln!(text, "- {about}: {said}")
             } else {
@@ -93,21 +95,15 @@ fn in_words(plan: &ShelterPlan, file: &Path, format: Format) -> String {
         text.push('\n');
     };
     for group in &plan.groups {
-        section(&format!("Group {}", group.group), &group.rows());
+        section(&format!("Group {}", group.group), &group_lines(group));
     }
-    section("All groups", &plan.rows());
-    section("Beside the alternatives", &plan.alternatives());
+    section("All groups", &plan_lines(plan));
+    section("Beside the alternatives", &alternative_lines(plan));
     if !plan.missing.is_empty() {
-        let rows: Vec<_> =
-            plan.missing.iter().map(|missing| (given_by(*missing).to_owned(), missing.to_string())).collect();
-        section("What is unknown, and what gives it", &rows);
+        let line = |missing: &MissingFigure| About::subject(given_by(*missing)).says(missing_figure(*missing));
+        section("What is unknown, and what gives it", &plan.missing.iter().map(line).collect::<Vec<_>>());
     }
-    let mut lines: Vec<VerdictLine> =
-        plan.verdict().into_iter().map(|(about, said)| About::subject(about).says(said)).collect();
-    lines.truncate(VERDICT_LINES_MAX - 2);
-    lines.push(About::Next.says(plan.next()));
-    lines.extend(next_command(plan, file).map(|command| About::Command.says(command)));
-    text.push_str(&printing::verdict(&lines, format));
+    text.push_str(&printing::verdict(&shelter_lines(plan, next_command(plan, file)), format));
     text
 }
 

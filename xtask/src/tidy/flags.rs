@@ -69,8 +69,9 @@ fn options(literal: &str) -> impl Iterator<Item = &str> {
 
 /// Where code of the workspace may depend on a feature: the gate builds one set, so all else must be the same in every build.
 /// The repository names a module of object stores, whose hundred packages only such a build has; the analysis one for tests of others.
-const SWITCHES: [&str; 5] = [
+const SWITCHES: [&str; 6] = [
     "host/cli/src/lib.rs",
+    "pure/report/src/words/mod.rs",
     "host/crawl/src/extract/mod.rs",
     "host/shelter/repository/src/lib.rs",
     "host/shelter/repository/src/storage/mod.rs",

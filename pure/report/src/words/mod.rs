@@ -20,6 +20,8 @@ pub mod imports;
 mod limit;
 mod limit_source;
 mod model;
+#[cfg(feature = "shelter")]
+pub mod shelter;
 mod step;
 pub mod sweep;
 mod throttle;

@@ -7,7 +7,6 @@ mod advice;
 mod found;
 #[cfg(test)]
 mod tests;
-mod words;
 
 pub use advice::{AdvisedClass, GroupAdvice, GroupVerdict};
 pub use found::{FoundFiles, RANDOM_WRITE};

@@ -1,9 +1,8 @@
 //! Which class fits a group, and why.
 
-use super::words::{bytes, time};
 use super::{BoundTime, PlanQuestion};
 use crate::config::{DataClass, Group};
-use loadline_units::words::number;
+use loadline_units::Duration;
 use serde::Serialize;
 
 /// A class, or what does a group's job better than any class.
@@ -119,13 +118,9 @@ fn rounded_up(seconds: f64) -> f64 {
     libm::ceil(seconds / step) * step
 }
 
-/// Files and bytes in words.
-pub(super) fn amount(files: u64, of: u64) -> String {
-    if files == 1 {
-        format!("1 file, {}", bytes(of as f64))
-    } else {
-        format!("{} files, {}", number(files as f64), bytes(of as f64))
-    }
+/// A time in words.
+fn time(seconds: f64) -> String {
+    Duration::from_ns((seconds.max(0.0) * 1e9) as u64).human()
 }
 
 #[cfg(test)]

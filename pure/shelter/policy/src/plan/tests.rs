@@ -48,7 +48,6 @@ fn a_large_file_is_read_whole_whatever_little_changed_and_the_limit_is_named() {
     assert!(group.shortest_s.unwrap() >= 1_000.0, "{group:?}");
     assert_eq!((group.advice.verdict, plan.outcome()), (GroupVerdict::Missed, PlanOutcome::Missed));
     assert_eq!(group.advice.recovery_point_s, Some(1_020.0), "{:?}", group.advice);
-    assert!(plan.next().contains("recovery_point = \"1020 s\"") && plan.next().contains("[group.data]"));
 }
 
 #[test]
@@ -87,8 +86,6 @@ fn what_is_unknown_is_named_and_never_zero() {
         MissingFigure::Price,
     ];
     assert_eq!(plan.missing, all);
-    let verdict = plan.verdict();
-    assert!(verdict.iter().any(|(_, said)| said.contains("which files") && said.contains("more")), "{verdict:?}");
     let text = serde_json::to_string(&plan).unwrap();
     assert!(text.contains("\"recovery\":null") && !text.contains("\"stored_bytes\":0"), "{text}");
     // Files that nobody touched for a day say nothing of a day of work.
@@ -136,11 +133,9 @@ fn a_mirror_is_advised_where_its_writes_are_fast_enough() {
         ShelterPlan::of(&PlanQuestion { application: Some(forecast(mirror_ms)), ..asked })
     };
     assert_eq!(plan(4).groups[0].advice.class, Some(AdvisedClass::Mirror));
-    assert!(plan(4).next().contains("mirror"), "{}", plan(4).next());
     assert_eq!(plan(9).groups[0].advice.class, Some(AdvisedClass::Files), "its writes are too slow");
     assert_eq!(plan(4).keeps_objective(), Some(true));
-    assert!(plan(4).alternatives()[1].1.contains("12.0 ms"), "{:?}", plan(4).alternatives());
-    assert!(plan(4).verdict().len() <= 7);
+    assert_eq!(plan(4).application.and_then(|of| of.mirror_writes), Some(latency(4)));
 }
 
 #[test]
@@ -150,7 +145,6 @@ fn a_notice_holds_what_a_save_writes_or_says_that_it_does_not() {
     assert_eq!(plan(files(1_000, 10_000), 1_000_000).fits_in_notice, Some(true));
     let large = plan(files(1, 100_000_000_000), 1_000_000);
     assert_eq!(large.fits_in_notice, Some(false), "30 s are enough for 4.2 GB");
-    assert!(large.verdict().iter().any(|(about, _)| about == "in a notice"));
 }
 
 #[test]
