@@ -315,12 +315,19 @@ impl Rules<'_> {
             let level = a.binding.as_ref().and_then(|binding| binding.ceiling_iops);
             level.zip(b.iops_lasting()).is_some_and(|(level, rate)| (rate / level - 1.0).abs() <= ONE_RATE)
         };
+        // A level that more of the same requests go beyond is none.
+        let is_most = |a: &CellSummary, b: &CellSummary| {
+            let level = a.binding.as_ref().and_then(|binding| binding.ceiling_iops).unwrap_or(0.0);
+            let like = cells.iter().filter(|of| is_like(of, b) && !paced(of) && outstanding(of).is_some());
+            like.filter_map(CellSummary::iops_lasting).all(|rate| rate <= level * HARDLY_MORE)
+        };
         if self.record.header.clock == Clock::Virtual || self.is_watch() {
             return Vec::new();
         }
         let pairs = cells.iter().flat_map(|a| cells.iter().map(move |b| (a, b)));
         let broken = pairs.filter(|(a, b)| {
-            is_mirror(a, b) && is_plain(a) && is_plain(b) && is_disk(a) && is_open(b) && waits(b) && one_rate(a, b)
+            let is_pair = is_mirror(a, b) && is_plain(a) && is_plain(b);
+            is_pair && is_disk(a) && is_open(b) && waits(b) && one_rate(a, b) && is_most(a, b)
         });
         broken.map(|(a, b)| Violation::OneDirection { limited: a.id.clone(), other: b.id.clone() }).collect()
     }

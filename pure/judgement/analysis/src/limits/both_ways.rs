@@ -5,7 +5,7 @@ use super::{Case, inferred};
 use crate::curves::{Curve, Growth, doubted, iops, outstanding, paced, sound};
 use crate::summary::CellSummary;
 use crate::words::load_name;
-use loadline_record::{Binding, DoubtCode, Evidence, LevelFact, Limit};
+use loadline_record::{Binding, DoubtCode, Evidence, LevelFact, Limit, ThrottledRequests};
 
 /// A rate that comes to this share of what so many single requests would make is made by what each takes.
 const OWN_TIME: f64 = 0.9;
@@ -82,11 +82,15 @@ impl Case<'_> {
     }
 }
 
-/// What stops one direction stops the other at the same rate, where nothing else was found that does.
+/// What stops one direction stops the other at the same rate, where nothing else was found that does. What is named so names in turn those
+/// of its own depth in the first direction.
 pub(super) fn one_limit_in_both(cells: &mut [CellSummary], curves: &[Curve]) {
-    let found: Vec<Option<Binding>> = (0..cells.len()).map(|index| of_other_direction(cells, curves, index)).collect();
-    for (cell, found) in cells.iter_mut().zip(found) {
-        cell.binding = found.or(cell.binding.take());
+    for _ in [ThrottledRequests::Reads, ThrottledRequests::Writes] {
+        let found: Vec<Option<Binding>> =
+            (0..cells.len()).map(|index| of_other_direction(cells, curves, index)).collect();
+        for (cell, found) in cells.iter_mut().zip(found) {
+            cell.binding = found.or(cell.binding.take());
+        }
     }
 }
 
