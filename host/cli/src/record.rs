@@ -10,12 +10,14 @@ use crate::schema::Schema;
 use crate::screen::{Screen, cut};
 use crate::shell::in_shell;
 use loadline_analysis::{Advised, VolumeVerdict, WatchNext};
+use loadline_record::SourceLimit;
 use loadline_report::rates::{iops, per_second};
 use loadline_report::words::trace::{RecordingEnd, RecordingNext, RecordingVerdict, recording_lines};
 use loadline_report::{Column, Field, Table, VerdictLine};
 use loadline_runs::recording::{RecordEnd, RecordOutcome, RecordSettings, Recorder};
 use loadline_runs::{Error, Event, Observer, RecordError};
 use loadline_units::Duration;
+use loadline_units::words::percent;
 
 /// Records, and prints what came of it.
 pub(crate) fn record(arguments: &RecordArguments, quiet: bool) -> anyhow::Result<Outcome> {
@@ -98,7 +100,10 @@ fn table(outcome: &RecordOutcome) -> Table {
         Column::numbers("time", "elapsed_ns"),
         Column::numbers("bytes", "bytes"),
         Column::numbers("% of a CPU", "own_cpu_share"),
+        Column::words("at a limit", "source_limit").expendable(1),
+        Column::numbers("of the time", "source_limited_share").expendable(1),
     ]);
+    let (limit, share) = notes.source_limit().unzip();
     let count = |count: Option<u64>| count.map_or_else(|| Field::both("–", serde_json::Value::Null), Field::count);
     table.push(vec![
         Field::text(&outcome.device),
@@ -110,8 +115,20 @@ fn table(outcome: &RecordOutcome) -> Table {
         Field::both(Duration::from_ns(notes.elapsed_ns).human(), notes.elapsed_ns),
         Field::count(outcome.size.get()),
         Field::both(format!("{:.2}", outcome.own_share * 100.0), outcome.own_share),
+        limit.map_or_else(Field::missing, |limit| Field::both(kind(&limit), serde_json::json!(limit))),
+        Field::figure(share, percent),
     ]);
     table
+}
+
+/// The kind of a limit in a word.
+const fn kind(limit: &SourceLimit) -> &'static str {
+    match limit {
+        SourceLimit::Throttle { .. } => "throttle",
+        SourceLimit::Exceeded { .. } => "counter",
+        SourceLimit::Queue { .. } => "queue",
+        SourceLimit::Quota { .. } => "CPU quota",
+    }
 }
 
 /// What came of it, with what to do next.

@@ -45,8 +45,9 @@ pub use compare::{
     Against, ApplicationSide, AskedApart, Basis, COMPARISON_SCHEMA, CellComparison, CompareError, CompareOptions,
     ComparedSide, Comparison, Counts, DeviceModel, Differing, DifferingBytes, DrawRange, EngineWithOptions, Figure,
     FigureValue, Gain, InCommon, LatencyEstimate, MARGIN_DEFAULT, MonthlyPrice, NextStep, NoFigure, Note, Overall,
-    RankedSide, RatioEstimate, Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, TRIALS_TO_DECIDE,
-    ThrottledSide, Undecided, Unmatched, Unpriced, Verdict, Whose, compare, latency_estimate, scaling_of,
+    RankedSide, RatioEstimate, Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal, SideSetting,
+    TRIALS_TO_DECIDE, ThrottledSide, Undecided, Unmatched, Unpriced, Verdict, Whose, compare, latency_estimate,
+    scaling_of,
 };
 pub use conclusion::{
     AdvisedStep, ClosedReached, Conclusion, DeeperWait, DepthKept, DepthObjective, DiskCheck, DoubtMeant,

@@ -21,7 +21,7 @@ const LOADS_NAMED_MAX: usize = 2;
 /// Figures that several sides share, in the verdict.
 const IN_COMMON_MAX: usize = 1;
 /// Sides whose throttles are named in the verdict.
-const THROTTLED_MAX: usize = 2;
+const THROTTLED_MAX: usize = 8;
 
 /// The distinguishing name of a side.
 fn name(comparison: &Comparison, side: &ComparedSide) -> String {
@@ -160,7 +160,7 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<VerdictLine> {
         let named: Vec<String> = comparison.throttled.iter().take(THROTTLED_MAX).map(of).collect();
         let more = match comparison.throttled.len().saturating_sub(THROTTLED_MAX) {
             0 => String::new(),
-            others => format!(" (and {others} more sides have throttles)"),
+            others => format!(" (and {others} more sides have limits of their own)"),
         };
         add(About::HeldBack, format!("{}{more}", named.join("; ")));
     }

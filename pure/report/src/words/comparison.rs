@@ -1,8 +1,8 @@
 //! Sentences of comparisons.
 
 use loadline_analysis::{
-    AskedApart, DeviceModel, Differing, DifferingBytes, EngineWithOptions, InCommon, NoFigure, Note, TRIALS_TO_DECIDE,
-    ThrottledSide, Undecided, Unpriced, Whose,
+    AskedApart, DeviceModel, Differing, DifferingBytes, EngineWithOptions, InCommon, NoFigure, Note, SideSetting,
+    TRIALS_TO_DECIDE, ThrottledSide, Undecided, Unpriced, Whose,
 };
 use loadline_record::Rate;
 use loadline_units::words::{listed, number, percent, size, throughput};
@@ -173,9 +173,14 @@ const fn no_figure(reason: NoFigure) -> &'static str {
     }
 }
 
-/// The throttles that hold a side.
+/// The limits in files of the kernel that hold a side.
 pub(crate) fn throttled(side: &ThrottledSide) -> String {
-    let mut texts: Vec<String> = side.held_by.iter().map(super::throttle::throttle).collect();
+    let setting = |setting: &SideSetting| match setting {
+        SideSetting::BeforeLoad(limit) => super::throttle::standing(limit),
+        SideSetting::Watched(limit) => super::doubt::source_limit(limit),
+    };
+    let throttles = side.held_by.iter().map(super::throttle::throttle);
+    let mut texts: Vec<String> = throttles.chain(side.settings.iter().map(setting)).collect();
     texts.sort_unstable();
     texts.dedup();
     texts.join("; ")

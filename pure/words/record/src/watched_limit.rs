@@ -223,6 +223,10 @@ impl WatchRecord {
             let us = second.tick.elapsed_us;
             all_us += us;
             let Some(limit) = second.limit(principal) else { continue };
+            let us = match limit {
+                SecondLimit::Queue => (us as f64 * second.queue().map_or(1.0, |(_, share)| share)) as u64,
+                _ => us,
+            };
             at_any_us += us;
             match found.iter_mut().find(|(known, _)| *known == limit) {
                 Some((_, sum)) => *sum += us,
@@ -317,6 +321,7 @@ mod tests {
         assert_eq!(of(&[second(4_000, 4), second(3_900, 2)]), None, "the disk's own limit");
         assert_eq!(of(&[second(3_000, 3), second(3_000, 3)]), None, "there is room");
         let short = WatchTick { read_ms: 800, busy_ms: 200, in_flight: 0, ..second(800, 4) };
-        assert_eq!(of(&[short, WatchTick { elapsed_us: 1_000_000, ..WatchTick::default() }]), full);
+        let found = of(&[short, WatchTick { elapsed_us: 1_000_000, ..WatchTick::default() }]);
+        assert_eq!(found, Some((SourceLimit::Queue { queue }, 0.1)), "for as long as the device was busy");
     }
 }

@@ -6,7 +6,8 @@ use super::indecision::Undecided;
 use super::note::Note;
 use super::scaling_figures::Scaling;
 use crate::device_throttle::HeldBy;
-use loadline_record::{Clock, Doubt, Rate};
+use crate::standing::StandingLimit;
+use loadline_record::{Clock, Doubt, Rate, SourceLimit};
 use serde::{Deserialize, Serialize};
 
 /// The schema's name and version.
@@ -105,13 +106,26 @@ impl Comparison {
     }
 }
 
-/// A side whose loads a throttle of the kernel holds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A side whose loads are held by limits that stand in files of the kernel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ThrottledSide {
     /// The side, by its place.
     pub side: u32,
     /// Its throttles.
     pub held_by: Vec<HeldBy>,
+    /// Its other limits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<SideSetting>,
+}
+
+/// A limit of a side that is no throttle, and stands in a file of the kernel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "seen", rename_all = "kebab-case")]
+pub enum SideSetting {
+    /// By what was read before the load began.
+    BeforeLoad(StandingLimit),
+    /// By a watch of what others asked for.
+    Watched(SourceLimit),
 }
 
 /// One side: a run, or one volume of it.

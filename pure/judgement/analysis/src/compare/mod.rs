@@ -29,7 +29,7 @@ mod verdicts;
 pub use application_side::ApplicationSide;
 pub use comparison::{
     Against, COMPARISON_SCHEMA, CellComparison, ComparedSide, Comparison, Counts, DrawRange, InCommon, MonthlyPrice,
-    NextStep, Overall, RankedSide, ThrottledSide, Unmatched, Verdict,
+    NextStep, Overall, RankedSide, SideSetting, ThrottledSide, Unmatched, Verdict,
 };
 pub use figure::{Basis, Figure, FigureValue, RatioEstimate};
 pub use scaling_figures::{Gain, Scaling, ScalingCell, ScalingPoint, ScalingStep, ScalingTotal};
