@@ -4,13 +4,13 @@ use crate::arguments::Format;
 use crate::crawl::printed;
 use crate::failure::Outcome;
 use crate::recommendations::after_hunt;
-use crate::{hunt_table, printing};
+use crate::{hunt_table, printing, typed_words};
 use loadline_analysis::RunSummary;
 use loadline_hunt::{Effect, HuntResult};
 use loadline_record::RunRecord;
 use loadline_report::crawl::{ComparedCrawl, CrawlReport, compared_crawls};
 use loadline_report::words::hunt::hunt_answer;
-use loadline_report::{AnswerTable, RunAnswer};
+use loadline_report::{AnswerTable, Draft, RunAnswer};
 use loadline_runs::hunt_result;
 use serde_json::Value as Json;
 
@@ -43,6 +43,8 @@ impl<'r> KindAnswer<'r> {
     /// As a stored run is shown, which `summary` sums up; `None`: this form shows it as it does any run.
     pub(crate) fn shown(&self, summary: &RunSummary, format: Format) -> Option<String> {
         match self {
+            // A screen has room for the answer alone.
+            Self::Hunt(..) if format == Format::Table && typed_words::is_for_screen() => Some(self.concluded(format)),
             Self::Hunt(..) if format == Format::Table => {
                 Some(format!("{}\n{}", printing::summary(summary, format), self.concluded(format)))
             }
@@ -84,8 +86,14 @@ impl KindComparison {
 
     /// For people and spreadsheets.
     pub(crate) fn text(&self, format: Format) -> String {
-        let parts: Vec<String> = self.0.iter().map(|compared| printed::compared(compared, format)).collect();
-        parts.join(if format == Format::Csv { "" } else { "\n" })
+        let mut text = Draft::default();
+        for (place, of) in self.0.iter().enumerate() {
+            if place > 0 && format != Format::Csv {
+                text.heading().push_str("\n");
+            }
+            printed::compared(&mut text, of, format);
+        }
+        if format == Format::Table { printing::on_screen(&text, &printing::shown_again()) } else { text.whole() }
     }
 
     /// For a report.

@@ -21,10 +21,11 @@ pub(crate) mod shelter;
 pub(crate) mod sweep;
 pub(crate) mod watch;
 
+use crate::examples::with_examples;
 use advise::AdviseArguments;
 use catalog::CatalogArguments;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, CommandFactory, Parser, Subcommand, ValueEnum};
 use clock::ClockArguments;
 use compare::CompareArguments;
 use convert::ConvertArguments;
@@ -106,6 +107,29 @@ pub(crate) struct Printing {
     pub(crate) format: Format,
 }
 
+/// Verbs that answer a question: they print a screen of it, and all on request.
+const ANSWERING: [&str; 14] = [
+    "quick", "run", "predict", "hunt", "crawl", "advise", "show", "compare", "replay", "watch", "doctor", "import",
+    "merge", "emulate",
+];
+/// The option that prints all.
+const ALL: &str = "all";
+
+/// All that can be typed, with examples.
+pub(crate) fn command_line() -> Command {
+    let all = Arg::new(ALL).long(ALL).action(ArgAction::SetTrue);
+    let all = all.help("Every row, finding and doubt, not only a screen of those that carry the verdict");
+    ANSWERING
+        .iter()
+        .fold(with_examples(CommandLine::command()), |command, verb| command.mut_subcommand(verb, |of| of.arg(&all)))
+}
+
+/// Whether all is to be printed.
+pub(crate) fn is_all_wanted(found: &ArgMatches) -> bool {
+    let of_verb = found.subcommand().filter(|(verb, _)| ANSWERING.contains(verb));
+    of_verb.is_some_and(|(_, of)| of.get_flag(ALL))
+}
+
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
@@ -140,7 +164,7 @@ pub(crate) enum Verb {
     Rm(RmArguments),
     /// Writes a report of stored runs
     Report(ReportArguments),
-    /// Stores what another tool measured, as a run: fio's JSON results
+    /// Stores what another tool measured, as a run: fio, diskspd, vdbench and ten others
     Import(ImportArguments),
     /// Writes a stored run for other programs
     Export(ExportArguments),
@@ -569,11 +593,10 @@ fn since(typed: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn definitions_do_not_contradict_each_other() {
-        CommandLine::command().debug_assert();
+        command_line().debug_assert();
     }
 
     #[test]

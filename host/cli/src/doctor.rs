@@ -11,7 +11,7 @@ use loadline_emulator::ublk_is_here;
 use loadline_kernel::facts;
 use loadline_kernel::ublk::UblkError;
 use loadline_report::words::checkup::{Checkup, Trouble, checkup_lines};
-use loadline_report::{Column, Field, Table, VerdictLine};
+use loadline_report::{Column, Field, Table, VerdictLine, Weight};
 use loadline_runs::checkup::{MachineCheck, Suitability, check_engines, check_machine, check_target};
 use loadline_runs::recognition::{Cloud, cloud};
 use std::path::Path;
@@ -31,14 +31,17 @@ pub(crate) fn doctor(arguments: &DoctorArguments) -> anyhow::Result<Outcome> {
         table.push(vec![Field::text(check.verdict.name()), Field::text(&check.what), Field::text(&check.detail)]);
     }
     let format = arguments.printing.format;
-    let table = printing::table(&table, Schema::Doctor, format);
-    match format {
+    let weigh = |row: usize| match checks[row].verdict {
+        Suitability::Trouble => Weight::Carries,
+        Suitability::Note => Weight::Qualifies,
+        Suitability::Good => Weight::Beside,
+    };
+    output::print(&match format {
         Format::Table | Format::Markdown => {
-            let verdict = printing::verdict(&verdict(&checks, &arguments.path), format);
-            output::print(&format!("{table}\n{verdict}"))?;
+            printing::concluded(&table, weigh, &verdict(&checks, &arguments.path), format)
         }
-        Format::Json | Format::Csv => output::print(&table)?,
-    }
+        Format::Json | Format::Csv => printing::table(&table, Schema::Doctor, format),
+    })?;
     let any_trouble = checks.iter().any(|check| check.verdict == Suitability::Trouble);
     Ok(if any_trouble { Outcome::Against } else { Outcome::Done })
 }

@@ -15,6 +15,7 @@ use crate::{output, printing};
 use anyhow::Context;
 use loadline_emulator::{Backing, Emulation, Tls};
 use loadline_nbd::export_uri::{ClientEncryption, ListenAddress};
+use loadline_report::Weight;
 use loadline_runs::emulation::{
     EmulationOptions, EmulationRun, EndedEmulation, StoredEmulation, attach_volumes, control_beside, default_memory,
     default_socket,
@@ -238,12 +239,13 @@ fn conclude(
         ));
     }
     let format = arguments.printing.format;
-    let mut text = printing::table(&printed::summary(&ended), Schema::Emulation, format);
-    if matches!(format, Format::Table | Format::Markdown) {
-        text.push('\n');
-        text.push_str(&printing::verdict(&printed::verdict(&ended), format));
-    }
-    let shown = output::print(&text);
+    let table = printed::summary(&ended);
+    let shown = output::print(&match format {
+        Format::Table | Format::Markdown => {
+            printing::concluded(&table, |_| Weight::Beside, &printed::verdict(&ended), format)
+        }
+        Format::Json | Format::Csv => printing::table(&table, Schema::Emulation, format),
+    });
     // Whose terminal is closed has the record all the same, and so has who lacks a whole trace.
     ended.stored?;
     ended.result?;

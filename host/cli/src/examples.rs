@@ -87,6 +87,11 @@ pub(crate) const EXAMPLES: [(&str, &[&str]); 22] = [
     ("man", &["loadline man man-pages", "loadline man /tmp/man-pages"]),
 ];
 
+/// The first example of a verb.
+pub(crate) fn first(verb: &str) -> Option<&'static str> {
+    EXAMPLES.iter().find(|(of, _)| *of == verb).map(|(_, examples)| examples[0])
+}
+
 /// The command with its examples at the end of each verb's help.
 pub(crate) fn with_examples(command: Command) -> Command {
     EXAMPLES.iter().fold(command, |command, (verb, examples)| {

@@ -1,30 +1,24 @@
 //! Shell completions and man pages, made from the same definitions as the parser.
 
-use crate::arguments::{CommandLine, CompletionsArguments, ManArguments};
+use crate::arguments::{self, CompletionsArguments, ManArguments};
 use crate::failure::Outcome;
-use crate::{examples, output, output_file};
+use crate::{output, output_file};
 use anyhow::Context;
-use clap::CommandFactory;
 use std::path::Path;
 
 /// `completions SHELL`: to standard output.
-pub(crate) fn completions(arguments: &CompletionsArguments) -> anyhow::Result<Outcome> {
+pub(crate) fn completions(typed: &CompletionsArguments) -> anyhow::Result<Outcome> {
     let mut text = Vec::new();
-    clap_complete::generate(
-        arguments.shell,
-        &mut examples::with_examples(CommandLine::command()),
-        "loadline",
-        &mut text,
-    );
+    clap_complete::generate(typed.shell, &mut arguments::command_line(), "loadline", &mut text);
     output::print(&String::from_utf8(text).context("completions are text")?)?;
     Ok(Outcome::Done)
 }
 
 /// `man DIR`: one page for the command and one for each verb.
-pub(crate) fn man(arguments: &ManArguments) -> anyhow::Result<Outcome> {
-    let directory = &arguments.directory;
+pub(crate) fn man(typed: &ManArguments) -> anyhow::Result<Outcome> {
+    let directory = &typed.directory;
     std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
-    let mut command = examples::with_examples(CommandLine::command()).disable_help_subcommand(true);
+    let mut command = arguments::command_line().disable_help_subcommand(true);
     command.build();
     write_pages(&command, directory)?;
     Ok(Outcome::Done)

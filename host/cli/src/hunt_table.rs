@@ -2,11 +2,11 @@
 
 use crate::arguments::Format;
 use crate::{output, printing};
-use loadline_hunt::HuntResult;
-use loadline_report::About;
+use loadline_hunt::{Effect, HuntResult};
 use loadline_report::words::hunt::{
     hunt_document, hunt_limits, hunt_lines, hunt_rate, hunt_table, not_tried, nothing_varied,
 };
+use loadline_report::{About, Draft, Noun, Weight};
 
 /// What was found, in the form asked for; `command` is the next step.
 pub(crate) fn text(found: &HuntResult, command: &str, format: Format) -> String {
@@ -16,16 +16,25 @@ pub(crate) fn text(found: &HuntResult, command: &str, format: Format) -> String 
         Format::Table => (found.name.clone(), format!("run {}", found.run), "Limits\n", "• "),
         Format::Markdown => (format!("# {}\n", found.name), format!("run `{}`", found.run), "## Limits\n\n", "- "),
     };
-    let mut text = format!("{title}\n{run}{}\n\n", hunt_rate(found));
+    let mut text = Draft::default();
+    text.push_str(&format!("{title}\n{run}{}\n\n", hunt_rate(found)));
     if !nothing_varied(found) {
-        text.push_str(&printing::part(&hunt_table(found), format));
-        text.push_str(&not_tried(&found.not_tried));
-        text.push_str("\nIntervals hold for all looks at all settings together with 95 % confidence.\n\n");
-        text.push_str(heading);
-        text.extend(hunt_limits(found).iter().map(|line| format!("{mark}{line}\n")));
-        text.push('\n');
+        let weigh = |row: usize| match found.rows.get(row).map(|row| row.effect) {
+            Some(Effect::RuledOut | Effect::CannotTell) => Weight::Beside,
+            _ => Weight::Qualifies,
+        };
+        printing::rows(text.heading(), &hunt_table(found), format, weigh);
+        text.item(Noun::Line, Weight::Beside).push_str(&not_tried(&found.not_tried));
+        let intervals = "\nIntervals hold for all looks at all settings together with 95 % confidence.\n";
+        text.item(Noun::Note, Weight::Explains).push_str(intervals);
+        text.heading().push_str(&format!("\n{heading}"));
+        for line in hunt_limits(found) {
+            text.item(Noun::Line, Weight::Carries).push_str(&format!("{mark}{line}\n"));
+        }
+        text.frame().push_str("\n");
     }
     let mut lines = hunt_lines(found);
     lines.push(About::Command.says(command));
-    text + &printing::verdict(&lines, format)
+    text.frame().push_str(&printing::verdict(&lines, format));
+    if format == Format::Table { printing::on_screen(&text, &printing::shown_by(&found.run)) } else { text.whole() }
 }

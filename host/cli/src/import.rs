@@ -16,7 +16,7 @@ use loadline_analysis::RunSummary;
 use loadline_imported::LeftOut;
 use loadline_report::words::imports::{imports_lines, nothing_imported_lines};
 use loadline_report::words::reached;
-use loadline_report::{Column, Field, Table, VerdictLine};
+use loadline_report::{Column, Field, Table, VerdictLine, Weight};
 use loadline_runs::{DeclaredEnvironment, Error, FolderImport, Import, NamedTarget, catalog_with, store_location};
 use std::path::{Path, PathBuf};
 
@@ -124,12 +124,13 @@ fn import_folders(
     }
     let summaries: Vec<RunSummary> = records.iter().map(|outcome| summarized(&outcome.record)).collect();
     let format = arguments.printing.format;
-    let mut text = printing::table(&table(&summaries), Schema::Import, format);
-    if matches!(format, Format::Table | Format::Markdown) {
-        text.push('\n');
-        text.push_str(&printing::verdict(&verdict(&summaries), format));
-    }
-    output::print(&text)?;
+    let table = table(&summaries);
+    output::print(&match format {
+        Format::Table | Format::Markdown => {
+            printing::concluded(&table, |_| Weight::Beside, &verdict(&summaries), format)
+        }
+        Format::Json | Format::Csv => printing::table(&table, Schema::Import, format),
+    })?;
     Ok(if records.is_empty() { Outcome::Failed } else { Outcome::Done })
 }
 

@@ -70,8 +70,9 @@ use shelter as shelter_verb;
 use shelter_absent as shelter_verb;
 
 use arguments::{CommandLine, Verb};
-use clap::error::{ContextKind, ContextValue};
-use clap::{CommandFactory, FromArgMatches};
+use clap::FromArgMatches;
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use failure::Outcome;
 use loadline_record::Clock;
 use loadline_runs::store_location;
@@ -84,17 +85,18 @@ use std::path::PathBuf;
 #[must_use]
 pub fn command(words: impl Iterator<Item = OsString>) -> u8 {
     let words = with_help(words);
-    let mut line = parsed(words.clone()).unwrap_or_else(|error| error.exit());
-    typed_words::remember(&words, line.common.store.as_deref());
+    let (mut line, is_all_wanted) = parsed(words.clone()).unwrap_or_else(|error| error.exit());
+    typed_words::remember(&words, line.common.store.as_deref(), is_all_wanted);
     // clap would take an empty variable for a mistake, and print usages as if the option had to be given.
     line.common.store = line.common.store.or_else(store_location::named_by_environment);
     failure::conclude(dispatch(&line))
 }
 
-/// The command line that these words are.
-fn parsed(words: Vec<OsString>) -> Result<CommandLine, clap::Error> {
-    let typed = examples::with_examples(CommandLine::command()).try_get_matches_from(words);
-    typed.and_then(|found| CommandLine::from_arg_matches(&found)).map_err(with_verb)
+/// The command line that these words are, and whether all is to be printed.
+fn parsed(words: Vec<OsString>) -> Result<(CommandLine, bool), clap::Error> {
+    let typed = arguments::command_line().try_get_matches_from(words.clone());
+    let read = typed.and_then(|found| Ok((CommandLine::from_arg_matches(&found)?, arguments::is_all_wanted(&found))));
+    read.map_err(|error| with_hint(error, &words))
 }
 
 /// `help VERB` as `VERB --help`, and `help` alone as `--help`.
@@ -107,17 +109,70 @@ fn with_help(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
     words
 }
 
-/// Has what is no verb tell the nearest one after a slip that clap finds too far from it, as in a short word.
-fn with_verb(mut error: clap::Error) -> clap::Error {
-    if let (Some(ContextValue::String(word)), None) =
-        (error.get(ContextKind::InvalidSubcommand), error.get(ContextKind::SuggestedSubcommand))
-    {
-        let command = CommandLine::command();
-        let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set()).map(clap::Command::get_name);
-        if let Some(verb) = loadline_document::nearest(word, verbs) {
-            let meant = ContextValue::Strings(vec![verb.to_owned()]);
-            error.insert(ContextKind::SuggestedSubcommand, meant);
+/// Other words for verbs.
+const OTHER_VERBS: [(&str, &str); 14] = [
+    ("benchmark", "quick"),
+    ("bench", "quick"),
+    ("test", "quick"),
+    ("measure", "quick"),
+    ("start", "quick"),
+    ("simulate", "predict"),
+    ("diff", "compare"),
+    ("ls", "list"),
+    ("delete", "rm"),
+    ("remove", "rm"),
+    ("trace", "record"),
+    ("monitor", "watch"),
+    ("check", "doctor"),
+    ("recommend", "advise"),
+];
+/// Other words for options, by the verb that has them.
+const OTHER_OPTIONS: [(&str, &str); 6] = [
+    ("--format", "--as"),
+    ("--out", "--output"),
+    ("--target", "--on"),
+    ("--path", "--on"),
+    ("--environment", "--env"),
+    ("--iodepth", "--set"),
+];
+
+/// Has a mistake tell what to type: the verb or option that is meant, or how the verb is used.
+fn with_hint(mut error: clap::Error, words: &[OsString]) -> clap::Error {
+    let command = arguments::command_line();
+    let context = |error: &clap::Error, kind| match error.get(kind) {
+        Some(ContextValue::String(word)) => Some(word.clone()),
+        _ => None,
+    };
+    let verb = words.iter().skip(1).find_map(|word| command.find_subcommand(word));
+    match error.kind() {
+        ErrorKind::InvalidSubcommand if error.get(ContextKind::SuggestedSubcommand).is_none() => {
+            let Some(word) = context(&error, ContextKind::InvalidSubcommand) else { return error };
+            let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set()).map(clap::Command::get_name);
+            let other = OTHER_VERBS.iter().find(|(other, _)| *other == word).map(|(_, verb)| *verb);
+            if let Some(verb) = other.or_else(|| loadline_document::nearest(&word, verbs)) {
+                error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![verb.to_owned()]));
+            }
         }
+        ErrorKind::UnknownArgument => {
+            let Some((word, verb)) = context(&error, ContextKind::InvalidArg).zip(verb) else { return error };
+            let options: Vec<String> =
+                verb.get_arguments().filter_map(|argument| Some(format!("--{}", argument.get_long()?))).collect();
+            let has = |option: &&str| options.iter().any(|known| known == option);
+            let other = OTHER_OPTIONS.iter().filter(|(other, _)| *other == word).map(|(_, option)| *option).find(has);
+            let begun = || options.iter().map(String::as_str).filter(|known| known.starts_with(&word));
+            let only = || (begun().count() == 1).then(|| begun().next()).flatten();
+            if let Some(option) = other.or_else(only) {
+                error.insert(ContextKind::SuggestedArg, ContextValue::String(option.to_owned()));
+            }
+        }
+        ErrorKind::MissingRequiredArgument => {
+            let example = verb.and_then(|verb| examples::first(verb.get_name()));
+            if let Some(example) = example {
+                let hint = StyledStr::from(format!("for example: {example}"));
+                error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint]));
+            }
+        }
+        _ => {}
     }
     error
 }

@@ -27,7 +27,7 @@ const PLAN_FILE: &str = "plan.toml";
 const ENVIRONMENT_FILE: &str = "environment.toml";
 
 /// A plan that comes along, for commands that want some.
-const PLAN_SHOWN: &str = "outstanding-sweep";
+pub(crate) const PLAN_SHOWN: &str = "outstanding-sweep";
 /// An environment that comes along, for commands that want some.
 pub(crate) const ENVIRONMENT_SHOWN: &str = "ds3-p30";
 /// Measures the storage of the folder where it is typed.

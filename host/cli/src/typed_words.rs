@@ -15,12 +15,19 @@ thread_local! {
 struct TypedWords {
     words: Vec<String>,
     store: Option<PathBuf>,
+    /// A command prints what a screen has room for, unless all is asked for. Programs get everything.
+    is_for_screen: bool,
 }
 
 /// Remembers the words of a command, and the store that they name.
-pub(crate) fn remember(words: &[OsString], store: Option<&Path>) {
+pub(crate) fn remember(words: &[OsString], store: Option<&Path>, is_all_wanted: bool) {
     let words = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    TYPED.replace(TypedWords { words, store: store.map(Path::to_owned) });
+    TYPED.replace(TypedWords { words, store: store.map(Path::to_owned), is_for_screen: !is_all_wanted });
+}
+
+/// Whether texts for people end where a screen does.
+pub(crate) fn is_for_screen() -> bool {
+    TYPED.with_borrow(|typed| typed.is_for_screen)
 }
 
 /// The option that a command needs to find the runs of this one: none where the store is the usual one, or the environment names it.
@@ -71,12 +78,12 @@ mod tests {
     fn a_command_is_repeated_as_a_shell_takes_it_without_its_report() {
         assert_eq!((again("--x"), store_option()), (None, String::new()));
         let words = ["loadline", "advise", "--p99", "10 ms", "-o", "a.html", "--output=b.html", "it's.toml"];
-        remember(&words.map(OsString::from), Some(Path::new("/tmp/my runs.db")));
+        remember(&words.map(OsString::from), Some(Path::new("/tmp/my runs.db")), false);
         let wanted = r"loadline advise --p99 '10 ms' 'it'\''s.toml' --write-env advised.toml";
         assert_eq!(again("--write-env advised.toml").as_deref(), Some(wanted));
         let limits = again_without(&["--p99", "--objective"], "--limits-only");
         assert_eq!(limits.as_deref(), Some(r"loadline advise 'it'\''s.toml' --limits-only"));
         assert_eq!(store_option(), " --store '/tmp/my runs.db'");
-        remember(&[], None);
+        remember(&[], None, true);
     }
 }

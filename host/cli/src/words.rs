@@ -1,6 +1,7 @@
 //! Errors of the library for people: what to change, by the options that are typed.
 
 use crate::consent;
+use crate::recommendations::{ENVIRONMENT_SHOWN, PLAN_SHOWN};
 use loadline_analysis::CompareError;
 use loadline_engine::{EngineError, Remedy, TargetError};
 use loadline_fitting::FitError;
@@ -139,6 +140,12 @@ pub(crate) fn chain<'a>(causes: impl Iterator<Item = &'a (dyn StdError + 'static
     text
 }
 
+/// The file that was meant without its ending.
+fn beside(typed: &str) -> Option<String> {
+    let names = ["toml", "fio"].map(|ending| format!("{typed}.{ending}"));
+    names.into_iter().find(|name| std::path::Path::new(name).is_file())
+}
+
 /// How to use another store, after what is wrong with this one.
 fn other_store(error: &StoreError) -> &'static str {
     match error {
@@ -198,7 +205,11 @@ fn refused(refusal: &Refusal) -> String {
         }
         Refusal::TooSmall { .. } => format!("{refusal} (loadline run)"),
         Refusal::NoSuchPlan { typed, nearest } => {
-            let near = nearest.map_or(String::new(), |name| format!(" (did you mean {name}?)"));
+            if loadline_catalog::environment_text(typed).is_some() {
+                return format!("{typed} is an environment, no plan: `loadline predict {PLAN_SHOWN} --env {typed}`");
+            }
+            let near = beside(typed).or_else(|| nearest.map(str::to_owned));
+            let near = near.map_or(String::new(), |name| format!(" (did you mean {name}?)"));
             format!(
                 "there is no file {typed}, and no plan of that name comes with loadline{near}; `loadline plans` lists them"
             )
@@ -257,7 +268,11 @@ fn refused(refusal: &Refusal) -> String {
              `loadline environments` lists"
         ),
         Refusal::NoSuchEnvironment { named, is_path: false, nearest } => {
-            let near = nearest.map_or(String::new(), |near| format!(" (did you mean {near}?)"));
+            if loadline_workload::preset(named).is_some() {
+                return format!("{named} is a plan, no environment: `loadline predict {named} --env {ENVIRONMENT_SHOWN}`");
+            }
+            let near = beside(named).or_else(|| nearest.map(str::to_owned));
+            let near = near.map_or(String::new(), |near| format!(" (did you mean {near}?)"));
             format!(
                 "there is no file {named}, and no environment of that name comes with loadline{near}; `loadline environments` \
                  lists them"

@@ -131,10 +131,12 @@ pub enum StoreError {
         source: rusqlite::Error,
     },
     /// No run of that id, prefix or name.
-    #[error("no run {run:?} in the store")]
+    #[error("no run {run:?} in the store{}", .nearest.as_ref().map_or_else(String::new, |near| format!(" (did you mean {near:?}?)")))]
     NoSuchRun {
         /// The requested run.
         run: String,
+        /// What may have been meant: the name of a run, or `last`.
+        nearest: Option<String>,
     },
     /// Several runs begin like that.
     #[error("{text:?} fits several runs: {}; write more of the id", candidates.join(", "))]

@@ -78,6 +78,9 @@ fn is_number(text: &str) -> bool {
     (1..=NUMBER_DIGITS_MAX).contains(&text.len()) && text.bytes().all(|digit| digit.is_ascii_digit())
 }
 
+/// Names of runs that a mistyped one is held against.
+const NAMES_MAX: usize = 1_000;
+
 impl Store {
     /// The id of the run that `text` stands for. These are tried in order: an id, `last` (the run added last), a number
     /// of the list, the beginning of one id, a name (of several runs the one added last). The run added last may have
@@ -110,7 +113,10 @@ impl Store {
                 };
             }
             match fitting.len() {
-                0 => Err(StoreError::NoSuchRun { run: text.to_owned() }.into()),
+                0 => {
+                    let nearest = nearest_name(transaction, text)?;
+                    Err(StoreError::NoSuchRun { run: text.to_owned(), nearest }.into())
+                }
                 1 => Ok(fitting.remove(0)),
                 _ => Err(StoreError::Ambiguous { text: text.to_owned(), candidates: fitting }.into()),
             }
@@ -357,8 +363,17 @@ impl Reader<'_> {
     }
 }
 
+/// The name of a run that is nearest to `text`, of those added last; or `last`.
+fn nearest_name(transaction: &Transaction<'_>, text: &str) -> rusqlite::Result<Option<String>> {
+    let query = format!("SELECT DISTINCT name FROM runs WHERE name <> '' ORDER BY key DESC LIMIT {NAMES_MAX}");
+    let names: Vec<String> =
+        transaction.prepare(&query)?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let known = names.iter().map(String::as_str).chain(["last"]);
+    Ok(loadline_document::nearest(text, known).map(str::to_owned))
+}
+
 fn require_run(transaction: &Transaction<'_>, run: &str) -> Result<i64, Trouble> {
-    find_run(transaction, run)?.ok_or_else(|| StoreError::NoSuchRun { run: run.to_owned() }.into())
+    find_run(transaction, run)?.ok_or_else(|| StoreError::NoSuchRun { run: run.to_owned(), nearest: None }.into())
 }
 
 /// An unsigned figure as it was stored.

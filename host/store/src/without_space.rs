@@ -28,7 +28,7 @@ impl Store {
         // What follows on this connection is whole again if the process is killed, and fails without space. The next to open the
         // store switches to the write-ahead log.
         set("journal_mode", "DELETE")?;
-        if removed == 0 { Err(StoreError::NoSuchRun { run: run.to_owned() }) } else { Ok(()) }
+        if removed == 0 { Err(StoreError::NoSuchRun { run: run.to_owned(), nearest: None }) } else { Ok(()) }
     }
 }
 

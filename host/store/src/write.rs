@@ -134,7 +134,7 @@ impl Store {
         let removed = self.write("remove a run", |transaction| {
             // ON DELETE CASCADE removes the rest.
             let removed = transaction.execute("DELETE FROM runs WHERE id = ?", [run])?;
-            if removed == 0 { Err(StoreError::NoSuchRun { run: run.to_owned() }.into()) } else { Ok(()) }
+            if removed == 0 { Err(StoreError::NoSuchRun { run: run.to_owned(), nearest: None }.into()) } else { Ok(()) }
         });
         match removed {
             Err(StoreError::Full { .. }) => self.remove_without_space(run)?,
@@ -442,7 +442,7 @@ fn open_run(transaction: &Transaction<'_>, run: &str) -> Result<i64, Trouble> {
     match statement.query_row([run], |row| Ok((row.get(0)?, row.get(1)?))).optional()? {
         Some((key, false)) => Ok(key),
         Some((_, true)) => Err(StoreError::RunFinished { run: run.to_owned() }.into()),
-        None => Err(StoreError::NoSuchRun { run: run.to_owned() }.into()),
+        None => Err(StoreError::NoSuchRun { run: run.to_owned(), nearest: None }.into()),
     }
 }
 

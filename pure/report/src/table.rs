@@ -129,7 +129,10 @@ pub struct Table {
 
 /// A table as text for a terminal.
 pub(crate) struct TerminalTable {
-    pub(crate) text: String,
+    /// The line of headings.
+    pub(crate) head: String,
+    /// Each row with its line breaks.
+    pub(crate) rows: Vec<String>,
     /// Headings of columns for which a line had no room.
     pub(crate) left_out: Vec<String>,
 }
@@ -231,7 +234,8 @@ impl Table {
     /// For a terminal.
     #[must_use]
     pub fn terminal(&self, options: &TerminalOptions) -> String {
-        self.fitted(options).text
+        let fitted = self.fitted(options);
+        fitted.head + &fitted.rows.concat()
     }
 
     /// For a terminal, with what its lines have no room for.
@@ -264,8 +268,9 @@ impl Table {
             if self.columns[place].is_number { format!("{room}{text}") } else { format!("{text}{room}") }
         };
         let headings: Vec<String> = shown.iter().map(|place| pad(&self.columns[*place].heading, *place)).collect();
-        let mut text = format!("{}\n", options.colour.paint(Style::Bold, headings.join("  ").trim_end()));
-        for row in &self.rows {
+        let head = format!("{}\n", options.colour.paint(Style::Bold, headings.join("  ").trim_end()));
+        let row_text = |row: &Vec<Field>| {
+            let mut text = String::new();
             let lines = wrapped.map_or_else(|| vec![String::new()], |place| self.wrapped(row, place, widths[place]));
             for (number, wrapped_line) in lines.iter().enumerate() {
                 let mut line = String::new();
@@ -281,8 +286,9 @@ impl Table {
                 }
                 put!(text, "{}\n", line.trim_end());
             }
-        }
-        TerminalTable { text, left_out }
+            text
+        };
+        TerminalTable { head, rows: self.rows.iter().map(row_text).collect(), left_out }
     }
 
     /// The width of the widest text of a column.
@@ -373,7 +379,7 @@ mod tests {
         let fitted = table.fitted(&TerminalOptions { width: 36, columns: Columns::Fitting, ..WIDE });
         assert_eq!(fitted.left_out, ["max"]);
         let wanted = "load                    IOPS     p99\nrandom reads of 4        500  1.0 ms\n  KiB at depth 32\n";
-        assert_eq!(fitted.text, wanted);
+        assert_eq!(fitted.head + &fitted.rows.concat(), wanted);
     }
 
     #[test]

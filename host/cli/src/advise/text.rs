@@ -8,30 +8,31 @@ use loadline_advise::Advice;
 use loadline_report::words::advice::{
     AdviceNext, advice_lines, advice_next, advice_rows, advice_sections, advice_table, give_way,
 };
-use loadline_report::{About, VERDICT_LINES_MAX, VerdictLine};
+use loadline_report::{About, Draft, Noun, VERDICT_LINES_MAX, VerdictLine, Weight};
 use loadline_runs::advice::Assumption;
 use std::fmt::Write as _;
 use std::path::Path;
 
 /// Rows, what just misses, and the verdict last.
 pub(super) fn in_words(advice: &Advice, assumed: &[Assumption], format: Format, written: Option<&Path>) -> String {
-    let mut text = match format {
-        Format::Table => advice_rows(&advice.candidates, &printing::terminal_options()),
-        format => printing::part(&advice_table(&advice.candidates), format),
-    };
     if format == Format::Csv {
-        return text;
+        return printing::part(&advice_table(&advice.candidates), format);
+    }
+    let mut text = Draft::default();
+    match format {
+        Format::Table => advice_rows(text.heading(), &advice.candidates, &printing::terminal_options()),
+        format => text.push_str(&printing::part(&advice_table(&advice.candidates), format)),
     }
     let (heading, gap, mark) = if format == Format::Markdown { ("## ", "\n", "- ") } else { ("", "", "  ") };
     for (title, lines) in advice_sections(advice) {
-        let _ = write!(text, "\n{heading}{title}\n{gap}");
+        let _ = write!(text.heading(), "\n{heading}{title}\n{gap}");
         for line in &lines {
-            text.extend([mark, line, "\n"]);
+            let _ = writeln!(text.item(Noun::Line, Weight::Beside), "{mark}{line}");
         }
     }
-    text.push('\n');
-    text.push_str(&printing::verdict(&concluded(advice, assumed, written), format));
-    text
+    let verdict = printing::verdict(&concluded(advice, assumed, written), format);
+    let _ = write!(text.frame(), "\n{verdict}");
+    if format == Format::Table { printing::on_screen(&text, &printing::shown_again()) } else { text.whole() }
 }
 
 /// The command that makes an environment's disks block devices of this machine, without credits for bursts: so are its figures.

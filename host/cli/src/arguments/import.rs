@@ -7,7 +7,8 @@ use std::path::PathBuf;
 /// `import`.
 #[derive(Debug, Args)]
 pub(crate) struct ImportArguments {
-    /// Results of fio and of other tools, as they wrote them (docs/formats/import.md lists them). The same job in several files, run
+    /// Results as the tool wrote them: fio (JSON, normal text, terse), diskspd, CrystalDiskMark, KDiskMark, Iometer, elbencho, vdbench,
+    /// sysbench fileio, ioping, hdparm, dd (docs/formats/import.md). The same job in several files, run
     /// one after the other, makes the trials of one cell. Of a folder, each folder in it becomes a run. Or a table of crawls (CSV:
     /// crawl,source,items,duration,rate,latency)
     #[arg(required = true, value_name = "FILE")]

@@ -6,8 +6,9 @@ use crate::printing;
 use crate::recommendations::report_command;
 use crate::shell::in_shell;
 use crate::typed_words::store_option;
+use loadline_record::Doubt;
 use loadline_report::crawl::{ComparedCrawl, CrawlReport};
-use loadline_report::{About, AnswerTable};
+use loadline_report::{About, AnswerTable, Draft, Noun, Weight};
 
 /// Lines of a list of a comparison at most.
 const LINES_MAX: usize = 12;
@@ -15,11 +16,6 @@ const LINES_MAX: usize = 12;
 /// A heading over what follows.
 fn heading(text: &str, format: Format) -> String {
     if format == Format::Markdown { format!("## {text}\n\n") } else { format!("{text}\n") }
-}
-
-fn list(title: &str, lines: &[String], format: Format) -> String {
-    let lines: String = lines.iter().flat_map(|line| ["  ", line, "\n"]).collect();
-    format!("{}{lines}", heading(title, format))
 }
 
 /// The crawl as text, ending with a line break.
@@ -32,25 +28,20 @@ pub(crate) fn text(report: &CrawlReport<'_>, format: Format) -> String {
     }
     let header = &report.record().header;
     let mark = if format == Format::Markdown { "# " } else { "" };
-    let mut parts = vec![format!("{mark}run {}: crawl {}\n", header.id, header.name)];
-    let under =
-        |table: &AnswerTable| format!("{}{}", heading(&table.title, format), printing::part(&table.table, format));
-    parts.push(printing::part(&tables[0].table, format));
-    parts.extend(tables[1..].iter().map(under));
-    let notes = report.notes();
-    if !notes.is_empty() {
-        parts.push(list("Failures and notes", &notes, format));
+    let mut text = Draft::default();
+    text.push_str(&format!("{mark}run {}: crawl {}\n\n", header.id, header.name));
+    printing::rows(text.heading(), &tables[0].table, format, |_| Weight::Qualifies);
+    for table in &tables[1..] {
+        under(&mut text, table, Weight::Beside, format);
     }
-    let doubts: Vec<String> = report
-        .doubts()
-        .iter()
-        .map(|doubt| format!("{}: {}", doubt.code.name(), loadline_report::doubt_detail(doubt)))
-        .collect();
-    if !doubts.is_empty() {
-        parts.push(list("Doubts", &doubts, format));
-    }
+    list(&mut text, "Failures and notes", &report.notes(), (Noun::Line, Weight::Beside), format);
+    let named = |doubt: &&Doubt| format!("{}: {}", doubt.code.name(), loadline_report::doubt_detail(doubt));
+    let doubts: Vec<String> = report.doubts().iter().map(named).collect();
+    list(&mut text, "Doubts", &doubts, (Noun::Doubt, Weight::Details), format);
     let tried = report.tried();
-    parts.extend(tried.as_ref().map(under));
+    if let Some(tried) = &tried {
+        under(&mut text, tried, Weight::Carries, format);
+    }
     let mut conclusion = report.verdict();
     if let Some(change) = report.suggestion().filter(|_| tried.is_none()) {
         let change = in_shell(&change);
@@ -58,25 +49,45 @@ pub(crate) fn text(report: &CrawlReport<'_>, format: Format) -> String {
         conclusion.push(About::Next.says(next));
     }
     conclusion.push(About::Report.says(report_command([header.id.as_str()])));
-    parts.push(printing::verdict(&conclusion, format));
-    parts.join("\n")
+    text.frame().push_str(&format!("\n{}", printing::verdict(&conclusion, format)));
+    if format == Format::Table { printing::on_screen(&text, &printing::shown_by(&header.id)) } else { text.whole() }
+}
+
+/// A table under its heading.
+fn under(text: &mut Draft, table: &AnswerTable, weight: Weight, format: Format) {
+    text.heading().push_str(&format!("\n{}", heading(&table.title, format)));
+    printing::rows(text, &table.table, format, |_| weight);
+}
+
+/// Lines under a heading, where there are any.
+fn list(text: &mut Draft, title: &str, lines: &[String], of: (Noun, Weight), format: Format) {
+    if lines.is_empty() {
+        return;
+    }
+    text.heading().push_str(&format!("\n{}", heading(title, format)));
+    for line in lines {
+        text.item(of.0, of.1).push_str(&format!("  {line}\n"));
+    }
 }
 
 /// A crawl against another, in a form for people or spreadsheets.
-pub(crate) fn compared(of: &ComparedCrawl, format: Format) -> String {
+pub(crate) fn compared(text: &mut Draft, of: &ComparedCrawl, format: Format) {
     let table = of.table();
     if format == Format::Csv {
-        return printing::part(&table.table, format);
+        return text.push_str(&printing::part(&table.table, format));
     }
-    let mut text = format!("{}{}", heading(&table.title, format), printing::part(&table.table, format));
-    for (title, mut lines) in of.lists() {
+    text.heading().push_str(&heading(&table.title, format));
+    printing::rows(text, &table.table, format, |_| Weight::Carries);
+    let lists = of.lists();
+    let last = lists.len().saturating_sub(1);
+    for (place, (title, mut lines)) in lists.into_iter().enumerate() {
         let more = lines.len().saturating_sub(LINES_MAX);
         lines.truncate(LINES_MAX);
         if more > 0 {
             lines.push(format!("and {more} more: --format json has them all"));
         }
-        text.push('\n');
-        text.push_str(&list(title, &lines, format));
+        // What each source came to ends it.
+        let weight = if place == last { Weight::Carries } else { Weight::Beside };
+        list(text, title, &lines, (Noun::Line, weight), format);
     }
-    text
 }

@@ -34,6 +34,7 @@ mod shelter_plan;
 mod slurm;
 mod steps;
 mod swept;
+mod typing;
 mod verification;
 
 // The tests of the library make the same devices, start the same applications, and ask the same way.

@@ -5,7 +5,7 @@ use crate::inputs::{SWEEP, TWO};
 use crate::{Bench, entries};
 
 /// Runs a line in which `@name` is a file of the bench; standard error must have each of the words.
-fn refused(bench: &Bench, status: i32, line: &str, words: &[&str]) {
+pub(crate) fn refused(bench: &Bench, status: i32, line: &str, words: &[&str]) -> String {
     let path = |name: &str| bench.path(name).display().to_string();
     let words_of_line: Vec<String> = line
         .split_whitespace()
@@ -17,6 +17,7 @@ fn refused(bench: &Bench, status: i32, line: &str, words: &[&str]) {
     for word in words {
         assert!(told.contains(word), "{line}: no {word:?} in: {told}");
     }
+    told
 }
 
 #[test]

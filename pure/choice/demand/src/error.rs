@@ -6,7 +6,8 @@ pub enum DemandError {
     /// Nothing in the file says what it is.
     #[error(
         "{source_name} is none of the known forms: iostat text, sysstat JSON (iostat -o JSON, sadf -j), sadf -d, sar -d, Windows \
-         performance log (CSV), Azure Monitor JSON, CloudWatch JSON"
+         performance log (CSV), Azure Monitor JSON, CloudWatch JSON. For a table of a cloud's console, take the JSON: `aws cloudwatch \
+         get-metric-data`, or `az monitor metrics list -o json`. A trace goes in without --from: `loadline advise TRACE`"
     )]
     Unknown {
         /// The file.

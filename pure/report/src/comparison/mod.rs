@@ -9,7 +9,7 @@ mod verdict;
 
 pub use csv::comparison_csv;
 pub use markdown::comparison_markdown;
-pub use terminal::comparison_terminal;
+pub use terminal::{comparison_draft, comparison_terminal};
 
 pub(crate) use rows::{interval, ratio};
 

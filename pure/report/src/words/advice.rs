@@ -7,6 +7,7 @@ mod next;
 use self::miss::missed;
 
 use crate::console::{Style, TerminalOptions, length, wrap};
+use crate::draft::{Draft, Noun, Weight};
 use crate::page::{escaped, page};
 use crate::put;
 use crate::table::{Column, Field, Table};
@@ -334,10 +335,9 @@ pub fn advice_table(candidates: &[Candidate]) -> Table {
 }
 
 /// For a terminal: each row with its price at the left, and beside it what is bought, its first limit, and what it is sure of.
-#[must_use]
-pub fn advice_rows(candidates: &[Candidate], options: &TerminalOptions) -> String {
+pub fn advice_rows(text: &mut Draft, candidates: &[Candidate], options: &TerminalOptions) {
     if candidates.is_empty() {
-        return String::new();
+        return;
     }
     let prices: Vec<String> = candidates.iter().map(Candidate::price_words).collect();
     let of_rank = candidates.len().to_string().len();
@@ -345,8 +345,9 @@ pub fn advice_rows(candidates: &[Candidate], options: &TerminalOptions) -> Strin
     let indent = of_rank + 2 + of_price + 2;
     let room = options.width.saturating_sub(indent).max(LINE_MIN);
     let heading = format!("{:of_rank$}  {:>of_price$}  machine and disks", "", "a month");
-    let mut text = format!("{}\n", options.colour.paint(Style::Bold, &heading));
+    put!(text, "{}\n", options.colour.paint(Style::Bold, &heading));
     for (row, price) in candidates.iter().zip(&prices) {
+        text.item(Noun::Row, if row.rank == 1 { Weight::Carries } else { Weight::Details });
         let mut begin = format!("{:>of_rank$}  {price:>of_price$}  ", row.rank);
         for part in [row.words(), sure_of(row)] {
             for line in wrap(&part, room) {
@@ -359,11 +360,11 @@ pub fn advice_rows(candidates: &[Candidate], options: &TerminalOptions) -> Strin
     dates.sort_unstable();
     dates.dedup();
     if !dates.is_empty() {
+        text.item(Noun::Note, Weight::Explains);
         for line in wrap(&format!("Prices of {}.", dates.join(", ")), options.width.max(LINE_MIN)) {
             put!(text, "{line}\n");
         }
     }
-    text
 }
 
 /// "75 % of each of 2 disks: 5,000 IOPS; p99 1.17 ms (0.54 to 1.97 ms); 48 of 48 scenarios".

@@ -7,7 +7,7 @@ use loadline_catalog::Catalog;
 use loadline_report::words::advice::{
     advice_html, advice_lines, advice_rows, advice_sections, advice_table, advice_verdict, give_way,
 };
-use loadline_report::{About, Colour, Columns, TerminalOptions, advice_document};
+use loadline_report::{About, Colour, Columns, Draft, TerminalOptions, advice_document};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{LatencyFigure, Objective};
 
@@ -74,7 +74,9 @@ fn rows_fit_terminals_of_80_and_100_columns() {
     let advice = advised(false);
     for width in [80, 100] {
         let options = TerminalOptions { colour: Colour::Never, width, columns: Columns::Fitting };
-        let text = advice_rows(&advice.candidates, &options);
+        let mut draft = Draft::default();
+        advice_rows(&mut draft, &advice.candidates, &options);
+        let text = draft.whole();
         assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         for row in &advice.candidates {

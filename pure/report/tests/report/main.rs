@@ -13,6 +13,7 @@ mod golden;
 mod hosts;
 mod made_up;
 mod run_schema;
+mod screen;
 mod sentences;
 mod side_by_side;
 mod size;

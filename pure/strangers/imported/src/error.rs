@@ -14,7 +14,8 @@ pub enum ImportError {
     /// No form that is known.
     #[error(
         "{source_name} holds no results of a form that is known: loadline reads fio (JSON, normal text, terse), diskspd, \
-         CrystalDiskMark, KDiskMark, Iometer, elbencho, vdbench, sysbench fileio, ioping, hdparm and dd"
+         CrystalDiskMark, KDiskMark, Iometer, elbencho, vdbench, sysbench fileio, ioping, hdparm and dd; a trace goes to `loadline \
+         replay`, and what iostat, sar or a cloud's metrics say to `loadline advise --from`"
     )]
     Unknown {
         /// The file.

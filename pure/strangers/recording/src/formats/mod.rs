@@ -70,7 +70,7 @@ pub enum ImportTraceError {
     /// No format that is known.
     #[error(
         "this is no trace that loadline knows: its own, an fio iolog, blktrace, blkparse, biosnoop, MSR, Alibaba, Tencent, vscsi, or CSV \
-         with named columns"
+         with named columns; results of fio and of other tools go to `loadline import`"
     )]
     Unknown,
     /// A column that is needed is not there.
