@@ -145,11 +145,13 @@ fn with_hint(mut error: clap::Error, words: &[OsString]) -> clap::Error {
     };
     let verb = words.iter().skip(1).find_map(|word| command.find_subcommand(word));
     match error.kind() {
-        ErrorKind::InvalidSubcommand if error.get(ContextKind::SuggestedSubcommand).is_none() => {
+        ErrorKind::InvalidSubcommand => {
             let Some(word) = context(&error, ContextKind::InvalidSubcommand) else { return error };
             let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set()).map(clap::Command::get_name);
             let other = OTHER_VERBS.iter().find(|(other, _)| *other == word).map(|(_, verb)| *verb);
-            if let Some(verb) = other.or_else(|| loadline_document::nearest(&word, verbs)) {
+            let has_none = error.get(ContextKind::SuggestedSubcommand).is_none();
+            let near = || loadline_document::nearest(&word, verbs).filter(|_| has_none);
+            if let Some(verb) = other.or_else(near) {
                 error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![verb.to_owned()]));
             }
         }
@@ -159,10 +161,10 @@ fn with_hint(mut error: clap::Error, words: &[OsString]) -> clap::Error {
                 verb.get_arguments().filter_map(|argument| Some(format!("--{}", argument.get_long()?))).collect();
             let has = |option: &&str| options.iter().any(|known| known == option);
             let other = OTHER_OPTIONS.iter().filter(|(other, _)| *other == word).map(|(_, option)| *option).find(has);
-            let begun = || options.iter().map(String::as_str).filter(|known| known.starts_with(&word));
-            let only = || (begun().count() == 1).then(|| begun().next()).flatten();
-            if let Some(option) = other.or_else(only) {
-                error.insert(ContextKind::SuggestedArg, ContextValue::String(option.to_owned()));
+            let begun = options.iter().filter(|known| known.starts_with(&word)).cloned();
+            let meant: Vec<String> = other.map_or_else(|| begun.collect(), |option| vec![option.to_owned()]);
+            if !meant.is_empty() {
+                error.insert(ContextKind::SuggestedArg, ContextValue::Strings(meant));
             }
         }
         ErrorKind::MissingRequiredArgument => {

@@ -269,7 +269,9 @@ fn refused(refusal: &Refusal) -> String {
         ),
         Refusal::NoSuchEnvironment { named, is_path: false, nearest } => {
             if loadline_workload::preset(named).is_some() {
-                return format!("{named} is a plan, no environment: `loadline predict {named} --env {ENVIRONMENT_SHOWN}`");
+                return format!(
+                    "{named} is a plan, no environment: `loadline predict {named} --env {ENVIRONMENT_SHOWN}`"
+                );
             }
             let near = beside(named).or_else(|| nearest.map(str::to_owned));
             let near = near.map_or(String::new(), |near| format!(" (did you mean {near}?)"));

@@ -76,10 +76,10 @@ impl fmt::Write for Draft {
 impl Draft {
     /// Adds to the piece begun last.
     pub fn push_str(&mut self, text: &str) {
-        if self.pieces.is_empty() {
-            self.begin(Role::Frame);
+        match self.pieces.last_mut() {
+            Some(piece) => piece.text.push_str(text),
+            None => self.begin(Role::Frame).push_str(text),
         }
-        self.pieces.last_mut().expect("there is a piece").text.push_str(text);
     }
     /// Begins a piece that stays; the verdict is the last of them.
     pub fn frame(&mut self) -> &mut Self {
@@ -95,7 +95,9 @@ impl Draft {
     }
     /// What stands for the piece begun last where not all has room.
     pub(crate) fn briefly(&mut self, text: String) {
-        self.pieces.last_mut().expect("there is a piece").brief = Some(text);
+        if let Some(piece) = self.pieces.last_mut() {
+            piece.brief = Some(text);
+        }
     }
     /// A table below its own line of headings: a piece for each row, which weighs what `weigh` says of its number.
     pub fn table(&mut self, table: &crate::Table, options: &TerminalOptions, weigh: impl Fn(usize) -> Weight) {

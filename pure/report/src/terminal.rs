@@ -95,11 +95,13 @@ fn header(out: &mut Draft, summary: &RunSummary, options: &TerminalOptions) {
     put!(out.frame(), "{}", colour.paint(Style::Bold, &plain(&run.name)));
     let from = format!("{} {}, run {}", plain(&run.how()), plain(&run.started), plain(&run.id));
     put!(out, "  {}\n", colour.paint(Style::Dim, &from));
-    for volume in &run.volumes {
+    for (place, volume) in run.volumes.iter().enumerate() {
         let direct = rows::way(volume);
         let size = rows::size(volume);
         let line = format!("{}: {}, {size}, {direct}", plain(&volume.name), rows::place(volume));
-        out.item(Noun::Line, Weight::Qualifies);
+        if place > 0 {
+            out.item(Noun::Line, Weight::Qualifies);
+        }
         put!(out, "{}\n", colour.paint(Style::Dim, &line));
     }
     if let Some(warning) = rows::status_warning(run) {

@@ -40,7 +40,7 @@ fn an_imported_sweep_names_its_limits() {
     let bench = Bench::new();
     let file = bench.file("sweep.json", fio_sweep(true));
     bench.done(&["import", &file]);
-    golden::compare("import-show.txt", &shown(&bench, &["show"]));
+    golden::compare("import-show.txt", &shown(&bench, &["show", "--all"]));
     golden::compare("import-limits.txt", &shown(&bench, &["show", "--limits"]));
     // What its tool did not tell is said.
     let output = bench.run(&["show", "--series"]);

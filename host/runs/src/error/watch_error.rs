@@ -11,8 +11,10 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     /// Nothing is there by that name.
-    #[error("{typed} is no device, no path, no number of a process and no program that runs: {source}. Name a folder on that storage, \
-         as in `loadline watch /mnt/data`, a device, as in `loadline watch /dev/sda`, or a program while it runs")]
+    #[error(
+        "{typed} is no device, no path, no number of a process and no program that runs: {source}. Name a folder on that storage, \
+         as in `loadline watch /mnt/data`, a device, as in `loadline watch /dev/sda`, or a program while it runs"
+    )]
     NoTarget {
         /// As typed.
         typed: String,
