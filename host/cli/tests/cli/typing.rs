@@ -66,7 +66,7 @@ const SLIPS: [(&str, &str); 48] = [
 const WRONG_THINGS: [(&str, &str); 4] = [
     ("quick /nowhere/at/all", "name a directory, a file or a block device"),
     ("import @app.trace", "`loadline replay`"),
-    ("import @console.csv", "`loadline advise --from FILE`"),
+    ("import @console.csv", "`loadline advise`"),
     ("replay @results.json --env ds3-p30", "`loadline import`"),
 ];
 

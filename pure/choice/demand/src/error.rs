@@ -7,7 +7,7 @@ pub enum DemandError {
     #[error(
         "{source_name} is none of the known forms: iostat text, sysstat JSON (iostat -o JSON, sadf -j), sadf -d, sar -d, Windows \
          performance log (CSV), Azure Monitor JSON, CloudWatch JSON. For a table of a cloud's console, take the JSON: `aws cloudwatch \
-         get-metric-data`, or `az monitor metrics list -o json`. A trace goes in without --from: `loadline advise TRACE`"
+         get-metric-data`, or `az monitor metrics list -o json`. A trace is named by itself: `loadline advise TRACE`"
     )]
     Unknown {
         /// The file.

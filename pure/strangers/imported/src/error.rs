@@ -15,7 +15,7 @@ pub enum ImportError {
     #[error(
         "{source_name} holds no results of a form that is known: loadline reads fio (JSON, normal text, terse), diskspd, \
          CrystalDiskMark, KDiskMark, Iometer, elbencho, vdbench, sysbench fileio, ioping, hdparm and dd; a trace goes to `loadline \
-         replay`, and what iostat, sar or a cloud's metrics say to `loadline advise --from FILE`"
+         replay`, and what iostat, sar or a cloud's metrics say to `loadline advise`"
     )]
     Unknown {
         /// The file.
