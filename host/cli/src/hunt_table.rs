@@ -24,17 +24,17 @@ pub(crate) fn text(found: &HuntResult, command: &str, format: Format) -> String 
             _ => Weight::Qualifies,
         };
         printing::rows(text.heading(), &hunt_table(found), format, weigh);
-        text.item(Noun::Line, Weight::Beside).push_str(&not_tried(&found.not_tried));
+        text.item(Noun::Line, Weight::Carries).push_str(&not_tried(&found.not_tried));
         let intervals = "\nIntervals hold for all looks at all settings together with 95 % confidence.\n";
         text.item(Noun::Note, Weight::Explains).push_str(intervals);
         text.heading().push_str(&format!("\n{heading}"));
         for line in hunt_limits(found) {
             text.item(Noun::Line, Weight::Carries).push_str(&format!("{mark}{line}\n"));
         }
-        text.frame().push_str("\n");
     }
     let mut lines = hunt_lines(found);
     lines.push(About::Command.says(command));
-    text.frame().push_str(&printing::verdict(&lines, format));
+    let gap = if nothing_varied(found) { "" } else { "\n" };
+    text.frame().push_str(&format!("{gap}{}", printing::verdict(&lines, format)));
     if format == Format::Table { printing::on_screen(&text, &printing::shown_by(&found.run)) } else { text.whole() }
 }
