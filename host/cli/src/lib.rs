@@ -85,7 +85,7 @@ use std::path::PathBuf;
 #[must_use]
 pub fn command(words: impl Iterator<Item = OsString>) -> u8 {
     let words = with_help(words);
-    let (mut line, is_all_wanted) = parsed(words.clone()).unwrap_or_else(|error| error.exit());
+    let (mut line, is_all_wanted) = parsed(&words).unwrap_or_else(|error| error.exit());
     typed_words::remember(&words, line.common.store.as_deref(), is_all_wanted);
     // clap would take an empty variable for a mistake, and print usages as if the option had to be given.
     line.common.store = line.common.store.or_else(store_location::named_by_environment);
@@ -93,10 +93,10 @@ pub fn command(words: impl Iterator<Item = OsString>) -> u8 {
 }
 
 /// The command line that these words are, and whether all is to be printed.
-fn parsed(words: Vec<OsString>) -> Result<(CommandLine, bool), clap::Error> {
-    let typed = arguments::command_line().try_get_matches_from(words.clone());
+fn parsed(words: &[OsString]) -> Result<(CommandLine, bool), clap::Error> {
+    let typed = arguments::command_line().try_get_matches_from(words);
     let read = typed.and_then(|found| Ok((CommandLine::from_arg_matches(&found)?, arguments::is_all_wanted(&found))));
-    read.map_err(|error| with_hint(error, &words))
+    read.map_err(|error| with_hint(error, words))
 }
 
 /// `help VERB` as `VERB --help`, and `help` alone as `--help`.

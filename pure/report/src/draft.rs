@@ -159,7 +159,9 @@ impl Draft {
             if needed <= room && !(explains && heading.is_some()) {
                 room -= needed;
                 kept[at] = true;
-                heading.into_iter().for_each(|above| kept[above] = true);
+                if let Some(above) = heading {
+                    kept[above] = true;
+                }
             }
         }
         kept
