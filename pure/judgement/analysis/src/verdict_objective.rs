@@ -13,18 +13,32 @@ use loadline_record::{RunRecord, RunVerb};
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Question {
     volume: String,
-    load: String,
+    pattern: String,
+    /// The bits of the share of reads.
+    reads: u64,
+    block_bytes: u64,
+    buffered: bool,
     is_closed: bool,
     flushes: bool,
+    /// What tells it from others of its volume.
+    told: Vec<String>,
+    /// The volumes and names of the loads beside it. How much these ask grows with what it asks itself.
+    beside: Vec<(String, Option<String>)>,
 }
 
 impl Question {
     pub(crate) fn of(cell: &CellSummary) -> Self {
+        let load = &cell.load;
         Self {
             volume: cell.volume.clone(),
-            load: load_name(cell),
-            is_closed: cell.load.queue_depth.is_some(),
+            pattern: load.pattern.to_string(),
+            reads: load.read_ratio.to_bits(),
+            block_bytes: load.block_bytes,
+            buffered: load.buffered,
+            is_closed: load.queue_depth.is_some(),
             flushes: cell.flush.is_some(),
+            told: if cell.beside.is_empty() { cell.identity.told.clone() } else { Vec::new() },
+            beside: cell.beside.iter().map(|load| (load.volume.clone(), load.name.clone())).collect(),
         }
     }
 }

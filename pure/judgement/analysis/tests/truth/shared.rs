@@ -2,8 +2,12 @@
 
 use crate::{bindings, even, reads};
 use loadline_analysis::example::{run, throttled, volume};
-use loadline_analysis::{Limit, summarize};
-use loadline_record::{CellRecord, KernelThrottle, LoadBeside, RunRecord, ThrottledQuantity, ThrottledRequests};
+use loadline_analysis::{Limit, ObjectiveFound, RunVerdict, run_verdict, summarize};
+use loadline_load::{LatencyFigure, Objective};
+use loadline_record::{
+    CellRecord, KernelThrottle, LoadBeside, LoadFigures, RunRecord, ThrottledQuantity, ThrottledRequests,
+};
+use loadline_units::Duration;
 
 /// Loads that ran at the same time.
 fn together(mut cells: Vec<CellRecord>) -> Vec<CellRecord> {
@@ -69,4 +73,26 @@ fn loads_that_share_a_throttle_that_was_read_are_held_by_it() {
         assert_eq!(binding.limit, Limit::DiskIops);
         assert!(binding.ceiling_iops.is_some_and(|iops| (iops / 1_585.0 - 1.0).abs() < 0.02), "{binding:?}");
     }
+}
+
+#[test]
+fn depths_of_loads_together_are_one_question() {
+    // On two volumes at once, at depth 1 and at depth 64: 10 ms, and then 640.
+    let objective = Some(Objective { of: LatencyFigure::Mean, limit: Duration::from_ms(20) });
+    let pair = |depth: u32| {
+        let load = || LoadFigures { objective, ..reads(depth, 4) };
+        let mut cells = together(vec![on("x", even(load(), 100.0)), on("y", even(load(), 100.0))]);
+        let ids: Vec<String> = cells.iter().map(|cell| format!("{}-{depth}", cell.id)).collect();
+        for (place, cell) in cells.iter_mut().enumerate() {
+            cell.id.clone_from(&ids[place]);
+            let beside = &mut cell.beside[0];
+            (beside.cell, beside.load) = (ids[1 - place].clone(), format!("random read 4 KiB, depth {depth}"));
+        }
+        cells
+    };
+    let mut record: RunRecord = run(pair(1).into_iter().chain(pair(64)).collect());
+    record.header.volumes = ["x", "y"].map(volume).into();
+    let found = summarize(&record).verdict.and_then(|verdict| verdict.objective).expect("an objective").found;
+    assert!(matches!(found, ObjectiveFound::UpTo { .. }), "{found:?}");
+    assert_eq!(run_verdict(&record), RunVerdict::Kept);
 }
