@@ -14,6 +14,7 @@ use loadline_runs::replay_run::{ReplayOptions, ReplayRun};
 use loadline_runs::{Error, Observer, RecordError, WatchError};
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 fn settings(device: &str, file: std::path::PathBuf) -> RecordSettings {
     RecordSettings {
@@ -47,6 +48,13 @@ fn the_device_of_a_process_is_recorded_and_of_several_one_must_be_named() {
     let opened = |node: &str| fs::File::open(node).unwrap();
     let prepared = |sleep: &mut std::process::Command| {
         let mut program = sleep.arg("600").spawn().unwrap();
+        // While it starts, it has the files of its libraries open.
+        let place = format!("/proc/{}/wchan", program.id());
+        let is_asleep = || fs::read_to_string(&place).is_ok_and(|place| place.contains("nanosleep"));
+        let patience = Instant::now() + Duration::from_secs(60);
+        while !is_asleep() && Instant::now() < patience {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         let prepared = Recorder::prepare(settings(&program.id().to_string(), folder.path().join("app.trace")));
         program.kill().unwrap();
         program.wait().unwrap();

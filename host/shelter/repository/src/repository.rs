@@ -58,12 +58,7 @@ impl Repository {
             .map_err(|_| RepositoryError::Unusable("the cost of the key".to_owned(), "it is out of range"))?;
         let key_bytes = key_file.encode();
         storage.write(StoredFile::Named(FileKind::Key, ObjectId::of(&key_bytes)), &key_bytes)?;
-        // One of about 27 is irreducible: 256 words hold none only where randomness is broken.
-        let bits: [u8; 2048] = random()?;
-        let words = bits.chunks_exact(8).map(|word| word.iter().fold(0, |bits, byte| bits << 8 | u64::from(*byte)));
-        let polynomial = Polynomial::from_random(words)
-            .ok_or_else(|| RepositoryError::Unusable("/dev/urandom".to_owned(), "its bytes are not random"))?;
-        let config = RepositoryConfig::new(ObjectId(random()?), polynomial);
+        let config = RepositoryConfig::new(ObjectId(random()?), polynomial(random)?);
         let mut sealed = Vec::new();
         key.seal(random()?, &config.encode(), &mut sealed);
         storage.write(StoredFile::Config, &sealed)?;
@@ -220,5 +215,37 @@ impl Repository {
         decode_blob(&self.key, &blob, &sealed, state, &mut plain)
             .map_err(|source| RepositoryError::Damaged { file, source })?;
         Ok(plain)
+    }
+}
+
+/// Draws of words until one of them holds an irreducible polynomial.
+const DRAWS_MAX: u32 = 32;
+
+/// One of about 27 words is irreducible. A draw of 256 holds none once in 16,000 times, and all draws hold none only where randomness is
+/// broken.
+fn polynomial(mut draw: impl FnMut() -> Result<[u8; 2048], RepositoryError>) -> Result<Polynomial, RepositoryError> {
+    for _ in 0..DRAWS_MAX {
+        let bits = draw()?;
+        let words = bits.chunks_exact(8).map(|word| word.iter().fold(0, |bits, byte| bits << 8 | u64::from(*byte)));
+        if let Some(found) = Polynomial::from_random(words) {
+            return Ok(found);
+        }
+    }
+    Err(RepositoryError::Unusable("/dev/urandom".to_owned(), "its bytes are not random"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_draw_without_an_irreducible_polynomial_is_followed_by_another() {
+        let mut draws = 0;
+        let found = polynomial(|| {
+            draws += 1;
+            if draws < 3 { Ok([0; 2048]) } else { random() }
+        });
+        assert!(found.is_ok() && draws >= 3, "{draws} draws");
+        assert!(matches!(polynomial(|| Ok([0; 2048])), Err(RepositoryError::Unusable(..))));
     }
 }
