@@ -47,7 +47,7 @@ fn the_device_of_a_process_is_recorded_and_of_several_one_must_be_named() {
     let other = or_skip!(Loop::attach(&backing("other")), "it takes root and a loop device");
     let opened = |node: &str| fs::File::open(node).unwrap();
     let prepared = |sleep: &mut std::process::Command| {
-        let mut program = sleep.arg("600").spawn().unwrap();
+        let mut program = sleep.spawn().unwrap();
         // While it starts, it has the files of its libraries open.
         let place = format!("/proc/{}/wchan", program.id());
         let is_asleep = || fs::read_to_string(&place).is_ok_and(|place| place.contains("nanosleep"));
@@ -60,7 +60,12 @@ fn the_device_of_a_process_is_recorded_and_of_several_one_must_be_named() {
         program.wait().unwrap();
         prepared
     };
-    let sleep = || std::process::Command::new("sleep");
+    // Files that these tests were started with are none of the program's.
+    let sleep = || {
+        let mut sleep = std::process::Command::new("sh");
+        sleep.args(["-c", "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; exec sleep 600"]);
+        sleep
+    };
     let several = prepared(sleep().stdin(opened(&one.node)).stdout(opened(&other.node))).map(drop);
     let Err(Error::Record(RecordError::SeveralDevices { devices, .. })) = several else { panic!("{several:?}") };
     assert!(devices.contains(&one.node) && devices.contains(&other.node), "{devices:?}");
