@@ -1,4 +1,4 @@
-//! Slips of the hand and of memory: what each is told, and that the parser takes what it is told to type.
+//! Typing mistakes: each error says what to type, and the parser takes that.
 
 use crate::Bench;
 use crate::inputs::SWEEP;
@@ -62,7 +62,7 @@ const SLIPS: [(&str, &str); 48] = [
     ("advise --from @console.csv --size 1GiB", "`aws cloudwatch get-metric-data`"),
 ];
 
-/// The same of what is no mistake of the words alone, but of what they name.
+/// The same of words that are right and name the wrong thing.
 const WRONG_THINGS: [(&str, &str); 4] = [
     ("quick /nowhere/at/all", "name a directory, a file or a block device"),
     ("import @app.trace", "`loadline replay`"),

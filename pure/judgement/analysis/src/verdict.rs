@@ -30,7 +30,7 @@ const SMALL_BYTES_USUAL: u64 = 4 << 10;
 /// A mean this many times the median is shown beside it.
 const MEAN_APART: f64 = 2.0;
 
-/// Blocks that were never written are what answers if they are this share of what is read.
+/// A load is answered by blocks that were never written from this share of what it reads on.
 const NEVER_WRITTEN_MOST: f64 = 0.5;
 
 /// A limit this near to the figure that reaches it is the same number.

@@ -104,7 +104,7 @@ pub fn fit_assumption(assumption: &FitAssumption) -> String {
     };
     let volume = &assumption.volume;
     format!(
-        "{what}: no mix was measured on volume {volume}; reads = [\"100 %\", \"0 %\", \"50 %\"] in the plan would tell"
+        "{what}: no mix was measured on volume {volume}; reads = [\"100 %\", \"0 %\", \"50 %\"] in the plan would show it"
     )
 }
 
@@ -214,7 +214,7 @@ mod tests {
             # No limit on requests was found; the most that were predicted are 700 IOPS.\n\
             # No writes were measured on volume data: what the file says of them is what was seen of reads.\n\
             # Assumed: reads and writes have a budget each, as where a window is counted for each direction: no mix was measured on volume \
-            data; reads = [\"100 %\", \"0 %\", \"50 %\"] in the plan would tell.\n\
+            data; reads = [\"100 %\", \"0 %\", \"50 %\"] in the plan would show it.\n\
             [[volume.data.disks]]\n";
         assert_eq!(fitted_environment(&fitted), wanted);
         assert_eq!(
