@@ -2,6 +2,7 @@
 //! over the kept inputs and mutations of them.
 
 use loadline_block::{Operation, Request};
+use loadline_catalog::{Catalog, Kind, Price};
 use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Layout, VolumeSpec};
 use loadline_emulation::{Change, FaultSelection, FaultyMachine, Trace};
 use loadline_emulator::{ControlRequest, parse_control};
@@ -14,12 +15,13 @@ use loadline_units::{ByteRate, Bytes, Duration, Instant, Iops, Ratio};
 use loadline_workload::Plan;
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 /// A fuzz target: panics when something does not hold.
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is that of its program in `fuzz/fuzz_targets` and of its folder in `fuzz/corpus`.
-pub const TARGETS: [(&str, Target); 10] = [
+pub const TARGETS: [(&str, Target); 15] = [
     ("control", control),
     ("fio_jobs", fio_jobs),
     ("fio_results", fio_results),
@@ -27,6 +29,11 @@ pub const TARGETS: [(&str, Target); 10] = [
     ("nbd_negotiation", nbd_negotiation),
     ("nbd_requests", nbd_requests),
     ("plan_parse", plan_parse),
+    ("price_offer", price_answers),
+    ("price_offer_csv", price_answers),
+    ("price_page", price_answers),
+    ("price_retail", price_answers),
+    ("price_skus", price_answers),
     ("repository_files", repository_files),
     ("trace_read", trace_read),
     ("units", units),
@@ -73,6 +80,48 @@ fn trace_makes_sense(trace: &Trace) {
     assert!(trace.records.is_sorted_by_key(|record| record.submitted_at));
     assert!(trace.records.iter().all(|record| usize::from(record.export) < trace.exports.len()));
     assert!(trace.changes.is_sorted_by_key(|done| done.sequence));
+}
+
+/// Machines as far as their prices need them.
+const AWS_MACHINES: &str = "schema = 1\nkind = \"vm\"\nprovider = \"aws\"\nfamily = \"a\"\ntitle = \"a\"\nsource = \"a\"\n[vm]\n\
+    \"m5.large\" = { vcpus = 2 }\n\"m5.metal\" = { vcpus = 96 }\n\"c6i.metal\" = { vcpus = 128 }\n";
+const AZURE_MACHINES: &str = "schema = 1\nkind = \"vm\"\nprovider = \"azure\"\nfamily = \"a\"\ntitle = \"a\"\nsource = \"a\"\n[vm]\n\
+    d4s-v3 = { vcpus = 4 }\nd2-v2 = { vcpus = 2 }\n";
+
+/// A provider's answer about prices, of any form, is refused, or becomes lists; what nothing speaks against is read by a catalog as it was
+/// meant, with prices above 0.
+pub fn price_answers(bytes: &[u8]) {
+    static SMALL: LazyLock<Catalog> = LazyLock::new(|| {
+        let files = [
+            ("gp3", include_str!("../../catalog/aws/gp3.toml")),
+            ("aws", AWS_MACHINES),
+            ("premium", include_str!("../../catalog/azure/premium.toml")),
+            ("azure", AZURE_MACHINES),
+            ("disks", include_str!("../../catalog/gcp/pd-balanced.toml")),
+        ];
+        Catalog::default().with(&files).expect("they come along")
+    });
+    let today = "2026-11-28";
+    let Ok(answer) = loadline_offers::read(bytes, today) else { return };
+    let request = loadline_offers::Assembly {
+        before: &SMALL,
+        regions: &[],
+        currency: None,
+        today,
+        fetched: "2026-11-28T12:00:00Z",
+        version: "1",
+    };
+    let provider = answer.form.provider();
+    let found = loadline_offers::assemble(provider, &[answer], "digest", &request);
+    for found in found.into_iter().filter(|found| found.refusals.is_empty()) {
+        let text = found.list.text();
+        let read = Catalog::default().with(&[("list", &text)]).expect("a written list is read");
+        let listed = read.listed(provider.name(), &found.list.region, Kind::Vm);
+        let meant = found.list.prices.iter().map(|(name, charges)| (name.as_str(), charges));
+        assert!(listed.iter().map(|(name, price)| (*name, &price.charges)).eq(meant), "{text}");
+        let is_above = |price: &&Price| price.hourly().is_none_or(|amount| amount > 0);
+        assert!(listed.values().all(is_above));
+    }
 }
 
 /// What a repository holds is read and can be written again with the same meaning, or refused.

@@ -108,3 +108,28 @@ fn every_target_has_its_program_and_its_inputs() {
         assert!(!corpus(name).is_empty());
     }
 }
+
+#[test]
+fn an_offer_of_any_bytes_becomes_lists_as_meant_or_is_refused() {
+    hold_all("price_offer");
+}
+
+#[test]
+fn an_offer_as_csv_of_any_bytes_becomes_lists_as_meant_or_is_refused() {
+    hold_all("price_offer_csv");
+}
+
+#[test]
+fn a_price_page_of_any_bytes_becomes_lists_as_meant_or_is_refused() {
+    hold_all("price_page");
+}
+
+#[test]
+fn retail_prices_of_any_bytes_become_lists_as_meant_or_are_refused() {
+    hold_all("price_retail");
+}
+
+#[test]
+fn skus_of_any_bytes_become_lists_as_meant_or_are_refused() {
+    hold_all("price_skus");
+}

@@ -275,6 +275,9 @@ pub struct PricedItem {
     pub amount: Option<f64>,
     /// The price's date.
     pub date: Option<String>,
+    /// When an update read it, in UTC; `None` of prices that come along or are the user's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fetched: Option<String>,
     /// For whom or under which conditions.
     pub terms: Option<String>,
     /// Where the price is from.

@@ -164,6 +164,7 @@ impl Posed<'_> {
                 count,
                 amount: money.map(Money::amount),
                 date: price.and_then(|price| price.date.clone()),
+                fetched: price.and_then(|price| price.fetched.clone()),
                 terms: price.and_then(|price| price.terms.clone()),
                 source: price.map(|price| price.source.clone()),
                 missing: if money.is_none() { missing } else { None },

@@ -426,7 +426,9 @@ pub fn advice_sections(advice: &Advice) -> Vec<(&'static str, Vec<String>)> {
 fn details(row: &Candidate) -> String {
     let items = row.price_month.items.iter().map(|item| {
         let amount = item.amount.map_or_else(|| "no price".to_owned(), |amount| format!("{amount:.2}"));
-        format!("{} {amount} ({})", item.name, item.date.as_deref().unwrap_or("no date"))
+        let day = item.fetched.as_deref().map(|fetched| fetched.split('T').next().unwrap_or(fetched));
+        let fetched = day.map_or(String::new(), |day| format!(", fetched {day}"));
+        format!("{} {amount} ({}{fetched})", item.name, item.date.as_deref().unwrap_or("no date"))
     });
     let ceiling = format!("{} at {} IOPS", row.binding.source, number(row.binding.ceiling_iops));
     let burst = row.burst_ends_s.map(|at| format!("its burst ends after {}", clock(at)));

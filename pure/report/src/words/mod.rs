@@ -20,6 +20,7 @@ pub mod imports;
 mod limit;
 mod limit_source;
 mod model;
+pub mod price_update;
 #[cfg(feature = "shelter")]
 pub mod shelter;
 mod step;

@@ -44,6 +44,7 @@ const TOP_KEYS: &[&str] = &[
     "unpublished_for",
     "region",
     "terms",
+    "update",
     "memory",
 ];
 /// Keys that belong to families of these kinds alone.
@@ -62,6 +63,7 @@ const OF_KINDS: &[(&str, &[About])] = &[
     ("unpublished_for", &[About::HostCache]),
     ("region", &[About::Prices]),
     ("terms", &[About::Prices]),
+    ("update", &[About::Prices]),
     ("units", &[About::Disks, About::Machines, About::HostCache]),
     ("memory", &[About::Memory]),
 ];

@@ -38,7 +38,10 @@ pub use figure::{Factor, Formula, Interval, Proportion, Rule, Scalar};
 pub use file::CATALOG_SCHEMA;
 pub use loadline_units::words::rate_text;
 pub use megabytes::{Megabyte, PublishedUnits};
-pub use price::{Basis, Charge, ChargeError, CostError, Currency, HOURS_PER_MONTH, Item, ItemCost, Money, Price, Span};
+pub use price::{
+    BareMachines, Basis, Charge, ChargeError, ComponentRule, CostError, Currency, GuardRules, HOURS_PER_MONTH, Item,
+    ItemCost, LeftOut, ListChanges, ListOrigin, ListRefusal, Money, Price, PriceChange, PriceList, Span, charge,
+};
 pub use resolve::{DiskFigures, Draw, EntryError, EstimatedLimit, LimitFigures, Provisioned, PurchasePart, VmFigures};
 
 #[cfg(test)]

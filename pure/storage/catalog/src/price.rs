@@ -2,10 +2,16 @@
 
 mod bill;
 mod cost;
+mod list;
 mod read;
+mod updates;
 
 pub use bill::{Item, ItemCost};
 pub use cost::CostError;
+pub use list::{
+    BareMachines, ComponentRule, GuardRules, LeftOut, ListChanges, ListOrigin, ListRefusal, PriceChange, PriceList,
+    charge,
+};
 pub(crate) use read::{lists, of_entry};
 
 use crate::figure::{Scalar, decimal};
@@ -67,7 +73,9 @@ impl std::fmt::Display for Money {
 }
 
 impl Currency {
-    fn parse(text: &str) -> Option<Self> {
+    /// Three capital letters.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
         let letters: [u8; 3] = text.as_bytes().try_into().ok()?;
         letters.iter().all(u8::is_ascii_uppercase).then_some(Self(letters))
     }
@@ -106,6 +114,8 @@ pub struct Price {
     pub terms: Option<String>,
     /// The source of the price.
     pub source: String,
+    /// When an update read it, in UTC; `None` of prices that come along or are the user's.
+    pub fetched: Option<String>,
 }
 
 impl Price {
@@ -113,6 +123,13 @@ impl Price {
     #[must_use]
     pub fn amount(&self) -> String {
         self.charges.iter().map(Charge::to_string).collect::<Vec<_>>().join(" + ")
+    }
+    /// The date of the price and, of an updated one, the day on which it was read: "2026-11-27, fetched 2026-11-28".
+    #[must_use]
+    pub fn dates(&self) -> String {
+        let date = self.date.as_deref().unwrap_or("date not recorded");
+        let day = self.fetched.as_deref().map(|fetched| fetched.split('T').next().unwrap_or(fetched));
+        day.map_or_else(|| date.to_owned(), |day| format!("{date}, fetched {day}"))
     }
 }
 
@@ -152,6 +169,17 @@ pub enum Span {
     Month,
     /// Twelve months.
     Year,
+}
+
+impl Span {
+    /// By what an amount is multiplied and divided to be one of a month.
+    const fn of_month(self) -> (u64, u64) {
+        match self {
+            Self::Hour => (HOURS_PER_MONTH, 1),
+            Self::Month => (1, 1),
+            Self::Year => (1, MONTHS_PER_YEAR),
+        }
+    }
 }
 
 /// Why a text is no charge.
@@ -227,6 +255,19 @@ impl Basis {
         rate.or_else(|| one.parse::<Bytes>().ok().map(|size| Self::Size(size.get(), span)))
     }
 
+    /// What it is of, and by what an amount is multiplied and divided to be one of a month.
+    fn apart(self) -> (String, u128, u128) {
+        let (what, span) = match self {
+            Self::Whole(span) => ("whole".to_owned(), Some(span)),
+            Self::Size(unit, span) => (format!("size {unit}"), Some(span)),
+            Self::Iops(span) => ("iops".to_owned(), Some(span)),
+            Self::Throughput(unit, span) => (format!("throughput {unit}"), Some(span)),
+            Self::Requests(count) => (format!("requests {count}"), None),
+        };
+        let (times, divided) = span.map_or((1, 1), Span::of_month);
+        (what, times.into(), divided.into())
+    }
+
     /// A bound in the smallest unit.
     fn bound(self, text: &str) -> Result<u64, ChargeError> {
         fn read<T: Scalar + std::str::FromStr>(text: &str) -> Option<u64> {
@@ -266,11 +307,7 @@ impl Charge {
             Basis::Throughput(unit, span) => (self.counted(bought.throughput.map(ByteRate::get)), unit, span),
             Basis::Requests(_) => return 0,
         };
-        let (times, divided) = match span {
-            Span::Hour => (HOURS_PER_MONTH, 1),
-            Span::Month => (1, 1),
-            Span::Year => (1, MONTHS_PER_YEAR),
-        };
+        let (times, divided) = span.of_month();
         let product = self.money.billionths.saturating_mul(u128::from(quantity)).saturating_mul(u128::from(times));
         let divisor = u128::from(unit) * u128::from(divided);
         product.saturating_add(divisor / 2) / divisor
@@ -299,6 +336,12 @@ impl Price {
         let all: Vec<u128> = self.charges.iter().filter_map(of).collect();
         (!all.is_empty()).then(|| Money { billionths: all.into_iter().sum(), currency: self.currency() })
     }
+    /// What it costs an hour, in billionths, if it is charged by the hour as a whole.
+    #[must_use]
+    pub fn hourly(&self) -> Option<u128> {
+        let first = self.charges.first().filter(|charge| matches!(charge.basis, Basis::Whole(Span::Hour)));
+        first.map(|charge| charge.money.billionths)
+    }
     fn monthly(&self, bought: &Bought) -> Money {
         let billionths = self.charges.iter().fold(0, |sum: u128, charge| sum.saturating_add(charge.monthly(bought)));
         Money { billionths, currency: self.currency() }
@@ -308,7 +351,7 @@ impl Price {
 /// With terms, date, region and source.
 impl std::fmt::Display for Price {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let date = self.date.as_deref().unwrap_or("date not recorded");
+        let date = self.dates();
         let region = self.region.as_deref().unwrap_or("region not recorded");
         let terms = self.terms.as_ref().map_or(String::new(), |terms| format!("{terms}; "));
         write!(f, "{} ({terms}{date}; {region}; {})", self.amount(), self.source)

@@ -23,7 +23,7 @@ fn price(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Price> {
         reader.problem(item.span(), key, format!("is no price with its source: write {PRICE_WANTED}"));
         return None;
     };
-    Some(Price { charges, region, date, terms, source })
+    Some(Price { charges, region, date, terms, source, fetched: None })
 }
 
 /// One charge or several.
@@ -56,6 +56,7 @@ fn amount(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Vec<Cha
 pub(crate) fn lists(reader: &mut Reader<'_>, top: &DeTable<'_>, family: &Family, index: usize) -> Vec<Priced> {
     let mut found = Vec::new();
     let terms = top.get("terms").and_then(|item| reader.text("terms", item));
+    let fetched = top.get("update").and_then(|item| fetched(reader, item));
     let Some(item) = top.get("region") else {
         reader.problem(0..0, "region", "is missing: write [region.NAME] and below it names with what they cost".into());
         return found;
@@ -82,10 +83,21 @@ pub(crate) fn lists(reader: &mut Reader<'_>, top: &DeTable<'_>, family: &Family,
                 date: family.date.clone(),
                 terms: terms.clone(),
                 source: family.source.clone(),
+                fetched: fetched.clone(),
             };
             let name = format!("{}/{name}", family.provider);
             found.push(Priced { name, price, family: index, line: reader.line_of(value), is_listed: true });
         }
     }
     found
+}
+
+/// When an update read the list. The rest of `[update]` is for people.
+fn fetched(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<String> {
+    reader.fields("update", item, "{ fetched = \"2026-11-28T12:00:00Z\", ... }", |t| {
+        for name in ["blake3", "loadline", "kept", "left_out"] {
+            t.item(name);
+        }
+        t.get("fetched", Reader::text)
+    })?
 }

@@ -1,0 +1,250 @@
+//! What a list must be before it may count: whole, in one currency, and without the mistakes that public lists have had.
+
+use super::PriceList;
+use crate::catalog::Catalog;
+use crate::price::{Basis, Charge, Currency, Money, Span};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A list must have so many of the names that were known, in percent.
+const COVERAGE_PERCENT: usize = 95;
+/// What a machine costs an hour at most, in billionths.
+const HOUR_MOST: u128 = 10_000 * 1_000_000_000;
+/// How far a component may be from its rule, in parts of a million.
+const RULE_PPM: u128 = 50_000;
+/// Providers round amounts to six decimals: half of the last, in billionths.
+const ROUNDING: u128 = 500;
+/// How far a bare machine may cost above its sibling, in parts of a million.
+const BARE_PPM: u128 = 20_000;
+const MILLION: u128 = 1_000_000;
+
+/// What is expected of a list of one kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuardRules {
+    /// The currency that was asked for.
+    pub currency: Currency,
+    /// A whole list has one of these names. Empty: nothing is known that it must have.
+    pub anchors: Vec<String>,
+    /// How prices of components follow from others.
+    pub components: Vec<ComponentRule>,
+    /// How bare machines are named.
+    pub bare: Option<BareMachines>,
+    /// Of the names known before, those that the answer can have; `None`: all.
+    pub possible: Option<BTreeSet<String>>,
+    /// The day of the update.
+    pub today: String,
+}
+
+/// A component whose price follows from an earlier charge of the same disk, wherever that could be tried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ComponentRule {
+    /// The disk.
+    pub disk: String,
+    /// The place of the component among the charges.
+    pub component: usize,
+    /// The place of the charge that it follows from.
+    pub of: usize,
+    /// Its amount in parts of a million of that one's.
+    pub ppm: u32,
+}
+
+/// Machines without a hypervisor: they cost what the size with as many processors does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BareMachines {
+    /// Their names have this.
+    pub mark: String,
+    /// What ends the family in a name.
+    pub family_end: char,
+    /// Processors by name.
+    pub vcpus: BTreeMap<String, u32>,
+}
+
+/// Why a list does not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ListRefusal {
+    /// Names are missing that were known.
+    TooFew {
+        /// Known names that it has.
+        found: usize,
+        /// Known names.
+        known: usize,
+        /// One that is missing.
+        missing: String,
+    },
+    /// It has none of the names that every whole list has.
+    NoAnchor {
+        /// Any of these would do.
+        any_of: Vec<String>,
+    },
+    /// A name that had a price has only prices of 0.
+    Zero {
+        /// The name.
+        name: String,
+    },
+    /// A machine costs more than any does.
+    TooHigh {
+        /// The name.
+        name: String,
+        /// What it costs.
+        price: Charge,
+    },
+    /// Two prices for one name.
+    TwoPrices {
+        /// The name.
+        name: String,
+        /// As read first.
+        first: Charge,
+        /// As read later.
+        other: Charge,
+    },
+    /// A price in another currency than asked for.
+    OtherCurrency {
+        /// As read.
+        found: String,
+        /// As asked for.
+        wanted: Currency,
+    },
+    /// A component is off its rule.
+    ComponentOff {
+        /// The disk.
+        name: String,
+        /// The component's charge.
+        charge: Charge,
+        /// What it would be by the rule.
+        expected: Money,
+    },
+    /// A bare machine costs more than its sibling.
+    BareAbove {
+        /// The bare machine.
+        name: String,
+        /// What it costs.
+        price: Charge,
+        /// The size with as many processors.
+        sibling: String,
+        /// What that costs.
+        sibling_price: Charge,
+    },
+    /// Its date is yet to come.
+    FromTheFuture {
+        /// The list's date.
+        date: String,
+    },
+    /// It has the date of no day.
+    NoDate,
+    /// A price has no currency that could be one.
+    NoCurrency {
+        /// The name.
+        name: String,
+        /// What is written in its place.
+        found: String,
+    },
+    /// Every page of the answer names a next one.
+    Unfinished,
+    /// A disk has no charge for something that it had one for.
+    PartMissing {
+        /// The disk.
+        name: String,
+        /// The charge that counted so far.
+        before: Charge,
+    },
+}
+
+impl PriceList {
+    /// Everything that speaks against this list; `before` is the catalog with the prices that count so far, and `zeros` are names
+    /// that the answer has with prices of 0 alone.
+    #[must_use]
+    pub fn refusals(&self, rules: &GuardRules, before: &Catalog, zeros: &BTreeSet<String>) -> Vec<ListRefusal> {
+        let mut found = Vec::new();
+        if loadline_units::Date::of_text(&self.origin.date).is_none() {
+            found.push(ListRefusal::NoDate);
+        } else if self.origin.date > rules.today {
+            found.push(ListRefusal::FromTheFuture { date: self.origin.date.clone() });
+        }
+        let is_there = |name: &String| self.prices.contains_key(name);
+        if !rules.anchors.is_empty() && !rules.anchors.iter().any(is_there) {
+            found.push(ListRefusal::NoAnchor { any_of: rules.anchors.clone() });
+        }
+        found.extend(self.coverage(rules, before, zeros));
+        found.extend(self.part_missing(before));
+        found.extend(self.amounts(rules));
+        found.extend(rules.components.iter().filter_map(|rule| self.component(rule)));
+        found.extend(rules.bare.iter().flat_map(|bare| self.bare_above(bare)));
+        found
+    }
+
+    fn coverage(&self, rules: &GuardRules, before: &Catalog, zeros: &BTreeSet<String>) -> Vec<ListRefusal> {
+        let known = before.listed(&self.provider, &self.region, self.kind);
+        let possible = |name: &str| rules.possible.as_ref().is_none_or(|names| names.contains(name));
+        let known: Vec<&str> = known.into_keys().filter(|name| possible(name)).collect();
+        let missing: Vec<&str> = known.iter().copied().filter(|name| !self.prices.contains_key(*name)).collect();
+        let zero = missing.iter().find(|name| zeros.contains(**name));
+        let mut found: Vec<ListRefusal> =
+            zero.map(|name| ListRefusal::Zero { name: (*name).to_owned() }).into_iter().collect();
+        let there = known.len() - missing.len();
+        if let Some(missing) = missing.first().filter(|_| there * 100 < known.len() * COVERAGE_PERCENT) {
+            found.push(ListRefusal::TooFew { found: there, known: known.len(), missing: (*missing).to_owned() });
+        }
+        found
+    }
+
+    /// Pages that lose rows lose parts of prices, too.
+    fn part_missing(&self, before: &Catalog) -> Option<ListRefusal> {
+        let known = before.listed(&self.provider, &self.region, self.kind);
+        let kind = |charge: &Charge| std::mem::discriminant(&charge.basis);
+        self.prices.iter().find_map(|(name, charges)| {
+            let is_there = |old: &&Charge| charges.iter().any(|charge| kind(charge) == kind(old));
+            let missing = known.get(name.as_str())?.charges.iter().find(|old| !is_there(old))?;
+            Some(ListRefusal::PartMissing { name: name.clone(), before: missing.clone() })
+        })
+    }
+
+    fn amounts(&self, rules: &GuardRules) -> Option<ListRefusal> {
+        self.prices.iter().find_map(|(name, charges)| {
+            charges.iter().find_map(|charge| {
+                let is_high = matches!(charge.basis, Basis::Whole(Span::Hour)) && charge.money.billionths > HOUR_MOST;
+                if charge.money.currency != rules.currency {
+                    let (found, wanted) = (charge.money.currency.to_string(), rules.currency);
+                    return Some(ListRefusal::OtherCurrency { found, wanted });
+                }
+                if charge.money.billionths == 0 {
+                    return Some(ListRefusal::Zero { name: name.clone() });
+                }
+                is_high.then(|| ListRefusal::TooHigh { name: name.clone(), price: charge.clone() })
+            })
+        })
+    }
+
+    fn component(&self, rule: &ComponentRule) -> Option<ListRefusal> {
+        let charges = self.prices.get(&rule.disk)?;
+        let (charge, of) = (charges.get(rule.component)?, charges.get(rule.of)?);
+        let expected = of.money.billionths * u128::from(rule.ppm) / MILLION;
+        let off = charge.money.billionths.abs_diff(expected);
+        let is_off = off > (expected * RULE_PPM / MILLION).max(ROUNDING);
+        is_off.then(|| ListRefusal::ComponentOff {
+            name: rule.disk.clone(),
+            charge: charge.clone(),
+            expected: Money { billionths: expected, ..charge.money },
+        })
+    }
+
+    fn bare_above(&self, bare: &BareMachines) -> Vec<ListRefusal> {
+        let family = |name: &str| name.split(bare.family_end).next().unwrap_or(name).to_owned();
+        let hourly = |name: &str| self.prices.get(name).and_then(|charges| charges.first());
+        let is_bare = |name: &str| name.contains(bare.mark.as_str());
+        let mut siblings: BTreeMap<(String, u32), &str> = BTreeMap::new();
+        for (name, vcpus) in bare.vcpus.iter().filter(|(name, _)| !is_bare(name)) {
+            siblings.insert((family(name), *vcpus), name);
+        }
+        let above = |(name, vcpus): (&String, &u32)| {
+            let sibling = *siblings.get(&(family(name), *vcpus))?;
+            let (price, sibling_price) = (hourly(name)?, hourly(sibling)?);
+            let most = sibling_price.money.billionths * (MILLION + BARE_PPM) / MILLION;
+            (price.money.billionths > most).then(|| ListRefusal::BareAbove {
+                name: name.clone(),
+                price: price.clone(),
+                sibling: sibling.to_owned(),
+                sibling_price: sibling_price.clone(),
+            })
+        };
+        bare.vcpus.iter().filter(|(name, _)| is_bare(name)).filter_map(above).collect()
+    }
+}

@@ -1,0 +1,21 @@
+//! What providers answer when they are asked for prices: their saved files and pages, told by content, read into price lists.
+//!
+//! Answers are streamed: what is kept are the rows that stand for machines and disks, whatever the size of the file. Prices are integers,
+//! in billionths of a currency's unit. What products are called is data, in `feeds/`.
+
+mod amount;
+mod answer;
+mod assemble;
+mod aws;
+mod azure;
+mod comma;
+mod feed;
+mod gcp;
+mod json;
+mod read;
+mod text_numbers;
+
+pub use amount::{AmountError, billionths};
+pub use answer::{AnswerError, Form, PriceAnswer, Provider, Quote, QuotedItem};
+pub use assemble::{Assembly, Candidate, assemble};
+pub use read::read;
