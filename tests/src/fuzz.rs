@@ -112,7 +112,7 @@ pub fn price_answers(bytes: &[u8]) {
         version: "1",
     };
     let provider = answer.form.provider();
-    let found = loadline_offers::assemble(provider, &[answer], "digest", &request);
+    let found = loadline_offers::assemble(provider, &[answer], &|_| "digest".to_owned(), &request);
     for found in found.into_iter().filter(|found| found.refusals.is_empty()) {
         let text = found.list.text();
         let read = Catalog::default().with(&[("list", &text)]).expect("a written list is read");

@@ -19,10 +19,11 @@ use loadline_advise::{Advice, AdviceDoubtCode, AdviceOptions, Candidate, Need, S
 use loadline_report::advice_document;
 use loadline_report::words::advice::advice_html;
 use loadline_report::words::sweep::{SweptNeeds, needs_lines};
-use loadline_runs::sweep::{AdviceSweep, SweptNeed, advice_frame, described_in, swept_catalog};
-use loadline_runs::{InputKind, catalog_with};
+use loadline_runs::sweep::{AdviceSweep, SweptNeed, advice_frame, described_in};
+use loadline_runs::{InputKind, catalog_priced};
 pub(crate) use need::completed;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The columns of a sweep that people are shown.
 const SHOWN: [(&str, &str); 8] = [
@@ -51,7 +52,7 @@ pub(crate) fn advise(
         return Err(Usage(format!("{option} is of a folder of needs: loadline advise FOLDER")).into());
     }
     refuse_latency(arguments)?;
-    let catalog = catalog_with(arguments.own.catalog.as_deref())?;
+    let catalog = catalog_priced(arguments.own.catalog.as_deref(), &arguments.priced.prices)?;
     let (need, notes) = need_of(arguments, &store)?;
     if !quiet {
         for note in &notes {
@@ -141,7 +142,11 @@ fn many(arguments: &AdviseArguments, folder: &Path, quiet: bool) -> anyhow::Resu
 pub(crate) fn sweep_of(arguments: &AdviseArguments, needs: Vec<SweptNeed>) -> anyhow::Result<AdviceSweep> {
     let options =
         AdviceOptions { rows: arguments.rows, seed: arguments.seed, simulate: !arguments.limits_only, today: None };
-    Ok(AdviceSweep::new(needs, &options, swept_catalog(arguments.own.catalog.as_deref())?))
+    Ok(AdviceSweep::new(
+        needs,
+        &options,
+        Arc::new(catalog_priced(arguments.own.catalog.as_deref(), &arguments.priced.prices)?),
+    ))
 }
 
 /// Serves an environment as `emulate` does.

@@ -39,6 +39,7 @@ use import::ImportArguments;
 use loadline_disk::BurstCredits;
 use loadline_prediction::{DRAWS_DEFAULT, DRAWS_MAX};
 use loadline_record::RunVerb;
+use loadline_runs::prices::PriceChoice;
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{Objective, parse_objective};
 use merge::MergeArguments;
@@ -202,6 +203,26 @@ pub(crate) struct Own {
     /// A folder of catalog files of your own; an entry in it counts before one of the same name that comes along
     #[arg(long, value_name = "DIR")]
     pub(crate) catalog: Option<PathBuf>,
+}
+
+/// Which prices count.
+#[derive(Debug, Args)]
+pub(crate) struct Priced {
+    /// Which prices count: newest (of each name in a region, of those that come along and of `catalog update`), shipped, updated, or a price
+    /// list's file
+    #[arg(long, value_name = "WHICH", default_value = "newest", value_parser = price_choice, hide_default_value = true)]
+    pub(crate) prices: PriceChoice,
+}
+
+/// Reads [`Priced`].
+#[allow(clippy::unnecessary_wraps, reason = "clap's parsers return results")]
+fn price_choice(typed: &str) -> Result<PriceChoice, String> {
+    Ok(match typed {
+        "newest" => PriceChoice::Newest,
+        "shipped" => PriceChoice::Shipped,
+        "updated" => PriceChoice::Updated,
+        file => PriceChoice::List(PathBuf::from(file)),
+    })
 }
 
 /// What may be done to targets, and how they are driven.
@@ -544,6 +565,8 @@ pub(crate) enum EnvironmentsVerb {
         region: String,
         #[command(flatten)]
         own: Own,
+        #[command(flatten)]
+        priced: Priced,
         #[command(flatten)]
         printing: Printing,
     },

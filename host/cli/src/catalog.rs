@@ -3,15 +3,16 @@
 use crate::arguments::catalog::{
     CatalogArguments, CatalogVerb, CheckArguments, KindName, ListArguments, OrderName, ShowArguments,
 };
-use crate::arguments::{Format, Own};
+use crate::arguments::{Format, Own, Priced};
 use crate::failure::{Outcome, Usage};
 use crate::output;
+use crate::price_update::price_update;
 use crate::printing;
 use crate::schema::Schema;
 use loadline_catalog::{Catalog, CatalogProblem, Filter, Kind, ListOrder, Price, rate_text};
 use loadline_report::words::checkup::{CatalogCheck, catalog_lines};
 use loadline_report::{Column, Field, Table};
-use loadline_runs::catalog_with;
+use loadline_runs::{catalog_priced, catalog_with};
 use serde_json::{Map, Value as Json};
 
 /// Does what was asked of the catalog.
@@ -20,16 +21,17 @@ pub(crate) fn catalog(arguments: &CatalogArguments) -> anyhow::Result<Outcome> {
         CatalogVerb::List(arguments) => list(arguments),
         CatalogVerb::Show(arguments) => show(arguments),
         CatalogVerb::Check(arguments) => check(arguments),
+        CatalogVerb::Update(arguments) => price_update(arguments),
     }
 }
 
-/// The catalog that comes along, and the folder's.
-pub(crate) fn load(own: &Own) -> anyhow::Result<Catalog> {
-    Ok(catalog_with(own.catalog.as_deref())?)
+/// The catalog that comes along with the prices that are to count, and the folder's.
+pub(crate) fn load(own: &Own, priced: &Priced) -> anyhow::Result<Catalog> {
+    Ok(catalog_priced(own.catalog.as_deref(), &priced.prices)?)
 }
 
 fn list(arguments: &ListArguments) -> anyhow::Result<Outcome> {
-    let catalog = load(&arguments.own)?;
+    let catalog = load(&arguments.own, &arguments.priced)?;
     let filter = Filter {
         name: arguments.name.clone(),
         provider: arguments.provider.clone(),
@@ -111,14 +113,14 @@ fn list(arguments: &ListArguments) -> anyhow::Result<Outcome> {
 
 /// A price with its date and region, and for which other regions there is one; its terms and source are shown with the entry.
 fn price_text(price: &Price, others: &[&str]) -> String {
-    let date = price.date.as_deref().unwrap_or("date not recorded");
+    let date = price.dates();
     let region = price.region.as_deref().unwrap_or("region not recorded");
     let others = if others.is_empty() { String::new() } else { format!("; also {}", others.join(", ")) };
     format!("{} ({date}; {region}{others})", price.amount())
 }
 
 fn show(arguments: &ShowArguments) -> anyhow::Result<Outcome> {
-    let catalog = load(&arguments.own)?;
+    let catalog = load(&arguments.own, &arguments.priced)?;
     let facts = catalog.describe(&arguments.name).map_err(|error| {
         let error = error.to_string();
         let next = if error.ends_with('?') { "" } else { ";" };
@@ -162,7 +164,7 @@ fn unreached(catalog: &Catalog) -> Vec<CatalogProblem> {
 }
 
 fn check(arguments: &CheckArguments) -> anyhow::Result<Outcome> {
-    let catalog = load(&arguments.own)?;
+    let catalog = catalog_with(arguments.own.catalog.as_deref())?;
     let mut problems = catalog.check();
     problems.extend(unreached(&catalog));
     problems.sort();

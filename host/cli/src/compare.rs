@@ -12,8 +12,9 @@ use loadline_analysis::{
 use loadline_catalog::{Catalog, Environment, ItemCost, Money};
 use loadline_record::{Clock, RunRecord};
 use loadline_report::Comparisons;
+use loadline_runs::prices::PriceChoice;
 use loadline_runs::recording::read_trace;
-use loadline_runs::{RecordFileError, environment_again, read_record, repeated};
+use loadline_runs::{RecordFileError, catalog_priced, environment_again, read_record, repeated};
 use loadline_store::Store;
 use loadline_workload::TRIALS_MAX;
 use std::collections::BTreeSet;
@@ -264,7 +265,7 @@ fn decided(records: &mut [RunRecord], options: &CompareOptions) -> Result<Compar
 /// a price for everything of all sides. Where no region has, as for disks of two providers, each side has the region that knows most of
 /// its own, and is marked with it. What has no price at all has a note that says why.
 fn price(comparison: &mut Comparison, records: &[RunRecord], region: Option<&str>) -> anyhow::Result<()> {
-    let catalog = Catalog::builtin();
+    let catalog = catalog_priced(None, &PriceChoice::Newest)?;
     if let Some(region) = region {
         catalog.check_region(region).map_err(|unknown| Usage(unknown.to_string()))?;
     }

@@ -17,8 +17,8 @@ use std::path::Path;
 pub(crate) fn environments(arguments: &EnvironmentsArguments) -> anyhow::Result<Outcome> {
     match &arguments.verb {
         Some(EnvironmentsVerb::Show { name }) => show(name)?,
-        Some(EnvironmentsVerb::Cost { environments, region, own, printing }) => {
-            let table = cost(environments, region, &catalog::load(own)?)?;
+        Some(EnvironmentsVerb::Cost { environments, region, own, priced, printing }) => {
+            let table = cost(environments, region, &catalog::load(own, priced)?)?;
             output::print(&printing::table(&table, Schema::EnvironmentCosts, printing.format))?;
         }
         Some(EnvironmentsVerb::Recognise { volumes }) => recognise_here(volumes.as_deref())?,

@@ -69,6 +69,7 @@ pub(crate) const EXAMPLES: [(&str, &[&str]); 22] = [
         &[
             "loadline catalog list --provider azure --kind disk --persistent --sort price --region eastus",
             "loadline catalog show azure/premium-p30",
+            "loadline catalog update --from prices.json --dry-run",
         ],
     ),
     (

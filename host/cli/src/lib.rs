@@ -37,6 +37,7 @@ mod output;
 mod output_file;
 mod plans;
 mod predict;
+mod price_update;
 mod printing;
 mod quick;
 mod recommendations;

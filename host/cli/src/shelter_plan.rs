@@ -7,7 +7,8 @@ use crate::shell::in_shell;
 use crate::{environments, output, printing, typed_words};
 use loadline_report::words::shelter::{alternative_lines, group_lines, missing_figure, plan_lines, shelter_lines};
 use loadline_report::{About, VerdictLine};
-use loadline_runs::{catalog_with, store_location};
+use loadline_runs::prices::PriceChoice;
+use loadline_runs::{catalog_priced, store_location};
 use loadline_shelter_policy::config::ShelterConfig;
 use loadline_shelter_policy::plan::{MissingFigure, PlanOutcome, ShelterPlan};
 use loadline_shelter_service::{ApplicationRate, DescribedData, PlanError, PlanRequest, ShelterVolume, plan};
@@ -26,7 +27,7 @@ pub(crate) fn print(
     arguments: &PlanArguments,
     store: impl FnOnce() -> anyhow::Result<PathBuf>,
 ) -> anyhow::Result<Outcome> {
-    let catalog = catalog_with(arguments.own.catalog.as_deref())?;
+    let catalog = catalog_priced(arguments.own.catalog.as_deref(), &PriceChoice::Newest)?;
     let environment = arguments.env.as_deref().map(|typed| environments::read(typed, &catalog)).transpose()?;
     if let Some(region) = &arguments.region {
         catalog.check_region(region).map_err(|unknown| Usage(unknown.to_string()))?;

@@ -16,6 +16,7 @@ mod keep;
 mod kinds;
 mod observer;
 mod place;
+pub mod prices;
 pub mod recognition;
 pub mod recording;
 pub mod sweep;
@@ -37,7 +38,9 @@ pub use error::{
     ImpossibleCell, InputKind, Loss, MemoryTarget, RecognitionError, RecordError, Refusal, ReplayError, SweepRefusal,
     WatchError,
 };
-pub use files::catalog_folder::{catalog_with, environment_again, read_environment, stored_environment};
+pub use files::catalog_folder::{
+    catalog_priced, catalog_with, environment_again, read_environment, stored_environment,
+};
 pub use files::environment_file::{EnvironmentFile, environment_named};
 pub use files::input_file::read_text;
 pub use files::output_file::{OutputError, OutputFile, Replace};

@@ -8,7 +8,7 @@ use loadline_catalog::Catalog;
 use loadline_runs::advice::{
     AssumedPart, Assumption, NeedError, assume_latency, assume_size, assume_usual_latency, withdraw,
 };
-use loadline_runs::catalog_with;
+use loadline_runs::catalog_priced;
 use loadline_runs::wall_clock;
 use loadline_units::Bytes;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ pub(crate) fn advised(
     store: &impl Fn() -> anyhow::Result<PathBuf>,
 ) -> anyhow::Result<(Advice, Vec<String>)> {
     refuse_latency(arguments)?;
-    let catalog = catalog_with(arguments.own.catalog.as_deref())?;
+    let catalog = catalog_priced(arguments.own.catalog.as_deref(), &arguments.priced.prices)?;
     let (need, mut notes) = need_of(arguments, store)?;
     let (advice, assumed) = advice_on_trace(arguments, need, &catalog)?;
     notes.extend(assumed.iter().map(assumed_words));

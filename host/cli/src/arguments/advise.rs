@@ -1,7 +1,7 @@
 //! The options of `advise`.
 
 use super::sweep::SweepArguments;
-use super::{Own, Printing};
+use super::{Own, Priced, Printing};
 use clap::{Args, ValueEnum};
 use loadline_advise::{DISKS_DEFAULT, OS_DISK_DEFAULT, ROWS_DEFAULT};
 use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio};
@@ -132,6 +132,8 @@ pub(crate) struct AdviseArguments {
     pub(crate) sweep: SweepArguments,
     #[command(flatten)]
     pub(crate) own: Own,
+    #[command(flatten)]
+    pub(crate) priced: Priced,
     #[command(flatten)]
     pub(crate) printing: Printing,
 }

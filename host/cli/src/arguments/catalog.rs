@@ -1,8 +1,10 @@
 //! The options of `catalog`.
 
-use super::{Own, Printing};
+use super::{Own, Priced, Printing};
 use clap::{Args, Subcommand, ValueEnum};
+use loadline_catalog::Currency;
 use loadline_units::{ByteRate, Bytes, Iops};
+use std::path::PathBuf;
 
 /// `catalog`.
 #[derive(Debug, Args)]
@@ -21,6 +23,9 @@ pub(crate) enum CatalogVerb {
     /// Says what is wrong with the catalog: contradictions, duplicates, figures that fall with size, sources and prices without a
     /// date, prices without a region, limits that are not reached when simulated
     Check(CheckArguments),
+    /// Reads providers' price lists out of saved files, and keeps them for advice: newer prices count before those that come along. Without
+    /// --from it prints the commands that fetch the files
+    Update(UpdateArguments),
 }
 
 /// `catalog list`.
@@ -59,6 +64,8 @@ pub(crate) struct ListArguments {
     #[command(flatten)]
     pub(crate) own: Own,
     #[command(flatten)]
+    pub(crate) priced: Priced,
+    #[command(flatten)]
     pub(crate) printing: Printing,
 }
 
@@ -88,6 +95,8 @@ pub(crate) struct ShowArguments {
     #[command(flatten)]
     pub(crate) own: Own,
     #[command(flatten)]
+    pub(crate) priced: Priced,
+    #[command(flatten)]
     pub(crate) printing: Printing,
 }
 
@@ -98,4 +107,45 @@ pub(crate) struct CheckArguments {
     pub(crate) own: Own,
     #[command(flatten)]
     pub(crate) printing: Printing,
+}
+
+/// `catalog update`.
+#[derive(Debug, Args)]
+pub(crate) struct UpdateArguments {
+    /// A saved answer of a provider, told by its content; also as .gz or .zip, or a folder of them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) from: Vec<PathBuf>,
+    /// Only this provider's: aws, azure or gcp
+    #[arg(long, value_enum, value_name = "NAME", hide_possible_values = true)]
+    pub(crate) provider: Vec<ProviderName>,
+    /// Only this region, as the provider writes it: "eu-central-1"
+    #[arg(long, value_name = "NAME")]
+    pub(crate) region: Vec<String>,
+    /// The currency of the lists; by default USD
+    #[arg(long, value_name = "LETTERS", value_parser = currency)]
+    pub(crate) currency: Option<Currency>,
+    /// Read and judge; keep nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Take the last update back: the lists before it count again
+    #[arg(long, conflicts_with_all = ["from", "currency"])]
+    pub(crate) undo: bool,
+    #[command(flatten)]
+    pub(crate) printing: Printing,
+}
+
+/// Providers, by the names that people type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProviderName {
+    /// Amazon Web Services
+    Aws,
+    /// Microsoft Azure
+    Azure,
+    /// Google Cloud
+    Gcp,
+}
+
+/// A currency's three letters.
+fn currency(typed: &str) -> Result<Currency, String> {
+    Currency::parse(&typed.to_uppercase()).ok_or_else(|| "write its three letters, as in EUR".to_owned())
 }

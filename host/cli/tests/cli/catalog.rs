@@ -6,7 +6,7 @@ use crate::golden::compare;
 #[test]
 fn help_of_its_verbs() {
     let bench = Bench::new();
-    for verb in ["list", "show", "check"] {
+    for verb in ["list", "show", "check", "update"] {
         compare(&format!("help-catalog-{verb}.txt"), &bench.done(&["catalog", verb, "--help"]));
     }
 }

@@ -25,6 +25,7 @@ mod limits;
 mod loop_closes;
 mod only_read;
 mod predict;
+mod prices;
 mod recommended;
 mod refusals;
 mod results;

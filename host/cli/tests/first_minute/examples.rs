@@ -60,6 +60,8 @@ fn every_example_runs_as_it_is_printed() {
         desk.ends(0, &["run", "p.toml", "--on", &uri, "--name", name]);
     }
     desk.ends(0, &["export", "last", "--as", "fio", "-o", "results.json"]);
+    let prices = include_str!("../../../../pure/strangers/offers/tests/corpus/azure-machines.json");
+    std::fs::write(desk.path("prices.json"), prices).unwrap();
     for (name, file) in [("before", "node1.json"), ("after", "node2.json")] {
         desk.ends(0, &["export", name, "--as", "record", "-o", file]);
     }

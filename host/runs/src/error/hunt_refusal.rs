@@ -1,5 +1,6 @@
 //! Why a hunt does not begin.
 
+use super::{Error, Refusal};
 use loadline_hunt::{Factor, SkippedSetting, VaryError};
 
 /// Why there is nothing to hunt for.
@@ -77,4 +78,16 @@ pub struct CellsOfPlan {
     pub typed: String,
     /// How many cells it has.
     pub count: usize,
+}
+
+impl From<HuntRefusal> for Refusal {
+    fn from(refusal: HuntRefusal) -> Self {
+        Self::Hunt(Box::new(refusal))
+    }
+}
+
+impl From<HuntRefusal> for Error {
+    fn from(refusal: HuntRefusal) -> Self {
+        Refusal::from(refusal).into()
+    }
 }

@@ -371,6 +371,9 @@ pub enum Error {
     /// The request contradicts itself or what is there; nothing was done.
     #[error(transparent)]
     Refused(#[from] Box<Refusal>),
+    /// The updated prices.
+    #[error(transparent)]
+    Prices(#[from] crate::prices::ShelfError),
     /// The observer wanted an end before a target had answered.
     #[error("interrupted while {target} was opened, which has not answered yet")]
     Stopped {
@@ -672,18 +675,6 @@ pub enum Error {
         /// Why.
         source: Box<Error>,
     },
-}
-
-impl From<HuntRefusal> for Refusal {
-    fn from(refusal: HuntRefusal) -> Self {
-        Self::Hunt(Box::new(refusal))
-    }
-}
-
-impl From<HuntRefusal> for Error {
-    fn from(refusal: HuntRefusal) -> Self {
-        Refusal::from(refusal).into()
-    }
 }
 
 impl From<Refusal> for Error {

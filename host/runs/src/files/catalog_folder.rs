@@ -1,16 +1,25 @@
 //! The catalog that comes with loadline, and catalog files of a folder; environments read by it once more.
 
+use crate::prices::PriceChoice;
 use crate::{Error, InputKind, Refusal, read_text};
 use loadline_catalog::{Catalog, Environment};
 use loadline_record::{PlanText, RunRecord};
 use std::path::{Path, PathBuf};
 
-/// The catalog that comes along, and a folder's.
+/// The catalog that comes along, and a folder's. For verbs that ask no prices.
 ///
 /// # Errors
 /// A [`Refusal`] of the folder; it cannot be read, or holds a file that is no catalog file.
 pub fn catalog_with(folder: Option<&Path>) -> Result<Catalog, Error> {
-    let builtin = Catalog::builtin();
+    catalog_priced(folder, &PriceChoice::Shipped)
+}
+
+/// The catalog that comes along with the prices that are to count, and a folder's, whose prices count before all.
+///
+/// # Errors
+/// As of [`catalog_with`], and of [`PriceChoice::catalog`].
+pub fn catalog_priced(folder: Option<&Path>, prices: &PriceChoice) -> Result<Catalog, Error> {
+    let builtin = prices.catalog()?;
     let Some(folder) = folder else { return Ok(builtin) };
     if !folder.is_dir() {
         return Err(Refusal::NoCatalogFolder { folder: folder.to_owned(), exists: folder.exists() }.into());

@@ -21,7 +21,7 @@ use std::sync::{Arc, OnceLock};
 /// The catalog that comes along, read once in a process: chunks of a sweep follow one another.
 static BUILT_IN: OnceLock<Arc<Catalog>> = OnceLock::new();
 
-/// The catalog of a sweep, with a folder's files beside it.
+/// The catalog of a sweep that asks no prices, with a folder's files beside it.
 ///
 /// # Errors
 /// A [`Refusal`] of the folder.

@@ -103,6 +103,9 @@ pub fn refusal_text(refusal: &ListRefusal) -> String {
         ListRefusal::FromTheFuture { date } => {
             format!("its date, {date}, is yet to come; check the clock of this machine")
         }
+        ListRefusal::OlderThan { stored } => {
+            format!("a newer list, of {stored}, is stored already; undo that update first, if it was wrong")
+        }
         ListRefusal::NoDate => "it has no date; pass the answer as the provider sent it".to_owned(),
         ListRefusal::NoCurrency { name, found } => {
             format!("the price of {name} is in {found:?}, which is no currency; fetch it once more")

@@ -2,7 +2,7 @@
 
 use crate::amount::{AmountError, billionths};
 use crate::feed::Feed;
-use loadline_catalog::LeftOut;
+use loadline_catalog::{Kind, LeftOut};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -344,6 +344,13 @@ impl Reading {
 }
 
 impl QuotedItem {
+    /// What its list is of.
+    pub(crate) const fn kind(&self) -> Kind {
+        match self {
+            Self::Machine { .. } | Self::Core { .. } | Self::Memory { .. } => Kind::Vm,
+            Self::Charge { .. } | Self::Tier { .. } => Kind::Disk,
+        }
+    }
     /// A name for people.
     pub(crate) fn words(&self, feed: &Feed) -> String {
         match self {

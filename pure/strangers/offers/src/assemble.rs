@@ -51,13 +51,23 @@ struct Gathered {
     refusals: Vec<ListRefusal>,
     /// Names with a row of a meter of their own.
     first: BTreeSet<String>,
+    /// The places of the answers that have rows of it.
+    from: BTreeSet<usize>,
     kept: u64,
     left_out: BTreeMap<LeftOut, u64>,
 }
 
-/// Lists of one provider's answers, in the order of regions. `digest` is that of all of them.
+/// The digest of some of the answers, by their places.
+pub type DigestOf<'a> = &'a dyn Fn(&BTreeSet<usize>) -> String;
+
+/// Lists of one provider's answers, in the order of regions. `digest` is that of the answers that a list is from.
 #[must_use]
-pub fn assemble(provider: Provider, answers: &[PriceAnswer], digest: &str, request: &Assembly<'_>) -> Vec<Candidate> {
+pub fn assemble(
+    provider: Provider,
+    answers: &[PriceAnswer],
+    digest: DigestOf<'_>,
+    request: &Assembly<'_>,
+) -> Vec<Candidate> {
     let catalog = request.before;
     let of_all =
         catalog.vms().iter().map(|vm| vm.name.clone()).chain(catalog.disks().iter().map(|disk| disk.name.clone()));
@@ -72,7 +82,7 @@ struct Maker<'a> {
     provider: Provider,
     feed: &'static Feed,
     answers: &'a [PriceAnswer],
-    digest: &'a str,
+    digest: DigestOf<'a>,
     request: &'a Assembly<'a>,
     /// Names whose limits the catalog has.
     known: BTreeSet<String>,
@@ -83,13 +93,20 @@ impl Maker<'_> {
         let mut found: BTreeMap<(String, Kind), Gathered> = BTreeMap::new();
         let mut components: BTreeMap<String, Vec<&Quote>> = BTreeMap::new();
         let mut not_asked_for = 0;
-        let all = || self.answers.iter().flat_map(|answer| &answer.quotes);
+        let answers = self.answers.iter().enumerate();
+        let all = || answers.clone().flat_map(|(place, answer)| answer.quotes.iter().map(move |quote| (place, quote)));
         // Many sizes share a meter with another and are second in all regions; rows of a meter of their own count before them.
-        for quote in all().filter(|quote| !quote.is_second).chain(all().filter(|quote| quote.is_second)) {
+        for (place, quote) in
+            all().filter(|(_, quote)| !quote.is_second).chain(all().filter(|(_, quote)| quote.is_second))
+        {
             let is_asked_for = self.request.regions.is_empty() || self.request.regions.contains(&quote.region);
             if !is_asked_for {
                 not_asked_for += 1;
-            } else if matches!(quote.item, QuotedItem::Core { .. } | QuotedItem::Memory { .. }) {
+                continue;
+            }
+            let key = (quote.region.clone(), quote.item.kind());
+            found.entry(key).or_default().from.insert(place);
+            if matches!(quote.item, QuotedItem::Core { .. } | QuotedItem::Memory { .. }) {
                 components.entry(quote.region.clone()).or_default().push(quote);
             } else {
                 self.put(&mut found, quote);
@@ -244,7 +261,8 @@ impl Maker<'_> {
 
     fn candidate(&self, region: String, kind: Kind, of: Gathered, not_asked_for: u64) -> Candidate {
         let mut left_out = of.left_out;
-        for (reason, rows) in self.answers.iter().flat_map(|answer| &answer.left_out) {
+        let answers = || of.from.iter().filter_map(|place| self.answers.get(*place));
+        for (reason, rows) in answers().flat_map(|answer| &answer.left_out) {
             *left_out.entry(*reason).or_default() += rows;
         }
         if not_asked_for > 0 {
@@ -266,10 +284,10 @@ impl Maker<'_> {
             kind,
             terms: of_kind(&self.feed.terms),
             origin: ListOrigin {
-                source: self.answers.first().map_or("", |answer| answer.form.source()).to_owned(),
-                date: self.answers.iter().filter_map(|answer| answer.date.clone()).max().unwrap_or_default(),
+                source: answers().next().map_or("", |answer| answer.form.source()).to_owned(),
+                date: answers().filter_map(|answer| answer.date.clone()).max().unwrap_or_default(),
                 fetched: self.request.fetched.to_owned(),
-                digest: self.digest.to_owned(),
+                digest: (self.digest)(&of.from),
                 version: self.request.version.to_owned(),
             },
             prices,

@@ -3,6 +3,7 @@
 //! Answers are streamed: what is kept are the rows that stand for machines and disks, whatever the size of the file. Prices are integers,
 //! in billionths of a currency's unit. What products are called is data, in `feeds/`.
 
+mod addresses;
 mod amount;
 mod answer;
 mod assemble;
@@ -15,7 +16,8 @@ mod json;
 mod read;
 mod text_numbers;
 
+pub use addresses::{Pages, PriceAddress, addresses};
 pub use amount::{AmountError, billionths};
 pub use answer::{AnswerError, Form, PriceAnswer, Provider, Quote, QuotedItem};
-pub use assemble::{Assembly, Candidate, assemble};
+pub use assemble::{Assembly, Candidate, DigestOf, assemble};
 pub use read::read;

@@ -166,3 +166,9 @@ fn of_shipped_and_updated_prices_the_newer_counts() {
     assert_eq!(price("2020-01-01").0, shipped["m5.large"].amount());
     assert_eq!(Catalog::builtin().without_prices().regions(), Vec::<String>::new());
 }
+
+#[test]
+fn a_list_that_is_older_than_the_stored_one_does_not_count() {
+    let found = refusals(&OFFER.replace("2026-11-27T12", "2026-11-26T12"), &updated(), Kind::Vm);
+    assert_eq!(found, [ListRefusal::OlderThan { stored: "2026-11-27".into() }]);
+}

@@ -36,7 +36,7 @@ pub(crate) fn of_answers(answers: &[PriceAnswer], before: &Catalog) -> Vec<Candi
         fetched: "2026-11-28T12:00:00Z",
         version: "1.2.3",
     };
-    assemble(answers[0].form.provider(), answers, "d1", &request)
+    assemble(answers[0].form.provider(), answers, &|_| "d1".to_owned(), &request)
 }
 
 /// A line for each price: region, name, charges.

@@ -128,6 +128,11 @@ pub enum ListRefusal {
         /// The list's date.
         date: String,
     },
+    /// A list that was stored before has a newer date.
+    OlderThan {
+        /// The date of that list.
+        stored: String,
+    },
     /// It has the date of no day.
     NoDate,
     /// A price has no currency that could be one.
@@ -148,6 +153,29 @@ pub enum ListRefusal {
     },
 }
 
+impl ListRefusal {
+    /// A stable word.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::TooFew { .. } => "too-few",
+            Self::NoAnchor { .. } => "no-anchor",
+            Self::Zero { .. } => "zero",
+            Self::TooHigh { .. } => "too-high",
+            Self::TwoPrices { .. } => "two-prices",
+            Self::OtherCurrency { .. } => "other-currency",
+            Self::ComponentOff { .. } => "component-off",
+            Self::BareAbove { .. } => "bare-above",
+            Self::FromTheFuture { .. } => "from-the-future",
+            Self::OlderThan { .. } => "older-than",
+            Self::NoDate => "no-date",
+            Self::NoCurrency { .. } => "no-currency",
+            Self::Unfinished => "unfinished",
+            Self::PartMissing { .. } => "part-missing",
+        }
+    }
+}
+
 impl PriceList {
     /// Everything that speaks against this list; `before` is the catalog with the prices that count so far, and `zeros` are names
     /// that the answer has with prices of 0 alone.
@@ -159,6 +187,7 @@ impl PriceList {
         } else if self.origin.date > rules.today {
             found.push(ListRefusal::FromTheFuture { date: self.origin.date.clone() });
         }
+        found.extend(self.older_than(before));
         let is_there = |name: &String| self.prices.contains_key(name);
         if !rules.anchors.is_empty() && !rules.anchors.iter().any(is_there) {
             found.push(ListRefusal::NoAnchor { any_of: rules.anchors.clone() });
@@ -169,6 +198,13 @@ impl PriceList {
         found.extend(rules.components.iter().filter_map(|rule| self.component(rule)));
         found.extend(rules.bare.iter().flat_map(|bare| self.bare_above(bare)));
         found
+    }
+
+    fn older_than(&self, before: &Catalog) -> Option<ListRefusal> {
+        let known = before.listed(&self.provider, &self.region, self.kind);
+        let updated = known.values().filter(|price| price.fetched.is_some());
+        let stored = updated.filter_map(|price| price.date.clone()).max()?;
+        (stored > self.origin.date).then_some(ListRefusal::OlderThan { stored })
     }
 
     fn coverage(&self, rules: &GuardRules, before: &Catalog, zeros: &BTreeSet<String>) -> Vec<ListRefusal> {

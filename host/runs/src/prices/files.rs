@@ -1,0 +1,134 @@
+//! Saved answers: files, folders, and archives of them, read as streams.
+
+use flate2::bufread::MultiGzDecoder;
+use loadline_offers::{AnswerError, PriceAnswer, read};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// Bytes of an answer at most, unpacked. The largest offer file had some 450 MB.
+const BYTES_MAX: u64 = 2 << 30;
+/// Files that are read at most.
+const FILES_MAX: usize = 10_000;
+/// Folders within folders.
+const DEPTH_MAX: usize = 4;
+const BUFFER: usize = 256 << 10;
+
+/// Why a saved answer is not read.
+#[derive(Debug, thiserror::Error)]
+#[error("{name} {source}")]
+pub struct FileError {
+    /// The file, and its name in the archive.
+    pub name: String,
+    /// Why not.
+    pub source: AnswerError,
+}
+
+/// An answer, the file that it is from, and the digest of its content.
+#[derive(Debug)]
+pub(crate) struct SavedAnswer {
+    pub(crate) answer: PriceAnswer,
+    pub(crate) digest: blake3::Hash,
+}
+
+/// Reads every file that is named, and every one of the folders that are.
+pub(crate) fn read_all(named: &[PathBuf], today: &str) -> Result<Vec<SavedAnswer>, FileError> {
+    let mut found = Vec::new();
+    for path in named {
+        let failed = |source: io::Error| FileError { name: path.display().to_string(), source: source.into() };
+        let mut files = Vec::new();
+        list(path, 0, &mut files).map_err(failed)?;
+        files.sort();
+        for file in files {
+            read_file(&file, today, &mut found)?;
+        }
+    }
+    Ok(found)
+}
+
+fn list(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    if !std::fs::metadata(path)?.is_dir() {
+        files.push(path.to_owned());
+        return Ok(());
+    }
+    for entry in std::fs::read_dir(path)? {
+        let entry = entry?;
+        let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+        if files.len() >= FILES_MAX {
+            return Err(io::Error::other("has more than 10,000 files"));
+        }
+        if !is_hidden && depth < DEPTH_MAX {
+            list(&entry.path(), depth + 1, files)?;
+        }
+    }
+    Ok(())
+}
+
+fn read_file(path: &Path, today: &str, found: &mut Vec<SavedAnswer>) -> Result<(), FileError> {
+    let name = path.display().to_string();
+    let failed = |source: AnswerError| FileError { name: name.clone(), source };
+    let mut input = BufReader::with_capacity(BUFFER, File::open(path).map_err(|error| failed(error.into()))?);
+    let head = input.fill_buf().map_err(|error| failed(error.into()))?;
+    if head.starts_with(b"PK\x03\x04") {
+        return read_archive(input.into_inner(), &name, today, found);
+    }
+    found.push(read_packed(input, today).map_err(failed)?);
+    Ok(())
+}
+
+fn read_archive(file: File, name: &str, today: &str, found: &mut Vec<SavedAnswer>) -> Result<(), FileError> {
+    let failed = |inner: &str, source: io::Error| {
+        let name = if inner.is_empty() { name.to_owned() } else { format!("{name}: {inner}") };
+        FileError { name, source: source.into() }
+    };
+    let mut archive =
+        zip::ZipArchive::new(BufReader::new(file)).map_err(|error| failed("", io::Error::other(error)))?;
+    if archive.len() > FILES_MAX {
+        return Err(failed("", io::Error::other("has more than 10,000 files")));
+    }
+    for index in 0..archive.len() {
+        let entry = archive.by_index(index).map_err(|error| failed("", io::Error::other(error)))?;
+        if entry.is_dir() {
+            continue;
+        }
+        let inner = entry.name().unwrap_or_default().chars().filter(|c| !c.is_control()).take(200).collect::<String>();
+        let read = read_packed(BufReader::with_capacity(BUFFER, entry), today);
+        found.push(read.map_err(|source| FileError { name: format!("{name}: {inner}"), source })?);
+    }
+    Ok(())
+}
+
+/// Reads a file as it is, or as gzip packed it.
+fn read_packed(mut input: impl BufRead, today: &str) -> Result<SavedAnswer, AnswerError> {
+    if input.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
+        read_plain(MultiGzDecoder::new(input), today)
+    } else {
+        read_plain(input, today)
+    }
+}
+
+fn read_plain(input: impl Read, today: &str) -> Result<SavedAnswer, AnswerError> {
+    let mut hashed = Hashed { inner: input, hasher: blake3::Hasher::new(), left: BYTES_MAX };
+    let answer = read(BufReader::with_capacity(BUFFER, &mut hashed), today)?;
+    // What was not wanted counts for the digest, and shows where an archive is cut.
+    io::copy(&mut hashed, &mut io::sink())?;
+    Ok(SavedAnswer { answer, digest: hashed.hasher.finalize() })
+}
+
+/// A reader that knows the digest of what was read, and ends with an error where that is too much.
+struct Hashed<R> {
+    inner: R,
+    hasher: blake3::Hasher,
+    left: u64,
+}
+
+impl<R: Read> Read for Hashed<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(bytes)?;
+        self.hasher.update(&bytes[..read]);
+        self.left = self.left.checked_sub(read as u64).ok_or_else(|| {
+            io::Error::new(io::ErrorKind::FileTooLarge, "it has more than 2 GiB, unpacked; no answer is so large")
+        })?;
+        Ok(read)
+    }
+}
