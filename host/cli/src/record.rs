@@ -128,6 +128,7 @@ const fn kind(limit: &SourceLimit) -> &'static str {
         SourceLimit::Exceeded { .. } => "counter",
         SourceLimit::Queue { .. } => "queue",
         SourceLimit::Quota { .. } => "CPU quota",
+        SourceLimit::Memory { .. } => "memory limit",
     }
 }
 

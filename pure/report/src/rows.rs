@@ -409,6 +409,7 @@ pub(crate) const fn limit_name(limit: Limit) -> &'static str {
         Limit::VmCachedThroughput => "vm-cached-throughput",
         Limit::BurstExhausted => "burst-exhausted",
         Limit::Cache => "cache",
+        Limit::Memory => "memory",
         Limit::Latency => "latency",
         Limit::Arrival => "arrival",
         Limit::Cpu => "cpu",

@@ -4,6 +4,7 @@
 //! `loadline-analysis` to say, anew each time that the run is looked at.
 
 mod events;
+mod groups;
 mod programs;
 mod record;
 mod sampler;

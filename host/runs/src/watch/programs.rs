@@ -1,12 +1,12 @@
 //! Who uses the devices: processes by name, second by second, at a bounded cost.
 
+use super::groups::{Groups, Reached};
 use super::target::family;
 use loadline_kernel::clock;
 use loadline_kernel::counters::watching::{
-    CPU_TICK_US, DevicesUsed, ProcessIo, QuotaPeriods, process_ids, process_io, process_stat, quota_periods,
-    thread_waits,
+    CPU_TICK_US, DevicesUsed, ProcessIo, process_ids, process_io, process_stat, thread_waits,
 };
-use loadline_kernel::facts::{KernelView, Places, cpu_quota};
+use loadline_kernel::facts::{KernelView, Places};
 use loadline_record::{ProgramSecond, WatchedProgram};
 use loadline_units::{Duration, Instant};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -36,6 +36,7 @@ pub(super) struct Programs {
     places: Places,
     /// The programs of each device.
     of_devices: Vec<OfDevice>,
+    groups: Groups,
     /// What each program did in the last look, whichever of the devices it uses.
     last: Now,
     /// Processes that this user may not look into, with whether they are threads of the kernel and the look that saw them.
@@ -53,7 +54,6 @@ pub(super) struct Programs {
 #[derive(Debug, Default)]
 struct OfDevice {
     all: Vec<WatchedProgram>,
-    quotas: HashMap<(bool, String), QuotaPeriods>,
     seconds: usize,
 }
 
@@ -119,6 +119,7 @@ impl Programs {
             known: HashMap::new(),
             of_devices: (0..places.devices()).map(|_| OfDevice::default()).collect(),
             places,
+            groups: Groups::begin(view),
             last: Now::new(),
             hidden: HashMap::new(),
             hidden_max: 0,
@@ -153,9 +154,10 @@ impl Programs {
         self.known.retain(|_, known| known.seen == self.looks);
         self.count_hidden();
         if self.looks > 1 {
+            self.groups.look(view, self.looks);
             let subject = self.subject.as_ref().map(|(pid, _)| *pid);
             for (device, now) in self.of_devices.iter_mut().zip(of_devices) {
-                device.add(view, now, subject);
+                device.add(view, now, subject, &mut self.groups);
             }
         }
         clock::thread_time_total().saturating_sub(begun).as_ns()
@@ -278,16 +280,10 @@ impl Programs {
 }
 
 impl OfDevice {
-    fn add(&mut self, view: &KernelView, now: Now, subject: Option<u32>) {
+    fn add(&mut self, view: &KernelView, now: Now, subject: Option<u32>, groups: &mut Groups) {
         for ((is_family, name), mut did) in now {
             let pid = subject.filter(|_| is_family).unwrap_or(did.pid);
-            let mut ran_out = None;
-            if let Some((periods, group)) = quota_periods(view, did.pid) {
-                let before = self.quotas.insert((is_family, name.clone()), periods).unwrap_or(periods);
-                did.second.quota_periods = periods.periods.saturating_sub(before.periods);
-                did.second.quota_used_up = periods.used_up.saturating_sub(before.used_up);
-                ran_out = (did.second.quota_used_up > 0).then_some(group);
-            }
+            let Reached { quota, memory } = groups.add(view, did.pid, &mut did.second);
             let is_own = |program: &WatchedProgram| {
                 if is_family {
                     Some(program.pid) == subject
@@ -307,9 +303,8 @@ impl OfDevice {
             };
             let program = &mut self.all[place];
             program.processes = program.processes.max(did.processes);
-            if program.quota.is_none() {
-                program.quota = ran_out.and_then(|group| cpu_quota(view, &group));
-            }
+            program.quota = program.quota.take().or(quota);
+            program.memory = program.memory.take().or(memory);
             program.only_here = program.only_here.map(|only| only && did.only_here);
             program.seconds.resize(self.seconds, ProgramSecond::default());
             program.seconds.push(did.second);
@@ -474,6 +469,8 @@ mod tests {
         fs::create_dir_all(&group).unwrap();
         fs::write(group.join("cpu.cfs_quota_us"), "20000\n").unwrap();
         fs::write(group.join("cpu.cfs_period_us"), "100000\n").unwrap();
+        fs::create_dir_all(view.proc.join("self")).unwrap();
+        fs::write(view.proc.join("self/cgroup"), "2:cpu:/\n").unwrap();
         let all = |read: u64, used_up: u64| {
             process(&view, 400_010, 1, "db", read, true);
             fs::write(view.proc.join("400010/cgroup"), "2:cpu:/db\n").unwrap();

@@ -105,7 +105,9 @@ pub(crate) fn cases(need: &Need) -> Vec<Case> {
                 .map(|index| {
                     let factor = |one: &DemandInterval| {
                         let peak = peaks.get(index).or(peaks.last()).copied().unwrap_or(1.0);
-                        if one.at_limit.is_some() { peak.max(LIMITED[index]) } else { peak }
+                        // In full from half of the interval on.
+                        let part = (one.limited_share() * 2.0).min(1.0);
+                        peak.max(1.0 + (LIMITED[index] - 1.0) * part)
                     };
                     let of = |one: &DemandInterval| (one.length_s, rates_of(one, &whole).times(factor(one) * grown));
                     Case::new(demand.intervals.iter().map(of).collect(), false, need)

@@ -132,10 +132,11 @@ fn intervals_of(cell: &CellRecord, trial: &TrialRecord, notes: &mut Vec<String>)
     let always_waits = is_closed && cell.load.figures().rate_iops.is_none_or(|ceiling| is_less(&ceiling));
     // A load that was recorded at a limit is no less limited where it is replayed.
     let recorded = trial.doubts.iter().find_map(|doubt| match &doubt.seen {
-        DoubtEvidence::SourceLimited { limit, .. } => Some(AtLimit::from(limit)),
+        DoubtEvidence::SourceLimited { limit, share } => Some((AtLimit::from(limit), *share)),
         _ => None,
     });
-    let at_limit = recorded.or(always_waits.then_some(AtLimit::AlwaysQueued));
+    let recorded_part = recorded.map(|(_, share)| share);
+    let at_limit = recorded.map(|(limit, _)| limit).or(always_waits.then_some(AtLimit::AlwaysQueued));
     let series = &trial.series;
     let last = series.seconds.len().saturating_sub(1);
     let each = series.seconds.iter().enumerate().map(|(index, second)| {
@@ -154,6 +155,7 @@ fn intervals_of(cell: &CellRecord, trial: &TrialRecord, notes: &mut Vec<String>)
             // Little's law: the series has percentiles, and no mean.
             latency_ns: (requests > 0.0 && fell_behind.is_none()).then(|| second.outstanding / requests * NS_PER_S),
             at_limit: at_limit.filter(|_| requests > 0.0),
+            limited_part: recorded_part,
         }
     });
     each.filter(|interval| interval.length_s > 0.0).collect()
@@ -167,6 +169,7 @@ fn watched(watch: &WatchRecord) -> Vec<DemandInterval> {
         let length_s = tick.elapsed_us as f64 / 1e6;
         let per_s = |count: u64| count as f64 / length_s.max(1e-9);
         let requests = tick.requests();
+        let limit = second.limit(principal);
         DemandInterval {
             length_s,
             reads_per_s: per_s(tick.reads),
@@ -175,7 +178,8 @@ fn watched(watch: &WatchRecord) -> Vec<DemandInterval> {
             write_bytes_per_s: per_s(tick.write_bytes),
             in_flight: Some(tick.outstanding()),
             latency_ns: (requests > 0).then(|| (tick.read_ms + tick.write_ms) as f64 * 1e6 / requests as f64),
-            at_limit: second.limit(principal).map(AtLimit::from),
+            at_limit: limit.map(|(limit, _)| limit.into()),
+            limited_part: limit.map(|(_, share)| share),
         }
     };
     watch.looked_at().map(of).filter(|interval| interval.length_s > 0.0).collect()
@@ -183,18 +187,21 @@ fn watched(watch: &WatchRecord) -> Vec<DemandInterval> {
 
 /// Marks the intervals of a demand at those times at which a watch beside it saw a limit.
 pub(crate) fn mark_watched(demand: &mut Demand, watch: &WatchRecord) {
-    let mut seen: Vec<(f64, Option<AtLimit>)> = Vec::new();
+    let mut seen: Vec<(f64, DemandInterval)> = Vec::new();
     let mut end_s = 0.0;
     for second in watched(watch) {
         end_s += second.length_s;
-        seen.push((end_s, second.at_limit));
+        seen.push((end_s, second));
     }
     let mut begin_s = 0.0;
     for interval in &mut demand.intervals {
         let middle_s = begin_s + interval.length_s / 2.0;
         begin_s += interval.length_s;
         let found = seen.get(seen.partition_point(|(end_s, _)| *end_s <= middle_s));
-        interval.at_limit = interval.at_limit.or(found.and_then(|(_, at_limit)| *at_limit));
+        if let Some((_, second)) = found.filter(|(_, second)| interval.at_limit.is_none() && second.at_limit.is_some())
+        {
+            (interval.at_limit, interval.limited_part) = (second.at_limit, second.limited_part);
+        }
     }
 }
 
@@ -317,6 +324,42 @@ mod tests {
         let together = of(&[&data, &log]);
         assert_eq!((together.length_s(), together.intervals[0].reads_per_s), (20.0, 4_000.0));
         assert_eq!((together.devices.len(), together.notes.len()), (2, 0));
+    }
+
+    #[test]
+    fn a_second_of_a_watch_counts_for_as_long_as_it_is_at_a_throttle() {
+        // Each second writes all that the throttle allows in its first half, and level: a heuristic would take all of it.
+        let tick =
+            |writes| WatchTick { elapsed_us: 100_000, writes, write_bytes: writes * 4_096, ..WatchTick::default() };
+        let limit = KernelThrottle {
+            file: "io.max".to_owned(),
+            group: "db".to_owned(),
+            requests: ThrottledRequests::Writes,
+            counts: ThrottledQuantity::Requests,
+            per_s: 500,
+            lifted_by: String::new(),
+        };
+        let half = [[tick(50); 6].as_slice(), &[tick(0); 4]].concat();
+        let watch = WatchRecord {
+            ticks: half.repeat(20),
+            seconds: vec![WatchSecond { ticks: 10, ..WatchSecond::default() }; 20],
+            throttles: vec![WatchedThrottle { limit, asked: Some(vec![300; 20]) }],
+            ..WatchRecord::default()
+        };
+        let share = watch.source_limit("vda").unwrap().1;
+        assert!((share - 0.6).abs() < 1e-9, "{share}");
+        let mut trial = trial(0, None, 1, 20);
+        trial.watched = Some(Box::new(watch));
+        let mut watched = cell("vda", None, vec![trial]);
+        let load = watched.load.figures().clone();
+        watched.load = loadline_record::Load::Application(loadline_record::OthersLoad {
+            volume: "vda".to_owned(),
+            by: None,
+            figures: load,
+        });
+        let found = of(&[&watched]);
+        assert!((found.limited_share() - share).abs() < 1e-9, "{}", found.limited_share());
+        assert_eq!(found.limited_by(), Some(AtLimit::Throttled));
     }
 
     #[test]

@@ -35,6 +35,9 @@ pub struct DemandInterval {
     pub latency_ns: Option<f64>,
     /// Why the source could not do more; `None` if nothing says so.
     pub at_limit: Option<AtLimit>,
+    /// The share of it for which that was so; `None`: all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limited_part: Option<f64>,
 }
 
 /// Why an interval's rates are only a lower bound of the demand.
@@ -49,6 +52,8 @@ pub enum AtLimit {
     Queue,
     /// The CPU quota of the application ran out.
     Quota,
+    /// A memory limit left the application's page cache too little.
+    Memory,
     /// Many intervals have the same highest rate, and requests queue in them.
     LevelRequests,
     /// The same for bytes per second.
@@ -67,6 +72,7 @@ impl From<SecondLimit> for AtLimit {
             SecondLimit::Exceeded => Self::Reported,
             SecondLimit::Queue => Self::Queue,
             SecondLimit::Quota(_) => Self::Quota,
+            SecondLimit::Memory(_) => Self::Memory,
         }
     }
 }
@@ -78,6 +84,7 @@ impl From<&SourceLimit> for AtLimit {
             SourceLimit::Exceeded { .. } => Self::Reported,
             SourceLimit::Queue { .. } => Self::Queue,
             SourceLimit::Quota { .. } => Self::Quota,
+            SourceLimit::Memory { .. } => Self::Memory,
         }
     }
 }
@@ -92,6 +99,11 @@ impl DemandInterval {
     #[must_use]
     pub fn bytes_per_s(&self) -> f64 {
         self.read_bytes_per_s + self.write_bytes_per_s
+    }
+    /// The share of it in which the source could not do more.
+    #[must_use]
+    pub fn limited_share(&self) -> f64 {
+        self.at_limit.map_or(0.0, |_| self.limited_part.unwrap_or(1.0))
     }
     /// The mean size of a read; `None` without reads or bytes.
     #[must_use]
@@ -127,6 +139,7 @@ impl DemandInterval {
             in_flight,
             latency_ns: latency,
             at_limit: self.at_limit.or(other.at_limit),
+            limited_part: Some(self.limited_share().max(other.limited_share())),
         }
     }
 }
@@ -144,7 +157,7 @@ impl Demand {
     /// The share of its time in which the source could not do more.
     #[must_use]
     pub fn limited_share(&self) -> f64 {
-        let limited: f64 = self.intervals.iter().filter(|one| one.at_limit.is_some()).map(|one| one.length_s).sum();
+        let limited: f64 = self.intervals.iter().map(|one| one.limited_share() * one.length_s).sum();
         let all = self.length_s();
         if all > 0.0 { limited / all } else { 0.0 }
     }
@@ -156,13 +169,15 @@ impl Demand {
             AtLimit::Throttled,
             AtLimit::Queue,
             AtLimit::Quota,
+            AtLimit::Memory,
             AtLimit::LevelRequests,
             AtLimit::LevelBytes,
             AtLimit::AlwaysQueued,
             AtLimit::LevelBeforeDevice,
         ];
         let time = |reason: &AtLimit| -> f64 {
-            self.intervals.iter().filter(|one| one.at_limit == Some(*reason)).map(|one| one.length_s).sum()
+            let own = self.intervals.iter().filter(|one| one.at_limit == Some(*reason));
+            own.map(|one| one.limited_share() * one.length_s).sum()
         };
         all.into_iter().filter(|reason| time(reason) > 0.0).max_by(|a, b| time(a).total_cmp(&time(b)))
     }

@@ -12,6 +12,8 @@ const REQUESTS_MIN: usize = 200;
 const SECOND_MIN: usize = 50;
 /// Seconds at least, so that one is the median.
 const SECONDS_MIN: usize = 5;
+/// An interval is at a limit from this share of it on.
+const LIMITED_MIN: f64 = 0.5;
 
 /// The 99th percentile of the reads and writes that did not wait for a limit of the trace's own storage, in the median second; `None` where
 /// those are too few, or have no answers.
@@ -27,7 +29,7 @@ pub fn shown_p99(trace: &Trace, demand: &Demand) -> Option<Duration> {
     let ends: Vec<(f64, Option<AtLimit>)> = (demand.intervals.iter())
         .map(|interval| {
             ends_s += interval.length_s;
-            (ends_s, interval.at_limit)
+            (ends_s, interval.at_limit.filter(|_| interval.limited_share() >= LIMITED_MIN))
         })
         .collect();
     let limit_at = |at_ns: u64| {

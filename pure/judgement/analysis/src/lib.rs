@@ -77,7 +77,7 @@ pub use loadline_units::words::listed;
 pub use run_verdict::{RunVerdict, run_verdict, trials_cut_short};
 pub use search::{Probed, Search};
 pub use search_question::SearchQuestion;
-pub use standing::{StandingLimit, StandingRule, standing_limits};
+pub use standing::{LoadAtLimit, StandingLimit, StandingRule, loads_at_limits, standing_limits};
 pub use summarize::summarize;
 pub use summary::{
     BestOf, CauseShare, CellSummary, CpuFigures, ExceededView, LastingFigures, LastingLatency, LatencyIntervals,

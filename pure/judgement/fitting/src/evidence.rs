@@ -5,8 +5,9 @@ use crate::disk::{Disk, Holding, Service, duration};
 use crate::result::FitDoubt;
 use crate::score::Bench;
 use crate::{BUCKETS, FitError};
+use loadline_analysis::LoadAtLimit;
 use loadline_block::Operation;
-use loadline_record::{Limit, RunRecord};
+use loadline_record::{CellRecord, Limit, RunRecord};
 use loadline_units::Duration;
 
 /// Two disks make the same of the loads if they differ by no more than this for each load, in squared scales of
@@ -101,6 +102,26 @@ pub(crate) fn least_bucket(disk: Disk, bench: &Bench<'_>, name: &str) -> Result<
         }
     }
     Ok((disk, None))
+}
+
+/// The limits above the storage that held some of the loads that volume `name` is fitted to, each once.
+pub(crate) fn at_limits(held: &[LoadAtLimit], name: &str, cells: &[&CellRecord]) -> Vec<FitDoubt> {
+    let is_own = |of: &&LoadAtLimit| of.volume == name && cells.iter().any(|cell| cell.id == of.cell);
+    let mut found: Vec<(&LoadAtLimit, usize)> = Vec::new();
+    for of in held.iter().filter(is_own) {
+        let is_known = |(known, _): &&mut (&LoadAtLimit, usize)| {
+            known.limit.file == of.limit.file && known.limit.rule.is_same(&of.limit.rule)
+        };
+        match found.iter_mut().find(is_known) {
+            Some((_, loads)) => *loads += 1,
+            None => found.push((of, 1)),
+        }
+    }
+    let doubt = |(of, loads): (&LoadAtLimit, usize)| {
+        let (volume, limit) = (of.volume.clone(), of.limit.clone());
+        FitDoubt::AtLimit { volume, limit, loads }
+    };
+    found.into_iter().map(doubt).collect()
 }
 
 /// The guesses about volume `name` in the file.

@@ -15,7 +15,7 @@ mod service;
 mod sharing;
 
 use disk::{Disk, Holding, Service, Sharing, Side};
-use loadline_analysis::{LimitFigure, Quantity, limits};
+use loadline_analysis::{LimitFigure, Quantity, limits, loads_at_limits};
 use loadline_prediction::{PredictionError, SIZE_DEFAULT};
 use loadline_record::{CellRecord, Clock, RunRecord, TargetKind, VolumeFacts};
 use loadline_units::{ByteRate, Iops};
@@ -140,6 +140,7 @@ pub fn fit_watched(record: &RunRecord, name: &str, watch: &dyn Fn(f64)) -> Resul
         doubts.extend(evidence::above_the_disk(record));
     }
     let figures = limits(record);
+    let limits_above = loads_at_limits(record);
     let mut volumes = Vec::new();
     let mut agreement = Vec::new();
     let mut of_the_tool = Vec::new();
@@ -174,6 +175,7 @@ pub fn fit_watched(record: &RunRecord, name: &str, watch: &dyn Fn(f64)) -> Resul
         let disk = refine::searched(&disk, &bench)?;
         let disk = sharing::assumed(evidence::lessened(disk, &bench)?, &bench)?;
         let (disk, bucket) = evidence::least_bucket(disk, &bench, &volume.name)?;
+        doubts.extend(evidence::at_limits(&limits_above, &volume.name, &cells));
         doubts.extend(evidence::guesses(&disk, &bench, &volume.name).into_iter().chain(bucket));
         assumptions.extend(sharing::assumption(&disk, &bench, &volume.name));
         volumes.push(fitted_volume(&volume.name, &disk, &bench));

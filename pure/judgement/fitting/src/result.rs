@@ -1,6 +1,7 @@
 //! The result of a fit, as values.
 
 use crate::score::Agreement;
+use loadline_analysis::StandingLimit;
 use loadline_block::Operation;
 use loadline_record::{Clock, Limit};
 use loadline_units::{ByteRate, Duration, Iops};
@@ -42,7 +43,7 @@ pub struct FittedVolume {
 }
 
 /// A statement of the environment without evidence, or with less than a measurement.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum FitDoubt {
     /// The run is a prediction.
     OfPrediction,
@@ -50,6 +51,15 @@ pub enum FitDoubt {
     AboveTheDisk {
         /// Those, by name.
         limits: Vec<Limit>,
+    },
+    /// A limit above the storage held loads, which the file has as a limit of its disk.
+    AtLimit {
+        /// On this volume.
+        volume: String,
+        /// The limit.
+        limit: StandingLimit,
+        /// So many loads.
+        loads: usize,
     },
     /// A direction was not measured: it has the figures of the other.
     NotMeasured {
@@ -92,9 +102,10 @@ impl FitDoubt {
     #[must_use]
     pub fn volume(&self) -> Option<&str> {
         match self {
-            Self::NotMeasured { volume, .. } | Self::AllWaited { volume, .. } | Self::BucketUnknown { volume, .. } => {
-                Some(volume)
-            }
+            Self::AtLimit { volume, .. }
+            | Self::NotMeasured { volume, .. }
+            | Self::AllWaited { volume, .. }
+            | Self::BucketUnknown { volume, .. } => Some(volume),
             Self::OfPrediction | Self::AboveTheDisk { .. } | Self::OfTheTool { .. } => None,
         }
     }

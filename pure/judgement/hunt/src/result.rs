@@ -5,7 +5,7 @@ use crate::factor::Factor;
 use crate::plan::{HuntPlan, HuntVariant, SkippedSetting};
 use crate::suspects::{StorageFacts, suspects};
 use loadline_analysis::statistics::mean;
-use loadline_analysis::{CellSummary, HeldBy, summarize};
+use loadline_analysis::{CellSummary, HeldBy, StandingLimit, StandingRule, loads_at_limits, summarize};
 use loadline_record::{Binding, CellRecord, Doubt, Limit, RunRecord, TrialRecord};
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +81,8 @@ pub enum HuntCause {
     Cache,
     /// A throttle of the kernel.
     Throttle(HeldBy),
+    /// Another limit in a file of the kernel.
+    Standing(StandingLimit),
 }
 
 /// A setting that was varied.
@@ -294,7 +296,7 @@ pub struct HuntResult {
     pub nothing_bound: Option<NothingBound>,
     /// What may bind, the likeliest first; none where nothing bound the cell.
     pub suspects: Vec<Suspect>,
-    /// The command that lifts a throttle of the kernel that the cell reaches.
+    /// The command that lifts a limit in a file of the kernel that holds the cell.
     pub lift: Option<String>,
     /// Doubts about the cell's own rate.
     pub doubts: Vec<Doubt>,
@@ -339,17 +341,22 @@ fn by_a_cache(found: &CellSummary) -> Option<Suspect> {
     })
 }
 
-/// A throttle of the kernel that the cell reaches, with the command that lifts it: it was read, and no setting can show more of it.
-fn by_a_throttle(found: &CellSummary) -> Option<(Suspect, String)> {
-    let (held, binding) = found.held_by.as_ref().zip(found.binding.as_ref())?;
+/// A limit in a file of the kernel that holds the cell, with the command that lifts it: it was read, and no setting can show more of it.
+fn by_what_stands(record: &RunRecord, found: &CellSummary) -> Option<(Suspect, Option<String>)> {
+    let binding = found.binding.as_ref()?;
+    let held = loads_at_limits(record).into_iter().find(|held| held.cell == found.id)?.limit;
+    let (file, lift) = (held.file.clone(), held.lifted_by.clone());
     let suspect = Suspect {
         limits: vec![binding.limit],
-        cause: HuntCause::Throttle(held.clone()),
+        cause: match held.rule {
+            StandingRule::Throttle(held) => HuntCause::Throttle(held),
+            _ => HuntCause::Standing(held),
+        },
         standing: Standing::Binds,
-        evidence: HuntEvidence::Read { file: held.limit.file.clone() },
+        evidence: HuntEvidence::Read { file },
         left: Vec::new(),
     };
-    Some((suspect, held.lifting_command()))
+    Some((suspect, lift))
 }
 
 /// Around a load that got what it asked for only less of it tells anything: more is what was asked for, and as much shows nothing.
@@ -399,11 +406,11 @@ pub fn hunted(record: &RunRecord, plan: &HuntPlan) -> HuntResult {
     let trials = || baseline.into_iter().flat_map(|c| &c.trials);
     let mut named = if nothing_bound.is_some() { Vec::new() } else { suspects(&rows, plan.margin, known) };
     let found = found.as_ref().filter(|_| nothing_bound.is_none());
-    let throttle = found.and_then(by_a_throttle);
-    if let Some((throttle, _)) = &throttle {
-        // The suspect that has this limit is the throttle.
-        named.retain(|suspect| suspect.standing != Standing::Possible || suspect.limits != throttle.limits);
-        named.insert(0, throttle.clone());
+    let held = found.and_then(|found| by_what_stands(record, found));
+    if let Some((held, _)) = &held {
+        // The suspect that has this limit is the one that was read.
+        named.retain(|suspect| suspect.standing != Standing::Possible || suspect.limits != held.limits);
+        named.insert(0, held.clone());
     } else {
         named.splice(0..0, found.and_then(by_a_cache));
     }
@@ -417,7 +424,7 @@ pub fn hunted(record: &RunRecord, plan: &HuntPlan) -> HuntResult {
         margin: plan.margin,
         not_tried: plan.not_tried.clone(),
         suspects: named,
-        lift: throttle.map(|(_, lift)| lift),
+        lift: held.and_then(|(_, lift)| lift),
         nothing_bound,
         doubts,
         rows,
@@ -480,6 +487,39 @@ mod tests {
         let found = blocks_varied(closed("random", 1.0, 4 << 10, 8));
         assert_eq!((found.nothing_bound, found.rows[0].effect), (None, Effect::Moved));
         assert!(!found.suspects.is_empty());
+    }
+
+    #[test]
+    fn a_queue_that_the_cell_outgrows_is_what_binds_and_lifting_it_is_next() {
+        // Four at once and not one more, whatever the depth.
+        let disk = ExampleDisk { iops: 4_000.0, latency_ns: 1e6, ..ExampleDisk::default() };
+        let cells = [8, 32].map(|depth| cell(closed("random", 1.0, 4 << 10, depth), &disk, &[1.0, 1.001, 0.999]));
+        let variant =
+            HuntVariant { cell: cells[1].id.clone(), factor: Factor::Depth, from: "8".to_owned(), to: "32".to_owned() };
+        let (baseline, variants) = (cells[0].id.clone(), vec![variant]);
+        let plan =
+            HuntPlan { baseline, variants, margin: 0.05, not_tried: Vec::new(), lacks: Vec::new(), fixed: Vec::new() };
+        let mut record = run(cells.into());
+        let device = &mut record.header.volumes[0].devices[0];
+        (device.queue_requests, device.queues) = (Some(4), Some(1));
+        (device.queue_requests_hardware, device.queue_folder) = (Some(128), Some("/sys/block/vda/queue".into()));
+        for trial in record.cells.iter_mut().flat_map(|cell| &mut cell.trials) {
+            let (name, elapsed_ms) = (record.header.volumes[0].devices[0].name.clone(), 10_000);
+            trial.surroundings.elapsed_ns = elapsed_ms * 1_000_000;
+            trial.surroundings.devices =
+                vec![loadline_record::DeviceCounters { name, queue_ms: 4 * elapsed_ms, ..Default::default() }];
+        }
+        let found = hunted(&record, &plan);
+        let binds = &found.suspects[0];
+        assert!(
+            matches!(
+                &binds.cause,
+                HuntCause::Standing(StandingLimit { rule: StandingRule::QueueDepth { requests: 4, .. }, .. })
+            ),
+            "{binds:?}"
+        );
+        assert!(matches!(found.next_step(), HuntStep::LiftThrottle(_)));
+        assert!(found.lift.is_some_and(|command| command.ends_with("/sys/block/vda/queue/nr_requests")));
     }
 
     #[test]

@@ -108,6 +108,7 @@ const fn what_binds(limit: Limit) -> &'static str {
         Limit::VmCachedThroughput => "the VM's cached bytes per second bind, not the disks",
         Limit::BurstExhausted => "the burst is spent and the baseline binds",
         Limit::Cache => "a cache answers, and this is its speed, not the disk's",
+        Limit::Memory => "the page cache is too small for what is read",
         Limit::Latency => "each waits only for the one before it",
         Limit::Arrival => "the load asked for no more",
         Limit::Cpu => "the machine's CPUs bind, not the storage",
@@ -257,6 +258,7 @@ const fn of_limit(limit: Limit) -> &'static str {
             "The storage was not asked for all that it can do: this is the least that it does, not the most."
         }
         Limit::Cache => "What the cache does not hold goes at the disk's own rate, which this load does not show.",
+        Limit::Memory => "Most of what is read was in memory before.",
         Limit::BurstExhausted => "The rate before the fall is there only as long as credits last.",
         Limit::VmUncachedIops | Limit::VmUncachedThroughput => {
             "The disks could do more than the VM lets through, and all its disks share what it does."

@@ -1,7 +1,7 @@
 //! What was seen that makes a figure doubtful, as a sentence with its figures.
 
 use super::ceiling_source;
-use super::throttle::{cpus, full_queue, throttle};
+use super::throttle::{cpus, full_queue, memory, throttle};
 use loadline_analysis::HeldBy;
 use loadline_block::{ErrorKind, Operation};
 use loadline_record::{
@@ -21,6 +21,7 @@ pub(crate) fn source_limit(limit: &SourceLimit) -> String {
         }
         SourceLimit::Exceeded { device } => format!("{device} counts that more was asked for than it allows"),
         SourceLimit::Queue { queue } => full_queue(queue),
+        SourceLimit::Memory { program, limit } => format!("{} of {program}", memory(limit)),
         SourceLimit::Quota { program, quota } => {
             let figure = quota
                 .as_ref()

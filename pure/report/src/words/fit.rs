@@ -3,11 +3,12 @@
 use crate::put;
 use crate::rates::iops;
 use crate::verdict_line::{About, VerdictLine};
+use crate::words::throttle::standing;
 use loadline_block::Operation;
 use loadline_fitting::{Agreement, AssumedBudgets, FitAssumption, FitDoubt, Fitted};
 use loadline_record::{Clock, Limit};
 use loadline_units::Duration;
-use loadline_units::words::capital;
+use loadline_units::words::{capital, counted};
 
 /// The environment file. What is no evidence in it is marked as such.
 #[must_use]
@@ -60,6 +61,15 @@ pub fn fit_doubt(doubt: &FitDoubt) -> String {
             format!(
                 "in the prediction loads were bound by {}: the file has that as a limit of its disk",
                 names.join(", ")
+            )
+        }
+        FitDoubt::AtLimit { volume, limit, loads } => {
+            let lift = limit.lifted_by.as_ref().map_or_else(String::new, |command| format!(": {command}"));
+            format!(
+                "{} on volume {volume} had the rate of a limit above it: {}. The file has that as a limit of its disk; lift it and measure \
+                 again{lift}",
+                counted(*loads, "load"),
+                standing(limit)
             )
         }
         FitDoubt::NotMeasured { volume, operation } => {
@@ -181,6 +191,7 @@ pub fn fitted_lines(fitted: &Fitted, next: FittedNext<'_>) -> Vec<VerdictLine> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use loadline_analysis::{StandingLimit, StandingRule};
 
     #[test]
     fn what_is_no_evidence_stands_in_the_file_beside_its_volume() {
@@ -188,6 +199,15 @@ mod tests {
             FitDoubt::OfPrediction,
             FitDoubt::AboveTheDisk { limits: vec![Limit::Cache, Limit::VmUncachedIops] },
             FitDoubt::NotMeasured { volume: "data".to_owned(), operation: Operation::Write },
+            FitDoubt::AtLimit {
+                volume: "data".to_owned(),
+                limit: StandingLimit {
+                    rule: StandingRule::CpuQuota { group: "/db".to_owned(), cpus: 0.5, of_cpus: 4 },
+                    file: "/sys/fs/cgroup/db/cpu.max".to_owned(),
+                    lifted_by: Some("echo max | sudo tee /sys/fs/cgroup/db/cpu.max".to_owned()),
+                },
+                loads: 2,
+            },
             FitDoubt::OfTheTool { loads: 2, first: "random reads".to_owned(), volume: "log".to_owned() },
         ];
         let data = loadline_fitting::FittedVolume {
@@ -213,6 +233,8 @@ mod tests {
             \n[volume.data]\n\
             # No limit on requests was found; the most that were predicted are 700 IOPS.\n\
             # No writes were measured on volume data: what the file says of them is what was seen of reads.\n\
+            # 2 loads on volume data had the rate of a limit above it: a CPU quota gives control group /db the time of 0.5 of 4 CPUs. \
+            The file has that as a limit of its disk; lift it and measure again: echo max | sudo tee /sys/fs/cgroup/db/cpu.max.\n\
             # Assumed: reads and writes have a budget each, as where a window is counted for each direction: no mix was measured on volume \
             data; reads = [\"100 %\", \"0 %\", \"50 %\"] in the plan would show it.\n\
             [[volume.data.disks]]\n";

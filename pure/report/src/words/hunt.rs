@@ -5,7 +5,7 @@ use crate::document::DoubtDocument;
 use crate::rates::{iops, megabytes_per_s};
 use crate::table::{Column, Field, Table};
 use crate::verdict_line::{About, VerdictLine};
-use crate::words::throttle::throttle;
+use crate::words::throttle::{standing as standing_limit, throttle};
 use crate::words::{doubt_detail, evidence as seen};
 use loadline_analysis::listed;
 use loadline_hunt::{
@@ -329,6 +329,7 @@ fn cause(suspect: &Suspect) -> String {
         HuntCause::Misalignment => "requests that lie across blocks of the storage",
         HuntCause::Cache => "a cache above the disks",
         HuntCause::Throttle(held) => return throttle(held),
+        HuntCause::Standing(limit) => return standing_limit(limit),
     };
     words.to_owned()
 }

@@ -118,6 +118,7 @@ const fn mover(limit: Limit) -> &'static str {
         Limit::Flush => {
             "make several writes durable with one flush, or take a disk that makes writes durable faster (a cache with a battery)"
         }
+        Limit::Memory => "give it more memory: what is read again then needs no storage",
         // These have steps of their own.
         Limit::Cache | Limit::Cpu | Limit::Unexplained => "",
     }

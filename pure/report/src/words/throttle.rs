@@ -1,7 +1,7 @@
 //! Limits that stand in files of the kernel, in words.
 
 use loadline_analysis::{HeldBy, StandingLimit, StandingRule};
-use loadline_record::{CpuQuota, KernelThrottle, ShortQueue, ThrottledQuantity, ThrottledRequests};
+use loadline_record::{CpuQuota, KernelThrottle, MemoryLimit, ShortQueue, ThrottledQuantity, ThrottledRequests};
 use loadline_units::words::{block, counted, number, throughput};
 
 /// "3,000 reads/s", "125 MB/s of writes".
@@ -39,6 +39,12 @@ pub(crate) fn full_queue(queue: &ShortQueue) -> String {
 /// "0.05 CPUs": a small quota has more digits than other figures.
 pub(crate) fn cpus(quota: &CpuQuota) -> String {
     format!("{} CPUs", (quota.cpus() * 100.0).round() / 100.0)
+}
+
+/// "a memory limit of 64 MiB on control group /db leaves too little for the page cache".
+pub(crate) fn memory(limit: &MemoryLimit) -> String {
+    let MemoryLimit { bytes, group, .. } = limit;
+    format!("a memory limit of {} on control group {group} leaves too little for the page cache", block(*bytes))
 }
 
 /// What a limit does that was read before a load began: "a CPU quota gives control group /db the time of 0.5 of 4 CPUs".

@@ -107,6 +107,7 @@ fn latency(more: Option<MoreInFlight>) -> String {
 const fn without_figure(limit: Limit, of_others: bool) -> &'static str {
     match limit {
         Limit::Cache => "nothing of the disk: a cache answers",
+        Limit::Memory => "a page cache that is too small for what is read",
         Limit::Latency if of_others => "the latency of its requests: the application waits for each",
         Limit::Arrival if of_others => "the application, not the storage: nothing was asked most of the time",
         Limit::Arrival => "no limit yet: all that was offered was served",
@@ -186,6 +187,7 @@ const fn moved(limit: Limit, modelled: bool) -> &'static str {
         Limit::Interface => "use devices on another interface",
         Limit::Parallelism => "more needs storage that answers faster or serves more at once",
         Limit::Flush => "make several writes durable with one flush, or take a disk that flushes faster",
+        Limit::Memory => "give it more memory: what is read again then needs no storage",
         // These have an advice of their own.
         Limit::Cache | Limit::Unexplained => "",
     }

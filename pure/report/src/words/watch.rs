@@ -1,11 +1,11 @@
 //! Sentences about a device that others use.
 
-use super::throttle::{amount, cpus, full_queue, requests, throttle as held_by};
+use super::throttle::{amount, cpus, full_queue, memory as memory_limit, requests, throttle as held_by};
 use loadline_analysis::{
     CauseShare, OtherProgram, WaitAbove, WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep,
 };
 use loadline_record::{HiddenProcesses, Limit, Rate, WatchCause, WatchFact, WatchGain};
-use loadline_units::words::{number, percent, seconds, span, throughput};
+use loadline_units::words::{block, number, percent, seconds, span, throughput};
 
 /// A share of the time from here on is all of it.
 const ALL: f64 = 0.985;
@@ -98,6 +98,25 @@ pub(super) fn parts(fact: &WatchFact) -> (String, Option<String>) {
             of_the_time(*share_of_time),
             percent(*busy_share)
         ),
+        WatchFact::MemoryShort { program, limit, reread_share, stalled_share, share_of_time } => {
+            let claim = format!(
+                "{} of what {program} reads from storage was in memory before, and the device works for it {}",
+                percent(*reread_share),
+                of_the_time(*share_of_time)
+            );
+            let stalled = stalled_share
+                .map_or_else(String::new, |share| format!("; some task waited for memory {}", of_the_time(share)));
+            let place = match limit {
+                Some(limit) => format!(
+                    "control group {} is at its limit of {}, read from {}",
+                    limit.group,
+                    block(limit.bytes),
+                    limit.file
+                ),
+                None => "the machine has no more memory for files".to_owned(),
+            };
+            return (claim, Some(format!("{place}{stalled}")));
+        }
         WatchFact::CacheAnswers { program, asked_bytes_per_s, storage_bytes_per_s } => {
             let claim = format!(
                 "{program} reads {} by system calls and {} of that from storage",
@@ -172,6 +191,7 @@ pub(crate) fn cause(cause: &WatchCause) -> String {
         WatchCause::Answers => "waiting for the device's answers".to_owned(),
         WatchCause::Quota { program } => format!("the CPU quota of {program}"),
         WatchCause::Processors => "the machine's CPUs".to_owned(),
+        WatchCause::Memory { program } => format!("the page cache of {program}, which is too small"),
         WatchCause::PageCache { program } => format!("{program}, which reads from the page cache"),
         WatchCause::NoWork => "the device waits for work".to_owned(),
     }
@@ -243,21 +263,24 @@ fn with_time(of: &CauseShare) -> String {
 
 /// What has most of the time, with its share.
 fn held(by: &WatchHeld) -> String {
-    let (limit, ceiling_iops, presumed, throttle, queue, share_of_time) = match by {
-        WatchHeld::Storage { limit, ceiling_iops, presumed, throttle, queue, share_of_time } => {
-            (*limit, *ceiling_iops, *presumed, throttle, queue, *share_of_time)
+    let (limit, ceiling_iops, presumed, share_of_time) = match by {
+        WatchHeld::Storage { throttle: Some(throttle), share_of_time, .. } => {
+            return format!("{}, {}", held_by(throttle), of_the_time(*share_of_time));
+        }
+        WatchHeld::Storage { queue: Some(queue), share_of_time, .. } => {
+            return format!("{}, {}", full_queue(queue), of_the_time(*share_of_time));
+        }
+        WatchHeld::Storage { memory: Some(limit), share_of_time, .. } => {
+            return format!("{}, {}", memory_limit(limit), of_the_time(*share_of_time));
+        }
+        WatchHeld::Storage { limit, ceiling_iops, presumed, share_of_time, .. } => {
+            (*limit, *ceiling_iops, *presumed, *share_of_time)
         }
         WatchHeld::Other { limit, cause } => {
             return cause.as_ref().map_or_else(|| limit.name().to_owned(), with_time);
         }
     };
     let time = of_the_time(share_of_time);
-    if let Some(throttle) = throttle {
-        return format!("{}, {time}", held_by(throttle));
-    }
-    if let Some(queue) = queue {
-        return format!("{}, {time}", full_queue(queue));
-    }
     let value = ceiling_iops.map(|iops| format!(", {} IOPS for this load", number(iops))).unwrap_or_default();
     let value = if presumed { format!("{value} (presumed)") } else { value };
     match limit {
@@ -272,6 +295,7 @@ fn held(by: &WatchHeld) -> String {
         Limit::BurstExhausted => format!("the baseline, after the burst was used up{value}, {time}"),
         Limit::Latency => format!("the time that each answer of the disk takes, {time}"),
         Limit::Flush => format!("the time until writes are durable, {time}"),
+        Limit::Memory => format!("a page cache that is too small for what is read, {time}"),
         limit => format!("{}{value}, {time}", limit.name()),
     }
 }
@@ -307,6 +331,7 @@ pub(crate) fn next(next: &WatchNext) -> String {
         }
         WatchStep::FasterOnly => "take a disk that answers faster: many requests are in flight already",
         WatchStep::FasterFlushes => "make several writes durable with one flush, or take a disk that flushes faster",
+        WatchStep::MoreMemory => "give it more memory: what it reads again then needs no storage",
         WatchStep::MoreCpu => "give the application more CPU",
         WatchStep::KeepStorage => "leave the storage as it is, as long as the memory stays",
         WatchStep::SeeApplication => "see what the application does while it asks for nothing",
@@ -346,7 +371,12 @@ pub(crate) fn hidden(hidden: HiddenProcesses) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loadline_record::{CpuQuota, KernelThrottle, ShortQueue, ThrottledQuantity, ThrottledRequests};
+    use loadline_record::{CpuQuota, KernelThrottle, MemoryLimit, ShortQueue, ThrottledQuantity, ThrottledRequests};
+
+    fn memory() -> MemoryLimit {
+        let file = "/sys/fs/cgroup/db/memory.max".to_owned();
+        MemoryLimit { bytes: 64 << 20, group: "/db".into(), file, lifted_by: "max".into() }
+    }
 
     fn queue() -> ShortQueue {
         ShortQueue {
@@ -414,6 +444,28 @@ mod tests {
                  requests for 20 % of the time.",
             ),
             (
+                WatchFact::MemoryShort {
+                    program: db(),
+                    limit: Some(memory()),
+                    reread_share: 0.8,
+                    stalled_share: Some(0.3),
+                    share_of_time: 0.9,
+                },
+                "80 % of what db reads from storage was in memory before, and the device works for it 90 % of the time: control group /db is \
+                 at its limit of 64 MiB, read from /sys/fs/cgroup/db/memory.max; some task waited for memory 30 % of the time.",
+            ),
+            (
+                WatchFact::MemoryShort {
+                    program: db(),
+                    limit: None,
+                    reread_share: 0.8,
+                    stalled_share: None,
+                    share_of_time: 0.9,
+                },
+                "80 % of what db reads from storage was in memory before, and the device works for it 90 % of the time: the machine has no \
+                 more memory for files.",
+            ),
+            (
                 WatchFact::ProgramAskedNothing { program: db(), duration_ns: 8_000_000_000, busy_share: 0.2 },
                 "db read and wrote nothing in 8 s. The device had requests of others for 20 % of the time.",
             ),
@@ -435,6 +487,7 @@ mod tests {
             presumed,
             throttle: None,
             queue: None,
+            memory: None,
             share_of_time,
         };
         let quota = of(WatchCause::Quota { program: "db".into() }, 0.5);
@@ -470,11 +523,26 @@ mod tests {
                     presumed: false,
                     throttle: None,
                     queue: Some(queue()),
+                    memory: None,
                     share_of_time: 0.97,
                 },
                 WatchBeside::Nothing,
                 None,
                 "the kernel's queue of vda holds 4 requests (nr_requests), and is full, 97 % of the time",
+            ),
+            (
+                WatchHeld::Storage {
+                    limit: Limit::Memory,
+                    ceiling_iops: None,
+                    presumed: false,
+                    throttle: None,
+                    queue: None,
+                    memory: Some(memory()),
+                    share_of_time: 0.97,
+                },
+                WatchBeside::Nothing,
+                None,
+                "a memory limit of 64 MiB on control group /db leaves too little for the page cache, 97 % of the time",
             ),
             (idle, WatchBeside::NoStorage { busy_share: 0.05 }, None, "not the storage: it was busy 5.0 % of the time"),
         ] {

@@ -4,9 +4,9 @@ use crate::golden;
 use loadline_block::{ErrorKind, Operation};
 use loadline_record::{
     AskedAndMoved, Ceiling, CeilingSource, Compression, Doubt, DoubtCode, DoubtEvidence, DoubtedFigure, Ending, Excess,
-    FewOfOperation, HostSpan, InFlight, KernelThrottle, KnownDeviation, Limit, MemoryBacked, OtherLoad, OthersWaited,
-    QueueFacts, QueueLimit, RateChange, Recut, RunTogether, SeenOnHost, ShortQueue, SmallerStorage, SourceLimit,
-    StorageChange, ThrottledQuantity, ThrottledRequests, VerifyFault, VerifyFaultKind, WroteLess,
+    FewOfOperation, HostSpan, InFlight, KernelThrottle, KnownDeviation, Limit, MemoryBacked, MemoryLimit, OtherLoad,
+    OthersWaited, QueueFacts, QueueLimit, RateChange, Recut, RunTogether, SeenOnHost, ShortQueue, SmallerStorage,
+    SourceLimit, StorageChange, ThrottledQuantity, ThrottledRequests, VerifyFault, VerifyFaultKind, WroteLess,
 };
 use loadline_report::doubt_detail;
 use proptest::prelude::*;
@@ -42,6 +42,8 @@ fn examples(n: u64, x: f64, name: &str) -> Vec<(DoubtCode, DoubtEvidence)> {
         file: "/sys/block/vda/queue/nr_requests".into(),
         lifted_by: "128".into(),
     };
+    let file = "/sys/fs/cgroup/db/memory.max".into();
+    let memory = MemoryLimit { bytes: 64 << 20, group: "/db".into(), file, lifted_by: "max".into() };
     let at_limit = |limit| Seen::SourceLimited { limit, share: x };
     let in_flight = |others| {
         let in_flight = InFlight { devices: texts(), outstanding: 32.0, on_devices: x, others };
@@ -272,6 +274,7 @@ fn examples(n: u64, x: f64, name: &str) -> Vec<(DoubtCode, DoubtEvidence)> {
         (Code::SourceLimited, at_limit(SourceLimit::Exceeded { device: text() })),
         (Code::SourceLimited, at_limit(SourceLimit::Queue { queue })),
         (Code::SourceLimited, at_limit(SourceLimit::Quota { program: text(), quota: None })),
+        (Code::SourceLimited, at_limit(SourceLimit::Memory { program: text(), limit: memory })),
         (Code::Imported, imported(None, false, Vec::new())),
         (Code::Imported, imported(Some("sda".into()), true, texts())),
         (Code::NotTogether, Seen::HostsApart { together: Some(RunTogether::Never), missing: texts() }),

@@ -117,6 +117,7 @@ fn watched() -> RunRecord {
         processes: 1,
         only_here: Some(true),
         quota: None,
+        memory: None,
         seconds: vec![did; 10],
     };
     let events = WatchEvents {
@@ -261,6 +262,7 @@ fn the_schema_lists_the_limits_and_the_doubts_that_there_are() {
             | Limit::VmCachedThroughput
             | Limit::BurstExhausted
             | Limit::Cache
+            | Limit::Memory
             | Limit::Latency
             | Limit::Arrival
             | Limit::Cpu
@@ -271,7 +273,7 @@ fn the_schema_lists_the_limits_and_the_doubts_that_there_are() {
             | Limit::Unexplained => {}
         }
     }
-    assert_eq!(names.len(), 16);
+    assert_eq!(names.len(), 17);
 }
 
 /// The fields that scripts were promised.

@@ -1,6 +1,6 @@
 //! What was seen of a device while others used it: the samples of `watch`, from which the analysis names what limits them.
 
-use crate::{CpuQuota, Exceeded, KernelThrottle, ShortQueue};
+use crate::{CpuQuota, Exceeded, KernelThrottle, MemoryLimit, ShortQueue};
 use serde::{Deserialize, Serialize};
 
 /// Everything sampled on one device.
@@ -201,6 +201,9 @@ pub struct WatchedProgram {
     /// The CPU quota of its control groups that ran out most often, where one was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota: Option<CpuQuota>,
+    /// The memory limit of its control groups to which they had come, where one was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryLimit>,
     /// In each of the seconds.
     pub seconds: Vec<ProgramSecond>,
 }
@@ -238,19 +241,25 @@ pub struct ProgramSecond {
     /// Time for which its threads were blocked in the kernel, us, as far as looks at them show: each counts until the next look. 0 where
     /// none was seen blocked, and of records that did not look.
     pub blocked_us: u64,
+    /// Bytes of files that its control group read again after the page cache had given them up. 0 of records that did not look.
+    pub reread_bytes: u64,
+    /// Time for which some task waited for memory, us: of its control group, or of the machine where the kernel counts no other. 0 of records
+    /// that did not look.
+    pub memory_stalled_us: u64,
 }
 
-const PROGRAM_FIELDS: usize = 9;
-/// Fields of the first version, without the blocked time.
-const PROGRAM_FIELDS_FIRST: usize = 8;
+const PROGRAM_FIELDS: usize = 11;
+/// Fields of earlier versions: without what memory does, and before that without the blocked time.
+const PROGRAM_FIELDS_EARLIER: [usize; 2] = [9, 8];
 
 impl TryFrom<Vec<u64>> for ProgramSecond {
     type Error = String;
 
     fn try_from(fields: Vec<u64>) -> Result<Self, String> {
-        if fields.len() != PROGRAM_FIELDS && fields.len() != PROGRAM_FIELDS_FIRST {
+        if fields.len() != PROGRAM_FIELDS && !PROGRAM_FIELDS_EARLIER.contains(&fields.len()) {
             return Err(format!("a second of a program has {PROGRAM_FIELDS} figures, not {}", fields.len()));
         }
+        let later = |place: usize| fields.get(place).copied().unwrap_or(0);
         Ok(Self {
             read_bytes: fields[0],
             write_bytes: fields[1],
@@ -260,7 +269,9 @@ impl TryFrom<Vec<u64>> for ProgramSecond {
             cpu_wait_us: fields[5],
             quota_periods: fields[6],
             quota_used_up: fields[7],
-            blocked_us: fields.get(PROGRAM_FIELDS_FIRST).copied().unwrap_or(0),
+            blocked_us: later(8),
+            reread_bytes: later(9),
+            memory_stalled_us: later(10),
         })
     }
 }
@@ -277,6 +288,8 @@ impl From<ProgramSecond> for [u64; PROGRAM_FIELDS] {
             quota_periods,
             quota_used_up,
             blocked_us,
+            reread_bytes,
+            memory_stalled_us,
         } = second;
         [
             read_bytes,
@@ -288,6 +301,8 @@ impl From<ProgramSecond> for [u64; PROGRAM_FIELDS] {
             quota_periods,
             quota_used_up,
             blocked_us,
+            reread_bytes,
+            memory_stalled_us,
         ]
     }
 }
@@ -306,6 +321,8 @@ impl ProgramSecond {
             quota_periods: self.quota_periods + other.quota_periods,
             quota_used_up: self.quota_used_up + other.quota_used_up,
             blocked_us: self.blocked_us + other.blocked_us,
+            reread_bytes: self.reread_bytes + other.reread_bytes,
+            memory_stalled_us: self.memory_stalled_us + other.memory_stalled_us,
         }
     }
     /// Bytes to and from storage.
@@ -489,8 +506,10 @@ mod tests {
     fn a_program_s_second_of_an_earlier_version_has_no_blocked_time() {
         let second = ProgramSecond { cpu_us: 5, blocked_us: 8_000_000, ..ProgramSecond::default() };
         let text = serde_json::to_string(&second).unwrap();
-        assert_eq!(text, "[0,0,0,0,5,0,0,0,8000000]");
+        assert_eq!(text, "[0,0,0,0,5,0,0,0,8000000,0,0]");
         assert_eq!(serde_json::from_str::<ProgramSecond>(&text).unwrap(), second);
+        let earlier = serde_json::from_str::<ProgramSecond>("[0,0,0,0,5,0,0,0,8000000]").unwrap();
+        assert_eq!(earlier, second);
         let earlier = serde_json::from_str::<ProgramSecond>("[0,0,0,0,5,0,0,0]").unwrap();
         assert_eq!(earlier, ProgramSecond { blocked_us: 0, ..second });
         assert!(serde_json::from_str::<ProgramSecond>("[0,0]").is_err());

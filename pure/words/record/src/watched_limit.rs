@@ -21,8 +21,16 @@ const QUEUE_HELD: f64 = 0.5;
 const LEVEL_BEFORE: f64 = 0.85;
 /// In fewer periods than this a quota says nothing.
 const QUOTA_PERIODS_MIN: u64 = 3;
-/// A second is at a limit from this share of it on.
+/// A queue holds a second from this share of its device's busy time on.
 const AT_LIMIT_MIN: f64 = 0.5;
+/// A page cache is too small if so much of what its program reads from storage was in memory before,
+const REREAD_MIN: f64 = 0.5;
+/// and no more than this: what its control group reads again beyond that is read by other programs.
+const REREAD_MAX: f64 = 1.5;
+/// A program that reads less in a second, in bytes, shows nothing of its page cache.
+const READ_MIN: f64 = 128.0 * 1024.0;
+/// The device works for the program's reads if they take this share of the time that requests take.
+const READS_MIN: f64 = 0.5;
 
 /// A second of a watch.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +55,8 @@ pub enum SecondLimit {
     Queue,
     /// The CPU quota of a program.
     Quota(usize),
+    /// The memory limit of a program's control group.
+    Memory(usize),
 }
 
 /// Whether a queue was full for most of the time in which the device had requests.
@@ -143,16 +153,34 @@ impl WatchedSecond<'_> {
         Some((queue, full(queue, self.ticks, self.tick)?))
     }
 
-    /// The limit without which more would have been asked for.
+    /// The share of what a program reads from storage that was in memory before, if its page cache is too small and the device works for
+    /// that.
     #[must_use]
-    pub fn limit(&self, principal: Option<usize>) -> Option<SecondLimit> {
-        let throttle = self.throttle().filter(|(_, share)| *share >= AT_LIMIT_MIN);
-        let quota = || principal.filter(|program| self.quota(*program)).map(SecondLimit::Quota);
-        throttle
-            .map(|(place, _)| SecondLimit::Throttle(place))
-            .or_else(|| self.exceeded().map(|_| SecondLimit::Exceeded))
+    pub fn reread(&self, program: usize) -> Option<f64> {
+        let did = self.watch.programs.get(program)?.seconds.get(self.place)?;
+        let WatchTick { read_ms, write_ms, flush_ms, .. } = self.tick;
+        let share = did.reread_bytes as f64 / did.read_bytes.max(1) as f64;
+        let is_read = did.read_bytes as f64 >= READ_MIN * self.seconds()
+            && read_ms as f64 >= (read_ms + write_ms + flush_ms) as f64 * READS_MIN;
+        (is_read && (REREAD_MIN..=REREAD_MAX).contains(&share)).then_some(share.min(1.0))
+    }
+
+    /// The limit without which more would have been asked for, or done, with the share of the second for which it held. A small page cache
+    /// holds for as long as the device is busy.
+    #[must_use]
+    pub fn limit(&self, principal: Option<usize>) -> Option<(SecondLimit, f64)> {
+        let quota = || principal.filter(|program| self.quota(*program)).map(|place| (SecondLimit::Quota(place), 1.0));
+        let memory = || {
+            let is_limited = |place: &usize| self.watch.programs[*place].memory.is_some();
+            let place = principal.filter(is_limited).filter(|place| self.reread(*place).is_some())?;
+            Some((SecondLimit::Memory(place), self.tick.busy()))
+        };
+        self.throttle()
+            .map(|(place, share)| (SecondLimit::Throttle(place), share))
+            .or_else(|| self.exceeded().map(|(_, share)| (SecondLimit::Exceeded, share)))
             .or_else(quota)
-            .or_else(|| self.queue().filter(|(_, share)| is_most(*share, self.tick)).map(|_| SecondLimit::Queue))
+            .or_else(|| self.queue().map(|(_, share)| (SecondLimit::Queue, share)))
+            .or_else(memory)
     }
 }
 
@@ -217,24 +245,20 @@ impl WatchRecord {
     #[must_use]
     pub fn source_limit(&self, device: &str) -> Option<(SourceLimit, f64)> {
         let principal = self.principal();
-        let (mut all_us, mut at_any_us) = (0_u64, 0_u64);
-        let mut found: Vec<(SecondLimit, u64)> = Vec::new();
+        let (mut all_us, mut at_any_us) = (0.0, 0.0);
+        let mut found: Vec<(SecondLimit, f64)> = Vec::new();
         for second in self.looked_at() {
-            let us = second.tick.elapsed_us;
+            let us = second.tick.elapsed_us as f64;
             all_us += us;
-            let Some(limit) = second.limit(principal) else { continue };
-            let us = match limit {
-                SecondLimit::Queue => (us as f64 * second.queue().map_or(1.0, |(_, share)| share)) as u64,
-                _ => us,
-            };
-            at_any_us += us;
+            let Some((limit, share)) = second.limit(principal) else { continue };
+            at_any_us += us * share;
             match found.iter_mut().find(|(known, _)| *known == limit) {
-                Some((_, sum)) => *sum += us,
-                None => found.push((limit, us)),
+                Some((_, sum)) => *sum += us * share,
+                None => found.push((limit, us * share)),
             }
         }
-        let (most, _) = found.into_iter().max_by_key(|(_, us)| *us)?;
-        Some((self.limit_of(most, device)?, at_any_us as f64 / all_us.max(1) as f64))
+        let (most, _) = found.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+        Some((self.limit_of(most, device)?, at_any_us / f64::max(all_us, 1.0)))
     }
 
     /// A limit of its seconds with its figures; `None` where the record has none of that kind.
@@ -251,6 +275,10 @@ impl WatchRecord {
                 let program = self.programs.get(place)?;
                 SourceLimit::Quota { program: program.name.clone(), quota: program.quota.clone() }
             }
+            SecondLimit::Memory(place) => {
+                let program = self.programs.get(place)?;
+                SourceLimit::Memory { program: program.name.clone(), limit: program.memory.clone()? }
+            }
         })
     }
 }
@@ -258,7 +286,7 @@ impl WatchRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{KernelThrottle, WatchSecond, WatchedProgram, WatchedThrottle};
+    use crate::{KernelThrottle, MemoryLimit, WatchSecond, WatchedProgram, WatchedThrottle};
 
     fn watch(asked: &[u64]) -> WatchRecord {
         let limit = KernelThrottle {
@@ -292,6 +320,52 @@ mod tests {
         let mut seen = watch(&[100, 100]);
         seen.programs = vec![WatchedProgram { name: "db".into(), seconds: vec![did; 2], ..WatchedProgram::default() }];
         assert_eq!(seen.source_limit("vda"), Some((SourceLimit::Quota { program: "db".into(), quota: None }, 1.0)));
+    }
+
+    #[test]
+    fn a_page_cache_within_a_memory_limit_is_a_limit_if_most_of_what_is_read_was_in_memory_before() {
+        let limit = MemoryLimit {
+            bytes: 64 << 20,
+            group: "/db".into(),
+            file: "/sys/fs/cgroup/db/memory.max".into(),
+            lifted_by: "max".into(),
+        };
+        let of = |reread_bytes, write_ms, memory: Option<&MemoryLimit>| {
+            let did = ProgramSecond { read_bytes: 4 << 20, reread_bytes, ..ProgramSecond::default() };
+            let memory = memory.cloned();
+            let program = WatchedProgram { name: "db".into(), memory, seconds: vec![did], ..WatchedProgram::default() };
+            let tick = WatchTick {
+                elapsed_us: 1_000_000,
+                reads: 1_024,
+                read_bytes: 4 << 20,
+                read_ms: 900,
+                write_ms,
+                busy_ms: 900,
+                ..WatchTick::default()
+            };
+            let seconds = vec![WatchSecond { ticks: 1, ..WatchSecond::default() }];
+            WatchRecord { ticks: vec![tick], seconds, programs: vec![program], ..WatchRecord::default() }
+        };
+        let found = of(3 << 20, 0, Some(&limit)).source_limit("vda");
+        let expected = SourceLimit::Memory { program: "db".into(), limit: limit.clone() };
+        assert_eq!(found, Some((expected, 0.9)));
+        assert_eq!(of(1 << 20, 0, Some(&limit)).source_limit("vda"), None, "most is read for the first time");
+        assert_eq!(of(9 << 20, 0, Some(&limit)).source_limit("vda"), None, "others of its group read again");
+        assert_eq!(of(3 << 20, 2_000, Some(&limit)).source_limit("vda"), None, "writes take the time");
+        // The machine's own memory is no limit that somebody set.
+        let machine = of(3 << 20, 0, None);
+        assert_eq!(machine.source_limit("vda"), None);
+        assert_eq!(machine.looked_at().next().and_then(|second| second.reread(0)), Some(0.75));
+    }
+
+    #[test]
+    fn a_second_counts_for_as_long_as_it_is_at_a_limit() {
+        // Two of its ten ticks write all that the throttle allows.
+        let tick = |writes| WatchTick { elapsed_us: 100_000, writes, ..WatchTick::default() };
+        let mut seen = watch(&[100]);
+        seen.ticks = [[tick(50); 2].as_slice(), &[tick(0); 8]].concat();
+        seen.seconds[0].ticks = 10;
+        assert_eq!(seen.source_limit("loop2").map(|(_, share)| share), Some(0.2));
     }
 
     #[test]

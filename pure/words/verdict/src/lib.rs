@@ -6,9 +6,9 @@ mod doubt;
 mod doubt_evidence;
 mod evidence;
 mod facts;
+mod kernel_limit;
 mod limit;
 mod limit_source;
-mod queue;
 mod rate;
 mod source_limit;
 mod stage;
@@ -33,9 +33,9 @@ pub use facts::{
     LimitShown, LoadFact, LoadRate, LoadShare, MachineFact, ModelFact, OtherSizes, OwnTimeShown, PresumedBy, RateHeld,
     RoundUnit, TakenTime, TimeHeld, WaitPlace, WaitedBeside, WaitedEach, WaitedShare, WaitingFact, WaitsByDeclared,
 };
+pub use kernel_limit::{CpuQuota, MemoryLimit, ShortQueue};
 pub use limit::Limit;
 pub use limit_source::{LimitSource, LoadsShown};
-pub use queue::{CpuQuota, ShortQueue};
 pub use rate::Rate;
 pub use source_limit::SourceLimit;
 pub use stage::Stage;

@@ -22,6 +22,8 @@ pub enum Limit {
     BurstExhausted,
     /// A cache answered.
     Cache,
+    /// The page cache has too little memory: what was read is read again.
+    Memory,
     /// Queue depth over latency (Little's law).
     Latency,
     /// The offered load was met: nothing bound it.
@@ -53,6 +55,7 @@ impl Limit {
             Self::VmCachedThroughput => "vm-cached-throughput",
             Self::BurstExhausted => "burst-exhausted",
             Self::Cache => "cache",
+            Self::Memory => "memory",
             Self::Latency => "latency",
             Self::Arrival => "arrival",
             Self::Cpu => "cpu",

@@ -1,6 +1,6 @@
 //! What held an application back while its requests were recorded.
 
-use crate::{CpuQuota, KernelThrottle, ShortQueue};
+use crate::{CpuQuota, KernelThrottle, MemoryLimit, ShortQueue};
 use serde::{Deserialize, Serialize};
 
 /// A limit at which an application was recorded: without it, it would have asked for more.
@@ -32,6 +32,13 @@ pub enum SourceLimit {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         quota: Option<CpuQuota>,
     },
+    /// The memory limit of a program's control group left its page cache too little: it read again what it had read before.
+    Memory {
+        /// Its name.
+        program: String,
+        /// The limit.
+        limit: MemoryLimit,
+    },
 }
 
 impl SourceLimit {
@@ -42,6 +49,7 @@ impl SourceLimit {
             Self::Throttle { limit, .. } => Some(limit.lifting_command()),
             Self::Queue { queue } => Some(queue.lifting_command()),
             Self::Quota { quota, .. } => quota.as_ref().map(CpuQuota::lifting_command),
+            Self::Memory { limit, .. } => Some(limit.lifting_command()),
             Self::Exceeded { .. } => None,
         }
     }

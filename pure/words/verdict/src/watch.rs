@@ -1,6 +1,6 @@
 //! What was seen of a device that others use, and what its time went to.
 
-use crate::{CpuQuota, Fact, KernelThrottle, Limit, Rate, ShortQueue};
+use crate::{CpuQuota, Fact, KernelThrottle, Limit, MemoryLimit, Rate, ShortQueue};
 use serde::{Deserialize, Serialize};
 
 /// One thing that was seen of a device while others used it. Shares are from 0.0 to 1.0.
@@ -116,6 +116,21 @@ pub enum WatchFact {
         /// The share of the time in which the device had requests.
         busy_share: f64,
     },
+    /// The page cache of a program is too small: most of what it reads from storage was in memory before.
+    MemoryShort {
+        /// The program.
+        program: String,
+        /// The memory limit of its control group; `None`: the machine's memory is all that there is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<MemoryLimit>,
+        /// The share of the bytes read that were in memory before.
+        reread_share: f64,
+        /// The share of the time in which some task waited for memory, where the kernel counts it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stalled_share: Option<f64>,
+        /// For this share of the time.
+        share_of_time: f64,
+    },
     /// The page cache answers most of what a program reads.
     CacheAnswers {
         /// The program.
@@ -193,6 +208,11 @@ pub enum WatchCause {
     },
     /// The machine's CPUs.
     Processors,
+    /// The page cache of a program is too small.
+    Memory {
+        /// The program.
+        program: String,
+    },
     /// A program reads from the page cache.
     PageCache {
         /// The program.

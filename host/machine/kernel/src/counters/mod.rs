@@ -3,11 +3,13 @@
 //! Read twice and take the change: each reader has its `..._change` or `..._since`.
 
 mod exceeded;
+mod memory;
 mod processes;
 mod quota;
 pub mod watching;
 
 pub use exceeded::{exceeded, exceeded_change};
+pub use memory::{MemoryReading, every_memory_limit, process_memory};
 pub use processes::{ProcessBytes, own_bytes};
 pub use quota::throttled_ns;
 
@@ -133,16 +135,18 @@ pub fn pressure(view: &KernelView) -> Option<Pressure> {
 
 /// The totals of /proc/pressure's three files: CPU, I/O, memory.
 fn parse_pressure(cpu: &str, io: &str, memory: &str) -> Option<Pressure> {
-    let total = |text: &str, who: &str| -> Option<u64> {
-        let line = text.lines().find(|line| line.split(' ').next() == Some(who))?;
-        line.split(' ').find_map(|field| field.strip_prefix("total="))?.parse().ok()
-    };
     Some(Pressure {
-        cpu_some_us: total(cpu, "some")?,
-        io_some_us: total(io, "some")?,
-        io_full_us: total(io, "full")?,
-        memory_some_us: total(memory, "some")?,
+        cpu_some_us: pressure_total(cpu, "some")?,
+        io_some_us: pressure_total(io, "some")?,
+        io_full_us: pressure_total(io, "full")?,
+        memory_some_us: pressure_total(memory, "some")?,
     })
+}
+
+/// The total of a line of a file of pressure.
+fn pressure_total(text: &str, who: &str) -> Option<u64> {
+    let line = text.lines().find(|line| line.split(' ').next() == Some(who))?;
+    line.split(' ').find_map(|field| field.strip_prefix("total="))?.parse().ok()
 }
 
 /// What `after` counts more than `before`.

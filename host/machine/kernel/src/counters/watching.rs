@@ -1,6 +1,6 @@
 //! Counters for who watches for long: files that stay open, and little text to read.
 
-use crate::facts::{DeviceNumber, KernelView, control_groups_of};
+use crate::facts::{DeviceNumber, KernelView, control_groups_of, cpu_quota, every_group};
 use loadline_record::{KernelThrottle, ThrottledQuantity, ThrottledRequests};
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -281,18 +281,24 @@ pub struct QuotaPeriods {
     pub used_up: u64,
 }
 
-/// Of the quotas of a process's control groups, the one that ran out most often, with the folder of its group; `None` where none can be
-/// seen.
+/// What the kernel counted so far of the quotas of a process's control groups, with the folders of these.
 #[must_use]
-pub fn quota_periods(view: &KernelView, pid: u32) -> Option<(QuotaPeriods, PathBuf)> {
-    let of = |group: &Path| {
-        let text = fs::read_to_string(group.join("cpu.stat")).ok()?;
-        let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok());
-        Some(QuotaPeriods { periods: value("nr_periods ")?, used_up: value("nr_throttled ")? })
-    };
-    let groups = control_groups_of(view, pid, "cpu");
-    let all = groups.into_iter().flatten().filter_map(|group| Some((of(&group)?, group)));
-    all.max_by_key(|(found, _)| (found.used_up, found.periods))
+pub fn quota_periods(view: &KernelView, pid: u32) -> Vec<(PathBuf, QuotaPeriods)> {
+    let groups = control_groups_of(view, pid, "cpu").into_iter().flatten();
+    groups.filter_map(|group| Some((group.clone(), periods_of(&group)?))).collect()
+}
+
+/// The same of every control group of this machine that has a quota.
+#[must_use]
+pub fn every_quota(view: &KernelView) -> Vec<(PathBuf, QuotaPeriods)> {
+    let limited = every_group(view, "cpu").into_iter().filter(|group| cpu_quota(view, group).is_some());
+    limited.filter_map(|group| Some((group.clone(), periods_of(&group)?))).collect()
+}
+
+fn periods_of(group: &Path) -> Option<QuotaPeriods> {
+    let text = fs::read_to_string(group.join("cpu.stat")).ok()?;
+    let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok());
+    Some(QuotaPeriods { periods: value("nr_periods ")?, used_up: value("nr_throttled ")? })
 }
 
 /// What the control group of a throttle has asked of the device so far, counted as the throttle counts; `None` where the kernel
@@ -428,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn the_quota_that_ran_out_most_often_counts() {
+    fn every_level_of_a_process_counts_its_quota_and_a_walk_finds_those_that_have_one() {
         let root = tempfile::tempdir().unwrap();
         let view = fake::view(root.path());
         fs::create_dir_all(view.proc.join("77")).unwrap();
@@ -438,9 +444,14 @@ mod tests {
             fs::create_dir_all(&folder).unwrap();
             fs::write(folder.join("cpu.stat"), text).unwrap();
         }
-        let (periods, group) = quota_periods(&view, 77).unwrap();
-        assert_eq!(periods, QuotaPeriods { periods: 9, used_up: 8 });
-        assert!(group.join("cpu.stat").is_file(), "{}", group.display());
-        assert_eq!(quota_periods(&view, 78), None);
+        let folder = |group: &str| view.sys.join("fs/cgroup/cpu").join(group);
+        let (inner, outer) = (QuotaPeriods { periods: 5, used_up: 2 }, QuotaPeriods { periods: 9, used_up: 8 });
+        assert_eq!(quota_periods(&view, 77), [(folder("a/b"), inner), (folder("a"), outer)]);
+        assert_eq!(quota_periods(&view, 78), []);
+        fs::write(view.proc.join("self/cgroup"), "2:cpu:/\n").unwrap();
+        assert_eq!(every_quota(&view), []);
+        fs::write(folder("a").join("cpu.cfs_quota_us"), "5000\n").unwrap();
+        fs::write(folder("a").join("cpu.cfs_period_us"), "100000\n").unwrap();
+        assert_eq!(every_quota(&view), [(folder("a"), outer)]);
     }
 }

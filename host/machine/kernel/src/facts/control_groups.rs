@@ -5,6 +5,9 @@ use loadline_units::Bytes;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Groups looked at for limits.
+const GROUPS_MAX: usize = 8_192;
+
 /// The folders of the groups that `controller` counts the calling thread in, from its own up to the outermost: once for each place
 /// where groups are mounted that has it. Threads of a process may be in groups of their own; those that a thread starts begin in its.
 #[must_use]
@@ -39,10 +42,46 @@ fn groups_of(view: &KernelView, process: &str, controller: &str) -> Vec<Vec<Path
     found
 }
 
+/// Every group that `controller` counts, once for each place where groups are mounted that has it, as far as this process sees them.
+#[must_use]
+pub fn every_group(view: &KernelView, controller: &str) -> Vec<PathBuf> {
+    control_groups(view, controller).into_iter().filter_map(|mut levels| levels.pop()).flat_map(below).collect()
+}
+
+/// A folder and all folders below it, as far as their number is bounded.
+pub(super) fn below(root: PathBuf) -> Vec<PathBuf> {
+    let mut all = vec![root];
+    let mut next = 0;
+    while next < all.len().min(GROUPS_MAX) {
+        let inner = fs::read_dir(&all[next]).into_iter().flatten().flatten();
+        let folders = inner.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        all.extend(folders.map(|entry| entry.path()).collect::<Vec<_>>());
+        next += 1;
+    }
+    all
+}
+
 /// Where groups of the second version are mounted: at the root, or beside those of the first.
 fn unified(view: &KernelView) -> &'static str {
     let beside = "fs/cgroup/unified";
     if view.sys.join(beside).join("cgroup.procs").exists() { beside } else { "fs/cgroup" }
+}
+
+/// The versions of control groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum GroupVersion {
+    First,
+    Second,
+}
+
+/// The name of the group with this folder, from the root of its hierarchy: "/" is the outermost.
+pub(super) fn group_name(view: &KernelView, folder: &Path, version: GroupVersion) -> Option<String> {
+    let below = match version {
+        // Below the name of their controller.
+        GroupVersion::First => folder.strip_prefix(view.sys.join("fs/cgroup")).ok()?.components().skip(1).collect(),
+        GroupVersion::Second => folder.strip_prefix(view.sys.join(unified(view))).ok()?.to_owned(),
+    };
+    Some(format!("/{}", below.display()))
 }
 
 /// The group at `path` below `root`, and those around it.

@@ -1,6 +1,6 @@
 //! CPU quotas of the control groups that this process is in: every level counts in both versions.
 
-use super::control_groups::control_groups;
+use super::control_groups::{GroupVersion, control_groups, group_name};
 use super::devices::KernelView;
 use loadline_record::CpuQuota;
 use std::fs;
@@ -38,16 +38,12 @@ fn of_first(view: &KernelView, group: &Path) -> Option<CpuQuota> {
 }
 
 fn quota_of(view: &KernelView, file: &Path, (quota_us, period_us): (u64, u64), lifted_by: &str) -> Option<CpuQuota> {
-    let folder = file.parent()?;
-    let root = view.sys.join("fs/cgroup");
-    let below = folder.strip_prefix(&root).ok()?;
-    // Groups of the first version lie below their controller's name.
-    let is_first = lifted_by == "-1";
-    let group = if is_first { below.components().skip(1).collect() } else { below.to_owned() };
+    let version = if lifted_by == "-1" { GroupVersion::First } else { GroupVersion::Second };
+    let group = group_name(view, file.parent()?, version)?;
     (quota_us > 0 && period_us > 0).then(|| CpuQuota {
         quota_us,
         period_us,
-        group: format!("/{}", group.display()),
+        group,
         file: file.display().to_string(),
         lifted_by: lifted_by.to_owned(),
     })

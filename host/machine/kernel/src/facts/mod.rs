@@ -12,6 +12,7 @@ mod file_system;
 mod firmware;
 mod host;
 pub mod in_use;
+mod memory_limits;
 mod mounts;
 mod overlap;
 mod page_cache;
@@ -22,7 +23,7 @@ mod throttles;
 mod wake_latency;
 
 pub use attached::{AttachedDisk, Spread, SpreadVolume, attached};
-pub use control_groups::{control_groups, control_groups_of, memory_left};
+pub use control_groups::{control_groups, control_groups_of, every_group, memory_left};
 pub use cpu_quotas::{cpu_quota, cpu_quotas};
 #[cfg(test)]
 pub(crate) use devices::fake;
@@ -31,6 +32,7 @@ pub use extents::extents;
 pub use file_system::{PSEUDO_FILE_SYSTEMS, Storage, btrfs_groups, mounted_on};
 pub use firmware::{Firmware, firmware};
 pub use host::{clock_source, host, memory_available, memory_unwritten};
+pub use memory_limits::memory_limit;
 pub use mounts::{Mount, mount_of, mounts};
 pub use overlap::overlap;
 pub use page_cache::{CacheScope, cached_share, drop_caches, drop_machine_caches};

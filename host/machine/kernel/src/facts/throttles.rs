@@ -4,11 +4,11 @@
 //! (`blkio.throttle.*`) only the process's own group does: the kernel takes all groups for siblings there
 //! (block/blk-throttle.c, `throtl_pd_init`).
 
-use super::control_groups::control_groups;
+use super::control_groups::{below, control_groups};
 use super::devices::{DeviceNumber, KernelView};
 use loadline_record::{KernelThrottle, ThrottledQuantity, ThrottledRequests};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The limits of the first version: file, and what it limits.
 const FILES: [(&str, ThrottledRequests, ThrottledQuantity); 4] = [
@@ -36,9 +36,6 @@ pub(super) fn throttles(view: &KernelView, number: DeviceNumber) -> Vec<KernelTh
     found
 }
 
-/// Groups looked at for limits.
-const GROUPS_MAX: usize = 8_192;
-
 /// Every limit that any control group of this machine puts on the whole disk `number`.
 #[must_use]
 pub fn throttles_of_every_group(view: &KernelView, number: DeviceNumber) -> Vec<KernelThrottle> {
@@ -54,19 +51,6 @@ pub fn throttles_of_every_group(view: &KernelView, number: DeviceNumber) -> Vec<
     }
     found.sort_by_key(|limit| limit.per_s);
     found
-}
-
-/// A folder and all folders below it, as far as their number is bounded.
-fn below(root: PathBuf) -> Vec<PathBuf> {
-    let mut all = vec![root];
-    let mut next = 0;
-    while next < all.len().min(GROUPS_MAX) {
-        let inner = fs::read_dir(&all[next]).into_iter().flatten().flatten();
-        let folders = inner.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        all.extend(folders.map(|entry| entry.path()).collect::<Vec<_>>());
-        next += 1;
-    }
-    all
 }
 
 fn of_first(view: &KernelView, group: &Path, number: DeviceNumber) -> Vec<KernelThrottle> {

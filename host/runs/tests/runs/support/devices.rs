@@ -294,6 +294,30 @@ impl Quota {
     }
 }
 
+/// A control group with so much memory, its page cache included.
+pub(crate) struct MemoryGroup(PathBuf);
+
+impl MemoryGroup {
+    /// So many MiB.
+    pub(crate) fn new(name: &str, mib: u64) -> Option<Self> {
+        let path = PathBuf::from(format!("/sys/fs/cgroup/memory/loadline-test-{name}-{}", std::process::id()));
+        fs::create_dir(&path).ok()?;
+        let group = Self(path);
+        fs::write(group.0.join("memory.limit_in_bytes"), (mib << 20).to_string()).ok()?;
+        Some(group)
+    }
+    /// Does something in it: in a thread of its own, whose processes are in it too.
+    pub(crate) fn within<T: Send>(&self, what: impl FnOnce() -> T + Send) -> T {
+        within(&self.0, what)
+    }
+}
+
+impl Drop for MemoryGroup {
+    fn drop(&mut self) {
+        wait_until(|| fs::remove_dir(&self.0).is_ok());
+    }
+}
+
 impl Drop for Quota {
     fn drop(&mut self) {
         wait_until(|| fs::remove_dir(&self.0).is_ok());

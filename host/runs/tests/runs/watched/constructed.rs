@@ -3,7 +3,7 @@
 use super::cases::{Cases, Cause};
 use crate::limits::Storage;
 use crate::support::applications::{Application, PostgreSql};
-use crate::support::devices::{Group, Mount, Quota, run};
+use crate::support::devices::{Group, MemoryGroup, Mount, Quota, run};
 use crate::support::emulated::Attached;
 use crate::support::environment;
 use loadline_disk::{BurstCredits, Fullness};
@@ -38,6 +38,9 @@ const WRITES: &str = "--rw=randwrite";
 /// A disk without limits that takes 2 ms for an answer, and nearly as long to make writes durable.
 const SLOW: &str = "size = \"1 GiB\"\n[volume.data.disks.latency]\nread = { median = \"2 ms\", p99 = \"4 ms\" }\n\
                     write = { median = \"2 ms\", p99 = \"4 ms\" }\nflush = { median = \"2 ms\", p99 = \"4 ms\" }\n";
+/// One that answers quicker.
+const QUICK: &str = "size = \"1 GiB\"\n[volume.data.disks.latency]\nread = { median = \"300 us\", p99 = \"600 us\" }\n\
+                     write = { median = \"300 us\", p99 = \"600 us\" }\nflush = { median = \"300 us\", p99 = \"600 us\" }\n";
 /// One whose own cache takes writes at once, and which is slow to make them durable.
 const SLOW_FLUSH: &str = "size = \"1 GiB\"\n[volume.data.disks.latency]\nread = { median = \"300 us\", p99 = \"600 us\" }\n\
                           write = { median = \"300 us\", p99 = \"600 us\" }\nflush = { median = \"4 ms\", p99 = \"6 ms\" }\n";
@@ -173,6 +176,7 @@ pub(super) fn all() -> Vec<Case> {
     waits(&mut list);
     neighbours(&mut list);
     elsewhere(&mut list);
+    small_page_caches(&mut list);
     nothing(&mut list);
     list.0
 }
@@ -379,6 +383,12 @@ fn elsewhere(list: &mut CaseList) {
             with_quota(cases, case, percent, arguments)
         });
     }
+    for (percent, arguments) in [(2, &[READS, "--iodepth=4"][..]), (10, &[WRITES, "--iodepth=1"])] {
+        list.alone(format!("{percent} % of a CPU beside busy loops, {}", arguments.join(" ")), move |cases, case| {
+            let _others = Application::shell("for n in 1 2 3 4 5 6; do sh -c 'while :; do :; done' & done; wait")?;
+            with_quota(cases, case, percent, arguments)
+        });
+    }
     for (what, arguments) in [
         ("reads of a cached file", &["--rw=randread", "--rate_iops=3000"][..]),
         ("reads of 64 KiB of a cached file", &["--rw=randread", "--bs=64k", "--rate_iops=1000"]),
@@ -392,6 +402,29 @@ fn elsewhere(list: &mut CaseList) {
                 Application::fio(file.to_str()?, &[arguments, &cached].concat())
             };
             on_files(cases, case, SLOW, start, Cause::of(&["cache"]))
+        });
+    }
+}
+
+/// Reads of a file that does not fit into the memory of the application's control group.
+fn small_page_caches(list: &mut CaseList) {
+    for (mib, arguments) in
+        [(64_u64, &[READS][..]), (96, &[READS, "--bs=16k", "--numjobs=4"]), (48, &["--rw=read", "--bs=64k"])]
+    {
+        list.light(format!("page cache of {mib} MiB, {}", arguments.join(" ")), move |cases, case| {
+            let group = MemoryGroup::new(&format!("watched-{mib}"), mib)?;
+            let start = |folder: &Path| {
+                let file = folder.join("large");
+                run("dd", &["if=/dev/urandom", &format!("of={}", file.display()), "bs=1M", "count=160", "conv=fsync"])?;
+                // A map of what was read would empty the cache whenever it is full.
+                let buffered = ["--direct=0", "--ioengine=psync", "--size=160M", "--norandommap"];
+                let started = || Application::fio(file.to_str()?, &[arguments, &buffered].concat());
+                let application = group.within(started)?;
+                // The page cache fills first.
+                std::thread::sleep(std::time::Duration::from_secs(15));
+                Some(application)
+            };
+            on_files(cases, case, QUICK, start, Cause::of(&["memory"]).with_words("memory limit"))
         });
     }
 }

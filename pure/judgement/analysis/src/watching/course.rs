@@ -1,7 +1,7 @@
 //! A watch second by second, and what each second is put down to.
 
 use super::level::Level;
-use loadline_record::{Ceiling, CellRecord, Limit, ProgramSecond, WatchRecord, WatchTick, WatchedSecond};
+use loadline_record::{Ceiling, CellRecord, Limit, ProgramSecond, SecondLimit, WatchRecord, WatchTick, WatchedSecond};
 
 /// A declared ceiling is reached from here on.
 const DECLARED_REACHED: f64 = 0.97;
@@ -47,6 +47,8 @@ pub(super) enum Cause {
     Declared(Limit),
     /// The kernel's queue of the device is full.
     Queue,
+    /// The page cache of a program is too small, by its place.
+    Memory(usize),
     /// A rate at which it stops though more waits.
     Level,
     /// The same after a higher one.
@@ -80,6 +82,19 @@ pub(super) struct Moment {
     pub(super) paused: f64,
     /// What it is put down to, with shares of it that add up to 1.
     pub(super) causes: Vec<(Cause, f64)>,
+}
+
+impl Cause {
+    /// A limit that is known and reached in a second.
+    fn of_known(limit: SecondLimit, seen: WatchedSecond<'_>) -> Option<Self> {
+        Some(match limit {
+            SecondLimit::Throttle(place) => Self::Throttle(place),
+            SecondLimit::Exceeded => Self::Exceeded(seen.exceeded()?.0),
+            SecondLimit::Queue => Self::Queue,
+            SecondLimit::Quota(place) => Self::Quota(place),
+            SecondLimit::Memory(place) => Self::Memory(place),
+        })
+    }
 }
 
 impl Moment {
@@ -213,21 +228,16 @@ struct Second<'a> {
 
 fn causes(of: &Second<'_>) -> Vec<(Cause, f64)> {
     let whole = |cause| vec![(cause, 1.0)];
-    let rest = |cause, share: f64| vec![(cause, share), (Cause::Nothing, 1.0 - share)];
-    if let Some((place, share)) = of.seen.throttle() {
-        return if share < 1.0 { rest(Cause::Throttle(place), share) } else { whole(Cause::Throttle(place)) };
-    }
-    if let Some((limit, share)) = of.seen.exceeded() {
-        return if share < 1.0 { rest(Cause::Exceeded(limit), share) } else { whole(Cause::Exceeded(limit)) };
-    }
-    if let Some(limit) = of.declared() {
+    // Every verb that watches has the same share of a second at a limit that is known.
+    let known = of.seen.limit(of.own).and_then(|(limit, share)| Some((Cause::of_known(limit, of.seen)?, share)));
+    let of_device = matches!(known, Some((Cause::Throttle(_) | Cause::Exceeded(_), _)));
+    if let Some(limit) = of.declared().filter(|_| !of_device) {
         return whole(Cause::Declared(limit));
     }
-    if let Some(place) = of.own.filter(|place| of.seen.quota(*place)) {
-        return whole(Cause::Quota(place));
-    }
-    if let Some((_, share)) = of.seen.queue() {
-        return if share < 1.0 { rest(Cause::Queue, share) } else { whole(Cause::Queue) };
+    if let Some((cause, share)) = known {
+        // A page cache that is too small holds only while the device is busy: the program may have its reasons for the rest.
+        let left = if matches!(cause, Cause::Memory(_)) { of.idle(1.0 - share) } else { Cause::Nothing };
+        return if share < 1.0 { vec![(cause, share), (left, 1.0 - share)] } else { whole(cause) };
     }
     if let Some(level) = of.level.filter(|level| level.members[of.place]) {
         let cause = if level.before.is_some() { Cause::Burst } else { Cause::Level };
@@ -317,7 +327,11 @@ impl Second<'_> {
     }
 
     fn waiting(&self) -> Cause {
-        if self.flushes() { Cause::Flush } else { Cause::Answers }
+        match self.own {
+            _ if self.flushes() => Cause::Flush,
+            Some(place) if self.seen.reread(place).is_some() => Cause::Memory(place),
+            _ => Cause::Answers,
+        }
     }
 
     fn cache(&self) -> Option<usize> {

@@ -100,6 +100,7 @@ impl Seen<'_> {
                 Some(queue) => WatchFact::QueueFull { queue, share_of_time },
                 None => return Evidence::default(),
             },
+            Cause::Memory(place) => self.memory_short(place, share_of_time),
             Cause::Flush => WatchFact::FlushesAwaited {
                 each_ns: total.flush_ms as f64 * 1e6 / total.flushes.max(1) as f64,
                 per_s: total.flushes as f64 / length_s,
@@ -138,6 +139,19 @@ impl Seen<'_> {
             }
         }
         .into()
+    }
+
+    /// That a program reads again what was in memory before.
+    fn memory_short(&self, place: usize, share_of_time: f64) -> WatchFact {
+        let program = &self.watch.programs[place];
+        let sum = sum(program);
+        WatchFact::MemoryShort {
+            program: program.name.clone(),
+            limit: program.memory.clone(),
+            reread_share: (sum.reread_bytes as f64 / sum.read_bytes.max(1) as f64).min(1.0),
+            stalled_share: Some(sum.memory_stalled_us as f64 / 1e6 / self.length_s()).filter(|share| *share > 0.0),
+            share_of_time,
+        }
     }
 
     fn evidence_of(&self, level: &Level) -> Evidence {

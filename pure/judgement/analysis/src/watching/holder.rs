@@ -2,7 +2,7 @@
 
 use crate::device_throttle::HeldBy;
 use crate::summary::CauseShare;
-use loadline_record::{Limit, ShortQueue};
+use loadline_record::{Limit, MemoryLimit, ShortQueue};
 use serde::{Deserialize, Serialize};
 
 /// What holds a watched device.
@@ -44,6 +44,9 @@ pub enum WatchHeld {
         /// The kernel's queue that it is, where it is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         queue: Option<ShortQueue>,
+        /// The memory limit of the program's control group that it is, where it is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        memory: Option<MemoryLimit>,
         /// For this share of the time.
         share_of_time: f64,
     },
@@ -149,6 +152,8 @@ pub enum WatchStep {
     FasterOnly,
     /// Fewer flushes, or a disk that flushes faster.
     FasterFlushes,
+    /// More memory for the page cache.
+    MoreMemory,
     /// More CPU for the application.
     MoreCpu,
     /// To leave the storage as it is.

@@ -79,6 +79,7 @@ pub(crate) fn judge(cell: &CellRecord, cells: &[CellRecord]) -> Option<Judged> {
         Cause::Throttle(place) => Some(SecondLimit::Throttle(place)),
         Cause::Queue => Some(SecondLimit::Queue),
         Cause::Quota(place) => Some(SecondLimit::Quota(place)),
+        Cause::Memory(place) => Some(SecondLimit::Memory(place)),
         _ => None,
     };
     let standing = standing.and_then(|limit| watch.limit_of(limit, device));
@@ -118,14 +119,14 @@ fn shares(all: &[Moment]) -> Vec<(Cause, f64)> {
 /// answers and flushes together take half of what both have.
 fn binding_cause(shares: &[(Cause, f64)]) -> Cause {
     let of = |is: fn(Cause) -> bool| shares.iter().filter(|(cause, _)| is(*cause)).map(|(_, share)| share).sum::<f64>();
-    let waiting = of(|cause| matches!(cause, Cause::Flush | Cause::Answers));
+    let waiting = of(|cause| matches!(cause, Cause::Flush | Cause::Answers | Cause::Memory(_)));
     let idle = of(|cause| cause == Cause::Nothing);
     let enough = |(cause, share): &&(Cause, f64)| match cause {
         Cause::Throttle(_) | Cause::Exceeded(_) | Cause::Declared(_) | Cause::Queue | Cause::Level | Cause::Burst => {
             *share >= BINDING_MIN
         }
         Cause::Quota(_) | Cause::Processors | Cause::Cache(_) => *share >= ELSEWHERE_MIN,
-        Cause::Flush | Cause::Answers => waiting >= idle,
+        Cause::Flush | Cause::Answers | Cause::Memory(_) => waiting >= idle,
         Cause::Nothing => false,
     };
     shares.iter().find(enough).map_or(Cause::Nothing, |(cause, _)| *cause)
@@ -217,6 +218,7 @@ impl Cause {
             Self::Exceeded(limit) => WatchCause::CountedExcess { limit },
             Self::Declared(limit) => WatchCause::DeclaredLimit { limit },
             Self::Queue => watch.queue.clone().map_or(WatchCause::Level, |queue| WatchCause::Queue { queue }),
+            Self::Memory(place) => WatchCause::Memory { program: program(place) },
             Self::Level => WatchCause::Level,
             Self::Burst => WatchCause::LevelAfterBurst,
             Self::Flush => WatchCause::Flushes,
@@ -241,6 +243,7 @@ impl Cause {
             Self::Flush => Some(Limit::Flush),
             Self::Answers => Some(Limit::Latency),
             Self::Quota(_) | Self::Processors => Some(Limit::Cpu),
+            Self::Memory(_) => Some(Limit::Memory),
             Self::Cache(_) => Some(Limit::Cache),
             Self::Nothing => Some(Limit::Arrival),
         }

@@ -1,5 +1,6 @@
 //! Constructed samples, each with the cause that it must be put down to.
 
+mod memory;
 mod quota;
 mod shares;
 
@@ -70,7 +71,7 @@ fn watch(seconds: &[Did]) -> WatchRecord {
 }
 
 fn program(name: &str, pid: u32, seconds: usize, did: ProgramSecond) -> WatchedProgram {
-    WatchedProgram { name: name.into(), pid, processes: 1, only_here: None, quota: None, seconds: vec![did; seconds] }
+    WatchedProgram { name: name.into(), pid, processes: 1, seconds: vec![did; seconds], ..WatchedProgram::default() }
 }
 
 fn summary(watch: WatchRecord, ceilings: Vec<Ceiling>) -> RunSummary {

@@ -100,11 +100,13 @@ fn holder(cell: &CellSummary) -> WatchHolder {
     let share_of_time = cell.binding_share.unwrap_or(0.0);
     let by = if is_storage(Some(binding.limit)) {
         let (limit, ceiling_iops, presumed) = (binding.limit, binding.ceiling_iops, binding.presumed);
-        let queue = match &watch.standing {
-            Some(SourceLimit::Queue { queue }) => Some(queue.clone()),
-            _ => None,
+        let (queue, memory) = match &watch.standing {
+            Some(SourceLimit::Queue { queue }) => (Some(queue.clone()), None),
+            Some(SourceLimit::Memory { limit, .. }) => (None, Some(limit.clone())),
+            _ => (None, None),
         };
-        WatchHeld::Storage { limit, ceiling_iops, presumed, throttle: cell.held_by.clone(), queue, share_of_time }
+        let throttle = cell.held_by.clone();
+        WatchHeld::Storage { limit, ceiling_iops, presumed, throttle, queue, memory, share_of_time }
     } else {
         WatchHeld::Other { limit: binding.limit, cause: sides.of_others.cloned() }
     };
@@ -142,6 +144,7 @@ fn next(cell: &CellSummary) -> Option<WatchNext> {
         Limit::Latency if watch.outstanding.is_some_and(|depth| depth >= MANY_OUTSTANDING) => WatchStep::FasterOnly,
         Limit::Latency => WatchStep::FasterAnswers,
         Limit::Flush => WatchStep::FasterFlushes,
+        Limit::Memory => WatchStep::MoreMemory,
         Limit::Cpu => WatchStep::MoreCpu,
         Limit::Cache => WatchStep::KeepStorage,
         Limit::Arrival => WatchStep::SeeApplication,
@@ -150,7 +153,7 @@ fn next(cell: &CellSummary) -> Option<WatchNext> {
     let storage_saves = match binding.limit {
         Limit::Cpu if sides.is_elsewhere() => Some(0.0),
         Limit::Arrival | Limit::Cpu => Some(sides.storage),
-        Limit::Latency | Limit::Flush | Limit::Cache => Some(sides.storage).filter(|_| sides.is_even()),
+        Limit::Latency | Limit::Flush | Limit::Cache | Limit::Memory => Some(sides.storage).filter(|_| sides.is_even()),
         _ => None,
     };
     Some(WatchNext::Step { step, storage_saves })
@@ -175,7 +178,10 @@ fn certainty(cell: &CellSummary) -> (Certainty, Because) {
 
 /// The processes that could not be seen, if what held the device follows from what its programs did, and nobody said which one counts.
 fn rests_on_programs(cell: &CellSummary, binding: &Binding, watch: &WatchView) -> Option<HiddenProcesses> {
-    let rests = matches!(binding.limit, Limit::Arrival | Limit::Cpu | Limit::Cache | Limit::Latency | Limit::Flush);
+    let rests = matches!(
+        binding.limit,
+        Limit::Arrival | Limit::Cpu | Limit::Cache | Limit::Memory | Limit::Latency | Limit::Flush
+    );
     let is_named = watch.programs.iter().any(|program| program.named);
     watch.hidden.filter(|_| rests && !is_named && !is_idle(cell))
 }

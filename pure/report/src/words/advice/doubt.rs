@@ -58,6 +58,9 @@ const fn at_limit(reason: AtLimit) -> &'static str {
         AtLimit::Throttled => "a control group asks for all that a throttle of the kernel allows",
         AtLimit::Queue => "the kernel's queue of the device is full",
         AtLimit::Quota => "the CPU quota of the application runs out",
+        AtLimit::Memory => {
+            "a memory limit leaves the page cache too little: with more memory it reads less from storage, and does more"
+        }
         AtLimit::LevelRequests => "requests per second stay level at their highest while requests queue",
         AtLimit::LevelBytes => "bytes per second stay level at their highest while requests queue",
         AtLimit::AlwaysQueued => "the queue is never empty: the application always waits for the storage",

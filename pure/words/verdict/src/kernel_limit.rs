@@ -1,4 +1,5 @@
-//! Limits that stand in a file of the kernel, as they were read there: CPU quotas of control groups, the queues of devices.
+//! Limits that stand in a file of the kernel, as they were read there: CPU quotas and memory limits of control groups, the queues of
+//! devices.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,27 @@ impl CpuQuota {
     pub fn cpus(&self) -> f64 {
         self.quota_us as f64 / self.period_us.max(1) as f64
     }
+    /// The command that lifts it, for a shell.
+    #[must_use]
+    pub fn lifting_command(&self) -> String {
+        written(&self.lifted_by, &self.file)
+    }
+}
+
+/// A limit on the memory of a control group, its page cache included.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryLimit {
+    /// Memory of the group, in bytes.
+    pub bytes: u64,
+    /// The control group, from the root of its hierarchy; "/" is the outermost.
+    pub group: String,
+    /// The file that holds the limit.
+    pub file: String,
+    /// What to write into that file to lift it.
+    pub lifted_by: String,
+}
+
+impl MemoryLimit {
     /// The command that lifts it, for a shell.
     #[must_use]
     pub fn lifting_command(&self) -> String {
