@@ -1,6 +1,7 @@
 //! What cannot be recorded is refused, and nothing is left where a recording cannot begin.
 
-use crate::support::devices::{Group, Loop, run};
+use crate::support::applications::Application;
+use crate::support::devices::{Group, Loop, MemoryGroup, run};
 use crate::support::{Bench, built_in, complete, doubts};
 use crate::{folder, or_skip};
 use loadline_analysis::{RunVerdict, run_verdict, summarize};
@@ -11,7 +12,7 @@ use loadline_emulation::replay::Dependence;
 use loadline_record::{DoubtCode, SourceLimit};
 use loadline_runs::recording::{RecordSettings, Recorder, read_trace};
 use loadline_runs::replay_run::{ReplayOptions, ReplayRun};
-use loadline_runs::{Error, Observer, RecordError, WatchError};
+use loadline_runs::{Error, Event, Observer, RecordError, WatchError};
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -207,4 +208,56 @@ fn a_throttle_that_held_the_recorded_application_back_is_in_the_trace_and_in_all
     let source = summarize(&record).verdict.unwrap().source.expect("the verdict speaks of the source");
     assert!(at_throttle(&source.limit), "{source:?}");
     assert_eq!(demand_of_run(&record, None, None).unwrap().limited_by(), Some(AtLimit::Throttled));
+}
+
+/// Wants an end after so many requests, or a minute.
+#[derive(Default)]
+struct Enough {
+    requests: u64,
+    is_over: bool,
+}
+
+impl Observer for Enough {
+    fn event(&mut self, event: &Event<'_>) {
+        if let Event::Recorded(view) = event {
+            let patience = loadline_units::Duration::from_s(60);
+            self.is_over |= view.requests >= self.requests || view.elapsed > patience;
+        }
+    }
+    fn wants_an_end(&self) -> bool {
+        self.is_over
+    }
+}
+
+#[test]
+fn a_page_cache_that_a_memory_limit_keeps_small_is_in_the_trace_and_in_all_that_is_made_of_it() {
+    let folder = folder();
+    let backing = folder.path().join("backing");
+    fs::write(&backing, vec![1; 64 << 20]).unwrap();
+    let device = or_skip!(Loop::attach(&backing), "it takes root and a loop device");
+    let group = or_skip!(MemoryGroup::new("recorded", 24), "it takes control groups of the first version");
+    let file = folder.path().join("app.trace");
+    let recorder = Recorder::prepare(settings(&device.node, file.clone())).unwrap();
+    // A map of what was read would empty the cache whenever it is full.
+    let arguments = ["--rw=randread", "--bs=64k", "--direct=0", "--ioengine=psync", "--norandommap"];
+    let application = group.within(|| Application::fio(&device.node, &arguments));
+    let _application = or_skip!(application, "it takes fio");
+    let outcome = recorder.run(&mut Enough { requests: 30_000, is_over: false });
+    let outcome = or_skip!(outcome.ok(), "it takes tracefs");
+    let at_limit = |limit: &SourceLimit| matches!(limit, SourceLimit::Memory { limit, .. } if limit.bytes == 24 << 20);
+    let (limit, share) = outcome.notes.source_limit().expect("the limit is in the trace");
+    assert!(at_limit(&limit) && share > 0.0, "{limit:?}, {share}");
+    let run = outcome.notes.surroundings.as_ref().unwrap();
+    let cell = &summarize(run).cells[0];
+    assert_eq!(cell.binding.as_ref().map(|binding| binding.limit), Some(loadline_record::Limit::Memory), "{cell:?}");
+
+    let (trace, _) = read_trace(&file).unwrap();
+    let demand = demand_of_trace(&trace, "app.trace", &[]).unwrap();
+    assert_eq!(demand.limited_by(), Some(AtLimit::Memory), "{:?}", demand.intervals);
+    let options =
+        ReplayOptions { name: None, file, dependence: Dependence::Time, seed: 1, credits: BurstCredits::FULL };
+    let replay = ReplayRun::prepare(trace, &built_in("ds3-p30"), options).unwrap();
+    let record = complete(replay.run(Bench::new().store()));
+    let source = summarize(&record).verdict.unwrap().source.expect("the verdict speaks of the source");
+    assert!(at_limit(&source.limit), "{source:?}");
 }

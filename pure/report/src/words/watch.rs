@@ -537,7 +537,7 @@ mod tests {
                     presumed: false,
                     throttle: None,
                     queue: None,
-                    memory: Some(memory()),
+                    memory: Some(Box::new(memory())),
                     share_of_time: 0.97,
                 },
                 WatchBeside::Nothing,

@@ -11,8 +11,10 @@ const THROTTLE_REACHED_SHORT: f64 = 0.85;
 const SHORT_TICKS: usize = 2;
 /// A group asks for nearly all that the device does, if it asks for this share of it.
 const NEARLY_ALL: f64 = 0.9;
-/// A quota that runs out in more of its periods than this stops the program.
+/// A quota that runs out in more of its periods than this stops the program,
 const QUOTA_USED_UP: f64 = 0.3;
+/// and one that does in more than this is why its device waits for work.
+const QUOTA_USED_UP_PART: f64 = 0.1;
 /// A queue is full for a tick if its device has this share of its room in flight on average over it,
 const QUEUE_FULL: f64 = 0.9;
 /// and for a second only if the device has this share of it in flight on average while it has any.
@@ -165,10 +167,28 @@ impl WatchedSecond<'_> {
         (is_read && (REREAD_MIN..=REREAD_MAX).contains(&share)).then_some(share.min(1.0))
     }
 
-    /// The limit without which more would have been asked for, or done, with the share of the second for which it held. A small page cache
-    /// holds for as long as the device is busy.
+    /// Whether the CPU quota of a program ran out so often that its device waits for that.
+    #[must_use]
+    pub fn quota_in_part(&self, program: usize) -> bool {
+        let did = self.watch.programs.get(program).and_then(|program| program.seconds.get(self.place));
+        did.is_some_and(|did| did.quota_ran_out(QUOTA_USED_UP_PART))
+    }
+
+    /// The limit without which more would have been asked for, or done, with the share of the second for which it held: one that was read
+    /// and reached, or a quota while the device waits for work.
     #[must_use]
     pub fn limit(&self, principal: Option<usize>) -> Option<(SecondLimit, f64)> {
+        let in_part = || {
+            let place = principal.filter(|program| self.quota_in_part(*program))?;
+            Some((SecondLimit::Quota(place), 1.0 - self.tick.busy())).filter(|(_, share)| *share > 0.0)
+        };
+        self.reached(principal).or_else(in_part)
+    }
+
+    /// The limit that was read and reached, with the share of the second for which it held. A small page cache holds for as long as the
+    /// device is busy.
+    #[must_use]
+    pub fn reached(&self, principal: Option<usize>) -> Option<(SecondLimit, f64)> {
         let quota = || principal.filter(|program| self.quota(*program)).map(|place| (SecondLimit::Quota(place), 1.0));
         let memory = || {
             let is_limited = |place: &usize| self.watch.programs[*place].memory.is_some();
@@ -241,24 +261,29 @@ impl WatchRecord {
         self.subject.or_else(|| (0..self.programs.len()).max_by_key(asked))
     }
 
+    /// The limits at which the application was, each with the share of the time.
+    #[must_use]
+    pub fn limit_shares(&self) -> Vec<(SecondLimit, f64)> {
+        let principal = self.principal();
+        let all_us: u64 = self.looked_at().map(|second| second.tick.elapsed_us).sum();
+        let mut found: Vec<(SecondLimit, f64)> = Vec::new();
+        for second in self.looked_at() {
+            let Some((limit, share)) = second.limit(principal) else { continue };
+            let share = share * second.tick.elapsed_us as f64 / all_us.max(1) as f64;
+            match found.iter_mut().find(|(known, _)| *known == limit) {
+                Some((_, sum)) => *sum += share,
+                None => found.push((limit, share)),
+            }
+        }
+        found
+    }
+
     /// The limit at which the application was for most of the time that it was at one, with the share of all the time for which it was at any.
     #[must_use]
     pub fn source_limit(&self, device: &str) -> Option<(SourceLimit, f64)> {
-        let principal = self.principal();
-        let (mut all_us, mut at_any_us) = (0.0, 0.0);
-        let mut found: Vec<(SecondLimit, f64)> = Vec::new();
-        for second in self.looked_at() {
-            let us = second.tick.elapsed_us as f64;
-            all_us += us;
-            let Some((limit, share)) = second.limit(principal) else { continue };
-            at_any_us += us * share;
-            match found.iter_mut().find(|(known, _)| *known == limit) {
-                Some((_, sum)) => *sum += us * share,
-                None => found.push((limit, us * share)),
-            }
-        }
-        let (most, _) = found.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
-        Some((self.limit_of(most, device)?, at_any_us / f64::max(all_us, 1.0)))
+        let found = self.limit_shares();
+        let (most, _) = found.iter().copied().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+        Some((self.limit_of(most, device)?, found.iter().map(|(_, share)| share).sum()))
     }
 
     /// A limit of its seconds with its figures; `None` where the record has none of that kind.

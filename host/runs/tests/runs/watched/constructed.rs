@@ -409,7 +409,7 @@ fn elsewhere(list: &mut CaseList) {
 /// Reads of a file that does not fit into the memory of the application's control group.
 fn small_page_caches(list: &mut CaseList) {
     for (mib, arguments) in
-        [(64_u64, &[READS][..]), (96, &[READS, "--bs=16k", "--numjobs=4"]), (48, &["--rw=read", "--bs=64k"])]
+        [(48_u64, &["--bs=64k"][..]), (64, &["--bs=32k", "--numjobs=2"]), (96, &["--bs=16k", "--numjobs=4"])]
     {
         list.light(format!("page cache of {mib} MiB, {}", arguments.join(" ")), move |cases, case| {
             let group = MemoryGroup::new(&format!("watched-{mib}"), mib)?;
@@ -417,7 +417,7 @@ fn small_page_caches(list: &mut CaseList) {
                 let file = folder.join("large");
                 run("dd", &["if=/dev/urandom", &format!("of={}", file.display()), "bs=1M", "count=160", "conv=fsync"])?;
                 // A map of what was read would empty the cache whenever it is full.
-                let buffered = ["--direct=0", "--ioengine=psync", "--size=160M", "--norandommap"];
+                let buffered = [READS, "--direct=0", "--ioengine=psync", "--size=160M", "--norandommap"];
                 let started = || Application::fio(file.to_str()?, &[arguments, &buffered].concat());
                 let application = group.within(started)?;
                 // The page cache fills first.

@@ -7,8 +7,6 @@ use loadline_record::{Ceiling, CellRecord, Limit, ProgramSecond, SecondLimit, Wa
 const DECLARED_REACHED: f64 = 0.97;
 /// A declared ceiling that is passed by more than this does not limit.
 const DECLARED_SURPASSED: f64 = 1.15;
-/// A quota that runs out in so many of its periods is part of why a device waits for its program.
-const QUOTA_USED_UP_PART: f64 = 0.1;
 /// A program that waits for this share of the time in which it wants a CPU has too few of them,
 const CPU_WAITED: f64 = 0.4;
 /// if it wants one for so much of the time.
@@ -229,7 +227,7 @@ struct Second<'a> {
 fn causes(of: &Second<'_>) -> Vec<(Cause, f64)> {
     let whole = |cause| vec![(cause, 1.0)];
     // Every verb that watches has the same share of a second at a limit that is known.
-    let known = of.seen.limit(of.own).and_then(|(limit, share)| Some((Cause::of_known(limit, of.seen)?, share)));
+    let known = of.seen.reached(of.own).and_then(|(limit, share)| Some((Cause::of_known(limit, of.seen)?, share)));
     let of_device = matches!(known, Some((Cause::Throttle(_) | Cause::Exceeded(_), _)));
     if let Some(limit) = of.declared().filter(|_| !of_device) {
         return whole(Cause::Declared(limit));
@@ -302,7 +300,7 @@ impl Second<'_> {
     /// Why the device waits for work, for this share of the second: its program waits for a CPU, or it has none.
     fn idle(&self, share: f64) -> Cause {
         let Some((place, did)) = self.program() else { return Cause::Nothing };
-        let ran_out = did.quota_ran_out(QUOTA_USED_UP_PART);
+        let ran_out = self.seen.quota_in_part(place);
         let wanted = (did.cpu_us + did.cpu_wait_us) as f64;
         let waits = did.cpu_wait_us as f64 >= (self.moment.seconds * 1e6 * share).max(wanted) * CPU_WAITED
             && share >= 1.0 - DEVICE_BUSY;

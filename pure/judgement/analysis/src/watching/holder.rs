@@ -46,7 +46,7 @@ pub enum WatchHeld {
         queue: Option<ShortQueue>,
         /// The memory limit of the program's control group that it is, where it is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        memory: Option<MemoryLimit>,
+        memory: Option<Box<MemoryLimit>>,
         /// For this share of the time.
         share_of_time: f64,
     },

@@ -102,7 +102,7 @@ fn holder(cell: &CellSummary) -> WatchHolder {
         let (limit, ceiling_iops, presumed) = (binding.limit, binding.ceiling_iops, binding.presumed);
         let (queue, memory) = match &watch.standing {
             Some(SourceLimit::Queue { queue }) => (Some(queue.clone()), None),
-            Some(SourceLimit::Memory { limit, .. }) => (None, Some(limit.clone())),
+            Some(SourceLimit::Memory { limit, .. }) => (None, Some(Box::new(limit.clone()))),
             _ => (None, None),
         };
         let throttle = cell.held_by.clone();

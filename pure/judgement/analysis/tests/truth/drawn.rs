@@ -2,11 +2,13 @@
 //! `LOADLINE_TEST_LONG=1`.
 
 use loadline_analysis::example::{self, ExampleDisk, cell, closed, flushing, open, run, throttled};
-use loadline_analysis::rules::violations;
-use loadline_analysis::summarize;
+use loadline_analysis::rules::{comparison_violations, violations};
+use loadline_analysis::{CompareOptions, compare, summarize};
 use loadline_load::{LatencyFigure, Objective};
 use loadline_record::{
-    CellRecord, Doubt, DoubtCode, KernelThrottle, LoadFigures, RunRecord, RunVerb, ThrottledQuantity, ThrottledRequests,
+    CellRecord, Doubt, DoubtCode, KernelThrottle, LoadFigures, MemoryLimit, ProgramSecond, RunRecord, RunVerb,
+    ShortQueue, ThrottledQuantity, ThrottledRequests, WatchRecord, WatchSecond, WatchTick, WatchedProgram,
+    WatchedThrottle,
 };
 use loadline_units::Duration;
 
@@ -86,9 +88,14 @@ fn tail(cell: &mut CellRecord, draw: &mut Draw) {
 }
 
 fn drawn(draw: &mut Draw) -> RunRecord {
+    drawn_faster(draw, 1.0)
+}
+
+/// The same on a disk that does so many times as much.
+fn drawn_faster(draw: &mut Draw, times: f64) -> RunRecord {
     let disk = ExampleDisk {
-        latency_ns: draw.between(2e4, 4e7),
-        iops: libm::floor(draw.between(100.0, 60_000.0)),
+        latency_ns: draw.between(2e4, 4e7) / times,
+        iops: libm::floor(draw.between(100.0, 60_000.0) * times),
         bytes_per_s: draw.between(5e6, 3e9),
     };
     let objective = objective(draw);
@@ -143,21 +150,180 @@ fn asked() -> (bool, u64) {
     (all, std::env::var("LOADLINE_TEST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(0))
 }
 
-#[test]
-fn no_line_of_a_drawn_run_contradicts_another() {
+/// Draws many, and fails where one of them breaks a rule.
+#[track_caller]
+fn held<V: std::fmt::Debug>(what: &str, broken_of: impl Fn(&mut Draw) -> Vec<V>) {
     let (all, seed) = asked();
     let count = if all { ALL } else { SAMPLE };
-    println!("{count} of {ALL} runs, LOADLINE_TEST_SEED={seed}; all with LOADLINE_TEST_LONG=1");
-    let mut broken = Vec::new();
-    for number in 0..count {
-        let mut draw = Draw(seed.wrapping_mul(ALL).wrapping_add(number));
-        let record = drawn(&mut draw);
-        let found = violations(&record, &summarize(&record));
-        if !found.is_empty() {
-            broken.push((number, found));
+    println!("{count} of {ALL} {what}, LOADLINE_TEST_SEED={seed}; all with LOADLINE_TEST_LONG=1");
+    let of = |number: u64| (number, broken_of(&mut Draw(seed.wrapping_mul(ALL).wrapping_add(number))));
+    let broken: Vec<(u64, Vec<V>)> = (0..count).map(of).filter(|(_, found)| !found.is_empty()).collect();
+    assert!(broken.is_empty(), "{} of {count} {what}: {:#?}", broken.len(), &broken[..broken.len().min(12)]);
+}
+
+#[test]
+fn no_line_of_a_drawn_run_contradicts_another() {
+    held("runs", |draw| {
+        let record = drawn(draw);
+        violations(&record, &summarize(&record))
+    });
+}
+
+/// What a device and its program do for a while.
+fn watched(draw: &mut Draw) -> RunRecord {
+    let seconds = draw.of(&[5usize, 8, 20, 60]);
+    let cycle = draw.of(&[1usize, 2, 3]);
+    let phases: Vec<Phase> = (0..cycle).map(|_| Phase::drawn(draw)).collect();
+    let per_s = draw.of(&[30u64, 100, 500, 3_000, 20_000]);
+    let throttle = KernelThrottle {
+        requests: draw.of(&[ThrottledRequests::Reads, ThrottledRequests::Writes]),
+        counts: ThrottledQuantity::Requests,
+        per_s,
+        group: "/db".into(),
+        file: "/sys/fs/cgroup/db/io.max".into(),
+        lifted_by: "7:0 0".into(),
+    };
+    let (mut ticks, mut programs, mut asked) = (Vec::new(), Vec::new(), Vec::new());
+    for second in 0..seconds {
+        let phase = &phases[second * cycle / seconds];
+        let own: Vec<WatchTick> = (0..10).map(|place| phase.tick(draw, place, per_s)).collect();
+        let sum = |of: fn(&WatchTick) -> u64| own.iter().map(of).sum::<u64>();
+        let writes = throttle.requests == ThrottledRequests::Writes;
+        asked.push(if writes { sum(|tick| tick.writes) } else { sum(|tick| tick.reads) });
+        let read_bytes = sum(|tick| tick.read_bytes);
+        programs.push(ProgramSecond {
+            read_bytes,
+            write_bytes: sum(|tick| tick.write_bytes),
+            asked_read_bytes: (read_bytes as f64 * draw.of(&[1.0, 1.0, 8.0])) as u64,
+            reread_bytes: (read_bytes as f64 * phase.reread) as u64,
+            quota_periods: 10,
+            quota_used_up: phase.quota,
+            cpu_us: 200_000,
+            cpu_wait_us: draw.of(&[0, 0, 900_000]),
+            ..ProgramSecond::default()
+        });
+        ticks.extend(own);
+    }
+    let limit = MemoryLimit {
+        bytes: 64 << 20,
+        group: "/db".into(),
+        file: "/sys/fs/cgroup/db/memory.max".into(),
+        lifted_by: "max".into(),
+    };
+    let queue = ShortQueue {
+        device: "vda".into(),
+        requests: 4,
+        queues: 1,
+        file: "/sys/block/vda/queue/nr_requests".into(),
+        lifted_by: "128".into(),
+    };
+    let program = WatchedProgram {
+        name: "db".into(),
+        pid: 7,
+        processes: 1,
+        only_here: Some(true),
+        memory: draw.one_in(2).then_some(limit),
+        seconds: programs,
+        ..WatchedProgram::default()
+    };
+    let watch = WatchRecord {
+        ticks,
+        seconds: vec![WatchSecond { ticks: 10, ..WatchSecond::default() }; seconds],
+        throttles: if draw.one_in(2) {
+            vec![WatchedThrottle { limit: throttle, asked: Some(asked) }]
+        } else {
+            Vec::new()
+        },
+        queue: draw.one_in(4).then_some(queue),
+        programs: if draw.one_in(5) { Vec::new() } else { vec![program] },
+        subject: None,
+        ..WatchRecord::default()
+    };
+    let mut record = run(vec![cell(closed("random", 1.0, 4096, 1), &ExampleDisk::default(), &[1.0])]);
+    record.header.verb = RunVerb::Watch;
+    record.cells[0].trials[0].watched = Some(Box::new(watch));
+    record
+}
+
+/// A way of working that lasts for some seconds.
+struct Phase {
+    per_tick: f64,
+    reads: f64,
+    depth: f64,
+    busy: f64,
+    flushes: bool,
+    noise: f64,
+    /// Of ten ticks so many are worked in; none after.
+    worked: u64,
+    at_throttle: bool,
+    reread: f64,
+    quota: u64,
+}
+
+impl Phase {
+    fn drawn(draw: &mut Draw) -> Self {
+        Self {
+            per_tick: draw.between(1.0, 3_000.0),
+            reads: draw.of(&[1.0, 0.0, 0.5]),
+            depth: draw.of(&[0.05, 0.5, 1.0, 3.0, 4.0, 16.0]),
+            busy: draw.of(&[0.0, 0.05, 0.4, 0.95, 1.0]),
+            flushes: draw.one_in(4),
+            noise: draw.of(&[0.0, 0.05, 0.5]),
+            worked: draw.of(&[10, 10, 6, 3, 1]),
+            at_throttle: draw.one_in(3),
+            reread: draw.of(&[0.0, 0.0, 0.3, 0.8, 3.0]),
+            quota: draw.of(&[0, 0, 0, 2, 9]),
         }
     }
-    assert!(broken.is_empty(), "{} of {count} runs: {:#?}", broken.len(), &broken[..broken.len().min(12)]);
+
+    fn tick(&self, draw: &mut Draw, place: u64, per_s: u64) -> WatchTick {
+        let elapsed_us = 100_000;
+        if place >= self.worked || self.busy <= 0.0 {
+            return WatchTick { elapsed_us, ..WatchTick::default() };
+        }
+        let rate =
+            if self.at_throttle { per_s as f64 / 10.0 } else { self.per_tick * (1.0 - self.noise * draw.share()) };
+        let reads = libm::round(rate * self.reads) as u64;
+        let writes = libm::round(rate * (1.0 - self.reads)) as u64;
+        let waited = self.depth.max(self.busy) * 100.0;
+        let flushed = if self.flushes && writes > 0 { 0.4 } else { 0.0 };
+        let of_reads = if reads + writes == 0 { 0.0 } else { reads as f64 / (reads + writes) as f64 };
+        WatchTick {
+            elapsed_us,
+            reads,
+            writes,
+            flushes: if flushed > 0.0 { writes } else { 0 },
+            read_bytes: reads * 4096,
+            write_bytes: writes * 4096,
+            read_ms: (waited * of_reads) as u64,
+            write_ms: (waited * (1.0 - of_reads) * (1.0 - flushed)) as u64,
+            flush_ms: (waited * (1.0 - of_reads) * flushed) as u64,
+            busy_ms: (self.busy * 100.0) as u64,
+            in_flight: self.depth as u64,
+            ..WatchTick::default()
+        }
+    }
+}
+
+#[test]
+fn no_line_of_a_drawn_watch_contradicts_another() {
+    held("watches", |draw| {
+        let record = watched(draw);
+        violations(&record, &summarize(&record))
+    });
+}
+
+#[test]
+fn no_line_of_a_drawn_comparison_contradicts_another() {
+    held("comparisons", |draw| {
+        let seed = draw.next();
+        let factors = [1.0, draw.of(&[1.0, 1.02, 1.1, 0.5, 3.0]), draw.of(&[1.0, 0.9, 2.0])];
+        let sides = draw.of(&[2usize, 2, 3]);
+        let runs: Vec<RunRecord> =
+            factors[..sides].iter().map(|factor| drawn_faster(&mut Draw(seed), *factor)).collect();
+        let compared = compare(&runs.iter().collect::<Vec<_>>(), &CompareOptions::default());
+        compared.map_or_else(|_| Vec::new(), |found| comparison_violations(&found))
+    });
 }
 
 #[test]

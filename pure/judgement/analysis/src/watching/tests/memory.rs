@@ -30,7 +30,7 @@ fn reads_of_what_was_in_memory_before_are_put_down_to_the_memory_limit_before_an
         bound(&found, Limit::Memory, 0.9..=1.0);
         let volume = &found.verdict.as_ref().unwrap().volumes[0];
         let (WatchHeld::Storage { memory: Some(held), .. }, _) = held(volume) else { panic!("{volume:?}") };
-        assert_eq!(held, &limit());
+        assert_eq!(held.as_ref(), &limit());
         assert_eq!(volume.certainty, Certainty::Likely, "how much it would take is not known");
         assert_eq!(volume.next, Some(Advised::Watch { step: WatchNext::LiftSetting, record: false }));
         let command = "echo -1 | sudo tee /sys/fs/cgroup/memory/db/memory.limit_in_bytes";

@@ -1,5 +1,10 @@
 //! What always holds of a summary, whatever was measured: no line of it contradicts another. A rule that is broken is a defect of the judge.
 
+mod compared;
+mod watched;
+
+pub use compared::{ComparisonViolation, comparison_violations};
+
 use crate::curves::{is_like, outstanding, paced, sound};
 use crate::finding::ObjectiveRule;
 use crate::run_verdict::{RunVerdict, run_verdict};
@@ -91,6 +96,23 @@ pub enum Violation {
         /// The one that has not.
         other: String,
     },
+    /// A limit that was read has more of the time than what is said to be likely.
+    SeenLimitUnsaid {
+        /// The load.
+        cell: String,
+    },
+    /// A limit in a file of the kernel holds a load, and the next step does not lift it; or the other way round.
+    NotLifted {
+        /// The load.
+        cell: String,
+    },
+    /// Storage is said to change nothing though it is waited for.
+    PassedOver {
+        /// The load.
+        cell: String,
+        /// For this share of the time.
+        waits: f64,
+    },
     /// The mean lies above the percentile that stands beside the figure.
     MeanAbove {
         /// The load.
@@ -110,6 +132,9 @@ pub fn violations(record: &RunRecord, summary: &RunSummary) -> Vec<Violation> {
         found.extend(Rules::one_limit(volume, cell));
         found.extend(rules.sure(volume, cell));
         found.extend(volume.gives.iter().filter_map(|figure| rules.figure(figure)));
+    }
+    if rules.is_watch() {
+        found.extend(watched::violations(record, summary));
     }
     found.extend(rules.conclusions());
     found.extend(rules.objective());
