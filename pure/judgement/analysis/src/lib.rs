@@ -18,6 +18,7 @@ mod lasting;
 mod limits;
 mod load_details;
 mod load_keys;
+mod load_limit;
 mod more_in_flight;
 mod recorded_source;
 #[cfg(any(test, feature = "example"))]
@@ -72,12 +73,13 @@ pub use hosts::{
 pub use limits::{LimitFigure, Quantity, known_limits, limits};
 pub use load_details::{BlockInMix, LoadDetails};
 pub use load_keys::{KeyWords, LoadIdentity, LoadKey, LoadKeys, LoadsApart, distinct_words, spoken_keys, told_apart};
+pub use load_limit::{LoadAtLimit, loads_at_limits};
 pub use loadline_record::{Binding, Ceiling, Limit};
 pub use loadline_units::words::listed;
 pub use run_verdict::{RunVerdict, run_verdict, trials_cut_short};
 pub use search::{Probed, Search};
 pub use search_question::SearchQuestion;
-pub use standing::{LoadAtLimit, StandingLimit, StandingRule, loads_at_limits, standing_limits};
+pub use standing::{StandingLimit, StandingRule, standing_limits};
 pub use summarize::summarize;
 pub use summary::{
     BestOf, CauseShare, CellSummary, CpuFigures, ExceededView, LastingFigures, LastingLatency, LatencyIntervals,

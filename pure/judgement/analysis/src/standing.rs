@@ -1,10 +1,9 @@
 //! What holds a load by what was read before it began: quotas, throttles and settings of queues, each with its file and what lifts it.
 
 use crate::device_throttle::HeldBy;
-use crate::summarize::summarize;
 use crate::summary::CellSummary;
 use loadline_record::{
-    CpuQuota, DeviceFacts, HostFacts, Limit, LoadFigures, RunRecord, ThrottledRequests, TrialRecord, VolumeFacts,
+    CpuQuota, DeviceFacts, HostFacts, Limit, LoadFigures, ThrottledRequests, TrialRecord, VolumeFacts,
 };
 use serde::{Deserialize, Serialize};
 
@@ -83,37 +82,10 @@ pub enum StandingRule {
 
 impl StandingLimit {
     /// A throttle of the kernel.
-    fn throttle(held: HeldBy) -> Self {
+    pub(crate) fn throttle(held: HeldBy) -> Self {
         let (file, lifted_by) = (held.limit.file.clone(), Some(held.lifting_command()));
         Self { rule: StandingRule::Throttle(held), file, lifted_by }
     }
-}
-
-/// A load whose rate is that of a limit above its storage.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LoadAtLimit {
-    /// The load.
-    pub cell: String,
-    /// Its volume.
-    pub volume: String,
-    /// The limit.
-    pub limit: StandingLimit,
-}
-
-/// The loads of a run that a limit in a file of the kernel held: what they show is that limit, and not their storage.
-#[must_use]
-pub fn loads_at_limits(record: &RunRecord) -> Vec<LoadAtLimit> {
-    let cells = summarize(record).cells;
-    let of = |cell: &CellSummary| {
-        let trials = record.cells.iter().find(|of| of.id == cell.id && of.volume == cell.volume)?.trials.as_slice();
-        let volume = record.header.volumes.iter().find(|volume| volume.name == cell.volume);
-        let limit = match cell.held_by.clone() {
-            Some(held) => StandingLimit::throttle(held),
-            None => holder(&record.header.host, volume, cell, trials, &cells)?,
-        };
-        Some(LoadAtLimit { cell: cell.id.clone(), volume: cell.volume.clone(), limit })
-    };
-    cells.iter().filter_map(of).collect()
 }
 
 impl StandingRule {

@@ -1,9 +1,9 @@
 //! What always holds of a summary, whatever was measured: no line of it contradicts another. A rule that is broken is a defect of the judge.
 
-mod compared;
-mod watched;
+mod comparison;
+mod watch;
 
-pub use compared::{ComparisonViolation, comparison_violations};
+pub use comparison::{ComparisonViolation, comparison_violations};
 
 use crate::curves::{is_like, outstanding, paced, sound};
 use crate::finding::ObjectiveRule;
@@ -134,7 +134,7 @@ pub fn violations(record: &RunRecord, summary: &RunSummary) -> Vec<Violation> {
         found.extend(volume.gives.iter().filter_map(|figure| rules.figure(figure)));
     }
     if rules.is_watch() {
-        found.extend(watched::violations(record, summary));
+        found.extend(watch::violations(record, summary));
     }
     found.extend(rules.conclusions());
     found.extend(rules.objective());
