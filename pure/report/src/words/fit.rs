@@ -199,6 +199,7 @@ mod tests {
             FitDoubt::OfPrediction,
             FitDoubt::AboveTheDisk { limits: vec![Limit::Cache, Limit::VmUncachedIops] },
             FitDoubt::NotMeasured { volume: "data".to_owned(), operation: Operation::Write },
+            FitDoubt::OfTheTool { loads: 2, first: "random reads".to_owned(), volume: "log".to_owned() },
             FitDoubt::AtLimit {
                 volume: "data".to_owned(),
                 limit: StandingLimit {
@@ -208,7 +209,6 @@ mod tests {
                 },
                 loads: 2,
             },
-            FitDoubt::OfTheTool { loads: 2, first: "random reads".to_owned(), volume: "log".to_owned() },
         ];
         let data = loadline_fitting::FittedVolume {
             name: "data".to_owned(),

@@ -8,6 +8,7 @@ mod comparison_schema;
 mod conclusions;
 mod doubts;
 mod emulated;
+mod figures;
 mod findings;
 mod golden;
 mod hosts;
