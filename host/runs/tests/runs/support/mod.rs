@@ -6,6 +6,8 @@ pub(crate) mod emulated;
 pub(crate) mod inputs;
 pub(crate) mod nbd_client;
 
+use loadline_analysis::rules::assert_kept;
+use loadline_analysis::summarize;
 use loadline_catalog::{Catalog, Environment, environment_text};
 use loadline_record::{Doubt, DoubtCode, RunRecord, TrialRecord};
 use loadline_runs::{
@@ -193,10 +195,11 @@ pub(crate) fn whole(measurement: Measuring) -> RunRecord {
     complete(measurement.run(&mut Silent::default()))
 }
 
-/// The record of a run that must be whole.
+/// The record of a run that must be whole; no line of its summary contradicts another.
 pub(crate) fn complete(outcome: Result<RunOutcome, Error>) -> RunRecord {
     let RunOutcome { record, ended } = outcome.unwrap_or_else(|error| panic!("{}", words(&error)));
     assert!(ended.is_complete(), "{ended:?}");
+    assert_kept(&record, &summarize(&record));
     record
 }
 
@@ -225,7 +228,9 @@ pub(crate) fn words(error: &(dyn std::error::Error + 'static)) -> String {
 
 /// A run's results as programs read them.
 pub(crate) fn summary(record: &RunRecord) -> Value {
-    serde_json::to_value(loadline_report::run_document(&loadline_analysis::summarize(record))).unwrap()
+    let summary = summarize(record);
+    assert_kept(record, &summary);
+    serde_json::to_value(loadline_report::run_document(&summary)).unwrap()
 }
 
 /// The cells of a run's results.
@@ -235,7 +240,7 @@ pub(crate) fn cells(record: &RunRecord) -> Vec<Value> {
 
 /// The texts of a run's findings of one kind.
 pub(crate) fn findings(record: &RunRecord, code: &str) -> Vec<String> {
-    let summary = loadline_analysis::summarize(record);
+    let summary = summarize(record);
     let found = summary.findings.iter().filter(|finding| finding.code.name() == code);
     found.map(|finding| loadline_report::words::finding(&summary, finding)).collect()
 }
