@@ -194,6 +194,13 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
+    /// A run from its JSON. All that a run holds is compiled for this once, and not for each reader of a text that has one in it.
+    ///
+    /// # Errors
+    /// It is no JSON, or lacks a part.
+    pub fn of_json(text: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(text)
+    }
     /// The pipeline that a crawl measured last; `None`: it is no crawl, or did not come to its end.
     #[must_use]
     pub fn pipeline(&self) -> Option<&PipelineRecord> {

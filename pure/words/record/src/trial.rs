@@ -465,13 +465,31 @@ mod tests {
             let record = |count, bytes| OperationRecord { count, bytes, ..OperationRecord::default() };
             let operations: BTreeMap<Operation, OperationRecord> =
                 operations.iter().map(|(operation, count, bytes)| (*operation, record(*count, *bytes))).collect();
-            let text = serde_json::json!({
-                "trial": 0, "started_unix_s": 0, "engine": { "name": "test", "reason": "", "options": [] }, "warm_up_ns": 0,
-                "measured_ns": 1_000_000_000, "operations": {}, "offered_iops": null, "missed": 0, "series": Series::default(),
-                "errors": {}, "error_samples": [], "surroundings": Surroundings::default(), "steady_state": null,
-                "verify": null, "ending": Ending::Complete, "doubts": [],
-            });
-            TrialRecord { operations, ..serde_json::from_value(text).unwrap() }
+            TrialRecord {
+                trial: 0,
+                started_unix_s: 0,
+                measured_from_unix_ns: None,
+                engine: EngineUsed { name: EngineName::Null, reason: String::new(), options: Vec::new() },
+                warm_up_ns: 0,
+                measured_ns: 1_000_000_000,
+                operations,
+                steps: Steps::default(),
+                offered_iops: None,
+                missed: 0,
+                series: Series::default(),
+                errors: BTreeMap::new(),
+                error_samples: Vec::new(),
+                surroundings: Surroundings::default(),
+                told_scatter: None,
+                pipeline: None,
+                watched: None,
+                hosts: None,
+                steady_state: None,
+                verify: None,
+                model: None,
+                ending: Ending::Complete,
+                doubts: Vec::new(),
+            }
         };
         let (write, trim, flush) = (Operation::Write, Operation::Trim, Operation::Flush);
         let mixed = trial(&[(write, 10, 40_960), (trim, 2, 8 << 30), (flush, 3, 0)]);

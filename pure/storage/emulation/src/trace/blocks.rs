@@ -8,7 +8,9 @@ use super::{SlicePart, TIME_MAX, TraceError, TraceRecord};
 use loadline_block::{ErrorKind, Operation};
 use loadline_record::{RunRecord, SourceLimit};
 use loadline_units::Instant;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::io::Read;
 
@@ -84,8 +86,14 @@ pub struct RecordingNotes {
     #[serde(default)]
     pub elapsed_ns: u64,
     /// Its surroundings: what `watch` would have stored of the same device and time. `None`: of an earlier version, or another tool.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "surroundings_of")]
     pub surroundings: Option<Box<RunRecord>>,
+}
+
+/// A run within notes, read as [`RunRecord::of_json`] reads it.
+fn surroundings_of<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Box<RunRecord>>, D::Error> {
+    let text = Option::<&RawValue>::deserialize(from)?;
+    text.map(|text| RunRecord::of_json(text.get()).map(Box::new)).transpose().map_err(D::Error::custom)
 }
 
 impl RecordingNotes {
@@ -248,7 +256,7 @@ pub(super) fn read_blocks(mut from: impl Read, exports: usize) -> Result<Recordi
             return Ok(recording);
         }
         if count == END {
-            let notes: RecordingNotes = serde_json::from_slice(&payload).map_err(|_| TraceError::Foreign)?;
+            let notes = notes_of(&payload)?;
             if notes.requests != number || super::read_up_to(&mut from, &mut [0])? > 0 {
                 return Err(TraceError::Foreign);
             }
@@ -261,6 +269,11 @@ pub(super) fn read_blocks(mut from: impl Read, exports: usize) -> Result<Recordi
         decode_block(&payload, count as usize, exports, &mut recording.requests)
             .ok_or(TraceError::TraceRecord(number))?;
     }
+}
+
+/// A function without parameters of type: what reads from any source would be compiled with all that a recording knows for each of them.
+fn notes_of(text: &[u8]) -> Result<RecordingNotes, TraceError> {
+    serde_json::from_slice(text).map_err(|_| TraceError::Foreign)
 }
 
 fn decode_block(mut from: &[u8], count: usize, exports: usize, into: &mut Vec<RecordedRequest>) -> Option<()> {

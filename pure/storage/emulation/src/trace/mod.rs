@@ -344,7 +344,7 @@ impl Trace {
                     return Err(TraceError::Foreign);
                 }
                 if !text.is_empty() {
-                    late = serde_json::from_slice::<End>(&text).map_err(|_| TraceError::Foreign)?.late;
+                    late = end_of(&text)?.late;
                 }
                 cut_short = false;
                 break;
@@ -397,8 +397,16 @@ fn read_up_to(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
 fn read_change(bytes: &[u8; RECORD], from: &mut impl Read) -> Result<Option<RecordedChange>, TraceError> {
     let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
     let Some(text) = read_text_after(bytes, from)? else { return Ok(None) };
-    let change = serde_json::from_slice(&text).map_err(|_| TraceError::TraceRecord(number(0)))?;
+    let change = change_of(&text).ok_or(TraceError::TraceRecord(number(0)))?;
     Ok(Some(RecordedChange { sequence: number(0), at: Instant::from_ns(number(8)), change }))
+}
+
+fn change_of(text: &[u8]) -> Option<Change> {
+    serde_json::from_slice(text).ok()
+}
+
+fn end_of(text: &[u8]) -> Result<End, TraceError> {
+    serde_json::from_slice(text).map_err(|_| TraceError::Foreign)
 }
 
 /// The text that follows a record; `None` where it is cut short.
