@@ -79,7 +79,7 @@ pub(crate) fn stalls(load: &LoadFigures, trial: &TrialRecord) -> Option<Vec<Stal
     let slow: Vec<Stall> = (0..seconds.len())
         .map(|ended| Stall { ended, length_ns: slowest(&seconds[ended]) - usual.p50_ns })
         .filter(|stall| stall.length_ns >= least && stall.length_ns / 1e9 * usual.count >= MISSING_MIN)
-        .filter(|stall| recovers(seconds, &usual, *stall))
+        .filter(|stall| is_silent(seconds, &usual, *stall) && recovers(seconds, &usual, *stall))
         .collect();
     if slow.len() as f64 > seconds.len() as f64 * SECONDS_SHARE_MAX {
         return None;
@@ -118,6 +118,13 @@ fn usual(seconds: &[Second]) -> Option<Usual> {
         p50_ns: over(|s| s.operations.iter().map(|of| of.p50_ns).max().unwrap_or(0))?,
         p99_ns: over(|s| s.operations.iter().map(|of| of.p99_ns).max().unwrap_or(0))?,
     })
+}
+
+/// Whether the whole seconds within it have next to no answers: where they have, its slowest request stood in a queue that moves.
+fn is_silent(seconds: &[Second], usual: &Usual, stall: Stall) -> bool {
+    let from = (stall.ended + 1).saturating_sub((stall.length_ns / 1e9) as usize) + 1;
+    let few = usual.count * (1.0 - MISSING_SHARE_MIN);
+    seconds.iter().take(stall.ended).skip(from).all(|second| second.count() as f64 <= few)
 }
 
 /// Whether it goes on as before: what falls for good, or stays low for long, is no stall.

@@ -133,6 +133,21 @@ fn a_slow_request_is_no_device_that_stands_still() {
 }
 
 #[test]
+fn a_queue_that_grows_behind_a_burst_that_ended_is_no_stall() {
+    let arrivals = cell(open("random", 1.0, KIB4, 1_566.0), &ExampleDisk::default(), &[1.0]);
+    let burst = edited(arrivals, |trial| {
+        for (since, second) in (0..).zip(&mut trial.series.seconds[25..]) {
+            let of = &mut second.operations[0];
+            (of.count, of.p50_ns) = (693, (300 + since * 520) * MS);
+            (of.p99_ns, of.max_ns) = (of.p50_ns + 290 * MS, of.p50_ns + 300 * MS);
+            let reads = trial.operations.get_mut(&Operation::Read).unwrap();
+            (0..693).for_each(|_| reads.latency.record(Duration::from_ns(of.p50_ns)));
+        }
+    });
+    assert_eq!(told(burst), None);
+}
+
+#[test]
 fn throttles_bursts_that_end_and_short_runs_are_no_stalls() {
     assert_eq!(told(throttled(closed("random", 1.0, KIB4, 32), 5_000.0)), None);
     // A throttle that counts over a second: in each of them nothing is let through for a while.
