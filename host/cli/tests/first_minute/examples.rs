@@ -61,7 +61,8 @@ fn every_example_runs_as_it_is_printed() {
     }
     desk.ends(0, &["export", "last", "--as", "fio", "-o", "results.json"]);
     let prices = include_str!("../../../../pure/strangers/offers/tests/corpus/azure-machines.json");
-    std::fs::write(desk.path("prices.json"), prices).unwrap();
+    // Of a region that nothing comes along for: there a few machines are a whole list.
+    std::fs::write(desk.path("prices.json"), prices.replace("francecentral", "xx-test-1")).unwrap();
     for (name, file) in [("before", "node1.json"), ("after", "node2.json")] {
         desk.ends(0, &["export", name, "--as", "record", "-o", file]);
     }

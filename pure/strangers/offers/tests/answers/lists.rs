@@ -3,11 +3,16 @@
 use crate::{AZURE_MACHINES, OFFER, answer, candidates, of_answers};
 use loadline_catalog::{Catalog, Kind, ListRefusal};
 
-/// The catalog with the made offer as an updated list.
+/// The catalog as if nothing had come along for any region.
+fn unpriced() -> Catalog {
+    Catalog::builtin().without_prices()
+}
+
+/// The same with the made offer as an updated list.
 fn updated() -> Catalog {
     let lists: Vec<String> = candidates(&[OFFER]).iter().map(|candidate| candidate.list.text()).collect();
     let files: Vec<(&str, &str)> = lists.iter().map(|text| ("list.toml", text.as_str())).collect();
-    Catalog::builtin().with_updates(&files).unwrap()
+    unpriced().with_updates(&files).unwrap()
 }
 
 #[test]
@@ -61,13 +66,13 @@ fn a_list_that_lost_names_does_not_count() {
         matches!(found.as_slice(), [ListRefusal::TooFew { found: 3, known: 4, missing }] if missing == "m5.xlarge"),
         "{found:?}"
     );
-    let found = refusals(AZURE_MACHINES, &Catalog::builtin(), Kind::Vm);
+    let found = refusals(AZURE_MACHINES, &unpriced(), Kind::Vm);
     assert_eq!(found, [], "of a region without a list nothing is known but the anchor");
 }
 
 #[test]
 fn a_list_without_its_anchor_does_not_count() {
-    let found = refusals(&OFFER.replace("m5.large", "r5.large"), &Catalog::builtin(), Kind::Vm);
+    let found = refusals(&OFFER.replace("m5.large", "r5.large"), &unpriced(), Kind::Vm);
     assert!(matches!(found.as_slice(), [ListRefusal::NoAnchor { .. }]), "{found:?}");
 }
 
@@ -80,7 +85,7 @@ fn a_price_of_0_where_there_was_one_does_not_count() {
 #[test]
 fn two_prices_for_a_name_do_not_count_and_both_are_named() {
     // The dedicated product says that it is shared.
-    let found = refusals(&OFFER.replace("\"Dedicated\"", "\"Shared\""), &Catalog::builtin(), Kind::Vm);
+    let found = refusals(&OFFER.replace("\"Dedicated\"", "\"Shared\""), &unpriced(), Kind::Vm);
     let texts = found.iter().find_map(|refusal| match refusal {
         ListRefusal::TwoPrices { name, first, other } => Some((name.clone(), first.to_string(), other.to_string())),
         _ => None,
@@ -92,17 +97,17 @@ fn two_prices_for_a_name_do_not_count_and_both_are_named() {
 
 #[test]
 fn a_price_above_any_does_not_count() {
-    let found = refusals(&OFFER.replace("\"0.2300000000\"", "\"10000.0000000001\""), &Catalog::builtin(), Kind::Vm);
+    let found = refusals(&OFFER.replace("\"0.2300000000\"", "\"10000.0000000001\""), &unpriced(), Kind::Vm);
     assert_eq!(found, [], "rounded to billionths it is the most that is taken");
-    let found = refusals(&OFFER.replace("\"0.2300000000\"", "\"10001\""), &Catalog::builtin(), Kind::Vm);
+    let found = refusals(&OFFER.replace("\"0.2300000000\"", "\"10001\""), &unpriced(), Kind::Vm);
     assert!(matches!(found.as_slice(), [ListRefusal::TooHigh { name, .. }] if name == "m5.xlarge"), "{found:?}");
 }
 
 #[test]
 fn another_currency_does_not_count() {
-    let found = refusals(&OFFER.replace("\"USD\"", "\"CNY\""), &Catalog::builtin(), Kind::Vm);
+    let found = refusals(&OFFER.replace("\"USD\"", "\"CNY\""), &unpriced(), Kind::Vm);
     assert!(matches!(found.as_slice(), [ListRefusal::OtherCurrency { found, .. }] if found == "CNY"), "{found:?}");
-    let found = refusals(&OFFER.replace("\"USD\"", "\"U\\u001bSD\""), &Catalog::builtin(), Kind::Vm);
+    let found = refusals(&OFFER.replace("\"USD\"", "\"U\\u001bSD\""), &unpriced(), Kind::Vm);
     assert!(matches!(found.first(), Some(ListRefusal::NoCurrency { .. })), "{found:?}");
 }
 
@@ -110,7 +115,7 @@ fn another_currency_does_not_count() {
 fn a_component_off_its_rule_does_not_count() {
     let rule = |price: &str| {
         let text = OFFER.replace("\"0.0060000000\"", &format!("{price:?}"));
-        refusals(&text, &Catalog::builtin(), Kind::Disk)
+        refusals(&text, &unpriced(), Kind::Disk)
     };
     assert_eq!(rule("0.0062"), []);
     assert!(matches!(rule("0.0066").as_slice(), [ListRefusal::ComponentOff { name, .. }] if name == "gp3"));
@@ -121,7 +126,7 @@ fn a_bare_machine_above_its_sibling_does_not_count() {
     // M3 and M4 have one price; the second is the bare machine's.
     let place = OFFER.rfind("\"5.5200000000\"").unwrap();
     let text = format!("{}\"6.0720000000\"{}", &OFFER[..place], &OFFER[place + 14..]);
-    let found = refusals(&text, &Catalog::builtin(), Kind::Vm);
+    let found = refusals(&text, &unpriced(), Kind::Vm);
     assert!(
         matches!(found.as_slice(), [ListRefusal::BareAbove { name, sibling, .. }] if name == "m5.metal" && sibling == "m5.24xlarge"),
         "{found:?}"
@@ -137,14 +142,14 @@ fn a_disk_that_lost_a_part_does_not_count() {
 
 #[test]
 fn a_list_from_the_future_does_not_count() {
-    let found = refusals(&OFFER.replace("2026-11-27T12", "2026-11-29T12"), &Catalog::builtin(), Kind::Vm);
+    let found = refusals(&OFFER.replace("2026-11-27T12", "2026-11-29T12"), &unpriced(), Kind::Vm);
     assert_eq!(found, [ListRefusal::FromTheFuture { date: "2026-11-29".into() }]);
 }
 
 #[test]
 fn a_walk_without_its_last_page_does_not_count() {
     let text = AZURE_MACHINES.replace("\"NextPageLink\":null", "\"NextPageLink\":\"https://prices.azure.com/2\"");
-    let found = refusals(&text, &Catalog::builtin(), Kind::Vm);
+    let found = refusals(&text, &unpriced(), Kind::Vm);
     assert_eq!(found, [ListRefusal::Unfinished]);
 }
 
