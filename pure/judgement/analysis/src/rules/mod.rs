@@ -14,7 +14,10 @@ use crate::verdict_block::{
     VerdictSubject, VolumeVerdict,
 };
 use crate::{AdvisedStep, LoadReached};
-use loadline_record::{Clock, DoubtGrade, HistogramSnapshot, Limit, RunRecord, RunVerb};
+use loadline_record::{
+    Clock, DoubtGrade, HistogramSnapshot, KernelThrottle, Limit, RunRecord, RunVerb, ThrottledQuantity,
+    ThrottledRequests,
+};
 use std::collections::BTreeSet;
 
 /// More requests in flight bring nothing worth the wait if they bring less than this,
@@ -25,6 +28,8 @@ const DEEPER: f64 = 1.25;
 const ONE_FIGURE: f64 = 1e-9;
 /// Rates of both directions are one if they differ by no more.
 const ONE_RATE: f64 = 0.01;
+/// A level that differs by no more from a throttle is that throttle.
+const ONE_THROTTLE: f64 = 0.005;
 /// Fewer served at once than this share of those in flight wait for one another.
 const WAIT: f64 = 0.7;
 
@@ -131,6 +136,7 @@ pub fn violations(record: &RunRecord, summary: &RunSummary) -> Vec<Violation> {
         found.extend(rules.more_at_once(volume, cell));
         found.extend(Rules::one_limit(volume, cell));
         found.extend(rules.sure(volume, cell));
+        found.extend(rules.throttle_unsaid(volume, cell));
         found.extend(volume.gives.iter().filter_map(|figure| rules.figure(figure)));
     }
     if rules.is_watch() {
@@ -234,6 +240,24 @@ impl Rules<'_> {
             }
             _ => None,
         }
+    }
+
+    /// What is likely excludes the limits that were read: an inferred one has not the figure of a throttle that is not named.
+    fn throttle_unsaid(&self, volume: &VolumeVerdict, cell: &CellSummary) -> Option<Violation> {
+        let binding = cell.binding.as_ref().filter(|binding| binding.inferred && cell.held_by.is_none())?;
+        let is_likely = volume.certainty == Certainty::Likely && matches!(volume.held_by, Holder::Limit(_));
+        let ceiling = binding.ceiling_iops.filter(|_| is_likely && binding.limit == Limit::DiskIops)?;
+        let facts = self.record.header.volumes.iter().find(|facts| facts.name == cell.volume)?;
+        let has_it = |limit: &KernelThrottle| {
+            let is_met = match limit.requests {
+                ThrottledRequests::Reads => cell.reads_only(),
+                ThrottledRequests::Writes => cell.writes_only(),
+            };
+            let is_same = (ceiling / limit.per_s.max(1) as f64 - 1.0).abs() <= ONE_THROTTLE;
+            is_met && is_same && limit.counts == ThrottledQuantity::Requests
+        };
+        let found = facts.devices.iter().flat_map(|device| &device.throttles).any(has_it);
+        found.then(|| Violation::SeenLimitUnsaid { cell: cell.id.clone() })
     }
 
     fn figure(&self, figure: &VerdictFigure) -> Option<Violation> {
