@@ -3,6 +3,7 @@
 mod dist;
 mod gate;
 mod peers;
+mod prices;
 mod release;
 mod step;
 mod suite;
@@ -20,6 +21,7 @@ cargo xtask test --long      with all that the gate samples: for a change of wha
 cargo xtask ublk --kernel DIR   that step, on the kernel of an unpacked linux-image package
 cargo xtask release          target/release/shipped: the command stripped, and its debug information beside it
 cargo xtask dist [TARGET]    target/dist: what people install (tarball, Debian package, OCI image), tried in empty roots
+cargo xtask prices FOLDER   the catalog's price lists of all regions, from lists saved there
 cargo xtask STEP...          single steps, in the order given:
 ";
 
@@ -46,6 +48,15 @@ fn main() -> ExitCode {
         ["dist", target] => {
             dist::choose(target);
             Ok(vec![&gate::DIST])
+        }
+        ["prices", folder] => {
+            return match prices::write(&root, Path::new(folder)) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => {
+                    eprintln!("error: {error:#}");
+                    ExitCode::FAILURE
+                }
+            };
         }
         ["ublk", "--kernel", folder] => {
             ublk::choose(folder);

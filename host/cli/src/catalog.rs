@@ -11,6 +11,7 @@ use crate::printing;
 use crate::schema::Schema;
 use loadline_catalog::{Catalog, CatalogProblem, Filter, Kind, ListOrder, Price, rate_text};
 use loadline_report::words::checkup::{CatalogCheck, catalog_lines};
+use loadline_report::words::price_problem;
 use loadline_report::{Column, Field, Table};
 use loadline_runs::{catalog_priced, catalog_with};
 use serde_json::{Map, Value as Json};
@@ -94,10 +95,9 @@ fn list(arguments: &ListArguments) -> anyhow::Result<Outcome> {
             Field::text(row.detail),
         ];
         if priced {
-            let all: Vec<String> = row.prices.iter().map(|price| price_text(price, &[])).collect();
-            let others: Vec<&str> = row.prices.iter().skip(1).filter_map(|price| price.region.as_deref()).collect();
+            let others: Vec<String> = row.prices.iter().skip(1).filter_map(|price| price.region.clone()).collect();
             let first = row.prices.first().map(|price| price_text(price, &others));
-            fields.push(first.map_or_else(|| Field::both("", Json::Null), |first| Field::both(first, all.join("; "))));
+            fields.push(first.map_or_else(|| Field::both("", Json::Null), Field::text));
         }
         table.push(fields);
     }
@@ -112,10 +112,14 @@ fn list(arguments: &ListArguments) -> anyhow::Result<Outcome> {
 }
 
 /// A price with its date and region, and for which other regions there is one; its terms and source are shown with the entry.
-fn price_text(price: &Price, others: &[&str]) -> String {
+fn price_text(price: &Price, others: &[String]) -> String {
     let date = price.dates();
     let region = price.region.as_deref().unwrap_or("region not recorded");
-    let others = if others.is_empty() { String::new() } else { format!("; also {}", others.join(", ")) };
+    let others = match others.len() {
+        0 => String::new(),
+        1 | 2 => format!("; also {}", others.join(", ")),
+        count => format!("; also {count} other regions"),
+    };
     format!("{} ({date}; {region}{others})", price.amount())
 }
 
@@ -165,8 +169,12 @@ fn unreached(catalog: &Catalog) -> Vec<CatalogProblem> {
 
 fn check(arguments: &CheckArguments) -> anyhow::Result<Outcome> {
     let catalog = catalog_with(arguments.own.catalog.as_deref())?;
-    let mut problems = catalog.check();
-    problems.extend(unreached(&catalog));
+    let told = |problem: CatalogProblem| [problem.place, problem.name, problem.kind.name().to_owned(), problem.text];
+    let mut problems: Vec<[String; 4]> = catalog.check().into_iter().chain(unreached(&catalog)).map(told).collect();
+    problems.extend(catalog.price_problems().into_iter().map(|problem| {
+        let (kind, text) = (problem.cause.name().to_owned(), price_problem(&problem));
+        [problem.place, problem.name, kind, text]
+    }));
     problems.sort();
     let mut table = Table::new(&[
         Column::words("where", "place"),
@@ -175,19 +183,14 @@ fn check(arguments: &CheckArguments) -> anyhow::Result<Outcome> {
         Column::words("", "text"),
     ]);
     for problem in &problems {
-        table.push(vec![
-            Field::text(&problem.place),
-            Field::text(&problem.name),
-            Field::text(problem.kind.name()),
-            Field::text(&problem.text),
-        ]);
+        table.push(problem.iter().map(Field::text).collect());
     }
     if arguments.printing.format != Format::Table || !table.is_empty() {
         output::print(&printing::table(&table, Schema::CatalogCheck, arguments.printing.format))?;
     }
     let lines = catalog_lines(&CatalogCheck {
         problems: problems.len(),
-        first: problems.first().map(|first| [&first.place, &first.name, &first.text].map(String::as_str)),
+        first: problems.first().map(|[place, name, _, text]| [place, name, text].map(String::as_str)),
         looked_at: [catalog.disks().len(), catalog.vms().len(), catalog.caps().len()],
         command: "loadline catalog list --kind disk --sort price",
     });

@@ -278,11 +278,11 @@ fn price(comparison: &mut Comparison, records: &[RunRecord], region: Option<&str
     if comparison.sides.iter().any(|side| side.volume.is_some()) || sold.iter().all(Option::is_none) {
         return Ok(());
     }
-    let costs = |region: &str| -> Vec<Option<(Money, bool)>> {
+    let costs = |region: &str| -> Vec<Option<BillSum>> {
         sold.iter().map(|environment| monthly(&environment.as_ref()?.bill(&catalog, region))).collect()
     };
-    let all_known = |costs: &[Option<(Money, bool)>]| {
-        costs.iter().zip(&sold).all(|(cost, sold)| sold.is_none() || cost.is_some_and(|(_, complete)| complete))
+    let all_known = |costs: &[Option<BillSum>]| {
+        costs.iter().zip(&sold).all(|(cost, sold)| sold.is_none() || cost.is_some_and(|cost| cost.complete))
     };
     let shared = match region {
         Some(region) => Some(costs(region)),
@@ -296,9 +296,10 @@ fn price(comparison: &mut Comparison, records: &[RunRecord], region: Option<&str
                 .and_then(|sold| in_own_region(sold, &catalog))
                 .map_or((None, None), |(cost, region)| (Some(cost), Some(region))),
         };
-        if let Some((money, complete)) = cost {
-            let price = MonthlyPrice { amount: money.amount(), currency: money.currency().to_string() };
+        if let Some(BillSum { month, complete, estimated }) = cost {
+            let price = MonthlyPrice { amount: month.amount(), currency: month.currency().to_string() };
             (ranked.price_month, ranked.price_complete) = (Some(price), complete);
+            ranked.price_estimated = estimated;
             ranked.price_region = own;
         }
     }
@@ -317,15 +318,15 @@ fn price(comparison: &mut Comparison, records: &[RunRecord], region: Option<&str
 }
 
 /// What an environment costs in the region that knows most of it, of equals the first.
-fn in_own_region(sold: &Environment, catalog: &Catalog) -> Option<((Money, bool), String)> {
+fn in_own_region(sold: &Environment, catalog: &Catalog) -> Option<(BillSum, String)> {
     let of = |region: String| {
         let bill = sold.bill(catalog, &region);
         let known = bill.iter().filter(|item| item.monthly().is_some()).count();
         Some((known, monthly(&bill)?, region))
     };
-    let found: Vec<(usize, (Money, bool), String)> = catalog.regions().into_iter().filter_map(of).collect();
-    let most = found.iter().map(|(known, (_, complete), _)| (*complete, *known)).max()?;
-    let best = found.into_iter().find(|(known, (_, complete), _)| (*complete, *known) == most)?;
+    let found: Vec<(usize, BillSum, String)> = catalog.regions().into_iter().filter_map(of).collect();
+    let most = found.iter().map(|(known, sum, _)| (sum.complete, *known)).max()?;
+    let best = found.into_iter().find(|(known, sum, _)| (sum.complete, *known) == most)?;
     Some((best.1, best.2))
 }
 
@@ -345,12 +346,22 @@ fn unpriced(sold: &Environment, catalog: &Catalog, region: Option<&str>) -> Vec<
     distinct
 }
 
-/// The sum of a bill, and whether nothing is missing in it.
-fn monthly(items: &[loadline_catalog::Item]) -> Option<(Money, bool)> {
+/// The sum of a bill.
+#[derive(Debug, Clone, Copy)]
+struct BillSum {
+    month: Money,
+    /// Whether nothing is missing in it.
+    complete: bool,
+    /// Whether a part of it is an estimate.
+    estimated: bool,
+}
+
+/// The sum of what is known.
+fn monthly(items: &[loadline_catalog::Item]) -> Option<BillSum> {
     let known: Vec<Money> = items.iter().filter_map(loadline_catalog::Item::monthly).collect();
     let sum = known.iter().skip(1).try_fold(*known.first()?, |sum, more| sum.plus(*more))?;
     let complete = items.iter().all(|item| matches!(item.each, ItemCost::Monthly(_) | ItemCost::WithMachine));
-    Some((sum, complete))
+    Some(BillSum { month: sum, complete, estimated: items.iter().any(loadline_catalog::Item::is_estimated) })
 }
 
 /// Against when anything is worse; inconclusive when nothing is and an overall verdict is missing or cannot be told, or a cell

@@ -106,8 +106,11 @@ fn cost(typed: &[String], region: &str, catalog: &Catalog) -> anyhow::Result<Tab
         let items = environment.bill(catalog, region);
         for item in &items {
             let (all, note) = match &item.each {
-                ItemCost::Monthly(each) if item.count > 1 => (item.monthly(), format!("{each} each")),
-                ItemCost::Monthly(_) => (item.monthly(), String::new()),
+                ItemCost::Monthly(each) => {
+                    let one = (item.count > 1).then(|| format!("{} each", each.month));
+                    let estimated = item.is_estimated().then(|| "an estimate: no list has all of it".to_owned());
+                    (item.monthly(), one.into_iter().chain(estimated).collect::<Vec<_>>().join("; "))
+                }
                 ItemCost::WithMachine => (None, "comes with the machine".to_owned()),
                 ItemCost::NotSold => (None, "given in full: nobody sells it".to_owned()),
                 ItemCost::Unknown(error) => (None, error.to_string()),
@@ -127,12 +130,15 @@ fn cost(typed: &[String], region: &str, catalog: &Catalog) -> anyhow::Result<Tab
         let sum = sum.flatten();
         let is_whole = items.iter().all(|item| matches!(item.each, ItemCost::Monthly(_) | ItemCost::WithMachine));
         let machine = environment.vm.as_ref().is_some_and(|vm| !vm.name.is_empty());
+        let is_estimated = items.iter().any(loadline_catalog::Item::is_estimated);
         let left_out: Vec<&str> = [(!is_whole, "what has no price"), (machine, "the system's disk")]
             .into_iter()
             .filter_map(|(is_left_out, what)| is_left_out.then_some(what))
             .collect();
         // An environment names no system's disk; an advice counts one.
-        let note = if left_out.is_empty() { String::new() } else { format!("without {}", left_out.join(" and ")) };
+        let without = (!left_out.is_empty()).then(|| format!("without {}", left_out.join(" and ")));
+        let note = is_estimated.then(|| "in part an estimate".to_owned()).into_iter().chain(without);
+        let note = note.collect::<Vec<_>>().join("; ");
         table.push(vec![
             Field::text(&environment.name),
             Field::text("all"),

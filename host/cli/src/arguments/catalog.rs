@@ -49,7 +49,7 @@ pub(crate) struct ListArguments {
     /// Only disks that can be at least this large, as in "1 TiB"
     #[arg(long, value_name = "SIZE")]
     pub(crate) size_min: Option<Bytes>,
-    /// Prices of this region alone, as in "us-east-1"; without it, a table has those of the first that is known
+    /// Prices of this region alone, as in "us-east-1"; without it, those of the region with most prices
     #[arg(long, value_name = "NAME")]
     pub(crate) region: Option<String>,
     /// Only disks, or only machines: disk or vm

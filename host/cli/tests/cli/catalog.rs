@@ -38,9 +38,9 @@ fn a_list_has_prices_with_their_date_and_region_where_they_are_known() {
     let priced = bench.done(&["catalog", "list", "--provider", "aws", "--family", "gp3"]);
     let charges =
         "0.08 USD per GiB-month + 0.005 USD per IOPS-month above 3000 IOPS + 0.04 USD per MiB/s-month above 125 MiB/s";
-    assert!(priced.contains(&format!("{charges} (2026-10-06; us-east-1; also us-west-2, eu-west-1)")), "{priced}");
+    assert!(priced.contains(&format!("{charges} (2026-10-06; us-east-1; also 35 other regions)")), "{priced}");
     let csv = bench.done(&["catalog", "list", "--provider", "aws", "--family", "gp3", "--format", "csv"]);
-    assert!(csv.contains("(2026-10-06; us-east-1); 0.08 USD") && csv.contains("; eu-west-1)"), "{csv}");
+    assert!(csv.contains(&format!("{charges} (2026-10-06; us-east-1; also 35 other regions)")), "{csv}");
     let of_region = ["catalog", "list", "--provider", "azure", "--family", "premium", "--region", "eastus2"];
     let rows = bench.rows(&of_region);
     assert_eq!(rows[8]["price"], "122.88 USD per month (2026-09-23; eastus2)");

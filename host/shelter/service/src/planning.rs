@@ -403,7 +403,8 @@ impl<'a> Storage<'a> {
             let known = known?;
             let sum = known.iter().skip(1).try_fold(*known.first()?, |sum, more| sum.plus(*more))?;
             let names: Vec<&str> = items.iter().filter_map(|item| item.name.as_deref()).collect();
-            Some(format!("{sum} a month: {} in {region}, whole disks", names.join(", ")))
+            let about = if items.iter().any(|item| item.is_estimated()) { "about " } else { "" };
+            Some(format!("{about}{sum} a month: {} in {region}, whole disks", names.join(", ")))
         })
     }
 }

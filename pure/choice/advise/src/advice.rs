@@ -2,6 +2,7 @@
 
 use crate::doubt::AdviceDoubt;
 use crate::miss::Miss;
+use loadline_catalog::Estimated;
 use loadline_units::Bytes;
 use loadline_workload::Objective;
 use serde::Serialize;
@@ -239,6 +240,8 @@ pub struct PriceMonth {
     pub currency: String,
     /// Whether everything has a price. Otherwise the sum is "at least".
     pub complete: bool,
+    /// Whether a part of it is an estimate.
+    pub estimated: bool,
     /// The dates of the prices, each once.
     pub dates: Vec<String>,
     /// Item by item.
@@ -273,11 +276,14 @@ pub struct PricedItem {
     pub count: u32,
     /// All of them a month; `None`: no price is known.
     pub amount: Option<f64>,
-    /// The price's date.
+    /// The date of its list; of several the earliest.
     pub date: Option<String>,
     /// When an update read it, in UTC; `None` of prices that come along or are the user's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fetched: Option<String>,
+    /// What of it is an estimate, since no list has it: `whole`, `size`, `iops` or `throughput`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub estimated: Vec<Estimated>,
     /// For whom or under which conditions.
     pub terms: Option<String>,
     /// Where the price is from.
@@ -391,6 +397,18 @@ pub struct CurvePoint {
     pub choice: Option<String>,
 }
 
+impl PriceMonth {
+    /// What stands before the amount: "at least " if a part has no price, "about " if one is an estimate.
+    #[must_use]
+    pub const fn bound(&self) -> &'static str {
+        match (self.complete, self.estimated) {
+            (false, _) => "at least ",
+            (true, true) => "about ",
+            (true, false) => "",
+        }
+    }
+}
+
 impl DiskChoice {
     /// the name of the catalog with its number, or with its size and what is bought.
     #[must_use]
@@ -454,11 +472,10 @@ impl Candidate {
         }
         self.words().replacen(" with ", &format!(" ({}) with ", size.join(", ")), 1)
     }
-    /// The price in words: "550.66 USD", or "at least 550.66 USD".
+    /// The price in words: "550.66 USD", "about 550.66 USD" or "at least 550.66 USD".
     #[must_use]
     pub fn price_words(&self) -> String {
-        let least = if self.price_month.complete { "" } else { "at least " };
-        format!("{least}{:.2} {}", self.price_month.amount, self.price_month.currency)
+        format!("{}{:.2} {}", self.price_month.bound(), self.price_month.amount, self.price_month.currency)
     }
 }
 

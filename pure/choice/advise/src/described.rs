@@ -6,7 +6,7 @@ use crate::advice::{
 use crate::advisor::{Market, Posed};
 use crate::day::DayResult;
 use crate::disk_sets::{DiskSet, INTERLEAVE, VOLUME};
-use crate::doubt::AdviceDoubt;
+use crate::doubt::{AdviceDoubt, EstimatedItem};
 use crate::environment_text::environment_text;
 use crate::flow::{Cached, Station, stations};
 use crate::machines::{MachineOffer, environment};
@@ -154,32 +154,40 @@ impl Posed<'_> {
     }
 
     fn price(&self, market: &Market, set: &DiskSet, machine: &MachineOffer) -> PriceMonth {
-        let item = |what: PricedPart, name: &str, count: u32, money: Option<Money>, missing: Option<String>| {
-            let prices = self.catalog.prices(name);
-            let price = prices.iter().find(|price| price.region.as_deref() == Some(market.region.as_str()));
-            let price = price.filter(|_| money.is_some());
+        let nothing = Provisioned::default();
+        let item = |what: PricedPart, (name, wanted): (&str, &Provisioned), count, money: Option<Money>, missing| {
+            let price = self.catalog.price_in(name, &market.region).filter(|_| money.is_some());
+            let cost = self.catalog.cost(name, wanted, &market.region).ok().filter(|_| money.is_some());
+            let dates = cost.as_ref().map(|cost| cost.dates.clone()).unwrap_or_default();
             PricedItem {
                 what,
                 name: name.to_owned(),
                 count,
                 amount: money.map(Money::amount),
-                date: price.and_then(|price| price.date.clone()),
-                fetched: price.and_then(|price| price.fetched.clone()),
-                terms: price.and_then(|price| price.terms.clone()),
-                source: price.map(|price| price.source.clone()),
+                fetched: price.as_ref().and_then(|price| price.fetched.clone()),
+                date: dates.into_iter().min().or_else(|| price.as_ref()?.date.clone()),
+                estimated: cost.map(|cost| cost.estimated).unwrap_or_default(),
+                terms: price.as_ref().and_then(|price| price.terms.clone()),
+                source: price.map(|price| price.source),
                 missing: if money.is_none() { missing } else { None },
             }
         };
         let machine_missing = self.catalog.monthly_cost(&machine.name, &Provisioned::default(), &market.region).err();
         let mut items = vec![
-            item(PricedPart::Machine, &machine.name, 1, machine.price, machine_missing.map(|error| error.to_string())),
-            item(PricedPart::DataDisks, &set.sku, set.count, set.disks_price, set.unpriced.clone()),
+            item(
+                PricedPart::Machine,
+                (&machine.name, &nothing),
+                1,
+                machine.price,
+                machine_missing.map(|error| error.to_string()),
+            ),
+            item(PricedPart::DataDisks, (&set.sku, &set.wanted), set.count, set.disks_price, set.unpriced.clone()),
         ];
         if set.requests_price.is_some() {
-            items.push(item(PricedPart::Requests, &set.sku, 1, set.requests_price, None));
+            items.push(item(PricedPart::Requests, (&set.sku, &set.wanted), 1, set.requests_price, None));
         }
         if let Some(disk) = &machine.os_disk {
-            items.push(item(PricedPart::SystemDisk, &disk.sku, 1, Some(disk.price), None));
+            items.push(item(PricedPart::SystemDisk, (&disk.sku, &disk.wanted), 1, Some(disk.price), None));
         }
         let mut dates: Vec<String> = items.iter().filter_map(|item| item.date.clone()).collect();
         dates.sort_unstable();
@@ -189,6 +197,7 @@ impl Posed<'_> {
             amount: items.iter().filter_map(|item| item.amount).sum(),
             currency: currency.map_or_else(|| "USD".to_owned(), |money| money.currency().to_string()),
             complete: items.iter().all(|item| item.amount.is_some()),
+            estimated: items.iter().any(|item| !item.estimated.is_empty()),
             dates,
             items,
         }
@@ -200,6 +209,10 @@ impl Posed<'_> {
             let missing = candidate.price_month.items.iter().filter_map(|item| item.missing.clone()).collect();
             doubts.push(AdviceDoubt::NotPriced { missing });
         }
+        let estimated = candidate.price_month.items.iter().filter(|item| !item.estimated.is_empty());
+        let estimated: Vec<EstimatedItem> =
+            estimated.map(|item| EstimatedItem { name: item.name.clone(), parts: item.estimated.clone() }).collect();
+        doubts.extend((!estimated.is_empty()).then_some(AdviceDoubt::EstimatedPrices { items: estimated }));
         if let Some(today) = self.options.today.as_deref().and_then(days) {
             let is_old = |date: &&String| days(date).is_some_and(|date| today - date > PRICE_DAYS_MAX);
             let dates: Vec<String> = candidate.price_month.dates.iter().filter(is_old).cloned().collect();

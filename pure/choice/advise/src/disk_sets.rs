@@ -131,8 +131,7 @@ impl SetsFor<'_> {
             Ok(each) => (Some(each.times(count)), None),
             Err(error) => (None, Some(error.to_string())),
         };
-        let prices = self.catalog.prices(&entry.name);
-        let here = prices.iter().find(|price| price.region.as_deref() == Some(self.region));
+        let here = self.catalog.price_in(&entry.name, self.region);
         let requests_price = here.and_then(|price| price.for_requests(self.requests_per_month));
         let price = match (disks_price, requests_price) {
             (Some(disks), Some(requests)) => disks.plus(requests),

@@ -1,5 +1,6 @@
 //! Why an advice, or a choice, should not be taken as it stands, with its figures.
 
+use loadline_catalog::Estimated;
 use loadline_demand::AtLimit;
 use serde::Serialize;
 
@@ -21,6 +22,8 @@ pub enum AdviceDoubtCode {
     UnknownLocality,
     /// Something has no price.
     NotPriced,
+    /// A part of the price is an estimate.
+    EstimatedPrices,
     /// Prices of long ago.
     OldPrices,
     /// Processors that run on credits.
@@ -43,6 +46,7 @@ impl AdviceDoubtCode {
             Self::OneSize => "one-size",
             Self::UnknownLocality => "unknown-locality",
             Self::NotPriced => "not-priced",
+            Self::EstimatedPrices => "estimated-prices",
             Self::OldPrices => "old-prices",
             Self::CpuCredits => "cpu-credits",
             Self::KnownDeviation => "known-deviation",
@@ -99,6 +103,11 @@ pub enum AdviceDoubt {
         /// Why each has none.
         missing: Vec<String>,
     },
+    /// No list has a part of the price: it is estimated from another, as it is elsewhere.
+    EstimatedPrices {
+        /// Of what, and which parts.
+        items: Vec<EstimatedItem>,
+    },
     /// Prices of long ago.
     OldPrices {
         /// Their dates.
@@ -124,6 +133,15 @@ pub enum AdviceDoubt {
     HostCacheEstimated,
 }
 
+/// A price of which parts are estimates.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct EstimatedItem {
+    /// Its name in the catalog.
+    pub name: String,
+    /// Which parts.
+    pub parts: Vec<Estimated>,
+}
+
 impl AdviceDoubt {
     /// What kind it is.
     #[must_use]
@@ -136,6 +154,7 @@ impl AdviceDoubt {
             Self::MeanSizes { .. } | Self::SizesDiffer => AdviceDoubtCode::OneSize,
             Self::UnknownLocality => AdviceDoubtCode::UnknownLocality,
             Self::NotPriced { .. } => AdviceDoubtCode::NotPriced,
+            Self::EstimatedPrices { .. } => AdviceDoubtCode::EstimatedPrices,
             Self::OldPrices { .. } => AdviceDoubtCode::OldPrices,
             Self::CpuCredits => AdviceDoubtCode::CpuCredits,
             Self::KnownDeviation { .. } => AdviceDoubtCode::KnownDeviation,

@@ -31,7 +31,7 @@ pub use advice::{
     VolumeChoice,
 };
 pub use advisor::{AdviceOptions, AdviseError, ROWS_DEFAULT, advise};
-pub use doubt::{AdviceDoubt, AdviceDoubtCode};
+pub use doubt::{AdviceDoubt, AdviceDoubtCode, EstimatedItem};
 pub use exactness::{PairCheck, check_against_every_pair};
 pub use loadline_demand::AtLimit;
 pub use miss::{Fix, FixChange, Miss, Shortfall};

@@ -82,12 +82,16 @@ fn holds(side: &RankedSide) -> Option<String> {
     })
 }
 
-/// "135.17 USD", or "at least 135.17 USD".
+/// "135.17 USD", "about 135.17 USD" or "at least 135.17 USD".
 fn price(side: &RankedSide) -> Option<String> {
     let price = side.price_month.as_ref()?;
     let region = side.price_region.as_ref().map_or_else(String::new, |region| format!(" ({})", plain(region)));
-    let least = if side.price_complete { "" } else { "at least " };
-    Some(format!("{least}{price}{region}"))
+    let bound = match (side.price_complete, side.price_estimated) {
+        (false, _) => "at least ",
+        (true, true) => "about ",
+        (true, false) => "",
+    };
+    Some(format!("{bound}{price}{region}"))
 }
 
 /// The verdict in at most ten lines.

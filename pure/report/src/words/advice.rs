@@ -148,7 +148,7 @@ fn all_lines(advice: &Advice) -> Vec<VerdictLine> {
     let gravest = {
         use AdviceDoubtCode as Code;
         first_of(&advice.doubts, &[Code::SourceLimited, Code::Averaged, Code::ShortHistory])
-            .or_else(|| first_of(&winner.doubts, &[Code::KnownDeviation, Code::OldPrices]))
+            .or_else(|| first_of(&winner.doubts, &[Code::KnownDeviation, Code::EstimatedPrices, Code::OldPrices]))
     };
     if let Some(first) = gravest {
         say(About::Doubt, format!("{} ({})", sentence(&advice_doubt(first)), first.code()));
@@ -313,7 +313,7 @@ pub fn advice_table(candidates: &[Candidate]) -> Table {
     let time = |ns: u64| Duration::from_ns(ns).human();
     for row in candidates {
         let volumes: Vec<String> = row.volumes.iter().map(VolumeChoice::words).collect();
-        let least = if row.price_month.complete { "" } else { "at least " };
+        let bound = row.price_month.bound();
         let range = |found: loadline_advise::LatencyRange| {
             Field::text(format!("{} to {}", time(found.p99_low), time(found.p99_high)))
         };
@@ -321,7 +321,7 @@ pub fn advice_table(candidates: &[Candidate]) -> Table {
             Field::count(u64::from(row.rank)),
             Field::text(&row.machine),
             Field::text(volumes.join("; ")),
-            Field::both(format!("{least}{:.2}", row.price_month.amount), row.price_month.amount),
+            Field::both(format!("{bound}{:.2}", row.price_month.amount), row.price_month.amount),
             Field::text(&row.price_month.currency),
             Field::text(&row.binding.source),
             Field::both(format!("{:.0} %", row.used * 100.0), row.used),

@@ -21,6 +21,7 @@ mod limit;
 mod limit_source;
 mod model;
 pub mod price_update;
+mod prices;
 #[cfg(feature = "shelter")]
 pub mod shelter;
 mod step;
@@ -38,6 +39,7 @@ pub use evidence::evidence;
 pub use finding::finding;
 pub(crate) use finding::how_long;
 pub use limit_source::limit_source;
+pub use prices::price_problem;
 pub use throttle::standing;
 pub use verdict::holder;
 

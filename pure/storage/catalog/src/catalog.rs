@@ -3,7 +3,7 @@
 use crate::builtin::BUILTIN;
 use crate::entry::{Cap, DiskEntry, Family, HostCacheEntry, SizeRule, VmEntry};
 use crate::file;
-use crate::price::{Money, Price, Priced};
+use crate::price::{Money, Price, Prices};
 use crate::resolve::{DiskFigures, Draw, EntryError, EstimatedLimit, LimitFigures, Provisioned, VmFigures};
 use loadline_disk::{Directions, DiskSpec, Limit, Place, VmSpec};
 use loadline_document::{DocumentError, nearest};
@@ -17,8 +17,7 @@ pub struct Catalog {
     pub(crate) vms: Vec<VmEntry>,
     pub(crate) caps: Vec<Cap>,
     pub(crate) host_caches: Vec<HostCacheEntry>,
-    /// In the order of the files: of several for the same, the last counts.
-    pub(crate) prices: Vec<Priced>,
+    pub(crate) prices: Prices,
     /// Memory of machines, by name. In the order of the files: of several for the same, the last counts.
     pub(crate) memories: Vec<(String, Bytes)>,
     /// How many of the families come with loadline; they are the first.
@@ -172,7 +171,7 @@ impl Catalog {
             self.vms.extend(found.vms);
             self.caps.extend(found.caps);
             self.host_caches.extend(found.host_cache);
-            self.prices.extend(found.prices);
+            self.prices.extend(found.prices, found.columns);
             self.memories.extend(found.memories);
         }
         Ok(self)
@@ -534,7 +533,7 @@ impl Catalog {
             iops,
             throughput,
             detail,
-            prices: self.prices(&disk.name).into_iter().cloned().collect(),
+            prices: self.prices(&disk.name),
             persistent: Some(family.mechanism.place != Place::Local),
             monthly: None,
         }
@@ -555,7 +554,7 @@ impl Catalog {
             iops: limit.iops.as_ref().and_then(|found| highest_of(found, |budget| budget.rate)),
             throughput: limit.throughput.as_ref().and_then(|found| highest_of(found, |budget| budget.rate)),
             detail: detail.join(", "),
-            prices: self.prices(&vm.name).into_iter().cloned().collect(),
+            prices: self.prices(&vm.name),
             persistent: None,
             monthly: None,
         }
@@ -565,7 +564,7 @@ impl Catalog {
         let family = self.cap_family(cap);
         let name = format!("{}/{}", family.provider, cap.machines);
         Listing {
-            prices: self.prices(&name).into_iter().cloned().collect(),
+            prices: self.prices(&name),
             name,
             kind: Kind::Vm,
             family: family.name.clone(),

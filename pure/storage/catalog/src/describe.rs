@@ -6,6 +6,7 @@ use crate::entry::{
     LatencyInterval, Mechanism, Origin, Provision, Rates, ReadsAndWrites, SizeRule, VmEntry,
 };
 use crate::figure::{Factor, Interval, Rule, Scalar};
+use crate::price::some_of;
 use crate::resolve::EntryError;
 use loadline_disk::{Directions, Holds, IopsBudget, Limit, Place, ThroughputBudget};
 use loadline_units::words::rate_text;
@@ -83,6 +84,9 @@ impl Catalog {
     }
 }
 
+/// Prices that are shown of an entry; of more, the first.
+const PRICES_SHOWN_MAX: usize = 3;
+
 impl Catalog {
     /// Its price in each region, and the parts of a disk that these leave out.
     fn price_facts(&self, name: &str, disk: Option<&DiskEntry>) -> Facts {
@@ -91,10 +95,13 @@ impl Catalog {
         if prices.is_empty() {
             facts.add("price", "price", "not recorded");
         }
-        for (index, price) in prices.iter().enumerate() {
+        let shown = if prices.len() > PRICES_SHOWN_MAX { 1 } else { prices.len() };
+        for (index, price) in prices[..shown].iter().enumerate() {
             let key = if index == 0 { "price".to_owned() } else { format!("price_{}", index + 1) };
             facts.add(&key, "price", price.to_string());
         }
+        let elsewhere: Vec<String> = prices[shown..].iter().filter_map(|price| price.region.clone()).collect();
+        facts.add_some("price_elsewhere", "price elsewhere", (!elsewhere.is_empty()).then(|| some_of(&elsewhere)));
         let unpriced = disk.map(|disk| self.unpriced(disk)).unwrap_or_default();
         facts.add_some("unpriced", "not priced", (!unpriced.is_empty()).then(|| unpriced.join("; ")));
         facts

@@ -4,7 +4,7 @@ use crate::deviation::Deviation;
 use crate::figure::{Factor, Interval, Proportion, Rule};
 use crate::megabytes::PublishedUnits;
 use loadline_disk::{Holds, Limit, Merge, Parallelism, Place, Spinning};
-use loadline_units::{ByteRate, Bytes, Duration, Iops};
+use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio};
 
 /// One catalog file: the common facts of its entries.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -41,6 +41,8 @@ pub struct Family {
     pub superseded_by: Option<String>,
     /// What the provider's tools call disks of the family, if that is not their own name: "Premium_LRS".
     pub sold_as: Option<String>,
+    /// What stands in the names of machines that are whole hosts, after the name of their kind: ".metal".
+    pub bare_metal: Option<String>,
     /// Beginnings of the names of machines whose processors run on credits.
     pub cpu_credits: Vec<String>,
 }
@@ -266,6 +268,8 @@ pub struct DiskEntry {
     pub by_iops: Option<ByIops>,
     /// The delivered share of its published limits, if it differs from the family's.
     pub delivered: Option<Delivered>,
+    /// What parts of its price are of others, wherever both are known.
+    pub price_shares: Option<PriceShares>,
     /// The origin of its figures, if not the family's source.
     pub origin: Origin,
     /// A note.
@@ -286,6 +290,17 @@ impl DiskEntry {
         let delivered = self.delivered.unwrap_or(family.mechanism.delivered);
         Mechanism { delivered, ..family.mechanism.clone() }
     }
+}
+
+/// What parts of a disk's price are of others, wherever lists have both.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PriceShares {
+    /// Of an IOPS, of what a GiB costs.
+    pub iops: Option<Ratio>,
+    /// Of a MiB/s, or MB/s, of what a GiB costs.
+    pub throughput: Option<Ratio>,
+    /// Of an IOPS in each tier after the first, of what one in the first costs.
+    pub iops_tiers: Vec<Ratio>,
 }
 
 /// Requests and bytes per second.

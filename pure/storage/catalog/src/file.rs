@@ -2,13 +2,13 @@
 
 use crate::deviation::read_deviations;
 use crate::entry::{
-    ByIops, CachedEstimate, Cap, DiskEntry, DiskOption, Family, HostCacheEntry, Mechanism, Origin, Published, Rates,
-    ReadsAndWrites, SizeRule, VmEntry,
+    ByIops, CachedEstimate, Cap, DiskEntry, DiskOption, Family, HostCacheEntry, Mechanism, Origin, PriceShares,
+    Published, Rates, ReadsAndWrites, SizeRule, VmEntry,
 };
 use crate::megabytes;
 use crate::memory;
 use crate::parts::{self, Readable};
-use crate::price::{self, Price, Priced};
+use crate::price::{self, Price, PriceColumns, Priced};
 use loadline_disk::{Directions, IopsBudget, Limit, ThroughputBudget};
 use loadline_document::{DocumentError, Fields, Item, Key, Reader, entries, kind, nested};
 use loadline_units::{ByteRate, Bytes, Iops};
@@ -45,6 +45,11 @@ const TOP_KEYS: &[&str] = &[
     "region",
     "terms",
     "update",
+    "per",
+    "regions",
+    "small_regions",
+    "price",
+    "bare_metal",
     "memory",
 ];
 /// Keys that belong to families of these kinds alone.
@@ -64,6 +69,11 @@ const OF_KINDS: &[(&str, &[About])] = &[
     ("region", &[About::Prices]),
     ("terms", &[About::Prices]),
     ("update", &[About::Prices]),
+    ("per", &[About::Prices]),
+    ("regions", &[About::Prices]),
+    ("small_regions", &[About::Prices]),
+    ("price", &[About::Prices]),
+    ("bare_metal", &[About::Machines]),
     ("units", &[About::Disks, About::Machines, About::HostCache]),
     ("memory", &[About::Memory]),
 ];
@@ -80,6 +90,7 @@ pub(crate) struct CatalogFile {
     pub(crate) caps: Vec<Cap>,
     pub(crate) host_cache: Option<HostCacheEntry>,
     pub(crate) prices: Vec<Priced>,
+    pub(crate) columns: Option<PriceColumns>,
     pub(crate) memories: Vec<(String, Bytes)>,
 }
 
@@ -132,6 +143,7 @@ pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, 
             caps: Vec::new(),
             host_cache: None,
             prices: Vec::new(),
+            columns: None,
             memories: Vec::new(),
         };
         if about == About::HostCache {
@@ -142,6 +154,7 @@ pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, 
         }
         if about == About::Prices {
             found.prices = price::lists(reader, top, &found.family, index);
+            found.columns = price::columns(reader, top, &found.family, index);
         }
         for (key, name, item) in named(reader, top, "disk") {
             if let Some((entry, prices)) = read_disk(reader, &key, &name, item, &found.family, index) {
@@ -289,8 +302,9 @@ fn read_family(reader: &mut Reader<'_>, top: &DeTable<'_>, file: &str) -> Option
         reader.text(key, item)
     };
     let (provider, name, title, source) = (text("provider"), text("family"), text("title"), text("source"));
-    let [date, retired, superseded_by, sold_as] =
-        ["date", "retired", "superseded_by", "sold_as"].map(|key| top.get(key).and_then(|item| reader.text(key, item)));
+    let [date, retired, superseded_by, sold_as, bare_metal] =
+        ["date", "retired", "superseded_by", "sold_as", "bare_metal"]
+            .map(|key| top.get(key).and_then(|item| reader.text(key, item)));
     let mut mechanism = Mechanism::default();
     if let Some(item) = top.get("mechanism") {
         let parts = reader.table("mechanism", item, parts::MECHANISM_KEYS, "[mechanism]").unwrap_or_default();
@@ -318,6 +332,7 @@ fn read_family(reader: &mut Reader<'_>, top: &DeTable<'_>, file: &str) -> Option
         retired,
         superseded_by,
         sold_as,
+        bare_metal,
         cpu_credits,
         sold: Vec::new(),
         iops_at: iops_at.filter(|size| *size > Bytes::ZERO),
@@ -354,6 +369,7 @@ fn read_disk(
             in_order_most: t.strict("in_order_most", read_rates),
             by_iops: t.strict("by_iops", read_by_iops),
             delivered: t.strict("delivered", parts::delivered),
+            price_shares: t.strict("price_shares", read_price_shares),
             origin: Origin::default(),
             note: None,
             line,
@@ -427,6 +443,20 @@ fn read_by_iops(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<B
         return None;
     };
     Some(ByIops { least, most, throughput })
+}
+
+/// What parts of a disk's price are of others.
+fn read_price_shares(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<PriceShares> {
+    let wanted = "{ iops = \"6.25 %\", throughput = \"50 %\" }, of what a GiB costs, or { iops_tiers = [\"70 %\"] }, of the first tier";
+    reader.fields(key, item, wanted, |t| PriceShares {
+        iops: t.strict("iops", Reader::quantity),
+        throughput: t.strict("throughput", Reader::quantity),
+        iops_tiers: t
+            .strict("iops_tiers", |reader, key, item| {
+                reader.values(key, item).into_iter().map(|item| reader.quantity(key, item)).collect()
+            })
+            .unwrap_or_default(),
+    })
 }
 
 fn read_options(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Vec<DiskOption>> {

@@ -28,7 +28,7 @@ pub use deviation::Deviation;
 pub use entry::{
     BurstRule, ByIops, CachedEstimate, Cap, Choice, Credits, Delivered, DeviceQueuesInterval, DiskEntry, DiskOption,
     EnforcementInterval, Family, Figure, HostCacheEntry, LatencyInterval, LatencyIntervals, Mechanism, Origin,
-    Provision, Published, Rates, ReadsAndWrites, SizeRule, Sold, VmEntry,
+    PriceShares, Provision, Published, Rates, ReadsAndWrites, SizeRule, Sold, VmEntry,
 };
 pub use environment::{
     DISKS_MAX, ENVIRONMENT_SCHEMA, Environment, EnvironmentVolume, HostCacheFigures, environment_text, environments,
@@ -39,8 +39,9 @@ pub use file::CATALOG_SCHEMA;
 pub use loadline_units::words::rate_text;
 pub use megabytes::{Megabyte, PublishedUnits};
 pub use price::{
-    BareMachines, Basis, Charge, ChargeError, ComponentRule, CostError, Currency, GuardRules, HOURS_PER_MONTH, Item,
-    ItemCost, LeftOut, ListChanges, ListOrigin, ListRefusal, Money, Price, PriceChange, PriceList, Span, charge,
+    Backing, BareMachines, Basis, Charge, ChargeError, ComponentRule, Cost, CostError, Currency, Estimated, GuardRules,
+    HOURS_PER_MONTH, Item, ItemCost, LeftOut, ListChanges, ListOrigin, ListRefusal, Money, Price, PriceCause,
+    PriceChange, PriceList, PriceProblem, Span, charge,
 };
 pub use resolve::{DiskFigures, Draw, EntryError, EstimatedLimit, LimitFigures, Provisioned, PurchasePart, VmFigures};
 

@@ -1,18 +1,25 @@
 //! Prices: charges as price lists write them, and their sum over a month.
 
 mod bill;
+mod columns;
 mod cost;
 mod list;
+mod lookup;
 mod read;
+mod rules;
 mod updates;
 
 pub use bill::{Item, ItemCost};
-pub use cost::CostError;
+pub(crate) use columns::PriceColumns;
+pub(crate) use cost::some_of;
+pub use cost::{Cost, CostError, Estimated};
 pub use list::{
     BareMachines, ComponentRule, GuardRules, LeftOut, ListChanges, ListOrigin, ListRefusal, PriceChange, PriceList,
     charge,
 };
-pub(crate) use read::{lists, of_entry};
+pub(crate) use lookup::Prices;
+pub(crate) use read::{columns, lists, of_entry};
+pub use rules::{PriceCause, PriceProblem};
 
 use crate::figure::{Scalar, decimal};
 use loadline_units::{ByteRate, Bytes, Iops};
@@ -142,7 +149,19 @@ pub struct Charge {
     above: u64,
     /// And no more than this.
     up_to: Option<u64>,
+    backing: Backing,
     text: String,
+}
+
+/// What stands behind a charge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Backing {
+    /// The price's source, at the price's date.
+    List,
+    /// A list of this earlier date.
+    Earlier(String),
+    /// No list: an estimate by a rule that held in other regions.
+    Estimate,
 }
 
 /// The basis of a charge.
@@ -212,9 +231,21 @@ pub enum ChargeError {
 impl std::str::FromStr for Charge {
     type Err = ChargeError;
 
-    /// Reads "AMOUNT CURRENCY per UNIT", with "above X" and "up to Y" after it.
+    /// Reads "AMOUNT CURRENCY per UNIT", with "above X" and "up to Y" after it. Before it stands "about" if it is an estimate,
+    /// and after it "of DATE" if it is of an earlier list than the rest of its price.
     fn from_str(text: &str) -> Result<Self, ChargeError> {
-        let (amount, rest) = text.split_once(" per ").ok_or(ChargeError::Amount)?;
+        let (plain, mut backing) = match text.strip_prefix("about ") {
+            Some(plain) => (plain, Backing::Estimate),
+            None => (text, Backing::List),
+        };
+        let plain = match plain.split_once(" of ") {
+            Some((plain, date)) => {
+                backing = Backing::Earlier(date.to_owned());
+                plain
+            }
+            None => plain,
+        };
+        let (amount, rest) = plain.split_once(" per ").ok_or(ChargeError::Amount)?;
         let money = money(amount).ok_or(ChargeError::Amount)?;
         let (rest, up_to) = rest.split_once(" up to ").map_or((rest, None), |(rest, bound)| (rest, Some(bound)));
         let (unit, above) = rest.split_once(" above ").map_or((rest, None), |(unit, bound)| (unit, Some(bound)));
@@ -224,7 +255,7 @@ impl std::str::FromStr for Charge {
         if up_to.is_some_and(|up_to| up_to <= above) {
             return Err(ChargeError::Empty);
         }
-        Ok(Self { money, basis, above, up_to, text: text.to_owned() })
+        Ok(Self { money, basis, above, up_to, backing, text: text.to_owned() })
     }
 }
 
@@ -296,6 +327,16 @@ impl Charge {
     #[must_use]
     pub const fn basis(&self) -> Basis {
         self.basis
+    }
+    /// What stands behind it.
+    #[must_use]
+    pub const fn backing(&self) -> &Backing {
+        &self.backing
+    }
+    /// The amount of one unit of its basis.
+    #[must_use]
+    pub const fn money(&self) -> Money {
+        self.money
     }
 
     /// In billionths, of a month; nothing for requests, which are counted as they are made.

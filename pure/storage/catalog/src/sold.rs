@@ -1,4 +1,4 @@
-//! What a provider sells today, by name: machines, network disks, and the regions with prices.
+//! What a provider sells today, by name: machines and network disks.
 
 use crate::catalog::Catalog;
 use crate::entry::{DiskEntry, VmEntry};
@@ -17,20 +17,6 @@ impl Catalog {
     pub fn providers(&self) -> Vec<String> {
         let all: BTreeSet<&str> = self.families.iter().map(|family| family.provider.as_str()).collect();
         all.into_iter().map(str::to_owned).collect()
-    }
-
-    /// The regions with prices of a provider's machines and disks: those with most prices first.
-    #[must_use]
-    pub fn price_regions(&self, provider: &str) -> Vec<String> {
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for priced in self.prices.iter().filter(|priced| provider_of(&priced.name) == provider) {
-            if let Some(region) = priced.price.region.as_deref() {
-                *counts.entry(region).or_default() += 1;
-            }
-        }
-        let mut regions: Vec<(&str, usize)> = counts.into_iter().collect();
-        regions.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
-        regions.into_iter().map(|(region, _)| region.to_owned()).collect()
     }
 
     /// A provider's machines as sold today, each once: those with an entry and those that a pattern stands for. Retired ones are not.

@@ -322,12 +322,23 @@ fn advice_is_for_readers_in_a_hurry() {
     // A change that costs more than the first row mends nothing.
     let fixes = advice.misses.iter().filter_map(|miss| miss.fix.as_ref());
     assert!(fixes.clone().all(|fix| fix.amount < winner.price_month.amount), "{:?}", fixes.collect::<Vec<_>>());
+    // A price of which no list has a part is an estimate, and says so.
+    let mut one = need.clone();
+    (one.wanted.disks, one.wanted.disks_max) = (vec!["azure/premium-v2".to_owned()], 1);
+    let estimated = advise(&one, &catalog, &quick()).unwrap();
+    let about = estimated.winner().unwrap();
+    assert!(about.price_words().starts_with("about ") && about.price_month.estimated, "{}", about.price_words());
+    assert!(about.doubts.iter().any(|doubt| doubt.code() == AdviceDoubtCode::EstimatedPrices), "{:?}", about.doubts);
     // A choice that may be cheaper has a known part of its price below the winner's.
+    let mut elsewhere = need.clone();
+    (elsewhere.wanted.providers, elsewhere.wanted.region) = (vec!["azure".to_owned()], Some("westeurope".to_owned()));
+    let elsewhere = advise(&elsewhere, &catalog, &quick()).unwrap();
+    let winner = elsewhere.winner().unwrap();
     let dearer = |row: &loadline_advise::Candidate| row.price_month.amount >= winner.price_month.amount;
     // It names the choice that has no price, and not a family of which other choices have one.
-    let first = advice.unpriced.iter().find(|row| !dearer(row)).expect("a choice without a complete price");
+    let first = elsewhere.unpriced.iter().find(|row| !dearer(row)).expect("a choice without a complete price");
     let missing = first.price_month.items.iter().find_map(|item| item.missing.as_deref()).unwrap();
-    assert!(missing.contains("says nothing of its IOPS"), "{missing}");
+    assert!(missing.contains("azure/ultra in westeurope says nothing of its throughput"), "{missing}");
     assert!(!advice.judged_by.simulated);
     let mut magnetic = Need::steady("magnetic", rates(80.0, 1.0, 8192), Bytes::gib(64));
     magnetic.wanted.disks = vec!["aws/standard".to_owned()];

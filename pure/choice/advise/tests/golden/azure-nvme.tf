@@ -1,4 +1,4 @@
-# azure/e4bs-v5-nvme with azure/premium-v2 100 GiB, 9,677 IOPS for set-up: 1.00 USD a month in eastus.
+# azure/e4bs-v5-nvme with azure/premium-v2 100 GiB, 9,677 IOPS for set-up: about 1.00 USD a month in eastus.
 # Read it before you run it: names, image, network and keys are yours to choose.
 
 provider "azurerm" {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# gcp/c3-highcpu-8 with gcp/hyperdisk-balanced 100 GiB, 9,000 IOPS for set-up: 1.00 USD a month in us-central1.
+# gcp/c3-highcpu-8 with gcp/hyperdisk-balanced 100 GiB, 9,000 IOPS for set-up: about 1.00 USD a month in us-central1.
 # Read it before you run it: names, image, network and keys are yours to choose.
 set -eu
 ZONE=us-central1-a

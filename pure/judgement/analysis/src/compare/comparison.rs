@@ -201,6 +201,9 @@ pub struct RankedSide {
     pub price_month: Option<MonthlyPrice>,
     /// Whether that is all of it. Otherwise it costs at least so much.
     pub price_complete: bool,
+    /// Whether a part of it is an estimate.
+    #[serde(default)]
+    pub price_estimated: bool,
     /// The region of the price, where the sides have no region in common.
     #[serde(default)]
     pub price_region: Option<String>,

@@ -103,6 +103,7 @@ fn of_side(place: usize, side: &Side<'_>, against: &[Against], shown: &[Option<S
         objective_breaks_at: objective.breaks_at,
         price_month: None,
         price_complete: false,
+        price_estimated: false,
         price_region: None,
     }
 }

@@ -1,7 +1,8 @@
 //! Doubts about an advice and its rows, in words.
 
 use super::clock;
-use loadline_advise::{AdviceDoubt, AtLimit, request_size};
+use loadline_advise::{AdviceDoubt, AtLimit, EstimatedItem, request_size};
+use loadline_catalog::Estimated;
 use loadline_units::words::percent;
 
 /// What a doubt means here; the first letter is small.
@@ -36,6 +37,10 @@ pub(crate) fn advice_doubt(doubt: &AdviceDoubt) -> String {
              all reads fall on"
         }
         AdviceDoubt::NotPriced { missing } => return format!("the sum is \"at least\": {}", missing.join("; ")),
+        AdviceDoubt::EstimatedPrices { items } => {
+            let items: Vec<String> = items.iter().map(estimated).collect();
+            return format!("no list has the price of {}: it is estimated as it is elsewhere", items.join("; "));
+        }
         AdviceDoubt::OldPrices { dates } => return format!("prices of {}", dates.join(", ")),
         AdviceDoubt::CpuCredits => {
             "its processors run on credits, which are not modelled: work that needs them for long slows down"
@@ -49,6 +54,18 @@ pub(crate) fn advice_doubt(doubt: &AdviceDoubt) -> String {
         }
     };
     text.to_owned()
+}
+
+/// "IOPS and throughput of NAME".
+fn estimated(EstimatedItem { name, parts }: &EstimatedItem) -> String {
+    let part = |part: &Estimated| match part {
+        Estimated::Whole => None,
+        Estimated::Size => Some("the size"),
+        Estimated::Iops => Some("IOPS"),
+        Estimated::Throughput => Some("throughput"),
+    };
+    let parts: Vec<&str> = parts.iter().filter_map(part).collect();
+    if parts.is_empty() { name.clone() } else { format!("{} of {name}", parts.join(" and ")) }
 }
 
 /// Why the rates of a record are only a lower bound of the demand.

@@ -1,6 +1,6 @@
 //! The monthly bill of an environment.
 
-use super::{CostError, Money};
+use super::{Cost, CostError, Money};
 use crate::catalog::Catalog;
 use crate::environment::Environment;
 use crate::resolve::DiskFigures;
@@ -23,7 +23,7 @@ pub struct Item {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ItemCost {
     /// In a month.
-    Monthly(Money),
+    Monthly(Cost),
     /// A disk of the machine's host, without its own price.
     WithMachine,
     /// It is given in full and not sold.
@@ -37,9 +37,15 @@ impl Item {
     #[must_use]
     pub fn monthly(&self) -> Option<Money> {
         match &self.each {
-            ItemCost::Monthly(each) => Some(each.times(self.count)),
+            ItemCost::Monthly(each) => Some(each.month.times(self.count)),
             ItemCost::WithMachine | ItemCost::NotSold | ItemCost::Unknown(_) => None,
         }
+    }
+
+    /// Whether a part of its cost is an estimate.
+    #[must_use]
+    pub const fn is_estimated(&self) -> bool {
+        matches!(&self.each, ItemCost::Monthly(cost) if !cost.estimated.is_empty())
     }
 }
 
@@ -51,8 +57,8 @@ impl Environment {
         let mut items = Vec::new();
         let machine = self.vm.as_ref().filter(|vm| !vm.name.is_empty());
         if let Some(vm) = machine {
-            let each = match catalog.monthly_cost(&vm.name, &crate::Provisioned::default(), region) {
-                Ok(money) => ItemCost::Monthly(money),
+            let each = match catalog.cost(&vm.name, &crate::Provisioned::default(), region) {
+                Ok(cost) => ItemCost::Monthly(cost),
                 Err(error) => ItemCost::Unknown(error),
             };
             items.push(Item { volume: None, name: Some(vm.name.clone()), count: 1, each });
@@ -68,9 +74,9 @@ impl Environment {
             for (disk, count) in alike {
                 let name = (!disk.name.is_empty()).then(|| disk.name.clone());
                 let comes_along = disk.limits.mechanism.place == Place::Local && machine.is_some();
-                let each = match name.as_ref().map(|name| catalog.monthly_cost(name, &disk.wanted, region)) {
+                let each = match name.as_ref().map(|name| catalog.cost(name, &disk.wanted, region)) {
                     None => ItemCost::NotSold,
-                    Some(Ok(money)) => ItemCost::Monthly(money),
+                    Some(Ok(cost)) => ItemCost::Monthly(cost),
                     Some(Err(CostError::NoPrice { known, .. })) if comes_along && known.is_empty() => {
                         ItemCost::WithMachine
                     }

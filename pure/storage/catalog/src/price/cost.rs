@@ -1,7 +1,7 @@
 //! Prices by name and region, the monthly cost of a disk or machine, and checks of prices.
 
-use super::{Basis, Bought, Money, Price, Priced};
-use crate::catalog::{Catalog, FilterUnknown};
+use super::{Backing, Basis, Bought, Money, Price};
+use crate::catalog::Catalog;
 use crate::check::{CatalogProblem, ProblemKind};
 use crate::entry::{Choice, DiskEntry, Figure, SizeRule};
 use crate::figure::Scalar;
@@ -24,7 +24,7 @@ pub enum CostError {
         name: String,
         /// The region.
         region: String,
-        /// Regions for which there is one.
+        /// Regions for which there is one: the one with most prices first.
         known: Vec<String>,
     },
     /// Its price leaves out a part of the purchase.
@@ -39,8 +39,72 @@ pub enum CostError {
     },
 }
 
+/// Regions that an error names.
+const REGIONS_NAMED_MAX: usize = 5;
+
 fn others(known: &[String]) -> String {
-    if known.is_empty() { String::new() } else { format!(": there is one in {}", known.join(", ")) }
+    if known.is_empty() { String::new() } else { format!(": there is one in {}", some_of(known)) }
+}
+
+/// The first regions, and how many more there are.
+pub(crate) fn some_of(regions: &[String]) -> String {
+    let named = regions[..regions.len().min(REGIONS_NAMED_MAX)].join(", ");
+    match regions.len().saturating_sub(REGIONS_NAMED_MAX) {
+        0 => named,
+        more => format!("{named} and {more} other regions"),
+    }
+}
+
+/// A cost of a month with what stands behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cost {
+    /// The sum.
+    pub month: Money,
+    /// The dates of the lists that it is from, each once.
+    pub dates: Vec<String>,
+    /// The parts of it that are estimates.
+    pub estimated: Vec<Estimated>,
+}
+
+/// A part of a cost that no list has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Estimated {
+    /// All of it.
+    Whole,
+    /// Its size.
+    Size,
+    /// Provisioned requests.
+    Iops,
+    /// Provisioned bytes.
+    Throughput,
+}
+
+impl Price {
+    /// What so much costs a month. Only charges that come to something stand behind it.
+    fn cost(&self, bought: &Bought) -> Cost {
+        let (mut dates, mut estimated): (Vec<String>, Vec<Estimated>) = (Vec::new(), Vec::new());
+        for charge in self.charges.iter().filter(|charge| charge.monthly(bought) > 0) {
+            let date = match &charge.backing {
+                Backing::List => self.date.clone(),
+                Backing::Earlier(date) => Some(date.clone()),
+                Backing::Estimate => {
+                    estimated.push(match charge.basis {
+                        Basis::Whole(_) | Basis::Requests(_) => Estimated::Whole,
+                        Basis::Size(..) => Estimated::Size,
+                        Basis::Iops(_) => Estimated::Iops,
+                        Basis::Throughput(..) => Estimated::Throughput,
+                    });
+                    self.date.clone()
+                }
+            };
+            dates.extend(date.filter(|date| !dates.contains(date)));
+        }
+        dates.sort_unstable();
+        estimated.sort_unstable();
+        estimated.dedup();
+        Cost { month: self.monthly(bought), dates, estimated }
+    }
 }
 
 /// A dimension that may be provisioned, as far as prices go.
@@ -67,40 +131,26 @@ impl<T: Scalar> Chosen<T> {
 }
 
 impl Catalog {
-    /// The prices of this name, one for each region and terms. Of several for the same key the one added last counts,
-    /// and a user's price replaces all built-in ones. A name with `@` has the prices of the name without, unless it has
-    /// its own.
-    #[must_use]
-    pub fn prices(&self, name: &str) -> Vec<&Price> {
-        let of = |name: &str| {
-            let mut found: Vec<(&Price, bool)> = Vec::new();
-            for Priced { price, family, .. } in self.prices.iter().filter(|priced| priced.name == name) {
-                let is_own = *family >= self.builtin_families;
-                let stays = |(other, is_other_own): &(&Price, bool)| {
-                    other.region != price.region || (other.terms != price.terms && *is_other_own == is_own)
-                };
-                found.retain(stays);
-                found.push((price, is_own));
-            }
-            found.into_iter().map(|(price, _)| price).collect::<Vec<&Price>>()
-        };
-        let own = of(name);
-        if own.is_empty() { name.split_once('@').map_or(own, |(plain, _)| of(plain)) } else { own }
-    }
-
     /// The monthly cost ([`super::HOURS_PER_MONTH`]) of a provisioned disk, or of a machine, in a region, without
     /// charges for requests. Of several prices there the first counts.
     ///
     /// # Errors
     /// It is not in the catalog, cannot be provisioned like that, or has no price there that covers it.
     pub fn monthly_cost(&self, name: &str, wanted: &Provisioned, region: &str) -> Result<Money, CostError> {
+        self.cost(name, wanted, region).map(|cost| cost.month)
+    }
+
+    /// The monthly cost as [`Catalog::monthly_cost`] gives it, with what stands behind it.
+    ///
+    /// # Errors
+    /// As [`Catalog::monthly_cost`].
+    pub fn cost(&self, name: &str, wanted: &Provisioned, region: &str) -> Result<Cost, CostError> {
         let disk = self.known_disk(name);
         if disk.is_none() && !self.is_machine(name) {
             return Err(self.unknown(name).into());
         }
-        let prices = self.prices(name);
-        let Some(price) = prices.iter().find(|price| price.region.as_deref() == Some(region)) else {
-            let known = prices.iter().filter_map(|price| price.region.clone()).collect();
+        let Some(price) = self.price_in(name, region) else {
+            let known = self.prices(name).into_iter().filter_map(|price| price.region).collect();
             return Err(CostError::NoPrice { name: name.to_owned(), region: region.to_owned(), known });
         };
         let unpriced = |part: &str| CostError::Unpriced {
@@ -108,7 +158,7 @@ impl Catalog {
             region: region.to_owned(),
             part: part.to_owned(),
         };
-        let Some(disk) = disk else { return Ok(price.monthly(&Bought::default())) };
+        let Some(disk) = disk else { return Ok(price.cost(&Bought::default())) };
         disk.resolve(self.disk_family(disk), wanted)?;
         if let Some(option) = &wanted.option {
             return Err(unpriced(&format!("option {option}")));
@@ -120,11 +170,11 @@ impl Catalog {
         if size.is_none() && price.charges.iter().any(|charge| matches!(charge.basis, Basis::Size(..))) {
             return Err(unpriced("size"));
         }
-        let (iops, throughput) = disk.chosen_parts(price, wanted);
+        let (iops, throughput) = disk.chosen_parts(&price, wanted);
         if let Some(what) = uncovered(&iops, &throughput) {
             return Err(unpriced(what));
         }
-        Ok(price.monthly(&Bought { size, iops: iops.amount, throughput: throughput.amount }))
+        Ok(price.cost(&Bought { size, iops: iops.amount, throughput: throughput.amount }))
     }
 
     fn known_disk(&self, name: &str) -> Option<&DiskEntry> {
@@ -134,42 +184,28 @@ impl Catalog {
         self.vm_entry(name).is_some() || !self.caps_of(name).is_empty()
     }
 
-    /// That there are prices of a region.
-    ///
-    /// # Errors
-    /// [`FilterUnknown`], which names the nearest.
-    pub fn check_region(&self, region: &str) -> Result<(), FilterUnknown> {
-        FilterUnknown::check("price's region", region, self.regions())
-    }
-
-    /// The regions that there are prices of, in the order of their names.
-    #[must_use]
-    pub fn regions(&self) -> Vec<String> {
-        let mut known: Vec<String> = self.prices.iter().filter_map(|priced| priced.price.region.clone()).collect();
-        known.sort_unstable();
-        known.dedup();
-        known
-    }
-
-    /// The provisionable parts of a disk that its prices leave out, for each of these prices.
+    /// The provisionable parts of a disk that its prices leave out, each with the regions of such prices.
     pub(crate) fn unpriced(&self, disk: &DiskEntry) -> Vec<String> {
-        let left_out = |price: &&Price| {
-            let (iops, throughput) = disk.chosen_parts(price, &Provisioned::default());
-            let is_chosen = disk.is_chosen();
+        let is_chosen = disk.is_chosen();
+        let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for price in self.prices(&disk.name) {
+            let (iops, throughput) = disk.chosen_parts(&price, &Provisioned::default());
             let missing = [(is_chosen.0, iops.left_out()), (is_chosen.1, throughput.left_out())];
             let missing: Vec<String> =
                 missing.into_iter().filter(|(chosen, _)| *chosen).filter_map(|part| part.1).collect();
-            let region = price.region.as_deref().unwrap_or("a region not recorded");
-            (!missing.is_empty()).then(|| format!("{} in {region}", missing.join(" and ")))
-        };
-        self.prices(&disk.name).iter().filter_map(left_out).collect()
+            if !missing.is_empty() {
+                let region = price.region.unwrap_or_else(|| "a region not recorded".to_owned());
+                found.entry(missing.join(" and ")).or_default().push(region);
+            }
+        }
+        found.into_iter().map(|(missing, regions)| format!("{missing} in {}", some_of(&regions))).collect()
     }
 
     /// Prices change, and differ by region. So each must have a date and a region, name an entry of the catalog, and be
     /// unique.
     pub(crate) fn check_prices(&self, problems: &mut Vec<CatalogProblem>) {
         let mut seen: BTreeMap<Sold<'_>, String> = BTreeMap::new();
-        for priced in &self.prices {
+        for priced in &self.prices.each {
             let (price, place) = (&priced.price, self.families[priced.family].at(priced.line));
             let mut tell = |kind, text: String| {
                 problems.push(CatalogProblem { place: place.clone(), name: priced.name.clone(), kind, text });

@@ -1,6 +1,6 @@
 //! Reads prices: those of an entry, and price lists by region.
 
-use super::{Charge, Price, Priced};
+use super::{Charge, Price, PriceColumns, Priced};
 use crate::entry::Family;
 use loadline_document::{Item, Reader, entries, kind, nested};
 use toml::de::DeTable;
@@ -58,7 +58,11 @@ pub(crate) fn lists(reader: &mut Reader<'_>, top: &DeTable<'_>, family: &Family,
     let terms = top.get("terms").and_then(|item| reader.text("terms", item));
     let fetched = top.get("update").and_then(|item| fetched(reader, item));
     let Some(item) = top.get("region") else {
-        reader.problem(0..0, "region", "is missing: write [region.NAME] and below it names with what they cost".into());
+        if top.get("price").is_none() {
+            let message =
+                "is missing: write [region.NAME] and below it names with what they cost, or regions and [price]";
+            reader.problem(0..0, "region", message.into());
+        }
         return found;
     };
     let Some(regions) = item.get_ref().as_table() else {
@@ -100,4 +104,48 @@ fn fetched(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<String> {
         }
         t.get("fetched", Reader::text)
     })?
+}
+
+const COLUMNS_WANTED: &str =
+    "per = \"USD per hour\", regions = [\"eu-west-1\", \"us-east-1\"] and below [price] \"m5.large\" = \"0.107 0.096\"";
+
+/// `[price]` of a file of prices: names with an amount for each of `regions`, each of what `per` says.
+pub(crate) fn columns(
+    reader: &mut Reader<'_>,
+    top: &DeTable<'_>,
+    family: &Family,
+    index: usize,
+) -> Option<PriceColumns> {
+    let item = top.get("price")?;
+    let (Some(per), Some(regions)) = (top.get("per"), top.get("regions")) else {
+        reader.problem(item.span(), "price", format!("has no columns: write {COLUMNS_WANTED}"));
+        return None;
+    };
+    let unit = reader.text("per", per)?;
+    if format!("1 {unit}").parse::<Charge>().is_err() {
+        reader.problem(per.span(), "per", format!("{unit:?} is no currency and unit: write {COLUMNS_WANTED}"));
+        return None;
+    }
+    let regions = reader.values("regions", regions).into_iter().map(|item| reader.text("regions", item));
+    let regions: Vec<String> = regions.collect::<Option<_>>()?;
+    if let Some(twice) = regions.iter().enumerate().find(|(at, name)| regions[..*at].contains(*name)) {
+        reader.problem(per.span(), "regions", format!("has {:?} twice: write each once", twice.1));
+        return None;
+    }
+    let Some(names) = item.get_ref().as_table() else {
+        reader.problem(item.span(), "price", format!("is {}: write {COLUMNS_WANTED}", kind(item.get_ref())));
+        return None;
+    };
+    let terms = top.get("terms").and_then(|item| reader.text("terms", item));
+    let small = top.get("small_regions").map(|item| reader.values("small_regions", item)).unwrap_or_default();
+    let small = small.into_iter().filter_map(|item| reader.text("small_regions", item)).collect();
+    let mut found = PriceColumns::new(family, index, terms, unit, regions, small);
+    for (name, value) in entries(names) {
+        let (key, line) = (nested("price", name.get_ref()), reader.line_of(value));
+        let Some(cells) = reader.text(&key, value) else { continue };
+        if let Err(error) = found.add(name.get_ref(), line, &cells) {
+            reader.problem(value.span(), &key, error.to_string());
+        }
+    }
+    Some(found)
 }

@@ -1,6 +1,6 @@
 //! Reading of prices, their sums, and the errors for missing ones.
 
-use crate::{Catalog, Charge, CostError, ProblemKind, Provisioned};
+use crate::{Catalog, Charge, CostError, Estimated, ProblemKind, Provisioned};
 use loadline_units::{ByteRate, Bytes, Iops};
 
 const LIST: &str = "schema = 1\nkind = \"prices\"\nprovider = \"own\"\nfamily = \"prices\"\ntitle = \"x\"\nsource = \"a list\"\n\
@@ -239,17 +239,72 @@ fn prices_that_come_along_come_to_what_their_sources_say() {
     assert_eq!(cost("azure/ultra", ultra, "eastus"), "450.74 USD");
     let v2 = Provisioned { iops: iops(5_000), ..sized(Bytes::gib(100)) };
     assert_eq!(cost("azure/premium-v2", sized(Bytes::gib(100)), "eastus"), "8.10 USD");
-    assert!(cost("azure/premium-v2", v2.clone(), "eastus").ends_with("says nothing of its IOPS"));
+    assert_eq!(cost("azure/premium-v2", v2.clone(), "eastus"), "18.32 USD", "8.10 and an estimate");
+    let plain = Provisioned { throughput: rate("500 MB/s"), iops: iops(2_000), ..sized(Bytes::gib(100)) };
+    assert!(cost("azure/ultra", plain, "westeurope").ends_with("says nothing of its throughput"));
     assert_eq!(cost("azure/premium-v2", v2, "brazilsouth"), "34.16 USD");
     let option = Provisioned { option: Some("on-demand-burst".to_owned()), ..Provisioned::default() };
     assert!(cost("azure/premium-p30", option, "eastus").ends_with("says nothing of its option on-demand-burst"));
-    assert_eq!(catalog.prices("aws/m5.8xlarge@2019").len(), 1, "as the plain name");
+    assert_eq!(catalog.prices("aws/m5.8xlarge@2019"), catalog.prices("aws/m5.8xlarge"), "as the plain name");
+}
+
+/// A list in columns, and its rows.
+fn columns(rows: &str) -> String {
+    format!("{LIST}per = \"USD per month\"\nregions = [\"here\", \"there\", \"far\"]\n[price]\n{rows}")
+}
+
+#[test]
+fn a_row_has_a_price_for_each_region_that_sells_it() {
+    let list = columns("free = \"8 - ~9.5\"\n");
+    let disks = format!("{DISKS}free = {{ {FREE} }}\n");
+    let catalog = Catalog::default().with(&[("own.toml", &disks), ("prices.toml", &list)]).unwrap();
+    assert_eq!(catalog.check(), []);
+    let shown: Vec<String> = catalog.prices("own/free").iter().map(ToString::to_string).collect();
+    assert_eq!(
+        shown,
+        [
+            "about 9.5 USD per month (on demand; 2026-10-06; far; a list)",
+            "8 USD per month (on demand; 2026-10-06; here; a list)",
+        ]
+    );
+    assert_eq!(catalog.price_in("own/free", "there"), None);
+    assert_eq!(catalog.price_regions("own"), ["far", "here"]);
+    let cost = |region: &str| catalog.cost("own/free", &sized(Bytes::gib(1)), region).unwrap();
+    assert_eq!((cost("here").estimated, cost("far").estimated), (vec![], vec![Estimated::Whole]));
+    // A list that is added later counts.
+    let newer = columns("free = \"7 - -\"\n");
+    let catalog = catalog.with(&[("newer.toml", &newer)]).unwrap();
+    assert_eq!(catalog.price_in("own/free", "here").unwrap().amount(), "7 USD per month");
+    assert_eq!(catalog.price_in("own/free", "far").unwrap().amount(), "about 9.5 USD per month");
+}
+
+#[test]
+fn a_list_in_columns_that_cannot_be_read_is_told_at_its_place() {
+    let told = |text: &str| Catalog::default().with(&[("prices.toml", text)]).unwrap_err().to_string();
+    let cases = [
+        ("free = \"8 -\"\n", "price.free: has 2 prices for 3 regions: write one for each"),
+        ("free = \"8 - x\"\n", "price.free: has \"x\" for far, which is no amount"),
+        ("free = \"8 - 0\"\n", "price.free: has \"0\" for far, which is no amount"),
+        ("free = \"8 - NaN\"\n", "price.free: has \"NaN\" for far, which is no amount"),
+        ("free = \"8 - -1\"\n", "price.free: has \"-1\" for far, which is no amount"),
+        ("free = 8\n", "price.free: is the number 8"),
+    ];
+    for (rows, wanted) in cases {
+        let found = told(&columns(rows));
+        assert!(found.contains(wanted), "{rows}: {found}");
+    }
+    let twice = columns("free = \"8 - -\"\n").replace("\"far\"", "\"here\"");
+    assert!(told(&twice).contains("regions: has \"here\" twice"), "{}", told(&twice));
+    let none = columns("free = \"8 - -\"\n").replace("per = \"USD per month\"\n", "");
+    assert!(told(&none).contains("price: has no columns: write per = "), "{}", told(&none));
+    let unit = columns("free = \"8 - -\"\n").replace("USD per month", "USD");
+    assert!(told(&unit).contains("per: \"USD\" is no currency and unit"), "{}", told(&unit));
 }
 
 proptest::proptest! {
     /// Any text is either a charge that prints as it was written, or an error.
     #[test]
-    fn a_text_is_a_charge_as_it_stands_or_none(text in "[0-9.]{0,9} ?[A-Za-z]{0,4} ?(per|for)? [A-Za-z/0-9 -]{0,20}( above [0-9A-Za-z ]{0,9})?( up to [0-9A-Za-z ]{0,9})?") {
+    fn a_text_is_a_charge_as_it_stands_or_none(text in "(about )?[0-9.]{0,9} ?[A-Za-z]{0,4} ?(per|for)? [A-Za-z/0-9 -]{0,20}( above [0-9A-Za-z ]{0,9})?( up to [0-9A-Za-z ]{0,9})?") {
         if let Ok(charge) = text.parse::<Charge>() {
             proptest::prop_assert_eq!(charge.to_string(), text);
         }

@@ -1,6 +1,7 @@
 //! Updated price lists over those that come along: of a name in a region, the newer counts.
 
-use super::{Price, Priced};
+use super::columns::day;
+use super::{Price, Priced, Prices};
 use crate::catalog::{Catalog, Kind};
 use crate::file;
 use loadline_document::DocumentError;
@@ -32,7 +33,7 @@ impl Catalog {
     /// This catalog without any prices.
     #[must_use]
     pub fn without_prices(mut self) -> Self {
-        self.prices.clear();
+        self.prices = Prices::default();
         self
     }
 
@@ -40,7 +41,8 @@ impl Catalog {
         if newest.is_empty() {
             return;
         }
-        self.prices.retain(|old| {
+        let mut each = std::mem::take(&mut self.prices.each);
+        each.retain(|old| {
             let key = key(old);
             match newest.get(&key) {
                 Some(new) if day(&old.price) > day(&new.price) => {
@@ -51,33 +53,29 @@ impl Catalog {
                 None => true,
             }
         });
-        self.prices.extend(newest.into_values());
+        for list in &mut self.prices.columns {
+            list.give_way(&mut newest);
+        }
+        each.extend(newest.into_values());
+        self.prices.replace(each);
     }
 
     /// The prices of a provider's machines or disks in a region, by names without the provider.
     #[must_use]
-    pub fn listed(&self, provider: &str, region: &str, kind: Kind) -> BTreeMap<&str, &Price> {
+    pub fn listed(&self, provider: &str, region: &str, kind: Kind) -> BTreeMap<String, Price> {
         let disks: BTreeSet<&str> = self.disks().iter().map(|disk| disk.name.as_str()).collect();
-        let of = |priced: &&Priced| {
-            let is_disk = disks.contains(priced.name.as_str());
-            priced.price.region.as_deref() == Some(region) && is_disk == (kind == Kind::Disk)
-        };
-        let mut found = BTreeMap::new();
-        // Of several for a name the last counts, as everywhere.
-        for Priced { name, price, .. } in self.prices.iter().filter(of) {
-            let name = name.strip_prefix(provider).and_then(|rest| rest.strip_prefix('/'));
-            found.extend(name.map(|name| (name, price)));
-        }
-        found
+        let names = self.prices.names_in(region).into_iter();
+        let of_kind = names.filter(|name| disks.contains(name.as_str()) == (kind == Kind::Disk));
+        of_kind
+            .filter_map(|name| {
+                let plain = name.strip_prefix(provider)?.strip_prefix('/')?.to_owned();
+                Some((plain, self.price_in(&name, region)?))
+            })
+            .collect()
     }
 }
 
 /// The name and the region.
 fn key(priced: &Priced) -> (String, String) {
     (priced.name.clone(), priced.price.region.clone().unwrap_or_default())
-}
-
-/// The day of a price for comparison; what is no day is older than any.
-fn day(price: &Price) -> &str {
-    price.date.as_deref().filter(|date| date.starts_with(|c: char| c.is_ascii_digit())).unwrap_or("")
 }

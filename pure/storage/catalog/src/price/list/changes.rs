@@ -33,11 +33,7 @@ impl ListChanges {
     pub fn between(before: &Catalog, list: &PriceList) -> Self {
         let known = before.listed(&list.provider, &list.region, list.kind);
         let mut found = Self {
-            gone: known
-                .keys()
-                .filter(|name| !list.prices.contains_key(**name))
-                .map(|name| (*name).to_owned())
-                .collect(),
+            gone: known.keys().filter(|name| !list.prices.contains_key(*name)).map(|name| (*name).clone()).collect(),
             ..Self::default()
         };
         for (name, charges) in &list.prices {

@@ -210,7 +210,7 @@ impl PriceList {
     fn coverage(&self, rules: &GuardRules, before: &Catalog, zeros: &BTreeSet<String>) -> Vec<ListRefusal> {
         let known = before.listed(&self.provider, &self.region, self.kind);
         let possible = |name: &str| rules.possible.as_ref().is_none_or(|names| names.contains(name));
-        let known: Vec<&str> = known.into_keys().filter(|name| possible(name)).collect();
+        let known: Vec<&str> = known.keys().map(String::as_str).filter(|name| possible(name)).collect();
         let missing: Vec<&str> = known.iter().copied().filter(|name| !self.prices.contains_key(*name)).collect();
         let zero = missing.iter().find(|name| zeros.contains(**name));
         let mut found: Vec<ListRefusal> =
