@@ -145,7 +145,7 @@ fn what_is_refused_leaves_what_was_there() {
         (newer.replace("\"USD\"", "\"CNY\""), "its prices are in CNY and USD was asked for"),
         (newer.replace("\"Dedicated\"", "\"Shared\""), "m5.large has two prices in it"),
         (newer.replace("2024-03-02T", "2999-01-01T"), "its date, 2999-01-01, is yet to come"),
-        (newer.replace("2024-03-02T", "2024-02-01T"), "a newer list, of 2024-03-01, is stored already"),
+        (newer.replace("2024-03-02T", "2024-02-01T"), "newer prices, of 2024-03-01, count already"),
     ] {
         let output = shelf.update("bad.json", &change);
         let error = text(&output.stderr);

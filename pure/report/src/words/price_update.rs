@@ -103,8 +103,10 @@ pub fn refusal_text(refusal: &ListRefusal) -> String {
         ListRefusal::FromTheFuture { date } => {
             format!("its date, {date}, is yet to come; check the clock of this machine")
         }
-        ListRefusal::OlderThan { stored } => {
-            format!("a newer list, of {stored}, is stored already; undo that update first, if it was wrong")
+        ListRefusal::OlderThan { newer } => {
+            format!(
+                "newer prices, of {newer}, count already; fetch the list of today, or undo the update that brought them"
+            )
         }
         ListRefusal::NoDate => "it has no date; pass the answer as the provider sent it".to_owned(),
         ListRefusal::NoCurrency { name, found } => {

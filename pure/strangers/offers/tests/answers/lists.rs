@@ -173,7 +173,10 @@ fn of_shipped_and_updated_prices_the_newer_counts() {
 }
 
 #[test]
-fn a_list_that_is_older_than_the_stored_one_does_not_count() {
+fn a_list_that_is_older_than_what_counts_does_not_count() {
+    let text = OFFER.replace("2026-11-27T12", "2020-01-01T12").replace("eu-central-1", "us-east-1");
+    let found = refusals(&text, &Catalog::builtin(), Kind::Vm);
+    assert!(found.iter().any(|refusal| matches!(refusal, ListRefusal::OlderThan { .. })), "{found:?}");
     let found = refusals(&OFFER.replace("2026-11-27T12", "2026-11-26T12"), &updated(), Kind::Vm);
-    assert_eq!(found, [ListRefusal::OlderThan { stored: "2026-11-27".into() }]);
+    assert_eq!(found, [ListRefusal::OlderThan { newer: "2026-11-27".into() }]);
 }

@@ -128,10 +128,10 @@ pub enum ListRefusal {
         /// The list's date.
         date: String,
     },
-    /// A list that was stored before has a newer date.
+    /// Newer prices count already: of a list that was stored, or of all its names.
     OlderThan {
-        /// The date of that list.
-        stored: String,
+        /// The date of these.
+        newer: String,
     },
     /// It has the date of no day.
     NoDate,
@@ -202,9 +202,13 @@ impl PriceList {
 
     fn older_than(&self, before: &Catalog) -> Option<ListRefusal> {
         let known = before.listed(&self.provider, &self.region, self.kind);
-        let updated = known.values().filter(|price| price.fetched.is_some());
-        let stored = updated.filter_map(|price| price.date.clone()).max()?;
-        (stored > self.origin.date).then_some(ListRefusal::OlderThan { stored })
+        let dates =
+            || known.iter().filter_map(|(name, price)| Some((name, price.date.clone()?, price.fetched.is_some())));
+        let is_newer = |date: &String| *date > self.origin.date;
+        let updated = dates().filter(|(_, date, is_updated)| *is_updated && is_newer(date)).map(|(_, date, _)| date);
+        let oldest = dates().filter(|(name, ..)| self.prices.contains_key(*name)).map(|(_, date, _)| date).min();
+        let newer = updated.max().or_else(|| oldest.filter(is_newer))?;
+        Some(ListRefusal::OlderThan { newer })
     }
 
     fn coverage(&self, rules: &GuardRules, before: &Catalog, zeros: &BTreeSet<String>) -> Vec<ListRefusal> {
