@@ -118,9 +118,8 @@ pub fn price_answers(bytes: &[u8]) {
         let read = Catalog::default().with(&[("list", &text)]).expect("a written list is read");
         let listed = read.listed(provider.name(), &found.list.region, Kind::Vm);
         let meant = found.list.prices.iter().map(|(name, charges)| (name.as_str(), charges));
-        assert!(listed.iter().map(|(name, price)| (*name, &price.charges)).eq(meant), "{text}");
-        let is_above = |price: &&Price| price.hourly().is_none_or(|amount| amount > 0);
-        assert!(listed.values().all(is_above));
+        assert!(listed.iter().map(|(name, price)| (name.as_str(), &price.charges)).eq(meant), "{text}");
+        assert!(listed.values().all(|price: &Price| price.hourly().is_none_or(|amount| amount > 0)));
     }
 }
 
