@@ -1,4 +1,4 @@
 //! libFuzzer's way to the target for offer files of AWS (CSV).
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| loadline_tests::fuzz::price_answers(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| loadline_tests::fuzz::price_offer_csv(input));

@@ -29,11 +29,11 @@ pub const TARGETS: [(&str, Target); 15] = [
     ("nbd_negotiation", nbd_negotiation),
     ("nbd_requests", nbd_requests),
     ("plan_parse", plan_parse),
-    ("price_offer", price_answers),
-    ("price_offer_csv", price_answers),
-    ("price_page", price_answers),
-    ("price_retail", price_answers),
-    ("price_skus", price_answers),
+    ("price_offer", price_offer),
+    ("price_offer_csv", price_offer_csv),
+    ("price_page", price_page),
+    ("price_retail", price_retail),
+    ("price_skus", price_skus),
     ("repository_files", repository_files),
     ("trace_read", trace_read),
     ("units", units),
@@ -88,9 +88,34 @@ const AWS_MACHINES: &str = "schema = 1\nkind = \"vm\"\nprovider = \"aws\"\nfamil
 const AZURE_MACHINES: &str = "schema = 1\nkind = \"vm\"\nprovider = \"azure\"\nfamily = \"a\"\ntitle = \"a\"\nsource = \"a\"\n[vm]\n\
     d4s-v3 = { vcpus = 4 }\nd2-v2 = { vcpus = 2 }\n";
 
+/// An offer file of AWS (JSON): refused, or lists as they were meant.
+pub fn price_offer(bytes: &[u8]) {
+    price_answers(bytes);
+}
+
+/// An offer file of AWS (CSV): refused, or lists as they were meant.
+pub fn price_offer_csv(bytes: &[u8]) {
+    price_answers(bytes);
+}
+
+/// A file of AWS's price page: refused, or lists as they were meant.
+pub fn price_page(bytes: &[u8]) {
+    price_answers(bytes);
+}
+
+/// Azure's retail prices: refused, or lists as they were meant.
+pub fn price_retail(bytes: &[u8]) {
+    price_answers(bytes);
+}
+
+/// SKUs of Google: refused, or lists as they were meant.
+pub fn price_skus(bytes: &[u8]) {
+    price_answers(bytes);
+}
+
 /// A provider's answer about prices, of any form, is refused, or becomes lists; what nothing speaks against is read by a catalog as it was
 /// meant, with prices above 0.
-pub fn price_answers(bytes: &[u8]) {
+fn price_answers(bytes: &[u8]) {
     static SMALL: LazyLock<Catalog> = LazyLock::new(|| {
         let files = [
             ("gp3", include_str!("../../catalog/aws/gp3.toml")),

@@ -121,8 +121,9 @@ objective = { p99 = "20 ms" }
     let record = whole(bench.measurement(text, "null").seeded(1));
     assert_eq!((record.status, run_verdict(&record)), (RunStatus::Finished, RunVerdict::Unknown));
     let judged = |limit: &str| {
-        let text = STEADY.replace("hang_limit = \"1 s\"", &format!("objective = {{ mean = \"{limit}\" }}"));
-        run_verdict(&whole(bench.measurement(&text.replace("500 ms", "20 ms"), "null")))
+        let keys = format!("objective = {{ mean = \"{limit}\" }}\nvolume = \"1 MiB\"");
+        let text = STEADY.replace("hang_limit = \"1 s\"", &keys);
+        run_verdict(&whole(bench.measurement(&text.replace("500 ms", "60 s"), "null")))
     };
     assert_eq!((judged("1 h"), judged("1 ns")), (RunVerdict::Kept, RunVerdict::Broken));
 }

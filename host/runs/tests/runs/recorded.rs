@@ -248,8 +248,11 @@ fn a_page_cache_that_a_memory_limit_keeps_small_is_in_the_trace_and_in_all_that_
     let (limit, share) = outcome.notes.source_limit().expect("the limit is in the trace");
     assert!(at_limit(&limit) && share > 0.0, "{limit:?}, {share}");
     let run = outcome.notes.surroundings.as_ref().unwrap();
+    // Whether it held the application most of the time depends on what else the machine does.
     let cell = &summarize(run).cells[0];
-    assert_eq!(cell.binding.as_ref().map(|binding| binding.limit), Some(loadline_record::Limit::Memory), "{cell:?}");
+    let causes = &cell.watch.as_ref().expect("a recording watches").causes;
+    let memory = causes.iter().find(|cause| cause.limit == Some(loadline_record::Limit::Memory));
+    assert!(memory.is_some_and(|cause| cause.share > 0.0), "{causes:?}");
 
     let (trace, _) = read_trace(&file).unwrap();
     let demand = demand_of_trace(&trace, "app.trace", &[]).unwrap();

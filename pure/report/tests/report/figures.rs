@@ -3,7 +3,7 @@
 use crate::made_up;
 use loadline_analysis::{RunSummary, VerdictSubject};
 use loadline_report::{frame, run_document, verdict_lines};
-use loadline_units::words::{number, throughput};
+use loadline_units::words::number;
 use serde_json::Value;
 
 /// A figure of a cell in the JSON, and the column of the table that has the same.
@@ -47,6 +47,17 @@ fn tables_and_json_have_the_same_figures() {
     }
 }
 
+/// As people are shown it: four digits from `four` on, and three below.
+fn significant(value: f64, four: f64) -> String {
+    let digits = if value.abs() >= four { 4 } else { 3 };
+    let places = digits - 1 - value.abs().log10().floor() as i32;
+    if places > 0 {
+        return format!("{value:.*}", places.cast_unsigned() as usize);
+    }
+    let step = 10_f64.powi(-places);
+    number((value / step).round() * step)
+}
+
 #[test]
 fn a_figure_of_the_verdict_is_that_of_its_cell() {
     for summary in all() {
@@ -57,10 +68,10 @@ fn a_figure_of_the_verdict_is_that_of_its_cell() {
             let total = cell.total.as_ref().expect("it was measured");
             let (own, words) = match figure.what {
                 VerdictSubject::LargeReads | VerdictSubject::LargeWrites => {
-                    (total.throughput_bytes_per_s, throughput(figure.value))
+                    (total.throughput_bytes_per_s, format!("{} MB/s", significant(figure.value / 1e6, 10.0)))
                 }
                 VerdictSubject::SmallReads | VerdictSubject::SmallWrites | VerdictSubject::Requests => {
-                    (total.iops, number(figure.value))
+                    (total.iops, significant(figure.value, 1e3))
                 }
                 _ => continue,
             };
