@@ -356,7 +356,7 @@ struct BillSum {
     estimated: bool,
 }
 
-/// The sum of what is known.
+/// The sum of the known amounts.
 fn monthly(items: &[loadline_catalog::Item]) -> Option<BillSum> {
     let known: Vec<Money> = items.iter().filter_map(loadline_catalog::Item::monthly).collect();
     let sum = known.iter().skip(1).try_fold(*known.first()?, |sum, more| sum.plus(*more))?;

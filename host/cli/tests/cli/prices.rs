@@ -280,7 +280,7 @@ fn a_full_or_read_only_folder_leaves_what_was_there() {
     let shelf = Shelf::new();
     assert!(shelf.update("offer.json", offer("2024-03-01", "xx-test-1")).status.success());
     let folder = shelf.bench.path("data/loadline/prices/aws/xx-test-1");
-    // A folder stands where the new list would be written, so it cannot be, whoever asks.
+    // A folder stands where the new list would be written, and not even root can write there.
     std::fs::create_dir(folder.join(".on-its-way-machines")).unwrap();
     std::fs::create_dir(folder.join(".on-its-way-disks")).unwrap();
     let refused = shelf.update("later.json", offer("2024-04-01", "xx-test-1"));

@@ -258,7 +258,7 @@ const fn of_limit(limit: Limit) -> &'static str {
             "The storage was not asked for all that it can do: this is the least that it does, not the most."
         }
         Limit::Cache => "What the cache does not hold goes at the disk's own rate, which this load does not show.",
-        Limit::Memory => "Most of what is read was in memory before.",
+        Limit::Memory => "Most reads are of data that was in memory before.",
         Limit::BurstExhausted => "The rate before the fall is there only as long as credits last.",
         Limit::VmUncachedIops | Limit::VmUncachedThroughput => {
             "The disks could do more than the VM lets through, and all its disks share what it does."

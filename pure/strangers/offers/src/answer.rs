@@ -193,7 +193,7 @@ pub enum AnswerError {
     },
     /// Terms stand before products.
     #[error(
-        "has its terms before its products, so that prices cannot be told apart without keeping all of them; fetch it once more from AWS, \
+        "has its terms before its products: to choose among its prices all of them would have to be kept; fetch it once more from AWS, \
          which writes products first"
     )]
     TermsFirst,
