@@ -42,11 +42,10 @@ fn list(arguments: &ListArguments) -> anyhow::Result<Outcome> {
         size_min: arguments.size_min,
     };
     catalog.check_filter(&filter).map_err(|error| Usage(error.to_string()))?;
-    if let Some(region) = &arguments.region {
-        catalog.check_region(region).map_err(|error| Usage(error.to_string()))?;
-    }
+    let named = |region: &String| catalog.region_named(region).map_err(|error| Usage(error.to_string()));
+    let region = arguments.region.as_ref().map(named).transpose()?;
     let mut rows = catalog.list(&filter);
-    if let Some(region) = &arguments.region {
+    if let Some(region) = &region {
         for row in &mut rows {
             row.keep_region(region, &catalog);
         }

@@ -266,9 +266,9 @@ fn decided(records: &mut [RunRecord], options: &CompareOptions) -> Result<Compar
 /// its own, and is marked with it. What has no price at all has a note that says why.
 fn price(comparison: &mut Comparison, records: &[RunRecord], region: Option<&str>) -> anyhow::Result<()> {
     let catalog = catalog_priced(None, &PriceChoice::Newest)?;
-    if let Some(region) = region {
-        catalog.check_region(region).map_err(|unknown| Usage(unknown.to_string()))?;
-    }
+    let named = |region: &str| catalog.region_named(region).map_err(|unknown| Usage(unknown.to_string()));
+    let region = region.map(named).transpose()?;
+    let region = region.as_deref();
     let environments: Vec<Option<Environment>> = records.iter().map(|run| environment_again(run, None).ok()).collect();
     let of_side = |side: &ComparedSide| {
         let place = records.iter().position(|run| run.header.id == side.run)?;

@@ -82,7 +82,7 @@ fn show(name: &str) -> anyhow::Result<()> {
 
 /// What each of the environments costs, item by item, and in all where every item has a price.
 fn cost(typed: &[String], region: &str, catalog: &Catalog) -> anyhow::Result<Table> {
-    catalog.check_region(region).map_err(|unknown| Usage(unknown.to_string()))?;
+    let region = &catalog.region_named(region).map_err(|unknown| Usage(unknown.to_string()))?;
     let mut table = Table::new(&[
         Column::words("environment", "environment"),
         Column::words("for", "for"),

@@ -29,9 +29,8 @@ pub(crate) fn print(
 ) -> anyhow::Result<Outcome> {
     let catalog = catalog_priced(arguments.own.catalog.as_deref(), &PriceChoice::Newest)?;
     let environment = arguments.env.as_deref().map(|typed| environments::read(typed, &catalog)).transpose()?;
-    if let Some(region) = &arguments.region {
-        catalog.check_region(region).map_err(|unknown| Usage(unknown.to_string()))?;
-    }
+    let named = |region: &String| catalog.region_named(region).map_err(|unknown| Usage(unknown.to_string()));
+    let region = arguments.region.as_ref().map(named).transpose()?;
     let run = match &arguments.run {
         Some(run) => {
             let store = store_location::store_to_read(&store()?)?;
@@ -51,7 +50,7 @@ pub(crate) fn print(
             reads: arguments.reads.unwrap_or(READS_DEFAULT),
             block: arguments.block.unwrap_or(BLOCK_DEFAULT),
         }),
-        region: arguments.region.clone(),
+        region,
     };
     let planned = plan(config, &catalog, &request).map_err(usage)?;
     output::print(&match arguments.printing.format {

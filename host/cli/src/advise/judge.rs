@@ -3,7 +3,8 @@
 use super::need::{need_of, refuse_latency};
 use crate::arguments::advise::AdviseArguments;
 use crate::failure::Usage;
-use loadline_advise::{Advice, AdviceOptions, Need, advise as advise_need};
+use crate::shell::in_shell;
+use loadline_advise::{Advice, AdviceOptions, AdviseError, Need, advise as advise_need};
 use loadline_catalog::Catalog;
 use loadline_runs::advice::{
     AssumedPart, Assumption, NeedError, assume_latency, assume_size, assume_usual_latency, withdraw,
@@ -20,7 +21,24 @@ fn advice_on(arguments: &AdviseArguments, need: &Need, catalog: &Catalog) -> Res
         simulate: !arguments.limits_only,
         today: Some(wall_clock::now().to_string()),
     };
-    advise_need(need, catalog, &options).map_err(|error| Usage(error.to_string()))
+    advise_need(need, catalog, &options).map_err(|error| Usage(refused(&error, arguments.provider.first())))
+}
+
+/// Why there is no advice, and what to do.
+fn refused(error: &AdviseError, provider: Option<&String>) -> String {
+    match error {
+        AdviseError::NoRegion { region, near, .. } => {
+            let provider = provider.map_or("NAME", String::as_str);
+            let end = if near.is_some() { "" } else { "." };
+            format!(
+                "{error}{end} `loadline catalog update --provider {provider} --region {}` shows how to get them. Another region stands in for \
+                 it only if you name that one",
+                in_shell(region)
+            )
+        }
+        AdviseError::TwoCurrencies { .. } => format!("{error}; take one provider: --provider NAME"),
+        AdviseError::NothingAsked | AdviseError::NoPrices { .. } => error.to_string(),
+    }
 }
 
 /// The advice that was asked for and what was assumed, for a caller that prints it itself.

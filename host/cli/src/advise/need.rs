@@ -181,7 +181,10 @@ pub(crate) fn completed(arguments: &AdviseArguments, need: &mut Need) -> anyhow:
     if !arguments.provider.is_empty() {
         wanted.providers.clone_from(&arguments.provider);
     }
-    wanted.region = arguments.region.clone().or(wanted.region.take());
+    if !arguments.region.is_empty() {
+        wanted.regions.clone_from(&arguments.region);
+    }
+    wanted.architecture = arguments.arch.or(wanted.architecture);
     wanted.vcpus = arguments.vcpus.or(wanted.vcpus);
     wanted.memory = arguments.memory.or(wanted.memory);
     if !arguments.machine.is_empty() {

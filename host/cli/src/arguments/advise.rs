@@ -4,6 +4,7 @@ use super::sweep::SweepArguments;
 use super::{Own, Priced, Printing};
 use clap::{Args, ValueEnum};
 use loadline_advise::{DISKS_DEFAULT, OS_DISK_DEFAULT, ROWS_DEFAULT};
+use loadline_catalog::Architecture;
 use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio};
 use std::path::PathBuf;
 
@@ -77,9 +78,13 @@ pub(crate) struct AdviseArguments {
     /// Only this provider: aws, azure or gcp; may be given several times
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Vec<String>,
-    /// Prices of this region; by default of each provider the one with most prices
-    #[arg(long, value_name = "NAME")]
-    pub(crate) region: Option<String>,
+    /// Prices of these regions, as you know them ("West Europe", "eu-central-1,eu-north-1"), or all; by default of each provider the one with
+    /// most prices
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) region: Vec<String>,
+    /// Only machines of this architecture
+    #[arg(long, value_name = "NAME", value_parser = architecture)]
+    pub(crate) arch: Option<Architecture>,
     /// Processors at least
     #[arg(long, value_name = "COUNT")]
     pub(crate) vcpus: Option<u32>,
@@ -165,6 +170,12 @@ pub(crate) enum OsDiskSize {
     None,
     /// At least this large.
     Of(Bytes),
+}
+
+/// What machines' processors are.
+fn architecture(typed: &str) -> Result<Architecture, String> {
+    let found = Architecture::ALL.into_iter().find(|one| one.name() == typed);
+    found.ok_or_else(|| Architecture::ALL.map(Architecture::name).join(" or "))
 }
 
 /// The system's disk; by default [`OS_DISK_DEFAULT`].

@@ -2,7 +2,7 @@
 
 use crate::doubt::AdviceDoubt;
 use crate::miss::Miss;
-use loadline_catalog::Estimated;
+use loadline_catalog::{Architecture, Estimated};
 use loadline_units::Bytes;
 use loadline_workload::Objective;
 use serde::Serialize;
@@ -26,7 +26,9 @@ pub struct Advice {
     pub misses: Vec<Miss>,
     /// Choices without a complete price, which may be cheaper or not.
     pub unpriced: Vec<Candidate>,
-    /// What more and less of the need would cost.
+    /// The cheapest of each region, by limits, if a provider has several: the cheapest first.
+    pub regions: Vec<RegionPrice>,
+    /// What more and less of the need would cost, where the first row is.
     pub staircase: Vec<PriceStep>,
     /// What a recorded need costs, by the share of time in which it may be short.
     pub curve: Vec<CurvePoint>,
@@ -84,6 +86,15 @@ pub enum NotLookedAt {
         region: String,
         /// How many.
         count: u32,
+    },
+    /// Machines without a price, in several regions.
+    MachinesWithoutPriceIn {
+        /// Whose.
+        provider: String,
+        /// In how many.
+        regions: u32,
+        /// How many, where they are most.
+        most: u32,
     },
     /// A disk that its provider recommends to replace.
     Superseded {
@@ -163,6 +174,8 @@ pub struct Candidate {
     pub region: String,
     /// The machine's name in the catalog.
     pub machine: String,
+    /// What its processors are, if its name shows it.
+    pub architecture: Option<Architecture>,
     /// Its processors.
     pub vcpus: Option<u32>,
     /// Its memory.
@@ -375,15 +388,78 @@ pub struct ScenariosMet {
     pub of: u32,
 }
 
+/// The cheapest by limits in one region.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RegionPrice {
+    /// "azure".
+    pub provider: String,
+    /// The region.
+    pub region: String,
+    /// What carries the need there.
+    #[serde(flatten)]
+    pub cheapest: Cheapest,
+}
+
 /// What another multiple of the need costs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PriceStep {
     /// Of the need.
     pub times: f64,
-    /// A month of the cheapest by its limits; `None`: nothing carries it.
+    /// What carries that.
+    #[serde(flatten)]
+    pub cheapest: Cheapest,
+}
+
+/// The cheapest by limits.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Cheapest {
+    /// A month of it; `None`: nothing carries what is asked.
     pub amount: Option<f64>,
+    /// Whether a part of that is an estimate.
+    pub estimated: bool,
     /// Its machine and disks.
     pub choice: Option<String>,
+}
+
+/// How well a sum is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SumKnown {
+    /// Every part is in a list.
+    Exactly,
+    /// A part of it is an estimate.
+    About,
+    /// A part of it has no price.
+    AtLeast,
+}
+
+impl SumKnown {
+    /// By whether every part has a price, and one of these is an estimate.
+    #[must_use]
+    pub const fn of(complete: bool, estimated: bool) -> Self {
+        match (complete, estimated) {
+            (false, _) => Self::AtLeast,
+            (true, true) => Self::About,
+            (true, false) => Self::Exactly,
+        }
+    }
+    /// An amount with what is known of it before it: "about 550.66".
+    #[must_use]
+    pub fn words(self, amount: f64) -> String {
+        let before = match self {
+            Self::Exactly => "",
+            Self::About => "about ",
+            Self::AtLeast => "at least ",
+        };
+        format!("{before}{amount:.2}")
+    }
+}
+
+impl Cheapest {
+    /// "about 550.66"; `None`: nothing carries what is asked.
+    #[must_use]
+    pub fn amount_words(&self) -> Option<String> {
+        self.amount.map(|amount| SumKnown::of(true, self.estimated).words(amount))
+    }
 }
 
 /// A point of the curve of cost against the share of time short.
@@ -391,21 +467,16 @@ pub struct PriceStep {
 pub struct CurvePoint {
     /// Share of the time that may be short.
     pub short_share: f64,
-    /// A month of the cheapest.
-    pub amount: Option<f64>,
-    /// Its machine and disks.
-    pub choice: Option<String>,
+    /// What carries the need then.
+    #[serde(flatten)]
+    pub cheapest: Cheapest,
 }
 
 impl PriceMonth {
-    /// What stands before the amount: "at least " if a part has no price, "about " if one is an estimate.
+    /// The sum with what is known of it: "at least 550.66" if a part has no price, "about 550.66" if one is an estimate.
     #[must_use]
-    pub const fn bound(&self) -> &'static str {
-        match (self.complete, self.estimated) {
-            (false, _) => "at least ",
-            (true, true) => "about ",
-            (true, false) => "",
-        }
+    pub fn amount_words(&self) -> String {
+        SumKnown::of(self.complete, self.estimated).words(self.amount)
     }
 }
 
@@ -454,12 +525,22 @@ impl ReplayedFigures {
     }
 }
 
+/// A machine, with what is to be known of it in parentheses: whether it is ARM, and its size.
+pub(crate) fn machine_words(machine: &str, architecture: Option<Architecture>, size: &str) -> String {
+    let arm = (architecture == Some(Architecture::Arm64)).then_some("ARM");
+    let known: Vec<&str> = arm.into_iter().chain(Some(size).filter(|size| !size.is_empty())).collect();
+    if known.is_empty() { machine.to_owned() } else { format!("{machine} ({})", known.join(", ")) }
+}
+
 impl Candidate {
     /// Machine and disks in one line.
     #[must_use]
     pub fn words(&self) -> String {
         let volumes: Vec<String> = self.volumes.iter().map(VolumeChoice::words).collect();
-        format!("{} with {}", self.machine, volumes.join("; "))
+        format!("{} with {}", self.machine_words(""), volumes.join("; "))
+    }
+    fn machine_words(&self, size: &str) -> String {
+        machine_words(&self.machine, self.architecture, size)
     }
     /// The same with what is known of the machine's size: "NAME (2 vCPUs, 8 GiB) with DISKS".
     #[must_use]
@@ -467,15 +548,12 @@ impl Candidate {
         let vcpus = self.vcpus.map(|count| format!("{count} vCPU{}", if count == 1 { "" } else { "s" }));
         let memory = self.memory_bytes.map(|bytes| Bytes::new(bytes).to_string());
         let size: Vec<String> = vcpus.into_iter().chain(memory).collect();
-        if size.is_empty() {
-            return self.words();
-        }
-        self.words().replacen(" with ", &format!(" ({}) with ", size.join(", ")), 1)
+        self.words().replacen(&self.machine_words(""), &self.machine_words(&size.join(", ")), 1)
     }
     /// The price in words: "550.66 USD", "about 550.66 USD" or "at least 550.66 USD".
     #[must_use]
     pub fn price_words(&self) -> String {
-        format!("{}{:.2} {}", self.price_month.bound(), self.price_month.amount, self.price_month.currency)
+        format!("{} {}", self.price_month.amount_words(), self.price_month.currency)
     }
 }
 

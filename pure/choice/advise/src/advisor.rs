@@ -2,11 +2,12 @@
 
 use crate::advice::{Advice, Candidate, CurvePoint, JudgedBy, NeedFigures, NotLookedAt, PriceStep, ScenariosMet};
 use crate::cases::{Case, Scenario, cases, is_averaged, latency_place, reference, scenarios, whole};
-use crate::described::{choice, limit_name, set_words};
+use crate::described::{choice, limit_name};
 use crate::disk_sets::{DiskSet, SetsFor};
 use crate::doubt::AdviceDoubt;
 use crate::judging::ByLimits;
-use crate::machines::{MachineOffer, Machines, cost, environment, is_named, machines};
+use crate::machines::{MachineOffer, MachinesSold, cost, environment, is_named, machines_sold};
+use crate::market::{AdviseError, Market, PriceRegion, cheapest, one_currency, places, region_prices};
 use crate::miss::{Fix, FixChange, Miss, Shortfall};
 use crate::need::{Asked, Need};
 use crate::replaying::Stretch;
@@ -14,6 +15,7 @@ use crate::search::{Pair, Search};
 use loadline_catalog::{Catalog, Money};
 use loadline_disk::Layout;
 use loadline_units::Ratio;
+use std::collections::BTreeMap;
 
 /// Rows of an advice by default.
 pub const ROWS_DEFAULT: usize = 5;
@@ -57,38 +59,6 @@ impl Default for AdviceOptions {
     }
 }
 
-/// A provider with the region of its prices.
-struct PriceRegion {
-    provider: String,
-    region: String,
-}
-
-/// Why there is no advice.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum AdviseError {
-    /// Nothing is asked.
-    #[error("the need asks for no requests: give a rate of requests or of bytes above 0")]
-    NothingAsked,
-    /// No prices.
-    #[error("the catalog has no prices of {provider}{}; it has those of {}", .region.as_ref().map_or(String::new(), |region| format!(" in {region}")), .known.join(", "))]
-    NoPrices {
-        /// The provider, or "any provider".
-        provider: String,
-        /// The region that was asked for.
-        region: Option<String>,
-        /// Providers and regions that there are.
-        known: Vec<String>,
-    },
-}
-
-/// One provider's region, with everything in it that was looked at.
-pub(crate) struct Market {
-    pub(crate) provider: String,
-    pub(crate) region: String,
-    sets: Vec<DiskSet>,
-    machines: Machines,
-}
-
 /// The need with its scenarios.
 pub(crate) struct Posed<'a> {
     pub(crate) need: &'a Need,
@@ -119,17 +89,35 @@ impl<'a> Posed<'a> {
         }
     }
 
-    fn market(&self, PriceRegion { provider, region }: &PriceRegion) -> Market {
+    /// The markets of these places, in their order. What a provider sells is the same in each, but for its prices.
+    fn markets<'p>(&self, places: impl IntoIterator<Item = &'p PriceRegion>) -> Vec<Market> {
+        let (catalog, wanted) = (self.catalog, &self.need.wanted);
+        let requests = (self.cases[0].mean_requests_per_s() * MONTH_S).round() as u64;
+        let mut sold: BTreeMap<&str, (Vec<DiskSet>, MachinesSold)> = BTreeMap::new();
+        let market = |PriceRegion { provider, region }: &'p PriceRegion| {
+            let (sets, machines) = sold.entry(provider).or_insert_with(|| {
+                (self.sets(provider), machines_sold(catalog, provider, wanted, &self.reference.draw))
+            });
+            Market {
+                provider: provider.clone(),
+                region: region.clone(),
+                sets: sets.iter().map(|set| set.priced(catalog, region, requests)).collect(),
+                machines: machines.priced(catalog, provider, region, wanted.os_disk),
+            }
+        };
+        places.into_iter().map(market).collect()
+    }
+
+    /// The sets of a provider's disks, without prices.
+    fn sets(&self, provider: &str) -> Vec<DiskSet> {
         let wanted = &self.need.wanted;
         let case = &self.cases[self.reference.case];
         let flow_of = |layout: Layout| case.peak_flow(layout).clone();
         let sets_for = SetsFor {
             catalog: self.catalog,
-            region,
             draw: self.reference.draw,
             flow_of: &flow_of,
             size: self.need.size_in_the_end(),
-            requests_per_month: (self.cases[0].mean_requests_per_s() * MONTH_S).round() as u64,
             disks_max: wanted.disks_max,
             hits_at_best: self.need.hot.map(|_| 1.0),
             is_steady: case.is_steady,
@@ -137,14 +125,12 @@ impl<'a> Posed<'a> {
             latency_place: latency_place(&self.scenarios, self.need.sure),
         };
         let disks = self.catalog.network_disks_sold(provider);
-        let sets = disks
+        disks
             .into_iter()
             .filter(|disk| is_named(&disk.name, &wanted.disks))
             .filter(|disk| !wanted.disks.is_empty() || self.catalog.superseded_by(disk).is_none())
             .flat_map(|disk| sets_for.of(disk))
-            .collect();
-        let machines = machines(self.catalog, provider, region, wanted, &self.reference.draw);
-        Market { provider: provider.clone(), region: region.clone(), sets, machines }
+            .collect()
     }
 }
 
@@ -161,11 +147,12 @@ pub fn advise(need: &Need, catalog: &Catalog, options: &AdviceOptions) -> Result
         return Err(AdviseError::NothingAsked);
     }
     let places = places(need, catalog)?;
-    let markets: Vec<Market> = places.iter().map(|place| posed.market(place)).collect();
+    let markets = posed.markets(&places);
+    one_currency(&markets)?;
     let judge = posed.judge(1.0);
     let mut judged = 0;
     let stretch = need.trace.as_deref().and_then(Stretch::of).filter(|_| options.simulate);
-    let Rows { meeting: mut rows, missed: missed_latency, mut dearer_left } =
+    let Rows { meeting: mut rows, missed: missed_latency, mut dearer_left, cheapest } =
         posed.rows(&markets, &judge, stretch.as_ref(), &mut judged);
     for edge in EDGES {
         if !rows.is_empty() || !dearer_left {
@@ -213,34 +200,8 @@ pub fn advise(need: &Need, catalog: &Catalog, options: &AdviceOptions) -> Result
         doubts: doubts(need),
         judged,
         dearer_left,
+        regions: region_prices(&markets, cheapest),
     })
-}
-
-/// The providers to look at, each with the region of its prices.
-fn places(need: &Need, catalog: &Catalog) -> Result<Vec<PriceRegion>, AdviseError> {
-    let wanted = &need.wanted;
-    let providers = if wanted.providers.is_empty() { catalog.providers() } else { wanted.providers.clone() };
-    let found: Vec<PriceRegion> = providers
-        .iter()
-        .filter_map(|provider| {
-            let regions = catalog.price_regions(provider);
-            let region = match &wanted.region {
-                Some(region) => regions.into_iter().find(|known| known == region)?,
-                None => regions.into_iter().next()?,
-            };
-            Some(PriceRegion { provider: provider.clone(), region })
-        })
-        .collect();
-    if found.is_empty() {
-        let known = catalog.providers().into_iter().filter_map(|provider| {
-            let regions = catalog.price_regions(&provider);
-            (!regions.is_empty()).then(|| format!("{provider} in {}", regions.join(", ")))
-        });
-        let provider =
-            if wanted.providers.is_empty() { "any provider".to_owned() } else { wanted.providers.join(", ") };
-        return Err(AdviseError::NoPrices { provider, region: wanted.region.clone(), known: known.collect() });
-    }
-    Ok(found)
 }
 
 /// Choices that were judged to the end.
@@ -251,6 +212,8 @@ struct Rows {
     missed: Vec<Miss>,
     /// Whether there are dearer ones that nobody simulated.
     dearer_left: bool,
+    /// Of each market the cheapest by limits.
+    cheapest: Vec<Option<Pair>>,
 }
 
 impl Posed<'_> {
@@ -260,6 +223,7 @@ impl Posed<'_> {
         let mut searches: Vec<Search<'_, ByLimits<'_>>> =
             markets.iter().map(|market| Search::new(&market.sets, &market.machines.priced, judge)).collect();
         let mut next: Vec<Option<Pair>> = searches.iter_mut().map(Iterator::next).collect();
+        let first = next.clone();
         let mut alike: Vec<(String, usize)> = Vec::new();
         let mut simulated = 0;
         while rows.len() < self.options.rows && simulated < SIMULATED_MAX {
@@ -285,7 +249,9 @@ impl Posed<'_> {
             }
         }
         // A provider without a row has its cheapest last, to compare. What is left of it costs more than the rows.
-        for (index, market) in markets.iter().enumerate() {
+        let mut by_price: Vec<usize> = (0..markets.len()).collect();
+        by_price.sort_by_key(|index| next[*index].map_or(u128::MAX, |pair| pair.price));
+        for (index, market) in by_price.into_iter().map(|index| (index, &markets[index])) {
             if rows.is_empty() || rows.iter().any(|row| row.provider == market.provider) {
                 continue;
             }
@@ -303,7 +269,7 @@ impl Posed<'_> {
         rows.sort_by(|a, b| a.price_month.amount.total_cmp(&b.price_month.amount));
         *judged += searches.iter().map(|search| search.judged).sum::<u64>();
         let dearer_left = simulated == SIMULATED_MAX && next.iter().any(Option::is_some);
-        Rows { meeting: rows, missed, dearer_left }
+        Rows { meeting: rows, missed, dearer_left, cheapest: first }
     }
 
     /// A choice that carries the need by its limits and misses its latency.
@@ -321,7 +287,7 @@ impl Posed<'_> {
     /// The cheapest choices whose limits are asked a little too much.
     fn just_missing(&self, markets: &[Market], judge: &ByLimits<'_>, best: Option<f64>, judged: &mut u64) -> Vec<Miss> {
         let relaxed = self.judge(JUST_MISSED);
-        let mut found = Vec::new();
+        let mut found: Vec<(u128, &Market, &DiskSet, &MachineOffer)> = Vec::new();
         for market in markets {
             let mut search = Search::new(&market.sets, &market.machines.priced, &relaxed);
             let mut products: Vec<&str> = Vec::new();
@@ -335,12 +301,21 @@ impl Posed<'_> {
                     !crate::search::Judge::set_could(judge, set) || !crate::search::Judge::carries(judge, set, machine);
                 if is_missing && !products.contains(&set.sku.as_str()) {
                     products.push(&set.sku);
-                    found.extend(self.miss(market, judge, set, machine));
+                    found.push((pair.price, market, set, machine));
                 }
             }
             *judged += search.judged;
         }
-        found
+        // Of several regions the cheapest shows it.
+        found.sort_by_key(|(price, ..)| *price);
+        let mut products: Vec<&str> = Vec::new();
+        found.retain(|(_, _, set, _)| {
+            let is_new = !products.contains(&set.sku.as_str());
+            products.push(&set.sku);
+            is_new
+        });
+        let cheapest = found.into_iter().take(MISSES_MAX);
+        cheapest.filter_map(|(_, market, set, machine)| self.miss(market, judge, set, machine)).collect()
     }
 
     /// The cheapest choice whose limits carry the need, and whose disks are too slow for its latency.
@@ -391,7 +366,7 @@ impl Posed<'_> {
             .flatten()
             .map(|other| {
                 let change = FixChange::Machine { to: other.name.clone(), from: machine.name.clone() };
-                (cost(set.price).saturating_add(cost(other.total)), change)
+                (cost(set.price).saturating_add(cost(other.total)), set.is_estimated || other.is_estimated, change)
             });
         let other_set = market
             .sets
@@ -402,11 +377,12 @@ impl Posed<'_> {
             .min_by_key(|other| cost(other.price))
             .map(|other| {
                 let change = FixChange::Disks { to: choice(other), from: choice(set) };
-                (cost(other.price).saturating_add(cost(machine.total)), change)
+                let estimated = other.is_estimated || machine.is_estimated;
+                (cost(other.price).saturating_add(cost(machine.total)), estimated, change)
             });
         let fix = (other_machine.into_iter().chain(other_set))
-            .min_by_key(|(price, _)| *price)
-            .map(|(price, change)| Fix { change, amount: price as f64 / 1e9 });
+            .min_by_key(|(price, ..)| *price)
+            .map(|(price, estimated, change)| Fix { change, amount: price as f64 / 1e9, estimated });
         Some(Miss { candidate, seen, by: used.share, fix })
     }
 
@@ -417,7 +393,12 @@ impl Posed<'_> {
         let known = |money: Option<Money>| money.map_or(0, Money::billionths);
         let mut found: Vec<(u128, usize, &DiskSet, &MachineOffer)> = Vec::new();
         for (index, market) in markets.iter().enumerate() {
-            let mut sets: Vec<&DiskSet> = market.sets.iter().filter(|set| judge.set_could(set)).collect();
+            // What has a price in another region that was asked for is no choice without a price. Sets of a provider stand in one order.
+            let alike = || markets.iter().filter(|other| other.provider == market.provider);
+            let is_priced = |place: usize| alike().any(|other| other.sets[place].price.is_some());
+            let sets = market.sets.iter().enumerate().filter(|(_, set)| judge.set_could(set));
+            let sets = sets.filter(|(place, set)| set.price.is_some() || !is_priced(*place));
+            let mut sets: Vec<&DiskSet> = sets.map(|(_, set)| set).collect();
             sets.sort_by_key(|set| (known(set.price), set.count));
             let mut products: Vec<&str> = Vec::new();
             for set in sets.iter().filter(|set| set.price.is_none()) {
@@ -451,16 +432,13 @@ impl Posed<'_> {
         let step = |times: f64| {
             let need = scaled(self.need, times);
             let posed = Posed::new(&need, self.catalog, self.options);
-            // The winner's provider, or all where nothing meets the need.
-            let wanted = |place: &&PriceRegion| winner.is_none_or(|winner| winner.provider == place.provider);
-            let markets: Vec<Market> = places.iter().filter(wanted).map(|place| posed.market(place)).collect();
-            let judge = posed.judge(1.0);
-            let found = cheapest(&markets, &judge);
-            PriceStep {
-                times,
-                amount: found.as_ref().map(|(amount, _)| *amount),
-                choice: found.map(|(_, words)| words),
-            }
+            // Where the winner is, or everywhere if nothing meets the need.
+            let is_there = |winner: &Candidate, place: &PriceRegion| {
+                (&winner.provider, &winner.region) == (&place.provider, &place.region)
+            };
+            let wanted = |place: &&PriceRegion| winner.is_none_or(|winner| is_there(winner, place));
+            let markets = posed.markets(places.iter().filter(wanted));
+            PriceStep { times, cheapest: cheapest(&markets, &posed.judge(1.0)) }
         };
         STEPS.into_iter().map(step).collect()
     }
@@ -473,12 +451,7 @@ impl Posed<'_> {
         let point = |short: f64| {
             let mut judge = self.judge(1.0);
             judge.time_met = Ratio::ppm(((1.0 - short) * 1e6).round() as u32).unwrap_or(Ratio::ONE);
-            let found = cheapest(markets, &judge);
-            CurvePoint {
-                short_share: short,
-                amount: found.as_ref().map(|(amount, _)| *amount),
-                choice: found.map(|(_, words)| words),
-            }
+            CurvePoint { short_share: short, cheapest: cheapest(markets, &judge) }
         };
         SHORT.into_iter().map(point).collect()
     }
@@ -502,16 +475,6 @@ impl Posed<'_> {
         }
         candidate
     }
-}
-
-/// The cheapest by limits for a multiple of the need.
-fn cheapest(markets: &[Market], judge: &ByLimits<'_>) -> Option<(f64, String)> {
-    let best = markets.iter().filter_map(|market| {
-        let pair = Search::new(&market.sets, &market.machines.priced, judge).next()?;
-        let words = format!("{} with {}", market.machines.priced[pair.machine].name, set_words(&market.sets[pair.set]));
-        Some((pair.price, words))
-    });
-    best.min().map(|(price, words)| (price as f64 / 1e9, words))
 }
 
 /// The mean regret of each row over the scenarios: what it costs above the cheapest that meets a scenario, and where it
@@ -600,6 +563,19 @@ fn not_looked_at(need: &Need, markets: &[Market], catalog: &Catalog) -> Vec<NotL
     let mut notes = Vec::new();
     for market in markets {
         notes.extend(market.machines.notes.iter().cloned());
+        let without = |other: &&Market| other.provider == market.provider && !other.machines.unpriced.is_empty();
+        let counts: Vec<usize> = markets.iter().filter(without).map(|other| other.machines.unpriced.len()).collect();
+        let (regions, most) = (counts.len() as u32, counts.iter().max().map_or(0, |most| *most as u32));
+        let provider = market.provider.clone();
+        notes.extend(match regions {
+            0 => None,
+            1 if market.machines.unpriced.is_empty() => None,
+            1 => {
+                let region = market.region.clone();
+                Some(NotLookedAt::MachinesWithoutPrice { provider, region, count: most })
+            }
+            _ => Some(NotLookedAt::MachinesWithoutPriceIn { provider, regions, most }),
+        });
         let disks = catalog.network_disks_sold(&market.provider);
         if need.wanted.disks.is_empty() {
             for disk in &disks {
@@ -612,6 +588,14 @@ fn not_looked_at(need: &Need, markets: &[Market], catalog: &Catalog) -> Vec<NotL
             notes.push(NotLookedAt::PaidOptions { provider: market.provider.clone(), disks: options });
         }
     }
+    // Of several regions of a provider most is the same.
+    let mut once: Vec<NotLookedAt> = Vec::new();
+    for note in notes {
+        if !once.contains(&note) {
+            once.push(note);
+        }
+    }
+    let mut notes = once;
     notes.extend(need.wanted.memory.is_none().then_some(NotLookedAt::Memory));
     notes.extend(need.wanted.vcpus.is_none().then_some(NotLookedAt::Vcpus));
     notes.extend([NotLookedAt::HostDisks, NotLookedAt::Mirrors, NotLookedAt::OtherCosts]);

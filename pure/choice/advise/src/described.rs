@@ -3,13 +3,14 @@
 use crate::advice::{
     Bound, Candidate, DiskChoice, LatencyRange, PriceMonth, PricedItem, PricedPart, ScenariosMet, VolumeChoice,
 };
-use crate::advisor::{Market, Posed};
+use crate::advisor::Posed;
 use crate::day::DayResult;
 use crate::disk_sets::{DiskSet, INTERLEAVE, VOLUME};
 use crate::doubt::{AdviceDoubt, EstimatedItem};
 use crate::environment_text::environment_text;
 use crate::flow::{Cached, Station, stations};
 use crate::machines::{MachineOffer, environment};
+use crate::market::Market;
 use crate::trial::trial;
 use loadline_catalog::{Draw, Environment, Money, Provisioned};
 use loadline_disk::HostCache;
@@ -83,6 +84,7 @@ impl Posed<'_> {
             provider: market.provider.clone(),
             region: market.region.clone(),
             machine: machine.name.clone(),
+            architecture: machine.architecture,
             vcpus: machine.figures.vcpus,
             memory_bytes: self.catalog.memory(&machine.name).map(loadline_units::Bytes::get),
             volumes: vec![volume_choice(set)],

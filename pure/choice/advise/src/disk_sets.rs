@@ -8,6 +8,7 @@ use loadline_catalog::{
 use loadline_disk::{EnvironmentSpec, HostCache, Layout, NORMAL_P99, VolumeSpec, normal_quantile};
 use loadline_units::{ByteRate, Bytes, Iops, Ratio};
 use loadline_workload::Objective;
+use std::sync::Arc;
 
 /// Pieces of a stripe.
 pub(crate) const INTERLEAVE: Bytes = Bytes::kib(256);
@@ -20,7 +21,7 @@ const SIZE_STEP: u64 = 1 << 30;
 /// The name of the volume.
 pub(crate) const VOLUME: &str = "data";
 
-/// Equal disks with a layout and a cache setting.
+/// Equal disks with a layout and a cache setting. A copy shares what does not depend on prices.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct DiskSet {
     pub(crate) sku: String,
@@ -36,26 +37,43 @@ pub(crate) struct DiskSet {
     /// The disks' part of it, and that of the requests, if they are charged for.
     pub(crate) disks_price: Option<Money>,
     pub(crate) requests_price: Option<Money>,
+    /// Whether a part of the price is an estimate.
+    pub(crate) is_estimated: bool,
     /// Why there is no price.
     pub(crate) unpriced: Option<String>,
     /// The limits of the disks, under the reference draw, if all reads that may hit do.
-    pub(crate) stations: Vec<Station>,
+    pub(crate) stations: Arc<[Station]>,
     /// Whether its service times alone could keep the objective.
     pub(crate) is_fast_enough: bool,
     /// Whether its figures fall on machines whose device queues serve in order.
     pub(crate) falls_in_order: bool,
 }
 
+impl DiskSet {
+    /// The same at the prices of a region. `requests_per_month` are for those that are charged for.
+    pub(crate) fn priced(&self, catalog: &Catalog, region: &str, requests_per_month: u64) -> Self {
+        let mut set = self.clone();
+        match catalog.cost(&self.sku, &self.wanted, region) {
+            Ok(each) => (set.disks_price, set.is_estimated) = (Some(each.month.times(self.count)), each.is_estimated()),
+            Err(error) => set.unpriced = Some(error.to_string()),
+        }
+        let here = catalog.price_in(&self.sku, region);
+        set.requests_price = here.and_then(|price| price.for_requests(requests_per_month));
+        set.price = match (set.disks_price, set.requests_price) {
+            (Some(disks), Some(requests)) => disks.plus(requests),
+            (disks, _) => disks,
+        };
+        set
+    }
+}
+
 /// What sets are made for.
 pub(crate) struct SetsFor<'a> {
     pub(crate) catalog: &'a Catalog,
-    pub(crate) region: &'a str,
     pub(crate) draw: Draw,
     /// The demand, at which provisioned figures are chosen.
     pub(crate) flow_of: &'a dyn Fn(Layout) -> Flow,
     pub(crate) size: Bytes,
-    /// Requests in a month, for those that are charged for.
-    pub(crate) requests_per_month: u64,
     pub(crate) disks_max: u32,
     /// The best share of reads that a host's cache may answer; `None`: caches are not looked at.
     pub(crate) hits_at_best: Option<f64>,
@@ -72,7 +90,7 @@ pub(crate) struct SetsFor<'a> {
 const EXCEEDS_TOLERANCE: f64 = 1.5;
 
 impl SetsFor<'_> {
-    /// Every set of a disk product that could hold the need, in each number and under each cache setting.
+    /// Every set of a disk product that could hold the need, in each number and under each cache setting; without prices.
     pub(crate) fn of(&self, entry: &DiskEntry) -> Vec<DiskSet> {
         let mut sets = Vec::new();
         let mechanism = &self.catalog.disk_family(entry).mechanism;
@@ -127,16 +145,6 @@ impl SetsFor<'_> {
         figures: HostCacheFigures,
     ) -> Option<DiskSet> {
         let stations = self.stations(entry, &wanted, count, layout, figures).ok()?;
-        let (disks_price, unpriced) = match self.catalog.monthly_cost(&entry.name, &wanted, self.region) {
-            Ok(each) => (Some(each.times(count)), None),
-            Err(error) => (None, Some(error.to_string())),
-        };
-        let here = self.catalog.price_in(&entry.name, self.region);
-        let requests_price = here.and_then(|price| price.for_requests(self.requests_per_month));
-        let price = match (disks_price, requests_price) {
-            (Some(disks), Some(requests)) => disks.plus(requests),
-            (disks, _) => disks,
-        };
         Some(DiskSet {
             sku: entry.name.clone(),
             family: self.catalog.disk_family(entry).name.clone(),
@@ -145,11 +153,12 @@ impl SetsFor<'_> {
             layout,
             host_cache: figures.mode,
             cache_figures: figures,
-            price,
-            disks_price,
-            requests_price,
-            unpriced,
-            stations,
+            price: None,
+            disks_price: None,
+            requests_price: None,
+            is_estimated: false,
+            unpriced: None,
+            stations: stations.into(),
             is_fast_enough: self.is_fast_enough(entry, layout, figures.mode),
             falls_in_order: entry.in_order_most.is_some(),
         })

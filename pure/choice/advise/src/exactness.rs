@@ -3,10 +3,10 @@
 use crate::cases::{cases, reference, scenarios};
 use crate::disk_sets::{DiskSet, SetsFor, VOLUME};
 use crate::judging::ByLimits;
-use crate::machines::{MachineOffer, cost, environment, machines};
+use crate::machines::{MachineOffer, cost, environment, machines_sold};
 use crate::need::{Need, Rates, Wanted};
 use crate::search::Search;
-use loadline_catalog::{Catalog, Draw};
+use loadline_catalog::{Catalog, Draw, Kind};
 use loadline_disk::Layout;
 use loadline_prediction::{Model, ceilings};
 use loadline_record::Limit;
@@ -15,6 +15,8 @@ use loadline_workload::{Arrival, BlockShare, LoadSpec};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+/// A region with fewer machines proves little.
+const MACHINES_LEAST: usize = 12;
 const BLOCKS: [u64; 6] = [4096, 8192, 16_384, 65_536, 262_144, 1 << 20];
 
 fn below(random: &mut Xoshiro256PlusPlus, bound: u64) -> u64 {
@@ -52,12 +54,14 @@ struct Question {
     machines: Vec<MachineOffer>,
 }
 
-/// A random need over some disks and machines of a random provider.
-fn question(catalog: &Catalog, seed: u64) -> Option<Question> {
+/// A random need over some disks and machines of a random provider, at the prices of a random region.
+fn question(catalog: &Catalog, seed: u64) -> Question {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let providers = ["aws", "azure", "gcp"];
     let provider = providers[below(&mut random, 3) as usize];
-    let region = catalog.price_regions(provider).into_iter().next()?;
+    let mut regions = catalog.price_regions(provider);
+    regions.retain(|region| catalog.listed(provider, region, Kind::Vm).len() >= MACHINES_LEAST);
+    let region = regions.swap_remove(below(&mut random, regions.len() as u64) as usize);
     let rate = 10.0_f64.powf(2.0 + below(&mut random, 1000) as f64 / 1000.0 * 2.7).round();
     let reads = (below(&mut random, 11) as f64) / 10.0;
     let block = BLOCKS[below(&mut random, 6) as usize] as f64;
@@ -76,24 +80,24 @@ fn question(catalog: &Catalog, seed: u64) -> Option<Question> {
     let flow_of = |layout: Layout| all[0].peak_flow(layout).clone();
     let sets_for = SetsFor {
         catalog,
-        region: &region,
         draw: at.draw,
         flow_of: &flow_of,
         size: need.size,
-        requests_per_month: 1_000_000_000,
         disks_max: 5,
         hits_at_best: need.hot.map(|_| 1.0),
         is_steady: true,
         objective: None,
         latency_place: Ratio::percent(95),
     };
-    let sets: Vec<DiskSet> = taken.into_iter().flat_map(|disk| sets_for.of(disk)).collect();
+    let sets = taken.into_iter().flat_map(|disk| sets_for.of(disk));
+    let sets: Vec<DiskSet> = sets.map(|set| set.priced(catalog, &region, 1_000_000_000)).collect();
     let wanted = Wanted { os_disk: Some(Bytes::gib(32)), ..Wanted::default() };
-    let mut machines = machines(catalog, provider, &region, &wanted, &at.draw).priced;
+    let sold = machines_sold(catalog, provider, &wanted, &at.draw);
+    let mut machines = sold.priced(catalog, provider, &region, wanted.os_disk).priced;
     while machines.len() > 12 {
         machines.remove(below(&mut random, machines.len() as u64) as usize);
     }
-    Some(Question { need, sets, machines })
+    Question { need, sets, machines }
 }
 
 /// The search for one random need beside every pair tried.
@@ -109,10 +113,10 @@ pub struct PairCheck {
 
 /// Searches for a random need over a random part of the catalog, and tries every pair of it by the ceilings of predictions.
 ///
-/// `None` if the part has no prices.
+/// `None` if a pair has no ceilings.
 #[must_use]
 pub fn check_against_every_pair(catalog: &Catalog, seed: u64) -> Option<PairCheck> {
-    let Question { need, sets, machines } = question(catalog, seed)?;
+    let Question { need, sets, machines } = question(catalog, seed);
     let all = cases(&need);
     let draw = reference(&scenarios(1, seed), 1, need.sure).draw;
     let judge =
@@ -147,7 +151,7 @@ mod tests {
         let catalog = Catalog::builtin();
         let mut compared = 0;
         for seed in 1_000..1_012 {
-            let Some(Question { need, sets, machines }) = question(&catalog, seed) else { continue };
+            let Question { need, sets, machines } = question(&catalog, seed);
             let rates = cases(&need)[0].peak;
             for set in sets.iter().filter(|set| set.host_cache != HostCache::ReadWrite).step_by(3) {
                 for machine in machines.iter().filter(|machine| machine.takes(set)).step_by(4) {

@@ -15,6 +15,7 @@ mod exactness;
 mod flow;
 mod judging;
 mod machines;
+mod market;
 mod miss;
 mod need;
 mod need_file;
@@ -26,17 +27,19 @@ mod trial;
 mod words;
 
 pub use advice::{
-    ADVICE_SCHEMA, Advice, Bound, Candidate, CurvePoint, DiskChoice, JudgedBy, LatencyRange, NeedFigures, NotLookedAt,
-    PriceMonth, PriceStep, PricedItem, PricedPart, ReplayedFigures, ReplayedRange, RequestTiming, ScenariosMet,
-    VolumeChoice,
+    ADVICE_SCHEMA, Advice, Bound, Candidate, Cheapest, CurvePoint, DiskChoice, JudgedBy, LatencyRange, NeedFigures,
+    NotLookedAt, PriceMonth, PriceStep, PricedItem, PricedPart, RegionPrice, ReplayedFigures, ReplayedRange,
+    RequestTiming, ScenariosMet, SumKnown, VolumeChoice,
 };
-pub use advisor::{AdviceOptions, AdviseError, ROWS_DEFAULT, advise};
+pub use advisor::{AdviceOptions, ROWS_DEFAULT, advise};
 pub use doubt::{AdviceDoubt, AdviceDoubtCode, EstimatedItem};
 pub use exactness::{PairCheck, check_against_every_pair};
 pub use loadline_demand::AtLimit;
+pub use market::AdviseError;
 pub use miss::{Fix, FixChange, Miss, Shortfall};
 pub use need::{
-    Asked, DISKS_DEFAULT, Need, OS_DISK_DEFAULT, Rates, SURE_DEFAULT, TIME_MET_DEFAULT, Wanted, objective_words,
+    Asked, DISKS_DEFAULT, EVERY_REGION, Need, OS_DISK_DEFAULT, Rates, SURE_DEFAULT, TIME_MET_DEFAULT, Wanted,
+    objective_words,
 };
 pub use need_file::{BLOCK_DEFAULT, NEED_SCHEMA, NeedFile, NeedNumbers, READS_DEFAULT, is_need};
 pub use script::{Script, ScriptError, script};

@@ -4,27 +4,33 @@ use crate::advice::NotLookedAt;
 use crate::disk_sets::DiskSet;
 use crate::flow::{Cached, Station, disk_stations, machine_stations};
 use crate::need::Wanted;
-use loadline_catalog::{Catalog, Draw, Environment, EnvironmentVolume, Money, Provisioned, SizeRule, VmFigures};
+use loadline_catalog::{
+    Architecture, Catalog, Draw, Environment, EnvironmentVolume, Money, Provisioned, SizeRule, VmFigures,
+};
 use loadline_disk::{HostCache, VmSpec};
 use loadline_units::{Bytes, Duration};
+use std::sync::Arc;
 
 /// Disks with a median read above this are no system's disk: they spin.
 const OS_DISK_READ_MAX: Duration = Duration::from_ms(5);
 
-/// A machine that may be bought.
+/// A machine that may be bought. A copy shares what does not depend on prices.
 #[derive(Debug, Clone)]
 pub(crate) struct MachineOffer {
     pub(crate) name: String,
-    pub(crate) figures: VmFigures,
+    pub(crate) architecture: Option<Architecture>,
+    pub(crate) figures: Arc<VmFigures>,
     /// Under the reference draw, for any disks and for those of its special families alone.
-    pub(crate) spec: VmSpec,
-    pub(crate) special: Option<VmSpec>,
+    pub(crate) spec: Arc<VmSpec>,
+    pub(crate) special: Option<Arc<VmSpec>>,
     /// A month of it; `None`: without a price.
     pub(crate) price: Option<Money>,
     /// The system's disk.
     pub(crate) os_disk: Option<OsDisk>,
     /// Both.
     pub(crate) total: Option<Money>,
+    /// Whether a part of that is an estimate.
+    pub(crate) is_estimated: bool,
 }
 
 /// A disk for the system.
@@ -34,9 +40,16 @@ pub(crate) struct OsDisk {
     pub(crate) family: String,
     pub(crate) wanted: Provisioned,
     pub(crate) price: Money,
+    pub(crate) is_estimated: bool,
 }
 
-/// A provider's machines that keep to what is wanted, and what was left out and why.
+/// A provider's machines that keep to what is wanted, without prices, and what was left out and why.
+pub(crate) struct MachinesSold {
+    all: Vec<MachineOffer>,
+    notes: Vec<NotLookedAt>,
+}
+
+/// The same at the prices of a region.
 pub(crate) struct Machines {
     /// With a price, the cheapest first.
     pub(crate) priced: Vec<MachineOffer>,
@@ -63,21 +76,25 @@ pub(crate) fn os_disks(catalog: &Catalog, provider: &str, region: &str, size: By
             }
             _ => continue,
         };
-        let Ok(price) = catalog.monthly_cost(&entry.name, &wanted, region) else { continue };
-        found.push(OsDisk { sku: entry.name.clone(), family: family.name.clone(), wanted, price });
+        let Ok(cost) = catalog.cost(&entry.name, &wanted, region) else { continue };
+        let (price, is_estimated) = (cost.month, cost.is_estimated());
+        found.push(OsDisk { sku: entry.name.clone(), family: family.name.clone(), wanted, price, is_estimated });
     }
     found.sort_by(|a, b| a.price.billionths().cmp(&b.price.billionths()).then(a.sku.cmp(&b.sku)));
     found
 }
 
-/// The machines of a provider in a region.
-pub(crate) fn machines(catalog: &Catalog, provider: &str, region: &str, wanted: &Wanted, draw: &Draw) -> Machines {
-    let os_disks = wanted.os_disk.map(|size| os_disks(catalog, provider, region, size));
-    let mut priced: Vec<MachineOffer> = Vec::new();
-    let mut unpriced: Vec<MachineOffer> = Vec::new();
+/// The machines of a provider.
+pub(crate) fn machines_sold(catalog: &Catalog, provider: &str, wanted: &Wanted, draw: &Draw) -> MachinesSold {
+    let mut all: Vec<MachineOffer> = Vec::new();
     let (mut without_memory, mut without_vcpus, mut without_limits) = (0_u32, 0_u32, 0_u32);
     for name in catalog.machines_sold(provider) {
         if !is_named(&name, &wanted.machines) {
+            continue;
+        }
+        let architecture = catalog.architecture(&name);
+        let is_other = |wanted| architecture.is_some_and(|own| own != wanted);
+        if wanted.architecture.is_some_and(is_other) {
             continue;
         }
         if !wanted.cpu_credits && catalog.has_cpu_credits(&name) {
@@ -108,44 +125,38 @@ pub(crate) fn machines(catalog: &Catalog, provider: &str, region: &str, wanted: 
             without_limits += 1;
             continue;
         }
-        let price = catalog.monthly_cost(&name, &Provisioned::default(), region).ok();
-        // A machine that limits each type apart takes those that it has a limit for.
-        let is_taken = |disk: &&OsDisk| {
-            let by_type = figures.uncached.is_none() && figures.uncached_for.is_none();
-            let is_known = figures.caps.iter().any(|(name, _)| *name == disk.sku);
-            !figures.takes_no.contains(&disk.family) && (!by_type || is_known)
-        };
-        let os_disk = os_disks.as_ref().and_then(|disks| disks.iter().find(is_taken).cloned());
-        // A machine whose system has no disk to buy is none that one could use.
-        if os_disks.is_some() && os_disk.is_none() {
-            continue;
-        }
-        let total = match (price, &os_disk) {
-            (Some(price), Some(disk)) => price.plus(disk.price),
-            (price, _) => price,
-        };
-        let special = figures.uncached_for.is_some().then(|| figures.spec(draw, true));
-        let offer = MachineOffer { spec: figures.spec(draw, false), special, name, figures, price, os_disk, total };
-        if total.is_some() {
-            priced.push(offer);
-        } else {
-            unpriced.push(offer);
-        }
+        all.push(MachineOffer {
+            spec: Arc::new(figures.spec(draw, false)),
+            special: figures.uncached_for.is_some().then(|| Arc::new(figures.spec(draw, true))),
+            name,
+            architecture,
+            figures: Arc::new(figures),
+            price: None,
+            os_disk: None,
+            total: None,
+            is_estimated: false,
+        });
     }
-    priced.sort_by(|a, b| cost(a.total).cmp(&cost(b.total)).then(a.name.cmp(&b.name)));
     let provider = || provider.to_owned();
-    let without_price = unpriced.len() as u32;
     let notes = [
         (without_memory, NotLookedAt::MachinesWithoutMemory { provider: provider(), count: without_memory }),
         (without_vcpus, NotLookedAt::MachinesWithoutVcpus { provider: provider(), count: without_vcpus }),
         (without_limits, NotLookedAt::MachinesWithoutLimit { provider: provider(), count: without_limits }),
-        (
-            without_price,
-            NotLookedAt::MachinesWithoutPrice { provider: provider(), region: region.to_owned(), count: without_price },
-        ),
     ];
     let notes = notes.into_iter().filter(|(count, _)| *count > 0).map(|(_, note)| note).collect();
-    Machines { priced, unpriced, notes }
+    MachinesSold { all, notes }
+}
+
+impl MachinesSold {
+    /// These at the prices of a region, each with the cheapest disk that its system may have.
+    pub(crate) fn priced(&self, catalog: &Catalog, provider: &str, region: &str, os_disk: Option<Bytes>) -> Machines {
+        let os_disks = os_disk.map(|size| os_disks(catalog, provider, region, size));
+        let offers = self.all.iter().filter_map(|sold| sold.priced(catalog, region, os_disks.as_deref()));
+        let (mut priced, unpriced): (Vec<MachineOffer>, Vec<MachineOffer>) =
+            offers.partition(|offer| offer.total.is_some());
+        priced.sort_by(|a, b| cost(a.total).cmp(&cost(b.total)).then(a.name.cmp(&b.name)));
+        Machines { priced, unpriced, notes: self.notes.clone() }
+    }
 }
 
 /// Whether a name is one of those wanted: one with a provider is whole, another a part.
@@ -160,6 +171,29 @@ pub(crate) fn cost(money: Option<Money>) -> u128 {
 }
 
 impl MachineOffer {
+    /// The same at the prices of a region. A machine whose system has no disk to buy is none that one could use.
+    fn priced(&self, catalog: &Catalog, region: &str, os_disks: Option<&[OsDisk]>) -> Option<Self> {
+        // A machine that limits each type apart takes those that it has a limit for.
+        let is_taken = |disk: &&OsDisk| {
+            let by_type = self.figures.uncached.is_none() && self.figures.uncached_for.is_none();
+            let is_known = self.figures.caps.iter().any(|(name, _)| *name == disk.sku);
+            !self.figures.takes_no.contains(&disk.family) && (!by_type || is_known)
+        };
+        let os_disk = os_disks.and_then(|disks| disks.iter().find(is_taken).cloned());
+        if os_disks.is_some() && os_disk.is_none() {
+            return None;
+        }
+        let cost = catalog.cost(&self.name, &Provisioned::default(), region).ok();
+        let price = cost.as_ref().map(|cost| cost.month);
+        let total = match (price, &os_disk) {
+            (Some(price), Some(disk)) => price.plus(disk.price),
+            (price, _) => price,
+        };
+        let is_estimated =
+            cost.is_some_and(|cost| cost.is_estimated()) || os_disk.as_ref().is_some_and(|disk| disk.is_estimated);
+        Some(Self { price, os_disk, total, is_estimated, ..self.clone() })
+    }
+
     /// Whether these disks can be attached to it, and its host caches them if that is wanted.
     pub(crate) fn takes(&self, set: &DiskSet) -> bool {
         let count = self.figures.disks_max.is_none_or(|most| set.count <= most);

@@ -82,6 +82,8 @@ pub struct Fix {
     pub change: FixChange,
     /// A month of the changed choice.
     pub amount: f64,
+    /// Whether a part of that is an estimate.
+    pub estimated: bool,
 }
 
 /// One part of a choice in place of another.

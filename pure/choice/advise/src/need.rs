@@ -1,5 +1,6 @@
 //! The need: what storage must do, in numbers or as a recorded demand, and what else a choice must keep to.
 
+use loadline_catalog::Architecture;
 use loadline_demand::Demand;
 use loadline_emulation::Trace;
 use loadline_units::{Bytes, Duration, Ratio};
@@ -14,6 +15,9 @@ pub const TIME_MET_DEFAULT: Ratio = Ratio::percent(100);
 pub const OS_DISK_DEFAULT: Bytes = Bytes::gib(32);
 /// Disks of a volume at most, by default.
 pub const DISKS_DEFAULT: u32 = 32;
+
+/// In the place of a region: every one that there are prices of.
+pub const EVERY_REGION: &str = "all";
 
 /// What storage must do.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,8 +73,10 @@ pub struct Rates {
 pub struct Wanted {
     /// Providers to look at; empty for all.
     pub providers: Vec<String>,
-    /// Where prices are from; `None`: for each provider the region with most prices.
-    pub region: Option<String>,
+    /// Where prices are from, in any writing, or [`EVERY_REGION`]; empty: for each provider the region with most prices.
+    pub regions: Vec<String>,
+    /// Of which architecture machines must be; `None` for any.
+    pub architecture: Option<Architecture>,
     /// Processors at least.
     pub vcpus: Option<u32>,
     /// Memory at least. Machines without a known memory are left out then.
@@ -91,7 +97,8 @@ impl Default for Wanted {
     fn default() -> Self {
         Self {
             providers: Vec::new(),
-            region: None,
+            regions: Vec::new(),
+            architecture: None,
             vcpus: None,
             memory: None,
             machines: Vec::new(),

@@ -1,6 +1,7 @@
 //! Need files: a need as TOML (`docs/formats/need.md`).
 
 use crate::need::{Asked, Need, Rates, Wanted};
+use loadline_catalog::Architecture;
 use loadline_document::{DocumentError, Fields, Item, Reader, Synonym, nested};
 use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio, SECTOR};
 use loadline_workload::{LatencyFigure, Objective};
@@ -135,7 +136,7 @@ fn read(t: &mut Fields<'_, '_, '_, '_>) -> NeedFile {
     t.get("place", |reader, key, item| {
         reader.fields(key, item, "{ providers = [\"azure\"] }", |t| {
             wanted.providers = t.get("providers", texts).unwrap_or_default();
-            wanted.region = t.get("region", Reader::text);
+            wanted.regions = t.get("region", texts).unwrap_or_default();
         })
     });
     let reader = &mut *t.reader;
@@ -186,11 +187,21 @@ fn machine(t: &mut Fields<'_, '_, '_, '_>, wanted: &mut Wanted) {
     wanted.vcpus = t.get("vcpus", Reader::positive);
     wanted.memory = t.get("memory", Reader::quantity);
     wanted.machines = t.get("names", texts).unwrap_or_default();
+    wanted.architecture = t.get("architecture", architecture);
     wanted.cpu_credits = t.get("cpu_credits", Reader::switch).unwrap_or(wanted.cpu_credits);
     if let Some(item) = t.item("os_disk") {
         let is_none = item.get_ref().as_str() == Some("none");
         wanted.os_disk = if is_none { None } else { t.get("os_disk", Reader::quantity) };
     }
+}
+
+fn architecture(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Architecture> {
+    let name = reader.text(key, item)?;
+    let found = Architecture::ALL.into_iter().find(|one| one.name() == name);
+    if found.is_none() {
+        reader.problem(item.span(), key, "is \"x86_64\" or \"arm64\"".into());
+    }
+    found
 }
 
 fn disks(t: &mut Fields<'_, '_, '_, '_>, wanted: &mut Wanted) {
@@ -218,8 +229,8 @@ mod tests {
         assert_eq!((wanted.vcpus, wanted.memory, wanted.os_disk), (Some(4), Some(Bytes::gib(16)), None));
         assert_eq!((wanted.disks_max, wanted.cpu_credits), (8, false));
         assert_eq!(
-            (wanted.providers.as_slice(), wanted.region.as_deref()),
-            (&["azure".to_owned()][..], Some("eastus"))
+            (wanted.providers.as_slice(), wanted.regions.as_slice()),
+            (&["azure".to_owned()][..], &["eastus".to_owned()][..])
         );
     }
 

@@ -4,7 +4,7 @@ use crate::verdict_line::VerdictLine;
 use crate::words::advice::{advice_doubt, advice_lines, advice_verdict, change, not_looked_at, shortfall};
 use loadline_advise::{
     ADVICE_SCHEMA, Advice, AdviceDoubt, AdviceDoubtCode, Candidate, CurvePoint, Fix, FixChange, Miss, NeedFigures,
-    NotLookedAt, PriceStep, ReplayedFigures, Shortfall,
+    NotLookedAt, PriceStep, RegionPrice, ReplayedFigures, Shortfall,
 };
 use loadline_workload::Objective;
 use serde::Serialize;
@@ -18,6 +18,7 @@ pub struct AdviceDocument<'a> {
     candidates: Vec<CandidateDocument<'a>>,
     misses: Vec<MissDocument<'a>>,
     unpriced: Vec<CandidateDocument<'a>>,
+    regions: &'a [RegionPrice],
     staircase: &'a [PriceStep],
     curve: &'a [CurvePoint],
     not_looked_at: Vec<String>,
@@ -51,6 +52,7 @@ struct MissDocument<'a> {
 struct FixDocument<'a> {
     text: String,
     amount: f64,
+    estimated: bool,
     change: &'a FixChange,
 }
 
@@ -76,7 +78,12 @@ impl<'a> CandidateDocument<'a> {
 impl<'a> MissDocument<'a> {
     fn of(miss: &'a Miss, objective: Option<Objective>) -> Self {
         let Miss { candidate, seen, by, fix } = miss;
-        let fixed = |fix: &'a Fix| FixDocument { text: change(&fix.change), amount: fix.amount, change: &fix.change };
+        let fixed = |fix: &'a Fix| FixDocument {
+            text: change(&fix.change),
+            amount: fix.amount,
+            estimated: fix.estimated,
+            change: &fix.change,
+        };
         Self {
             candidate: CandidateDocument::of(candidate),
             misses: seen.name(),
@@ -105,6 +112,7 @@ pub fn advice_document(advice: &Advice) -> AdviceDocument<'_> {
         candidates: advice.candidates.iter().map(CandidateDocument::of).collect(),
         misses: advice.misses.iter().map(|miss| MissDocument::of(miss, objective)).collect(),
         unpriced: advice.unpriced.iter().map(CandidateDocument::of).collect(),
+        regions: &advice.regions,
         staircase: &advice.staircase,
         curve: &advice.curve,
         not_looked_at: advice.not_looked_at.iter().map(not_looked_at).collect(),

@@ -13,8 +13,8 @@ use crate::put;
 use crate::table::{Column, Field, Table};
 use crate::verdict_line::{About, VerdictLine, lines_html};
 use loadline_advise::{
-    Advice, AdviceDoubt, AdviceDoubtCode, Candidate, CurvePoint, NotLookedAt, PriceStep, PricedPart, ReplayedFigures,
-    RequestTiming, VolumeChoice, objective_words, request_size,
+    Advice, AdviceDoubt, AdviceDoubtCode, Candidate, Cheapest, CurvePoint, NotLookedAt, PriceStep, PricedPart,
+    RegionPrice, ReplayedFigures, RequestTiming, SumKnown, VolumeChoice, objective_words, request_size,
 };
 use loadline_record::VOLUME_DEFAULT;
 use loadline_units::Duration;
@@ -28,6 +28,8 @@ pub use self::next::{AdviceNext, advice_next};
 const LINES_MAX: usize = 9;
 /// Lines that give way where there are more, the first of them first: the list says them, too.
 const GIVE_WAY: [About; 3] = [About::ForTests, About::TenPercentMore, About::Cheaper];
+/// Regions that are shown with their cheapest choice, at most.
+const REGIONS_MAX: usize = 10;
 /// A line of a row is at least so long, however narrow the terminal.
 const LINE_MIN: usize = 30;
 
@@ -127,18 +129,21 @@ fn all_lines(advice: &Advice) -> Vec<VerdictLine> {
         say(About::Cheaper, missed(miss, advice.judged_by.objective, Some(winner)));
     }
     if let Some(step) = advice.staircase.iter().find(|step| (step.times - 1.1).abs() < 1e-9) {
-        say(About::TenPercentMore, more(step.amount, step.choice.as_deref(), winner));
+        say(About::TenPercentMore, more(&step.cheapest, winner));
     }
     let half = advice.staircase.iter().find(|step| (step.times - 0.5).abs() < 1e-9);
-    if let Some((amount, choice)) = half.and_then(|step| step.amount.zip(step.choice.as_ref())) {
+    let half = half.map(|step| &step.cheapest);
+    if let Some((cheapest, amount)) = half.and_then(|half| Some((half, half.amount?))) {
         let saved = 1.0 - amount / winner.price_month.amount.max(1e-9);
         // A verdict has nine lines at most.
         if saved >= 0.1 && winner.replayed.is_empty() {
             say(
                 About::ForTests,
                 format!(
-                    "Half the need costs {} less: {choice}, {amount:.2} {}.",
+                    "Half the need costs {} less: {}, {} {}.",
                     percent(saved),
+                    cheapest.choice.as_deref().unwrap_or_default(),
+                    cheapest.amount_words().unwrap_or_default(),
                     winner.price_month.currency
                 ),
             );
@@ -240,14 +245,12 @@ fn met(advice: &Advice, winner: &Candidate) -> String {
     }
 }
 
-fn more(amount: Option<f64>, choice: Option<&str>, winner: &Candidate) -> String {
-    match (amount, choice) {
+fn more(cheapest: &Cheapest, winner: &Candidate) -> String {
+    match (cheapest.amount, &cheapest.choice) {
         (Some(amount), Some(choice)) if amount > winner.price_month.amount + 0.005 => {
-            format!(
-                "10 % more need costs {:.2} {} more a month: {choice}.",
-                amount - winner.price_month.amount,
-                winner.price_month.currency
-            )
+            let known = SumKnown::of(true, cheapest.estimated || winner.price_month.estimated);
+            let more = known.words(amount - winner.price_month.amount);
+            format!("10 % more need costs {more} {} more a month: {choice}.", winner.price_month.currency)
         }
         (Some(_), _) => "10 % more need costs nothing more: the limits leave room for it.".to_owned(),
         (None, _) => "Nothing carries 10 % more.".to_owned(),
@@ -280,6 +283,9 @@ pub(crate) fn not_looked_at(note: &NotLookedAt) -> String {
         NotLookedAt::MachinesWithoutPrice { provider, region, count } => {
             machines(count, provider, &format!("a price in {region}"))
         }
+        NotLookedAt::MachinesWithoutPriceIn { provider, regions, most } => {
+            format!("up to {}", machines(most, provider, &format!("a price, in {regions} regions")))
+        }
         NotLookedAt::Superseded { disk, by } => format!("{disk}: its provider recommends {by}"),
         NotLookedAt::PaidOptions { provider, disks } => format!("paid options of {disks} disks of {provider}"),
         NotLookedAt::Memory => "memory of machines: none was asked for".to_owned(),
@@ -309,11 +315,12 @@ pub fn advice_table(candidates: &[Candidate]) -> Table {
         Column::words("range", "latency_range"),
         Column::words("scenarios", "scenarios"),
         Column::words("prices of", "price_dates"),
+        Column::words("region", "region"),
+        Column::words("architecture", "architecture"),
     ]);
     let time = |ns: u64| Duration::from_ns(ns).human();
     for row in candidates {
         let volumes: Vec<String> = row.volumes.iter().map(VolumeChoice::words).collect();
-        let bound = row.price_month.bound();
         let range = |found: loadline_advise::LatencyRange| {
             Field::text(format!("{} to {}", time(found.p99_low), time(found.p99_high)))
         };
@@ -321,7 +328,7 @@ pub fn advice_table(candidates: &[Candidate]) -> Table {
             Field::count(u64::from(row.rank)),
             Field::text(&row.machine),
             Field::text(volumes.join("; ")),
-            Field::both(format!("{bound}{:.2}", row.price_month.amount), row.price_month.amount),
+            Field::both(row.price_month.amount_words(), row.price_month.amount),
             Field::text(&row.price_month.currency),
             Field::text(&row.binding.source),
             Field::both(format!("{:.0} %", row.used * 100.0), row.used),
@@ -329,6 +336,8 @@ pub fn advice_table(candidates: &[Candidate]) -> Table {
             row.latency_ns.map_or_else(Field::missing, range),
             Field::text(format!("{} of {}", row.scenarios.met, row.scenarios.of)),
             Field::text(row.price_month.dates.join(", ")),
+            Field::text(&row.region),
+            row.architecture.map_or_else(Field::missing, |own| Field::text(own.name())),
         ]);
     }
     table
@@ -346,10 +355,14 @@ pub fn advice_rows(text: &mut Draft, candidates: &[Candidate], options: &Termina
     let room = options.width.saturating_sub(indent).max(LINE_MIN);
     let heading = format!("{:of_rank$}  {:>of_price$}  machine and disks", "", "a month");
     put!(text, "{}\n", options.colour.paint(Style::Bold, &heading));
+    // Rows of one provider in several regions: each says where it is.
+    let is_elsewhere = |a: &Candidate, b: &Candidate| a.provider == b.provider && a.region != b.region;
+    let are_several = candidates.iter().any(|a| candidates.iter().any(|b| is_elsewhere(a, b)));
     for (row, price) in candidates.iter().zip(&prices) {
         text.item(Noun::Row, if row.rank == 1 { Weight::Carries } else { Weight::Details });
         let mut begin = format!("{:>of_rank$}  {price:>of_price$}  ", row.rank);
-        for part in [row.words(), sure_of(row)] {
+        let place = if are_several { format!(", {}", row.region) } else { String::new() };
+        for part in [row.words() + &place, sure_of(row)] {
             for line in wrap(&part, room) {
                 put!(text, "{begin}{line}\n");
                 begin = " ".repeat(indent);
@@ -380,9 +393,9 @@ fn sure_of(row: &Candidate) -> String {
 /// What stands below the rows: headings, each with its lines.
 #[must_use]
 pub fn advice_sections(advice: &Advice) -> Vec<(&'static str, Vec<String>)> {
-    let amount = |amount: Option<f64>| match amount {
-        Some(amount) => format!("{amount:.2}"),
-        None => "nothing carries it".to_owned(),
+    let at = |cheapest: &Cheapest| {
+        let amount = cheapest.amount_words().unwrap_or_else(|| "nothing carries it".to_owned());
+        format!("{amount}  {}", cheapest.choice.as_deref().unwrap_or(""))
     };
     let mut sections: Vec<(&'static str, Vec<String>)> = Vec::new();
     if advice.candidates.iter().any(|row| !row.replayed.is_empty()) {
@@ -401,16 +414,11 @@ pub fn advice_sections(advice: &Advice) -> Vec<(&'static str, Vec<String>)> {
         format!("{}: {} ({})", row.words(), row.price_words(), missing.join("; "))
     };
     sections.push(("Without a complete price", advice.unpriced.iter().map(unpriced).collect()));
-    let step = |step: &PriceStep| {
-        let choice = step.choice.as_deref().unwrap_or("");
-        format!("{:.0} %: {}  {choice}", step.times * 100.0, amount(step.amount))
-    };
+    sections.push(("The cheapest of each region, by limits, a month", region_lines(&advice.regions)));
+    let step = |step: &PriceStep| format!("{:.0} %: {}", step.times * 100.0, at(&step.cheapest));
     sections
         .push(("What more and less of the need costs a month, by limits", advice.staircase.iter().map(step).collect()));
-    let point = |point: &CurvePoint| {
-        let choice = point.choice.as_deref().unwrap_or("");
-        format!("{:.1} %: {}  {choice}", point.short_share * 100.0, amount(point.amount))
-    };
+    let point = |point: &CurvePoint| format!("{:.1} %: {}", point.short_share * 100.0, at(&point.cheapest));
     sections.push(("Cost by the share of time that may be short", advice.curve.iter().map(point).collect()));
     let coded = |doubt: &AdviceDoubt| format!("{}: {}", doubt.code(), advice_doubt(doubt));
     let doubts = advice.doubts.iter().map(coded);
@@ -420,6 +428,27 @@ pub fn advice_sections(advice: &Advice) -> Vec<(&'static str, Vec<String>)> {
     sections.push(("Not looked at", advice.not_looked_at.iter().map(not_looked_at).collect()));
     sections.retain(|(_, lines)| !lines.is_empty());
     sections
+}
+
+/// The cheapest regions, and how many more there are.
+fn region_lines(regions: &[RegionPrice]) -> Vec<String> {
+    let line = |found: &RegionPrice| {
+        let RegionPrice { provider, region, cheapest } = found;
+        let (amount, choice) = (cheapest.amount_words()?, cheapest.choice.as_deref()?);
+        Some(format!("{provider} {region}: {amount}  {choice}"))
+    };
+    let mut lines: Vec<String> = regions.iter().filter_map(line).take(REGIONS_MAX).collect();
+    let last = regions.iter().filter(|found| found.cheapest.amount.is_some()).nth_back(0);
+    let more = regions.iter().filter(|found| found.cheapest.amount.is_some()).count().saturating_sub(REGIONS_MAX);
+    if let (Some(last), 1..) = (last.and_then(|last| last.cheapest.amount_words()), more) {
+        lines.push(format!("{more} more regions, up to {last}"));
+    }
+    match regions.iter().filter(|found| found.cheapest.amount.is_none()).count() {
+        0 => {}
+        1 => lines.push("1 region in which nothing carries it".to_owned()),
+        none => lines.push(format!("{none} regions in which nothing carries it")),
+    }
+    lines
 }
 
 /// What only the page says of each row: its price by item, the rate at its first limit, and when its burst ends.

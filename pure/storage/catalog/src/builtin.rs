@@ -17,6 +17,7 @@ pub(crate) const BUILTIN: &[(&str, &str)] = &[
     ("aws/prices-volumes-by-size.toml", include_str!("../../../../catalog/aws/prices-volumes-by-size.toml")),
     ("aws/prices-volumes-regions.toml", include_str!("../../../../catalog/aws/prices-volumes-regions.toml")),
     ("aws/prices-volumes.toml", include_str!("../../../../catalog/aws/prices-volumes.toml")),
+    ("aws/regions.toml", include_str!("../../../../catalog/aws/regions.toml")),
     ("aws/sc1.toml", include_str!("../../../../catalog/aws/sc1.toml")),
     ("aws/st1.toml", include_str!("../../../../catalog/aws/st1.toml")),
     ("aws/standard.toml", include_str!("../../../../catalog/aws/standard.toml")),
@@ -53,6 +54,7 @@ pub(crate) const BUILTIN: &[(&str, &str)] = &[
     ("aws/store-z1d.toml", include_str!("../../../../catalog/aws/store-z1d.toml")),
     ("azure/classic-premium.toml", include_str!("../../../../catalog/azure/classic-premium.toml")),
     ("azure/classic-standard.toml", include_str!("../../../../catalog/azure/classic-standard.toml")),
+    ("azure/fewer-cores.toml", include_str!("../../../../catalog/azure/fewer-cores.toml")),
     ("azure/host-cache.toml", include_str!("../../../../catalog/azure/host-cache.toml")),
     ("azure/memory.toml", include_str!("../../../../catalog/azure/memory.toml")),
     ("azure/premium-v2.toml", include_str!("../../../../catalog/azure/premium-v2.toml")),
@@ -216,6 +218,7 @@ pub(crate) const BUILTIN: &[(&str, &str)] = &[
     ("gcp/prices-hyperdisks.toml", include_str!("../../../../catalog/gcp/prices-hyperdisks.toml")),
     ("gcp/prices-machines-gpu.toml", include_str!("../../../../catalog/gcp/prices-machines-gpu.toml")),
     ("gcp/prices-machines.toml", include_str!("../../../../catalog/gcp/prices-machines.toml")),
+    ("gcp/regions.toml", include_str!("../../../../catalog/gcp/regions.toml")),
     ("gcp/vm-hyperdisk-c3.toml", include_str!("../../../../catalog/gcp/vm-hyperdisk-c3.toml")),
     ("gcp/vm-hyperdisk.toml", include_str!("../../../../catalog/gcp/vm-hyperdisk.toml")),
 ];

@@ -3,11 +3,13 @@
 use crate::builtin::BUILTIN;
 use crate::entry::{Cap, DiskEntry, Family, HostCacheEntry, SizeRule, VmEntry};
 use crate::file;
-use crate::price::{Money, Price, Prices};
+use crate::near_name::{nearest_name, plain_name};
+use crate::price::{Money, Price, Prices, some_of};
 use crate::resolve::{DiskFigures, Draw, EntryError, EstimatedLimit, LimitFigures, Provisioned, VmFigures};
 use loadline_disk::{Directions, DiskSpec, Limit, Place, VmSpec};
-use loadline_document::{DocumentError, nearest};
+use loadline_document::{DocumentError, nearest, nearest_spelled};
 use loadline_units::{ByteRate, Bytes, Iops};
+use std::collections::BTreeMap;
 
 /// Disks and virtual machines as sold.
 #[derive(Debug, Clone, Default)]
@@ -15,11 +17,16 @@ pub struct Catalog {
     pub(crate) families: Vec<Family>,
     pub(crate) disks: Vec<DiskEntry>,
     pub(crate) vms: Vec<VmEntry>,
+    /// Where disks and machines stand, by name: of several the last.
+    disk_places: BTreeMap<String, usize>,
+    vm_places: BTreeMap<String, usize>,
     pub(crate) caps: Vec<Cap>,
     pub(crate) host_caches: Vec<HostCacheEntry>,
     pub(crate) prices: Prices,
-    /// Memory of machines, by name. In the order of the files: of several for the same, the last counts.
-    pub(crate) memories: Vec<(String, Bytes)>,
+    /// Memory of machines, by name.
+    pub(crate) memories: BTreeMap<String, Bytes>,
+    /// Provider, region, and what its place is called.
+    pub(crate) places: Vec<(String, String, String)>,
     /// How many of the families come with loadline; they are the first.
     pub(crate) builtin_families: usize,
 }
@@ -83,6 +90,15 @@ impl FilterUnknown {
         }
         let near = nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
         Err(Self { kind, name: name.to_owned(), near, known })
+    }
+
+    /// The same of a region: those of one continent look alike, so only a slip of the pen is near.
+    pub(crate) fn check_region(name: &str, known: &[String]) -> Result<(), Self> {
+        if known.iter().any(|known| known == name) {
+            return Ok(());
+        }
+        let near = nearest_spelled(name, known.iter().map(String::as_str)).map(str::to_owned);
+        Err(Self { kind: "price's region", name: name.to_owned(), near, known: vec![some_of(known)] })
     }
 }
 
@@ -164,17 +180,29 @@ impl Catalog {
     /// # Errors
     /// The problems of the first file that has any.
     pub fn with(mut self, files: &[(&str, &str)]) -> Result<Self, DocumentError> {
+        let first = self.families.len();
         for (name, text) in files {
             let found = file::read(text, name, self.families.len())?;
             self.families.push(found.family);
-            self.disks.extend(found.disks);
-            self.vms.extend(found.vms);
+            found.disks.into_iter().for_each(|disk| self.add_disk(disk));
+            found.vms.into_iter().for_each(|vm| self.add_vm(vm));
             self.caps.extend(found.caps);
             self.host_caches.extend(found.host_cache);
             self.prices.extend(found.prices, found.columns);
             self.memories.extend(found.memories);
+            self.places.extend(found.places);
         }
+        self.add_fewer_cores(first);
         Ok(self)
+    }
+
+    fn add_disk(&mut self, disk: DiskEntry) {
+        self.disk_places.insert(disk.name.clone(), self.disks.len());
+        self.disks.push(disk);
+    }
+    pub(crate) fn add_vm(&mut self, vm: VmEntry) {
+        self.vm_places.insert(vm.name.clone(), self.vms.len());
+        self.vms.push(vm);
     }
 
     /// Every disk, in the order of the files.
@@ -247,10 +275,14 @@ impl Catalog {
     /// # Errors
     /// [`EntryError::Unknown`], with the nearest name.
     pub fn disk_entry(&self, name: &str) -> Result<&DiskEntry, EntryError> {
-        self.disks.iter().rev().find(|disk| disk.name == name).ok_or_else(|| {
+        self.known_disk(name).ok_or_else(|| {
             let near = nearest_name(&plain_name(name), self.disks.iter().map(|disk| disk.name.as_str()));
             EntryError::Unknown { name: name.to_owned(), kind: "disk", near }
         })
+    }
+
+    pub(crate) fn known_disk(&self, name: &str) -> Option<&DiskEntry> {
+        self.disk_places.get(name).map(|place| &self.disks[*place])
     }
 
     /// A disk's figures with the provisioned ones.
@@ -287,7 +319,7 @@ impl Catalog {
     /// The virtual machine of this name; of several, the one that was added last.
     #[must_use]
     pub fn vm_entry(&self, name: &str) -> Option<&VmEntry> {
-        self.vms.iter().rev().find(|vm| vm.name == name)
+        self.vm_places.get(name).map(|place| &self.vms[*place])
     }
 
     /// The caps of this machine, one row for each type of disk. Their processors are those in its name, if it has them.
@@ -341,6 +373,8 @@ impl Catalog {
                 let family = entry.map_or("", |entry| self.vm_family(entry).name.as_str());
                 self.host_cache(provider).and_then(|cache| cache.estimate_for(family)).map(|estimate| {
                     let mechanism = entry.map(|entry| self.vm_family(entry).mechanism.clone()).unwrap_or_default();
+                    // A size with fewer processors has the limits of the whole.
+                    let vcpus = entry.and_then(|entry| entry.whole.as_ref()?.vcpus).unwrap_or(vcpus);
                     EstimatedLimit { estimate, vcpus, mechanism }
                 })
             }
@@ -480,8 +514,7 @@ impl Catalog {
     fn cost_as_listed(&self, name: &str, kind: Kind, size: Option<Bytes>, prices: &[Price]) -> Option<Money> {
         let region = prices.first()?.region.as_deref()?;
         let chosen = |disk: &&DiskEntry| matches!(disk.size, SizeRule::Chosen { .. });
-        let is_chosen =
-            kind == Kind::Disk && self.disks.iter().rev().find(|disk| disk.name == name).as_ref().is_some_and(chosen);
+        let is_chosen = kind == Kind::Disk && self.known_disk(name).as_ref().is_some_and(chosen);
         let wanted = Provisioned { size: size.filter(|_| is_chosen), ..Provisioned::default() };
         self.monthly_cost(name, &wanted, region).ok()
     }
@@ -596,70 +629,6 @@ fn highest_of<T, U: Ord>(found: &Directions<T>, of: impl Fn(&T) -> U) -> Option<
         Directions::Apart { read, write } => read.iter().chain(write).map(of).max(),
         Directions::Traded { read, write } => Some(of(read).max(of(write))),
     }
-}
-
-/// A name in the catalog's form: lower case, dashes for underscores and blanks. Azure's word before the sizes of its
-/// machines is removed if that leaves a letter, as in "`Standard_D8s_v3`".
-fn plain_name(name: &str) -> String {
-    let plain = name.trim().to_lowercase().replace(['_', ' '], "-");
-    let is_underscored = |rest: &str| rest.to_lowercase().starts_with("standard_");
-    let (provider, word) = name.trim().rsplit_once('/').map_or(("", name.trim()), |(provider, word)| (provider, word));
-    if !is_underscored(word) {
-        return plain;
-    }
-    let word = word["standard_".len()..].to_lowercase().replace(['_', ' '], "-");
-    if provider.is_empty() { word } else { format!("{}/{word}", provider.to_lowercase()) }
-}
-
-/// A name in its words and its numbers.
-pub(crate) fn words_and_numbers(name: &str) -> (String, Vec<u64>) {
-    let (mut words, mut numbers) = (String::new(), Vec::new());
-    let mut rest = name;
-    while let Some(begin) = rest.find(|c: char| c.is_ascii_digit()) {
-        let end = rest[begin..].find(|c: char| !c.is_ascii_digit()).map_or(rest.len(), |length| begin + length);
-        words.push_str(&rest[..begin]);
-        words.push('#');
-        numbers.push(rest[begin..end].parse().unwrap_or(u64::MAX));
-        rest = &rest[end..];
-    }
-    words.push_str(rest);
-    (words, numbers)
-}
-
-/// The name that differs in one number alone, by no more than half of the larger.
-fn nearest_by_number<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let (words, numbers) = words_and_numbers(name);
-    let off = |known: &str| {
-        let (known_words, known_numbers) = words_and_numbers(known);
-        if known_words != words || known_numbers.len() != numbers.len() {
-            return None;
-        }
-        let mut differing = known_numbers.iter().zip(&numbers).filter(|(known, wanted)| known != wanted);
-        let (known, wanted) = differing.next()?;
-        let off = known.abs_diff(*wanted);
-        (differing.next().is_none() && off <= *known.max(wanted) / 2).then_some((off, *known))
-    };
-    names.filter_map(|known| Some((off(known)?, known))).min().map(|(_, known)| known)
-}
-
-/// Completes a name that only lacks its beginning, by the shortest with that end. A name that differs in a number alone
-/// has the nearest number. Other names are compared without the provider if the word has none.
-fn nearest_name<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> Option<String> {
-    let (provider, word) = name.split_once('/').map_or(("", name), |(provider, word)| (provider, word));
-    let ends = |full: &&str| {
-        full.starts_with(provider)
-            && full.strip_suffix(word).is_some_and(|beginning| !word.is_empty() && beginning.ends_with(['-', '/']))
-    };
-    if let Some(full) = names.clone().filter(ends).min_by_key(|full| full.len()) {
-        return Some(full.to_owned());
-    }
-    let bare = |name: &'n str| name.split_once('/').map_or(name, |(_, bare)| bare);
-    if name.contains('/') {
-        let near = nearest_by_number(name, names.clone()).or_else(|| nearest(name, names));
-        return near.map(str::to_owned);
-    }
-    let near = nearest_by_number(name, names.clone().map(bare)).or_else(|| nearest(name, names.clone().map(bare)))?;
-    names.into_iter().find(|full| bare(full) == near).map(str::to_owned)
 }
 
 impl Filter {

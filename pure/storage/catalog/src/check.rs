@@ -1,8 +1,9 @@
 //! Checks a catalog: rules that miss their published rows, figures that fall with size, duplicates, and contradictions.
 
-use crate::catalog::{Catalog, Kind, words_and_numbers};
+use crate::catalog::{Catalog, Kind};
 use crate::entry::{Choice, DiskEntry, Family, Figure, Published, SizeRule, VmEntry};
 use crate::figure::{Rule, Scalar};
+use crate::near_name::words_and_numbers;
 use crate::resolve::{Provisioned, PurchasePart};
 use loadline_disk::{Directions, IopsBudget, Limit, ThroughputBudget};
 use loadline_units::{ByteRate, Bytes, Iops, Ratio};

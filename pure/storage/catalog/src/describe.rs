@@ -183,6 +183,8 @@ fn vm_facts(facts: &mut Facts, vm: &VmEntry, family: &Family, price: Facts) {
     }
     facts.add_some("cached", "through the host's cache", vm.cached.as_ref().map(limit));
     facts.add_some("vcpus", "processors", vm.vcpus.map(|vcpus| vcpus.to_string()));
+    let whole = vm.whole.as_ref().map(|whole| format!("all other figures, and the price, are those of {}", whole.name));
+    facts.add_some("whole_size", "fewer processors", whole);
     if vm.queues_in_order {
         facts.add("queues_in_order", "queues in the guest", "serve threads in their order");
     }

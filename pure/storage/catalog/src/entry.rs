@@ -45,6 +45,10 @@ pub struct Family {
     pub bare_metal: Option<String>,
     /// Beginnings of the names of machines whose processors run on credits.
     pub cpu_credits: Vec<String>,
+    /// How names of ARM machines begin: `#` is a number, `*` any letters.
+    pub arm64: Vec<String>,
+    /// Sizes that are sold with fewer processors too, without the provider: with how many, and the line of each.
+    pub fewer_cores: Vec<(String, Vec<u32>, usize)>,
 }
 
 /// Machines that are sold: a pattern as in [`Cap::machines`], and the values of `#`.
@@ -303,6 +307,15 @@ pub struct PriceShares {
     pub iops_tiers: Vec<Ratio>,
 }
 
+/// A size of which only some processors are used. Limits, memory and price are those of the whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WholeSize {
+    /// Its name.
+    pub name: String,
+    /// Its processors.
+    pub vcpus: Option<u32>,
+}
+
 /// Requests and bytes per second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rates {
@@ -466,6 +479,8 @@ pub struct VmEntry {
     pub data_disks: Option<u32>,
     /// Processors, if recorded.
     pub vcpus: Option<u32>,
+    /// The size of which it has fewer processors.
+    pub whole: Option<WholeSize>,
     /// Whether its device queues give out places in the order in which threads ask.
     pub queues_in_order: bool,
     /// Queues before each of its network disks, if they were counted.

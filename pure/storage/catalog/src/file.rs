@@ -50,6 +50,9 @@ const TOP_KEYS: &[&str] = &[
     "small_regions",
     "price",
     "bare_metal",
+    "arm64",
+    "fewer_cores",
+    "place",
     "memory",
 ];
 /// Keys that belong to families of these kinds alone.
@@ -74,6 +77,9 @@ const OF_KINDS: &[(&str, &[About])] = &[
     ("small_regions", &[About::Prices]),
     ("price", &[About::Prices]),
     ("bare_metal", &[About::Machines]),
+    ("arm64", &[About::Machines]),
+    ("fewer_cores", &[About::Machines]),
+    ("place", &[About::Regions]),
     ("units", &[About::Disks, About::Machines, About::HostCache]),
     ("memory", &[About::Memory]),
 ];
@@ -92,6 +98,8 @@ pub(crate) struct CatalogFile {
     pub(crate) prices: Vec<Priced>,
     pub(crate) columns: Option<PriceColumns>,
     pub(crate) memories: Vec<(String, Bytes)>,
+    /// Provider, region, and what its place is called.
+    pub(crate) places: Vec<(String, String, String)>,
 }
 
 /// The kind of a file.
@@ -102,6 +110,7 @@ enum About {
     HostCache,
     Prices,
     Memory,
+    Regions,
 }
 
 const ABOUT: &[(&str, About)] = &[
@@ -110,6 +119,7 @@ const ABOUT: &[(&str, About)] = &[
     ("host-cache", About::HostCache),
     ("prices", About::Prices),
     ("memory", About::Memory),
+    ("regions", About::Regions),
 ];
 
 /// Reads a file whose family will have the given index.
@@ -127,7 +137,8 @@ pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, 
             reader.problem(
                 0..0,
                 "kind",
-                "is missing: write kind = \"disk\", \"vm\", \"host-cache\", \"prices\" or \"memory\"".into(),
+                "is missing: write kind = \"disk\", \"vm\", \"host-cache\", \"prices\", \"memory\" or \"regions\""
+                    .into(),
             );
         }
         let (family, about) = (family?, about?);
@@ -145,12 +156,16 @@ pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, 
             prices: Vec::new(),
             columns: None,
             memories: Vec::new(),
+            places: Vec::new(),
         };
         if about == About::HostCache {
             found.host_cache = read_host_cache(reader, top, &found.family.provider);
         }
         if about == About::Memory {
             found.memories = memory::read(reader, top, &found.family.provider);
+        }
+        if about == About::Regions {
+            found.places = read_places(reader, top, &found.family.provider);
         }
         if about == About::Prices {
             found.prices = price::lists(reader, top, &found.family, index);
@@ -316,7 +331,8 @@ fn read_family(reader: &mut Reader<'_>, top: &DeTable<'_>, file: &str) -> Option
     if iops_at == Some(Bytes::ZERO) {
         reader.problem(0..0, "iops_at", "must be a size above 0 B".into());
     }
-    let cpu_credits = memory::cpu_credits(reader, top);
+    let cpu_credits = memory::beginnings(reader, top, "cpu_credits");
+    let arm64 = memory::beginnings(reader, top, "arm64");
     let units = top.get("units").and_then(|item| megabytes::read(reader, item));
     Some(Family {
         file: file.to_owned(),
@@ -334,10 +350,32 @@ fn read_family(reader: &mut Reader<'_>, top: &DeTable<'_>, file: &str) -> Option
         sold_as,
         bare_metal,
         cpu_credits,
+        arm64,
+        fewer_cores: read_fewer_cores(reader, top),
         sold: Vec::new(),
         iops_at: iops_at.filter(|size| *size > Bytes::ZERO),
         deviations: top.get("deviation").map(|item| read_deviations(reader, item)).unwrap_or_default(),
     })
+}
+
+/// `[fewer_cores]`: sizes with the numbers of processors that they are sold with, too.
+fn read_fewer_cores(reader: &mut Reader<'_>, top: &DeTable<'_>) -> Vec<(String, Vec<u32>, usize)> {
+    let mut found = Vec::new();
+    for (key, name, item) in named(reader, top, "fewer_cores") {
+        let counts = reader.values(&key, item).into_iter().filter_map(|item| reader.count_u32(&key, item, u32::MAX));
+        found.push((name, counts.collect(), reader.line_of(item)));
+    }
+    found
+}
+
+/// `[place]`: regions with what their place is called, one name or several.
+fn read_places(reader: &mut Reader<'_>, top: &DeTable<'_>, provider: &str) -> Vec<(String, String, String)> {
+    let mut found = Vec::new();
+    for (key, region, item) in named(reader, top, "place") {
+        let names = reader.values(&key, item).into_iter().filter_map(|item| reader.text(&key, item));
+        found.extend(names.map(|name| (provider.to_owned(), region.clone(), name)));
+    }
+    found
 }
 
 fn read_disk(
@@ -519,6 +557,7 @@ fn read_vm(
             cache_size: t.get("cache_size", Bytes::read),
             data_disks: t.get("data_disks", Reader::positive),
             vcpus: t.get("vcpus", Reader::positive),
+            whole: None,
             queues_in_order: t.strict("queues_in_order", Reader::switch).unwrap_or(false),
             device_queues: t.get("device_queues", Reader::positive),
             takes_no: t.strict("takes_no", texts).unwrap_or_default(),

@@ -15,6 +15,8 @@ mod figure;
 mod file;
 mod megabytes;
 mod memory;
+mod names;
+mod near_name;
 mod parts;
 mod price;
 mod resolve;
@@ -28,7 +30,7 @@ pub use deviation::Deviation;
 pub use entry::{
     BurstRule, ByIops, CachedEstimate, Cap, Choice, Credits, Delivered, DeviceQueuesInterval, DiskEntry, DiskOption,
     EnforcementInterval, Family, Figure, HostCacheEntry, LatencyInterval, LatencyIntervals, Mechanism, Origin,
-    PriceShares, Provision, Published, Rates, ReadsAndWrites, SizeRule, Sold, VmEntry,
+    PriceShares, Provision, Published, Rates, ReadsAndWrites, SizeRule, Sold, VmEntry, WholeSize,
 };
 pub use environment::{
     DISKS_MAX, ENVIRONMENT_SCHEMA, Environment, EnvironmentVolume, HostCacheFigures, environment_text, environments,
@@ -38,10 +40,11 @@ pub use figure::{Factor, Formula, Interval, Proportion, Rule, Scalar};
 pub use file::CATALOG_SCHEMA;
 pub use loadline_units::words::rate_text;
 pub use megabytes::{Megabyte, PublishedUnits};
+pub use names::Architecture;
 pub use price::{
-    Backing, BareMachines, Basis, Charge, ChargeError, ComponentRule, Cost, CostError, Currency, Estimated, GuardRules,
-    HOURS_PER_MONTH, Item, ItemCost, LeftOut, ListChanges, ListOrigin, ListRefusal, Money, Price, PriceCause,
-    PriceChange, PriceList, PriceProblem, Span, charge,
+    Backing, Basis, Charge, ChargeError, Cost, CostError, Currency, Estimated, GuardRules, HOURS_PER_MONTH, Item,
+    ItemCost, LeftOut, ListChanges, ListOrigin, ListRefusal, Money, Price, PriceCause, PriceChange, PriceList,
+    PriceProblem, Span, charge,
 };
 pub use resolve::{DiskFigures, Draw, EntryError, EstimatedLimit, LimitFigures, Provisioned, PurchasePart, VmFigures};
 

@@ -51,9 +51,8 @@ pub(crate) fn read(reader: &mut Reader<'_>, top: &DeTable<'_>, provider: &str) -
     found
 }
 
-/// Beginnings of the names of machines whose processors run on credits.
-pub(crate) fn cpu_credits(reader: &mut Reader<'_>, top: &DeTable<'_>) -> Vec<String> {
-    let key = "cpu_credits";
+/// Beginnings of the names of machines that have something in common.
+pub(crate) fn beginnings(reader: &mut Reader<'_>, top: &DeTable<'_>, key: &str) -> Vec<String> {
     let Some(list) = top.get(key) else { return Vec::new() };
     reader.values(key, list).into_iter().filter_map(|item| reader.text(key, item)).collect()
 }

@@ -13,10 +13,7 @@ pub use bill::{Item, ItemCost};
 pub(crate) use columns::PriceColumns;
 pub(crate) use cost::some_of;
 pub use cost::{Cost, CostError, Estimated};
-pub use list::{
-    BareMachines, ComponentRule, GuardRules, LeftOut, ListChanges, ListOrigin, ListRefusal, PriceChange, PriceList,
-    charge,
-};
+pub use list::{GuardRules, LeftOut, ListChanges, ListOrigin, ListRefusal, PriceChange, PriceList, charge};
 pub(crate) use lookup::Prices;
 pub(crate) use read::{columns, lists, of_entry};
 pub use rules::{PriceCause, PriceProblem};

@@ -36,7 +36,7 @@ impl Catalog {
     #[must_use]
     pub fn memory(&self, machine: &str) -> Option<Bytes> {
         let plain = machine.split_once('@').map_or(machine, |(plain, _)| plain);
-        self.memories.iter().rev().find(|(name, _)| name == plain).map(|(_, memory)| *memory)
+        self.memories.get(plain).copied()
     }
 
     /// Whether a machine's processors run on credits: its rate of work is not for good.

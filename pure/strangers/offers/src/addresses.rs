@@ -65,9 +65,9 @@ pub fn addresses(provider: Provider, regions: &[String], currency: Option<Curren
 }
 
 impl Provider {
-    /// The name of a region in addresses of the price page. Of several names, the older, which the page's folders keep.
+    /// The name of a region in addresses of the price page, "EU (Frankfurt)". Of several, the older, which the page's folders keep.
     fn place(self, region: &str) -> Option<&'static str> {
-        let of = self.feed().places.iter().filter(|(_, code)| *code == region);
+        let of = self.feed().places.iter().filter(|(place, code)| *code == region && place.contains('('));
         of.map(|(place, _)| place.as_str()).min()
     }
 }

@@ -105,8 +105,6 @@ pub enum QuotedItem {
     Machine {
         /// Its name in the catalog, without the provider.
         name: String,
-        /// Its processors, if the row says so.
-        vcpus: Option<u32>,
     },
     /// A charge of a disk, by their places in the provider's words.
     Charge {

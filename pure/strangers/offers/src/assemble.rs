@@ -3,8 +3,7 @@
 use crate::answer::{Form, PriceAnswer, Provider, Quote, QuotedItem};
 use crate::feed::Feed;
 use loadline_catalog::{
-    BareMachines, Catalog, Charge, ComponentRule, Currency, GuardRules, Kind, LeftOut, ListChanges, ListOrigin,
-    ListRefusal, PriceList, charge,
+    Catalog, Charge, Currency, GuardRules, Kind, LeftOut, ListChanges, ListOrigin, ListRefusal, PriceList, charge,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,7 +45,6 @@ pub struct Candidate {
 struct Gathered {
     /// By name and the place of the charge.
     prices: BTreeMap<String, BTreeMap<usize, Charge>>,
-    vcpus: BTreeMap<String, u32>,
     zeros: BTreeSet<String>,
     refusals: Vec<ListRefusal>,
     /// Names with a row of a meter of their own.
@@ -128,7 +126,7 @@ impl Maker<'_> {
     /// The names that an item stands for, with the kind and the place of the charge.
     fn places(&self, item: &QuotedItem) -> Vec<(Kind, String, usize)> {
         match item {
-            QuotedItem::Machine { name, .. } => {
+            QuotedItem::Machine { name } => {
                 let same = self.feed.machine.as_ref().map(|words| format!("{name}{}", words.same_with));
                 let same = same.filter(|same| self.is_known(same));
                 same.into_iter().chain([name.clone()]).map(|name| (Kind::Vm, name, 0)).collect()
@@ -155,9 +153,6 @@ impl Maker<'_> {
             if !self.is_known(&name) {
                 *of.left_out.entry(LeftOut::NotInCatalog).or_default() += 1;
                 continue;
-            }
-            if let QuotedItem::Machine { vcpus: Some(vcpus), .. } = &quote.item {
-                of.vcpus.insert(name.clone(), *vcpus);
             }
             if !quote.is_second {
                 of.first.insert(name.clone());
@@ -202,7 +197,7 @@ impl Maker<'_> {
                     let memory = (u128::from(*memory) * u128::from(gib_thousandths) + 500) / 1000;
                     let amount = u128::from(*core) * u128::from(cores) + memory;
                     let amount = u64::try_from(amount).unwrap_or(u64::MAX);
-                    let item = QuotedItem::Machine { name: name.to_owned(), vcpus: None };
+                    let item = QuotedItem::Machine { name: name.to_owned() };
                     let (region, currency) = (region.clone(), currency.clone());
                     composed.push((family, Quote { region, item, amount, currency, is_second: false }));
                     if let Some(price) = known.get(name) {
@@ -270,8 +265,6 @@ impl Maker<'_> {
         }
         // A disk without its first charge, which is that for its size, is no disk.
         let whole = |charges: &BTreeMap<usize, Charge>| charges.contains_key(&0);
-        let component_places: BTreeMap<String, Vec<usize>> =
-            of.prices.iter().map(|(name, charges)| (name.clone(), charges.keys().copied().collect())).collect();
         let prices = of.prices.into_iter().filter(|(_, charges)| whole(charges));
         let prices = prices.map(|(name, charges)| (name, charges.into_values().collect())).collect();
         let of_kind = |terms: &crate::feed::Terms<String>| match kind {
@@ -294,7 +287,7 @@ impl Maker<'_> {
             kept: of.kept,
             left_out,
         };
-        let rules = self.rules(kind, &component_places, of.vcpus);
+        let rules = self.rules(kind);
         let mut refusals = of.refusals;
         // A walk over pages ends with one that has no next.
         if !self.answers.iter().any(|answer| answer.next.is_none()) {
@@ -305,7 +298,7 @@ impl Maker<'_> {
         Candidate { list, refusals, changes }
     }
 
-    fn rules(&self, kind: Kind, components: &BTreeMap<String, Vec<usize>>, vcpus: BTreeMap<String, u32>) -> GuardRules {
+    fn rules(&self, kind: Kind) -> GuardRules {
         let usual = self.feed.currencies.first().and_then(|usual| Currency::parse(usual));
         let currency = self.request.currency.or(usual).expect("the words of a provider have a currency");
         let is_composed = self.answers.iter().any(|answer| answer.form == Form::GcpSkus);
@@ -320,31 +313,9 @@ impl Maker<'_> {
                 Kind::Vm => self.feed.anchors.machines.clone(),
                 Kind::Disk => self.feed.anchors.disks.clone(),
             },
-            components: if kind == Kind::Disk { self.component_rules(components) } else { Vec::new() },
-            bare: self.feed.bare.as_ref().filter(|_| kind == Kind::Vm).map(|bare| BareMachines {
-                mark: bare.mark.clone(),
-                family_end: bare.family_end,
-                vcpus,
-            }),
             possible,
             today: self.request.today.to_owned(),
         }
-    }
-
-    /// Rules of the charges that are there, by their places among these.
-    fn component_rules(&self, there: &BTreeMap<String, Vec<usize>>) -> Vec<ComponentRule> {
-        let mut found = Vec::new();
-        for (name, words) in self.feed.disk.iter().flat_map(|words| words.names.iter().map(move |name| (name, words))) {
-            let Some(places) = there.get(name) else { continue };
-            let place = |charge: usize| places.iter().position(|place| *place == charge);
-            for (charge, of) in words.charge.iter().enumerate() {
-                let Some(rule) = &of.rule else { continue };
-                if let (Some(component), Some(of)) = (place(charge), place(rule.of)) {
-                    found.push(ComponentRule { disk: name.clone(), component, of, ppm: rule.ppm });
-                }
-            }
-        }
-        found
     }
 }
 

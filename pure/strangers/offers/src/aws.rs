@@ -36,7 +36,6 @@ pub(crate) struct Attributes {
     pub(crate) region: String,
     #[serde(rename = "instanceType")]
     pub(crate) machine: String,
-    pub(crate) vcpu: String,
     #[serde(rename = "volumeApiName")]
     pub(crate) volume: String,
     #[serde(rename = "usagetype")]
@@ -86,7 +85,7 @@ impl Attributes {
         ];
         match rules.into_iter().find(|(holds, _)| !holds) {
             Some((_, reason)) => Err(reason),
-            None => Ok(QuotedItem::Machine { name: self.machine.clone(), vcpus: self.vcpu.parse().ok() }),
+            None => Ok(QuotedItem::Machine { name: self.machine.clone() }),
         }
     }
 
@@ -193,8 +192,6 @@ pub(crate) struct PageRow {
     price: String,
     #[serde(rename = "Instance Type")]
     machine: String,
-    #[serde(rename = "vCPU")]
-    vcpu: String,
     #[serde(rename = "Operating System")]
     system: String,
     #[serde(rename = "Pre Installed S/W")]
@@ -238,7 +235,7 @@ impl PageRow {
         if let Some((_, reason)) = rules.into_iter().find(|(holds, _)| !holds) {
             return Err(reason);
         }
-        let item = QuotedItem::Machine { name: self.machine.clone(), vcpus: self.vcpu.parse().ok() };
+        let item = QuotedItem::Machine { name: self.machine.clone() };
         Ok(WantedProduct { region, item, scale: (1, 1) })
     }
 }

@@ -102,7 +102,7 @@ impl RetailItem {
         ];
         match rules.into_iter().find(|(holds, _)| !holds) {
             Some((_, reason)) => Err(reason),
-            None => Ok(QuotedItem::Machine { name, vcpus: None }),
+            None => Ok(QuotedItem::Machine { name }),
         }
     }
 

@@ -11,7 +11,7 @@ const LINE_MAX: u64 = 1 << 20;
 const COLUMNS_MAX: usize = 1000;
 
 /// The columns that are read, by their names in the file.
-const COLUMNS: [&str; 20] = [
+const COLUMNS: [&str; 19] = [
     "TermType",
     "EffectiveDate",
     "Unit",
@@ -28,7 +28,6 @@ const COLUMNS: [&str; 20] = [
     "Location",
     "Region Code",
     "Instance Type",
-    "vCPU",
     "Volume API Name",
     "usageType",
     "SKU",
@@ -96,9 +95,8 @@ fn take(
             location: text(13),
             region: text(14),
             machine: text(15),
-            vcpu: text(16),
-            volume: text(17),
-            usage: text(18),
+            volume: text(16),
+            usage: text(17),
         },
     };
     match product.wanted() {

@@ -1,6 +1,7 @@
 //! What providers call things in their lists, as data.
 
 use crate::answer::Provider;
+use loadline_catalog::Catalog;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -14,7 +15,6 @@ pub(crate) struct Feed {
     pub(crate) currencies: Vec<String>,
     pub(crate) terms: Terms<String>,
     pub(crate) anchors: Terms<Vec<String>>,
-    pub(crate) bare: Option<Bare>,
     pub(crate) machine: Option<MachineWords>,
     #[serde(default)]
     pub(crate) tiered: Vec<Tiered>,
@@ -22,8 +22,8 @@ pub(crate) struct Feed {
     pub(crate) disk: Vec<DiskWords>,
     #[serde(default)]
     pub(crate) family: Vec<MachineFamily>,
-    /// Regions by the names that people read.
-    #[serde(default)]
+    /// Regions by the names that people read, as the catalog has them.
+    #[serde(skip)]
     pub(crate) places: BTreeMap<String, String>,
 }
 
@@ -33,14 +33,6 @@ pub(crate) struct Feed {
 pub(crate) struct Terms<T> {
     pub(crate) machines: T,
     pub(crate) disks: T,
-}
-
-/// How bare machines are named.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Bare {
-    pub(crate) mark: String,
-    pub(crate) family_end: char,
 }
 
 /// How machines are named.
@@ -94,15 +86,6 @@ pub(crate) struct ChargeWords {
     pub(crate) multiply: u64,
     #[serde(default = "one")]
     pub(crate) divide: u64,
-    pub(crate) rule: Option<RuleWords>,
-}
-
-/// How its amount follows from an earlier charge.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RuleWords {
-    pub(crate) of: usize,
-    pub(crate) ppm: u32,
 }
 
 /// Machines that cost their cores and their memory.
@@ -137,7 +120,12 @@ impl Provider {
     /// What it calls things.
     pub(crate) fn feed(self) -> &'static Feed {
         static FEEDS: OnceLock<[Feed; 3]> = OnceLock::new();
-        let read = |text| toml::from_str(text).unwrap_or_else(|error| panic!("the words of a provider: {error}"));
+        let read = |text| {
+            let mut feed: Feed =
+                toml::from_str(text).unwrap_or_else(|error| panic!("the words of a provider: {error}"));
+            feed.places = Catalog::builtin_places(&feed.provider);
+            feed
+        };
         let feeds = FEEDS.get_or_init(|| {
             [
                 read(include_str!("../feeds/aws.toml")),

@@ -5,7 +5,9 @@ mod fingerprint;
 mod reader;
 
 pub use fingerprint::text_hash;
-pub use reader::{Fields, Item, Key, NAME_MAX, Quantity, Reader, Synonym, entries, kind, list, nearest, nested};
+pub use reader::{
+    Fields, Item, Key, NAME_MAX, Quantity, Reader, Synonym, entries, kind, list, nearest, nearest_spelled, nested,
+};
 
 /// Problems reported for one text at most.
 pub const PROBLEMS_MAX: usize = 20;

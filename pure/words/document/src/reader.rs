@@ -35,6 +35,16 @@ pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Opti
     nearest_with(word, known, &[])
 }
 
+/// The known word whose letters differ least from those of `word`, if no more than a third of them do: for words that look alike.
+pub fn nearest_spelled<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    let plain =
+        |word: &str| word.chars().take(NAME_MAX).filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
+    let word = plain(word);
+    let off = |known: &'k str| (strsim::osa_distance(&word, &plain(known)), known);
+    let (slips, known) = known.into_iter().map(off).min_by_key(|(slips, _)| *slips)?;
+    (slips <= word.chars().count() / 3).then_some(known)
+}
+
 fn nearest_with<'k>(
     word: &str,
     known: impl IntoIterator<Item = &'k str>,

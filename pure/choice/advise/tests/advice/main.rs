@@ -11,7 +11,7 @@ use loadline_advise::{
     Script, Shortfall, advise, script,
 };
 use loadline_block::Operation;
-use loadline_catalog::{Catalog, Environment};
+use loadline_catalog::{Architecture, Catalog, Environment};
 use loadline_demand::{AtLimit, Demand, DemandInterval, demand_of_trace};
 use loadline_emulation::{RecordingNotes, Trace, TraceRecord};
 use loadline_units::{ByteRate, Bytes, Duration, Instant, Iops, Ratio};
@@ -97,7 +97,7 @@ fn the_advice_is_whole_and_its_environment_reads() {
     let mut need = Need::steady("orders", rates(9_000.0, 0.7, 8192), Bytes::gib(500));
     need.objective = Some(Objective { of: LatencyFigure::P99, limit: Duration::from_ms(10) });
     need.wanted.providers = vec!["azure".to_owned()];
-    need.wanted.region = Some("eastus".to_owned());
+    need.wanted.regions = vec!["eastus".to_owned()];
     let options = AdviceOptions { rows: 2, simulate: true, ..quick() };
     let advice = advise(&need, &catalog, &options).unwrap();
     assert_eq!(advice, advise(&need, &catalog, &options).unwrap(), "the same arguments give the same advice");
@@ -170,7 +170,7 @@ fn credits_carry_a_recorded_peak_and_a_little_time_short_costs_less() {
     assert!(amount(&peak) <= amount(&always));
     let short = of(day(100.0, 2_000.0, None), Ratio::percent(90));
     assert!(amount(&short) <= amount(&peak));
-    let curve: Vec<f64> = peak.curve.iter().filter_map(|point| point.amount).collect();
+    let curve: Vec<f64> = peak.curve.iter().filter_map(|point| point.cheapest.amount).collect();
     assert!(curve.len() == 6 && curve.windows(2).all(|pair| pair[1] <= pair[0] + 1e-9), "{curve:?}");
     assert!(peak.doubts.iter().any(|doubt| doubt.code() == AdviceDoubtCode::Averaged));
 }
@@ -331,7 +331,7 @@ fn advice_is_for_readers_in_a_hurry() {
     assert!(about.doubts.iter().any(|doubt| doubt.code() == AdviceDoubtCode::EstimatedPrices), "{:?}", about.doubts);
     // A choice that may be cheaper has a known part of its price below the winner's.
     let mut elsewhere = need.clone();
-    (elsewhere.wanted.providers, elsewhere.wanted.region) = (vec!["azure".to_owned()], Some("westeurope".to_owned()));
+    (elsewhere.wanted.providers, elsewhere.wanted.regions) = (vec!["azure".to_owned()], vec!["westeurope".to_owned()]);
     let elsewhere = advise(&elsewhere, &catalog, &quick()).unwrap();
     let winner = elsewhere.winner().unwrap();
     let dearer = |row: &loadline_advise::Candidate| row.price_month.amount >= winner.price_month.amount;
@@ -413,7 +413,46 @@ fn needs_that_nothing_meets_say_what_comes_nearest() {
     let left_out = |note: &NotLookedAt| matches!(note, NotLookedAt::MachinesWithoutMemory { count: 1.., .. });
     assert!(advice.winner().is_some() || advice.not_looked_at.iter().any(left_out), "{:?}", advice.not_looked_at);
     assert!(advise(&Need::steady("none", Rates::default(), Bytes::gib(1)), &catalog, &quick()).is_err());
-    need.wanted.region = Some("nowhere".to_owned());
+    need.wanted.regions = vec!["nowhere".to_owned()];
     let told = advise(&need, &catalog, &quick()).unwrap_err().to_string();
-    assert!(told.contains("nowhere") && told.contains("eastus"), "{told}");
+    assert!(told.contains("\"nowhere\"; it has those of eastus, "), "{told}");
+    need.wanted.regions = vec!["westeuropa".to_owned()];
+    let told = advise(&need, &catalog, &quick()).unwrap_err().to_string();
+    assert!(told.contains("did you mean westeurope?"), "{told}");
+}
+
+#[test]
+fn a_need_is_advised_in_several_regions_and_of_one_architecture() {
+    let catalog = Catalog::builtin();
+    let mut need = Need::steady("orders", rates(3_000.0, 0.7, 8192), Bytes::gib(300));
+    need.wanted.providers = vec!["azure".to_owned()];
+    let advised = |regions: &[&str], architecture| {
+        let mut need = need.clone();
+        need.wanted.regions = regions.iter().map(|region| (*region).to_owned()).collect();
+        need.wanted.architecture = architecture;
+        advise(&need, &catalog, &quick()).unwrap().candidates
+    };
+    let alone = |region: &str| advised(&[region], None).remove(0);
+    let (west, north) = (alone("West Europe"), alone("northeurope"));
+    assert_eq!((west.region.as_str(), north.region.as_str()), ("westeurope", "northeurope"));
+    let both = advised(&["westeurope", "North Europe"], None).remove(0);
+    let cheaper = if west.price_month.amount <= north.price_month.amount { west } else { north };
+    assert_eq!((both.region, both.machine), (cheaper.region, cheaper.machine));
+    let mut everywhere = need.clone();
+    everywhere.wanted.regions = vec!["all".to_owned()];
+    let everywhere = advise(&everywhere, &catalog, &quick()).unwrap();
+    assert!(everywhere.candidates[0].price_month.amount <= both.price_month.amount);
+    let first = &everywhere.regions[0];
+    assert_eq!(first.region, everywhere.candidates[0].region, "the cheapest region has the first row");
+    assert!((first.cheapest.amount.unwrap() - everywhere.candidates[0].price_month.amount).abs() < 1e-6);
+    let of = |region: &str| everywhere.regions.iter().find(|found| found.region == region).unwrap();
+    for alone in [alone("westeurope"), alone("northeurope")] {
+        let found = of(&alone.region).cheapest.amount.unwrap();
+        assert!((found - alone.price_month.amount).abs() < 1e-6, "{found} {alone:?}");
+    }
+    for wanted in Architecture::ALL {
+        let rows = advised(&["eastus"], Some(wanted));
+        assert!(!rows.is_empty() && rows.iter().all(|row| row.architecture == Some(wanted)), "{rows:?}");
+        assert_eq!(rows[0].words().contains("(ARM)"), wanted == Architecture::Arm64);
+    }
 }

@@ -1,4 +1,4 @@
-# aws/m6g.xlarge with 2 x aws/gp3 100 GiB striped for set-up: 1.00 USD a month in us-east-1.
+# aws/m6g.xlarge (ARM) with 2 x aws/gp3 100 GiB striped for set-up: 1.00 USD a month in us-east-1.
 # Read it before you run it: names, image, network and keys are yours to choose.
 
 provider "aws" {

@@ -1,4 +1,4 @@
-// azure/d4ps-v5 with azure/ultra 100 GiB, 4,301 IOPS, 35.04 MB/s for set-up: 1.00 USD a month in eastus.
+// azure/d4ps-v5 (ARM) with azure/ultra 100 GiB, 4,301 IOPS, 35.04 MB/s for set-up: 1.00 USD a month in eastus.
 // Read it before you run it: names, image, network and keys are yours to choose.
 
 param location string = 'eastus'

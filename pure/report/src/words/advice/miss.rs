@@ -1,7 +1,7 @@
 //! Choices that just miss, in words.
 
 use super::clock;
-use loadline_advise::{Candidate, FixChange, Miss, Shortfall, objective_words};
+use loadline_advise::{Candidate, FixChange, Miss, Shortfall, SumKnown, objective_words};
 use loadline_units::words::{percent, span};
 use loadline_workload::Objective;
 
@@ -17,7 +17,8 @@ pub(super) fn missed(miss: &Miss, objective: Option<Objective>, winner: Option<&
         None => format!("{} ({}) {seen}", candidate.words(), candidate.price_words()),
     };
     let fixed = miss.fix.as_ref().map_or_else(String::new, |fix| {
-        format!(" {} would do, at {:.2} {}.", change(&fix.change), fix.amount, candidate.price_month.currency)
+        let amount = SumKnown::of(true, fix.estimated).words(fix.amount);
+        format!(" {} would do, at {amount} {}.", change(&fix.change), candidate.price_month.currency)
     });
     format!("{begin}.{fixed}")
 }

@@ -45,7 +45,7 @@ impl Item {
     /// Whether a part of its cost is an estimate.
     #[must_use]
     pub const fn is_estimated(&self) -> bool {
-        matches!(&self.each, ItemCost::Monthly(cost) if !cost.estimated.is_empty())
+        matches!(&self.each, ItemCost::Monthly(cost) if cost.is_estimated())
     }
 }
 

@@ -66,6 +66,14 @@ pub struct Cost {
     pub estimated: Vec<Estimated>,
 }
 
+impl Cost {
+    /// Whether a part of it is an estimate.
+    #[must_use]
+    pub const fn is_estimated(&self) -> bool {
+        !self.estimated.is_empty()
+    }
+}
+
 /// A part of a cost that no list has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -177,9 +185,6 @@ impl Catalog {
         Ok(price.cost(&Bought { size, iops: iops.amount, throughput: throughput.amount }))
     }
 
-    fn known_disk(&self, name: &str) -> Option<&DiskEntry> {
-        self.disks.iter().rev().find(|disk| disk.name == name)
-    }
     fn is_machine(&self, name: &str) -> bool {
         self.vm_entry(name).is_some() || !self.caps_of(name).is_empty()
     }

@@ -4,7 +4,7 @@ mod changes;
 mod guard;
 
 pub use changes::{ListChanges, PriceChange};
-pub use guard::{BareMachines, ComponentRule, GuardRules, ListRefusal};
+pub use guard::{GuardRules, ListRefusal};
 
 use super::Charge;
 use crate::catalog::Kind;

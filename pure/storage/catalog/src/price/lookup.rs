@@ -95,14 +95,12 @@ fn most_first(counts: BTreeMap<&str, usize>) -> Vec<String> {
 impl Catalog {
     /// The prices of this name, one for each region and terms: those of the region with most prices first. Of several for the same
     /// key the one added last counts, and a user's price replaces all built-in ones. A name with `@` has the prices of the name
-    /// without, unless it has its own.
+    /// without, and a size with fewer processors those of the whole, unless it has its own.
     #[must_use]
     pub fn prices(&self, name: &str) -> Vec<Price> {
         let own = self.that_count(self.prices.of(name));
-        let mut found = match name.split_once('@') {
-            Some((plain, _)) if own.is_empty() => self.that_count(self.prices.of(plain)),
-            _ => own,
-        };
+        let other = if own.is_empty() { self.priced_as(name) } else { None };
+        let mut found = other.map_or(own, |other| self.that_count(self.prices.of(other)));
         if found.len() > 1 {
             let provider = name.split('/').next().unwrap_or_default();
             let usual = self.price_regions(provider).into_iter().next();
@@ -116,9 +114,15 @@ impl Catalog {
     pub fn price_in(&self, name: &str, region: &str) -> Option<Price> {
         let first = |name: &str| self.that_count(self.prices.in_region(name, region)).into_iter().next();
         first(name).or_else(|| {
-            let (plain, _) = name.split_once('@')?;
-            if self.prices.of(name).is_empty() { first(plain) } else { None }
+            let other = self.priced_as(name)?;
+            if self.prices.of(name).is_empty() { first(other) } else { None }
         })
+    }
+
+    /// The name whose price counts for this one if it has none: that without a year, or of the whole size.
+    fn priced_as<'n>(&'n self, name: &'n str) -> Option<&'n str> {
+        let plain = name.split_once('@').map(|(plain, _)| plain);
+        plain.or_else(|| self.whole_size(name).map(|whole| whole.name.as_str()))
     }
 
     /// Of several for one region and terms the last, and of a region with a user's price no built-in one.
@@ -151,6 +155,6 @@ impl Catalog {
     /// # Errors
     /// [`FilterUnknown`], which names the nearest.
     pub fn check_region(&self, region: &str) -> Result<(), FilterUnknown> {
-        FilterUnknown::check("price's region", region, self.regions())
+        FilterUnknown::check_region(region, &self.regions())
     }
 }

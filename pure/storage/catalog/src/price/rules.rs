@@ -3,7 +3,7 @@
 
 use super::{Backing, Basis, Charge, Money, Price};
 use crate::catalog::Catalog;
-use crate::entry::VmEntry;
+use crate::entry::{PriceShares, VmEntry};
 use loadline_units::Ratio;
 use std::collections::BTreeMap;
 
@@ -122,7 +122,7 @@ impl Catalog {
                 Some((*sibling, price.monthly(&super::Bought::default())))
             });
             let Some((sibling, sibling_month)) = months.min_by_key(|(_, month)| month.billionths()) else { continue };
-            if month.amount() > sibling_month.amount() * SIBLING_MOST {
+            if is_above_sibling(month, sibling_month) {
                 let sibling = sibling.to_owned();
                 let cause = PriceCause::AboveSibling { month, sibling, sibling_month };
                 found.push(PriceProblem { place, name, region, cause });
@@ -152,23 +152,7 @@ impl Catalog {
         for priced in &self.prices.each {
             let Ok(disk) = self.disk_entry(&priced.name) else { continue };
             let Some(shares) = &disk.price_shares else { continue };
-            let charges = &priced.price.charges;
-            let size = charges.iter().find(|charge| matches!(charge.basis, Basis::Size(..)));
-            let iops: Vec<&Charge> = charges.iter().filter(|charge| matches!(charge.basis, Basis::Iops(_))).collect();
-            let rate = charges.iter().find(|charge| matches!(charge.basis, Basis::Throughput(..)));
-            let of_size =
-                |share: Option<Ratio>| share.zip(size).map(|(share, size)| share.as_f64() * size.money.amount());
-            let mut pairs: Vec<(&Charge, f64)> = Vec::new();
-            pairs.extend(iops.first().copied().zip(of_size(shares.iops)));
-            pairs.extend(rate.zip(of_size(shares.throughput)));
-            let first = iops.first().map(|first| first.money.amount());
-            let tiers = iops.iter().skip(1).zip(&shares.iops_tiers);
-            pairs.extend(tiers.filter_map(|(charge, share)| Some((*charge, share.as_f64() * first?))));
-            for (charge, expected) in pairs {
-                let off = (charge.money.amount() - expected).abs();
-                if charge.backing == Backing::Estimate || off <= expected * SHARE_TOLERANCE + charge.rounding() {
-                    continue;
-                }
+            for (charge, expected) in shares.apart(&priced.price.charges) {
                 found.push(PriceProblem {
                     place: self.families[priced.family].at(priced.line),
                     name: priced.name.clone(),
@@ -214,6 +198,32 @@ impl Catalog {
             }
         }
         found
+    }
+}
+
+/// Whether a whole host costs more than a size of its kind with as many processors ever does.
+pub(super) fn is_above_sibling(host: Money, sibling: Money) -> bool {
+    host.amount() > sibling.amount() * SIBLING_MOST
+}
+
+impl PriceShares {
+    /// The parts of a price that are not the share of another that they are elsewhere, each with what it would be.
+    pub(super) fn apart<'c>(&self, charges: &'c [Charge]) -> Vec<(&'c Charge, f64)> {
+        let size = charges.iter().find(|charge| matches!(charge.basis, Basis::Size(..)));
+        let iops: Vec<&Charge> = charges.iter().filter(|charge| matches!(charge.basis, Basis::Iops(_))).collect();
+        let rate = charges.iter().find(|charge| matches!(charge.basis, Basis::Throughput(..)));
+        let of_size = |share: Option<Ratio>| share.zip(size).map(|(share, size)| share.as_f64() * size.money.amount());
+        let mut pairs: Vec<(&Charge, f64)> = Vec::new();
+        pairs.extend(iops.first().copied().zip(of_size(self.iops)));
+        pairs.extend(rate.zip(of_size(self.throughput)));
+        let first = iops.first().map(|first| first.money.amount());
+        let tiers = iops.iter().skip(1).zip(&self.iops_tiers);
+        pairs.extend(tiers.filter_map(|(charge, share)| Some((*charge, share.as_f64() * first?))));
+        pairs.retain(|(charge, expected)| {
+            let off = (charge.money.amount() - expected).abs();
+            charge.backing != Backing::Estimate && off > expected * SHARE_TOLERANCE + charge.rounding()
+        });
+        pairs
     }
 }
 

@@ -155,10 +155,10 @@ francecentral d2-v2: 0.175 USD per hour
 francecentral d2s-v3: 0.112 USD per hour
 francecentral d4s-v3: 0.224 USD per hour
 francecentral ds2-v2: 0.175 USD per hour
+francecentral e4-2s-v3: 0.312 USD per hour
 ";
     let found = candidates(&[AZURE_MACHINES]);
     assert_eq!(table(&[&found[0].list]), expected);
-    // e4-2s-v3 is read, and left out where the catalog does not know its limits.
     let kept = answer(AZURE_MACHINES).unwrap().quotes.len();
     assert_eq!(kept, 6);
     let known = [(LeftOut::OtherTerms, 23), (LeftOut::OtherSystem, 25), (LeftOut::Spot, 11)];

@@ -2,20 +2,14 @@
 
 use super::PriceList;
 use crate::catalog::Catalog;
+use crate::price::rules::is_above_sibling;
 use crate::price::{Basis, Charge, Currency, Money, Span};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// A list must have so many of the names that were known, in percent.
 const COVERAGE_PERCENT: usize = 95;
 /// What a machine costs an hour at most, in billionths.
 const HOUR_MOST: u128 = 10_000 * 1_000_000_000;
-/// How far a component may be from its rule, in parts of a million.
-const RULE_PPM: u128 = 50_000;
-/// Providers round amounts to six decimals: half of the last, in billionths.
-const ROUNDING: u128 = 500;
-/// How far a bare machine may cost above its sibling, in parts of a million.
-const BARE_PPM: u128 = 20_000;
-const MILLION: u128 = 1_000_000;
 
 /// What is expected of a list of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,38 +18,10 @@ pub struct GuardRules {
     pub currency: Currency,
     /// A whole list has one of these names. Empty: nothing is known that it must have.
     pub anchors: Vec<String>,
-    /// How prices of components follow from others.
-    pub components: Vec<ComponentRule>,
-    /// How bare machines are named.
-    pub bare: Option<BareMachines>,
     /// Of the names known before, those that the answer can have; `None`: all.
     pub possible: Option<BTreeSet<String>>,
     /// The day of the update.
     pub today: String,
-}
-
-/// A component whose price follows from an earlier charge of the same disk, wherever that could be tried.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ComponentRule {
-    /// The disk.
-    pub disk: String,
-    /// The place of the component among the charges.
-    pub component: usize,
-    /// The place of the charge that it follows from.
-    pub of: usize,
-    /// Its amount in parts of a million of that one's.
-    pub ppm: u32,
-}
-
-/// Machines without a hypervisor: they cost what the size with as many processors does.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BareMachines {
-    /// Their names have this.
-    pub mark: String,
-    /// What ends the family in a name.
-    pub family_end: char,
-    /// Processors by name.
-    pub vcpus: BTreeMap<String, u32>,
 }
 
 /// Why a list does not count.
@@ -195,8 +161,8 @@ impl PriceList {
         found.extend(self.coverage(rules, before, zeros));
         found.extend(self.part_missing(before));
         found.extend(self.amounts(rules));
-        found.extend(rules.components.iter().filter_map(|rule| self.component(rule)));
-        found.extend(rules.bare.iter().flat_map(|bare| self.bare_above(bare)));
+        found.extend(self.parts_apart(before));
+        found.extend(self.bare_above(before));
         found
     }
 
@@ -253,38 +219,37 @@ impl PriceList {
         })
     }
 
-    fn component(&self, rule: &ComponentRule) -> Option<ListRefusal> {
-        let charges = self.prices.get(&rule.disk)?;
-        let (charge, of) = (charges.get(rule.component)?, charges.get(rule.of)?);
-        let expected = of.money.billionths * u128::from(rule.ppm) / MILLION;
-        let off = charge.money.billionths.abs_diff(expected);
-        let is_off = off > (expected * RULE_PPM / MILLION).max(ROUNDING);
-        is_off.then(|| ListRefusal::ComponentOff {
-            name: rule.disk.clone(),
-            charge: charge.clone(),
-            expected: Money { billionths: expected, ..charge.money },
-        })
+    fn parts_apart(&self, before: &Catalog) -> Vec<ListRefusal> {
+        let mut found = Vec::new();
+        for (name, charges) in &self.prices {
+            let disk = before.known_disk(&self.full(name));
+            let Some(shares) = disk.and_then(|disk| disk.price_shares.as_ref()) else { continue };
+            found.extend(shares.apart(charges).into_iter().map(|(charge, expected)| {
+                let expected = Money { billionths: (expected * 1e9).round() as u128, ..charge.money };
+                ListRefusal::ComponentOff { name: name.clone(), charge: charge.clone(), expected }
+            }));
+        }
+        found
     }
 
-    fn bare_above(&self, bare: &BareMachines) -> Vec<ListRefusal> {
-        let family = |name: &str| name.split(bare.family_end).next().unwrap_or(name).to_owned();
-        let hourly = |name: &str| self.prices.get(name).and_then(|charges| charges.first());
-        let is_bare = |name: &str| name.contains(bare.mark.as_str());
-        let mut siblings: BTreeMap<(String, u32), &str> = BTreeMap::new();
-        for (name, vcpus) in bare.vcpus.iter().filter(|(name, _)| !is_bare(name)) {
-            siblings.insert((family(name), *vcpus), name);
-        }
-        let above = |(name, vcpus): (&String, &u32)| {
-            let sibling = *siblings.get(&(family(name), *vcpus))?;
-            let (price, sibling_price) = (hourly(name)?, hourly(sibling)?);
-            let most = sibling_price.money.billionths * (MILLION + BARE_PPM) / MILLION;
-            (price.money.billionths > most).then(|| ListRefusal::BareAbove {
+    fn bare_above(&self, before: &Catalog) -> Vec<ListRefusal> {
+        let above = |(name, charges): (&String, &Vec<Charge>)| {
+            let price = charges.first()?;
+            let siblings = before.siblings(&self.full(name))?;
+            let plain = siblings.iter().filter_map(|sibling| sibling.split_once('/').map(|(_, plain)| plain));
+            let priced = plain.filter_map(|plain| Some((plain, self.prices.get(plain)?.first()?)));
+            let (sibling, sibling_price) = priced.min_by_key(|(_, price)| price.money.billionths)?;
+            is_above_sibling(price.money, sibling_price.money).then(|| ListRefusal::BareAbove {
                 name: name.clone(),
                 price: price.clone(),
                 sibling: sibling.to_owned(),
                 sibling_price: sibling_price.clone(),
             })
         };
-        bare.vcpus.iter().filter(|(name, _)| is_bare(name)).filter_map(above).collect()
+        self.prices.iter().filter_map(above).collect()
+    }
+
+    fn full(&self, name: &str) -> String {
+        format!("{}/{name}", self.provider)
     }
 }
