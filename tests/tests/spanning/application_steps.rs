@@ -76,7 +76,13 @@ fn pipeline() -> loadline_record::PipelineRecord {
         politeness: Politeness::default(),
         connections: None,
     };
-    let cost = BatchCost { cpu_per_unit_ns: 1_000, write_per_unit_ns: 2_000, sync_ns: 3_000_000, requests: None };
+    let cost = BatchCost {
+        cpu_per_unit_ns: 1_000,
+        write_ns: 4_000,
+        write_per_unit_ns: 2_000,
+        sync_ns: 3_000_000,
+        requests: None,
+    };
     let spec = PipelineSpec {
         cores: 2,
         network: None,

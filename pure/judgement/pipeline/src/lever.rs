@@ -155,6 +155,7 @@ impl Lever {
                     item.work[place].other_ns /= 2;
                 }
             }
+            // What a batch waits for once, whatever its size, is a matter of how many batches there are.
             Self::Volume(role) => {
                 let station = match role {
                     VolumeRole::Index => Some(1),
@@ -192,6 +193,7 @@ impl Lever {
                 if let Some(merge) = spec.segments.as_mut().and_then(|segments| segments.merge.as_mut()) {
                     merge.cost.cpu_per_unit_ns /= 2;
                     merge.cost.write_per_unit_ns /= 2;
+                    merge.cost.write_ns /= 2;
                     merge.cost.sync_ns /= 2;
                 }
             }
@@ -207,7 +209,7 @@ const fn place(station: Station) -> usize {
     }
 }
 
-fn costs(spec: &mut PipelineSpec) -> impl Iterator<Item = &mut BatchCost> {
+pub(crate) fn costs(spec: &mut PipelineSpec) -> impl Iterator<Item = &mut BatchCost> {
     let (mut of_segments, mut of_commit) = (Vec::new(), Vec::new());
     if let Some(segments) = &mut spec.segments {
         of_segments.push(&mut segments.flush);

@@ -32,5 +32,6 @@ pub use recorded::{REPLAYED_MAX, RecordedPipeline, recorded};
 pub use replay::{Keep, ReplayError, Replayed, StorageModel, replay};
 pub use rules::{CORES_BUSY, NamedShare, cores_busy, named_by_clocks};
 pub use what_if::{
-    Amount, Change, ChangeError, ChangeTextError, DiskWish, Gain, SourceGain, VolumeSpeed, WhatIf, WhatIfError, what_if,
+    Amount, Assumed, Change, ChangeError, ChangeTextError, DiskWish, Gain, SourceGain, VolumeSpeed, WhatIf,
+    WhatIfError, what_if,
 };

@@ -9,6 +9,22 @@ use loadline_units::Bytes;
 /// Items that are replayed at most. A larger crawl is replayed smaller, every source by the same factor.
 pub const REPLAYED_MAX: u64 = 40_000;
 
+/// Batches from which their waits' growth with their size is read, at least.
+const BATCHES_MIN: usize = 8;
+/// Their sizes' standard deviation over the mean, at least.
+const SPREAD_MIN: f64 = 0.2;
+
+/// How a batch's waits for writes grow with its size where all batches were of one size, so that nothing measured shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BatchWaits {
+    /// Half of them come once for a batch, and half with its size: between the two others.
+    Half,
+    /// All come once: what each flush takes, however little it writes.
+    Once,
+    /// All come with the size: what the bytes take.
+    BySize,
+}
+
 /// What a replay of a measured crawl takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedPipeline {
@@ -21,6 +37,11 @@ pub struct RecordedPipeline {
 /// Makes a measured crawl ready for replay. `None` where a source that finished items has none in the sample.
 #[must_use]
 pub fn recorded(record: &PipelineRecord) -> Option<RecordedPipeline> {
+    recorded_with(record, BatchWaits::Half)
+}
+
+/// The same, with another way in which the waits of batches of one size grow.
+pub(crate) fn recorded_with(record: &PipelineRecord, waits: BatchWaits) -> Option<RecordedPipeline> {
     let all: u64 = record.sources.iter().map(|source| source.items).sum();
     let scale = (REPLAYED_MAX as f64 / all.max(1) as f64).min(1.0);
     let mut items = Vec::new();
@@ -56,7 +77,7 @@ pub fn recorded(record: &PipelineRecord) -> Option<RecordedPipeline> {
             items.push(item);
         }
     }
-    (!items.is_empty()).then(|| RecordedPipeline { spec: with_measured_costs(record), items })
+    (!items.is_empty()).then(|| RecordedPipeline { spec: with_measured_costs(record, waits), items })
 }
 
 /// By how much other processes slow down a station's work on a processor. The replay has all processors for itself, so waiting for
@@ -71,7 +92,12 @@ fn slower_beside_others(cpu: CpuRecord, clock: &StationClock) -> f64 {
 }
 
 fn slowed(cpu_ns: u64, slower: f64) -> u64 {
-    if slower > 1.0 { libm::round(cpu_ns as f64 * slower) as u64 } else { cpu_ns }
+    if slower > 1.0 { scaled(cpu_ns, slower) } else { cpu_ns }
+}
+
+/// `ns` times a factor, to the nearest.
+pub(crate) fn scaled(ns: u64, factor: f64) -> u64 {
+    libm::round(ns as f64 * factor) as u64
 }
 
 fn replayable(item: &ItemRecord, release: Release, network_is_known: bool) -> PipelineItem {
@@ -91,53 +117,75 @@ fn replayable(item: &ItemRecord, release: Release, network_is_known: bool) -> Pi
 }
 
 /// The structure with costs of what was measured. Where nothing was, those that it states stay.
-fn with_measured_costs(record: &PipelineRecord) -> PipelineSpec {
+fn with_measured_costs(record: &PipelineRecord, waits: BatchWaits) -> PipelineSpec {
     let mut spec = record.spec.clone();
-    let of = |station: Station| record.batches.iter().filter(move |batch| batch.station == station);
+    let of = |station: Station| -> Vec<&BatchRecord> {
+        record.batches.iter().filter(|batch| batch.station == station).collect()
+    };
     if let Some(segments) = &mut spec.segments {
-        measure(&mut segments.flush, of(Station::Index));
+        measure(&mut segments.flush, &of(Station::Index), waits);
         if let Some(index) = record.stations.iter().find(|of| of.station == Station::Index) {
             let slower = slower_beside_others(record.cpu, &index.clock);
             segments.flush.cpu_per_unit_ns = slowed(segments.flush.cpu_per_unit_ns, slower);
         }
         if let Some(merge) = &mut segments.merge {
-            measure(&mut merge.cost, of(Station::Merge));
+            measure(&mut merge.cost, &of(Station::Merge), waits);
         }
     }
     if let Some(commit) = &mut spec.commit {
-        measure(&mut commit.index, of(Station::Commit));
-        measure(&mut commit.database, of(Station::Database));
+        measure(&mut commit.index, &of(Station::Commit), waits);
+        measure(&mut commit.database, &of(Station::Database), waits);
     }
     spec
 }
 
-fn measure<'a>(cost: &mut BatchCost, batches: impl Iterator<Item = &'a BatchRecord>) {
-    let (mut count, mut units) = (0u64, 0u64);
-    let mut sums = [0u64; 6];
-    for batch in batches {
-        count += 1;
-        units += batch.units;
-        let parts = [batch.cpu_ns, batch.write_ns, batch.sync_ns, batch.bytes, batch.writes, batch.syncs];
-        sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
-    }
-    if count == 0 {
+fn measure(cost: &mut BatchCost, batches: &[&BatchRecord], waits: BatchWaits) {
+    if batches.is_empty() {
         return;
     }
-    let [cpu_ns, write_ns, sync_ns, bytes, writes, syncs] = sums;
-    let units = units.max(1);
+    let sum = |of: fn(&BatchRecord) -> u64| batches.iter().map(|batch| of(batch)).sum::<u64>();
+    let count = batches.len() as u64;
+    let units = sum(|batch| batch.units).max(1);
+    let (writes, syncs) = (sum(|batch| batch.writes), sum(|batch| batch.syncs));
     let queue_depth = cost.requests.map_or(1, |requests| requests.queue_depth);
     let is_counted = writes + syncs > 0;
+    let write_ns = sum(|batch| batch.write_ns);
+    let once = once_share(batches).unwrap_or(match waits {
+        BatchWaits::Half => 0.5,
+        BatchWaits::Once => 1.0,
+        BatchWaits::BySize => 0.0,
+    });
+    let write_once_ns = scaled(write_ns, once);
     *cost = BatchCost {
-        cpu_per_unit_ns: cpu_ns / units,
-        write_per_unit_ns: write_ns / units,
-        sync_ns: sync_ns / count,
+        cpu_per_unit_ns: sum(|batch| batch.cpu_ns) / units,
+        write_ns: write_once_ns / count,
+        write_per_unit_ns: (write_ns - write_once_ns) / units,
+        sync_ns: sum(|batch| batch.sync_ns) / count,
         requests: is_counted.then(|| BatchRequests {
-            bytes_per_unit: Bytes::new(bytes / units),
-            write: Bytes::new((bytes / writes.max(1)).max(512)),
+            bytes_per_unit: Bytes::new(sum(|batch| batch.bytes) / units),
+            write: Bytes::new((sum(|batch| batch.bytes) / writes.max(1)).max(512)),
             queue_depth,
             syncs: u32::try_from(syncs.div_ceil(count)).unwrap_or(u32::MAX),
         }),
     };
+}
+
+/// The share of the waits for writes that batches have once, whatever their size: where a line of least squares meets the batch of
+/// no size, between 0 and 1. `None` where their sizes hardly differ, or too few were measured.
+fn once_share(batches: &[&BatchRecord]) -> Option<f64> {
+    let count = batches.len() as f64;
+    let mean = |of: fn(&BatchRecord) -> u64| batches.iter().map(|batch| of(batch) as f64).sum::<f64>() / count;
+    let (units, write_ns) = (mean(|batch| batch.units), mean(|batch| batch.write_ns));
+    let around = |of: fn(f64, f64) -> f64| -> f64 {
+        let both = batches.iter().map(|batch| of(batch.units as f64 - units, batch.write_ns as f64 - write_ns));
+        both.sum::<f64>() / count
+    };
+    let variance = around(|units, _| units * units);
+    if batches.len() < BATCHES_MIN || write_ns <= 0.0 || libm::sqrt(variance) < SPREAD_MIN * units {
+        return None;
+    }
+    let slope = around(|units, write_ns| units * write_ns) / variance;
+    Some((1.0 - slope * units / write_ns).clamp(0.0, 1.0))
 }
 
 #[cfg(test)]

@@ -273,11 +273,12 @@ pub(super) fn what_if(tried: &[(String, WhatIf)]) -> AnswerTable {
             Column::numbers("times as fast", "ratio"),
             Column::numbers("from", "low"),
             Column::numbers("to", "high"),
+            Column::words("from and to allow for", "assumed"),
         ],
     );
     for (text, found) in tried {
-        let sources = found.sources.iter().map(|source| (source.source.as_str(), source.gain));
-        for (of, gain) in sources.chain([("the whole crawl", found.crawl)]) {
+        let sources = found.sources.iter().map(|source| (source.source.as_str(), source.gain, &[][..]));
+        for (of, gain, assumed) in sources.chain([("the whole crawl", found.crawl, &found.assumed[..])]) {
             let figure = |value: f64| Field::figure(Some(value), |value| format!("{value:.2}"));
             table.push(vec![
                 Field::text(text),
@@ -285,6 +286,7 @@ pub(super) fn what_if(tried: &[(String, WhatIf)]) -> AnswerTable {
                 figure(gain.ratio),
                 figure(gain.low),
                 figure(gain.high),
+                Field::text(assumed.iter().map(words::assumed).collect::<Vec<_>>().join("; ")),
             ]);
         }
     }

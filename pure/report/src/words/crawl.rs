@@ -1,7 +1,7 @@
 //! Crawls in plain words: what bound a source, what slowing stations showed, and what two crawls beside each other show.
 
 use loadline_pipeline::{
-    Attribution, Bound, Confirmation, ConfirmedBy, CrawlConfounder, CrawlFinding, Doubtful, Evidence, Lever,
+    Assumed, Attribution, Bound, Confirmation, ConfirmedBy, CrawlConfounder, CrawlFinding, Doubtful, Evidence, Lever,
     MeasuredElasticity, RepositoryReading, StationEvidence,
 };
 use loadline_record::{GateRule, PipelineSpec, SlowedStation, Station, VolumeRole};
@@ -192,6 +192,17 @@ pub fn slowed(slowed: SlowedStation, spec: &PipelineSpec) -> String {
             format!("fetch {}", spec.sources.get(source as usize).map_or("?", |source| source.name.as_str()))
         }
         SlowedStation::Line(station) => station.name().to_owned(),
+    }
+}
+
+/// What an interval of a what-if allows for.
+#[must_use]
+pub fn assumed(of: &Assumed) -> String {
+    match of {
+        Assumed::BatchWaits => "batches of another size may wait as long".to_owned(),
+        Assumed::Processors { .. } => "busy processors may slow each other".to_owned(),
+        Assumed::Repository { source, .. } => format!("{source} may answer more at once slower"),
+        Assumed::HandingOn => "handing items on may take time".to_owned(),
     }
 }
 

@@ -131,7 +131,7 @@ impl Task {
             needs.write_bytes = bytes;
             needs.syncs = requests.syncs;
         } else {
-            needs.device_ns = cost.write_per_unit_ns * units;
+            needs.device_ns = cost.write_ns + cost.write_per_unit_ns * units;
             needs.sync_ns = cost.sync_ns;
         }
         let mut task = Self::new(now_ns, owner, needs, role);

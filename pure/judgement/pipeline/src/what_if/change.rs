@@ -1,7 +1,8 @@
 //! A change of a pipeline, and the pipeline that it makes.
 
 use crate::PipelineItem;
-use loadline_record::{BatchCost, PipelineSpec, Station, StationSpec, VolumeRole};
+use crate::recorded::scaled;
+use loadline_record::{BatchCost, PipelineSpec, SourceSpec, Station, StationSpec, VolumeRole};
 use loadline_units::{ByteRate, Bytes, Duration, Iops};
 use serde::{Deserialize, Serialize};
 
@@ -99,10 +100,6 @@ fn counted(old: u32, to: Amount<u32>) -> u32 {
     }
 }
 
-fn scaled(old: u64, factor: f64) -> u64 {
-    libm::round(old as f64 * factor) as u64
-}
-
 impl Change {
     /// Makes the change.
     ///
@@ -193,6 +190,18 @@ impl Change {
     }
 }
 
+impl Change {
+    /// The slots that the change gives this source, where it changes them.
+    pub(super) fn slots_of(&self, source: &SourceSpec) -> Option<u32> {
+        match self {
+            Self::Slots(name, to) if name.as_ref().is_none_or(|name| *name == source.name) => {
+                Some(counted(source.slots, *to))
+            }
+            _ => None,
+        }
+    }
+}
+
 fn station_mut(spec: &mut PipelineSpec, station: Station) -> Result<&mut StationSpec, ChangeError> {
     match station {
         Station::Extract => Ok(&mut spec.extract),
@@ -259,6 +268,7 @@ fn repository(items: &mut [PipelineItem], source: u32, to: Amount<Duration>) {
 fn volume(spec: &mut PipelineSpec, items: &mut [PipelineItem], role: VolumeRole, factor: f64) {
     let faster = |ns: &mut u64| *ns = scaled(*ns, 1.0 / factor);
     let batch = |cost: &mut BatchCost| {
+        faster(&mut cost.write_ns);
         faster(&mut cost.write_per_unit_ns);
         faster(&mut cost.sync_ns);
     };

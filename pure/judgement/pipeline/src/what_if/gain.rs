@@ -1,7 +1,8 @@
 //! The gain of changes, with an interval: replays with and without them, on costs drawn anew from those that were measured.
 
+use super::assumed::Assumed;
 use super::change::{Change, ChangeError, DiskWish, VolumeSpeed};
-use crate::recorded::recorded;
+use crate::recorded::{BatchWaits, RecordedPipeline, recorded, recorded_with};
 use crate::{Keep, PipelineItem, ReplayError, StorageModel, replay};
 use loadline_disk::{DiskSpec, EnvironmentSpec, VolumeSpec};
 use loadline_record::{BatchCost, PipelineRecord, PipelineSpec, VolumeRole};
@@ -11,6 +12,9 @@ use serde::{Deserialize, Serialize};
 const RESAMPLES: usize = 20;
 /// Shares of the resampled gains below and above the interval: 1 of 20 each.
 const BEYOND: usize = RESAMPLES / 20;
+/// Of what a change brings, the part by which a replay is off where it takes nothing for granted that the change puts to the test:
+/// the most that was seen in changes that were made (`docs/inside/crawl.md`).
+const GAIN_ERROR: f64 = 0.15;
 
 /// A rate over that without the change, with an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -41,6 +45,8 @@ pub struct WhatIf {
     pub crawl: Gain,
     /// The replay's time without the changes over the measured one, less 1. The interval allows for it.
     pub replay_error: f64,
+    /// What the replay takes for granted, and these changes put to the test. The interval allows for each.
+    pub assumed: Vec<Assumed>,
     /// Volumes that became another disk while single items wait for them: those waits stayed as they were measured.
     pub waits_kept: Vec<VolumeRole>,
 }
@@ -85,53 +91,112 @@ pub fn what_if(
 ) -> Result<WhatIf, WhatIfError> {
     let pipeline = recorded(record).ok_or(WhatIfError::NoSample)?;
     let share = pipeline.items.len() as f64 / record.sources.iter().map(|of| of.items).sum::<u64>().max(1) as f64;
-    let (mut spec, mut items) = (pipeline.spec.clone(), pipeline.items.clone());
-    for change in changes {
-        change.apply(&mut spec, &mut items)?;
-    }
-    let (storage, waits_kept) = storage(&pipeline.spec, &items, changes, &mut disk)?;
-    let names: Vec<&str> = spec.sources.iter().map(|source| source.name.as_str()).collect();
+    let after = changed(&pipeline, changes)?;
+    let (storage, waits_kept) = storage(&pipeline.spec, &pipeline.items, changes, &mut disk)?;
+    let names: Vec<&str> = after.spec.sources.iter().map(|source| source.name.as_str()).collect();
     let before_of: Vec<usize> =
         names.iter().filter_map(|name| pipeline.spec.sources.iter().position(|source| source.name == **name)).collect();
-    let run = |spec: &PipelineSpec, items: &[PipelineItem], storage: Option<&StorageModel>| {
-        replay(spec, items, storage, Keep::default()).map(|replayed| {
-            let ends: Vec<u64> = (0..spec.sources.len()).map(|source| replayed.ended_ns(source)).collect();
-            (ends, replayed.record.wall_ns)
-        })
-    };
-    let ratios = |before: &(Vec<u64>, u64), after: &(Vec<u64>, u64)| -> Vec<f64> {
+    let ratios = |before: &Replay, after: &Replay| -> Vec<f64> {
         let of = |before: u64, after: u64| if after == 0 { 1.0 } else { before as f64 / after as f64 };
-        let sources = before_of.iter().zip(&after.0).map(|(place, after)| of(before.0[*place], *after));
-        sources.chain([of(before.1, after.1)]).collect()
+        let sources = before_of.iter().zip(&after.ended_ns).map(|(place, after)| of(before.ended_ns[*place], *after));
+        sources.chain([of(before.wall_ns, after.wall_ns)]).collect()
     };
-    let before = run(&pipeline.spec, &pipeline.items, None)?;
+    let replayed_before = Replay::of(&pipeline, None)?;
+    let replayed_after = Replay::of(&after, storage.as_ref())?;
     let measured = record.wall_ns as f64 * share;
-    let replay_error = if measured > 0.0 { before.1 as f64 / measured - 1.0 } else { 0.0 };
-    let told = ratios(&before, &run(&spec, &items, storage.as_ref())?);
+    let replay_error = if measured > 0.0 { replayed_before.wall_ns as f64 / measured - 1.0 } else { 0.0 };
+    let told = ratios(&replayed_before, &replayed_after);
+
     let mut resampled: Vec<Vec<f64>> = vec![Vec::new(); told.len()];
     for seed in 0..RESAMPLES as u64 {
-        let drawn = resample(&pipeline.items, seed);
-        let (mut spec, mut items) = (pipeline.spec.clone(), drawn.clone());
-        for change in changes {
-            change.apply(&mut spec, &mut items)?;
-        }
-        let ratios = ratios(&run(&pipeline.spec, &drawn, None)?, &run(&spec, &items, storage.as_ref())?);
+        let drawn = RecordedPipeline { spec: pipeline.spec.clone(), items: resample(&pipeline.items, seed) };
+        let after = changed(&drawn, changes)?;
+        let ratios = ratios(&Replay::of(&drawn, None)?, &Replay::of(&after, storage.as_ref())?);
         resampled.iter_mut().zip(ratios).for_each(|(all, ratio)| all.push(ratio));
     }
-    let mut gains = told.iter().zip(resampled).map(|(ratio, resampled)| interval(*ratio, resampled, replay_error));
+    let mut intervals: Vec<Gain> = told.iter().zip(resampled).map(|(ratio, drawn)| interval(*ratio, drawn)).collect();
+    let mut allow = |otherwise: &[f64]| {
+        intervals.iter_mut().zip(otherwise).for_each(|(interval, ratio)| interval.hold(*ratio));
+    };
+
+    let split = [BatchWaits::Once, BatchWaits::BySize].map(|waits| recorded_with(record, waits));
+    let [Some(once), Some(by_size)] = split else { return Err(WhatIfError::NoSample) };
+    let busy_more = replayed_after.busy_share() - replayed_before.busy_share();
+    let assumed = Assumed::of(changes, &pipeline, once.spec == by_size.spec, busy_more);
+    for assumption in &assumed {
+        match assumption {
+            Assumed::BatchWaits => {
+                for pipeline in [&once, &by_size] {
+                    let after = changed(pipeline, changes)?;
+                    allow(&ratios(&Replay::of(pipeline, None)?, &Replay::of(&after, storage.as_ref())?));
+                }
+            }
+            Assumed::Processors { .. } | Assumed::Repository { .. } => {
+                let otherwise = assumption.otherwise(&after);
+                allow(&ratios(&replayed_before, &Replay::of(&otherwise, storage.as_ref())?));
+            }
+            // What the replay without the change lacks may be the queues' own time, which the change takes away or adds.
+            Assumed::HandingOn => allow(&told.iter().map(|ratio| ratio / (1.0 + replay_error)).collect::<Vec<_>>()),
+        }
+    }
+    let doubt = GAIN_ERROR.max(replay_error.abs());
+    let mut gains = intervals.into_iter().map(|interval| interval.widened(doubt));
     let sources = names.iter().filter_map(|name| Some(SourceGain { source: (*name).to_owned(), gain: gains.next()? }));
     let sources = sources.collect();
     let crawl = gains.next().unwrap_or(Gain { ratio: 1.0, low: 1.0, high: 1.0 });
-    Ok(WhatIf { sources, crawl, replay_error, waits_kept })
+    Ok(WhatIf { sources, crawl, replay_error, assumed, waits_kept })
 }
 
-/// Between the outer resampled gains, and as much wider as the replay without a change was off.
-fn interval(ratio: f64, mut resampled: Vec<f64>, replay_error: f64) -> Gain {
+impl Gain {
+    /// The interval holds this ratio, too.
+    fn hold(&mut self, ratio: f64) {
+        self.low = self.low.min(ratio);
+        self.high = self.high.max(ratio);
+    }
+    /// Wider on both sides by this part of what the change brings.
+    fn widened(self, part: f64) -> Self {
+        let doubt = (self.ratio - 1.0).abs() * part;
+        Self { low: (self.low - doubt).max(0.0), high: self.high + doubt, ..self }
+    }
+}
+
+/// What is asked of a replay here.
+struct Replay {
+    /// By source.
+    ended_ns: Vec<u64>,
+    wall_ns: u64,
+    cpu_ns: u64,
+    cores: u32,
+}
+
+impl Replay {
+    fn of(pipeline: &RecordedPipeline, storage: Option<&StorageModel>) -> Result<Self, ReplayError> {
+        let replayed = replay(&pipeline.spec, &pipeline.items, storage, Keep::default())?;
+        let ended_ns = (0..pipeline.spec.sources.len()).map(|source| replayed.ended_ns(source)).collect();
+        let record = replayed.record;
+        Ok(Self { ended_ns, wall_ns: record.wall_ns, cpu_ns: record.cpu.crawl_ns, cores: pipeline.spec.cores })
+    }
+    /// The processors that work, of those there are.
+    fn busy_share(&self) -> f64 {
+        self.cpu_ns as f64 / (self.wall_ns as f64 * f64::from(self.cores)).max(1.0)
+    }
+}
+
+/// The pipeline with the changes.
+fn changed(pipeline: &RecordedPipeline, changes: &[Change]) -> Result<RecordedPipeline, ChangeError> {
+    let mut after = pipeline.clone();
+    for change in changes {
+        change.apply(&mut after.spec, &mut after.items)?;
+    }
+    Ok(after)
+}
+
+/// Between the outer resampled gains.
+fn interval(ratio: f64, mut resampled: Vec<f64>) -> Gain {
     resampled.sort_by(f64::total_cmp);
-    let doubt = (ratio - 1.0).abs() * replay_error.abs();
-    let low = resampled.get(BEYOND).copied().unwrap_or(ratio).min(ratio) - doubt;
-    let high = resampled.iter().rev().nth(BEYOND).copied().unwrap_or(ratio).max(ratio) + doubt;
-    Gain { ratio, low: low.max(0.0), high }
+    let low = resampled.get(BEYOND).copied().unwrap_or(ratio).min(ratio);
+    let high = resampled.iter().rev().nth(BEYOND).copied().unwrap_or(ratio).max(ratio);
+    Gain { ratio, low, high }
 }
 
 /// The same items with costs drawn anew from those of their source; what leads to what stays.

@@ -2,7 +2,9 @@
 
 use crate::made_up::{Random, source, station, wide_open};
 use loadline_disk::{DiskSpec, Latency, LatencySpec, Parallelism};
-use loadline_pipeline::{Bound, Change, Keep, Lever, PipelineItem, WhatIf, WhatIfError, attribute, replay, what_if};
+use loadline_pipeline::{
+    Assumed, Bound, Change, Keep, Lever, PipelineItem, WhatIf, WhatIfError, attribute, replay, what_if,
+};
 use loadline_record::{
     BatchCost, BatchRequests, CommitSpec, PipelineRecord, PipelineSpec, SegmentSpec, Station, VolumeRole, Work,
 };
@@ -121,6 +123,89 @@ fn a_crawl_that_ends_before_its_first_epoch_is_old_commits_at_its_end() {
     let longer = asked(&record, &["commit every 60 s"]).unwrap();
     assert!((longer.crawl.ratio - 1.0).abs() < 1e-9, "{longer:?}");
     assert!(asked(&record, &["no source share"]).unwrap().crawl.ratio > 1.01);
+}
+
+/// A crawl of the web alone: no slow share that outlasts what the change is about.
+fn of_web(seed: u64) -> (PipelineSpec, Vec<PipelineItem>) {
+    let mut spec = farm();
+    spec.sources.truncate(1);
+    (spec, drawn(seed, 800).into_iter().filter(|item| item.source == 0).collect())
+}
+
+/// Commits of so many items, each of which waits this long once, however many they are.
+fn committing(items: u64, once_ms: u64) -> PipelineSpec {
+    let (mut spec, _) = of_web(3);
+    let cost = BatchCost { write_ns: once_ms * 1_000_000, ..BatchCost::default() };
+    spec.commit =
+        Some(CommitSpec { every_items: Some(items), every: None, index: BatchCost::default(), database: cost });
+    spec
+}
+
+#[test]
+fn commits_of_one_size_do_not_show_what_larger_ones_take_and_the_interval_holds_both() {
+    let (_, items) = of_web(3);
+    let record = measured(&committing(20, 400), &items);
+    let told = asked(&record, &["commit every 40 items"]).unwrap();
+    assert_eq!(told.assumed, [Assumed::BatchWaits]);
+    let once = record.wall_ns as f64 / measured(&committing(40, 400), &items).wall_ns as f64;
+    let by_size = record.wall_ns as f64 / measured(&committing(40, 800), &items).wall_ns as f64;
+    assert!(once > 1.1 * by_size, "{once} and {by_size}");
+    for truth in [once, by_size] {
+        assert!(told.crawl.low <= truth && truth <= told.crawl.high, "{truth}, told {:?}", told.crawl);
+    }
+    // A change that leaves the commits as they are takes nothing of them for granted.
+    assert_eq!(asked(&record, &["cores 16"]).unwrap().assumed, []);
+}
+
+#[test]
+fn commits_of_many_sizes_show_what_larger_ones_take() {
+    let (_, items) = of_web(3);
+    let mut spec = committing(20, 30);
+    // Ended by time, they have as many items as came meanwhile.
+    let by_time = |spec: &mut PipelineSpec, ms: u64| {
+        let commit = spec.commit.as_mut().unwrap();
+        (commit.every_items, commit.every) = (None, Some(Duration::from_ms(ms)));
+    };
+    by_time(&mut spec, 60);
+    let record = measured(&spec, &items);
+    let told = asked(&record, &["commit every 120 ms"]).unwrap();
+    assert_eq!(told.assumed, []);
+    by_time(&mut spec, 120);
+    let truth = record.wall_ns as f64 / measured(&spec, &items).wall_ns as f64;
+    assert!((told.crawl.ratio / truth - 1.0).abs() < 0.02, "{truth}, told {:?}", told.crawl);
+}
+
+#[test]
+fn work_beside_work_may_be_slower_and_the_interval_says_so() {
+    let (mut spec, items) = of_web(3);
+    spec.cores = 2;
+    let record = measured(&spec, &items);
+    let told = asked(&record, &["index workers x2"]).unwrap();
+    let Some(Assumed::Processors { busy_more }) = told.assumed.first() else { panic!("{:?}", told.assumed) };
+    // Two threads of one core: at work both, they do 1.3 times what one does.
+    spec.index.workers = 2;
+    let slower = 1.0 + 0.5 * busy_more;
+    let work = |work: Work| Work { cpu_ns: (work.cpu_ns as f64 * slower) as u64, ..work };
+    let slowed: Vec<PipelineItem> =
+        items.iter().map(|item| PipelineItem { work: item.work.map(work), ..*item }).collect();
+    let truth = record.wall_ns as f64 / measured(&spec, &slowed).wall_ns as f64;
+    assert!(truth < 0.97 * told.crawl.ratio, "{truth}, told {:?}", told.crawl);
+    assert!(told.crawl.low <= truth, "{truth}, told {:?}", told.crawl);
+}
+
+#[test]
+fn a_repository_asked_for_more_at_once_may_answer_slower() {
+    let record = measured(&farm(), &drawn(3, 800));
+    let told = asked(&record, &["share slots x2"]).unwrap();
+    assert!(
+        told.assumed.contains(&Assumed::Repository { source: "share".to_owned(), times: 2.0 }),
+        "{:?}",
+        told.assumed
+    );
+    let gain = told.sources[1].gain;
+    assert!(gain.ratio > 1.5 && gain.low < 0.9 * gain.ratio && gain.high < 1.3 * gain.ratio, "{gain:?}");
+    // As many as before, or fewer, ask for nothing new.
+    assert_eq!(asked(&record, &["share slots 4"]).unwrap().assumed, []);
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn cost(random: &mut Random, cpu_us: f64, write_us: f64, sync_ms: f64) -> BatchC
         cpu_per_unit_ns: (random.log_uniform(0.05, 1.0) * cpu_us * 1e3) as u64,
         write_per_unit_ns: (random.log_uniform(0.02, 1.0) * write_us * 1e3) as u64,
         sync_ns: (random.log_uniform(0.02, 1.0) * sync_ms * MS) as u64,
-        requests: None,
+        ..BatchCost::default()
     }
 }
 

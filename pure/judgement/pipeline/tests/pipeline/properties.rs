@@ -15,8 +15,10 @@ fn stations() -> impl Strategy<Value = StationSpec> {
 }
 
 fn costs() -> impl Strategy<Value = BatchCost> {
-    (0u64..2_000, 0u64..2_000, 0u64..500_000).prop_map(|(cpu_per_unit_ns, write_per_unit_ns, sync_ns)| BatchCost {
+    let costs = (0u64..2_000, 0u64..200_000, 0u64..2_000, 0u64..500_000);
+    costs.prop_map(|(cpu_per_unit_ns, write_ns, write_per_unit_ns, sync_ns)| BatchCost {
         cpu_per_unit_ns,
+        write_ns,
         write_per_unit_ns,
         sync_ns,
         requests: None,

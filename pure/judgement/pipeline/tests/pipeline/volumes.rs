@@ -25,7 +25,7 @@ fn storage(volumes: [Option<&str>; 3]) -> StorageModel {
 fn cost(bytes: u64, queue_depth: u32, syncs: u32) -> BatchCost {
     let write = Bytes::kib(64);
     let requests = Some(BatchRequests { bytes_per_unit: Bytes::new(bytes), write, queue_depth, syncs });
-    BatchCost { cpu_per_unit_ns: 0, write_per_unit_ns: 500, sync_ns: 7_000, requests }
+    BatchCost { write_per_unit_ns: 500, sync_ns: 7_000, requests, ..BatchCost::default() }
 }
 
 fn pipeline() -> PipelineSpec {

@@ -84,7 +84,7 @@ impl ItemRecord {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
-const fn is_zero(value: &u64) -> bool {
+pub(super) const fn is_zero(value: &u64) -> bool {
     *value == 0
 }
 

@@ -232,6 +232,9 @@ pub struct BatchCost {
     pub cpu_per_unit_ns: u64,
     /// Waiting for writes of a unit, ns.
     pub write_per_unit_ns: u64,
+    /// Waiting for writes, once for the batch, ns.
+    #[serde(default, skip_serializing_if = "super::items::is_zero")]
+    pub write_ns: u64,
     /// Waiting for durability, once for the batch, ns.
     pub sync_ns: u64,
     /// What it asks of the volume: on a model, these requests take the place of the two waits.
