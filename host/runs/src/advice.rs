@@ -173,6 +173,7 @@ pub fn assume_size(need: &mut Need) -> Option<Assumption> {
 pub fn assume_latency(need: &mut Need) -> Option<Assumption> {
     let trace = need.trace.as_ref().filter(|_| need.objective.is_none())?;
     let Asked::Recorded(demand) = &need.asked else { return None };
+    need.keeps_pace = true;
     let Some(shown) = shown_p99(trace, demand) else {
         let why = match demand.limited_share() {
             share if share > 0.0 => {
@@ -185,7 +186,8 @@ pub fn assume_latency(need: &mut Need) -> Option<Assumption> {
     let limit = rounded_up(shown);
     need.objective = Some(Objective { of: LatencyFigure::P99, limit });
     let text = format!(
-        "no latency was given: p99 within {} is to be kept, as the trace's own storage has {} in its median second",
+        "no latency was given: p99 within {} is to be kept, as the trace's own storage has {} in its median second, and the pace of \
+         the recorded requests",
         limit.human(),
         shown.human()
     );
@@ -203,6 +205,7 @@ pub fn assume_usual_latency(need: &mut Need, why: &str) -> Assumption {
 
 /// Takes assumptions back: the advice no longer has them among its doubts.
 pub fn withdraw(need: &mut Need, assumptions: &[Assumption]) {
+    need.keeps_pace &= assumptions.iter().all(|dropped| dropped.part != AssumedPart::Latency);
     if let Asked::Recorded(demand) = &mut need.asked {
         demand.notes.retain(|note| assumptions.iter().all(|dropped| dropped.text != *note));
     }

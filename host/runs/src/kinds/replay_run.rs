@@ -69,7 +69,8 @@ pub const fn blind_spot(dependence: Dependence) -> &'static str {
         Dependence::Answers => {
             "By answers: each request waits for the answer on its own connection that came last before it in the recording, comes \
              as long after it as it did, and no connection ever has more outstanding than it had then; a flush waits for \
-             every write of its volume that was answered before it. Connections and volumes do not wait for each other \
+             every write of its volume that was answered before it, but for what the page cache writes back: that comes by the clock. \
+             Connections and volumes do not wait for each other \
              otherwise: what one client did after an answer on another connection or volume no longer waits for that. Which \
              answer an application really waited for is not in a trace: programs that share a connection, such as those on one \
              attached volume, hold each other up here, what else depended on two answers waits for one, and what goes by the clock, \
@@ -153,6 +154,7 @@ impl ReplayRun {
             let own: Vec<(TraceRecord, ReplayedRequest)> =
                 (trace.records.iter().copied().zip(replayed.iter().copied()))
                     .filter(|(record, _)| usize::from(record.export) == number)
+                    .filter_map(|(record, replayed)| Some((record, replayed?)))
                     .collect();
             let Some(mut trial) = trial(&own, started_unix_s, options.dependence) else { continue };
             let waits = machine.held(targets[number]).expect("accounts are kept");

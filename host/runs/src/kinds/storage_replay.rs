@@ -148,10 +148,11 @@ impl StorageReplay {
         }));
         let runs = carry_out(&mut self.parts, &self.settings, observer)?;
         let (mut cells, mut volumes, mut interrupted) = (Vec::new(), Vec::new(), false);
-        for (number, (part, run)) in self.parts.iter().zip(runs).enumerate() {
+        for (number, (part, (run, missed))) in self.parts.iter().zip(runs).enumerate() {
             interrupted |= run.ending == Ending::Interrupted;
             let Some(mut trial) = trial_of(part, &run, started_unix_s, self.settings.dependence) else { continue };
             let facts = VolumeFacts { name: part.export.clone(), ..part.volume.facts.clone() };
+            trial.missed = missed;
             let (id, label) = (format!("replay-{number}"), format!("recorded load, by {by}"));
             let mut cell: CellRecord = application_cell(id, &part.export, label, RequestSource::Trace { by }, &trial);
             trial.doubts = loadline_analysis::doubts(&cell.load.figures(), &trial, &facts);
@@ -298,12 +299,12 @@ impl RecordedSource for Schedule<'_> {
     }
 }
 
-/// Asks all volumes at the same time, each in a thread of its own.
+/// Asks all volumes at the same time, each in a thread of its own. Beside each run stands how many requests it missed.
 fn carry_out(
     parts: &mut [Part],
     settings: &StorageReplaySettings,
     observer: &mut dyn Observer,
-) -> Result<Vec<RecordedRun>, Error> {
+) -> Result<Vec<(RecordedRun, u64)>, Error> {
     let control = Control::new();
     std::thread::scope(|scope| {
         let control = &control;
@@ -311,7 +312,7 @@ fn carry_out(
             .iter_mut()
             .map(|part| {
                 let (dependence, engine) = (settings.dependence, settings.engine);
-                scope.spawn(move || {
+                scope.spawn(move || -> Result<(RecordedRun, u64), Error> {
                     let Part { volume, records, .. } = part;
                     let requests: Vec<RecordedIo> = records
                         .iter()
@@ -323,7 +324,12 @@ fn carry_out(
                         })
                         .collect();
                     let mut schedule = Schedule(ReplaySchedule::new(records, 1, dependence));
-                    replay_recorded(volume, &requests, &mut schedule, engine, control)
+                    let run = replay_recorded(volume, &requests, &mut schedule, engine, control)?;
+                    let is_left_out =
+                        |number: usize| run.ending == Ending::Complete && schedule.0.is_background(number);
+                    let unanswered = run.answers.iter().enumerate().filter(|(_, answer)| answer.is_none());
+                    let missed = unanswered.filter(|(number, _)| !is_left_out(*number)).count() as u64;
+                    Ok((run, missed))
                 })
             })
             .collect();
@@ -335,7 +341,7 @@ fn carry_out(
             }
         }
         let runs = threads.into_iter().map(|thread| match thread.join() {
-            Ok(run) => run.map_err(Error::from),
+            Ok(run) => run,
             Err(panic) => std::panic::resume_unwind(panic),
         });
         runs.collect()
@@ -355,7 +361,6 @@ fn trial_of(part: &Part, run: &RecordedRun, started_unix_s: u64, dependence: Dep
     let mut trial = trial(&good, started_unix_s, dependence)?;
     trial.engine = run.engine.clone();
     trial.ending = run.ending.clone();
-    trial.missed = run.answers.iter().filter(|answer| answer.is_none()).count() as u64;
     let asked = std::mem::take(&mut trial.surroundings.asked);
     trial.surroundings = run.surroundings.clone();
     trial.surroundings.asked = asked;

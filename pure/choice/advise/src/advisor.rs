@@ -1,6 +1,9 @@
 //! The way from a need to an advice: search by limits, simulation of the few, what just misses, what more would cost.
 
-use crate::advice::{Advice, Candidate, CurvePoint, JudgedBy, NeedFigures, NotLookedAt, PriceStep, ScenariosMet};
+use crate::advice::{
+    Advice, Candidate, CurvePoint, JudgedBy, NeedFigures, NotLookedAt, PriceStep, ReplayedFigures, RequestTiming,
+    ScenariosMet,
+};
 use crate::cases::{Case, Scenario, cases, is_averaged, latency_place, reference, scenarios, whole};
 use crate::described::{choice, limit_name};
 use crate::disk_sets::{DiskSet, SetsFor};
@@ -25,6 +28,8 @@ const ROWS_ALIKE_MAX: usize = 2;
 const SIMULATED_MAX: usize = 24;
 /// Choices that are simulated at most for a provider that has no row yet.
 const SIMULATED_OF_OTHERS_MAX: usize = 4;
+/// Requests that come this much as fast as they did, or faster, keep their pace: replays are that exact.
+const PACE_KEPT: f64 = 0.95;
 /// How much of a limit the load may take where the cheapest choices that carry it all miss: they are at the edge of one machine's limits.
 const EDGES: [f64; 4] = [0.9, 0.8, 0.65, 0.5];
 /// Choices that just miss, at most.
@@ -226,6 +231,7 @@ impl Posed<'_> {
         let first = next.clone();
         let mut alike: Vec<(String, usize)> = Vec::new();
         let mut simulated = 0;
+        let recorded = stretch.and_then(Stretch::recorded);
         while rows.len() < self.options.rows && simulated < SIMULATED_MAX {
             let cheapest = (0..next.len()).filter_map(|index| next[index].map(|pair| (pair.price, index, pair))).min();
             let Some((_, index, pair)) = cheapest else { break };
@@ -245,7 +251,7 @@ impl Posed<'_> {
                 }
                 rows.push(candidate);
             } else if rows.is_empty() {
-                missed.extend(self.missed_latency(candidate));
+                missed.extend(self.missed_latency(recorded.as_ref(), candidate));
             }
         }
         // A provider without a row has its cheapest last, to compare. What is left of it costs more than the rows.
@@ -273,7 +279,11 @@ impl Posed<'_> {
     }
 
     /// A choice that carries the need by its limits and misses its latency.
-    fn missed_latency(&self, candidate: Candidate) -> Option<Miss> {
+    fn missed_latency(&self, recorded: Option<&ReplayedFigures>, candidate: Candidate) -> Option<Miss> {
+        if let Some((pace, replayed)) = slower(recorded, &candidate).filter(|_| self.need.keeps_pace) {
+            let seen = Shortfall::RecordedPace { pace, replayed: replayed.clone() };
+            return Some(Miss { candidate, seen, by: 1.0 / pace.max(1e-9), fix: None });
+        }
         let (latency, objective) = (candidate.latency_ns.filter(|_| !candidate.meets)?, self.need.objective_ns()?);
         let broken = candidate.replayed.iter().filter(|found| found.keeps == Some(false));
         // Where these break it, random arrivals keep it, and the requests as they were recorded do not.
@@ -336,7 +346,7 @@ impl Posed<'_> {
                 found = Some((pair.price, self.candidate(market, set, machine, None)));
             }
         }
-        found.and_then(|(_, candidate)| self.missed_latency(candidate))
+        found.and_then(|(_, candidate)| self.missed_latency(None, candidate))
     }
 
     fn miss(&self, market: &Market, judge: &ByLimits<'_>, set: &DiskSet, machine: &MachineOffer) -> Option<Miss> {
@@ -470,11 +480,20 @@ impl Posed<'_> {
         if let (Some(stretch), Some(environment), true) = (stretch, environment, candidate.meets) {
             candidate.replayed = stretch.on(&environment, self.options.seed, self.need.objective);
             // An application lies between the two ways: one that breaks the objective either way does not keep it.
-            let keeps = |found: &crate::advice::ReplayedFigures| found.keeps != Some(false);
+            let keeps = |found: &ReplayedFigures| found.keeps != Some(false);
             candidate.meets = candidate.replayed.is_empty() || candidate.replayed.iter().any(keeps);
+            candidate.meets &= !self.need.keeps_pace || slower(stretch.recorded().as_ref(), &candidate).is_none();
         }
         candidate
     }
+}
+
+/// A row on which the recorded requests come slower than they did, each after the answer that it waited for: its pace over theirs, and
+/// what they meet there. Commits wait for flushes, so that their rate is the pace where there is one.
+fn slower<'c>(recorded: Option<&ReplayedFigures>, candidate: &'c Candidate) -> Option<(f64, &'c ReplayedFigures)> {
+    let there = candidate.replayed.iter().find(|found| found.by == RequestTiming::Answers)?;
+    let pace = there.pace_over(recorded?);
+    (pace < PACE_KEPT).then_some((pace, there))
 }
 
 /// The mean regret of each row over the scenarios: what it costs above the cheapest that meets a scenario, and where it

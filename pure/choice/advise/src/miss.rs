@@ -32,6 +32,13 @@ pub enum Shortfall {
         /// What they would meet at best.
         replayed: ReplayedFigures,
     },
+    /// The recorded requests come slower than they did, each after the answer that it waited for.
+    RecordedPace {
+        /// Over their recorded pace.
+        pace: f64,
+        /// What they would meet.
+        replayed: ReplayedFigures,
+    },
     /// More is asked of a limit than lasts.
     Limit {
         /// Its name: "disk-iops".
@@ -64,11 +71,12 @@ pub enum Shortfall {
 }
 
 impl Shortfall {
-    /// What is missed, as in the JSON: a limit's name, "latency" or "time".
+    /// What is missed, as in the JSON: a limit's name, "latency", "pace" or "time".
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
             Self::Latency { .. } | Self::RecordedLatency { .. } => "latency",
+            Self::RecordedPace { .. } => "pace",
             Self::Limit { limit, .. } => limit,
             Self::Time { .. } | Self::Burst { .. } => "time",
         }

@@ -32,6 +32,8 @@ pub struct Need {
     pub sequential: bool,
     /// The latency to keep; `None`: any.
     pub objective: Option<Objective>,
+    /// Whether the trace's requests are to come at least as fast as they did, each after the answer that it waited for.
+    pub keeps_pace: bool,
     /// The bytes that it must hold.
     pub size: Bytes,
     /// How much more it is to be at the end: of requests and of bytes alike.
@@ -155,6 +157,7 @@ impl Need {
             hot: None,
             wanted: Wanted::default(),
             sure: SURE_DEFAULT,
+            keeps_pace: false,
             time_met: TIME_MET_DEFAULT,
         }
     }

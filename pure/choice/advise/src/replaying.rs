@@ -4,7 +4,7 @@ use crate::advice::{ReplayedFigures, ReplayedRange, RequestTiming};
 use loadline_block::Operation;
 use loadline_catalog::{Draw, Environment};
 use loadline_disk::{Fullness, InitialState, Machine, Target, Warmth};
-use loadline_emulation::replay::{Dependence, join_slices, relocate, replay_on};
+use loadline_emulation::replay::{Dependence, ReplayedRequest, join_slices, relocate, replay_on};
 use loadline_emulation::{Trace, TraceRecord};
 use loadline_prediction::Model;
 use loadline_record::Histogram;
@@ -13,6 +13,8 @@ use loadline_workload::Objective;
 
 /// Requests that are replayed at most: those of the busiest stretch with so many.
 const REQUESTS_MAX: usize = 20_000;
+/// Flushes from which their rate is a figure, at least.
+const FLUSHES_MIN: usize = 20;
 /// Places of the latency among its plausible values: the most plausible, a low one, a high one.
 const LATENCIES: [Ratio; 3] = [Ratio::percent(50), Ratio::percent(10), Ratio::percent(90)];
 
@@ -44,13 +46,15 @@ impl Stretch {
 
     /// What was recorded.
     pub(crate) fn recorded(&self) -> Option<ReplayedFigures> {
-        let spans = self.records.iter().filter(|record| is_data(record));
-        let spans: Option<Vec<(Instant, Instant)>> =
-            spans.map(|record| Some((record.submitted_at, record.completed_at?))).collect();
-        let Met { iops, p99_ns: p99, .. } = Met::of(&spans?, None)?;
+        let answered = |record: &TraceRecord| {
+            let (submitted_at, completed_at) = (record.submitted_at, record.completed_at?);
+            Some(ReplayedRequest { submitted_at, completed_at })
+        };
+        let met: Option<Vec<_>> = self.records.iter().map(|record| Some((record, answered(record)?))).collect();
+        let Met { iops, flushes_per_s, p99_ns: p99, .. } = Met::of(&met?, None)?;
         let range = ReplayedRange { middle: p99, low: p99, high: p99 };
-        let by = RequestTiming::Recorded;
-        Some(ReplayedFigures { by, requests: self.records.len() as u64, iops, p99_ns: range, keeps: None })
+        let (by, requests) = (RequestTiming::Recorded, self.records.len() as u64);
+        Some(ReplayedFigures { by, requests, iops, flushes_per_s, p99_ns: range, keeps: None })
     }
 
     /// What it meets on an environment without credits for bursts: by answers, if there are any, and by time.
@@ -68,9 +72,10 @@ impl Stretch {
             let met = |latency: &Ratio| self.replayed(environment, dependence, *latency, seed, objective);
             let found: Vec<Met> = LATENCIES.iter().map(met).collect::<Option<_>>()?;
             let p99s = || found.iter().map(|met| met.p99_ns);
-            let Met { iops, p99_ns: middle, keeps } = found[0];
+            let Met { iops, flushes_per_s, p99_ns: middle, keeps } = found[0];
             let range = ReplayedRange { middle, low: p99s().min()?, high: p99s().max()? };
-            Some(ReplayedFigures { by, requests: self.records.len() as u64, iops, p99_ns: range, keeps })
+            let requests = self.records.len() as u64;
+            Some(ReplayedFigures { by, requests, iops, flushes_per_s, p99_ns: range, keeps })
         };
         all.into_iter().filter_map(of).collect()
     }
@@ -94,11 +99,9 @@ impl Stretch {
             }
         }
         let replayed = replay_on(&mut machine, &vec![target; self.exports], &records, by, &mut |_| ());
-        let spans: Vec<(Instant, Instant)> = (records.iter().zip(&replayed))
-            .filter(|(record, _)| is_data(record))
-            .map(|(_, replayed)| (replayed.submitted_at, replayed.completed_at))
-            .collect();
-        Met::of(&spans, objective)
+        let met: Vec<_> =
+            records.iter().zip(replayed).filter_map(|(record, replayed)| Some((record, replayed?))).collect();
+        Met::of(&met, objective)
     }
 }
 
@@ -110,20 +113,25 @@ const fn is_data(record: &TraceRecord) -> bool {
 struct Met {
     /// Per second, from the first arrival to the last answer.
     iops: f64,
+    /// Flushes in the same time; `None`: too few.
+    flushes_per_s: Option<f64>,
     p99_ns: u64,
     /// The objective.
     keeps: Option<bool>,
 }
 
 impl Met {
-    fn of(spans: &[(Instant, Instant)], objective: Option<Objective>) -> Option<Self> {
-        let from = spans.iter().map(|(came, _)| *came).min()?;
-        let until = spans.iter().map(|(_, done)| *done).max()?;
+    fn of(met: &[(&TraceRecord, ReplayedRequest)], objective: Option<Objective>) -> Option<Self> {
+        let data = || met.iter().filter(|(record, _)| is_data(record)).map(|(_, replayed)| replayed);
+        let from = data().map(|replayed| replayed.submitted_at).min()?;
+        let until = data().map(|replayed| replayed.completed_at).max()?;
         let mut latencies = Histogram::default();
-        for (came, done) in spans {
-            latencies.record(done.since(*came));
+        for ReplayedRequest { submitted_at, completed_at } in data() {
+            latencies.record(completed_at.since(*submitted_at));
         }
         let length_s = until.since(from).max(Duration::from_ns(1)).as_s_f64();
+        let flushes = met.iter().filter(|(record, _)| record.operation == Operation::Flush).count();
+        let flushes_per_s = (flushes >= FLUSHES_MIN).then(|| flushes as f64 / length_s);
         let keeps = objective.and_then(|objective| {
             let ns = match objective.of.share() {
                 Some(share) => latencies.quantile(share)?.as_ns() as f64,
@@ -131,6 +139,7 @@ impl Met {
             };
             Some(ns <= objective.limit.as_ns() as f64)
         });
-        Some(Self { iops: spans.len() as f64 / length_s, p99_ns: latencies.quantile(0.99)?.as_ns(), keeps })
+        let iops = data().count() as f64 / length_s;
+        Some(Self { iops, flushes_per_s, p99_ns: latencies.quantile(0.99)?.as_ns(), keeps })
     }
 }

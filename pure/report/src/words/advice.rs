@@ -203,7 +203,14 @@ fn same_requests(advice: &Advice, winner: &Candidate) -> Option<String> {
         Some(_) => " That breaks the objective for an application that waits for no answers.",
         None => "",
     };
-    (!all.is_empty()).then(|| format!("The recorded requests would have there, {}.{broken}{recorded}", all.join("; ")))
+    let by_answers = winner.replayed.iter().find(|found| found.by == RequestTiming::Answers);
+    let both = by_answers.zip(advice.recorded.as_ref());
+    let of_commits = both.filter(|(found, before)| found.flushes_per_s.is_some() && before.flushes_per_s.is_some());
+    let commits = of_commits.map_or_else(String::new, |(found, before)| {
+        format!(" Commits wait for flushes: {:.2} times as many.", found.pace_over(before))
+    });
+    let there = all.join("; ");
+    (!all.is_empty()).then(|| format!("The recorded requests would have there, {there}.{broken}{recorded}{commits}"))
 }
 
 /// "9,000 IOPS of 8 KiB, 70 % reads (73.7 MB/s) on 500 GiB; p99 of 10 ms."

@@ -54,7 +54,7 @@ fn recorded_requests_stand_beside_what_they_would_meet() {
     let mut advice = advised(false);
     let of = |by, middle, keeps| {
         let p99_ns = ReplayedRange { middle, low: middle, high: middle };
-        ReplayedFigures { by, requests: 3_000, iops: 2_300.0, p99_ns, keeps }
+        ReplayedFigures { by, requests: 3_000, iops: 2_300.0, flushes_per_s: None, p99_ns, keeps }
     };
     advice.recorded = Some(of(RequestTiming::Recorded, 16_000_000, None));
     for row in &mut advice.candidates {
@@ -64,6 +64,19 @@ fn recorded_requests_stand_beside_what_they_would_meet() {
     let wanted = "The recorded requests would have there, after the answers that they waited for 2,300 IOPS, p99 14.0 ms. That breaks the \
                   objective for an application that waits for its answers. Recorded: 2,300 IOPS, p99 16.0 ms.";
     assert_eq!(line, wanted);
+    // Commits wait for flushes: what an application gets done follows these and not all requests.
+    advice.recorded.as_mut().unwrap().flushes_per_s = Some(193.0);
+    for row in &mut advice.candidates {
+        row.replayed[0].flushes_per_s = Some(540.0);
+    }
+    let line = text(&advice, &About::SameRequests).unwrap();
+    assert!(line.contains("waited for 2,300 IOPS, 540 flushes/s, p99 14.0 ms."), "{line}");
+    assert!(
+        line.ends_with(
+            "Recorded: 2,300 IOPS, 193 flushes/s, p99 16.0 ms. Commits wait for flushes: 2.80 times as many."
+        ),
+        "{line}"
+    );
     let (_, rows) = &advice_sections(&advice)[0];
     assert_eq!(rows[..2], ["as recorded: 2,300 IOPS, p99 16.0 ms", "row 1: by answers 2,300 IOPS, p99 14.0 ms"]);
     assert!(advice_html(&advice).contains("<li>row 1: by answers 2,300 IOPS"));

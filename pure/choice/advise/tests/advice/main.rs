@@ -7,8 +7,8 @@ mod scripts;
 mod set_ups;
 
 use loadline_advise::{
-    Advice, AdviceDoubtCode, AdviceOptions, Asked, Need, NeedNumbers, NotLookedAt, PricedPart, Rates, RequestTiming,
-    Script, Shortfall, advise, script,
+    Advice, AdviceDoubtCode, AdviceOptions, Asked, Candidate, Miss, Need, NeedNumbers, NotLookedAt, PricedPart, Rates,
+    RequestTiming, Script, Shortfall, advise, script,
 };
 use loadline_block::Operation;
 use loadline_catalog::{Architecture, Catalog, Environment};
@@ -39,7 +39,7 @@ pub(crate) fn on(machine: &str, disk: &str, count: u32, asked: Rates) -> Need {
 
 /// The named set-up in an advice, if it meets the need with this number of disks.
 pub(crate) fn accepts(advice: &Advice, machine: &str, disk: &str, count: u32) -> bool {
-    let is_it = |row: &&loadline_advise::Candidate| {
+    let is_it = |row: &&Candidate| {
         row.machine == machine && row.volumes[0].disks[0].sku == disk && row.volumes[0].disks[0].count == count
     };
     advice.candidates.iter().chain(&advice.unpriced).filter(is_it).any(|row| row.meets)
@@ -273,6 +273,46 @@ fn a_row_whose_replay_breaks_the_objective_does_not_meet_it() {
     }
 }
 
+/// One client that commits: it writes, flushes, and works for as long as both took. Each takes a millisecond.
+fn commits(count: u64) -> Trace {
+    let record = |number: u64| {
+        let submitted_at = Instant::ZERO + Duration::from_ms(number / 2 * 4 + number % 2);
+        let is_flush = number % 2 == 1;
+        TraceRecord {
+            sequence: number,
+            submitted_at,
+            completed_at: Some(submitted_at + Duration::from_ms(1)),
+            operation: if is_flush { Operation::Flush } else { Operation::Write },
+            offset: if is_flush { 0 } else { number * 8_192 },
+            length: if is_flush { 0 } else { 8_192 },
+            ..TraceRecord::default()
+        }
+    };
+    Trace { records: (0..count).map(record).collect(), ..closed_loop() }
+}
+
+#[test]
+fn a_choice_on_which_the_recorded_commits_come_slower_is_none_where_their_pace_is_to_be_kept() {
+    let catalog = Catalog::builtin();
+    let trace = commits(12_000);
+    let demand = demand_of_trace(&trace, "app.trace", &[]).unwrap();
+    let mut need = Need { trace: Some(Arc::new(trace)), ..recorded(demand) };
+    need.wanted.providers = vec!["azure".to_owned()];
+    let options = AdviceOptions { rows: 2, ..AdviceOptions::default() };
+    let pace = |advice: &Advice, row: &Candidate| row.replayed[0].pace_over(advice.recorded.as_ref().unwrap());
+    // Spinning disks take its 250 writes a second, and ten times as long for each.
+    let by_limits = advise(&need, &catalog, &options).unwrap();
+    let winner = by_limits.winner().unwrap();
+    assert!(pace(&by_limits, winner) < 0.5, "{} {:?}", winner.words(), winner.replayed);
+    need.keeps_pace = true;
+    let kept = advise(&need, &catalog, &options).unwrap();
+    let winner = kept.winner().unwrap();
+    assert!(kept.candidates.iter().all(|row| pace(&kept, row) >= 0.95), "{}", winner.words());
+    assert!(winner.price_month.amount > by_limits.winner().unwrap().price_month.amount);
+    let slower = |miss: &&Miss| matches!(miss.seen, Shortfall::RecordedPace { pace, .. } if pace < 0.5);
+    assert!(kept.misses.iter().any(|miss| slower(&miss)), "{:?}", kept.misses);
+}
+
 #[test]
 fn a_machine_that_limits_each_type_apart_boots_from_a_type_that_it_takes() {
     let catalog = Catalog::builtin();
@@ -334,7 +374,7 @@ fn advice_is_for_readers_in_a_hurry() {
     (elsewhere.wanted.providers, elsewhere.wanted.regions) = (vec!["azure".to_owned()], vec!["westeurope".to_owned()]);
     let elsewhere = advise(&elsewhere, &catalog, &quick()).unwrap();
     let winner = elsewhere.winner().unwrap();
-    let dearer = |row: &loadline_advise::Candidate| row.price_month.amount >= winner.price_month.amount;
+    let dearer = |row: &Candidate| row.price_month.amount >= winner.price_month.amount;
     // It names the choice that has no price, and not a family of which other choices have one.
     let first = elsewhere.unpriced.iter().find(|row| !dearer(row)).expect("a choice without a complete price");
     let missing = first.price_month.items.iter().find_map(|item| item.missing.as_deref()).unwrap();

@@ -41,6 +41,13 @@ pub(crate) fn shortfall(seen: &Shortfall, objective: Option<Objective>) -> Strin
             objective(),
             replayed.words()
         ),
+        Shortfall::RecordedPace { pace, replayed } => {
+            let what = if replayed.flushes_per_s.is_some() { "commits" } else { "requests" };
+            format!(
+                "does {pace:.2} times the recorded {what}, after the answers that they waited for: {}",
+                replayed.words()
+            )
+        }
         Shortfall::Limit { used, of, figure, .. } => format!("is asked {} of {figure} ({of})", percent(*used)),
         Shortfall::Time { short_share, of, figure } => {
             format!("is short for {} of the time, at {figure} ({of})", percent(*short_share))
@@ -74,8 +81,8 @@ mod tests {
         let (of, figure) = ("each of 2 disks".to_owned(), "5,000 IOPS".to_owned());
         let latency_ns = LatencyRange { p99: 12_000_000, p99_low: 9_000_000, p99_high: 14_000_000 };
         let p99_ns = ReplayedRange { middle: 12_000_000, low: 12_000_000, high: 12_000_000 };
-        let replayed =
-            ReplayedFigures { by: RequestTiming::Time, requests: 10, iops: 2_300.0, p99_ns, keeps: Some(false) };
+        let (by, keeps) = (RequestTiming::Time, Some(false));
+        let replayed = ReplayedFigures { by, requests: 10, iops: 2_300.0, flushes_per_s: None, p99_ns, keeps };
         let all = [
             said(&Shortfall::Latency { latency_ns, scenarios: ScenariosMet { met: 40, of: 48 } }),
             said(&Shortfall::RecordedLatency { replayed }),

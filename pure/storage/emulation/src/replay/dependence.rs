@@ -15,6 +15,9 @@ const HAND_OFF_SOON: u64 = 5;
 /// A log is not free between requests that lie nearer to each other.
 const HAND_OFF_GAP: Duration = Duration::from_us(50);
 
+/// An asker writes in the background if so many of its writes came before any answer since its last, of so many.
+const IN_BURSTS: (usize, usize) = (1, 2);
+
 /// That a request waits for an answer.
 #[derive(Debug, Clone, Copy)]
 struct Wait {
@@ -200,15 +203,45 @@ fn last_before(answers: &[(Instant, u32)], record: &TraceRecord, number: usize) 
     answers[..before].iter().rev().find(|(_, other)| (*other as usize) < number).copied()
 }
 
+/// By asker: whether it writes back what others left in memory. Nobody waits for such writes: they come by the clock. It shows by an
+/// asker that only writes and makes nothing durable, beside others that do, and that hands over many at once.
+pub(super) fn backgrounds(records: &[TraceRecord], (asker, askers): (&[u32], usize), exports: usize) -> Vec<bool> {
+    let mut flushed = vec![false; exports];
+    let mut writes_only = vec![true; askers];
+    // Of each asker: its requests, those that came before any answer since the one before, and the earliest answer still to come.
+    let mut came: Vec<(usize, usize, Instant)> = vec![(0, 0, Instant::ZERO); askers];
+    let mut export_of = vec![0; askers];
+    for (record, one) in records.iter().zip(asker.iter().map(|one| *one as usize)) {
+        flushed[usize::from(record.export)] |= record.operation == Operation::Flush || record.durable;
+        writes_only[one] &= record.operation == Operation::Write && !record.durable;
+        export_of[one] = usize::from(record.export);
+        let (all, in_bursts, first_answer) = &mut came[one];
+        *all += 1;
+        let done = record.completed_at.unwrap_or(Instant::MAX);
+        if record.submitted_at < *first_answer {
+            *in_bursts += 1;
+            *first_answer = done.min(*first_answer);
+        } else {
+            *first_answer = done;
+        }
+    }
+    let is_background = |(one, (all, in_bursts, _)): (usize, (usize, usize, Instant))| {
+        writes_only[one] && flushed[export_of[one]] && in_bursts * IN_BURSTS.1 >= all * IN_BURSTS.0
+    };
+    came.into_iter().enumerate().map(is_background).collect()
+}
+
 /// Which answer each request waits for, by [`super::Dependence::Answers`]; which flushes wait for writes; and the requests that wait for
 /// nothing.
 pub(super) fn dependences(
     records: &[TraceRecord],
     (asker, askers): (&[u32], usize),
     exports: usize,
+    backgrounds: &[bool],
 ) -> (AnswerDependences, FlushDependences, Vec<usize>) {
     let own = answers(records, askers, |number| Some(asker[number] as usize));
-    let all = answers(records, exports, |number| Some(usize::from(records[number].export)));
+    let waits = |number: usize| !backgrounds[asker[number] as usize];
+    let all = answers(records, exports, |number| waits(number).then(|| usize::from(records[number].export)));
     let is_flush = |number: usize| records[number].operation == Operation::Flush;
     let flushes = answers(records, exports, |number| is_flush(number).then(|| usize::from(records[number].export)));
     let logs: Vec<Option<Log>> = flushes
@@ -220,10 +253,13 @@ pub(super) fn dependences(
     let mut free = Vec::new();
     // From the last on, so that lists begin with the first.
     for (number, record) in records.iter().enumerate().rev() {
+        if !waits(number) {
+            free.push(number);
+            continue;
+        }
         let earlier = last_before(&own[asker[number] as usize], record, number)
             .or_else(|| last_before(&all[usize::from(record.export)], record, number));
         let export = usize::from(record.export);
-        // What the page cache and the like write follows the commits, too: more work done leaves more to be written.
         let handed = logs[export]
             .as_ref()
             .and_then(|log| Some((log, foreign_flush(records, &flushes[export], &own, (asker, number))?)));
@@ -239,7 +275,7 @@ pub(super) fn dependences(
             (_, None) => free.push(number),
         }
     }
-    let mut covering = FlushDependences::new(records, exports);
+    let mut covering = FlushDependences::new(records, exports, waits);
     // A commit waits for its own write to the log, and not for what others write meanwhile.
     let commits = |number: usize| {
         let log = logs[usize::from(records[number].export)].as_ref();
@@ -283,9 +319,10 @@ pub(super) struct FlushDependences {
 }
 
 impl FlushDependences {
-    fn new(records: &[TraceRecord], exports: usize) -> Self {
-        let own = |record: &TraceRecord| (record.operation == Operation::Write).then_some(usize::from(record.export));
-        let writes = answers(records, exports, |number| own(&records[number]));
+    /// `counts`: whether a write, by its number, is one that flushes wait for.
+    fn new(records: &[TraceRecord], exports: usize, counts: impl Fn(usize) -> bool) -> Self {
+        let is_write = |number: usize| records[number].operation == Operation::Write && counts(number);
+        let writes = answers(records, exports, |number| is_write(number).then(|| usize::from(records[number].export)));
         let mut place = vec![NONE; records.len()];
         for of in &writes {
             of.iter().enumerate().for_each(|(index, (_, number))| place[*number as usize] = index as u32);
@@ -371,12 +408,12 @@ mod tests {
         records
     }
 
-    /// Commits per second when the requests come by answers on a disk of this latency.
-    fn replayed(records: &[TraceRecord], latency: Duration) -> f64 {
+    /// Commits per second when the requests come by answers on a disk of this latency, and how many requests came.
+    fn commits_and_requests(records: &[TraceRecord], latency: Duration) -> (f64, usize) {
         let mut schedule = ReplaySchedule::new(records, 1, Dependence::Answers);
         let mut under_way: BinaryHeap<Reverse<(Instant, usize)>> = BinaryHeap::new();
         let mut now = Instant::ZERO;
-        let mut answered = 0;
+        let (mut answered, mut flushes) = (0, 0_u32);
         loop {
             while let Some((number, _)) = schedule.take(now) {
                 under_way.push(Reverse((now + latency, number)));
@@ -388,10 +425,16 @@ mod tests {
                 under_way.pop();
                 schedule.answer(number, at, now);
                 answered += 1;
+                flushes += u32::from(records[number].operation == Operation::Flush);
             }
         }
+        (f64::from(flushes) / now.since(Instant::ZERO).as_s_f64(), answered)
+    }
+
+    fn replayed(records: &[TraceRecord], latency: Duration) -> f64 {
+        let (commits, answered) = commits_and_requests(records, latency);
         assert_eq!(answered, records.len(), "every request comes once");
-        answered as f64 / 2.0 / now.since(Instant::ZERO).as_s_f64()
+        commits
     }
 
     fn rate(records: &[TraceRecord]) -> f64 {
@@ -414,6 +457,44 @@ mod tests {
             let is_right = (least_of..most_of).contains(&(found / wanted)) && found <= most * 1.01;
             assert!(is_right, "{clients} clients: {found} instead of {wanted} a second");
         }
+    }
+
+    #[test]
+    fn what_the_page_cache_writes_back_comes_by_the_clock_and_holds_up_no_commit() {
+        let (slow, fast) = (US * 4_000, US * 500);
+        let alone = commits(4, US * 6_000, slow);
+        let ended = alone.iter().filter_map(|record| record.completed_at).max().unwrap();
+        let mut recorded = alone.clone();
+        // Forty writes at once, each half second.
+        let mut at = Instant::ZERO + US * 7;
+        while at < ended {
+            recorded.extend((0..40).map(|place| TraceRecord {
+                submitted_at: at + US * place,
+                completed_at: Some(at + slow),
+                operation: Operation::Write,
+                client: 99,
+                ..alone[0]
+            }));
+            at = at + US * 500_000;
+        }
+        recorded.sort_by_key(|record| record.submitted_at);
+        let written_back = recorded.len() - alone.len();
+        let found = replayed(&alone, fast);
+        let (beside, came) = commits_and_requests(&recorded, fast);
+        assert!((beside / found - 1.0).abs() < 0.01, "{beside} commits a second, {found} without what is written back");
+        // The rest of it would have come after the last commit.
+        let left_out = recorded.len() - came;
+        let sooner = 1.0 - rate(&alone) / beside;
+        assert!((left_out as f64 / written_back as f64 - sooner).abs() < 0.1, "{left_out} of {written_back}");
+        // Who writes one after the other waits for the answers, and is no background.
+        let (asker, count) = askers(&alone);
+        assert_eq!(backgrounds(&alone, (&asker, count), 1), vec![false; 4]);
+        let writer = |record: &TraceRecord| TraceRecord { client: 7, ..*record };
+        let writes = alone.iter().filter(|record| record.operation == Operation::Write).map(writer);
+        let mut both: Vec<TraceRecord> = alone.iter().copied().chain(writes).collect();
+        both.sort_by_key(|record| record.submitted_at);
+        let (asker, count) = askers(&both);
+        assert_eq!(backgrounds(&both, (&asker, count), 1), vec![false; 5]);
     }
 
     #[test]

@@ -28,8 +28,10 @@ pub enum Dependence {
     /// - The answer is the last one before it on its client's connection; for the first request of a connection, the last one on its
     ///   export.
     /// - Where clients commit to one log, each waits for the flush of the client before it: the next one comes as long after that flush as
-    ///   it did, and after its own last answer by as much as the log was free meanwhile. What others write after a flush waits for it, too.
+    ///   it did, and after its own last answer by as much as the log was free meanwhile. What others ask after a flush waits for it, too.
     /// - A flush also waits for every write of its export that had been answered before it, of any client.
+    /// - What the page cache writes back comes by the clock: nobody waits for it. When all others have their answers, the rest of it is
+    ///   left out.
     /// - A connection never has more requests in flight than it had.
     /// - Exports do not wait for each other.
     Answers,
@@ -65,7 +67,8 @@ pub struct ReplayProgress<'a> {
 /// Replays recorded requests, of which [`join_slices`] has joined the slices, on a machine. Long ones are cut again, for this machine.
 ///
 /// `targets` are the targets of the exports that records count. Requests come when they came, counted from the beginning of machine
-/// and recording alike, unless they depend on answers. `watch` is called every second of that time, and at the end.
+/// and recording alike, unless they depend on answers. `watch` is called every second of that time, and at the end. `None` stands for a
+/// request that was left out ([`Dependence::Answers`]).
 #[must_use]
 pub fn replay_on(
     machine: &mut Machine,
@@ -73,7 +76,7 @@ pub fn replay_on(
     records: &[TraceRecord],
     dependence: Dependence,
     watch: &mut dyn FnMut(ReplayProgress<'_>),
-) -> Vec<ReplayedRequest> {
+) -> Vec<Option<ReplayedRequest>> {
     let mut replay = Replay::new(machine, targets, records, dependence);
     let mut report_at = replay.machine.now() + PROGRESS;
     while let Some(now) = replay.next_event_at() {
@@ -85,7 +88,8 @@ pub fn replay_on(
         replay.submit_due(now);
     }
     watch(replay.progress(replay.machine.now()));
-    replay.replayed
+    let is_answered = |replayed: &ReplayedRequest| replayed.completed_at < Instant::MAX;
+    replay.replayed.into_iter().map(|replayed| Some(replayed).filter(is_answered)).collect()
 }
 
 /// A replay in progress.
@@ -204,10 +208,22 @@ mod tests {
         vec![record(0, 10, 12), record(1, 10, 12), record(2, 15, 17), record(3, 20, 22), record(4, 20, 22)]
     }
 
+    /// The replay of requests of which none is left out.
+    fn all_on(
+        machine: &mut Machine,
+        targets: &[Target],
+        records: &[TraceRecord],
+        dependence: Dependence,
+        watch: &mut dyn FnMut(ReplayProgress<'_>),
+    ) -> Vec<ReplayedRequest> {
+        let replayed = replay_on(machine, targets, records, dependence, watch);
+        replayed.into_iter().map(|one| one.expect("every request comes")).collect()
+    }
+
     fn replay(latency: Duration, dependence: Dependence) -> Vec<(u64, u64)> {
         let (mut machine, target) = machine(latency);
         let ms = |at: Instant| at.as_ns() / 1_000_000;
-        let replayed = replay_on(&mut machine, &[target], &recorded(), dependence, &mut |_| ());
+        let replayed = all_on(&mut machine, &[target], &recorded(), dependence, &mut |_| ());
         replayed.into_iter().map(|one| (ms(one.submitted_at), ms(one.completed_at))).collect()
     }
 
@@ -220,7 +236,7 @@ mod tests {
             let first = reached.first[0].map(|at| at.as_ns() / 1_000_000);
             told.push((reached.now.as_ns() / 1_000_000, first, reached.answered[0]));
         };
-        let _ = replay_on(&mut machine, &[target], &records, Dependence::Time, &mut watch);
+        let _ = all_on(&mut machine, &[target], &records, Dependence::Time, &mut watch);
         assert_eq!(told, [(1_000, Some(890), 0), (2_000, Some(890), 2), (3_000, Some(890), 3), (3_190, Some(890), 4)]);
     }
 
@@ -339,7 +355,7 @@ mod tests {
             let recorded = two_closed_loops(before.map(|ms| MS * ms), depths);
             let wanted = two_closed_loops(after.map(|ms| MS * ms), depths);
             let (mut machine, targets) = pair(after.map(|ms| MS * ms));
-            let replayed = replay_on(&mut machine, &targets, &recorded, Dependence::Answers, &mut |_| ());
+            let replayed = all_on(&mut machine, &targets, &recorded, Dependence::Answers, &mut |_| ());
             let mut replayed: Vec<TraceRecord> = recorded
                 .iter()
                 .zip(replayed)
@@ -371,7 +387,7 @@ mod tests {
         let mut records = vec![record(0, 0, 9), record(1, 0, 10), record(2, 10, 12), record(3, 10, 12)];
         records[0].offset = 4_096;
         let (mut machine, target) = machine(MS * 5);
-        let replayed = replay_on(&mut machine, &[target], &records, Dependence::Answers, &mut |_| ());
+        let replayed = all_on(&mut machine, &[target], &records, Dependence::Answers, &mut |_| ());
         let mut spans: Vec<TraceRecord> = records
             .iter()
             .zip(&replayed)
@@ -399,7 +415,7 @@ mod tests {
             records.sort_by_key(|record| (record.submitted_at, record.client));
             (0..).zip(&mut records).for_each(|(sequence, record)| record.sequence = sequence);
             let (mut machine, target) = machine(MS * latency);
-            let replayed = replay_on(&mut machine, &[target], &records, Dependence::Answers, &mut |_| ());
+            let replayed = all_on(&mut machine, &[target], &records, Dependence::Answers, &mut |_| ());
             for (client, thinking) in [(7, 10), (8, 3)] {
                 let wanted: Vec<Instant> =
                     one_by_one(client, thinking, latency, 50).iter().map(|record| record.submitted_at).collect();
@@ -417,7 +433,7 @@ mod tests {
         let second = [(2, 9, 11), (3, 11, 13)].map(|(number, from, until)| record(number, from, until));
         let records = [first, second.map(|record| TraceRecord { client: 9, ..record })].concat();
         let (mut machine, target) = machine(MS * 20);
-        let replayed = replay_on(&mut machine, &[target], &records, Dependence::Answers, &mut |_| ());
+        let replayed = all_on(&mut machine, &[target], &records, Dependence::Answers, &mut |_| ());
         let came: Vec<u64> = replayed.iter().map(|one| one.submitted_at.as_ns() / 1_000_000).collect();
         assert_eq!(came, [0, 20, 45, 65]);
     }
@@ -450,7 +466,7 @@ mod tests {
             TraceRecord { length: 0, ..of(4, 6, 7, Operation::Flush, 0) },
         ];
         let (mut machine, target) = uneven();
-        let replayed = replay_on(&mut machine, &[target], &records, Dependence::Answers, &mut |_| ());
+        let replayed = all_on(&mut machine, &[target], &records, Dependence::Answers, &mut |_| ());
         let all = replayed[..3].iter().map(|one| one.completed_at).max().unwrap();
         assert_eq!((all, replayed[4].submitted_at), (Instant::ZERO + MS * 50, all + MS * 2), "{replayed:?}");
         assert!(replayed.iter().all(|one| one.completed_at < Instant::MAX));
@@ -459,7 +475,7 @@ mod tests {
     #[test]
     fn requests_that_take_no_time_count_too() {
         let (mut machine, target) = machine(Duration::ZERO);
-        let replayed = replay_on(&mut machine, &[target], &recorded(), Dependence::Answers, &mut |_| ());
+        let replayed = all_on(&mut machine, &[target], &recorded(), Dependence::Answers, &mut |_| ());
         let requests: Vec<(TraceRecord, ReplayedRequest)> = recorded().into_iter().zip(replayed).collect();
         assert_eq!(trial(&requests, 0, Dependence::Answers).unwrap().count(), 5);
     }
@@ -481,7 +497,7 @@ mod tests {
     fn a_trial_counts_each_request_once_and_keeps_its_seconds() {
         let (mut machine, target) = machine(MS * 500);
         let records: Vec<TraceRecord> = (0..4).map(|number| record(number, number * 600, number * 600 + 1)).collect();
-        let replayed = replay_on(&mut machine, &[target], &records, Dependence::Time, &mut |_| ());
+        let replayed = all_on(&mut machine, &[target], &records, Dependence::Time, &mut |_| ());
         let requests: Vec<(TraceRecord, ReplayedRequest)> = records.into_iter().zip(replayed).collect();
         let trial = trial(&requests, 0, Dependence::Time).unwrap();
         // From 0 s to 1.8 s + 0.5 s.

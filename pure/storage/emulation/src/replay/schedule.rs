@@ -1,7 +1,7 @@
 //! When recorded requests come: by the clock, by the answers, or as fast as places in the queue allow.
 
 use super::Dependence;
-use super::dependence::{AnswerDependences, FlushDependences, askers, dependences, queue_depths};
+use super::dependence::{AnswerDependences, FlushDependences, askers, backgrounds, dependences, queue_depths};
 use crate::trace::TraceRecord;
 use loadline_units::Instant;
 use std::cmp::Reverse;
@@ -26,6 +26,10 @@ pub struct ReplaySchedule<'a> {
     dependences: Option<(AnswerDependences, FlushDependences)>,
     /// Requests whose time is known.
     coming: BinaryHeap<Reverse<(Instant, usize)>>,
+    /// By asker: whether its writes come by the clock while others come by their answers.
+    backgrounds: Vec<bool>,
+    /// Requests of the others that have no answer yet. When all have one, what comes by the clock is left out.
+    foreground_left: usize,
 }
 
 impl<'a> ReplaySchedule<'a> {
@@ -35,11 +39,13 @@ impl<'a> ReplaySchedule<'a> {
     pub fn new(records: &'a [TraceRecord], exports: usize, dependence: Dependence) -> Self {
         let (asker, count) = askers(records);
         let all = || (0..records.len()).collect();
+        let mut background = vec![false; count];
         let (dependences, independent, depths): (_, Vec<usize>, Vec<usize>) = match dependence {
             Dependence::Time => (None, all(), vec![usize::MAX; count]),
             Dependence::Haste => (None, all(), queue_depths(records, (&asker, count))),
             Dependence::Answers => {
-                let (answers, flushes, independent) = dependences(records, (&asker, count), exports);
+                background = backgrounds(records, (&asker, count), exports);
+                let (answers, flushes, independent) = dependences(records, (&asker, count), exports, &background);
                 (Some((answers, flushes)), independent, queue_depths(records, (&asker, count)))
             }
         };
@@ -47,9 +53,12 @@ impl<'a> ReplaySchedule<'a> {
             Dependence::Haste => Instant::ZERO,
             Dependence::Time | Dependence::Answers => records[number].submitted_at,
         };
+        let foreground_left = asker.iter().filter(|one| !background[**one as usize]).count();
         Self {
             records,
             asker,
+            backgrounds: background,
+            foreground_left,
             depths: depths.into_iter().map(|free| DepthLimit { free, waiting: VecDeque::new() }).collect(),
             dependences,
             coming: independent.into_iter().map(|number| Reverse((at(number), number))).collect(),
@@ -59,14 +68,16 @@ impl<'a> ReplaySchedule<'a> {
     /// When the next request is due; `None`: none before another answer.
     #[must_use]
     pub fn next_at(&self) -> Option<Instant> {
+        if self.foreground_left == 0 {
+            return None;
+        }
         self.coming.peek().map(|Reverse((at, _))| *at)
     }
 
     /// The next request that is due, with the time at which it was, unless it waits for writes or for a place in the queue.
     pub fn take(&mut self, now: Instant) -> Option<(usize, Instant)> {
-        while let Some(Reverse((at, number))) = self.coming.peek().copied()
-            && at <= now
-        {
+        while let Some(at) = self.next_at().filter(|at| *at <= now) {
+            let Some(Reverse((_, number))) = self.coming.peek().copied() else { break };
             self.coming.pop();
             if self.dependences.as_mut().is_some_and(|(_, flushes)| flushes.holds(&self.records[number], number)) {
                 continue;
@@ -82,9 +93,17 @@ impl<'a> ReplaySchedule<'a> {
         None
     }
 
+    /// Whether a request is left out where it was not asked by the end: those that come by their answers had theirs before its time.
+    #[must_use]
+    pub fn is_background(&self, number: usize) -> bool {
+        self.backgrounds[self.asker[number] as usize]
+    }
+
     /// Notes that a request was answered, and is taken in `now`: others may come.
     pub fn answer(&mut self, number: usize, completed_at: Instant, now: Instant) {
-        let depth = &mut self.depths[self.asker[number] as usize];
+        let asker = self.asker[number] as usize;
+        self.foreground_left -= usize::from(!self.backgrounds[asker]);
+        let depth = &mut self.depths[asker];
         depth.free = depth.free.saturating_add(1);
         self.coming.extend(depth.waiting.pop_front().map(|waiting| Reverse((now, waiting))));
         let Some((answers, flushes)) = &mut self.dependences else { return };
