@@ -77,6 +77,14 @@ pub enum DemandError {
         /// The names in the file.
         known: Vec<String>,
     },
+    /// All of its intervals have rates that no storage has.
+    #[error("{source_name}: {what}, and no other interval is left: see whether its counters ran over")]
+    Impossible {
+        /// The file.
+        source_name: String,
+        /// The first of them.
+        what: String,
+    },
     /// The file has no complete interval.
     #[error("{source_name} has no interval with disk activity figures")]
     Empty {

@@ -80,6 +80,7 @@ pub fn read(bytes: &[u8], source_name: &str, options: &ReadOptions) -> Result<De
         Form::AzureMonitor => azure_monitor::read(text, source_name, options)?,
         Form::CloudWatch => cloud_watch::read(text, source_name, options)?,
     };
+    demand.leave_out_impossible(source_name)?;
     limited::mark_limited(&mut demand);
     Ok(demand)
 }

@@ -1,7 +1,12 @@
 //! The demand: a series of intervals.
 
+use crate::error::DemandError;
 use loadline_record::{SecondLimit, SourceLimit};
 use serde::Serialize;
+
+/// More requests or bytes in a second than any storage of one machine does: a counter that ran over, or a fault of the file.
+const REQUESTS_MAX: f64 = 1e9;
+const BYTES_MAX: f64 = 1e13;
 
 /// What was asked of storage over time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -116,6 +121,17 @@ impl DemandInterval {
         mean(self.write_bytes_per_s, self.writes_per_s)
     }
 
+    /// A rate that no storage has, with its unit.
+    fn impossible(&self) -> Option<(f64, &'static str)> {
+        let rates = [
+            (self.reads_per_s, REQUESTS_MAX, "reads/s"),
+            (self.writes_per_s, REQUESTS_MAX, "writes/s"),
+            (self.read_bytes_per_s, BYTES_MAX, "B/s read"),
+            (self.write_bytes_per_s, BYTES_MAX, "B/s written"),
+        ];
+        rates.into_iter().find(|(rate, most, _)| *rate > *most).map(|(rate, _, unit)| (rate, unit))
+    }
+
     /// The sum with another device's interval of the same time. In flight adds up; latency is the mean over requests.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
@@ -149,6 +165,28 @@ fn mean(bytes: f64, count: f64) -> Option<f64> {
 }
 
 impl Demand {
+    /// Leaves out the intervals that have a rate which no storage has, with a note of the first.
+    ///
+    /// # Errors
+    /// No other is left.
+    pub(crate) fn leave_out_impossible(&mut self, source_name: &str) -> Result<(), DemandError> {
+        let first = self.intervals.iter().enumerate().find_map(|(place, one)| Some((place + 1, one.impossible()?)));
+        let Some((place, (rate, unit))) = first else { return Ok(()) };
+        let all = self.intervals.len();
+        self.intervals.retain(|one| one.impossible().is_none());
+        let left_out = all - self.intervals.len();
+        let what = format!("interval {place} of {all} has {rate:.3e} {unit}, which no storage does");
+        if self.intervals.is_empty() {
+            let source_name = source_name.to_owned();
+            return Err(DemandError::Impossible { source_name, what });
+        }
+        self.notes.push(match left_out {
+            1 => format!("{what}: it is left out"),
+            2 => format!("{what}: it is left out, and so is another like it"),
+            several => format!("{what}: it is left out, and so are {} others like it", several - 1),
+        });
+        Ok(())
+    }
     /// The time that it covers, in seconds.
     #[must_use]
     pub fn length_s(&self) -> f64 {

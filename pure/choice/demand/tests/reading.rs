@@ -59,6 +59,24 @@ fn iostat_of_every_generation_reads_the_same() {
 }
 
 #[test]
+fn a_counter_that_ran_over_is_left_out_with_its_place() {
+    let head = "Linux 6.1.0 (sample) \t05/06/24 \t_x86_64_\t(2 CPU)\n\n";
+    let at = |minute: u32, block: &str| format!("05/06/24 07:{minute:02}:09\n{block}");
+    for (from, to) in [("100.00   1600.00", "18446744073709551615.00   1600.00"), ("4000.00", "1e19")] {
+        let broken = BLOCK_12.replace(from, to);
+        assert_ne!(broken, BLOCK_12);
+        let text = [head.to_owned(), at(8, BLOCK_12), at(9, &broken), at(10, BLOCK_12), at(11, &broken)].concat();
+        let demand = of(&text);
+        assert_eq!(demand.intervals.len(), 1, "{:?}", demand.intervals);
+        is_the_sample(&demand, 18.33, 11.0);
+        let note = demand.notes.iter().find(|note| note.starts_with("interval 1 of 3 has")).unwrap();
+        assert!(note.ends_with("it is left out, and so is another like it"), "{note}");
+        let error = refused(&[head.to_owned(), at(8, BLOCK_12), at(9, &broken)].concat());
+        assert!(error.contains("no other interval is left"), "{error}");
+    }
+}
+
+#[test]
 fn a_clock_of_twelve_hours_and_midnight_give_lengths() {
     let text = format!(
         "05/06/2024 11:59:30 PM\n{BLOCK_12}05/07/2024 12:00:30 AM\n{BLOCK_12}05/07/2024 12:01:30 AM\n{BLOCK_12}"
