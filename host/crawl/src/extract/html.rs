@@ -2,8 +2,9 @@
 
 use super::PageText;
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
-use html5gum::{Span, Tokenizer};
+use html5gum::{Readable, Reader, Span, StringReader, Tokenizer};
 use loadline_pipeline::CrawlCaps;
+use std::cell::Cell;
 
 /// Elements whose contents are no text of the page.
 const SILENT: [&[u8]; 5] = [b"script", b"style", b"template", b"noscript", b"svg"];
@@ -12,6 +13,50 @@ const INLINE: [&[u8]; 18] = [
     b"a", b"abbr", b"b", b"bdi", b"cite", b"code", b"em", b"font", b"i", b"kbd", b"mark", b"s", b"small", b"span",
     b"strong", b"sub", b"sup", b"u",
 ];
+
+/// Attributes of one tag. The tokenizer goes one call deeper with each, so that no stack is large enough for what a page may have.
+const ATTRIBUTES_MAX: u32 = 256;
+
+/// A tag has more than [`ATTRIBUTES_MAX`] attributes.
+#[derive(Debug, thiserror::Error)]
+#[error("a tag has more than {ATTRIBUTES_MAX} attributes")]
+struct TooManyAttributes;
+
+/// A page that ends where a tag has too many attributes.
+struct PageBytes<'h> {
+    html: StringReader<'h>,
+    /// Attributes of the tag that is being read.
+    attributes: &'h Cell<u32>,
+}
+
+impl PageBytes<'_> {
+    fn is_within(&self) -> Result<(), TooManyAttributes> {
+        if self.attributes.get() > ATTRIBUTES_MAX { Err(TooManyAttributes) } else { Ok(()) }
+    }
+}
+
+impl Reader for PageBytes<'_> {
+    type Error = TooManyAttributes;
+
+    fn read_byte(&mut self) -> Result<Option<u8>, TooManyAttributes> {
+        self.is_within()?;
+        let Ok(byte) = self.html.read_byte();
+        Ok(byte)
+    }
+    fn try_read_string(&mut self, text: &[u8], case_sensitive: bool) -> Result<bool, TooManyAttributes> {
+        let Ok(found) = self.html.try_read_string(text, case_sensitive);
+        Ok(found)
+    }
+    fn read_until<'b>(
+        &'b mut self,
+        needle: &[u8],
+        buffer: &'b mut [u8; 4],
+    ) -> Result<Option<&'b [u8]>, TooManyAttributes> {
+        self.is_within()?;
+        let Ok(bytes) = self.html.read_until(needle, buffer);
+        Ok(bytes)
+    }
+}
 
 /// What is read of the element whose start tag is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,11 +97,21 @@ pub(crate) fn of_html(html: &str, caps: &CrawlCaps) -> PageText {
         meta_name: Vec::new(),
         meta_content: Vec::new(),
     };
+    let attributes = Cell::new(0);
     let emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| -> Option<()> {
+        attributes.set(match event {
+            CallbackEvent::AttributeName { .. } => attributes.get() + 1,
+            CallbackEvent::AttributeValue { .. } | CallbackEvent::Error(_) => attributes.get(),
+            _ => 0,
+        });
         reader.event(&event);
         None
     });
-    for Ok(()) in Tokenizer::new_with_emitter(html, emitter) {}
+    let bytes = PageBytes { html: html.to_reader(), attributes: &attributes };
+    let cut = Tokenizer::new_with_emitter(bytes, emitter).find_map(Result::err);
+    if let Some(TooManyAttributes) = cut {
+        page.notes.push(format!("{TooManyAttributes}: the rest of the page is left out").into());
+    }
     page.text.truncate(page.text.trim_end().len());
     page
 }
@@ -215,6 +270,24 @@ mod tests {
     fn deep_nesting_costs_no_more_than_its_length() {
         let html = "<ul><li>".repeat(100_000) + "end";
         assert_eq!(of_html(&html, &CrawlCaps::default()).text, "end");
+    }
+
+    #[test]
+    fn many_attributes_in_a_tag_end_the_page_and_nothing_else() {
+        let one = |kind: &str, count: usize| format!("<p>before<{kind} {}>after", "x=\"y\" ".repeat(count));
+        let read = |html: String| {
+            // A stack as small as a worker may have.
+            let worker = std::thread::Builder::new().stack_size(512 << 10);
+            worker.spawn(move || of_html(&html, &CrawlCaps::default())).unwrap().join().unwrap()
+        };
+        for kind in ["p", "/p"] {
+            let page = read(one(kind, 10_000));
+            assert_eq!(page.text, "before", "{kind}");
+            assert_eq!(page.notes, ["a tag has more than 256 attributes: the rest of the page is left out"]);
+            assert_eq!(read(one(kind, 200)).text, "before\nafter", "{kind}");
+        }
+        // The count begins anew with each tag.
+        assert_eq!(read(one("p", 200).repeat(50)).notes.len(), 0);
     }
 
     #[test]

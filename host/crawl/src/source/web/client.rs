@@ -25,7 +25,7 @@ const TRUSTED: [&str; 3] =
 #[derive(Debug, Default)]
 pub(super) struct Response {
     pub(super) status: u16,
-    headers: Vec<(String, String)>,
+    pub(super) headers: Vec<(String, String)>,
     pub(super) body: Vec<u8>,
 }
 
@@ -287,7 +287,7 @@ fn head(request: &Request<'_>) -> String {
 
 /// Why a request has no answer.
 #[derive(Debug)]
-struct AskFailure {
+pub(super) struct AskFailure {
     failure: ItemFailure,
     /// The other side closed the connection before it answered anything.
     is_closed: bool,
@@ -369,14 +369,13 @@ impl Connection {
         let closes = response.header("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
         let chunked =
             response.header("transfer-encoding").is_some_and(|value| value.to_ascii_lowercase().contains("chunked"));
-        let length = response.header("content-length").map(|value| value.trim().parse::<u64>());
+        let length = stated_length(response)?;
         let too_large = || AskFailure::named("larger than caps.bytes");
         let mut body = Vec::new();
         let is_whole = if chunked {
             self.read_chunks(&mut body, bytes_max, deadline)?;
             true
         } else if let Some(length) = length {
-            let length = length.map_err(|_| AskFailure::named("the stated length is no number"))?;
             if length > bytes_max {
                 return Err(too_large());
             }
@@ -435,6 +434,17 @@ impl Connection {
             }
         }
     }
+}
+
+/// The body's length; `None`: it is not stated.
+pub(super) fn stated_length(response: &Response) -> Result<Option<u64>, AskFailure> {
+    let mut stated =
+        response.headers.iter().filter(|(name, _)| name == "content-length").map(|(_, value)| value.trim());
+    let Some(first) = stated.next() else { return Ok(None) };
+    if stated.any(|other| other != first) {
+        return Err(AskFailure::named("two lengths are stated, and they differ"));
+    }
+    first.parse().map(Some).map_err(|_| AskFailure::named("the stated length is no number"))
 }
 
 /// What the resolver says, without the words that the library puts before it.

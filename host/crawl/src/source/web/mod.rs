@@ -273,8 +273,24 @@ impl Fetcher for PageFetcher {
     }
 }
 
-/// Whether a body is wanted: pictures and other things without text are not.
+/// How a body is coded, by the one header that says so.
+fn is_compressed(response: &Response) -> Result<bool, ItemFailure> {
+    let coding = response.header("content-encoding").unwrap_or_default().trim().to_ascii_lowercase();
+    match coding.as_str() {
+        "" | "identity" => Ok(false),
+        "gzip" | "x-gzip" => Ok(true),
+        other => {
+            let shown: String = other.chars().take(40).collect();
+            Err(ItemFailure::of(format!("its content coding is {shown:?}: gzip alone was asked for")))
+        }
+    }
+}
+
+/// Whether a body is wanted and can be read: pictures and other things without text are not.
 fn wanted(response: &Response) -> Result<(), ItemFailure> {
+    if response.status == 200 {
+        is_compressed(response)?;
+    }
     let kind = response.header("content-type").unwrap_or_default().to_ascii_lowercase();
     let is_silent = ["image/", "audio/", "video/", "font/"].iter().any(|silent| kind.starts_with(silent));
     if response.status == 200 && is_silent {
@@ -285,7 +301,7 @@ fn wanted(response: &Response) -> Result<(), ItemFailure> {
 
 fn answer(response: Response, target: &CrawlTarget, site: &WebSite) -> Result<FetchAnswer, ItemFailure> {
     match response.status {
-        200 => Ok(content(response, target)),
+        200 => content(response, target),
         304 => match &target.known {
             Some(known) => Ok(FetchAnswer::Unchanged((**known).clone())),
             None => Err(ItemFailure::of("HTTP 304 without a question")),
@@ -307,7 +323,7 @@ fn answer(response: Response, target: &CrawlTarget, site: &WebSite) -> Result<Fe
     }
 }
 
-fn content(response: Response, target: &CrawlTarget) -> FetchAnswer {
+fn content(response: Response, target: &CrawlTarget) -> Result<FetchAnswer, ItemFailure> {
     let declared = response.header("content-type").unwrap_or_default().to_owned();
     let lower = declared.to_ascii_lowercase();
     let charset = lower
@@ -321,7 +337,7 @@ fn content(response: Response, target: &CrawlTarget) -> FetchAnswer {
         kind if kind.starts_with("text/") => Some(ContentKind::Text),
         _ => kind_of_name(&target.key),
     };
-    let is_compressed = response.header("content-encoding").is_some_and(|value| value.contains("gzip"));
+    let is_compressed = is_compressed(&response)?;
     let text = |name: &str| response.header(name).map(str::to_owned);
     let identity = Identity {
         size: response.body.len() as u64,
@@ -329,5 +345,37 @@ fn content(response: Response, target: &CrawlTarget) -> FetchAnswer {
         last_modified: text("last-modified"),
         ..Identity::default()
     };
-    FetchAnswer::Content { kind, charset, base: Some(target.key.clone()), is_compressed, identity, body: response.body }
+    let base = Some(target.key.clone());
+    Ok(FetchAnswer::Content { kind, charset, base, is_compressed, identity, body: response.body })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::client::stated_length;
+    use super::*;
+
+    fn said(headers: &[(&str, &str)]) -> Response {
+        let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Response { status: 200, headers, body: Vec::new() }
+    }
+
+    #[test]
+    fn a_body_in_a_coding_that_was_not_asked_for_fails_with_its_name() {
+        assert!(wanted(&said(&[])).is_ok());
+        assert!(!is_compressed(&said(&[("content-encoding", "identity")])).unwrap());
+        assert!(is_compressed(&said(&[("content-encoding", " GZIP ")])).unwrap());
+        for coding in ["br", "gzip, gzip", "deflate", "zstd"] {
+            let refused = wanted(&said(&[("content-encoding", coding)])).unwrap_err();
+            assert_eq!(refused.reason, format!("its content coding is {coding:?}: gzip alone was asked for"));
+        }
+    }
+
+    #[test]
+    fn lengths_that_disagree_are_no_length() {
+        assert_eq!(stated_length(&said(&[])).unwrap(), None);
+        assert_eq!(stated_length(&said(&[("content-length", "7"), ("content-length", "7")])).unwrap(), Some(7));
+        for (one, other) in [("7", "8"), ("7", "x")] {
+            assert!(stated_length(&said(&[("content-length", one), ("content-length", other)])).is_err());
+        }
+    }
 }
