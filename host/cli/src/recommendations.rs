@@ -4,7 +4,7 @@ use crate::shell::in_shell;
 use crate::typed_settings;
 use crate::typed_words::store_option;
 use loadline_analysis::{
-    Advised, CellSummary, Conclusion, Limit, NextMeasurement, RunSummary, VolumeVerdict, summarize,
+    Advised, CellSummary, Conclusion, Limit, NextMeasurement, RunSummary, VolumeVerdict, WatchNext, summarize,
 };
 use loadline_catalog::environment_text;
 use loadline_hunt::{HuntResult, HuntStep};
@@ -76,9 +76,13 @@ pub(crate) fn with_command(summary: &RunSummary) -> Cow<'_, RunSummary> {
         let volumes = summary.verdict.iter().flat_map(|block| &block.volumes);
         volumes.into_iter().any(|volume| volume.command.is_some())
     };
+    if let Some(command) = helped(summary, |step| matches!(step, WatchNext::LiftThrottle | WatchNext::LiftSetting)) {
+        found.to_mut().verdict.iter_mut().for_each(|block| block.afterwards = Some(command.clone()));
+    }
     if summary.verdict.is_some() && !has_one(summary) {
         let recorded = to_record(summary);
-        let command = recorded.clone().or_else(|| carried_on(summary)).unwrap_or_else(|| otherwise(summary));
+        let again = || watched_again(summary).or_else(|| carried_on(summary)).unwrap_or_else(|| otherwise(summary));
+        let command = recorded.clone().unwrap_or_else(again);
         let volumes = found.to_mut().verdict.iter_mut().flat_map(|block| &mut block.volumes);
         volumes.take(1).for_each(|volume| {
             volume.command = Some(command.clone());
@@ -97,14 +101,34 @@ fn carried_on(summary: &RunSummary) -> Option<String> {
     Some(format!("loadline {verb} --resume {}{}", summary.run.id, store_option()))
 }
 
-/// The command that records the requests of a watched device that holds its application up; `None` where the storage does not, or where
-/// it cannot be recorded here.
+/// The command that shows whether the step of a watch helped, once it was taken: the same watch again, and both beside each other. `None`
+/// where `is_wanted` is false of the step.
+fn helped(summary: &RunSummary, is_wanted: fn(&WatchNext) -> bool) -> Option<String> {
+    let run = (summary.run.verb == RunVerb::Watch).then_some(&summary.run)?;
+    let is_taken =
+        |volume: &&VolumeVerdict| matches!(&volume.next, Some(Advised::Watch { step, .. }) if is_wanted(step));
+    let first = summary.verdict.iter().flat_map(|block| &block.volumes).find(is_taken)?;
+    let cell = summary.cells.iter().find(|cell| cell.id == first.cell)?;
+    let program = cell.watch.as_ref()?.programs.iter().find(|program| program.named);
+    let device = || run.volumes.iter().find(|volume| volume.name == cell.volume);
+    let target = program.map(|program| program.pid.to_string()).or_else(|| Some(in_shell(&device()?.target)))?;
+    let store = store_option();
+    Some(format!("loadline watch {target} --for 20s{store} && loadline compare {} last{store}", run.id))
+}
+
+/// Where another program is in the way: without it.
+fn watched_again(summary: &RunSummary) -> Option<String> {
+    helped(summary, |step| matches!(step, WatchNext::SeeProgram { .. }))
+}
+
+/// The command that records the requests of a watched device that holds its application up; `None` where the storage does not, where
+/// another program is in the way, or where it cannot be recorded here.
 fn to_record(summary: &RunSummary) -> Option<String> {
     let run = (summary.run.verb == RunVerb::Watch).then_some(&summary.run)?;
     let other =
         |limit| matches!(limit, Limit::Arrival | Limit::Cpu | Limit::Cache | Limit::Generator | Limit::Unexplained);
     let first = summary.verdict.iter().flat_map(|block| &block.volumes).next()?;
-    first.limit.filter(|limit| !other(*limit))?;
+    first.limit.filter(|limit| !other(*limit) && watched_again(summary).is_none())?;
     let cell = summary.cells.iter().find(|cell| cell.id == first.cell)?;
     let device = &run.volumes.iter().find(|volume| volume.name == cell.volume)?.target;
     let could = |file: &PathBuf| {

@@ -9,7 +9,7 @@ use crate::recommendations::{ENVIRONMENT_SHOWN, summarized};
 use crate::schema::Schema;
 use crate::screen::{Screen, cut};
 use crate::shell::in_shell;
-use loadline_analysis::{Advised, VolumeVerdict, WatchNext};
+use loadline_analysis::{Advised, ProgramFigures, WatchNext};
 use loadline_record::SourceLimit;
 use loadline_report::rates::{iops, per_second};
 use loadline_report::words::trace::{RecordingEnd, RecordingNext, RecordingVerdict, recording_lines};
@@ -135,19 +135,26 @@ const fn kind(limit: &SourceLimit) -> &'static str {
 /// What came of it, with what to do next.
 fn verdict(outcome: &RecordOutcome) -> Vec<VerdictLine> {
     let (notes, counts) = (&outcome.notes, &outcome.counts);
-    let around = notes.surroundings.as_ref().and_then(|run| summarized(run).verdict);
+    let around = notes.surroundings.as_deref().map(summarized);
+    let programs = around.iter().flat_map(|run| &run.cells).filter_map(|cell| cell.watch.as_ref());
+    let programs: Vec<ProgramFigures> = programs.flat_map(|watch| watch.programs.clone()).collect();
+    let around = around.and_then(|run| run.verdict);
     let (file, device) = (in_shell(&outcome.file.display().to_string()), in_shell(&outcome.device));
     let (watch, buy) = (format!("loadline watch {device} --for 60s"), format!("loadline advise {file}"));
     let replay = format!("loadline replay {file} --env {ENVIRONMENT_SHOWN}");
-    let lifts = |volume: &&VolumeVerdict| {
-        let Some(Advised::Watch { step, .. }) = &volume.next else { return false };
-        matches!(step, WatchNext::LiftThrottle | WatchNext::LiftSetting)
-    };
-    let held = around.iter().flat_map(|block| &block.volumes).find(lifts);
-    let lifting = held.and_then(|volume| volume.command.as_deref());
+    let volume = around.iter().flat_map(|block| &block.volumes).next();
+    let step = volume.and_then(|volume| match &volume.next {
+        Some(Advised::Watch { step, .. }) => Some(step),
+        _ => None,
+    });
+    let lifting = volume
+        .and_then(|volume| volume.command.as_deref())
+        .filter(|_| step.is_some_and(|step| matches!(step, WatchNext::LiftThrottle | WatchNext::LiftSetting)));
+    let elsewhere = step.filter(|step| step.storage_changes_nothing());
     recording_lines(&RecordingVerdict {
         device: &outcome.device,
         around: around.as_ref(),
+        programs: &programs,
         events_lost: notes.events_lost,
         missing: notes.missing(),
         buffer_option: "--buffer",
@@ -163,6 +170,7 @@ fn verdict(outcome: &RecordOutcome) -> Vec<VerdictLine> {
         next: match lifting {
             _ if notes.requests == 0 => RecordingNext::Watch(&watch),
             Some(command) => RecordingNext::Lift(command),
+            None if let Some(step) = elsewhere => RecordingNext::NotStorage { step, command: &buy },
             None => RecordingNext::Buy { command: &buy, replay: &replay },
         },
     })

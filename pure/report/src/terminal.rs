@@ -76,7 +76,7 @@ pub(crate) fn verdict_lines(lines: &[VerdictLine], options: &TerminalOptions) ->
         };
         let name = about.name();
         // A command in one piece can be copied; a wrapped one would run in parts.
-        let wrapped = if *about == About::Command {
+        let wrapped = if matches!(about, About::Command | About::Afterwards) {
             vec![text.clone()]
         } else {
             wrap(text, options.width.saturating_sub(label + 4))

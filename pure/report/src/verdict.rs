@@ -38,7 +38,8 @@ pub fn lines(verdict: &VerdictBlock) -> Vec<VerdictLine> {
     });
     let objective = verdict.objective.as_ref().map(objective_line);
     let source = verdict.source.as_ref().map(|source| About::Source.says(plain(&words::verdict::source(source))));
-    figures.into_iter().chain(missing).chain(limits).chain(source).chain(objective).chain(advice).collect()
+    let after = verdict.afterwards.as_ref().map(|command| About::Afterwards.says(command.clone()));
+    figures.into_iter().chain(missing).chain(limits).chain(source).chain(objective).chain(advice).chain(after).collect()
 }
 
 fn objective_line(objective: &ObjectiveVerdict) -> VerdictLine {
@@ -99,7 +100,12 @@ fn of_several(volumes: &[VolumeVerdict], verdict: &VerdictBlock) -> Parts {
         advice.extend(next.map(|next| About::Next.says(next)));
         advice.extend(volume.command.as_ref().map(|command| About::Command.says(plain(command))));
     }
-    let besides = [verdict.objective.is_some(), verdict.not_measured.is_some(), verdict.source.is_some()];
+    let besides = [
+        verdict.objective.is_some(),
+        verdict.not_measured.is_some(),
+        verdict.source.is_some(),
+        verdict.afterwards.is_some(),
+    ];
     let besides = besides.into_iter().filter(|is_there| *is_there).count();
     let room = VERDICT_LINES_MAX - besides - advice.len();
     let all = volumes.len() + verdict.volumes_left_out;

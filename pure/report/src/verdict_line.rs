@@ -55,6 +55,8 @@ pub enum About {
     Next,
     /// A command to paste. It is printed in one piece.
     Command,
+    /// A command for when the step was taken: did it help? It is printed in one piece.
+    Afterwards,
     /// The command that shows more.
     Report,
     /// The best of several sides.
@@ -87,6 +89,8 @@ pub enum About {
     FirstProblem,
     /// How far clocks lie apart.
     Clocks,
+    /// The programs whose requests a trace has.
+    AskedBy,
     /// Whether a trace is whole.
     Trace,
     /// Requests at the ends of a trace.
@@ -167,6 +171,7 @@ impl About {
             Self::More => "more",
             Self::Next => "next",
             Self::Command => "command",
+            Self::Afterwards => "afterwards",
             Self::Report => "report",
             Self::Best => "best",
             Self::Side(letter) => return Cow::Owned(format!("{letter} to A")),
@@ -183,6 +188,7 @@ impl About {
             Self::LookedAt => "looked at",
             Self::FirstProblem => "first",
             Self::Clocks => "clocks",
+            Self::AskedBy => "asked by",
             Self::Trace => "trace",
             Self::TraceEnds => "ends",
             Self::Ended => "ended",
@@ -218,7 +224,7 @@ pub(crate) fn lines_html(out: &mut String, class: &str, lines: &[&VerdictLine]) 
         let class = match about {
             About::Objective(ObjectiveStanding::Broken) => " class=\"missed\"",
             About::Objective(ObjectiveStanding::Kept) => " class=\"kept\"",
-            About::Command => " class=\"command\"",
+            About::Command | About::Afterwards => " class=\"command\"",
             _ => "",
         };
         put!(out, "<div><dt>{}</dt><dd{class}>{}</dd></div>", Escaped(about.name()), Escaped(text));

@@ -61,7 +61,7 @@ pub(crate) fn verdict(record: &RunRecord, cells: &[CellSummary], hosts: &[HostsS
     let volumes_left_out = all.len().saturating_sub(VOLUMES_MAX);
     let volumes = all.into_iter().take(VOLUMES_MAX).collect();
     let (objective, source) = (objective(record, cells), RecordedSource::of(record));
-    Some(VerdictBlock { volumes, volumes_left_out, not_measured: None, objective, source })
+    Some(VerdictBlock { volumes, volumes_left_out, objective, source, ..VerdictBlock::default() })
 }
 
 /// The cells of one volume.

@@ -24,6 +24,8 @@ pub struct VerdictBlock {
     pub objective: Option<ObjectiveVerdict>,
     /// Where the load was recorded, if something held its application back there.
     pub source: Option<RecordedSource>,
+    /// The command that shows whether the step helped, once it was taken.
+    pub afterwards: Option<String>,
 }
 
 /// What held the application back where its load was recorded.

@@ -41,7 +41,7 @@ pub(crate) fn comparison_answer(comparison: &Comparison) -> RunAnswer {
     }
     let mut lines = verdict::lines(comparison);
     // It is the one that writes this report.
-    lines.retain(|line| line.about != About::Command);
+    lines.retain(|line| !matches!(line.about, About::Command | About::Afterwards));
     RunAnswer { lines, tables }
 }
 

@@ -247,6 +247,8 @@ struct VerdictDocument<'a> {
     volumes: Vec<VolumeDocument<'a>>,
     volumes_left_out: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
+    afterwards: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     not_measured: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     missing: Option<&'a LoadsMissing>,
@@ -267,6 +269,7 @@ impl<'a> VerdictDocument<'a> {
         Self {
             volumes: block.volumes.iter().map(VolumeDocument::of).collect(),
             volumes_left_out: block.volumes_left_out,
+            afterwards: block.afterwards.as_deref(),
             not_measured: block.not_measured.as_ref().map(verdict::not_measured),
             missing: block.not_measured.as_ref(),
             objective: block.objective.as_ref().map(ObjectiveDocument::of),

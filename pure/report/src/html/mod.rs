@@ -347,8 +347,9 @@ fn verdict_block(out: &mut String, run: &Run<'_>, block: &VerdictBlock) {
         }
         out.push_str("</div>\n");
     }
-    let (asides, answers): (Vec<&VerdictLine>, Vec<&VerdictLine>) =
-        lines.iter().partition(|line| matches!(line.about, About::HowSure | About::Next | About::Command));
+    let (asides, answers): (Vec<&VerdictLine>, Vec<&VerdictLine>) = lines
+        .iter()
+        .partition(|line| matches!(line.about, About::HowSure | About::Next | About::Command | About::Afterwards));
     lines_html(out, "answers", &answers);
     let chart = overview::lead_chart(run);
     put!(out, "<div class=\"chart-beside\">{chart}</div>\n");

@@ -2,7 +2,8 @@
 
 use crate::verdict::lines;
 use crate::verdict_line::{About, VerdictLine};
-use loadline_analysis::VerdictBlock;
+use crate::words::watch;
+use loadline_analysis::{ProgramFigures, VerdictBlock, WatchNext};
 use loadline_units::words::percent;
 
 /// A recording that has ended. Options are in the words of the command.
@@ -12,6 +13,8 @@ pub struct RecordingVerdict<'a> {
     pub device: &'a str,
     /// What held the application meanwhile, as a watch judges it.
     pub around: Option<&'a VerdictBlock>,
+    /// The programs that asked, with their shares of the device's bytes where those are known.
+    pub programs: &'a [ProgramFigures],
     /// Events that the kernel dropped.
     pub events_lost: u64,
     /// Requests that the kernel counted and the trace does not have; `None` where nobody counted.
@@ -32,6 +35,11 @@ pub struct RecordingVerdict<'a> {
     pub next: RecordingNext<'a>,
 }
 
+/// A program with so much of the bytes has a name in the verdict,
+const NAMED_SHARE: f64 = 0.01;
+/// if not more than so many have more.
+const NAMED_MAX: usize = 3;
+
 /// Why a recording ended.
 #[derive(Debug, Clone, Copy)]
 pub enum RecordingEnd<'a> {
@@ -46,6 +54,13 @@ pub enum RecordingEnd<'a> {
 /// What to do after a recording, with its command.
 #[derive(Debug, Clone, Copy)]
 pub enum RecordingNext<'a> {
+    /// The storage is not what to change: this step is.
+    NotStorage {
+        /// The step.
+        step: &'a WatchNext,
+        /// The command that finds storage for these requests.
+        command: &'a str,
+    },
     /// No request came: watch the device.
     Watch(&'a str),
     /// Lift the limit that held the application.
@@ -63,10 +78,11 @@ pub enum RecordingNext<'a> {
 #[must_use]
 pub fn recording_lines(of: &RecordingVerdict<'_>) -> Vec<VerdictLine> {
     let mut all: Vec<VerdictLine> = of.around.into_iter().flat_map(lines).collect();
-    all.retain(|line| !matches!(line.about, About::Next | About::Command));
+    all.retain(|line| !matches!(line.about, About::Next | About::Command | About::Afterwards));
     if of.around.is_none() {
         all.push(About::HeldBy.says(format!("not known: the kernel does not count what {} does", of.device)));
     }
+    all.extend(askers(of.programs).map(|askers| About::AskedBy.says(askers)));
     all.push(About::Trace.says(wholeness(of)));
     let (before, after, without) = (of.under_way_before, of.under_way_after, of.without_arrival);
     if before + after + without > 0 {
@@ -90,6 +106,9 @@ pub fn recording_lines(of: &RecordingVerdict<'_>) -> Vec<VerdictLine> {
         RecordingNext::Lift(command) => {
             ("if this limit is not meant, lift it: that costs nothing. Then record again".to_owned(), command)
         }
+        RecordingNext::NotStorage { step, command } => {
+            (format!("{}. What these requests need of storage:", watch::next(step)), command)
+        }
         RecordingNext::Buy { command, replay } => (
             format!("find what to buy for these requests; or see what other storage does with them: {replay}"),
             command,
@@ -97,6 +116,22 @@ pub fn recording_lines(of: &RecordingVerdict<'_>) -> Vec<VerdictLine> {
     };
     all.extend([About::Next.says(next), About::Command.says(command)]);
     all
+}
+
+/// Whose requests the trace has; `None` where no program's part is known.
+fn askers(programs: &[ProgramFigures]) -> Option<String> {
+    let mut known: Vec<(&ProgramFigures, f64)> = programs
+        .iter()
+        .filter_map(|program| Some((program, program.share.filter(|share| *share >= NAMED_SHARE)?)))
+        .collect();
+    known.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    let named: Vec<String> = (known.iter().take(NAMED_MAX))
+        .map(|(program, share)| format!("{} ({}) {}", program.name, program.pid, percent(*share)))
+        .collect();
+    (!named.is_empty()).then(|| {
+        let advice = if known.len() > 1 { "; to record one alone, record while the others rest" } else { "" };
+        format!("{} of the bytes{advice}", named.join(", "))
+    })
 }
 
 /// Whether the trace has every request.

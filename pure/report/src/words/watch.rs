@@ -312,7 +312,7 @@ pub(crate) fn next(next: &WatchNext) -> String {
         WatchNext::SeeProgram { other } => {
             let OtherProgram { program, pid, share_of_bytes, device } = other;
             return format!(
-                "see first whether {program} ({pid}) must run now: it has {} of the bytes of {device}",
+                "see first whether {program} ({pid}) must run now: it has {} of the bytes of {device}. Watch again without it",
                 percent(*share_of_bytes)
             );
         }

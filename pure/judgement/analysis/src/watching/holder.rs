@@ -134,6 +134,18 @@ pub enum WatchNext {
     },
 }
 
+impl WatchNext {
+    /// Whether the step is taken elsewhere than at the storage, which gains next to nothing.
+    #[must_use]
+    pub fn storage_changes_nothing(&self) -> bool {
+        match self {
+            Self::LookElsewhere => true,
+            Self::Step { step, storage_saves } => *step == WatchStep::KeepStorage || *storage_saves == Some(0.0),
+            Self::LiftThrottle | Self::LiftSetting | Self::WatchAtWork { .. } | Self::SeeProgram { .. } => false,
+        }
+    }
+}
+
 /// What moves a limit of a watched device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

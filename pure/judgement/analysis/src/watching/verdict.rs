@@ -177,13 +177,12 @@ fn certainty(cell: &CellSummary) -> (Certainty, Because) {
 }
 
 /// The processes that could not be seen, if what held the device follows from what its programs did, and nobody said which one counts.
+/// What the device's counters show, or a file of the kernel, does not rest on programs.
 fn rests_on_programs(cell: &CellSummary, binding: &Binding, watch: &WatchView) -> Option<HiddenProcesses> {
-    let rests = matches!(
-        binding.limit,
-        Limit::Arrival | Limit::Cpu | Limit::Cache | Limit::Memory | Limit::Latency | Limit::Flush
-    );
+    let rests = matches!(binding.limit, Limit::Arrival | Limit::Cpu | Limit::Cache | Limit::Memory);
+    let is_read = watch.standing.is_some();
     let is_named = watch.programs.iter().any(|program| program.named);
-    watch.hidden.filter(|_| rests && !is_named && !is_idle(cell))
+    watch.hidden.filter(|_| rests && !is_read && !is_named && !is_idle(cell))
 }
 
 /// The run in a few lines.
