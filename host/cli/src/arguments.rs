@@ -12,6 +12,7 @@ pub(crate) mod export;
 pub(crate) mod fault;
 pub(crate) mod hunt;
 pub(crate) mod import;
+pub(crate) mod live;
 pub(crate) mod merge;
 pub(crate) mod quick;
 pub(crate) mod record;
@@ -36,6 +37,8 @@ use export::ExportArguments;
 use fault::FaultArguments;
 use hunt::HuntArguments;
 use import::ImportArguments;
+use live::AttachArguments;
+pub(crate) use live::LiveArguments;
 use loadline_disk::BurstCredits;
 use loadline_prediction::{DRAWS_DEFAULT, DRAWS_MAX};
 use loadline_record::RunVerb;
@@ -183,6 +186,8 @@ pub(crate) enum Verb {
     Replay(ReplayArguments),
     /// Shows what others ask of storage now, and what limits them; makes no load
     Watch(WatchArguments),
+    /// Shows what a watch or a recording of another terminal sees now
+    Live(AttachArguments),
     /// Records an application's requests on a real device, to replay them elsewhere
     Record(RecordArguments),
     /// Writes a trace in the format of another tool

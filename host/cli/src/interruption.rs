@@ -45,6 +45,10 @@ impl Interruption {
     pub(crate) fn asked_already() -> Self {
         Self(Arc::new(Wish { asked: AtomicBool::new(true), ..Wish::default() }))
     }
+    /// Asks for an end, as a key does.
+    pub(crate) fn ask(&self) {
+        self.0.asked.store(true, Ordering::Relaxed);
+    }
     /// Whether an end was asked for.
     pub(crate) fn asked(&self) -> bool {
         let asked = self.0.asked.load(Ordering::Relaxed);
@@ -63,6 +67,7 @@ fn heed(mut signals: Signals, wish: &Wish) {
         let since = now.duration_since(*first.get_or_insert(now));
         // A terminal that is closed may send it more than once, by the shell and by the kernel.
         if signal != SIGHUP && is_second(since, wish.noticed.load(Ordering::Relaxed)) {
+            crate::frames::tty::leave();
             signal_hook::low_level::exit(i32::from(Outcome::Interrupted.status()));
         }
         wish.asked.store(true, Ordering::Relaxed);

@@ -25,6 +25,7 @@ mod export;
 mod failure;
 mod fault;
 mod fitting;
+mod frames;
 mod generated;
 mod hunt;
 mod hunt_table;
@@ -219,6 +220,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         Verb::Emulate(arguments) => emulate::emulate(arguments, quiet, path),
         Verb::Fault(arguments) => fault::fault(arguments, quiet),
         Verb::Replay(arguments) => replay::replay(arguments, quiet, path),
+        Verb::Live(arguments) => frames::attach::attach(arguments, quiet),
         Verb::Watch(arguments) => watch::watch(arguments, quiet, path),
         Verb::Convert(arguments) => convert::convert(arguments, quiet),
         Verb::Record(arguments) => record::record(arguments, quiet),

@@ -2,20 +2,20 @@
 
 use crate::arguments::record::RecordArguments;
 use crate::failure::{Outcome, Usage};
+use crate::frames::Frames;
 use crate::interruption::Interruption;
 use crate::output;
 use crate::printing;
 use crate::recommendations::{ENVIRONMENT_SHOWN, summarized};
 use crate::schema::Schema;
-use crate::screen::{Screen, cut};
 use crate::shell::in_shell;
+use crate::watch::Eyes;
 use loadline_analysis::{Advised, ProgramFigures, WatchNext};
 use loadline_record::SourceLimit;
-use loadline_report::rates::{iops, per_second};
 use loadline_report::words::trace::{RecordingEnd, RecordingNext, RecordingVerdict, recording_lines};
 use loadline_report::{Column, Field, Table, VerdictLine};
 use loadline_runs::recording::{RecordEnd, RecordOutcome, RecordSettings, Recorder};
-use loadline_runs::{Error, Event, Observer, RecordError};
+use loadline_runs::{Error, RecordError};
 use loadline_units::Duration;
 use loadline_units::words::percent;
 
@@ -29,8 +29,7 @@ pub(crate) fn record(arguments: &RecordArguments, quiet: bool) -> anyhow::Result
         buffer: arguments.buffer,
     };
     let recorder = Recorder::prepare(settings).map_err(refused)?;
-    let mut eyes =
-        Eyes { screen: Screen::new(quiet), interruption: Interruption::watch()?, planned: arguments.duration };
+    let interruption = Interruption::watch()?;
     if !quiet {
         let how_long = arguments.duration.map_or_else(
             || "until Ctrl-C".to_owned(),
@@ -38,13 +37,19 @@ pub(crate) fn record(arguments: &RecordArguments, quiet: bool) -> anyhow::Result
         );
         output::tell(&format!("recording {} {how_long}", recorder.device()));
     }
+    let frames = Frames::open(&arguments.live, quiet, &interruption)?;
+    let mut eyes = Eyes { frames, interruption };
     let outcome = recorder.run(&mut eyes);
-    eyes.screen.clear();
+    eyes.frames.close();
     let outcome = outcome.map_err(refused)?;
+    if arguments.live.takes_output() {
+        return Ok(Outcome::Done);
+    }
     output::print(&printing::table(&table(&outcome), Schema::Recording, arguments.printing.format))?;
     if !quiet {
         printing::tell_verdict(&verdict(&outcome));
     }
+    eyes.frames.print_command()?;
     Ok(Outcome::Done)
 }
 
@@ -58,33 +63,6 @@ fn refused(error: Error) -> anyhow::Error {
             | RecordError::Feedback { .. }),
         ) => Usage(error.to_string()).into(),
         error => error.into(),
-    }
-}
-
-/// Follows a recording on a terminal.
-struct Eyes {
-    screen: Screen,
-    interruption: Interruption,
-    planned: Option<Duration>,
-}
-
-impl Observer for Eyes {
-    fn event(&mut self, event: &Event<'_>) {
-        let Event::Recorded(view) = event else { return };
-        let planned = self.planned.map_or_else(String::new, |planned| format!(" of {}", planned.clock()));
-        let line = format!(
-            "{}{planned}  {}  {} requests in {}, {} events lost, {:.1} % of a CPU",
-            view.elapsed.clock(),
-            iops(view.iops),
-            per_second(view.requests as f64),
-            view.size.human(),
-            view.events_lost,
-            view.own_share * 100.0
-        );
-        self.screen.show(|width, _| vec![cut(&line, width)]);
-    }
-    fn wants_an_end(&self) -> bool {
-        self.interruption.asked()
     }
 }
 

@@ -114,7 +114,7 @@ fn wrapped(parts: &[String], width: usize) -> Vec<String> {
     lines.iter().map(|line| cut(line, width)).collect()
 }
 
-pub(crate) fn cut(line: &str, width: usize) -> String {
+fn cut(line: &str, width: usize) -> String {
     line.chars().take(width.saturating_sub(1)).collect()
 }
 

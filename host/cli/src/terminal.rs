@@ -160,8 +160,7 @@ fn sentence(event: &Event<'_>) -> String {
         | Event::Forgone(_)
         | Event::Begins(_)
         | Event::Advances(_)
-        | Event::Watched(_)
-        | Event::Recorded(_)
+        | Event::Live(_)
         | Event::Emulated(_)
         | Event::InEmulation(_)
         | Event::ClientsRefused { .. }

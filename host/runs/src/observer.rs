@@ -3,10 +3,8 @@
 //! A terminal draws them, a daemon may send them on, and [`Silent`] drops them.
 
 use crate::emulation::{AttachEvent, EmulationEvent};
-use crate::recording::RecordView;
-use crate::watch::WatchView;
 use crate::{Concern, Consent, Error, Loss};
-use loadline_analysis::StandingLimit;
+use loadline_analysis::{LiveFrame, StandingLimit};
 use loadline_emulator::{Refused, View};
 use loadline_engine::{EngineError, Progress as EngineProgress, Volume};
 use loadline_record::TrialRecord;
@@ -25,6 +23,10 @@ pub trait Observer {
     fn consents(&mut self, concern: &Concern) -> Consent {
         let _ = concern;
         Consent::NotAsked
+    }
+    /// What the user marks now, since the last time that this was asked: notes, which are kept with the run.
+    fn marks(&mut self) -> Vec<String> {
+        Vec::new()
     }
     /// Whether it is to end soon. What is finished is kept, and a run can be resumed.
     fn wants_an_end(&self) -> bool {
@@ -121,10 +123,8 @@ pub enum Event<'a> {
     Begins(&'a Activity),
     /// The step has come this far. Comes about ten times a second.
     Advances(Advance<'a>),
-    /// The devices of a watch as they are now. Comes about once a second.
-    Watched(&'a WatchView),
-    /// How far a recording is. Comes about once a second.
-    Recorded(&'a RecordView),
+    /// A watch or a recording as it is now, judged as the stored run is. Comes about once a second.
+    Live(&'a LiveFrame),
     /// An emulation as it is now. Comes about once a second.
     Emulated(&'a View),
     /// Something happened in an emulation.

@@ -19,6 +19,7 @@ mod figures;
 pub mod frame;
 mod hosts;
 mod html;
+pub mod live;
 mod markdown;
 mod page;
 mod plain_text;

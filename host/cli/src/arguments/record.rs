@@ -1,6 +1,6 @@
 //! The options of `record`.
 
-use super::Printing;
+use super::{LiveArguments, Printing};
 use clap::Args;
 use loadline_runs::recording::RecordSettings;
 use loadline_units::{Bytes, Duration};
@@ -30,6 +30,8 @@ pub(crate) struct RecordArguments {
     /// The kernel's buffer for each CPU
     #[arg(long, value_name = "SIZE", default_value_t = RecordSettings::BUFFER)]
     pub(crate) buffer: Bytes,
+    #[command(flatten)]
+    pub(crate) live: LiveArguments,
     #[command(flatten)]
     pub(crate) printing: Printing,
 }

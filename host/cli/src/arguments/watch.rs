@@ -1,6 +1,6 @@
 //! The options of `watch`.
 
-use super::{Own, Printing};
+use super::{LiveArguments, Own, Printing};
 use clap::Args;
 use loadline_units::Duration;
 use std::path::PathBuf;
@@ -35,6 +35,8 @@ pub(crate) struct WatchArguments {
     pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) own: Own,
+    #[command(flatten)]
+    pub(crate) live: LiveArguments,
     #[command(flatten)]
     pub(crate) printing: Printing,
 }

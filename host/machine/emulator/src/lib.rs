@@ -49,7 +49,7 @@ pub use control::{
     CONTROL_CONNECTIONS_MAX, CONTROL_LINE_MAX, ControlAnswer, ControlRequest, ask_control, parse_control,
 };
 pub use emulation::{Backing, Emulation, EmulationError, EmulationSettings};
-pub use listener::ListenError;
+pub use listener::{ListenError, Listener, Welcome, unix as listen_unix};
 pub use loadline_kernel::scheduling::Turns;
 pub use meter::{ExportFigures, OperationFigures};
 pub use metrics::SCRAPES_MAX;

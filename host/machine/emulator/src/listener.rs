@@ -60,7 +60,7 @@ pub enum ListenError {
 
 /// A thread that takes clients in. Dropped, it ends, and a unix socket's file is removed if it is still the same.
 #[derive(Debug)]
-pub(crate) struct Listener {
+pub struct Listener {
     socket: Arc<OwnedFd>,
     ending: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -82,7 +82,7 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
 const CLIENTS_WAITING: i32 = 128;
 
 /// What is done with each client.
-pub(crate) type Welcome = Box<dyn Fn(OwnedFd) + Send>;
+pub type Welcome = Box<dyn Fn(OwnedFd) + Send>;
 
 /// Whether a unix socket could be there: nothing is, or one that nobody listens on.
 pub(crate) fn check_unix(path: &Path) -> Result<(), ListenError> {
@@ -105,8 +105,11 @@ pub(crate) fn check_unix(path: &Path) -> Result<(), ListenError> {
     Ok(())
 }
 
-/// Listens on a unix socket.
-pub(crate) fn unix(welcome: Welcome, path: &Path) -> Result<Listener, ListenError> {
+/// Listens on a unix socket that this user alone can reach.
+///
+/// # Errors
+/// Something is there, or the system refuses.
+pub fn unix(welcome: Welcome, path: &Path) -> Result<Listener, ListenError> {
     check_unix(path)?;
     let failed = |error| ListenError::System { place: path.display().to_string(), error };
     if std::fs::symlink_metadata(path).is_ok() {

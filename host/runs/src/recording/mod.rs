@@ -6,16 +6,15 @@
 pub(crate) mod events;
 mod place;
 mod read;
-mod view;
 
 pub(crate) use read::is_trace;
 pub use read::read_trace;
-pub use view::RecordView;
 
 use crate::wall_clock;
 use crate::watch::SurroundingsWatch;
 use crate::{Error, Event, Observer, RecordError};
 use events::{Device, Reader};
+use loadline_analysis::{LiveFrame, LiveTrace};
 use loadline_emulation::{
     BLOCK_REQUESTS, RecordedRequest, RecordingNotes, encode_block, encode_recording_end, encode_recording_head,
 };
@@ -154,7 +153,7 @@ impl Recorder {
         let surroundings = SurroundingsWatch::begin(device.block.clone()).ok();
         // A load that waits for this file is recorded whole.
         let mut file = TraceFile::create(&settings.file, &device)?;
-        let end = recording.go(&settings, &mut file, observer)?;
+        let end = recording.go(&settings, &mut file, surroundings.as_ref(), observer)?;
         // A device of which the kernel counts nothing, or that is gone by now, has no surroundings: the trace says so.
         let surroundings = surroundings.and_then(|surroundings| surroundings.end().ok()).map(Box::new);
         let (notes, counts) = recording.conclude(&mut file)?;
@@ -227,9 +226,10 @@ impl Recording<'_> {
         &mut self,
         settings: &RecordSettings,
         file: &mut TraceFile,
+        surroundings: Option<&SurroundingsWatch>,
         observer: &mut dyn Observer,
     ) -> Result<RecordEnd, Error> {
-        let (mut seen_at, mut seen_requests) = (self.begun, 0);
+        let mut seen_at = self.begun;
         let end = loop {
             let read = self.look(file)?;
             let now = clock::now();
@@ -243,16 +243,8 @@ impl Recording<'_> {
                 break RecordEnd::Wanted;
             }
             if now >= seen_at + OBSERVE {
-                let span_s = now.since(seen_at).as_s_f64();
-                observer.event(&Event::Recorded(&RecordView {
-                    elapsed: now.since(self.begun),
-                    requests: file.requests,
-                    iops: (file.requests - seen_requests) as f64 / span_s,
-                    events_lost: self.reader.lost(),
-                    size: file.size,
-                    own_share: self.own_share(),
-                }));
-                (seen_at, seen_requests) = (now, file.requests);
+                seen_at = now;
+                observer.event(&Event::Live(&self.frame(settings, file, surroundings)));
             }
             match read {
                 read if read >= VERY_MUCH => {}
@@ -265,6 +257,30 @@ impl Recording<'_> {
         std::thread::sleep(REST);
         self.reader.stop()?;
         Ok(end)
+    }
+
+    /// What the watch beside it saw last, with how far the trace is.
+    fn frame(
+        &self,
+        settings: &RecordSettings,
+        file: &TraceFile,
+        surroundings: Option<&SurroundingsWatch>,
+    ) -> LiveFrame {
+        let name = settings.file.display().to_string();
+        let verb = "record".to_owned();
+        let seen = surroundings.and_then(SurroundingsWatch::latest);
+        let watching = seen.as_ref().and_then(|frame| frame.own_cpu_share).unwrap_or(0.0);
+        let trace = LiveTrace { requests: file.requests, events_lost: self.reader.lost(), bytes: file.size.get() };
+        LiveFrame {
+            run: String::new(),
+            elapsed_ns: clock::now().since(self.begun).as_ns(),
+            planned_ns: settings.duration.map(Duration::as_ns),
+            own_cpu_share: Some(self.own_share() + watching),
+            trace: Some(trace),
+            verb: verb.clone(),
+            name: name.clone(),
+            ..seen.unwrap_or_else(|| LiveFrame::new(String::new(), verb, name))
+        }
     }
 
     /// Takes in what the buffers hold. Returns how many bytes that were.

@@ -33,6 +33,8 @@ pub(super) struct EventsSeen {
     askers: Vec<Asker>,
     places: BTreeMap<String, usize>,
     latencies: [Histogram; 4],
+    /// Of all operations, since the last look.
+    latest: Histogram,
     answers: Vec<(u64, u64)>,
     requests: u64,
     cpu: Duration,
@@ -64,6 +66,7 @@ impl EventsSeen {
             askers: Vec::new(),
             places: BTreeMap::new(),
             latencies: Default::default(),
+            latest: Histogram::default(),
             answers: Vec::new(),
             requests: 0,
             cpu: clock::thread_time_total().saturating_sub(cpu),
@@ -94,6 +97,11 @@ impl EventsSeen {
         Ok(())
     }
 
+    /// The device, and the latencies since this was asked last.
+    pub(super) fn latest(&mut self) -> (String, Histogram) {
+        (self.device.name.clone(), std::mem::take(&mut self.latest))
+    }
+
     fn take(&mut self, view: &KernelView, found: &[RecordedRequest]) {
         self.name_threads(view);
         for request in found {
@@ -101,6 +109,7 @@ impl EventsSeen {
             let place = request.operation.index();
             self.requests += 1;
             self.latencies[place].record(latency);
+            self.latest.record(latency);
             self.answers.push((request.issued_at.as_ns(), request.completed_at.as_ns()));
             if let Some(asker) = self.threads.get(request.client as usize).map(|place| &mut self.askers[*place]) {
                 asker.counts[place] += 1;

@@ -5,21 +5,21 @@
 
 mod events;
 mod groups;
+mod live;
 mod programs;
 mod record;
 mod sampler;
 mod surroundings;
 mod target;
-mod view;
 
 pub(crate) use surroundings::SurroundingsWatch;
 pub use target::WatchTarget;
-pub use view::{DeviceView, ProgramView, WatchView};
 
 use crate::wall_clock::unix_s;
 use crate::{DeclaredEnvironment, Ended, Error, Observer, PendingStore, RunOptions, RunOutcome};
 use events::EventsSeen;
-use loadline_kernel::facts::KernelView;
+use live::LiveWatch;
+use loadline_kernel::facts::{BlockDevice, KernelView};
 use loadline_record::{Clock, RunHeader, RunVerb};
 use loadline_units::Duration;
 use sampler::Sampler;
@@ -89,15 +89,22 @@ impl Watch {
         let started_unix_s = unix_s();
         let new = options.new_run(|| format!("watch {}", target.shown()), RunVerb::Watch, Clock::Real);
         let mut sampler = Sampler::begin(KernelView::live(), &target, events)?;
-        sampler.look(settings.duration, observer)?;
-        let watched = sampler.end()?;
-        let (cells, volumes) = record::cells(&target, &declared, &settings, watched, started_unix_s)?;
+        let mut own = serde_json::json!({ "target": target.shown(), "subject": target.subject() });
         let header = RunHeader {
             environment: settings.environment.as_ref().map(DeclaredEnvironment::text),
-            volumes,
-            settings: serde_json::json!({ "target": target.shown(), "subject": target.subject() }),
+            settings: own.clone(),
             ..new.header()
         };
+        let mut live = LiveWatch::begin(&target, &declared, &settings, header.clone());
+        sampler.look(&mut live, observer)?;
+        let watched = sampler.end()?;
+        if !live.marks.is_empty() {
+            own["marks"] = serde_json::json!(live.marks);
+        }
+        let view = KernelView::live();
+        let facts = |device: &BlockDevice| target.volume(&view, device);
+        let (cells, volumes) = record::cells(&target, &declared, &settings, watched, started_unix_s, &facts)?;
+        let header = RunHeader { volumes, settings: own, ..header };
         pending.keep(header, cells, Ended::Complete)
     }
 }

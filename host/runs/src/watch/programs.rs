@@ -100,15 +100,6 @@ impl Known {
     }
 }
 
-/// What was seen of programs.
-#[derive(Debug)]
-pub(super) struct SeenPrograms {
-    /// Of each device: its programs, and the place of the one that was named.
-    pub(super) of_devices: Vec<(Vec<WatchedProgram>, Option<usize>)>,
-    /// Processes that this user may not look into.
-    pub(super) hidden: u32,
-}
-
 impl Programs {
     pub(super) fn new(view: &KernelView, subject: Option<u32>, places: Places) -> Self {
         let name = |pid| process_stat(view, pid, &mut String::new()).map_or_else(String::new, |stat| stat.name);
@@ -271,11 +262,15 @@ impl Programs {
         all
     }
 
-    /// The busiest programs of each device over all seconds.
-    pub(super) fn end(self) -> SeenPrograms {
+    /// The busiest programs of each device over its last seconds, and the place of the one that was named.
+    pub(super) fn of_devices(&self, last: usize) -> Vec<(Vec<WatchedProgram>, Option<usize>)> {
         let subject = self.subject.as_ref().map(|(pid, _)| *pid);
-        let of_devices = self.of_devices.into_iter().map(|device| device.end(subject)).collect();
-        SeenPrograms { of_devices, hidden: self.hidden_max }
+        self.of_devices.iter().map(|device| device.busiest(subject, last)).collect()
+    }
+
+    /// The most processes at once that this user may not look into.
+    pub(super) const fn hidden(&self) -> u32 {
+        self.hidden_max
     }
 }
 
@@ -312,21 +307,36 @@ impl OfDevice {
         self.seconds += 1;
     }
 
-    /// The busiest programs over all seconds, and the place of the one that was named.
-    fn end(mut self, subject: Option<u32>) -> (Vec<WatchedProgram>, Option<usize>) {
-        for program in &mut self.all {
-            program.seconds.resize(self.seconds, ProgramSecond::default());
-        }
+    /// The busiest programs over the last seconds, and the place of the one that was named.
+    fn busiest(&self, subject: Option<u32>, last: usize) -> (Vec<WatchedProgram>, Option<usize>) {
+        let begin = self.seconds.saturating_sub(last);
+        let mut all: Vec<WatchedProgram> =
+            self.all.iter().map(|program| program_since(program, begin, self.seconds)).collect();
         let total = |program: &WatchedProgram| {
             let all = program.seconds.iter().copied().fold(ProgramSecond::default(), ProgramSecond::joined);
             (all.storage_bytes(), all.asked_read_bytes + all.asked_write_bytes, all.cpu_us)
         };
         let is_subject = |program: &WatchedProgram| subject == Some(program.pid);
-        self.all.sort_by_key(|program| std::cmp::Reverse((is_subject(program), total(program))));
-        self.all.truncate(RECORDED_MAX);
-        self.all.sort_by_key(|program| std::cmp::Reverse(total(program)));
-        let place = self.all.iter().position(is_subject);
-        (self.all, place)
+        all.sort_by_key(|program| std::cmp::Reverse((is_subject(program), total(program))));
+        all.truncate(RECORDED_MAX);
+        all.sort_by_key(|program| std::cmp::Reverse(total(program)));
+        let place = all.iter().position(is_subject);
+        (all, place)
+    }
+}
+
+/// A program's seconds from one to another; nothing in those in which it was not seen.
+fn program_since(program: &WatchedProgram, begin: usize, end: usize) -> WatchedProgram {
+    let second = |place| program.seconds.get(place).copied().unwrap_or_default();
+    let WatchedProgram { name, pid, processes, only_here, quota, memory, .. } = program;
+    WatchedProgram {
+        name: name.clone(),
+        pid: *pid,
+        processes: *processes,
+        only_here: *only_here,
+        quota: quota.clone(),
+        memory: memory.clone(),
+        seconds: (begin..end).map(second).collect(),
     }
 }
 
@@ -386,7 +396,7 @@ mod tests {
         programs.look(&view);
         let latest: Vec<&str> = programs.latest().into_iter().map(|(name, ..)| name).collect();
         assert_eq!(latest, ["backup", "copy", "db"]);
-        let found = programs.end().of_devices;
+        let found = programs.of_devices(usize::MAX);
         let told = |place: usize| -> Vec<(&str, Option<bool>)> {
             found[place].0.iter().map(|program| (&*program.name, program.only_here)).collect()
         };
@@ -411,7 +421,7 @@ mod tests {
         programs.looks += 1;
         programs.hide(&view, 400_011);
         programs.count_hidden();
-        assert_eq!(programs.end().hidden, 2);
+        assert_eq!(programs.hidden(), 2);
     }
 
     #[test]
@@ -431,7 +441,7 @@ mod tests {
         programs.look(&view);
         process(&view, 400_030, 1, "late", 7, true);
         programs.look(&view);
-        let (found, subject) = programs.end().of_devices.remove(0);
+        let (found, subject) = programs.of_devices(usize::MAX).remove(0);
         let names: Vec<(&str, u32)> = found.iter().map(|program| (&*program.name, program.processes)).collect();
         assert_eq!((names, subject), (vec![("postgres", 2), ("late", 1)], None));
         let read: Vec<u64> = found[0].seconds.iter().map(|second| second.read_bytes).collect();
@@ -455,7 +465,7 @@ mod tests {
         programs.look(&view);
         all(1);
         programs.look(&view);
-        let (found, subject) = programs.end().of_devices.remove(0);
+        let (found, subject) = programs.of_devices(usize::MAX).remove(0);
         let read: Vec<(&str, u64)> =
             found.iter().map(|program| (&*program.name, program.seconds[0].read_bytes)).collect();
         assert_eq!((read, subject), (vec![("fio", 10), ("fio", 2)], Some(1)));
@@ -482,7 +492,7 @@ mod tests {
                 all(read, used_up);
                 programs.look(&view);
             }
-            programs.end().of_devices.remove(0).0.remove(0).quota
+            programs.of_devices(usize::MAX).remove(0).0.remove(0).quota
         };
         let found = quota(1, 8).expect("it ran out");
         assert_eq!((found.quota_us, found.group.as_str(), found.lifted_by.as_str()), (20_000, "/db", "-1"));

@@ -2,9 +2,10 @@
 
 use super::WatchTarget;
 use super::events::{EventsSeen, SeenByEvents};
-use super::programs::{Programs, SeenPrograms};
-use super::view::{DeviceView, ProgramView, WatchView};
+use super::live::LiveWatch;
+use super::programs::Programs;
 use crate::{Error, Event, Observer, WatchError};
+use loadline_analysis::{LIVE_WINDOW_S, LiveFrame, LiveLimit, LiveMachine, LiveProgram, LiveVolume};
 use loadline_block::Operation;
 use loadline_kernel::clock;
 use loadline_kernel::counters::watching::{DeviceReading, DeviceStat, asked_by_group};
@@ -35,8 +36,8 @@ const LOOK_REST: u64 = 200;
 const THROTTLES_EVERY: u64 = 10;
 /// Throttles of one device that are followed.
 const THROTTLES_MAX: usize = 16;
-/// Programs that a view shows.
-const PROGRAMS_SHOWN: usize = 4;
+/// Programs of a frame.
+const PROGRAMS_SHOWN: usize = 12;
 
 /// Looks at everything.
 #[derive(Debug)]
@@ -120,7 +121,8 @@ impl Sampler {
     ///
     /// # Errors
     /// The kernel's events cannot be read.
-    pub(super) fn look(&mut self, duration: Option<Duration>, observer: &mut dyn Observer) -> Result<(), Error> {
+    pub(super) fn look(&mut self, live: &mut LiveWatch<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
+        let duration = live.settings.duration;
         let (mut in_second, mut look_ns, mut next) = (0, 0, self.begun + TICK);
         let mut second_begun = self.begun;
         let end = duration.map(|duration| self.begun + duration);
@@ -142,7 +144,8 @@ impl Sampler {
             if in_second >= TICKS && is_rested || is_over {
                 look_ns = self.second(in_second);
                 in_second = 0;
-                observer.event(&Event::Watched(&self.seen(duration, now.since(second_begun))));
+                live.mark(observer.marks(), now.since(self.begun).as_ns());
+                observer.event(&Event::Live(&self.frame(live, now.since(second_begun))?));
                 second_begun = now;
             }
             if is_over {
@@ -181,39 +184,68 @@ impl Sampler {
         look_ns
     }
 
-    fn seen(&self, planned: Option<Duration>, lasting: Duration) -> WatchView {
+    fn frame(&mut self, live: &LiveWatch<'_>, lasting: Duration) -> Result<LiveFrame, Error> {
         let seconds = (lasting.as_ns() as f64 / 1e9).max(1e-3);
         let ticks = self.seconds.last().map_or(0, |second| second.ticks as usize);
-        let devices = self.devices.iter().map(|device| {
-            let last = &device.ticks[device.ticks.len().saturating_sub(ticks)..];
-            let throttles = device.throttles.iter().map(|throttle| {
-                let asked = throttle.watched.asked.as_ref().and_then(|asked| asked.last());
-                let share = asked.map(|asked| *asked as f64 / seconds / throttle.watched.limit.per_s.max(1) as f64);
-                (WatchedThrottle { limit: throttle.watched.limit.clone(), asked: None }, share)
-            });
-            DeviceView {
-                name: device.name.clone(),
-                tick: last.iter().copied().reduce(WatchTick::joined).unwrap_or_default(),
-                throttles: throttles.collect(),
-            }
+        let of_events = self.events.as_mut().map(EventsSeen::latest);
+        let volume = |device: &Sampled| {
+            let latencies = of_events.as_ref().filter(|(name, _)| *name == device.name).map(|(_, latencies)| latencies);
+            let quantile = |share| latencies.and_then(|latencies| latencies.quantile(share)).map(Duration::as_ns);
+            LiveVolume { p50_ns: quantile(0.5), p99_ns: quantile(0.99), ..device.latest(ticks, seconds) }
+        };
+        let volumes = self.devices.iter().map(volume).collect();
+        let frame = live.frame(volumes, self.seen(LIVE_WINDOW_S))?;
+        let programs = self.programs.latest().into_iter().take(PROGRAMS_SHOWN);
+        let programs = programs.map(|(name, pid, processes, second)| LiveProgram {
+            name: name.to_owned(),
+            pid,
+            processes,
+            read_bytes_per_s: second.read_bytes as f64 / seconds,
+            write_bytes_per_s: second.write_bytes as f64 / seconds,
+            cpus: second.cpu_us as f64 / 1e6 / seconds,
+            blocked: second.blocked_us as f64 / 1e6 / seconds,
         });
-        let programs =
-            self.programs.latest().into_iter().take(PROGRAMS_SHOWN).map(|(name, pid, processes, second)| ProgramView {
-                name: name.to_owned(),
-                pid,
-                processes,
-                read_bytes_per_s: second.read_bytes as f64 / seconds,
-                write_bytes_per_s: second.write_bytes as f64 / seconds,
-                cpus: second.cpu_us as f64 / 1e6 / seconds,
-            });
-        WatchView {
-            elapsed: clock::now().since(self.begun),
-            planned,
-            devices: devices.collect(),
+        let cpu = self.seconds.last().and_then(|second| second.cpu);
+        let share = |ppm: u32| f64::from(ppm) / 1e6;
+        Ok(LiveFrame {
+            elapsed_ns: clock::now().since(self.begun).as_ns(),
+            planned_ns: live.settings.duration.map(Duration::as_ns),
             programs: programs.collect(),
-            machine: self.seconds.last().cloned().unwrap_or_default(),
-            own_share: self.cost().share(),
-        }
+            machine: LiveMachine {
+                cpu_busy_share: cpu.map(|cpu| share(cpu.busy_ppm)),
+                cpu_steal_share: cpu.map(|cpu| share(cpu.steal_ppm)),
+            },
+            own_cpu_share: Some(self.cost().share()),
+            ..frame
+        })
+    }
+
+    /// What the last seconds showed of each device, without the kernel's events.
+    fn seen(&self, last: usize) -> Vec<SampledDevice> {
+        let seconds = tail(&self.seconds, last);
+        let ticks = seconds.iter().map(|second| second.ticks as usize).sum();
+        let hidden = self.programs.hidden();
+        let hidden =
+            (hidden > 0).then(|| HiddenProcesses { processes: hidden, by_root: rustix::process::geteuid().is_root() });
+        let of = |(device, (programs, subject)): (&Sampled, (Vec<WatchedProgram>, Option<usize>))| {
+            let throttles = device.throttles.iter().map(|throttle| WatchedThrottle {
+                limit: throttle.watched.limit.clone(),
+                asked: throttle.watched.asked.as_ref().map(|asked| tail(asked, last).to_vec()),
+            });
+            let record = WatchRecord {
+                ticks: tail(&device.ticks, ticks).to_vec(),
+                seconds: seconds.to_vec(),
+                throttles: throttles.collect(),
+                queue: device.facts.short_queue(),
+                programs,
+                subject,
+                hidden,
+                cost: self.cost(),
+                events: None,
+            };
+            SampledDevice { name: device.name.clone(), record, latencies: BTreeMap::new() }
+        };
+        self.devices.iter().zip(self.programs.of_devices(last)).map(of).collect()
     }
 
     fn cost(&self) -> WatchCost {
@@ -228,30 +260,24 @@ impl Sampler {
     /// The kernel's events cannot be read.
     pub(super) fn end(mut self) -> Result<Vec<SampledDevice>, Error> {
         let mut by_events = self.events.take().map(|events| events.end(&self.view)).transpose()?;
-        let cost = self.cost();
-        let Self { devices, programs, seconds, .. } = self;
-        let SeenPrograms { of_devices, hidden } = programs.end();
-        let hidden =
-            (hidden > 0).then(|| HiddenProcesses { processes: hidden, by_root: rustix::process::geteuid().is_root() });
-        let of = |(device, (programs, subject)): (Sampled, (Vec<WatchedProgram>, Option<usize>))| {
-            let own = by_events.take_if(|seen| seen.device == device.name);
-            let (events, latencies) =
-                own.map_or_else(Default::default, |seen: SeenByEvents| (Some(seen.events), seen.latencies));
-            let record = WatchRecord {
-                ticks: device.ticks,
-                seconds: seconds.clone(),
-                throttles: device.throttles.into_iter().map(|throttle| throttle.watched).collect(),
-                queue: device.facts.short_queue(),
-                programs,
-                subject,
-                hidden,
-                cost,
-                events,
-            };
-            SampledDevice { name: device.name, record: record.thinned(SECONDS_MAX), latencies }
-        };
-        Ok(devices.into_iter().zip(of_devices).map(of).collect())
+        // They may be many, and are not copied.
+        let ticks: Vec<Vec<WatchTick>> =
+            self.devices.iter_mut().map(|device| std::mem::take(&mut device.ticks)).collect();
+        let mut seen = self.seen(usize::MAX);
+        for (device, ticks) in seen.iter_mut().zip(ticks) {
+            device.record.ticks = ticks;
+            if let Some(SeenByEvents { events, latencies, .. }) = by_events.take_if(|seen| seen.device == device.name) {
+                (device.record.events, device.latencies) = (Some(events), latencies);
+            }
+            device.record = std::mem::take(&mut device.record).thinned(SECONDS_MAX);
+        }
+        Ok(seen)
     }
+}
+
+/// The last of them, all where there are fewer.
+fn tail<T>(all: &[T], last: usize) -> &[T] {
+    &all[all.len().saturating_sub(last)..]
 }
 
 impl Sampled {
@@ -273,6 +299,31 @@ impl Sampled {
         };
         sampled.find_throttles(view, 0);
         Ok(sampled)
+    }
+
+    /// Its last ticks, over so many seconds.
+    fn latest(&self, ticks: usize, seconds: f64) -> LiveVolume {
+        let all = tail(&self.ticks, ticks).iter().copied().reduce(WatchTick::joined).unwrap_or_default();
+        let per_s = |count: u64| Some(count as f64 * 1e6 / all.elapsed_us.max(1) as f64);
+        let throttles = self.throttles.iter().map(|throttle| {
+            let WatchedThrottle { limit, asked } = &throttle.watched;
+            let asked = asked.as_ref().and_then(|asked| asked.last());
+            let asked_share = asked.map(|asked| *asked as f64 / seconds / limit.per_s.max(1) as f64);
+            LiveLimit::Throttle { throttle: limit.clone(), asked_share }
+        });
+        LiveVolume {
+            name: self.name.clone(),
+            iops: per_s(all.requests()),
+            reads_per_s: per_s(all.reads),
+            writes_per_s: per_s(all.writes),
+            flushes_per_s: per_s(all.flushes),
+            throughput_bytes_per_s: per_s(all.bytes()),
+            latency_ns: ((all.read_ms + all.write_ms) * 1_000_000).checked_div(all.requests()),
+            outstanding: Some(all.outstanding()),
+            busy_share: Some(all.busy()),
+            limits: throttles.collect(),
+            ..LiveVolume::default()
+        }
     }
 
     /// Looks for limits that are new; those set later asked for nothing in the seconds before.

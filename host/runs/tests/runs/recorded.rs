@@ -219,9 +219,10 @@ struct Enough {
 
 impl Observer for Enough {
     fn event(&mut self, event: &Event<'_>) {
-        if let Event::Recorded(view) = event {
+        if let Event::Live(frame) = event {
             let patience = loadline_units::Duration::from_s(60);
-            self.is_over |= view.requests >= self.requests || view.elapsed > patience;
+            let requests = frame.trace.expect("a recording says how far its trace is").requests;
+            self.is_over |= requests >= self.requests || frame.elapsed_ns > patience.as_ns();
         }
     }
     fn wants_an_end(&self) -> bool {

@@ -16,6 +16,7 @@ mod held_by;
 mod hosts;
 mod lasting;
 mod limits;
+mod live;
 mod load_details;
 mod load_keys;
 mod load_limit;
@@ -71,6 +72,10 @@ pub use hosts::{
     HostsView, MergeError, Straggler, StragglerSeen, clock_at, merge_hosts, name_on_hosts,
 };
 pub use limits::{LimitFigure, Quantity, known_limits, limits};
+pub use live::{
+    LIVE_SCHEMA, LIVE_WINDOW_MIN_S, LIVE_WINDOW_S, LiveCause, LiveFrame, LiveItems, LiveLimit, LiveMachine, LiveMark,
+    LivePhase, LiveProgram, LiveStep, LiveTrace, LiveVerdict, LiveVolume,
+};
 pub use load_details::{BlockInMix, LoadDetails};
 pub use load_keys::{KeyWords, LoadIdentity, LoadKey, LoadKeys, LoadsApart, distinct_words, spoken_keys, told_apart};
 pub use load_limit::{LoadAtLimit, loads_at_limits};

@@ -11,7 +11,7 @@ pub use crate::watch_figures::{CauseShare, ProgramFigures, ThrottleUse, WaitAbov
 use loadline_record::{
     Access, AnswersInClusters, ArrivalKind, Binding, BurstEnd, Ceiling, CeilingSource, Clock, Doubt, EngineUsed,
     EventAsker, HiddenProcesses, HistogramSnapshot, HostFacts, ImportedFrom, LoadBeside, PlanText, RunStatus, RunVerb,
-    SourceLimit, StageWait, StepName, VolumeFacts, WatchGain, WatchedLoop,
+    SourceLimit, StageWait, StepName, VolumeFacts, WatchCause, WatchGain, WatchedLoop,
 };
 use serde::{Deserialize, Serialize};
 
@@ -184,6 +184,9 @@ pub struct WatchView {
     /// What the time went to, the largest share first; together the whole.
     #[serde(skip)]
     pub causes: Vec<CauseShare>,
+    /// What most of the last second went to.
+    #[serde(skip)]
+    pub cause_last: Option<WatchCause>,
     /// Share of the time in which the device had requests.
     pub busy_share: f64,
     /// Requests outstanding on the device while it was busy, by its counters; `null` where it never was.

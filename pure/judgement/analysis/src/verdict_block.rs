@@ -83,7 +83,7 @@ pub struct VolumeVerdict {
 }
 
 /// What holds the figures of a volume.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Holder {
     /// It is not known.
@@ -125,7 +125,7 @@ pub enum Holder {
 }
 
 /// A load that is shown first, and that another limit holds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HeldBesides {
     /// Its operation; missing where it mixes them.
     pub operation: Option<Operation>,
@@ -134,7 +134,7 @@ pub struct HeldBesides {
 }
 
 /// A limit that holds a load.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LimitHolder {
     /// The limit.
     pub limit: Limit,
@@ -151,7 +151,7 @@ pub struct LimitHolder {
 }
 
 /// What more requests in flight would bring.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum MoreInFlight {
     /// More: the rate grew up to this load, and nothing deeper was tried.
@@ -178,7 +178,7 @@ impl MoreInFlight {
 }
 
 /// What to do.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Advised {
     /// Lift a limit that stands in a file and is not meant.

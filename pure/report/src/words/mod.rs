@@ -26,7 +26,7 @@ mod prices;
 pub mod shelter;
 mod step;
 pub mod sweep;
-mod throttle;
+pub(crate) mod throttle;
 pub mod trace;
 pub(crate) mod verdict;
 pub(crate) mod watch;

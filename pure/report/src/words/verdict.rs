@@ -126,7 +126,7 @@ pub(crate) fn next(volume: &VolumeVerdict) -> Option<String> {
     Some(text)
 }
 
-fn advised(advised: &Advised) -> String {
+pub(crate) fn advised(advised: &Advised) -> String {
     let text = match advised {
         Advised::Lift => "if this limit is not meant, lift it: that costs nothing",
         Advised::Move { limit, modelled } => moved(*limit, *modelled),

@@ -12,6 +12,7 @@ mod figures;
 mod findings;
 mod golden;
 mod hosts;
+mod live;
 mod made_up;
 mod run_schema;
 mod screen;

@@ -15,6 +15,7 @@ mod tally;
 mod trial;
 mod watched;
 mod watched_limit;
+mod watched_trial;
 
 pub use facts::{DeviceFacts, Extents, FileSystemFacts, HostFacts, MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts};
 pub use histogram::{DecodeError, Histogram, HistogramSnapshot};

@@ -18,8 +18,9 @@ struct FirstLook {
 
 impl Observer for FirstLook {
     fn event(&mut self, event: &Event<'_>) {
-        let Event::Watched(view) = event else { panic!("{event:?}") };
-        assert!(view.planned.is_some() && !view.devices.is_empty());
+        let Event::Live(frame) = event else { panic!("{event:?}") };
+        assert!(frame.planned_ns.is_some() && !frame.volumes.is_empty());
+        assert_eq!((frame.judged_ns, frame.verb.as_str()), (0, "watch"), "a tenth of a second is too early");
         self.seen += 1;
     }
     fn wants_an_end(&self) -> bool {

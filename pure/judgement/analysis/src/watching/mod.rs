@@ -14,7 +14,7 @@ mod verdict;
 
 pub(crate) use findings::{findings, waited};
 pub use holder::{OtherProgram, WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep};
-pub(crate) use verdict::{conclusions, verdict};
+pub(crate) use verdict::{conclusions, verdict, volumes};
 
 use crate::device_throttle::HeldBy;
 use crate::summary::{CauseShare, CellSummary, ProgramFigures, ThrottleUse, WatchView};
@@ -168,8 +168,10 @@ fn view(
         .map(|(cause, share)| CauseShare { cause: cause.value(watch), limit: cause.limit(watch, level), share: *share })
         .collect();
     let gain = findings::gain(outstanding, &causes, Some(binding.limit));
+    let most = all.last().and_then(|moment| moment.causes.iter().max_by(|(_, a), (_, b)| a.total_cmp(b)));
     WatchView {
         standing: None,
+        cause_last: most.map(|(cause, _)| cause.value(watch)),
         causes,
         busy_share: mean(|moment| moment.busy),
         outstanding,

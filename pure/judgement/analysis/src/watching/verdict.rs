@@ -187,13 +187,21 @@ fn rests_on_programs(cell: &CellSummary, binding: &Binding, watch: &WatchView) -
 
 /// The run in a few lines.
 pub(crate) fn verdict(cells: &[CellSummary]) -> Option<VerdictBlock> {
+    let mut volumes = volumes(cells);
+    let volumes_left_out = volumes.len().saturating_sub(VOLUMES_MAX);
+    volumes.truncate(VOLUMES_MAX);
+    (!volumes.is_empty()).then_some(VerdictBlock { volumes, volumes_left_out, ..VerdictBlock::default() })
+}
+
+/// What holds each device.
+pub(crate) fn volumes(cells: &[CellSummary]) -> Vec<VolumeVerdict> {
     // A device that most was asked of comes first.
     let mut order: Vec<&CellSummary> = cells.iter().filter(|cell| cell.watch.is_some()).collect();
     order.sort_by(|a, b| {
         let key = |cell: &CellSummary| cell.watch.as_ref().map_or(0.0, |watch| watch.busy_share);
         key(b).total_cmp(&key(a))
     });
-    let volumes: Vec<VolumeVerdict> = order
+    order
         .iter()
         .map(|cell| {
             let (certainty, because) = certainty(cell);
@@ -212,10 +220,7 @@ pub(crate) fn verdict(cells: &[CellSummary]) -> Option<VerdictBlock> {
                 cell: cell.id.clone(),
             }
         })
-        .collect();
-    let volumes_left_out = volumes.len().saturating_sub(VOLUMES_MAX);
-    let volumes: Vec<VolumeVerdict> = volumes.into_iter().take(VOLUMES_MAX).collect();
-    (!volumes.is_empty()).then_some(VerdictBlock { volumes, volumes_left_out, ..VerdictBlock::default() })
+        .collect()
 }
 
 /// What was asked of the device.
@@ -245,7 +250,7 @@ fn asked(cell: &CellSummary) -> VerdictFigure {
     }
 }
 
-/// What holds each device.
+/// The same as conclusions.
 pub(crate) fn conclusions(cells: &[CellSummary]) -> Vec<Conclusion> {
     let of = |cell: &CellSummary| {
         let watch = cell.watch.as_ref()?;

@@ -16,7 +16,7 @@ const SAMPLE: u64 = 200;
 const ALL: u64 = 5_000;
 
 /// Numbers by a seed, as `splitmix64` makes them.
-struct Draw(u64);
+pub(crate) struct Draw(u64);
 
 impl Draw {
     fn next(&mut self) -> u64 {
@@ -28,7 +28,7 @@ impl Draw {
     fn share(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
-    fn one_in(&mut self, times: u64) -> bool {
+    pub(crate) fn one_in(&mut self, times: u64) -> bool {
         self.next().is_multiple_of(times)
     }
     fn of<T: Copy>(&mut self, all: &[T]) -> T {
@@ -152,7 +152,7 @@ fn asked() -> (bool, u64) {
 
 /// Draws many, and fails where one of them breaks a rule.
 #[track_caller]
-fn held<V: std::fmt::Debug>(what: &str, broken_of: impl Fn(&mut Draw) -> Vec<V>) {
+pub(crate) fn held<V: std::fmt::Debug>(what: &str, broken_of: impl Fn(&mut Draw) -> Vec<V>) {
     let (all, seed) = asked();
     let count = if all { ALL } else { SAMPLE };
     println!("{count} of {ALL} {what}, LOADLINE_TEST_SEED={seed}; all with LOADLINE_TEST_LONG=1");
@@ -170,7 +170,7 @@ fn no_line_of_a_drawn_run_contradicts_another() {
 }
 
 /// What a device and its program do for a while.
-fn watched(draw: &mut Draw) -> RunRecord {
+pub(crate) fn watched(draw: &mut Draw) -> RunRecord {
     let seconds = draw.of(&[5usize, 8, 20, 60]);
     let cycle = draw.of(&[1usize, 2, 3]);
     let phases: Vec<Phase> = (0..cycle).map(|_| Phase::drawn(draw)).collect();

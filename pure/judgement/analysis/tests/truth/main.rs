@@ -3,6 +3,7 @@
 mod drawn;
 mod holders;
 mod levels;
+mod live;
 mod shared;
 mod throttles;
 

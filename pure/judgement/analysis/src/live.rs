@@ -1,0 +1,308 @@
+//! What is known of a run while it goes on, once a second, and judged as the stored run is.
+//!
+//! The judge is that of stored runs: [`LiveFrame::judge`] is given the run that would be stored of the past minute, and asks
+//! [`crate::summarize`] and the watch's own verdict for it. A frame has values alone; `loadline-report` makes the sentences.
+
+use crate::summarize::summarize;
+use crate::summary::{CauseShare, CellSummary, WaitAbove};
+use crate::verdict_block::{Advised, Because, Certainty, Holder, VolumeVerdict};
+use crate::watching;
+use loadline_record::{KernelThrottle, Limit, RunRecord, RunVerb, WatchCause};
+use serde::{Deserialize, Serialize};
+
+/// The schema of a frame as it is printed.
+pub const LIVE_SCHEMA: &str = "loadline.live/1";
+/// A watch is judged by so many of its last seconds.
+pub const LIVE_WINDOW_S: usize = 60;
+/// In fewer seconds than this no level shows: what holds a device is not said yet.
+pub const LIVE_WINDOW_MIN_S: usize = 4;
+
+/// A run, a watch or a recording as it is now.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LiveFrame {
+    /// Id of the run; empty where none is stored.
+    pub run: String,
+    /// What is done, by the name of its verb.
+    pub verb: String,
+    /// What it is called.
+    pub name: String,
+    /// Wall clock, ms since 1970.
+    pub at_unix_ms: u64,
+    /// Since it began, ns.
+    pub elapsed_ns: u64,
+    /// How long it is to last, ns; `null` where that is not known.
+    pub planned_ns: Option<u64>,
+    /// What the judgement of the volumes rests on, ns: 0 while it is too early for one.
+    pub judged_ns: u64,
+    /// Each device or volume.
+    pub volumes: Vec<LiveVolume>,
+    /// The busiest programs.
+    #[serde(default)]
+    pub programs: Vec<LiveProgram>,
+    /// The machine.
+    #[serde(default)]
+    pub machine: LiveMachine,
+    /// CPU time that loadline itself takes, as a share of one CPU.
+    pub own_cpu_share: Option<f64>,
+    /// The trial of a run that is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<LiveStep>,
+    /// How far an application's work is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<LiveItems>,
+    /// The trace of a recording.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<LiveTrace>,
+    /// Moments that the user marked, the latest last.
+    #[serde(default)]
+    pub marks: Vec<LiveMark>,
+}
+
+/// A device or volume over the last second or so.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LiveVolume {
+    /// The kernel's name of a device, or the volume's.
+    pub name: String,
+    /// Requests per second.
+    pub iops: Option<f64>,
+    /// Reads per second, where they are counted apart.
+    pub reads_per_s: Option<f64>,
+    /// Writes per second, where they are counted apart.
+    pub writes_per_s: Option<f64>,
+    /// Flushes per second, where they are counted.
+    pub flushes_per_s: Option<f64>,
+    /// Bytes per second.
+    pub throughput_bytes_per_s: Option<f64>,
+    /// Mean latency, ns; `null` where nothing completed.
+    pub latency_ns: Option<u64>,
+    /// Median latency, ns, where there is a distribution.
+    pub p50_ns: Option<u64>,
+    /// The 99th percentile, ns, where there is a distribution.
+    pub p99_ns: Option<u64>,
+    /// Requests in flight on average.
+    pub outstanding: Option<f64>,
+    /// Share of the time with a request in flight.
+    pub busy_share: Option<f64>,
+    /// Limits that are known, each with the share of it that is asked for.
+    #[serde(default)]
+    pub limits: Vec<LiveLimit>,
+    /// What the judged time went to, the most first.
+    #[serde(default)]
+    pub causes: Vec<LiveCause>,
+    /// What most of the last second went to.
+    pub cause_now: Option<WatchCause>,
+    /// What holds it; `null` where it is too early, or nothing was asked of it.
+    pub judged: Option<LiveVerdict>,
+}
+
+/// A limit that is known.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum LiveLimit {
+    /// A throttle of the kernel.
+    Throttle {
+        /// The throttle.
+        throttle: KernelThrottle,
+        /// What is asked for of it; `null` where the kernel does not show it.
+        asked_share: Option<f64>,
+    },
+    /// A limit that the environment declares.
+    Declared {
+        /// Which.
+        limit: Limit,
+        /// As requests per second of this load.
+        iops: f64,
+        /// What is asked for of it.
+        asked_share: Option<f64>,
+    },
+}
+
+/// What some of the judged time went to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LiveCause {
+    /// What.
+    pub cause: WatchCause,
+    /// The limit that it is, where it is one.
+    pub limit: Option<Limit>,
+    /// For so long.
+    pub seconds: f64,
+}
+
+/// What holds a volume, how sure that is, and what to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LiveVerdict {
+    /// The limit.
+    pub limit: Option<Limit>,
+    /// What holds it.
+    pub held_by: Holder,
+    /// How sure that is.
+    pub certainty: Certainty,
+    /// Why.
+    pub because: Because,
+    /// What the application waits, where the device's latency is a part of it only.
+    pub latency: Option<WaitAbove>,
+    /// What to do.
+    pub next: Option<Advised>,
+    /// The command that does it.
+    pub command: Option<String>,
+}
+
+/// A program over the last second or so, over all devices.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LiveProgram {
+    /// Its name.
+    pub name: String,
+    /// One of its processes.
+    pub pid: u32,
+    /// How many there are.
+    pub processes: u32,
+    /// From storage.
+    pub read_bytes_per_s: f64,
+    /// To storage.
+    pub write_bytes_per_s: f64,
+    /// CPUs in use.
+    pub cpus: f64,
+    /// Threads that are blocked in the kernel, on average.
+    pub blocked: f64,
+}
+
+/// The machine over the last second or so.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct LiveMachine {
+    /// Share of its CPUs' time that is neither idle nor waits for I/O.
+    pub cpu_busy_share: Option<f64>,
+    /// Share that the hypervisor takes.
+    pub cpu_steal_share: Option<f64>,
+}
+
+/// A trial that is under way.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LiveStep {
+    /// "3 of 12".
+    pub place: String,
+    /// The cell, for people.
+    pub label: String,
+    /// What it is at: filling, warming up, measuring.
+    pub phase: LivePhase,
+    /// Time in this phase, ns.
+    pub elapsed_ns: u64,
+    /// How long the phase takes, ns, where that is known.
+    pub planned_ns: Option<u64>,
+    /// Share of the phase that is done, where time does not show it.
+    pub done_share: Option<f64>,
+}
+
+/// The phases of a trial.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LivePhase {
+    /// It waits for the moment at which it is to begin.
+    #[default]
+    Waiting,
+    /// What is read is written first.
+    Filling,
+    /// The load runs and does not count yet.
+    WarmUp,
+    /// The load counts.
+    Measuring,
+    /// The load ends.
+    CoolDown,
+    /// What was written is read back.
+    Verifying,
+}
+
+/// How far an application's work on items is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LiveItems {
+    /// Done.
+    pub items: u64,
+    /// Failed.
+    pub failed: u64,
+    /// Known, and not begun.
+    pub waiting: u64,
+}
+
+/// The trace of a recording.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LiveTrace {
+    /// Requests in it.
+    pub requests: u64,
+    /// Events that the kernel dropped.
+    pub events_lost: u64,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// A moment that the user marked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LiveMark {
+    /// Since the run began, ns.
+    pub elapsed_ns: u64,
+    /// What was noted.
+    pub note: String,
+}
+
+impl LiveFrame {
+    /// A frame of a run that has just begun.
+    #[must_use]
+    pub fn new(run: String, verb: String, name: String) -> Self {
+        Self {
+            run,
+            verb,
+            name,
+            at_unix_ms: 0,
+            elapsed_ns: 0,
+            planned_ns: None,
+            judged_ns: 0,
+            volumes: Vec::new(),
+            programs: Vec::new(),
+            machine: LiveMachine::default(),
+            own_cpu_share: None,
+            step: None,
+            items: None,
+            trace: None,
+            marks: Vec::new(),
+        }
+    }
+
+    /// Judges the volumes by the run that would be stored of what was seen so far, or of the last of it.
+    pub fn judge(&mut self, past: &RunRecord) {
+        let watched = past.cells.iter().filter_map(watching::watched);
+        let seconds = watched.map(|watch| watch.seconds.len()).max();
+        if seconds.is_some_and(|seconds| seconds < LIVE_WINDOW_MIN_S) {
+            return;
+        }
+        let summary = summarize(past);
+        self.judged_ns =
+            past.cells.iter().flat_map(|cell| cell.trials.last()).map(|trial| trial.measured_ns).max().unwrap_or(0);
+        let mut verdicts = match past.header.verb {
+            // A verdict that is printed has only the first few volumes.
+            RunVerb::Watch => watching::volumes(&summary.cells),
+            _ => summary.verdict.map_or_else(Vec::new, |verdict| verdict.volumes),
+        };
+        for volume in &mut self.volumes {
+            let own = |cell: &&CellSummary| cell.volume == volume.name;
+            let place = verdicts
+                .iter()
+                .position(|verdict| summary.cells.iter().filter(own).any(|cell| cell.id == verdict.cell));
+            if let Some(watch) = summary.cells.iter().rfind(own).and_then(|cell| cell.watch.as_ref()) {
+                volume.causes = watch.causes.iter().map(|cause| LiveCause::of(cause, self.judged_ns)).collect();
+                volume.cause_now.clone_from(&watch.cause_last);
+            }
+            volume.judged = place.map(|place| LiveVerdict::from(verdicts.swap_remove(place)));
+        }
+    }
+}
+
+impl LiveCause {
+    fn of(cause: &CauseShare, judged_ns: u64) -> Self {
+        Self { cause: cause.cause.clone(), limit: cause.limit, seconds: cause.share * judged_ns as f64 / 1e9 }
+    }
+}
+
+impl From<VolumeVerdict> for LiveVerdict {
+    fn from(verdict: VolumeVerdict) -> Self {
+        let VolumeVerdict { limit, held_by, certainty, because, latency, next, command, .. } = verdict;
+        Self { limit, held_by, certainty, because, latency, next, command }
+    }
+}

@@ -1,0 +1,232 @@
+//! The screen of what goes on: as it looks at five sizes, and what it holds to whatever is shown.
+
+use crate::golden::compare;
+use loadline_analysis::example::{ExampleDisk, cell, closed, run};
+use loadline_analysis::{
+    LiveFrame, LiveItems, LiveLimit, LiveMachine, LiveMark, LivePhase, LiveProgram, LiveStep, LiveVolume,
+};
+use loadline_record::{
+    KernelThrottle, RunRecord, RunVerb, ThrottledQuantity, ThrottledRequests, WatchRecord, WatchSecond, WatchTick,
+    WatchedThrottle,
+};
+use loadline_report::live::{COLUMNS_MIN, Key, LINES_MIN, LiveScreen, LiveState, live_json, live_words};
+use proptest::prelude::*;
+
+const ALLOWED: u64 = 3_000;
+
+fn throttle() -> KernelThrottle {
+    KernelThrottle {
+        requests: ThrottledRequests::Reads,
+        counts: ThrottledQuantity::Requests,
+        per_s: ALLOWED,
+        group: "/db".into(),
+        file: "/sys/fs/cgroup/blkio/db/blkio.throttle.read_iops_device".into(),
+        lifted_by: "254:0 0".into(),
+    }
+}
+
+/// Reads in each tenth of a second: fewer at first, then what the throttle lets through.
+fn reads(second: u64) -> u64 {
+    if second < 6 { 8 + second } else { ALLOWED / 10 }
+}
+
+/// The run that would be stored after so many seconds.
+fn past(seconds: u64) -> RunRecord {
+    let tick = |second: u64| WatchTick {
+        elapsed_us: 100_000,
+        reads: reads(second),
+        writes: 4,
+        read_bytes: reads(second) * 4_096,
+        write_bytes: 16_384,
+        read_ms: reads(second) / 6,
+        write_ms: 1,
+        busy_ms: 60,
+        in_flight: 1,
+        ..WatchTick::default()
+    };
+    let watch = WatchRecord {
+        ticks: (0..seconds).flat_map(|second| [tick(second); 10]).collect(),
+        seconds: vec![WatchSecond { ticks: 10, ..WatchSecond::default() }; seconds as usize],
+        throttles: vec![WatchedThrottle {
+            limit: throttle(),
+            asked: Some((0..seconds).map(|s| reads(s) * 10).collect()),
+        }],
+        ..WatchRecord::default()
+    };
+    let mut record = run(vec![cell(closed("random", 1.0, 4_096, 1), &ExampleDisk::default(), &[1.0])]);
+    record.header.verb = RunVerb::Watch;
+    record.cells[0].volume = "vda".into();
+    record.cells[0].trials[0] = watch.into_trial(&std::collections::BTreeMap::new(), "vda", 0);
+    record
+}
+
+/// A frame after so many seconds of a watch of two devices, one of which nothing asks.
+fn frame(second: u64) -> LiveFrame {
+    let rate = reads(second - 1) * 10;
+    let vda = LiveVolume {
+        name: "vda".into(),
+        iops: Some(rate as f64 + 40.0),
+        reads_per_s: Some(rate as f64),
+        writes_per_s: Some(40.0),
+        flushes_per_s: Some(2.0),
+        throughput_bytes_per_s: Some(rate as f64 * 4_096.0 + 163_840.0),
+        latency_ns: Some(180_000),
+        outstanding: Some(rate as f64 / 6_000.0),
+        busy_share: Some(0.6),
+        limits: vec![LiveLimit::Throttle { throttle: throttle(), asked_share: Some(rate as f64 / ALLOWED as f64) }],
+        ..LiveVolume::default()
+    };
+    let idle = LiveVolume {
+        name: "vdb".into(),
+        iops: Some(0.0),
+        outstanding: Some(0.0),
+        busy_share: Some(0.0),
+        ..LiveVolume::default()
+    };
+    let program = |name: &str, pid, processes, read_bytes_per_s, cpus, blocked| LiveProgram {
+        name: name.into(),
+        pid,
+        processes,
+        read_bytes_per_s,
+        write_bytes_per_s: 163_840.0,
+        cpus,
+        blocked,
+    };
+    let mut frame = LiveFrame {
+        at_unix_ms: 1_764_400_000_000 + second * 1_000,
+        elapsed_ns: second * 1_000_000_000,
+        planned_ns: Some(600_000_000_000),
+        volumes: vec![vda, idle],
+        programs: vec![
+            program("postgres", 4_711, 9, rate as f64 * 4_096.0, 0.31, 0.9),
+            program("kworker/u8:2", 212, 1, 0.0, 0.01, 0.0),
+        ],
+        machine: LiveMachine { cpu_busy_share: Some(0.41), cpu_steal_share: Some(0.02) },
+        own_cpu_share: Some(0.006),
+        marks: vec![LiveMark { elapsed_ns: 4_000_000_000, note: "batch started".into() }],
+        ..LiveFrame::new("20261128-0310-abcd".into(), "watch".into(), "watch every disk".into())
+    };
+    frame.judge(&past(second));
+    frame
+}
+
+fn drawn(frames: &[LiveFrame], state: &LiveState, (width, height): (usize, usize), unicode: bool) -> Vec<String> {
+    let lines = LiveScreen { frames, state, width, height, unicode }.draw();
+    assert!(lines.len() <= height && lines.iter().all(|line| line.width() <= width), "{width}x{height}: {lines:?}");
+    lines.iter().map(|line| line.text().trim_end().to_owned()).collect()
+}
+
+#[test]
+fn five_sizes_show_what_is_of_most_worth_first() {
+    let frames: Vec<LiveFrame> = (1..=48).map(frame).collect();
+    let mut text = String::new();
+    for (width, height, unicode) in [(60, 16, false), (80, 24, true), (100, 30, true), (120, 40, true), (160, 48, true)]
+    {
+        let lines = drawn(&frames, &LiveState::default(), (width, height), unicode);
+        text += &format!("--- {width}x{height}\n{}\n", lines.join("\n"));
+    }
+    for view in ['2', '3', '4', '5', '?'] {
+        let mut state = LiveState::default();
+        state.press(Key::Char(view), &frames);
+        text += &format!("--- 80x24, key {view}\n{}\n", drawn(&frames, &state, (80, 24), true).join("\n"));
+    }
+    text += &format!("--- after 3 s\n{}\n", drawn(&frames[..3], &LiveState::default(), (80, 24), true).join("\n"));
+    text += &format!("--- in words\n{}\n{}\n", live_words(&frames[2]), live_words(&frames[47]));
+    compare("live.txt", &text);
+}
+
+#[test]
+fn a_line_of_json_follows_its_schema_and_is_read_back() {
+    let schema = include_str!("../../../../docs/formats/live.schema.json");
+    let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    for second in [1, 30] {
+        let mut frame = frame(second);
+        frame.items = Some(LiveItems { items: 3, failed: 1, waiting: 9 });
+        frame.step = Some(LiveStep { phase: LivePhase::WarmUp, ..LiveStep::default() });
+        let line = live_json(&frame);
+        assert!(!line.contains('\n') && line.len() < 8_192, "{} bytes", line.len());
+        let document: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let errors: Vec<String> =
+            validator.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path())).collect();
+        assert!(errors.is_empty(), "{errors:?}");
+        assert_eq!(serde_json::from_str::<LiveFrame>(&line).unwrap(), frame);
+        // What is said is what the verdict of the stored run says.
+        if second == 30 {
+            let verdict = loadline_analysis::summarize(&past(second)).verdict.unwrap();
+            let lines = loadline_report::verdict_lines(&verdict);
+            assert!(lines.iter().any(|line| line.text == document["said"][0]["held_by"]), "{lines:?}");
+        }
+    }
+}
+
+fn volumes() -> impl Strategy<Value = Vec<LiveVolume>> {
+    let figure = || prop::option::of(prop_oneof![0.0..1e9f64, Just(0.0), Just(f64::MAX)]);
+    let volume = (".{0,20}", figure(), figure(), prop::option::of(any::<u64>()), figure(), any::<bool>());
+    let volume = volume.prop_map(|(name, iops, bytes, latency_ns, outstanding, apart)| LiveVolume {
+        name,
+        iops,
+        reads_per_s: iops.filter(|_| apart),
+        writes_per_s: iops.filter(|_| apart),
+        throughput_bytes_per_s: bytes,
+        latency_ns,
+        p99_ns: latency_ns,
+        outstanding,
+        ..LiveVolume::default()
+    });
+    prop::collection::vec(volume, 0..5)
+}
+
+fn drawn_frames() -> impl Strategy<Value = Vec<LiveFrame>> {
+    let parts = (any::<u32>(), volumes(), ".{0,200}", 0usize..3, any::<bool>());
+    let any = parts.prop_map(|(seconds, volumes, name, judged, in_trial)| {
+        let known = frame(20 + judged as u64);
+        let mut own =
+            LiveFrame { elapsed_ns: u64::from(seconds) * 1_000_000_000, volumes, name: name.clone(), ..known.clone() };
+        own.volumes.iter_mut().take(judged).for_each(|volume| volume.judged.clone_from(&known.volumes[0].judged));
+        own.marks.push(LiveMark { elapsed_ns: 0, note: name.clone() });
+        own.step = in_trial.then(|| LiveStep { label: name, ..LiveStep::default() });
+        own
+    });
+    prop::collection::vec(any, 0..6).prop_map(|mut all| {
+        all.sort_by_key(|frame| frame.elapsed_ns);
+        all
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_line_is_wider_than_its_screen(
+        frames in drawn_frames(),
+        size in (0usize..200, 0usize..60),
+        keys in "[1-5tT moxw?cq ]{0,6}",
+        unicode in any::<bool>(),
+    ) {
+        let mut state = LiveState::default();
+        for key in keys.chars() {
+            state.press(Key::Char(key), &frames);
+        }
+        drawn(&frames, &state, size, unicode);
+    }
+
+    #[test]
+    fn cause_latency_outstanding_and_rate_are_always_there(
+        frames in drawn_frames(),
+        size in (80usize..200, LINES_MIN..60),
+    ) {
+        prop_assert!(COLUMNS_MIN <= 80);
+        let text = drawn(&frames, &LiveState::default(), size, true).join("\n");
+        if let Some(volume) = frames.last().and_then(|frame| frame.volumes.first()) {
+            prop_assert!(text.contains("HELD BY"), "{text}");
+            for (is_known, words) in [
+                (volume.latency_ns.is_some(), &["latency each"][..]),
+                (volume.outstanding.is_some(), &["outstanding"]),
+                (volume.iops.is_some(), &["IOPS", "reads/s"]),
+            ] {
+                prop_assert!(!is_known || words.iter().any(|word| text.contains(word)), "{words:?}: {text}");
+            }
+        }
+    }
+}
