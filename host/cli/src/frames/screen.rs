@@ -5,7 +5,7 @@ use crate::interruption::Interruption;
 use loadline_analysis::LiveFrame;
 use loadline_report::live::{Emphasis, Key, LiveScreen, LiveState, StyledLine, Wish};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use signal_hook::consts::SIGTSTP;
+use signal_hook::consts::{SIGCONT, SIGTSTP};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -63,6 +63,8 @@ impl Drop for Screen {
 /// Ctrl-Z, which gives the terminal back first.
 struct Stops {
     asked: Arc<AtomicBool>,
+    /// The process goes on after it.
+    goes_on: Arc<AtomicBool>,
     /// From then on it stops the process at once, as it does by default.
     over: Arc<AtomicBool>,
 }
@@ -70,9 +72,20 @@ struct Stops {
 impl Stops {
     fn watch() -> anyhow::Result<Self> {
         let (asked, over) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
+        let goes_on = Arc::<AtomicBool>::default();
+        refused(signal_hook::flag::register(SIGCONT, Arc::clone(&goes_on)))?;
         refused(signal_hook::flag::register_conditional_default(SIGTSTP, Arc::clone(&over)))?;
         refused(signal_hook::flag::register(SIGTSTP, Arc::clone(&asked)))?;
-        Ok(Self { asked, over })
+        Ok(Self { asked, goes_on, over })
+    }
+
+    /// Stops the process, and waits until it goes on: that it stops is not at once.
+    fn stop(&self) {
+        self.goes_on.store(false, Ordering::SeqCst);
+        let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP);
+        while !self.goes_on.load(Ordering::SeqCst) {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
     }
 }
 
@@ -106,7 +119,7 @@ impl Driver {
             if self.stops.asked.swap(false, Ordering::SeqCst) {
                 tty::leave();
                 is_taken = false;
-                let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP);
+                self.stops.stop();
             }
             // One that goes on in the background draws nothing until it is in the foreground again.
             if !is_taken && tty::is_foreground() && tty::enter().is_ok() {

@@ -43,13 +43,9 @@ fn keys_size_and_job_control_are_as_on_any_terminal_and_the_verdict_stays() {
     terminal.press("loadline watch --for 10m\r");
     terminal.wait_for("HELD BY");
     assert!(!terminal.is_given_back());
-    for (key, words) in [
-        ("?", "No key makes load"),
-        ("?", "HELD BY"),
-        ("2", "causes"),
-        ("4", "of a known limit"),
-        ("1", "60 s ago"),
-    ] {
+    for (key, words) in
+        [("?", "No key makes load"), ("?", "HELD BY"), ("2", "causes"), ("4", "of a known limit"), ("1", "60 s ago")]
+    {
         terminal.press(key);
         terminal.wait_for(words);
     }

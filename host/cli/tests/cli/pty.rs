@@ -4,6 +4,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use std::fs::File;
 use std::io::{Read as _, Write as _};
+use std::num::NonZeroU16;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -34,7 +35,10 @@ impl Pty {
         let mut session = Command::new("setsid");
         session.arg("--ctty").arg(command.get_program()).args(command.get_args());
         for (name, value) in command.get_envs() {
-            value.map_or_else(|| session.env_remove(name), |value| session.env(name, value));
+            match value {
+                Some(value) => session.env(name, value),
+                None => session.env_remove(name),
+            };
         }
         if let Some(folder) = command.get_current_dir() {
             session.current_dir(folder);
@@ -42,7 +46,7 @@ impl Pty {
         session.env("TERM", "xterm-256color").env("LC_ALL", "C.UTF-8");
         session.stdin(slave.try_clone().unwrap()).stdout(slave.try_clone().unwrap()).stderr(slave);
         let child = session.spawn().unwrap();
-        let shown = Arc::new(Mutex::new(vt100::Parser::new(height, width, SCROLLBACK)));
+        let shown = Arc::new(Mutex::new(vt100::Parser::new(some(height), some(width), SCROLLBACK)));
         let was_taken = Arc::<AtomicBool>::default();
         let (own, taken) = (Arc::clone(&shown), Arc::clone(&was_taken));
         let terminal = File::from(master);
@@ -109,7 +113,7 @@ impl Pty {
 
     /// Makes it so large.
     pub(crate) fn resize(&self, (width, height): (u16, u16)) {
-        self.shown.lock().unwrap().screen_mut().set_size(height, width);
+        self.shown.lock().unwrap().screen_mut().set_size(some(height), some(width));
         tcsetwinsize(&self.terminal, size(width, height)).unwrap();
     }
 }
@@ -119,6 +123,10 @@ impl Drop for Pty {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn some(count: u16) -> NonZeroU16 {
+    NonZeroU16::new(count).expect("a terminal has columns and lines")
 }
 
 const fn size(width: u16, height: u16) -> Winsize {

@@ -24,6 +24,8 @@ pub(super) struct LiveWatch<'a> {
     volumes: Vec<(String, VolumeFacts)>,
     /// What the user marked.
     pub(super) marks: Vec<LiveMark>,
+    /// The last one that was judged.
+    judged: Option<LiveFrame>,
 }
 
 impl<'a> LiveWatch<'a> {
@@ -36,7 +38,7 @@ impl<'a> LiveWatch<'a> {
         let view = KernelView::live();
         let volume = |device: &BlockDevice| (device.name.clone(), target.volume(&view, device));
         let volumes = target.block_devices().iter().map(volume).collect();
-        Self { target, declared, settings, header, volumes, marks: Vec::new() }
+        Self { target, declared, settings, header, volumes, marks: Vec::new(), judged: None }
     }
 
     /// Keeps what the user marked now.
@@ -45,15 +47,26 @@ impl<'a> LiveWatch<'a> {
         self.marks.extend(notes.into_iter().take(room).map(|note| LiveMark { elapsed_ns, note }));
     }
 
-    /// A frame of these volumes. `past` is what the last seconds showed of each device.
+    /// A frame of these volumes. `past` is what the last seconds showed of each device; without it they are judged as the frame before.
     ///
     /// # Errors
     /// The declared storage does not serve such requests.
-    pub(super) fn frame(&self, volumes: Vec<LiveVolume>, past: Vec<SampledDevice>) -> Result<LiveFrame, Error> {
+    pub(super) fn frame(
+        &mut self,
+        volumes: Vec<LiveVolume>,
+        past: Option<Vec<SampledDevice>>,
+    ) -> Result<LiveFrame, Error> {
         let RunHeader { id, verb, name, .. } = &self.header;
         let mut frame = LiveFrame::new(id.clone(), verb.name().to_owned(), name.clone());
         frame.at_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
         (frame.volumes, frame.marks) = (volumes, self.marks.clone());
+        let Some(past) = past else {
+            if let Some(before) = &self.judged {
+                frame.judged_ns = before.judged_ns;
+                frame.volumes.iter_mut().zip(&before.volumes).for_each(|(own, before)| own.judged_as(before));
+            }
+            return Ok(frame);
+        };
         let facts = |device: &BlockDevice| {
             let found = self.volumes.iter().find(|(name, _)| *name == device.name);
             found.map_or_else(|| self.target.volume(&KernelView::live(), device), |(_, facts)| facts.clone())
@@ -71,6 +84,7 @@ impl<'a> LiveWatch<'a> {
                 asked_share: iops.map(|iops| iops / ceiling.iops.max(1e-9)),
             }));
         }
+        self.judged = Some(frame.clone());
         Ok(frame)
     }
 }

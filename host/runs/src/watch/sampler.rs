@@ -24,6 +24,8 @@ use std::collections::BTreeMap;
 const TICK: Duration = Duration::from_ms(100);
 /// Ticks of a second.
 const TICKS: u32 = 10;
+/// Between two frames.
+const FRAME: Duration = Duration::from_ms(1_000);
 /// Seconds kept: longer watches have neighbours joined.
 const SECONDS_MAX: usize = 4_096;
 /// A reading of a device's counters that took longer has no exact time, and is done again,
@@ -47,6 +49,7 @@ pub(super) struct Sampler {
     programs: Programs,
     events: Option<EventsSeen>,
     seconds: Vec<WatchSecond>,
+    second_lasted: Duration,
     machine: MachineReading,
     begun: Instant,
     cpu_begun: Duration,
@@ -114,7 +117,17 @@ impl Sampler {
             events.begin()?;
         }
         let begun = clock::now();
-        Ok(Self { view, devices, programs, events, seconds: Vec::new(), machine, begun, cpu_begun })
+        Ok(Self {
+            view,
+            devices,
+            programs,
+            events,
+            seconds: Vec::new(),
+            second_lasted: Duration::ZERO,
+            machine,
+            begun,
+            cpu_begun,
+        })
     }
 
     /// Looks until the time is over, or the observer wants an end.
@@ -124,7 +137,7 @@ impl Sampler {
     pub(super) fn look(&mut self, live: &mut LiveWatch<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
         let duration = live.settings.duration;
         let (mut in_second, mut look_ns, mut next) = (0, 0, self.begun + TICK);
-        let mut second_begun = self.begun;
+        let (mut second_begun, mut framed_at) = (self.begun, self.begun);
         let end = duration.map(|duration| self.begun + duration);
         loop {
             let now = clock::now();
@@ -141,12 +154,16 @@ impl Sampler {
             in_second += 1;
             let is_over = end.is_some_and(|end| now >= end) || observer.wants_an_end();
             let is_rested = now.since(second_begun).as_ns() >= look_ns * LOOK_REST;
-            if in_second >= TICKS && is_rested || is_over {
-                look_ns = self.second(in_second);
-                in_second = 0;
+            let is_second = in_second >= TICKS && is_rested || is_over;
+            if is_second {
+                look_ns = self.second(in_second, now.since(second_begun));
+                (in_second, second_begun) = (0, now);
+            }
+            // A frame does not wait for looks at processes, which may be rare.
+            if is_second || now >= framed_at + FRAME {
                 live.mark(observer.marks(), now.since(self.begun).as_ns());
-                observer.event(&Event::Live(&self.frame(live, now.since(second_begun))?));
-                second_begun = now;
+                observer.event(&Event::Live(&self.frame(live, is_second)?));
+                framed_at = now;
             }
             if is_over {
                 return Ok(());
@@ -154,8 +171,9 @@ impl Sampler {
         }
     }
 
-    /// Closes a second. Returns how long the look at the processes took, ns.
-    fn second(&mut self, ticks: u32) -> u64 {
+    /// Closes a second that lasted so long. Returns how long the look at the processes took, ns.
+    fn second(&mut self, ticks: u32, lasted: Duration) -> u64 {
+        self.second_lasted = lasted;
         let look_ns = self.programs.look(&self.view);
         let facts: Vec<DeviceFacts> = self.devices.iter().map(|device| device.facts.clone()).collect();
         let now = MachineReading::now(&self.view, &facts);
@@ -184,9 +202,10 @@ impl Sampler {
         look_ns
     }
 
-    fn frame(&mut self, live: &LiveWatch<'_>, lasting: Duration) -> Result<LiveFrame, Error> {
-        let seconds = (lasting.as_ns() as f64 / 1e9).max(1e-3);
-        let ticks = self.seconds.last().map_or(0, |second| second.ticks as usize);
+    /// What is to be seen now. Where a second is not closed, its judgement is that of the frame before.
+    fn frame(&mut self, live: &mut LiveWatch<'_>, is_closed: bool) -> Result<LiveFrame, Error> {
+        let seconds = (self.second_lasted.as_ns() as f64 / 1e9).max(1e-3);
+        let ticks = self.seconds.last().filter(|_| is_closed).map_or(TICKS, |second| second.ticks.min(TICKS)) as usize;
         let of_events = self.events.as_mut().map(EventsSeen::latest);
         let volume = |device: &Sampled| {
             let latencies = of_events.as_ref().filter(|(name, _)| *name == device.name).map(|(_, latencies)| latencies);
@@ -194,7 +213,8 @@ impl Sampler {
             LiveVolume { p50_ns: quantile(0.5), p99_ns: quantile(0.99), ..device.latest(ticks, seconds) }
         };
         let volumes = self.devices.iter().map(volume).collect();
-        let frame = live.frame(volumes, self.seen(LIVE_WINDOW_S))?;
+        let past = is_closed.then(|| self.seen(self.seconds_of(LIVE_WINDOW_S)));
+        let frame = live.frame(volumes, past)?;
         let programs = self.programs.latest().into_iter().take(PROGRAMS_SHOWN);
         let programs = programs.map(|(name, pid, processes, second)| LiveProgram {
             name: name.to_owned(),
@@ -218,6 +238,16 @@ impl Sampler {
             own_cpu_share: Some(self.cost().share()),
             ..frame
         })
+    }
+
+    /// How many of the last seconds have this length together: they are longer where looks at processes are rare.
+    fn seconds_of(&self, length_s: usize) -> usize {
+        let most = length_s * TICKS as usize;
+        let lengths = self.seconds.iter().rev().scan(0, |sum, second| {
+            *sum += second.ticks as usize;
+            Some(*sum)
+        });
+        lengths.take_while(|sum| *sum <= most).count().max(1)
     }
 
     /// What the last seconds showed of each device, without the kernel's events.

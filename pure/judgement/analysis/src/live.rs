@@ -14,8 +14,10 @@ use serde::{Deserialize, Serialize};
 pub const LIVE_SCHEMA: &str = "loadline.live/1";
 /// A watch is judged by so many of its last seconds.
 pub const LIVE_WINDOW_S: usize = 60;
-/// In fewer seconds than this no level shows: what holds a device is not said yet.
-pub const LIVE_WINDOW_MIN_S: usize = 4;
+/// In less than this no level shows: what holds a device is not said yet.
+pub const LIVE_WINDOW_MIN_S: u64 = 4;
+/// A look at the counters takes a moment itself.
+const LIVE_WINDOW_MIN_NS: u64 = LIVE_WINDOW_MIN_S * 1_000_000_000 - 50_000_000;
 
 /// A run, a watch or a recording as it is now.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -267,14 +269,13 @@ impl LiveFrame {
 
     /// Judges the volumes by the run that would be stored of what was seen so far, or of the last of it.
     pub fn judge(&mut self, past: &RunRecord) {
-        let watched = past.cells.iter().filter_map(watching::watched);
-        let seconds = watched.map(|watch| watch.seconds.len()).max();
-        if seconds.is_some_and(|seconds| seconds < LIVE_WINDOW_MIN_S) {
+        let trials = || past.cells.iter().filter_map(|cell| cell.trials.last());
+        let judged_ns = trials().map(|trial| trial.measured_ns).max().unwrap_or(0);
+        if trials().any(|trial| trial.watched.is_some()) && judged_ns < LIVE_WINDOW_MIN_NS {
             return;
         }
+        self.judged_ns = judged_ns;
         let summary = summarize(past);
-        self.judged_ns =
-            past.cells.iter().flat_map(|cell| cell.trials.last()).map(|trial| trial.measured_ns).max().unwrap_or(0);
         let mut verdicts = match past.header.verb {
             // A verdict that is printed has only the first few volumes.
             RunVerb::Watch => watching::volumes(&summary.cells),
@@ -291,6 +292,17 @@ impl LiveFrame {
             }
             volume.judged = place.map(|place| LiveVerdict::from(verdicts.swap_remove(place)));
         }
+    }
+}
+
+impl LiveVolume {
+    /// Takes over how another frame judged it, and what that knew of declared limits.
+    pub fn judged_as(&mut self, before: &Self) {
+        let declared = before.limits.iter().filter(|limit| matches!(limit, LiveLimit::Declared { .. }));
+        self.limits.extend(declared.cloned());
+        self.causes.clone_from(&before.causes);
+        self.cause_now.clone_from(&before.cause_now);
+        self.judged.clone_from(&before.judged);
     }
 }
 

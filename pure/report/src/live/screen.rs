@@ -134,7 +134,11 @@ impl LiveScreen<'_> {
     fn command(&self, command: &str) -> Vec<StyledLine> {
         let whole = broken(&narrow(command), self.width.saturating_sub(LABEL), usize::MAX);
         let fits = whole.len() <= ANSWER_LINES && self.height >= HEIGHT_USUAL;
-        if fits { self.labelled("", command, Emphasis::Strong) } else { self.labelled("", COMMAND_BY_KEY, Emphasis::Plain) }
+        if fits {
+            self.labelled("", command, Emphasis::Strong)
+        } else {
+            self.labelled("", COMMAND_BY_KEY, Emphasis::Plain)
+        }
     }
 
     fn labelled(&self, label: &str, text: &str, emphasis: Emphasis) -> Vec<StyledLine> {
