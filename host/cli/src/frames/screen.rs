@@ -7,6 +7,7 @@ use loadline_report::live::{Emphasis, Key, LiveScreen, LiveState, StyledLine, Wi
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGCONT, SIGTSTP};
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, PoisonError};
@@ -226,7 +227,7 @@ impl Drawn {
         }
         for (place, line) in lines.iter().enumerate() {
             if self.lines.get(place).map_or(!line.is_empty(), |before| before != line) {
-                changes.push_str(&format!("\x1b[{};1H{line}\x1b[K", place + 1));
+                let _ = write!(changes, "\x1b[{};1H{line}\x1b[K", place + 1);
             }
         }
         if !changes.is_empty() {

@@ -3,6 +3,7 @@
 use crate::pty::Pty;
 use crate::{Bench, schema_errors, text};
 use serde_json::Value;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 /// A watch of every disk; a container may show none.
@@ -85,6 +86,7 @@ fn a_watch_that_is_ended_from_outside_gives_the_terminal_back() {
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     assert!(terminal.child.wait().unwrap().success());
     terminal.wait("the verdict", |of| of.is_given_back() && of.scrollback().contains("Verdict"));
+    assert!(terminal.was_taken());
 }
 
 #[test]
@@ -129,7 +131,6 @@ fn others_of_the_same_user_attach_and_leave_and_the_watch_goes_on() {
     while socket().is_none() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
-    use std::os::unix::fs::PermissionsExt as _;
     assert_eq!(std::fs::metadata(socket().unwrap()).unwrap().permissions().mode() & 0o777, 0o600);
     let mut attached = Pty::start(&own(&["live"]), (80, 24));
     attached.wait_for("q leave");

@@ -154,15 +154,15 @@ impl Sampler {
             in_second += 1;
             let is_over = end.is_some_and(|end| now >= end) || observer.wants_an_end();
             let is_rested = now.since(second_begun).as_ns() >= look_ns * LOOK_REST;
-            let is_second = in_second >= TICKS && is_rested || is_over;
-            if is_second {
+            let closes = in_second >= TICKS && is_rested || is_over;
+            if closes {
                 look_ns = self.second(in_second, now.since(second_begun));
                 (in_second, second_begun) = (0, now);
             }
             // A frame does not wait for looks at processes, which may be rare.
-            if is_second || now >= framed_at + FRAME {
+            if closes || now >= framed_at + FRAME {
                 live.mark(observer.marks(), now.since(self.begun).as_ns());
-                observer.event(&Event::Live(&self.frame(live, is_second)?));
+                observer.event(&Event::Live(&self.frame(live, closes)?));
                 framed_at = now;
             }
             if is_over {
@@ -243,11 +243,11 @@ impl Sampler {
     /// How many of the last seconds have this length together: they are longer where looks at processes are rare.
     fn seconds_of(&self, length_s: usize) -> usize {
         let most = length_s * TICKS as usize;
-        let lengths = self.seconds.iter().rev().scan(0, |sum, second| {
+        let sums = self.seconds.iter().rev().scan(0, |sum, second| {
             *sum += second.ticks as usize;
             Some(*sum)
         });
-        lengths.take_while(|sum| *sum <= most).count().max(1)
+        sums.take_while(|sum| *sum <= most).count().max(1)
     }
 
     /// What the last seconds showed of each device, without the kernel's events.

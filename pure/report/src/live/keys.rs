@@ -93,7 +93,7 @@ impl LiveState {
             Key::Tab => self.view = (self.view + 1) % VIEWS.len(),
             Key::Char(digit @ '1'..='5') => self.view = digit as usize - '1' as usize,
             Key::Before => {
-                self.volume = Some(self.volume.unwrap_or(0).min(volumes - 1).checked_sub(1).unwrap_or(volumes - 1))
+                self.volume = Some(self.volume.unwrap_or(0).min(volumes - 1).checked_sub(1).unwrap_or(volumes - 1));
             }
             Key::After => self.volume = Some(self.volume.map_or(0, |place| (place.min(volumes - 1) + 1) % volumes)),
             Key::Char('t') => self.until_ns = Some(self.until_ns.unwrap_or(last).saturating_sub(STEP_NS).max(first)),

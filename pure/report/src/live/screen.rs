@@ -68,7 +68,7 @@ impl LiveScreen<'_> {
             let volume = self.volume(frames, frame);
             lines.extend(volume.into_iter().flat_map(|volume| self.answer(frame, volume)));
             let blocks = self.blocks(frames, frame, volume, room.saturating_sub(lines.len()));
-            self.fill(&mut lines, blocks, room);
+            Self::fill(&mut lines, blocks, room);
         }
         lines.resize(room, StyledLine::default());
         lines.push(self.foot());
@@ -150,7 +150,7 @@ impl LiveScreen<'_> {
     }
 
     /// Puts the blocks in, as far as they fit.
-    fn fill(&self, lines: &mut Vec<StyledLine>, blocks: Vec<Block>, room: usize) {
+    fn fill(lines: &mut Vec<StyledLine>, blocks: Vec<Block>, room: usize) {
         let needed: usize = blocks.iter().map(|block| block.lines.len()).sum();
         let mut spare = room.saturating_sub(lines.len() + needed);
         for block in blocks {
@@ -171,11 +171,8 @@ impl LiveScreen<'_> {
         let close = |lines| Block { lines, apart: false };
         match VIEWS[self.state.view] {
             "devices" => vec![apart(self.devices(frames, &self.ordered(frame), volume))],
-            "programs" => vec![apart(self.programs(frame, frame.programs.len()))],
-            "limits" => vec![
-                apart(volume.map_or_else(Vec::new, |volume| limits(volume))),
-                apart(volume.map_or_else(Vec::new, causes)),
-            ],
+            "programs" => vec![apart(Self::programs(frame, frame.programs.len()))],
+            "limits" => vec![apart(volume.map_or_else(Vec::new, limits)), apart(volume.map_or_else(Vec::new, causes))],
             "marks" => vec![apart(run_facts(frame)), apart(marks(frame, room))],
             _ => {
                 let figures =
@@ -192,7 +189,7 @@ impl LiveScreen<'_> {
                     apart(figures(room.saturating_sub(taken))),
                     close(shares),
                     apart(devices),
-                    apart(self.programs(frame, PROGRAMS_SHOWN)),
+                    apart(Self::programs(frame, PROGRAMS_SHOWN)),
                     apart(run_facts(frame)),
                     apart(marks(frame, 3)),
                 ]
@@ -229,7 +226,7 @@ impl LiveScreen<'_> {
         lines
     }
 
-    fn programs(&self, frame: &LiveFrame, most: usize) -> Vec<StyledLine> {
+    fn programs(frame: &LiveFrame, most: usize) -> Vec<StyledLine> {
         if frame.programs.is_empty() || most == 0 {
             return Vec::new();
         }
