@@ -69,7 +69,8 @@ fn columns<T>(frames: &[LiveFrame], columns: usize, of: impl Fn(&[LiveFrame]) ->
     let end = frames.last().map_or(0, |frame| frame.elapsed_ns);
     let bound = |column: usize| (end + MINUTE_NS * column as u64 / columns.max(1) as u64).saturating_sub(MINUTE_NS);
     let place = |at: u64| frames.partition_point(|frame| frame.elapsed_ns <= at);
-    let mut filled = None;
+    let before = place(bound(0));
+    let mut filled = (before > 0).then(|| before - 1..before);
     (0..columns)
         .map(|column| {
             if end + MINUTE_NS * (column as u64 + 1) / columns as u64 <= MINUTE_NS {
@@ -77,11 +78,7 @@ fn columns<T>(frames: &[LiveFrame], columns: usize, of: impl Fn(&[LiveFrame]) ->
             }
             let own = &frames[place(bound(column))..place(bound(column + 1))];
             // Between two frames the earlier one goes on.
-            let own = if own.is_empty() {
-                filled.clone().map_or(own, |range: std::ops::Range<usize>| &frames[range])
-            } else {
-                own
-            };
+            let own = if own.is_empty() { filled.clone().map_or(own, |range| &frames[range]) } else { own };
             let last = place(bound(column + 1));
             filled = (last > 0).then(|| last - 1..last);
             of(own)

@@ -58,7 +58,7 @@ impl LiveScreen<'_> {
             .map_or(self.frames.len(), |at| self.frames.partition_point(|f| f.elapsed_ns <= at).max(1));
         let frames = &self.frames[..end.min(self.frames.len())];
         let Some(frame) = frames.last() else {
-            return vec![StyledLine::plain("nothing was seen yet").cut(self.width)];
+            return [StyledLine::plain("nothing was seen yet").cut(self.width)].into_iter().take(self.height).collect();
         };
         let mut lines = vec![self.head(frame)];
         let room = self.height.saturating_sub(1);
@@ -121,11 +121,12 @@ impl LiveScreen<'_> {
     /// What holds the volume, how sure that is, and what to do.
     fn answer(&self, frame: &LiveFrame, volume: &LiveVolume) -> Vec<StyledLine> {
         let said = Said::of(frame, volume);
+        let most = if self.height >= HEIGHT_USUAL { ANSWER_LINES } else { 1 };
         let name = if frame.volumes.len() > 1 { format!("{}: ", narrow(&volume.name)) } else { String::new() };
         let held = volume.judged.as_ref().map_or(Emphasis::Plain, |_| Emphasis::Alarm);
-        let mut lines = self.labelled("HELD BY", &format!("{name}{}", said.held_by), held);
-        lines.extend(said.how_sure.iter().flat_map(|sure| self.labelled("SURE", sure, Emphasis::Plain)));
-        lines.extend(said.next.iter().flat_map(|next| self.labelled("NEXT", next, Emphasis::Plain)));
+        let mut lines = self.labelled("HELD BY", &format!("{name}{}", said.held_by), held, ANSWER_LINES);
+        lines.extend(said.how_sure.iter().flat_map(|sure| self.labelled("SURE", sure, Emphasis::Plain, most)));
+        lines.extend(said.next.iter().flat_map(|next| self.labelled("NEXT", next, Emphasis::Plain, most)));
         lines.extend(said.command.iter().flat_map(|command| self.command(command)));
         lines
     }
@@ -135,14 +136,13 @@ impl LiveScreen<'_> {
         let whole = broken(&narrow(command), self.width.saturating_sub(LABEL), usize::MAX);
         let fits = whole.len() <= ANSWER_LINES && self.height >= HEIGHT_USUAL;
         if fits {
-            self.labelled("", command, Emphasis::Strong)
+            self.labelled("", command, Emphasis::Strong, ANSWER_LINES)
         } else {
-            self.labelled("", COMMAND_BY_KEY, Emphasis::Plain)
+            self.labelled("", COMMAND_BY_KEY, Emphasis::Plain, 1)
         }
     }
 
-    fn labelled(&self, label: &str, text: &str, emphasis: Emphasis) -> Vec<StyledLine> {
-        let most = if self.height >= HEIGHT_USUAL || label == "HELD BY" { ANSWER_LINES } else { 1 };
+    fn labelled(&self, label: &str, text: &str, emphasis: Emphasis, most: usize) -> Vec<StyledLine> {
         let lines = broken(&narrow(text), self.width.saturating_sub(LABEL), most);
         let label = |place: usize| if place == 0 { format!("{label:<LABEL$}") } else { " ".repeat(LABEL) };
         let line = |(place, line)| StyledLine::default().then(Emphasis::Strong, label(place)).then(emphasis, line);
@@ -332,7 +332,8 @@ fn causes(volume: &LiveVolume) -> Vec<StyledLine> {
 fn limits(volume: &LiveVolume) -> Vec<StyledLine> {
     let mut lines = vec![StyledLine::default().then(Emphasis::Faint, "asked for  of a known limit")];
     if volume.limits.is_empty() {
-        lines.push(StyledLine::plain("        -  none is known: --env declares what the storage is sold with"));
+        lines
+            .push(StyledLine::plain("        -  none is known: an environment declares what the storage is sold with"));
     }
     lines.extend(volume.limits.iter().map(|limit| {
         let (share, text) = match limit {
