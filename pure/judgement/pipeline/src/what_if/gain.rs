@@ -1,6 +1,6 @@
 //! The gain of changes, with an interval: replays with and without them, on costs drawn anew from those that were measured.
 
-use super::assumed::Assumed;
+use super::assumption::Assumed;
 use super::change::{Change, ChangeError, DiskWish, VolumeSpeed};
 use crate::recorded::{BatchWaits, RecordedPipeline, recorded, recorded_with};
 use crate::{Keep, PipelineItem, ReplayError, StorageModel, replay};

@@ -184,8 +184,8 @@ fn work_beside_work_may_be_slower_and_the_interval_says_so() {
     let Some(Assumed::Processors { busy_more }) = told.assumed.first() else { panic!("{:?}", told.assumed) };
     // Two threads of one core: at work both, they do 1.3 times what one does.
     spec.index.workers = 2;
-    let slower = 1.0 + 0.5 * busy_more;
-    let work = |work: Work| Work { cpu_ns: (work.cpu_ns as f64 * slower) as u64, ..work };
+    let longer = 1.0 + 0.5 * busy_more;
+    let work = |work: Work| Work { cpu_ns: (work.cpu_ns as f64 * longer) as u64, ..work };
     let slowed: Vec<PipelineItem> =
         items.iter().map(|item| PipelineItem { work: item.work.map(work), ..*item }).collect();
     let truth = record.wall_ns as f64 / measured(&spec, &slowed).wall_ns as f64;
