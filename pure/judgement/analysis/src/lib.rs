@@ -96,4 +96,6 @@ pub use verdict_block::{
     ObjectiveFound, ObjectiveVerdict, Reached, RecordedSource, VerdictBlock, VerdictFigure, VerdictSubject,
     VolumeVerdict,
 };
-pub use watching::{OtherProgram, WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep};
+pub use watching::{
+    CourseSecond, OtherProgram, WatchBeside, WatchCourse, WatchHeld, WatchHolder, WatchNext, WatchStep, watch_course,
+};

@@ -30,6 +30,8 @@ pub(crate) struct Axis {
 
 /// Ratios beyond which a linear axis would hide the small values.
 const LOGARITHMIC_FROM: f64 = 30.0;
+/// Values whose ratio stays below this are near each other: from zero on they would look alike.
+const NEAR_BELOW: f64 = 2.0;
 /// The least value on a logarithmic axis.
 const LOG_MIN: f64 = 1e-9;
 /// The largest value on any axis.
@@ -58,6 +60,27 @@ impl Axis {
             Some((low, high)) if high / low > LOGARITHMIC_FROM => Self::logarithmic(label, print, values),
             _ => Self::linear(label, print, values),
         }
+    }
+    /// Linear around values that are near each other, so that their differences show; `None` of others.
+    pub(crate) fn near(
+        label: &str,
+        print: fn(f64) -> String,
+        values: impl Iterator<Item = f64> + Clone,
+    ) -> Option<Self> {
+        let is_positive = values.clone().all(|v| v.is_finite() && v >= LOG_MIN);
+        let (low, high) = range(values).filter(|(low, high)| is_positive && high / low < NEAR_BELOW)?;
+        Some(Self::between(label, print, low, high))
+    }
+    /// Linear around values, however far they are from zero.
+    pub(crate) fn around(label: &str, print: fn(f64) -> String, values: impl Iterator<Item = f64>) -> Self {
+        let (low, high) = range(values).unwrap_or((0.0, 1.0));
+        Self::between(label, print, low, high)
+    }
+    fn between(label: &str, print: fn(f64) -> String, low: f64, high: f64) -> Self {
+        let room = ((high - low) * 0.08).max(high * 0.005);
+        let step = round_step((high - low + 2.0 * room) / 5.0);
+        let (low, high) = (((low - room) / step).floor() * step, ((high + room) / step).ceil() * step);
+        Self { label: label.to_owned(), low: low.max(0.0), high, logarithmic: false, ticks: Ticks::Round, print }
     }
     /// An axis with ticks at each of the given values: logarithmic when they are positive and far apart.
     pub(crate) fn at_values(label: &str, print: fn(f64) -> String, mut values: Vec<f64>) -> Self {
@@ -163,6 +186,17 @@ mod tests {
     }
 
     #[test]
+    fn values_near_each_other_take_most_of_their_axis() {
+        let axis = Axis::near("", figures::tick, [5_099.0, 4_980.0].into_iter()).expect("they are near");
+        let [high, low] = [5_099.0, 4_980.0].map(|value| axis.place(value).unwrap());
+        assert!(high - low > 0.5, "{axis:?}");
+        let texts: Vec<String> = axis.tick_labels(6).into_iter().map(|tick| tick.1).collect();
+        assert_eq!(texts, ["4,950", "5,000", "5,050", "5,100", "5,150"]);
+        assert!(Axis::near("", figures::tick, [5_099.0, 400.0].into_iter()).is_none());
+        assert!(Axis::near("", figures::tick, [5_099.0, 0.0].into_iter()).is_none());
+    }
+
+    #[test]
     fn the_deepest_queue_is_always_named() {
         let depths: Vec<f64> = (0..11).map(|i| f64::from(1 << i)).collect();
         let axis = Axis::at_values("", figures::iops, depths);
@@ -178,6 +212,7 @@ mod tests {
                 Axis::logarithmic("", figures::iops, values.iter().copied()),
                 Axis::fitting("", figures::iops, values.iter().copied()),
                 Axis::at_values("", figures::iops, values.clone()),
+                Axis::around("", figures::iops, values.iter().copied()),
             ] {
                 for value in &values {
                     prop_assert!(axis.place(*value).is_some(), "{value} on {axis:?}");

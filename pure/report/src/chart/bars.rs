@@ -1,6 +1,6 @@
 //! Horizontal bars, in groups, each with its figure at its end.
 
-use super::{Axis, STYLES, at, fitted, text_width};
+use super::{Axis, Chart, STYLES, at, fitted, text_width};
 use crate::escaped::Escaped;
 use crate::put;
 
@@ -46,46 +46,66 @@ pub(crate) struct BarChart {
     pub(crate) bars: Vec<Bar>,
 }
 
-const WIDTH: f64 = 760.0;
+/// How the room of a chart is shared out.
+struct Room {
+    width: f64,
+    /// For a name.
+    name_max: f64,
+    /// For the figure at the end of a bar.
+    text_max: f64,
+    /// Whether the name of a group has a line of its own above its bars.
+    groups_above: bool,
+}
+
+const BROAD: Room = Room { width: 760.0, name_max: 190.0, text_max: 190.0, groups_above: false };
+/// As wide as a phone.
+const NARROW: Room = Room { width: 380.0, name_max: 110.0, text_max: 150.0, groups_above: true };
 const BAR: f64 = 15.0;
 const BAR_PITCH: f64 = 18.0;
 const GROUP_GAP: f64 = 12.0;
 const TOP: f64 = 6.0;
-const NAME_WIDTH_MAX: f64 = 190.0;
-/// Room for the figure at the end of the longest bar.
+/// Least room for the figure at the end of the longest bar.
 const TEXT_WIDTH: f64 = 110.0;
-/// And for the longest.
-const TEXT_WIDTH_MAX: f64 = 190.0;
+
+impl Chart for BarChart {
+    fn svg(&self) -> String {
+        self.drawn(&self.id, &BROAD)
+    }
+    fn narrow(&self) -> Option<(String, Vec<(String, usize)>)> {
+        Some((self.drawn(&format!("{}-n", self.id), &NARROW), Vec::new()))
+    }
+}
 
 impl BarChart {
-    /// The chart as an `svg` element.
-    pub(crate) fn svg(&self) -> String {
+    fn drawn(&self, id: &str, room: &Room) -> String {
         let axis = self.axis();
         let widest = |of: fn(&Bar) -> &String| {
-            self.bars.iter().map(|b| text_width(of(b))).fold(0.0, f64::max).min(NAME_WIDTH_MAX)
+            self.bars.iter().map(|b| text_width(of(b))).fold(0.0, f64::max).min(room.name_max)
         };
         // Bold letters are wider.
-        let (group_width, name_width) = (widest(|b| &b.group) * 1.2, widest(|b| &b.name));
-        let left = group_width + name_width + 22.0;
+        let group_width = if room.groups_above { 0.0 } else { widest(|b| &b.group) * 1.2 };
+        let left = group_width + widest(|b| &b.name) + 22.0;
         let text_room =
-            self.bars.iter().map(|b| text_width(&b.text) + 6.0).fold(TEXT_WIDTH, f64::max).min(TEXT_WIDTH_MAX);
-        let right = WIDTH - text_room;
-        let groups = self.bars.windows(2).filter(|pair| pair[0].group != pair[1].group).count();
-        let bottom = TOP + self.bars.len() as f64 * BAR_PITCH + groups as f64 * GROUP_GAP + 4.0;
+            self.bars.iter().map(|b| text_width(&b.text) + 6.0).fold(TEXT_WIDTH, f64::max).min(room.text_max);
+        let right = room.width - text_room;
+        let groups = self.bars.chunk_by(|a, b| a.group == b.group);
+        let named = groups.clone().filter(|bars| room.groups_above && !bars[0].group.is_empty()).count();
+        let lines = (self.bars.len() + named) as f64;
+        let gaps = groups.count().saturating_sub(1) as f64;
+        let bottom = TOP + lines * BAR_PITCH + gaps * GROUP_GAP + 4.0;
         let height = bottom + 40.0;
         let x = |value: f64| axis.place(value).map(|place| left + place * (right - left));
         let mut out = String::new();
         put!(
             out,
             "<svg class=\"chart\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\" viewBox=\"0 0 {} {}\">",
-            at(WIDTH),
-            at(height),
-            id = self.id
+            at(room.width),
+            at(height)
         );
-        put!(out, "<title id=\"{}-t\">{}</title>", self.id, Escaped(&self.title));
-        put!(out, "<desc id=\"{}-d\">{}</desc>", self.id, Escaped(&self.description));
+        put!(out, "<title id=\"{id}-t\">{}</title>", Escaped(&self.title));
+        put!(out, "<desc id=\"{id}-d\">{}</desc>", Escaped(&self.description));
         put!(out, "<g class=\"grid\" aria-hidden=\"true\">");
-        for (value, label) in axis.tick_labels(8) {
+        for (value, label) in axis.tick_labels(if room.groups_above { 3 } else { 8 }) {
             let Some(x) = x(value) else { continue };
             let class = if label.is_empty() { " class=\"minor\"" } else { "" };
             put!(out, "<path{class} d=\"M{} {TOP}V{}\"/>", at(x), at(bottom));
@@ -96,7 +116,7 @@ impl BarChart {
             out,
             "<text class=\"mid lab\" x=\"{middle}\" y=\"{}\">{}</text></g>",
             at(height - 7.0),
-            Escaped(&self.label)
+            Escaped(&fitted(&self.label, room.width - 20.0))
         );
         let mut y = TOP + 2.0;
         let mut group: Option<&str> = None;
@@ -106,11 +126,14 @@ impl BarChart {
                     y += GROUP_GAP;
                 }
                 group = Some(&bar.group);
-                let text = fitted(&bar.group, NAME_WIDTH_MAX);
+                let text = fitted(&bar.group, if room.groups_above { room.width - 8.0 } else { room.name_max });
                 put!(out, "<text class=\"grp\" x=\"4\" y=\"{}\">{}</text>", at(y + 12.0), Escaped(&text));
+                if room.groups_above && !bar.group.is_empty() {
+                    y += BAR_PITCH;
+                }
             }
             let style = bar.style % STYLES;
-            let name = fitted(&bar.name, NAME_WIDTH_MAX);
+            let name = fitted(&bar.name, room.name_max);
             put!(out, "<text class=\"end\" x=\"{}\" y=\"{}\">{}</text>", at(left - 8.0), at(y + 12.0), Escaped(&name));
             let end = bar.value.and_then(x).unwrap_or(left);
             let doubted = if bar.doubted { " hollow" } else { "" };

@@ -1,6 +1,7 @@
 //! A line chart: lines with markers and intervals, or long series without; each line named at its end.
 
-use super::{Axis, Ticks, at, fitted, marker, text_width};
+use super::labels::{LABEL_GAP, LabelBox, Labels};
+use super::{Axis, Chart, Ticks, at, fitted, marker, text_width};
 use crate::escaped::Escaped;
 use crate::put;
 
@@ -165,18 +166,18 @@ struct WhiskerEnd {
 const NAME_WIDTH_MAX: f64 = 150.0;
 /// Widest name of a ceiling, including its height.
 const ROOF_NAME_WIDTH_MAX: f64 = 240.0;
-/// Least distance between labels beside each other.
-const LABEL_GAP: f64 = 5.0;
-/// Least distance between labels above each other.
+/// Distance between the rows of names of marks.
 const LINE_HEIGHT: f64 = 12.5;
 /// Rows for the names of marks.
 const MARK_ROWS: usize = 4;
 /// Distance between names at the ends of lines.
 const NAME_DISTANCE: f64 = 14.0;
 
-impl LineChart {
-    /// The chart as an `svg` element.
-    pub(crate) fn svg(&self) -> String {
+/// Room for the labels of the ticks of charts that stand below each other: their plotting areas begin at one place.
+pub(super) const WIDE_TICKS: f64 = 52.0;
+
+impl Chart for LineChart {
+    fn svg(&self) -> String {
         let frame = self.frame();
         let mut out = String::new();
         put!(
@@ -196,14 +197,15 @@ impl LineChart {
         out.push('>');
         put!(out, "<title id=\"{}-t\">{}</title>", self.id, Escaped(&self.title));
         put!(out, "<desc id=\"{}-d\">{}</desc>", self.id, Escaped(&self.description));
-        self.axes(&mut out, &frame);
+        let mut labels = Labels::within((frame.left, frame.right), (frame.top, frame.bottom));
+        self.axes(&mut out, &frame, &mut labels);
         for reference in &self.references {
             self.reference(&mut out, &frame, reference);
         }
         for line in &self.lines {
             self.line(&mut out, &frame, line);
         }
-        self.reference_labels(&mut out, &frame);
+        self.reference_labels(&mut out, &frame, &mut labels);
         if self.names {
             self.line_names(&mut out, &frame);
         }
@@ -211,27 +213,60 @@ impl LineChart {
         out
     }
 
+    fn narrow(&self) -> Option<(String, Vec<(String, usize)>)> {
+        if matches!(self.size, Size::Lead | Size::Small) {
+            return None;
+        }
+        let lines = self.lines.iter().filter(|line| self.names && !line.name.is_empty());
+        let names = lines.map(|line| (line.name.clone(), line.style)).collect();
+        let id = format!("{}-n", self.id);
+        Some((Self { id, size: Size::Lead, names: false, hover: None, ..self.clone() }.svg(), names))
+    }
+}
+
+impl Size {
+    /// Width and height.
+    const fn area(self) -> (f64, f64) {
+        match self {
+            Self::Large => (560.0, 330.0),
+            Self::Lead => (380.0, 250.0),
+            Self::Small => (300.0, 210.0),
+            Self::Wide => (760.0, 190.0),
+            Self::Roof => (640.0, 330.0),
+        }
+    }
+    /// Labels up at most.
+    const fn y_room(self) -> usize {
+        match self {
+            Self::Large | Self::Roof => 10,
+            Self::Lead | Self::Small => 6,
+            Self::Wide => 4,
+        }
+    }
+}
+
+/// Where the plotting area begins, to the right of the labels of this axis.
+pub(super) fn plot_begin(y: &Axis, size: Size) -> f64 {
+    let ticks = y.tick_labels(size.y_room());
+    let tick = ticks.iter().map(|t| text_width(&t.1)).fold(0.0, f64::max);
+    let tick = if size == Size::Wide { tick.max(WIDE_TICKS) } else { tick };
+    let label = if size == Size::Small { 6.0 } else { 24.0 };
+    label + tick.min(size.area().0 / 4.0) + 8.0
+}
+
+impl LineChart {
     fn frame(&self) -> Frame {
-        let (width, height) = match self.size {
-            Size::Large => (560.0, 330.0),
-            Size::Lead => (380.0, 250.0),
-            Size::Small => (300.0, 210.0),
-            Size::Wide => (760.0, 190.0),
-            Size::Roof => (640.0, 330.0),
-        };
+        let (width, height) = self.size.area();
         let widest = if self.names {
             // Bold letters are wider.
             self.lines.iter().map(|l| text_width(&l.name) * 1.1).fold(0.0, f64::max).min(self.name_width_max())
         } else {
             0.0
         };
-        let ticks = self.y.tick_labels(Self::y_room(self.size));
-        let tick = ticks.iter().map(|t| text_width(&t.1)).fold(0.0, f64::max);
-        let label = if self.size == Size::Small { 6.0 } else { 24.0 };
         Frame {
             width,
             height,
-            left: label + tick.min(width / 4.0) + 8.0,
+            left: plot_begin(&self.y, self.size),
             right: width - if widest > 0.0 { widest + 14.0 } else { 14.0 },
             top: if self.size == Size::Small { 10.0 } else { 14.0 },
             bottom: height - 42.0,
@@ -242,18 +277,10 @@ impl LineChart {
         if matches!(self.size, Size::Roof) { ROOF_NAME_WIDTH_MAX } else { NAME_WIDTH_MAX }
     }
 
-    const fn y_room(size: Size) -> usize {
-        match size {
-            Size::Large | Size::Roof => 10,
-            Size::Lead | Size::Small => 6,
-            Size::Wide => 4,
-        }
-    }
-
-    fn axes(&self, out: &mut String, frame: &Frame) {
+    fn axes(&self, out: &mut String, frame: &Frame, labels: &mut Labels) {
         put!(out, "<g class=\"grid\" aria-hidden=\"true\">");
         let mut texts = String::new();
-        for (value, label) in self.y.tick_labels(Self::y_room(self.size)) {
+        for (value, label) in self.y.tick_labels(self.size.y_room()) {
             let Some(y) = frame.y(&self.y, value) else { continue };
             let class = if label.is_empty() { " class=\"minor\"" } else { "" };
             put!(out, "<path{class} d=\"M{} {}H{}\"/>", at(frame.left), at(y), at(frame.right));
@@ -277,35 +304,21 @@ impl LineChart {
                 put!(out, "<path class=\"sep\" d=\"M{} {}V{}\"/>", at(x), at(frame.top), at(frame.bottom));
             }
         }
-        // Where names of marks are: their row, and from where to where.
-        let mut taken: Vec<(usize, f64, f64)> = Vec::new();
         for Mark { x, label, is_named } in &self.marks {
-            if let Some(x) = frame.x(&self.x, *x) {
-                if *is_named && self.size != Size::Small {
-                    let width = text_width(label);
-                    let has_room = x - frame.left > width + 10.0;
-                    let (class, beside) = if has_room { ("end limit", x - 5.0) } else { ("limit", x + 5.0) };
-                    let (start, end) = if has_room { (beside - width, beside) } else { (beside, beside + width) };
-                    let is_free = |row: &usize| {
-                        taken.iter().all(|(other, from, to)| {
-                            other != row || end + LABEL_GAP <= *from || to + LABEL_GAP <= start
-                        })
-                    };
-                    // What has no room keeps its line, whose title names it.
-                    if let Some(row) = (0..MARK_ROWS).find(is_free) {
-                        taken.push((row, start, end));
-                        let (beside, y) = (at(beside), at(frame.top + 11.0 + row as f64 * LINE_HEIGHT));
-                        put!(texts, "<text class=\"{class}\" x=\"{beside}\" y=\"{y}\">{}</text>", Escaped(label));
-                    }
+            let Some(x) = frame.x(&self.x, *x) else { continue };
+            // What has no room keeps its line, whose title names it.
+            if *is_named && self.size != Size::Small {
+                let rows = (0..MARK_ROWS).map(|row| frame.top + 11.0 + row as f64 * LINE_HEIGHT);
+                let places = rows
+                    .flat_map(|y| [LabelBox::until(x - LABEL_GAP, y, label), LabelBox::from(x + LABEL_GAP, y, label)]);
+                if let Some(place) = labels.place(places) {
+                    let (start, y) = (at(place.start), at(place.baseline));
+                    put!(texts, "<text class=\"limit\" x=\"{start}\" y=\"{y}\">{}</text>", Escaped(label));
                 }
-                let (x, label) = (at(x), Escaped(label));
-                put!(
-                    out,
-                    "<path class=\"mark\" d=\"M{x} {}V{}\"><title>{label}</title></path>",
-                    at(frame.top),
-                    at(frame.bottom)
-                );
             }
+            let (x, label) = (at(x), Escaped(label));
+            let (top, bottom) = (at(frame.top), at(frame.bottom));
+            put!(out, "<path class=\"mark\" d=\"M{x} {top}V{bottom}\"><title>{label}</title></path>");
         }
         out.push_str(&texts);
         let middle = at(f64::midpoint(frame.left, frame.right));
@@ -357,27 +370,21 @@ impl LineChart {
     }
 
     /// On top of the lines, so that none crosses them out. A label without room beside the others is left out.
-    fn reference_labels(&self, out: &mut String, frame: &Frame) {
-        let mut taken: Vec<(f64, f64, f64)> = Vec::new();
+    fn reference_labels(&self, out: &mut String, frame: &Frame, labels: &mut Labels) {
         for reference in &self.references {
             let Some(y) = frame.y(&self.y, reference.y) else { continue };
             let label = fitted(&reference.label, frame.right - frame.left - 8.0);
-            let width = text_width(&label);
             // Above its line, or below if there is no room above.
             let baselines = if y - 16.0 < frame.top { [y + 13.0; 2] } else { [y - 5.0, y + 13.0] };
-            let starts =
-                std::iter::once(frame.left + 5.0).chain(taken.iter().map(|(_, end, _)| end + 8.0).collect::<Vec<_>>());
-            let places = starts.flat_map(|x| baselines.map(|baseline| (x, baseline)));
-            let free = |(x, baseline): &(f64, f64)| {
-                let clear = |(start, end, other): &(f64, f64, f64)| {
-                    x + width + LABEL_GAP <= *start || end + LABEL_GAP <= *x || (baseline - other).abs() >= LINE_HEIGHT
-                };
-                x + width <= frame.right && baseline + 3.0 < frame.bottom && taken.iter().all(clear)
-            };
-            let mut places = places.filter(free);
-            let Some((x, baseline)) = places.next() else { continue };
-            put!(out, "<text class=\"reft\" x=\"{}\" y=\"{}\">{}</text>", at(x), at(baseline), Escaped(&label));
-            taken.push((x, x + width, baseline));
+            let after = labels.ends().into_iter().map(|end| end + 8.0);
+            let starts: Vec<f64> = std::iter::once(frame.left + 5.0).chain(after).collect();
+            let places = starts
+                .into_iter()
+                .flat_map(|start| baselines.map(|baseline| LabelBox::from(start, baseline, &label)))
+                .chain(baselines.map(|baseline| LabelBox::until(frame.right, baseline, &label)));
+            let Some(place) = labels.place(places) else { continue };
+            let (x, baseline) = (at(place.start), at(place.baseline));
+            put!(out, "<text class=\"reft\" x=\"{x}\" y=\"{baseline}\">{}</text>", Escaped(&label));
         }
     }
 
@@ -546,7 +553,7 @@ mod tests {
             let (x, width) = (number(tag, "x"), text_width(&text));
             let start = match class {
                 "mid" => x - width / 2.0,
-                "end limit" => x - width,
+                "end" => x - width,
                 _ => x,
             };
             (start, start + width, number(tag, "y"), text)
@@ -579,8 +586,7 @@ mod tests {
         let mark = |x: f64| Mark { x, label: "vm-cached-throughput 2,040".to_owned(), is_named: true };
         chart.marks = [1.0, 1.1, 1.2, 90.0].map(mark).into();
         let svg = chart.svg();
-        let mut named = texts(&svg, "limit");
-        named.extend(texts(&svg, "end limit"));
+        let named = texts(&svg, "limit");
         assert_eq!(named.len(), 4, "{svg}");
         for (index, one) in named.iter().enumerate() {
             for other in &named[..index] {
@@ -602,6 +608,25 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn no_text_of_a_chart_covers_another(
+            depths in prop::collection::btree_set(1u32..5000, 2..12),
+            objectives in prop::collection::vec(1e3f64..1e9, 0..4),
+            limits in prop::collection::vec((1f64..5000.0, "[a-z-]{4,22} [0-9]{3,6}"), 0..6),
+            size in prop::sample::select(vec![Size::Lead, Size::Small, Size::Large, Size::Wide]),
+        ) {
+            let mut chart = chart(depths.into_iter().map(f64::from).collect(), &objectives, size);
+            chart.marks = limits.into_iter().map(|(x, label)| Mark { x, label, is_named: true }).collect();
+            let svg = chart.svg();
+            let all: Vec<_> = ["limit", "reft", "mid", "end"].into_iter().flat_map(|class| texts(&svg, class)).collect();
+            // Letters are 11.5 high.
+            let is_apart = |one: &(f64, f64, f64, String), other: &(f64, f64, f64, String)| {
+                one.1 <= other.0 || other.1 <= one.0 || (one.2 - other.2).abs() >= 11.5
+            };
+            for (index, one) in all.iter().enumerate() {
+                prop_assert!(all[..index].iter().all(|other| is_apart(one, other)), "{one:?} of {all:?}");
+            }
+        }
         #[test]
         fn labels_never_overlap(
             depths in prop::collection::btree_set(1u32..5000, 1..40),

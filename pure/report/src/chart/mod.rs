@@ -2,11 +2,24 @@
 
 mod axis;
 mod bars;
+mod labels;
 mod line;
+mod ratios;
+mod strip;
 
 pub(crate) use axis::{Axis, Ticks};
 pub(crate) use bars::{Bar, BarChart};
 pub(crate) use line::{Hover, Line, LineChart, Mark, Point, Reference, Size};
+pub(crate) use ratios::{RatioChart, RatioRow};
+pub(crate) use strip::{Stretch, StripChart};
+
+/// A chart that a page shows.
+pub(crate) trait Chart {
+    /// As an `svg` element.
+    fn svg(&self) -> String;
+    /// The same for a page that is no wider than a phone, with what a legend below it names; `None`: it is readable there as it is.
+    fn narrow(&self) -> Option<(String, Vec<(String, usize)>)>;
+}
 
 /// The number of series that colour, marker and dash distinguish at once.
 pub(crate) const STYLES: usize = 8;

@@ -1,8 +1,9 @@
 //! Each cell in full, folded: percentiles, their curve, the series, and its trials.
 
-use super::overview::{self, figure};
+use super::course::{self, PAPER_POINTS_MAX, POINTS_MAX, course};
+use super::overview::{self, drawn};
 use super::{CellView, Escaped, Run, table};
-use crate::chart::{Axis, Hover, Line, LineChart, Mark, Reference, Size, Ticks};
+use crate::chart::{Axis, Chart, Hover, Line, LineChart, Reference, Size, Ticks};
 use crate::figures::{self, MISSING, plain};
 use crate::put;
 use crate::rows;
@@ -11,15 +12,9 @@ use crate::words::doubt_detail;
 use loadline_analysis::{LatencyIntervals, OperationFigures};
 use loadline_block::Operation;
 use loadline_load::LatencyFigure;
-use loadline_record::{CellRecord, Ending, Histogram, HistogramSnapshot, SecondOperation, Series};
-use loadline_units::{Bytes, Duration};
+use loadline_record::{Ending, Histogram, HistogramSnapshot};
+use loadline_units::Duration;
 
-/// Points of one line in a chart over time at most.
-const POINTS_MAX: usize = 300;
-/// The same on paper, with charts a third as wide as the page.
-const PAPER_POINTS_MAX: usize = 120;
-/// From this block size on, throughput is the better figure than IOPS.
-const LARGE_BLOCK: Bytes = Bytes::kib(64);
 /// Trials shown one by one in a table at most.
 const TRIALS_MAX: usize = 100;
 /// From so many trials on, their table has two columns on paper.
@@ -73,38 +68,41 @@ fn cell(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
 /// The charts: large ones for the screen, and for paper the same beside each other.
 fn charts(out: &mut String, run: &Run<'_>, view: &CellView<'_>) {
     let curve = percentile_curve(run, view);
-    let course = course(run, view);
-    if let (None, Some(from), true) = (&course, &run.summary.run.imported, view.record.is_some_and(has_no_seconds)) {
+    // One alone is the run's own course, which stands above.
+    let course = course(run, view).filter(|_| run.views.len() > 1 && !course::is_watched(view));
+    if let (None, Some(from), true) =
+        (&course, &run.summary.run.imported, view.record.is_some_and(course::has_no_seconds))
+    {
         let tool = Escaped(plain(&from.tool_and_version()));
         put!(out, "<p class=\"note\">No course over time: {tool} told no seconds.</p>\n");
     }
-    let rate = course.as_ref().map(|course| course.rate(run, view, POINTS_MAX));
-    let latency = course.as_ref().map(|course| course.latency(run, view, POINTS_MAX));
+    let rate = course.as_ref().map(|course| course.rate(POINTS_MAX));
+    let latency = course.as_ref().map(|course| course.latency(POINTS_MAX));
     out.push_str("<div class=\"screen\">\n");
     if let Some(chart) = &curve {
         out.push_str("<div class=\"figs\">\n");
-        figure(out, Size::Large, "Latency by percentile", &chart.svg(), "All trials together.");
+        drawn(out, Size::Large, "Latency by percentile", &chart.svg(), "All trials together.");
         out.push_str("</div>\n");
     }
     if let (Some(course), Some(rate), Some(latency)) = (&course, &rate, &latency) {
         let caption = course.caption(POINTS_MAX);
-        figure(out, Size::Wide, course.heading(), &rate.svg(), &caption);
-        figure(out, Size::Wide, "Latency over time: median and p99 of each second", &latency.svg(), &caption);
+        drawn(out, Size::Wide, course.heading(), &rate.svg(), &caption);
+        drawn(out, Size::Wide, "Latency over time: median and p99 of each second", &latency.svg(), &caption);
         legend(out, &latency.lines);
     }
     out.push_str("</div>\n<div class=\"figs many paper\">\n");
     let small =
         |chart: LineChart| LineChart { id: format!("{}-paper", chart.id), size: Size::Small, hover: None, ..chart };
     if let Some(chart) = curve {
-        figure(out, Size::Small, "Latency by percentile", &small(chart).svg(), "");
+        drawn(out, Size::Small, "Latency by percentile", &small(chart).svg(), "");
     }
     if let Some(course) = &course {
         let heading = format!("{}{}", course.heading(), if course.large { ", MB/s" } else { "" });
-        let rate = small(course.rate(run, view, PAPER_POINTS_MAX));
-        figure(out, Size::Small, &heading, &rate.svg(), &course.caption(PAPER_POINTS_MAX));
-        let latency = course.latency(run, view, PAPER_POINTS_MAX);
+        let rate = small(course.rate(PAPER_POINTS_MAX));
+        drawn(out, Size::Small, &heading, &rate.svg(), &course.caption(PAPER_POINTS_MAX));
+        let latency = course.latency(PAPER_POINTS_MAX);
         out.push_str("<div>");
-        figure(out, Size::Small, "Latency over time", &small(latency.clone()).svg(), "");
+        drawn(out, Size::Small, "Latency over time", &small(latency.clone()).svg(), "");
         legend(out, &latency.lines);
         out.push_str("</div>\n");
     }
@@ -306,201 +304,6 @@ fn curve(histogram: &Histogram) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// From this mean number of requests outstanding in a second on, something waited through all of it.
-const STOOD_STILL: f64 = 0.99;
-
-/// One interval of all trials laid end to end.
-struct Moment<'a> {
-    /// Seconds of measured time since the first trial's start.
-    at_s: f64,
-    /// Seconds that it covers.
-    covered_s: f64,
-    count: u64,
-    bytes: u64,
-    /// Nothing was answered while something waited.
-    stood_still: bool,
-    operations: &'a [SecondOperation; 4],
-}
-
-/// All trials' series end to end, and the start of each later trial.
-fn moments<'a>(trials: impl Iterator<Item = &'a Series>) -> (Vec<Moment<'a>>, Vec<f64>) {
-    let (mut all, mut boundaries, mut offset_s) = (Vec::new(), Vec::new(), 0.0);
-    for series in trials {
-        if !all.is_empty() && !series.seconds.is_empty() {
-            boundaries.push(offset_s);
-        }
-        let interval_s = f64::from(series.interval_s);
-        let before_s = offset_s;
-        let last = series.seconds.len().saturating_sub(1);
-        for (index, second) in series.seconds.iter().enumerate() {
-            let covered_s = if index == last { series.last_ns as f64 / 1e9 } else { interval_s };
-            // A last interval of less than nine tenths has no reliable rate.
-            if covered_s >= interval_s * 0.9 {
-                all.push(Moment {
-                    at_s: before_s + interval_s * (index as f64 + 1.0),
-                    covered_s,
-                    count: second.count(),
-                    bytes: second.bytes(),
-                    stood_still: second.count() + second.errors == 0 && second.outstanding >= STOOD_STILL,
-                    operations: &second.operations,
-                });
-            }
-        }
-        offset_s += interval_s * series.seconds.len() as f64;
-    }
-    (all, boundaries)
-}
-
-/// At most `most` points: of each stretch the smallest and the largest, in their order.
-fn thinned(points: Vec<(f64, f64)>, most: usize) -> Vec<(f64, f64)> {
-    if points.len() <= most {
-        return points;
-    }
-    let stretch = points.len().div_ceil(most / 2);
-    points
-        .chunks(stretch)
-        .flat_map(|chunk| {
-            let by = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
-            let low = chunk.iter().min_by(by).copied();
-            let high = chunk.iter().max_by(by).copied();
-            let (first, second) = if low.map(|p| p.0) <= high.map(|p| p.0) { (low, high) } else { (high, low) };
-            [first, second.filter(|_| low != high)].into_iter().flatten()
-        })
-        .collect()
-}
-
-/// The series of a cell's trials, end to end.
-struct Course<'a> {
-    /// At least two.
-    moments: Vec<Moment<'a>>,
-    /// Starts of later trials, s.
-    boundaries: Vec<f64>,
-    /// Changes to the storage meanwhile.
-    marks: Vec<Mark>,
-    /// Whether bytes say more than requests.
-    large: bool,
-}
-
-fn has_no_seconds(record: &CellRecord) -> bool {
-    moments(record.trials.iter().map(|t| &t.series)).0.is_empty()
-}
-
-/// The course of a cell; `None` if it is too short.
-fn course<'a>(run: &Run<'_>, view: &CellView<'a>) -> Option<Course<'a>> {
-    let (moments, boundaries) = moments(view.record?.trials.iter().map(|t| &t.series));
-    let large = view.summary.load.block_bytes >= LARGE_BLOCK.get();
-    let marks = changes(&run.record.header.settings, &view.summary.volume);
-    (moments.len() >= 2).then_some(Course { moments, boundaries, marks, large })
-}
-
-/// Changes to an emulation from its settings that affect a volume, in seconds from its first request on.
-fn changes(settings: &serde_json::Value, volume: &str) -> Vec<Mark> {
-    let Some(first_ns) = settings["first_request_ns"][volume].as_u64() else { return Vec::new() };
-    let told = settings["changes"]["told"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let under = |whole: &str, part: &str| part.strip_prefix(whole).is_some_and(|rest| rest.starts_with('/'));
-    let mark = |change: &serde_json::Value| {
-        let on = change["on"].as_str();
-        let concerns = on.is_none_or(|on| on == volume || under(volume, on) || under(on, volume));
-        let at_s = change["at_ns"].as_u64().filter(|_| concerns)?.checked_sub(first_ns)? as f64 / 1e9;
-        Some(Mark {
-            x: at_s,
-            label: format!("after {} s {}", figures::tick(at_s), change["what"].as_str()?),
-            is_named: false,
-        })
-    };
-    told.iter().filter_map(mark).collect()
-}
-
-impl Course<'_> {
-    const fn heading(&self) -> &'static str {
-        if self.large { "Throughput over time" } else { "IOPS over time" }
-    }
-    /// How so many seconds became at most `most` points, and the meaning of dashed lines; empty if neither applies.
-    fn caption(&self, most: usize) -> String {
-        let seconds = self.moments.len();
-        let marks = if self.marks.is_empty() { "" } else { "Dashed lines: what was done to the storage on purpose." };
-        if seconds <= most {
-            return marks.to_owned();
-        }
-        let stretch = seconds.div_ceil(most / 2);
-        let thinned = format!(
-            "{} seconds drawn as at most {most} points: the smallest and the largest of every {stretch}.",
-            figures::count(seconds as u64)
-        );
-        [thinned.as_str(), marks].join(" ").trim_end().to_owned()
-    }
-    fn x(&self, most: usize) -> Axis {
-        let label = match (self.boundaries.is_empty(), most > PAPER_POINTS_MAX) {
-            (true, _) => "seconds of measured time",
-            (false, true) => "seconds of measured time (trials end to end, divided by lines)",
-            (false, false) => "seconds, trials divided by lines",
-        };
-        let end = self.moments.last().map_or(1.0, |m| m.at_s);
-        Axis { high: end.max(1.0), ..Axis::linear(label, figures::tick, std::iter::once(end)) }
-    }
-    /// Requests or bytes of each second.
-    fn rate(&self, run: &Run<'_>, view: &CellView<'_>, most: usize) -> LineChart {
-        let of = |m: &Moment<'_>| if self.large { m.bytes as f64 } else { m.count as f64 } / m.covered_s;
-        let rate: Vec<(f64, f64)> = self.moments.iter().map(|m| (m.at_s, of(m))).collect();
-        let (label, print): (_, fn(f64) -> String) =
-            if self.large { ("MB/s", |v| figures::tick(v / 1e6)) } else { ("IOPS", figures::tick) };
-        let top = rate.iter().map(|p| p.1).fold(0.0, f64::max);
-        LineChart {
-            id: format!("{}-rate", run.cell_anchor(view.index)),
-            title: format!("{}: {}", self.heading(), run.cell_name(view.summary)),
-            description: format!(
-                "{} seconds; the highest is {} {label}.",
-                self.moments.len(),
-                if self.large { figures::megabytes(top) } else { figures::iops(top) }
-            ),
-            x: self.x(most),
-            y: Axis::linear(label, print, std::iter::once(top)),
-            lines: vec![Line::bare("rate".to_owned(), 0, thinned(rate, most))],
-            references: Vec::new(),
-            separators: self.boundaries.clone(),
-            marks: self.marks.clone(),
-            size: Size::Wide,
-            names: false,
-            hover: Some(Hover { x: "s", y: if self.large { "bytes/s" } else { "IOPS" } }),
-        }
-    }
-    /// Median and p99 of each second, by operation.
-    fn latency(&self, run: &Run<'_>, view: &CellView<'_>, most: usize) -> LineChart {
-        let mut lines = Vec::new();
-        for operation in Operation::ALL {
-            // A second without requests has no percentiles. If the device answered nothing, the line is broken.
-            let seconds: Vec<(f64, bool, SecondOperation)> =
-                self.moments.iter().map(|m| (m.at_s, m.stood_still, m.operations[operation.index()])).collect();
-            if seconds.iter().all(|(.., of)| of.count == 0) {
-                continue;
-            }
-            let whole = seconds.len() <= most;
-            for (name, quantile) in [("p50", (|s| s.p50_ns) as fn(&SecondOperation) -> u64), ("p99", |s| s.p99_ns)] {
-                let points = seconds.iter().filter(|(_, still, of)| of.count > 0 || *still && whole);
-                let latency = |of: &SecondOperation| if of.count > 0 { quantile(of).max(1) as f64 } else { f64::NAN };
-                let points = points.map(|(at_s, _, of)| (*at_s, latency(of))).collect();
-                lines.push(Line::bare(format!("{} {name}", operation.name()), lines.len(), thinned(points, most)));
-            }
-        }
-        let values = lines.iter().flat_map(|l| l.points.values()).map(|(_, y)| y).filter(|y| y.is_finite());
-        let y = Axis::logarithmic("latency", figures::latency_tick, values);
-        LineChart {
-            id: format!("{}-late", run.cell_anchor(view.index)),
-            title: format!("Latency over time: {}", run.cell_name(view.summary)),
-            description: "Median and 99th percentile of each second.".to_owned(),
-            x: self.x(most),
-            y,
-            lines,
-            references: Vec::new(),
-            separators: self.boundaries.clone(),
-            marks: self.marks.clone(),
-            size: Size::Wide,
-            names: false,
-            hover: Some(Hover { x: "s", y: "ns" }),
-        }
-    }
-}
-
 fn trials(out: &mut String, view: &CellView<'_>) {
     let Some(record) = view.record.filter(|r| !r.trials.is_empty()) else { return };
     let class = match record.trials.as_slice() {
@@ -547,37 +350,5 @@ fn trials(out: &mut String, view: &CellView<'_>) {
             put!(out, "<li>{}</li>", Escaped(plain(sample)));
         }
         out.push_str("</ul>\n");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use loadline_record::Second;
-    use proptest::prelude::*;
-
-    #[test]
-    fn trials_follow_each_other_in_time_and_a_short_last_interval_is_left_out() {
-        let series = Series { interval_s: 2, seconds: vec![Second::default(); 3], last_ns: 500_000_000 };
-        let series = [series.clone(), Series { last_ns: 2_000_000_000, ..series }];
-        let (moments, boundaries) = moments(series.iter());
-        let times: Vec<f64> = moments.iter().map(|m| m.at_s).collect();
-        assert_eq!(times, [2.0, 4.0, 8.0, 10.0, 12.0]);
-        assert_eq!(boundaries, [6.0]);
-    }
-
-    proptest! {
-        #[test]
-        fn thinning_keeps_the_extremes_and_the_order(values in prop::collection::vec(0.0f64..1e6, 1..2000)) {
-            let points: Vec<(f64, f64)> = values.iter().enumerate().map(|(i, v)| (i as f64, *v)).collect();
-            let thin = thinned(points.clone(), POINTS_MAX);
-            prop_assert!(thin.len() <= POINTS_MAX);
-            prop_assert!(thin.windows(2).all(|pair| pair[0].0 < pair[1].0));
-            let extremes = |points: &[(f64, f64)]| {
-                let values = || points.iter().map(|p| p.1);
-                (values().fold(f64::MAX, f64::min), values().fold(0.0, f64::max))
-            };
-            prop_assert_eq!(extremes(&thin), extremes(&points));
-        }
     }
 }

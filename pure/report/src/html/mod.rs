@@ -1,6 +1,7 @@
 //! One self-contained HTML file: no network, readable without JavaScript, light and dark, on screen and on paper.
 
 mod cells;
+mod course;
 mod families;
 mod heat;
 mod overview;
@@ -250,7 +251,8 @@ pub fn html_with_answers(
         [] => out.push_str("<p class=\"lead\">No run was given.</p>\n"),
         _ => {
             if let Some(answer) = &compared {
-                answer_lines(&mut out, answer);
+                let chart = comparisons.map(|both| side_by_side::lead_chart(&both.all)).unwrap_or_default();
+                answer_lines(&mut out, answer, &chart);
             }
             list_of_runs(&mut out, &runs);
         }
@@ -310,16 +312,19 @@ fn lead(out: &mut String, run: &Run<'_>) {
     parts.retain(|part| !part.is_empty());
     put!(out, "<p class=\"meta\">{}</p>\n", Escaped(parts.join(" · ")));
     if let Some(answer) = run.answer {
-        answer_lines(out, answer);
+        answer_lines(out, answer, "");
     } else if let Some(verdict) = &run.summary.verdict {
         verdict_block(out, run, verdict);
     }
 }
 
-/// An answer in a few lines.
-fn answer_lines(out: &mut String, answer: &RunAnswer) {
+/// An answer in a few lines, with a chart beside it where there is one.
+fn answer_lines(out: &mut String, answer: &RunAnswer, chart: &str) {
     out.push_str("<div class=\"verdict\">\n");
     lines_html(out, "answers", &answer.lines.iter().collect::<Vec<_>>());
+    if !chart.is_empty() {
+        put!(out, "<div class=\"chart-beside\">{chart}</div>\n");
+    }
     out.push_str("</div>\n");
 }
 
@@ -434,8 +439,10 @@ fn unlike(out: &mut String, runs: &[Run<'_>]) {
 fn sections(out: &mut String, run: &Run<'_>) {
     let (number, level) = (run.number, run.level);
     let charts = overview::charts(run);
+    let course = course::of_run(run);
     let links = [
         ("answer", "What was found", run.answer.is_some_and(|answer| !answer.tables.is_empty())),
+        ("course", "Over time", !course.is_empty()),
         ("charts", "Charts", !charts.is_empty()),
         ("findings", "Findings", true),
         ("table", "Results", true),
@@ -455,6 +462,7 @@ fn sections(out: &mut String, run: &Run<'_>) {
             "findings" => table::findings(out, run),
             "table" => table::results(out, run),
             "doubts" => table::doubts(out, run),
+            "course" => out.push_str(&course),
             "charts" => out.push_str(&charts),
             "cells" => cells::cells(out, run),
             _ => provenance::provenance(out, run),

@@ -1,11 +1,14 @@
 //! The charts over all cells: by depth, by load, by name, by trial.
 
+use super::course;
 use super::families::{Curve, Family, Panel};
 use super::roofline::rooflines;
 use super::scaling::scaling;
 use super::traits::operation_mix;
 use super::{CellView, Escaped, Run};
-use crate::chart::{Axis, Bar, BarChart, LINES_MAX, Line, LineChart, Mark, Point, Reference, Size, Ticks, swatch};
+use crate::chart::{
+    Axis, Bar, BarChart, Chart, LINES_MAX, Line, LineChart, Mark, Point, Reference, Size, Ticks, swatch,
+};
 use crate::figures;
 use crate::put;
 use crate::rows::doubts_the_rate;
@@ -61,6 +64,20 @@ pub(crate) const MEAN_LATENCY: Metric = Metric {
 };
 
 impl Metric {
+    /// Around figures that are near each other, so that their differences show; else as [`Self::axis`].
+    pub(crate) fn compared_axis(&self, values: &[f64], references: &[Reference]) -> Axis {
+        let near = |label: &str, scale: f64, print: fn(f64) -> String| {
+            let mut axis = Axis::near(label, print, values.iter().map(move |value| value / scale))?;
+            (axis.low, axis.high) = (axis.low * scale, axis.high * scale);
+            Some(axis)
+        };
+        let near = match self.code {
+            "throughput" => near(self.unit, 1e6, |v| figures::tick(v / 1e6)),
+            "iops" => near(self.unit, 1.0, figures::tick),
+            _ => near(self.name, 1.0, figures::latency_tick),
+        };
+        near.unwrap_or_else(|| self.axis(values, references))
+    }
     /// From the lowest value to the highest, objectives included.
     pub(crate) fn axis(&self, values: &[f64], references: &[Reference]) -> Axis {
         let all = values.iter().copied().chain(references.iter().map(|r| r.y));
@@ -77,9 +94,12 @@ fn by_rate_leads(run: &Run<'_>) -> bool {
     run.summary.verdict.is_some() && !Family::by_rate(&run.views).panels.is_empty()
 }
 
-/// Latency against load, for beside the verdict; nothing where no load was varied.
+/// What stands beside the verdict: a watch over time, else latency against load; nothing where no load was varied.
 pub(crate) fn lead_chart(run: &Run<'_>) -> String {
-    let mut out = String::new();
+    let mut out = course::of_watch(run);
+    if !out.is_empty() {
+        return out;
+    }
     if by_rate_leads(run) {
         let family = Family::by_rate(&run.views);
         rate_panel(&mut out, run, (0, &family.panels[0]), Size::Lead);
@@ -105,8 +125,24 @@ pub(crate) fn charts(run: &Run<'_>) -> String {
     out
 }
 
-/// A chart with its caption.
-pub(crate) fn figure(out: &mut String, size: Size, heading: &str, svg: &str, caption: &str) {
+/// A chart with its caption; for pages as narrow as a phone in a form of its own.
+pub(crate) fn figure(out: &mut String, size: Size, heading: &str, chart: &impl Chart, caption: &str) {
+    let narrow = chart.narrow().map(|(svg, names)| {
+        let mut narrow = svg;
+        legend(&mut narrow, &names);
+        narrow
+    });
+    let svg = match narrow {
+        Some(narrow) => {
+            format!("<div class=\"broad\">{}</div><div class=\"narrow\">{narrow}</div>", chart.svg())
+        }
+        None => chart.svg(),
+    };
+    drawn(out, size, heading, &svg, caption);
+}
+
+/// The same of what is drawn already.
+pub(crate) fn drawn(out: &mut String, size: Size, heading: &str, svg: &str, caption: &str) {
     let class = match size {
         Size::Large | Size::Roof => "fig",
         Size::Lead => "fig lead-chart",
@@ -265,7 +301,7 @@ fn by_depth(out: &mut String, run: &Run<'_>) {
             } else {
                 format!("{} by outstanding requests", metric.name)
             };
-            figure(out, size, &heading, &chart.svg(), "");
+            figure(out, size, &heading, &chart, "");
         }
         if size == Size::Small {
             out.push_str("</div>\n");
@@ -330,7 +366,7 @@ fn latency_against_load(
         hover: None,
         lines: lines.clone(),
     };
-    figure(out, size, &format!("{} against load", latency.name), &chart.svg(), "");
+    figure(out, size, &format!("{} against load", latency.name), &chart, "");
 }
 
 /// Which of two levels is drawn, if there are two.
@@ -469,7 +505,7 @@ fn rate_panel(out: &mut String, run: &Run<'_>, (index, panel): (usize, &Panel<'_
         names: true,
         hover: None,
     };
-    figure(out, size, name, &chart.svg(), "");
+    figure(out, size, name, &chart, "");
 }
 
 /// The closed-loop cells with a unique name on their volume, with the name: a suite, as disk benchmarks print it.
@@ -540,7 +576,7 @@ fn bars(out: &mut String, run: &Run<'_>) {
         bars,
     };
     put!(out, "<h{0}>The named loads</h{0}>\n", run.level + 1);
-    figure(out, Size::Wide, "Throughput, MB/s", &chart.svg(), "");
+    figure(out, Size::Wide, "Throughput, MB/s", &chart, "");
 }
 
 pub(crate) fn row_name(view: &CellView<'_>, name: &str) -> String {
@@ -620,9 +656,8 @@ fn by_trial(out: &mut String, run: &Run<'_>) {
         } else {
             "Throughput by trial".to_owned()
         };
-        let svg = chart.svg();
         out.push_str("<div>");
-        figure(out, Size::Large, &heading, &svg, "");
+        figure(out, Size::Large, &heading, &chart, "");
         let names: Vec<(String, usize)> =
             lines.into_iter().filter(|l| !l.name.is_empty()).map(|l| (l.name, l.style)).collect();
         legend(out, &names);

@@ -67,7 +67,7 @@ fn charts(out: &mut String, run: &Run<'_>, roofs: &[Roof<'_>], styles: &Styles, 
     let (open, folded) = roofs.split_at(roofs.len().min(OPEN_MAX));
     let draw = |out: &mut String, index: usize, roof: &Roof<'_>| {
         let chart = chart(run, roof, styles, format!("r{}-{}-{index}", run.number, naming.code));
-        figure(out, Size::Roof, &format!("IOPS by {}: {}", naming.what, roof.name), &chart.svg(), "");
+        figure(out, Size::Roof, &format!("IOPS by {}: {}", naming.what, roof.name), &chart, "");
     };
     if !open.is_empty() {
         out.push_str("<div class=\"figs\">\n");

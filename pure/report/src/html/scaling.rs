@@ -61,7 +61,7 @@ fn bars(out: &mut String, scaling: &Scaling, prefix: &str) {
             linear: true,
             bars,
         };
-        figure(out, Size::Wide, &format!("{unit} by disks: {}", plain(&total.label)), &chart.svg(), "");
+        figure(out, Size::Wide, &format!("{unit} by disks: {}", plain(&total.label)), &chart, "");
     }
 }
 

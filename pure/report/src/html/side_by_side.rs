@@ -4,12 +4,13 @@ mod bars;
 mod chosen;
 mod curves;
 
+use super::overview::figure;
 use super::{CellView, Escaped, Run, table};
-use crate::chart::STYLES;
-use crate::comparison::{interval, ratio};
+use crate::chart::{RatioChart, RatioRow, STYLES, Size};
+use crate::comparison::{figure_name, interval, letter, ratio};
 use crate::figures::{self, MISSING, plain};
 use crate::put;
-use loadline_analysis::{CellComparison, Comparison, Verdict};
+use loadline_analysis::{Against, ApplicationSide, CellComparison, Comparison, Figure, Verdict};
 use loadline_load::LatencyFigure;
 use std::collections::BTreeMap;
 
@@ -69,6 +70,103 @@ impl<'r, 'a> ComparedRuns<'r, 'a> {
         }
         title.trim_end().to_owned()
     }
+}
+
+/// Loads beside the verdict at most.
+const LEAD_ROWS_MAX: usize = 7;
+
+/// What stands beside the verdict: each load as a ratio to the baseline, of several sides each side over all loads. Empty where nothing
+/// can be compared.
+pub(super) fn lead_chart(comparison: &Comparison) -> String {
+    let mut rows = if comparison.applications.is_empty() { ratio_rows(comparison) } else { work_rows(comparison) };
+    if rows.is_empty() {
+        return String::new();
+    }
+    let all = rows.len();
+    // The largest differences, in the order of the loads.
+    let mut by_size: Vec<usize> = (0..all).collect();
+    let size = |place: &usize| -rows[*place].ratio.ln().abs();
+    by_size.sort_by(|a, b| size(a).total_cmp(&size(b)));
+    let kept = &by_size[..all.min(LEAD_ROWS_MAX)];
+    let mut place = 0..;
+    rows.retain(|_| place.next().is_some_and(|place| kept.contains(&place)));
+    let chart = RatioChart {
+        id: "beside-ratios".to_owned(),
+        title: "What is compared, as ratios".to_owned(),
+        label: "times A; grey: the same for all purposes".to_owned(),
+        margin: comparison.margin,
+        rows,
+    };
+    let heading = if comparison.against.len() == 1 { "B as times A" } else { "Each side as times A" };
+    let left_out = match all - kept.len() {
+        0 => String::new(),
+        more => format!("{more} more with smaller differences: see below."),
+    };
+    let mut out = String::new();
+    figure(&mut out, Size::Lead, heading, &chart, &left_out);
+    out
+}
+
+/// The loads of the only other side, or each other side over all its loads.
+fn ratio_rows(comparison: &Comparison) -> Vec<RatioRow> {
+    let words = |figure: Figure, value: f64, ends: Option<(f64, f64)>| {
+        let ends = ends.map_or_else(String::new, |(low, high)| format!(" ({})", interval(Some(low), Some(high))));
+        format!("{}{ends} {}", ratio(value), figure_name(figure))
+    };
+    let of_cell = |cell: &CellComparison| {
+        let found = cell.deciding().filter(|found| found.ratio > 0.0 && found.ratio.is_finite())?;
+        let ends = found.low.zip(found.high);
+        Some(RatioRow {
+            name: plain(&cell.label),
+            style: 0,
+            ratio: found.ratio,
+            interval: ends,
+            doubted: cell.doubted(),
+            text: words(found.figure, found.ratio, ends),
+        })
+    };
+    if let [only] = comparison.against.as_slice() {
+        return only.cells.iter().filter_map(of_cell).collect();
+    }
+    let of_side = |against: &Against| {
+        let overall = against.overall.first()?;
+        let value = overall.ratio.filter(|ratio| *ratio > 0.0 && ratio.is_finite())?;
+        let (side, ends) = (against.side as usize, overall.low.zip(overall.high));
+        Some(RatioRow {
+            name: format!("{}, {}", letter(side), plain(&comparison.sides[side].name)),
+            style: side,
+            ratio: value,
+            interval: ends,
+            doubted: false,
+            text: words(overall.figure, value, ends),
+        })
+    };
+    comparison.against.iter().filter_map(of_side).collect()
+}
+
+/// What applications at their own pace did: work, requests, and how long each took.
+fn work_rows(comparison: &Comparison) -> Vec<RatioRow> {
+    let Some(base) = comparison.applications.first() else { return Vec::new() };
+    let of_side = |other: &ApplicationSide| {
+        let side = other.side as usize;
+        let whose = if comparison.applications.len() > 2 { format!("{}: ", letter(side)) } else { String::new() };
+        let row = |name: &str, before: Option<f64>, now: Option<f64>| {
+            let value = now? / before.filter(|before| *before > 0.0)?;
+            let text = ratio(value);
+            let name = format!("{whose}{name}");
+            let row = RatioRow { name, style: side, ratio: value, interval: None, doubted: false, text };
+            (value > 0.0 && value.is_finite()).then_some(row)
+        };
+        [
+            row("what the application counts", base.counted_per_s, other.counted_per_s),
+            row("requests a second", Some(base.iops), Some(other.iops)),
+            row("how long each takes", Some(base.waits_ns), Some(other.waits_ns)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+    };
+    comparison.applications.iter().skip(1).flat_map(of_side).collect()
 }
 
 /// IOPS, MB/s and p99 of each load that at least two runs have, and the verdict of each later run against the first.

@@ -29,7 +29,8 @@ fn page(record: &RunRecord) -> String {
 /// The chart of rates by depth, or the charts if each has one line.
 fn by_depth(text: &str) -> Vec<&str> {
     let all = text.split("<svg class=\"chart\"").skip(1).map(|chart| chart.split("</svg>").next().unwrap());
-    all.filter(|chart| chart.contains("-throughput-")).collect()
+    // Each is there once more for narrow pages.
+    all.filter(|chart| chart.contains("-throughput-") && !chart.contains("-n-t ")).collect()
 }
 
 /// The description of each line for readers who cannot see it.

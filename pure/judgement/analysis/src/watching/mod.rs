@@ -59,9 +59,50 @@ pub(crate) fn name_watched(record: &RunRecord, cells: &mut [CellSummary]) {
     }
 }
 
-/// What the samples of a cell come to, one of `cells`; `None` where it was not watched.
-pub(crate) fn judge(cell: &CellRecord, cells: &[CellRecord]) -> Option<Judged> {
+/// A watch over time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WatchCourse {
+    /// What its time went to, the largest share first.
+    pub causes: Vec<CauseShare>,
+    /// About a second each, in their order.
+    pub seconds: Vec<CourseSecond>,
+}
+
+/// About a second of a watch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CourseSecond {
+    /// What the device counted.
+    pub tick: WatchTick,
+    /// What it is put down to: causes by their place, with their shares of it.
+    pub causes: Vec<(usize, f64)>,
+}
+
+/// The course of a cell, one of `cells`; `None` where it was not watched.
+#[must_use]
+pub fn watch_course(cell: &CellRecord, cells: &[CellRecord]) -> Option<WatchCourse> {
     let watch = watched(cell)?;
+    let (all, level) = attributed(cell, watch, cells);
+    let shares = shares(&all);
+    let place = |cause: Cause| shares.iter().position(|(of, _)| *of == cause);
+    let second = |moment: &Moment| CourseSecond {
+        tick: moment.tick,
+        causes: moment.causes.iter().filter_map(|(cause, share)| Some((place(*cause)?, *share))).collect(),
+    };
+    let seconds = all.iter().map(second).collect();
+    Some(WatchCourse { causes: cause_shares(&shares, watch, level.as_ref()), seconds })
+}
+
+fn cause_shares(shares: &[(Cause, f64)], watch: &WatchRecord, level: Option<&Level>) -> Vec<CauseShare> {
+    let of = |(cause, share): &(Cause, f64)| CauseShare {
+        cause: cause.value(watch),
+        limit: cause.limit(watch, level),
+        share: *share,
+    };
+    shares.iter().map(of).collect()
+}
+
+/// The seconds of a cell, one of `cells`, each put down to its causes, and the level at which its rate stops.
+fn attributed(cell: &CellRecord, watch: &WatchRecord, cells: &[CellRecord]) -> (Vec<Moment>, Option<Level>) {
     let others = cells.iter().filter(|other| other.id != cell.id);
     let beside: Vec<Beside<'_>> = others.filter_map(Beside::of).collect();
     let mut all = moments(watch);
@@ -71,6 +112,13 @@ pub(crate) fn judge(cell: &CellRecord, cells: &[CellRecord]) -> Option<Judged> {
     let level = own.or_else(|| (!beside.is_empty()).then(|| joint_level(&parts, &beside)).flatten());
     let level = level.map(|level| level.of_moments(all.len(), &places));
     course::attribute(&mut all, watch, &cell.ceilings, &beside, level.as_ref());
+    (all, level)
+}
+
+/// What the samples of a cell come to, one of `cells`; `None` where it was not watched.
+pub(crate) fn judge(cell: &CellRecord, cells: &[CellRecord]) -> Option<Judged> {
+    let watch = watched(cell)?;
+    let (all, level) = attributed(cell, watch, cells);
     let shares = shares(&all);
     let cause = binding_cause(&shares);
     let share = shares.iter().find(|(of, _)| *of == cause).map_or(0.0, |(_, share)| *share);
@@ -163,10 +211,7 @@ fn view(
     let (arrivals, outstanding) = arrivals::arrivals(watch, all);
     let throttled_share =
         shares.iter().filter(|(cause, _)| matches!(cause, Cause::Throttle(_))).map(|(_, share)| share).sum();
-    let causes: Vec<CauseShare> = shares
-        .iter()
-        .map(|(cause, share)| CauseShare { cause: cause.value(watch), limit: cause.limit(watch, level), share: *share })
-        .collect();
+    let causes = cause_shares(shares, watch, level);
     let gain = findings::gain(outstanding, &causes, Some(binding.limit));
     let most = all.last().and_then(|moment| moment.causes.iter().max_by(|(_, a), (_, b)| a.total_cmp(b)));
     WatchView {

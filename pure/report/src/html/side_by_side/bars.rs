@@ -107,7 +107,7 @@ fn chart(out: &mut String, told: &ComparedRuns<'_, '_>, rows: &[&Row<'_>], metri
         linear,
         bars,
     };
-    figure(out, Size::Wide, &format!("{}, {unit}", metric.name), &chart.svg(), "");
+    figure(out, Size::Wide, &format!("{}, {unit}", metric.name), &chart, "");
 }
 
 fn bar(told: &ComparedRuns<'_, '_>, run: usize, view: &CellView<'_>, metric: Metric, group: &str) -> Bar {

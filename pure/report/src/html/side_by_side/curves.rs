@@ -7,8 +7,8 @@ use crate::chart::{Axis, Line, LineChart, Reference, STYLES, Size};
 use crate::figures;
 use crate::html::CellView;
 use crate::html::overview::{
-    self, IOPS, Metric, THROUGHPUT, after_bursts, both_ends, depth_axis, figure, figure_point, latency_of, legend,
-    limited, references, suite,
+    self, IOPS, Metric, THROUGHPUT, after_bursts, both_ends, depth_axis, figure, figure_point, interval, latency_of,
+    legend, limited, references, suite,
 };
 use crate::html::traits::{self, traits};
 use crate::put;
@@ -18,6 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Kinds of load that are drawn at most.
 const KINDS_MAX: usize = 12;
+/// The usual rule is drawn up to so many times the largest figure.
+const RULE_NEAR: f64 = 2.0;
 /// With up to so many, the charts are large.
 const LARGE_MAX: usize = 6;
 
@@ -192,16 +194,24 @@ fn chart(
     metric: Metric,
     limited: LatencyFigure,
     size: Size,
-) -> String {
+) -> LineChart {
     let kind = kinds[index];
     let is_latency = metric.code == overview::MEAN_LATENCY.code;
     let same_scale = || kinds.iter().filter(|other| alike(other, kind)).flat_map(|other| other.lines.iter().flatten());
-    let lasting: Vec<f64> = same_scale().filter_map(|(_, view)| (metric.value)(view)).collect();
-    let references: Vec<Reference> = if is_latency {
-        references(kind.lines.iter().flatten().map(|(_, view)| view), Some(limited))
-    } else {
-        Vec::new()
-    };
+    // Whiskers are seen whole where the axis is cut.
+    let figures = same_scale().filter_map(|(_, view)| Some((view, (metric.value)(view)?)));
+    let values = figures.flat_map(|(view, value)| {
+        let (low, high) = interval(view, value, metric).unwrap_or((value, value));
+        [value, low, high]
+    });
+    let lasting: Vec<f64> = values.collect();
+    let own = || kind.lines.iter().flatten().map(|(_, view)| view);
+    let mut references: Vec<Reference> = if is_latency { references(own(), Some(limited)) } else { Vec::new() };
+    // What nobody asked for is drawn if it is near: far away it would press the lines together.
+    if own().all(|view| view.objective().is_none()) {
+        let most = lasting.iter().copied().fold(0.0, f64::max);
+        references.retain(|reference| reference.y <= most * RULE_NEAR);
+    }
     let lines = kind.lines.iter().enumerate().filter(|(_, line)| !line.is_empty()).map(|(number, line)| {
         let points = line.iter().map(|(place, view)| {
             let mut point = figure_point(&told.drawn()[number], *place, view, metric);
@@ -212,12 +222,12 @@ fn chart(
     });
     let described = kind.lines.iter().enumerate().filter(|(_, line)| !line.is_empty());
     let every: Vec<traits::Traits> = kinds.iter().map(|kind| kind.traits.clone()).collect();
-    let chart = LineChart {
+    LineChart {
         id: format!("beside-{}-{}-{index}", along.code(), metric.code),
         title: format!("{} by {}, run beside run: {}", metric.name, along.words(), kind.traits.name(&every, |_| true)),
         description: both_ends(described.map(|(number, line)| (told.names[number].as_str(), line.as_slice())), metric),
         x: along.axis(same_scale().map(|(place, _)| *place)),
-        y: metric.axis(&lasting, &references),
+        y: metric.compared_axis(&lasting, &references),
         lines: lines.collect(),
         references,
         separators: Vec::new(),
@@ -225,8 +235,7 @@ fn chart(
         size,
         names: size == Size::Large,
         hover: None,
-    };
-    chart.svg()
+    }
 }
 
 /// The meaning of whiskers; runs may be of both kinds.
