@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(bound.limit, Limit::DiskIops);
         assert_eq!(
             words::evidence(&bound.seen),
-            "Of the requests' own account: its time went to disk-iops 80 %, latency 20 %."
+            "By what its requests waited for: its time went to disk-iops 80 %, latency 20 %."
         );
         let idle = binding(&TimeAccount { busy: second * 2, ..account }, &Series::default()).unwrap();
         assert_eq!(idle.limit, Limit::Arrival);

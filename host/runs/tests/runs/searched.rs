@@ -92,7 +92,7 @@ fn a_rate_of_which_nothing_is_answered_in_time_is_lost_and_the_search_goes_on_be
     assert!(cells(&record).iter().any(|c| c["offered_iops"].is_number() && c["read"].is_null()), "no such probe");
     let found = findings(&record, "objective");
     let of_open = found.iter().find(|text| text.contains("arriving a second")).unwrap_or_else(|| panic!("{found:?}"));
-    assert!(of_open.contains("Random 4 KiB reads lose 20 ms on average between"), "{of_open}");
+    assert!(of_open.contains("Random 4 KiB reads stay within 20 ms on average up to"), "{of_open}");
     assert!(found.iter().any(|text| text.contains("stay within 20 ms on average up to depth")), "{found:?}");
 }
 

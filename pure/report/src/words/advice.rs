@@ -100,7 +100,7 @@ fn all_lines(advice: &Advice) -> Vec<VerdictLine> {
     say(
         About::Binds,
         format!(
-            "Its first limit is that of {} ({}). That is {} IOPS of this load; {used}.",
+            "Its first limit is that of {} ({}). For requests like these it is {} IOPS; {used}.",
             winner.binding.source,
             winner.binding.limit,
             number(winner.binding.ceiling_iops),

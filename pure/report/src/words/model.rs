@@ -55,7 +55,7 @@ pub(super) fn model(fact: &ModelFact) -> String {
                 Some(AccountReason::Faults) => "faults that were made on purpose held it; ",
                 None => "",
             };
-            format!("Of the requests' own account: {why}its time went to {}.", shares_of_time(shares))
+            format!("By what its requests waited for: {why}its time went to {}.", shares_of_time(shares))
         }
         ModelFact::NothingAnswered { lasting_ns, from_ns, times } => {
             let of = if *times > 1 { format!(", the longest of {times} such times") } else { String::new() };

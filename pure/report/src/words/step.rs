@@ -108,7 +108,7 @@ const fn mover(limit: Limit) -> &'static str {
             "a larger VM size, or the host's cache off where the disks by themselves allow more"
         }
         Limit::BurstExhausted => "plan with the rate after the burst, or take a disk whose baseline is high enough",
-        Limit::Latency => "ask for more at once (deeper queues, more threads) before buying anything",
+        Limit::Latency => "have more requests in flight (deeper queues, more threads) before buying anything",
         Limit::Arrival => "offer more, to see where it stops",
         Limit::Generator => "more load threads (threads in the plan), or a larger machine to measure from",
         Limit::Interface => "devices on another interface",

@@ -327,7 +327,7 @@ pub(crate) fn next(next: &WatchNext) -> String {
         WatchStep::LargerMachine => "more needs a larger VM; faster disks change nothing",
         WatchStep::HigherBaseline => "plan with this rate, or take a disk with a higher baseline",
         WatchStep::FasterAnswers => {
-            "ask for more at once (more connections, deeper read-ahead), or take a disk that answers faster"
+            "have more requests in flight (more connections, deeper read-ahead), or take a disk that answers faster"
         }
         WatchStep::FasterOnly => "take a disk that answers faster: many requests are in flight already",
         WatchStep::FasterFlushes => "make several writes durable with one flush, or take a disk that flushes faster",

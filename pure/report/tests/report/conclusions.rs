@@ -64,7 +64,7 @@ fn a_load_that_nothing_stops_is_told_to_ask_for_more() {
     let cells = [1, 2].map(|depth| cell(closed("random", 1.0, 4 << 10, depth), &disk, &[1.0, 1.0, 1.0]));
     let told = one(&run(cells.into()));
     assert!(told.text.contains("no limit stops them there"), "{told:?}");
-    assert!(told.next.unwrap().starts_with("Ask for more at once"));
+    assert!(told.next.unwrap().starts_with("Have more requests in flight"));
 }
 
 #[test]

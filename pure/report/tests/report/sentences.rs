@@ -103,7 +103,7 @@ fn of_requests_that_wait() {
     );
     says(
         WaitingFact::InBursts { median_ns: 20.1e3, slow_share: 0.002, slow_ns: 98e6 },
-        "Of its requests half take at most 20.1 us, 0.2 % about 98.0 ms, and hardly any a time between: they are let through in bursts, \
+        "Half of its requests take at most 20.1 us, 0.2 % take about 98.0 ms, and hardly any take a time between these: they are let through in bursts, \
          as a throttle does.",
     );
     says(
@@ -290,6 +290,6 @@ fn of_what_a_model_knows() {
     let shares = vec![TimeHeld { by: text("idle"), share: 0.8 }, TimeHeld { by: text("latency"), share: 0.004 }];
     says(
         ModelFact::Account { reason: Some(AccountReason::LittleAsked), shares },
-        "Of the requests' own account: for half of its time or more nothing was asked for; its time went to idle 80 %.",
+        "By what its requests waited for: for half of its time or more nothing was asked for; its time went to idle 80 %.",
     );
 }

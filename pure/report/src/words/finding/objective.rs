@@ -54,14 +54,14 @@ pub(super) fn turn(seen: &ObjectiveSeen, cells: usize) -> String {
         }
         ObjectiveTurn::BetweenRates { kept, lost } => {
             let text = format!(
-                "{load} lose {objective} between {} and {} arriving a second ({} and {} {}): {} at the one, {}.",
+                "{load} stay within {objective} up to {} arriving a second ({} {}; {}), and break it at {} ({}): {}.",
                 number(kept.offered_iops),
-                number(lost.offered_iops),
                 share(kept),
-                share(lost),
                 of_most(kept),
                 of_arrivals(kept),
-                missed_by(lost, seen.objective.limit_ns, " at the other")
+                number(lost.offered_iops),
+                share(lost),
+                missed_by(lost, seen.objective.limit_ns, "")
             );
             (text, true)
         }
@@ -92,7 +92,7 @@ pub(super) fn turn(seen: &ObjectiveSeen, cells: usize) -> String {
 
 /// Every doubt of what an objective rests on.
 pub(super) fn doubts(codes: &[DoubtCode], cells: usize) -> String {
-    let of = if cells == 1 { "the load that it rests on" } else { "loads that it rests on" };
+    let of = if cells == 1 { "the load behind it" } else { "the loads behind it" };
     if codes.is_empty() { String::new() } else { format!(" Doubts of {of}: {}.", super::codes(codes)) }
 }
 

@@ -68,8 +68,8 @@ pub(super) fn of_applications(loads: &[CameTo]) -> String {
 pub(super) fn in_clusters(load: &LoadAt, clusters: &Clusters, is_level: bool, others: usize) -> String {
     let or_cache = if is_level { "" } else { ", or a cache answers all but a few" };
     format!(
-        "requests are let through in bursts, as a throttle does{or_cache}: of {} at {} half take at most {}, {} about {}, and \
-         hardly any a time between.{}",
+        "requests are let through in bursts, as a throttle does{or_cache}: of {} at {} half take at most {}, {} take about {}, and \
+         hardly any take a time between these.{}",
         load.load,
         load.at,
         span(clusters.median_ns),

@@ -17,8 +17,8 @@ pub(in crate::words) fn waiting(fact: &WaitingFact) -> String {
             small_number(*at_devices)
         ),
         WaitingFact::InBursts { median_ns, slow_share, slow_ns } => format!(
-            "Of its requests half take at most {}, {} about {}, and hardly any a time between: they are let through in bursts, as a \
-             throttle does.",
+            "Half of its requests take at most {}, {} take about {}, and hardly any take a time between these: they are let through in \
+             bursts, as a throttle does.",
             span(*median_ns),
             percent(*slow_share),
             span(*slow_ns)

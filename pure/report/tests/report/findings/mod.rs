@@ -134,8 +134,8 @@ fn an_open_loop_tells_the_rate_at_which_the_objective_is_lost() {
     let text = one(&summarize(&run(cells)), FindingCode::Objective);
     assert_eq!(
         text,
-        "Random 4 KiB reads lose 20 ms on average between 4,500 and 5,500 arriving a second (90 % and 110 % of the 5,001 \
-         delivered at most): 10.0 ms at the one, 2.73 s at the other. Doubts of loads that it rests on: offered-load-missed."
+        "Random 4 KiB reads stay within 20 ms on average up to 4,500 arriving a second (90 % of the 5,001 delivered at most; 10.0 ms), and \
+         break it at 5,500 (110 %): 2.73 s. Doubts of the loads behind it: offered-load-missed."
     );
 }
 
@@ -163,11 +163,14 @@ fn arrivals_by_chance_and_evenly_spaced_ones_lose_it_each_at_a_rate_of_their_own
     let told = texts(&summarize(&record), FindingCode::Objective);
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(
-        told[0].starts_with("Random 4 KiB reads (arriving by chance) lose 20 ms")
-            && told[0].contains("between 500 and 4,000"),
+        told[0].starts_with("Random 4 KiB reads (arriving by chance) stay within 20 ms")
+            && told[0].contains("up to 500 arriving")
+            && told[0].contains("break it at 4,000"),
         "{told:?}"
     );
-    assert!(told[1].contains("(arriving evenly) lose") && told[1].contains("between 4,500 and 5,500"), "{told:?}");
+    let evenly = &told[1];
+    assert!(evenly.contains("(arriving evenly) stay") && evenly.contains("up to 4,500 arriving"), "{told:?}");
+    assert!(evenly.contains("break it at 5,500"), "{told:?}");
     assert!(told.iter().all(|text| !text.contains("disturbance")), "{told:?}");
 }
 
@@ -176,10 +179,10 @@ fn a_load_that_a_higher_one_keeps_is_not_where_the_objective_is_lost() {
     let lost = summarize(&rising(&[(500.0, 1.0), (2_500.0, 0.9), (3_500.0, 1.0), (4_500.0, 1.0), (5_500.0, 1.0)]));
     assert_eq!(
         one(&lost, FindingCode::Objective),
-        "Random 4 KiB reads lose 20 ms on average between 4,500 and 5,500 arriving a second (90 % and 110 % of the 5,001 \
-         delivered at most): 10.0 ms at the one, 2.73 s at the other. It was missed with 2,500 arriving a second (not by \
+        "Random 4 KiB reads stay within 20 ms on average up to 4,500 arriving a second (90 % of the 5,001 delivered at most; 10.0 ms), and \
+         break it at 5,500 (110 %): 2.73 s. It was missed with 2,500 arriving a second (not by \
          latency, 1.82 ms: only 90.0 % of the arrivals were answered in time), too, which higher loads \
-         kept: more likely a passing disturbance than a limit; measure that load again. Doubts of loads that it rests on: \
+         kept: more likely a passing disturbance than a limit; measure that load again. Doubts of the loads behind it: \
          offered-load-missed."
     );
     assert_eq!(lost.findings.iter().find(|f| f.code == FindingCode::Objective).unwrap().cells.len(), 3);
@@ -512,8 +515,8 @@ fn the_objective_is_lost_at_a_share_of_the_level() {
     cells.extend([2_500.0, 4_500.0, 5_500.0].map(|rate| cell(open("random", 1.0, KIB4, rate), &disk, &[1.0])));
     let text = &texts(&summarize(&run(cells)), FindingCode::Objective)[0];
     assert!(
-        text.contains("between 4,500 and 5,500 arriving a second (90 % and 110 % of the 5,00")
-            && text.contains("at which they level off): 10.0 ms at the one, 2.73 s at the other."),
+        text.contains("up to 4,500 arriving a second (90 % of the 5,00")
+            && text.contains("at which they level off; 10.0 ms), and break it at 5,500 (110 %): 2.73 s."),
         "{text}"
     );
 }
@@ -525,7 +528,7 @@ fn bursts_are_told_once_and_their_mean_does_not_pass_for_a_latency() {
     assert_eq!(
         one(&summary, FindingCode::ThrottledInClusters),
         "Requests are let through in bursts, as a throttle does: of random 4 KiB reads at depth 1 half take at most 20.1 us, 0.2 % \
-         about 98.0 ms, and hardly any a time between. 1 other cell shows the same."
+         take about 98.0 ms, and hardly any take a time between these. 1 other cell shows the same."
     );
     let alone = one(&summary, FindingCode::LatencyAlone);
     assert!(alone.contains("216 us on average (half at most 20.1 us)"), "{alone}");

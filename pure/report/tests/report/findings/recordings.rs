@@ -85,5 +85,5 @@ fn an_objective_tells_the_doubts_of_the_loads_that_it_rests_on() {
         trial.doubts = vec![Doubt::written(DoubtCode::ToolStopped, "The tool did not run.")];
     }
     let told = texts(&summarize(&run), FindingCode::Objective).remove(0);
-    assert!(told.contains(" that it rests on: ") && told.contains("tool-stopped"), "{told}");
+    assert!(told.contains(" behind it: ") && told.contains("tool-stopped"), "{told}");
 }
