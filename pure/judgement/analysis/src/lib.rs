@@ -14,6 +14,7 @@ mod finding;
 mod findings;
 mod held_by;
 mod hosts;
+mod known_disk;
 mod lasting;
 mod limits;
 mod live;
@@ -71,6 +72,7 @@ pub use hosts::{
     ClockExchange, ClockOffset, ClockReading, ClockState, HostRun, HostView, HostsLimit, HostsPoint, HostsScaling,
     HostsView, MergeError, Straggler, StragglerSeen, clock_at, merge_hosts, name_on_hosts,
 };
+pub use known_disk::{KnownDisk, KnownLevels};
 pub use limits::{LimitFigure, Quantity, known_limits, limits};
 pub use live::{
     LIVE_SCHEMA, LIVE_WINDOW_MIN_S, LIVE_WINDOW_S, LiveCause, LiveFrame, LiveItems, LiveLimit, LiveMachine, LiveMark,

@@ -8,6 +8,7 @@ use crate::curves::{is_like, outstanding, paced};
 use crate::device_throttle::HeldBy;
 use crate::findings::{FLUSHES_MIN, best_cell, flushes, overloaded};
 use crate::hosts::view::HostsScaling;
+use crate::known_disk::KnownLevels;
 use crate::more_in_flight::more_in_flight;
 use crate::standing::{self, StandingLimit};
 use crate::summary::{CellSummary, OperationFigures};
@@ -141,7 +142,11 @@ impl VolumeCells<'_> {
                 .and_then(|limit| limit.lifted_by)
                 .or_else(|| (!lifted.is_empty()).then(|| lifted.join(" && "))),
             cell: cell.id.clone(),
+            known: None,
         };
+        if matches!(verdict.next, Some(Advised::Move { limit: Limit::DiskIops | Limit::DiskThroughput, .. })) {
+            verdict.known = KnownLevels::of(self.record, &verdict.gives, self.cells);
+        }
         RecordedSource::speak_apart(self.record, cell, &mut verdict);
         Some(verdict)
     }

@@ -4,6 +4,7 @@ use crate::conclusion::{InsteadOfRange, RateBefore};
 use crate::device_throttle::HeldBy;
 use crate::finding::ObjectiveRule;
 use crate::hosts::view::HostsLimit;
+use crate::known_disk::KnownLevels;
 use crate::standing::StandingLimit;
 use crate::summary::WaitAbove;
 use crate::watching::{WatchHolder, WatchNext};
@@ -80,6 +81,9 @@ pub struct VolumeVerdict {
     pub command: Option<String>,
     /// The cell that shows the limit.
     pub cell: String,
+    /// The disks that are sold with the limits that it shows; missing where none is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub known: Option<KnownLevels>,
 }
 
 /// What holds the figures of a volume.

@@ -5,9 +5,10 @@ use super::doubt::source_limit;
 use super::finding::how_long;
 use super::throttle::{amount, standing, throttle};
 use super::{NAMED_MAX, hosts, watch};
+use crate::figures;
 use loadline_analysis::{
-    Advised, Answered, HeldBesides, HeldBy, Holder, HostsLimit, InsteadOfRange, LimitHolder, LoadAnswers, LoadsMissing,
-    MoreInFlight, ObjectiveFound, ObjectiveVerdict, RecordedSource, VolumeVerdict,
+    Advised, Answered, HeldBesides, HeldBy, Holder, HostsLimit, InsteadOfRange, KnownDisk, KnownLevels, LimitHolder,
+    LoadAnswers, LoadsMissing, MoreInFlight, ObjectiveFound, ObjectiveVerdict, RecordedSource, VolumeVerdict,
 };
 use loadline_block::Operation;
 use loadline_record::Limit;
@@ -119,11 +120,29 @@ const fn without_figure(limit: Limit, of_others: bool) -> &'static str {
 
 /// What to do about a volume, and how long that takes; the first letter is small.
 pub(crate) fn next(volume: &VolumeVerdict) -> Option<String> {
-    let mut text = advised(volume.next.as_ref()?);
+    let mut text = match (&volume.known, volume.next.as_ref()?) {
+        (Some(known), Advised::Move { .. }) => known_levels(known),
+        (_, next) => advised(next),
+    };
     if let Some(ns) = volume.takes_ns {
         let _ = write!(text, "; takes about {}", Duration::from_ns(ns).clock());
     }
     Some(text)
+}
+
+/// "5,099 IOPS and 207.6 MB/s are an azure/premium-p30 (sold with 5,000 IOPS and 209.7 MB/s)".
+fn known_levels(known: &KnownLevels) -> String {
+    let levels = |iops: f64, bytes: f64| format!("{} IOPS and {} MB/s", figures::iops(iops), figures::megabytes(bytes));
+    let disk = |disk: &KnownDisk| {
+        let sold = levels(disk.iops as f64, disk.throughput_bytes_per_s as f64);
+        format!("{} (sold with {sold})", disk.name)
+    };
+    let disks: Vec<String> = known.disks.iter().map(disk).collect();
+    format!(
+        "{} are the limits of {}; more needs another disk or a stripe",
+        levels(known.iops, known.throughput_bytes_per_s),
+        disks.join(" or ")
+    )
 }
 
 pub(crate) fn advised(advised: &Advised) -> String {
@@ -180,7 +199,7 @@ const fn moved(limit: Limit, modelled: bool) -> &'static str {
         Limit::VmUncachedIops | Limit::VmUncachedThroughput => "more needs a larger VM; faster disks change nothing",
         Limit::VmCachedIops | Limit::VmCachedThroughput => "more needs a larger VM, or the host cache off",
         Limit::BurstExhausted => "plan with this rate, or take storage with a higher baseline",
-        Limit::Latency => "ask for more at once (deeper queues, more threads) before buying anything",
+        Limit::Latency => "have more requests in flight (deeper queues, more threads) before buying anything",
         Limit::Arrival => "offer more to find where it stops",
         Limit::Cpu => "free the CPUs or measure from a larger machine",
         Limit::Generator => "use more load threads",

@@ -47,6 +47,7 @@ pub use price::{
     PriceProblem, Span, charge,
 };
 pub use resolve::{DiskFigures, Draw, EntryError, EstimatedLimit, LimitFigures, Provisioned, PurchasePart, VmFigures};
+pub use sold::SoldDisk;
 
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,28 @@
-//! What a provider sells today, by name: machines and network disks.
+//! What a provider sells today, by name: machines and network disks; and which of the disks does what was measured.
 
 use crate::catalog::Catalog;
 use crate::entry::{DiskEntry, VmEntry};
-use loadline_disk::Place;
-use loadline_units::Bytes;
+use crate::figure::{Factor, Interval};
+use crate::resolve::Provisioned;
+use loadline_disk::{Directions, Place};
+use loadline_units::{ByteRate, Bytes, Iops};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Measured levels scatter by so much around what a disk delivers.
+const SCATTER: f64 = 0.01;
+/// Disks that are as near as this to the nearest are as good an answer.
+const AS_NEAR: f64 = 0.005;
+
+/// A disk that delivers what was measured, with the limits that it is sold with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SoldDisk {
+    /// Its name: "azure/premium-p30".
+    pub name: String,
+    /// Requests per second.
+    pub iops: Iops,
+    /// Bytes per second.
+    pub throughput: ByteRate,
+}
 
 /// Names with a year are past limits of what is sold today.
 fn is_dated(name: &str) -> bool {
@@ -61,11 +79,55 @@ impl Catalog {
         by_name.into_values().collect()
     }
 
+    /// The disks sold today, without anything provisioned, whose limits are both of these levels of requests and bytes a second: as good an
+    /// answer each. None where no disk has both.
+    #[must_use]
+    pub fn disks_of_levels(&self, iops: f64, bytes_per_s: f64) -> Vec<SoldDisk> {
+        let sold = self.providers().into_iter().flat_map(|provider| self.network_disks_sold(&provider));
+        let current = sold.filter(|disk| self.superseded_by(disk).is_none());
+        let mut near: Vec<(f64, SoldDisk)> =
+            current.filter_map(|disk| self.distance(disk, iops, bytes_per_s)).collect();
+        near.sort_by(|(a, one), (b, other)| a.total_cmp(b).then_with(|| one.name.cmp(&other.name)));
+        let nearest = near.first().map_or(0.0, |(distance, _)| *distance);
+        near.into_iter().take_while(|(distance, _)| *distance <= nearest + AS_NEAR).map(|(_, disk)| disk).collect()
+    }
+
+    /// How far levels are from what a disk delivers; `None` where it does not.
+    fn distance(&self, disk: &DiskEntry, iops: f64, bytes_per_s: f64) -> Option<(f64, SoldDisk)> {
+        let figures = self.disk_figures(&disk.name, &Provisioned::default()).ok()?;
+        let (limit, delivered) = (figures.limits.limit, figures.limits.mechanism.delivered);
+        let sold_iops = sole(limit.iops?, |budget| budget.rate.get())?;
+        let sold_bytes = sole(limit.throughput?, |budget| budget.rate.get())?;
+        let of_requests = apart(iops / sold_iops as f64, &delivered.iops)?;
+        let of_bytes = apart(bytes_per_s / sold_bytes as f64, &delivered.throughput)?;
+        let (iops, throughput) = (Iops::per_second(sold_iops)?, ByteRate::per_second(sold_bytes)?);
+        Some((of_requests.max(of_bytes), SoldDisk { name: disk.name.clone(), iops, throughput }))
+    }
+
     /// What the provider recommends in place of a disk, in words: "gp3". `None` if it recommends nothing else.
     #[must_use]
     pub fn superseded_by(&self, disk: &DiskEntry) -> Option<&str> {
         self.disk_family(disk).superseded_by.as_deref()
     }
+}
+
+/// The rate of both directions; `None` where they differ.
+fn sole<T>(limit: Directions<T>, rate: impl Fn(T) -> u64) -> Option<u64> {
+    match limit {
+        Directions::Together(both) => Some(rate(both)),
+        Directions::Apart { read: Some(read), write: Some(write) } | Directions::Traded { read, write } => {
+            let (read, write) = (rate(read), rate(write));
+            (read == write).then_some(read)
+        }
+        Directions::Apart { .. } => None,
+    }
+}
+
+/// How far a measured share of a published limit is from the share that is delivered; `None` where it is not delivered.
+fn apart(share: f64, delivered: &Interval<Factor>) -> Option<f64> {
+    let of = |factor: Factor| factor.of_count(1_000_000) as f64 / 1e6;
+    let is_delivered = share >= of(delivered.low) * (1.0 - SCATTER) && share <= of(delivered.high) * (1.0 + SCATTER);
+    is_delivered.then(|| (share / of(delivered.mid) - 1.0).abs())
 }
 
 fn provider_of(name: &str) -> &str {

@@ -218,6 +218,7 @@ pub(crate) fn volumes(cells: &[CellSummary]) -> Vec<VolumeVerdict> {
                 takes_ns: None,
                 command: lifting_command(cell),
                 cell: cell.id.clone(),
+                known: None,
             }
         })
         .collect()
