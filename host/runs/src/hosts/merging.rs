@@ -3,7 +3,7 @@
 use crate::wall_clock::{self, run_id};
 use crate::{Ended, Error, HostsRefusal, NewRun, Refusal, RunOutcome};
 use loadline_analysis::{ClockOffset, ClockReading, HostRun, merge_hosts};
-use loadline_record::{Clock, HostFacts, RunHeader, RunRecord, RunStatus, RunVerb, VolumeFacts};
+use loadline_record::{Clock, DeviceFacts, HostFacts, RunHeader, RunRecord, RunStatus, RunVerb, VolumeFacts};
 use loadline_store::Store;
 use std::collections::BTreeMap;
 
@@ -124,14 +124,14 @@ fn header(runs: &[HostRun], name: Option<String>) -> RunHeader {
         started: headers.iter().map(|header| header.started.clone()).min().unwrap_or_default(),
         plans: first.plans.clone(),
         environment,
-        volumes: first.volumes.iter().map(|volume| shared(volume, &headers)).collect(),
+        volumes: first.volumes.iter().map(|volume| shared(volume, runs, &headers)).collect(),
         settings: serde_json::json!({ "merged": of }),
         ..new.header_on(machines(runs, &headers))
     }
 }
 
-/// A volume as all hosts see it, up to the furthest end that one of them was given. Their block devices are each host's own.
-fn shared(volume: &VolumeFacts, headers: &[&RunHeader]) -> VolumeFacts {
+/// A volume as all hosts see it, up to the furthest end that one of them was given, with the devices through which each host sees it.
+fn shared(volume: &VolumeFacts, runs: &[HostRun], headers: &[&RunHeader]) -> VolumeFacts {
     let mut targets: Vec<&str> = Vec::new();
     let mut size_bytes = volume.size_bytes;
     for other in headers.iter().flat_map(|header| &header.volumes).filter(|other| other.name == volume.name) {
@@ -140,7 +140,26 @@ fn shared(volume: &VolumeFacts, headers: &[&RunHeader]) -> VolumeFacts {
             targets.push(&other.target);
         }
     }
-    VolumeFacts { target: targets.join(", "), devices: Vec::new(), size_bytes, ..volume.clone() }
+    let devices = devices_of_hosts(&volume.name, runs);
+    VolumeFacts { target: targets.join(", "), devices, size_bytes, ..volume.clone() }
+}
+
+/// The devices below a volume on each host, by whose they are; those of one kernel once.
+fn devices_of_hosts(volume: &str, runs: &[HostRun]) -> Vec<DeviceFacts> {
+    let boot = |run: &HostRun| run.record.header.host.boot_id.clone();
+    let is_first = |(place, run): &(usize, &HostRun)| {
+        boot(run).is_none_or(|own| runs[..*place].iter().all(|other| boot(other).as_ref() != Some(&own)))
+    };
+    let kernels: Vec<&HostRun> = runs.iter().enumerate().filter(is_first).map(|(_, run)| run).collect();
+    let own = |run: &HostRun| {
+        let of_volume = run.record.header.volumes.iter().filter(|of| of.name == volume);
+        let named = |device: &DeviceFacts| match kernels.len() {
+            1 => device.clone(),
+            _ => DeviceFacts { name: format!("{} of {}", device.name, run.host), ..device.clone() },
+        };
+        of_volume.flat_map(|of| &of.devices).map(named).collect::<Vec<_>>()
+    };
+    kernels.iter().flat_map(|run| own(run)).collect()
 }
 
 /// What all machines have in common.

@@ -1,6 +1,9 @@
 //! Runs that hosts made together, merged in the store.
 
-use loadline_record::{DoubtCode, RunRecord, RunStatus, RunVerb, TrialRecord};
+use loadline_record::{
+    DeviceFacts, DoubtCode, KernelThrottle, RunRecord, RunStatus, RunVerb, ThrottledQuantity, ThrottledRequests,
+    TrialRecord,
+};
 use loadline_runs::{
     Error, HostsRefusal, Measurement, Merge, Refusal, RunOptions, Silent, StartTime, resume, store_location,
 };
@@ -52,6 +55,39 @@ fn runs_that_began_together_become_one_in_the_store() {
     assert_eq!(merged.cells[0].load.figures().rate_iops, Some(2_000.0));
     // It is stored whole, and there is nothing to carry on with.
     assert!(resume(store, &merged.header.id, &mut Silent::default()).unwrap().ended.is_complete());
+}
+
+#[test]
+fn a_merged_run_keeps_the_devices_and_throttles_of_each_host() {
+    let folder = tempfile::tempdir().unwrap();
+    let throttle = KernelThrottle {
+        requests: ThrottledRequests::Reads,
+        counts: ThrottledQuantity::Requests,
+        per_s: 500,
+        group: "/db".into(),
+        file: "/sys/fs/cgroup/db/io.max".into(),
+        lifted_by: "7:0 0".into(),
+    };
+    let on = |host: &str| {
+        let mut record = measured(&folder.path().join(format!("{host}.db")), wall() + Duration::from_secs(1)).unwrap();
+        record.header.host.boot_id = Some(host.to_owned());
+        let device = DeviceFacts { name: "vda".into(), throttles: vec![throttle.clone()], ..DeviceFacts::default() };
+        record.header.volumes[0].devices = vec![device];
+        record
+    };
+    let (one, other) = (on("a"), on("b"));
+    let merge = |runs: [RunRecord; 2]| {
+        let [one, other] = runs;
+        let merged =
+            Merge::new().with(Some("a".to_owned()), one).with(Some("b".to_owned()), other).record(None).unwrap();
+        let devices = merged.header.volumes[0].devices.clone();
+        assert!(devices.iter().all(|device| device.throttles.as_slice() == std::slice::from_ref(&throttle)));
+        devices.into_iter().map(|device| device.name).collect::<Vec<_>>()
+    };
+    let mut same_kernel = other.clone();
+    same_kernel.header.host.boot_id.clone_from(&one.header.host.boot_id);
+    assert_eq!(merge([one.clone(), same_kernel]), ["vda"]);
+    assert_eq!(merge([one, other]), ["vda of a", "vda of b"]);
 }
 
 #[test]

@@ -165,7 +165,7 @@ pub(crate) fn holder(
         Some(Limit::Cpu | Limit::Generator) => quota(host).filter(|_| trials.iter().any(was_stopped)),
         None | Some(Limit::Parallelism | Limit::Unexplained) => {
             let depth = cell.load.queue_depth?;
-            volume?.devices.iter().find_map(|device| queue_depth(device, depth, cell.load.threads))
+            volume?.devices.iter().find_map(|device| queue_depth(device, depth, threads_of_each(cell, trials)))
         }
         // What is only inferred gives way to a queue that was full, of which the kernel tells its length.
         Some(Limit::DiskIops | Limit::DiskThroughput | Limit::Latency)
@@ -177,6 +177,12 @@ pub(crate) fn holder(
     }
 }
 
+/// The threads of each host: a device is one host's.
+fn threads_of_each(cell: &CellSummary, trials: &[TrialRecord]) -> u32 {
+    let hosts = trials.iter().filter_map(|trial| trial.hosts.as_ref()).map(|of| of.hosts.len()).max().unwrap_or(1);
+    cell.load.threads / (hosts.max(1) as u32)
+}
+
 /// The queue of a device that the load filled all the time, and before which the rate had not yet come to its limit.
 fn full_queue(
     device: &DeviceFacts,
@@ -184,8 +190,9 @@ fn full_queue(
     trials: &[TrialRecord],
     all: &[CellSummary],
 ) -> Option<StandingLimit> {
-    let limit = queue_depth(device, cell.load.queue_depth?, cell.load.threads)?;
-    let queues = device.queues.unwrap_or(1).clamp(1, u64::from(cell.load.threads.max(1)));
+    let threads = threads_of_each(cell, trials);
+    let limit = queue_depth(device, cell.load.queue_depth?, threads)?;
+    let queues = device.queues.unwrap_or(1).clamp(1, u64::from(threads.max(1)));
     let room = (device.queue_requests? * queues) as f64;
     let was_full = |trial: &TrialRecord| {
         let counted = trial.surroundings.devices.iter().find(|counted| counted.name == device.name);

@@ -1,12 +1,16 @@
 //! How rates grow with the disks of layouts, found without being told how many disks each has.
 
 use super::{CompareOptions, Comparison, figures_compared};
-use loadline_record::{RunRecord, VolumeFacts};
+use loadline_record::{RunRecord, RunVerb, VolumeFacts};
 
 /// The comparison over numbers of disks of the volumes of a run, or of runs of one volume each; the fewest disks are the baseline.
 /// `None` where the numbers are not all known and different, or no closed loop is on all sides.
 #[must_use]
 pub fn scaling_of(runs: &[&RunRecord]) -> Option<Comparison> {
+    // Devices of a merged run are those through which each of its hosts sees the storage.
+    if runs.iter().any(|run| run.header.verb == RunVerb::Merge) {
+        return None;
+    }
     let (runs, volumes, disks) = match runs {
         [only] => {
             let mut sides: Vec<(u32, &VolumeFacts)> =
