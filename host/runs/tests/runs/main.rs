@@ -10,6 +10,7 @@ mod predict;
 mod another_place;
 mod attached;
 mod crash;
+mod drawn;
 mod emulations;
 mod faults;
 mod filling;

@@ -3,7 +3,7 @@
 
 use loadline_analysis::example::{self, ExampleDisk, cell, closed, flushing, open, run, throttled};
 use loadline_analysis::rules::{comparison_violations, violations};
-use loadline_analysis::{CompareOptions, compare, summarize};
+use loadline_analysis::{CompareOptions, MonthlyPrice, compare, summarize};
 use loadline_load::{LatencyFigure, Objective};
 use loadline_record::{
     CellRecord, Doubt, DoubtCode, KernelThrottle, LoadFigures, MemoryLimit, ProgramSecond, RunRecord, RunVerb,
@@ -322,7 +322,14 @@ fn no_line_of_a_drawn_comparison_contradicts_another() {
         let runs: Vec<RunRecord> =
             factors[..sides].iter().map(|factor| drawn_faster(&mut Draw(seed), *factor)).collect();
         let compared = compare(&runs.iter().collect::<Vec<_>>(), &CompareOptions::default());
-        compared.map_or_else(|_| Vec::new(), |found| comparison_violations(&found))
+        let Ok(mut found) = compared else { return Vec::new() };
+        for side in &mut found.ranking {
+            side.price_complete = !draw.one_in(4);
+            let amount = draw.of(&[20.0, 135.17, 135.17, 495.18]);
+            side.price_month = (!draw.one_in(5)).then(|| MonthlyPrice { amount, currency: "USD".to_owned() });
+        }
+        found.rank_ties_by_price();
+        comparison_violations(&found)
     });
 }
 
