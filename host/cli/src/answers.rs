@@ -85,7 +85,7 @@ impl KindComparison {
     }
 
     /// For people and spreadsheets.
-    pub(crate) fn text(&self, format: Format) -> String {
+    pub(crate) fn draft(&self, format: Format) -> Draft {
         let mut text = Draft::default();
         for (place, of) in self.0.iter().enumerate() {
             if place > 0 && format != Format::Csv {
@@ -93,7 +93,13 @@ impl KindComparison {
             }
             printed::compared(&mut text, of, format);
         }
-        if format == Format::Table { printing::on_screen(&text, &printing::shown_again()) } else { text.whole() }
+        text
+    }
+
+    /// The same as text.
+    pub(crate) fn text(&self, format: Format) -> String {
+        let draft = self.draft(format);
+        if format == Format::Table { printing::on_screen(&draft, &printing::shown_again()) } else { draft.whole() }
     }
 
     /// For a report.

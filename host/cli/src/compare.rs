@@ -86,11 +86,16 @@ fn text(comparison: &Comparison, added: Option<&KindComparison>, format: Format)
         return output::pretty(&document);
     }
     let mut cells = comparison.against.iter().flat_map(|against| &against.cells);
-    if cells.any(|cell| cell.deciding().is_some()) {
-        format!("{}\n{}", printing::comparison(comparison, format), added.text(format))
-    } else {
-        added.text(format)
+    let has_rows = cells.any(|cell| cell.deciding().is_some());
+    if !has_rows {
+        return added.text(format);
     }
+    if format != Format::Table {
+        return format!("{}\n{}", printing::comparison(comparison, format), added.text(format));
+    }
+    // Both have one screen.
+    let both = added.draft(format).after(printing::compared(comparison));
+    printing::on_screen(&both, &printing::shown_again())
 }
 
 /// The comparison of these runs as it was asked for, predictions with more trials where these decide.

@@ -30,11 +30,16 @@ pub(crate) fn summary(summary: &RunSummary, format: Format) -> String {
 /// The comparison as text, ending with a line break.
 pub(crate) fn comparison(comparison: &Comparison, format: Format) -> String {
     match format {
-        Format::Table => on_screen(&loadline_report::comparison_draft(comparison, &terminal_options()), &shown_again()),
+        Format::Table => on_screen(&compared(comparison), &shown_again()),
         Format::Json => output::pretty(&ComparisonDocument::of(comparison)),
         Format::Csv => loadline_report::comparison_csv(comparison),
         Format::Markdown => loadline_report::comparison_markdown(comparison),
     }
+}
+
+/// The comparison in pieces, for a screen.
+pub(crate) fn compared(comparison: &Comparison) -> Draft {
+    loadline_report::comparison_draft(comparison, &terminal_options())
 }
 
 /// The text, as far as a screen has room for it unless all was asked for; `shown_by` shows all.

@@ -6,13 +6,14 @@ use crate::state::SharedCrawl;
 use loadline_block::Operation;
 use loadline_kernel::clock::now;
 use loadline_kernel::counters::{disk_change, disk_counters, own_bytes};
-use loadline_kernel::facts::{KernelView, Storage};
+use loadline_kernel::facts::{BlockDevice, KernelView, Storage};
 use loadline_kernel::stalls::Stalls;
 use loadline_kernel::surroundings::Observation;
 use loadline_record::{
-    CpuRecord, DeviceCounters, DeviceFacts, Histogram, Stops, Surroundings, TargetKind, VolumeFacts, VolumeRole,
-    VolumeSecond, VolumeUse,
+    CpuRecord, DeviceCounters, DeviceFacts, Histogram, RunRecord, Stops, Surroundings, TargetKind, VolumeFacts,
+    VolumeRole, VolumeSecond, VolumeUse,
 };
+use loadline_runs::watch::SurroundingsWatch;
 use loadline_units::Duration;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -36,6 +37,8 @@ pub(crate) struct MachineRecord {
     pub(crate) cpu: CpuRecord,
     /// As of every trial; it has the counters of every device below, once each.
     pub(crate) surroundings: Surroundings,
+    /// What `watch` would have stored of the same devices and time.
+    pub(crate) watch: Option<Box<RunRecord>>,
     pub(crate) volumes: Vec<VolumeUse>,
     pub(crate) hosts_left: Vec<Vec<u32>>,
     pub(crate) received_bytes: Vec<u64>,
@@ -47,6 +50,8 @@ pub(crate) struct MachineWatch {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<Series>,
     around: Observation,
+    /// `None`: the kernel counts nothing of the devices.
+    devices: Option<SurroundingsWatch>,
     /// Bytes that this process had read and written.
     own_bytes: Option<(u64, u64)>,
 }
@@ -120,18 +125,21 @@ impl MachineWatch {
         let mut names: Vec<String> = watched.iter().flat_map(|volume| volume.devices.clone()).collect();
         names.sort();
         names.dedup();
+        let below_all = names.iter().filter_map(|name| BlockDevice::by_name(&view, name)).collect();
+        let devices = SurroundingsWatch::begin(below_all, Some(std::process::id())).ok();
         let stop: Arc<AtomicBool> = Arc::default();
         let (ends, weak) = (Arc::clone(&stop), Arc::downgrade(crawl));
         let thread = std::thread::Builder::new()
             .name("watch".to_owned())
             .spawn(move || watch(clock, interval_ns, &watched, &weak, &ends))
             .expect("a thread can be made");
-        Self { stop, thread, around: Observation::begin(&below, &names), own_bytes: own_bytes(&view) }
+        Self { stop, thread, around: Observation::begin(&below, &names), devices, own_bytes: own_bytes(&view) }
     }
     /// What was seen of a crawl that took so long.
     pub(crate) fn end(self, wall_ns: u64) -> MachineRecord {
         let own = self.own_bytes.zip(own_bytes(&KernelView::live()));
         let mut around = self.around.end();
+        let watch = self.devices.and_then(|devices| devices.end().ok()).map(Box::new);
         self.stop.store(true, Ordering::Relaxed);
         let series = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let throttled_ns = around.stops.and_then(|stops| stops.throttled_ns);
@@ -152,6 +160,7 @@ impl MachineWatch {
         MachineRecord {
             cpu,
             surroundings: around,
+            watch,
             volumes: series.volumes,
             hosts_left: series.hosts_left,
             received_bytes: series.received_bytes,
@@ -175,7 +184,12 @@ fn watch(
     let mut series = Series {
         volumes: watched
             .iter()
-            .map(|volume| VolumeUse { role: volume.role, name: volume.role.name().to_owned(), series: Vec::new() })
+            .map(|volume| VolumeUse {
+                role: volume.role,
+                name: volume.role.name().to_owned(),
+                devices: volume.devices.clone(),
+                series: Vec::new(),
+            })
             .collect(),
         ..Series::default()
     };

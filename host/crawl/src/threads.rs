@@ -369,6 +369,7 @@ fn record(
         items: collected.items,
         lag_p99_ns: watched.lag_p99_ns,
         slowed,
+        surroundings: watched.watch.clone(),
     };
     crate::spec::join_intervals(&mut pipeline, INTERVALS_MAX);
     (pipeline, collected.steps, index)

@@ -107,6 +107,16 @@ impl Draft {
             self.item(Noun::Row, weigh(index)).push_str(row);
         }
     }
+    /// This text behind another that matters less: what of that must stay alone, need not stay here.
+    #[must_use]
+    pub fn after(mut self, beside: Self) -> Self {
+        let demoted = beside.pieces.into_iter().map(|piece| match piece.role {
+            Role::Frame => Piece { role: Role::Item(Noun::Line, Weight::Beside), ..piece },
+            _ => piece,
+        });
+        self.pieces.splice(0..0, demoted);
+        self
+    }
     /// All of it.
     #[must_use]
     pub fn whole(&self) -> String {

@@ -43,7 +43,8 @@ pub(crate) fn text(report: &CrawlReport<'_>, format: Format) -> String {
         under(&mut text, tried, Weight::Carries, format);
     }
     let mut conclusion = report.verdict();
-    if let Some(change) = report.suggestion().filter(|_| tried.is_none()) {
+    let is_open = tried.is_none() && conclusion.iter().all(|line| line.about != About::Next);
+    if let Some(change) = report.suggestion().filter(|_| is_open) {
         let change = in_shell(&change);
         let next = format!("loadline crawl --stored {} --what-if {change}{}", header.id, store_option());
         conclusion.push(About::Next.says(next));
@@ -86,8 +87,14 @@ pub(crate) fn compared(text: &mut Draft, of: &ComparedCrawl, format: Format) {
         if more > 0 {
             lines.push(format!("and {more} more: --format json has them all"));
         }
-        // What each source came to ends it.
-        let weight = if place == last { Weight::Carries } else { Weight::Beside };
-        list(text, title, &lines, (Noun::Line, weight), format);
+        if place == last {
+            // What each source came to ends it, and stays.
+            text.frame().push_str(&format!("\n{}", heading(title, format)));
+            for line in &lines {
+                text.push_str(&format!("  {line}\n"));
+            }
+        } else {
+            list(text, title, &lines, (Noun::Line, Weight::Beside), format);
+        }
     }
 }

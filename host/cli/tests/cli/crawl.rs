@@ -1,6 +1,7 @@
 //! `crawl`: what it prints last, and what is kept of it.
 
 use crate::{Bench, text};
+use loadline_report::SCREEN_LINES;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -37,6 +38,7 @@ fn a_crawl_of_a_folder_ends_with_its_verdict_and_is_kept_shown_and_compared() {
     assert_eq!((&second["sources"][0]["items"], &second["sources"][0]["failed"]), (&80.into(), &1.into()));
     let compared = bench.done(&["compare", "First", "Second"]);
     assert!(compared.contains("Crawl Second against First") && compared.contains("docs"), "{compared}");
+    assert!(compared.lines().count() <= SCREEN_LINES, "{compared}");
 }
 
 #[test]
@@ -145,6 +147,7 @@ fn programs_get_every_key_of_the_schema_and_no_other_by_crawl_and_by_show() {
     // What a run may have beside is held by the schema of runs; which answer there is, and which station it names, the machine decides.
     let varies = [
         ".run.",
+        ".held.",
         ".sources.bound.attribution",
         ".sources.bound.parts",
         ".sources.bound.figures.station",

@@ -1,7 +1,7 @@
 //! Folders: whole, again, and with what cannot be read.
 
-use loadline_crawl::{Crawl, CrawlAgreement, CrawlMode, CrawlSearch};
-use loadline_pipeline::{CrawlPlan, SourcePlan};
+use loadline_crawl::{Crawl, CrawlAgreement, CrawlMode, CrawlSearch, of_record};
+use loadline_pipeline::{CrawlPlan, SourcePlan, crawl_violations};
 use loadline_record::{RunStatus, StepName};
 use loadline_runs::{RunOptions, RunOutcome, Silent};
 use std::path::Path;
@@ -29,7 +29,17 @@ fn crawl(folder: &Path, mode: CrawlMode) -> RunOutcome {
 /// A crawl of a plan, with index and database in `made`.
 pub(crate) fn crawl_of(folder: &Path, plan: CrawlPlan, mode: CrawlMode) -> RunOutcome {
     let options = RunOptions::default().seeded(1).stored_in(folder.join("runs.db"));
-    Crawl { folder: Some(folder.join("made")), mode, options, ..Crawl::of(plan) }.run(&mut Silent::default()).unwrap()
+    let crawl = Crawl { folder: Some(folder.join("made")), mode, options, ..Crawl::of(plan) };
+    let outcome = crawl.run(&mut Silent::default()).unwrap();
+    assert_kept(&outcome);
+    outcome
+}
+
+/// What is named first of a crawl gives most.
+fn assert_kept(outcome: &RunOutcome) {
+    let Some(pipeline) = outcome.record.pipeline() else { return };
+    let named = of_record(&outcome.record).unwrap();
+    assert_eq!(crawl_violations(pipeline, &named).unwrap(), [], "{named:#?}");
 }
 
 /// Documents of the index that have the word that all pages have.

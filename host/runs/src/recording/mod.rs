@@ -150,7 +150,7 @@ impl Recorder {
             completions: Completions::default(),
         };
         recording.begin()?;
-        let surroundings = SurroundingsWatch::begin(device.block.clone()).ok();
+        let surroundings = SurroundingsWatch::begin(vec![device.block.clone()], None).ok();
         // A load that waits for this file is recorded whole.
         let mut file = TraceFile::create(&settings.file, &device)?;
         let end = recording.go(&settings, &mut file, surroundings.as_ref(), observer)?;

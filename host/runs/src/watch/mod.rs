@@ -12,7 +12,7 @@ mod sampler;
 mod surroundings;
 mod target;
 
-pub(crate) use surroundings::SurroundingsWatch;
+pub use surroundings::SurroundingsWatch;
 pub use target::WatchTarget;
 
 use crate::wall_clock::unix_s;

@@ -28,7 +28,8 @@ const ASKED_AGAIN_USED: u32 = 60;
 /// The processes of a machine as they are looked at again and again.
 #[derive(Debug)]
 pub(super) struct Programs {
-    own: u32,
+    /// The tool itself, which is no program of the devices unless it is the one that was named.
+    own: Option<u32>,
     /// The process that was named, and its name.
     subject: Option<(u32, String)>,
     family: HashSet<u32>,
@@ -104,7 +105,7 @@ impl Programs {
     pub(super) fn new(view: &KernelView, subject: Option<u32>, places: Places) -> Self {
         let name = |pid| process_stat(view, pid, &mut String::new()).map_or_else(String::new, |stat| stat.name);
         Self {
-            own: std::process::id(),
+            own: Some(std::process::id()).filter(|own| subject != Some(*own)),
             subject: subject.map(|pid| (pid, name(pid))),
             family: HashSet::new(),
             known: HashMap::new(),
@@ -136,7 +137,7 @@ impl Programs {
         let mut of_devices = vec![Now::new(); self.of_devices.len()];
         self.last.clear();
         for pid in process_ids(view) {
-            if pid != self.own
+            if Some(pid) != self.own
                 && let Some((key, did, used)) = self.look_at(view, pid)
             {
                 self.take(key, did, used, &mut of_devices);

@@ -34,20 +34,21 @@ impl Observer for Keeper {
     }
 }
 
-/// A watch of one device on a thread of its own, from its begin until its end is wanted.
+/// A watch on a thread of its own, from its begin until its end is wanted.
 #[derive(Debug)]
-pub(crate) struct SurroundingsWatch {
+pub struct SurroundingsWatch {
     seen: Arc<Seen>,
     thread: JoinHandle<Result<RunRecord, Error>>,
 }
 
 impl SurroundingsWatch {
-    /// Begins to watch.
+    /// Begins to watch devices. `subject` is the process that uses them, where it is known.
     ///
     /// # Errors
-    /// The kernel does not count what the device does.
-    pub(crate) fn begin(device: BlockDevice) -> Result<Self, Error> {
-        let target = WatchTarget::of(device.name.clone(), None, None, vec![device])?;
+    /// There is no device, or the kernel does not count what one does.
+    pub fn begin(devices: Vec<BlockDevice>, subject: Option<u32>) -> Result<Self, Error> {
+        let shown = devices.iter().map(|device| device.name.as_str()).collect::<Vec<_>>().join(", ");
+        let target = WatchTarget::of(shown, None, None, devices)?.used_by(subject);
         let seen = Arc::<Seen>::default();
         let keeper = Keeper(Arc::clone(&seen));
         let thread = std::thread::spawn(move || watched(&target, keeper));
@@ -63,7 +64,7 @@ impl SurroundingsWatch {
     ///
     /// # Errors
     /// The device is gone.
-    pub(crate) fn end(self) -> Result<RunRecord, Error> {
+    pub fn end(self) -> Result<RunRecord, Error> {
         self.seen.stop.store(true, Ordering::Relaxed);
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
@@ -75,7 +76,7 @@ fn watched(target: &WatchTarget, mut observer: Keeper) -> Result<RunRecord, Erro
     let new = NewRun::now(format!("around {}", target.shown()), RunVerb::Watch, Clock::Real, Some(0));
     let mut sampler = Sampler::begin(KernelView::live(), target, None)?;
     let (whole, settings) =
-        (WatchSettings::default(), serde_json::json!({ "target": target.shown(), "subject": null }));
+        (WatchSettings::default(), serde_json::json!({ "target": target.shown(), "subject": target.subject() }));
     let header = RunHeader { settings, ..new.header() };
     sampler.look(&mut LiveWatch::begin(target, &[], &whole, header.clone()), &mut observer)?;
     let seen = sampler.end()?;

@@ -160,6 +160,11 @@ impl WatchTarget {
         Ok(Self { shown, path, file_system, subject: None, devices })
     }
 
+    /// With the process that uses them.
+    pub(super) fn used_by(self, subject: Option<u32>) -> Self {
+        Self { subject, ..self }
+    }
+
     /// As people read it.
     #[must_use]
     pub fn shown(&self) -> &str {

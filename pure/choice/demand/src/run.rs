@@ -16,7 +16,9 @@ const KEPT_UP: f64 = 0.99;
 /// cell, or no trial with a series.
 #[must_use]
 pub fn demand_of_run(record: &RunRecord, volume: Option<&str>, cell: Option<usize>) -> Option<Demand> {
-    let chosen: Vec<&CellRecord> = (record.cells.iter().enumerate())
+    // A crawl asks of several devices: what a watch saw of them is what it asks for.
+    let watched = record.pipeline().and_then(|pipeline| pipeline.surroundings.as_deref()).map(|run| &run.cells);
+    let chosen: Vec<&CellRecord> = (watched.unwrap_or(&record.cells).iter().enumerate())
         .filter(|(number, stored)| {
             cell.is_none_or(|wanted| wanted == *number) && volume.is_none_or(|wanted| stored.volume == wanted)
         })

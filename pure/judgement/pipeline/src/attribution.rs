@@ -3,8 +3,9 @@
 use crate::ReplayError;
 use crate::elasticity::{Elasticities, Elasticity, elasticities};
 use crate::lever::Lever;
-use crate::recorded::recorded;
+use crate::recorded::{RecordedPipeline, recorded};
 use crate::rules::{CORES_BUSY, NamedShare, cores_busy, named_by_clocks};
+use crate::volume_limits::{HeldVolumes, held_volumes};
 use loadline_record::{GateRule, PipelineRecord, SourceRecord, Station, StationClock, StationRecord};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,12 @@ pub const ITEMS_MIN: u64 = 30;
 pub const REPLAY_ERROR_MAX: f64 = 0.15;
 /// The same where clocks and replay name one part.
 const AGREED_ERROR_MAX: f64 = 0.4;
+/// A volume that the replay names against the clocks binds if it was at a limit that was read for so much of the time.
+const HELD_INSISTS: f64 = 0.5;
+/// Effects that are shown of a source.
+const EFFECTS_MAX: usize = 4;
+/// One part gives no more than another if it gives less than this in addition.
+pub(crate) const HARDLY_MORE: f64 = 1.1;
 /// Clocks that name a lever for more of the time than this, while it has no more effect than that, contradict the replay.
 const CLOCKS_INSIST: f64 = 0.6;
 const NO_EFFECT: f64 = 0.1;
@@ -116,6 +123,9 @@ pub struct Evidence {
     pub by_clocks: Vec<NamedShare>,
     /// The largest effects in the replay.
     pub by_replay: Vec<Elasticity>,
+    /// What twice as much of each of these gives, as a person sets it: `log2` of how many times as fast the source would be.
+    #[serde(default)]
+    pub by_settings: Vec<Elasticity>,
     /// The replay's time over the measured one, less 1.
     pub replay_error: f64,
     /// For how much of the source's time few hosts were left: fewer than slots, after the last item was found.
@@ -176,12 +186,14 @@ pub struct CoresTaken {
 pub fn attribute(record: &PipelineRecord) -> Result<Vec<Attribution>, ReplayError> {
     let busy: Vec<f64> = (0..record.sources.len()).map(|source| cores_busy(record, source)).collect();
     let are_busy: Vec<bool> = busy.iter().map(|busy| *busy >= CORES_BUSY).collect();
-    let replayed = match recorded(record) {
+    let pipeline = recorded(record);
+    let replayed = match &pipeline {
         Some(pipeline) => {
             Some((elasticities(&pipeline.spec, &pipeline.items, &are_busy)?, share_of(record, pipeline.items.len())))
         }
         None => None,
     };
+    let held = held_volumes(record);
     let named = record.sources.iter().enumerate().map(|(number, source)| {
         let by_clocks = named_by_clocks(record, number);
         let (by_replay, replay_error) = match &replayed {
@@ -192,10 +204,48 @@ pub fn attribute(record: &PipelineRecord) -> Result<Vec<Attribution>, ReplayErro
             None => (Vec::new(), 0.0),
         };
         let bound = name(source, &by_clocks, &by_replay, replay_error, replayed.is_some());
+        let bound = settled(bound, &held);
+        let by_settings = match (&pipeline, &replayed) {
+            (Some(pipeline), Some((Elasticities { base_ns, .. }, _))) if !bound.levers().is_empty() => {
+                gains(record, pipeline, number, base_ns[number], &by_replay)?
+            }
+            _ => Vec::new(),
+        };
+        let bound = most_first(bound, &by_settings);
         let evidence = evidence(record, number, &bound, by_clocks, by_replay, replay_error, busy[number]);
-        Attribution { source: source.name.clone(), bound, evidence }
+        Ok(Attribution { source: source.name.clone(), bound, evidence: Evidence { by_settings, ..evidence } })
     });
-    Ok(named.collect())
+    named.collect()
+}
+
+/// What twice as much of each of the parts with the largest effects gives, as a person sets it, the most first.
+fn gains(
+    record: &PipelineRecord,
+    pipeline: &RecordedPipeline,
+    source: usize,
+    base_ns: u64,
+    by_replay: &[Elasticity],
+) -> Result<Vec<Elasticity>, ReplayError> {
+    let mut all = Vec::new();
+    for lever in by_replay.iter().take(EFFECTS_MAX).map(|of| of.lever) {
+        if let Some(gain) = pipeline.gain_of_twice(record, lever, source, base_ns)? {
+            all.push(Elasticity { lever, elasticity: libm::log2(gain) });
+        }
+    }
+    all.sort_by(|a, b| b.elasticity.total_cmp(&a.elasticity));
+    Ok(all)
+}
+
+/// Names first what gives most where a person sets twice as much of it.
+fn most_first(bound: Bound, by_settings: &[Elasticity]) -> Bound {
+    let Some(first) = bound.levers().first().copied() else { return bound };
+    let of = |lever: Lever| by_settings.iter().find(|of| of.lever == lever).map(|of| of.elasticity);
+    let Some(own) = of(first) else { return bound };
+    let more = libm::log2(HARDLY_MORE);
+    let more = by_settings.iter().find(|of| of.elasticity > own + more && !of.lever.is_one_wait(first));
+    let Some(more) = more.map(|of| of.lever) else { return bound };
+    let others = bound.levers().iter().copied().filter(|lever| *lever != more);
+    Bound::Shared([more].into_iter().chain(others).collect())
 }
 
 /// The share of all items that is replayed.
@@ -250,6 +300,24 @@ fn name(
     Bound::Shared([first.lever].into_iter().chain(others).collect())
 }
 
+/// Where clocks and replay disagree, the volume that the replay names, if it was at a limit that was read.
+fn settled(bound: Bound, held: &[HeldVolumes]) -> Bound {
+    let is_held = |lever: Lever| match lever {
+        Lever::Volume(role) => held.iter().any(|of| of.share >= HELD_INSISTS && of.volumes.contains(&role)),
+        _ => false,
+    };
+    match bound {
+        Bound::CannotTell(Doubtful::Disagree { clocks, replay }) => {
+            if is_held(replay) {
+                Bound::By(replay)
+            } else {
+                Bound::CannotTell(Doubtful::Disagree { clocks, replay })
+            }
+        }
+        bound => bound,
+    }
+}
+
 fn shares(clock: &StationClock) -> WorkerShares {
     WorkerShares {
         busy: clock.share(clock.busy.total_ns()),
@@ -289,7 +357,7 @@ fn evidence(
         .copied()
         .and_then(Lever::station)
         .and_then(|station| record.stations.iter().find(|of| of.station == station));
-    by_replay.truncate(4);
+    by_replay.truncate(EFFECTS_MAX);
     let all_cores = (record.wall_ns * u64::from(record.spec.cores)).max(1) as f64;
     Evidence {
         rate_per_s: source.items as f64 / ended * 1e9,
@@ -307,6 +375,7 @@ fn evidence(
         },
         by_clocks,
         by_replay,
+        by_settings: Vec::new(),
         replay_error,
         tail: tail(record, source, slots),
         lag: record.lag_p99_ns.map(|lag| lag as f64 / latency.max(1.0)),

@@ -42,9 +42,15 @@ pub fn elasticities(
     let base_ns = ends(spec, items)?;
     let mut of = vec![Vec::new(); base_ns.len()];
     for lever in Lever::all(spec) {
-        let (mut spec, mut items) = (spec.clone(), items.to_vec());
-        lever.speed_up(&mut spec, &mut items);
-        let faster = ends(&spec, &items)?;
+        let (mut changed, mut faster_items) = (spec.clone(), items.to_vec());
+        lever.speed_up(&mut changed, &mut faster_items);
+        let mut faster = ends(&changed, &faster_items)?;
+        // Who has too few of them can only have more: what more do not bring is no effect.
+        let mut more = spec.clone();
+        if lever.multiply(&mut more) {
+            let with_more = ends(&more, items)?;
+            faster.iter_mut().zip(with_more).for_each(|(faster, with_more)| *faster = (*faster).max(with_more));
+        }
         for (source, of) in of.iter_mut().enumerate() {
             let counts = match lever {
                 Lever::Cores => cores_are_busy[source],

@@ -1,7 +1,7 @@
 //! What could be made faster: each lever of a pipeline, and the pipeline in which it is twice as fast.
 
-use crate::{PipelineItem, Release};
-use loadline_record::{BatchCost, PipelineSpec, Station, VolumeRole};
+use crate::{Amount, Change, PipelineItem, Release, VolumeSpeed};
+use loadline_record::{BatchCost, PipelineRecord, PipelineSpec, Station, VolumeRole};
 use loadline_units::Duration;
 use serde::{Deserialize, Serialize};
 
@@ -112,6 +112,62 @@ impl Lever {
                 Some(Station::Fetch)
             }
             Self::Cores => None,
+        }
+    }
+
+    /// The same pipeline with twice as many of what the lever stands for, if it is counted: processors with workers for them, or workers.
+    pub(crate) fn multiply(self, spec: &mut PipelineSpec) -> bool {
+        match self {
+            Self::Cores => {
+                spec.cores = spec.cores.saturating_mul(2);
+                for station in [&mut spec.extract, &mut spec.index, &mut spec.database] {
+                    station.workers = station.workers.saturating_mul(2);
+                }
+            }
+            Self::Workers(Station::Extract) => spec.extract.workers *= 2,
+            Self::Workers(Station::Index) => spec.index.workers *= 2,
+            Self::Workers(Station::Database) => spec.database.workers *= 2,
+            _ => return false,
+        }
+        true
+    }
+
+    /// Whether both are names for the same waits: what is made durable waits for its volume, however often that is.
+    pub(crate) const fn is_one_wait(self, other: Self) -> bool {
+        const fn is_batch(lever: Lever) -> bool {
+            matches!(lever, Lever::Commit | Lever::Memory | Lever::Merges)
+        }
+        (matches!(self, Self::Volume(_)) && is_batch(other)) || (is_batch(self) && matches!(other, Self::Volume(_)))
+    }
+
+    /// What a person sets to have twice as much of it; empty: no setting does.
+    #[must_use]
+    pub fn twice(self, record: &PipelineRecord) -> Vec<Change> {
+        let source = |place: usize| record.spec.sources.get(place);
+        let name = |place: usize| source(place).map(|source| source.name.clone());
+        match self {
+            Self::Repository(place) => vec![Change::Slots(name(place), Amount::Times(2.0))],
+            Self::Politeness(place) => {
+                let Some(of) = source(place) else { return Vec::new() };
+                let delay = of.politeness.crawl_delay.map(|_| Change::CrawlDelay(name(place), Amount::Times(0.5)));
+                let per_host = of.politeness.per_host.map(|_| Change::PerHost(name(place), Amount::Times(2.0)));
+                // What hosts ask for is no setting.
+                delay.into_iter().chain(per_host).collect()
+            }
+            Self::Connections(place) => vec![Change::Connections(name(place), Amount::Times(2.0))],
+            Self::Network => vec![Change::Network(Amount::Times(2.0))],
+            Self::Cores => {
+                // More processors help if there are workers for them.
+                let line = record.stations.iter().filter(|of| Station::LINE.contains(&of.station));
+                let busiest = line.max_by_key(|of| of.clock.busy.cpu_ns() / u64::from(of.workers.max(1)));
+                let workers = busiest.map(|of| Change::Workers(of.station, Amount::Times(2.0)));
+                [Change::Cores(Amount::Times(2.0))].into_iter().chain(workers).collect()
+            }
+            Self::Workers(station) => vec![Change::Workers(station, Amount::Times(2.0))],
+            Self::Volume(role) => vec![Change::Volume(role, VolumeSpeed::Times(2.0))],
+            Self::Commit => vec![Change::CommitItems(Amount::Times(2.0))],
+            Self::Memory => vec![Change::IndexMemory(Amount::Times(2.0))],
+            Self::Discovery(_) | Self::Waits(_) | Self::Merges => Vec::new(),
         }
     }
 

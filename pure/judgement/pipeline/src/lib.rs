@@ -10,6 +10,8 @@ mod lever;
 mod recorded;
 mod replay;
 mod rules;
+mod violations;
+mod volume_limits;
 mod what_if;
 
 pub use attribution::{
@@ -31,6 +33,8 @@ pub use lever::Lever;
 pub use recorded::{REPLAYED_MAX, RecordedPipeline, recorded};
 pub use replay::{Keep, ReplayError, Replayed, StorageModel, replay};
 pub use rules::{CORES_BUSY, NamedShare, cores_busy, named_by_clocks};
+pub use violations::{CrawlViolation, crawl_violations};
+pub use volume_limits::{HeldVolumes, held_volumes};
 pub use what_if::{
     Amount, Assumed, Change, ChangeError, ChangeTextError, DiskWish, Gain, SourceGain, VolumeSpeed, WhatIf,
     WhatIfError, what_if,

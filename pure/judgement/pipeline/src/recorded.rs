@@ -1,6 +1,7 @@
 //! A measured crawl made ready for replay: its structure, the costs of its batches, and its items in true number.
 
-use crate::{PipelineItem, Release};
+use crate::lever::Lever;
+use crate::{Keep, PipelineItem, Release, ReplayError, replay};
 use loadline_record::{
     BatchCost, BatchRecord, BatchRequests, CpuRecord, ItemRecord, PipelineRecord, PipelineSpec, Station, StationClock,
 };
@@ -32,6 +33,27 @@ pub struct RecordedPipeline {
     pub spec: PipelineSpec,
     /// As many items as the crawl had, or fewer by one factor for all sources. Items that the sample lacks repeat others of it.
     pub items: Vec<PipelineItem>,
+}
+
+impl RecordedPipeline {
+    /// How many times as fast a source is with twice as much of a part, as a person sets it; `base_ns` is what it takes without. `None`: no
+    /// setting does that.
+    pub(crate) fn gain_of_twice(
+        &self,
+        record: &PipelineRecord,
+        lever: Lever,
+        source: usize,
+        base_ns: u64,
+    ) -> Result<Option<f64>, ReplayError> {
+        let changes = lever.twice(record);
+        let (mut spec, mut items) = (self.spec.clone(), self.items.clone());
+        // What the pipeline does not have changes nothing.
+        if changes.is_empty() || changes.iter().any(|change| change.apply(&mut spec, &mut items).is_err()) {
+            return Ok(None);
+        }
+        let after = replay(&spec, &items, None, Keep::default())?.ended_ns(source);
+        Ok((after > 0).then(|| base_ns as f64 / after as f64))
+    }
 }
 
 /// Makes a measured crawl ready for replay. `None` where a source that finished items has none in the sample.

@@ -6,7 +6,7 @@ use crate::answer::AnswerTable;
 use crate::table::{Column, Field};
 use crate::words::crawl as words;
 use crate::words::doubt_detail;
-use loadline_pipeline::{CrawlComparison, CrawlFigures, SourceComparison, SourceFigures, compare_crawls};
+use loadline_pipeline::{CrawlComparison, CrawlFigures, SourceComparison, SourceFigures, compare_crawls, held_volumes};
 use loadline_record::{Doubt, RunRecord};
 use loadline_units::words::span;
 use std::collections::BTreeMap;
@@ -21,6 +21,8 @@ pub struct ComparedCrawl {
     pub comparison: CrawlComparison,
     before: BoundWords,
     now: BoundWords,
+    /// The limits at which the volumes of either were.
+    held: Vec<String>,
     /// Why the figures of either should not be believed as they stand.
     doubts: Vec<String>,
 }
@@ -36,6 +38,14 @@ impl<'r> Side<'r> {
     /// `None`: the run is no crawl.
     fn of(record: &'r RunRecord) -> Option<Self> {
         Some(Self { record, figures: CrawlFigures::of_run(record)?, bounds: bound_words(record) })
+    }
+    /// At which limits its volumes were; that it is not known, of one without surroundings.
+    fn held(&self, name: &str) -> Vec<String> {
+        let Some(pipeline) = self.record.pipeline() else { return Vec::new() };
+        if pipeline.surroundings.is_none() {
+            return vec![format!("{name}: {}", words::NO_SURROUNDINGS)];
+        }
+        held_volumes(pipeline).iter().map(|of| format!("{name}: {}", words::held(of))).collect()
     }
     fn doubts(&self, name: &str) -> impl Iterator<Item = String> {
         let line = move |doubt: &Doubt| format!("{name}: {}: {}", doubt.code.name(), doubt_detail(doubt));
@@ -58,6 +68,7 @@ pub fn compared_crawls<'r>(records: impl IntoIterator<Item = &'r RunRecord>) -> 
             comparison: compare_crawls(&base, &other),
             before: first.bounds.clone(),
             now: second.bounds.clone(),
+            held: [first.held(&base.name), second.held(&other.name)].concat(),
             doubts: first.doubts(&base.name).chain(second.doubts(&other.name)).collect(),
         }
     };
@@ -124,6 +135,7 @@ impl ComparedCrawl {
         let CrawlComparison { base, other, sources, findings, confounders } = &self.comparison;
         let all = [
             ("What stands out", findings.iter().map(words::finding).collect()),
+            ("What held their volumes", self.held.clone()),
             ("What spoils the comparison", confounders.iter().map(|of| words::confounder(of, base, other)).collect()),
             ("Doubts", self.doubts.clone()),
             ("Verdict", sources.iter().map(|of| self.moved(of)).collect()),

@@ -4,7 +4,9 @@ use super::{CrawlReport, tables};
 use crate::document::DoubtDocument;
 use crate::words::crawl as words;
 use loadline_analysis::{RunInfo, summarize};
-use loadline_pipeline::{Attribution, Bound, Confirmation, ConfirmedBy, Evidence, Lever, WhatIf};
+use loadline_pipeline::{
+    Attribution, Bound, Confirmation, ConfirmedBy, Evidence, HeldVolumes, Lever, WhatIf, held_volumes,
+};
 use loadline_record::{PipelineRecord, StationClock};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -26,6 +28,8 @@ pub struct CrawlDocument<'a> {
     findings: Vec<FindingView>,
     /// Why the figures should not be believed as they stand.
     doubts: Vec<DoubtDocument<'a>>,
+    /// The limits at which its volumes were; `null` of one without surroundings.
+    held: Option<Vec<HeldVolumes>>,
     /// What slowing stations on purpose showed; empty where none was slowed.
     confirmed: Vec<Confirmation>,
     what_if: Vec<TriedChange>,
@@ -150,6 +154,7 @@ impl CrawlReport<'_> {
             volumes: tables::volume_rows(pipeline).map(VolumeView::from).collect(),
             findings: self.findings(),
             doubts: self.doubts().into_iter().map(DoubtDocument::of).collect(),
+            held: pipeline.surroundings.as_ref().map(|_| held_volumes(pipeline)),
             confirmed: confirmed.clone(),
             what_if: tried.iter().map(change).collect(),
             next: self.suggestion().map(|change| NextChange { change }),

@@ -10,8 +10,8 @@ pub use document::{CRAWL_SCHEMA, CrawlDocument};
 use crate::answer::{AnswerTable, RunAnswer};
 use crate::verdict_line::{About, VerdictLine};
 use crate::words::crawl as words;
-use loadline_pipeline::{Attribution, Confirmation, ConfirmedBy, Lever, WhatIf, attribute, confirm};
-use loadline_record::{Doubt, PipelineRecord, RunRecord, SourceRecord, Station};
+use loadline_pipeline::{Attribution, Confirmation, ConfirmedBy, WhatIf, attribute, confirm, held_volumes};
+use loadline_record::{Doubt, PipelineRecord, RunRecord, SourceRecord};
 
 /// Lines of the verdict at most.
 const VERDICT_MAX: usize = 9;
@@ -125,15 +125,32 @@ impl<'r> CrawlReport<'r> {
         let line = |of: &Attribution| About::Bound.says(words::attribution(of, &pipeline.spec));
         let mut lines: Vec<VerdictLine> = attributions.iter().map(line).collect();
         let confirmed = self.confirmed_shown();
-        let most = VERDICT_MAX - 2 - confirmed.len();
+        let held = self.held();
+        let most = VERDICT_MAX - 2 - confirmed.len() - held.len();
         if lines.len() > most {
             let rest = lines.len() - most + 1;
             lines.truncate(most - 1);
             lines.push(About::More.says(format!("{rest} other sources: see the table above")));
         }
+        lines.extend(held);
         let share = pipeline.slowed.as_ref().map_or(0.0, |slowed| slowed.share);
         let said = confirmed.iter().map(|of| words::confirmation(of, &pipeline.spec, share));
         lines.extend(said.map(|sentence| About::Confirmed.says(sentence)));
+        lines
+    }
+
+    /// The limit at which its volumes were longest, how that is known, and what lifts it; of a crawl without surroundings, that it has none.
+    fn held(&self) -> Vec<VerdictLine> {
+        if self.pipeline.surroundings.is_none() {
+            return vec![About::HowSure.says(words::NO_SURROUNDINGS)];
+        }
+        let all = held_volumes(self.pipeline);
+        let Some(first) = all.first() else { return Vec::new() };
+        let mut lines =
+            vec![About::HeldBy.says(words::held(first)), About::HowSure.says(words::held_by_what(&first.limit))];
+        if let Some(command) = first.limit.lifting_command() {
+            lines.extend([About::Next.says(words::LIFT), About::Command.says(command)]);
+        }
         lines
     }
 
@@ -151,7 +168,9 @@ impl<'r> CrawlReport<'r> {
             self.pipeline.sources.iter().find(|source| source.name == of.source).map_or(0, |source| source.ended_ns)
         };
         let slowest = self.attributions.iter().max_by_key(ended)?;
-        twice_as_fast(*slowest.bound.levers().first()?, self.pipeline)
+        let changes = slowest.bound.levers().first()?.twice(self.pipeline);
+        let typed: Vec<String> = changes.iter().map(ToString::to_string).collect();
+        (!typed.is_empty()).then(|| typed.join("; "))
     }
 }
 
@@ -163,33 +182,4 @@ fn doubts(record: &RunRecord) -> Vec<&Doubt> {
         }
     }
     all
-}
-
-/// The change that makes a part twice as fast; `None`: no setting does.
-fn twice_as_fast(lever: Lever, pipeline: &PipelineRecord) -> Option<String> {
-    let source = |place: usize| pipeline.spec.sources.get(place);
-    Some(match lever {
-        Lever::Repository(place) => format!("{} slots x2", source(place)?.name),
-        Lever::Politeness(place) => {
-            let of = source(place)?;
-            let delay = of.politeness.crawl_delay.map(|_| format!("{} crawl delay x0.5", of.name));
-            let per_host = of.politeness.per_host.map(|_| format!("{} per host x2", of.name));
-            let both: Vec<String> = delay.into_iter().chain(per_host).collect();
-            // What hosts ask for is no setting.
-            Some(both.join("; ")).filter(|both| !both.is_empty())?
-        }
-        Lever::Connections(place) => format!("{} connections x2", source(place)?.name),
-        Lever::Network => "network x2".to_owned(),
-        Lever::Cores => {
-            // More processors help where there are workers for them.
-            let line = pipeline.stations.iter().filter(|of| Station::LINE.contains(&of.station));
-            let busiest = line.max_by_key(|of| of.clock.busy.cpu_ns() / u64::from(of.workers))?;
-            format!("cores x2; {} workers x2", busiest.station)
-        }
-        Lever::Workers(station) => format!("{station} workers x2"),
-        Lever::Volume(role) => format!("{} volume x2", role.name()),
-        Lever::Commit => "commit x2".to_owned(),
-        Lever::Memory => "index memory x2".to_owned(),
-        Lever::Discovery(_) | Lever::Waits(_) | Lever::Merges => return None,
-    })
 }

@@ -1,11 +1,12 @@
 //! Crawls in plain words: what bound a source, what slowing stations showed, and what two crawls beside each other show.
 
+use super::doubt::source_limit;
 use loadline_pipeline::{
-    Assumed, Attribution, Bound, Confirmation, ConfirmedBy, CrawlConfounder, CrawlFinding, Doubtful, Evidence, Lever,
-    MeasuredElasticity, RepositoryReading, StationEvidence,
+    Assumed, Attribution, Bound, Confirmation, ConfirmedBy, CrawlConfounder, CrawlFinding, Doubtful, Evidence,
+    HeldVolumes, Lever, MeasuredElasticity, RepositoryReading, StationEvidence,
 };
-use loadline_record::{GateRule, PipelineSpec, SlowedStation, Station, VolumeRole};
-use loadline_units::words::{span, whole_percent as percent};
+use loadline_record::{GateRule, PipelineSpec, SlowedStation, SourceLimit, Station, VolumeRole};
+use loadline_units::words::{listed, span, whole_percent as percent};
 
 /// A part of the pipeline, as in "bound by ...". `spec` names the sources.
 #[must_use]
@@ -62,6 +63,36 @@ pub fn attribution(of: &Attribution, spec: &PipelineSpec) -> String {
     }
 }
 
+/// A limit at which volumes were: "a kernel throttle ..., 93 % of the time (index and data volumes)".
+#[must_use]
+pub fn held(of: &HeldVolumes) -> String {
+    let names: Vec<String> = of.volumes.iter().map(|role| role.name().to_owned()).collect();
+    let whose = match names.as_slice() {
+        [] => String::new(),
+        [one] => format!(" ({one} volume)"),
+        several => format!(" ({} volumes)", listed(several)),
+    };
+    format!("{}, {} of the time{whose}", source_limit(&of.limit), percent(of.share))
+}
+
+/// How that is known.
+#[must_use]
+pub fn held_by_what(limit: &SourceLimit) -> String {
+    match limit {
+        SourceLimit::Throttle { limit, .. } => format!("certain: read from {}", limit.file),
+        SourceLimit::Queue { queue } => format!("certain: read from {}", queue.file),
+        SourceLimit::Memory { limit, .. } => format!("certain: read from {}", limit.file),
+        SourceLimit::Quota { quota: Some(quota), .. } => format!("certain: read from {}", quota.file),
+        SourceLimit::Quota { quota: None, .. } => "likely: the kernel counts that a quota ran out".to_owned(),
+        SourceLimit::Exceeded { .. } => "certain: the volume counts it".to_owned(),
+    }
+}
+
+/// What is said of a crawl that was not watched.
+pub const NO_SURROUNDINGS: &str = "what held its volumes is not known: it was kept without its surroundings";
+/// The next step of a limit that stands in a file.
+pub const LIFT: &str = "if this limit is not meant, lift it: that costs nothing";
+
 /// The parts that bound a source, without their figures.
 #[must_use]
 pub fn bound(of: &Bound, spec: &PipelineSpec) -> String {
@@ -90,7 +121,8 @@ fn doubtful(why: Doubtful, spec: &PipelineSpec) -> String {
 }
 
 fn effect(evidence: &Evidence, lever: Lever) -> String {
-    let found = evidence.by_replay.iter().find(|of| of.lever == lever);
+    // What a setting gives is what its what-if says.
+    let found = evidence.by_settings.iter().chain(&evidence.by_replay).find(|of| of.lever == lever);
     let change = match lever {
         Lever::Repository(_) => "With twice the slots",
         Lever::Connections(_) => "With twice the connections",
@@ -310,6 +342,7 @@ mod tests {
             cores_taken: CoresTaken { others: 0.21, ..CoresTaken::default() },
             by_clocks: Vec::new(),
             by_replay: vec![Elasticity { lever: part, elasticity: 0.9 }],
+            by_settings: Vec::new(),
             replay_error: 0.0,
             tail: 0.0,
             lag: None,

@@ -1,7 +1,7 @@
 //! A run: its provenance, its cells, and the trials that each cell has had so far.
 
 use crate::load::StoredFigures;
-use crate::{Ceiling, Doubt, HostFacts, Load, PipelineRecord, RunVerb, TrialRecord, VolumeFacts};
+use crate::{Ceiling, Doubt, HostFacts, Load, PipelineRecord, RunVerb, SourceLimit, TrialRecord, VolumeFacts};
 use loadline_load::Objective;
 use serde::{Deserialize, Serialize};
 
@@ -200,6 +200,22 @@ impl RunRecord {
     /// It is no JSON, or lacks a part.
     pub fn of_json(text: &str) -> serde_json::Result<Self> {
         serde_json::from_str(text)
+    }
+    /// The limit at which it was watched, with the share of the time for which it was at one: of several devices the one that was at its limit
+    /// longest.
+    #[must_use]
+    pub fn source_limit(&self) -> Option<(SourceLimit, f64)> {
+        self.source_limits().into_iter().map(|(_, limit, share)| (limit, share)).max_by(|(_, a), (_, b)| a.total_cmp(b))
+    }
+    /// The same of each watched device, with its name.
+    #[must_use]
+    pub fn source_limits(&self) -> Vec<(&str, SourceLimit, f64)> {
+        let of_cell = |cell: &'_ CellRecord| {
+            let watched = cell.trials.iter().filter_map(|trial| trial.watched.as_ref());
+            watched.filter_map(|watched| watched.source_limit(&cell.volume)).max_by(|(_, a), (_, b)| a.total_cmp(b))
+        };
+        let all = self.cells.iter().map(|cell| (cell.volume.as_str(), of_cell(cell)));
+        all.filter_map(|(device, found)| found.map(|(limit, share)| (device, limit, share))).collect()
     }
     /// The pipeline that a crawl measured last; `None`: it is no crawl, or did not come to its end.
     #[must_use]

@@ -560,6 +560,7 @@ impl<'a> Run<'a> {
         let mut reservoir = ItemReservoir::new(keep.items_max.max(1), self.spec.sources.len(), keep.seed);
         self.records.into_iter().for_each(|item| reservoir.offer(item));
         let record = PipelineRecord {
+            surroundings: None,
             spec: self.spec.clone(),
             wall_ns,
             interval_ns: self.interval_ns,

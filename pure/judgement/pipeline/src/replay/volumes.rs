@@ -117,7 +117,9 @@ impl Volumes {
     /// What went to each volume.
     pub(super) fn finish(self) -> Vec<VolumeUse> {
         let used = self.places.into_iter().zip(VolumeRole::ALL);
-        used.filter_map(|(place, role)| place.map(|place| VolumeUse { role, name: place.name, series: place.series }))
-            .collect()
+        used.filter_map(|(place, role)| {
+            place.map(|place| VolumeUse { role, name: place.name, devices: Vec::new(), series: place.series })
+        })
+        .collect()
     }
 }

@@ -5,6 +5,7 @@ use crate::recorded::scaled;
 use loadline_record::{BatchCost, PipelineSpec, SourceSpec, Station, StationSpec, VolumeRole};
 use loadline_units::{ByteRate, Bytes, Duration, Iops};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// A new figure, or the old one times a factor.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -198,6 +199,45 @@ impl Change {
                 Some(counted(source.slots, *to))
             }
             _ => None,
+        }
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Amount<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::To(value) => write!(f, "{value}"),
+            Self::Times(factor) => write!(f, "x{factor}"),
+        }
+    }
+}
+
+/// As it is typed.
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = |name: &Option<String>| name.as_ref().map_or_else(String::new, |name| format!("{name} "));
+        match self {
+            Self::Workers(station, to) => write!(f, "{station} workers {to}"),
+            Self::Queue(station, to) => write!(f, "{station} queue {to}"),
+            Self::Slots(name, to) => write!(f, "{}slots {to}", of(name)),
+            Self::Connections(name, to) => write!(f, "{}connections {to}", of(name)),
+            Self::RepositoryLatency(name, to) => write!(f, "{}repository latency {to}", of(name)),
+            Self::CrawlDelay(name, to) => write!(f, "{}crawl delay {to}", of(name)),
+            Self::PerHost(name, to) => write!(f, "{}per host {to}", of(name)),
+            Self::NoSource(name) => write!(f, "no source {name}"),
+            Self::Cores(to) => write!(f, "cores {to}"),
+            Self::Network(to) => write!(f, "network {to}"),
+            Self::Volume(role, VolumeSpeed::Times(factor)) => write!(f, "{} volume x{factor}", role.name()),
+            Self::Volume(role, VolumeSpeed::Disk(DiskWish { sku, iops, throughput, size })) => {
+                write!(f, "{} volume {sku}", role.name())?;
+                iops.iter().try_for_each(|iops| write!(f, " {iops}"))?;
+                throughput.iter().try_for_each(|rate| write!(f, " {rate}"))?;
+                size.iter().try_for_each(|size| write!(f, " {size}"))
+            }
+            Self::IndexMemory(to) => write!(f, "index memory {to}"),
+            Self::CommitItems(Amount::To(items)) => write!(f, "commit every {items} items"),
+            Self::CommitItems(to) => write!(f, "commit {to}"),
+            Self::CommitEvery(every) => write!(f, "commit every {every}"),
         }
     }
 }

@@ -6,9 +6,12 @@
 use crate::made_up::{Random, station};
 use crate::sampling::{allowed, is_long, seed};
 use loadline_pipeline::{
-    Attribution, Bound, CORES_BUSY, Keep, Lever, PipelineItem, Release, attribute, cores_busy, elasticities, replay,
+    Attribution, Bound, CORES_BUSY, Keep, Lever, PipelineItem, Release, attribute, cores_busy, crawl_violations,
+    elasticities, replay,
 };
-use loadline_record::{BatchCost, CommitSpec, MergeSpec, PipelineSpec, Politeness, SegmentSpec, SourceSpec, Work};
+use loadline_record::{
+    BatchCost, CommitSpec, MergeSpec, PipelineRecord, PipelineSpec, Politeness, SegmentSpec, SourceSpec, Work,
+};
 use loadline_units::{ByteRate, Bytes, Duration};
 use std::collections::BTreeMap;
 
@@ -16,6 +19,8 @@ const MS: f64 = 1e6;
 /// Pipelines of the whole proof, and those of a gate.
 const ALL: u64 = 10_000;
 const SAMPLED: u64 = 200;
+/// Of those that are held against the rules, which takes a replay more for each part.
+const RULED: u64 = 40;
 /// So many threads examine them.
 const PARTS: u64 = 2;
 /// How times scatter round their mean.
@@ -152,12 +157,18 @@ fn draw(number: u64) -> Drawn {
     Drawn { spec, items }
 }
 
-/// The answers of a measured crawl, and the truth of each source: its parts by effect.
-fn examined(number: u64) -> Vec<(Attribution, Vec<(Lever, f64)>)> {
+/// A drawn pipeline as it would be measured.
+fn measured(number: u64) -> (Drawn, PipelineRecord) {
     let Drawn { spec, items } = draw(number);
     let wall_ns = replay(&spec, &items, None, Keep::default()).unwrap().record.wall_ns;
     let keep = Keep { interval_ns: (wall_ns / 200).max(1), items_max: items.len() * 3 / 4, seed: number };
     let record = replay(&spec, &items, None, keep).unwrap().record;
+    (Drawn { spec, items }, record)
+}
+
+/// The answers of a measured crawl, and the truth of each source: its parts by effect.
+fn examined(number: u64) -> Vec<(Attribution, Vec<(Lever, f64)>)> {
+    let (Drawn { spec, items }, record) = measured(number);
     let busy: Vec<bool> = (0..spec.sources.len()).map(|source| cores_busy(&record, source) >= CORES_BUSY).collect();
     let truth = elasticities(&spec, &items, &busy).unwrap().of;
     let truth = truth.into_iter().map(|of| of.into_iter().map(|of| (of.lever, of.elasticity)).collect());
@@ -227,6 +238,20 @@ impl Count {
             (of.0, of.1) = (of.0 + decided, of.1 + right);
         }
     }
+}
+
+#[test]
+fn what_is_named_first_gives_most() {
+    let (seed, pipelines) = (seed(), if is_long() { ALL } else { RULED });
+    let first = Random::new(seed).below(1 << 40);
+    println!("{pipelines} of {ALL} pipelines from {first}, LOADLINE_TEST_SEED={seed}; all with LOADLINE_TEST_LONG=1");
+    let broken_of = |number: u64| {
+        let (_, record) = measured(number);
+        let named = attribute(&record).unwrap();
+        (number, crawl_violations(&record, &named).unwrap())
+    };
+    let broken: Vec<_> = (first..first + pipelines).map(broken_of).filter(|(_, found)| !found.is_empty()).collect();
+    assert!(broken.is_empty(), "{} of {pipelines}: {:#?}", broken.len(), &broken[..broken.len().min(12)]);
 }
 
 #[test]

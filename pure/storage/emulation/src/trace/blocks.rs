@@ -100,11 +100,7 @@ impl RecordingNotes {
     /// The limit that held the application back, with the share of the time for which it was at one.
     #[must_use]
     pub fn source_limit(&self) -> Option<(SourceLimit, f64)> {
-        let trials = self.surroundings.iter().flat_map(|run| &run.cells).flat_map(|cell| {
-            let watched = cell.trials.iter().filter_map(|trial| trial.watched.as_ref());
-            watched.filter_map(|watched| watched.source_limit(&cell.volume))
-        });
-        trials.max_by(|(_, a), (_, b)| a.total_cmp(b))
+        self.surroundings.as_ref()?.source_limit()
     }
 
     /// How many requests the kernel counted and the trace does not have; `None` where nobody counted. What falls on the ends is nobody's.

@@ -1,6 +1,7 @@
 //! What was measured of a pipeline: clocks, queues and items, of sources, stations, processors and volumes.
 
 use super::{ItemRecord, PipelineSpec, Station, StationClock, VolumeRole, WORKER_STATES};
+use crate::RunRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -34,6 +35,10 @@ pub struct PipelineRecord {
     /// What came of slowing stations on purpose; `None`: none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowed: Option<super::SlowedWindows>,
+    /// Its surroundings: what `watch` would have stored of its volumes' devices and the same time. `None`: of an earlier version, or of
+    /// devices that count nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub surroundings: Option<Box<RunRecord>>,
 }
 
 /// A source over the whole crawl.
@@ -151,6 +156,9 @@ pub struct VolumeUse {
     pub role: VolumeRole,
     /// Its name in the plan.
     pub name: String,
+    /// The kernel's names of its devices. None of records that did not note them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<String>,
     /// By interval.
     pub series: Vec<VolumeSecond>,
 }
