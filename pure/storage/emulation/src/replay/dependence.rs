@@ -489,8 +489,8 @@ mod tests {
         // Who writes one after the other waits for the answers, and is no background.
         let (asker, count) = askers(&alone);
         assert_eq!(backgrounds(&alone, (&asker, count), 1), vec![false; 4]);
-        let writer = |record: &TraceRecord| TraceRecord { client: 7, ..*record };
-        let writes = alone.iter().filter(|record| record.operation == Operation::Write).map(writer);
+        let as_other = |record: &TraceRecord| TraceRecord { client: 7, ..*record };
+        let writes = alone.iter().filter(|record| record.operation == Operation::Write).map(as_other);
         let mut both: Vec<TraceRecord> = alone.iter().copied().chain(writes).collect();
         both.sort_by_key(|record| record.submitted_at);
         let (asker, count) = askers(&both);
