@@ -4,7 +4,7 @@ mod judge;
 mod need;
 mod text;
 
-use self::judge::{advice_on_trace, assumed_words};
+use self::judge::{advice_on_trace, assumed_words, priced_catalog};
 use self::need::{need_of, refuse_latency};
 use self::text::in_words;
 use crate::arguments::advise::{AdviseArguments, ScriptName};
@@ -19,8 +19,8 @@ use loadline_advise::{Advice, AdviceDoubtCode, AdviceOptions, Candidate, Need, S
 use loadline_report::advice_document;
 use loadline_report::words::advice::advice_html;
 use loadline_report::words::sweep::{SweptNeeds, needs_lines};
+use loadline_runs::InputKind;
 use loadline_runs::sweep::{AdviceSweep, SweptNeed, advice_frame, described_in};
-use loadline_runs::{InputKind, catalog_priced};
 pub(crate) use need::completed;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub(crate) fn advise(
         return Err(Usage(format!("{option} is of a folder of needs: loadline advise FOLDER")).into());
     }
     refuse_latency(arguments)?;
-    let catalog = catalog_priced(arguments.own.catalog.as_deref(), &arguments.priced.prices)?;
+    let catalog = priced_catalog(arguments)?;
     let (need, notes) = need_of(arguments, &store)?;
     if !quiet {
         for note in &notes {
@@ -142,11 +142,7 @@ fn many(arguments: &AdviseArguments, folder: &Path, quiet: bool) -> anyhow::Resu
 pub(crate) fn sweep_of(arguments: &AdviseArguments, needs: Vec<SweptNeed>) -> anyhow::Result<AdviceSweep> {
     let options =
         AdviceOptions { rows: arguments.rows, seed: arguments.seed, simulate: !arguments.limits_only, today: None };
-    Ok(AdviceSweep::new(
-        needs,
-        &options,
-        Arc::new(catalog_priced(arguments.own.catalog.as_deref(), &arguments.priced.prices)?),
-    ))
+    Ok(AdviceSweep::new(needs, &options, Arc::new(priced_catalog(arguments)?)))
 }
 
 /// Serves an environment as `emulate` does.

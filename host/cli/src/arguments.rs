@@ -39,6 +39,7 @@ use hunt::HuntArguments;
 use import::ImportArguments;
 use live::AttachArguments;
 pub(crate) use live::LiveArguments;
+use loadline_catalog::{CommitmentTerm, Currency, Discount};
 use loadline_disk::BurstCredits;
 use loadline_prediction::{DRAWS_DEFAULT, DRAWS_MAX};
 use loadline_record::RunVerb;
@@ -228,6 +229,32 @@ fn price_choice(typed: &str) -> Result<PriceChoice, String> {
         "updated" => PriceChoice::Updated,
         file => PriceChoice::List(PathBuf::from(file)),
     })
+}
+
+/// What is paid in place of list prices.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Paying {
+    /// A discount on list prices: 12%, or of a provider, of machines or disks, of names that begin so: aws=12%, aws/machines=12%,
+    /// aws/machines/m5=15%. May be given several times; of several the most exact counts
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) discount: Vec<Discount>,
+    /// What machines cost for who pays for 1y or 3y by the month (AWS)
+    #[arg(long, value_name = "TERM", value_parser = commitment)]
+    pub(crate) commit: Option<CommitmentTerm>,
+    /// Only prices in this currency, as the provider lists them
+    #[arg(long, value_name = "LETTERS", value_parser = currency)]
+    pub(crate) currency: Option<Currency>,
+}
+
+/// For how long one commits to pay.
+fn commitment(typed: &str) -> Result<CommitmentTerm, String> {
+    let found = CommitmentTerm::ALL.into_iter().find(|term| term.name() == typed);
+    found.ok_or_else(|| "write 1y or 3y".to_owned())
+}
+
+/// A currency's three letters.
+fn currency(typed: &str) -> Result<Currency, String> {
+    Currency::parse(&typed.to_uppercase()).ok_or_else(|| "write its three letters, as in EUR".to_owned())
 }
 
 /// What may be done to targets, and how they are driven.
@@ -572,6 +599,8 @@ pub(crate) enum EnvironmentsVerb {
         own: Own,
         #[command(flatten)]
         priced: Priced,
+        #[command(flatten)]
+        paying: Paying,
         #[command(flatten)]
         printing: Printing,
     },

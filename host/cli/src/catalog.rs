@@ -3,18 +3,19 @@
 use crate::arguments::catalog::{
     CatalogArguments, CatalogVerb, CheckArguments, KindName, ListArguments, OrderName, ShowArguments,
 };
-use crate::arguments::{Format, Own, Priced};
+use crate::arguments::{Format, Own, Paying, Priced};
 use crate::failure::{Outcome, Usage};
 use crate::output;
 use crate::price_update::price_update;
 use crate::printing;
 use crate::schema::Schema;
-use loadline_catalog::{Catalog, CatalogProblem, Filter, Kind, ListOrder, Price, rate_text};
+use loadline_catalog::{Catalog, CatalogProblem, Discount, Filter, Kind, ListOrder, PaidTerms, Price, rate_text};
 use loadline_report::words::checkup::{CatalogCheck, catalog_lines};
 use loadline_report::words::price_problem;
 use loadline_report::{Column, Field, Table};
 use loadline_runs::{catalog_priced, catalog_with};
 use serde_json::{Map, Value as Json};
+use std::path::Path;
 
 /// Does what was asked of the catalog.
 pub(crate) fn catalog(arguments: &CatalogArguments) -> anyhow::Result<Outcome> {
@@ -24,6 +25,27 @@ pub(crate) fn catalog(arguments: &CatalogArguments) -> anyhow::Result<Outcome> {
         CatalogVerb::Check(arguments) => check(arguments),
         CatalogVerb::Update(arguments) => price_update(arguments),
     }
+}
+
+/// The catalog with the prices that count, and what is paid in their place.
+pub(crate) fn paid(folder: Option<&Path>, priced: &Priced, paying: &Paying) -> anyhow::Result<Catalog> {
+    let mut catalog = catalog_priced(folder, &priced.prices)?;
+    if let Some(currency) = paying.currency {
+        catalog = catalog.in_currency(currency);
+        if catalog.regions().is_empty() {
+            let text = format!(
+                "no prices in {currency} are known: `loadline catalog update --currency {currency}` shows how to get them, and a list of your own \
+                 counts with --catalog DIR"
+            );
+            return Err(Usage(text).into());
+        }
+    }
+    for provider in paying.discount.iter().filter_map(Discount::provider) {
+        let filter = Filter { provider: Some(provider.to_owned()), ..Filter::default() };
+        catalog.check_filter(&filter).map_err(|error| Usage(format!("--discount: {error}")))?;
+    }
+    let terms = PaidTerms { commitment: paying.commit, discounts: paying.discount.clone() };
+    Ok(catalog.with_terms(terms))
 }
 
 /// The catalog that comes along with the prices that are to count, and the folder's.

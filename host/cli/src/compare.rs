@@ -3,6 +3,7 @@
 use crate::answers::KindComparison;
 use crate::arguments::Format;
 use crate::arguments::compare::{CannotTell, CompareArguments, FailIf, FigureName};
+use crate::catalog;
 use crate::failure::{Outcome, Usage};
 use crate::{output, output_file, printing, recommendations, stored};
 use loadline_analysis::{
@@ -113,7 +114,12 @@ pub(crate) fn of_records(arguments: &CompareArguments, mut records: Vec<RunRecor
         counted: arguments.tps.iter().map(|typed| counted(typed)).collect::<anyhow::Result<_>>()?,
     };
     let mut comparison = decided(&mut records, &options)?;
-    price(&mut comparison, &records, arguments.region.as_deref())?;
+    price(
+        &mut comparison,
+        &records,
+        arguments.region.as_deref(),
+        &catalog::paid(None, &arguments.priced, &arguments.paying)?,
+    )?;
     comparison.command = next_command(&comparison, &records);
     Ok(comparison)
 }
@@ -213,7 +219,7 @@ pub(crate) fn on_page<'a>(records: impl Iterator<Item = &'a RunRecord>) -> Optio
 
 fn priced(records: &mut [RunRecord]) -> anyhow::Result<Comparison> {
     let mut comparison = decided(records, &CompareOptions::default())?;
-    price(&mut comparison, records, None)?;
+    price(&mut comparison, records, None, &catalog_priced(None, &PriceChoice::Newest)?)?;
     Ok(comparison)
 }
 
@@ -269,8 +275,12 @@ fn decided(records: &mut [RunRecord], options: &CompareOptions) -> Result<Compar
 /// Enters what each side costs a month, where its run keeps an environment: in the region that was named, or else in the first that has
 /// a price for everything of all sides. Where no region has, as for disks of two providers, each side has the region that knows most of
 /// its own, and is marked with it. What has no price at all has a note that says why.
-fn price(comparison: &mut Comparison, records: &[RunRecord], region: Option<&str>) -> anyhow::Result<()> {
-    let catalog = catalog_priced(None, &PriceChoice::Newest)?;
+fn price(
+    comparison: &mut Comparison,
+    records: &[RunRecord],
+    region: Option<&str>,
+    catalog: &Catalog,
+) -> anyhow::Result<()> {
     let named = |region: &str| catalog.region_named(region).map_err(|unknown| Usage(unknown.to_string()));
     let region = region.map(named).transpose()?;
     let region = region.as_deref();
@@ -284,7 +294,7 @@ fn price(comparison: &mut Comparison, records: &[RunRecord], region: Option<&str
         return Ok(());
     }
     let costs = |region: &str| -> Vec<Option<BillSum>> {
-        sold.iter().map(|environment| monthly(&environment.as_ref()?.bill(&catalog, region))).collect()
+        sold.iter().map(|environment| monthly(&environment.as_ref()?.bill(catalog, region))).collect()
     };
     let all_known = |costs: &[Option<BillSum>]| {
         costs.iter().zip(&sold).all(|(cost, sold)| sold.is_none() || cost.is_some_and(|cost| cost.complete))
@@ -298,7 +308,7 @@ fn price(comparison: &mut Comparison, records: &[RunRecord], region: Option<&str
         let (cost, own) = match &shared {
             Some(found) => (found[side], None),
             None => sold[side]
-                .and_then(|sold| in_own_region(sold, &catalog))
+                .and_then(|sold| in_own_region(sold, catalog))
                 .map_or((None, None), |(cost, region)| (Some(cost), Some(region))),
         };
         if let Some(BillSum { month, complete, estimated }) = cost {
@@ -311,7 +321,7 @@ fn price(comparison: &mut Comparison, records: &[RunRecord], region: Option<&str
     comparison.rank_ties_by_price();
     let without = |side: u32| {
         let is_priced = comparison.ranking.iter().any(|ranked| ranked.side == side && ranked.price_month.is_some());
-        sold[side as usize].filter(|_| !is_priced).map(|sold| unpriced(sold, &catalog, region))
+        sold[side as usize].filter(|_| !is_priced).map(|sold| unpriced(sold, catalog, region))
     };
     let note = |whose, side| Some(Note::Price { whose, reasons: without(side)? });
     let of_baseline = note(Whose::Baseline, 0);

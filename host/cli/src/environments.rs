@@ -7,7 +7,9 @@ use crate::output;
 use crate::printing;
 use crate::schema::Schema;
 use anyhow::Context as _;
-use loadline_catalog::{Catalog, Environment, ItemCost, Money, environment_text, nearest_environment};
+use loadline_catalog::{
+    Catalog, Environment, ItemCost, Money, Reduction, ReductionReason, environment_text, nearest_environment,
+};
 use loadline_report::{Column, Field, Table};
 use loadline_runs::{InputKind, environment_named, read_environment, read_text, recognition};
 use serde_json::Value as Json;
@@ -17,8 +19,8 @@ use std::path::Path;
 pub(crate) fn environments(arguments: &EnvironmentsArguments) -> anyhow::Result<Outcome> {
     match &arguments.verb {
         Some(EnvironmentsVerb::Show { name }) => show(name)?,
-        Some(EnvironmentsVerb::Cost { environments, region, own, priced, printing }) => {
-            let table = cost(environments, region, &catalog::load(own, priced)?)?;
+        Some(EnvironmentsVerb::Cost { environments, region, own, priced, paying, printing }) => {
+            let table = cost(environments, region, &catalog::paid(own.catalog.as_deref(), priced, paying)?)?;
             output::print(&printing::table(&table, Schema::EnvironmentCosts, printing.format))?;
         }
         Some(EnvironmentsVerb::Recognise { volumes }) => recognise_here(volumes.as_deref())?,
@@ -107,23 +109,39 @@ fn cost(typed: &[String], region: &str, catalog: &Catalog) -> anyhow::Result<Tab
         for item in &items {
             let (all, note) = match &item.each {
                 ItemCost::Monthly(each) => {
-                    let one = (item.count > 1).then(|| format!("{} each", each.month));
+                    let one = (item.count > 1).then(|| format!("{} each", each.at_list()));
                     let estimated = item.is_estimated().then(|| "an estimate: no list has all of it".to_owned());
-                    (item.monthly(), one.into_iter().chain(estimated).collect::<Vec<_>>().join("; "))
+                    (
+                        Some(each.at_list().times(item.count)),
+                        one.into_iter().chain(estimated).collect::<Vec<_>>().join("; "),
+                    )
                 }
                 ItemCost::WithMachine => (None, "comes with the machine".to_owned()),
                 ItemCost::NotSold => (None, "given in full: nobody sells it".to_owned()),
                 ItemCost::Unknown(error) => (None, error.to_string()),
             };
-            table.push(vec![
-                Field::text(&environment.name),
-                item.volume.as_ref().map_or_else(|| Field::text("machine"), Field::text),
-                item.name.as_ref().map_or_else(nothing, Field::text),
-                Field::count(u64::from(item.count)),
-                amount(all),
-                currency(all),
-                Field::text(note),
-            ]);
+            let row = |count: Field, figure: Field, note: &str| {
+                vec![
+                    Field::text(&environment.name),
+                    item.volume.as_ref().map_or_else(|| Field::text("machine"), Field::text),
+                    item.name.as_ref().map_or_else(nothing, Field::text),
+                    count,
+                    figure,
+                    currency(all),
+                    Field::text(note),
+                ]
+            };
+            table.push(row(Field::count(u64::from(item.count)), amount(all), &note));
+            for Reduction { why, amount } in item.reductions() {
+                let (share, what) = match why {
+                    ReductionReason::Commitment { term, share, .. } => {
+                        (share.complement(), format!("about, by a commitment for {}", term.name()))
+                    }
+                    ReductionReason::Discount { share } => (share, "by a discount".to_owned()),
+                };
+                let figure = Field::both(format!("-{:.2}", amount.amount()), -amount.amount());
+                table.push(row(nothing(), figure, &format!("{share} off, {what}")));
+            }
         }
         let known: Vec<Money> = items.iter().filter_map(loadline_catalog::Item::monthly).collect();
         let sum = known.iter().skip(1).try_fold(known.first().copied(), |sum, more| Some(Some(sum?.plus(*more)?)));

@@ -4,11 +4,10 @@ use crate::arguments::Format;
 use crate::arguments::shelter::PlanArguments;
 use crate::failure::{Outcome, Usage};
 use crate::shell::in_shell;
-use crate::{environments, output, printing, typed_words};
+use crate::{catalog, environments, output, printing, typed_words};
 use loadline_report::words::shelter::{alternative_lines, group_lines, missing_figure, plan_lines, shelter_lines};
 use loadline_report::{About, VerdictLine};
-use loadline_runs::prices::PriceChoice;
-use loadline_runs::{catalog_priced, store_location};
+use loadline_runs::store_location;
 use loadline_shelter_policy::config::ShelterConfig;
 use loadline_shelter_policy::plan::{MissingFigure, PlanOutcome, ShelterPlan};
 use loadline_shelter_service::{ApplicationRate, DescribedData, PlanError, PlanRequest, ShelterVolume, plan};
@@ -27,7 +26,7 @@ pub(crate) fn print(
     arguments: &PlanArguments,
     store: impl FnOnce() -> anyhow::Result<PathBuf>,
 ) -> anyhow::Result<Outcome> {
-    let catalog = catalog_priced(arguments.own.catalog.as_deref(), &PriceChoice::Newest)?;
+    let catalog = catalog::paid(arguments.own.catalog.as_deref(), &arguments.priced, &arguments.paying)?;
     let environment = arguments.env.as_deref().map(|typed| environments::read(typed, &catalog)).transpose()?;
     let named = |region: &String| catalog.region_named(region).map_err(|unknown| Usage(unknown.to_string()));
     let region = arguments.region.as_ref().map(named).transpose()?;

@@ -2,6 +2,7 @@
 
 use super::need::{need_of, refuse_latency};
 use crate::arguments::advise::AdviseArguments;
+use crate::catalog;
 use crate::failure::Usage;
 use crate::shell::in_shell;
 use loadline_advise::{Advice, AdviceOptions, AdviseError, Need, advise as advise_need};
@@ -9,7 +10,6 @@ use loadline_catalog::Catalog;
 use loadline_runs::advice::{
     AssumedPart, Assumption, NeedError, assume_latency, assume_size, assume_usual_latency, withdraw,
 };
-use loadline_runs::catalog_priced;
 use loadline_runs::wall_clock;
 use loadline_units::Bytes;
 use std::path::PathBuf;
@@ -36,9 +36,28 @@ fn refused(error: &AdviseError, provider: Option<&String>) -> String {
                 in_shell(region)
             )
         }
-        AdviseError::TwoCurrencies { .. } => format!("{error}; take one provider: --provider NAME"),
+        AdviseError::TwoCurrencies { first, second, .. } => {
+            format!("{error}; take one: --currency {first} or --currency {second}, or one provider: --provider NAME")
+        }
         AdviseError::NothingAsked | AdviseError::NoPrices { .. } => error.to_string(),
     }
+}
+
+/// The catalog with what is paid. A commitment that is known of none of the providers is not kept without a word.
+pub(super) fn priced_catalog(arguments: &AdviseArguments) -> anyhow::Result<Catalog> {
+    let catalog = catalog::paid(arguments.own.catalog.as_deref(), &arguments.priced, &arguments.paying)?;
+    let known = catalog.committed_providers();
+    let asked = &arguments.provider;
+    if arguments.paying.commit.is_some() && !asked.is_empty() && !asked.iter().any(|name| known.contains(name)) {
+        let text = format!(
+            "--commit: what a commitment costs is known of {} and not of {}: leave it out, or bring a file of the kind \"commitments\" \
+             (--catalog DIR)",
+            known.join(", "),
+            asked.join(", ")
+        );
+        return Err(Usage(text).into());
+    }
+    Ok(catalog)
 }
 
 /// The advice that was asked for and what was assumed, for a caller that prints it itself.
@@ -47,7 +66,7 @@ pub(crate) fn advised(
     store: &impl Fn() -> anyhow::Result<PathBuf>,
 ) -> anyhow::Result<(Advice, Vec<String>)> {
     refuse_latency(arguments)?;
-    let catalog = catalog_priced(arguments.own.catalog.as_deref(), &arguments.priced.prices)?;
+    let catalog = priced_catalog(arguments)?;
     let (need, mut notes) = need_of(arguments, store)?;
     let (advice, assumed) = advice_on_trace(arguments, need, &catalog)?;
     notes.extend(assumed.iter().map(assumed_words));

@@ -1,7 +1,7 @@
 //! The options of `advise`.
 
 use super::sweep::SweepArguments;
-use super::{Own, Priced, Printing};
+use super::{Own, Paying, Priced, Printing};
 use clap::{Args, ValueEnum};
 use loadline_advise::{DISKS_DEFAULT, OS_DISK_DEFAULT, ROWS_DEFAULT};
 use loadline_catalog::Architecture;
@@ -139,6 +139,8 @@ pub(crate) struct AdviseArguments {
     pub(crate) own: Own,
     #[command(flatten)]
     pub(crate) priced: Priced,
+    #[command(flatten)]
+    pub(crate) paying: Paying,
     #[command(flatten)]
     pub(crate) printing: Printing,
 }

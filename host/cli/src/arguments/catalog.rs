@@ -1,6 +1,6 @@
 //! The options of `catalog`.
 
-use super::{Own, Priced, Printing};
+use super::{Own, Priced, Printing, currency};
 use clap::{Args, Subcommand, ValueEnum};
 use loadline_catalog::Currency;
 use loadline_units::{ByteRate, Bytes, Iops};
@@ -143,9 +143,4 @@ pub(crate) enum ProviderName {
     Azure,
     /// Google Cloud
     Gcp,
-}
-
-/// A currency's three letters.
-fn currency(typed: &str) -> Result<Currency, String> {
-    Currency::parse(&typed.to_uppercase()).ok_or_else(|| "write its three letters, as in EUR".to_owned())
 }

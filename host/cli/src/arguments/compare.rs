@@ -1,6 +1,6 @@
 //! The options of `compare`.
 
-use super::{Printing, objective};
+use super::{Paying, Priced, Printing, objective};
 use clap::{Args, ValueEnum};
 use loadline_analysis::Figure;
 use loadline_units::Ratio;
@@ -52,6 +52,10 @@ pub(crate) struct CompareArguments {
     /// Write the comparison for CI systems, too: JUnit XML with a case for each cell, worse as a failure
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) priced: Priced,
+    #[command(flatten)]
+    pub(crate) paying: Paying,
     #[command(flatten)]
     pub(crate) printing: Printing,
 }

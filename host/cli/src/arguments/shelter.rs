@@ -1,7 +1,7 @@
 //! The arguments of `shelter`.
 
 use super::advise::iops;
-use super::{Own, Printing};
+use super::{Own, Paying, Priced, Printing};
 use clap::{Args, Subcommand};
 use loadline_units::{ByteRate, Bytes, Iops, Ratio};
 use std::path::PathBuf;
@@ -117,6 +117,10 @@ pub(crate) struct PlanArguments {
     pub(crate) region: Option<String>,
     #[command(flatten)]
     pub(crate) own: Own,
+    #[command(flatten)]
+    pub(crate) priced: Priced,
+    #[command(flatten)]
+    pub(crate) paying: Paying,
     #[command(flatten)]
     pub(crate) printing: Printing,
 }

@@ -2,7 +2,7 @@
 
 use crate::doubt::AdviceDoubt;
 use crate::miss::Miss;
-use loadline_catalog::{Architecture, Estimated};
+use loadline_catalog::{Architecture, Estimated, UsedList};
 use loadline_units::Bytes;
 use loadline_workload::Objective;
 use serde::Serialize;
@@ -36,6 +36,8 @@ pub struct Advice {
     pub not_looked_at: Vec<NotLookedAt>,
     /// Doubts about the advice as a whole.
     pub doubts: Vec<AdviceDoubt>,
+    /// The price lists behind the rows.
+    pub lists: Vec<UsedList>,
     /// Pairs of machine and disks that were judged.
     pub judged: u64,
     /// Whether dearer choices that carry the need by their limits were left out, since enough cheaper ones were simulated.
@@ -276,6 +278,12 @@ pub enum PricedPart {
     /// The system's disk.
     #[serde(rename = "system's disk")]
     SystemDisk,
+    /// What a commitment takes off another item.
+    #[serde(rename = "commitment")]
+    Commitment,
+    /// What a discount takes off another item.
+    #[serde(rename = "discount")]
+    Discount,
 }
 
 /// One thing that is paid for.
@@ -283,11 +291,17 @@ pub enum PricedPart {
 pub struct PricedItem {
     /// What it is.
     pub what: PricedPart,
+    /// What it is taken off; `None`: it is paid for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub off: Option<PricedPart>,
+    /// How much of the list price that is, 0 to 1, or of what a commitment leaves of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
     /// Its name in the catalog.
     pub name: String,
     /// How many.
     pub count: u32,
-    /// All of them a month; `None`: no price is known.
+    /// All of them a month at list prices, or what is taken off, below 0; `None`: no price is known.
     pub amount: Option<f64>,
     /// The date of its list; of several the earliest.
     pub date: Option<String>,
@@ -475,6 +489,14 @@ pub struct CurvePoint {
 }
 
 impl PriceMonth {
+    /// What is paid for a part: its list price with what is taken off; `None`: there is no such part, or no price.
+    #[must_use]
+    pub fn paid_for(&self, part: PricedPart) -> Option<f64> {
+        let of = |item: &&PricedItem| item.what == part || item.off == Some(part);
+        let amounts = self.items.iter().filter(of).map(|item| item.amount);
+        let sum = amounts.reduce(|sum, amount| Some(sum? + amount?));
+        sum.flatten()
+    }
     /// The sum with what is known of it: "at least 550.66" if a part has no price, "about 550.66" if one is an estimate.
     #[must_use]
     pub fn amount_words(&self) -> String {

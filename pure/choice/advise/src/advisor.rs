@@ -10,7 +10,7 @@ use crate::disk_sets::{DiskSet, SetsFor};
 use crate::doubt::AdviceDoubt;
 use crate::judging::ByLimits;
 use crate::machines::{MachineOffer, MachinesSold, cost, environment, is_named, machines_sold};
-use crate::market::{AdviseError, Market, PriceRegion, cheapest, one_currency, places, region_prices};
+use crate::market::{AdviseError, Market, PriceRegion, cheapest, lists, one_currency, places, region_prices};
 use crate::miss::{Fix, FixChange, Miss, Shortfall};
 use crate::need::{Asked, Need};
 use crate::replaying::Stretch;
@@ -190,6 +190,7 @@ pub fn advise(need: &Need, catalog: &Catalog, options: &AdviceOptions) -> Result
     let staircase = posed.staircase(&places, winner.as_ref());
     let curve = posed.curve(&markets);
     let mut candidates = rows;
+    let lists = lists(candidates.iter().chain(&unpriced), catalog);
     regret(&mut candidates);
     candidates.iter_mut().zip(1..).for_each(|(row, rank)| row.rank = rank);
     Ok(Advice {
@@ -205,6 +206,7 @@ pub fn advise(need: &Need, catalog: &Catalog, options: &AdviceOptions) -> Result
         doubts: doubts(need),
         judged,
         dearer_left,
+        lists,
         regions: region_prices(&markets, cheapest),
     })
 }

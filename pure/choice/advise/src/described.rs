@@ -12,7 +12,7 @@ use crate::flow::{Cached, Station, stations};
 use crate::machines::{MachineOffer, environment};
 use crate::market::Market;
 use crate::trial::trial;
-use loadline_catalog::{Draw, Environment, Money, Provisioned};
+use loadline_catalog::{Cost, Draw, Environment, Estimated, Provisioned, Reduction, ReductionReason};
 use loadline_disk::HostCache;
 use loadline_prediction::Model;
 use loadline_record::Limit;
@@ -157,39 +157,20 @@ impl Posed<'_> {
 
     fn price(&self, market: &Market, set: &DiskSet, machine: &MachineOffer) -> PriceMonth {
         let nothing = Provisioned::default();
-        let item = |what: PricedPart, (name, wanted): (&str, &Provisioned), count, money: Option<Money>, missing| {
-            let price = self.catalog.price_in(name, &market.region).filter(|_| money.is_some());
-            let cost = self.catalog.cost(name, wanted, &market.region).ok().filter(|_| money.is_some());
-            let dates = cost.as_ref().map(|cost| cost.dates.clone()).unwrap_or_default();
-            PricedItem {
-                what,
-                name: name.to_owned(),
-                count,
-                amount: money.map(Money::amount),
-                fetched: price.as_ref().and_then(|price| price.fetched.clone()),
-                date: dates.into_iter().min().or_else(|| price.as_ref()?.date.clone()),
-                estimated: cost.map(|cost| cost.estimated).unwrap_or_default(),
-                terms: price.as_ref().and_then(|price| price.terms.clone()),
-                source: price.map(|price| price.source),
-                missing: if money.is_none() { missing } else { None },
-            }
+        let mut items = Vec::new();
+        let mut add = |what, name: &str, count, cost: Result<Cost, String>| {
+            items.extend(self.items(what, name, count, cost, &market.region));
         };
-        let machine_missing = self.catalog.monthly_cost(&machine.name, &Provisioned::default(), &market.region).err();
-        let mut items = vec![
-            item(
-                PricedPart::Machine,
-                (&machine.name, &nothing),
-                1,
-                machine.price,
-                machine_missing.map(|error| error.to_string()),
-            ),
-            item(PricedPart::DataDisks, (&set.sku, &set.wanted), set.count, set.disks_price, set.unpriced.clone()),
-        ];
-        if set.requests_price.is_some() {
-            items.push(item(PricedPart::Requests, (&set.sku, &set.wanted), 1, set.requests_price, None));
+        let cost = |name: &str, wanted: &Provisioned| {
+            self.catalog.cost(name, wanted, &market.region).map_err(|error| error.to_string())
+        };
+        add(PricedPart::Machine, &machine.name, 1, cost(&machine.name, &nothing));
+        add(PricedPart::DataDisks, &set.sku, set.count, cost(&set.sku, &set.wanted));
+        if let Some(requests) = &set.requests {
+            add(PricedPart::Requests, &set.sku, 1, Ok(requests.clone()));
         }
         if let Some(disk) = &machine.os_disk {
-            items.push(item(PricedPart::SystemDisk, (&disk.sku, &disk.wanted), 1, Some(disk.price), None));
+            add(PricedPart::SystemDisk, &disk.sku, 1, cost(&disk.sku, &disk.wanted));
         }
         let mut dates: Vec<String> = items.iter().filter_map(|item| item.date.clone()).collect();
         dates.sort_unstable();
@@ -203,6 +184,71 @@ impl Posed<'_> {
             dates,
             items,
         }
+    }
+
+    /// What is paid for, at its list price, and what is taken off that.
+    fn items(
+        &self,
+        what: PricedPart,
+        name: &str,
+        count: u32,
+        cost: Result<Cost, String>,
+        region: &str,
+    ) -> Vec<PricedItem> {
+        let price = self.catalog.price_in(name, region).filter(|_| cost.is_ok());
+        let plain = PricedItem {
+            what,
+            off: None,
+            share: None,
+            name: name.to_owned(),
+            count,
+            amount: None,
+            date: price.as_ref().and_then(|price| price.date.clone()),
+            fetched: price.as_ref().and_then(|price| price.fetched.clone()),
+            estimated: Vec::new(),
+            terms: price.as_ref().and_then(|price| price.terms.clone()),
+            source: price.map(|price| price.source),
+            missing: None,
+        };
+        let cost = match cost {
+            Ok(cost) => cost,
+            Err(missing) => return vec![PricedItem { missing: Some(missing), ..plain }],
+        };
+        let (of_commitment, estimated) = cost.estimated.iter().partition(|part| **part == Estimated::Commitment);
+        let reduction = |found: &Reduction| {
+            let taken = PricedItem {
+                off: Some(what),
+                amount: Some(-found.amount.times(count).amount()),
+                fetched: None,
+                terms: None,
+                ..plain.clone()
+            };
+            match &found.why {
+                ReductionReason::Commitment { share, source, date, terms, .. } => PricedItem {
+                    what: PricedPart::Commitment,
+                    share: Some(share.complement().as_f64()),
+                    source: Some(source.clone()),
+                    date: date.clone(),
+                    terms: terms.clone(),
+                    estimated: Vec::clone(&of_commitment),
+                    ..taken
+                },
+                ReductionReason::Discount { share } => PricedItem {
+                    what: PricedPart::Discount,
+                    share: Some(share.as_f64()),
+                    source: None,
+                    date: None,
+                    ..taken
+                },
+            }
+        };
+        let first = PricedItem {
+            amount: Some(cost.at_list().times(count).amount()),
+            date: cost.dates.iter().min().cloned().or_else(|| plain.date.clone()),
+            estimated,
+            ..plain.clone()
+        };
+        [first].into_iter().chain(cost.reductions.iter().map(reduction)).collect()
     }
 
     fn doubts_of(&self, candidate: &Candidate, set: &DiskSet, machine: &MachineOffer) -> Vec<AdviceDoubt> {
@@ -219,6 +265,9 @@ impl Posed<'_> {
             let is_old = |date: &&String| days(date).is_some_and(|date| today - date > PRICE_DAYS_MAX);
             let dates: Vec<String> = candidate.price_month.dates.iter().filter(is_old).cloned().collect();
             doubts.extend((!dates.is_empty()).then_some(AdviceDoubt::OldPrices { dates }));
+        }
+        if self.catalog.lacks_commitment(&machine.name) {
+            doubts.push(AdviceDoubt::NotCommitted { machine: machine.name.clone() });
         }
         if self.catalog.has_cpu_credits(&machine.name) {
             doubts.push(AdviceDoubt::CpuCredits);

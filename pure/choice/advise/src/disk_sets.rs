@@ -2,8 +2,8 @@
 
 use crate::flow::{Cached, Flow, Station, disk_stations};
 use loadline_catalog::{
-    Catalog, Choice, DiskEntry, Draw, EntryError, Environment, EnvironmentVolume, Figure, HostCacheFigures, Money,
-    Provisioned, PurchasePart, SizeRule,
+    Catalog, Choice, Cost, DiskEntry, Draw, EntryError, Environment, EnvironmentVolume, Figure, HostCacheFigures,
+    Money, Provisioned, PurchasePart, SizeRule,
 };
 use loadline_disk::{EnvironmentSpec, HostCache, Layout, NORMAL_P99, VolumeSpec, normal_quantile};
 use loadline_units::{ByteRate, Bytes, Iops, Ratio};
@@ -36,7 +36,7 @@ pub(crate) struct DiskSet {
     pub(crate) price: Option<Money>,
     /// The disks' part of it, and that of the requests, if they are charged for.
     pub(crate) disks_price: Option<Money>,
-    pub(crate) requests_price: Option<Money>,
+    pub(crate) requests: Option<Cost>,
     /// Whether a part of the price is an estimate.
     pub(crate) is_estimated: bool,
     /// Why there is no price.
@@ -57,10 +57,9 @@ impl DiskSet {
             Ok(each) => (set.disks_price, set.is_estimated) = (Some(each.month.times(self.count)), each.is_estimated()),
             Err(error) => set.unpriced = Some(error.to_string()),
         }
-        let here = catalog.price_in(&self.sku, region);
-        set.requests_price = here.and_then(|price| price.for_requests(requests_per_month));
-        set.price = match (set.disks_price, set.requests_price) {
-            (Some(disks), Some(requests)) => disks.plus(requests),
+        set.requests = catalog.requests_cost(&self.sku, region, requests_per_month);
+        set.price = match (set.disks_price, &set.requests) {
+            (Some(disks), Some(requests)) => disks.plus(requests.month),
             (disks, _) => disks,
         };
         set
@@ -155,7 +154,7 @@ impl SetsFor<'_> {
             cache_figures: figures,
             price: None,
             disks_price: None,
-            requests_price: None,
+            requests: None,
             is_estimated: false,
             unpriced: None,
             stations: stations.into(),

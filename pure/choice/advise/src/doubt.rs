@@ -24,6 +24,8 @@ pub enum AdviceDoubtCode {
     NotPriced,
     /// A part of the price is an estimate.
     EstimatedPrices,
+    /// What a commitment costs is not known.
+    NotCommitted,
     /// Prices of long ago.
     OldPrices,
     /// Processors that run on credits.
@@ -47,6 +49,7 @@ impl AdviceDoubtCode {
             Self::UnknownLocality => "unknown-locality",
             Self::NotPriced => "not-priced",
             Self::EstimatedPrices => "estimated-prices",
+            Self::NotCommitted => "not-committed",
             Self::OldPrices => "old-prices",
             Self::CpuCredits => "cpu-credits",
             Self::KnownDeviation => "known-deviation",
@@ -108,6 +111,11 @@ pub enum AdviceDoubt {
         /// Of what, and which parts.
         items: Vec<EstimatedItem>,
     },
+    /// A commitment was asked for, and what it costs for this machine is not known.
+    NotCommitted {
+        /// Its name.
+        machine: String,
+    },
     /// Prices of long ago.
     OldPrices {
         /// Their dates.
@@ -155,6 +163,7 @@ impl AdviceDoubt {
             Self::UnknownLocality => AdviceDoubtCode::UnknownLocality,
             Self::NotPriced { .. } => AdviceDoubtCode::NotPriced,
             Self::EstimatedPrices { .. } => AdviceDoubtCode::EstimatedPrices,
+            Self::NotCommitted { .. } => AdviceDoubtCode::NotCommitted,
             Self::OldPrices { .. } => AdviceDoubtCode::OldPrices,
             Self::CpuCredits => AdviceDoubtCode::CpuCredits,
             Self::KnownDeviation { .. } => AdviceDoubtCode::KnownDeviation,

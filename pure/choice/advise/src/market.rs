@@ -1,14 +1,14 @@
 //! Where prices are from: the regions that a need asks for, and what is sold in each.
 
-use crate::advice::{Cheapest, RegionPrice, machine_words};
+use crate::advice::{Candidate, Cheapest, RegionPrice, machine_words};
 use crate::described::set_words;
 use crate::disk_sets::DiskSet;
 use crate::judging::ByLimits;
 use crate::machines::Machines;
 use crate::need::{EVERY_REGION, Need};
 use crate::search::{Pair, Search};
-use loadline_catalog::{Catalog, Currency};
-use std::collections::BTreeMap;
+use loadline_catalog::{Catalog, Currency, UsedList};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A provider with the region of its prices.
 pub(crate) struct PriceRegion {
@@ -152,6 +152,16 @@ pub(crate) fn region_prices(markets: &[Market], cheapest: Vec<Option<Pair>>) -> 
     }
     found.sort_by_key(|(price, _)| *price);
     found.into_iter().map(|(_, found)| found).collect()
+}
+
+/// The price lists behind these choices, each once.
+pub(crate) fn lists<'c>(rows: impl Iterator<Item = &'c Candidate>, catalog: &Catalog) -> Vec<UsedList> {
+    let items = rows.flat_map(|row| row.price_month.items.iter().map(|item| (item, row.region.as_str())));
+    let found: BTreeSet<UsedList> = items
+        .filter(|(item, _)| item.off.is_none() && item.amount.is_some())
+        .filter_map(|(item, region)| catalog.list_of(&item.name, region))
+        .collect();
+    found.into_iter().collect()
 }
 
 /// That all prices are in one currency: others cannot be ranked with them.

@@ -6,6 +6,7 @@ use loadline_advise::{
     ADVICE_SCHEMA, Advice, AdviceDoubt, AdviceDoubtCode, Candidate, CurvePoint, Fix, FixChange, Miss, NeedFigures,
     NotLookedAt, PriceStep, RegionPrice, ReplayedFigures, Shortfall,
 };
+use loadline_catalog::UsedList;
 use loadline_workload::Objective;
 use serde::Serialize;
 
@@ -25,6 +26,7 @@ pub struct AdviceDocument<'a> {
     verdict: String,
     verdict_lines: Vec<LineDocument>,
     doubts: Vec<AdviceDoubtDocument<'a>>,
+    lists: &'a [UsedList],
     judged: u64,
     dearer_left: bool,
     left_out: &'a [NotLookedAt],
@@ -119,6 +121,7 @@ pub fn advice_document(advice: &Advice) -> AdviceDocument<'_> {
         verdict: advice_verdict(advice),
         verdict_lines: advice_lines(advice).into_iter().map(line).collect(),
         doubts: doubts(&advice.doubts),
+        lists: &advice.lists,
         judged: advice.judged,
         dearer_left: advice.dearer_left,
         left_out: &advice.not_looked_at,

@@ -85,8 +85,7 @@ fn all_lines(advice: &Advice) -> Vec<VerdictLine> {
         }
         return lines;
     };
-    let system =
-        winner.price_month.items.iter().find(|item| item.what == PricedPart::SystemDisk).and_then(|item| item.amount);
+    let system = winner.price_month.paid_for(PricedPart::SystemDisk);
     // An environment has no system's disk, so that its bill is lower by that.
     let system = system.map_or_else(String::new, |amount| format!(", of which the system's disk is {amount:.2}"));
     let price = winner.price_words();
@@ -414,6 +413,8 @@ pub fn advice_sections(advice: &Advice) -> Vec<(&'static str, Vec<String>)> {
         let heading = "The recorded requests on each row, without credits for bursts";
         sections.push((heading, recorded.chain(rows).collect()));
     }
+    let taken_off = advice.candidates.iter().filter_map(taken_off);
+    sections.push(("Taken off list prices, a month", taken_off.collect()));
     let misses = advice.misses.iter().map(|miss| missed(miss, advice.judged_by.objective, None));
     sections.push(("Cheaper, and just missed", misses.collect()));
     let unpriced = |row: &Candidate| {
@@ -435,6 +436,22 @@ pub fn advice_sections(advice: &Advice) -> Vec<(&'static str, Vec<String>)> {
     sections.push(("Not looked at", advice.not_looked_at.iter().map(not_looked_at).collect()));
     sections.retain(|(_, lines)| !lines.is_empty());
     sections
+}
+
+/// What commitments and discounts take off a row's list prices.
+fn taken_off(row: &Candidate) -> Option<String> {
+    let items = &row.price_month.items;
+    let listed: f64 = items.iter().filter(|item| item.off.is_none()).filter_map(|item| item.amount).sum();
+    let taken = items.iter().filter(|item| item.off.is_some()).filter_map(|item| {
+        let what = if item.what == PricedPart::Commitment { "commitment" } else { "discount" };
+        let (amount, share) = (item.amount?, percent(item.share?));
+        let from = item.date.as_ref().map_or_else(String::new, |date| format!(", shares of {date}"));
+        let terms = item.terms.as_ref().map_or_else(String::new, |terms| format!(", {terms}"));
+        let about = SumKnown::of(true, !item.estimated.is_empty()).words(-amount);
+        Some(format!("{about} by the {what} ({share} of {}{terms}{from})", item.name))
+    });
+    let taken: Vec<String> = taken.collect();
+    (!taken.is_empty()).then(|| format!("row {}: list {listed:.2}, less {}", row.rank, taken.join(", less ")))
 }
 
 /// The cheapest regions, and how many more there are.

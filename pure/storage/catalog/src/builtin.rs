@@ -2,6 +2,7 @@
 
 /// The catalog's files by name; a test in `tests/` compares this list with the folder.
 pub(crate) const BUILTIN: &[(&str, &str)] = &[
+    ("aws/commitments.toml", include_str!("../../../../catalog/aws/commitments.toml")),
     ("aws/gp2.toml", include_str!("../../../../catalog/aws/gp2.toml")),
     ("aws/gp3.toml", include_str!("../../../../catalog/aws/gp3.toml")),
     ("aws/instances-2019.toml", include_str!("../../../../catalog/aws/instances-2019.toml")),

@@ -4,7 +4,7 @@ use crate::builtin::BUILTIN;
 use crate::entry::{Cap, DiskEntry, Family, HostCacheEntry, SizeRule, VmEntry};
 use crate::file;
 use crate::near_name::{nearest_name, plain_name};
-use crate::price::{Money, Price, Prices, some_of};
+use crate::price::{CommitmentShare, Money, PaidTerms, Price, Prices, some_of};
 use crate::resolve::{DiskFigures, Draw, EntryError, EstimatedLimit, LimitFigures, Provisioned, VmFigures};
 use loadline_disk::{Directions, DiskSpec, Limit, Place, VmSpec};
 use loadline_document::{DocumentError, nearest, nearest_spelled};
@@ -23,6 +23,8 @@ pub struct Catalog {
     pub(crate) caps: Vec<Cap>,
     pub(crate) host_caches: Vec<HostCacheEntry>,
     pub(crate) prices: Prices,
+    pub(crate) commitments: Vec<CommitmentShare>,
+    pub(crate) paid: PaidTerms,
     /// Memory of machines, by name.
     pub(crate) memories: BTreeMap<String, Bytes>,
     /// Provider, region, and what its place is called.
@@ -191,6 +193,7 @@ impl Catalog {
             self.prices.extend(found.prices, found.columns);
             self.memories.extend(found.memories);
             self.places.extend(found.places);
+            self.commitments.extend(found.commitments);
         }
         self.add_fewer_cores(first);
         Ok(self)

@@ -49,6 +49,8 @@ pub struct Family {
     pub arm64: Vec<String>,
     /// Sizes that are sold with fewer processors too, without the provider: with how many, and the line of each.
     pub fewer_cores: Vec<(String, Vec<u32>, usize)>,
+    /// SHA-256 of a price list's file, in hexadecimal digits.
+    pub digest: Option<String>,
 }
 
 /// Machines that are sold: a pattern as in [`Cap::machines`], and the values of `#`.

@@ -8,10 +8,11 @@ use crate::entry::{
 use crate::megabytes;
 use crate::memory;
 use crate::parts::{self, Readable};
-use crate::price::{self, Price, PriceColumns, Priced};
+use crate::price::{self, CommitmentShare, Price, PriceColumns, Priced};
 use loadline_disk::{Directions, IopsBudget, Limit, ThroughputBudget};
 use loadline_document::{DocumentError, Fields, Item, Key, Reader, entries, kind, nested};
 use loadline_units::{ByteRate, Bytes, Iops};
+use sha2::{Digest, Sha256};
 use toml::de::DeTable;
 
 /// The version of the catalog format that is read here.
@@ -49,6 +50,7 @@ const TOP_KEYS: &[&str] = &[
     "regions",
     "small_regions",
     "price",
+    "share",
     "bare_metal",
     "arm64",
     "fewer_cores",
@@ -70,12 +72,13 @@ const OF_KINDS: &[(&str, &[About])] = &[
     ("unpublished", &[About::HostCache]),
     ("unpublished_for", &[About::HostCache]),
     ("region", &[About::Prices]),
-    ("terms", &[About::Prices]),
+    ("terms", &[About::Prices, About::Commitments]),
     ("update", &[About::Prices]),
     ("per", &[About::Prices]),
     ("regions", &[About::Prices]),
     ("small_regions", &[About::Prices]),
     ("price", &[About::Prices]),
+    ("share", &[About::Commitments]),
     ("bare_metal", &[About::Machines]),
     ("arm64", &[About::Machines]),
     ("fewer_cores", &[About::Machines]),
@@ -97,6 +100,7 @@ pub(crate) struct CatalogFile {
     pub(crate) host_cache: Option<HostCacheEntry>,
     pub(crate) prices: Vec<Priced>,
     pub(crate) columns: Option<PriceColumns>,
+    pub(crate) commitments: Vec<CommitmentShare>,
     pub(crate) memories: Vec<(String, Bytes)>,
     /// Provider, region, and what its place is called.
     pub(crate) places: Vec<(String, String, String)>,
@@ -109,6 +113,7 @@ enum About {
     Machines,
     HostCache,
     Prices,
+    Commitments,
     Memory,
     Regions,
 }
@@ -118,6 +123,7 @@ const ABOUT: &[(&str, About)] = &[
     ("vm", About::Machines),
     ("host-cache", About::HostCache),
     ("prices", About::Prices),
+    ("commitments", About::Commitments),
     ("memory", About::Memory),
     ("regions", About::Regions),
 ];
@@ -137,7 +143,7 @@ pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, 
             reader.problem(
                 0..0,
                 "kind",
-                "is missing: write kind = \"disk\", \"vm\", \"host-cache\", \"prices\", \"memory\" or \"regions\""
+                "is missing: write kind = \"disk\", \"vm\", \"host-cache\", \"prices\", \"commitments\", \"memory\" or \"regions\""
                     .into(),
             );
         }
@@ -155,6 +161,7 @@ pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, 
             host_cache: None,
             prices: Vec::new(),
             columns: None,
+            commitments: Vec::new(),
             memories: Vec::new(),
             places: Vec::new(),
         };
@@ -167,7 +174,11 @@ pub(crate) fn read(text: &str, file: &str, index: usize) -> Result<CatalogFile, 
         if about == About::Regions {
             found.places = read_places(reader, top, &found.family.provider);
         }
+        if about == About::Commitments {
+            found.commitments = price::commitments(reader, top, &found.family, index);
+        }
         if about == About::Prices {
+            found.family.digest = Some(sha256(text));
             found.prices = price::lists(reader, top, &found.family, index);
             found.columns = price::columns(reader, top, &found.family, index);
         }
@@ -352,10 +363,16 @@ fn read_family(reader: &mut Reader<'_>, top: &DeTable<'_>, file: &str) -> Option
         cpu_credits,
         arm64,
         fewer_cores: read_fewer_cores(reader, top),
+        digest: None,
         sold: Vec::new(),
         iops_at: iops_at.filter(|size| *size > Bytes::ZERO),
         deviations: top.get("deviation").map(|item| read_deviations(reader, item)).unwrap_or_default(),
     })
+}
+
+/// SHA-256 of a text, in hexadecimal digits.
+fn sha256(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// `[fewer_cores]`: sizes with the numbers of processors that they are sold with, too.

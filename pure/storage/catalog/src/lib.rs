@@ -42,9 +42,9 @@ pub use loadline_units::words::rate_text;
 pub use megabytes::{Megabyte, PublishedUnits};
 pub use names::Architecture;
 pub use price::{
-    Backing, Basis, Charge, ChargeError, Cost, CostError, Currency, Estimated, GuardRules, HOURS_PER_MONTH, Item,
-    ItemCost, LeftOut, ListChanges, ListOrigin, ListRefusal, Money, Price, PriceCause, PriceChange, PriceList,
-    PriceProblem, Span, charge,
+    Backing, Basis, Charge, ChargeError, CommitmentTerm, Cost, CostError, Currency, Discount, DiscountError, Estimated,
+    GuardRules, HOURS_PER_MONTH, Item, ItemCost, LeftOut, ListChanges, ListOrigin, ListRefusal, Money, PaidTerms,
+    Price, PriceCause, PriceChange, PriceList, PriceProblem, Reduction, ReductionReason, Span, UsedList, charge,
 };
 pub use resolve::{DiskFigures, Draw, EntryError, EstimatedLimit, LimitFigures, Provisioned, PurchasePart, VmFigures};
 pub use sold::SoldDisk;

@@ -2,24 +2,30 @@
 
 mod bill;
 mod columns;
+mod commitment;
 mod cost;
 mod list;
 mod lookup;
+mod paid;
 mod read;
 mod rules;
 mod updates;
 
 pub use bill::{Item, ItemCost};
 pub(crate) use columns::PriceColumns;
+pub(crate) use commitment::CommitmentShare;
+pub use commitment::CommitmentTerm;
 pub(crate) use cost::some_of;
 pub use cost::{Cost, CostError, Estimated};
 pub use list::{GuardRules, LeftOut, ListChanges, ListOrigin, ListRefusal, PriceChange, PriceList, charge};
 pub(crate) use lookup::Prices;
-pub(crate) use read::{columns, lists, of_entry};
+pub use lookup::UsedList;
+pub use paid::{Discount, DiscountError, PaidTerms, Reduction, ReductionReason};
+pub(crate) use read::{columns, commitments, lists, of_entry};
 pub use rules::{PriceCause, PriceProblem};
 
 use crate::figure::{Scalar, decimal};
-use loadline_units::{ByteRate, Bytes, Iops};
+use loadline_units::{ByteRate, Bytes, Iops, Ratio};
 
 /// Hours of a month, as is usual in price lists: 365 days in twelve parts.
 pub const HOURS_PER_MONTH: u64 = 730;
@@ -59,6 +65,19 @@ impl Money {
     #[must_use]
     pub const fn times(self, count: u32) -> Self {
         Self { billionths: self.billionths.saturating_mul(count as u128), ..self }
+    }
+    /// A part of it.
+    #[must_use]
+    pub fn share(self, share: Ratio) -> Self {
+        const MILLION: u128 = 1_000_000;
+        let billionths =
+            self.billionths.saturating_mul(u128::from(share.as_ppm())).saturating_add(MILLION / 2) / MILLION;
+        Self { billionths, ..self }
+    }
+    /// What is left without a part of it.
+    #[must_use]
+    pub(crate) const fn less(self, part: Self) -> Self {
+        Self { billionths: self.billionths.saturating_sub(part.billionths), ..self }
     }
     /// The sum; `None` if the currencies differ.
     #[must_use]
@@ -358,7 +377,7 @@ impl Charge {
 }
 
 impl Price {
-    fn currency(&self) -> Currency {
+    pub(crate) fn currency(&self) -> Currency {
         self.charges[0].money.currency
     }
 

@@ -47,3 +47,36 @@ fn nothing_meets_a_need_only_where_no_number_of_cpus_does() {
     }
     assert!(found.is_empty(), "met with so many vCPUs, and by nothing without: {found:?}");
 }
+
+/// Needs whose first rows are looked at, in the gate and in its long form; each in a region drawn at random.
+const PRICED: u64 = 3;
+const PRICED_LONG: u64 = 100;
+/// Rows that are looked at.
+const ROWS: usize = 5;
+
+#[test]
+fn the_cheapest_rows_are_priced_in_full_anywhere() {
+    let catalog = Catalog::builtin();
+    let options = AdviceOptions { simulate: false, ..AdviceOptions::default() };
+    let (mut rows, mut at_least, mut may_be_cheaper) = (0_usize, 0_usize, 0_usize);
+    for seed in 0..if is_long() { PRICED_LONG } else { PRICED } {
+        let mut need = need(seed);
+        need.objective = None;
+        let regions = catalog.price_regions(&need.wanted.providers[0]);
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed + 1_000);
+        need.wanted.regions = vec![regions[(unit(&mut random) * regions.len() as f64) as usize].clone()];
+        let Ok(advice) = advise(&need, &catalog, &options) else { continue };
+        let first = advice.candidates.iter().take(ROWS);
+        rows += first.clone().count();
+        at_least += first.filter(|row| !row.price_month.complete).count();
+        let Some(dearest) = advice.candidates.iter().take(ROWS).map(|row| row.price_month.amount).reduce(f64::max)
+        else {
+            continue;
+        };
+        may_be_cheaper += advice.unpriced.iter().filter(|row| row.price_month.amount < dearest).count();
+    }
+    println!(
+        "{at_least} of {rows} rows are \"at least\"; {may_be_cheaper} choices without a complete price may be cheaper"
+    );
+    assert!(rows > 0 && at_least * 100 < rows * 3, "{at_least} of {rows}");
+}

@@ -8,10 +8,10 @@ mod set_ups;
 
 use loadline_advise::{
     Advice, AdviceDoubtCode, AdviceOptions, Asked, Candidate, Miss, Need, NeedNumbers, NotLookedAt, PricedPart, Rates,
-    RequestTiming, Script, Shortfall, advise, script,
+    RequestTiming, Script, Shortfall, Wanted, advise, script,
 };
 use loadline_block::Operation;
-use loadline_catalog::{Architecture, Catalog, Environment};
+use loadline_catalog::{Architecture, Catalog, CommitmentTerm, Environment, PaidTerms};
 use loadline_demand::{AtLimit, Demand, DemandInterval, demand_of_trace};
 use loadline_emulation::{RecordingNotes, Trace, TraceRecord};
 use loadline_units::{ByteRate, Bytes, Duration, Instant, Iops, Ratio};
@@ -495,4 +495,52 @@ fn a_need_is_advised_in_several_regions_and_of_one_architecture() {
         assert!(!rows.is_empty() && rows.iter().all(|row| row.architecture == Some(wanted)), "{rows:?}");
         assert_eq!(rows[0].words().contains("(ARM)"), wanted == Architecture::Arm64);
     }
+}
+
+#[test]
+fn what_is_taken_off_list_prices_stands_beside_them_and_ranks_with_the_rest() {
+    let listed = Catalog::builtin();
+    let terms = PaidTerms {
+        commitment: Some(CommitmentTerm::OneYear),
+        discounts: vec!["aws/disks=20%".parse().unwrap(), "azure=90%".parse().unwrap()],
+    };
+    let catalog = Catalog::builtin().with_terms(terms);
+    let mut need = Need::steady("orders", rates(3_000.0, 0.7, 8192), Bytes::gib(300));
+    need.wanted.providers = vec!["aws".to_owned()];
+    need.wanted.machines = vec!["aws/m5.".to_owned(), "aws/m5.large".to_owned()];
+    let advice = advise(&need, &catalog, &quick()).unwrap();
+    let row = &advice.candidates[0];
+    let month = &row.price_month;
+    let sum: f64 = month.items.iter().map(|item| item.amount.unwrap()).sum();
+    assert!((sum - month.amount).abs() < 1e-6 && month.estimated, "{month:?}");
+    let of = |what, off| month.items.iter().find(|item| item.what == what && item.off == Some(off)).unwrap();
+    let (commitment, discount) =
+        (of(PricedPart::Commitment, PricedPart::Machine), of(PricedPart::Discount, PricedPart::DataDisks));
+    assert!(
+        commitment.amount.unwrap() < 0.0 && commitment.source.as_ref().is_some_and(|text| text.contains("ec2.shop"))
+    );
+    assert!((discount.share.unwrap() - 0.2).abs() < 1e-9);
+    let bill = Environment::parse(&row.environment, "advised", &catalog).unwrap().bill(&catalog, &row.region);
+    let bill: f64 = bill.iter().map(|item| item.monthly().unwrap().amount()).sum();
+    let system = month.paid_for(PricedPart::SystemDisk).unwrap();
+    assert!((bill + system - month.amount).abs() < 1e-6, "{bill} {system} {}", month.amount);
+    assert!(month.amount < advise(&need, &listed, &quick()).unwrap().candidates[0].price_month.amount);
+    // A discount moves a provider to the front; a machine without a known commitment has a doubt.
+    need.wanted = Wanted::default();
+    let all = advise(&need, &catalog, &quick()).unwrap();
+    assert_eq!(all.candidates[0].provider, "azure");
+    assert!(all.candidates[0].doubts.iter().any(|doubt| doubt.code() == AdviceDoubtCode::NotCommitted));
+    assert!(!all.lists.is_empty() && all.lists.iter().all(|list| list.sha256.is_some()), "{:?}", all.lists);
+}
+
+#[test]
+fn two_currencies_are_not_ranked_together() {
+    let own = "schema = 1\nkind = \"prices\"\nprovider = \"azure\"\nfamily = \"euros\"\ntitle = \"Ours\"\nsource = \"contract\"\n\
+               date = \"2026-11-01\"\n\n[region.eastus]\nd2s-v5 = \"0.1 EUR per hour\"\n";
+    let catalog = Catalog::builtin().with(&[("own.toml", own)]).unwrap();
+    let need = Need::steady("orders", rates(3_000.0, 0.7, 8192), Bytes::gib(300));
+    let told = advise(&need, &catalog, &quick()).unwrap_err().to_string();
+    assert!(told.contains("EUR") && told.contains("USD"), "{told}");
+    let dollars = catalog.in_currency(loadline_catalog::Currency::parse("USD").unwrap());
+    assert!(advise(&need, &dollars, &quick()).is_ok());
 }

@@ -41,6 +41,9 @@ pub(crate) fn advice_doubt(doubt: &AdviceDoubt) -> String {
             let items: Vec<String> = items.iter().map(estimated).collect();
             return format!("no list has the price of {}: it is estimated as it is elsewhere", items.join("; "));
         }
+        AdviceDoubt::NotCommitted { machine } => {
+            return format!("what a commitment costs for {machine} is not known: its list price counts");
+        }
         AdviceDoubt::OldPrices { dates } => return format!("prices of {}", dates.join(", ")),
         AdviceDoubt::CpuCredits => {
             "its processors run on credits, which are not modelled: work that needs them for long slows down"
@@ -63,6 +66,7 @@ fn estimated(EstimatedItem { name, parts }: &EstimatedItem) -> String {
         Estimated::Size => Some("the size"),
         Estimated::Iops => Some("IOPS"),
         Estimated::Throughput => Some("throughput"),
+        Estimated::Commitment => Some("the commitment"),
     };
     let parts: Vec<&str> = parts.iter().filter_map(part).collect();
     if parts.is_empty() { name.clone() } else { format!("{} of {name}", parts.join(" and ")) }

@@ -1,6 +1,6 @@
 //! The monthly bill of an environment.
 
-use super::{Cost, CostError, Money};
+use super::{Cost, CostError, Money, Reduction};
 use crate::catalog::Catalog;
 use crate::environment::Environment;
 use crate::resolve::DiskFigures;
@@ -33,12 +33,22 @@ pub enum ItemCost {
 }
 
 impl Item {
-    /// The total cost of all of them; `None` if unknown.
+    /// What is paid for all of them; `None` if unknown.
     #[must_use]
     pub fn monthly(&self) -> Option<Money> {
         match &self.each {
             ItemCost::Monthly(each) => Some(each.month.times(self.count)),
             ItemCost::WithMachine | ItemCost::NotSold | ItemCost::Unknown(_) => None,
+        }
+    }
+
+    /// What is taken off the list prices of all of them.
+    #[must_use]
+    pub fn reductions(&self) -> Vec<Reduction> {
+        let of = |found: &Reduction| Reduction { why: found.why.clone(), amount: found.amount.times(self.count) };
+        match &self.each {
+            ItemCost::Monthly(each) => each.reductions.iter().map(of).collect(),
+            _ => Vec::new(),
         }
     }
 

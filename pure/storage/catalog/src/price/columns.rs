@@ -1,8 +1,11 @@
 //! Price lists of many regions: a row for each name, a column for each region.
 
-use super::{Charge, Price, Priced};
+use super::{Charge, Currency, Price, Priced};
 use crate::entry::Family;
 use std::collections::BTreeMap;
+
+/// The name, the region and the currency.
+pub(super) type PriceKey = (String, String, Currency);
 
 /// In place of a price where the name is not sold.
 const NOT_SOLD: &str = "-";
@@ -98,14 +101,20 @@ impl PriceColumns {
         Ok(())
     }
 
+    /// Of all its amounts.
+    pub(crate) fn currency(&self) -> Option<Currency> {
+        self.unit.split(' ').next().and_then(Currency::parse)
+    }
+
     /// The regions, each with the number of its prices.
     pub(crate) fn regions(&self) -> impl Iterator<Item = (&str, usize)> {
         self.regions.iter().map(|(region, count)| (region.as_str(), *count))
     }
     /// Leaves out what a newer list has, and of that list what is older than this one.
-    pub(crate) fn give_way(&mut self, newest: &mut BTreeMap<(String, String), Priced>) {
-        newest.retain(|(name, region), newer| {
-            let Some(price) = self.price_in(name, region) else { return true };
+    pub(crate) fn give_way(&mut self, newest: &mut BTreeMap<PriceKey, Priced>) {
+        newest.retain(|(name, region, currency), newer| {
+            let here = self.price_in(name, region).filter(|price| price.currency() == *currency);
+            let Some(price) = here else { return true };
             let is_newer = day(&price) <= day(&newer.price);
             if is_newer {
                 self.leave_out(name, region);

@@ -1,7 +1,7 @@
 //! Prices by name and region, the monthly cost of a disk or machine, and checks of prices.
 
-use super::{Backing, Basis, Bought, Money, Price};
-use crate::catalog::Catalog;
+use super::{Backing, Basis, Bought, Money, Price, Reduction};
+use crate::catalog::{Catalog, Kind};
 use crate::check::{CatalogProblem, ProblemKind};
 use crate::entry::{Choice, DiskEntry, Figure, SizeRule};
 use crate::figure::Scalar;
@@ -58,8 +58,10 @@ pub(crate) fn some_of(regions: &[String]) -> String {
 /// A cost of a month with what stands behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cost {
-    /// The sum.
+    /// What is paid.
     pub month: Money,
+    /// What was taken off list prices for that, in this order.
+    pub reductions: Vec<Reduction>,
     /// The dates of the lists that it is from, each once.
     pub dates: Vec<String>,
     /// The parts of it that are estimates.
@@ -71,6 +73,11 @@ impl Cost {
     #[must_use]
     pub const fn is_estimated(&self) -> bool {
         !self.estimated.is_empty()
+    }
+    /// What it is at list prices.
+    #[must_use]
+    pub fn at_list(&self) -> Money {
+        self.reductions.iter().fold(self.month, |sum, reduction| sum.plus(reduction.amount).unwrap_or(sum))
     }
 }
 
@@ -86,6 +93,8 @@ pub enum Estimated {
     Iops,
     /// Provisioned bytes.
     Throughput,
+    /// What a commitment takes off.
+    Commitment,
 }
 
 impl Price {
@@ -111,7 +120,7 @@ impl Price {
         dates.sort_unstable();
         estimated.sort_unstable();
         estimated.dedup();
-        Cost { month: self.monthly(bought), dates, estimated }
+        Cost { month: self.monthly(bought), reductions: Vec::new(), dates, estimated }
     }
 }
 
@@ -139,7 +148,7 @@ impl<T: Scalar> Chosen<T> {
 }
 
 impl Catalog {
-    /// The monthly cost ([`super::HOURS_PER_MONTH`]) of a provisioned disk, or of a machine, in a region, without
+    /// What is paid a month ([`super::HOURS_PER_MONTH`]) of a provisioned disk, or of a machine, in a region, without
     /// charges for requests. Of several prices there the first counts.
     ///
     /// # Errors
@@ -166,7 +175,7 @@ impl Catalog {
             region: region.to_owned(),
             part: part.to_owned(),
         };
-        let Some(disk) = disk else { return Ok(price.cost(&Bought::default())) };
+        let Some(disk) = disk else { return Ok(self.paid(name, Kind::Vm, price.cost(&Bought::default()))) };
         disk.resolve(self.disk_family(disk), wanted)?;
         if let Some(option) = &wanted.option {
             return Err(unpriced(&format!("option {option}")));
@@ -182,7 +191,17 @@ impl Catalog {
         if let Some(what) = uncovered(&iops, &throughput) {
             return Err(unpriced(what));
         }
-        Ok(price.cost(&Bought { size, iops: iops.amount, throughput: throughput.amount }))
+        let cost = price.cost(&Bought { size, iops: iops.amount, throughput: throughput.amount });
+        Ok(self.paid(name, Kind::Disk, cost))
+    }
+
+    /// What so many completed requests on a disk cost; `None` if they are not charged for.
+    #[must_use]
+    pub fn requests_cost(&self, name: &str, region: &str, requests: u64) -> Option<Cost> {
+        let price = self.price_in(name, region)?;
+        let month = price.for_requests(requests)?;
+        let dates = price.date.into_iter().collect();
+        Some(self.paid(name, Kind::Disk, Cost { month, reductions: Vec::new(), dates, estimated: Vec::new() }))
     }
 
     fn is_machine(&self, name: &str) -> bool {

@@ -1,6 +1,6 @@
 //! Look-up of prices by name and region, and which regions there are.
 
-use super::{Price, PriceColumns, Priced};
+use super::{Currency, Price, PriceColumns, Priced};
 use crate::catalog::{Catalog, FilterUnknown};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +13,21 @@ pub(crate) struct Prices {
     by_name: BTreeMap<String, Vec<usize>>,
     /// Lists of many regions, in the order of the files.
     pub(crate) columns: Vec<PriceColumns>,
+}
+
+/// A price list by its file, as it was when a price of it was used.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub struct UsedList {
+    /// The file's name.
+    pub file: String,
+    /// For people.
+    pub title: String,
+    /// Where its prices are from.
+    pub source: String,
+    /// Their date.
+    pub date: Option<String>,
+    /// SHA-256 of the file.
+    pub sha256: Option<String>,
 }
 
 /// A price, and the index of the file that contains it.
@@ -100,7 +115,8 @@ impl Catalog {
     pub fn prices(&self, name: &str) -> Vec<Price> {
         let own = self.that_count(self.prices.of(name));
         let other = if own.is_empty() { self.priced_as(name) } else { None };
-        let mut found = other.map_or(own, |other| self.that_count(self.prices.of(other)));
+        let found = other.map_or(own, |other| self.that_count(self.prices.of(other)));
+        let mut found: Vec<Price> = found.into_iter().map(|(_, price)| price).collect();
         if found.len() > 1 {
             let provider = name.split('/').next().unwrap_or_default();
             let usual = self.price_regions(provider).into_iter().next();
@@ -112,11 +128,39 @@ impl Catalog {
     /// The price of this name in a region, as [`Catalog::prices`] chooses among several: the first of those with different terms.
     #[must_use]
     pub fn price_in(&self, name: &str, region: &str) -> Option<Price> {
+        self.counting_in(name, region).map(|(_, price)| price)
+    }
+
+    /// The list that the price of this name in a region is from.
+    #[must_use]
+    pub fn list_of(&self, name: &str, region: &str) -> Option<UsedList> {
+        let (family, _) = self.counting_in(name, region)?;
+        let of = &self.families[family];
+        Some(UsedList {
+            file: of.file.clone(),
+            title: of.title.clone(),
+            source: of.source.clone(),
+            date: of.date.clone(),
+            sha256: of.digest.clone(),
+        })
+    }
+
+    fn counting_in(&self, name: &str, region: &str) -> Option<InFile> {
         let first = |name: &str| self.that_count(self.prices.in_region(name, region)).into_iter().next();
         first(name).or_else(|| {
             let other = self.priced_as(name)?;
             if self.prices.of(name).is_empty() { first(other) } else { None }
         })
+    }
+
+    /// This catalog with prices in one currency alone.
+    #[must_use]
+    pub fn in_currency(mut self, currency: Currency) -> Self {
+        let mut each = std::mem::take(&mut self.prices.each);
+        each.retain(|priced| priced.price.currency() == currency);
+        self.prices.columns.retain(|list| list.currency() == Some(currency));
+        self.prices.replace(each);
+        self
     }
 
     /// The name whose price counts for this one if it has none: that without a year, or of the whole size.
@@ -126,16 +170,17 @@ impl Catalog {
     }
 
     /// Of several for one region and terms the last, and of a region with a user's price no built-in one.
-    fn that_count(&self, all: Vec<InFile>) -> Vec<Price> {
-        let mut found: Vec<(Price, bool)> = Vec::new();
+    fn that_count(&self, all: Vec<InFile>) -> Vec<InFile> {
+        let mut found: Vec<InFile> = Vec::new();
         for (family, price) in all {
             let is_own = family >= self.builtin_families;
-            found.retain(|(other, is_other_own)| {
-                other.region != price.region || (other.terms != price.terms && *is_other_own == is_own)
+            found.retain(|(of_other, other)| {
+                let is_other_own = *of_other >= self.builtin_families;
+                other.region != price.region || (other.terms != price.terms && is_other_own == is_own)
             });
-            found.push((price, is_own));
+            found.push((family, price));
         }
-        found.into_iter().map(|(price, _)| price).collect()
+        found
     }
 
     /// The regions with prices of a provider's machines and disks: those with most prices first.

@@ -1,8 +1,9 @@
 //! Reads prices: those of an entry, and price lists by region.
 
-use super::{Charge, Price, PriceColumns, Priced};
+use super::{Charge, CommitmentShare, CommitmentTerm, Price, PriceColumns, Priced};
 use crate::entry::Family;
 use loadline_document::{Item, Reader, entries, kind, nested};
+use loadline_units::Ratio;
 use toml::de::DeTable;
 
 const CHARGE_WANTED: &str = "\"135.17 USD per month\" or a list such as [\"0.08 USD per GiB-month\", \"0.005 USD per IOPS-month above 3000 IOPS\"]";
@@ -91,6 +92,42 @@ pub(crate) fn lists(reader: &mut Reader<'_>, top: &DeTable<'_>, family: &Family,
             };
             let name = format!("{}/{name}", family.provider);
             found.push(Priced { name, price, family: index, line: reader.line_of(value), is_listed: true });
+        }
+    }
+    found
+}
+
+/// `[share]` of a file of commitments: kinds of machines with what they cost for each term, in parts of their list price.
+pub(crate) fn commitments(
+    reader: &mut Reader<'_>,
+    top: &DeTable<'_>,
+    family: &Family,
+    index: usize,
+) -> Vec<CommitmentShare> {
+    const WANTED: &str = "m5 = { 1y = \"63 %\", 3y = \"43 %\" }";
+    let mut found = Vec::new();
+    let terms = top.get("terms").and_then(|item| reader.text("terms", item));
+    let Some(item) = top.get("share") else {
+        reader.problem(0..0, "share", format!("is missing: write [share] and below it {WANTED}"));
+        return found;
+    };
+    let Some(kinds) = item.get_ref().as_table() else {
+        reader.problem(
+            item.span(),
+            "share",
+            format!("is {}: write [share] and below it {WANTED}", kind(item.get_ref())),
+        );
+        return found;
+    };
+    for (machines, item) in entries(kinds) {
+        let key = nested("share", machines.get_ref());
+        let shares = reader.fields(&key, item, WANTED, |t| {
+            CommitmentTerm::ALL.map(|term| (term, t.strict(term.name(), Reader::quantity::<Ratio>)))
+        });
+        for (term, share) in shares.into_iter().flatten() {
+            let (provider, machines) = (family.provider.clone(), machines.get_ref().to_string());
+            let terms = terms.clone();
+            found.extend(share.map(|share| CommitmentShare { provider, machines, term, share, terms, family: index }));
         }
     }
     found

@@ -1,5 +1,6 @@
 //! Reading of prices, their sums, and the errors for missing ones.
 
+use crate::price::{CommitmentTerm, Currency, Discount, PaidTerms, ReductionReason};
 use crate::{Catalog, Charge, CostError, Estimated, ProblemKind, Provisioned};
 use loadline_units::{ByteRate, Bytes, Iops};
 
@@ -324,3 +325,89 @@ proptest::proptest! {
         proptest::prop_assert_eq!(of(&amounts[0]), of(&amounts[1]));
     }
 }
+
+#[test]
+fn a_discount_is_of_what_it_names_and_the_most_exact_counts() {
+    let discounts = |all: &[&str]| PaidTerms {
+        discounts: all.iter().map(|text| text.parse().unwrap()).collect(),
+        ..PaidTerms::default()
+    };
+    let month = |terms: PaidTerms, name: &str| {
+        let catalog = Catalog::builtin().with_terms(terms);
+        let wanted = if name == "aws/gp3" { sized(Bytes::gib(100)) } else { Provisioned::default() };
+        catalog.cost(name, &wanted, "us-east-1").unwrap()
+    };
+    let listed = |name: &str| month(PaidTerms::default(), name).month.amount();
+    for (all, name, left) in [
+        (&["10%"][..], "aws/m5.large", 0.9),
+        (&["10%"], "aws/gp3", 0.9),
+        (&["machines=10%"], "aws/gp3", 1.0),
+        (&["azure=10%"], "aws/gp3", 1.0),
+        (&["10%", "aws/disks=20%"], "aws/gp3", 0.8),
+        (&["aws/machines/m5=30%", "aws/machines=20%", "10%"], "aws/m5.large", 0.7),
+        (&["aws/machines/m5=30%", "aws/machines=20%", "10%"], "aws/c5.large", 0.8),
+    ] {
+        let cost = month(discounts(all), name);
+        assert!((cost.month.amount() - left * listed(name)).abs() < 1e-6, "{all:?} {name}: {cost:?}");
+        assert_eq!(cost.at_list().to_string(), month(PaidTerms::default(), name).month.to_string());
+        assert_eq!(cost.reductions.len(), usize::from(left < 1.0));
+    }
+    for wrong in ["100%", "ten", "aws/m5=10%", "aws/machines/disks/m5=1%", "aws=", "150%"] {
+        assert!(wrong.parse::<Discount>().unwrap_err().to_string().contains("write 12%, aws=12%"), "{wrong}");
+    }
+}
+
+#[test]
+fn a_commitment_takes_off_a_machines_price_and_says_whose_share_that_is() {
+    let terms = |commitment| PaidTerms { commitment: Some(commitment), discounts: vec!["aws=10%".parse().unwrap()] };
+    let catalog = Catalog::builtin().with_terms(terms(CommitmentTerm::OneYear));
+    let cost = catalog.cost("aws/m5.large", &Provisioned::default(), "us-east-1").unwrap();
+    let [commitment, discount] = &cost.reductions[..] else { panic!("{cost:?}") };
+    let ReductionReason::Commitment { share, source, date, .. } = &commitment.why else { panic!("{cost:?}") };
+    assert!(source.contains("ec2.shop") && date.is_some() && share.as_f64() > 0.6 && share.as_f64() < 0.7, "{cost:?}");
+    assert!(matches!(discount.why, ReductionReason::Discount { .. }));
+    let listed = cost.at_list().amount();
+    assert!((cost.month.amount() - listed * share.as_f64() * 0.9).abs() < 1e-6, "the discount is of what is left");
+    assert_eq!(cost.estimated, [Estimated::Commitment], "one share stands for all machines of a kind");
+    let longer = Catalog::builtin().with_terms(terms(CommitmentTerm::ThreeYears));
+    assert!(
+        longer.monthly_cost("aws/m5.large", &Provisioned::default(), "us-east-1").unwrap().amount()
+            < cost.month.amount()
+    );
+    // Disks are not committed to, nor machines of which no share is known.
+    assert_eq!(catalog.cost("aws/gp3", &sized(Bytes::gib(100)), "us-east-1").unwrap().reductions.len(), 1);
+    let other = catalog.cost("azure/d8s-v5", &Provisioned::default(), "eastus").unwrap();
+    assert!(other.reductions.is_empty() && catalog.lacks_commitment("azure/d8s-v5"));
+    assert_eq!(catalog.committed_providers(), ["aws"]);
+}
+
+#[test]
+fn prices_in_one_currency_alone_may_count() {
+    let catalog = Catalog::builtin().with(&[("own.toml", OWN_EUROS)]).unwrap();
+    let price = |catalog: &Catalog| catalog.price_in("azure/premium-p30", "westeurope").map(|price| price.amount());
+    assert_eq!(price(&catalog).as_deref(), Some("120 EUR per month"));
+    assert_eq!(
+        price(&catalog.clone().in_currency(Currency::parse("EUR").unwrap())).as_deref(),
+        Some("120 EUR per month")
+    );
+    let dollars = catalog.clone().in_currency(Currency::parse("USD").unwrap());
+    assert!(price(&dollars).unwrap().ends_with("USD per month"));
+    assert!(catalog.in_currency(Currency::parse("JPY").unwrap()).regions().is_empty());
+}
+
+#[test]
+fn a_price_names_its_list_by_date_and_digest() {
+    let catalog = Catalog::builtin().with(&[("own.toml", OWN_EUROS)]).unwrap();
+    let own = catalog.list_of("azure/premium-p30", "westeurope").unwrap();
+    assert_eq!((own.file.as_str(), own.date.as_deref()), ("own.toml", Some("2026-11-01")));
+    // As `sha256sum` prints it.
+    assert_eq!(own.sha256.as_deref(), Some("de2550db5dc94e297be08554620c5c4365a59f7b4aa269e5ab700b5dfaf40c5d"));
+    let shipped = catalog.list_of("azure/d8s-v5", "westeurope").unwrap();
+    assert!(
+        shipped.file.starts_with("azure/prices-machines") && shipped.sha256.is_some_and(|digest| digest.len() == 64)
+    );
+    assert_eq!(catalog.list_of("azure/d8s-v5", "atlantis"), None);
+}
+
+const OWN_EUROS: &str = "schema = 1\nkind = \"prices\"\nprovider = \"azure\"\nfamily = \"euros\"\ntitle = \"Our agreement\"\n\
+                         source = \"contract\"\ndate = \"2026-11-01\"\n\n[region.westeurope]\npremium-p30 = \"120 EUR per month\"\n";

@@ -1,6 +1,6 @@
-//! Updated price lists over those that come along: of a name in a region, the newer counts.
+//! Updated price lists over those that come along: of a name in a region, the newer counts. Prices in two currencies are two.
 
-use super::columns::day;
+use super::columns::{PriceKey, day};
 use super::{Price, Priced, Prices};
 use crate::catalog::{Catalog, Kind};
 use crate::file;
@@ -14,7 +14,7 @@ impl Catalog {
     /// # Errors
     /// The problems of the first file that has any.
     pub fn with_updates(mut self, files: &[(&str, &str)]) -> Result<Self, DocumentError> {
-        let mut newest: BTreeMap<(String, String), Priced> = BTreeMap::new();
+        let mut newest: BTreeMap<PriceKey, Priced> = BTreeMap::new();
         for (name, text) in files {
             let found = file::read(text, name, self.families.len())?;
             self.families.push(found.family);
@@ -37,7 +37,7 @@ impl Catalog {
         self
     }
 
-    fn take_newer(&mut self, mut newest: BTreeMap<(String, String), Priced>) {
+    fn take_newer(&mut self, mut newest: BTreeMap<PriceKey, Priced>) {
         if newest.is_empty() {
             return;
         }
@@ -75,7 +75,6 @@ impl Catalog {
     }
 }
 
-/// The name and the region.
-fn key(priced: &Priced) -> (String, String) {
-    (priced.name.clone(), priced.price.region.clone().unwrap_or_default())
+fn key(priced: &Priced) -> PriceKey {
+    (priced.name.clone(), priced.price.region.clone().unwrap_or_default(), priced.price.currency())
 }
