@@ -13,6 +13,7 @@ use loadline_disk::{Directions, IopsBudget, Limit, ThroughputBudget};
 use loadline_document::{DocumentError, Fields, Item, Key, Reader, entries, kind, nested};
 use loadline_units::{ByteRate, Bytes, Iops};
 use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
 use toml::de::DeTable;
 
 /// The version of the catalog format that is read here.
@@ -372,7 +373,11 @@ fn read_family(reader: &mut Reader<'_>, top: &DeTable<'_>, file: &str) -> Option
 
 /// SHA-256 of a text, in hexadecimal digits.
 fn sha256(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut digits = String::with_capacity(64);
+    for byte in Sha256::digest(text.as_bytes()) {
+        let _ = write!(digits, "{byte:02x}");
+    }
+    digits
 }
 
 /// `[fewer_cores]`: sizes with the numbers of processors that they are sold with, too.
