@@ -433,3 +433,34 @@ fn an_offer_of_450_mb_is_read_in_64_mib_above_the_start() {
     let (start, most) = (of(&small), of(&large));
     assert!(start > 0 && most < start + (64 << 10), "{most} KiB, and {start} KiB at the start");
 }
+
+#[test]
+fn what_is_really_paid_is_items_of_their_own_and_what_cannot_be_is_refused() {
+    fn with<'a>(need: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+        [need, more].concat()
+    }
+    let shelf = Shelf::new();
+    let need = ["advise", "--iops", "5000", "--reads", "70%", "--block", "8KiB", "--size", "500GiB", "--limits-only"];
+    let paid = shelf.document(0, &with(&need, &["--provider", "aws", "--discount", "20%", "--commit", "3y"]));
+    for row in paid["candidates"].as_array().unwrap() {
+        let items = row["price_month"]["items"].as_array().unwrap();
+        let amount = |item: &Value| item["amount"].as_f64().unwrap();
+        let sum: f64 = items.iter().map(amount).sum();
+        assert!((sum - amount(&row["price_month"])).abs() < 1e-6, "{row:#}");
+        let of = |what: &str| items.iter().find(|item| item["what"] == what);
+        // A discount is one of what a commitment leaves.
+        let (machine, committed) = (amount(of("machine").unwrap()), of("commitment").map_or(0.0, amount));
+        assert!(committed <= 0.0 && of("commitment").is_none_or(|item| item["source"].is_string()), "{row:#}");
+        let off = items.iter().find(|item| item["what"] == "discount" && item["off"] == "machine").unwrap();
+        assert!((amount(off) + 0.2 * (machine + committed)).abs() < 1e-6, "{row:#}");
+    }
+    for (more, said) in [
+        (vec!["--discount", "100%"], "write 12%, aws=12%"),
+        (vec!["--provider", "azure", "--commit", "1y"], "what a commitment costs is known of aws and not of azure"),
+        (vec!["--currency", "JPY"], "`loadline catalog update --currency JPY` shows how to get them"),
+    ] {
+        let refused = shelf.run(&with(&need, &more));
+        assert_eq!(refused.status.code(), Some(2), "{more:?}");
+        assert!(text(&refused.stderr).contains(said), "{more:?}: {}", text(&refused.stderr));
+    }
+}
