@@ -130,7 +130,7 @@ pub(crate) fn next(volume: &VolumeVerdict) -> Option<String> {
     Some(text)
 }
 
-/// "5,099 IOPS and 207.6 MB/s are an azure/premium-p30 (sold with 5,000 IOPS and 209.7 MB/s)".
+/// "5,099 IOPS and 207.6 MB/s are the limits of DISK (sold with 5,000 IOPS and 209.7 MB/s); more needs another disk or a stripe".
 fn known_levels(known: &KnownLevels) -> String {
     let levels = |iops: f64, bytes: f64| format!("{} IOPS and {} MB/s", figures::iops(iops), figures::megabytes(bytes));
     let disk = |disk: &KnownDisk| {

@@ -16,7 +16,7 @@ const AS_NEAR: f64 = 0.005;
 /// A disk that delivers what was measured, with the limits that it is sold with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SoldDisk {
-    /// Its name: "azure/premium-p30".
+    /// Its name, as the catalog has it.
     pub name: String,
     /// Requests per second.
     pub iops: Iops,
