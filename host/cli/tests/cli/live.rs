@@ -139,7 +139,7 @@ fn others_of_the_same_user_attach_and_leave_and_the_watch_goes_on() {
     attached.press("q");
     attached.wait("the end of it", |of| of.is_given_back() && of.text().contains("goes on"));
     assert!(watch.try_wait().unwrap().is_none());
-    // Whoever is there when it ends is told.
+    // A reader that is attached when it ends sees that.
     let last = Pty::start(&own(&["live", "--lines"]), (80, 24));
     let pid = rustix::process::Pid::from_child(&watch);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();

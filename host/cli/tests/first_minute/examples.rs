@@ -91,7 +91,8 @@ fn every_example_runs_as_it_is_printed() {
                 "replay" if line.contains("--env") => after.push(line),
                 // One emulation is under way; block devices and other hosts are not for every test machine. The others have tests of
                 // their own.
-                "emulate" | "watch" | "live" | "record" | "convert" | "advise" | "crawl" | "shelter" | "clock" | "replay" => {}
+                "emulate" | "watch" | "live" | "record" | "convert" | "advise" | "crawl" | "shelter" | "clock"
+                | "replay" => {}
                 // What it finds of this machine is no matter.
                 "doctor" => run(&line, &[0, 3]),
                 _ => run(&line, &[0]),

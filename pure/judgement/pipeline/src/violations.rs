@@ -1,4 +1,4 @@
-//! What always holds of what is said to bind a crawl: what is named first is what gives most. A rule that is broken is a defect of the judge.
+//! Rules that every named bound of a crawl keeps: the lever that is named first gives most. A rule that is broken is a defect of the judge.
 
 use crate::attribution::{Attribution, Bound, HARDLY_MORE};
 use crate::lever::Lever;

@@ -141,7 +141,7 @@ pub(crate) fn figure(out: &mut String, size: Size, heading: &str, chart: &impl C
     drawn(out, size, heading, &svg, caption);
 }
 
-/// The same of what is drawn already.
+/// The same around charts that are drawn already.
 pub(crate) fn drawn(out: &mut String, size: Size, heading: &str, svg: &str, caption: &str) {
     let class = match size {
         Size::Large | Size::Roof => "fig",

@@ -28,7 +28,7 @@ pub enum Key {
     Backspace,
 }
 
-/// What a key asks of whoever draws.
+/// What a key asks the screen to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wish {
     /// To end: what was seen is kept. On an attached screen, to leave.

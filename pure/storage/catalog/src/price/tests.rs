@@ -367,7 +367,7 @@ fn a_commitment_takes_off_a_machines_price_and_says_whose_share_that_is() {
     assert!(source.contains("ec2.shop") && date.is_some() && share.as_f64() > 0.6 && share.as_f64() < 0.7, "{cost:?}");
     assert!(matches!(discount.why, ReductionReason::Discount { .. }));
     let listed = cost.at_list().amount();
-    assert!((cost.month.amount() - listed * share.as_f64() * 0.9).abs() < 1e-6, "the discount is of what is left");
+    assert!((cost.month.amount() - listed * share.as_f64() * 0.9).abs() < 1e-6, "the discount comes off the rest");
     assert_eq!(cost.estimated, [Estimated::Commitment], "one share stands for all machines of a kind");
     let longer = Catalog::builtin().with_terms(terms(CommitmentTerm::ThreeYears));
     assert!(
