@@ -1,27 +1,40 @@
 //! Pages of a site: fetched politely, and followed from link to link.
 
-mod client;
 mod robots;
 
 use super::{Feeding, FetchAnswer, FetchPhase, FetchTimer, Fetcher, kind_of_name};
 use crate::error::CrawlError;
 use crate::extract::PageText;
 use crate::frontier::{Added, Frontier, NewTarget};
-use crate::item::{ContentKind, CrawlTarget, FoundLink, Identity, ItemFailure, ItemOnWay};
+use crate::item::{ContentKind, CrawlTarget, FoundLink, Identity, ItemFailure, ItemOnWay, io_reason};
 use crate::measured::Measured;
-use client::{ConnectionPool, Request, Response};
 use loadline_pipeline::{CrawlCaps, SourcePlan};
 use loadline_record::WorkerState;
+use loadline_web::{Deadline, Head, Url, WebClient, WebError, WebRequest};
 use robots::Robots;
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
+use std::io::Read as _;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use url::Url;
+use std::time::Duration;
 
 /// A host that asks to be left alone for longer is taken to ask for this, ns.
 const RETRY_AFTER_MAX_NS: u64 = 600_000_000_000;
 /// A host that is overloaded and names no time, ns.
 const RETRY_AFTER_USUAL_NS: u64 = 1_000_000_000;
+
+/// Who asks.
+const AGENT: &str = concat!("loadline-crawl/", env!("CARGO_PKG_VERSION"));
+
+/// A page as it came.
+struct FetchedPage {
+    head: Head,
+    body: Vec<u8>,
+}
+
+/// Whether the body is wanted, by the head of the answer.
+type Wanted<'w> = &'w dyn Fn(&Head) -> Result<(), ItemFailure>;
 
 /// A site.
 #[derive(Debug)]
@@ -31,7 +44,7 @@ pub(crate) struct WebSite {
     hosts: BTreeSet<String>,
     obeys: bool,
     caps: CrawlCaps,
-    pool: ConnectionPool,
+    client: WebClient,
     robots: Mutex<HashMap<String, Arc<OnceLock<Robots>>>>,
     /// Pages below each folder.
     prefixes: Mutex<HashMap<String, u32>>,
@@ -57,7 +70,7 @@ impl WebSite {
             start,
             obeys: source.robots,
             caps: *caps,
-            pool: ConnectionPool::new(connections, only_to),
+            client: WebClient::new(connections, only_to),
             robots: Mutex::default(),
             prefixes: Mutex::default(),
         })
@@ -107,15 +120,48 @@ impl WebSite {
 
     fn ask_robots(&self, url: &Url, timer: &mut FetchTimer<'_>) -> Robots {
         let Ok(file) = url.join("/robots.txt") else { return Robots::default() };
-        let bytes_max = robots::BYTES_MAX as u64;
-        let request = Request { url: &file, etag: None, last_modified: None, bytes_max };
-        match self.pool.ask(&request, &self.caps, &|_| Ok(()), timer) {
-            Ok(response) if response.status == 200 => Robots::read(&String::from_utf8_lossy(&response.body)),
+        match self.ask(&file, &[], robots::BYTES_MAX as u64, &|_| Ok(()), timer) {
+            Ok(page) if page.head.status == 200 => Robots::read(&String::from_utf8_lossy(&page.body)),
             // By RFC 9309: what is not there forbids nothing, and a server that cannot answer is left alone.
-            Ok(response) if response.status < 500 => Robots::default(),
-            Ok(response) => Robots::unknown(format!("{file}: HTTP {}", response.status)),
+            Ok(page) if page.head.status < 500 => Robots::default(),
+            Ok(page) => Robots::unknown(format!("{file}: HTTP {}", page.head.status)),
             Err(failure) => Robots::unknown(format!("{file}: {}", failure.reason)),
         }
+    }
+
+    /// Asks for a page, and reads it if it is wanted. `timer` gets the phases.
+    fn ask(
+        &self,
+        url: &Url,
+        known: &[(&str, &str)],
+        bytes_max: u64,
+        wanted: Wanted<'_>,
+        timer: &mut FetchTimer<'_>,
+    ) -> Result<FetchedPage, ItemFailure> {
+        let deadline = Deadline::after(Duration::from_nanos(self.caps.fetch_time.as_ns()));
+        let slot = self.client.slot(url);
+        timer.ends(FetchPhase::Pool);
+        let headers = [&[("User-Agent", AGENT), ("Accept", "text/html, */*;q=0.5")], known].concat();
+        let read = || {
+            let response = slot.ask(&WebRequest { url, headers: &headers, rest: None }, deadline).map_err(failure)?;
+            timer.ends(FetchPhase::FirstByte(WorkerState::Other));
+            wanted(&response.head)?;
+            let too_large = || ItemFailure::of("larger than caps.bytes");
+            if response.head.length().is_ok_and(|length| length > Some(bytes_max)) {
+                return Err(too_large());
+            }
+            let mut body = Vec::new();
+            let read = response.body.take(bytes_max.saturating_add(1)).read_to_end(&mut body);
+            read.map_err(|error| failure(WebError::of_body(error)))?;
+            if body.len() as u64 > bytes_max {
+                return Err(too_large());
+            }
+            timer.received += body.len() as u64;
+            Ok(FetchedPage { head: response.head, body })
+        };
+        let page = read();
+        timer.ends(FetchPhase::Body(WorkerState::Network));
+        page
     }
 
     /// Whether the host is known to forbid a page.
@@ -262,20 +308,25 @@ impl Fetcher for PageFetcher {
             }
         }
         let known = target.known.as_deref();
-        let request = Request {
-            url: &url,
-            etag: known.and_then(|known| known.etag.as_deref()),
-            last_modified: known.and_then(|known| known.last_modified.as_deref()),
-            bytes_max: site.caps.bytes.get(),
-        };
-        let response = site.pool.ask(&request, &site.caps, &wanted, timer)?;
-        answer(response, target, site)
+        let etag = known.and_then(|known| Some(("If-None-Match", known.etag.as_deref()?)));
+        let since = known.and_then(|known| Some(("If-Modified-Since", known.last_modified.as_deref()?)));
+        let headers: Vec<_> = etag.into_iter().chain(since).collect();
+        answer(site.ask(&url, &headers, site.caps.bytes.get(), &wanted, timer)?, target, site)
     }
 }
 
+/// Why a page did not come, in words that are the same for all of a kind.
+fn failure(error: WebError) -> ItemFailure {
+    ItemFailure::of(match error {
+        WebError::Io { doing, source } => io_reason(&doing, &source),
+        WebError::LateBody => Cow::Borrowed("longer than caps.fetch_time"),
+        error => error.to_string().into(),
+    })
+}
+
 /// How a body is coded, by the one header that says so.
-fn is_compressed(response: &Response) -> Result<bool, ItemFailure> {
-    let coding = response.header("content-encoding").unwrap_or_default().trim().to_ascii_lowercase();
+fn is_compressed(head: &Head) -> Result<bool, ItemFailure> {
+    let coding = head.header("content-encoding").unwrap_or_default().trim().to_ascii_lowercase();
     match coding.as_str() {
         "" | "identity" => Ok(false),
         "gzip" | "x-gzip" => Ok(true),
@@ -287,34 +338,34 @@ fn is_compressed(response: &Response) -> Result<bool, ItemFailure> {
 }
 
 /// Whether a body is wanted and can be read: pictures and other things without text are not.
-fn wanted(response: &Response) -> Result<(), ItemFailure> {
-    if response.status == 200 {
-        is_compressed(response)?;
+fn wanted(head: &Head) -> Result<(), ItemFailure> {
+    if head.status == 200 {
+        is_compressed(head)?;
     }
-    let kind = response.header("content-type").unwrap_or_default().to_ascii_lowercase();
+    let kind = head.header("content-type").unwrap_or_default().to_ascii_lowercase();
     let is_silent = ["image/", "audio/", "video/", "font/"].iter().any(|silent| kind.starts_with(silent));
-    if response.status == 200 && is_silent {
+    if head.status == 200 && is_silent {
         return Err(ItemFailure::of("no kind of file that has text"));
     }
     Ok(())
 }
 
-fn answer(response: Response, target: &CrawlTarget, site: &WebSite) -> Result<FetchAnswer, ItemFailure> {
-    match response.status {
-        200 => content(response, target),
+fn answer(page: FetchedPage, target: &CrawlTarget, site: &WebSite) -> Result<FetchAnswer, ItemFailure> {
+    match page.head.status {
+        200 => content(page, target),
         304 => match &target.known {
             Some(known) => Ok(FetchAnswer::Unchanged((**known).clone())),
             None => Err(ItemFailure::of("HTTP 304 without a question")),
         },
         301 | 302 | 303 | 307 | 308 => {
-            let to = response.header("location").ok_or_else(|| ItemFailure::of("a redirect without a place"))?;
+            let to = page.head.header("location").ok_or_else(|| ItemFailure::of("a redirect without a place"))?;
             if target.redirects >= site.caps.redirects {
                 return Err(ItemFailure::of("more redirects than caps.redirects"));
             }
             Ok(FetchAnswer::Redirect(to.to_owned()))
         }
         status @ (429 | 503) => {
-            let seconds = response.header("retry-after").and_then(|value| value.trim().parse::<u64>().ok());
+            let seconds = page.head.header("retry-after").and_then(|value| value.trim().parse::<u64>().ok());
             let asked = seconds.map_or(RETRY_AFTER_USUAL_NS, |seconds| seconds.saturating_mul(1_000_000_000));
             let retry_after_ns = asked.clamp(1, RETRY_AFTER_MAX_NS);
             Ok(FetchAnswer::Later(ItemFailure { reason: format!("HTTP {status}").into(), retry_after_ns }))
@@ -323,8 +374,8 @@ fn answer(response: Response, target: &CrawlTarget, site: &WebSite) -> Result<Fe
     }
 }
 
-fn content(response: Response, target: &CrawlTarget) -> Result<FetchAnswer, ItemFailure> {
-    let declared = response.header("content-type").unwrap_or_default().to_owned();
+fn content(FetchedPage { head, body }: FetchedPage, target: &CrawlTarget) -> Result<FetchAnswer, ItemFailure> {
+    let declared = head.header("content-type").unwrap_or_default().to_owned();
     let lower = declared.to_ascii_lowercase();
     let charset = lower
         .split("charset=")
@@ -337,26 +388,25 @@ fn content(response: Response, target: &CrawlTarget) -> Result<FetchAnswer, Item
         kind if kind.starts_with("text/") => Some(ContentKind::Text),
         _ => kind_of_name(&target.key),
     };
-    let is_compressed = is_compressed(&response)?;
-    let text = |name: &str| response.header(name).map(str::to_owned);
+    let is_compressed = is_compressed(&head)?;
+    let text = |name: &str| head.header(name).map(str::to_owned);
     let identity = Identity {
-        size: response.body.len() as u64,
+        size: body.len() as u64,
         etag: text("etag"),
         last_modified: text("last-modified"),
         ..Identity::default()
     };
     let base = Some(target.key.clone());
-    Ok(FetchAnswer::Content { kind, charset, base, is_compressed, identity, body: response.body })
+    Ok(FetchAnswer::Content { kind, charset, base, is_compressed, identity, body })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::client::stated_length;
     use super::*;
 
-    fn said(headers: &[(&str, &str)]) -> Response {
+    fn said(headers: &[(&str, &str)]) -> Head {
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Response { status: 200, headers, body: Vec::new() }
+        Head { status: 200, headers }
     }
 
     #[test]
@@ -367,15 +417,6 @@ mod tests {
         for coding in ["br", "gzip, gzip", "deflate", "zstd"] {
             let refused = wanted(&said(&[("content-encoding", coding)])).unwrap_err();
             assert_eq!(refused.reason, format!("its content coding is {coding:?}: gzip alone was asked for"));
-        }
-    }
-
-    #[test]
-    fn lengths_that_disagree_are_no_length() {
-        assert_eq!(stated_length(&said(&[])).unwrap(), None);
-        assert_eq!(stated_length(&said(&[("content-length", "7"), ("content-length", "7")])).unwrap(), Some(7));
-        for (one, other) in [("7", "8"), ("7", "x")] {
-            assert!(stated_length(&said(&[("content-length", one), ("content-length", other)])).is_err());
         }
     }
 }
