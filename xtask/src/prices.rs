@@ -93,9 +93,10 @@ const MACHINES: &[ColumnList] = &[
         names: Names::Machines(Some("-nvme")),
         head: "# Virtual machines, pay as you go, in all regions; sizes with -nvme are the same machines as those without. They are Azure's retail prices as\n\
                # two lists have them: Azure/karpenter-provider-azure of 2026-06-18, and anycloud-sh/catalog of 2026-05-20 (commit 62ff0a9, azure/vms.csv), whose\n\
-               # date is the one below. Of 31,888 prices 30,378 are the same. The other 1,510 are 1.1 to 2.4 times as high in the first, as those for Windows\n\
-               # are; there the second counts, and where the first has none. A third list (andy-diericks/azure-pricing-radar, 2026-07-15 to 2026-08-22) has the\n\
-               # same 3,295 of 3,295 in five regions.\n\
+               # date is the one below. Of 42,863 prices 41,309 are the same, and 1,514 are 1.05 to 2.7 times as high in the first, as those for Windows are;\n\
+               # there the second counts, and where the first has none. The other 40 are of Msv3 and Mdsv3 with high memory in Germany West Central, Japan East,\n\
+               # South India and Jio's regions: the second has one price of a size for all of these, less than half of what other regions cost. There the first\n\
+               # counts. A third list (andy-diericks/azure-pricing-radar, 2026-07-15 to 2026-08-22) has the same 3,295 of 3,295 in five regions.\n\
                schema = 1\nkind = \"prices\"\nprovider = \"azure\"\nfamily = \"prices-machines\"\ntitle = \"Prices of virtual machines\"\n\
                source = \"Azure Retail Prices, by https://github.com/Azure/karpenter-provider-azure/blob/2b431da1/pkg/providers/pricing/zz_generated.pricing.go and https://github.com/anycloud-sh/catalog/blob/62ff0a9/azure/vms.csv\"\n\
                date = \"2026-05-20\"\nterms = \"Linux, pay as you go\"\nper = \"USD per hour\"\n",

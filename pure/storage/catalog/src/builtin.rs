@@ -57,6 +57,7 @@ pub(crate) const BUILTIN: &[(&str, &str)] = &[
     ("azure/classic-standard.toml", include_str!("../../../../catalog/azure/classic-standard.toml")),
     ("azure/fewer-cores.toml", include_str!("../../../../catalog/azure/fewer-cores.toml")),
     ("azure/host-cache.toml", include_str!("../../../../catalog/azure/host-cache.toml")),
+    ("azure/memory-sizes.toml", include_str!("../../../../catalog/azure/memory-sizes.toml")),
     ("azure/memory.toml", include_str!("../../../../catalog/azure/memory.toml")),
     ("azure/premium-v2.toml", include_str!("../../../../catalog/azure/premium-v2.toml")),
     ("azure/premium.toml", include_str!("../../../../catalog/azure/premium.toml")),
