@@ -32,6 +32,7 @@ mod hunt_table;
 mod import;
 mod interruption;
 pub mod library;
+mod limits_update;
 mod live;
 mod merge;
 mod output;

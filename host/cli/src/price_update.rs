@@ -3,6 +3,7 @@
 use crate::arguments::Format;
 use crate::arguments::catalog::{ProviderName, UpdateArguments};
 use crate::failure::{Outcome, Usage};
+use crate::limits_update::limits_update;
 use crate::output;
 use crate::schema::Schema;
 use loadline_catalog::{Kind, PriceList};
@@ -34,6 +35,9 @@ pub(crate) fn price_update(arguments: &UpdateArguments) -> anyhow::Result<Outcom
                 .into(),
         )
         .into());
+    }
+    if arguments.limits {
+        return limits_update(arguments, &providers);
     }
     let shelf = PriceShelf::at_default()?;
     let update = PriceUpdate {

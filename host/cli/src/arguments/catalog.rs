@@ -121,6 +121,9 @@ pub(crate) struct UpdateArguments {
     /// Only this region, as the provider writes it: "eu-central-1"
     #[arg(long, value_name = "NAME")]
     pub(crate) region: Vec<String>,
+    /// The files have what machines allow in place of prices: what `aws ec2 describe-instance-types` or `az vm list-skus` printed
+    #[arg(long, requires = "from", conflicts_with_all = ["region", "currency", "undo"])]
+    pub(crate) limits: bool,
     /// The currency of the lists; by default USD
     #[arg(long, value_name = "LETTERS", value_parser = currency)]
     pub(crate) currency: Option<Currency>,

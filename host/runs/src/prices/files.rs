@@ -1,7 +1,7 @@
 //! Saved answers: files, folders, and archives of them, read as streams.
 
 use flate2::bufread::MultiGzDecoder;
-use loadline_offers::{AnswerError, PriceAnswer, read};
+use loadline_offers::{AnswerError, LimitsError};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -21,18 +21,38 @@ pub struct FileError {
     /// The file, and its name in the archive.
     pub name: String,
     /// Why not.
-    pub source: AnswerError,
+    pub source: FileProblem,
 }
 
-/// An answer, the file that it is from, and the digest of its content.
+/// What is wrong with a saved answer.
+#[derive(Debug, thiserror::Error)]
+pub enum FileProblem {
+    /// As an answer with prices.
+    #[error(transparent)]
+    Prices(#[from] AnswerError),
+    /// As one with limits.
+    #[error(transparent)]
+    Limits(#[from] LimitsError),
+}
+
+impl From<io::Error> for FileProblem {
+    fn from(source: io::Error) -> Self {
+        Self::Prices(source.into())
+    }
+}
+
+/// An answer and the digest of its content.
 #[derive(Debug)]
-pub(crate) struct SavedAnswer {
-    pub(crate) answer: PriceAnswer,
+pub(crate) struct SavedAnswer<T> {
+    pub(crate) answer: T,
     pub(crate) digest: blake3::Hash,
 }
 
+/// Reads an answer out of its bytes.
+type ReadAnswer<'a, T> = &'a dyn Fn(&mut dyn BufRead) -> Result<T, FileProblem>;
+
 /// Reads every file that is named, and every one of the folders that are.
-pub(crate) fn read_all(named: &[PathBuf], today: &str) -> Result<Vec<SavedAnswer>, FileError> {
+pub(crate) fn read_all<T>(named: &[PathBuf], read: ReadAnswer<'_, T>) -> Result<Vec<SavedAnswer<T>>, FileError> {
     let mut found = Vec::new();
     for path in named {
         let failed = |source: io::Error| FileError { name: path.display().to_string(), source: source.into() };
@@ -40,7 +60,7 @@ pub(crate) fn read_all(named: &[PathBuf], today: &str) -> Result<Vec<SavedAnswer
         list(path, 0, &mut files).map_err(failed)?;
         files.sort();
         for file in files {
-            read_file(&file, today, &mut found)?;
+            read_file(&file, read, &mut found)?;
         }
     }
     Ok(found)
@@ -64,19 +84,24 @@ fn list(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-fn read_file(path: &Path, today: &str, found: &mut Vec<SavedAnswer>) -> Result<(), FileError> {
+fn read_file<T>(path: &Path, read: ReadAnswer<'_, T>, found: &mut Vec<SavedAnswer<T>>) -> Result<(), FileError> {
     let name = path.display().to_string();
-    let failed = |source: AnswerError| FileError { name: name.clone(), source };
+    let failed = |source: FileProblem| FileError { name: name.clone(), source };
     let mut input = BufReader::with_capacity(BUFFER, File::open(path).map_err(|error| failed(error.into()))?);
     let head = input.fill_buf().map_err(|error| failed(error.into()))?;
     if head.starts_with(b"PK\x03\x04") {
-        return read_archive(input.into_inner(), &name, today, found);
+        return read_archive(input.into_inner(), &name, read, found);
     }
-    found.push(read_packed(input, today).map_err(failed)?);
+    found.push(read_packed(input, read).map_err(failed)?);
     Ok(())
 }
 
-fn read_archive(file: File, name: &str, today: &str, found: &mut Vec<SavedAnswer>) -> Result<(), FileError> {
+fn read_archive<T>(
+    file: File,
+    name: &str,
+    read: ReadAnswer<'_, T>,
+    found: &mut Vec<SavedAnswer<T>>,
+) -> Result<(), FileError> {
     let failed = |inner: &str, source: io::Error| {
         let name = if inner.is_empty() { name.to_owned() } else { format!("{name}: {inner}") };
         FileError { name, source: source.into() }
@@ -92,24 +117,24 @@ fn read_archive(file: File, name: &str, today: &str, found: &mut Vec<SavedAnswer
             continue;
         }
         let inner = entry.name().unwrap_or_default().chars().filter(|c| !c.is_control()).take(200).collect::<String>();
-        let read = read_packed(BufReader::with_capacity(BUFFER, entry), today);
-        found.push(read.map_err(|source| FileError { name: format!("{name}: {inner}"), source })?);
+        let answer = read_packed(BufReader::with_capacity(BUFFER, entry), read);
+        found.push(answer.map_err(|source| FileError { name: format!("{name}: {inner}"), source })?);
     }
     Ok(())
 }
 
 /// Reads a file as it is, or as gzip packed it.
-fn read_packed(mut input: impl BufRead, today: &str) -> Result<SavedAnswer, AnswerError> {
+fn read_packed<T>(mut input: impl BufRead, read: ReadAnswer<'_, T>) -> Result<SavedAnswer<T>, FileProblem> {
     if input.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
-        read_plain(MultiGzDecoder::new(input), today)
+        read_plain(MultiGzDecoder::new(input), read)
     } else {
-        read_plain(input, today)
+        read_plain(input, read)
     }
 }
 
-fn read_plain(input: impl Read, today: &str) -> Result<SavedAnswer, AnswerError> {
+fn read_plain<T>(input: impl Read, read: ReadAnswer<'_, T>) -> Result<SavedAnswer<T>, FileProblem> {
     let mut hashed = Hashed { inner: input, hasher: blake3::Hasher::new(), left: BYTES_MAX };
-    let answer = read(BufReader::with_capacity(BUFFER, &mut hashed), today)?;
+    let answer = read(&mut BufReader::with_capacity(BUFFER, &mut hashed))?;
     // What was not wanted counts for the digest, and shows where an archive is cut.
     io::copy(&mut hashed, &mut io::sink())?;
     Ok(SavedAnswer { answer, digest: hashed.hasher.finalize() })

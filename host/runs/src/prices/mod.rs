@@ -1,10 +1,12 @@
-//! Prices as they are today: providers' answers out of files, judged, and kept beside the prices that come along.
+//! Prices and limits as they are today: providers' answers out of files, judged, and kept beside what comes along.
 
 mod files;
+mod limits;
 mod shelf;
 mod update;
 
-pub use files::FileError;
+pub use files::{FileError, FileProblem};
+pub use limits::{LimitsFile, run_limits_update};
 pub use shelf::{PriceShelf, ShelfError, StoredList};
 pub use update::{PriceUpdate, ProviderUpdate, UpdateError, UpdatedList, run_update};
 
@@ -33,12 +35,17 @@ impl PriceChoice {
     /// Lists that cannot be read; none where those of updates alone are to count.
     pub fn catalog(&self) -> Result<Catalog, Error> {
         let builtin = Catalog::builtin();
+        let shelf = match PriceShelf::at_default() {
+            // Without a home nothing was updated.
+            Err(Error::NoHome) => None,
+            found => Some(found?),
+        };
+        let texts = |of_limits| shelf.as_ref().map_or(Ok(Vec::new()), |shelf| shelf.newest_texts(of_limits));
         let updates = |builtin: Catalog| -> Result<Catalog, Error> {
-            let texts = match PriceShelf::at_default() {
-                // Without a home nothing was updated.
-                Err(Error::NoHome) => Vec::new(),
-                found => found?.newest_texts()?,
-            };
+            let limits = texts(true)?;
+            let limits: Vec<(&str, &str)> = limits.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+            let builtin = builtin.with_limits(&limits)?;
+            let texts = texts(false)?;
             if texts.is_empty() {
                 return if *self == Self::Updated { Err(ShelfError::Empty.into()) } else { Ok(builtin) };
             }

@@ -1,4 +1,5 @@
-//! Where updated price lists are kept: `prices/PROVIDER/REGION/KIND-DATE.toml` in the user's data folder, the last three of each kind.
+//! Where updated lists are kept: `prices/PROVIDER/REGION/KIND-DATE.toml` in the user's data folder, the last three of each kind; limits,
+//! which hold in every region, in `prices/PROVIDER/all/`.
 //!
 //! A list is written beside its place, synced and renamed: its place has the old list or the new one at every moment. One update at a time
 //! holds the lock.
@@ -17,7 +18,7 @@ const ON_ITS_WAY: &str = ".on-its-way";
 #[derive(Debug, thiserror::Error)]
 pub enum ShelfError {
     /// Another update is under way.
-    #[error("another update of prices is under way; wait for its end")]
+    #[error("another update is under way; wait for its end")]
     Locked,
     /// There is no updated list.
     #[error("no prices were updated yet: those that come along are the only ones")]
@@ -56,6 +57,23 @@ pub struct StoredList {
     pub day: String,
     /// The file.
     pub path: PathBuf,
+}
+
+/// Where a list belongs.
+#[derive(Debug)]
+pub(crate) struct ShelfPlace<'a> {
+    pub(crate) provider: &'a str,
+    pub(crate) region: &'a str,
+    pub(crate) kind: &'a str,
+}
+
+/// What holds in every region has this in place of one.
+pub(crate) const EVERYWHERE: &str = "all";
+
+impl<'a> ShelfPlace<'a> {
+    pub(crate) fn of(list: &'a PriceList) -> Self {
+        Self { provider: &list.provider, region: &list.region, kind: list.family() }
+    }
 }
 
 impl PriceShelf {
@@ -130,35 +148,30 @@ impl PriceShelf {
         Ok(found)
     }
 
-    /// The names and texts of the newest lists.
+    /// The names and texts of the newest lists: of prices, or of limits.
     ///
     /// # Errors
     /// As of [`PriceShelf::lists`]; a list cannot be read.
-    pub fn newest_texts(&self) -> Result<Vec<(String, String)>, ShelfError> {
-        let read = |list: StoredList| {
-            let path = list.path;
-            let text = fs::read_to_string(&path);
-            let text = text.map_err(|source| ShelfError::System { doing: "read", path: path.clone(), source })?;
-            Ok((path.display().to_string(), text))
-        };
-        self.newest()?.into_iter().map(read).collect()
+    pub fn newest_texts(&self, of_limits: bool) -> Result<Vec<(String, String)>, ShelfError> {
+        let read = |list: StoredList| Ok((list.path.display().to_string(), list.text()?));
+        self.newest()?.into_iter().filter(|list| (list.region == EVERYWHERE) == of_limits).map(read).collect()
     }
 
     /// Keeps a list, and of those before it the last ones.
-    pub(crate) fn store(&self, list: &PriceList, today: &str) -> Result<PathBuf, ShelfError> {
-        let folder = self.folder.join(&list.provider).join(&list.region);
+    pub(crate) fn store(&self, place: &ShelfPlace<'_>, text: &str, today: &str) -> Result<PathBuf, ShelfError> {
+        let folder = self.folder.join(place.provider).join(place.region);
         make_folder(&folder)?;
-        let of_kind = |all: Vec<StoredList>| all.into_iter().filter(|stored| stored.is_of(list)).collect::<Vec<_>>();
+        let of_kind = |all: Vec<StoredList>| all.into_iter().filter(|stored| stored.is_of(place)).collect::<Vec<_>>();
         let newest = of_kind(self.lists()?).pop().map(|stored| stored.day);
         let day = next_of_day(newest.as_deref(), today).ok_or_else(|| ShelfError::Full(folder.clone()))?;
-        let path = folder.join(format!("{}-{day}.toml", list.family()));
-        let beside = folder.join(format!("{ON_ITS_WAY}-{}", list.family()));
+        let path = folder.join(format!("{}-{day}.toml", place.kind));
+        let beside = folder.join(format!("{ON_ITS_WAY}-{}", place.kind));
         let failed = |path: &Path| {
             let path = path.to_owned();
             move |source| ShelfError::System { doing: "write", path, source }
         };
         let written = File::create(&beside).and_then(|mut file| {
-            file.write_all(list.text().as_bytes())?;
+            file.write_all(text.as_bytes())?;
             file.sync_all()
         });
         if let Err(error) = written {
@@ -192,8 +205,13 @@ impl StoredList {
         (&self.provider, &self.region, &self.kind) == (&other.provider, &other.region, &other.kind)
     }
 
-    fn is_of(&self, list: &PriceList) -> bool {
-        (&self.provider, &self.region, self.kind.as_str()) == (&list.provider, &list.region, list.family())
+    pub(crate) fn is_of(&self, place: &ShelfPlace<'_>) -> bool {
+        (&*self.provider, &*self.region, &*self.kind) == (place.provider, place.region, place.kind)
+    }
+
+    pub(crate) fn text(&self) -> Result<String, ShelfError> {
+        let failed = |source| ShelfError::System { doing: "read", path: self.path.clone(), source };
+        fs::read_to_string(&self.path).map_err(failed)
     }
 
     /// The digest and the instant that the list has noted.

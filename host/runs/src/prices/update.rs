@@ -2,10 +2,10 @@
 
 use super::PriceChoice;
 use super::files::{FileError, SavedAnswer, read_all};
-use super::shelf::{PriceShelf, ShelfError, StoredList};
+use super::shelf::{PriceShelf, ShelfError, ShelfPlace, StoredList};
 use crate::wall_clock;
 use loadline_catalog::{Currency, LeftOut};
-use loadline_offers::{Assembly, Candidate, PriceAnswer, Provider, assemble};
+use loadline_offers::{Assembly, Candidate, LimitsError, PriceAnswer, Provider, assemble, read};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -30,6 +30,9 @@ pub enum UpdateError {
     /// A file.
     #[error(transparent)]
     File(#[from] FileError),
+    /// Files that do not fit together.
+    #[error("the files, taken together: {0}")]
+    Limits(#[from] LimitsError),
     /// The place of the lists.
     #[error(transparent)]
     Shelf(#[from] ShelfError),
@@ -37,10 +40,10 @@ pub enum UpdateError {
     #[error(transparent)]
     Before(#[from] crate::Error),
     /// Nothing in the files is of what was asked for.
-    #[error("the files have no prices of the providers and regions that were asked for")]
+    #[error("the files have nothing of the providers and regions that were asked for")]
     NothingAskedFor,
     /// There is no update to undo.
-    #[error("no update of prices is there to undo")]
+    #[error("no update is there to undo")]
     NothingToUndo,
 }
 
@@ -78,7 +81,7 @@ pub fn run_update(update: &PriceUpdate, shelf: &PriceShelf) -> Result<Vec<Provid
     let _lock = if update.is_dry { None } else { Some(shelf.lock()?) };
     let before = PriceChoice::Newest.catalog()?;
     let mut by_provider: BTreeMap<Provider, (Vec<PriceAnswer>, Vec<blake3::Hash>)> = BTreeMap::new();
-    for SavedAnswer { answer, digest } in read_all(&update.from, &today)? {
+    for SavedAnswer { answer, digest } in read_all(&update.from, &|input| Ok(read(input, &today)?))? {
         let (answers, digests) = by_provider.entry(answer.form.provider()).or_default();
         digests.push(digest);
         answers.push(answer);
@@ -122,7 +125,7 @@ pub fn run_update(update: &PriceUpdate, shelf: &PriceShelf) -> Result<Vec<Provid
 }
 
 /// The digest of one answer, or of the digests of several.
-fn digest_of(digests: &[blake3::Hash], places: &BTreeSet<usize>) -> String {
+pub(super) fn digest_of(digests: &[blake3::Hash], places: &BTreeSet<usize>) -> String {
     let mut of = places.iter().filter_map(|place| digests.get(*place));
     if let (Some(one), 1) = (of.clone().next(), places.len()) {
         return one.to_hex().to_string();
@@ -146,7 +149,7 @@ fn keep(
     let noted = kept.iter().find(is_same).and_then(StoredList::noted);
     let is_unchanged = noted.is_some_and(|(digest, _)| digest == list.origin.digest);
     let is_kept = found.refusals.is_empty() && !is_unchanged && !update.is_dry;
-    let path = if is_kept { Some(shelf.store(list, today)?) } else { None };
+    let path = if is_kept { Some(shelf.store(&ShelfPlace::of(list), &list.text(), today)?) } else { None };
     Ok(UpdatedList { found, path, is_unchanged })
 }
 

@@ -1,6 +1,9 @@
 //! An update of prices in lines: what each region's lists are, what they change, and why one does not count.
 
-use loadline_catalog::{Kind, LeftOut, ListChanges, ListRefusal, PriceChange, PriceList};
+use loadline_catalog::{
+    AnsweredRates, Kind, LeftOut, LimitChange, LimitChanges, ListChanges, ListRefusal, PriceChange, PriceList,
+};
+use loadline_units::ByteRate;
 
 /// A change of more is listed, in parts of a million.
 const LARGE: u64 = 200_000;
@@ -58,6 +61,44 @@ pub fn update_line(of: &RegionUpdate<'_>) -> String {
     });
     let place = of.lists.first().map(|(list, _)| format!("{} {}", list.provider, list.region));
     format!("{}: {}", place.unwrap_or_default(), parts.join(", "))
+}
+
+/// "aws: limits of 1395 machines, 27 new, 3 with other limits than before".
+#[must_use]
+pub fn limits_line(of: &LimitChanges, is_dry: bool) -> String {
+    let mut parts = vec![format!("limits of {}", counted(of.machines, "machine", "machines"))];
+    parts.push(if of.added.is_empty() { "none new".to_owned() } else { format!("{} new", of.added.len()) });
+    let changed = of.changed.len();
+    parts.extend((changed > 0).then(|| {
+        let counting = if of.replaces { "which count now" } else { "and the catalog's count on" };
+        format!("{changed} with other limits than the catalog has, {counting}")
+    }));
+    parts.extend((of.without_limits > 0).then(|| format!("{} without limits", of.without_limits)));
+    parts.extend(is_dry.then(|| "not stored, as asked".to_owned()));
+    format!("{}: {}", of.provider, parts.join(", "))
+}
+
+/// What changed, the first ones: "aws m5.large: was 3600 IOPS and 81.25 MB/s, is 5000 IOPS and 100 MB/s".
+#[must_use]
+pub fn limit_change_lines(of: &LimitChanges) -> Vec<String> {
+    let rates = |rates: &AnsweredRates| {
+        let bytes = ByteRate::per_second(rates.bytes).map_or_else(String::new, |rate| format!(" and {rate}"));
+        format!("{} IOPS{bytes}", rates.iops)
+    };
+    let (known, answered) = if of.replaces { ("was", "is") } else { ("in the catalog", "in the answer") };
+    let line = |change: &LimitChange| {
+        format!(
+            "{} {}: {known} {}, {answered} {}",
+            of.provider,
+            change.name,
+            rates(&change.before),
+            rates(&change.after)
+        )
+    };
+    let mut lines: Vec<String> = of.changed.iter().take(LARGE_MAX).map(line).collect();
+    let more = of.changed.len().saturating_sub(LARGE_MAX);
+    lines.extend((more > 0).then(|| format!("and {more} more; --format json lists all")));
+    lines
 }
 
 /// Changes of more than 20 %, the largest first: "p5.48xlarge -44 %".
@@ -196,6 +237,31 @@ mod tests {
         );
         let tried = update_line(&RegionUpdate { lists: vec![(&disks, &nothing)], became: Became::WouldBeStored });
         assert_eq!(tried, "aws eu-central-1: 1 price of disks, list of 2026-11-27, not stored, as asked");
+    }
+
+    #[test]
+    fn limits_say_what_is_new_and_which_of_two_figures_counts() {
+        let rates = |iops, bytes| AnsweredRates { iops, bytes };
+        let change =
+            LimitChange { name: "m5.large".into(), before: rates(3600, 81_250_000), after: rates(5000, 100_000_000) };
+        let mut of = LimitChanges {
+            provider: "aws".into(),
+            machines: 1376,
+            without_limits: 19,
+            added: vec!["r9g.large".into()],
+            changed: vec![change; 11],
+            replaces: true,
+        };
+        assert_eq!(
+            limits_line(&of, true),
+            "aws: limits of 1376 machines, 1 new, 11 with other limits than the catalog has, which count now, 19 without limits, not stored, as asked"
+        );
+        let lines = limit_change_lines(&of);
+        assert_eq!(lines[0], "aws m5.large: was 3600 IOPS and 81250 kB/s, is 5000 IOPS and 100 MB/s");
+        assert_eq!((lines.len(), &*lines[10]), (11, "and 1 more; --format json lists all"));
+        of.replaces = false;
+        assert!(limits_line(&of, false).contains("and the catalog's count on"));
+        assert!(limit_change_lines(&of)[0].contains("in the catalog 3600 IOPS"));
     }
 
     #[test]

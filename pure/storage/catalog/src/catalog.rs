@@ -176,6 +176,12 @@ impl Catalog {
         BUILTIN.iter().map(|(name, _)| *name)
     }
 
+    /// The text of one of these files.
+    #[must_use]
+    pub fn builtin_text(file: &str) -> Option<&'static str> {
+        BUILTIN.iter().find(|(name, _)| *name == file).map(|(_, text)| *text)
+    }
+
     /// This catalog and the files of a folder, each with its name and text. An entry of theirs replaces one of the same
     /// name.
     ///

@@ -74,7 +74,7 @@ const OF_KINDS: &[(&str, &[About])] = &[
     ("unpublished_for", &[About::HostCache]),
     ("region", &[About::Prices]),
     ("terms", &[About::Prices, About::Commitments]),
-    ("update", &[About::Prices]),
+    ("update", &[About::Prices, About::Machines, About::Memory]),
     ("per", &[About::Prices]),
     ("regions", &[About::Prices]),
     ("small_regions", &[About::Prices]),

@@ -13,6 +13,7 @@ mod entry;
 mod environment;
 mod figure;
 mod file;
+mod limit_changes;
 mod megabytes;
 mod memory;
 mod names;
@@ -38,6 +39,7 @@ pub use environment::{
 };
 pub use figure::{Factor, Formula, Interval, Proportion, Rule, Scalar};
 pub use file::CATALOG_SCHEMA;
+pub use limit_changes::{AnsweredRates, LimitChange, LimitChanges};
 pub use loadline_units::words::rate_text;
 pub use megabytes::{Megabyte, PublishedUnits};
 pub use names::Architecture;

@@ -15,6 +15,9 @@ pub(crate) struct Feed {
     pub(crate) currencies: Vec<String>,
     pub(crate) terms: Terms<String>,
     pub(crate) anchors: Terms<Vec<String>>,
+    /// How limits are answered; of a provider that answers none, nothing.
+    #[serde(default)]
+    pub(crate) limits: LimitWords,
     pub(crate) machine: Option<MachineWords>,
     #[serde(default)]
     pub(crate) tiered: Vec<Tiered>,
@@ -33,6 +36,29 @@ pub(crate) struct Feed {
 pub(crate) struct Terms<T> {
     pub(crate) machines: T,
     pub(crate) disks: T,
+}
+
+/// How answers with limits are taken.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct LimitWords {
+    /// What is asked.
+    pub(crate) source: String,
+    /// The file of the catalog whose mechanism machines of today have.
+    pub(crate) like: String,
+    /// Whether figures count for machines that the catalog has with others.
+    pub(crate) replaces: bool,
+    /// Families of disks that a machine without premium storage takes not.
+    pub(crate) without_premium: Vec<String>,
+}
+
+impl LimitWords {
+    /// The table of the mechanism, as catalog files write it.
+    pub(crate) fn mechanism(&self) -> String {
+        let text = Catalog::builtin_text(&self.like).unwrap_or_default();
+        let lines = text.lines().skip_while(|line| *line != "[mechanism]").take_while(|line| !line.is_empty());
+        lines.map(|line| format!("{line}\n")).collect()
+    }
 }
 
 /// How machines are named.

@@ -1,4 +1,4 @@
-//! What providers answer when they are asked for prices: their saved files and pages, told by content, read into price lists.
+//! What providers answer when they are asked for prices and for limits: their saved files and pages, told by content, read into price lists.
 //!
 //! Answers are streamed: what is kept are the rows that stand for machines and disks, whatever the size of the file. Prices are integers,
 //! in billionths of a currency's unit. What products are called is data, in `feeds/`.
@@ -13,6 +13,7 @@ mod comma;
 mod feed;
 mod gcp;
 mod json;
+mod limits;
 mod read;
 mod text_numbers;
 
@@ -20,4 +21,5 @@ pub use addresses::{Pages, PriceAddress, addresses};
 pub use amount::{AmountError, billionths};
 pub use answer::{AnswerError, Form, PriceAnswer, Provider, Quote, QuotedItem};
 pub use assemble::{Assembly, Candidate, DigestOf, assemble};
+pub use limits::{KeptLimits, LimitsAnswer, LimitsError, LimitsOrigin, LimitsUpdate, MachineLimits, read_limits};
 pub use read::read;

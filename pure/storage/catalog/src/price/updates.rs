@@ -30,6 +30,16 @@ impl Catalog {
         Ok(self)
     }
 
+    /// This catalog with updated limits of machines: an entry replaces that of its name.
+    ///
+    /// # Errors
+    /// The problems of the first file that has any.
+    pub fn with_limits(self, files: &[(&str, &str)]) -> Result<Self, DocumentError> {
+        let mut catalog = self.with(files)?;
+        catalog.builtin_families = catalog.families.len();
+        Ok(catalog)
+    }
+
     /// This catalog without any prices.
     #[must_use]
     pub fn without_prices(mut self) -> Self {

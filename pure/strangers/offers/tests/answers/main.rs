@@ -1,6 +1,7 @@
 //! Answers of providers, recorded or made in their form, read row by row against tables written by hand.
 
 mod hostile;
+mod limits;
 mod lists;
 
 use loadline_catalog::{Catalog, LeftOut, PriceList};
