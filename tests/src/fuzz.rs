@@ -10,6 +10,7 @@ use loadline_nbd::negotiation::{ExportInfo, Negotiation, NegotiationStep, OPTION
 use loadline_nbd::reply::ReplyTo;
 use loadline_nbd::request::{Command, Incoming, Message, NbdRequest, Rules};
 use loadline_nbd::{BLOCK_MIN, PAYLOAD_MAX, ReplyForm};
+use loadline_offers::{KeptLimits, LimitsOrigin, read_limits};
 use loadline_record::Histogram;
 use loadline_units::{ByteRate, Bytes, Duration, Instant, Iops, Ratio};
 use loadline_workload::Plan;
@@ -21,11 +22,12 @@ use std::sync::LazyLock;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is that of its program in `fuzz/fuzz_targets` and of its folder in `fuzz/corpus`.
-pub const TARGETS: [(&str, Target); 15] = [
+pub const TARGETS: [(&str, Target); 16] = [
     ("control", control),
     ("fio_jobs", fio_jobs),
     ("fio_results", fio_results),
     ("histogram_decode", histogram_decode),
+    ("limits_answer", limits_answer),
     ("nbd_negotiation", nbd_negotiation),
     ("nbd_requests", nbd_requests),
     ("plan_parse", plan_parse),
@@ -113,19 +115,33 @@ pub fn price_skus(bytes: &[u8]) {
     price_answers(bytes);
 }
 
+/// A catalog of little.
+static SMALL: LazyLock<Catalog> = LazyLock::new(|| {
+    let files = [
+        ("gp3", include_str!("../../catalog/aws/gp3.toml")),
+        ("aws", AWS_MACHINES),
+        ("premium", include_str!("../../catalog/azure/premium.toml")),
+        ("azure", AZURE_MACHINES),
+        ("disks", include_str!("../../catalog/gcp/pd-balanced.toml")),
+    ];
+    Catalog::default().with(&files).expect("they come along")
+});
+
+/// A provider's answer about its machines is refused, or becomes files that a catalog reads, with the machines that are new.
+pub fn limits_answer(bytes: &[u8]) {
+    let Ok(answer) = read_limits(bytes) else { return };
+    let origin = LimitsOrigin { today: "2026-11-28", fetched: "2026-11-28T12:00:00Z", digest: "d", version: "1" };
+    let update = answer.update(&SMALL, &KeptLimits::default(), &origin);
+    let files: Vec<(&str, &str)> = update.files.iter().map(|(kind, text)| (*kind, text.as_str())).collect();
+    let catalog = SMALL.clone().with_limits(&files).expect("what is kept reads");
+    for name in &update.changes.added {
+        assert!(catalog.vm_entry(&format!("{}/{name}", update.changes.provider)).is_some(), "{name}");
+    }
+}
+
 /// A provider's answer about prices, of any form, is refused, or becomes lists; what nothing speaks against is read by a catalog as it was
 /// meant, with prices above 0.
 fn price_answers(bytes: &[u8]) {
-    static SMALL: LazyLock<Catalog> = LazyLock::new(|| {
-        let files = [
-            ("gp3", include_str!("../../catalog/aws/gp3.toml")),
-            ("aws", AWS_MACHINES),
-            ("premium", include_str!("../../catalog/azure/premium.toml")),
-            ("azure", AZURE_MACHINES),
-            ("disks", include_str!("../../catalog/gcp/pd-balanced.toml")),
-        ];
-        Catalog::default().with(&files).expect("they come along")
-    });
     let today = "2026-11-28";
     let Ok(answer) = loadline_offers::read(bytes, today) else { return };
     let request = loadline_offers::Assembly {

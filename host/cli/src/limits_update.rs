@@ -4,6 +4,7 @@ use crate::arguments::Format;
 use crate::arguments::catalog::UpdateArguments;
 use crate::failure::{Outcome, Usage};
 use crate::output;
+use crate::price_update::other_kind;
 use crate::schema::Schema;
 use loadline_catalog::{AnsweredRates, LimitChange};
 use loadline_offers::Provider;
@@ -17,7 +18,7 @@ pub(crate) fn limits_update(arguments: &UpdateArguments, providers: &[Provider])
     let done = match run_limits_update(&arguments.from, providers, arguments.dry_run, &shelf) {
         Ok(done) => done,
         Err(error @ (UpdateError::File(_) | UpdateError::Limits(_) | UpdateError::NothingAskedFor)) => {
-            return Err(Usage(format!("{error}; nothing was updated")).into());
+            return Err(Usage(format!("{error}{}; nothing was updated", other_kind(&error))).into());
         }
         Err(error) => return Err(error.into()),
     };

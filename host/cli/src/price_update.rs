@@ -7,12 +7,12 @@ use crate::limits_update::limits_update;
 use crate::output;
 use crate::schema::Schema;
 use loadline_catalog::{Kind, PriceList};
-use loadline_offers::{Pages, PriceAddress, Provider, addresses};
+use loadline_offers::{AnswerError, LimitsError, Pages, PriceAddress, Provider, addresses};
 use loadline_report::words::price_update::{
     Became, RegionUpdate, large_changes, left_out_text, refusal_text, update_line,
 };
 use loadline_runs::prices::{
-    PriceShelf, PriceUpdate, ProviderUpdate, StoredList, UpdateError, UpdatedList, run_update,
+    FileError, FileProblem, PriceShelf, PriceUpdate, ProviderUpdate, StoredList, UpdateError, UpdatedList, run_update,
 };
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write as _;
@@ -50,7 +50,7 @@ pub(crate) fn price_update(arguments: &UpdateArguments) -> anyhow::Result<Outcom
     let done = match run_update(&update, &shelf) {
         Ok(done) => done,
         Err(error @ (UpdateError::File(_) | UpdateError::NothingAskedFor)) => {
-            return Err(Usage(format!("{error}; nothing was updated")).into());
+            return Err(Usage(format!("{error}{}; nothing was updated", other_kind(&error))).into());
         }
         Err(error) => return Err(error.into()),
     };
@@ -63,6 +63,15 @@ pub(crate) fn price_update(arguments: &UpdateArguments) -> anyhow::Result<Outcom
     }
     let refused = done.iter().flat_map(|of| &of.lists).any(|list| !list.found.refusals.is_empty());
     Ok(if refused { Outcome::Failed } else { Outcome::Done })
+}
+
+/// Which option a file of the other kind wants.
+pub(crate) const fn other_kind(error: &UpdateError) -> &'static str {
+    match error {
+        UpdateError::File(FileError { source: FileProblem::Prices(AnswerError::Limits), .. }) => ", with --limits",
+        UpdateError::File(FileError { source: FileProblem::Limits(LimitsError::Prices), .. }) => ", without --limits",
+        _ => "",
+    }
 }
 
 impl ProviderName {

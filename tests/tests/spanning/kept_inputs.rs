@@ -133,3 +133,8 @@ fn retail_prices_of_any_bytes_become_lists_as_meant_or_are_refused() {
 fn skus_of_any_bytes_become_lists_as_meant_or_are_refused() {
     hold_all("price_skus");
 }
+
+#[test]
+fn limits_of_any_bytes_become_files_that_read_or_are_refused() {
+    hold_all("limits_answer");
+}

@@ -105,7 +105,7 @@ fn an_update_is_kept_counts_and_is_taken_back() {
     assert_eq!(removed["removed"].as_array().unwrap().len(), 2);
     let nothing = shelf.run(&["catalog", "update", "--undo"]);
     assert_eq!(nothing.status.code(), Some(2));
-    assert!(text(&nothing.stderr).contains("no update of prices is there to undo"));
+    assert!(text(&nothing.stderr).contains("no update is there to undo"));
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn one_of_two_updates_at_once_is_refused() {
     lock.lock().unwrap();
     let refused = shelf.update("offer.json", offer("2024-03-01", "xx-test-1"));
     assert_eq!(refused.status.code(), Some(1));
-    assert!(text(&refused.stderr).contains("another update of prices is under way"), "{}", text(&refused.stderr));
+    assert!(text(&refused.stderr).contains("another update is under way"), "{}", text(&refused.stderr));
     drop(lock);
     assert!(shelf.update("offer.json", offer("2024-03-01", "xx-test-1")).status.success());
 }
@@ -463,4 +463,45 @@ fn what_is_really_paid_is_items_of_their_own_and_what_cannot_be_is_refused() {
         assert_eq!(refused.status.code(), Some(2), "{more:?}");
         assert!(text(&refused.stderr).contains(said), "{more:?}: {}", text(&refused.stderr));
     }
+}
+
+const TYPES: &str = include_str!("../../../../pure/strangers/offers/tests/corpus/aws-instance-types.json");
+
+#[test]
+fn limits_are_kept_count_for_machines_that_came_later_and_are_taken_back() {
+    let shelf = Shelf::new();
+    let file = shelf.bench.file("types.json", TYPES.replace("r9g.large", "zz9g.large"));
+    let tried = shelf.document(0, &["catalog", "update", "--limits", "--from", &file, "--dry-run"]);
+    assert_eq!((&tried["limits"][0]["new"][0], &tried["limits"][0]["path"]), (&"zz9g.large".into(), &Value::Null));
+    assert_eq!(shelf.lists(), Vec::<PathBuf>::new());
+    let said = shelf.done(&["catalog", "update", "--limits", "--from", &file]);
+    assert_eq!(said, "aws: limits of 6 machines, 1 new, 1 without limits\n");
+    let shown = shelf.done(&["catalog", "show", "aws/zz9g.large"]);
+    assert!(shown.contains("EC2 API, describe-instance-types"), "{shown}");
+    // Without updates it is unknown, so that a result can be repeated.
+    let shipped = shelf.run(&["catalog", "show", "aws/zz9g.large", "--prices", "shipped"]);
+    assert_eq!(shipped.status.code(), Some(2), "{}", text(&shipped.stdout));
+    // A price of it counts from now on.
+    let offer = offer("2024-03-01", "xx-test-1").replace("m5.large", "zz9g.large");
+    let priced = shelf.bench.file("offer.json", offer);
+    let said = shelf.document(1, &["catalog", "update", "--from", &priced, "--dry-run"]);
+    assert!(said["rows"].to_string().contains("zz9g.large"), "{said:#}");
+    assert!(shelf.done(&["catalog", "update", "--undo"]).contains("the list of limits of"));
+    assert_eq!(shelf.run(&["catalog", "show", "aws/zz9g.large"]).status.code(), Some(2));
+}
+
+#[test]
+fn prices_and_limits_are_told_apart() {
+    let shelf = Shelf::new();
+    let (types, prices) = (shelf.bench.file("types.json", TYPES), shelf.bench.file("offer.json", OFFER));
+    let refused = |arguments: &[&str]| {
+        let output = shelf.run(arguments);
+        assert_eq!(output.status.code(), Some(2));
+        text(&output.stderr)
+    };
+    let said = refused(&["catalog", "update", "--limits", "--from", &prices]);
+    assert!(said.contains("has prices and no limits; pass it as such, without --limits"), "{said}");
+    let said = refused(&["catalog", "update", "--from", &types]);
+    assert!(said.contains("pass it as such, with --limits"), "{said}");
+    assert_eq!(shelf.lists(), Vec::<PathBuf>::new());
 }

@@ -35,12 +35,12 @@ impl PriceChoice {
     /// Lists that cannot be read; none where those of updates alone are to count.
     pub fn catalog(&self) -> Result<Catalog, Error> {
         let builtin = Catalog::builtin();
-        let shelf = match PriceShelf::at_default() {
+        let kept = match PriceShelf::at_default() {
             // Without a home nothing was updated.
             Err(Error::NoHome) => None,
             found => Some(found?),
         };
-        let texts = |of_limits| shelf.as_ref().map_or(Ok(Vec::new()), |shelf| shelf.newest_texts(of_limits));
+        let texts = |of_limits| kept.as_ref().map_or(Ok(Vec::new()), |shelf| shelf.newest_texts(of_limits));
         let updates = |builtin: Catalog| -> Result<Catalog, Error> {
             let limits = texts(true)?;
             let limits: Vec<(&str, &str)> = limits.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();

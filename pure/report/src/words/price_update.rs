@@ -97,7 +97,7 @@ pub fn limit_change_lines(of: &LimitChanges) -> Vec<String> {
     };
     let mut lines: Vec<String> = of.changed.iter().take(LARGE_MAX).map(line).collect();
     let more = of.changed.len().saturating_sub(LARGE_MAX);
-    lines.extend((more > 0).then(|| format!("and {more} more; --format json lists all")));
+    lines.extend((more > 0).then(|| format!("and {more} more; the JSON lists all")));
     lines
 }
 
@@ -258,7 +258,7 @@ mod tests {
         );
         let lines = limit_change_lines(&of);
         assert_eq!(lines[0], "aws m5.large: was 3600 IOPS and 81250 kB/s, is 5000 IOPS and 100 MB/s");
-        assert_eq!((lines.len(), &*lines[10]), (11, "and 1 more; --format json lists all"));
+        assert_eq!((lines.len(), &*lines[10]), (11, "and 1 more; the JSON lists all"));
         of.replaces = false;
         assert!(limits_line(&of, false).contains("and the catalog's count on"));
         assert!(limit_change_lines(&of)[0].contains("in the catalog 3600 IOPS"));

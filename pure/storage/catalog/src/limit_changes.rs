@@ -1,5 +1,8 @@
 //! What an update of limits changes.
 
+use crate::entry::VmEntry;
+use loadline_disk::{Directions, IopsBudget, ThroughputBudget};
+
 /// Requests and bytes per second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AnsweredRates {
@@ -36,4 +39,25 @@ pub struct LimitChange {
     pub before: AnsweredRates,
     /// As answered.
     pub after: AnsweredRates,
+}
+
+impl VmEntry {
+    /// What it allows network disks for good, and while credits last; `None` where reads and writes differ or a figure is missing.
+    #[must_use]
+    pub fn uncached_rates(&self) -> Option<(AnsweredRates, Option<AnsweredRates>)> {
+        let limit = self.uncached.as_ref()?;
+        let (Some(Directions::Together(iops)), Some(Directions::Together(throughput))) =
+            (&limit.iops, &limit.throughput)
+        else {
+            return None;
+        };
+        let IopsBudget { rate: iops, burst: more } = iops;
+        let ThroughputBudget { rate: bytes, burst: faster } = throughput;
+        let plain = AnsweredRates { iops: iops.get(), bytes: bytes.get() };
+        let most = AnsweredRates {
+            iops: more.map_or(plain.iops, |burst| burst.rate.get()),
+            bytes: faster.map_or(plain.bytes, |burst| burst.rate.get()),
+        };
+        Some((plain, (most != plain).then_some(most)))
+    }
 }

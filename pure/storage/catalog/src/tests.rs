@@ -43,8 +43,8 @@ fn the_catalog_has_the_entries_that_it_should() {
         let caps = catalog.caps().iter().filter(|cap| catalog.cap_family(cap).provider == provider).count();
         (disks, rows, vms, caps)
     };
-    assert_eq!(of("azure"), (477, 26, 888 + 222, 0));
-    assert_eq!(of("aws"), (260, 34, 1503, 0));
+    assert_eq!(of("azure"), (638, 26, 1225 + 245, 0));
+    assert_eq!(of("aws"), (260, 34, 1530, 0));
     assert_eq!(of("gcp"), (10, 4, 0, 273 + 16 + 6));
 }
 

@@ -171,6 +171,9 @@ pub enum AnswerError {
     /// It is empty.
     #[error("is empty; fetch it once more")]
     Empty,
+    /// It has limits of machines.
+    #[error("has limits of machines and no prices; pass it as such")]
+    Limits,
     /// It is an index of files and has no prices.
     #[error("is an index without prices; fetch the file that it names for a region (currentVersionUrl), and pass that")]
     Index,
@@ -253,6 +256,8 @@ pub(crate) struct Reading {
     pub(crate) currency: Option<String>,
     /// It was seen to be an index of files.
     pub(crate) is_index: bool,
+    /// It was seen to have limits of machines.
+    pub(crate) has_limits: bool,
     /// What went wrong within serde, whose errors have no room for it.
     pub(crate) error: Option<AnswerError>,
     /// Everything wanted was read: the rest is not.
@@ -272,6 +277,7 @@ impl Reading {
             next: None,
             currency: None,
             is_index: false,
+            has_limits: false,
             error: None,
             is_done: false,
         }
@@ -323,6 +329,9 @@ impl Reading {
     }
 
     pub(crate) fn finish(mut self) -> Result<PriceAnswer, AnswerError> {
+        if self.has_limits {
+            return Err(AnswerError::Limits);
+        }
         let Some(form) = self.form else {
             return Err(if self.is_index { AnswerError::Index } else { AnswerError::NoPrices });
         };

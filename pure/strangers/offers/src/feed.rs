@@ -57,7 +57,7 @@ impl LimitWords {
     pub(crate) fn mechanism(&self) -> String {
         let text = Catalog::builtin_text(&self.like).unwrap_or_default();
         let lines = text.lines().skip_while(|line| *line != "[mechanism]").take_while(|line| !line.is_empty());
-        lines.map(|line| format!("{line}\n")).collect()
+        lines.fold(String::new(), |text, line| text + line + "\n")
     }
 }
 

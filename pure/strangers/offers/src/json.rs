@@ -94,6 +94,10 @@ impl Element<'_> {
                 let message = message.chars().filter(|c| !c.is_control()).take(200).collect();
                 return Err(self.fail(AnswerError::Refused { message }));
             }
+            "InstanceTypes" | "capabilities" | "Capabilities" => {
+                self.reading.has_limits = true;
+                map.next_value::<IgnoredAny>()?;
+            }
             _ => return Ok(false),
         }
         Ok(true)

@@ -5,7 +5,6 @@
 
 use crate::answer::{Provider, is_name};
 use loadline_catalog::{AnsweredRates, Catalog, LimitChange, LimitChanges, VmEntry};
-use loadline_disk::{Directions, IopsBudget, Limit, ThroughputBudget};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,12 +57,11 @@ pub struct LimitsAnswer {
 pub enum LimitsError {
     /// It has no machines.
     #[error(
-        "has no machines with limits; pass what `aws ec2 describe-instance-types` or `az vm list-skus --resource-type virtualMachines -o json` \
-         printed"
+        "has no machines with limits; pass what `aws ec2 describe-instance-types` or `az vm list-skus` printed as JSON"
     )]
     NoMachines,
     /// It has prices.
-    #[error("has prices and no limits; pass it without --limits")]
+    #[error("has prices and no limits; pass it as such")]
     Prices,
     /// Machines of two providers.
     #[error("has machines of two providers; pass each answer as it was sent")]
@@ -135,7 +133,7 @@ struct Reading {
 }
 
 impl Reading {
-    fn take(&mut self, machine: Machine) -> Result<(), LimitsError> {
+    fn take(&mut self, machine: &Machine) -> Result<(), LimitsError> {
         let (provider, name, found) = if let Some(name) = &machine.instance_type {
             (Provider::Aws, name.clone(), machine.of_aws(name)?)
         } else if machine.kind.eq_ignore_ascii_case("virtualMachines") {
@@ -207,7 +205,7 @@ impl<'de> Visitor<'de> for Part<'_> {
                 }
             }
         }
-        if let Err(error) = self.0.take(machine) {
+        if let Err(error) = self.0.take(&machine) {
             self.0.error = Some(error);
             return Err(serde::de::Error::custom(""));
         }
@@ -293,6 +291,10 @@ impl Machine {
         };
         let plain = rates(ebs.baseline_iops, ebs.baseline_throughput)?;
         let most = rates(ebs.maximum_iops, ebs.maximum_throughput)?;
+        if most.iops < plain.iops || most.bytes < plain.bytes {
+            let text = format!("{} IOPS and {} MB/s", ebs.maximum_iops, ebs.maximum_throughput);
+            return Err(LimitsError::Figure { name: name.into(), what: "the most, below what is always there,", text });
+        }
         Ok(Some(MachineLimits {
             plain,
             burst: (most != plain).then_some(most),
@@ -403,7 +405,7 @@ impl LimitsAnswer {
         let (mut added, mut changed, mut written) = (Vec::new(), Vec::new(), BTreeMap::new());
         for (name, limits) in &self.machines {
             let known = before.vm_entry(&format!("{}/{name}", provider.name()));
-            match known.map(|entry| (entry, of_limit(entry.uncached.as_ref()))) {
+            match known.map(|entry| (entry, entry.uncached_rates())) {
                 None => {
                     added.push(name.clone());
                     written.insert(name, (limits, None));
@@ -422,7 +424,7 @@ impl LimitsAnswer {
             files.push(("limits", self.limits_text(&written, &self.carried(kept.limits), origin)));
             files.push(("memory", self.memory_text(&written, &self.carried(kept.memory), origin)));
         }
-        let changes = LimitChanges {
+        let found = LimitChanges {
             provider: provider.name().to_owned(),
             machines: self.machines.len(),
             without_limits: self.without_limits,
@@ -430,13 +432,13 @@ impl LimitsAnswer {
             changed,
             replaces: rules.replaces,
         };
-        LimitsUpdate { changes, files }
+        LimitsUpdate { changes: found, files }
     }
 
     fn head(&self, kind: &str, what: &str, origin: &LimitsOrigin<'_>) -> String {
         let LimitsOrigin { today, fetched, digest, version } = origin;
         format!(
-            "# Written by `loadline catalog update --limits`, which replaces it: limits of your own belong in another folder.\n\
+            "# Written by an update of limits, which replaces it: limits of your own belong in another folder.\n\
              # Read by loadline {version}.\n\
              schema = 1\nkind = \"{kind}\"\nprovider = \"{}\"\nfamily = \"updated-{what}\"\ntitle = \"Updated {what} of machines\"\n\
              source = \"{}\"\ndate = \"{today}\"\n\n[update]\nfetched = \"{fetched}\"\nblake3 = \"{digest}\"\n\n",
@@ -465,10 +467,15 @@ impl LimitsAnswer {
             all.into_iter().collect::<Vec<_>>().join(", ")
         };
         // Keys of the whole file stand before its first table.
-        let keys: [(&str, fn(&MachineLimits) -> bool); 2] =
-            [("arm64", |limits| limits.is_arm64), ("cpu_credits", |limits| limits.has_cpu_credits)];
-        let tops = keys.map(|(key, is)| (key, beginnings(key, is))).into_iter().filter(|(_, found)| !found.is_empty());
-        let tops: String = tops.map(|(key, found)| format!("{key} = [{found}]\n")).collect();
+        let mut tops = String::new();
+        for (key, found) in [
+            ("arm64", beginnings("arm64", |limits| limits.is_arm64)),
+            ("cpu_credits", beginnings("cpu_credits", |limits| limits.has_cpu_credits)),
+        ] {
+            if !found.is_empty() {
+                let _ = writeln!(tops, "{key} = [{found}]");
+            }
+        }
         text = text.replacen("\n[update]", &format!("{tops}\n[update]"), 1);
         let rules = &self.provider.feed().limits;
         let _ = writeln!(text, "{}\n[vm]", rules.mechanism());
@@ -509,22 +516,6 @@ fn beginning(name: &str) -> &str {
 
 fn quoted(text: &str) -> String {
     format!("\"{text}\"")
-}
-
-/// What an entry allows for good, and for a while.
-fn of_limit(limit: Option<&Limit>) -> Option<(AnsweredRates, Option<AnsweredRates>)> {
-    let limit = limit?;
-    let (Some(Directions::Together(iops)), Some(Directions::Together(throughput))) = (&limit.iops, &limit.throughput)
-    else {
-        return None;
-    };
-    let (IopsBudget { rate: iops, burst: more }, ThroughputBudget { rate: bytes, burst: faster }) = (iops, throughput);
-    let plain = AnsweredRates { iops: iops.get(), bytes: bytes.get() };
-    let most = AnsweredRates {
-        iops: more.map_or(plain.iops, |burst| burst.rate.get()),
-        bytes: faster.map_or(plain.bytes, |burst| burst.rate.get()),
-    };
-    Some((plain, (most != plain).then_some(most)))
 }
 
 fn rates_text(rates: AnsweredRates) -> String {
