@@ -3,6 +3,9 @@
 use crate::answer::Provider;
 use loadline_catalog::Currency;
 
+/// The header in which Google Cloud takes the key, so that it stands in no address.
+pub const KEY_HEADER: &str = "X-Goog-Api-Key";
+
 /// An answer that can be fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PriceAddress {

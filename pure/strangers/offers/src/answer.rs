@@ -84,7 +84,7 @@ impl Form {
 }
 
 /// A row that was taken.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Quote {
     /// The region's code.
     pub region: String,

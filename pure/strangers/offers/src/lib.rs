@@ -16,10 +16,12 @@ mod json;
 mod limits;
 mod read;
 mod text_numbers;
+mod walk;
 
-pub use addresses::{Pages, PriceAddress, addresses};
+pub use addresses::{KEY_HEADER, Pages, PriceAddress, addresses};
 pub use amount::{AmountError, billionths};
 pub use answer::{AnswerError, Form, PriceAnswer, Provider, Quote, QuotedItem};
 pub use assemble::{Assembly, Candidate, DigestOf, assemble};
 pub use limits::{KeptLimits, LimitsAnswer, LimitsError, LimitsOrigin, LimitsUpdate, MachineLimits, read_limits};
 pub use read::read;
+pub use walk::{FetchBounds, GaveUp, PageFailure, PagePlace, PageTries, PageWalk, WalkError, Walked, host_of};

@@ -3,6 +3,7 @@
 mod hostile;
 mod limits;
 mod lists;
+mod walks;
 
 use loadline_catalog::{Catalog, LeftOut, PriceList};
 use loadline_offers::{AnswerError, Assembly, Candidate, PriceAnswer, Provider, assemble, read};
