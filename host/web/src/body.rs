@@ -28,14 +28,15 @@ pub struct Body<'c> {
 }
 
 impl<'c> Body<'c> {
-    pub(crate) fn new(slot: Slot<'c>, head: &Head, deadline: Deadline<'c>) -> Result<Self, WebError> {
+    pub(crate) fn new(mut slot: Slot<'c>, head: &Head, deadline: Deadline<'c>) -> Result<Self, WebError> {
         let has = |name: &str, word: &str| head.header(name).is_some_and(|it| it.to_ascii_lowercase().contains(word));
         let coding = if head.status == 204 || head.status == 304 {
             Coding::Ended
         } else if has("transfer-encoding", "chunked") {
             Coding::Chunks(0)
         } else {
-            match head.length()? {
+            // Where a body of unknown length ends, the next answer would begin.
+            match head.length().inspect_err(|_| slot.connection = None)? {
                 Some(0) => Coding::Ended,
                 Some(length) => Coding::Length(length),
                 None => Coding::Close,

@@ -61,7 +61,7 @@ pub struct WebResponse<'c> {
 }
 
 /// A request to `GET` something.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct WebRequest<'r> {
     /// What.
     pub url: &'r Url,

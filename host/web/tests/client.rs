@@ -95,6 +95,18 @@ fn a_connection_is_kept_for_the_next_request_and_the_rest_of_a_body_is_asked_for
 }
 
 #[test]
+fn a_connection_whose_answer_is_not_understood_is_closed() {
+    let two = "HTTP/1.1 200 close\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nabc";
+    let (address, _asked) = serve(vec![two, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nb"]);
+    let client = WebClient::new(1, Some(address));
+    let failed = ask(&client, None, Deadline::after(LONG)).err();
+    assert!(matches!(failed, Some(WebError::TwoLengths)), "{failed:?}");
+    let mut text = String::new();
+    ask(&client, None, Deadline::after(LONG)).unwrap().body.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "b");
+}
+
+#[test]
 fn a_deadline_and_a_wish_end_what_would_never_come() {
     let (address, _asked) = serve(vec!["HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nabc"]);
     let client = WebClient::new(1, Some(address));
