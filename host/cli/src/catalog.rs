@@ -18,12 +18,12 @@ use serde_json::{Map, Value as Json};
 use std::path::Path;
 
 /// Does what was asked of the catalog.
-pub(crate) fn catalog(arguments: &CatalogArguments) -> anyhow::Result<Outcome> {
+pub(crate) fn catalog(arguments: &CatalogArguments, quiet: bool) -> anyhow::Result<Outcome> {
     match &arguments.verb {
         CatalogVerb::List(arguments) => list(arguments),
         CatalogVerb::Show(arguments) => show(arguments),
         CatalogVerb::Check(arguments) => check(arguments),
-        CatalogVerb::Update(arguments) => price_update(arguments),
+        CatalogVerb::Update(arguments) => price_update(arguments, quiet),
     }
 }
 

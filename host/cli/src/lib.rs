@@ -217,7 +217,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         Verb::Export(arguments) => export::export(arguments, &store_to_read()?),
         Verb::Plans(arguments) => plans::plans(arguments),
         Verb::Environments(arguments) => environments::environments(arguments),
-        Verb::Catalog(arguments) => catalog::catalog(arguments),
+        Verb::Catalog(arguments) => catalog::catalog(arguments, quiet),
         Verb::Emulate(arguments) => emulate::emulate(arguments, quiet, path),
         Verb::Fault(arguments) => fault::fault(arguments, quiet),
         Verb::Replay(arguments) => replay::replay(arguments, quiet, path),

@@ -1,45 +1,42 @@
-//! `catalog update`: providers' price lists out of saved files, judged and kept.
+//! `catalog update`: providers' price lists out of saved files or over the network, judged and kept.
 
 use crate::arguments::Format;
 use crate::arguments::catalog::{ProviderName, UpdateArguments};
 use crate::failure::{Outcome, Usage};
+use crate::interruption::Interruption;
 use crate::limits_update::limits_update;
 use crate::output;
 use crate::schema::Schema;
+use crate::terminal::Terminal;
+use crate::words::in_a_line;
 use loadline_catalog::{Kind, PriceList};
 use loadline_offers::{AnswerError, LimitsError, Pages, PriceAddress, Provider, addresses};
 use loadline_report::words::price_update::{
     Became, RegionUpdate, large_changes, left_out_text, refusal_text, update_line,
 };
 use loadline_runs::prices::{
-    FileError, FileProblem, PriceShelf, PriceUpdate, ProviderUpdate, StoredList, UpdateError, UpdatedList, run_update,
+    ApiKey, FailedAddress, FetchError, FileError, FileProblem, LeftOutProvider, Network, PageError, PriceFetch,
+    PriceShelf, PriceUpdate, ProviderUpdate, StoredList, UpdateError, UpdatedList, WhyLeftOut, fetch_update,
+    run_update,
 };
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 /// A region for which commands are shown where none is named.
 const EXAMPLES: [(Provider, &str); 3] =
     [(Provider::Aws, "eu-central-1"), (Provider::Azure, "westeurope"), (Provider::Gcp, "us-central1")];
 
 /// Updates prices, takes an update back, or prints how to fetch what is needed.
-pub(crate) fn price_update(arguments: &UpdateArguments) -> anyhow::Result<Outcome> {
+pub(crate) fn price_update(arguments: &UpdateArguments, quiet: bool) -> anyhow::Result<Outcome> {
     let providers: Vec<Provider> = arguments.provider.iter().map(|name| name.provider()).collect();
     if arguments.undo {
         return undo(arguments, &providers);
     }
-    if arguments.from.is_empty() {
-        output::print(&commands(arguments, &providers))?;
-        return Err(Usage(
-            "nothing was updated: run the commands above on a machine with a network, then pass what they fetched, as in \
-             `loadline catalog update --from FILE`"
-                .into(),
-        )
-        .into());
-    }
     if arguments.limits {
         return limits_update(arguments, &providers);
     }
-    let shelf = PriceShelf::at_default()?;
+    let shelf = PriceShelf::at_default();
     let update = PriceUpdate {
         from: arguments.from.clone(),
         providers,
@@ -47,18 +44,35 @@ pub(crate) fn price_update(arguments: &UpdateArguments) -> anyhow::Result<Outcom
         currency: arguments.currency,
         is_dry: arguments.dry_run,
     };
-    let done = match run_update(&update, &shelf) {
+    if arguments.fetch {
+        return fetch(arguments, update, &shelf?, quiet);
+    }
+    if arguments.from.is_empty() {
+        output::print(&commands(arguments, &update.providers))?;
+        return Err(Usage(
+            "nothing was updated: the same command with --fetch does it, or run the commands above on a machine with a network, then pass \
+             what they fetched, as in `loadline catalog update --from FILE`"
+                .into(),
+        )
+        .into());
+    }
+    let done = match run_update(&update, &shelf?) {
         Ok(done) => done,
         Err(error @ (UpdateError::File(_) | UpdateError::NothingAskedFor)) => {
             return Err(Usage(format!("{error}{}; nothing was updated", other_kind(&error))).into());
         }
         Err(error) => return Err(error.into()),
     };
+    show(arguments, &done)
+}
+
+/// Prints what became of lists.
+fn show(arguments: &UpdateArguments, done: &[ProviderUpdate]) -> anyhow::Result<Outcome> {
     match arguments.printing.format {
-        Format::Json => output::print(&document(&done, arguments.dry_run))?,
-        _ => output::print(&lines(&done, arguments.dry_run))?,
+        Format::Json => output::print(&document(done, arguments.dry_run))?,
+        _ => output::print(&lines(done, arguments.dry_run))?,
     }
-    for of in &done {
+    for of in done {
         tell(of);
     }
     let refused = done.iter().flat_map(|of| &of.lists).any(|list| !list.found.refusals.is_empty());
@@ -71,6 +85,65 @@ pub(crate) const fn other_kind(error: &UpdateError) -> &'static str {
         UpdateError::File(FileError { source: FileProblem::Prices(AnswerError::Limits), .. }) => ", with --limits",
         UpdateError::File(FileError { source: FileProblem::Limits(LimitsError::Prices), .. }) => ", without --limits",
         _ => "",
+    }
+}
+
+/// Fetches lists from the providers.
+fn fetch(arguments: &UpdateArguments, update: PriceUpdate, shelf: &PriceShelf, quiet: bool) -> anyhow::Result<Outcome> {
+    let in_file = |path: &PathBuf| {
+        ApiKey::read(path).map_err(|error| Usage(format!("--key-file {}: {}", path.display(), in_a_line(&error))))
+    };
+    let key = arguments.key_file.as_ref().map(in_file).transpose()?;
+    let interruption = Interruption::watch()?;
+    let mut terminal = Terminal::new(quiet, &interruption);
+    let fetched = fetch_update(&PriceFetch { update, key }, &Network::default(), shelf, &mut terminal);
+    terminal.clear();
+    let fetched = match fetched {
+        Ok(fetched) => fetched,
+        Err(FetchError::LeftOut(left_out)) => {
+            return Err(Usage(format!("nothing was updated: {}", not_asked(left_out))).into());
+        }
+        Err(error @ FetchError::UnknownRegion { .. }) => return Err(Usage(error.to_string()).into()),
+        Err(FetchError::Update(error)) if matches!(*error, UpdateError::NothingAskedFor) => {
+            return Err(Usage("nothing was updated: the answers have no prices of what was asked for".into()).into());
+        }
+        Err(FetchError::Ended { pages, source }) => {
+            let kept = format!(
+                "; {pages} pages are kept for a day in {}, and the same command goes on with them",
+                shelf.fetched_pages().display()
+            );
+            let what = format!("nothing was updated{}", if pages == 0 { "" } else { &kept });
+            if matches!(source, PageError::Stopped) {
+                output::tell(&what);
+                return Ok(Outcome::Interrupted);
+            }
+            return Err(anyhow::Error::new(source).context(what));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    fetched.left_out.into_iter().for_each(|left_out| output::tell(&not_asked(left_out)));
+    let outcome = show(arguments, &fetched.done)?;
+    for FailedAddress { file, error } in &fetched.failed {
+        output::tell(&format!("{file} was not fetched: {}", in_a_line(error)));
+    }
+    if fetched.failed.is_empty() {
+        return Ok(outcome);
+    }
+    output::tell("The same command fetches what is missing; what came is kept for a day.");
+    Ok(Outcome::Failed)
+}
+
+/// Why a provider is left out, and what to do about it.
+fn not_asked(LeftOutProvider { provider, why }: LeftOutProvider) -> String {
+    let name = provider.name();
+    match why {
+        WhyLeftOut::NoKey => format!(
+            "{name} is left out: it answers only with a key, which is free. Make one for the Cloud Billing API, write it into a file, and \
+             add --key-file FILE"
+        ),
+        WhyLeftOut::Currency => {
+            format!("{name} is left out: it lists prices in {} alone", provider.currencies().join(", "))
+        }
     }
 }
 

@@ -9,9 +9,10 @@ use loadline_record::{Ending, TargetKind, TrialRecord, VolumeFacts};
 use loadline_report::rates as figures;
 use loadline_report::words as said;
 use loadline_runs::{
-    Advance, Ahead, Concern, Consent, Event, ItemsDone, Observer, QUICK_FILL_TIME, QuickAhead, Unneeded, filling,
+    Advance, Ahead, Concern, Consent, Event, ItemsDone, Observer, PagesFetched, QUICK_FILL_TIME, QuickAhead, Unneeded,
+    filling,
 };
-use loadline_units::Bytes;
+use loadline_units::{Bytes, Duration};
 
 /// Standard error and the user's signals.
 pub(crate) struct Terminal {
@@ -60,6 +61,13 @@ impl Terminal {
                 self.live.draw_line(&format!(
                     "{items} items, {rate:.0} items/s, {failed} failed, {waiting} waiting, {seconds:.0} s"
                 ));
+            }
+            Advance::Fetched(PagesFetched { file, walk, page, waits, done, all, elapsed }) => {
+                let waits = waits.map(|span| Duration::from_ns(span.as_nanos() as u64).clock());
+                let waits = waits.map_or_else(String::new, |span| format!(", waiting {span}"));
+                let walk = if *walk > 1 { format!(", walk {walk}") } else { String::new() };
+                let share = *done as f64 / (*all).max(1) as f64;
+                self.live.draw_share(&format!("{file}{walk}, page {page}{waits}"), share, *elapsed);
             }
         }
     }

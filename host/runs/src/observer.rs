@@ -99,6 +99,27 @@ pub enum Advance<'a> {
     },
     /// Items of an application, such as pages of a crawl.
     Items(&'a ItemsDone),
+    /// Pages of price lists. Comes before each.
+    Fetched(&'a PagesFetched<'a>),
+}
+
+/// How far the fetch of price lists is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PagesFetched<'a> {
+    /// The list whose page comes next, as a file.
+    pub file: &'a str,
+    /// The walk over its pages, from 1.
+    pub walk: u32,
+    /// The page, from 1.
+    pub page: u32,
+    /// What is waited first, because the server or an error wants it.
+    pub waits: Option<std::time::Duration>,
+    /// Lists that are here.
+    pub done: usize,
+    /// All lists.
+    pub all: usize,
+    /// Since the fetch began.
+    pub elapsed: std::time::Duration,
 }
 
 /// How far an application's work on items is.

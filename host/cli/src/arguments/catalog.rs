@@ -23,8 +23,8 @@ pub(crate) enum CatalogVerb {
     /// Says what is wrong with the catalog: contradictions, duplicates, figures that fall with size, sources and prices without a
     /// date, prices without a region, limits that are not reached when simulated
     Check(CheckArguments),
-    /// Reads providers' price lists out of saved files, and keeps them for advice: newer prices count before those that come along. Without
-    /// --from it prints the commands that fetch the files
+    /// Reads providers' price lists out of saved files or fetches them, and keeps them for advice: newer prices count before those that come
+    /// along. Without --from and --fetch it prints the commands that fetch the files
     Update(UpdateArguments),
 }
 
@@ -111,10 +111,17 @@ pub(crate) struct CheckArguments {
 
 /// `catalog update`.
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct UpdateArguments {
     /// A saved answer of a provider, told by its content; also as .gz or .zip, or a folder of them
     #[arg(long, value_name = "FILE")]
     pub(crate) from: Vec<PathBuf>,
+    /// Fetch the lists from the providers; no other verb or option does so
+    #[arg(long, conflicts_with_all = ["from", "undo", "limits"])]
+    pub(crate) fetch: bool,
+    /// A file with the key of Google Cloud, and nothing else; without it, gcp is not fetched
+    #[arg(long, value_name = "FILE", requires = "fetch")]
+    pub(crate) key_file: Option<PathBuf>,
     /// Only this provider's: aws, azure or gcp
     #[arg(long, value_enum, value_name = "NAME", hide_possible_values = true)]
     pub(crate) provider: Vec<ProviderName>,

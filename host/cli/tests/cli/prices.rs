@@ -263,7 +263,10 @@ fn without_files_the_commands_that_fetch_them_are_printed() {
     let commands = text(&output.stdout);
     assert_eq!(commands.lines().count(), 2, "{commands}");
     assert!(commands.contains("/ec2-ondemand-without-sec-sel/EU%20(Frankfurt)/Linux/index.json'"), "{commands}");
-    assert!(text(&output.stderr).contains("loadline catalog update --from FILE"));
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("the same command with --fetch does it") && said.contains("loadline catalog update --from FILE")
+    );
     let azure = text(&shelf.run(&["catalog", "update", "--provider", "azure", "--region", "westeurope"]).stdout);
     assert!(
         azure.contains("serviceName%20eq%20%27Storage%27%20and%20armRegionName%20eq%20%27westeurope%27"),
@@ -328,6 +331,20 @@ fn verbs_that_use_prices_open_no_connection() {
         return;
     }
     let plan = shelf.bench.file("sweep.toml", crate::inputs::SWEEP);
+    let trace = shelf.bench.path("sockets");
+    let nowhere = ["unshare", "-rn"];
+    let traced = [&nowhere[..], &["strace", "-f", "-qq", "-e", "trace=socket", "-o", trace.to_str().unwrap()]].concat();
+    let run = |by: &[&str], arguments: &[&str]| {
+        shelf.bench.command_by(by, arguments).env("XDG_DATA_HOME", shelf.bench.path("data")).output()
+    };
+    let has_sockets = || std::fs::read_to_string(&trace).unwrap_or_default().contains("AF_INET");
+    // What asks for an address is noticed; elsewhere the namespace alone shows that nobody needs one.
+    let fetch = ["catalog", "update", "--fetch", "--provider", "azure", "--region", "eastus"];
+    let sees = run(&traced, &fetch).is_ok() && has_sockets();
+    if !sees {
+        println!("sockets are not noticed: strace does not work here");
+    }
+    let by = if sees { &traced[..] } else { &nowhere };
     for arguments in [
         &[
             "advise",
@@ -347,13 +364,57 @@ fn verbs_that_use_prices_open_no_connection() {
         ][..],
         &["predict", &plan, "--env", "ds3-p30", "--limits-only"],
         &["catalog", "list", "--region", "xx-test-1"],
+        &["catalog", "show", "azure/premium-p30"],
+        &["catalog", "check"],
+        &["environments", "show", "ds3-p30"],
         &["environments", "cost", "ds3-p30", "--region", "eastus"],
     ] {
-        let mut command = shelf.bench.command_by(&["unshare", "-rn"], arguments);
-        let output = command.env("XDG_DATA_HOME", shelf.bench.path("data")).output().unwrap();
+        let output = run(by, arguments).unwrap();
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+        assert!(!sees || !has_sockets(), "{arguments:?} makes sockets");
         let here = shelf.run(arguments);
         assert_eq!(text(&output.stdout), text(&here.stdout), "{arguments:?}: the same with a network and without");
+    }
+}
+
+#[test]
+fn a_fetch_without_a_network_keeps_nothing_and_says_which_server_is_missing() {
+    let shelf = Shelf::new();
+    if !Command::new("unshare").args(["-rn", "true"]).status().is_ok_and(|status| status.success()) {
+        println!("skipped: no network namespace may be made here");
+        return;
+    }
+    let secret = "AIzaSy-very_secret";
+    let key = shelf.bench.file("key", secret);
+    for (more, host) in [
+        (vec!["--provider", "azure", "--region", "westeurope"], "prices.azure.com"),
+        (vec!["--provider", "gcp", "--key-file", &key], "cloudbilling.googleapis.com"),
+    ] {
+        let mut command =
+            shelf.bench.command_by(&["unshare", "-rn"], &[&["catalog", "update", "--fetch"], &more[..]].concat());
+        let output = command.env("XDG_DATA_HOME", shelf.bench.path("data")).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(&format!("{host} is not reached")) && said.contains("nothing was updated"), "{said}");
+        assert!(!said.contains(secret) && output.stdout.is_empty(), "{said}");
+    }
+    assert!(shelf.lists().iter().all(|path| path.to_string_lossy().contains("/.fetched/")), "{:?}", shelf.lists());
+}
+
+#[test]
+fn a_fetch_that_cannot_begin_says_what_to_do() {
+    let shelf = Shelf::new();
+    let no_key = shelf.bench.file("key", "not a key");
+    for (more, said) in [
+        (vec!["--provider", "gcp"], "add --key-file FILE"),
+        (vec!["--provider", "gcp", "--key-file", &no_key], "has no key"),
+        (vec!["--provider", "aws", "--currency", "EUR"], "aws is left out: it lists prices in USD alone"),
+        (vec!["--region", "westeurop"], "\"westeurope\" is near"),
+        (vec!["--from", "x.json"], "cannot be used with"),
+    ] {
+        let output = shelf.run(&[&["catalog", "update", "--fetch"], &more[..]].concat());
+        assert_eq!(output.status.code(), Some(2), "{more:?}");
+        assert!(text(&output.stderr).contains(said), "{more:?}: {}", text(&output.stderr));
     }
 }
 

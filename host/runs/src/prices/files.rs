@@ -1,12 +1,12 @@
 //! Saved answers: files, folders, and archives of them, read as streams.
 
 use flate2::bufread::MultiGzDecoder;
-use loadline_offers::{AnswerError, LimitsError};
+use loadline_offers::{AnswerError, LimitsError, PriceAnswer};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// Bytes of an answer at most, unpacked. The largest offer file had some 450 MB.
+/// Bytes of a saved answer at most, unpacked. The largest offer file had some 450 MB.
 const BYTES_MAX: u64 = 2 << 30;
 /// Files that are read at most.
 const FILES_MAX: usize = 10_000;
@@ -92,8 +92,18 @@ fn read_file<T>(path: &Path, read: ReadAnswer<'_, T>, found: &mut Vec<SavedAnswe
     if head.starts_with(b"PK\x03\x04") {
         return read_archive(input.into_inner(), &name, read, found);
     }
-    found.push(read_packed(input, read).map_err(failed)?);
+    found.push(read_packed(input, BYTES_MAX, read).map_err(failed)?);
     Ok(())
+}
+
+/// Reads a page of so many bytes at most; `None`: it has no prices.
+pub(super) fn read_page(path: &Path, today: &str, bytes_max: u64) -> Result<Option<PriceAnswer>, FileProblem> {
+    let input = BufReader::with_capacity(BUFFER, File::open(path)?);
+    match read_packed(input, bytes_max, &|input| Ok(loadline_offers::read(input, today)?)) {
+        Ok(saved) => Ok(Some(saved.answer)),
+        Err(FileProblem::Prices(AnswerError::NoPrices)) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 fn read_archive<T>(
@@ -117,23 +127,27 @@ fn read_archive<T>(
             continue;
         }
         let inner = entry.name().unwrap_or_default().chars().filter(|c| !c.is_control()).take(200).collect::<String>();
-        let answer = read_packed(BufReader::with_capacity(BUFFER, entry), read);
+        let answer = read_packed(BufReader::with_capacity(BUFFER, entry), BYTES_MAX, read);
         found.push(answer.map_err(|source| FileError { name: format!("{name}: {inner}"), source })?);
     }
     Ok(())
 }
 
 /// Reads a file as it is, or as gzip packed it.
-fn read_packed<T>(mut input: impl BufRead, read: ReadAnswer<'_, T>) -> Result<SavedAnswer<T>, FileProblem> {
+fn read_packed<T>(
+    mut input: impl BufRead,
+    bytes_max: u64,
+    read: ReadAnswer<'_, T>,
+) -> Result<SavedAnswer<T>, FileProblem> {
     if input.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
-        read_plain(MultiGzDecoder::new(input), read)
+        read_plain(MultiGzDecoder::new(input), bytes_max, read)
     } else {
-        read_plain(input, read)
+        read_plain(input, bytes_max, read)
     }
 }
 
-fn read_plain<T>(input: impl Read, read: ReadAnswer<'_, T>) -> Result<SavedAnswer<T>, FileProblem> {
-    let mut hashed = Hashed { inner: input, hasher: blake3::Hasher::new(), left: BYTES_MAX };
+fn read_plain<T>(input: impl Read, bytes_max: u64, read: ReadAnswer<'_, T>) -> Result<SavedAnswer<T>, FileProblem> {
+    let mut hashed = Hashed { inner: input, hasher: blake3::Hasher::new(), bytes_max, left: bytes_max };
     let answer = read(&mut BufReader::with_capacity(BUFFER, &mut hashed))?;
     // What was not wanted counts for the digest, and shows where an archive is cut.
     io::copy(&mut hashed, &mut io::sink())?;
@@ -144,6 +158,7 @@ fn read_plain<T>(input: impl Read, read: ReadAnswer<'_, T>) -> Result<SavedAnswe
 struct Hashed<R> {
     inner: R,
     hasher: blake3::Hasher,
+    bytes_max: u64,
     left: u64,
 }
 
@@ -152,7 +167,11 @@ impl<R: Read> Read for Hashed<R> {
         let read = self.inner.read(bytes)?;
         self.hasher.update(&bytes[..read]);
         self.left = self.left.checked_sub(read as u64).ok_or_else(|| {
-            io::Error::new(io::ErrorKind::FileTooLarge, "it has more than 2 GiB, unpacked; no answer is so large")
+            let most = loadline_units::Bytes::new(self.bytes_max).human();
+            io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                format!("it has more than {most}, unpacked; no answer is so large"),
+            )
         })?;
         Ok(read)
     }

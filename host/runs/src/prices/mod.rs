@@ -1,12 +1,21 @@
 //! Prices and limits as they are today: providers' answers out of files, judged, and kept beside what comes along.
 
+mod fetch;
 mod files;
+mod journal;
 mod limits;
+mod network;
+mod page;
 mod shelf;
 mod update;
 
+pub use fetch::{
+    AddressError, FailedAddress, FetchError, FetchedUpdate, LeftOutProvider, PriceFetch, WhyLeftOut, fetch_update,
+};
 pub use files::{FileError, FileProblem};
 pub use limits::{LimitsFile, run_limits_update};
+pub use network::{ApiKey, KeyError, Network};
+pub use page::PageError;
 pub use shelf::{PriceShelf, ShelfError, StoredList};
 pub use update::{PriceUpdate, ProviderUpdate, UpdateError, UpdatedList, run_update};
 
@@ -35,22 +44,15 @@ impl PriceChoice {
     /// Lists that cannot be read; none where those of updates alone are to count.
     pub fn catalog(&self) -> Result<Catalog, Error> {
         let builtin = Catalog::builtin();
-        let kept = match PriceShelf::at_default() {
+        let updates = |builtin: Catalog| match PriceShelf::at_default() {
             // Without a home nothing was updated.
-            Err(Error::NoHome) => None,
-            found => Some(found?),
-        };
-        let texts = |of_limits| kept.as_ref().map_or(Ok(Vec::new()), |shelf| shelf.newest_texts(of_limits));
-        let updates = |builtin: Catalog| -> Result<Catalog, Error> {
-            let limits = texts(true)?;
-            let limits: Vec<(&str, &str)> = limits.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-            let builtin = builtin.with_limits(&limits)?;
-            let texts = texts(false)?;
-            if texts.is_empty() {
-                return if *self == Self::Updated { Err(ShelfError::Empty.into()) } else { Ok(builtin) };
+            Err(Error::NoHome) if *self == Self::Updated => Err(ShelfError::Empty.into()),
+            Err(Error::NoHome) => Ok(builtin),
+            found => {
+                let updated = found?;
+                let is_empty = *self == Self::Updated && updated.newest_texts(false)?.is_empty();
+                if is_empty { Err(ShelfError::Empty.into()) } else { updated.over(builtin) }
             }
-            let texts: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-            Ok(builtin.with_updates(&texts)?)
         };
         match self {
             Self::Shipped => Ok(builtin),
@@ -62,5 +64,17 @@ impl PriceChoice {
                 Ok(builtin.without_prices().with_updates(&[(&path.display().to_string(), &text)])?)
             }
         }
+    }
+}
+
+impl PriceShelf {
+    /// A catalog with what this shelf has: limits, and of each name in a region the newest price.
+    fn over(&self, catalog: Catalog) -> Result<Catalog, Error> {
+        fn named(texts: &[(String, String)]) -> Vec<(&str, &str)> {
+            texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect()
+        }
+        let (limits, prices) = (self.newest_texts(true)?, self.newest_texts(false)?);
+        let catalog = catalog.with_limits(&named(&limits))?;
+        Ok(if prices.is_empty() { catalog } else { catalog.with_updates(&named(&prices))? })
     }
 }

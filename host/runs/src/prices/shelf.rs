@@ -172,15 +172,13 @@ impl PriceShelf {
         };
         let written = File::create(&beside).and_then(|mut file| {
             file.write_all(text.as_bytes())?;
-            file.sync_all()
+            put(&file, &beside, &path)
         });
         if let Err(error) = written {
             // A full disk is not to be made fuller.
             let _ = fs::remove_file(&beside);
             return Err(failed(&path)(error));
         }
-        fs::rename(&beside, &path).map_err(failed(&path))?;
-        File::open(&folder).and_then(|folder| folder.sync_all()).map_err(failed(&folder))?;
         let of_kind = of_kind(self.lists()?);
         for old in &of_kind[..of_kind.len().saturating_sub(KEPT)] {
             fs::remove_file(&old.path).map_err(failed(&old.path))?;
@@ -244,7 +242,14 @@ fn next_of_day(newest: Option<&str>, today: &str) -> Option<String> {
     }
 }
 
-fn make_folder(folder: &Path) -> Result<(), ShelfError> {
+/// Gives a file that was written beside its place its name, once it is on the disk.
+pub(super) fn put(file: &File, beside: &Path, path: &Path) -> io::Result<()> {
+    file.sync_all()?;
+    fs::rename(beside, path)?;
+    File::open(path.parent().unwrap_or(path))?.sync_all()
+}
+
+pub(super) fn make_folder(folder: &Path) -> Result<(), ShelfError> {
     use std::os::unix::fs::DirBuilderExt as _;
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.map_err(|source| ShelfError::System { doing: "make", path: folder.to_owned(), source })

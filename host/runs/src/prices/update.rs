@@ -1,11 +1,11 @@
 //! An update of prices: answers are read, lists are made and judged, and those that nothing speaks against are kept.
 
-use super::PriceChoice;
 use super::files::{FileError, SavedAnswer, read_all};
 use super::shelf::{PriceShelf, ShelfError, ShelfPlace, StoredList};
 use crate::wall_clock;
-use loadline_catalog::{Currency, LeftOut};
+use loadline_catalog::{Catalog, Currency, LeftOut};
 use loadline_offers::{Assembly, Candidate, LimitsError, PriceAnswer, Provider, assemble, read};
+use loadline_units::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -76,10 +76,18 @@ pub struct ProviderUpdate {
 /// # Errors
 /// [`UpdateError`]. What was kept before is left as it was.
 pub fn run_update(update: &PriceUpdate, shelf: &PriceShelf) -> Result<Vec<ProviderUpdate>, UpdateError> {
-    let fetched = wall_clock::now().to_string();
-    let today = fetched.split('T').next().unwrap_or_default().to_owned();
     let _lock = if update.is_dry { None } else { Some(shelf.lock()?) };
-    let before = PriceChoice::Newest.catalog()?;
+    update_locked(update, shelf, wall_clock::now())
+}
+
+/// The same of one who holds the shelf's lock.
+pub(super) fn update_locked(
+    update: &PriceUpdate,
+    shelf: &PriceShelf,
+    now: Timestamp,
+) -> Result<Vec<ProviderUpdate>, UpdateError> {
+    let (fetched, today) = (now.to_string(), day_of(now));
+    let before = shelf.over(Catalog::builtin())?;
     let mut by_provider: BTreeMap<Provider, (Vec<PriceAnswer>, Vec<blake3::Hash>)> = BTreeMap::new();
     for SavedAnswer { answer, digest } in read_all(&update.from, &|input| Ok(read(input, &today)?))? {
         let (answers, digests) = by_provider.entry(answer.form.provider()).or_default();
@@ -122,6 +130,11 @@ pub fn run_update(update: &PriceUpdate, shelf: &PriceShelf) -> Result<Vec<Provid
         return Err(UpdateError::NothingAskedFor);
     }
     Ok(done)
+}
+
+/// The day in UTC.
+pub(super) fn day_of(now: Timestamp) -> String {
+    now.to_string().split('T').next().unwrap_or_default().to_owned()
 }
 
 /// The digest of one answer, or of the digests of several.
