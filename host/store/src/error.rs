@@ -216,6 +216,12 @@ pub enum StoreError {
         /// The run.
         run: String,
     },
+    /// Only hours of a recorder are put into another form.
+    #[error("run {run} is no hour of a recorder, and stays as it is")]
+    NoRecorder {
+        /// The run.
+        run: String,
+    },
     /// A figure that is not a finite number, or settings nested too deep: it would not come back as it was.
     #[error("{part} cannot be stored exactly: it holds a figure that is not a finite number, or is nested too deep")]
     Inexact {

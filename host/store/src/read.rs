@@ -123,13 +123,15 @@ impl Store {
         })
     }
 
-    /// Everything that is stored of the run with this id.
+    /// Everything that is stored of the run with this id. The parts of a recorder's hour are one trial a device, as in any watch.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::Unreadable`], or trouble with the file.
     pub fn load(&self, run: &str) -> Result<RunRecord, StoreError> {
         let reader = Reader { store: self, run };
-        self.read("load a run", |transaction| reader.run(transaction).map_err(|trouble| reader.named(trouble)))
+        let stored =
+            self.read("load a run", |transaction| reader.run(transaction).map_err(|trouble| reader.named(trouble)));
+        Ok(stored?.into_watched())
     }
 
     /// The trials that the run has already: cell id and trial number.
@@ -339,10 +341,7 @@ impl Reader<'_> {
     }
 
     fn status(self, word: String) -> Result<RunStatus, StoreError> {
-        [RunStatus::Unfinished, RunStatus::Finished, RunStatus::Interrupted, RunStatus::Failed]
-            .into_iter()
-            .find(|status| status_name(*status) == word)
-            .ok_or_else(|| self.unreadable("the status", PartError::Word(word)))
+        status_of(&word).ok_or_else(|| self.unreadable("the status", PartError::Word(word)))
     }
 
     fn clock(self, word: String) -> Result<Clock, StoreError> {
@@ -376,8 +375,14 @@ fn require_run(transaction: &Transaction<'_>, run: &str) -> Result<i64, Trouble>
     find_run(transaction, run)?.ok_or_else(|| StoreError::NoSuchRun { run: run.to_owned(), nearest: None }.into())
 }
 
+/// The status of this name.
+pub(crate) fn status_of(word: &str) -> Option<RunStatus> {
+    let all = [RunStatus::Unfinished, RunStatus::Finished, RunStatus::Interrupted, RunStatus::Failed];
+    all.into_iter().find(|status| status_name(*status) == word)
+}
+
 /// An unsigned figure as it was stored.
-fn count(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
+pub(crate) fn count(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
     row.get::<_, i64>(index).map(i64::cast_unsigned)
 }
 

@@ -44,10 +44,22 @@ impl Store {
     /// [`StoreError::RunFinished`], [`StoreError::NoSuchRun`], [`StoreError::NoSuchCell`],
     /// [`StoreError::TrialNotPlanned`]; or trouble with the file. Nothing is stored then.
     pub fn finish_trial(&self, run: &str, cell: &str, trial: &TrialRecord) -> Result<(), StoreError> {
-        let document = document_of(run, cell, trial)?;
+        self.finish_trials(run, &[(cell, trial)])
+    }
+
+    /// Stores finished trials, each with the id of its cell, in one transaction.
+    ///
+    /// # Errors
+    /// As of [`Store::finish_trial`]. Nothing is stored then.
+    pub fn finish_trials(&self, run: &str, trials: &[(&str, &TrialRecord)]) -> Result<(), StoreError> {
+        let documents = trials.iter().map(|(cell, trial)| document_of(run, cell, trial));
+        let documents = documents.collect::<Result<Vec<_>, _>>()?;
         self.write("store a trial", |transaction| {
             let run_key = open_run(transaction, run)?;
-            finish(transaction, run_key, (run, cell), trial, &document)
+            for ((cell, trial), document) in trials.iter().zip(&documents) {
+                finish(transaction, run_key, (run, cell), trial, document)?;
+            }
+            Ok(())
         })
     }
 
@@ -149,7 +161,7 @@ impl Store {
 }
 
 /// A run with all its trials, as documents.
-struct Whole<'a> {
+pub(crate) struct Whole<'a> {
     record: &'a RunRecord,
     header: String,
     /// Without their trials.
@@ -158,7 +170,7 @@ struct Whole<'a> {
 }
 
 impl<'a> Whole<'a> {
-    fn of(record: &'a RunRecord) -> Result<Self, StoreError> {
+    pub(crate) fn of(record: &'a RunRecord) -> Result<Self, StoreError> {
         let run = &record.header.id;
         check_id(run)?;
         let header = checked_document(&record.header, || format!("the header of run {run}"))?;
@@ -170,7 +182,7 @@ impl<'a> Whole<'a> {
     }
 
     /// `place`: the key that it had, or a new one.
-    fn insert(&self, transaction: &Transaction<'_>, place: Option<i64>) -> Result<(), Trouble> {
+    pub(crate) fn insert(&self, transaction: &Transaction<'_>, place: Option<i64>) -> Result<(), Trouble> {
         let (header, run) = (&self.record.header, &self.record.header.id);
         begin(transaction, place, header, &self.header, &self.cells)?;
         let run_key = open_run(transaction, run)?;

@@ -265,6 +265,7 @@ impl Sampler {
             let record = WatchRecord {
                 ticks: tail(&device.ticks, ticks).to_vec(),
                 seconds: seconds.to_vec(),
+                gaps: Vec::new(),
                 throttles: throttles.collect(),
                 queue: device.facts.short_queue(),
                 programs,

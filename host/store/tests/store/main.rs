@@ -3,6 +3,7 @@
 mod arbitrary;
 mod damage;
 mod files;
+mod hours;
 mod kept;
 mod made;
 mod processes;

@@ -130,6 +130,7 @@ fn watched() -> RunRecord {
     record.cells[0].trials[0].watched = Some(Box::new(WatchRecord {
         ticks: vec![tick; 100],
         seconds: vec![WatchSecond { ticks: 10, ..WatchSecond::default() }; 10],
+        gaps: Vec::new(),
         throttles: vec![WatchedThrottle { limit, asked: Some(vec![1_000; 10]) }],
         queue: None,
         programs: vec![program],

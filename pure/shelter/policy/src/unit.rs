@@ -1,6 +1,7 @@
 //! The systemd unit of a configuration, and drop-ins of the services that wait for it.
 
 use crate::config::ShelterConfig;
+use loadline_document::unit::{escaped, quoted};
 
 /// How long systemd may hear nothing of the service before it is ended and started anew.
 pub const WATCHDOG_S: u64 = 30;
@@ -74,21 +75,6 @@ pub fn unit_files(config: &ShelterConfig, command: &str, file: &str) -> Vec<Unit
         });
     }
     files
-}
-
-/// A word of a unit file: `%` and `$` mean something there.
-fn escaped(text: &str) -> String {
-    text.replace('%', "%%").replace('$', "$$")
-}
-
-/// The same in quotes, if it has spaces.
-fn quoted(text: &str) -> String {
-    let text = escaped(text);
-    if text.contains(|c: char| c.is_whitespace() || c == '"' || c == '\\' || c == '\'') {
-        format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
-    } else {
-        text
-    }
 }
 
 #[cfg(test)]

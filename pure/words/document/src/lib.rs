@@ -3,6 +3,7 @@
 
 mod fingerprint;
 mod reader;
+pub mod unit;
 
 pub use fingerprint::text_hash;
 pub use reader::{

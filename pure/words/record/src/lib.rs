@@ -7,14 +7,17 @@ mod load;
 mod model;
 mod names;
 mod pipeline;
+mod recorder;
 mod run;
 mod series;
 mod series_interval;
 mod step;
 mod tally;
 mod trial;
+mod upkeep;
 mod watched;
 mod watched_limit;
+mod watched_part;
 mod watched_trial;
 
 pub use facts::{DeviceFacts, Extents, FileSystemFacts, HostFacts, MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts};
@@ -30,6 +33,7 @@ pub use pipeline::{
     SlowedWindow, SlowedWindows, SourceRecord, SourceSpec, Span, Station, StationClock, StationInterval, StationRecord,
     StationSpec, VolumeRole, VolumeSecond, VolumeUse, WORKER_STATES, Work, WorkerClock, WorkerState,
 };
+pub use recorder::{RecordedHour, RecordedPart};
 pub use run::{
     CellRecord, Clock, ImportedFile, ImportedFrom, LoadBeside, PlanText, RunHeader, RunRecord, RunStatus,
     VOLUME_DEFAULT,
@@ -42,8 +46,9 @@ pub use trial::{
     AskedBeside, ClockCheck, DeviceCounters, EngineUsed, Exceeded, MachineCpu, OperationRecord, Pressure, Residency,
     Scatter, SteadyState, Stops, StreamWritten, Surroundings, ThreadBusy, TrialRecord, Turns, VerifyRecord,
 };
+pub use upkeep::{KeptHour, Upkeep, upkeep};
 pub use watched::{
-    AnswersInClusters, EventAsker, HiddenProcesses, ProgramSecond, WatchCost, WatchEvents, WatchRecord, WatchSecond,
-    WatchTick, WatchedCpu, WatchedPressure, WatchedProgram, WatchedThrottle,
+    AnswersInClusters, EventAsker, HiddenProcesses, ProgramSecond, WatchCost, WatchEvents, WatchGap, WatchRecord,
+    WatchSecond, WatchTick, WatchedCpu, WatchedPressure, WatchedProgram, WatchedThrottle,
 };
 pub use watched_limit::{SecondLimit, WatchedSecond};

@@ -10,6 +10,9 @@ pub struct WatchRecord {
     pub ticks: Vec<WatchTick>,
     /// The machine and its processes, at distances of about a second.
     pub seconds: Vec<WatchSecond>,
+    /// Times within it in which nothing was watched, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gaps: Vec<WatchGap>,
     /// Throttles of the kernel on the device, of any control group.
     pub throttles: Vec<WatchedThrottle>,
     /// The device's queue, where it is a short one. `None` too of records that did not look.
@@ -28,6 +31,15 @@ pub struct WatchRecord {
     /// What the kernel's events showed, where they were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<WatchEvents>,
+}
+
+/// A time in which nothing was watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchGap {
+    /// The place of the second that follows it.
+    pub before: usize,
+    /// Its length, us.
+    pub elapsed_us: u64,
 }
 
 /// The change of a device's counters over a short time.
@@ -102,6 +114,15 @@ impl WatchTick {
         self.in_flight = 0;
         self.fields().into_iter().zip(next.fields()).for_each(|(sum, more)| *sum += *more);
         self
+    }
+    /// One of so many equal parts of it.
+    #[must_use]
+    pub fn share_of(mut self, place: u64, parts: u64) -> Self {
+        let in_flight = self.in_flight;
+        for field in self.fields() {
+            *field = *field * (place + 1) / parts - *field * place / parts;
+        }
+        Self { in_flight, ..self }
     }
     /// With what another device did in the same time.
     #[must_use]
@@ -407,36 +428,77 @@ impl WatchRecord {
         self.looked_at().map(|second| second.tick)
     }
 
-    /// In at most `seconds` seconds: neighbours are joined in twos until they are so few.
+    /// In at most `seconds` seconds: neighbours are joined in twos until they are so few. None is joined across a gap.
     #[must_use]
     pub fn thinned(mut self, seconds: usize) -> Self {
         while self.seconds.len() > seconds.max(1) {
-            self.ticks = pairs(&self.by_second().collect::<Vec<_>>(), |a, b| a.joined(*b));
-            self.seconds = pairs(&self.seconds, WatchSecond::joined);
-            self.seconds.iter_mut().for_each(|second| second.ticks = 1);
-            for throttle in &mut self.throttles {
-                throttle.asked = throttle.asked.as_ref().map(|asked| pairs(asked, |a, b| a + b));
+            let lengths = self.groups(|count, _| count == 2);
+            if lengths.len() >= self.seconds.len() {
+                break;
             }
-            for program in &mut self.programs {
-                program.seconds = pairs(&program.seconds, |a, b| a.joined(*b));
+            self = self.grouped(&lengths);
+        }
+        self
+    }
+
+    /// In steps of this length, us: neighbours are joined until they are so long. None is joined across a gap.
+    #[must_use]
+    pub fn in_steps(self, step_us: u64) -> Self {
+        let lengths = self.groups(|_, us| us + us / 20 >= step_us);
+        if lengths.len() >= self.seconds.len() { self } else { self.grouped(&lengths) }
+    }
+
+    /// How many neighbours belong together: each group ends where it is full, by its count and its length, and before a gap.
+    fn groups(&self, is_full: impl Fn(usize, u64) -> bool) -> Vec<usize> {
+        let (mut lengths, mut count, mut us) = (Vec::new(), 0, 0);
+        for (place, tick) in self.by_second().enumerate() {
+            if count > 0 && (is_full(count, us) || self.gaps.iter().any(|gap| gap.before == place)) {
+                lengths.push(count);
+                (count, us) = (0, 0);
             }
+            count += 1;
+            us += tick.elapsed_us;
+        }
+        if count > 0 {
+            lengths.push(count);
+        }
+        lengths
+    }
+
+    /// With so many neighbours as one each; seconds without ticks at the end are left out.
+    fn grouped(mut self, lengths: &[usize]) -> Self {
+        let begins: Vec<usize> =
+            lengths.iter().scan(0, |end, length| Some(std::mem::replace(end, *end + length))).collect();
+        self.gaps.iter_mut().for_each(|gap| gap.before = begins.partition_point(|begin| *begin < gap.before));
+        self.ticks = in_groups(&self.by_second().collect::<Vec<_>>(), lengths, |a, b| a.joined(*b));
+        self.seconds = in_groups(&self.seconds, lengths, WatchSecond::joined);
+        self.seconds.iter_mut().for_each(|second| second.ticks = 1);
+        for throttle in &mut self.throttles {
+            throttle.asked = throttle.asked.as_ref().map(|asked| in_groups(asked, lengths, |a, b| a + b));
+        }
+        for program in &mut self.programs {
+            program.seconds = in_groups(&program.seconds, lengths, |a, b| a.joined(*b));
         }
         self
     }
 }
 
-fn pairs<T: Clone>(all: &[T], join: impl Fn(&T, &T) -> T) -> Vec<T> {
-    all.chunks(2)
-        .map(|pair| match pair {
-            [a, b] => join(a, b),
-            alone => alone[0].clone(),
-        })
-        .collect()
+/// So many neighbours as one each; those that there are.
+fn in_groups<T: Clone>(all: &[T], lengths: &[usize], join: impl Fn(&T, &T) -> T) -> Vec<T> {
+    let mut rest = all;
+    let one = |length: &usize| {
+        let (own, later) = rest.split_at((*length).min(rest.len()));
+        rest = later;
+        own.iter().cloned().reduce(|a, b| join(&a, &b))
+    };
+    lengths.iter().filter_map(one).collect()
 }
 
 impl WatchSecond {
     fn joined(&self, next: &Self) -> Self {
-        let mean = |a: u32, b: u32| a.midpoint(b);
+        // A longer one counts more.
+        let (own, others) = (u64::from(self.ticks.max(1)), u64::from(next.ticks.max(1)));
+        let mean = |a: u32, b: u32| ((u64::from(a) * own + u64::from(b) * others) / (own + others)) as u32;
         let cpu = self.cpu.zip(next.cpu).map(|(a, b)| WatchedCpu {
             busy_ppm: mean(a.busy_ppm, b.busy_ppm),
             steal_ppm: mean(a.steal_ppm, b.steal_ppm),

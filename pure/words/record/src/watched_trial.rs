@@ -103,7 +103,11 @@ fn series(record: &WatchRecord) -> Series {
     for tick in &record.ticks {
         let joined = rest.map_or(*tick, |rest| rest.joined(*tick));
         if joined.elapsed_us + joined.elapsed_us / 100 >= 1_000_000 {
-            series.push(second(joined));
+            // Long watches, and old hours of a recorder, have longer ticks.
+            let seconds = ((joined.elapsed_us + 500_000) / 1_000_000).max(1);
+            for place in 0..seconds {
+                series.push(second(joined.share_of(place, seconds)));
+            }
             rest = None;
         } else {
             rest = Some(joined);

@@ -87,6 +87,91 @@ impl Date {
     }
 }
 
+/// A time as people type it, in UTC: "03:10", "03:10:12", "2026-11-28", "2026-11-28 03:10", or by RFC 3339.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TypedTime {
+    /// Days since 1970; `None`: of any day.
+    day: Option<i64>,
+    /// Into the day, s.
+    second: i64,
+    /// How exactly it was typed: a second, a minute or a day, s.
+    length_s: u64,
+}
+
+impl TypedTime {
+    /// A second after the beginning of 1970.
+    #[must_use]
+    pub fn from_unix_s(seconds: u64) -> Self {
+        let seconds = Timestamp::from_unix_s(seconds).seconds;
+        Self { day: Some(seconds.div_euclid(DAY)), second: seconds.rem_euclid(DAY), length_s: 1 }
+    }
+
+    /// How long what was typed is: "03:10" is a minute, s.
+    #[must_use]
+    pub const fn length_s(self) -> u64 {
+        self.length_s
+    }
+
+    fn on(self, day: i64) -> Option<u64> {
+        u64::try_from(day * DAY + self.second).ok()
+    }
+
+    /// The latest such time that is not after `now` and of which `holds` is true, seconds since 1970. Days are looked at for `days` back.
+    pub fn latest(self, now_unix_s: u64, days: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
+        if let Some(day) = self.day {
+            return self.on(day).filter(|at| holds(*at));
+        }
+        let today = Timestamp::from_unix_s(now_unix_s).seconds.div_euclid(DAY);
+        let back = (0..=i64::try_from(days).unwrap_or(i64::MAX - today)).map_while(|back| self.on(today - back));
+        back.filter(|at| *at <= now_unix_s).find(|at| holds(*at))
+    }
+
+    /// The first such time that is not before another.
+    #[must_use]
+    pub fn first_after(self, unix_s: u64) -> Option<u64> {
+        let day = Timestamp::from_unix_s(unix_s).seconds.div_euclid(DAY);
+        match self.day {
+            Some(own) => self.on(own).filter(|at| *at >= unix_s),
+            None => self.on(day).filter(|at| *at >= unix_s).or_else(|| self.on(day + 1)),
+        }
+    }
+}
+
+/// Text that is no time of a day.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("write a time in UTC, such as 03:10, 03:10:12 or \"2026-11-28 03:10\"")]
+pub struct NotATime;
+
+impl FromStr for TypedTime {
+    type Err = NotATime;
+
+    fn from_str(text: &str) -> Result<Self, NotATime> {
+        let text = text.trim();
+        if let Ok(Timestamp { seconds, .. }) = text.parse() {
+            return Ok(Self { day: Some(seconds.div_euclid(DAY)), second: seconds.rem_euclid(DAY), length_s: 1 });
+        }
+        let (day, time) = match text.split_once([' ', 'T']) {
+            Some((day, time)) => (Some(Date::of_text(day).ok_or(NotATime)?), time.trim()),
+            None => match Date::of_text(text) {
+                Some(day) => return Ok(Self { day: Some(day.days()), second: 0, length_s: DAY.unsigned_abs() }),
+                None => (None, text),
+            },
+        };
+        let number = |part: &str| {
+            let is_plain = (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+            part.parse::<i64>().ok().filter(|_| is_plain).ok_or(NotATime)
+        };
+        let mut parts = time.split(':');
+        let (hour, minute) = (number(parts.next().unwrap_or_default())?, number(parts.next().unwrap_or_default())?);
+        let second = parts.next().map(number).transpose()?;
+        let is_time = hour < 24 && minute < 60 && second.is_none_or(|second| second < 60) && parts.next().is_none();
+        let day = day.map(Date::days);
+        let length_s = if second.is_some() { 1 } else { 60 };
+        let typed = Self { day, second: hour * 3_600 + minute * 60 + second.unwrap_or(0), length_s };
+        if is_time { Ok(typed) } else { Err(NotATime) }
+    }
+}
+
 /// The day so many days after 1970 began (Howard Hinnant, `civil_from_days`).
 fn civil(days: i64) -> Date {
     let shifted = days + 719_468;
@@ -213,7 +298,36 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_time_of_day_is_the_latest_that_was_and_the_first_that_follows() {
+        let at = |text: &str| text.parse::<Timestamp>().unwrap().seconds.unsigned_abs();
+        let typed = |text: &str| text.parse::<TypedTime>().unwrap();
+        let now = at("2026-11-29T02:00:00Z");
+        let latest = |text: &str| typed(text).latest(now, 7, |_| true);
+        assert_eq!(latest("03:10"), Some(at("2026-11-28T03:10:00Z")));
+        assert_eq!(latest("01:59:59"), Some(at("2026-11-29T01:59:59Z")));
+        assert_eq!(latest("2026-11-20 03:10"), Some(at("2026-11-20T03:10:00Z")));
+        assert_eq!(latest("2026-11-20T03:10:05+01:00"), Some(at("2026-11-20T02:10:05Z")));
+        let before = |held: u64| typed("03:10").latest(now, 7, |at| at < held);
+        assert_eq!(before(at("2026-11-26T00:00:00Z")), Some(at("2026-11-25T03:10:00Z")));
+        assert_eq!(before(at("2026-11-20T00:00:00Z")), None);
+        let since = at("2026-11-28T23:50:00Z");
+        assert_eq!(typed("00:05").first_after(since), Some(at("2026-11-29T00:05:00Z")));
+        assert_eq!(typed("2026-11-29").first_after(since), Some(at("2026-11-29T00:00:00Z")));
+        assert_eq!(typed("2026-11-28 23:00").first_after(since), None);
+        assert_eq!(["03:10", "3:10:00", "2026-11-28"].map(|text| typed(text).length_s()), [60, 1, 86_400]);
+        for wrong in ["", "3", "24:00", "03:60", "03:10:60", "2026-02-31 03:10", "03:10:00:00", "-3:10", "last night"] {
+            assert!(wrong.parse::<TypedTime>().is_err(), "{wrong}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn no_typed_time_panics(text: String, now: u32) {
+            if let Ok(typed) = text.parse::<TypedTime>() {
+                let _ = (typed.latest(u64::from(now), 400, |at| at % 2 == 0), typed.first_after(u64::from(now)));
+            }
+        }
         #[test]
         fn every_time_comes_back(seconds in SECONDS_MIN..=SECONDS_MAX, nanoseconds in 0..1_000_000_000_u32) {
             let at = Timestamp::new(seconds, nanoseconds);

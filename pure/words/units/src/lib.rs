@@ -12,7 +12,7 @@ mod time;
 pub mod words;
 
 pub use amount::Bytes;
-pub use date::{Date, NotATimestamp, Timestamp};
+pub use date::{Date, NotATime, NotATimestamp, Timestamp, TypedTime};
 pub use rate::{ByteRate, Iops};
 pub use ratio::{Ratio, percent_places};
 pub use text::UnitError;

@@ -20,6 +20,7 @@ const UNITS: &[Unit] = &[
     (&["s", "sec"], NS_PER_S),
     (&["min", "m"], 60 * NS_PER_S),
     (&["h"], 3_600 * NS_PER_S),
+    (&["d"], 86_400 * NS_PER_S),
 ];
 const EXACT: &[(&str, u64)] =
     &[("h", 3_600 * NS_PER_S), ("min", 60 * NS_PER_S), ("s", NS_PER_S), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
