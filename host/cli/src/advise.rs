@@ -102,10 +102,11 @@ pub(crate) fn advise(
 /// Rows for each need of a folder.
 fn many(arguments: &AdviseArguments, folder: &Path, quiet: bool) -> anyhow::Result<Outcome> {
     refuse_latency(arguments)?;
-    let of_one: [(&str, bool); 9] = [
+    let of_one: [(&str, bool); 10] = [
         ("a second source of needs", arguments.need.len() > 1),
         ("--from", !arguments.from.is_empty()),
         ("--run", arguments.run.is_some()),
+        ("--since", arguments.time.range().is_some()),
         ("--plan", arguments.plan.is_some()),
         ("--iops", arguments.iops.is_some()),
         ("--throughput", arguments.throughput.is_some()),

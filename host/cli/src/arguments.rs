@@ -20,6 +20,7 @@ pub(crate) mod replay;
 pub(crate) mod run;
 pub(crate) mod shelter;
 pub(crate) mod sweep;
+pub(crate) mod time;
 pub(crate) mod watch;
 
 use crate::examples::with_examples;
@@ -54,6 +55,7 @@ use run::RunArguments;
 use shelter::ShelterArguments;
 use std::path::PathBuf;
 use sweep::{RowsArguments, SweepArguments};
+use time::TimeArguments;
 use watch::WatchArguments;
 
 /// Measures, or predicts, how much load storage can take, and what stops it.
@@ -479,10 +481,16 @@ pub(crate) enum StatusName {
 
 /// `show`.
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct ShowArguments {
-    /// The run: its id, the beginning of it, its name, or "last" for the one added last, imports among them
-    #[arg(default_value = "last")]
-    pub(crate) run: String,
+    /// The run: its id, the beginning of it, its name, or "last" for the one added last, imports among them. By default the last or,
+    /// with a time, the newest watch that holds it
+    pub(crate) run: Option<String>,
+    #[command(flatten)]
+    pub(crate) time: TimeArguments,
+    /// Of a watch: when which limit held. Of a recorder all of its hours, or those of --since and --until
+    #[arg(long, conflicts_with_all = ["series", "cell", "limits", "objective", "plan", "env"])]
+    pub(crate) incidents: bool,
     /// Only this cell, by its number in the table (from 1); or those whose id begins with, or label contains, this
     #[arg(long, value_name = "CELL")]
     pub(crate) cell: Option<String>,
@@ -538,8 +546,10 @@ pub(crate) struct RmArguments {
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
     /// The runs: ids, the beginnings of them, names, or "last" for the one added last, imports among them
-    #[arg(required = true)]
+    #[arg(required_unless_present_any = ["since", "until"])]
     pub(crate) runs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) time: TimeArguments,
     /// Judge by this latency in place of the runs' own, "20 ms" (mean) or p99="5 ms"; exits with 3 where it is missed
     #[arg(long, value_parser = objective, value_name = "LATENCY")]
     pub(crate) objective: Option<Objective>,

@@ -1,6 +1,7 @@
 //! Where the frames of a verb go: a screen or lines of words, lines of JSON, and a socket for those who attach.
 
 pub(crate) mod attach;
+pub(crate) mod past;
 mod screen;
 mod socket;
 pub(crate) mod tty;
@@ -11,7 +12,7 @@ use crate::interruption::Interruption;
 use crate::output;
 use anyhow::Context as _;
 use loadline_analysis::{Limit, LiveFrame};
-use loadline_report::live::{COLUMNS_MIN, LINES_MIN, live_json, live_words};
+use loadline_report::live::{COLUMNS_MIN, LINES_MIN, LiveState, live_json, live_words};
 use screen::Screen;
 use socket::LiveSocket;
 use std::fs::File;
@@ -62,16 +63,16 @@ impl Frames {
     /// # Errors
     /// The file of `--live` cannot be made.
     pub(crate) fn open(options: &LiveArguments, quiet: bool, interruption: &Interruption) -> anyhow::Result<Self> {
-        let mut frames = Self::new(options.lines, quiet, interruption, false)?;
+        let mut frames = Self::new(options.lines, quiet, interruption, LiveState::new(false))?;
         frames.json = options.live.as_deref().map(json_to).transpose()?;
         frames.is_served = true;
         Ok(frames)
     }
 
-    fn new(lines: bool, quiet: bool, interruption: &Interruption, is_attached: bool) -> anyhow::Result<Self> {
+    fn new(lines: bool, quiet: bool, interruption: &Interruption, state: LiveState) -> anyhow::Result<Self> {
         let wishes = Arc::<Wishes>::default();
         let shown = if has_screen(quiet, lines) {
-            Shown::Screen(Screen::open(interruption.clone(), Arc::clone(&wishes), is_attached)?)
+            Shown::Screen(Screen::open(interruption.clone(), Arc::clone(&wishes), state)?)
         } else if quiet {
             Shown::Nothing
         } else {

@@ -221,7 +221,10 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         Verb::Emulate(arguments) => emulate::emulate(arguments, quiet, path),
         Verb::Fault(arguments) => fault::fault(arguments, quiet),
         Verb::Replay(arguments) => replay::replay(arguments, quiet, path),
-        Verb::Live(arguments) => frames::attach::attach(arguments, quiet),
+        Verb::Live(arguments) => match arguments.at {
+            Some(at) => frames::past::show(arguments, at, quiet, &store_to_read()?),
+            None => frames::attach::attach(arguments, quiet),
+        },
         Verb::Watch(arguments) => watch::watch(arguments, quiet, path),
         Verb::Convert(arguments) => convert::convert(arguments, quiet),
         Verb::Record(arguments) => record::record(arguments, quiet),

@@ -1,6 +1,7 @@
 //! Stored runs: `list`, `show`, `rm`, `report`.
 
 use crate::answers::{KindAnswer, KindComparison};
+use crate::arguments::time::TimeArguments;
 use crate::arguments::{Format, ListArguments, ReportArguments, RmArguments, ShowArguments, StatusName};
 use crate::failure::{Outcome, Usage};
 use crate::output;
@@ -11,9 +12,10 @@ use loadline_analysis::{LimitFigure, Quantity, RunSummary, RunVerdict, known_lim
 use loadline_block::Operation;
 use loadline_record::{CellRecord, RunRecord, RunStatus};
 use loadline_report::rates as figures;
-use loadline_report::{Column, Field, RunAnswer, Table, words};
+use loadline_report::{Column, Field, RunAnswer, Table, incidents_table, words};
 use loadline_runs::leftovers::{self, Leftover};
-use loadline_runs::settings_of;
+use loadline_runs::watch::StoredWatch;
+use loadline_runs::{Error, settings_of};
 use loadline_store::{Filter, Store};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -95,7 +97,10 @@ fn status_name(status: RunStatus) -> &'static str {
 
 /// `show`: a run's summary, or the series of its trials.
 pub(crate) fn show(arguments: &ShowArguments, store: &Store) -> anyhow::Result<Outcome> {
-    let mut record = load(store, &arguments.run)?;
+    if arguments.incidents {
+        return incidents(arguments, store);
+    }
+    let mut record = load_part(store, arguments.run.as_deref(), arguments.time)?;
     if let Some(objective) = arguments.objective {
         record.judge_by(objective);
     }
@@ -364,10 +369,15 @@ pub(crate) fn report(arguments: &ReportArguments, store: &Store) -> anyhow::Resu
             ids.push(id);
         }
     }
+    if ids.is_empty() {
+        ids.push(load_part(store, None, arguments.time)?.header.id);
+    }
     let path = arguments.output.clone().unwrap_or_else(|| report_name(&ids));
     let form = ReportForm::of(&path)?;
     let file = output_file::report(&path, arguments.force)?;
-    let mut records = ids.iter().map(|id| store.load(id)).collect::<Result<Vec<_>, _>>()?;
+    let mut records = ids.iter().map(|id| load_part(store, Some(id), arguments.time)).collect::<Result<Vec<_>, _>>()?;
+    // Hours of one recorder are one watch.
+    records.dedup_by(|a, b| a == b);
     let mut outcome = Outcome::Done;
     if let Some(objective) = arguments.objective {
         for record in &mut records {
@@ -455,6 +465,47 @@ fn report_name(ids: &[String]) -> PathBuf {
         more => format!("-and-{more}-more"),
     };
     format!("loadline-report-{}{more}.html", ids[0]).into()
+}
+
+/// When which limit held.
+fn incidents(arguments: &ShowArguments, store: &Store) -> anyhow::Result<Outcome> {
+    let range = arguments.time.range().unwrap_or_default();
+    let run = arguments.run.as_deref().map(|typed| store.resolve(typed)).transpose()?;
+    let found = StoredWatch::find(store, run.as_deref(), range.since).and_then(|watch| watch.incidents(store, range));
+    let found = found.map_err(watch_usage)?.found();
+    let table = incidents_table(&found);
+    let format = arguments.printing.format;
+    if table.is_empty() && format == Format::Table {
+        output::tell("no limit held for 5 s or longer");
+        return Ok(Outcome::Done);
+    }
+    let text = if matches!(format, Format::Json) {
+        let mut rows = serde_json::to_value(table.json()).expect("a table is JSON");
+        for (row, incident) in rows.as_array_mut().into_iter().flatten().zip(&found) {
+            row["caused_by"] = serde_json::to_value(&incident.cause).expect("a cause is JSON");
+        }
+        Schema::Incidents.rows(rows)
+    } else {
+        printing::part(&table, format)
+    };
+    output::print(&text)?;
+    Ok(Outcome::Done)
+}
+
+/// The run that was typed, or the last; with a time only that part of a watch, of a recorder out of all of its hours.
+pub(crate) fn load_part(store: &Store, typed: Option<&str>, time: TimeArguments) -> anyhow::Result<RunRecord> {
+    let Some(range) = time.range() else { return load(store, typed.unwrap_or("last")) };
+    let run = typed.map(|typed| store.resolve(typed)).transpose()?;
+    let watch = StoredWatch::find(store, run.as_deref(), range.since).map_err(watch_usage)?;
+    watch.within(store, range).map_err(watch_usage)
+}
+
+/// What cannot be found of what was watched is a mistake of what was typed.
+pub(crate) fn watch_usage(error: Error) -> anyhow::Error {
+    match error {
+        Error::Watch(error) => Usage(crate::words::not_watched(&error)).into(),
+        error => error.into(),
+    }
 }
 
 /// The run that was typed.

@@ -12,7 +12,7 @@ use loadline_report::words::hunt::not_tried;
 use loadline_runs::emulation::{ControlError, ControlSilence};
 use loadline_runs::{
     CellsOfPlan, Concern, EntryKind, Error, HostsRefusal, HuntRefusal, ImpossibleCell, Loss, RecognitionError, Refusal,
-    SweepRefusal,
+    SweepRefusal, WatchError,
 };
 use loadline_store::StoreError;
 use loadline_workload::{FioError, FioRemedy};
@@ -32,6 +32,9 @@ pub(crate) fn of(cause: &(dyn StdError + 'static)) -> String {
     }
     if let Some(Error::Refused(refusal)) = cause.downcast_ref::<Error>() {
         return refused(refusal);
+    }
+    if let Some(Error::Watch(error)) = cause.downcast_ref::<Error>() {
+        return not_watched(error);
     }
     if let Some(refusal) = cause.downcast_ref::<Refusal>() {
         return refused(refusal);
@@ -184,6 +187,23 @@ fn with_remedy(cause: String, remedy: Option<&Remedy>) -> String {
         Some(Remedy::NoSubmissionThread) => format!("{cause}; leave out --sqpoll"),
         Some(Remedy::NoCompletionPolling) => format!("{cause}; leave out --iopoll"),
     }
+}
+
+/// Why nothing is watched, or was, with the option that mends it.
+pub(crate) fn not_watched(error: &WatchError) -> String {
+    let more = match error {
+        WatchError::KeptTooShort => ", as in --keep 7d",
+        WatchError::OwnStore { .. } => {
+            ". Name a store on another disk (--store /mnt/other/loadline.db), or in memory (--store /dev/shm/loadline.db: lost \
+             when the machine stops)"
+        }
+        WatchError::RecorderRuns { .. } => ", or watch without --keep",
+        WatchError::NotWatched { .. } => "; `loadline list --verb watch` shows which there are",
+        WatchError::NothingThen { watched: None } => "; `loadline watch DEVICE --keep 7d` records",
+        WatchError::EndsBefore => ": --until is later than --since",
+        _ => "",
+    };
+    format!("{error}{more}")
 }
 
 /// A refusal, with the option that mends it.

@@ -14,7 +14,7 @@ use crate::rates::{megabytes_per_s, per_second};
 use crate::words;
 use crate::words::certainty::because;
 use loadline_analysis::{LIVE_SCHEMA, LIVE_WINDOW_MIN_S, LiveFrame, LiveVolume};
-use loadline_units::Duration;
+use loadline_units::{Duration, Timestamp};
 use serde::Serialize;
 
 /// A frame with its sentences.
@@ -70,6 +70,18 @@ pub fn live_json(frame: &LiveFrame) -> String {
     serde_json::to_string(&LiveDocument { schema: LIVE_SCHEMA, frame, said }).expect("a frame is plain data")
 }
 
+/// The same with how sure it is of each volume that something holds, and what to do: a line each.
+#[must_use]
+pub fn live_lines(frame: &LiveFrame) -> Vec<String> {
+    let mut lines = vec![live_words(frame)];
+    for said in frame.volumes.iter().filter(|volume| volume.judged.is_some()).map(|volume| Said::of(frame, volume)) {
+        lines.push(format!("{}: held by {}", said.volume, said.held_by));
+        let more = [("how sure", said.how_sure), ("next", said.next), ("command", said.command)];
+        lines.extend(more.into_iter().filter_map(|(about, text)| Some(format!("  {about:<9} {}", text?))));
+    }
+    lines
+}
+
 /// A frame in a line of words: the volume that has the most to do, and what holds it.
 #[must_use]
 pub fn live_words(frame: &LiveFrame) -> String {
@@ -103,8 +115,11 @@ pub fn live_words(frame: &LiveFrame) -> String {
     parts.join("; ")
 }
 
-/// "03:12 of 10:00".
+/// "03:12 of 10:00"; of a stored watch the time of the wall clock.
 fn time(frame: &LiveFrame) -> String {
+    if frame.is_past {
+        return Timestamp::from_unix_s(frame.at_unix_ms / 1_000).to_string();
+    }
     let elapsed = clock(frame.elapsed_ns);
     frame.planned_ns.map_or_else(|| elapsed.clone(), |planned| format!("{elapsed} of {}", clock(planned)))
 }

@@ -9,7 +9,7 @@ use loadline_analysis::{
     CellSummary, LastingFigures, LatencyRange, Limit, OperationFigures, RunInfo, RunSummary, best_cell,
 };
 use loadline_block::Operation;
-use loadline_record::{Clock, DoubtCode, DoubtGrade, HistogramSnapshot, RunStatus, Step};
+use loadline_record::{Clock, DoubtCode, DoubtGrade, HistogramSnapshot, RunStatus, RunVerb, Step};
 use std::collections::BTreeSet;
 
 /// One row.
@@ -426,6 +426,10 @@ pub(crate) fn status_warning(run: &RunInfo) -> Option<&'static str> {
     match run.status {
         RunStatus::Finished => None,
         RunStatus::Unfinished if run.is_emulated() => Some("unfinished: its emulation goes on, or was killed"),
+        RunStatus::Unfinished if run.verb == RunVerb::Watch => {
+            Some("unfinished: its hour goes on, or its recorder was killed")
+        }
+        RunStatus::Interrupted if run.verb == RunVerb::Watch => Some("interrupted: its recorder was stopped"),
         RunStatus::Unfinished => Some("unfinished: some cells are still missing"),
         RunStatus::Interrupted => Some("interrupted: some cells may be missing"),
         RunStatus::Failed => Some("failed: what was finished before is here"),

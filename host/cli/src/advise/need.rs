@@ -3,6 +3,7 @@
 use super::judge::assumed_words;
 use crate::arguments::advise::{AdviseArguments, OsDiskSize};
 use crate::failure::Usage;
+use crate::stored;
 use crate::typed_plan::read_plan;
 use loadline_advise::{Asked, Need, NeedNumbers, Rates};
 use loadline_demand::{Demand, DemandError, ReadOptions};
@@ -76,9 +77,10 @@ pub(super) fn need_of(
             Err(None) => {}
         }
     }
-    if let Some(run) = &arguments.run {
+    if arguments.run.is_some() || arguments.time.range().is_some() {
         let store = store_location::store_to_read(&store()?)?;
-        let record = store.load(&store.resolve(run)?)?;
+        let record = stored::load_part(&store, arguments.run.as_deref(), arguments.time)?;
+        let run = arguments.run.as_ref().unwrap_or(&record.header.id);
         let cell = match arguments.cell {
             Some(0) => return Err(usage(&NeedError::NoCell { cell: 0, count: record.cells.len() }).into()),
             typed => typed.map(|cell| cell - 1),

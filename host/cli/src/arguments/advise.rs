@@ -1,6 +1,7 @@
 //! The options of `advise`.
 
 use super::sweep::SweepArguments;
+use super::time::TimeArguments;
 use super::{Own, Paying, Priced, Printing};
 use clap::{Args, ValueEnum};
 use loadline_advise::{DISKS_DEFAULT, OS_DISK_DEFAULT, ROWS_DEFAULT};
@@ -27,6 +28,8 @@ pub(crate) struct AdviseArguments {
     /// A stored run, or a stored watch, whose load is the need
     #[arg(long, value_name = "RUN")]
     pub(crate) run: Option<String>,
+    #[command(flatten)]
+    pub(crate) time: TimeArguments,
     /// A plan whose load is the need: one with a rate of arrivals
     #[arg(long, value_name = "PLAN")]
     pub(crate) plan: Option<String>,

@@ -1,6 +1,7 @@
 //! The options of verbs that show what goes on, and of `live`.
 
 use clap::Args;
+use loadline_units::TypedTime;
 use std::path::PathBuf;
 
 /// How what goes on is shown.
@@ -27,11 +28,16 @@ impl LiveArguments {
 #[command(after_help = "Examples:\n  \
     loadline live                      the only one that runs here\n  \
     loadline live --lines              as lines of words\n  \
-    loadline live --live frames.jsonl  with what is seen kept as lines of JSON")]
+    loadline live --live frames.jsonl  with what is seen kept as lines of JSON\n  \
+    loadline live --at 03:10           what a recorder saw then")]
 pub(crate) struct AttachArguments {
-    /// The run, as `loadline live` lists it; it may be left out where one runs
+    /// The run, as `loadline live` lists it; it may be left out where one runs. With --at a stored watch; by default the newest that holds
+    /// the time
     #[arg(value_name = "RUN")]
     pub(crate) run: Option<String>,
+    /// Show what was stored at that time, in UTC: 03:10 (the latest that was watched), or "2026-11-28 03:10"
+    #[arg(long, value_name = "TIME")]
+    pub(crate) at: Option<TypedTime>,
     #[command(flatten)]
     pub(crate) options: LiveArguments,
 }

@@ -10,14 +10,21 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:\n  \
     loadline watch                     every disk, until Ctrl-C\n  \
     loadline watch /var/lib/postgresql --for 60s\n  \
-    loadline watch postgres --for 5m -o why-slow.html    what a program and its children use")]
+    loadline watch postgres --for 5m -o why-slow.html    what a program and its children use\n  \
+    loadline watch /dev/vdb --keep 7d --store /var/lib/loadline/watch.db    without end, a run an hour")]
 pub(crate) struct WatchArguments {
     /// A device (/dev/vda, or vda), a path on the storage, the id of a process or the name of a program that runs; by default every disk
     #[arg(value_name = "DEVICE|PATH|PID|PROGRAM")]
-    pub(crate) target: Option<String>,
+    pub(crate) target: Vec<String>,
     /// How long; by default until Ctrl-C
     #[arg(long = "for", value_name = "TIME")]
     pub(crate) duration: Option<Duration>,
+    /// Watch without end: each hour is a run, kept for so long (7d). Samples of more than a day ago are 10 s long
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["duration", "events", "env", "report"])]
+    pub(crate) keep: Option<Duration>,
+    /// Print the systemd unit that does this at each boot; watch nothing
+    #[arg(long, requires = "keep")]
+    pub(crate) unit: bool,
     /// Read the kernel's events too, of one device: the latency of each request, and which program asked. Takes root
     #[arg(long)]
     pub(crate) events: bool,

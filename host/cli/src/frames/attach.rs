@@ -7,6 +7,7 @@ use crate::interruption::Interruption;
 use crate::output;
 use anyhow::Context as _;
 use loadline_analysis::LiveFrame;
+use loadline_report::live::LiveState;
 use std::io::{BufRead as _, BufReader, ErrorKind, Write as _};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -30,7 +31,7 @@ pub(crate) fn attach(arguments: &AttachArguments, quiet: bool) -> anyhow::Result
     stream.set_read_timeout(Some(LOOK)).context("cannot read frames")?;
     let interruption = Interruption::watch()?;
     let mut json = arguments.options.live.as_deref().map(json_to).transpose()?;
-    let mut frames = Frames::new(arguments.options.lines, quiet, &interruption, true)?;
+    let mut frames = Frames::new(arguments.options.lines, quiet, &interruption, LiveState::new(true))?;
     let (mut reader, mut line) = (BufReader::new(stream), Vec::new());
     let has_ended = loop {
         if interruption.asked() {

@@ -29,11 +29,10 @@ impl Screen {
     ///
     /// # Errors
     /// The system refuses.
-    pub(super) fn open(interruption: Interruption, wishes: Arc<Wishes>, is_attached: bool) -> anyhow::Result<Self> {
+    pub(super) fn open(interruption: Interruption, wishes: Arc<Wishes>, state: LiveState) -> anyhow::Result<Self> {
         let stops = Stops::watch()?;
         refused(tty::enter())?;
         let (sender, frames) = channel();
-        let state = LiveState::new(is_attached);
         let unicode = tty::has_unicode();
         let drawn = Drawn { frames: VecDeque::new(), state, size: (0, 0), lines: Vec::new(), unicode };
         let driver = Driver { drawn, frames, stops, interruption, wishes };
@@ -146,7 +145,8 @@ impl Driver {
             match self.frames.try_recv() {
                 Ok(frame) => {
                     self.drawn.frames.push_back(frame);
-                    if self.drawn.frames.len() > FRAMES_MAX {
+                    let is_past = self.drawn.frames.back().is_some_and(|frame| frame.is_past);
+                    if self.drawn.frames.len() > FRAMES_MAX && !is_past {
                         self.drawn.frames.pop_front();
                     }
                 }
@@ -281,7 +281,8 @@ mod tests {
     #[ignore = "the test above starts it on a terminal"]
     #[should_panic(expected = "as a bug would")]
     fn panics_on_a_screen() {
-        let screen = Screen::open(Interruption::default(), Arc::default(), false).expect("as a bug would");
+        let screen =
+            Screen::open(Interruption::default(), Arc::default(), LiveState::new(false)).expect("as a bug would");
         screen.show(LiveFrame::new(String::new(), "watch".into(), String::new()));
         panic!("as a bug would");
     }

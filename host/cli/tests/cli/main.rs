@@ -29,6 +29,7 @@ mod predict;
 mod prices;
 mod pty;
 mod recommended;
+mod recorder;
 mod refusals;
 mod results;
 mod safety;

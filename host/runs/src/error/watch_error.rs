@@ -32,6 +32,43 @@ pub enum WatchError {
     /// Nothing happens in no time.
     #[error("0 s shows nothing: watch for 10 s or longer, or without a time until Ctrl-C")]
     NoTime,
+    /// Hours are the least that a recorder keeps.
+    #[error("a recorder keeps hours: an hour is the least")]
+    KeptTooShort,
+    /// The store of a recorder lies on the disk that it watches.
+    #[error("the store {} lies on the disk of {device}: each part that is written would be seen there", .store.display())]
+    OwnStore {
+        /// The device that was to be watched.
+        device: String,
+        /// The store.
+        store: PathBuf,
+    },
+    /// A device has a recorder.
+    #[error(
+        "{device} is recorded into this store already{}: stop that one first",
+        .pid.map_or_else(String::new, |pid| format!(" by process {pid}"))
+    )]
+    RecorderRuns {
+        /// The device.
+        device: String,
+        /// The process, where it is known.
+        pid: Option<u32>,
+    },
+    /// Only a watch has a course over time.
+    #[error("run {run} is no watch, and times are of what was watched")]
+    NotWatched {
+        /// The run.
+        run: String,
+    },
+    /// No watch is stored of that time.
+    #[error("nothing that is stored was watched then (times are in UTC){}", watched_words(.watched.as_ref()))]
+    NothingThen {
+        /// The first and the last moment that were.
+        watched: Option<(String, String)>,
+    },
+    /// A time that ends before it begins.
+    #[error("the time ends before it begins")]
+    EndsBefore,
     /// There is no such process.
     #[error("there is no process {pid}")]
     NoProcess {
@@ -80,6 +117,10 @@ pub enum WatchError {
         /// The device.
         device: String,
     },
+}
+
+fn watched_words(watched: Option<&(String, String)>) -> String {
+    watched.map_or_else(String::new, |(first, last)| format!("; watched is from {first} to {last}"))
 }
 
 /// Something that cannot be recorded.

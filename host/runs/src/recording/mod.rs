@@ -7,6 +7,7 @@ pub(crate) mod events;
 mod place;
 mod read;
 
+pub(crate) use place::{beneath, beneath_path};
 pub(crate) use read::is_trace;
 pub use read::read_trace;
 

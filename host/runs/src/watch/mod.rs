@@ -6,12 +6,15 @@
 mod events;
 mod groups;
 mod live;
+mod past;
 mod programs;
 mod record;
+mod recorder;
 mod sampler;
 mod surroundings;
 mod target;
 
+pub use past::{StoredWatch, TypedRange};
 pub use surroundings::SurroundingsWatch;
 pub use target::WatchTarget;
 
@@ -22,7 +25,8 @@ use live::LiveWatch;
 use loadline_kernel::facts::{BlockDevice, KernelView};
 use loadline_record::{Clock, RunHeader, RunVerb};
 use loadline_units::Duration;
-use sampler::Sampler;
+use recorder::Recorder;
+use sampler::{Pace, Sampler};
 
 /// How long is watched, and what is declared of the storage.
 #[derive(Debug, Default)]
@@ -33,7 +37,12 @@ pub struct WatchSettings {
     pub events: bool,
     /// The machine as an environment declares it: then its limits are known.
     pub environment: Option<DeclaredEnvironment>,
+    /// A watch without end: an hour is a run, and hours are kept for so long.
+    pub keep: Option<Duration>,
 }
+
+/// Less is no history.
+const KEEP_MIN: Duration = Duration::from_s(3_600);
 
 /// A watch that is about to begin.
 #[derive(Debug)]
@@ -44,6 +53,7 @@ pub struct Watch {
     settings: WatchSettings,
     options: RunOptions,
     events: Option<EventsSeen>,
+    left_out: Vec<String>,
 }
 
 impl Watch {
@@ -51,11 +61,26 @@ impl Watch {
     ///
     /// # Errors
     /// [`crate::WatchError`]: there is nothing of that name, or nothing that the kernel counts.
-    pub fn prepare(typed: Option<&str>, settings: WatchSettings, options: RunOptions) -> Result<Self, Error> {
+    pub fn prepare(typed: &[String], settings: WatchSettings, options: RunOptions) -> Result<Self, Error> {
         if settings.duration == Some(Duration::ZERO) {
             return Err(crate::WatchError::NoTime.into());
         }
-        let target = WatchTarget::find(&KernelView::live(), typed)?;
+        if settings.keep.is_some_and(|keep| keep < KEEP_MIN) {
+            return Err(crate::WatchError::KeptTooShort.into());
+        }
+        let mut target = WatchTarget::find_all(&KernelView::live(), typed)?;
+        let mut left_out = Vec::new();
+        if settings.keep.is_some() {
+            let store = options.store_path()?;
+            let is_named = !typed.is_empty();
+            while let Some(device) = recorder::own_disk(&KernelView::live(), &store, target.block_devices()) {
+                // Of all disks the others are watched.
+                let others = target.without(&device).filter(|_| !is_named);
+                target = others
+                    .ok_or_else(|| crate::WatchError::OwnStore { device: device.clone(), store: store.clone() })?;
+                left_out.push(device);
+            }
+        }
         if settings.events && target.block_devices().len() != 1 {
             let devices = target.devices().map(str::to_owned).collect();
             return Err(crate::WatchError::EventsOfSeveral { devices }.into());
@@ -70,7 +95,7 @@ impl Watch {
         }
         let device = target.block_devices().first().filter(|_| settings.events);
         let events = device.map(|device| EventsSeen::prepare(&KernelView::live(), &device.name)).transpose()?;
-        Ok(Self { target, declared, settings, options, events })
+        Ok(Self { target, declared, settings, options, events, left_out })
     }
 
     /// What is watched.
@@ -79,16 +104,25 @@ impl Watch {
         &self.target
     }
 
+    /// Disks that a recorder leaves out: they have its store.
+    #[must_use]
+    pub fn left_out(&self) -> &[String] {
+        &self.left_out
+    }
+
     /// Watches until the time is over or the observer wants an end, and stores what was seen.
     ///
     /// # Errors
     /// The devices cannot be watched; the store.
     pub fn run(self, observer: &mut dyn Observer) -> Result<RunOutcome, Error> {
-        let Self { target, declared, settings, options, events } = self;
+        if let Some(keep) = self.settings.keep {
+            return self.record(keep, observer);
+        }
+        let Self { target, declared, settings, options, events, .. } = self;
         let pending = PendingStore::start(options.store_path()?, |_| Vec::new());
         let started_unix_s = unix_s();
         let new = options.new_run(|| format!("watch {}", target.shown()), RunVerb::Watch, Clock::Real);
-        let mut sampler = Sampler::begin(KernelView::live(), &target, events)?;
+        let mut sampler = Sampler::begin(KernelView::live(), &target, Pace::WATCH, events)?;
         let mut own = serde_json::json!({ "target": target.shown(), "subject": target.subject() });
         let header = RunHeader {
             environment: settings.environment.as_ref().map(DeclaredEnvironment::text),
@@ -96,7 +130,7 @@ impl Watch {
             ..new.header()
         };
         let mut live = LiveWatch::begin(&target, &declared, &settings, header.clone());
-        sampler.look(&mut live, observer)?;
+        sampler.look(&mut live, observer, None)?;
         let watched = sampler.end()?;
         if !live.marks.is_empty() {
             own["marks"] = serde_json::json!(live.marks);
@@ -106,6 +140,23 @@ impl Watch {
         let (cells, volumes) = record::cells(&target, &declared, &settings, watched, started_unix_s, &facts)?;
         let header = RunHeader { volumes, settings: own, ..header };
         pending.keep(header, cells, Ended::Complete)
+    }
+
+    /// Watches as a recorder until the observer wants an end. The outcome is the hour that was under way.
+    fn record(self, keep: Duration, observer: &mut dyn Observer) -> Result<RunOutcome, Error> {
+        let Self { target, settings, options, .. } = self;
+        let new = options.new_run(|| format!("watch {}", target.shown()), RunVerb::Watch, Clock::Real);
+        let view = KernelView::live();
+        let volumes = target.block_devices().iter().map(|device| target.volume(&view, device)).collect();
+        let own = serde_json::json!({ "target": target.shown(), "subject": target.subject() });
+        let header = RunHeader { volumes, settings: own, ..new.header() };
+        let mut sampler = Sampler::begin(view, &target, Pace::RECORDER, None)?;
+        let store = options.store_path()?;
+        let mut recorder = Recorder::begin(&store, &target, header.clone(), keep, sampler.begun())?;
+        let header = RunHeader { id: recorder.run().to_owned(), ..header };
+        let mut live = LiveWatch::begin(&target, &[], &settings, header);
+        sampler.look(&mut live, observer, Some(&mut recorder))?;
+        Ok(RunOutcome { record: recorder.end()?, ended: Ended::Complete })
     }
 }
 
@@ -118,7 +169,7 @@ mod tests {
     #[test]
     fn no_time_is_refused_with_what_to_do() {
         let settings = WatchSettings { duration: Some(Duration::ZERO), ..WatchSettings::default() };
-        let refused = Watch::prepare(None, settings, RunOptions::default()).unwrap_err().to_string();
+        let refused = Watch::prepare(&[], settings, RunOptions::default()).unwrap_err().to_string();
         assert!(refused.contains("0 s shows nothing: watch for 10 s"), "{refused}");
         let settings = RecordSettings {
             device: "no-such-device".into(),

@@ -269,6 +269,18 @@ impl Programs {
         self.of_devices.iter().map(|device| device.busiest(subject, last)).collect()
     }
 
+    /// Leaves out the first seconds, and programs that did nothing since.
+    pub(super) fn forget(&mut self, seconds: usize) {
+        for device in &mut self.of_devices {
+            device.seconds = device.seconds.saturating_sub(seconds);
+            for program in &mut device.all {
+                let all = program.seconds.len();
+                program.seconds.drain(..seconds.min(all));
+            }
+            device.all.retain(|program| program.seconds.iter().any(|second| *second != ProgramSecond::default()));
+        }
+    }
+
     /// The most processes at once that this user may not look into.
     pub(super) const fn hidden(&self) -> u32 {
         self.hidden_max

@@ -4,8 +4,9 @@ use super::WatchTarget;
 use super::events::{EventsSeen, SeenByEvents};
 use super::live::LiveWatch;
 use super::programs::Programs;
+use super::recorder::Recorder;
 use crate::{Error, Event, Observer, WatchError};
-use loadline_analysis::{LIVE_WINDOW_S, LiveFrame, LiveLimit, LiveMachine, LiveProgram, LiveVolume};
+use loadline_analysis::{LIVE_WINDOW_S, LiveFrame, LiveMachine, LiveProgram, LiveVolume};
 use loadline_block::Operation;
 use loadline_kernel::clock;
 use loadline_kernel::counters::watching::{DeviceReading, DeviceStat, asked_by_group};
@@ -20,10 +21,28 @@ use loadline_record::{
 use loadline_units::{Duration, Instant};
 use std::collections::BTreeMap;
 
-/// Between two looks at the devices.
-const TICK: Duration = Duration::from_ms(100);
-/// Ticks of a second.
-const TICKS: u32 = 10;
+/// How often is looked.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pace {
+    /// Between two looks at the devices.
+    tick: Duration,
+    /// Ticks of a second.
+    ticks: u32,
+    /// A look at all processes that took so much CPU time is followed by a rest of this many times its length.
+    rest: u64,
+    /// No second is longer.
+    second_max: Duration,
+}
+
+impl Pace {
+    /// Half a percent of a CPU for looks at processes.
+    pub(super) const WATCH: Self =
+        Self { tick: Duration::from_ms(100), ticks: 10, rest: 200, second_max: Duration::from_s(3_600) };
+    /// A quarter of a percent. What is not stored yet is lost when the process is killed.
+    pub(super) const RECORDER: Self =
+        Self { tick: Duration::from_s(1), ticks: 1, rest: 400, second_max: Duration::from_s(8) };
+}
+
 /// Between two frames.
 const FRAME: Duration = Duration::from_ms(1_000);
 /// Seconds kept: longer watches have neighbours joined.
@@ -32,10 +51,8 @@ const SECONDS_MAX: usize = 4_096;
 const READING_MAX: Duration = Duration::from_us(200);
 /// at most so often.
 const READINGS: usize = 3;
-/// A look at all processes that took so much CPU time is followed by a rest of this many times its length: half a percent of a CPU.
-const LOOK_REST: u64 = 200;
-/// Limits of control groups are looked for again after so many seconds.
-const THROTTLES_EVERY: u64 = 10;
+/// Limits of control groups are looked for again after so long.
+const THROTTLES_EVERY: Duration = Duration::from_s(10);
 /// Throttles of one device that are followed.
 const THROTTLES_MAX: usize = 16;
 /// Programs of a frame.
@@ -45,6 +62,7 @@ const PROGRAMS_SHOWN: usize = 12;
 #[derive(Debug)]
 pub(super) struct Sampler {
     view: KernelView,
+    pace: Pace,
     devices: Vec<Sampled>,
     programs: Programs,
     events: Option<EventsSeen>,
@@ -52,6 +70,9 @@ pub(super) struct Sampler {
     second_lasted: Duration,
     machine: MachineReading,
     begun: Instant,
+    throttles_at: Instant,
+    /// Since when the cost is counted.
+    cost_begun: Instant,
     cpu_begun: Duration,
 }
 
@@ -66,7 +87,8 @@ struct Sampled {
     before_at: Instant,
     ticks: Vec<WatchTick>,
     throttles: Vec<Throttled>,
-    is_gone: bool,
+    /// Ticks without a reading: it is gone.
+    missed: usize,
 }
 
 /// One throttle with its counter.
@@ -103,7 +125,12 @@ impl Sampler {
     ///
     /// # Errors
     /// A device is gone.
-    pub(super) fn begin(view: KernelView, target: &WatchTarget, mut events: Option<EventsSeen>) -> Result<Self, Error> {
+    pub(super) fn begin(
+        view: KernelView,
+        target: &WatchTarget,
+        pace: Pace,
+        mut events: Option<EventsSeen>,
+    ) -> Result<Self, Error> {
         let cpu_begun = clock::thread_time_total();
         let mut devices = Vec::new();
         for device in target.block_devices() {
@@ -119,6 +146,7 @@ impl Sampler {
         let begun = clock::now();
         Ok(Self {
             view,
+            pace,
             devices,
             programs,
             events,
@@ -126,18 +154,31 @@ impl Sampler {
             second_lasted: Duration::ZERO,
             machine,
             begun,
+            throttles_at: begun + THROTTLES_EVERY,
+            cost_begun: begun,
             cpu_begun,
         })
     }
 
-    /// Looks until the time is over, or the observer wants an end.
+    /// When it began.
+    pub(super) const fn begun(&self) -> Instant {
+        self.begun
+    }
+
+    /// Looks until the time is over, or the observer wants an end. What a recorder has written is not kept.
     ///
     /// # Errors
-    /// The kernel's events cannot be read.
-    pub(super) fn look(&mut self, live: &mut LiveWatch<'_>, observer: &mut dyn Observer) -> Result<(), Error> {
+    /// The kernel's events cannot be read; the store of the recorder.
+    pub(super) fn look(
+        &mut self,
+        live: &mut LiveWatch<'_>,
+        observer: &mut dyn Observer,
+        mut recorder: Option<&mut Recorder<'_>>,
+    ) -> Result<(), Error> {
         let duration = live.settings.duration;
-        let (mut in_second, mut look_ns, mut next) = (0, 0, self.begun + TICK);
-        let (mut second_begun, mut framed_at) = (self.begun, self.begun);
+        let Pace { tick, ticks, rest, second_max } = self.pace;
+        let (mut in_second, mut look_ns, mut next) = (0, 0, self.begun + tick);
+        let (mut second_begun, mut framed_at, mut unwritten) = (self.begun, self.begun, 0);
         let end = duration.map(|duration| self.begun + duration);
         loop {
             let now = clock::now();
@@ -146,24 +187,32 @@ impl Sampler {
             }
             let now = clock::now();
             // A machine that stood still is not made up for.
-            next = (next + TICK).max(now);
+            next = (next + tick).max(now);
             self.devices.iter_mut().for_each(Sampled::tick);
             if let Some(events) = &mut self.events {
                 events.look(&self.view)?;
             }
             in_second += 1;
             let is_over = end.is_some_and(|end| now >= end) || observer.wants_an_end();
-            let is_rested = now.since(second_begun).as_ns() >= look_ns * LOOK_REST;
-            let closes = in_second >= TICKS && is_rested || is_over;
+            let lasted = now.since(second_begun);
+            let is_rested = lasted.as_ns() >= look_ns * rest || lasted + tick > second_max;
+            let closes = in_second >= ticks && is_rested || is_over;
             if closes {
-                look_ns = self.second(in_second, now.since(second_begun));
+                look_ns = self.second(in_second, lasted);
                 (in_second, second_begun) = (0, now);
+                unwritten += 1;
             }
             // A frame does not wait for looks at processes, which may be rare.
             if closes || now >= framed_at + FRAME {
                 live.mark(observer.marks(), now.since(self.begun).as_ns());
                 observer.event(&Event::Live(&self.frame(live, closes)?));
                 framed_at = now;
+            }
+            if let Some(recorder) = recorder.as_mut().filter(|of| closes && (is_over || of.is_due(now, lasted))) {
+                recorder.write(self.seen(unwritten), &live.marks, now)?;
+                (self.cost_begun, self.cpu_begun, unwritten) = (now, clock::thread_time_total(), 0);
+                self.forget(LIVE_WINDOW_S);
+                self.refuse_without_devices()?;
             }
             if is_over {
                 return Ok(());
@@ -191,8 +240,10 @@ impl Sampler {
             exceeded: exceeded_change(&self.machine.exceeded, &now.exceeded),
         });
         self.machine = now;
-        let elapsed_s = clock::now().since(self.begun).as_ns() / 1_000_000_000;
-        let look_for_throttles = self.seconds.len() > 1 && elapsed_s.is_multiple_of(THROTTLES_EVERY);
+        let look_for_throttles = clock::now() >= self.throttles_at;
+        if look_for_throttles {
+            self.throttles_at = clock::now() + THROTTLES_EVERY;
+        }
         for device in &mut self.devices {
             if look_for_throttles {
                 device.find_throttles(&self.view, self.seconds.len() - 1);
@@ -205,7 +256,11 @@ impl Sampler {
     /// What is to be seen now. Where a second is not closed, its judgement is that of the frame before.
     fn frame(&mut self, live: &mut LiveWatch<'_>, is_closed: bool) -> Result<LiveFrame, Error> {
         let seconds = (self.second_lasted.as_ns() as f64 / 1e9).max(1e-3);
-        let ticks = self.seconds.last().filter(|_| is_closed).map_or(TICKS, |second| second.ticks.min(TICKS)) as usize;
+        let ticks = self
+            .seconds
+            .last()
+            .filter(|_| is_closed)
+            .map_or(self.pace.ticks, |second| second.ticks.min(self.pace.ticks)) as usize;
         let of_events = self.events.as_mut().map(EventsSeen::latest);
         let volume = |device: &Sampled| {
             let latencies = of_events.as_ref().filter(|(name, _)| *name == device.name).map(|(_, latencies)| latencies);
@@ -216,25 +271,13 @@ impl Sampler {
         let past = is_closed.then(|| self.seen(self.seconds_of(LIVE_WINDOW_S)));
         let frame = live.frame(volumes, past)?;
         let programs = self.programs.latest().into_iter().take(PROGRAMS_SHOWN);
-        let programs = programs.map(|(name, pid, processes, second)| LiveProgram {
-            name: name.to_owned(),
-            pid,
-            processes,
-            read_bytes_per_s: second.read_bytes as f64 / seconds,
-            write_bytes_per_s: second.write_bytes as f64 / seconds,
-            cpus: second.cpu_us as f64 / 1e6 / seconds,
-            blocked: second.blocked_us as f64 / 1e6 / seconds,
-        });
+        let programs = programs.map(|program| LiveProgram::of(program, seconds));
         let cpu = self.seconds.last().and_then(|second| second.cpu);
-        let share = |ppm: u32| f64::from(ppm) / 1e6;
         Ok(LiveFrame {
             elapsed_ns: clock::now().since(self.begun).as_ns(),
             planned_ns: live.settings.duration.map(Duration::as_ns),
             programs: programs.collect(),
-            machine: LiveMachine {
-                cpu_busy_share: cpu.map(|cpu| share(cpu.busy_ppm)),
-                cpu_steal_share: cpu.map(|cpu| share(cpu.steal_ppm)),
-            },
+            machine: cpu.map(LiveMachine::from).unwrap_or_default(),
             own_cpu_share: Some(self.cost().share()),
             ..frame
         })
@@ -242,7 +285,7 @@ impl Sampler {
 
     /// How many of the last seconds have this length together: they are longer where looks at processes are rare.
     fn seconds_of(&self, length_s: usize) -> usize {
-        let most = length_s * TICKS as usize;
+        let most = length_s * self.pace.ticks as usize;
         let sums = self.seconds.iter().rev().scan(0, |sum, second| {
             *sum += second.ticks as usize;
             Some(*sum)
@@ -253,7 +296,7 @@ impl Sampler {
     /// What the last seconds showed of each device, without the kernel's events.
     fn seen(&self, last: usize) -> Vec<SampledDevice> {
         let seconds = tail(&self.seconds, last);
-        let ticks = seconds.iter().map(|second| second.ticks as usize).sum();
+        let ticks: usize = seconds.iter().map(|second| second.ticks as usize).sum();
         let hidden = self.programs.hidden();
         let hidden =
             (hidden > 0).then(|| HiddenProcesses { processes: hidden, by_root: rustix::process::geteuid().is_root() });
@@ -263,7 +306,7 @@ impl Sampler {
                 asked: throttle.watched.asked.as_ref().map(|asked| tail(asked, last).to_vec()),
             });
             let record = WatchRecord {
-                ticks: tail(&device.ticks, ticks).to_vec(),
+                ticks: tail(&device.ticks, ticks.saturating_sub(device.missed)).to_vec(),
                 seconds: seconds.to_vec(),
                 gaps: Vec::new(),
                 throttles: throttles.collect(),
@@ -279,9 +322,35 @@ impl Sampler {
         self.devices.iter().zip(self.programs.of_devices(last)).map(of).collect()
     }
 
+    /// Leaves only the last seconds in memory.
+    fn forget(&mut self, last: usize) {
+        let seconds = self.seconds.len().saturating_sub(last);
+        let ticks: usize = self.seconds.drain(..seconds).map(|second| second.ticks as usize).sum();
+        for device in &mut self.devices {
+            let all = device.ticks.len();
+            device.ticks.drain(..ticks.min(all));
+            for asked in device.throttles.iter_mut().filter_map(|throttle| throttle.watched.asked.as_mut()) {
+                let all = asked.len();
+                asked.drain(..seconds.min(all));
+            }
+        }
+        self.programs.forget(seconds);
+    }
+
+    /// Without a device there is nothing to wait for: whoever started this starts it again.
+    fn refuse_without_devices(&self) -> Result<(), Error> {
+        match self.devices.first().filter(|_| self.devices.iter().all(|device| device.missed > 0)) {
+            Some(device) => {
+                let source = std::io::ErrorKind::NotFound.into();
+                Err(WatchError::NoTarget { typed: device.name.clone(), source }.into())
+            }
+            None => Ok(()),
+        }
+    }
+
     fn cost(&self) -> WatchCost {
         let cpu = clock::thread_time_total().saturating_sub(self.cpu_begun);
-        let elapsed = clock::now().since(self.begun);
+        let elapsed = clock::now().since(self.cost_begun);
         WatchCost { cpu_us: cpu.as_ns() / 1_000, elapsed_us: (elapsed.as_ns() / 1_000).max(1) }
     }
 
@@ -326,7 +395,7 @@ impl Sampled {
             before_at,
             ticks: Vec::new(),
             throttles: Vec::new(),
-            is_gone: false,
+            missed: 0,
         };
         sampled.find_throttles(view, 0);
         Ok(sampled)
@@ -335,26 +404,8 @@ impl Sampled {
     /// Its last ticks, over so many seconds.
     fn latest(&self, ticks: usize, seconds: f64) -> LiveVolume {
         let all = tail(&self.ticks, ticks).iter().copied().reduce(WatchTick::joined).unwrap_or_default();
-        let per_s = |count: u64| Some(count as f64 * 1e6 / all.elapsed_us.max(1) as f64);
-        let throttles = self.throttles.iter().map(|throttle| {
-            let WatchedThrottle { limit, asked } = &throttle.watched;
-            let asked = asked.as_ref().and_then(|asked| asked.last());
-            let asked_share = asked.map(|asked| *asked as f64 / seconds / limit.per_s.max(1) as f64);
-            LiveLimit::Throttle { throttle: limit.clone(), asked_share }
-        });
-        LiveVolume {
-            name: self.name.clone(),
-            iops: per_s(all.requests()),
-            reads_per_s: per_s(all.reads),
-            writes_per_s: per_s(all.writes),
-            flushes_per_s: per_s(all.flushes),
-            throughput_bytes_per_s: per_s(all.bytes()),
-            latency_ns: ((all.read_ms + all.write_ms) * 1_000_000).checked_div(all.requests()),
-            outstanding: Some(all.outstanding()),
-            busy_share: Some(all.busy()),
-            limits: throttles.collect(),
-            ..LiveVolume::default()
-        }
+        let throttles = self.throttles.iter().map(|throttle| &throttle.watched);
+        LiveVolume::of_tick(&self.name, all, throttles, seconds)
     }
 
     /// Looks for limits that are new; those set later asked for nothing in the seconds before.
@@ -371,7 +422,7 @@ impl Sampled {
 
     fn tick(&mut self) {
         let Some((after, now)) = timed(&self.stat) else {
-            self.is_gone = true;
+            self.missed += 1;
             return;
         };
         let before = self.before;

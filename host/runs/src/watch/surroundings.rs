@@ -1,7 +1,7 @@
 //! A watch beside something else that is done with a device: its surroundings, seen and stored as `watch` does.
 
 use super::live::LiveWatch;
-use super::sampler::Sampler;
+use super::sampler::{Pace, Sampler};
 use super::{WatchSettings, WatchTarget, record};
 use crate::wall_clock::unix_s;
 use crate::{Error, Event, NewRun, Observer};
@@ -74,11 +74,11 @@ impl SurroundingsWatch {
 fn watched(target: &WatchTarget, mut observer: Keeper) -> Result<RunRecord, Error> {
     let started_unix_s = unix_s();
     let new = NewRun::now(format!("around {}", target.shown()), RunVerb::Watch, Clock::Real, Some(0));
-    let mut sampler = Sampler::begin(KernelView::live(), target, None)?;
+    let mut sampler = Sampler::begin(KernelView::live(), target, Pace::WATCH, None)?;
     let (whole, settings) =
         (WatchSettings::default(), serde_json::json!({ "target": target.shown(), "subject": target.subject() }));
     let header = RunHeader { settings, ..new.header() };
-    sampler.look(&mut LiveWatch::begin(target, &[], &whole, header.clone()), &mut observer)?;
+    sampler.look(&mut LiveWatch::begin(target, &[], &whole, header.clone()), &mut observer, None)?;
     let seen = sampler.end()?;
     let view = KernelView::live();
     let facts = |device: &BlockDevice| target.volume(&view, device);

@@ -56,6 +56,30 @@ impl WatchTarget {
         }
     }
 
+    /// Several, as one; of none every disk.
+    ///
+    /// # Errors
+    /// As of [`WatchTarget::find`].
+    pub(crate) fn find_all(view: &KernelView, typed: &[String]) -> Result<Self, Error> {
+        let Some((first, more)) = typed.split_first() else { return Self::find(view, None) };
+        let mut all = Self::find(view, Some(first))?;
+        for typed in more {
+            let other = Self::find(view, Some(typed))?;
+            let new: Vec<BlockDevice> = other.devices.into_iter().filter(|own| !all.devices.contains(own)).collect();
+            let devices = all.devices.into_iter().chain(new).collect();
+            let subject = all.subject.xor(other.subject);
+            all = Self { subject, ..Self::of(format!("{}, {}", all.shown, other.shown), None, None, devices)? };
+        }
+        Ok(all)
+    }
+
+    /// Without one of its devices; `None` where that is the only one.
+    pub(super) fn without(&self, device: &str) -> Option<Self> {
+        let mut others = self.clone();
+        others.devices.retain(|own| own.name != device);
+        (!others.devices.is_empty()).then_some(others)
+    }
+
     fn below(view: &KernelView, typed: &str, path: PathBuf) -> Result<Self, Error> {
         let metadata =
             fs::metadata(&path).map_err(|source| WatchError::NoTarget { typed: typed.to_owned(), source })?;

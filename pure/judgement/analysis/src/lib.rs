@@ -22,6 +22,7 @@ mod load_details;
 mod load_keys;
 mod load_limit;
 mod more_in_flight;
+mod past;
 mod recorded_source;
 #[cfg(any(test, feature = "example"))]
 pub mod rules;
@@ -83,6 +84,7 @@ pub use load_keys::{KeyWords, LoadIdentity, LoadKey, LoadKeys, LoadsApart, disti
 pub use load_limit::{LoadAtLimit, loads_at_limits};
 pub use loadline_record::{Binding, Ceiling, Limit};
 pub use loadline_units::words::listed;
+pub use past::{Incident, Incidents, past_frames};
 pub use run_verdict::{RunVerdict, run_verdict, trials_cut_short};
 pub use search::{Probed, Search};
 pub use search_question::SearchQuestion;

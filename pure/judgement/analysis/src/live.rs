@@ -7,7 +7,9 @@ use crate::summarize::summarize;
 use crate::summary::{CauseShare, CellSummary, WaitAbove};
 use crate::verdict_block::{Advised, Because, Certainty, Holder, VolumeVerdict};
 use crate::watching;
-use loadline_record::{KernelThrottle, Limit, RunRecord, RunVerb, WatchCause};
+use loadline_record::{
+    KernelThrottle, Limit, ProgramSecond, RunRecord, RunVerb, WatchCause, WatchTick, WatchedCpu, WatchedThrottle,
+};
 use serde::{Deserialize, Serialize};
 
 /// The schema of a frame as it is printed.
@@ -34,6 +36,9 @@ pub struct LiveFrame {
     pub elapsed_ns: u64,
     /// How long it is to last, ns; `null` where that is not known.
     pub planned_ns: Option<u64>,
+    /// Whether it is of a stored watch: then `at_unix_ms` is the time that is shown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_past: bool,
     /// What the judgement of the volumes rests on, ns: 0 while it is too early for one.
     pub judged_ns: u64,
     /// Each device or volume.
@@ -255,6 +260,7 @@ impl LiveFrame {
             at_unix_ms: 0,
             elapsed_ns: 0,
             planned_ns: None,
+            is_past: false,
             judged_ns: 0,
             volumes: Vec::new(),
             programs: Vec::new(),
@@ -295,7 +301,59 @@ impl LiveFrame {
     }
 }
 
+impl LiveProgram {
+    /// What a program did in so many seconds: its name, one of its processes, and how many there are.
+    #[must_use]
+    pub fn of((name, pid, processes, did): (&str, u32, u32, ProgramSecond), seconds: f64) -> Self {
+        Self {
+            name: name.to_owned(),
+            pid,
+            processes,
+            read_bytes_per_s: did.read_bytes as f64 / seconds,
+            write_bytes_per_s: did.write_bytes as f64 / seconds,
+            cpus: did.cpu_us as f64 / 1e6 / seconds,
+            blocked: did.blocked_us as f64 / 1e6 / seconds,
+        }
+    }
+}
+
+impl From<WatchedCpu> for LiveMachine {
+    fn from(cpu: WatchedCpu) -> Self {
+        let share = |ppm: u32| Some(f64::from(ppm) / 1e6);
+        Self { cpu_busy_share: share(cpu.busy_ppm), cpu_steal_share: share(cpu.steal_ppm) }
+    }
+}
+
 impl LiveVolume {
+    /// What a device did, and what was asked of its throttles in so many seconds.
+    #[must_use]
+    pub fn of_tick<'a>(
+        name: &str,
+        did: WatchTick,
+        throttles: impl IntoIterator<Item = &'a WatchedThrottle>,
+        seconds: f64,
+    ) -> Self {
+        let per_s = |count: u64| Some(count as f64 * 1e6 / did.elapsed_us.max(1) as f64);
+        let throttles = throttles.into_iter().map(|WatchedThrottle { limit, asked }| {
+            let asked = asked.as_ref().and_then(|asked| asked.last());
+            let asked_share = asked.map(|asked| *asked as f64 / seconds / limit.per_s.max(1) as f64);
+            LiveLimit::Throttle { throttle: limit.clone(), asked_share }
+        });
+        Self {
+            name: name.to_owned(),
+            iops: per_s(did.requests()),
+            reads_per_s: per_s(did.reads),
+            writes_per_s: per_s(did.writes),
+            flushes_per_s: per_s(did.flushes),
+            throughput_bytes_per_s: per_s(did.bytes()),
+            latency_ns: ((did.read_ms + did.write_ms) * 1_000_000).checked_div(did.requests()),
+            outstanding: Some(did.outstanding()),
+            busy_share: Some(did.busy()),
+            limits: throttles.collect(),
+            ..Self::default()
+        }
+    }
+
     /// Takes over how another frame judged it, and what that knew of declared limits.
     pub fn judged_as(&mut self, before: &Self) {
         let declared = before.limits.iter().filter(|limit| matches!(limit, LiveLimit::Declared { .. }));

@@ -78,6 +78,12 @@ impl LiveState {
         Self { is_attached, ..Self::default() }
     }
 
+    /// The same, at this moment of what is shown, ns.
+    #[must_use]
+    pub fn at(until_ns: u64) -> Self {
+        Self { until_ns: Some(until_ns), ..Self::new(true) }
+    }
+
     /// Takes a key in. `frames` are all that there are, the oldest first.
     pub fn press(&mut self, key: Key, frames: &[LiveFrame]) -> Option<Wish> {
         self.hint = None;

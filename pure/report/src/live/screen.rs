@@ -103,7 +103,7 @@ impl LiveScreen<'_> {
         let percent = |share: f64| format!("{:.0} %", share * 100.0);
         let latest = self.frames.last().map_or(frame.elapsed_ns, |frame| frame.elapsed_ns);
         let back = latest.saturating_sub(frame.elapsed_ns) / 1_000_000_000;
-        let shown = self.state.until_ns.map(|_| format!("  FROZEN, {back} s ago"));
+        let shown = self.state.until_ns.filter(|_| !frame.is_past).map(|_| format!("  FROZEN, {back} s ago"));
         let cpu = frame.machine.cpu_busy_share.map(|share| format!("  CPUs {}", percent(share)));
         let steal = frame.machine.cpu_steal_share.filter(|share| *share >= 0.01);
         let steal = steal.map(|share| format!(", stolen {}", percent(share)));

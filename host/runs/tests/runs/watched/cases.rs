@@ -122,7 +122,8 @@ impl Cases {
         let bench = Bench::new();
         let settings = WatchSettings { duration: Some(WATCHED), environment: declared, ..WatchSettings::default() };
         let options = RunOptions::default().seeded(0).stored_in(bench.store());
-        let outcome = Watch::prepare(Some(typed), settings, options).unwrap().run(&mut Silent::default()).unwrap();
+        let outcome =
+            Watch::prepare(&[typed.to_owned()], settings, options).unwrap().run(&mut Silent::default()).unwrap();
         let mut record = outcome.record;
         // A kept record says nothing of the machine.
         record.header.host = HostFacts::default();

@@ -33,7 +33,7 @@ fn a_watch_leaves_a_run_that_says_what_its_time_went_to() {
     let folder = folder();
     let options = || RunOptions::default().seeded(0).stored_in(folder.path().join("runs.db"));
     let settings = || WatchSettings { duration: Some(Duration::from_s(60)), ..WatchSettings::default() };
-    let watch = match Watch::prepare(None, settings(), options()) {
+    let watch = match Watch::prepare(&[], settings(), options()) {
         // A container may show no disk at all: then that is said.
         Err(Error::Watch(WatchError::NoDevice { typed })) => return assert_eq!(typed, "every disk"),
         other => other.unwrap(),
@@ -57,7 +57,7 @@ fn what_cannot_be_watched_is_refused_before_anything_is_stored() {
     let folder = folder();
     let store = folder.path().join("runs.db");
     let options = RunOptions::default().stored_in(&store);
-    let error = Watch::prepare(Some("no-such-disk"), WatchSettings::default(), options).unwrap_err();
+    let error = Watch::prepare(&["no-such-disk".to_owned()], WatchSettings::default(), options).unwrap_err();
     assert!(matches!(error, Error::Watch(WatchError::NoTarget { .. })), "{error}");
     assert!(!store.exists());
 }

@@ -2,31 +2,8 @@
 
 use crate::drawn::{held, watched};
 use loadline_analysis::{LIVE_WINDOW_MIN_S, LIVE_WINDOW_S, LiveFrame, LiveVerdict, LiveVolume, summarize};
-use loadline_record::{
-    CellRecord, Load, LoadFigures, OthersLoad, RunRecord, WatchRecord, WatchedProgram, WatchedThrottle,
-};
+use loadline_record::{CellRecord, Load, LoadFigures, OthersLoad, RunRecord, WatchRecord};
 use std::collections::BTreeMap;
-
-/// Some seconds of a watch.
-fn part(watch: &WatchRecord, from: usize, to: usize) -> WatchRecord {
-    let ticks = |seconds: &[loadline_record::WatchSecond]| seconds.iter().map(|of| of.ticks as usize).sum::<usize>();
-    let begin = ticks(&watch.seconds[..from]);
-    let throttles = watch.throttles.iter().map(|throttle| WatchedThrottle {
-        limit: throttle.limit.clone(),
-        asked: throttle.asked.as_ref().map(|asked| asked[from..to].to_vec()),
-    });
-    let programs = watch
-        .programs
-        .iter()
-        .map(|program| WatchedProgram { seconds: program.seconds[from..to].to_vec(), ..program.clone() });
-    WatchRecord {
-        ticks: watch.ticks[begin..begin + ticks(&watch.seconds[from..to])].to_vec(),
-        seconds: watch.seconds[from..to].to_vec(),
-        throttles: throttles.collect(),
-        programs: programs.collect(),
-        ..watch.clone()
-    }
-}
 
 /// The run that is stored of a watch.
 fn stored(like: &RunRecord, watch: WatchRecord) -> RunRecord {
@@ -39,7 +16,7 @@ fn stored(like: &RunRecord, watch: WatchRecord) -> RunRecord {
 
 /// The frame of a watch so far, as those who attach read it.
 fn live(like: &RunRecord, watch: &WatchRecord, to: usize) -> LiveVolume {
-    let past = stored(like, part(watch, to.saturating_sub(LIVE_WINDOW_S), to));
+    let past = stored(like, watch.part(to.saturating_sub(LIVE_WINDOW_S)..to));
     let volume = LiveVolume { name: past.cells[0].volume.clone(), ..LiveVolume::default() };
     let mut frame = LiveFrame { volumes: vec![volume], ..LiveFrame::new("1".into(), "watch".into(), "drawn".into()) };
     frame.judge(&past);
@@ -72,7 +49,7 @@ fn what_is_said_live_at_the_end_is_what_the_stored_run_says() {
             }
         }
         let end = watch.seconds.len();
-        let run = stored(&drawn, part(&watch, end.saturating_sub(LIVE_WINDOW_S), end));
+        let run = stored(&drawn, watch.part(end.saturating_sub(LIVE_WINDOW_S)..end));
         let (verdict, causes) = said(&run);
         let seen = live(&drawn, &watch, end);
         let live_causes: Vec<_> = seen.causes.iter().map(|of| of.cause.clone()).collect();
