@@ -1,4 +1,4 @@
-//! `aws cloudwatch get-metric-data` and `get-metric-statistics`: sums per period, in any order.
+//! `aws cloudwatch get-metric-data` and `get-metric-statistics`: sums or means per period, in any order.
 
 use crate::combined::{Block, combined};
 use crate::error::{DemandError, broken};
@@ -20,6 +20,14 @@ enum Metric {
     /// Seconds of all requests of a period.
     ReadTime,
     WriteTime,
+    /// Means over a period, as databases have them.
+    ReadRate,
+    WriteRate,
+    ReadByteRate,
+    WriteByteRate,
+    /// Mean seconds of a request.
+    ReadLatency,
+    WriteLatency,
     InFlight,
     Exceeded,
     Balance,
@@ -46,6 +54,23 @@ const METRICS: &[(&str, Metric)] = &[
     ("EBSWriteOps", Metric::Writes),
     ("EBSReadBytes", Metric::ReadBytes),
     ("EBSWriteBytes", Metric::WriteBytes),
+    // RDS and Aurora's instances.
+    ("ReadIOPS", Metric::ReadRate),
+    ("WriteIOPS", Metric::WriteRate),
+    ("ReadThroughput", Metric::ReadByteRate),
+    ("WriteThroughput", Metric::WriteByteRate),
+    ("ReadLatency", Metric::ReadLatency),
+    ("WriteLatency", Metric::WriteLatency),
+    ("DiskQueueDepth", Metric::InFlight),
+    // FSx.
+    ("DataReadOperations", Metric::Reads),
+    ("DataWriteOperations", Metric::Writes),
+    ("DataReadBytes", Metric::ReadBytes),
+    ("DataWriteBytes", Metric::WriteBytes),
+    ("MetadataOperations", Metric::Other),
+    ("FreeStorageSpace", Metric::Other),
+    ("FreeableMemory", Metric::Other),
+    ("CPUUtilization", Metric::Other),
     ("VolumeIdleTime", Metric::Other),
     ("VolumeThroughputPercentage", Metric::Other),
     ("VolumeConsumedReadWriteOps", Metric::Other),
@@ -114,14 +139,21 @@ pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Resu
         }
     }
     let has = |wanted: Metric| known.contains(&wanted);
-    if !has(Metric::Reads) && !has(Metric::Writes) {
+    let either = |one, other| has(one) || has(other);
+    if !either(Metric::Reads, Metric::Writes) && !either(Metric::ReadRate, Metric::WriteRate) {
         return Err(DemandError::UnknownMetrics { source_name: source_name.to_owned(), found });
     }
-    if !has(Metric::ReadBytes) && !has(Metric::WriteBytes) {
+    let are_means = either(Metric::ReadRate, Metric::WriteRate);
+    if !either(Metric::ReadBytes, Metric::WriteBytes) && !either(Metric::ReadByteRate, Metric::WriteByteRate) {
+        let remedy = if are_means {
+            "ask for ReadThroughput and WriteThroughput with statistic Average, too"
+        } else {
+            "ask for VolumeReadBytes and VolumeWriteBytes with statistic Sum, too"
+        };
         return Err(DemandError::Missing {
             source_name: source_name.to_owned(),
             missing: "bytes".to_owned(),
-            remedy: "ask for VolumeReadBytes and VolumeWriteBytes with statistic Sum, too".to_owned(),
+            remedy: remedy.to_owned(),
         });
     }
     // The period is not in the file: it is the spacing of the points.
@@ -132,8 +164,9 @@ pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Resu
     let Some(length_s) = options.interval_s.or(spacing) else {
         return Err(DemandError::NoTimes { source_name: source_name.to_owned() });
     };
+    let of_points = if are_means { "means" } else { "sums" };
     let mut notes = vec![format!(
-        "a period of {length_s:.0} s, from the spacing of the points; operations and bytes are sums over it"
+        "a period of {length_s:.0} s, from the spacing of the points; operations and bytes are {of_points} over it"
     )];
     let reported = has(Metric::Exceeded) || has(Metric::Balance);
     if !reported {
@@ -145,18 +178,24 @@ pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Resu
     let mut blocks: BTreeMap<u64, Block> = BTreeMap::new();
     for ((time, device), values) in points {
         let of = |metric: Metric| values.get(&(metric as u8)).copied();
-        let rate = |metric: Metric| of(metric).unwrap_or(0.0) / length_s;
-        let count = of(Metric::Reads).unwrap_or(0.0) + of(Metric::Writes).unwrap_or(0.0);
-        let spent = match (of(Metric::ReadTime), of(Metric::WriteTime)) {
+        let rate = |sum: Metric, mean: Metric| of(mean).unwrap_or_else(|| of(sum).unwrap_or(0.0) / length_s);
+        let (reads_per_s, writes_per_s) =
+            (rate(Metric::Reads, Metric::ReadRate), rate(Metric::Writes, Metric::WriteRate));
+        let count = (reads_per_s + writes_per_s) * length_s;
+        let took = |sum: Metric, mean: Metric, per_s: f64| of(sum).or_else(|| Some(of(mean)? * per_s * length_s));
+        let spent = match (
+            took(Metric::ReadTime, Metric::ReadLatency, reads_per_s),
+            took(Metric::WriteTime, Metric::WriteLatency, writes_per_s),
+        ) {
             (None, None) => None,
             (reads, writes) => Some(reads.unwrap_or(0.0) + writes.unwrap_or(0.0)),
         };
         let row = DemandInterval {
             length_s,
-            reads_per_s: rate(Metric::Reads),
-            writes_per_s: rate(Metric::Writes),
-            read_bytes_per_s: rate(Metric::ReadBytes),
-            write_bytes_per_s: rate(Metric::WriteBytes),
+            reads_per_s,
+            writes_per_s,
+            read_bytes_per_s: rate(Metric::ReadBytes, Metric::ReadByteRate),
+            write_bytes_per_s: rate(Metric::WriteBytes, Metric::WriteByteRate),
             in_flight: of(Metric::InFlight).or_else(|| spent.map(|spent| spent / length_s)),
             latency_ns: spent.filter(|_| count > 0.0).map(|spent| spent / count * 1e9),
             at_limit: limited.contains(&time).then_some(AtLimit::Reported),

@@ -29,6 +29,75 @@ fn is_partition(name: &str, all: &BTreeSet<String>) -> bool {
     all.contains(digits) || digits.strip_suffix('p').is_some_and(|whole| all.contains(whole))
 }
 
+/// Whether the kernel gives this name to a disk, a partition or a number, and nobody to a volume over others.
+fn is_disk_name(name: &str) -> bool {
+    let name = name.rsplit('/').next().unwrap_or(name);
+    let digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    let lettered = |kind: &str| {
+        name.strip_prefix(kind).is_some_and(|rest| {
+            let letters = rest.trim_end_matches(|c: char| c.is_ascii_digit());
+            (1..=3).contains(&letters.len()) && letters.chars().all(|c| c.is_ascii_lowercase())
+        })
+    };
+    let numbered =
+        |kind: &str| name.strip_prefix(kind).and_then(|rest| rest.chars().next()).is_some_and(|c| c.is_ascii_digit());
+    ["sd", "vd", "xvd", "hd", "dasd"].into_iter().any(lettered)
+        || ["nvme", "mmcblk", "rbd", "pmem", "nbd", "loop"].into_iter().any(numbered)
+        || name.strip_prefix("dev").and_then(|rest| rest.split_once('-')).is_some_and(|(a, b)| digits(a) && digits(b))
+}
+
+/// Bytes read and written in every block.
+type Course = Vec<(f64, f64)>;
+
+/// Rates are printed with two digits behind the point, of KiB or MiB.
+const ROUNDED_BYTES: f64 = 0.011 * 1024.0 * 1024.0;
+
+/// Whether a course is another's, or the sum of several: each block agrees, and something was asked at all.
+fn is_same(course: &Course, others: &[&Course]) -> bool {
+    let slack = ROUNDED_BYTES * (1 + others.len()) as f64;
+    let near = |a: f64, b: f64| (a - b).abs() <= slack.min(a.max(b) * 0.01 + 11.0 * (1 + others.len()) as f64);
+    let sum = |place: usize| {
+        let at = others.iter().filter_map(|other| other.get(place));
+        at.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    };
+    course.iter().any(|(read, written)| read + written > 0.0)
+        && course.iter().enumerate().all(|(place, (read, written))| {
+            let (reads, writes) = sum(place);
+            near(*read, reads) && near(*written, writes)
+        })
+}
+
+/// Disks of which sums are tried.
+const DISKS_MAX: usize = 10;
+
+/// Devices with names of their own whose figures are those of a disk, or of several disks together: volumes, maps and groups over them.
+fn volumes(names: &BTreeSet<String>, blocks: &[Block]) -> BTreeSet<String> {
+    let course = |name: &String| -> Course {
+        let of = |block: &Block| {
+            let row = block.rows.iter().find(|(known, _)| known == name);
+            row.map_or((0.0, 0.0), |(_, row)| (row.read_bytes_per_s, row.write_bytes_per_s))
+        };
+        blocks.iter().map(of).collect()
+    };
+    let (disks, others): (Vec<&String>, Vec<&String>) = names.iter().partition(|name| is_disk_name(name));
+    if others.is_empty() || disks.is_empty() {
+        return BTreeSet::new();
+    }
+    let disks: Vec<Course> = disks.into_iter().map(course).collect();
+    let is_volume = |name: &&String| {
+        let own = course(name);
+        if disks.len() > DISKS_MAX {
+            return disks.iter().any(|disk| is_same(&own, &[disk])) || is_same(&own, &disks.iter().collect::<Vec<_>>());
+        }
+        (1_u32..1 << disks.len()).any(|chosen| {
+            let some: Vec<&Course> =
+                disks.iter().enumerate().filter(|(place, _)| chosen >> place & 1 == 1).map(|(_, disk)| disk).collect();
+            is_same(&own, &some)
+        })
+    };
+    others.into_iter().filter(is_volume).cloned().collect()
+}
+
 /// Adds up the devices that were asked for, or all that do not stand for others.
 pub(crate) fn combined(
     source: &str,
@@ -42,6 +111,8 @@ pub(crate) fn combined(
     let chosen: BTreeSet<String> = if options.devices.is_empty() {
         let whole: BTreeSet<String> =
             all.iter().filter(|name| !is_layer(name) && !is_partition(name, &all)).cloned().collect();
+        let over_others = volumes(&whole, &blocks);
+        let whole: BTreeSet<String> = whole.difference(&over_others).cloned().collect();
         // Totals over the others would count everything twice.
         let parts: BTreeSet<String> =
             whole.iter().filter(|name| !name.eq_ignore_ascii_case("_total")).cloned().collect();
@@ -108,6 +179,37 @@ mod tests {
         assert_eq!(combined("iostat", "f", block(&names), &one, Vec::new()).unwrap().devices, ["dm-0"]);
         let none = ReadOptions { devices: vec!["sdz".to_owned()], ..ReadOptions::default() };
         assert!(matches!(combined("x", "f", block(&names), &none, Vec::new()), Err(DemandError::NoDevice { .. })));
+    }
+
+    #[test]
+    fn a_volume_with_the_figures_of_its_disks_is_not_counted_beside_them() {
+        let row = |read: f64, written: f64| DemandInterval {
+            reads_per_s: 10.0,
+            read_bytes_per_s: read,
+            write_bytes_per_s: written,
+            ..DemandInterval::default()
+        };
+        let blocks = |volume: [(f64, f64); 2]| {
+            let of = |[b, c]: [(f64, f64); 2], volume: (f64, f64)| Block {
+                length_s: 60.0,
+                rows: vec![
+                    ("sdb".to_owned(), row(b.0, b.1)),
+                    ("sdc".to_owned(), row(c.0, c.1)),
+                    ("vg0-data".to_owned(), row(volume.0, volume.1)),
+                ],
+            };
+            vec![of([(1e6, 2e6), (3e6, 0.0)], volume[0]), of([(5e6, 0.0), (1e6, 1e6)], volume[1])]
+        };
+        let devices =
+            |volume| combined("iostat", "f", blocks(volume), &ReadOptions::default(), Vec::new()).unwrap().devices;
+        // Over both disks, over one, and over none that is in the file.
+        assert_eq!(devices([(4e6, 2e6), (6e6, 1e6)]), ["sdb", "sdc"]);
+        assert_eq!(devices([(3e6, 5.0), (1.001e6, 1e6)]), ["sdb", "sdc"]);
+        assert_eq!(devices([(4e6, 2e6), (9e6, 1e6)]), ["sdb", "sdc", "vg0-data"]);
+        assert_eq!(devices([(0.0, 0.0), (0.0, 0.0)]), ["sdb", "sdc", "vg0-data"]);
+        // Two disks of a mirror stay two.
+        assert!(["sda", "nvme0n1", "xvdf", "dev8-16", "mmcblk0"].into_iter().all(is_disk_name));
+        assert!(!["vg0-data", "data", "sd", "mpatha", " both", "dev-x"].into_iter().any(is_disk_name));
     }
 
     #[test]

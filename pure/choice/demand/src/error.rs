@@ -29,20 +29,6 @@ pub enum DemandError {
         /// What is wrong.
         message: String,
     },
-    /// A column that no version of the tool is known to have.
-    #[error(
-        "{source_name}:{line}: the column {column:?} is not known, so its meaning is not guessed (the header is {header:?})"
-    )]
-    UnknownColumn {
-        /// The file.
-        source_name: String,
-        /// From 1.
-        line: usize,
-        /// The column's name.
-        column: String,
-        /// The header.
-        header: String,
-    },
     /// A metric that is not known to be about disks.
     #[error("{source_name}: no metric in it is known; it has {}", .found.join(", "))]
     UnknownMetrics {

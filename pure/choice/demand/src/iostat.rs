@@ -1,11 +1,12 @@
-//! `iostat` text, of every version from 9 on: columns by their names.
+//! `iostat` text, of every version from 9 on: columns by their names, and reports that are parted into several tables.
 
 use crate::combined::{Block, combined};
 use crate::error::DemandError;
-use crate::number::scaled;
+use crate::number::{number, with_unit};
 use crate::options::ReadOptions;
 use crate::series::{Demand, DemandInterval};
 use crate::stamp;
+use std::collections::BTreeSet;
 
 /// The meaning of a column. Bytes carry the number of bytes in their unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -104,6 +105,10 @@ const OTHERS: &[&str] = &[
     "rqm/s",
     "dkB",
     "dc_sec/s",
+    "dc_sec",
+    "rrqm",
+    "wrqm",
+    "drqm",
 ];
 
 /// The meaning of a column; `None` if no version is known to have it.
@@ -127,15 +132,15 @@ pub(crate) fn interval(columns: &[Meaning], values: &[&str]) -> Option<(String, 
         match column {
             Meaning::Device => device = Some((*text).to_owned()),
             Meaning::Other => {}
-            Meaning::Reads => row.reads_per_s = scaled(text)?,
-            Meaning::Writes => row.writes_per_s = scaled(text)?,
-            Meaning::Requests => together = Some(scaled(text)?),
-            Meaning::ReadBytes(unit) => row.read_bytes_per_s = scaled(text)? * unit,
-            Meaning::WriteBytes(unit) => row.write_bytes_per_s = scaled(text)? * unit,
-            Meaning::Await => both_await = Some(scaled(text)?),
-            Meaning::ReadAwait => read_await = Some(scaled(text)?),
-            Meaning::WriteAwait => write_await = Some(scaled(text)?),
-            Meaning::InFlight => row.in_flight = Some(scaled(text)?),
+            Meaning::Reads => row.reads_per_s = number(text)?,
+            Meaning::Writes => row.writes_per_s = number(text)?,
+            Meaning::Requests => together = Some(number(text)?),
+            Meaning::ReadBytes(unit) => row.read_bytes_per_s = with_unit(text, *unit)?,
+            Meaning::WriteBytes(unit) => row.write_bytes_per_s = with_unit(text, *unit)?,
+            Meaning::Await => both_await = Some(number(text)?),
+            Meaning::ReadAwait => read_await = Some(number(text)?),
+            Meaning::WriteAwait => write_await = Some(number(text)?),
+            Meaning::InFlight => row.in_flight = Some(number(text)?),
         }
     }
     let has_own = columns.contains(&Meaning::Reads);
@@ -154,66 +159,134 @@ pub(crate) fn interval(columns: &[Meaning], values: &[&str]) -> Option<(String, 
     Some((device?, row, is_split))
 }
 
-/// Columns of a header, each with its meaning; an unknown one is an error that shows it.
-pub(crate) fn columns(words: &[&str], source_name: &str, line: usize) -> Result<Vec<Meaning>, DemandError> {
-    let unknown = |word: &&str| DemandError::UnknownColumn {
-        source_name: source_name.to_owned(),
-        line,
-        column: (*word).to_owned(),
-        header: words.join(" "),
+/// The columns of a header; names that no version is known to have are kept, for a note: what they mean is not guessed.
+pub(crate) fn columns(words: &[&str], unknown: &mut BTreeSet<String>) -> Vec<Meaning> {
+    let of = |word: &&str| {
+        meaning(word).unwrap_or_else(|| {
+            unknown.insert((*word).to_owned());
+            Meaning::Other
+        })
     };
-    let columns: Vec<Meaning> =
-        words.iter().map(|word| meaning(word).ok_or_else(|| unknown(word))).collect::<Result<_, _>>()?;
+    words.iter().map(of).collect()
+}
+
+/// Refuses a file without what a demand needs.
+pub(crate) fn check(columns: &[Meaning], source_name: &str) -> Result<(), DemandError> {
     let has = |test: fn(&Meaning) -> bool| columns.iter().any(test);
-    if !has(|m| matches!(m, Meaning::ReadBytes(_))) || !has(|m| matches!(m, Meaning::Reads | Meaning::Requests)) {
-        return Err(DemandError::Missing {
-            source_name: source_name.to_owned(),
-            missing: "reads and writes apart".to_owned(),
-            remedy: "record with `iostat -xdt 60`".to_owned(),
-        });
+    if has(|m| matches!(m, Meaning::ReadBytes(_))) && has(|m| matches!(m, Meaning::Reads | Meaning::Requests)) {
+        return Ok(());
     }
-    Ok(columns)
+    Err(DemandError::Missing {
+        source_name: source_name.to_owned(),
+        missing: "reads and writes apart".to_owned(),
+        remedy: "record with `iostat -xdt 60`".to_owned(),
+    })
 }
 
 /// The note for files without reads and writes apart.
 pub(crate) const SPLIT_NOTE: &str = "the file counts reads and writes together: they are split by their bytes";
 
-pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Result<Demand, DemandError> {
-    let mut blocks: Vec<Block> = Vec::new();
-    let mut times: Vec<Option<f64>> = Vec::new();
-    let (mut header, mut stamp_before, mut is_split): (Option<Vec<Meaning>>, Option<f64>, bool) = (None, None, false);
-    for (index, line) in text.lines().enumerate() {
+/// The note for columns whose meaning is not known.
+pub(crate) fn unknown_note(unknown: &BTreeSet<String>) -> Option<String> {
+    let names: Vec<&str> = unknown.iter().map(String::as_str).collect();
+    (!names.is_empty()).then(|| format!("passed over, since no known version has such columns: {}", names.join(", ")))
+}
+
+/// One report: its time, and what each device has, from one table or several.
+#[derive(Default)]
+struct Report {
+    time: Option<f64>,
+    rows: Vec<(String, Vec<(Meaning, String)>)>,
+}
+
+impl Report {
+    /// Whether a table with this header is one of its own: what it says of a device stands there already.
+    fn has(&self, columns: &[Meaning]) -> bool {
+        let Some((_, known)) = self.rows.first() else { return false };
+        let wanted = columns.iter().find(|meaning| !matches!(meaning, Meaning::Device | Meaning::Other));
+        wanted.is_some_and(|wanted| known.iter().any(|(meaning, _)| meaning == wanted))
+    }
+
+    fn put(&mut self, columns: &[Meaning], words: &[&str]) {
+        let cells = || columns.iter().copied().zip(words.iter().map(|word| (*word).to_owned()));
+        let device = cells().find(|(meaning, _)| *meaning == Meaning::Device).map(|(_, name)| name);
+        let device = device.unwrap_or_default();
+        match self.rows.iter_mut().find(|(known, _)| *known == device) {
+            Some((_, row)) => row.extend(cells().filter(|(meaning, _)| *meaning != Meaning::Device)),
+            None => self.rows.push((device, cells().collect())),
+        }
+    }
+}
+
+/// Reports out of tables. A table begins with its header and ends with a blank line.
+fn reports(text: &str, unknown: &mut BTreeSet<String>) -> Vec<Report> {
+    let mut reports: Vec<Report> = Vec::new();
+    let (mut header, mut stamp_before): (Option<Vec<Meaning>>, Option<f64>) = (None, None);
+    // `-h` of old versions has a device that stands alone, and its figures below it.
+    let mut alone: Option<&str> = None;
+    for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         if words.is_empty() {
             header = None;
         } else if is_header(&words) {
-            header = Some(columns(&words, source_name, index + 1)?);
-            blocks.push(Block::default());
-            times.push(stamp_before.take());
-        } else if let Some(columns) = &header {
-            if words.len() != columns.len() {
-                // A file that was cut ends within a line.
-                if index + 1 >= text.lines().count() {
-                    break;
-                }
-                header = None;
-                continue;
+            let found = columns(&words, unknown);
+            if stamp_before.is_some() || reports.last().is_none_or(|report| report.has(&found)) {
+                reports.push(Report { time: stamp_before.take(), rows: Vec::new() });
             }
-            let Some((device, row, split)) = interval(columns, &words) else {
-                return Err(crate::error::broken(source_name, index + 1, format!("no row of figures: {line:?}")));
-            };
-            is_split |= split;
-            blocks.last_mut().expect("a header began a block").rows.push((device, row));
+            header = Some(found);
+        } else if let (Some(columns), Some(report)) = (&header, reports.last_mut()) {
+            let device = alone.take();
+            if words.len() == columns.len() {
+                report.put(columns, &words);
+            } else if words.len() == 1 {
+                alone = Some(words[0]);
+            } else if let (Some(device), true) = (device, words.len() + 1 == columns.len()) {
+                report.put(columns, &[&[device], &words[..]].concat());
+            } else {
+                // Of a file that was cut, the last line.
+                header = None;
+            }
         } else if let Some(seconds) = stamp::time_of_day(line).filter(|_| !line.starts_with("Linux ")) {
             stamp_before = Some(seconds);
         }
     }
-    let mut notes = Vec::new();
+    reports
+}
+
+pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Result<Demand, DemandError> {
+    let mut unknown = BTreeSet::new();
+    let mut reports = reports(text, &mut unknown);
+    if let Some((_, row)) = reports.iter().find_map(|report| report.rows.first()) {
+        check(&row.iter().map(|(meaning, _)| *meaning).collect::<Vec<_>>(), source_name)?;
+    }
+    // A report that was cut within its tables.
+    let whole = reports.first().and_then(|report| report.rows.first()).map_or(0, |(_, row)| row.len());
+    if let Some(last) = reports.last_mut() {
+        last.rows.retain(|(_, row)| row.len() >= whole);
+    }
+    reports.retain(|report| !report.rows.is_empty());
+    let times: Option<Vec<f64>> = reports.iter().map(|report| report.time).collect();
+    let mut is_split = false;
+    let mut blocks = Vec::new();
+    for report in &reports {
+        let mut block = Block::default();
+        for (device, row) in &report.rows {
+            let (columns, texts): (Vec<Meaning>, Vec<&str>) =
+                row.iter().map(|(meaning, text)| (*meaning, text.as_str())).unzip();
+            let Some((device, interval, split)) = interval(&columns, &texts) else {
+                let shown = texts.join(" ");
+                return Err(crate::error::broken(source_name, 0, format!("no row of figures of {device}: {shown:?}")));
+            };
+            is_split |= split;
+            block.rows.push((device, interval));
+        }
+        blocks.push(block);
+    }
+    let mut notes: Vec<String> = unknown_note(&unknown).into_iter().collect();
     if is_split {
         notes.push(SPLIT_NOTE.to_owned());
     }
     let several = blocks.len() > 1;
-    let times: Option<Vec<f64>> = times.into_iter().collect();
     let lengths = times.as_ref().and_then(|times| stamp::lengths(times, Some(stamp::DAY_S)));
     if several {
         // The first block is since boot, unless -y left it out; which of both the text does not say.

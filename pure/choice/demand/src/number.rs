@@ -1,5 +1,7 @@
 //! Numbers as tools print them, in any locale.
 
+const SECTOR: f64 = loadline_units::SECTOR.get() as f64;
+
 /// A number with a decimal point or a decimal comma, quoted or not, with a percent sign or not. `None` for a blank and for
 /// anything else.
 pub(crate) fn number(text: &str) -> Option<f64> {
@@ -17,16 +19,20 @@ pub(crate) fn number(text: &str) -> Option<f64> {
     plain.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0)
 }
 
-/// The same with a suffix of powers of 1024, as `iostat -h` prints them: "4.0k".
-pub(crate) fn scaled(text: &str) -> Option<f64> {
+/// Bytes in this unit, as in "561.5"; a cell with a unit has its own, as `--human` prints it: "4.6M", "12s" (sectors), "0B".
+pub(crate) fn with_unit(text: &str, unit: f64) -> Option<f64> {
     let text = text.trim();
-    let factor = match text.chars().last()? {
-        'k' | 'K' => 1024.0,
-        'M' => 1024.0 * 1024.0,
-        'G' => 1024.0 * 1024.0 * 1024.0,
-        _ => return number(text),
+    let power = match text.chars().last()? {
+        's' => return Some(number(&text[..text.len() - 1])? * SECTOR),
+        'B' => 0,
+        'k' | 'K' => 1,
+        'M' => 2,
+        'G' => 3,
+        'T' => 4,
+        'P' => 5,
+        _ => return Some(number(text)? * unit),
     };
-    number(&text[..text.len() - 1]).map(|value| value * factor)
+    Some(number(&text[..text.len() - 1])? * 1024.0_f64.powi(power))
 }
 
 #[cfg(test)]
@@ -39,7 +45,10 @@ mod tests {
             assert_eq!(number(text), Some(1234.5), "{text}");
         }
         assert_eq!([number(" "), number("-"), number("x"), number("nan"), number("-1")], [None; 5]);
-        assert_eq!(scaled("4.0k"), Some(4096.0));
-        assert_eq!(scaled("7"), Some(7.0));
+        assert_eq!([with_unit("4.0k", 1024.0), with_unit("4.0M", 1024.0)], [Some(4096.0), Some(4_194_304.0)]);
+        assert_eq!(
+            [with_unit("7", 1024.0), with_unit("8s", 1.0), with_unit("0B", 9.0)],
+            [Some(7168.0), Some(4096.0), Some(0.0)]
+        );
     }
 }

@@ -25,13 +25,23 @@ pub enum Form {
     CloudWatch,
 }
 
+/// Characters within which a file names its kind.
+const KEYS_WITHIN: usize = 4096;
+
 /// The form of a text; `None` if it is none of them.
 #[must_use]
 pub fn form_of(text: &str) -> Option<Form> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     if text.starts_with(['{', '[']) {
-        let json: Json = serde_json::from_str(text).ok()?;
-        return form_of_json(&json);
+        // By its keys where its syntax has a fault: the reader says which.
+        let begins_with = |key: &str| text.chars().take(KEYS_WITHIN).collect::<String>().contains(key);
+        return match serde_json::from_str(text) {
+            Ok(json) => form_of_json(&json),
+            Err(_) if begins_with("\"sysstat\"") => Some(Form::SysstatJson),
+            Err(_) if begins_with("\"MetricDataResults\"") || begins_with("\"Datapoints\"") => Some(Form::CloudWatch),
+            Err(_) if begins_with("\"timeseries\"") => Some(Form::AzureMonitor),
+            Err(_) => None,
+        };
     }
     if text.starts_with("\"(PDH-") || text.starts_with("(PDH-") {
         return Some(Form::Perfmon);

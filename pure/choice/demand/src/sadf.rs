@@ -6,18 +6,20 @@ use crate::iostat::{self, Meaning, SPLIT_NOTE};
 use crate::options::ReadOptions;
 use crate::series::Demand;
 use crate::stamp;
+use std::collections::BTreeSet;
 
 /// Reads `sadf -d FILE -- -d`.
 pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Result<Demand, DemandError> {
     let mut header: Option<(Vec<Option<Meaning>>, usize, usize)> = None;
     let mut blocks: Vec<(String, Block)> = Vec::new();
-    let mut is_split = false;
+    let (mut is_split, mut unknown) = (false, BTreeSet::new());
     for (index, line) in text.lines().enumerate() {
         if let Some(names) = line.strip_prefix('#') {
             let names: Vec<&str> = names.trim().split(';').collect();
             let own = ["hostname", "interval", "timestamp"];
             let words: Vec<&str> = names.iter().copied().filter(|name| !own.contains(name)).collect();
-            let meanings = iostat::columns(&words, source_name, index + 1)?;
+            let meanings = iostat::columns(&words, &mut unknown);
+            iostat::check(&meanings, source_name)?;
             let mut meanings = meanings.into_iter();
             let columns: Vec<Option<Meaning>> =
                 names.iter().map(|name| if own.contains(name) { None } else { meanings.next() }).collect();
@@ -47,7 +49,8 @@ pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Resu
             None => blocks.push((time, Block { length_s, rows: vec![(device, row)] })),
         }
     }
-    let notes = if is_split { vec![SPLIT_NOTE.to_owned()] } else { Vec::new() };
+    let mut notes: Vec<String> = iostat::unknown_note(&unknown).into_iter().collect();
+    notes.extend(is_split.then(|| SPLIT_NOTE.to_owned()));
     combined("sadf", source_name, blocks.into_iter().map(|(_, block)| block).collect(), options, notes)
 }
 
@@ -55,11 +58,15 @@ pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Resu
 pub(crate) fn read_sar(text: &str, source_name: &str, options: &ReadOptions) -> Result<Demand, DemandError> {
     let mut columns: Option<(Vec<Meaning>, usize)> = None;
     let mut blocks: Vec<(f64, Block)> = Vec::new();
-    let mut is_split = false;
+    let (mut is_split, mut unknown) = (false, BTreeSet::new());
     for (index, line) in text.lines().enumerate() {
         let words: Vec<&str> = line.split_whitespace().collect();
-        if let Some(at) = words.iter().position(|word| *word == "DEV") {
-            columns = Some((iostat::columns(&words[at..], source_name, index + 1)?, at));
+        if words.contains(&"DEV") {
+            // Behind the time; the device stands first, or last as of `-p` from 12.4 on.
+            let at = words.iter().position(|word| iostat::meaning(word).is_some()).unwrap_or_default();
+            let found = iostat::columns(&words[at..], &mut unknown);
+            iostat::check(&found, source_name)?;
+            columns = Some((found, at));
             continue;
         }
         let Some((columns, at)) = &columns else { continue };
@@ -85,7 +92,8 @@ pub(crate) fn read_sar(text: &str, source_name: &str, options: &ReadOptions) -> 
             return Err(DemandError::NoTimes { source_name: source_name.to_owned() });
         }
     };
-    let mut notes = if is_split { vec![SPLIT_NOTE.to_owned()] } else { Vec::new() };
+    let mut notes: Vec<String> = iostat::unknown_note(&unknown).into_iter().collect();
+    notes.extend(is_split.then(|| SPLIT_NOTE.to_owned()));
     notes.push("the first interval of sar is taken to be as long as the second".to_owned());
     let blocks = blocks.into_iter().zip(lengths).map(|((_, block), length_s)| Block { length_s, ..block }).collect();
     combined("sar", source_name, blocks, options, notes)

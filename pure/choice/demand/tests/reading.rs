@@ -91,15 +91,6 @@ fn a_clock_of_twelve_hours_and_midnight_give_lengths() {
 }
 
 #[test]
-fn an_unknown_column_is_shown_and_never_guessed_by_its_place() {
-    let text = BLOCK_12.replace("f_await", "x_await");
-    let told = refused(&format!("07:08:09\n{text}"));
-    assert!(told.contains("x_await") && told.contains("r_await"), "{told}");
-    let short = "Device             tps      kB/s    rqm/s   await  areq-sz  aqu-sz  %util\nsda  1 2 3 4 5 6 7\n\n";
-    assert!(refused(&format!("07:08:09\n{short}")).contains("reads and writes apart"));
-}
-
-#[test]
 fn sysstat_json_of_iostat_and_of_sadf() {
     let disk = r#"{"disk_device": "sdb", "r/s": 500.0, "w/s": 100.0, "rkB/s": 4000.0, "wkB/s": 1600.0, "r_await": 20.0, "w_await": 10.0, "aqu-sz": 11.0, "util": 99.5}"#;
     let at = |time: &str| format!(r#"{{"timestamp": "2024-05-06T07:{time}+0000", "disk": [{disk}]}}"#);
@@ -334,4 +325,33 @@ fn a_throttle_before_the_device_shows_no_queue_and_is_called_so_all_the_same() {
     assert!(demand.limited_share() > 0.9, "{}", demand.limited_share());
     let free: String = (0..90).map(|index| second(index, 300.0 + f64::from(index * 7 % 40) * 10.0)).collect();
     assert!(of(&free).limited_share() < 1e-9);
+}
+
+#[test]
+fn databases_in_cloud_watch_have_means_and_a_balance() {
+    let series = |label: &str, values: [f64; 3]| {
+        format!(
+            r#"{{"Id": "m", "Label": "{label}", "Timestamps": ["2026-09-14T10:02:00Z", "2026-09-14T10:01:00Z", "2026-09-14T10:00:00Z"], "Values": {values:?}}}"#
+        )
+    };
+    let all = [
+        series("ReadIOPS", [300.0, 200.0, 100.0]),
+        series("WriteIOPS", [30.0, 20.0, 10.0]),
+        series("ReadThroughput", [2_457_600.0, 1_638_400.0, 819_200.0]),
+        series("WriteThroughput", [245_760.0, 163_840.0, 81_920.0]),
+        series("WriteLatency", [0.002, 0.002, 0.002]),
+        series("ReadLatency", [0.001, 0.001, 0.001]),
+        series("DiskQueueDepth", [0.4, 0.3, 0.2]),
+        series("BurstBalance", [0.2, 40.0, 60.0]),
+    ];
+    let demand = of(&format!(r#"{{"MetricDataResults": [{}]}}"#, all.join(", ")));
+    let last = &demand.intervals[2];
+    assert_eq!((last.reads_per_s, last.writes_per_s, last.read_size()), (300.0, 30.0, Some(8192.0)));
+    assert_eq!((last.in_flight, last.at_limit), (Some(0.4), Some(AtLimit::Reported)));
+    let mean_ms = (300.0 + 2.0 * 30.0) / 330.0;
+    assert!((last.latency_ns.unwrap() / 1e6 - mean_ms).abs() < 1e-6, "{:?}", last.latency_ns);
+    assert_eq!(demand.intervals[0].at_limit, None);
+    // A cut answer is CloudWatch's all the same.
+    let cut = format!(r#"{{"MetricDataResults": [{}"#, all[0]);
+    assert!(refused(&cut).contains("no complete JSON"), "{}", refused(&cut));
 }
