@@ -6,6 +6,7 @@ use loadline_block::Operation;
 
 /// hdparm reads so much at once (`TIMING_BUF_MB`).
 const HDPARM_BLOCK: u64 = 2 << 20;
+const SECTOR: f64 = loadline_units::SECTOR.get() as f64;
 
 /// The last line of dd: `1073741824 bytes (1.1 GB, 1.0 GiB) copied, 5.36871 s, 200 MB/s`, as GNU, BSD and `BusyBox` write it.
 fn dd_line(line: &str) -> Option<(&str, &str)> {
@@ -142,6 +143,17 @@ fn time_ns(source: Source<'_>, line: usize, text: &str, unit_before: Option<&str
     Ok(source.number(line, number)? * factor)
 }
 
+/// A count as ioping rounds it: "900", "37.2 k", "1.05 M".
+fn counted(source: Source<'_>, line: usize, text: &str) -> Result<f64, ImportError> {
+    let (number, factor) = match text.trim().rsplit_once(' ') {
+        Some((number, "k" | "K")) => (number, 1e3),
+        Some((number, "m" | "M")) => (number, 1e6),
+        Some((number, "g" | "G")) => (number, 1e9),
+        _ => (text, 1.0),
+    };
+    Ok((source.number(line, number)? * factor).round())
+}
+
 /// Reads what ioping printed.
 pub(crate) fn ioping(source: Source<'_>) -> Result<Results, ImportError> {
     let mut loads = Vec::new();
@@ -165,7 +177,7 @@ pub(crate) fn ioping(source: Source<'_>) -> Result<Results, ImportError> {
                 let (number, unit) = leading(moved)?;
                 Some(number.parse::<f64>().ok()? * unit_bytes(unit, false)?)
             });
-            completed = Some((source.number(line, count)? as u64, bytes));
+            completed = Some((counted(source, line, count)? as u64, bytes));
         } else if let Some(figures) = text.strip_prefix("min/avg/max/mdev = ") {
             let parts: Vec<&str> = figures.split('/').collect();
             let [min, mean, max, deviation] = parts.as_slice() else {
@@ -176,7 +188,9 @@ pub(crate) fn ioping(source: Source<'_>) -> Result<Results, ImportError> {
             let ns = |text: &str| time_ns(source, line, text, unit);
             let (min, mean, max) = (ns(min)?, ns(mean)?, ns(max)?);
             let Some((count, bytes)) = completed.take() else { continue };
-            let block = block.or(bytes.map(|bytes| (bytes / count.max(1) as f64) as u64)).unwrap_or(4096);
+            // Both are rounded to three digits where they are large: requests are whole sectors.
+            let mean_size = |bytes: f64| ((bytes / count.max(1) as f64 / SECTOR).round() * SECTOR).max(1.0) as u64;
+            let block = block.or(bytes.map(mean_size)).unwrap_or(4096);
             let shape = Shape {
                 is_random: true,
                 reads: f64::from(u8::from(!is_write)),
@@ -251,6 +265,10 @@ mod tests {
         assert_eq!((figures.min, figures.mean, figures.max), (Some(480_000), 800_000.0, 1_280_000));
         assert_eq!((job.trial.count(), job.trial.bytes(), job.trial.iops()), (3, 12 << 10, Some(1250.0)));
         assert_eq!(format!("{:.2}", job.trial.bytes_per_s().unwrap() / 1_048_576.0), "4.88");
+        let many = ioping(source(include_str!("../tests/corpus/ioping-thousands.txt"))).unwrap();
+        let trial = &many.jobs[0].trial;
+        assert_eq!((trial.count(), trial.bytes() / trial.count()), (37_200, 4096));
+        assert!((trial.of(Operation::Read).unwrap().figures().unwrap().mean - 76_700.0).abs() < 0.5);
         let old = "4096 bytes from /tmp (ext4 /dev/sda1): request=1 time=0.8 ms\n--- /tmp (ext4 /dev/sda1) ioping statistics ---\n10 requests completed in 9002.2 ms, 1112 iops, 4.3 mb/s\nmin/avg/max/mdev = 0.6/0.9/1.6/0.3 ms\n";
         let figures = ioping(source(old)).unwrap().jobs[0].trial.of(Operation::Read).unwrap().figures().unwrap();
         assert_eq!((figures.min, figures.max), (Some(600_000), 1_600_000));

@@ -195,6 +195,10 @@ fn read_back(aside: &SetAside, measured: &mut Measured) -> Option<Measured> {
     let record = measured.operations.remove(&Operation::Read)?;
     let took_ms = measured.runtimes_ms.remove(&Operation::Read)?;
     measured.runtime_ms = measured.runtimes_ms.values().copied().max().unwrap_or(0);
+    // Each thread's time has both in it, one after the other.
+    let both_ms = (measured.runtime_ms + took_ms).max(1);
+    let of_writes = |ms: u64| (u128::from(ms) * u128::from(measured.runtime_ms) / u128::from(both_ms)) as u64;
+    measured.threads_ms = measured.threads_ms.map(of_writes);
     // Rates and CPU time are reported for both together.
     measured.scatters = None;
     let clamped = measured.clamped.extract_if(.., |(operation, ..)| *operation == Operation::Read).collect();

@@ -50,6 +50,8 @@ struct Header<'a> {
     group: u64,
     jobs: u64,
     error: u64,
+    /// Its number, as text; empty if it is not told.
+    process: &'a str,
     date: Option<&'a str>,
 }
 
@@ -58,7 +60,8 @@ fn header(line: &str) -> Option<Header<'_>> {
     let number = |begin: &str, end: &str| between(rest, begin, end)?.trim().parse::<u64>().ok();
     let group = rest.split(',').next()?.parse().ok()?;
     let date = rest.rsplit_once("pid=").and_then(|(_, pid)| pid.split_once(": ")).map(|(_, date)| date.trim());
-    Some(Header { name, group, jobs: number("jobs=", ")")?, error: number("err=", ":").unwrap_or(0), date })
+    let process = rest.rsplit_once("pid=").map_or("", |(_, pid)| pid.split(':').next().unwrap_or_default().trim());
+    Some(Header { name, group, jobs: number("jobs=", ")")?, error: number("err=", ":").unwrap_or(0), process, date })
 }
 
 /// What a line of the beginning says of a job: `NAME: (g=0): rw=randread, bs=..., ioengine=..., iodepth=8`.
@@ -109,6 +112,8 @@ pub(super) fn normal(source: Source<'_>) -> Result<Plain, ImportError> {
     let mut jobs: Vec<Value> = Vec::new();
     let mut date = None;
     let mut reading: Option<Reading> = None;
+    // With --status-interval a job reports again and again, under its process: its last report counts.
+    let mut processes: Vec<(&str, &str)> = Vec::new();
     for (line, text) in source.lines() {
         let text = without_host(text);
         if let Some(announced) = announced(text) {
@@ -117,6 +122,13 @@ pub(super) fn normal(source: Source<'_>) -> Result<Plain, ImportError> {
             version = Some(text.to_owned());
         } else if let Some(header) = header(text) {
             jobs.extend(reading.take().map(Reading::job));
+            let process = (header.name, header.process);
+            let again = (!header.process.is_empty()).then(|| processes.iter().position(|known| *known == process));
+            if let Some(place) = again.flatten() {
+                processes.remove(place);
+                jobs.remove(place);
+            }
+            processes.push(process);
             if jobs.len() >= JOBS_MAX {
                 return Err(source.error(line, format!("more than {JOBS_MAX} jobs are in it")));
             }

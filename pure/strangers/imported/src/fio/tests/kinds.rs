@@ -12,7 +12,7 @@ macro_rules! kept {
     };
 }
 
-const JSON: [(&str, &str); 24] = kept![
+const JSON: [(&str, &str); 25] = kept![
     "batch.json",
     "both.json",
     "bsrange.json",
@@ -33,6 +33,7 @@ const JSON: [(&str, &str); 24] = kept![
     "plist.json",
     "rate.json",
     "status.json",
+    "verify-depth-1.json",
     "steady.json",
     "unified.json",
     "unifiedboth.json",
@@ -177,4 +178,13 @@ fn the_sum_of_clones_that_took_different_times_stands_beside_their_rate() {
     assert!(results.jobs[0].unknown.iter().any(|sentence| sentence.contains(&told)), "{:?}", results.jobs[0].unknown);
     let rate = of(0, longest) + of(1, longest);
     assert!((results.jobs[0].trial.iops().unwrap() / rate - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn reading_back_is_a_job_of_its_own_at_depth_1_too() {
+    let results = results("verify-depth-1.json");
+    let found: Vec<(&str, u64, f64)> = (results.jobs.iter())
+        .map(|job| (job.name.as_str(), job.trial.count(), job.trial.iops().unwrap().round()))
+        .collect();
+    assert_eq!(found, [("j", 2048, 8866.0), ("j, read back", 2048, 15_876.0)]);
 }

@@ -90,3 +90,13 @@ fn older_versions_write_their_text_otherwise() {
     let comma = text.replace("avg=3900.10", "avg=x");
     assert!(read(&comma, "old", 0).unwrap_err().to_string().contains("line 7"));
 }
+
+#[test]
+fn of_reports_at_intervals_the_last_of_each_job_counts() {
+    let one = kept!("fio/status-interval.txt");
+    assert_eq!(one.jobs.len(), 1);
+    assert_eq!((one.jobs[0].spec.threads, one.jobs[0].trial.iops().unwrap().round()), (1, 1999.0));
+    let two = kept!("fio/status-interval-two.txt");
+    let found: Vec<(&str, u64)> = two.jobs.iter().map(|job| (job.name.as_str(), job.trial.count())).collect();
+    assert_eq!(found, [("first", 1500), ("second", 1500)]);
+}
