@@ -148,6 +148,9 @@ impl Iolog {
     }
 }
 
+/// biosnoop counts from the first answer: what was under way then was asked before its zero. Only distances between times count.
+const BEFORE_NS: u64 = 3_600_000_000_000;
+
 /// What biosnoop prints: the columns stand in its header.
 #[derive(Default)]
 struct Biosnoop {
@@ -170,7 +173,7 @@ impl Biosnoop {
         };
         let row = || {
             let ns = |column: &str, unit: f64| Some((field(column)?.parse::<f64>().ok()? * unit) as u64);
-            let done_ns = ns("TIME(s)", 1e9)?;
+            let done_ns = ns("TIME(s)", 1e9)?.checked_add(BEFORE_NS)?;
             let waited = ns("QUE(ms)", 1e6).unwrap_or(0).checked_add(ns("LAT(ms)", 1e6)?)?;
             let length = field("BYTES")?.parse().ok()?;
             let operation = operation(field("T")?)?;

@@ -98,6 +98,16 @@ fn blkparse_shows_errors_merges_remaps_and_what_is_broken() {
 }
 
 #[test]
+fn what_was_under_way_when_biosnoop_began_has_its_whole_latency() {
+    let text = "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  LAT(ms)\n\
+        0.000000    jbd2/sdb1-8    380    sdb     W 2406576    4096      3.21\n\
+        0.000348    app            5689   sdb     W 9009528    4096      0.21\n";
+    let rows = found(text.as_bytes(), TraceFormat::Biosnoop);
+    let latencies: Vec<Option<u64>> = rows.iter().map(|row| row.4).collect();
+    assert_eq!(latencies, [Some(3_210), Some(210)]);
+}
+
+#[test]
 fn biosnoop_has_its_columns_in_a_header_and_names_with_blanks() {
     let text = "TIME(s)     COMM           PID     DISK    T SECTOR     BYTES  QUE(ms)  LAT(ms)\n\
                 0.010       my app         123     vda     R 8          4096   1.0      2.0\n\
