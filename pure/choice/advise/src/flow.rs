@@ -330,6 +330,14 @@ pub(crate) fn disk_stations(spec: &EnvironmentSpec, volume: &VolumeSpec, cached:
     stations
 }
 
+/// What a machine allows all disks of one type, without a cache: the same share of the limit as [`disk_stations`] finds.
+pub(crate) fn allowance(budget: &Budget, layout: Layout, count: u32) -> Station {
+    let spread = LayoutSplit::of(layout);
+    let names = (Limit::VmUncachedIops, Limit::VmUncachedThroughput);
+    let count = f64::from(count);
+    Station::new(names, String::new(), budget, count * spread.read_share(), count * spread.write_share())
+}
+
 /// The limits of a machine for network disks with this layout.
 pub(crate) fn machine_stations(vm: &VmSpec, layout: Layout, cached: Cached) -> Vec<Station> {
     let copies = LayoutSplit::of(layout).copies as f64;

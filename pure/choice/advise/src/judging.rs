@@ -67,8 +67,12 @@ impl Judge for ByLimits<'_> {
     fn carries(&self, set: &DiskSet, machine: &MachineOffer) -> bool {
         if self.case.is_steady {
             let flow = self.case.peak_flow(set.layout);
-            let own = machine.stations(set, self.hot, self.catalog, &self.draw);
-            return own.iter().all(|one| one.share(flow) <= self.slack * EXACT);
+            let fits = |one: &Station| one.share(flow) <= self.slack * EXACT;
+            // Most pairs fail here, before the disks are put into the machine.
+            if machine.allowance(set).is_some_and(|one| !fits(&one)) {
+                return false;
+            }
+            return machine.stations(set, self.hot, self.catalog, &self.draw).iter().all(fits);
         }
         self.stations_carry(&self.stations(set, machine), set.layout)
     }

@@ -2,12 +2,12 @@
 
 use crate::advice::NotLookedAt;
 use crate::disk_sets::DiskSet;
-use crate::flow::{Cached, Station, disk_stations, machine_stations};
+use crate::flow::{Cached, Station, allowance, disk_stations, machine_stations};
 use crate::need::Wanted;
 use loadline_catalog::{
     Architecture, Catalog, Draw, Environment, EnvironmentVolume, Money, Provisioned, SizeRule, VmFigures,
 };
-use loadline_disk::{HostCache, VmSpec};
+use loadline_disk::{HostCache, Limit, VmSpec};
 use loadline_units::{Bytes, Duration};
 use std::sync::Arc;
 
@@ -23,6 +23,8 @@ pub(crate) struct MachineOffer {
     /// Under the reference draw, for any disks and for those of its special families alone.
     pub(crate) spec: Arc<VmSpec>,
     pub(crate) special: Option<Arc<VmSpec>>,
+    /// What it allows each type of disks, under the reference draw.
+    pub(crate) caps: Arc<Vec<(String, Limit)>>,
     /// A month of it; `None`: without a price.
     pub(crate) price: Option<Money>,
     /// The system's disk.
@@ -128,6 +130,7 @@ pub(crate) fn machines_sold(catalog: &Catalog, provider: &str, wanted: &Wanted, 
         all.push(MachineOffer {
             spec: Arc::new(figures.spec(draw, false)),
             special: figures.uncached_for.is_some().then(|| Arc::new(figures.spec(draw, true))),
+            caps: Arc::new(figures.caps.iter().map(|(name, cap)| (name.clone(), cap.enforced(draw))).collect()),
             name,
             architecture,
             figures: Arc::new(figures),
@@ -215,6 +218,12 @@ impl MachineOffer {
             (Some(hot), Some(cache)) if hot > Bytes::ZERO => (cache.get() as f64 / hot.get() as f64).min(1.0),
             _ => 0.0,
         }
+    }
+
+    /// What it allows disks of the set's type, if it limits types apart: without the disks, so that a pair is soon judged.
+    pub(crate) fn allowance(&self, set: &DiskSet) -> Option<Station> {
+        let (_, budget) = self.caps.iter().find(|(name, _)| *name == set.sku)?;
+        (set.host_cache == HostCache::None).then(|| allowance(budget, set.layout, set.count))
     }
 
     /// The limits of the machine for a set.
