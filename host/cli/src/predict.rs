@@ -13,8 +13,10 @@ use crate::{compare, dry_run, environments, output, printing};
 use loadline_catalog::Environment;
 use loadline_disk::Fullness;
 use loadline_prediction::Model;
-use loadline_report::words::sweep::{SweptPredictions, predictions_lines};
-use loadline_runs::sweep::{PredictionSweep, SweepMethod, SweptEnvironment, described_in, prediction_frame};
+use loadline_report::words::sweep::{PredictedRate, SpentBurst, SweptPredictions, predictions_lines};
+use loadline_runs::sweep::{
+    PredictionSweep, RowFigures, SweepMethod, SweptEnvironment, described_in, prediction_frame,
+};
 use loadline_runs::wall_clock::fresh_seed;
 use loadline_runs::{
     Course, InputKind, NamedTarget, ObjectiveSearch, Overrides, PlanLength, Prediction, PredictionSettings, RunOptions,
@@ -27,7 +29,7 @@ use std::path::{Path, PathBuf};
 /// The seed of a sweep where none is typed.
 const SWEEP_SEED: u64 = 1;
 /// The columns of a sweep that people are shown.
-const SHOWN: [(&str, &str); 10] = [
+const SHOWN: [(&str, &str); 12] = [
     ("environment", "environment"),
     ("volume", "volume"),
     ("label", "load"),
@@ -36,7 +38,9 @@ const SHOWN: [(&str, &str); 10] = [
     ("iops_high", "high"),
     ("binding_limit", "limit"),
     ("next_limit", "next"),
+    ("burst_iops", "in its burst"),
     ("burst_ends_s", "burst ends after s"),
+    ("lasting_iops", "for good"),
     ("problem", "problem"),
 ];
 
@@ -183,11 +187,17 @@ fn many(arguments: &PredictArguments, folder: Option<&Path>, quiet: bool) -> any
         part: arguments.sweep.part.map(|part| part.to_string()).as_deref(),
         limits_only: arguments.limits_only,
         limits: figures().filter_map(|figures| figures.binding.as_ref()).map(|(limit, _)| limit.as_str()).collect(),
-        rates: figures().filter_map(|figures| figures.iops).collect(),
-        spent: figures().filter(|figures| figures.burst_ends_s.is_some()).count(),
+        rates: figures().filter_map(rate).collect(),
         spent_column: "burst_ends_s",
     });
     place.conclude(lines, &problems, quiet)
+}
+
+/// The rate of a row, with both of its levels where a burst ends within it.
+fn rate(figures: &RowFigures) -> Option<PredictedRate> {
+    let (before, lasting) = (figures.burst_iops, figures.lasting_iops);
+    let spent = figures.burst_ends_s.map(|after_s| SpentBurst { after_s, before, lasting });
+    Some(PredictedRate { mean: figures.iops?, spent })
 }
 
 /// The sweep that was typed. Without a seed it has the same one everywhere, so that parts belong together.

@@ -10,7 +10,7 @@ mod side_by_side;
 
 pub use advices::{AdviceRow, AdviceSweep, Completed, SweptNeed, advice_frame};
 pub use part::{Part, PartError};
-pub use predictions::{PredictionRow, PredictionSweep, SweepMethod, SweptEnvironment, prediction_frame};
+pub use predictions::{PredictionRow, PredictionSweep, RowFigures, SweepMethod, SweptEnvironment, prediction_frame};
 pub use side_by_side::{Stopped, SweepProgress};
 
 use crate::{Error, InputKind, Refusal, SweepRefusal, catalog_with};

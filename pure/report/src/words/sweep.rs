@@ -1,6 +1,7 @@
 //! What many predictions or advices came to, in lines.
 
 use crate::verdict_line::{About, VerdictLine};
+use loadline_units::Duration;
 use loadline_units::words::{number, percent};
 use std::collections::BTreeMap;
 
@@ -24,11 +25,29 @@ pub struct SweptPredictions<'a> {
     /// What binds each row.
     pub limits: Vec<&'a str>,
     /// The rate of each row.
-    pub rates: Vec<f64>,
-    /// Rows that spend their burst credits.
-    pub spent: usize,
+    pub rates: Vec<PredictedRate>,
     /// The column with the time at which they do.
     pub spent_column: &'a str,
+}
+
+/// The rate of a row, per second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PredictedRate {
+    /// The mean over the measured time.
+    pub mean: f64,
+    /// Its burst credits, if they are spent within that.
+    pub spent: Option<SpentBurst>,
+}
+
+/// Two levels in one row: the mean over both is none that ever is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SpentBurst {
+    /// Seconds until the credits are spent.
+    pub after_s: f64,
+    /// The rate before.
+    pub before: Option<f64>,
+    /// And after.
+    pub lasting: Option<f64>,
 }
 
 /// Advices for many needs.
@@ -47,18 +66,39 @@ pub struct SweptNeeds<'a> {
 /// How many rows there are, what binds them, their rates, and how many spend credits.
 #[must_use]
 pub fn predictions_lines(of: &SweptPredictions<'_>) -> Vec<VerdictLine> {
-    let SweptPredictions { rows, environments, rates, spent, .. } = of;
+    let SweptPredictions { rows, environments, rates, .. } = of;
     let s = if *environments == 1 { "" } else { "s" };
     let by = if of.limits_only { "by ceilings and credits" } else { "by simulation" };
-    let predicted = format!("{rows} rows from {environments} environment{s}{}, {by}", of_part(of.part));
+    let predicted = match rows {
+        1 => format!("1 row from {environments} environment{s}{}, {by}", of_part(of.part)),
+        several => format!("{several} rows from {environments} environment{s}{}, {by}", of_part(of.part)),
+    };
     let mut lines = vec![About::Predicted.says(predicted)];
     lines.extend(limits(&of.limits).map(|limits| About::HeldBy.says(limits)));
-    let ends = rates.iter().min_by(|a, b| a.total_cmp(b)).zip(rates.iter().max_by(|a, b| a.total_cmp(b)));
-    lines.extend(ends.map(|(least, most)| About::Rates.says(format!("{} to {} IOPS", number(*least), number(*most)))));
-    if *spent > 0 {
-        let spend = if *spent == 1 { "1 row spends its".to_owned() } else { format!("{spent} rows spend their") };
+    let levels = |rate: &PredictedRate| {
+        let SpentBurst { after_s, before, lasting } = rate.spent?;
+        Some(format!(
+            "{} IOPS for {}, then {} IOPS",
+            number(before?),
+            Duration::from_s(after_s.max(0.0).round() as u64).clock(),
+            number(lasting?)
+        ))
+    };
+    if let ([_], Some(levels)) = (rates.as_slice(), rates.first().and_then(levels)) {
+        lines.push(About::Rates.says(levels));
+        return lines;
+    }
+    let lasting = |rate: &PredictedRate| rate.spent.and_then(|spent| spent.lasting).unwrap_or(rate.mean);
+    let ends = (rates.iter().map(lasting).min_by(f64::total_cmp)).zip(rates.iter().map(lasting).max_by(f64::total_cmp));
+    let spent = rates.iter().filter(|rate| rate.spent.is_some()).count();
+    let when = if spent > 0 { ", once bursts are over" } else { "" };
+    lines.extend(
+        ends.map(|(least, most)| About::Rates.says(format!("{} to {} IOPS{when}", number(least), number(most)))),
+    );
+    if spent > 0 {
+        let rows = if spent == 1 { "1 row spends its".to_owned() } else { format!("{spent} rows spend their") };
         let column = of.spent_column;
-        lines.push(About::Bursts.says(format!("{spend} burst credits in the end: the column {column} says when")));
+        lines.push(About::Bursts.says(format!("{rows} burst credits in the end: the column {column} says when")));
     }
     lines
 }
@@ -94,4 +134,36 @@ fn limits(limits: &[&str]) -> Option<String> {
     let share = |(name, count): &(&str, usize)| format!("{name} {}", percent(*count as f64 / limits.len() as f64));
     let shown: Vec<String> = by_count.iter().take(LIMITS_SHOWN).map(share).collect();
     (!shown.is_empty()).then(|| shown.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(rates: Vec<PredictedRate>) -> Vec<String> {
+        let of = SweptPredictions {
+            rows: rates.len(),
+            environments: 1,
+            part: None,
+            limits_only: true,
+            limits: vec!["disk-iops"; rates.len()],
+            rates,
+            spent_column: "burst_ends_s",
+        };
+        predictions_lines(&of).into_iter().map(|line| line.text).collect()
+    }
+
+    #[test]
+    fn a_row_of_two_levels_has_both_and_not_the_mean_between_them() {
+        let spent = SpentBurst { after_s: 2_199.0, before: Some(16_000.0), lasting: Some(3_600.0) };
+        let (burst, steady) =
+            (PredictedRate { mean: 4_862.0, spent: Some(spent) }, PredictedRate { mean: 5_000.0, spent: None });
+        let one = lines(vec![burst]);
+        assert_eq!(one[0], "1 row from 1 environment, by ceilings and credits");
+        assert_eq!(one[2], "16,000 IOPS for 36 min 39 s, then 3,600 IOPS");
+        let two = lines(vec![burst, steady]);
+        assert_eq!(two[2], "3,600 to 5,000 IOPS, once bursts are over");
+        assert!(two[3].starts_with("1 row spends its burst credits"));
+        assert_eq!(lines(vec![steady, steady])[2], "5,000 to 5,000 IOPS");
+    }
 }
