@@ -1,8 +1,10 @@
 //! The rows of several devices, added up to one demand.
 
 use crate::error::DemandError;
+use crate::limited::mark_limited;
 use crate::options::ReadOptions;
-use crate::series::{Demand, DemandInterval};
+use crate::series::{AtLimit, Demand, DemandInterval};
+use loadline_units::words::percent;
 use std::collections::BTreeSet;
 
 /// One time's rows of all devices.
@@ -67,6 +69,9 @@ fn is_same(course: &Course, others: &[&Course]) -> bool {
         })
 }
 
+/// A device that is at a limit for more of the time is named.
+const LIMITED_SHARE_TOLD: f64 = 0.1;
+
 /// Disks of which sums are tried.
 const DISKS_MAX: usize = 10;
 
@@ -96,6 +101,21 @@ fn volumes(names: &BTreeSet<String>, blocks: &[Block]) -> BTreeSet<String> {
         })
     };
     others.into_iter().filter(is_volume).cloned().collect()
+}
+
+/// What is said of a device that is at a limit of its own, which a sum with others would hide.
+fn limit_of_one(device: &str, blocks: &[Block]) -> Option<String> {
+    let of = |block: &Block| {
+        let (_, row) = block.rows.iter().find(|(name, _)| name == device)?;
+        Some(DemandInterval { length_s: block.length_s, ..*row })
+    };
+    let mut alone = Demand { intervals: blocks.iter().filter_map(of).collect(), ..Demand::default() };
+    mark_limited(&mut alone);
+    let share = alone.limited_share();
+    // A disk that is asked little and evenly looks as if a limit before it held that.
+    let is_its_own = alone.limited_by() != Some(AtLimit::LevelBeforeDevice);
+    (is_its_own && share >= LIMITED_SHARE_TOLD)
+        .then(|| format!("{device} alone is at a limit for {} of the time: ask for it alone, too", percent(share)))
 }
 
 /// Adds up the devices that were asked for, or all that do not stand for others.
@@ -138,6 +158,7 @@ pub(crate) fn combined(
     if chosen.len() > 1 {
         let names: Vec<&str> = chosen.iter().map(String::as_str).collect();
         notes.push(format!("{} devices are added up as one volume: {}", chosen.len(), names.join(", ")));
+        notes.extend(chosen.iter().filter_map(|device| limit_of_one(device, &blocks)));
     }
     if !left_out.is_empty() && options.devices.is_empty() {
         notes.push(format!("left out, because they stand for other devices: {}", left_out.join(", ")));
@@ -210,6 +231,25 @@ mod tests {
         // Two disks of a mirror stay two.
         assert!(["sda", "nvme0n1", "xvdf", "dev8-16", "mmcblk0"].into_iter().all(is_disk_name));
         assert!(!["vg0-data", "data", "sd", "mpatha", " both", "dev-x"].into_iter().any(is_disk_name));
+    }
+
+    #[test]
+    fn a_device_at_a_limit_is_named_though_the_sum_hides_it() {
+        let busy = DemandInterval {
+            reads_per_s: 500.0,
+            read_bytes_per_s: 4e6,
+            in_flight: Some(8.0),
+            ..DemandInterval::default()
+        };
+        let other = |place: u32| {
+            let reads_per_s = 40.0 + 900.0 * f64::from(place % 7);
+            DemandInterval { reads_per_s, read_bytes_per_s: reads_per_s * 8192.0, in_flight: Some(0.1), ..busy }
+        };
+        let rows = |place| vec![("sda".to_owned(), other(place)), ("sdb".to_owned(), busy)];
+        let blocks = (0..40).map(|place| Block { length_s: 60.0, rows: rows(place) }).collect();
+        let notes = combined("iostat", "f", blocks, &ReadOptions::default(), Vec::new()).unwrap().notes;
+        assert!(notes.iter().any(|note| note.starts_with("sdb alone is at a limit for 100 %")), "{notes:?}");
+        assert!(!notes.iter().any(|note| note.starts_with("sda alone")), "{notes:?}");
     }
 
     #[test]

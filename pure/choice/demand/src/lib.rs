@@ -13,6 +13,7 @@ mod limited;
 mod number;
 mod options;
 mod perfmon;
+mod prometheus;
 mod reading;
 mod run;
 mod sadf;

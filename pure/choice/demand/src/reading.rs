@@ -3,7 +3,7 @@
 use crate::error::DemandError;
 use crate::options::ReadOptions;
 use crate::series::Demand;
-use crate::{azure_monitor, cloud_watch, iostat, limited, perfmon, sadf, sysstat_json};
+use crate::{azure_monitor, cloud_watch, iostat, limited, perfmon, prometheus, sadf, sysstat_json};
 use serde_json::Value as Json;
 
 /// The forms that are read.
@@ -23,6 +23,8 @@ pub enum Form {
     AzureMonitor,
     /// `aws cloudwatch get-metric-data` or `get-metric-statistics`.
     CloudWatch,
+    /// `promtool query range -o json`, or the answer of Prometheus' API.
+    Prometheus,
 }
 
 /// Characters within which a file names its kind.
@@ -40,6 +42,7 @@ pub fn form_of(text: &str) -> Option<Form> {
             Err(_) if begins_with("\"sysstat\"") => Some(Form::SysstatJson),
             Err(_) if begins_with("\"MetricDataResults\"") || begins_with("\"Datapoints\"") => Some(Form::CloudWatch),
             Err(_) if begins_with("\"timeseries\"") => Some(Form::AzureMonitor),
+            Err(_) if begins_with("\"__name__\"") => Some(Form::Prometheus),
             Err(_) => None,
         };
     }
@@ -62,6 +65,9 @@ pub fn form_of(text: &str) -> Option<Form> {
 }
 
 fn form_of_json(json: &Json) -> Option<Form> {
+    if prometheus::is_one(json) {
+        return Some(Form::Prometheus);
+    }
     let first = json.as_array().and_then(|all| all.first()).unwrap_or(json);
     if json.get("sysstat").is_some() {
         return Some(Form::SysstatJson);
@@ -89,6 +95,7 @@ pub fn read(bytes: &[u8], source_name: &str, options: &ReadOptions) -> Result<De
         Form::Perfmon => perfmon::read(text, source_name, options)?,
         Form::AzureMonitor => azure_monitor::read(text, source_name, options)?,
         Form::CloudWatch => cloud_watch::read(text, source_name, options)?,
+        Form::Prometheus => prometheus::read(text, source_name, options)?,
     };
     demand.leave_out_impossible(source_name)?;
     limited::mark_limited(&mut demand);

@@ -355,3 +355,25 @@ fn databases_in_cloud_watch_have_means_and_a_balance() {
     let cut = format!(r#"{{"MetricDataResults": [{}"#, all[0]);
     assert!(refused(&cut).contains("no complete JSON"), "{}", refused(&cut));
 }
+
+#[test]
+fn counters_of_prometheus_become_rates_in_both_of_its_forms() {
+    // Both tools were asked at once, of a disk that did 140 reads and 60 writes of 8 KiB a second.
+    let both = [include_str!("corpus/promtool-range.json"), include_str!("corpus/prometheus-query-range.json")];
+    for text in both {
+        assert_eq!(form_of(text), Some(Form::Prometheus));
+        let demand = of(text);
+        let mean = |figure: fn(&loadline_demand::DemandInterval) -> f64| {
+            demand.intervals.iter().map(figure).sum::<f64>() / demand.intervals.len() as f64
+        };
+        let (reads, writes) = (mean(|one| one.reads_per_s), mean(|one| one.writes_per_s));
+        assert!((135.0..145.0).contains(&reads) && (55.0..65.0).contains(&writes), "{reads} {writes}");
+        assert_eq!(demand.intervals[3].read_size().map(f64::round), Some(8192.0));
+        assert!(demand.intervals.iter().all(|one| one.latency_ns.is_some() && one.in_flight.is_some()));
+    }
+    assert_eq!(of(both[0]).intervals, of(both[1]).intervals);
+    let anew = both[0].replace("\"values\":[[", "\"values\":[[1,\"99999999999999\"],[");
+    assert!(of(&anew).notes.iter().any(|note| note.contains("counters began anew: 1")), "{:?}", of(&anew).notes);
+    let rates = both[0].replace("_total", "_rate");
+    assert!(refused(&rates).contains("no metric in it is known"));
+}
