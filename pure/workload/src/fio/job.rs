@@ -2,12 +2,13 @@
 
 mod arrival;
 mod blocks;
+mod contents;
 mod way;
 
 use super::options::{AROUND, OF_VERIFY, WHERE_IT_RUNS, advice, asks_nothing, is_harmless, is_of_verify};
 use super::units::{self, Bare};
 use super::{Ending, FioProblem, Purpose, Section, Setting, base};
-use loadline_load::{Content, Distribution, FlushCadence, FlushMethod, LoadSpec, Pattern, Staggered, TRIALS_MAX};
+use loadline_load::{Distribution, FlushCadence, FlushMethod, LoadSpec, Pattern, Staggered, TRIALS_MAX};
 use loadline_units::{Bytes, Duration, Ratio};
 use std::collections::BTreeSet;
 
@@ -149,6 +150,7 @@ impl<'a> Job<'a> {
         // Of a file that is closed once both are the same.
         let at_end = [self.flag("end_fsync"), self.flag("fsync_on_close")].contains(&Some(true));
         spec.end_flush = at_end && spec.writes_any() && self.purpose == Purpose::Run;
+        self.growth(&spec);
         self.place(&mut spec, kind.random);
         self.way(&mut spec, &kind);
         self.zones(&mut spec, kind.random);
@@ -306,17 +308,6 @@ impl<'a> Job<'a> {
             (Some(every), _) => Some(FlushCadence { every, how: FlushMethod::Fdatasync }),
             (None, Some(true)) => Some(FlushCadence { every: 1, how: FlushMethod::Fua }),
             _ => None,
-        }
-    }
-
-    fn content(&mut self) -> Content {
-        let share = |text: &str| text.parse::<u32>().ok().filter(|p| *p <= 100).map(Ratio::percent);
-        let compressible = self.value("buffer_compress_percentage", "a percentage", share);
-        let duplicate = self.value("dedupe_percentage", "a percentage", share);
-        let zero = self.flag("zero_buffers") == Some(true);
-        Content {
-            compressible: if zero { Ratio::ONE } else { compressible.unwrap_or(Ratio::ZERO) },
-            duplicate: duplicate.unwrap_or(Ratio::ZERO),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::FioRemedy;
 
 /// Options that say how fio works or what it prints, and nothing about what is asked of storage.
-const HARMLESS: [&str; 48] = [
+const HARMLESS: [&str; 46] = [
     "allow_file_create",
     "allow_mounted_write",
     "bwavgtime",
@@ -22,7 +22,6 @@ const HARMLESS: [&str; 48] = [
     "error_dump",
     "eta",
     "exitall_on_error",
-    "fallocate",
     "fixedbufs",
     "group_reporting",
     "gtod_cpu",
@@ -48,7 +47,6 @@ const HARMLESS: [&str; 48] = [
     "randseed",
     "refill_buffers",
     "registerfiles",
-    "scramble_buffers",
     "slat_percentiles",
     "thread",
     "unlink",

@@ -66,6 +66,13 @@ fn options_mean_what_they_mean_to_fio() {
     assert!(one("rw=read").drop_caches && !one("rw=read\ninvalidate=0").drop_caches);
     // A synchronous engine has no depth.
     assert_eq!(one("iodepth=32\ndirect=1").outstanding(), Some(1));
+    // Nor has libaio through the page cache.
+    assert_eq!(one("ioengine=libaio\niodepth=8").outstanding(), Some(1));
+    assert_eq!(one("ioengine=libaio\niodepth=8\ndirect=1").outstanding(), Some(8));
+    assert_eq!(one("ioengine=io_uring\niodepth=8").outstanding(), Some(8));
+    // Buffers that are neither scrambled nor filled again have one content.
+    assert_eq!(one("rw=write\nscramble_buffers=0").content.duplicate, Ratio::ONE);
+    assert_eq!(one("rw=write\nscramble_buffers=0\nrefill_buffers").content.duplicate, Ratio::ZERO);
     let rated = one("ioengine=io_uring\niodepth=4\nnumjobs=2\nrate_iops=350,150\ndirect=1\nrw=randrw\nrwmixread=70");
     assert_eq!(rated.reads, Ratio::percent(70));
     // The rate is each clone's in each direction, and so is the file each clone's.
@@ -114,8 +121,7 @@ fn what_would_change_the_load_and_is_not_known_is_refused_with_its_line() {
 
 #[test]
 fn jobs_that_run_at_once_and_ask_the_same_are_threads_of_one_load() {
-    let global =
-        "[global]\nfilename=/dev/sdz\nrw=randread\nruntime=5\ntime_based\nsize=1g\niodepth=4\nioengine=libaio\n";
+    let global = "[global]\nfilename=/dev/sdz\nrw=randread\nruntime=5\ntime_based\nsize=1g\niodepth=4\nioengine=libaio\ndirect=1\n";
     let same = format!("{global}[a]\nnumjobs=2\nrandseed=1\n[b]\ndescription=x\n[c]\nnumjobs=3\n[d]\nstonewall\n");
     let read = jobs(&same);
     let loads: Vec<_> = read.plan.cells().map(|(spec, _)| (spec.name.clone().unwrap(), spec.threads)).collect();
@@ -212,10 +218,10 @@ fn refused(options: &str) -> String {
 
 #[test]
 fn a_job_that_thinks_has_one_request_at_a_time() {
-    let thinking = one("ioengine=libaio\niodepth=16\nthinktime=10ms\nrw=randread");
+    let thinking = one("ioengine=libaio\ndirect=1\niodepth=16\nthinktime=10ms\nrw=randread");
     let Arrival::Closed { queue_depth, think_time, .. } = thinking.arrival else { panic!("{thinking:?}") };
     assert_eq!((queue_depth, think_time), (1, Duration::from_ms(10)));
-    assert_eq!(one("ioengine=libaio\niodepth=16\nthinktime=0\nrw=randread").outstanding(), Some(16));
+    assert_eq!(one("ioengine=libaio\ndirect=1\niodepth=16\nthinktime=0\nrw=randread").outstanding(), Some(16));
     let open = refused("rw=randread\nrate_iops=10\nrate_process=poisson\nthinktime=5");
     assert!(open.contains("job.fio:8: thinktime: arrivals"), "{open}");
 }
@@ -639,4 +645,14 @@ fn job_files_that_people_brought_are_the_loads_that_fio_makes_of_them() {
     assert_eq!((remarks.buffered, remarks.threads, remarks.duration), (false, 4, Duration::from_s(1)));
     let told = problems(include_str!("../../tests/jobs/pre-read.fio"));
     assert!(told.contains("job.fio:6: pre_read=1: would change the load"), "{told}");
+}
+
+#[test]
+fn a_log_whose_flushes_are_cheaper_here_says_so() {
+    let says = |options: &str| {
+        let text = format!("[log]\nfilename=log\nsize=1m\nbs=2300\nrw=write\n{options}\n");
+        jobs(&text).notes.iter().any(|note| note.contains("is filled before the load"))
+    };
+    assert!(says("fdatasync=1") && says("fallocate=none") && says("fsync=1"));
+    assert!(!says("fdatasync=1\noverwrite=1") && !says("iodepth=1"));
 }

@@ -120,8 +120,9 @@ impl Iolog {
         let (first, second) = (number(), number());
         match action {
             "add" | "open" | "close" => return Line::Known,
+            // By the manual, microseconds from the one before. fio 3.33 waits until so many milliseconds after its start.
             "wait" => {
-                self.now_us = self.now_us.saturating_add(first.unwrap_or(0));
+                self.now_us = self.now_us.max(first.unwrap_or(0).saturating_mul(1_000));
                 return Line::Known;
             }
             _ => {}

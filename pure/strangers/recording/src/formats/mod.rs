@@ -8,10 +8,10 @@ pub use write::{Written, write};
 
 use crate::Join;
 use crate::Stacking;
-use crate::event::BlockEvent;
+use crate::event::{BlockEvent, Happening};
 use loadline_block::{ErrorKind, Operation};
 use loadline_emulation::{RecordedRequest, RecordingNotes, SlicePart, Trace, TraceRecord};
-use loadline_units::Instant;
+use loadline_units::{Instant, SECTOR};
 use std::collections::BTreeMap;
 
 /// Devices of a trace at most.
@@ -162,6 +162,16 @@ struct Events {
 /// Events of several devices as requests.
 fn joined(Events { all: mut events, left_out, first }: Events) -> Rows {
     events.sort_by_key(|event| (event.at_ns, event.what as u8));
+    // A trace of one kind of events (`blktrace -a issue`) has when requests came, and not how long they took.
+    if !events.iter().any(|event| event.what == Happening::Completed) {
+        let kind = if events.iter().any(|event| event.what == Happening::Issued) {
+            Happening::Issued
+        } else {
+            Happening::Queued
+        };
+        let all = events.iter().filter(|event| event.what == kind).map(row_of_event).collect();
+        return Rows { all, left_out, first };
+    }
     let begun = events.first().map_or(0, |event| event.at_ns);
     let mut joins: BTreeMap<u32, Join> = BTreeMap::new();
     let mut rows = Rows { all: Vec::new(), left_out, first };
@@ -176,6 +186,24 @@ fn joined(Events { all: mut events, left_out, first }: Events) -> Rows {
     rows
 }
 
+fn row_of_event(event: &BlockEvent) -> Row {
+    Row {
+        at_ns: event.at_ns,
+        done_ns: None,
+        operation: event.operation,
+        durable: event.durable,
+        error: None,
+        offset: event.sector * SECTOR.get(),
+        length: event.sectors * SECTOR.get(),
+        device: device_name(event.device),
+        client: event.pid,
+    }
+}
+
+fn device_name(device: u32) -> String {
+    format!("{},{}", device >> 20, device & 0xf_ffff)
+}
+
 fn row_of(request: &RecordedRequest, device: u32) -> Row {
     Row {
         at_ns: request.arrived_at.as_ns(),
@@ -185,7 +213,7 @@ fn row_of(request: &RecordedRequest, device: u32) -> Row {
         error: request.error,
         offset: request.offset,
         length: request.length,
-        device: format!("{},{}", device >> 20, device & 0xf_ffff),
+        device: device_name(device),
         client: request.client,
     }
 }

@@ -49,8 +49,13 @@ fn iologs_of_fio_have_times_or_pauses() {
                   /dev/sdb write 0 4096\n";
     assert_eq!(
         found(second.as_bytes(), TraceFormat::FioIolog),
-        [(0, Read, 4_096, 8_192, None), (4, Write, 0, 4_096, None)]
+        [(0, Read, 4_096, 8_192, None), (4_000, Write, 0, 4_096, None)]
     );
+    // Each wait is until so many ms after the start, as fio 3.33 takes it: these end after 3 s.
+    let several = "fio version 2 iolog\n/dev/sdb read 0 512\n/dev/sdb wait 1000 0\n/dev/sdb read 512 512\n/dev/sdb wait 3000 0\n\
+                   /dev/sdb read 1024 512\n";
+    let times: Vec<u64> = found(several.as_bytes(), TraceFormat::FioIolog).iter().map(|row| row.0).collect();
+    assert_eq!(times, [0, 1_000_000, 3_000_000]);
 }
 
 #[test]
@@ -60,6 +65,16 @@ fn what_blkparse_prints_is_joined() {
                 \x20 8,0    3       13     0.009607758     0  C   W 223490 + 56 [0]\n\
                 \x20 8,0    3        1     0.010000000   697  P   N [kjournald]\n";
     assert_eq!(found(text.as_bytes(), TraceFormat::Blkparse), [(0, Write, 223_490 * 512, 56 * 512, Some(100))]);
+}
+
+#[test]
+fn events_of_issue_alone_are_requests_without_latencies() {
+    let text = "202,16   4    50001  675.701491904   653  D  WS 154088048 + 80 [java]\n\
+                202,16   3    50002  675.705310858   643  D   W 75077552 + 8 [kworker/u16:2]\n";
+    assert_eq!(
+        found(text.as_bytes(), TraceFormat::Blkparse),
+        [(0, Write, 154_088_048 * 512, 80 * 512, None), (3_818, Write, 75_077_552 * 512, 4_096, None)]
+    );
 }
 
 #[test]

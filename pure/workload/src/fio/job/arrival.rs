@@ -11,6 +11,16 @@ impl Job<'_> {
         let depth = u32::try_from(self.number("iodepth").unwrap_or(1)).unwrap_or(u32::MAX);
         let engine = self.get("ioengine");
         let queue_depth = match engine.map_or("psync", |s| s.value.as_str()) {
+            // Through the page cache the kernel answers each of its requests before it takes the next.
+            "libaio" if spec.buffered && self.purpose == Purpose::Run => {
+                if depth > 1 {
+                    self.note(
+                        "libaio without direct=1 waits for each request, in fio as here: the depth is 1; write direct=1, or \
+                         ioengine=io_uring for several at once through the page cache",
+                    );
+                }
+                1
+            }
             "libaio" | "io_uring" | "posixaio" | "windowsaio" | "solarisaio" => depth,
             "null" => {
                 self.target = Some("null".to_owned());
@@ -33,7 +43,8 @@ impl Job<'_> {
                 depth
             }
         };
-        if engine.is_some_and(|s| s.value != "io_uring") {
+        let is_told = engine.is_some_and(|s| s.value == "libaio") && spec.buffered && depth > 1;
+        if engine.is_some_and(|s| s.value != "io_uring") && !is_told {
             self.note(
                 "ioengine only says whether requests wait for each other; how they get to the device is chosen for the run",
             );
