@@ -126,7 +126,7 @@ impl PagePart<'_> {
 }
 
 impl PageGetter<'_> {
-    /// Gets a page into an empty file; `waits` is told of pauses.
+    /// Gets a page into an empty file; `waits` hears of pauses.
     pub(super) fn get(&self, url: &str, file: &File, waits: &mut dyn FnMut(Duration)) -> Result<(), PageError> {
         let url = Url::parse(url).map_err(|_| PageError::NoUrl)?;
         let mut part = PagePart { file, bytes: 0, etag: None };

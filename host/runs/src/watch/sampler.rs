@@ -337,7 +337,7 @@ impl Sampler {
         self.programs.forget(seconds);
     }
 
-    /// Without a device there is nothing to wait for: whoever started this starts it again.
+    /// Without a device there is nothing to wait for: what started this starts it again.
     fn refuse_without_devices(&self) -> Result<(), Error> {
         match self.devices.first().filter(|_| self.devices.iter().all(|device| device.missed > 0)) {
             Some(device) => {
