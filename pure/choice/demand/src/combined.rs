@@ -75,6 +75,9 @@ const LIMITED_SHARE_TOLD: f64 = 0.1;
 /// Disks of which sums are tried.
 const DISKS_MAX: usize = 10;
 
+/// Devices that are looked at one by one. No machine has more; a file that says so is only added up, so that any file ends.
+const DEVICES_MAX: usize = 256;
+
 /// Devices with names of their own whose figures are those of a disk, or of several disks together: volumes, maps and groups over them.
 fn volumes(names: &BTreeSet<String>, blocks: &[Block]) -> BTreeSet<String> {
     let course = |name: &String| -> Course {
@@ -85,7 +88,7 @@ fn volumes(names: &BTreeSet<String>, blocks: &[Block]) -> BTreeSet<String> {
         blocks.iter().map(of).collect()
     };
     let (disks, others): (Vec<&String>, Vec<&String>) = names.iter().partition(|name| is_disk_name(name));
-    if others.is_empty() || disks.is_empty() {
+    if others.is_empty() || disks.is_empty() || names.len() > DEVICES_MAX {
         return BTreeSet::new();
     }
     let disks: Vec<Course> = disks.into_iter().map(course).collect();
@@ -158,7 +161,9 @@ pub(crate) fn combined(
     if chosen.len() > 1 {
         let names: Vec<&str> = chosen.iter().map(String::as_str).collect();
         notes.push(format!("{} devices are added up as one volume: {}", chosen.len(), names.join(", ")));
-        notes.extend(chosen.iter().filter_map(|device| limit_of_one(device, &blocks)));
+        if chosen.len() <= DEVICES_MAX {
+            notes.extend(chosen.iter().filter_map(|device| limit_of_one(device, &blocks)));
+        }
     }
     if !left_out.is_empty() && options.devices.is_empty() {
         notes.push(format!("left out, because they stand for other devices: {}", left_out.join(", ")));
@@ -250,6 +255,14 @@ mod tests {
         let notes = combined("iostat", "f", blocks, &ReadOptions::default(), Vec::new()).unwrap().notes;
         assert!(notes.iter().any(|note| note.starts_with("sdb alone is at a limit for 100 %")), "{notes:?}");
         assert!(!notes.iter().any(|note| note.starts_with("sda alone")), "{notes:?}");
+    }
+
+    #[test]
+    fn more_devices_than_any_machine_has_are_added_up_all_the_same() {
+        let names: Vec<String> = (0..200_000).map(|number| format!("sda{number}x")).chain(["sdb".to_owned()]).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let demand = combined("iostat", "f", block(&names), &ReadOptions::default(), Vec::new()).unwrap();
+        assert_eq!(demand.devices.len(), 200_001);
     }
 
     #[test]

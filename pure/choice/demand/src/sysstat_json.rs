@@ -100,7 +100,7 @@ fn mended(text: &str) -> Mended {
     // Behind the last whole report, and the number of these.
     let (mut whole, mut reports) = (None, 0_usize);
     let (mut in_text, mut is_escaped, mut line) = (false, false, 1);
-    let (mut before, mut blank_lines) = (' ', 0);
+    let (mut before, mut blank_lines, mut commas) = (' ', 0, 0_u64);
     for c in text.chars() {
         line += usize::from(c == '\n');
         if in_text {
@@ -114,9 +114,12 @@ fn mended(text: &str) -> Mended {
             '"' => in_text = true,
             ',' if ['[', '{', ','].contains(&before) => {
                 of.is_without_boot |= at_first_report;
-                of.notes.push(format!(
-                    "line {line} has a comma too many, as `iostat -y -o JSON` wrote it: it is passed over"
-                ));
+                if commas == 0 {
+                    of.notes.push(format!(
+                        "line {line} has a comma too many, as `iostat -y -o JSON` wrote it: it is passed over"
+                    ));
+                }
+                commas += 1;
                 continue;
             }
             '[' | '{' => open.push(c),
@@ -145,6 +148,9 @@ fn mended(text: &str) -> Mended {
             before = c;
         }
         of.text.push(c);
+    }
+    if commas > 1 {
+        of.notes.push(format!("{} more commas like it are passed over", commas - 1));
     }
     if let (false, Some(whole)) = (open.is_empty(), whole) {
         of.text.truncate(whole);
