@@ -78,7 +78,7 @@ impl LiveState {
         Self { is_attached, ..Self::default() }
     }
 
-    /// The same, at this moment of what is shown, ns.
+    /// The same, at the moment that is shown, ns.
     #[must_use]
     pub fn at(until_ns: u64) -> Self {
         Self { until_ns: Some(until_ns), ..Self::new(true) }

@@ -24,7 +24,7 @@ pub struct RecordedHour {
     pub step_s: u32,
 }
 
-/// That a record is a part of what is stored, as its settings say.
+/// That only a part of a stored run is in a record, as its settings say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedPart {
     /// From here on, seconds since 1970,
