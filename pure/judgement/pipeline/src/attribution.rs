@@ -33,6 +33,8 @@ pub(crate) const HARDLY_MORE: f64 = 1.1;
 /// Clocks that name a lever for more of the time than this, while it has no more effect than that, contradict the replay.
 const CLOCKS_INSIST: f64 = 0.6;
 const NO_EFFECT: f64 = 0.1;
+/// Against such clocks a replay still names its part, as one among several, if it takes as long as the crawl to within this, and the part leads.
+const TRUSTED_ERROR_MAX: f64 = 0.05;
 
 /// What bound a source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -218,7 +220,8 @@ pub fn attribute(record: &PipelineRecord) -> Result<Vec<Attribution>, ReplayErro
     named.collect()
 }
 
-/// What twice as much of each of the parts with the largest effects gives, as a person sets it, the most first.
+/// What twice as much of each of the parts with the largest effects gives, as a person sets it, the most first. Workers are always asked
+/// about: where they wait, more of them help, and faster ones do not.
 fn gains(
     record: &PipelineRecord,
     pipeline: &RecordedPipeline,
@@ -227,7 +230,8 @@ fn gains(
     by_replay: &[Elasticity],
 ) -> Result<Vec<Elasticity>, ReplayError> {
     let mut all = Vec::new();
-    for lever in by_replay.iter().take(EFFECTS_MAX).map(|of| of.lever) {
+    let is_asked = |(place, of): &(usize, &Elasticity)| *place < EFFECTS_MAX || matches!(of.lever, Lever::Workers(_));
+    for lever in by_replay.iter().enumerate().filter(is_asked).map(|(_, of)| of.lever) {
         if let Some(gain) = pipeline.gain_of_twice(record, lever, source, base_ns)? {
             all.push(Elasticity { lever, elasticity: libm::log2(gain) });
         }
@@ -286,14 +290,14 @@ fn name(
         return Bound::CannotTell(Doubtful::Flat);
     };
     let effect = |lever: Lever| by_replay.iter().find(|of| of.lever == lever).map_or(0.0, |of| of.elasticity);
-    if let Some(clocks) = by_clocks.first()
-        && clocks.share >= CLOCKS_INSIST
-        && clocks.lever != first.lever
-        && effect(clocks.lever) < NO_EFFECT
-    {
+    let leads = first.elasticity - second >= LEADS;
+    let against = by_clocks.first().filter(|clocks| {
+        clocks.share >= CLOCKS_INSIST && clocks.lever != first.lever && effect(clocks.lever) < NO_EFFECT
+    });
+    if let Some(clocks) = against.filter(|_| !leads || replay_error.abs() > TRUSTED_ERROR_MAX) {
         return Bound::CannotTell(Doubtful::Disagree { clocks: clocks.lever, replay: first.lever });
     }
-    if first.elasticity >= BINDS && first.elasticity - second >= LEADS {
+    if first.elasticity >= BINDS && leads && against.is_none() {
         return Bound::By(first.lever);
     }
     let others = by_replay.iter().skip(1).filter(|of| of.elasticity >= TAKES_PART).map(|of| of.lever);

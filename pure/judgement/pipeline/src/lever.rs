@@ -133,7 +133,8 @@ impl Lever {
     }
 
     /// Whether both are names for the same waits: what is made durable waits for its volume, however often that is.
-    pub(crate) const fn is_one_wait(self, other: Self) -> bool {
+    #[must_use]
+    pub const fn is_one_wait(self, other: Self) -> bool {
         const fn is_batch(lever: Lever) -> bool {
             matches!(lever, Lever::Commit | Lever::Memory | Lever::Merges)
         }

@@ -38,7 +38,10 @@ pub struct RecordedPipeline {
 impl RecordedPipeline {
     /// How many times as fast a source is with twice as much of a part, as a person sets it; `base_ns` is what it takes without. `None`: no
     /// setting does that.
-    pub(crate) fn gain_of_twice(
+    ///
+    /// # Errors
+    /// When the pipeline or an item contradicts itself.
+    pub fn gain_of_twice(
         &self,
         record: &PipelineRecord,
         lever: Lever,

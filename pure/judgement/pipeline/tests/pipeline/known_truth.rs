@@ -6,8 +6,8 @@
 use crate::made_up::{Random, station};
 use crate::sampling::{allowed, is_long, seed};
 use loadline_pipeline::{
-    Attribution, Bound, CORES_BUSY, Keep, Lever, PipelineItem, Release, attribute, cores_busy, crawl_violations,
-    elasticities, replay,
+    Attribution, Bound, CORES_BUSY, Keep, Lever, PipelineItem, RecordedPipeline, Release, attribute, cores_busy,
+    crawl_violations, elasticities, replay,
 };
 use loadline_record::{
     BatchCost, CommitSpec, MergeSpec, PipelineRecord, PipelineSpec, Politeness, SegmentSpec, SourceSpec, Work,
@@ -21,6 +21,10 @@ const ALL: u64 = 10_000;
 const SAMPLED: u64 = 200;
 /// Of those that are held against the rules, which takes a replay more for each part.
 const RULED: u64 = 40;
+/// What leads by less is not clear: a part that gives twice as much as no other is ahead by 1.
+const CLEAR: f64 = 0.2;
+/// Of so many parts with the largest effects it is asked what setting twice as much of them gives; of workers always.
+const EFFECTS: usize = 5;
 /// So many threads examine them.
 const PARTS: u64 = 2;
 /// How times scatter round their mean.
@@ -166,12 +170,49 @@ fn measured(number: u64) -> (Drawn, PipelineRecord) {
     (Drawn { spec, items }, record)
 }
 
-/// The answers of a measured crawl, and the truth of each source: its parts by effect.
-fn examined(number: u64) -> Vec<(Attribution, Vec<(Lever, f64)>)> {
+/// What is true of a source of a drawn pipeline.
+struct Truth {
+    /// Its parts by effect.
+    by_effect: Vec<(Lever, f64)>,
+    /// What binds it, where that is clear: by effect, unless twice as much of another part, as a person sets it, gives clearly more.
+    clear: Option<Lever>,
+}
+
+impl Truth {
+    /// `by_setting`: what twice as much of a part gives, as a person sets it.
+    fn new(by_effect: Vec<(Lever, f64)>, by_setting: &[(Lever, f64)]) -> Self {
+        let first = by_effect[0].0;
+        let own = by_setting.iter().find(|of| of.0 == first).map_or(f64::INFINITY, |of| of.1);
+        let mut others: Vec<_> = by_setting.iter().filter(|of| of.0 != first && !of.0.is_one_wait(first)).collect();
+        others.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let gives = |place: usize| others.get(place).map_or(f64::NEG_INFINITY, |of| of.1);
+        let clear = if gives(0) <= own {
+            (by_effect[0].1 - by_effect[1].1 >= CLEAR).then_some(first)
+        } else {
+            (gives(0) - own.max(gives(1)) >= CLEAR).then(|| others[0].0)
+        };
+        Self { by_effect, clear }
+    }
+}
+
+/// The answers of a measured crawl, and the truth of each source.
+fn examined(number: u64) -> Vec<(Attribution, Truth)> {
     let (Drawn { spec, items }, record) = measured(number);
     let busy: Vec<bool> = (0..spec.sources.len()).map(|source| cores_busy(&record, source) >= CORES_BUSY).collect();
-    let truth = elasticities(&spec, &items, &busy).unwrap().of;
-    let truth = truth.into_iter().map(|of| of.into_iter().map(|of| (of.lever, of.elasticity)).collect());
+    let effects = elasticities(&spec, &items, &busy).unwrap();
+    let drawn = RecordedPipeline { spec, items };
+    let truth = effects.of.into_iter().zip(effects.base_ns).enumerate().map(|(source, (of, base_ns))| {
+        let by_effect: Vec<_> = of.into_iter().map(|of| (of.lever, of.elasticity)).collect();
+        let can_give = |(place, of): (usize, &(Lever, f64))| {
+            (place < EFFECTS || matches!(of.0, Lever::Workers(_))).then_some(of.0)
+        };
+        let gives = |lever: Lever| {
+            let gain = drawn.gain_of_twice(&record, lever, source, base_ns).unwrap();
+            gain.map(|gain| (lever, gain.log2()))
+        };
+        let by_setting: Vec<_> = by_effect.iter().enumerate().filter_map(can_give).filter_map(gives).collect();
+        Truth::new(by_effect, &by_setting)
+    });
     attribute(&record).unwrap().into_iter().zip(truth).collect()
 }
 
@@ -190,7 +231,6 @@ fn count(numbers: impl Iterator<Item = u64>) -> Count {
     for number in numbers {
         for (place, (named, truth)) in examined(number).into_iter().enumerate() {
             all.sources += 1;
-            let gap = truth[0].1 - truth[1].1;
             let leader = match &named.bound {
                 Bound::By(lever) => Some(*lever),
                 Bound::Shared(levers) => levers.first().copied(),
@@ -198,23 +238,24 @@ fn count(numbers: impl Iterator<Item = u64>) -> Count {
             };
             let is_confident = matches!(named.bound, Bound::By(_));
             all.confident += u64::from(is_confident);
-            if is_confident && leader != Some(truth[0].0) {
+            let Truth { by_effect, clear } = truth;
+            if is_confident && leader != Some(by_effect[0].0) {
                 all.wrong += 1;
-                println!("wrong: pipeline {number}, source {place}: {:?}, truth {:?}", named.bound, &truth[..2]);
+                println!("wrong: pipeline {number}, source {place}: {:?}, truth {:?}", named.bound, &by_effect[..2]);
             }
-            if gap >= 0.2 {
+            if let Some(clear) = clear {
                 all.decided += 1;
-                let is_right = leader == Some(truth[0].0);
+                let is_right = leader == Some(clear);
                 all.right += u64::from(is_right);
-                let kind = format!("{:?}", truth[0].0);
+                let kind = format!("{clear:?}");
                 let of = all.by_lever.entry(kind.split('(').next().unwrap_or_default().to_owned()).or_default();
                 of.0 += 1;
                 of.1 += u64::from(is_right);
                 if !is_right {
                     println!(
-                        "missed: pipeline {number}, source {place}: {:?}, truth {:?}, clocks {:?}, replay {:?} {:.3}",
+                        "missed: pipeline {number}, source {place}: {:?}, truth {clear:?} {:?}, clocks {:?}, replay {:?} {:.3}",
                         named.bound,
-                        &truth[..2],
+                        &by_effect[..2],
                         named.evidence.by_clocks.first(),
                         named.evidence.by_replay.first(),
                         named.evidence.replay_error
