@@ -5,6 +5,7 @@ use crate::failure::Outcome;
 use crate::{output, output_file};
 use anyhow::bail;
 use loadline_emulation::Trace;
+use loadline_exported::perfetto;
 use loadline_recording::formats::{Written, write};
 use loadline_runs::recording::read_trace;
 
@@ -21,19 +22,29 @@ pub(crate) fn left_out(trace: &Trace) -> String {
 /// Reads a trace of any format that is known, and writes it.
 pub(crate) fn convert(arguments: &ConvertArguments, quiet: bool) -> anyhow::Result<Outcome> {
     let file = output_file::result(&arguments.output, arguments.force)?;
-    let (trace, format) = read_trace(&arguments.trace)?;
+    let (mut trace, format) = read_trace(&arguments.trace)?;
     if trace.records.is_empty() {
         bail!("{} has no requests ({}): nothing was converted", arguments.trace.display(), left_out(&trace));
     }
-    let written = match arguments.format {
-        WrittenName::FioIolog => Written::FioIolog,
-        WrittenName::Blktrace => Written::Blktrace,
-        WrittenName::Csv => Written::Csv,
+    let all = trace.records.len();
+    let contents = match arguments.format {
+        WrittenName::FioIolog => write(&trace, Written::FioIolog),
+        WrittenName::Blktrace => write(&trace, Written::Blktrace),
+        WrittenName::Csv => write(&trace, Written::Csv),
+        WrittenName::Perfetto => {
+            trace.records.truncate(usize::try_from(arguments.requests).unwrap_or(usize::MAX));
+            perfetto::requests(&trace)
+        }
     };
-    output_file::write(&file, write(&trace, written))?;
+    output_file::write(&file, contents)?;
     if !quiet {
         let from = format.map_or("a trace of loadline", |format| format.name());
-        output::tell(&format!("{} requests of {from}, {}", trace.records.len(), left_out(&trace)));
+        let count = if trace.records.len() < all {
+            format!("the first {} of {all} requests", trace.records.len())
+        } else {
+            format!("{all} requests")
+        };
+        output::tell(&format!("{count} of {from}, {}", left_out(&trace)));
     }
     Ok(Outcome::Done)
 }
@@ -50,7 +61,8 @@ mod tests {
         let mut bytes = encode_recording_head("{}", ["sda"].into_iter());
         bytes.extend(encode_recording_end(&RecordingNotes::default()));
         std::fs::write(&trace, bytes).unwrap();
-        let arguments = ConvertArguments { trace, output: output.clone(), format: WrittenName::Csv, force: false };
+        let arguments =
+            ConvertArguments { trace, output: output.clone(), format: WrittenName::Csv, requests: 1, force: false };
         let error = convert(&arguments, true).unwrap_err().to_string();
         assert!(error.contains("app.trace has no requests (0 left out): nothing was converted"), "{error}");
         assert!(!output.exists());

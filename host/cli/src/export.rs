@@ -18,8 +18,13 @@ pub(crate) fn export(arguments: &ExportArguments, store: &Store) -> anyhow::Resu
     if arguments.rows != ExportRows::Cells && !is_table {
         return Err(Usage("--rows chooses the rows of a table: of --as csv and --as parquet".to_owned()).into());
     }
-    if arguments.form == ExportForm::Parquet && arguments.output.is_none() {
-        return Err(Usage("Parquet is no text: say where it goes, with -o FILE.parquet".to_owned()).into());
+    let bytes_alone = match arguments.form {
+        ExportForm::Parquet => Some("Parquet is no text: say where it goes, with -o FILE.parquet"),
+        ExportForm::Perfetto => Some("a timeline is no text: say where it goes, with -o FILE.perfetto"),
+        _ => None,
+    };
+    if let Some(what) = bytes_alone.filter(|_| arguments.output.is_none()) {
+        return Err(Usage(what.to_owned()).into());
     }
     if let (ExportForm::Fio, Some(folder)) =
         (arguments.form, arguments.output.as_deref().filter(|path| is_folder(path)))
@@ -33,6 +38,9 @@ pub(crate) fn export(arguments: &ExportArguments, store: &Store) -> anyhow::Resu
             ExportForm::Parquet => columnar::parquet(&frame, name_of(arguments.rows))?,
             _ => loadline_report::frame_csv(&frame).into_bytes(),
         }
+    } else if arguments.form == ExportForm::Perfetto {
+        let record = only_run(arguments, store)?;
+        loadline_exported::perfetto::run(&record, &summarized(&record))
     } else {
         text_of(arguments.form, &only_run(arguments, store)?).into_bytes()
     };
@@ -80,7 +88,7 @@ fn text_of(form: ExportForm, record: &RunRecord) -> String {
     let summary = || summarized(record);
     match form {
         ExportForm::Json => printing::summary(&summary(), Format::Json),
-        ExportForm::Csv | ExportForm::Parquet => unreachable!("tables are made of several runs"),
+        ExportForm::Csv | ExportForm::Parquet | ExportForm::Perfetto => unreachable!("these are made elsewhere"),
         ExportForm::Fio => loadline_exported::fio::fio(record, &summary()),
         ExportForm::OpenMetrics => {
             let began = record.cells.iter().flat_map(|cell| &cell.trials).map(|trial| trial.started_unix_s).min();

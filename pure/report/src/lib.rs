@@ -47,6 +47,7 @@ pub use table::{Column, Field, Table};
 pub use terminal::{run_draft, terminal, verdict_terminal};
 pub use verdict::{VERDICT_LINES_MAX, lines as verdict_lines};
 pub use verdict_line::{About, ObjectiveStanding, VerdictLine};
+pub use words::watch::cause as watch_cause;
 pub use words::{TRACE_CUT_SHORT, doubt_detail};
 
 /// Writes to a `String`, which cannot fail.

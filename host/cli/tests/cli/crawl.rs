@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// A folder with pages, a document and a file that is neither.
-fn folder(bench: &Bench, pages: usize) -> String {
+pub(crate) fn folder(bench: &Bench, pages: usize) -> String {
     let folder = bench.path("docs");
     std::fs::create_dir_all(&folder).unwrap();
     for page in 0..pages {

@@ -25,6 +25,7 @@ mod limits;
 mod live;
 mod loop_closes;
 mod only_read;
+mod perfetto;
 mod predict;
 mod prices;
 mod pty;

@@ -177,7 +177,8 @@ fn of_the_time(share: f64) -> String {
 }
 
 /// What a share of the time went to.
-pub(crate) fn cause(cause: &WatchCause) -> String {
+#[must_use]
+pub fn cause(cause: &WatchCause) -> String {
     match cause {
         WatchCause::Throttle { throttle } => {
             format!("a kernel throttle in control group {} ({})", throttle.group, amount(throttle))

@@ -1,4 +1,4 @@
-//! Exports runs in the formats of other tools: fio's results, OpenMetrics, and what CI systems read.
+//! Exports runs in the formats of other tools: fio's results, OpenMetrics, timelines, and what CI systems read.
 //!
 //! Doubts stand with their figures in every form. Facts without an equivalent are stated in words, not left out.
 
@@ -6,6 +6,7 @@ mod benchmarks;
 pub mod fio;
 mod junit;
 mod openmetrics;
+pub mod perfetto;
 
 pub use benchmarks::{Improvement, benchmarks};
 pub use junit::{JUNIT_MARK, junit};
