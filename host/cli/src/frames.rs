@@ -12,11 +12,11 @@ use crate::interruption::Interruption;
 use crate::output;
 use anyhow::Context as _;
 use loadline_analysis::{Limit, LiveFrame};
-use loadline_report::live::{COLUMNS_MIN, LINES_MIN, LiveState, live_json, live_words};
+use loadline_report::live::{COLUMNS_MIN, LINES_MIN, LiveState, ScreenOf, live_json, live_words};
 use screen::Screen;
 use socket::LiveSocket;
 use std::fs::File;
-use std::io::Write;
+use std::io::{IsTerminal as _, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,8 +37,10 @@ pub(crate) struct Wishes {
 pub(crate) struct Frames {
     shown: Shown,
     json: Option<Box<dyn Write>>,
-    socket: Option<LiveSocket>,
+    /// The socket, and the run that it is of.
+    socket: Option<(LiveSocket, String)>,
     is_served: bool,
+    interruption: Interruption,
     wishes: Arc<Wishes>,
     latest: Option<LiveFrame>,
 }
@@ -46,7 +48,12 @@ pub(crate) struct Frames {
 /// What people see.
 enum Shown {
     Nothing,
-    Lines { said_at: Option<Instant>, held: Vec<Option<Limit>> },
+    Lines {
+        said_at: Option<Instant>,
+        held: Vec<Option<Limit>>,
+    },
+    /// A screen from the next frame on.
+    Waiting(LiveState),
     Screen(Screen),
 }
 
@@ -62,30 +69,40 @@ impl Frames {
     ///
     /// # Errors
     /// The file of `--live` cannot be made.
-    pub(crate) fn open(options: &LiveArguments, quiet: bool, interruption: &Interruption) -> anyhow::Result<Self> {
-        let mut frames = Self::new(options.lines, quiet, interruption, LiveState::new(false))?;
+    pub(crate) fn open(
+        options: &LiveArguments,
+        quiet: bool,
+        interruption: &Interruption,
+        of: ScreenOf,
+    ) -> anyhow::Result<Self> {
+        let mut frames = Self::new(options.lines, quiet, interruption, LiveState::new(of));
+        // What a run does is said in lines of its own, also where nobody sits before them.
+        if of == ScreenOf::Work && !options.lines && !std::io::stderr().is_terminal() {
+            frames.shown = Shown::Nothing;
+        }
         frames.json = options.live.as_deref().map(json_to).transpose()?;
         frames.is_served = true;
         Ok(frames)
     }
 
-    fn new(lines: bool, quiet: bool, interruption: &Interruption, state: LiveState) -> anyhow::Result<Self> {
-        let wishes = Arc::<Wishes>::default();
+    fn new(lines: bool, quiet: bool, interruption: &Interruption, state: LiveState) -> Self {
         let shown = if has_screen(quiet, lines) {
-            Shown::Screen(Screen::open(interruption.clone(), Arc::clone(&wishes), state)?)
+            Shown::Waiting(state)
         } else if quiet {
             Shown::Nothing
         } else {
             Shown::Lines { said_at: None, held: Vec::new() }
         };
-        Ok(Self { shown, json: None, socket: None, is_served: false, wishes, latest: None })
+        let interruption = interruption.clone();
+        Self { shown, json: None, socket: None, is_served: false, interruption, wishes: Arc::default(), latest: None }
     }
 
     /// Shows a frame.
     pub(crate) fn take(&mut self, frame: &LiveFrame) {
-        if self.is_served && self.socket.is_none() {
+        if self.is_served && self.socket.as_ref().is_none_or(|(_, run)| *run != frame.run) {
             // One that cannot be made is no reason to stop: nobody asked for it.
-            self.socket = LiveSocket::listen(frame).ok();
+            self.socket = None;
+            self.socket = LiveSocket::listen(frame).ok().map(|socket| (socket, frame.run.clone()));
             self.is_served = self.socket.is_some();
         }
         if self.socket.is_some() || self.json.is_some() {
@@ -95,12 +112,28 @@ impl Frames {
             {
                 self.json = None;
             }
-            if let Some(socket) = &self.socket {
+            if let Some((socket, _)) = &self.socket {
                 socket.send(&line);
             }
         }
+        self.show(frame);
+        self.latest = Some(frame.clone());
+    }
+
+    /// Shows a frame to people.
+    fn show(&mut self, frame: &LiveFrame) {
+        if let Shown::Waiting(state) = &self.shown {
+            let screen = Screen::open(self.interruption.clone(), Arc::clone(&self.wishes), state.clone());
+            self.shown = screen.map_or_else(
+                |error| {
+                    output::tell(&format!("{error:#}"));
+                    Shown::Lines { said_at: None, held: Vec::new() }
+                },
+                Shown::Screen,
+            );
+        }
         match &mut self.shown {
-            Shown::Nothing => {}
+            Shown::Nothing | Shown::Waiting(_) => {}
             Shown::Screen(screen) => screen.show(frame.clone()),
             Shown::Lines { said_at, held } => {
                 let now: Vec<Option<Limit>> =
@@ -113,7 +146,19 @@ impl Frames {
                 *held = now;
             }
         }
-        self.latest = Some(frame.clone());
+    }
+
+    /// Whether the terminal is taken.
+    pub(crate) fn has_screen(&self) -> bool {
+        matches!(self.shown, Shown::Screen(_))
+    }
+
+    /// Gives the terminal back until the next frame.
+    pub(crate) fn pause(&mut self) {
+        if let Shown::Screen(screen) = &mut self.shown {
+            let state = screen.close();
+            self.shown = Shown::Waiting(state);
+        }
     }
 
     /// What the user marked since this was asked last.
@@ -126,9 +171,9 @@ impl Frames {
         self.wishes.report.load(Ordering::Relaxed)
     }
 
-    /// Gives the terminal back.
+    /// Gives the terminal back, and lets go of those who are attached.
     pub(crate) fn close(&mut self) {
-        self.shown = Shown::Nothing;
+        self.pause();
         self.socket = None;
     }
 
@@ -148,6 +193,7 @@ impl Frames {
 /// Where the lines of JSON go: a new file, or standard output for "-".
 fn json_to(path: &Path) -> anyhow::Result<Box<dyn Write>> {
     if path == Path::new("-") {
+        output::frames_take_output();
         return Ok(Box::new(std::io::stdout()));
     }
     match File::create_new(path) {

@@ -4,13 +4,13 @@ use crate::arguments::Format;
 use crate::arguments::hunt::HuntArguments;
 use crate::conclusion::conclude_judged;
 use crate::failure::Outcome;
-use crate::interruption::Interruption;
 use crate::output;
 use crate::schema::Schema;
 use crate::terminal::Terminal;
 use crate::typed_plan::read_plan;
 use crate::{environments, printing, typed_settings};
 use loadline_hunt::{HuntDesign, HuntRounds};
+use loadline_record::RunVerb;
 use loadline_report::words::hunt::not_tried;
 use loadline_report::{Column, Field, Table};
 use loadline_runs::{Hunt, HuntChoices, Overrides, PlanLength, RunOptions, catalog_with};
@@ -44,8 +44,13 @@ pub(crate) fn hunt(
         return Ok(Outcome::Done);
     }
     let options = RunOptions { name: None, seed: arguments.driving.seed, store: Some(store()?) };
-    let mut terminal = Terminal::new(quiet, &Interruption::watch()?).agreeing(arguments.driving.yes);
-    conclude_judged(&hunt.run(&options, &mut terminal)?, format, arguments.objective.is_some())
+    let terminal = Terminal::following(&RunVerb::Hunt, &arguments.live, quiet)?;
+    let mut terminal = terminal.agreeing(arguments.driving.yes);
+    let outcome = hunt.run(&options, &mut terminal);
+    terminal.close();
+    let concluded = conclude_judged(&outcome?, format, arguments.objective.is_some());
+    terminal.print_command()?;
+    concluded
 }
 
 fn choices(arguments: &HuntArguments) -> HuntChoices {

@@ -72,7 +72,7 @@ use shelter as shelter_verb;
 #[cfg(not(feature = "shelter"))]
 use shelter_absent as shelter_verb;
 
-use arguments::{CommandLine, Verb};
+use arguments::{CommandLine, LiveArguments, Verb};
 use clap::FromArgMatches;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -191,12 +191,17 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
     match &line.verb {
         Verb::Quick(arguments) => quick::quick(arguments, quiet, path()?),
         Verb::Run(arguments) => match (&arguments.resume, &arguments.verify_only) {
-            (Some(run), _) => resume::resume(run, Clock::Real, arguments.printing.format, quiet, store()?),
+            (Some(run), _) => {
+                resume::resume(run, Clock::Real, (&arguments.live, arguments.printing.format), quiet, store()?)
+            }
             (None, Some(run)) => verification::verify(run, arguments, quiet, &store_to_read()?),
             (None, None) => run::run(arguments, quiet, path),
         },
         Verb::Predict(arguments) => match &arguments.resume {
-            Some(run) => resume::resume(run, Clock::Virtual, arguments.printing.format, quiet, store()?),
+            Some(run) => {
+                let shown = (&LiveArguments::default(), arguments.printing.format);
+                resume::resume(run, Clock::Virtual, shown, quiet, store()?)
+            }
             None => predict::predict(arguments, quiet, path),
         },
         Verb::Hunt(arguments) => hunt::hunt(arguments, quiet, path),

@@ -3,12 +3,25 @@
 use crate::failure::OutputClosed;
 use loadline_report::{plain_coloured, plain_lines};
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Prints `text` to standard output as it is.
+/// Whether standard output has lines of frames, and what is printed goes to standard error.
+static HAS_FRAMES: AtomicBool = AtomicBool::new(false);
+
+/// From now on standard output has lines of frames alone.
+pub(crate) fn frames_take_output() {
+    HAS_FRAMES.store(true, Ordering::Relaxed);
+}
+
+/// Prints `text` to standard output as it is; to standard error, where frames have the output.
 ///
 /// # Errors
 /// [`OutputClosed`] when the reader went away; otherwise what the system says.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    if HAS_FRAMES.load(Ordering::Relaxed) {
+        let _ = std::io::stderr().lock().write_all(plain_coloured(text).as_bytes());
+        return Ok(());
+    }
     let mut out = std::io::stdout().lock();
     // Whatever a file or a store holds, it does not steer the terminal. Programs get every character.
     let shown = out.is_terminal().then(|| plain_coloured(text));
@@ -28,7 +41,10 @@ pub(crate) fn tell(text: &str) {
 /// Whether standard output is a terminal that wants colour.
 pub(crate) fn colour_wanted() -> bool {
     let forbidden = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-    !forbidden && std::env::var_os("TERM").is_none_or(|t| t != "dumb") && std::io::stdout().is_terminal()
+    !HAS_FRAMES.load(Ordering::Relaxed)
+        && !forbidden
+        && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
+        && std::io::stdout().is_terminal()
 }
 
 /// Columns of the terminal on standard output; `None` where it is no terminal.

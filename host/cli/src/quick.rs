@@ -3,11 +3,11 @@
 use crate::arguments::quick::QuickArguments;
 use crate::conclusion::conclude;
 use crate::failure::Outcome;
-use crate::interruption::Interruption;
 use crate::recommendations::summarized;
 use crate::terminal::Terminal;
 use crate::{dry_run, output, output_file, typed_settings};
 use anyhow::Context as _;
+use loadline_record::RunVerb;
 use loadline_runs::{Error, OutputFile, QuickMeasurement, RunOptions, RunOutcome, sole_target};
 use loadline_units::Duration;
 use loadline_workload::{LatencyFigure, Objective};
@@ -33,13 +33,15 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
         return Ok(Outcome::Done);
     }
     let report = output_file::quick_report(&arguments.report)?;
-    let mut terminal = Terminal::new(quiet, &Interruption::watch()?).agreeing(arguments.driving.yes);
-    let outcome = measurement.run(&options, &mut terminal).map_err(|error| {
+    let terminal = Terminal::following(&RunVerb::Quick, &arguments.live, quiet)?;
+    let mut terminal = terminal.agreeing(arguments.driving.yes);
+    let outcome = measurement.run(&options, &mut terminal);
+    terminal.close();
+    let outcome = outcome.map_err(|error| {
         let is_stop = matches!(error, Error::Stopped { .. });
         let error = anyhow::Error::from(error);
         if is_stop { error.context(NOTHING_KEPT) } else { error }
     })?;
-    terminal.clear();
     let Some(outcome) = outcome else {
         output::tell(NOTHING_KEPT);
         return Ok(Outcome::Interrupted);
@@ -50,6 +52,7 @@ pub(crate) fn quick(arguments: &QuickArguments, quiet: bool, store: PathBuf) -> 
     if written? && !quiet {
         output::tell(&format!("report: {}", report.path().display()));
     }
+    terminal.print_command()?;
     Ok(match concluded {
         // The usual objective is for orientation; only the user's own is a question that can come out against.
         Outcome::Against | Outcome::Inconclusive if arguments.objective.is_none() => Outcome::Done,

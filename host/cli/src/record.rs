@@ -2,16 +2,14 @@
 
 use crate::arguments::record::RecordArguments;
 use crate::failure::{Outcome, Usage};
-use crate::frames::Frames;
-use crate::interruption::Interruption;
 use crate::output;
 use crate::printing;
 use crate::recommendations::{ENVIRONMENT_SHOWN, summarized};
 use crate::schema::Schema;
 use crate::shell::in_shell;
-use crate::watch::Eyes;
+use crate::terminal::Terminal;
 use loadline_analysis::{Advised, ProgramFigures, WatchNext};
-use loadline_record::SourceLimit;
+use loadline_record::{RunVerb, SourceLimit};
 use loadline_report::words::trace::{RecordingEnd, RecordingNext, RecordingVerdict, recording_lines};
 use loadline_report::{Column, Field, Table, VerdictLine};
 use loadline_runs::recording::{RecordEnd, RecordOutcome, RecordSettings, Recorder};
@@ -29,7 +27,7 @@ pub(crate) fn record(arguments: &RecordArguments, quiet: bool) -> anyhow::Result
         buffer: arguments.buffer,
     };
     let recorder = Recorder::prepare(settings).map_err(refused)?;
-    let interruption = Interruption::watch()?;
+    let mut terminal = Terminal::following(&RunVerb::Watch, &arguments.live, quiet)?;
     if !quiet {
         let how_long = arguments.duration.map_or_else(
             || "until Ctrl-C".to_owned(),
@@ -37,19 +35,14 @@ pub(crate) fn record(arguments: &RecordArguments, quiet: bool) -> anyhow::Result
         );
         output::tell(&format!("recording {} {how_long}", recorder.device()));
     }
-    let frames = Frames::open(&arguments.live, quiet, &interruption)?;
-    let mut eyes = Eyes { frames, interruption };
-    let outcome = recorder.run(&mut eyes);
-    eyes.frames.close();
+    let outcome = recorder.run(&mut terminal);
+    terminal.close();
     let outcome = outcome.map_err(refused)?;
-    if arguments.live.takes_output() {
-        return Ok(Outcome::Done);
-    }
     output::print(&printing::table(&table(&outcome), Schema::Recording, arguments.printing.format))?;
     if !quiet {
         printing::tell_verdict(&verdict(&outcome));
     }
-    eyes.frames.print_command()?;
+    terminal.print_command()?;
     Ok(Outcome::Done)
 }
 

@@ -5,7 +5,6 @@ use crate::arguments::replay::{DependenceName, ReplayArguments};
 use crate::conclusion::conclude;
 use crate::convert::left_out;
 use crate::failure::{Outcome, Usage};
-use crate::interruption::Interruption;
 use crate::terminal::Terminal;
 use crate::typed_settings::named_targets;
 use crate::{environments, output};
@@ -13,7 +12,7 @@ use anyhow::anyhow;
 use loadline_emulation::Trace;
 use loadline_emulation::replay::Dependence;
 use loadline_engine::{Access, EngineChoice, EngineOptions};
-use loadline_record::{DoubtCode, RunRecord};
+use loadline_record::{DoubtCode, RunRecord, RunVerb};
 use loadline_report::{TRACE_CUT_SHORT, doubt_detail};
 use loadline_runs::recording::read_trace;
 use loadline_runs::replay_run::{ReplayOptions, ReplayRun, blind_spot};
@@ -47,6 +46,12 @@ pub(crate) fn replay(
         DependenceName::Answers => Dependence::Answers,
         DependenceName::AsFast => Dependence::Haste,
     };
+    if arguments.env.is_some() && (arguments.live.live.is_some() || arguments.live.lines) {
+        return Err(Usage(
+            "--live and --lines show a replay on real storage (--on); this one is in virtual time".into(),
+        )
+        .into());
+    }
     let Some(environment) = &arguments.env else {
         return on_storage(arguments, trace, dependence, quiet, store()?);
     };
@@ -143,7 +148,7 @@ fn on_storage(
         },
     };
     let options = RunOptions { name: arguments.name.clone(), seed: arguments.seed, store: Some(store) };
-    let mut terminal = Terminal::new(quiet, &Interruption::watch()?);
+    let mut terminal = Terminal::following(&RunVerb::Replay, &arguments.live, quiet)?;
     let replay =
         StorageReplay::prepare(trace, settings, options, &mut terminal).map_err(|error| with_advice(error, &shown))?;
     if !quiet {
@@ -153,7 +158,7 @@ fn on_storage(
         }
     }
     let outcome = replay.run(&mut terminal);
-    terminal.clear();
+    terminal.close();
     concluded(&outcome?, dependence, quiet, arguments)
 }
 

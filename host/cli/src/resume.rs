@@ -1,10 +1,9 @@
 //! `run --resume RUN` and `predict --resume RUN`: a run that was interrupted or killed is carried on with.
 
-use crate::arguments::Format;
+use crate::arguments::{Format, LiveArguments};
 use crate::conclusion::{conclude, conclude_search};
 use crate::crawl::document_reader;
 use crate::failure::{Outcome, Usage};
-use crate::interruption::Interruption;
 use crate::output;
 use crate::terminal::Terminal;
 use loadline_record::{Clock, RunVerb};
@@ -12,7 +11,13 @@ use loadline_runs::{Refusal, RunKind, Silent, StoredRun};
 use loadline_store::Store;
 
 /// Carries on with a run of this clock, whatever kind it is.
-pub(crate) fn resume(typed: &str, clock: Clock, format: Format, quiet: bool, store: Store) -> anyhow::Result<Outcome> {
+pub(crate) fn resume(
+    typed: &str,
+    clock: Clock,
+    (live, format): (&LiveArguments, Format),
+    quiet: bool,
+    store: Store,
+) -> anyhow::Result<Outcome> {
     let run = StoredRun::claim(store, typed)?;
     let header = &run.record().header;
     let (id, kind) = (header.id.clone(), run.kind());
@@ -27,9 +32,9 @@ pub(crate) fn resume(typed: &str, clock: Clock, format: Format, quiet: bool, sto
         return Err(Refusal::IsPrediction { run: id }.into());
     }
     let is_quick = header.verb == RunVerb::Quick;
-    let mut terminal = Terminal::new(quiet, &Interruption::watch()?);
+    let mut terminal = Terminal::following(&header.verb, live, quiet)?;
     let outcome = loadline_crawl::resume(run, document_reader(), &mut terminal);
-    terminal.clear();
+    terminal.close();
     if kind == RunKind::Search {
         return conclude_search(outcome, format);
     }

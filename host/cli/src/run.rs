@@ -7,6 +7,7 @@ use crate::interruption::Interruption;
 use crate::terminal::Terminal;
 use crate::typed_plan::read_plans;
 use crate::{dry_run, environments, typed_settings};
+use loadline_record::RunVerb;
 use loadline_runs::{
     DeclaredEnvironment, Measurement, NamedTarget, ObjectiveSearch, PlanLength, RunOptions, Settings, Work,
     catalog_with, check_targets, sole_target, wall_clock,
@@ -38,12 +39,19 @@ pub(crate) fn run(
     }
     let format = arguments.printing.format;
     let Typed { plans, settings, declared, options } = typed(arguments, store)?;
-    let mut terminal = Terminal::new(quiet, &Interruption::watch()?).agreeing(arguments.driving.yes);
-    if arguments.find_objective {
-        let search = ObjectiveSearch::measured(plans, settings, declared);
-        return conclude_search(search.run(&options, &mut terminal), format);
-    }
-    conclude(&starting(arguments, measurement(plans, settings, declared)).run(&options, &mut terminal)?, format)
+    let terminal = Terminal::following(&RunVerb::Run, &arguments.live, quiet)?;
+    let mut terminal = terminal.agreeing(arguments.driving.yes);
+    let concluded = if arguments.find_objective {
+        let outcome = ObjectiveSearch::measured(plans, settings, declared).run(&options, &mut terminal);
+        terminal.close();
+        conclude_search(outcome, format)
+    } else {
+        let outcome = starting(arguments, measurement(plans, settings, declared)).run(&options, &mut terminal);
+        terminal.close();
+        conclude(&outcome?, format)
+    };
+    terminal.print_command()?;
+    concluded
 }
 
 /// What `run` was told to measure.

@@ -1,22 +1,30 @@
-//! A run's observer on a terminal: progress is drawn, events become sentences, signals ask for an end.
+//! A verb's observer on a terminal: frames are shown, events become sentences, signals ask for an end.
 
+use crate::arguments::LiveArguments;
+use crate::frames::Frames;
 use crate::interruption::Interruption;
 use crate::live::Live;
+use crate::recommendations::summarized;
 use crate::{consent, output, words};
 use loadline_analysis::StandingLimit;
 use loadline_block::Operation;
-use loadline_record::{Ending, TargetKind, TrialRecord, VolumeFacts};
+use loadline_record::{Ending, RunVerb, TargetKind, TrialRecord, VolumeFacts};
+use loadline_report::live::ScreenOf;
 use loadline_report::rates as figures;
 use loadline_report::words as said;
 use loadline_runs::{
-    Advance, Ahead, Concern, Consent, Event, ItemsDone, Observer, PagesFetched, QUICK_FILL_TIME, QuickAhead, Unneeded,
-    filling,
+    Advance, Ahead, Concern, Consent, Event, ItemsDone, Observer, PagesFetched, QUICK_FILL_TIME, QuickAhead, RunFrames,
+    Unneeded, filling,
 };
 use loadline_units::{Bytes, Duration};
 
 /// Standard error and the user's signals.
 pub(crate) struct Terminal {
     live: Live,
+    /// What the run is now, and where that is shown.
+    frames: Option<(RunFrames, Frames)>,
+    /// What was said while the frames had the terminal.
+    later: Vec<String>,
     interruption: Interruption,
     quiet: bool,
     /// A line for each finished trial.
@@ -28,30 +36,80 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// Shows no progress when `quiet`.
     pub(crate) fn new(quiet: bool, interruption: &Interruption) -> Self {
-        Self { live: Live::new(quiet), interruption: interruption.clone(), quiet, lists_trials: false, agrees: false }
+        let interruption = interruption.clone();
+        Self {
+            live: Live::new(quiet),
+            frames: None,
+            later: Vec::new(),
+            interruption,
+            quiet,
+            lists_trials: false,
+            agrees: false,
+        }
+    }
+    /// With frames of this verb, from now until an end is wanted.
+    ///
+    /// # Errors
+    /// The system refuses the handlers; the file of the frames cannot be made.
+    pub(crate) fn following(verb: &RunVerb, options: &LiveArguments, quiet: bool) -> anyhow::Result<Self> {
+        let interruption = Interruption::watch()?;
+        let of = if *verb == RunVerb::Watch { ScreenOf::Watch } else { ScreenOf::Work };
+        let frames = Frames::open(options, quiet, &interruption, of)?;
+        let mut terminal = Self::new(quiet, &interruption);
+        terminal.frames = Some((RunFrames::new(verb, summarized), frames));
+        Ok(terminal)
     }
     /// The same, of a user who said yes to every question beforehand if `agrees`.
-    pub(crate) fn agreeing(self, agrees: bool) -> Self {
-        Self { agrees, ..self }
+    pub(crate) const fn agreeing(mut self, agrees: bool) -> Self {
+        self.agrees = agrees;
+        self
     }
     /// A line of progress.
     pub(crate) fn say(&mut self, line: &str) {
-        self.live.say(line);
+        if self.has_screen() {
+            self.later.push(line.to_owned());
+        } else {
+            self.live.say(line);
+        }
     }
     /// A line that is there with `--quiet`, too.
     fn tell(&mut self, line: &str) {
-        self.live.clear();
-        output::tell(line);
+        if self.has_screen() {
+            self.later.push(line.to_owned());
+        } else {
+            self.live.clear();
+            output::tell(line);
+        }
     }
-    /// Takes the status lines away.
+    fn has_screen(&self) -> bool {
+        self.frames.as_ref().is_some_and(|(_, frames)| frames.has_screen())
+    }
+    /// Takes away what is drawn over until there is more of it, and says what was said meanwhile.
     pub(crate) fn clear(&mut self) {
         self.live.clear();
+        if let Some((_, frames)) = &mut self.frames {
+            frames.pause();
+        }
+        for line in std::mem::take(&mut self.later) {
+            self.live.say(&line);
+        }
+    }
+    /// The same when the run is over. Returns whether the user wants a report of it.
+    pub(crate) fn close(&mut self) -> bool {
+        self.clear();
+        self.frames.as_mut().is_some_and(|(_, frames)| {
+            frames.close();
+            frames.wants_report()
+        })
+    }
+    /// Prints the next command, if that was wanted: after everything else.
+    pub(crate) fn print_command(&self) -> anyhow::Result<()> {
+        self.frames.as_ref().map_or(Ok(()), |(_, frames)| frames.print_command())
     }
     fn draw(&mut self, advance: &Advance<'_>) {
         match *advance {
-            Advance::Device(progress) => self.live.refresh(progress),
-            // One trial of a search or a hunt takes a moment.
-            Advance::Virtual { .. } => {}
+            // A frame has it. One trial of a search or a hunt in virtual time takes a moment.
+            Advance::Device(_) | Advance::Virtual { .. } => {}
             Advance::Trials { done, all, share, elapsed } => {
                 self.live.draw_share(&format!("{done} of {all} done"), share, elapsed);
             }
@@ -75,12 +133,16 @@ impl Terminal {
 
 impl Observer for Terminal {
     fn event(&mut self, event: &Event<'_>) {
+        if let Some((run, frames)) = &mut self.frames {
+            match event {
+                Event::Live(frame) => frames.take(frame),
+                event => run.take(event).into_iter().for_each(|frame| frames.take(&frame)),
+            }
+        }
         match event {
-            Event::Begins(activity) => self.live.begin((*activity).clone()),
+            Event::Begins(_) | Event::Planned(_) | Event::Forgone(_) | Event::Stored(_) | Event::Live(_) => {}
             Event::Advances(advance) => self.draw(advance),
-            Event::Idle => self.clear(),
-            Event::Planned(time) => self.live.expect(*time),
-            Event::Forgone(time) => self.live.forgo(*time),
+            Event::Idle => self.live.clear(),
             Event::TrialFinished { .. } if !self.lists_trials => {}
             Event::RunBegins { ahead, .. } => {
                 self.lists_trials = matches!(ahead, Ahead::Measured { .. });
@@ -113,14 +175,25 @@ impl Observer for Terminal {
             Concern::Memory(_) => answer.is_none(),
             Concern::InUse(_) => answer != Some(Consent::Withheld),
         };
+        self.clear();
         if is_said {
             self.tell(&consent::sentences(concern));
         }
         answer.unwrap_or_else(|| consent::ask(|| self.interruption.asked()))
     }
 
+    fn marks(&mut self) -> Vec<String> {
+        self.frames.as_ref().map_or_else(Vec::new, |(_, frames)| frames.marks())
+    }
+
     fn wants_an_end(&self) -> bool {
         self.interruption.asked()
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.clear();
     }
 }
 
@@ -168,6 +241,7 @@ fn sentence(event: &Event<'_>) -> String {
         | Event::Forgone(_)
         | Event::Begins(_)
         | Event::Advances(_)
+        | Event::Stored(_)
         | Event::Live(_)
         | Event::Emulated(_)
         | Event::InEmulation(_)

@@ -3,7 +3,6 @@
 use crate::arguments::Format;
 use crate::arguments::run::RunArguments;
 use crate::failure::{Outcome, Usage};
-use crate::interruption::Interruption;
 use crate::output;
 use crate::printing;
 use crate::schema::Schema;
@@ -20,8 +19,10 @@ use std::collections::BTreeMap;
 pub(crate) fn verify(typed: &str, arguments: &RunArguments, quiet: bool, store: &Store) -> anyhow::Result<Outcome> {
     let record = store.load(&store.resolve(typed)?)?;
     let settings = settings_of(&record, arguments)?;
-    let mut terminal = Terminal::new(quiet, &Interruption::watch()?);
-    let checks = loadline_runs::verify(&record, &settings, &mut terminal)?;
+    let mut terminal = Terminal::following(&record.header.verb, &arguments.live, quiet)?;
+    let checks = loadline_runs::verify(&record, &settings, &mut terminal);
+    terminal.close();
+    let checks = checks?;
     if terminal.wants_an_end() {
         return Ok(Outcome::Interrupted);
     }

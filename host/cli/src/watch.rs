@@ -3,14 +3,14 @@
 use crate::arguments::watch::WatchArguments;
 use crate::conclusion::conclude;
 use crate::failure::Outcome;
-use crate::frames::Frames;
-use crate::interruption::Interruption;
 use crate::recommendations::summarized;
 use crate::stored::watch_usage;
+use crate::terminal::Terminal;
 use crate::{environments, output, output_file};
 use loadline_document::unit::{escaped, quoted};
+use loadline_record::RunVerb;
 use loadline_runs::watch::{Watch, WatchSettings};
-use loadline_runs::{DeclaredEnvironment, Event, Observer, RunOptions, catalog_with};
+use loadline_runs::{DeclaredEnvironment, RunOptions, catalog_with};
 use loadline_units::Duration;
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,7 @@ pub(crate) fn watch(
     let settings = WatchSettings { duration, events, environment, keep };
     let options = RunOptions { name: arguments.name.clone(), seed: Some(0), store: Some(store()?) };
     let watch = Watch::prepare(&arguments.target, settings, options).map_err(watch_usage)?;
-    let interruption = Interruption::watch()?;
+    let mut terminal = Terminal::following(&RunVerb::Watch, &arguments.live, quiet)?;
     if !quiet {
         let devices: Vec<&str> = watch.target().devices().collect();
         let how_long = arguments.duration.map_or_else(
@@ -51,12 +51,10 @@ pub(crate) fn watch(
         }
         output::tell(&format!("watching {} {how_long}", devices.join(", ")));
     }
-    let frames = Frames::open(&arguments.live, quiet, &interruption)?;
-    let mut eyes = Eyes { frames, interruption };
-    let outcome = watch.run(&mut eyes);
-    eyes.frames.close();
+    let outcome = watch.run(&mut terminal);
+    let wants_report = terminal.close();
     let outcome = outcome?;
-    if report.is_none() && eyes.frames.wants_report() {
+    if report.is_none() && wants_report {
         report = Some(output_file::report(Path::new(REPORT_BY_KEY), false)?);
     }
     // Before anything is printed: that may end with a closed output.
@@ -64,11 +62,8 @@ pub(crate) fn watch(
         let page = loadline_report::html(&[(&outcome.record, &summarized(&outcome.record))]);
         output_file::write(report, output_file::marked(&page))?;
     }
-    if arguments.live.takes_output() {
-        return Ok(Outcome::Done);
-    }
     let concluded = conclude(&outcome, arguments.printing.format)?;
-    eyes.frames.print_command()?;
+    terminal.print_command()?;
     Ok(concluded)
 }
 
@@ -101,26 +96,6 @@ fn unit(command: &Path, devices: &[String], keep: Duration, store: &Path) -> Str
         hours = keep.as_ns().div_ceil(Duration::from_s(3_600).as_ns()),
         store = path(store),
     )
-}
-
-/// Follows a watch or a recording.
-pub(crate) struct Eyes {
-    pub(crate) frames: Frames,
-    pub(crate) interruption: Interruption,
-}
-
-impl Observer for Eyes {
-    fn event(&mut self, event: &Event<'_>) {
-        if let Event::Live(frame) = event {
-            self.frames.take(frame);
-        }
-    }
-    fn marks(&mut self) -> Vec<String> {
-        self.frames.marks()
-    }
-    fn wants_an_end(&self) -> bool {
-        self.interruption.asked()
-    }
 }
 
 #[cfg(test)]

@@ -69,7 +69,7 @@ pub use kinds::verification::{VerifiedTrial, verify};
 pub use loadline_kernel::facts::RealDisk;
 pub use observer::{Activity, Advance, Ahead, Event, ItemsDone, Observer, PagesFetched, QuickAhead, Silent, Unneeded};
 pub use place::filling;
-pub use trials::{NoTrial, RunUnderWay, TrialLoop, TrialPlace, TrialRound, TrialSchedule};
+pub use trials::{NoTrial, RunFrames, RunUnderWay, TrialLoop, TrialPlace, TrialRound, TrialSchedule};
 
 pub(crate) use begin::feasibility::{Tried, refuse_impossible};
 pub(crate) use begin::initial_state::Initially;

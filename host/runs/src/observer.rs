@@ -7,7 +7,7 @@ use crate::{Concern, Consent, Error, Loss};
 use loadline_analysis::{LiveFrame, StandingLimit};
 use loadline_emulator::{Refused, View};
 use loadline_engine::{EngineError, Progress as EngineProgress, Volume};
-use loadline_record::TrialRecord;
+use loadline_record::{RunRecord, TrialRecord};
 use loadline_units::{Bytes, Duration};
 use std::path::Path;
 use std::sync::Arc;
@@ -68,6 +68,8 @@ pub struct Activity {
     pub place: String,
     /// "random read 4 KiB, depth 32".
     pub label: String,
+    /// The volumes that it is on.
+    pub volumes: Vec<String>,
     /// How long it takes, as far as the plan says.
     pub planned: Duration,
     /// `planned` is but a guess: the pace says more.
@@ -144,7 +146,7 @@ pub enum Event<'a> {
     Begins(&'a Activity),
     /// The step has come this far. Comes about ten times a second.
     Advances(Advance<'a>),
-    /// A watch or a recording as it is now, judged as the stored run is. Comes about once a second.
+    /// A watch, a recording or a crawl as it is now, judged as the stored run is. Comes about once a second.
     Live(&'a LiveFrame),
     /// An emulation as it is now. Comes about once a second.
     Emulated(&'a View),
@@ -244,6 +246,8 @@ pub enum Event<'a> {
         /// Its record.
         trial: &'a TrialRecord,
     },
+    /// All that is stored of the run so far. Comes between trials, where reading it takes little of the time, and when the run is over.
+    Stored(&'a RunRecord),
     /// A trial cannot be run at all; that is stored.
     TrialImpossible {
         /// "3 of 12".

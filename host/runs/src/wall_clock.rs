@@ -16,6 +16,12 @@ pub fn unix_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_secs())
 }
 
+/// Now, in ms since 1970.
+#[must_use]
+pub fn unix_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64)
+}
+
 /// Characters of every run's id.
 pub(crate) const RUN_ID_LENGTH: usize = "20260131-142233-abcdef".len();
 

@@ -5,7 +5,7 @@ mod keys;
 mod line;
 mod screen;
 
-pub use keys::{Key, LiveState, Wish};
+pub use keys::{Key, LiveState, ScreenOf, Wish};
 pub use line::{Emphasis, StyledLine};
 pub use screen::{COLUMNS_MIN, LINES_MIN, LiveScreen};
 
@@ -13,7 +13,7 @@ use crate::figures::plain;
 use crate::rates::{megabytes_per_s, per_second};
 use crate::words;
 use crate::words::certainty::because;
-use loadline_analysis::{LIVE_SCHEMA, LIVE_WINDOW_MIN_S, LiveFrame, LiveVolume};
+use loadline_analysis::{LIVE_SCHEMA, LIVE_WINDOW_MIN_S, LiveFrame, LivePhase, LiveStep, LiveVolume};
 use loadline_units::{Duration, Timestamp};
 use serde::Serialize;
 
@@ -48,7 +48,9 @@ impl Said {
         let silent =
             |held_by: String| Self { volume: plain(&volume.name), held_by, how_sure: None, next: None, command: None };
         let Some(judged) = &volume.judged else {
-            return silent(if frame.judged_ns == 0 {
+            return silent(if frame.is_of_trials() {
+                "not known yet: no load was measured".to_owned()
+            } else if frame.judged_ns == 0 {
                 format!("too early to say: {LIVE_WINDOW_MIN_S} s are needed")
             } else {
                 "nothing: no request reached it".to_owned()
@@ -86,6 +88,7 @@ pub fn live_lines(frame: &LiveFrame) -> Vec<String> {
 #[must_use]
 pub fn live_words(frame: &LiveFrame) -> String {
     let mut parts = vec![time(frame)];
+    parts.extend(frame.step.as_ref().map(|step| plain(&step_words(step))));
     let work = |volume: &&LiveVolume| volume.busy_share.or(volume.iops).unwrap_or(0.0);
     if let Some(volume) = frame.volumes.iter().max_by(|a, b| work(a).total_cmp(&work(b))) {
         let of = |figure: Option<f64>, unit: &str| figure.map(|figure| format!("{} {unit}", per_second(figure)));
@@ -113,6 +116,25 @@ pub fn live_words(frame: &LiveFrame) -> String {
         frame.trace.map(|trace| format!("{} requests in the trace, {} events lost", trace.requests, trace.events_lost)),
     );
     parts.join("; ")
+}
+
+/// "3 of 12, measuring 00:12 of 00:30: random read 4 KiB".
+fn step_words(step: &LiveStep) -> String {
+    let LiveStep { place, label, phase, elapsed_ns, planned_ns, done_share } = step;
+    let phase = match phase {
+        LivePhase::Waiting => "waiting",
+        LivePhase::Filling => "filling",
+        LivePhase::WarmUp => "warming up",
+        LivePhase::Measuring => "measuring",
+        LivePhase::CoolDown => "cooling down",
+        LivePhase::Verifying => "reading back",
+    };
+    let far = match (done_share, planned_ns) {
+        (Some(share), _) => format!(" {:.0} %", share.clamp(0.0, 1.0) * 100.0),
+        (None, Some(planned)) => format!(" {} of {}", clock(*elapsed_ns), clock(*planned)),
+        (None, None) => String::new(),
+    };
+    format!("{place}, {phase}{far}: {label}")
 }
 
 /// "03:12 of 10:00"; of a stored watch the time of the wall clock.

@@ -1,6 +1,6 @@
 //! The options of `hunt`.
 
-use super::{Driving, Own, Printing, objective};
+use super::{Driving, LiveArguments, Own, Printing, objective};
 use clap::Args;
 use loadline_units::{Bytes, Duration, Ratio};
 use loadline_workload::Objective;
@@ -51,6 +51,8 @@ pub(crate) struct HuntArguments {
     pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) driving: Driving,
+    #[command(flatten)]
+    pub(crate) live: LiveArguments,
     #[command(flatten)]
     pub(crate) printing: Printing,
 }

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 /// How what goes on is shown.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct LiveArguments {
-    /// Each second's figures and what holds them, as lines of JSON in a new file; - for standard output, where the verdict then is not
-    /// printed
+    /// Each second's figures and what holds them, as lines of JSON in a new file; - for standard output, and the verdict then goes to
+    /// standard error
     #[arg(long, value_name = "FILE|-")]
     pub(crate) live: Option<PathBuf>,
     /// Lines instead of a screen

@@ -1,6 +1,6 @@
 //! The options of `quick`.
 
-use super::{Driving, Printing, objective};
+use super::{Driving, LiveArguments, Printing, objective};
 use clap::Args;
 use loadline_units::{Bytes, Duration};
 use loadline_workload::Objective;
@@ -32,6 +32,8 @@ pub(crate) struct QuickArguments {
     pub(crate) report: PathBuf,
     #[command(flatten)]
     pub(crate) driving: Driving,
+    #[command(flatten)]
+    pub(crate) live: LiveArguments,
     #[command(flatten)]
     pub(crate) printing: Printing,
 }

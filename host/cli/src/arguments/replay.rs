@@ -1,6 +1,6 @@
 //! The options of `replay`.
 
-use super::{EngineName, Own, Printing};
+use super::{EngineName, LiveArguments, Own, Printing};
 use clap::{ArgGroup, Args, ValueEnum};
 use loadline_disk::BurstCredits;
 use std::path::PathBuf;
@@ -51,6 +51,8 @@ pub(crate) struct ReplayArguments {
     pub(crate) bursts: BurstCredits,
     #[command(flatten)]
     pub(crate) own: Own,
+    #[command(flatten)]
+    pub(crate) live: LiveArguments,
     #[command(flatten)]
     pub(crate) printing: Printing,
 }

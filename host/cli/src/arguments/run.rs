@@ -1,6 +1,6 @@
 //! The options of `run`.
 
-use super::{Driving, Own, Printing};
+use super::{Driving, LiveArguments, Own, Printing};
 use clap::{ArgGroup, Args};
 use loadline_record::HostRank;
 use loadline_runs::StartTime;
@@ -76,6 +76,8 @@ pub(crate) struct RunArguments {
     pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) driving: Driving,
+    #[command(flatten)]
+    pub(crate) live: LiveArguments,
     #[command(flatten)]
     pub(crate) printing: Printing,
 }

@@ -7,7 +7,7 @@ use crate::interruption::Interruption;
 use crate::output;
 use anyhow::Context as _;
 use loadline_analysis::LiveFrame;
-use loadline_report::live::LiveState;
+use loadline_report::live::{LiveState, ScreenOf};
 use std::io::{BufRead as _, BufReader, ErrorKind, Write as _};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub(crate) fn attach(arguments: &AttachArguments, quiet: bool) -> anyhow::Result
     stream.set_read_timeout(Some(LOOK)).context("cannot read frames")?;
     let interruption = Interruption::watch()?;
     let mut json = arguments.options.live.as_deref().map(json_to).transpose()?;
-    let mut frames = Frames::new(arguments.options.lines, quiet, &interruption, LiveState::new(true))?;
+    let mut frames = Frames::new(arguments.options.lines, quiet, &interruption, LiveState::new(ScreenOf::Attached));
     let (mut reader, mut line) = (BufReader::new(stream), Vec::new());
     let has_ended = loop {
         if interruption.asked() {
@@ -71,7 +71,7 @@ fn only_one(runs: Vec<String>) -> anyhow::Result<String> {
 
 fn listed(runs: &[String]) -> String {
     if runs.is_empty() {
-        return "nothing of this user runs here that can be attached to: start `loadline watch` first".to_owned();
+        return "nothing of this user runs here that can be attached to: start `loadline watch` or `loadline run` first".to_owned();
     }
     format!("these run: {}; name one, as in `loadline live {}`", runs.join(", "), runs[0])
 }

@@ -1,6 +1,6 @@
 //! `live --at`: the screen of what was stored at a time.
 
-use super::{Frames, Shown, has_screen, json_to};
+use super::{Frames, has_screen, json_to};
 use crate::arguments::live::AttachArguments;
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
@@ -53,11 +53,9 @@ pub(crate) fn show(arguments: &AttachArguments, at: TypedTime, quiet: bool, stor
 
 fn on_screen(frames: &[LiveFrame], asked: &LiveFrame) -> anyhow::Result<()> {
     let interruption = Interruption::watch()?;
-    let mut shown = Frames::new(false, false, &interruption, LiveState::at(asked.elapsed_ns))?;
-    if let Shown::Screen(screen) = &shown.shown {
-        for frame in frames {
-            screen.show(frame.clone());
-        }
+    let mut shown = Frames::new(false, false, &interruption, LiveState::at(asked.elapsed_ns));
+    for frame in frames {
+        shown.show(frame);
     }
     shown.latest = Some(asked.clone());
     while !interruption.asked() {

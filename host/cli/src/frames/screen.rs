@@ -21,7 +21,7 @@ const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// A terminal that shows frames.
 pub(super) struct Screen {
     frames: Option<Sender<LiveFrame>>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<LiveState>>,
 }
 
 impl Screen {
@@ -48,15 +48,19 @@ impl Screen {
             let _ = frames.send(frame);
         }
     }
+
+    /// Gives the terminal back. Returns what the user chose to see.
+    pub(super) fn close(&mut self) -> LiveState {
+        self.frames = None;
+        let state = self.thread.take().and_then(|thread| thread.join().ok());
+        tty::leave();
+        state.unwrap_or_default()
+    }
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        self.frames = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-        tty::leave();
+        self.close();
     }
 }
 
@@ -113,7 +117,7 @@ struct Drawn {
 }
 
 impl Driver {
-    fn run(mut self) {
+    fn run(mut self) -> LiveState {
         let mut is_taken = true;
         loop {
             if self.stops.asked.swap(false, Ordering::SeqCst) {
@@ -131,7 +135,7 @@ impl Driver {
                 std::thread::sleep(std::time::Duration::from_nanos(LOOK.tv_nsec as u64));
             }
             if !self.new_frames() {
-                return;
+                return self.drawn.state;
             }
             if is_taken {
                 self.drawn.draw();
@@ -282,7 +286,7 @@ mod tests {
     #[should_panic(expected = "as a bug would")]
     fn panics_on_a_screen() {
         let screen =
-            Screen::open(Interruption::default(), Arc::default(), LiveState::new(false)).expect("as a bug would");
+            Screen::open(Interruption::default(), Arc::default(), LiveState::default()).expect("as a bug would");
         screen.show(LiveFrame::new(String::new(), "watch".into(), String::new()));
         panic!("as a bug would");
     }

@@ -122,7 +122,7 @@ fn others_of_the_same_user_attach_and_leave_and_the_watch_goes_on() {
     };
     let none = own(&["live"]).output().unwrap();
     assert_eq!(none.status.code(), Some(2));
-    assert!(text(&none.stderr).contains("start `loadline watch` first"), "{}", text(&none.stderr));
+    assert!(text(&none.stderr).contains("start `loadline watch` or"), "{}", text(&none.stderr));
     let mut watch = own(&["watch", "--for", "10m", "--quiet"]).spawn().unwrap();
     let socket = || {
         let files = std::fs::read_dir(bench.folder.path()).unwrap().flatten();
@@ -135,7 +135,7 @@ fn others_of_the_same_user_attach_and_leave_and_the_watch_goes_on() {
     let mut attached = Pty::start(&own(&["live"]), (80, 24));
     attached.wait_for("q leave");
     attached.press("m");
-    attached.wait_for("where the run was started");
+    attached.wait_for("where a watch was started");
     attached.press("q");
     attached.wait("the end of it", |of| of.is_given_back() && of.text().contains("goes on"));
     assert!(watch.try_wait().unwrap().is_none());
@@ -148,4 +148,68 @@ fn others_of_the_same_user_attach_and_leave_and_the_watch_goes_on() {
     });
     assert!(watch.wait().unwrap().success());
     assert!(socket().is_none(), "the socket goes with its run");
+}
+
+/// A plan of two cells that the null target serves, its trials of this time.
+fn null_plan(bench: &Bench, time: &str) -> String {
+    let plan = format!(
+        "schema = 1\nname = \"null\"\n[[load]]\npattern = \"random\"\nreads = \"100 %\"\nblock = \"4 KiB\"\nqueue_depth = [1, 4]\nsize = \"64 MiB\"\nwarm_up = \"0 s\"\n\
+         duration = \"{time}\"\ntrials = 1\nfill = \"never\"\n"
+    );
+    bench.file("plan.toml", &plan)
+}
+
+/// The frames of standard output, each as published.
+fn frames(output: &std::process::Output) -> Vec<Value> {
+    let frames: Vec<Value> = text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for frame in &frames {
+        assert_eq!(schema_errors(frame), Vec::<String>::new(), "{frame:#}");
+    }
+    frames
+}
+
+#[test]
+fn frames_of_a_run_name_its_cells_and_end_with_what_the_stored_run_says() {
+    let bench = Bench::new();
+    let output = bench.run(&["run", &null_plan(&bench, "3500ms"), "--on", "data=null", "--live", "-"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let frames = frames(&output);
+    assert!(text(&output.stderr).contains("Verdict"), "the verdict stands beside the frames");
+    let steps: Vec<&str> = frames.iter().filter_map(|frame| frame["step"]["label"].as_str()).collect();
+    for depth in ["depth 1", "depth 4"] {
+        assert!(steps.iter().any(|label| label.ends_with(depth)), "{steps:?}");
+    }
+    assert!(
+        frames.iter().any(|frame| frame["step"]["phase"] == "measuring" && frame["volumes"][0]["iops"].is_number())
+    );
+    let shown: Value = bench.document(&["show", "last"]);
+    let last = frames.last().unwrap();
+    assert_eq!(last["run"], shown["run"]["id"]);
+    assert_eq!(last["cells"].as_array().unwrap().len(), 2);
+    let verdict = &shown["verdict"]["volumes"][0];
+    assert_eq!(last["volumes"][0]["judged"]["limit"], verdict["limit"]);
+    assert_eq!(last["said"][0]["held_by"], verdict["held_by"]);
+    assert_eq!(last["said"][0]["command"], verdict["command"]);
+    for cell in last["cells"].as_array().unwrap() {
+        let stored = shown["cells"].as_array().unwrap().iter().find(|stored| stored["id"] == cell["cell"]).unwrap();
+        assert_eq!(cell["limit"], stored["binding"]["limit"], "{cell:#}");
+        assert_eq!(cell["iops"], stored["total"]["iops"]);
+    }
+}
+
+#[test]
+fn a_run_on_a_terminal_has_a_screen_and_what_was_said_meanwhile_stays() {
+    let bench = Bench::new();
+    let plan = null_plan(&bench, "3s");
+    let mut run = bench.command(&["run", &plan, "--on", "data=null"]);
+    let mut terminal = Pty::start(run.env("XDG_RUNTIME_DIR", bench.folder.path()), (80, 24));
+    terminal.wait_for("TRIAL");
+    terminal.wait("a measured cell", |of| of.text().contains("measured") && of.text().contains("depth 1"));
+    assert!(!terminal.is_given_back());
+    let attached =
+        bench.command(&["live", "--live", "-"]).env("XDG_RUNTIME_DIR", bench.folder.path()).output().unwrap();
+    assert!(frames(&attached).iter().any(|frame| frame["step"]["phase"] == "measuring"), "{}", text(&attached.stderr));
+    assert!(terminal.child.wait().unwrap().success());
+    terminal.wait("the verdict", |of| of.is_given_back() && of.scrollback().contains("Verdict"));
+    assert!(terminal.scrollback().contains("1 of 2: "), "{}", terminal.scrollback());
 }

@@ -68,6 +68,7 @@ pub(crate) fn look_first(volumes: &[&Volume], planned: Duration, observer: &mut 
     observer.event(&Event::Begins(&Activity {
         place: "before the run".into(),
         label: "looking whether others use the storage".into(),
+        volumes: looked.iter().map(|volume| volume.facts.name.clone()).collect(),
         planned: expected,
         is_guessed: false,
     }));

@@ -194,6 +194,7 @@ impl First<'_> {
                 "letting the system write back what it holds in memory, for at most {}",
                 SETTLE_TIME.clock()
             ),
+            volumes: vec![volume.facts.name.clone()],
             planned: Duration::ZERO,
             is_guessed: true,
         }));
@@ -224,6 +225,7 @@ impl First<'_> {
         self.observer.event(&Event::Begins(&Activity {
             place: "before the run".into(),
             label: format!("filling {}{at_most}", wanted.human()),
+            volumes: vec![volume.facts.name.clone()],
             planned: limit.unwrap_or_default(),
             is_guessed: false,
         }));
@@ -284,6 +286,7 @@ impl First<'_> {
         self.observer.event(&Event::Begins(&Activity {
             place: "before the run".into(),
             label: format!("finding what random reads reach, {depth} at once"),
+            volumes: vec![volume.facts.name.clone()],
             planned,
             is_guessed: false,
         }));

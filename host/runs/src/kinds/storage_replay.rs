@@ -143,6 +143,7 @@ impl StorageReplay {
         observer.event(&Event::Begins(&Activity {
             place: "1 of 1".to_owned(),
             label: format!("recorded load, by {by}"),
+            volumes: self.parts.iter().map(|part| part.export.clone()).collect(),
             planned: self.planned(),
             is_guessed: true,
         }));
@@ -175,7 +176,9 @@ impl StorageReplay {
             ..new.header()
         };
         let ended = if interrupted && cells.is_empty() { Ended::Interrupted } else { Ended::Complete };
-        pending.keep(header, cells, ended)
+        let outcome = pending.keep(header, cells, ended)?;
+        observer.event(&Event::Stored(&outcome.record));
+        Ok(outcome)
     }
 }
 

@@ -107,6 +107,7 @@ impl Stored<'_> {
                 observer.event(&Event::Begins(&Activity {
                     place: format!("volume {}", named.volume),
                     label: format!("reading back {load}, trial {}", trial.trial + 1),
+                    volumes: vec![named.volume.clone()],
                     planned: Duration::ZERO,
                     is_guessed: false,
                 }));

@@ -147,6 +147,7 @@ impl MeasuredPlace {
         observer.event(&Event::Begins(&Activity {
             place: format!("volume {name}"),
             label: format!("filling {}", range.human()),
+            volumes: vec![name.clone()],
             planned: filling::time(range),
             is_guessed: true,
         }));

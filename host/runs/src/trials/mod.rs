@@ -4,6 +4,7 @@
 //! volumes, [`ModelledPlace`](crate::ModelledPlace) models. A remote rank or an application's load is one more. The [`TrialLoop`] does the
 //! rest, the same for all of them.
 
+mod frames;
 mod hunted;
 mod lanes;
 mod place;
@@ -12,6 +13,7 @@ mod searched;
 mod trial_loop;
 mod under_way;
 
+pub use frames::RunFrames;
 pub(crate) use hunted::measure_hunt;
 pub use place::{NoTrial, TrialPlace, TrialRound};
 pub use schedule::TrialSchedule;

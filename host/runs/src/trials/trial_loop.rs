@@ -6,6 +6,7 @@ use crate::{Activity, Ended, Error, Event, Loss, Observer, RunStore, wall_clock}
 use loadline_analysis::doubts;
 use loadline_record::{Doubt, DoubtCode, Ending, EngineName, EngineUsed, TrialRecord};
 use std::collections::BTreeSet;
+use std::time::Instant;
 
 /// Carries out the trials of a run, whatever their place is.
 pub struct TrialLoop<'a, C> {
@@ -17,7 +18,12 @@ pub struct TrialLoop<'a, C> {
     pub run: &'a str,
     /// Who follows.
     pub observer: &'a mut dyn Observer,
+    /// Before then the observer is not shown again what is stored.
+    show_at: Instant,
 }
+
+/// Of the time, reading what is stored for the observer takes one part in so many at most.
+const SHOWN_SHARE: u32 = 50;
 
 /// A volume or a system that did not let trials be carried out.
 #[derive(Default)]
@@ -41,6 +47,18 @@ impl Missing {
     }
 }
 
+impl<'a, C> TrialLoop<'a, C> {
+    /// Over trials of this run at this place.
+    pub(super) fn of(
+        place: &'a mut dyn TrialPlace<Cell = C>,
+        store: &'a mut RunStore,
+        run: &'a str,
+        observer: &'a mut dyn Observer,
+    ) -> Self {
+        Self { place, store, run, observer, show_at: Instant::now() }
+    }
+}
+
 impl<C: TrialCell> TrialLoop<'_, C> {
     /// Carries out all that is left. A volume that stops answering is given up: its other trials are left out, those of
     /// other volumes are not. A trial that can never be carried out is kept as failed, and one that the system would not
@@ -49,7 +67,7 @@ impl<C: TrialCell> TrialLoop<'_, C> {
     /// # Errors
     /// What ended the run early: its place, or the store.
     pub fn run(&mut self, schedule: &TrialSchedule<'_, C>) -> Result<Ended, Error> {
-        let Self { place, store, run, observer } = self;
+        let Self { place, store, run, observer, .. } = self;
         let lanes = place.lanes(schedule.sequences.len());
         if lanes.is_empty() {
             drop(lanes);
@@ -139,6 +157,7 @@ impl<C: TrialCell> TrialLoop<'_, C> {
         self.observer.event(&Event::Begins(&Activity {
             place: place.to_owned(),
             label: label.to_owned(),
+            volumes: volumes_of(round),
             planned: round.time(),
             is_guessed: false,
         }));
@@ -151,7 +170,18 @@ impl<C: TrialCell> TrialLoop<'_, C> {
         for trial in &kept {
             self.observer.event(&Event::TrialFinished { place, label, trial });
         }
+        self.show_stored()?;
         Ok(kept)
+    }
+
+    /// Shows the observer what is stored, unless that was done a moment ago for what it takes.
+    fn show_stored(&mut self) -> Result<(), Error> {
+        let began = Instant::now();
+        if began >= self.show_at {
+            self.observer.event(&Event::Stored(&self.store.store()?.load(self.run)?));
+            self.show_at = Instant::now() + began.elapsed() * SHOWN_SHARE;
+        }
+        Ok(())
     }
 
     /// Finds out whether there will be no store, and passes on what was found beside it.
@@ -161,6 +191,14 @@ impl<C: TrialCell> TrialLoop<'_, C> {
         }
         self.store.look()
     }
+}
+
+/// The volumes that a round is on, each once.
+fn volumes_of<C: TrialCell>(round: &TrialRound<'_, C>) -> Vec<String> {
+    let mut volumes: Vec<String> = round.cells.iter().map(|cell| cell.volume().to_owned()).collect();
+    volumes.sort_unstable();
+    volumes.dedup();
+    volumes
 }
 
 /// Judges trials and keeps them.

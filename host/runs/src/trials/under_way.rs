@@ -32,9 +32,11 @@ impl RunUnderWay<'_> {
     ) -> Result<RunOutcome, Error> {
         let Self { run, seed, ahead, planned } = self;
         observer.event(&Event::RunBegins { run, seed, ahead });
-        let result = trials(&mut TrialLoop { place, store: &mut store, run, observer });
+        let result = trials(&mut TrialLoop::of(place, &mut store, run, observer));
         observer.event(&Event::Idle);
         place.close(observer);
-        store.conclude(run, result, planned)
+        let outcome = store.conclude(run, result, planned)?;
+        observer.event(&Event::Stored(&outcome.record));
+        Ok(outcome)
     }
 }

@@ -3,11 +3,10 @@
 use super::sampler::SampledDevice;
 use super::{WatchSettings, WatchTarget, record};
 use crate::Error;
-use crate::wall_clock::unix_s;
+use crate::wall_clock::{unix_ms, unix_s};
 use loadline_analysis::{LiveFrame, LiveLimit, LiveMark, LiveVolume};
 use loadline_kernel::facts::{BlockDevice, KernelView};
 use loadline_record::{RunHeader, RunRecord, RunStatus, VolumeFacts};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Marks that a watch keeps.
 const MARKS_MAX: usize = 256;
@@ -58,7 +57,7 @@ impl<'a> LiveWatch<'a> {
     ) -> Result<LiveFrame, Error> {
         let RunHeader { id, verb, name, .. } = &self.header;
         let mut frame = LiveFrame::new(id.clone(), verb.name().to_owned(), name.clone());
-        frame.at_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+        frame.at_unix_ms = unix_ms();
         (frame.volumes, frame.marks) = (volumes, self.marks.clone());
         let Some(past) = past else {
             if let Some(before) = &self.judged {

@@ -4,11 +4,12 @@
 //! [`crate::summarize`] and the watch's own verdict for it. A frame has values alone; `loadline-report` makes the sentences.
 
 use crate::summarize::summarize;
-use crate::summary::{CauseShare, CellSummary, WaitAbove};
+use crate::summary::{CauseShare, CellSummary, RunSummary, WaitAbove};
 use crate::verdict_block::{Advised, Because, Certainty, Holder, VolumeVerdict};
 use crate::watching;
 use loadline_record::{
-    KernelThrottle, Limit, ProgramSecond, RunRecord, RunVerb, WatchCause, WatchTick, WatchedCpu, WatchedThrottle,
+    DoubtCode, KernelThrottle, Limit, ProgramSecond, RunRecord, RunVerb, WatchCause, WatchTick, WatchedCpu,
+    WatchedThrottle,
 };
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,8 @@ pub const LIVE_SCHEMA: &str = "loadline.live/1";
 pub const LIVE_WINDOW_S: usize = 60;
 /// In less than this no level shows: what holds a device is not said yet.
 pub const LIVE_WINDOW_MIN_S: u64 = 4;
+/// Cells of a frame at most: those that were measured last.
+pub const LIVE_CELLS_MAX: usize = 16;
 /// A look at the counters takes a moment itself.
 const LIVE_WINDOW_MIN_NS: u64 = LIVE_WINDOW_MIN_S * 1_000_000_000 - 50_000_000;
 
@@ -54,6 +57,12 @@ pub struct LiveFrame {
     /// The trial of a run that is under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<LiveStep>,
+    /// Cells of a run that have figures, the one that was measured last at the end; of many, the last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cells: Vec<LiveCell>,
+    /// How many cells have figures.
+    #[serde(default, skip_serializing_if = "is_none_yet")]
+    pub cells_done: usize,
     /// How far an application's work is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<LiveItems>,
@@ -218,6 +227,31 @@ pub enum LivePhase {
     Verifying,
 }
 
+/// A cell of a run, over its trials so far.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LiveCell {
+    /// Its id.
+    pub cell: String,
+    /// For people.
+    pub label: String,
+    /// Its volume.
+    pub volume: String,
+    /// Trials that the figures rest on.
+    pub trials: u32,
+    /// Requests per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub throughput_bytes_per_s: f64,
+    /// Median latency, ns, of the slower operation in a mix.
+    pub p50_ns: Option<u64>,
+    /// The 99th percentile, ns, likewise.
+    pub p99_ns: Option<u64>,
+    /// What bound it.
+    pub limit: Option<Limit>,
+    /// Why its figures should not be believed as they stand.
+    pub doubts: Vec<DoubtCode>,
+}
+
 /// How far an application's work on items is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveItems {
@@ -267,10 +301,18 @@ impl LiveFrame {
             machine: LiveMachine::default(),
             own_cpu_share: None,
             step: None,
+            cells: Vec::new(),
+            cells_done: 0,
             items: None,
             trace: None,
             marks: Vec::new(),
         }
+    }
+
+    /// Whether it is of trials, whose cells are judged once they are measured.
+    #[must_use]
+    pub fn is_of_trials(&self) -> bool {
+        self.step.is_some() || self.cells_done > 0
     }
 
     /// Judges the volumes by the run that would be stored of what was seen so far, or of the last of it.
@@ -281,7 +323,30 @@ impl LiveFrame {
             return;
         }
         self.judged_ns = judged_ns;
-        let summary = summarize(past);
+        self.take_over(past, summarize(past));
+    }
+
+    /// The volumes and cells of a stored run, as its summary judges them.
+    pub fn judge_run(&mut self, stored: &RunRecord, summary: RunSummary) {
+        let trials = || stored.cells.iter().flat_map(|cell| &cell.trials);
+        self.judged_ns = trials().map(|trial| trial.measured_ns).sum();
+        for cell in stored.cells.iter().filter(|cell| !cell.trials.is_empty()) {
+            if self.volumes.iter().all(|volume| volume.name != cell.volume) {
+                self.volumes.push(LiveVolume { name: cell.volume.clone(), ..LiveVolume::default() });
+            }
+        }
+        let ended = |id: &str| {
+            let cell = stored.cells.iter().find(|cell| cell.id == id);
+            cell.and_then(|cell| cell.trials.last()).map_or(0, |trial| trial.started_unix_s)
+        };
+        self.cells = summary.cells.iter().filter_map(LiveCell::of).collect();
+        self.cells.sort_by_key(|cell| ended(&cell.cell));
+        self.cells_done = self.cells.len();
+        self.cells.drain(..self.cells_done.saturating_sub(LIVE_CELLS_MAX));
+        self.take_over(stored, summary);
+    }
+
+    fn take_over(&mut self, past: &RunRecord, summary: RunSummary) {
         let mut verdicts = match past.header.verb {
             // A verdict that is printed has only the first few volumes.
             RunVerb::Watch => watching::volumes(&summary.cells),
@@ -298,6 +363,35 @@ impl LiveFrame {
             }
             volume.judged = place.map(|place| LiveVerdict::from(verdicts.swap_remove(place)));
         }
+    }
+}
+
+/// Whether a field that counts is left out.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+const fn is_none_yet(count: &usize) -> bool {
+    *count == 0
+}
+
+impl LiveCell {
+    /// A cell that has figures.
+    fn of(cell: &CellSummary) -> Option<Self> {
+        let total = cell.total.as_ref()?;
+        let operations = [&cell.read, &cell.write, &cell.trim].into_iter().flatten();
+        let slower = operations.max_by_key(|operation| operation.latency_ns.p99);
+        let mut doubts: Vec<DoubtCode> = cell.doubts.iter().map(|doubt| doubt.code).collect();
+        doubts.dedup();
+        Some(Self {
+            cell: cell.id.clone(),
+            label: cell.label.clone(),
+            volume: cell.volume.clone(),
+            trials: cell.trials,
+            iops: total.iops,
+            throughput_bytes_per_s: total.throughput_bytes_per_s,
+            p50_ns: slower.and_then(|slower| slower.latency_ns.p50),
+            p99_ns: slower.and_then(|slower| slower.latency_ns.p99),
+            limit: cell.binding.as_ref().map(|binding| binding.limit),
+            doubts,
+        })
     }
 }
 

@@ -53,11 +53,22 @@ pub(super) enum Order {
     Rate,
 }
 
+/// Whose screen it is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ScreenOf {
+    /// That of a watch, which keeps marks, and writes a report by a key.
+    #[default]
+    Watch,
+    /// That of any other work.
+    Work,
+    /// It is attached to what another process does: nothing is kept there.
+    Attached,
+}
+
 /// What a user chose to see.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LiveState {
-    /// Attached to what another process does: nothing is kept there.
-    pub(super) is_attached: bool,
+    pub(super) of: ScreenOf,
     pub(super) view: usize,
     /// The place of a device; `None`: the busiest of the past minute.
     pub(super) volume: Option<usize>,
@@ -72,16 +83,16 @@ pub struct LiveState {
 }
 
 impl LiveState {
-    /// Of a screen that is attached to what another process does, if `is_attached`.
+    /// Of such a screen.
     #[must_use]
-    pub fn new(is_attached: bool) -> Self {
-        Self { is_attached, ..Self::default() }
+    pub fn new(of: ScreenOf) -> Self {
+        Self { of, ..Self::default() }
     }
 
     /// The same, at the moment that is shown, ns.
     #[must_use]
     pub fn at(until_ns: u64) -> Self {
-        Self { until_ns: Some(until_ns), ..Self::new(true) }
+        Self { until_ns: Some(until_ns), ..Self::new(ScreenOf::Attached) }
     }
 
     /// Takes a key in. `frames` are all that there are, the oldest first.
@@ -112,7 +123,9 @@ impl LiveState {
                     Order::Rate => Order::Named,
                 }
             }
-            Key::Char('m' | 'w') if self.is_attached => self.hint = Some("this works where the run was started"),
+            Key::Char('m' | 'w') if self.of != ScreenOf::Watch => {
+                self.hint = Some("this works where a watch was started");
+            }
             Key::Char('m') => self.note = Some(String::new()),
             Key::Char('w') => {
                 self.hint = Some("a report is written when this ends");
@@ -183,7 +196,7 @@ mod tests {
 
     #[test]
     fn an_attached_screen_keeps_nothing() {
-        let mut state = LiveState::new(true);
+        let mut state = LiveState::new(ScreenOf::Attached);
         for key in ['m', 'w'] {
             assert_eq!(state.press(Key::Char(key), &frames(1)), None);
             assert!(state.note.is_none() && state.hint.is_some());

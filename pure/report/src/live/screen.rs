@@ -1,12 +1,12 @@
 //! The screen: frames, what the user chose and a size in, lines out. What is of most worth comes first; what does not fit is left out whole.
 
 use super::figures::{letter, minute, rows, short, strip};
-use super::keys::{LiveState, Order, VIEWS};
+use super::keys::{LiveState, Order, ScreenOf, VIEWS};
 use super::line::{Emphasis, StyledLine, broken, narrow};
-use super::{Said, clock, time};
+use super::{Said, clock, step_words, time};
 use crate::rates::per_second;
 use crate::words::throttle::amount;
-use loadline_analysis::{LiveFrame, LiveLimit, LivePhase, LiveProgram, LiveStep, LiveVolume};
+use loadline_analysis::{Limit, LiveFrame, LiveLimit, LiveProgram, LiveStep, LiveVolume};
 use loadline_units::Duration;
 
 /// Fewer columns than this show lines instead of a screen,
@@ -21,6 +21,10 @@ const ANSWER_LINES: usize = 2;
 const HEIGHT_USUAL: usize = 22;
 /// In the place of a command without room.
 const COMMAND_BY_KEY: &str = "key c prints the command on leaving";
+/// Keys that a watch alone has.
+const WATCH_KEYS: [&str; 2] = ["m mark", "w report"];
+/// Columns of a cell's row beside its label.
+const CELL_FIGURES: usize = 46;
 /// Devices of the first view.
 const DEVICES_SHOWN: usize = 5;
 /// Programs of the first view.
@@ -179,15 +183,19 @@ impl LiveScreen<'_> {
                     |lines| volume.map_or_else(Vec::new, |of| rows(frames, &of.name, self.width, lines, self.unicode));
                 let shares = volume.map_or_else(Vec::new, |volume| shares(volume, self.width));
                 let step: Vec<StyledLine> = frame.step.iter().map(step).collect();
-                // The course comes before all that follows.
+                // The course comes before all that follows; of a run, what is measured has half of the room.
+                let half = if frame.cells.is_empty() { 0 } else { (frame.cells.len() + 2).min(room / 2) };
                 let taken = step.len() + shares.len();
+                let figures = figures(room.saturating_sub(taken + half));
+                let cells = cells(frame, self.width, room.saturating_sub(taken + figures.len() + 2));
                 let at_work = self.ordered(frame).into_iter().filter(|volume| work(frames, &volume.name) > 0.0);
                 let at_work: Vec<&LiveVolume> = at_work.take(DEVICES_SHOWN).collect();
                 let devices = if at_work.len() > 1 { self.devices(frames, &at_work, volume) } else { Vec::new() };
                 vec![
                     close(step),
-                    apart(figures(room.saturating_sub(taken))),
+                    apart(figures),
                     close(shares),
+                    apart(cells),
                     apart(devices),
                     apart(Self::programs(frame, PROGRAMS_SHOWN)),
                     apart(run_facts(frame)),
@@ -258,11 +266,11 @@ impl LiveScreen<'_> {
         if let Some(hint) = self.state.hint {
             return StyledLine::default().then(Emphasis::Strong, hint);
         }
-        let end = if self.state.is_attached { "q leave" } else { "q end" };
+        let end = if self.state.of == ScreenOf::Attached { "q leave" } else { "q end" };
         let keys =
             [end, "? help", "Tab view", "t/T time", "space freeze", "m mark", "c command", "w report", "o order"];
         let mut line = StyledLine::default();
-        for key in keys {
+        for key in keys.into_iter().filter(|key| self.state.of != ScreenOf::Work || !WATCH_KEYS.contains(key)) {
             if line.width() + 2 + key.len() <= self.width {
                 let gap = if line.width() > 0 { "  " } else { "" };
                 line = line.then(Emphasis::Faint, format!("{gap}{key}"));
@@ -376,23 +384,37 @@ fn run_facts(frame: &LiveFrame) -> Vec<StyledLine> {
 
 /// The trial that is under way.
 fn step(step: &LiveStep) -> StyledLine {
-    let LiveStep { place, label, phase, elapsed_ns, planned_ns, done_share } = step;
-    let phase = match phase {
-        LivePhase::Waiting => "waiting",
-        LivePhase::Filling => "filling",
-        LivePhase::WarmUp => "warming up",
-        LivePhase::Measuring => "measuring",
-        LivePhase::CoolDown => "cooling down",
-        LivePhase::Verifying => "reading back",
-    };
-    let far = match (done_share, planned_ns) {
-        (Some(share), _) => format!(" {:.0} %", share * 100.0),
-        (None, Some(planned)) => format!(" {} of {}", clock(*elapsed_ns), clock(*planned)),
-        (None, None) => String::new(),
-    };
     StyledLine::default()
         .then(Emphasis::Strong, format!("{:<LABEL$}", "TRIAL"))
-        .then(Emphasis::Plain, format!("{place}: {}; {phase}{far}", narrow(label)))
+        .then(Emphasis::Plain, narrow(&step_words(step)))
+}
+
+/// Cells that have figures, the latest last, in at most so many lines.
+fn cells(frame: &LiveFrame, width: usize, lines: usize) -> Vec<StyledLine> {
+    let room = lines.saturating_sub(1).min(frame.cells.len());
+    if room == 0 {
+        return Vec::new();
+    }
+    let label = width.saturating_sub(CELL_FIGURES).clamp(16, 60);
+    let before = frame.cells_done - room.min(frame.cells_done);
+    let heading = if before > 0 { format!("measured, after {before} others") } else { "measured".to_owned() };
+    let heading = format!("{heading:<label$} {:>9} {:>8} {:>8}  limit [doubts]", "IOPS", "p50", "p99");
+    let mut all = vec![StyledLine::default().then(Emphasis::Faint, heading)];
+    all.extend(frame.cells[frame.cells.len() - room..].iter().map(|cell| {
+        let time = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), |ns| Duration::from_ns(ns).human());
+        let name: String = narrow(&cell.label).chars().take(label).collect();
+        let (iops, p50, p99) = (per_second(cell.iops), time(cell.p50_ns), time(cell.p99_ns));
+        let line = StyledLine::plain(format!("{name:<label$} {iops:>9} {p50:>8} {p99:>8}  "))
+            .then(Emphasis::Strong, cell.limit.map_or("-", Limit::name));
+        let codes: Vec<&str> = cell.doubts.iter().map(|code| code.name()).collect();
+        let all = format!(" [{}]", codes.join(", "));
+        match codes.len() {
+            0 => line,
+            _ if line.width() + all.len() <= width => line.then(Emphasis::Plain, all),
+            several => line.then(Emphasis::Plain, format!(" [{several}]")),
+        }
+    }));
+    all
 }
 
 /// The latest marks, at most so many lines.

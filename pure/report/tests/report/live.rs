@@ -1,15 +1,15 @@
 //! The screen of what goes on: as it looks at five sizes, and what it holds to whatever is shown.
 
 use crate::golden::compare;
-use loadline_analysis::example::{ExampleDisk, cell, closed, run};
+use loadline_analysis::example::{ExampleDisk, cell, closed, golden as golden_run, run};
 use loadline_analysis::{
-    LiveFrame, LiveItems, LiveLimit, LiveMachine, LiveMark, LivePhase, LiveProgram, LiveStep, LiveVolume,
+    LiveCell, LiveFrame, LiveItems, LiveLimit, LiveMachine, LiveMark, LivePhase, LiveProgram, LiveStep, LiveVolume,
 };
 use loadline_record::{
     KernelThrottle, RunRecord, RunVerb, ThrottledQuantity, ThrottledRequests, WatchRecord, WatchSecond, WatchTick,
     WatchedThrottle,
 };
-use loadline_report::live::{COLUMNS_MIN, Key, LINES_MIN, LiveScreen, LiveState, live_json, live_words};
+use loadline_report::live::{COLUMNS_MIN, Key, LINES_MIN, LiveScreen, LiveState, ScreenOf, live_json, live_words};
 use proptest::prelude::*;
 
 const ALLOWED: u64 = 3_000;
@@ -135,6 +135,51 @@ fn five_sizes_show_what_is_of_most_worth_first() {
     compare("live.txt", &parts.concat());
 }
 
+/// A frame of a run with all that is stored of it, while its third cell goes on.
+fn run_frame(second: u64) -> LiveFrame {
+    let mut frame = LiveFrame {
+        at_unix_ms: 1_764_400_000_000 + second * 1_000,
+        elapsed_ns: second * 1_000_000_000,
+        planned_ns: Some(600_000_000_000),
+        ..LiveFrame::new("20261128-0310-abcd".into(), "run".into(), "data nightly".into())
+    };
+    let stored = golden_run();
+    frame.judge_run(&stored, loadline_analysis::summarize(&stored));
+    frame.step = Some(LiveStep {
+        place: "13 of 24".into(),
+        label: "random read 4 KiB, depth 64".into(),
+        phase: LivePhase::Measuring,
+        elapsed_ns: 12_000_000_000,
+        planned_ns: Some(30_000_000_000),
+        done_share: None,
+    });
+    let volume = &mut frame.volumes[0];
+    volume.iops = Some(16_000.0 + second as f64);
+    volume.throughput_bytes_per_s = Some(65.5e6);
+    (volume.latency_ns, volume.p50_ns, volume.p99_ns) = (Some(1_990_000), Some(1_900_000), Some(4_000_000));
+    volume.outstanding = Some(31.9);
+    frame
+}
+
+#[test]
+fn a_run_shows_the_trial_that_goes_on_and_each_measured_cell_with_its_limit() {
+    let frames: Vec<LiveFrame> = (1..=48).map(run_frame).collect();
+    let mut parts = Vec::new();
+    for (width, height, unicode) in [(60, 16, false), (80, 24, true), (100, 30, true), (160, 48, true)] {
+        let lines = drawn(&frames, &LiveState::new(ScreenOf::Work), (width, height), unicode);
+        parts.push(format!("--- {width}x{height}\n{}\n", lines.join("\n")));
+    }
+    let mut many = frames[47].clone();
+    many.cells = many.cells.iter().cycle().take(16).cloned().collect();
+    many.cells_done = 40;
+    let lines = drawn(&[many], &LiveState::new(ScreenOf::Work), (80, 24), true);
+    parts.push(format!("--- 40 cells\n{}\n", lines.join("\n")));
+    let mut first = LiveFrame { cells_done: 0, ..frames[0].clone() };
+    (first.cells, first.volumes[0].judged) = (Vec::new(), None);
+    parts.push(format!("--- in words\n{}\n{}\n", live_words(&first), live_words(&frames[47])));
+    compare("live-run.txt", &parts.concat());
+}
+
 #[test]
 fn a_line_of_json_follows_its_schema_and_is_read_back() {
     let schema = include_str!("../../../../docs/formats/live.schema.json");
@@ -143,7 +188,10 @@ fn a_line_of_json_follows_its_schema_and_is_read_back() {
     for second in [1, 30] {
         let mut frame = frame(second);
         frame.items = Some(LiveItems { items: 3, failed: 1, waiting: 9 });
-        frame.step = Some(LiveStep { phase: LivePhase::WarmUp, ..LiveStep::default() });
+        (frame.step, frame.cells, frame.cells_done) = {
+            let run = run_frame(second);
+            (run.step, run.cells, run.cells_done)
+        };
         let line = live_json(&frame);
         assert!(!line.contains('\n') && line.len() < 8_192, "{} bytes", line.len());
         let document: serde_json::Value = serde_json::from_str(&line).unwrap();
@@ -185,7 +233,11 @@ fn drawn_frames() -> impl Strategy<Value = Vec<LiveFrame>> {
             LiveFrame { elapsed_ns: u64::from(seconds) * 1_000_000_000, volumes, name: name.clone(), ..known.clone() };
         own.volumes.iter_mut().take(judged).for_each(|volume| volume.judged.clone_from(&known.volumes[0].judged));
         own.marks.push(LiveMark { elapsed_ns: 0, note: name.clone() });
-        own.step = in_trial.then(|| LiveStep { label: name, ..LiveStep::default() });
+        own.step = in_trial.then(|| LiveStep { label: name.clone(), ..LiveStep::default() });
+        if in_trial {
+            let cell = LiveCell { label: name, iops: f64::MAX, p99_ns: Some(u64::MAX), ..LiveCell::default() };
+            (own.cells, own.cells_done) = (vec![cell; judged * 10], judged * 20);
+        }
         own
     });
     prop::collection::vec(any, 0..6).prop_map(|mut all| {

@@ -300,6 +300,7 @@ impl<'a> UnderWay<'a> {
             done,
             iops: last.map(|l| l.iops),
             bytes_per_s: last.map(|l| l.bytes_per_s),
+            latency: last.and_then(|l| l.latency),
             p50: last.and_then(|l| l.p50),
             p99: last.and_then(|l| l.p99),
         }

@@ -91,6 +91,7 @@ pub(super) enum GaveUp {
 pub(super) struct LastSecond {
     pub(super) iops: f64,
     pub(super) bytes_per_s: f64,
+    pub(super) latency: Option<Duration>,
     pub(super) p50: Option<Duration>,
     pub(super) p99: Option<Duration>,
 }
@@ -272,6 +273,7 @@ fn last_second(tallies: &[Tally; 4], merged: &Histogram) -> LastSecond {
     LastSecond {
         iops: tallies[..3].iter().map(|t| t.count).sum::<u64>() as f64,
         bytes_per_s: tallies[..3].iter().map(|t| t.bytes).sum::<u64>() as f64,
+        latency: merged.mean_ns().map(|ns| Duration::from_ns(ns as u64)),
         p50: merged.quantile(0.50),
         p99: merged.quantile(0.99),
     }

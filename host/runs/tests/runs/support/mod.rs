@@ -327,6 +327,7 @@ impl Observer for Course {
                 }
                 return;
             }
+            Event::Stored(_) => return,
             Event::Filled { volume, .. } => self.steps.push(format!("volume {volume}")),
             Event::TrialFinished { label, .. } => {
                 self.finished += 1;

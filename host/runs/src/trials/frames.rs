@@ -1,0 +1,186 @@
+//! A run as it is now, once a second, out of what its observer gets: the step under way, and the judgement of what is stored.
+
+use crate::wall_clock::unix_ms;
+use crate::{Activity, Advance, Event};
+use loadline_analysis::{LiveFrame, LivePhase, LiveStep, LiveVolume, RunSummary};
+use loadline_engine::{Phase, Progress};
+use loadline_record::{RunRecord, RunVerb};
+use loadline_units::Duration;
+use std::time::{Duration as Wait, Instant};
+
+/// Between two frames.
+const EVERY: Wait = Wait::from_secs(1);
+
+/// Makes frames of a run out of its events.
+pub struct RunFrames {
+    /// The last one.
+    frame: LiveFrame,
+    judge: fn(&RunRecord) -> RunSummary,
+    began: Instant,
+    made: Option<Instant>,
+    step: Option<(Activity, Instant)>,
+    /// Planned time of the steps that have not begun.
+    ahead: Duration,
+}
+
+impl RunFrames {
+    /// Of a run that is about to begin. `judge` is asked for the summary of what is stored.
+    #[must_use]
+    pub fn new(verb: &RunVerb, judge: fn(&RunRecord) -> RunSummary) -> Self {
+        let frame = LiveFrame::new(String::new(), verb.name().to_owned(), String::new());
+        Self { frame, judge, began: Instant::now(), made: None, step: None, ahead: Duration::ZERO }
+    }
+
+    /// Takes an event in. A frame comes about once a second while a step goes on, and when something new is stored.
+    pub fn take(&mut self, event: &Event<'_>) -> Option<LiveFrame> {
+        match event {
+            Event::Planned(more) => self.ahead = self.ahead + *more,
+            Event::Forgone(less) => self.ahead = self.ahead.saturating_sub(*less),
+            Event::Begins(step) => {
+                self.ahead = self.ahead.saturating_sub(step.planned);
+                self.step = Some(((*step).clone(), Instant::now()));
+            }
+            Event::Idle => self.step = None,
+            Event::RunBegins { run, .. } => (*run).clone_into(&mut self.frame.run),
+            Event::Advances(Advance::Device(progress)) => {
+                let is_due = self.made.is_none_or(|made| made.elapsed() >= EVERY);
+                return (is_due && self.step.is_some()).then(|| self.advanced(progress));
+            }
+            Event::Stored(stored) => {
+                self.frame.run.clone_from(&stored.header.id);
+                self.frame.name.clone_from(&stored.header.name);
+                self.frame.judge_run(stored, (self.judge)(stored));
+                return Some(self.made(Duration::ZERO));
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// A frame of a step that has come so far.
+    fn advanced(&mut self, progress: &Progress) -> LiveFrame {
+        let Some((step, began)) = &self.step else { return self.made(Duration::ZERO) };
+        let left = left_of(step, Duration::from_ns(began.elapsed().as_nanos() as u64), progress.done);
+        self.frame.step = Some(LiveStep {
+            place: step.place.clone(),
+            label: step.label.clone(),
+            phase: phase(progress.phase),
+            elapsed_ns: progress.elapsed.as_ns(),
+            planned_ns: progress.expected.map(Duration::as_ns),
+            done_share: progress.done,
+        });
+        // Several volumes that are loaded at the same time have one figure.
+        let name = step.volumes.join(", ");
+        for volume in &mut self.frame.volumes {
+            *volume = LiveVolume {
+                name: std::mem::take(&mut volume.name),
+                judged: volume.judged.take(),
+                ..LiveVolume::default()
+            };
+        }
+        let place = self.frame.volumes.iter().position(|volume| volume.name == name);
+        let place = place.unwrap_or_else(|| {
+            self.frame.volumes.push(LiveVolume { name, ..LiveVolume::default() });
+            self.frame.volumes.len() - 1
+        });
+        let volume = &mut self.frame.volumes[place];
+        let ns = |of: Option<Duration>| of.map(Duration::as_ns);
+        volume.iops = progress.iops;
+        volume.throughput_bytes_per_s = progress.bytes_per_s;
+        (volume.latency_ns, volume.p50_ns, volume.p99_ns) = (ns(progress.latency), ns(progress.p50), ns(progress.p99));
+        // Little's law.
+        volume.outstanding = progress.iops.zip(progress.latency).map(|(iops, latency)| iops * latency.as_s_f64());
+        self.made(left)
+    }
+
+    /// The frame as it is now, with so much left of the step.
+    fn made(&mut self, left: Duration) -> LiveFrame {
+        self.made = Some(Instant::now());
+        if self.step.is_none() {
+            self.frame.step = None;
+        }
+        self.frame.at_unix_ms = unix_ms();
+        self.frame.elapsed_ns = self.began.elapsed().as_nanos() as u64;
+        let left = left + self.ahead;
+        self.frame.planned_ns = (left > Duration::ZERO).then(|| self.frame.elapsed_ns + left.as_ns());
+        self.frame.clone()
+    }
+}
+
+const fn phase(of: Phase) -> LivePhase {
+    match of {
+        Phase::Waiting => LivePhase::Waiting,
+        Phase::Filling => LivePhase::Filling,
+        Phase::WarmUp => LivePhase::WarmUp,
+        Phase::Measuring => LivePhase::Measuring,
+        Phase::CoolDown => LivePhase::CoolDown,
+        Phase::Verifying => LivePhase::Verifying,
+    }
+}
+
+/// How long the step still takes: by its plan; where its share done is known, at the pace so far, if that is sooner or the plan is
+/// a guess.
+fn left_of(step: &Activity, elapsed: Duration, done: Option<f64>) -> Duration {
+    /// Below this share the pace so far says little.
+    const SHARE_LEAST: f64 = 0.01;
+    let planned = step.planned.saturating_sub(elapsed);
+    let paced = done
+        .filter(|share| *share >= SHARE_LEAST)
+        .map(|share| Duration::from_ns((elapsed.as_ns() as f64 * (1.0 / share.min(1.0) - 1.0)) as u64));
+    match paced {
+        Some(paced) if step.planned > Duration::ZERO && !step.is_guessed => paced.min(planned),
+        Some(paced) => paced,
+        None => planned,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step() -> Activity {
+        let (place, label) = ("3 of 12".into(), "random read 4 KiB, depth 32".into());
+        Activity { place, label, volumes: vec!["data".into()], planned: Duration::from_s(30), is_guessed: false }
+    }
+
+    #[test]
+    fn filling_takes_as_long_as_its_pace_says_but_no_longer_than_planned() {
+        let at = |planned, elapsed, done| {
+            let step = Activity { planned: Duration::from_s(planned), ..step() };
+            left_of(&step, Duration::from_s(elapsed), done)
+        };
+        assert_eq!(at(0, 10, Some(0.25)), Duration::from_s(30));
+        assert_eq!(at(12, 10, Some(0.25)), Duration::from_s(2));
+        assert_eq!(at(12, 2, Some(0.5)), Duration::from_s(2));
+        assert_eq!(at(30, 12, None), Duration::from_s(18));
+        assert_eq!(at(30, 40, Some(1.0)), Duration::ZERO);
+        let guessed = Activity { planned: Duration::from_s(12), is_guessed: true, ..step() };
+        assert_eq!(left_of(&guessed, Duration::from_s(10), Some(0.25)), Duration::from_s(30));
+        assert_eq!(left_of(&guessed, Duration::from_s(2), None), Duration::from_s(10));
+    }
+
+    #[test]
+    fn a_frame_has_the_step_its_volume_and_the_time_that_is_left() {
+        let mut frames = RunFrames::new(&RunVerb::Run, loadline_analysis::summarize);
+        let progress = Progress {
+            phase: Phase::Measuring,
+            elapsed: Duration::from_s(12),
+            expected: Some(Duration::from_s(30)),
+            iops: Some(40_000.0),
+            latency: Some(Duration::from_us(800)),
+            p99: Some(Duration::from_ms(2)),
+            ..Progress::default()
+        };
+        assert_eq!(frames.take(&Event::Advances(Advance::Device(&progress))), None);
+        assert_eq!(frames.take(&Event::Planned(Duration::from_s(90))), None);
+        assert_eq!(frames.take(&Event::Begins(&step())), None);
+        let frame = frames.take(&Event::Advances(Advance::Device(&progress))).unwrap();
+        let planned_s = frame.planned_ns.unwrap() as f64 / 1e9;
+        assert!((89.0..91.0).contains(&planned_s), "{planned_s}");
+        let LiveStep { place, phase, elapsed_ns, .. } = frame.step.unwrap();
+        assert_eq!((place.as_str(), phase, elapsed_ns), ("3 of 12", LivePhase::Measuring, 12_000_000_000));
+        let volume = &frame.volumes[0];
+        assert_eq!((volume.name.as_str(), volume.p99_ns, volume.outstanding), ("data", Some(2_000_000), Some(32.0)));
+        assert_eq!(frames.take(&Event::Advances(Advance::Device(&progress))), None, "a second has not gone by");
+    }
+}
