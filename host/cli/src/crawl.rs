@@ -7,7 +7,6 @@ use crate::arguments::Format;
 use crate::arguments::crawl::CrawlArguments;
 use crate::conclusion::conclude_with;
 use crate::failure::{Outcome, Usage};
-use crate::interruption::Interruption;
 use crate::terminal::Terminal;
 use crate::{environments, output, stored};
 use loadline_catalog::{Catalog, Draw, Environment};
@@ -17,7 +16,7 @@ use loadline_crawl::{
 };
 use loadline_disk::DiskSpec;
 use loadline_pipeline::{Change, CrawlPlan, DiskWish, MadeUpPlan, SourcePlan, WhatIf, what_if};
-use loadline_record::PipelineRecord;
+use loadline_record::{PipelineRecord, RunVerb};
 use loadline_report::crawl::CrawlReport;
 use loadline_runs::wall_clock::fresh_seed;
 use loadline_runs::{
@@ -47,18 +46,18 @@ pub(crate) fn crawl(
         output::print(&printed::text(&report.with_tried(tried), format))?;
         return Ok(Outcome::Done);
     }
-    let mut terminal = Terminal::new(quiet, &Interruption::watch()?);
+    let mut terminal = Terminal::following(&RunVerb::Crawl, &arguments.live, quiet)?;
     if let Some(run) = &arguments.resume {
         let run = StoredRun::claim(store_location::existing_store(&store()?)?, run)?;
-        let outcome = resume(run, document_reader(), &mut terminal)?;
-        terminal.clear();
-        return conclude(&outcome, &changes, &catalog, format);
+        let outcome = resume(run, document_reader(), &mut terminal);
+        terminal.close();
+        return conclude(&outcome?, &changes, &catalog, format);
     }
     let path = store()?;
     if arguments.env.is_empty() {
-        let outcome = new_crawl(arguments, path)?.run(&mut terminal)?;
-        terminal.clear();
-        return conclude(&outcome, &changes, &catalog, format);
+        let outcome = new_crawl(arguments, path)?.run(&mut terminal);
+        terminal.close();
+        return conclude(&outcome?, &changes, &catalog, format);
     }
     let mut records = Vec::new();
     let mut whole = Outcome::Done;
@@ -73,7 +72,7 @@ pub(crate) fn crawl(
         let disks = emulated(&environment, arguments, &mut crawl)?;
         let outcome = crawl.run(&mut terminal)?;
         drop(disks);
-        terminal.clear();
+        terminal.close();
         match conclude(&outcome, &changes, &catalog, format)? {
             Outcome::Done => {}
             Outcome::Interrupted => return Ok(Outcome::Interrupted),

@@ -148,6 +148,11 @@ impl Frames {
         }
     }
 
+    /// Whether people see them.
+    pub(crate) const fn are_shown(&self) -> bool {
+        !matches!(self.shown, Shown::Nothing)
+    }
+
     /// Whether the terminal is taken.
     pub(crate) fn has_screen(&self) -> bool {
         matches!(self.shown, Shown::Screen(_))

@@ -113,6 +113,7 @@ impl Terminal {
             Advance::Trials { done, all, share, elapsed } => {
                 self.live.draw_share(&format!("{done} of {all} done"), share, elapsed);
             }
+            Advance::Items(_) if self.frames.as_ref().is_some_and(|(_, frames)| frames.are_shown()) => {}
             Advance::Items(ItemsDone { elapsed, items, failed, waiting, .. }) => {
                 let seconds = elapsed.as_ns().max(1) as f64 / 1e9;
                 let rate = *items as f64 / seconds;
@@ -134,10 +135,7 @@ impl Terminal {
 impl Observer for Terminal {
     fn event(&mut self, event: &Event<'_>) {
         if let Some((run, frames)) = &mut self.frames {
-            match event {
-                Event::Live(frame) => frames.take(frame),
-                event => run.take(event).into_iter().for_each(|frame| frames.take(&frame)),
-            }
+            run.take(event).into_iter().for_each(|frame| frames.take(&frame));
         }
         match event {
             Event::Begins(_) | Event::Planned(_) | Event::Forgone(_) | Event::Stored(_) | Event::Live(_) => {}

@@ -38,7 +38,7 @@ pub(crate) struct StationBoard {
     state: Mutex<BoardState>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct BoardState {
     times_ns: [u64; WORKER_STATES],
     on_cpu_ns: u64,
@@ -86,6 +86,27 @@ impl BoardState {
             }
         }
     }
+    /// Makes the times add up to `all_ns` while workers are at work: in which state one is becomes known when it is over.
+    fn fit(&mut self, all_ns: u64) {
+        let known_ns: u64 = self.times_ns.iter().sum();
+        let waited_ns = known_ns - self.times_ns[WorkerState::Cpu.index()];
+        let (rest_ns, mut left_ns) = (all_ns.saturating_sub(known_ns), all_ns.saturating_sub(known_ns));
+        // Most of it is a wait, as those were that are over.
+        for state in WorkerState::ALL.into_iter().filter(|state| *state != WorkerState::Cpu) {
+            let own = u128::from(self.times_ns[state.index()]) * u128::from(rest_ns) / u128::from(waited_ns.max(1));
+            self.times_ns[state.index()] += (own as u64).min(left_ns);
+            left_ns = left_ns.saturating_sub(own as u64);
+        }
+        self.times_ns[WorkerState::Starved.index()] += left_ns;
+        // What was charged since the clock was read.
+        let mut more_ns = known_ns.saturating_sub(all_ns);
+        for time in &mut self.times_ns {
+            let less = more_ns.min(*time);
+            *time -= less;
+            more_ns -= less;
+        }
+        self.on_cpu_ns = self.on_cpu_ns.min(self.times_ns[WorkerState::Cpu.index()]);
+    }
     fn integrate(&mut self, now_ns: u64) {
         // Threads read the clock before they have the lock: a reading may be older than the last.
         let now_ns = now_ns.max(self.inside_since_ns);
@@ -128,23 +149,31 @@ impl StationBoard {
     pub(crate) fn blocked_by_merges(&self, ns: u64) {
         lock(&self.state).blocked_by_merges_ns += ns;
     }
-    /// All of it, at the end of the crawl. Workers that are done are starved from then on.
+    /// Whether every worker is done.
+    pub(crate) fn is_over(&self) -> bool {
+        lock(&self.state).ended_ns.len() as u64 == u64::from(self.workers)
+    }
+    /// All of it so far. Workers that are done are starved from then on; what those do that are not is spread over what they did.
     ///
     /// # Panics
-    /// When a worker is not done, or time was lost.
+    /// When time was lost.
     pub(crate) fn record(&self, wall_ns: u64) -> BoardRecord {
-        let mut state = lock(&self.state);
-        assert_eq!(state.ended_ns.len() as u64, u64::from(self.workers), "every worker ends before the crawl does");
+        let mut state = lock(&self.state).clone();
+        let is_over = state.ended_ns.len() as u64 == u64::from(self.workers);
         for ended_ns in std::mem::take(&mut state.ended_ns) {
-            state.charge(ended_ns, self.interval_ns, &[(WorkerState::Starved, wall_ns - ended_ns)]);
+            let rest_ns = wall_ns.saturating_sub(ended_ns);
+            state.charge(ended_ns, self.interval_ns, &[(WorkerState::Starved, rest_ns)]);
         }
         state.integrate(wall_ns);
+        if !is_over {
+            state.fit(wall_ns * u64::from(self.workers));
+        }
         BoardRecord {
             clock: StationClock::of(state.times_ns, state.on_cpu_ns, wall_ns, self.workers),
-            series: std::mem::take(&mut state.series),
+            series: state.series,
             passed: state.passed,
             inside_item_us: (state.inside_item_ns / 1_000) as u64,
-            busy_by_source_ns: std::mem::take(&mut state.busy_by_source_ns),
+            busy_by_source_ns: state.busy_by_source_ns,
             blocked_by_merges_ns: state.blocked_by_merges_ns,
             gated_by_ns: state.gated_by_ns,
         }
@@ -309,6 +338,21 @@ mod tests {
         let by_interval: u64 = record.series.iter().flat_map(|of| of.times_ns).sum();
         assert_eq!(by_interval, 2 * wall_ns);
         assert_eq!(record.busy_by_source_ns[0], record.clock.busy.total_ns());
+    }
+
+    #[test]
+    fn a_board_whose_workers_are_at_work_adds_up_to_the_time_so_far() {
+        let clock = CrawlClock::start();
+        let board = StationBoard::new(clock, 100_000, 3, 1);
+        let mut timer = WorkerTimer::start(&board);
+        WorkerTimer::start(&board).end();
+        timer.worked(WorkerState::Device, Some(0));
+        timer.spent(WorkerState::Blocked);
+        // `StationClock::of` asserts the sum; a reading may be older than what was charged, too.
+        for wall_ns in [timer.at_ns() / 2, timer.at_ns(), timer.at_ns() + 1_000_000] {
+            assert_eq!(board.record(wall_ns).clock.total_ns(), 3 * wall_ns);
+        }
+        timer.end();
     }
 
     #[test]

@@ -239,6 +239,8 @@ fn carry_on(
     let schedule = TrialSchedule::of(&cells, &[ScheduledTrial { group: 0, trial: 0 }], &nothing);
     let under_way = RunUnderWay { run, seed, ahead, planned: TrialsPlanned::All };
     place.seed = seed;
+    place.frame.run.clone_from(&header.id);
+    place.frame.name.clone_from(&header.name);
     let outcome = under_way.carry_out(&mut place, store, observer, |trials| trials.run(&schedule))?;
     if outcome.ended.is_complete() {
         settings.tidy();

@@ -5,6 +5,7 @@ use crate::error::CrawlError;
 use crate::item::Row;
 use crate::state::SharedCrawl;
 use crate::volume_io::BatchIo;
+use loadline_pipeline::LiveEpoch;
 use loadline_record::{BatchRecord, Station, WorkerState};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -42,6 +43,11 @@ impl EpochGate {
     /// The current epoch: items that are indexed now belong to it.
     pub(crate) fn epoch(&self) -> u64 {
         lock(&self.state).epoch
+    }
+    /// The epoch under way; with `items_max` items it ends.
+    pub(crate) fn now(&self, items_max: u64) -> LiveEpoch {
+        let state = lock(&self.state);
+        LiveEpoch { number: state.epoch, items: state.items, items_max }
     }
     /// An item was indexed. Returns whether a commit is due for their number.
     pub(crate) fn indexed(&self, now_ns: u64, every_items: u64) {

@@ -12,6 +12,7 @@ mod epochs;
 mod error;
 mod extract;
 mod folders;
+mod frames;
 mod frontier;
 mod imported;
 mod index;

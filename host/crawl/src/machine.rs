@@ -1,6 +1,6 @@
 //! The machine beside a crawl: processors, device counters of its volumes, and how late its threads wake.
 
-use crate::clock::CrawlClock;
+use crate::clock::{CrawlClock, lock};
 use crate::folders::CrawlFolders;
 use crate::state::SharedCrawl;
 use loadline_block::Operation;
@@ -18,7 +18,7 @@ use loadline_units::Duration;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread::JoinHandle;
 
 /// Between two wakings whose lateness is measured.
@@ -48,7 +48,8 @@ pub(crate) struct MachineRecord {
 /// Watches the machine on a thread of its own.
 pub(crate) struct MachineWatch {
     stop: Arc<AtomicBool>,
-    thread: JoinHandle<Series>,
+    thread: JoinHandle<()>,
+    series: Arc<Mutex<Series>>,
     around: Observation,
     /// `None`: the kernel counts nothing of the devices.
     devices: Option<SurroundingsWatch>,
@@ -129,11 +130,23 @@ impl MachineWatch {
         let devices = SurroundingsWatch::begin(below_all, Some(std::process::id())).ok();
         let stop: Arc<AtomicBool> = Arc::default();
         let (ends, weak) = (Arc::clone(&stop), Arc::downgrade(crawl));
+        let series = Arc::<Mutex<Series>>::default();
+        let own = Arc::clone(&series);
         let thread = std::thread::Builder::new()
             .name("watch".to_owned())
-            .spawn(move || watch(clock, interval_ns, &watched, &weak, &ends))
+            .spawn(move || watch((clock, interval_ns), &watched, &weak, &ends, &own))
             .expect("a thread can be made");
-        Self { stop, thread, around: Observation::begin(&below, &names), devices, own_bytes: own_bytes(&view) }
+        Self { stop, thread, series, around: Observation::begin(&below, &names), devices, own_bytes: own_bytes(&view) }
+    }
+    /// What was seen of volumes and sources so far.
+    pub(crate) fn so_far(&self) -> MachineRecord {
+        let series = lock(&self.series);
+        MachineRecord {
+            volumes: series.volumes.clone(),
+            hosts_left: series.hosts_left.clone(),
+            received_bytes: series.received_bytes.clone(),
+            ..MachineRecord::default()
+        }
     }
     /// What was seen of a crawl that took so long.
     pub(crate) fn end(self, wall_ns: u64) -> MachineRecord {
@@ -141,7 +154,8 @@ impl MachineWatch {
         let mut around = self.around.end();
         let watch = self.devices.and_then(|devices| devices.end().ok()).map(Box::new);
         self.stop.store(true, Ordering::Relaxed);
-        let series = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let series = std::mem::take(&mut *lock(&self.series));
         let throttled_ns = around.stops.and_then(|stops| stops.throttled_ns);
         around.stops = Some(Stops { throttled_ns, ..series.stalls.record() });
         // How many requests these were is not counted.
@@ -170,29 +184,24 @@ impl MachineWatch {
 }
 
 fn watch(
-    clock: CrawlClock,
-    interval_ns: u64,
+    (clock, interval_ns): (CrawlClock, u64),
     watched: &[WatchedVolume],
     crawl: &Weak<SharedCrawl>,
     stop: &AtomicBool,
-) -> Series {
+    series: &Mutex<Series>,
+) {
     let view = KernelView::live();
     let counters =
         || -> Vec<Vec<DeviceCounters>> { watched.iter().map(|volume| disk_counters(&view, &volume.devices)).collect() };
     let mut before = counters();
     let mut received_before = 0;
-    let mut series = Series {
-        volumes: watched
-            .iter()
-            .map(|volume| VolumeUse {
-                role: volume.role,
-                name: volume.role.name().to_owned(),
-                devices: volume.devices.clone(),
-                series: Vec::new(),
-            })
-            .collect(),
-        ..Series::default()
+    let volume = |volume: &WatchedVolume| VolumeUse {
+        role: volume.role,
+        name: volume.role.name().to_owned(),
+        devices: volume.devices.clone(),
+        series: Vec::new(),
     };
+    lock(series).volumes = watched.iter().map(volume).collect();
     let began_at = now();
     let mut next_ns = interval_ns;
     while !stop.load(Ordering::Relaxed) {
@@ -200,12 +209,14 @@ fn watch(
         std::thread::sleep(std::time::Duration::from_nanos(WAKE_EVERY.as_ns()));
         let woken_at = now();
         let now_ns = clock.ns();
+        let mut series = lock(series);
         series.late.record(woken_at.since(wanted_at));
         series.stalls.slept(wanted_at, woken_at, (began_at, woken_at));
         if now_ns < next_ns {
             continue;
         }
         next_ns += interval_ns;
+        let series = &mut *series;
         let Some(crawl) = crawl.upgrade() else { break };
         let (left, received) = crawl.beside();
         drop(crawl);
@@ -227,5 +238,4 @@ fn watch(
         }
         before = after;
     }
-    series
 }

@@ -29,7 +29,7 @@ pub(crate) struct SourceCounts {
     fetch: Histogram,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct State {
     sources: Vec<SourceCounts>,
     reservoir: ItemReservoir,
@@ -154,14 +154,14 @@ impl Measured {
         let state = lock(&self.state);
         state.sources[source].items + state.sources[source].unchanged
     }
-    /// All of it. `names` are those of the sources.
-    pub(crate) fn collect(self, names: &[String]) -> Collected {
-        let state = self.state.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let State { sources, mut reservoir, batches, stations, commits, searches, epoch } = state;
-        // Of a crawl that was stopped.
-        for item in epoch {
-            reservoir.offer(item);
-        }
+    /// The counts of the sources alone.
+    pub(crate) fn collect_counts(&self) -> Collected {
+        let sources = lock(&self.state).sources.clone();
+        Collected { sources, items: Vec::new(), batches: Vec::new(), steps: Steps::default() }
+    }
+    /// All of it so far, with items that are durable. `names` are those of the sources.
+    pub(crate) fn collect(&self, names: &[String]) -> Collected {
+        let State { sources, reservoir, batches, stations, commits, searches, .. } = lock(&self.state).clone();
         let mut steps = Steps::default();
         let mut step = |name: String, bytes: u64, latency: &Histogram| {
             if latency.count() == 0 {

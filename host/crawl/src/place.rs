@@ -3,11 +3,13 @@
 use crate::crawl::CrawlSettings;
 use crate::extract::ReaderCommand;
 use crate::folders::CrawlFolders;
+use crate::frames::CrawlFrames;
 use crate::machine::{MachineRecord, volume_facts};
 use crate::threads::{CrawlEnd, CrawlSetUp, CrawlThreads};
+use loadline_analysis::LiveFrame;
 use loadline_pipeline::CrawlPlan;
 use loadline_record::{
-    CellRecord, Ending, EngineName, EngineUsed, Series, Surroundings, TrialRecord, VolumeFacts, VolumeRole,
+    CellRecord, Ending, EngineName, EngineUsed, RunVerb, Series, Surroundings, TrialRecord, VolumeFacts, VolumeRole,
 };
 use loadline_runs::{Error, NoTrial, Observer, TrialPlace, TrialRound, wall_clock};
 use loadline_units::Duration;
@@ -22,6 +24,8 @@ pub(crate) struct CrawlPlace {
     confirm: Option<Duration>,
     /// The seed of every random choice.
     pub(crate) seed: u64,
+    /// The run's name and id, for its frames.
+    pub(crate) frame: LiveFrame,
     /// Of the index: what a doubt about the crawl is judged by.
     volume: VolumeFacts,
 }
@@ -36,8 +40,9 @@ impl CrawlPlace {
         let folders = settings.folders();
         let mut volumes = volume_facts(&folders).into_iter();
         let volume = volumes.find(|of| of.name == VolumeRole::Index.name()).expect("a crawl has an index");
+        let frame = LiveFrame::new(String::new(), RunVerb::Crawl.name().to_owned(), String::new());
         let confirm = settings.confirm_ns.map(Duration::from_ns);
-        Self { plan, folders, is_reset, documents, confirm, seed: 0, volume }
+        Self { plan, folders, is_reset, documents, confirm, seed: 0, frame, volume }
     }
 }
 
@@ -58,7 +63,7 @@ impl TrialPlace for CrawlPlace {
             documents: self.documents.as_ref(),
             confirm: self.confirm,
         })?;
-        threads.follow(observer);
+        threads.follow(observer, &mut CrawlFrames::new(self.frame.clone()));
         // A crawl that did not come to its end is no result. What it committed stays for the one that goes on.
         let end = threads.finish()?.ok_or(NoTrial::Interrupted)?;
         Ok(vec![trial(end, round.trial, started_unix_s)])

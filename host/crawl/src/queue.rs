@@ -1,6 +1,7 @@
 //! The queue before a station: bounded in items and bytes, with its integrals over time.
 
 use crate::clock::{CrawlClock, lock};
+use loadline_pipeline::LiveQueue;
 use loadline_record::{QueueBound, QueueIntegral};
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -148,7 +149,11 @@ impl<T> BoundedQueue<T> {
         self.filled.notify_all();
         self.emptied.notify_all();
     }
-    /// Its integrals at the end of the crawl.
+    /// Items in it, and for how many it has room.
+    pub(crate) fn fill(&self) -> LiveQueue {
+        LiveQueue { items: lock(&self.state).items.len() as u64, items_max: self.bound.items.into() }
+    }
+    /// Its integrals so far.
     pub(crate) fn integral(&self, wall_ns: u64) -> QueueIntegral {
         let mut state = lock(&self.state);
         state.integrate(wall_ns);

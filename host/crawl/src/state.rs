@@ -68,6 +68,10 @@ impl Boards {
         let found = self.shared.iter().find(|(of, _)| *of == station);
         &found.unwrap_or_else(|| panic!("{station} is no station that sources share")).1
     }
+    /// Whether every worker of every station is done.
+    pub(crate) fn are_over(&self) -> bool {
+        self.slots.iter().chain(self.shared.iter().map(|(_, board)| board)).all(|board| board.is_over())
+    }
     /// Every station that sources share, with its board.
     pub(crate) fn shared(&self) -> impl Iterator<Item = (Station, &Arc<StationBoard>)> {
         self.shared.iter().map(|(station, board)| (*station, board))

@@ -6,17 +6,19 @@ use crate::epochs::{CommitTalk, EpochGate, MergeQueue, committer, merger};
 use crate::error::CrawlError;
 use crate::extract::{Extraction, ReaderCommand};
 use crate::folders::CrawlFolders;
+use crate::frames::CrawlFrames;
 use crate::frontier::Frontier;
 use crate::index::CrawlIndex;
 use crate::log_volume::DatabaseFolder;
 use crate::machine::{MachineRecord, MachineWatch};
-use crate::measured::Measured;
+use crate::measured::{Collected, Measured};
 use crate::queue::BoundedQueue;
 use crate::search::{SearchWords, searcher};
 use crate::slowing::Slowing;
 use crate::source::{Feeding, SourceRunner};
 use crate::state::{Boards, SharedCrawl, Workers};
 use crate::workers::{RowWriter, extractor, indexer, slot};
+use loadline_analysis::LiveFrame;
 use loadline_pipeline::{CrawlPlan, QueuePlan, SourcePlan};
 use loadline_record::{
     PipelineRecord, Politeness, QueueBound, QueueIntegral, SourceRecord, Station, StepRecord, Steps,
@@ -190,17 +192,21 @@ impl CrawlThreads {
         })
     }
 
-    /// Shows the observer how far it is until every item has passed; an observer that wants an end stops the sources.
-    pub(crate) fn follow(&mut self, observer: &mut dyn Observer) {
-        let Self { crawl, feed, fetch, extract, index, is_stopped, .. } = self;
-        *is_stopped = until_they_end(crawl, fetch, observer);
+    /// Shows the observer how far it is until every item has passed; an observer that wants an end stops the sources. `frames` show
+    /// what goes on.
+    pub(crate) fn follow(&mut self, observer: &mut dyn Observer, frames: &mut CrawlFrames) {
+        let Self { crawl, watch, feed, fetch, extract, index, is_stopped, .. } = self;
+        let mut until_they_end = |crawl: &SharedCrawl, threads: &[JoinHandle<()>]| {
+            until_they_end(crawl, threads, observer, || frames.next(crawl, watch))
+        };
+        *is_stopped = until_they_end(crawl, fetch);
         join(crawl, std::mem::take(feed));
         join(crawl, std::mem::take(fetch));
         crawl.extract_queue.close();
-        until_they_end(crawl, extract, observer);
+        until_they_end(crawl, extract);
         join(crawl, std::mem::take(extract));
         crawl.index_queue.close();
-        until_they_end(crawl, index, observer);
+        until_they_end(crawl, index);
         join(crawl, std::mem::take(index));
     }
 
@@ -224,8 +230,14 @@ impl CrawlThreads {
         let watched = watch.end(wall_ns);
         drop(self.runners);
         let crawl = Arc::into_inner(crawl).expect("every thread has ended");
-        let (pipeline, steps, index) = record(crawl, &watched, wall_ns);
-        index.close()?;
+        assert!(crawl.boards.are_over(), "every worker ends before the crawl does");
+        let names: Vec<String> = crawl.plan.sources.iter().map(|source| source.name.clone()).collect();
+        let mut collected = crawl.measured.collect(&names);
+        let steps = std::mem::take(&mut collected.steps);
+        let slowed = crawl.slowing.as_ref().map(|slowing| slowing.record(wall_ns));
+        let mut pipeline = PipelineRecord { slowed, ..record(&crawl, &watched, collected, wall_ns) };
+        crate::spec::join_intervals(&mut pipeline, INTERVALS_MAX);
+        crawl.index.close()?;
         drop(self.database_folder);
         Ok((!self.is_stopped).then_some(CrawlEnd { pipeline, steps, watched }))
     }
@@ -303,11 +315,19 @@ fn feed_source(
 }
 
 /// Shows the observer how far it is until these threads have ended; whether it wanted an end.
-fn until_they_end(crawl: &SharedCrawl, threads: &[JoinHandle<()>], observer: &mut dyn Observer) -> bool {
+fn until_they_end(
+    crawl: &SharedCrawl,
+    threads: &[JoinHandle<()>],
+    observer: &mut dyn Observer,
+    mut frame: impl FnMut() -> Option<LiveFrame>,
+) -> bool {
     let mut is_stopped = false;
     while threads.iter().any(|thread| !thread.is_finished()) {
         std::thread::sleep(LOOK_EVERY);
         observer.event(&Event::Advances(Advance::Items(&crawl.progress())));
+        if let Some(frame) = frame() {
+            observer.event(&Event::Live(&frame));
+        }
         if observer.wants_an_end() && !is_stopped {
             is_stopped = true;
             crawl.stop.store(true, Ordering::Relaxed);
@@ -316,12 +336,13 @@ fn until_they_end(crawl: &SharedCrawl, threads: &[JoinHandle<()>], observer: &mu
     is_stopped
 }
 
-fn record(
-    crawl: SharedCrawl,
+/// What was measured of a crawl by a moment since it began.
+pub(crate) fn record(
+    crawl: &SharedCrawl,
     watched: &MachineRecord,
+    collected: Collected,
     wall_ns: u64,
-) -> (PipelineRecord, Steps<StepRecord>, CrawlIndex) {
-    let spec = crate::spec::pipeline_spec(&crawl.plan, crawl.workers, &crawl.index);
+) -> PipelineRecord {
     let queue = |station: Station| match station {
         Station::Extract => crawl.extract_queue.integral(wall_ns),
         Station::Index => crawl.index_queue.integral(wall_ns),
@@ -332,16 +353,11 @@ fn record(
         .boards
         .shared()
         .map(|(station, board)| board.record(wall_ns).station(station, crawl.workers.at(station), queue(station)));
-    let stations = stations.collect();
-    let names: Vec<String> = crawl.plan.sources.iter().map(|source| source.name.clone()).collect();
-    let slowed = crawl.slowing.as_ref().map(|slowing| slowing.record(wall_ns));
-    let SharedCrawl { measured, frontiers, index, boards, .. } = crawl;
-    let collected = measured.collect(&names);
-    let sources = names.into_iter().zip(collected.sources).enumerate().map(|(place, (name, counts))| {
-        let board = boards.slots[place].record(wall_ns);
-        let (frontier_dry_ns, waiting_item_us) = frontiers[place].record(wall_ns);
+    let sources = crawl.plan.sources.iter().zip(collected.sources).enumerate().map(|(place, (source, counts))| {
+        let board = crawl.boards.slots[place].record(wall_ns);
+        let (frontier_dry_ns, waiting_item_us) = crawl.frontiers[place].record(wall_ns);
         SourceRecord {
-            name,
+            name: source.name.clone(),
             items: counts.items,
             failures: counts.failures,
             unchanged: counts.unchanged,
@@ -356,21 +372,19 @@ fn record(
             series: board.series,
         }
     });
-    let mut pipeline = PipelineRecord {
-        spec,
+    PipelineRecord {
+        spec: crate::spec::pipeline_spec(&crawl.plan, crawl.workers, &crawl.index),
         wall_ns,
         interval_ns: INTERVAL.as_ns(),
         sources: sources.collect(),
-        stations,
+        stations: stations.collect(),
         cpu: watched.cpu,
         received_bytes: watched.received_bytes.clone(),
         volumes: watched.volumes.clone(),
         batches: collected.batches,
         items: collected.items,
         lag_p99_ns: watched.lag_p99_ns,
-        slowed,
+        slowed: None,
         surroundings: watched.watch.clone(),
-    };
-    crate::spec::join_intervals(&mut pipeline, INTERVALS_MAX);
-    (pipeline, collected.steps, index)
+    }
 }

@@ -1,5 +1,6 @@
 //! A run as it is now: as a line of JSON, as a line of words, and as a screen.
 
+mod crawl;
 mod figures;
 mod keys;
 mod line;
@@ -68,7 +69,10 @@ impl Said {
 /// A frame as one line of JSON, schema `loadline.live/1`.
 #[must_use]
 pub fn live_json(frame: &LiveFrame) -> String {
-    let said = frame.volumes.iter().map(|volume| Said::of(frame, volume)).collect();
+    let said = match &frame.crawl {
+        Some(of) => crawl::said(of),
+        None => frame.volumes.iter().map(|volume| Said::of(frame, volume)).collect(),
+    };
     serde_json::to_string(&LiveDocument { schema: LIVE_SCHEMA, frame, said }).expect("a frame is plain data")
 }
 
@@ -89,6 +93,12 @@ pub fn live_lines(frame: &LiveFrame) -> Vec<String> {
 pub fn live_words(frame: &LiveFrame) -> String {
     let mut parts = vec![time(frame)];
     parts.extend(frame.step.as_ref().map(|step| plain(&step_words(step))));
+    if let Some(of) = &frame.crawl {
+        let sure = if of.judged_ns > 0 { " (presumed)" } else { "" };
+        parts.extend(crawl::items(frame));
+        parts.extend(crawl::held_by(of).into_iter().map(|line| plain(&line) + sure));
+        return parts.join("; ");
+    }
     let work = |volume: &&LiveVolume| volume.busy_share.or(volume.iops).unwrap_or(0.0);
     if let Some(volume) = frame.volumes.iter().max_by(|a, b| work(a).total_cmp(&work(b))) {
         let of = |figure: Option<f64>, unit: &str| figure.map(|figure| format!("{} {unit}", per_second(figure)));

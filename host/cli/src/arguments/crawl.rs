@@ -1,6 +1,6 @@
 //! The options of `crawl`.
 
-use super::{Own, Printing};
+use super::{LiveArguments, Own, Printing};
 use clap::{ArgGroup, Args};
 use loadline_units::Duration;
 use std::path::PathBuf;
@@ -54,6 +54,8 @@ pub(crate) struct CrawlArguments {
     pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) own: Own,
+    #[command(flatten)]
+    pub(crate) live: LiveArguments,
     #[command(flatten)]
     pub(crate) printing: Printing,
 }

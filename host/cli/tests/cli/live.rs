@@ -213,3 +213,25 @@ fn a_run_on_a_terminal_has_a_screen_and_what_was_said_meanwhile_stays() {
     terminal.wait("the verdict", |of| of.is_given_back() && of.scrollback().contains("Verdict"));
     assert!(terminal.scrollback().contains("1 of 2: "), "{}", terminal.scrollback());
 }
+
+#[test]
+fn frames_of_a_crawl_name_its_sources_and_end_with_what_the_stored_crawl_says() {
+    let bench = Bench::new();
+    let plan = "name = \"farm\"\n[[source]]\nname = \"site\"\nslots = 2\nmade_up = { seed = 1, pages = 350, size = \"2 KiB\", latency = \"20 ms\", \
+                spread = 0.2, bad = false }\n[commit]\nevery_items = 10\n";
+    let plan = bench.file("farm.toml", plan);
+    let output = bench.run(&["crawl", &plan, "--live", "-"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let frames = frames(&output);
+    assert!(frames.len() > 2, "{}", frames.len());
+    for frame in &frames {
+        assert_eq!(frame["crawl"]["sources"][0]["name"], "site", "{frame:#}");
+        assert_eq!(frame["said"][0]["volume"], "site");
+    }
+    assert!(frames.iter().any(|frame| frame["crawl"]["sources"][0]["items_per_s"].as_f64() > Some(0.0)));
+    assert_eq!(frames[0]["crawl"]["sources"][0]["bound"], Value::Null, "it is too early to say");
+    let shown: Value = bench.document(&["show", "last"]);
+    let last = frames.last().unwrap();
+    assert_eq!(last["run"], shown["run"]["id"]);
+    assert_eq!(last["crawl"]["sources"][0]["bound"], shown["sources"][0]["bound"]["attribution"], "{last:#}");
+}

@@ -46,6 +46,10 @@ impl RunFrames {
                 let is_due = self.made.is_none_or(|made| made.elapsed() >= EVERY);
                 return (is_due && self.step.is_some()).then(|| self.advanced(progress));
             }
+            Event::Live(frame) => {
+                self.frame = (*frame).clone();
+                return Some(self.frame.clone());
+            }
             Event::Stored(stored) => {
                 self.frame.run.clone_from(&stored.header.id);
                 self.frame.name.clone_from(&stored.header.name);

@@ -7,6 +7,7 @@ use crate::summarize::summarize;
 use crate::summary::{CauseShare, CellSummary, RunSummary, WaitAbove};
 use crate::verdict_block::{Advised, Because, Certainty, Holder, VolumeVerdict};
 use crate::watching;
+use loadline_pipeline::{LiveCrawl, REPLAYED_MAX};
 use loadline_record::{
     DoubtCode, KernelThrottle, Limit, ProgramSecond, RunRecord, RunVerb, WatchCause, WatchTick, WatchedCpu,
     WatchedThrottle,
@@ -66,6 +67,9 @@ pub struct LiveFrame {
     /// How far an application's work is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<LiveItems>,
+    /// The parts of a crawl.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crawl: Option<LiveCrawl>,
     /// The trace of a recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<LiveTrace>,
@@ -304,6 +308,7 @@ impl LiveFrame {
             cells: Vec::new(),
             cells_done: 0,
             items: None,
+            crawl: None,
             trace: None,
             marks: Vec::new(),
         }
@@ -328,6 +333,10 @@ impl LiveFrame {
 
     /// The volumes and cells of a stored run, as its summary judges them.
     pub fn judge_run(&mut self, stored: &RunRecord, summary: RunSummary) {
+        if let Some(pipeline) = stored.pipeline() {
+            self.crawl.iter_mut().for_each(|crawl| crawl.judge(pipeline, REPLAYED_MAX));
+            return;
+        }
         let trials = || stored.cells.iter().flat_map(|cell| &cell.trials);
         self.judged_ns = trials().map(|trial| trial.measured_ns).sum();
         for cell in stored.cells.iter().filter(|cell| !cell.trials.is_empty()) {

@@ -3,7 +3,7 @@
 use crate::ReplayError;
 use crate::elasticity::{Elasticities, Elasticity, elasticities};
 use crate::lever::Lever;
-use crate::recorded::{RecordedPipeline, recorded};
+use crate::recorded::{BatchWaits, REPLAYED_MAX, RecordedPipeline, recorded_with};
 use crate::rules::{CORES_BUSY, NamedShare, cores_busy, named_by_clocks};
 use crate::volume_limits::{HeldVolumes, held_volumes};
 use loadline_record::{GateRule, PipelineRecord, SourceRecord, Station, StationClock, StationRecord};
@@ -186,9 +186,17 @@ pub struct CoresTaken {
 /// # Errors
 /// When the record contradicts itself.
 pub fn attribute(record: &PipelineRecord) -> Result<Vec<Attribution>, ReplayError> {
+    attribute_within(record, REPLAYED_MAX)
+}
+
+/// The same with so many items replayed at most.
+///
+/// # Errors
+/// As of [`attribute`].
+pub(crate) fn attribute_within(record: &PipelineRecord, replayed_max: u64) -> Result<Vec<Attribution>, ReplayError> {
     let busy: Vec<f64> = (0..record.sources.len()).map(|source| cores_busy(record, source)).collect();
     let are_busy: Vec<bool> = busy.iter().map(|busy| *busy >= CORES_BUSY).collect();
-    let pipeline = recorded(record);
+    let pipeline = recorded_with(record, BatchWaits::Half, replayed_max);
     let replayed = match &pipeline {
         Some(pipeline) => {
             Some((elasticities(&pipeline.spec, &pipeline.items, &are_busy)?, share_of(record, pipeline.items.len())))

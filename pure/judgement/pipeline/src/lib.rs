@@ -7,6 +7,7 @@ mod crawl_plan;
 mod elasticity;
 mod item;
 mod lever;
+mod live;
 mod recorded;
 mod replay;
 mod rules;
@@ -30,6 +31,7 @@ pub use crawl_plan::{
 pub use elasticity::{Elasticities, Elasticity, elasticities};
 pub use item::{PipelineItem, Release};
 pub use lever::Lever;
+pub use live::{LIVE_REPLAYED_MAX, LiveCrawl, LiveEpoch, LiveQueue, LiveShares, LiveSource, LiveStation};
 pub use recorded::{REPLAYED_MAX, RecordedPipeline, recorded};
 pub use replay::{Keep, ReplayError, Replayed, StorageModel, replay};
 pub use rules::{CORES_BUSY, NamedShare, cores_busy, named_by_clocks};

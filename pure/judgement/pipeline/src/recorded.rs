@@ -62,13 +62,13 @@ impl RecordedPipeline {
 /// Makes a measured crawl ready for replay. `None` where a source that finished items has none in the sample.
 #[must_use]
 pub fn recorded(record: &PipelineRecord) -> Option<RecordedPipeline> {
-    recorded_with(record, BatchWaits::Half)
+    recorded_with(record, BatchWaits::Half, REPLAYED_MAX)
 }
 
-/// The same, with another way in which the waits of batches of one size grow.
-pub(crate) fn recorded_with(record: &PipelineRecord, waits: BatchWaits) -> Option<RecordedPipeline> {
+/// The same, with another way in which the waits of batches of one size grow, and so many items at most.
+pub(crate) fn recorded_with(record: &PipelineRecord, waits: BatchWaits, items_max: u64) -> Option<RecordedPipeline> {
     let all: u64 = record.sources.iter().map(|source| source.items).sum();
-    let scale = (REPLAYED_MAX as f64 / all.max(1) as f64).min(1.0);
+    let scale = (items_max as f64 / all.max(1) as f64).min(1.0);
     let mut items = Vec::new();
     let slower = Station::LINE.map(|station| {
         let found = record.stations.iter().find(|of| of.station == station);

@@ -1,5 +1,6 @@
 //! The screen: frames, what the user chose and a size in, lines out. What is of most worth comes first; what does not fit is left out whole.
 
+use super::crawl;
 use super::figures::{letter, minute, rows, short, strip};
 use super::keys::{LiveState, Order, ScreenOf, VIEWS};
 use super::line::{Emphasis, StyledLine, broken, narrow};
@@ -7,6 +8,7 @@ use super::{Said, clock, step_words, time};
 use crate::rates::per_second;
 use crate::words::throttle::amount;
 use loadline_analysis::{Limit, LiveFrame, LiveLimit, LiveProgram, LiveStep, LiveVolume};
+use loadline_pipeline::LiveCrawl;
 use loadline_units::Duration;
 
 /// Fewer columns than this show lines instead of a screen,
@@ -70,8 +72,15 @@ impl LiveScreen<'_> {
             lines.extend(HELP.iter().map(|line| StyledLine::plain(*line)));
         } else {
             let volume = self.volume(frames, frame);
-            lines.extend(volume.into_iter().flat_map(|volume| self.answer(frame, volume)));
-            let blocks = self.blocks(frames, frame, volume, room.saturating_sub(lines.len()));
+            let blocks = if let Some(of) = frame.crawl.as_ref().filter(|_| self.state.view == 0) {
+                lines.extend(self.held(of));
+                [crawl::sources(of, self.width), crawl::stations(of), crawl::volumes(&frame.volumes, self.width)]
+                    .map(|lines| Block { lines, apart: true })
+                    .into()
+            } else {
+                lines.extend(volume.into_iter().flat_map(|volume| self.answer(frame, volume)));
+                self.blocks(frames, frame, volume, room.saturating_sub(lines.len()))
+            };
             Self::fill(&mut lines, blocks, room);
         }
         lines.resize(room, StyledLine::default());
@@ -114,12 +123,28 @@ impl LiveScreen<'_> {
         let own = frame.own_cpu_share.map(|share| format!("  own {:.1} % of a CPU", share * 100.0));
         let mut line =
             StyledLine::default().then(Emphasis::Strong, what.chars().take(self.width / 2).collect::<String>());
-        for part in [Some(format!("  {}", time(frame))), shown, cpu, steal, own].into_iter().flatten() {
+        let items = crawl::items(frame).map(|items| format!("  {items}"));
+        for part in [Some(format!("  {}", time(frame))), shown, items, cpu, steal, own].into_iter().flatten() {
             if line.width() + part.chars().count() <= self.width {
                 line = line.then(Emphasis::Plain, part);
             }
         }
         line
+    }
+
+    /// What bound the sources of a crawl so far.
+    fn held(&self, of: &LiveCrawl) -> Vec<StyledLine> {
+        let (all, is_judged) = (crawl::held_by(of), of.judged_ns > 0);
+        let emphasis = if is_judged { Emphasis::Alarm } else { Emphasis::Plain };
+        let label = |place: usize| if place == 0 { "HELD BY" } else { "" };
+        let of_each = all.iter().take(ANSWER_LINES).enumerate();
+        let mut lines: Vec<StyledLine> =
+            of_each.flat_map(|(place, text)| self.labelled(label(place), text, emphasis, ANSWER_LINES)).collect();
+        if is_judged {
+            let text = "presumed: replayed from what was seen so far; the end judges all of it";
+            lines.extend(self.labelled("SURE", text, Emphasis::Plain, 1));
+        }
+        lines
     }
 
     /// What holds the volume, how sure that is, and what to do.
@@ -361,16 +386,6 @@ fn limits(volume: &LiveVolume) -> Vec<StyledLine> {
 /// How far a run, an application's work or a trace is.
 fn run_facts(frame: &LiveFrame) -> Vec<StyledLine> {
     let mut lines = Vec::new();
-    if let Some(items) = frame.items {
-        let rate = items.items as f64 * 1e9 / frame.elapsed_ns.max(1) as f64;
-        lines.push(StyledLine::plain(format!(
-            "{} items, {} items/s, {} failed, {} waiting",
-            items.items,
-            per_second(rate),
-            items.failed,
-            items.waiting
-        )));
-    }
     if let Some(trace) = frame.trace {
         lines.push(StyledLine::plain(format!(
             "trace: {} requests in {:.1} MB, {} events lost",

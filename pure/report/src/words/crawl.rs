@@ -3,15 +3,33 @@
 use super::doubt::source_limit;
 use loadline_pipeline::{
     Assumed, Attribution, Bound, Confirmation, ConfirmedBy, CrawlConfounder, CrawlFinding, Doubtful, Evidence,
-    HeldVolumes, Lever, MeasuredElasticity, RepositoryReading, StationEvidence,
+    HeldVolumes, Lever, LiveCrawl, MeasuredElasticity, RepositoryReading, StationEvidence,
 };
 use loadline_record::{GateRule, PipelineSpec, SlowedStation, SourceLimit, Station, VolumeRole};
 use loadline_units::words::{listed, span, whole_percent as percent};
 
-/// A part of the pipeline, as in "bound by ...". `spec` names the sources.
+/// What knows its sources by their places.
+pub trait SourceNames {
+    /// The name of the source at a place.
+    fn source_name(&self, place: usize) -> Option<&str>;
+}
+
+impl SourceNames for PipelineSpec {
+    fn source_name(&self, place: usize) -> Option<&str> {
+        self.sources.get(place).map(|source| source.name.as_str())
+    }
+}
+
+impl SourceNames for LiveCrawl {
+    fn source_name(&self, place: usize) -> Option<&str> {
+        self.sources.get(place).map(|source| source.name.as_str())
+    }
+}
+
+/// A part of the pipeline, as in "bound by ...".
 #[must_use]
-pub fn lever(lever: Lever, spec: &PipelineSpec) -> String {
-    let source = |place: usize| spec.sources.get(place).map_or("?", |source| source.name.as_str());
+pub fn lever(lever: Lever, of: &impl SourceNames) -> String {
+    let source = |place: usize| of.source_name(place).unwrap_or("?");
     match lever {
         Lever::Discovery(of) => format!("discovery: {} finds its items too slowly", source(of)),
         Lever::Politeness(of) => format!("politeness towards the hosts of {}", source(of)),
@@ -95,7 +113,7 @@ pub const LIFT: &str = "if this limit is not meant, lift it: that costs nothing"
 
 /// The parts that bound a source, without their figures.
 #[must_use]
-pub fn bound(of: &Bound, spec: &PipelineSpec) -> String {
+pub fn bound(of: &Bound, spec: &impl SourceNames) -> String {
     match of {
         Bound::By(part) => lever(*part, spec),
         Bound::Shared(parts) => parts.iter().map(|part| lever(*part, spec)).collect::<Vec<_>>().join(" and "),

@@ -5,9 +5,10 @@ use loadline_analysis::example::{ExampleDisk, cell, closed, golden as golden_run
 use loadline_analysis::{
     LiveCell, LiveFrame, LiveItems, LiveLimit, LiveMachine, LiveMark, LivePhase, LiveProgram, LiveStep, LiveVolume,
 };
+use loadline_pipeline::{Bound, Lever, LiveCrawl, LiveEpoch, LiveQueue, LiveShares, LiveSource, LiveStation};
 use loadline_record::{
-    KernelThrottle, RunRecord, RunVerb, ThrottledQuantity, ThrottledRequests, WatchRecord, WatchSecond, WatchTick,
-    WatchedThrottle,
+    KernelThrottle, RunRecord, RunVerb, Station, ThrottledQuantity, ThrottledRequests, VolumeRole, WatchRecord,
+    WatchSecond, WatchTick, WatchedThrottle,
 };
 use loadline_report::live::{COLUMNS_MIN, Key, LINES_MIN, LiveScreen, LiveState, ScreenOf, live_json, live_words};
 use proptest::prelude::*;
@@ -180,6 +181,75 @@ fn a_run_shows_the_trial_that_goes_on_and_each_measured_cell_with_its_limit() {
     compare("live-run.txt", &parts.concat());
 }
 
+/// A frame of a crawl of two sources; it is judged from the tenth second on.
+fn crawl_frame(second: u64) -> LiveFrame {
+    let states = |cpu, waiting, starved, blocked, gated| LiveShares { cpu, waiting, starved, blocked, gated };
+    let is_judged = second >= 10;
+    let source = |name: &str, items_per_s, states, latency_ns, left, bound| LiveSource {
+        name: name.into(),
+        items: 6_205,
+        failed: 56,
+        items_per_s,
+        slots: 8,
+        states,
+        latency_ns,
+        left,
+        bound: Some(bound).filter(|_| is_judged),
+    };
+    let station = |station, workers, states, queue: Option<(u64, u64)>| LiveStation {
+        station,
+        workers,
+        states,
+        passed_per_s: 49.7,
+        queue: queue.map(|(items, items_max)| LiveQueue { items, items_max }),
+    };
+    let index = Bound::By(Lever::Volume(VolumeRole::Index));
+    let politeness = Bound::Shared(vec![Lever::Politeness(1), Lever::Cores]);
+    let crawl = LiveCrawl {
+        sources: vec![
+            source("share", 18.2, states(0.0, 0.875, 0.0, 0.125, 0.0), Some(428_000_000), 3_310, index),
+            source("web", 31.5, states(0.0, 0.5, 0.0, 0.0, 0.25), Some(61_000_000), 1_190, politeness),
+        ],
+        stations: vec![
+            station(Station::Extract, 2, states(0.58, 0.0, 0.0, 0.42, 0.0), Some((100, 100))),
+            station(Station::Index, 2, states(0.15, 0.85, 0.0, 0.0, 0.0), Some((71, 100))),
+            station(Station::Database, 1, states(0.05, 0.1, 0.85, 0.0, 0.0), Some((4, 1_000))),
+            station(Station::Commit, 1, states(0.0, 0.3, 0.0, 0.0, 0.0), None),
+        ],
+        epoch: LiveEpoch { number: 41, items: 312, items_max: 1_000 },
+        judged_ns: if is_judged { second * 1_000_000_000 } else { 0 },
+    };
+    let volume = |name: &str, iops, latency_ns, busy| LiveVolume {
+        name: name.into(),
+        iops: Some(iops),
+        latency_ns,
+        outstanding: Some(3.4),
+        busy_share: Some(busy),
+        ..LiveVolume::default()
+    };
+    LiveFrame {
+        elapsed_ns: second * 1_000_000_000,
+        volumes: vec![volume("index", 310.0, Some(11_000_000), 0.92), volume("log", 0.0, None, 0.0)],
+        items: Some(LiveItems { items: 12_410, failed: 112, waiting: 4_500 }),
+        crawl: Some(crawl),
+        ..LiveFrame::new("20261128-0310-abcd".into(), "crawl".into(), "farm".into())
+    }
+}
+
+#[test]
+fn a_crawl_shows_what_bound_its_sources_and_what_its_workers_do() {
+    let frames: Vec<LiveFrame> = (1..=48).map(crawl_frame).collect();
+    let mut parts = Vec::new();
+    for (width, height, unicode) in [(60, 16, false), (80, 24, true), (160, 48, true)] {
+        let lines = drawn(&frames, &LiveState::new(ScreenOf::Work), (width, height), unicode);
+        parts.push(format!("--- {width}x{height}\n{}\n", lines.join("\n")));
+    }
+    let lines = drawn(&frames[..3], &LiveState::new(ScreenOf::Work), (80, 24), true);
+    parts.push(format!("--- after 3 s\n{}\n", lines.join("\n")));
+    parts.push(format!("--- in words\n{}\n{}\n", live_words(&frames[2]), live_words(&frames[47])));
+    compare("live-crawl.txt", &parts.concat());
+}
+
 #[test]
 fn a_line_of_json_follows_its_schema_and_is_read_back() {
     let schema = include_str!("../../../../docs/formats/live.schema.json");
@@ -192,13 +262,18 @@ fn a_line_of_json_follows_its_schema_and_is_read_back() {
             let run = run_frame(second);
             (run.step, run.cells, run.cells_done)
         };
-        let line = live_json(&frame);
-        assert!(!line.contains('\n') && line.len() < 8_192, "{} bytes", line.len());
-        let document: serde_json::Value = serde_json::from_str(&line).unwrap();
-        let errors: Vec<String> =
-            validator.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path())).collect();
-        assert!(errors.is_empty(), "{errors:?}");
-        assert_eq!(serde_json::from_str::<LiveFrame>(&line).unwrap(), frame);
+        let read = |frame: &LiveFrame| {
+            let line = live_json(frame);
+            assert!(!line.contains('\n') && line.len() < 8_192, "{} bytes", line.len());
+            let document: serde_json::Value = serde_json::from_str(&line).unwrap();
+            let errors: Vec<String> =
+                validator.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path())).collect();
+            assert!(errors.is_empty(), "{errors:?}");
+            assert_eq!(serde_json::from_str::<LiveFrame>(&line).unwrap(), *frame);
+            document
+        };
+        let document = read(&frame);
+        assert_eq!(read(&crawl_frame(second))["said"].as_array().unwrap().len(), 2);
         // What is said is what the verdict of the stored run says.
         if second == 30 {
             let verdict = loadline_analysis::summarize(&past(second)).verdict.unwrap();
@@ -233,6 +308,10 @@ fn drawn_frames() -> impl Strategy<Value = Vec<LiveFrame>> {
             LiveFrame { elapsed_ns: u64::from(seconds) * 1_000_000_000, volumes, name: name.clone(), ..known.clone() };
         own.volumes.iter_mut().take(judged).for_each(|volume| volume.judged.clone_from(&known.volumes[0].judged));
         own.marks.push(LiveMark { elapsed_ns: 0, note: name.clone() });
+        if judged == 2 && !in_trial {
+            own.crawl = crawl_frame(20).crawl;
+            own.crawl.iter_mut().flat_map(|crawl| &mut crawl.sources).for_each(|of| of.name.clone_from(&name));
+        }
         own.step = in_trial.then(|| LiveStep { label: name.clone(), ..LiveStep::default() });
         if in_trial {
             let cell = LiveCell { label: name, iops: f64::MAX, p99_ns: Some(u64::MAX), ..LiveCell::default() };
@@ -271,7 +350,7 @@ proptest! {
         prop_assert!(COLUMNS_MIN <= 80);
         let text = drawn(&frames, &LiveState::default(), size, true).join("\n");
         let volumes = frames.last().map_or(&[][..], |frame| &frame.volumes);
-        if !volumes.is_empty() {
+        if !volumes.is_empty() && frames.last().is_some_and(|frame| frame.crawl.is_none()) {
             prop_assert!(text.contains("HELD BY"), "{text}");
             let known = |of: fn(&LiveVolume) -> bool| volumes.iter().all(of);
             for (is_known, words) in [

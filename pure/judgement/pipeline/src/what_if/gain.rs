@@ -2,7 +2,7 @@
 
 use super::assumption::Assumed;
 use super::change::{Change, ChangeError, DiskWish, VolumeSpeed};
-use crate::recorded::{BatchWaits, RecordedPipeline, recorded, recorded_with};
+use crate::recorded::{BatchWaits, REPLAYED_MAX, RecordedPipeline, recorded, recorded_with};
 use crate::{Keep, PipelineItem, ReplayError, StorageModel, replay};
 use loadline_disk::{DiskSpec, EnvironmentSpec, VolumeSpec};
 use loadline_record::{BatchCost, PipelineRecord, PipelineSpec, VolumeRole};
@@ -119,7 +119,7 @@ pub fn what_if(
         intervals.iter_mut().zip(otherwise).for_each(|(interval, ratio)| interval.hold(*ratio));
     };
 
-    let split = [BatchWaits::Once, BatchWaits::BySize].map(|waits| recorded_with(record, waits));
+    let split = [BatchWaits::Once, BatchWaits::BySize].map(|waits| recorded_with(record, waits, REPLAYED_MAX));
     let [Some(once), Some(by_size)] = split else { return Err(WhatIfError::NoSample) };
     let busy_more = replayed_after.busy_share() - replayed_before.busy_share();
     let assumed = Assumed::of(changes, &pipeline, once.spec == by_size.spec, busy_more);
