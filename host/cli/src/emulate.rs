@@ -7,14 +7,14 @@ use crate::arguments::emulate::EmulateArguments;
 use crate::attach;
 use crate::environments;
 use crate::failure::{Outcome, Usage};
-use crate::interruption::Interruption;
 use crate::refusals::Refusals;
 use crate::schema::Schema;
-use crate::screen::Screen;
+use crate::terminal::Terminal;
 use crate::{output, printing};
 use anyhow::Context;
 use loadline_emulator::{Backing, Emulation, Tls};
 use loadline_nbd::export_uri::{ClientEncryption, ListenAddress};
+use loadline_record::RunVerb;
 use loadline_report::Weight;
 use loadline_runs::emulation::{
     EmulationOptions, EmulationRun, EndedEmulation, StoredEmulation, attach_volumes, control_beside, default_memory,
@@ -48,7 +48,7 @@ pub(crate) fn emulate(
     let options = options(arguments)?;
     let (seed, backing) = (options.seed, options.backing.clone());
     let store = (!arguments.no_record).then(store).transpose()?;
-    let interruption = Interruption::watch()?;
+    let mut terminal = Terminal::following(&RunVerb::Emulate, &arguments.live, quiet)?;
     let mut run = EmulationRun::begin(&environment, options)?;
     let encryption = match tls {
         None => ClientEncryption::None,
@@ -70,8 +70,8 @@ pub(crate) fn emulate(
         printed::tell_places(run.emulation(), &open, encryption, &backing);
     }
     let mut devices = open.devices;
-    let mut followed =
-        Followed { screen: Screen::new(quiet), refusals: Refusals::new(Instant::now()), interruption, quiet };
+    terminal.emulates(run.id(), &environment.name, open.control.as_deref());
+    let mut followed = Followed { terminal, refusals: Refusals::new(Instant::now()), quiet };
     run.serve(devices.as_mut(), &mut followed);
     followed.end();
     let unfinished = devices.map(|devices| devices.release(&mut |event| output::tell(&attach::line(&event))));
@@ -173,25 +173,20 @@ fn open(
 
 /// The terminal of an emulation that serves, and the user's signals.
 struct Followed {
-    screen: Screen,
+    terminal: Terminal,
     refusals: Refusals,
-    interruption: Interruption,
     quiet: bool,
 }
 
 impl Followed {
-    /// Lines that stay, where others are drawn over.
     fn tell(&mut self, lines: impl IntoIterator<Item = String>) {
-        for line in lines {
-            self.screen.clear();
-            output::tell(&line);
-        }
+        lines.into_iter().for_each(|line| self.terminal.tell(&line));
     }
-    /// Takes the lines away that are drawn over.
+    /// Gives the terminal back.
     fn end(&mut self) {
         let rest = self.refusals.rest().filter(|_| !self.quiet);
         self.tell(rest);
-        self.screen.clear();
+        self.terminal.close();
     }
 }
 
@@ -207,12 +202,12 @@ impl Observer for Followed {
             }
             Event::Attached(event) if !self.quiet || attach::is_failure(event) => self.tell([attach::line(event)]),
             Event::InEmulation(event) if !self.quiet => self.tell([printed::event_line(event)]),
-            Event::Emulated(view) => self.screen.draw(view),
+            Event::Emulated(_) => self.terminal.event(event),
             _ => {}
         }
     }
     fn wants_an_end(&self) -> bool {
-        self.interruption.asked()
+        self.terminal.wants_an_end()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::arguments::FitArguments;
 use crate::failure::Outcome;
-use crate::live::Live;
+use crate::progress_line::ProgressLine;
 use crate::typed_words::store_option;
 use crate::{output, output_file, printing, recommendations, stored};
 use loadline_fitting::Fitted;
@@ -60,7 +60,7 @@ fn verdict(arguments: &FitArguments, record: &RunRecord, fitted: &Fitted) -> Vec
 /// Fits, and shows on standard error how far that has come.
 fn watched(record: &RunRecord, name: &str, quiet: bool) -> anyhow::Result<Fitted> {
     let began = Instant::now();
-    let live = RefCell::new(Live::new(quiet));
+    let live = RefCell::new(ProgressLine::new(quiet));
     let drawn = Cell::new(began);
     let watch = |share: f64| {
         if drawn.get().elapsed() >= DRAW_EVERY {

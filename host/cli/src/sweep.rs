@@ -3,8 +3,8 @@
 use crate::arguments::Format;
 use crate::failure::{Outcome, Usage};
 use crate::interruption::Interruption;
-use crate::live::Live;
 use crate::output;
+use crate::progress_line::ProgressLine;
 use crate::schema::Schema;
 use crate::{columnar, output_file, printing};
 use loadline_report::frame::Frame;
@@ -80,7 +80,7 @@ impl RowsPlace {
 
 /// Draws how far a sweep has come, and ends it at the user's wish.
 pub(crate) struct SweepView {
-    live: Mutex<(Live, Option<Instant>)>,
+    live: Mutex<(ProgressLine, Option<Instant>)>,
     began: Instant,
     interruption: Interruption,
 }
@@ -88,7 +88,7 @@ pub(crate) struct SweepView {
 impl SweepView {
     /// Shows nothing when `quiet`.
     pub(crate) fn new(quiet: bool) -> anyhow::Result<Self> {
-        let live = Mutex::new((Live::new(quiet), None));
+        let live = Mutex::new((ProgressLine::new(quiet), None));
         Ok(Self { live, began: Instant::now(), interruption: Interruption::watch()? })
     }
 

@@ -3,8 +3,9 @@
 use crate::arguments::LiveArguments;
 use crate::frames::Frames;
 use crate::interruption::Interruption;
-use crate::live::Live;
+use crate::progress_line::ProgressLine;
 use crate::recommendations::summarized;
+use crate::shell::in_shell;
 use crate::{consent, output, words};
 use loadline_analysis::StandingLimit;
 use loadline_block::Operation;
@@ -17,14 +18,16 @@ use loadline_runs::{
     Unneeded, filling,
 };
 use loadline_units::{Bytes, Duration};
+use std::collections::VecDeque;
+use std::path::Path;
 
 /// Standard error and the user's signals.
 pub(crate) struct Terminal {
-    live: Live,
+    live: ProgressLine,
     /// What the run is now, and where that is shown.
     frames: Option<(RunFrames, Frames)>,
     /// What was said while the frames had the terminal.
-    later: Vec<String>,
+    later: VecDeque<String>,
     interruption: Interruption,
     quiet: bool,
     /// A line for each finished trial.
@@ -38,9 +41,9 @@ impl Terminal {
     pub(crate) fn new(quiet: bool, interruption: &Interruption) -> Self {
         let interruption = interruption.clone();
         Self {
-            live: Live::new(quiet),
+            live: ProgressLine::new(quiet),
             frames: None,
-            later: Vec::new(),
+            later: VecDeque::new(),
             interruption,
             quiet,
             lists_trials: false,
@@ -67,15 +70,25 @@ impl Terminal {
     /// A line of progress.
     pub(crate) fn say(&mut self, line: &str) {
         if self.has_screen() {
-            self.later.push(line.to_owned());
+            self.later.push_back(line.to_owned());
+            if self.later.len() > LATER_MAX {
+                self.later.pop_front();
+            }
         } else {
             self.live.say(line);
         }
     }
+    /// Its frames are of an emulation that is stored as this run, and that `loadline fault` reaches there.
+    pub(crate) fn emulates(&mut self, run: &str, name: &str, control: Option<&Path>) {
+        let clears = |path: &Path| format!("loadline fault {} --clear", in_shell(&path.display().to_string()));
+        if let Some((frames, _)) = &mut self.frames {
+            frames.emulates(run, name, control.map(clears));
+        }
+    }
     /// A line that is there with `--quiet`, too.
-    fn tell(&mut self, line: &str) {
+    pub(crate) fn tell(&mut self, line: &str) {
         if self.has_screen() {
-            self.later.push(line.to_owned());
+            self.say(line);
         } else {
             self.live.clear();
             output::tell(line);
@@ -138,7 +151,13 @@ impl Observer for Terminal {
             run.take(event).into_iter().for_each(|frame| frames.take(&frame));
         }
         match event {
-            Event::Begins(_) | Event::Planned(_) | Event::Forgone(_) | Event::Stored(_) | Event::Live(_) => {}
+            // A frame has it.
+            Event::Begins(_)
+            | Event::Planned(_)
+            | Event::Forgone(_)
+            | Event::Stored(_)
+            | Event::Live(_)
+            | Event::Emulated(_) => {}
             Event::Advances(advance) => self.draw(advance),
             Event::Idle => self.live.clear(),
             Event::TrialFinished { .. } if !self.lists_trials => {}
@@ -195,6 +214,8 @@ impl Drop for Terminal {
     }
 }
 
+/// Lines that are kept while frames have the terminal: the latest.
+const LATER_MAX: usize = 1_000;
 /// Standing limits that are named one by one.
 const STANDING_MAX: usize = 5;
 

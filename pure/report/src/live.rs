@@ -1,6 +1,7 @@
 //! A run as it is now: as a line of JSON, as a line of words, and as a screen.
 
 mod crawl;
+mod emulation;
 mod figures;
 mod keys;
 mod line;
@@ -48,6 +49,11 @@ impl Said {
     pub fn of(frame: &LiveFrame, volume: &LiveVolume) -> Self {
         let silent =
             |held_by: String| Self { volume: plain(&volume.name), held_by, how_sure: None, next: None, command: None };
+        if let Some(emulation) = &frame.emulation {
+            let place = frame.volumes.iter().position(|own| own.name == volume.name);
+            let own = place.and_then(|place| emulation.exports.get(place));
+            return silent(own.map_or_else(String::new, emulation::held_by));
+        }
         let Some(judged) = &volume.judged else {
             return silent(if frame.is_of_trials() {
                 "not known yet: no load was measured".to_owned()

@@ -1,6 +1,6 @@
 //! The options of `emulate`.
 
-use super::{Own, Printing};
+use super::{LiveArguments, Own, Printing};
 use clap::Args;
 use loadline_disk::BurstCredits;
 use loadline_runs::emulation::AttachMethod;
@@ -90,6 +90,8 @@ pub(crate) struct EmulateArguments {
     pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) own: Own,
+    #[command(flatten)]
+    pub(crate) live: LiveArguments,
     #[command(flatten)]
     pub(crate) printing: Printing,
 }

@@ -235,3 +235,22 @@ fn frames_of_a_crawl_name_its_sources_and_end_with_what_the_stored_crawl_says() 
     assert_eq!(last["run"], shown["run"]["id"]);
     assert_eq!(last["crawl"]["sources"][0]["bound"], shown["sources"][0]["bound"]["attribution"], "{last:#}");
 }
+
+#[test]
+fn frames_of_an_emulation_have_its_volumes_and_end_when_it_does() {
+    let bench = Bench::new();
+    let socket = bench.path("nbd.sock").display().to_string();
+    let words = ["emulate", "a3-standard", "--socket", &socket, "--no-record", "--live", "-"];
+    let mut emulation = bench.command(&words).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut output = std::io::BufReader::new(emulation.stdout.take().unwrap());
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut output, &mut line).unwrap();
+    let frame: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(schema_errors(&frame), Vec::<String>::new(), "{frame:#}");
+    assert_eq!((&frame["verb"], &frame["volumes"][0]["name"]), (&"emulate".into(), &"data".into()));
+    let exports = frame["emulation"]["exports"].as_array().unwrap();
+    assert_eq!((exports.len(), &frame["emulation"]["faults"]), (1, &Value::Array(Vec::new())));
+    let pid = rustix::process::Pid::from_child(&emulation);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert!(emulation.wait().unwrap().success());
+}

@@ -2,7 +2,8 @@
 
 use crate::wall_clock::unix_ms;
 use crate::{Activity, Advance, Event};
-use loadline_analysis::{LiveFrame, LivePhase, LiveStep, LiveVolume, RunSummary};
+use loadline_analysis::{LiveExport, LiveFault, LiveFrame, LivePhase, LiveStep, LiveVolume, RunSummary};
+use loadline_emulator::{ContentsState, ExportView, NumberedFault, View};
 use loadline_engine::{Phase, Progress};
 use loadline_record::{RunRecord, RunVerb};
 use loadline_units::Duration;
@@ -21,6 +22,8 @@ pub struct RunFrames {
     step: Option<(Activity, Instant)>,
     /// Planned time of the steps that have not begun.
     ahead: Duration,
+    /// Of an emulation.
+    clears: Option<String>,
 }
 
 impl RunFrames {
@@ -28,7 +31,13 @@ impl RunFrames {
     #[must_use]
     pub fn new(verb: &RunVerb, judge: fn(&RunRecord) -> RunSummary) -> Self {
         let frame = LiveFrame::new(String::new(), verb.name().to_owned(), String::new());
-        Self { frame, judge, began: Instant::now(), made: None, step: None, ahead: Duration::ZERO }
+        Self { frame, judge, began: Instant::now(), made: None, step: None, ahead: Duration::ZERO, clears: None }
+    }
+
+    /// The same of an emulation that is stored as this run. A fault's number after `clears` is the command that clears it.
+    pub fn emulates(&mut self, run: &str, name: &str, clears: Option<String>) {
+        (self.frame.run, self.frame.name) = (run.to_owned(), name.to_owned());
+        self.clears = clears;
     }
 
     /// Takes an event in. A frame comes about once a second while a step goes on, and when something new is stored.
@@ -50,6 +59,7 @@ impl RunFrames {
                 self.frame = (*frame).clone();
                 return Some(self.frame.clone());
             }
+            Event::Emulated(view) => return Some(self.emulated(view)),
             Event::Stored(stored) => {
                 self.frame.run.clone_from(&stored.header.id);
                 self.frame.name.clone_from(&stored.header.name);
@@ -59,6 +69,26 @@ impl RunFrames {
             _ => {}
         }
         None
+    }
+
+    /// A frame of an emulation.
+    fn emulated(&mut self, view: &View) -> LiveFrame {
+        // A disk is shown where it is used by itself.
+        let is_shown = |of: &&ExportView| !of.export.contains('/') || of.iops > 0.0 || of.queue > 0.0;
+        let shown = || view.exports.iter().filter(is_shown);
+        self.frame.volumes = shown().map(volume_of).collect();
+        let emulation = self.frame.emulation.get_or_insert_default();
+        emulation.clients = view.clients;
+        let clears = &self.clears;
+        let fault = |fault: &NumberedFault| LiveFault {
+            number: fault.number,
+            text: fault.text.clone(),
+            command: clears.as_ref().map(|clears| format!("{clears} {}", fault.number)),
+        };
+        emulation.faults = view.faults.iter().map(fault).collect();
+        emulation.exports = shown().map(export_of).collect();
+        self.frame.judged_ns = view.elapsed_ns;
+        self.made(Duration::ZERO)
     }
 
     /// A frame of a step that has come so far.
@@ -108,6 +138,29 @@ impl RunFrames {
         let left = left + self.ahead;
         self.frame.planned_ns = (left > Duration::ZERO).then(|| self.frame.elapsed_ns + left.as_ns());
         self.frame.clone()
+    }
+}
+
+fn volume_of(of: &ExportView) -> LiveVolume {
+    LiveVolume {
+        name: of.export.clone(),
+        iops: Some(of.iops),
+        throughput_bytes_per_s: Some(of.bytes_per_s),
+        p50_ns: of.p50_ns,
+        p99_ns: of.p99_ns,
+        outstanding: Some(of.queue),
+        ..LiveVolume::default()
+    }
+}
+
+fn export_of(of: &ExportView) -> LiveExport {
+    LiveExport {
+        state: (of.state != ContentsState::Present).then(|| of.state.name().to_owned()),
+        faults: of.faults.clone(),
+        held: of.held.clone(),
+        throttled: of.throttled,
+        credits: of.credits,
+        cache_hits: of.cache_hits,
     }
 }
 

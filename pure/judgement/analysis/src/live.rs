@@ -7,6 +7,7 @@ use crate::summarize::summarize;
 use crate::summary::{CauseShare, CellSummary, RunSummary, WaitAbove};
 use crate::verdict_block::{Advised, Because, Certainty, Holder, VolumeVerdict};
 use crate::watching;
+use loadline_emulation::TimeShare;
 use loadline_pipeline::{LiveCrawl, REPLAYED_MAX};
 use loadline_record::{
     DoubtCode, KernelThrottle, Limit, ProgramSecond, RunRecord, RunVerb, WatchCause, WatchTick, WatchedCpu,
@@ -70,6 +71,9 @@ pub struct LiveFrame {
     /// The parts of a crawl.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crawl: Option<LiveCrawl>,
+    /// What an emulation does beside the figures of its volumes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emulation: Option<LiveEmulation>,
     /// The trace of a recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<LiveTrace>,
@@ -267,6 +271,45 @@ pub struct LiveItems {
     pub waiting: u64,
 }
 
+/// An emulation over the last second.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LiveEmulation {
+    /// Clients over NBD.
+    pub clients: usize,
+    /// Faults in force.
+    pub faults: Vec<LiveFault>,
+    /// A row for each volume of the frame.
+    pub exports: Vec<LiveExport>,
+}
+
+/// A fault in force.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LiveFault {
+    /// By which it is cleared.
+    pub number: u32,
+    /// For people.
+    pub text: String,
+    /// The command that clears it; `null` where none reaches the emulation.
+    pub command: Option<String>,
+}
+
+/// An emulated volume beside its figures.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LiveExport {
+    /// What it lacks, by the name of its state; `null`: nothing.
+    pub state: Option<String>,
+    /// Faults that its requests can meet.
+    pub faults: Vec<u32>,
+    /// What its time goes to, the largest share first.
+    pub held: Vec<TimeShare>,
+    /// Share of the latency that is spent waiting at limits; `null`: nothing was answered.
+    pub throttled: Option<f64>,
+    /// Share of burst credits left; `null`: nothing saves any.
+    pub credits: Option<f64>,
+    /// Share of reads that host caches answer; `null`: there is no cache, or nothing is read.
+    pub cache_hits: Option<f64>,
+}
+
 /// The trace of a recording.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveTrace {
@@ -309,6 +352,7 @@ impl LiveFrame {
             cells_done: 0,
             items: None,
             crawl: None,
+            emulation: None,
             trace: None,
             marks: Vec::new(),
         }

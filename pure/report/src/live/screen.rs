@@ -1,10 +1,10 @@
 //! The screen: frames, what the user chose and a size in, lines out. What is of most worth comes first; what does not fit is left out whole.
 
-use super::crawl;
 use super::figures::{letter, minute, rows, short, strip};
 use super::keys::{LiveState, Order, ScreenOf, VIEWS};
 use super::line::{Emphasis, StyledLine, broken, narrow};
 use super::{Said, clock, step_words, time};
+use super::{crawl, emulation};
 use crate::rates::per_second;
 use crate::words::throttle::amount;
 use loadline_analysis::{Limit, LiveFrame, LiveLimit, LiveProgram, LiveStep, LiveVolume};
@@ -75,6 +75,10 @@ impl LiveScreen<'_> {
             let blocks = if let Some(of) = frame.crawl.as_ref().filter(|_| self.state.view == 0) {
                 lines.extend(self.held(of));
                 [crawl::sources(of, self.width), crawl::stations(of), crawl::volumes(&frame.volumes, self.width)]
+                    .map(|lines| Block { lines, apart: true })
+                    .into()
+            } else if let Some(of) = frame.emulation.as_ref().filter(|_| self.state.view == 0) {
+                [emulation::rows(frame, of), emulation::faults(of, self.width)]
                     .map(|lines| Block { lines, apart: true })
                     .into()
             } else {

@@ -3,11 +3,13 @@
 use crate::golden::compare;
 use loadline_analysis::example::{ExampleDisk, cell, closed, golden as golden_run, run};
 use loadline_analysis::{
-    LiveCell, LiveFrame, LiveItems, LiveLimit, LiveMachine, LiveMark, LivePhase, LiveProgram, LiveStep, LiveVolume,
+    LiveCell, LiveEmulation, LiveExport, LiveFault, LiveFrame, LiveItems, LiveLimit, LiveMachine, LiveMark, LivePhase,
+    LiveProgram, LiveStep, LiveVolume,
 };
+use loadline_emulation::{TimeCause, TimeShare};
 use loadline_pipeline::{Bound, Lever, LiveCrawl, LiveEpoch, LiveQueue, LiveShares, LiveSource, LiveStation};
 use loadline_record::{
-    KernelThrottle, RunRecord, RunVerb, Station, ThrottledQuantity, ThrottledRequests, VolumeRole, WatchRecord,
+    KernelThrottle, Limit, RunRecord, RunVerb, Station, ThrottledQuantity, ThrottledRequests, VolumeRole, WatchRecord,
     WatchSecond, WatchTick, WatchedThrottle,
 };
 use loadline_report::live::{COLUMNS_MIN, Key, LINES_MIN, LiveScreen, LiveState, ScreenOf, live_json, live_words};
@@ -250,6 +252,55 @@ fn a_crawl_shows_what_bound_its_sources_and_what_its_workers_do() {
     compare("live-crawl.txt", &parts.concat());
 }
 
+/// A frame of an emulation of two volumes, with a fault on the second.
+fn emulation_frame(second: u64) -> LiveFrame {
+    let share = |limit, share| TimeShare { by: TimeCause::Limit(limit), share };
+    let data = LiveExport {
+        held: vec![share(Limit::DiskIops, 0.53), share(Limit::Latency, 0.4), share(Limit::Cache, 0.07)],
+        throttled: Some(0.53),
+        credits: Some(0.5),
+        cache_hits: Some(0.125),
+        ..LiveExport::default()
+    };
+    let log = LiveExport { state: Some("degraded".into()), faults: vec![3], ..LiveExport::default() };
+    let volume = |name: &str, iops: f64| LiveVolume {
+        name: name.into(),
+        iops: Some(iops),
+        throughput_bytes_per_s: Some(iops * 8_192.0),
+        p50_ns: (iops > 0.0).then_some(2_670_000),
+        p99_ns: (iops > 0.0).then_some(33_800_000),
+        outstanding: Some(28.7),
+        ..LiveVolume::default()
+    };
+    LiveFrame {
+        elapsed_ns: second * 1_000_000_000,
+        judged_ns: second * 1_000_000_000,
+        volumes: vec![volume("data", 5_166.0), volume("log", 0.0)],
+        emulation: Some(LiveEmulation {
+            clients: 2,
+            faults: vec![LiveFault {
+                number: 3,
+                text: "log: writes are answered 20 ms late".into(),
+                command: Some("loadline fault /run/user/1000/loadline-db.sock.control --clear 3".into()),
+            }],
+            exports: vec![data, log],
+        }),
+        ..LiveFrame::new("20261128-0310-abcd".into(), "emulate".into(), "db".into())
+    }
+}
+
+#[test]
+fn an_emulation_shows_where_the_time_of_its_volumes_goes_and_how_faults_end() {
+    let frames: Vec<LiveFrame> = (1..=48).map(emulation_frame).collect();
+    let mut parts = Vec::new();
+    for (width, height) in [(60, 16), (80, 24)] {
+        let lines = drawn(&frames, &LiveState::new(ScreenOf::Work), (width, height), true);
+        parts.push(format!("--- {width}x{height}\n{}\n", lines.join("\n")));
+    }
+    parts.push(format!("--- in words\n{}\n", live_words(&frames[47])));
+    compare("live-emulation.txt", &parts.concat());
+}
+
 #[test]
 fn a_line_of_json_follows_its_schema_and_is_read_back() {
     let schema = include_str!("../../../../docs/formats/live.schema.json");
@@ -273,6 +324,7 @@ fn a_line_of_json_follows_its_schema_and_is_read_back() {
             document
         };
         let document = read(&frame);
+        read(&emulation_frame(second));
         assert_eq!(read(&crawl_frame(second))["said"].as_array().unwrap().len(), 2);
         // What is said is what the verdict of the stored run says.
         if second == 30 {
@@ -312,6 +364,10 @@ fn drawn_frames() -> impl Strategy<Value = Vec<LiveFrame>> {
             own.crawl = crawl_frame(20).crawl;
             own.crawl.iter_mut().flat_map(|crawl| &mut crawl.sources).for_each(|of| of.name.clone_from(&name));
         }
+        if judged == 1 && !in_trial {
+            own.emulation = emulation_frame(20).emulation;
+            own.emulation.iter_mut().flat_map(|of| &mut of.faults).for_each(|of| of.text.clone_from(&name));
+        }
         own.step = in_trial.then(|| LiveStep { label: name.clone(), ..LiveStep::default() });
         if in_trial {
             let cell = LiveCell { label: name, iops: f64::MAX, p99_ns: Some(u64::MAX), ..LiveCell::default() };
@@ -350,7 +406,7 @@ proptest! {
         prop_assert!(COLUMNS_MIN <= 80);
         let text = drawn(&frames, &LiveState::default(), size, true).join("\n");
         let volumes = frames.last().map_or(&[][..], |frame| &frame.volumes);
-        if !volumes.is_empty() && frames.last().is_some_and(|frame| frame.crawl.is_none()) {
+        if !volumes.is_empty() && frames.last().is_some_and(|frame| frame.crawl.is_none() && frame.emulation.is_none()) {
             prop_assert!(text.contains("HELD BY"), "{text}");
             let known = |of: fn(&LiveVolume) -> bool| volumes.iter().all(of);
             for (is_known, words) in [

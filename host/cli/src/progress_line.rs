@@ -18,7 +18,7 @@ enum Mode {
 
 /// Standard error while something is measured.
 #[derive(Debug)]
-pub(crate) struct Live {
+pub(crate) struct ProgressLine {
     mode: Mode,
     drawn: bool,
     /// When a line last said how far all has come.
@@ -28,7 +28,7 @@ pub(crate) struct Live {
 /// Where there is no terminal, a line says this often how far long work has come.
 const TELL_EVERY: std::time::Duration = std::time::Duration::from_secs(10);
 
-impl Live {
+impl ProgressLine {
     /// A view that shows nothing when `quiet`, a line that is drawn over where standard error is a terminal, plain lines elsewhere.
     pub(crate) fn new(quiet: bool) -> Self {
         let mode = if quiet {
@@ -89,7 +89,7 @@ impl Live {
     }
 }
 
-impl Drop for Live {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.clear();
     }
