@@ -45,6 +45,8 @@ pub struct Progress {
     pub iops: Option<f64>,
     /// Bytes per second over the last second.
     pub bytes_per_s: Option<f64>,
+    /// Requests in flight on average over the last second.
+    pub outstanding: Option<f64>,
     /// Mean latency over the last second.
     pub latency: Option<Duration>,
     /// Median latency over the last second.

@@ -5,7 +5,7 @@ use crate::{Activity, Advance, Event};
 use loadline_analysis::{LiveExport, LiveFault, LiveFrame, LivePhase, LiveStep, LiveVolume, RunSummary};
 use loadline_emulator::{ContentsState, ExportView, NumberedFault, View};
 use loadline_engine::{Phase, Progress};
-use loadline_record::{RunRecord, RunVerb};
+use loadline_record::{CellRecord, RunRecord, RunStatus, RunVerb};
 use loadline_units::Duration;
 use std::time::{Duration as Wait, Instant};
 
@@ -63,12 +63,24 @@ impl RunFrames {
             Event::Stored(stored) => {
                 self.frame.run.clone_from(&stored.header.id);
                 self.frame.name.clone_from(&stored.header.name);
-                self.frame.judge_run(stored, (self.judge)(stored));
+                self.judge(stored);
                 return Some(self.made(Duration::ZERO));
             }
             _ => {}
         }
         None
+    }
+
+    /// Judges what is stored. While the run goes on it is the run that would be stored if it ended now: loads to come are none of it.
+    fn judge(&mut self, stored: &RunRecord) {
+        let is_measured = |cell: &&CellRecord| !cell.trials.is_empty();
+        if stored.status == RunStatus::Unfinished && !stored.cells.iter().all(|cell| is_measured(&cell)) {
+            let cells = stored.cells.iter().filter(is_measured).cloned().collect();
+            let seen = RunRecord { header: stored.header.clone(), status: RunStatus::Finished, cells };
+            self.frame.judge_run(&seen, (self.judge)(&seen));
+        } else {
+            self.frame.judge_run(stored, (self.judge)(stored));
+        }
     }
 
     /// A frame of an emulation.
@@ -122,8 +134,7 @@ impl RunFrames {
         volume.iops = progress.iops;
         volume.throughput_bytes_per_s = progress.bytes_per_s;
         (volume.latency_ns, volume.p50_ns, volume.p99_ns) = (ns(progress.latency), ns(progress.p50), ns(progress.p99));
-        // Little's law.
-        volume.outstanding = progress.iops.zip(progress.latency).map(|(iops, latency)| iops * latency.as_s_f64());
+        volume.outstanding = progress.outstanding;
         self.made(left)
     }
 
@@ -194,6 +205,8 @@ fn left_of(step: &Activity, elapsed: Duration, done: Option<f64>) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use loadline_analysis::Holder;
+    use loadline_analysis::example::{ExampleDisk, cell, closed, run};
 
     fn step() -> Activity {
         let (place, label) = ("3 of 12".into(), "random read 4 KiB, depth 32".into());
@@ -224,7 +237,7 @@ mod tests {
             elapsed: Duration::from_s(12),
             expected: Some(Duration::from_s(30)),
             iops: Some(40_000.0),
-            latency: Some(Duration::from_us(800)),
+            outstanding: Some(32.0),
             p99: Some(Duration::from_ms(2)),
             ..Progress::default()
         };
@@ -239,5 +252,22 @@ mod tests {
         let volume = &frame.volumes[0];
         assert_eq!((volume.name.as_str(), volume.p99_ns, volume.outstanding), ("data", Some(2_000_000), Some(32.0)));
         assert_eq!(frames.take(&Event::Advances(Advance::Device(&progress))), None, "a second has not gone by");
+    }
+
+    #[test]
+    fn loads_to_come_are_judged_only_when_the_run_is_over() {
+        let disk = ExampleDisk::default();
+        let cells = [(1, &[1.0][..]), (64, &[1.0]), (128, &[])];
+        let cells = cells.map(|(depth, trials)| cell(closed("random", 1.0, 4_096, depth), &disk, trials));
+        let mut stored = run(cells.to_vec());
+        let mut held = |status| {
+            stored.status = status;
+            let mut frames = RunFrames::new(&RunVerb::Run, loadline_analysis::summarize);
+            let frame = frames.take(&Event::Stored(&stored)).unwrap();
+            assert_eq!(frame.cells_done, 2);
+            frame.volumes[0].judged.clone().unwrap().held_by
+        };
+        assert!(!matches!(held(RunStatus::Unfinished), Holder::NotMeasured));
+        assert_eq!(held(RunStatus::Interrupted), Holder::NotMeasured);
     }
 }

@@ -91,7 +91,8 @@ fn progress(all: &[UnderWay<'_>], now: Instant) -> Progress {
     let sum = |of: fn(&Progress) -> Option<f64>| each.iter().filter_map(of).reduce(|one, other| one + other);
     let waits = !all[last].has_begun && all[last].begins_at > now;
     let phase = if waits { Phase::Waiting } else { each[last].phase };
-    Progress { phase, iops: sum(|one| one.iops), bytes_per_s: sum(|one| one.bytes_per_s), ..each[last] }
+    let (iops, bytes_per_s) = (sum(|one| one.iops), sum(|one| one.bytes_per_s));
+    Progress { phase, iops, bytes_per_s, outstanding: sum(|one| one.outstanding), ..each[last] }
 }
 
 /// A load whose threads are made.
@@ -300,6 +301,7 @@ impl<'a> UnderWay<'a> {
             done,
             iops: last.map(|l| l.iops),
             bytes_per_s: last.map(|l| l.bytes_per_s),
+            outstanding: last.and_then(|l| l.outstanding),
             latency: last.and_then(|l| l.latency),
             p50: last.and_then(|l| l.p50),
             p99: last.and_then(|l| l.p99),

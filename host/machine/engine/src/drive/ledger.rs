@@ -91,6 +91,8 @@ pub(super) enum GaveUp {
 pub(super) struct LastSecond {
     pub(super) iops: f64,
     pub(super) bytes_per_s: f64,
+    /// Requests in flight on average; `None`: not counted, in the warm-up.
+    pub(super) outstanding: Option<f64>,
     pub(super) latency: Option<Duration>,
     pub(super) p50: Option<Duration>,
     pub(super) p99: Option<Duration>,
@@ -175,10 +177,11 @@ impl Book {
         for tally in &second.tallies[..3] {
             merged.merge(&tally.latency);
         }
-        self.last = Some(last_second(&second.tallies, &merged));
+        let outstanding = second.outstanding_ns as f64 / NS_PER_S as f64;
+        self.last = Some(LastSecond { outstanding: Some(outstanding), ..last_second(&second.tallies, &merged) });
         let closed = Second {
             operations: std::array::from_fn(|index| second.tallies[index].in_second()),
-            outstanding: second.outstanding_ns as f64 / NS_PER_S as f64,
+            outstanding,
             errors: second.errors,
         };
         while self.closed_until < number {
@@ -273,6 +276,7 @@ fn last_second(tallies: &[Tally; 4], merged: &Histogram) -> LastSecond {
     LastSecond {
         iops: tallies[..3].iter().map(|t| t.count).sum::<u64>() as f64,
         bytes_per_s: tallies[..3].iter().map(|t| t.bytes).sum::<u64>() as f64,
+        outstanding: None,
         latency: merged.mean_ns().map(|ns| Duration::from_ns(ns as u64)),
         p50: merged.quantile(0.50),
         p99: merged.quantile(0.99),
