@@ -37,8 +37,7 @@ pub(crate) struct Wishes {
 pub(crate) struct Frames {
     shown: Shown,
     json: Option<Box<dyn Write>>,
-    /// The socket, and the run that it is of.
-    socket: Option<(LiveSocket, String)>,
+    socket: Option<LiveSocket>,
     is_served: bool,
     interruption: Interruption,
     wishes: Arc<Wishes>,
@@ -99,10 +98,9 @@ impl Frames {
 
     /// Shows a frame.
     pub(crate) fn take(&mut self, frame: &LiveFrame) {
-        if self.is_served && self.socket.as_ref().is_none_or(|(_, run)| *run != frame.run) {
+        if self.is_served && self.socket.is_none() {
             // One that cannot be made is no reason to stop: nobody asked for it.
-            self.socket = None;
-            self.socket = LiveSocket::listen(frame).ok().map(|socket| (socket, frame.run.clone()));
+            self.socket = LiveSocket::listen(frame).ok();
             self.is_served = self.socket.is_some();
         }
         if self.socket.is_some() || self.json.is_some() {
@@ -112,7 +110,7 @@ impl Frames {
             {
                 self.json = None;
             }
-            if let Some((socket, _)) = &self.socket {
+            if let Some(socket) = &self.socket {
                 socket.send(&line);
             }
         }
