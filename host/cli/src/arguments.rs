@@ -12,6 +12,7 @@ pub(crate) mod export;
 pub(crate) mod fault;
 pub(crate) mod hunt;
 pub(crate) mod import;
+pub(crate) mod list;
 pub(crate) mod live;
 pub(crate) mod merge;
 pub(crate) mod quick;
@@ -26,7 +27,6 @@ pub(crate) mod watch;
 use crate::examples::with_examples;
 use advise::AdviseArguments;
 use catalog::CatalogArguments;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, CommandFactory, Parser, Subcommand, ValueEnum};
 use clock::ClockArguments;
 use compare::CompareArguments;
@@ -38,13 +38,14 @@ use export::ExportArguments;
 use fault::FaultArguments;
 use hunt::HuntArguments;
 use import::ImportArguments;
+use list::{ListArguments, TagArguments};
 use live::AttachArguments;
 pub(crate) use live::LiveArguments;
 use loadline_catalog::{CommitmentTerm, Currency, Discount};
 use loadline_disk::BurstCredits;
 use loadline_prediction::{DRAWS_DEFAULT, DRAWS_MAX};
-use loadline_record::RunVerb;
 use loadline_runs::prices::PriceChoice;
+use loadline_store::Tag;
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{Objective, parse_objective};
 use merge::MergeArguments;
@@ -122,13 +123,30 @@ const ANSWERING: [&str; 14] = [
 /// The option that prints all.
 const ALL: &str = "all";
 
+/// Verbs that make runs, which they can tag.
+const RUN_MAKING: [&str; 10] =
+    ["quick", "run", "predict", "hunt", "crawl", "replay", "watch", "import", "merge", "emulate"];
+/// The option that tags.
+const TAG: &str = "tag";
+
 /// All that can be typed, with examples.
 pub(crate) fn command_line() -> Command {
     let all = Arg::new(ALL).long(ALL).action(ArgAction::SetTrue);
     let all = all.help("Every row, finding and doubt, not only a screen of those that carry the verdict");
-    ANSWERING
-        .iter()
-        .fold(with_examples(CommandLine::command()), |command, verb| command.mut_subcommand(verb, |of| of.arg(&all)))
+    let tag = Arg::new(TAG).long(TAG).action(ArgAction::Append).value_name("KEY=VALUE");
+    let tag = tag
+        .value_parser(|typed: &str| typed.parse::<Tag>())
+        .help("Say this of the run, as in host=db1, or a word, as in baseline");
+    let line = with_examples(CommandLine::command());
+    let line = ANSWERING.iter().fold(line, |line, verb| line.mut_subcommand(verb, |of| of.arg(&all)));
+    RUN_MAKING.iter().fold(line, |line, verb| line.mut_subcommand(verb, |of| of.arg(&tag)))
+}
+
+/// What is to be said of the runs that a verb makes.
+pub(crate) fn tags_of_new_runs(found: &ArgMatches) -> Vec<Tag> {
+    let of_verb = found.subcommand().filter(|(verb, _)| RUN_MAKING.contains(verb));
+    let tags = of_verb.and_then(|(_, of)| of.get_many::<Tag>(TAG));
+    tags.into_iter().flatten().cloned().collect()
 }
 
 /// Whether all is to be printed.
@@ -157,6 +175,8 @@ pub(crate) enum Verb {
     Advise(Box<AdviseArguments>),
     /// Lists stored runs
     List(ListArguments),
+    /// Says something of a stored run, to find it again: words, keys with values, a note
+    Tag(TagArguments),
     /// Shows a stored run: its findings, its figures and what to doubt
     Show(ShowArguments),
     /// Compares stored runs, or volumes of one: better, worse, same, cannot tell
@@ -436,49 +456,6 @@ pub(crate) enum CachesName {
     Warm,
 }
 
-/// Reads a verb that stores runs, by the name that stands with them. `search` is what `--find-objective` stores.
-fn run_verb() -> impl TypedValueParser<Value = RunVerb> {
-    PossibleValuesParser::new(RunVerb::KNOWN.iter().map(RunVerb::name)).map(RunVerb::from)
-}
-
-/// `list`.
-#[derive(Debug, Args)]
-pub(crate) struct ListArguments {
-    /// Only runs whose name contains this
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) name: Option<String>,
-    /// Only runs on this volume or target
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) volume: Option<String>,
-    /// Only runs in this state: unfinished, finished, interrupted or failed
-    #[arg(long, value_enum, value_name = "STATUS", hide_possible_values = true)]
-    pub(crate) status: Option<StatusName>,
-    /// Only runs started then or later, in UTC: 2026-01-31, or 2026-01-31T14:00:00Z
-    #[arg(long, value_parser = since, value_name = "TIME")]
-    pub(crate) since: Option<String>,
-    /// Only runs made by this verb
-    #[arg(long, value_parser = run_verb(), ignore_case = true, hide_possible_values = true, value_name = "VERB")]
-    pub(crate) verb: Option<RunVerb>,
-    /// The newest so many
-    #[arg(long, short = 'n', value_name = "COUNT")]
-    pub(crate) limit: Option<u32>,
-    #[command(flatten)]
-    pub(crate) printing: Printing,
-}
-
-/// A run's state by the names that people type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StatusName {
-    /// Under way, or killed
-    Unfinished,
-    /// Every trial is there
-    Finished,
-    /// Stopped by the user
-    Interrupted,
-    /// Ended by an error
-    Failed,
-}
-
 /// `show`.
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -650,11 +627,6 @@ pub(crate) fn name(typed: &str) -> Result<String, String> {
         return Err(format!("write one line of 1 to {most} characters"));
     }
     Ok(typed.to_owned())
-}
-
-/// The beginning of a time in UTC.
-fn since(typed: &str) -> Result<String, String> {
-    loadline_store::check_since(typed).map(|()| typed.to_owned()).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use failure::Outcome;
 use loadline_record::Clock;
 use loadline_runs::store_location;
-use loadline_store::Store;
+use loadline_store::{Store, Tag};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -87,17 +87,21 @@ use std::path::PathBuf;
 #[must_use]
 pub fn command(words: impl Iterator<Item = OsString>) -> u8 {
     let words = with_help(words);
-    let (mut line, is_all_wanted) = parsed(&words).unwrap_or_else(|error| error.exit());
+    let (mut line, is_all_wanted, tags) = parsed(&words).unwrap_or_else(|error| error.exit());
+    store_location::tag_new_runs(tags);
     typed_words::remember(&words, line.common.store.as_deref(), is_all_wanted);
     // clap would take an empty variable for a mistake, and print usages as if the option had to be given.
     line.common.store = line.common.store.or_else(store_location::named_by_environment);
     failure::conclude(dispatch(&line))
 }
 
-/// The command line that these words are, and whether all is to be printed.
-fn parsed(words: &[OsString]) -> Result<(CommandLine, bool), clap::Error> {
+/// The command line that these words are, whether all is to be printed, and what is to be said of new runs.
+fn parsed(words: &[OsString]) -> Result<(CommandLine, bool, Vec<Tag>), clap::Error> {
     let typed = arguments::command_line().try_get_matches_from(words);
-    let read = typed.and_then(|found| Ok((CommandLine::from_arg_matches(&found)?, arguments::is_all_wanted(&found))));
+    let read = typed.and_then(|found| {
+        let line = CommandLine::from_arg_matches(&found)?;
+        Ok((line, arguments::is_all_wanted(&found), arguments::tags_of_new_runs(&found)))
+    });
     read.map_err(|error| with_hint(error, words))
 }
 
@@ -210,6 +214,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         // Where runs usually are, there may be none yet.
         Verb::List(arguments) if line.common.store.is_none() && !path()?.exists() => stored::list(arguments, None),
         Verb::List(arguments) => stored::list(arguments, Some(&store_to_read()?)),
+        Verb::Tag(arguments) => stored::tag(arguments, &store()?),
         Verb::Show(arguments) => stored::show(arguments, &store_to_read()?),
         Verb::Compare(arguments) => compare::compare(arguments, &store_to_read()?),
         Verb::Merge(arguments) => merge::merge(arguments, quiet, path),

@@ -41,7 +41,7 @@ impl From<loadline_runs::Error> for CommandError {
 /// A command line that begins with this verb.
 fn line(verb: &str, words: &[OsString]) -> Result<CommandLine, CommandError> {
     let all: Vec<OsString> = ["loadline".into(), verb.into()].into_iter().chain(words.iter().cloned()).collect();
-    let (mut line, _) = crate::parsed(&all).map_err(|error| CommandError {
+    let (mut line, ..) = crate::parsed(&all).map_err(|error| CommandError {
         words: error.to_string().trim().trim_start_matches("error: ").to_owned(),
         status: failure::USAGE,
     })?;

@@ -1,8 +1,9 @@
 //! Stored runs: `list`, `show`, `rm`, `report`.
 
 use crate::answers::{KindAnswer, KindComparison};
+use crate::arguments::list::{ListArguments, StatusName, TagArguments};
 use crate::arguments::time::TimeArguments;
-use crate::arguments::{Format, ListArguments, ReportArguments, RmArguments, ShowArguments, StatusName};
+use crate::arguments::{Format, ReportArguments, RmArguments, ShowArguments};
 use crate::failure::{Outcome, Usage};
 use crate::output;
 use crate::recommendations::{summarized, with_command};
@@ -16,7 +17,7 @@ use loadline_report::{Column, Field, RunAnswer, Table, incidents_table, words};
 use loadline_runs::leftovers::{self, Leftover};
 use loadline_runs::watch::StoredWatch;
 use loadline_runs::{Error, settings_of};
-use loadline_store::{Filter, Store};
+use loadline_store::{Filter, NOTE, Store, Tag};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,8 @@ use std::path::{Path, PathBuf};
 const NAME_SHOWN_MAX: usize = 24;
 /// Characters of all volumes of a run in the list.
 const VOLUMES_SHOWN_MAX: usize = 32;
+/// Characters of all tags of a run in the list.
+const TAGS_SHOWN_MAX: usize = 32;
 
 /// `list`: the runs that pass the filters, those added last first; none where there is no store yet.
 pub(crate) fn list(arguments: &ListArguments, store: Option<&Store>) -> anyhow::Result<Outcome> {
@@ -34,6 +37,8 @@ pub(crate) fn list(arguments: &ListArguments, store: Option<&Store>) -> anyhow::
         status: arguments.status.map(status_of),
         since: arguments.since.clone(),
         volume: arguments.volume.clone(),
+        words: arguments.words.clone(),
+        tags: arguments.tag.clone(),
         limit: arguments.limit,
     };
     let mut table = Table::new(&[
@@ -48,6 +53,7 @@ pub(crate) fn list(arguments: &ListArguments, store: Option<&Store>) -> anyhow::
         Column::numbers("trials", "trials"),
         Column::numbers("of", "trials_planned"),
         Column::numbers("doubts", "doubts"),
+        Column::words("tags", "tags").expendable(4),
     ]);
     for run in store.map_or_else(|| Ok(Vec::new()), |store| store.list(&filter))? {
         let volumes: Vec<String> = run.volumes.iter().map(|v| format!("{}={}", v.name, v.target)).collect();
@@ -63,6 +69,7 @@ pub(crate) fn list(arguments: &ListArguments, store: Option<&Store>) -> anyhow::
             Field::count(run.trials_done),
             Field::count(run.trials_planned),
             Field::count(run.doubts),
+            Field::cut(tags(&run.tags), TAGS_SHOWN_MAX),
         ]);
     }
     if table.is_empty() && arguments.printing.format == Format::Table {
@@ -74,6 +81,33 @@ pub(crate) fn list(arguments: &ListArguments, store: Option<&Store>) -> anyhow::
         return Ok(Outcome::Done);
     }
     output::print(&printing::table(&table, Schema::List, arguments.printing.format))?;
+    Ok(Outcome::Done)
+}
+
+/// Tags as they are typed.
+fn tags(tags: &[Tag]) -> String {
+    tags.iter().map(Tag::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// Says something of a run, and prints all that is said of it.
+pub(crate) fn tag(arguments: &TagArguments, store: &Store) -> anyhow::Result<Outcome> {
+    let run = store.resolve(&arguments.run)?;
+    let note = arguments
+        .note
+        .as_deref()
+        .map(|note| Tag::new(NOTE, note))
+        .transpose()
+        .map_err(|error| Usage(error.to_string()))?;
+    let given: Vec<Tag> = arguments.tags.iter().cloned().chain(note).collect();
+    let said = if given.is_empty() && arguments.remove.is_empty() {
+        store.tags(&run)?
+    } else {
+        store.tag(&run, &given, &arguments.remove)?
+    };
+    if said.is_empty() {
+        output::tell(&format!("nothing is said of run {run}"));
+    }
+    output::print(&said.iter().map(|tag| loadline_report::plain(&tag.to_string()) + "\n").collect::<String>())?;
     Ok(Outcome::Done)
 }
 

@@ -216,6 +216,14 @@ pub enum StoreError {
         /// The run.
         run: String,
     },
+    /// More is said of a run than a list can show.
+    #[error("run {run} has {most} tags at most: take one away first")]
+    ManyTags {
+        /// The run.
+        run: String,
+        /// The most.
+        most: u64,
+    },
     /// Only hours of a recorder are put into another form.
     #[error("run {run} is no hour of a recorder, and stays as it is")]
     NoRecorder {

@@ -11,6 +11,8 @@ mod read;
 mod reading;
 mod recorder;
 mod series;
+mod tag;
+mod tags;
 mod without_space;
 mod write;
 
@@ -21,3 +23,4 @@ pub use read::{Filter, RunLine, VolumeLine, check_since};
 pub use reading::Unwritable;
 pub use recorder::WatchLine;
 pub use series::SeriesError;
+pub use tag::{NOTE, Tag, TagError};

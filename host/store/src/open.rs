@@ -1,8 +1,8 @@
 //! Opens a store: creates a missing one, migrates an older one, and refuses files of other programs.
 
-use crate::StoreError;
 use crate::error::Trouble;
 use crate::reading::{AsFound, Unwritable};
+use crate::{StoreError, Tag};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use std::fs::{DirBuilder, OpenOptions};
@@ -25,10 +25,13 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     |transaction| transaction.execute_batch(include_str!("schema/1.sql")),
     |transaction| transaction.execute_batch(include_str!("schema/2.sql")),
     |transaction| transaction.execute_batch(include_str!("schema/3.sql")),
+    |transaction| transaction.execute_batch(include_str!("schema/4.sql")),
 ];
-/// The oldest version whose tables are those of today: what came later is views. Such a store is read as it stands by who may not
-/// write to it.
+/// The oldest version whose tables are those of today but for the tags: what came later is views. Such a store is read as it stands by who
+/// may not write to it.
 pub(crate) const SAME_TABLES_SINCE: u32 = 2;
+/// The first version with tags.
+pub(crate) const TAGS_SINCE: u32 = 4;
 
 /// A store of run records: one SQLite file, used by any number of processes at once.
 ///
@@ -42,6 +45,8 @@ pub struct Store {
     pub(crate) only_read: Option<AsFound>,
     /// Device and inode of the file that was opened.
     pub(crate) file: Option<(u64, u64)>,
+    /// What each run is given that is begun or added.
+    pub(crate) new_runs: Vec<Tag>,
 }
 
 impl Store {
@@ -77,7 +82,7 @@ impl Store {
         settled.map_err(|error| told(error.into()))?;
         let path = std::fs::canonicalize(&path).map_err(|source| StoreError::Path { path, source })?;
         let file = file_at(&path);
-        Ok(Self { connection, path, only_read: None, file })
+        Ok(Self { connection, path, only_read: None, file, new_runs: Vec::new() })
     }
 
     /// The file, as an absolute path without symbolic links.

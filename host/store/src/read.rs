@@ -2,8 +2,9 @@
 
 use crate::checksum::{Checksum, Stored};
 use crate::error::{PartError, Trouble};
+use crate::tag::tags_of;
 use crate::write::{OperationParts, TrialParts, find_run, status_name};
-use crate::{Store, StoreError, series};
+use crate::{Store, StoreError, Tag, series};
 use loadline_block::Operation;
 use loadline_record::{
     CellRecord, Clock, Doubt, DoubtCode, DoubtEvidence, Histogram, OperationRecord, RunHeader, RunRecord, RunStatus,
@@ -31,6 +32,10 @@ pub struct Filter {
     pub since: Option<String>,
     /// The name or the target of one of its volumes contains this.
     pub volume: Option<String>,
+    /// Each of these words is in its id, name, verb or start, in a name or target of its volumes, or in a tag.
+    pub words: Vec<String>,
+    /// It has each of these tags: those without a value with any.
+    pub tags: Vec<Tag>,
     /// At most this many, those added last.
     pub limit: Option<u32>,
 }
@@ -62,6 +67,8 @@ pub struct RunLine {
     pub trials_planned: u64,
     /// Different doubts of each cell, summed over the cells.
     pub doubts: u64,
+    /// What the user says of it, by key.
+    pub tags: Vec<Tag>,
 }
 
 /// A volume in a list.
@@ -76,6 +83,16 @@ pub struct VolumeLine {
 /// Whether this is the number of a run in the list. Ids begin with a date, of which people type more than [`NUMBER_DIGITS_MAX`] digits.
 fn is_number(text: &str) -> bool {
     (1..=NUMBER_DIGITS_MAX).contains(&text.len()) && text.bytes().all(|digit| digit.is_ascii_digit())
+}
+
+/// Whether `word` is in what a list shows of `runs`.
+const IS_FOUND: &str = "instr(lower(runs.id || ' ' || runs.name || ' ' || runs.verb || ' ' || runs.started), lower(word.value))
+    OR EXISTS (SELECT 1 FROM volumes AS v WHERE v.run = runs.key AND instr(lower(v.name || '=' || v.target), lower(word.value)))
+    OR EXISTS (SELECT 1 FROM tags AS t WHERE t.run = runs.key AND instr(lower(t.key || '=' || t.value), lower(word.value)))";
+
+/// Words as SQLite takes a list of them.
+fn json(list: &impl serde::Serialize) -> String {
+    serde_json::to_string(list).expect("a list of texts")
 }
 
 /// Names of runs that a mistyped one is held against.
@@ -158,7 +175,7 @@ impl Store {
         self.read("list runs", |transaction| {
             // `since` is the beginning of an RFC 3339 text, which sorts by time. It has no Z, so that 14:22:33Z is not
             // before a start at 14:22:33.5Z.
-            let mut statement = transaction.prepare_cached(
+            let mut statement = transaction.prepare_cached(&format!(
                 "SELECT r.key, r.id, r.name, r.verb, r.clock, r.started, r.status, r.cells, r.trials_done,
                         r.trials_planned, r.doubts, volumes.name, volumes.target
                  FROM (SELECT * FROM runs
@@ -169,13 +186,20 @@ impl Store {
                          AND (:volume IS NULL OR EXISTS (
                                SELECT 1 FROM volumes AS v WHERE v.run = runs.key
                                 AND (instr(lower(v.name), lower(:volume)) OR instr(lower(v.target), lower(:volume)))))
+                         AND NOT EXISTS (SELECT 1 FROM json_each(:words) AS word WHERE NOT ({IS_FOUND}))
+                         AND NOT EXISTS (
+                               SELECT 1 FROM json_each(:tags) AS wanted WHERE NOT EXISTS (
+                                 SELECT 1 FROM tags AS t WHERE t.run = runs.key AND t.key = wanted.value ->> 0
+                                  AND (wanted.value ->> 1 = '' OR t.value = wanted.value ->> 1)))
                        ORDER BY key DESC LIMIT :limit) AS r
                  LEFT JOIN volumes ON volumes.run = r.key
                  ORDER BY r.key DESC, volumes.position",
-            )?;
+            ))?;
+            let wanted: Vec<[&str; 2]> = filter.tags.iter().map(|tag| [tag.key.as_str(), &tag.value]).collect();
             let mut rows = statement.query(named_params! {
                 ":name": filter.name, ":verb": filter.verb.as_ref().map(RunVerb::name), ":status": filter.status.map(status_name),
                 ":since": filter.since.as_ref().map(|text| text.trim_end_matches('Z')), ":volume": filter.volume,
+                ":words": json(&filter.words), ":tags": json(&wanted),
                 // SQLite reads a negative limit as none.
                 ":limit": filter.limit.map_or(-1, i64::from),
             })?;
@@ -184,7 +208,7 @@ impl Store {
             while let Some(row) = rows.next()? {
                 let key: i64 = row.get(0)?;
                 if last_key != Some(key) {
-                    lines.push(self.line(row)?);
+                    lines.push(RunLine { tags: tags_of(transaction, key)?, ..self.line(row)? });
                     last_key = Some(key);
                 }
                 if let (Some(name), Some(line)) = (row.get(11)?, lines.last_mut()) {
@@ -210,6 +234,7 @@ impl Store {
             trials_done: count(row, 8)?,
             trials_planned: count(row, 9)?,
             doubts: count(row, 10)?,
+            tags: Vec::new(),
             id,
         })
     }
@@ -371,7 +396,7 @@ fn nearest_name(transaction: &Transaction<'_>, text: &str) -> rusqlite::Result<O
     Ok(loadline_document::nearest(text, known).map(str::to_owned))
 }
 
-fn require_run(transaction: &Transaction<'_>, run: &str) -> Result<i64, Trouble> {
+pub(crate) fn require_run(transaction: &Transaction<'_>, run: &str) -> Result<i64, Trouble> {
     find_run(transaction, run)?.ok_or_else(|| StoreError::NoSuchRun { run: run.to_owned(), nearest: None }.into())
 }
 

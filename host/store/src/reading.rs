@@ -2,7 +2,7 @@
 //! beside them: they would belong to the reader, and stop the owner.
 
 use crate::error::Trouble;
-use crate::open::{MIGRATIONS, Marks, SAME_TABLES_SINCE, connect_to_read, examine, look_at_tables};
+use crate::open::{MIGRATIONS, Marks, SAME_TABLES_SINCE, TAGS_SINCE, connect_to_read, examine, look_at_tables};
 use crate::{Store, StoreError};
 use rusqlite::{ErrorCode, Transaction, TransactionBehavior};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
@@ -158,11 +158,15 @@ fn open_unwritable(path: PathBuf, why: Unwritable) -> Result<Store, StoreError> 
             return Err(StoreError::Older { path: path.clone(), found: version, known }.into());
         }
         look_at_tables(&connection)?;
+        if version < TAGS_SINCE {
+            // Nothing is said of its runs.
+            connection.execute_batch("CREATE TEMP TABLE tags (run INTEGER, key TEXT, value TEXT)")?;
+        }
         Ok::<_, Trouble>(connection)
     })();
     found.check_unchanged(&path)?;
     match opened {
-        Ok(connection) => Ok(Store { connection, path, only_read: Some(found), file: None }),
+        Ok(connection) => Ok(Store { connection, path, only_read: Some(found), file: None, new_runs: Vec::new() }),
         Err(Trouble::Sql(error))
             if matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)) =>
         {
@@ -310,7 +314,7 @@ mod tests {
         let path = folder.path().join("store.db");
         let first: &[Migration] = &MIGRATIONS[..1];
         drop(Store::open_with(&path, first).unwrap());
-        assert!(matches!(others(&path), Err(StoreError::Older { found: 1, known: 3, .. })));
+        assert!(matches!(others(&path), Err(StoreError::Older { found: 1, known: 4, .. })));
         std::fs::write(&path, b"").unwrap();
         assert!(matches!(others(&path), Err(StoreError::Older { found: 0, .. })));
     }

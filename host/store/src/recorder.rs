@@ -2,6 +2,7 @@
 
 use crate::error::Trouble;
 use crate::read::{count, status_of};
+use crate::tag::{insert_tags, tags_of};
 use crate::write::{Whole, find_run};
 use crate::{Store, StoreError};
 use loadline_record::{RecordedHour, RunRecord, RunStatus, RunVerb};
@@ -90,8 +91,10 @@ impl Store {
             if !is_hour || RecordedHour::of_settings(&record.header.settings).is_none() {
                 return Err(no_recorder());
             }
+            let tags = tags_of(transaction, key)?;
             transaction.execute("DELETE FROM runs WHERE key = ?", params![key])?;
-            whole.insert(transaction, Some(key))
+            whole.insert(transaction, Some(key))?;
+            insert_tags(transaction, (run, key), &tags)
         })
     }
 }

@@ -3,6 +3,7 @@
 use crate::checksum::Checksum;
 use crate::claim::check_id;
 use crate::error::Trouble;
+use crate::tag::{Tag, insert_tags, tags_of};
 use crate::{Store, StoreError, series};
 use loadline_record::{
     CellRecord, Clock, Doubt, Ending, Histogram, RunHeader, RunRecord, RunStatus, Series, TrialRecord,
@@ -34,7 +35,10 @@ impl Store {
         check_id(&header.id)?;
         let run = &header.id;
         let document = checked_document(header, || format!("the header of run {run}"))?;
-        self.write("begin a run", |transaction| begin(transaction, None, header, &document, cells))
+        self.write("begin a run", |transaction| {
+            begin(transaction, None, header, &document, cells)?;
+            tag_new(transaction, run, &self.new_runs)
+        })
     }
 
     /// Stores a finished trial whole, in one transaction: when this returns, it is on the disk.
@@ -69,7 +73,10 @@ impl Store {
     /// As those of [`Store::begin_run`], [`Store::finish_trial`] and [`Store::set_status`]; nothing is stored then.
     pub fn add_run(&self, record: &RunRecord) -> Result<(), StoreError> {
         let whole = Whole::of(record)?;
-        self.write("store a run", |transaction| whole.insert(transaction, None))
+        self.write("store a run", |transaction| {
+            whole.insert(transaction, None)?;
+            tag_new(transaction, &record.header.id, &self.new_runs)
+        })
     }
 
     /// Stores a run with all its trials, and replaces its earlier state, in one transaction: for runs that are stored
@@ -83,14 +90,16 @@ impl Store {
         let whole = Whole::of(record)?;
         let run = &record.header.id;
         self.write("store a run as it stands", |transaction| {
-            let mut place = None;
+            let (mut place, mut tags) = (None, self.new_runs.clone());
             if find_run(transaction, run)?.is_some() {
                 let key = open_run(transaction, run)?;
+                tags = tags_of(transaction, key)?;
                 // ON DELETE CASCADE removes the rest.
                 transaction.execute("DELETE FROM runs WHERE key = ?", [key])?;
                 place = (record.status == RunStatus::Unfinished).then_some(key);
             }
-            whole.insert(transaction, place)
+            whole.insert(transaction, place)?;
+            tag_new(transaction, run, &tags)
         })
     }
 
@@ -446,6 +455,11 @@ fn insert_trial(
 pub(crate) fn find_run(transaction: &Transaction<'_>, run: &str) -> Result<Option<i64>, Trouble> {
     let mut statement = transaction.prepare_cached("SELECT key FROM runs WHERE id = ?")?;
     Ok(statement.query_row([run], |row| row.get(0)).optional()?)
+}
+
+/// Gives the run that was just stored these tags.
+fn tag_new(transaction: &Transaction<'_>, run: &str, tags: &[Tag]) -> Result<(), Trouble> {
+    find_run(transaction, run)?.map_or(Ok(()), |key| insert_tags(transaction, (run, key), tags))
 }
 
 /// The key of a run that may still change.

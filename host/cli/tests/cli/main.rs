@@ -39,6 +39,7 @@ mod shelter_plan;
 mod slurm;
 mod steps;
 mod swept;
+mod tagged;
 mod typing;
 mod verification;
 

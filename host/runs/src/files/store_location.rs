@@ -1,11 +1,12 @@
 //! Where runs are kept.
 
 use crate::{Error, Refusal};
-use loadline_store::{Store, StoreError};
+use loadline_store::{Store, StoreError, Tag};
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
 
 /// The store that `LOADLINE_STORE` names. An empty value counts as none.
 #[must_use]
@@ -24,6 +25,14 @@ pub fn store_path(named: Option<&Path>) -> Result<PathBuf, Error> {
     }
 }
 
+/// What the command gives each run that it makes.
+static NEW_RUNS: RwLock<Vec<Tag>> = RwLock::new(Vec::new());
+
+/// Runs that are begun or added from now on, in stores that are opened from now on, have these tags.
+pub fn tag_new_runs(tags: Vec<Tag>) {
+    *NEW_RUNS.write().unwrap_or_else(PoisonError::into_inner) = tags;
+}
+
 /// Opens the store at `path`; makes it where it is missing.
 ///
 /// # Errors
@@ -37,7 +46,8 @@ pub fn open_store(path: &Path) -> Result<Store, Error> {
             .create(directory)
             .map_err(|source| Error::StoreFolder { folder: directory.to_owned(), source })?;
     }
-    Ok(Store::open(path)?)
+    let tags = NEW_RUNS.read().unwrap_or_else(PoisonError::into_inner).clone();
+    Ok(Store::open(path)?.with_tags(tags))
 }
 
 /// Opens the store at `path` for a verb that needs what is in it, and makes nothing where there is none.

@@ -8,3 +8,4 @@ mod kept;
 mod made;
 mod processes;
 mod rules;
+mod tags;
