@@ -411,7 +411,6 @@ fn value(key: &str) -> Option<&'static str> {
         "clocksource" => "clock_gettime",
         "continue_on_error" => "all",
         "description" | "name" => "word",
-        "fallocate" => "none",
         "iomem" | "mem" => "malloc",
         "kb_base" => "1000",
         "unit_base" => "8",

@@ -33,7 +33,7 @@ impl Wish {
     /// Of the loads on a target that may be written.
     pub fn of<'a>(loads: impl IntoIterator<Item = &'a LoadSpec>, origin: Origin) -> Self {
         let (mut any, mut contents) = (false, Vec::new());
-        for load in loads.into_iter().filter(|load| load.fill != Fill::Never) {
+        for load in loads.into_iter().filter(|load| load.fill.may_fill()) {
             any |= load.wants_full(origin);
             contents.push(load.content);
         }
@@ -44,7 +44,7 @@ impl Wish {
     /// Whether this one of them begins on a full target.
     #[must_use]
     pub(crate) fn holds_for(self, load: &LoadSpec) -> bool {
-        self.any && load.fill != Fill::Never
+        self.any && load.fill.may_fill()
     }
 }
 

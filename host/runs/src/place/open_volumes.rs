@@ -482,6 +482,7 @@ fn need_of(cells: &[&RunCell], files: u32, keep: bool, volume: &str, run: &str) 
         writes: cells.iter().any(|cell| cell.spec.writes_any()),
         // Each load says for itself whether it takes the page cache; a volume opened for direct I/O serves both kinds.
         buffered: cells.iter().all(|cell| cell.spec.buffered),
+        hole: cells.iter().all(|cell| cell.spec.fill == Fill::Hole),
         keep: named.then(|| Keep { file_name: Some(file_name(run, volume, files)), remove_at_end: true }),
     }
 }

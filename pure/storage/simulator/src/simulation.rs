@@ -158,8 +158,8 @@ pub(crate) struct Party {
     follows_at_once: bool,
     hang_limit: Duration,
     cool_down: Duration,
-    /// Bytes that may still be issued.
-    volume: Option<TransferBudget>,
+    /// Bytes that each thread may still issue; none if only time ends it.
+    volume: Vec<TransferBudget>,
     exhausted: bool,
     /// From when on nothing is issued any more, as far as that is known.
     issues_until: Instant,
@@ -333,6 +333,10 @@ impl Party {
         let guest = queues.map(|of| Box::new(GuestQueue::new(machine.layout(target), &of, load.threads, seed)));
         let follows_at_once =
             guest.is_none() && !load.is_bound_in_bytes() && generators.iter().all(LoadGenerator::follows_at_once);
+        let volume = load.volume_over(region.size * u64::from(region.files));
+        let of_thread =
+            |volume| (0..load.threads).map(move |thread| TransferBudget::of(load.volume_of(thread, volume)));
+        let budgets = volume.into_iter().flat_map(of_thread).collect();
         let log = Log::new(load, now);
         Ok(Self {
             guest,
@@ -350,7 +354,7 @@ impl Party {
             follows_at_once,
             hang_limit: load.hang_limit,
             cool_down: load.cool_down,
-            volume: load.volume_over(region.size * u64::from(region.files)).map(TransferBudget::of),
+            volume: budgets,
             exhausted: false,
             issues_until: Instant::MAX,
             now,
@@ -462,6 +466,9 @@ impl Party {
         if self.open_loop {
             self.places[thread as usize] += 1;
         }
+        if let Some(bound) = self.volume.get_mut(thread as usize) {
+            bound.answered(u64::from(completion().request.length), self.log.has_begun());
+        }
         self.answered(completion);
         self.generators[thread as usize].complete(self.now);
     }
@@ -543,9 +550,6 @@ impl Party {
     fn answered(&mut self, completion: impl Fn() -> Completion) {
         let silent = self.now.since(self.answered_at);
         self.answered_at = self.now;
-        if let Some(bound) = &mut self.volume {
-            bound.answered(u64::from(completion().request.length), self.log.has_begun());
-        }
         match completion().outcome {
             Ok(()) => self.log.completed(&completion),
             Err(kind) => *self.errors.entry(kind).or_default() += 1,
@@ -579,16 +583,21 @@ impl Party {
         if GUEST && self.guest.as_ref().is_some_and(|guest| guest.is_blocked(thread)) {
             return;
         }
+        if self.volume.get(index).is_some_and(TransferBudget::is_spent) {
+            return;
+        }
         while self.now < self.issues_until && (!self.open_loop || self.places[index] > 0) {
             match self.generators[index].due(self.now) {
                 Due::Now(due_at) => {
                     let request = self.generators[index].take(due_at);
                     // Requests before the measurement do not count.
-                    if let Some(bound) = &mut self.volume
+                    if let Some(bound) = self.volume.get_mut(index)
                         && !bound.takes(u64::from(request.length), self.log.has_begun())
                     {
-                        self.exhausted = true;
-                        self.issues_until = Instant::ZERO;
+                        if self.volume.iter().all(TransferBudget::is_spent) {
+                            self.exhausted = true;
+                            self.issues_until = Instant::ZERO;
+                        }
                         return;
                     }
                     if self.open_loop {

@@ -1,4 +1,4 @@
-//! The bound on the bytes that a load moves.
+//! The bound on the bytes that a thread moves.
 
 use loadline_units::Bytes;
 
@@ -10,11 +10,17 @@ pub(crate) struct TransferBudget {
     in_flight: u64,
     /// The measurement has not begun.
     before: bool,
+    /// There was no room for a request.
+    spent: bool,
 }
 
 impl TransferBudget {
     pub(crate) const fn of(volume: Bytes) -> Self {
-        Self { left: volume.get(), in_flight: 0, before: true }
+        Self { left: volume.get(), in_flight: 0, before: true, spent: false }
+    }
+    /// Whether there was no room for its last request.
+    pub(crate) const fn is_spent(&self) -> bool {
+        self.spent
     }
     /// When the measurement begins, requests in flight count.
     fn tell(&mut self, has_begun: bool) {
@@ -26,7 +32,10 @@ impl TransferBudget {
     pub(crate) fn takes(&mut self, length: u64, has_begun: bool) -> bool {
         self.tell(has_begun);
         if has_begun {
-            let Some(left) = self.left.checked_sub(length) else { return false };
+            let Some(left) = self.left.checked_sub(length) else {
+                self.spent = true;
+                return false;
+            };
             self.left = left;
         }
         self.in_flight += length;

@@ -179,11 +179,14 @@ impl LoadSpec {
         if self.walk != Walk::Onward && !has_stride {
             return fail("walk", "says how a sequential load with a stride goes on, and this one has none".into());
         }
-        if self.overlap && !matches!(self.pattern, Pattern::Sequential { .. } | Pattern::Random(Distribution::Covering))
-        {
+        let has_order = matches!(
+            self.pattern,
+            Pattern::Sequential { .. } | Pattern::Random(Distribution::Covering | Distribution::Permutation)
+        );
+        if self.overlap && !has_order {
             return fail(
                 "overlap",
-                "is of sequential loads: the threads of a random one share their blocks anyway".into(),
+                "is of loads that ask each block once: the threads of others share their blocks anyway".into(),
             );
         }
         if let Some(broken) = self.way_broken() {
@@ -229,9 +232,8 @@ impl LoadSpec {
             return fail("continued", "is of random loads of one file without verify: leave it out");
         }
         if let Some(staggered) = self.staggered {
-            let is_sequential = matches!(self.pattern, Pattern::Sequential { .. });
-            if !is_sequential || self.overlap || self.verify || self.files > 1 || self.zones.is_some() {
-                return fail("staggered", "is of sequential loads of one file, without overlap, zones and verify");
+            if self.overlap || self.verify || self.files > 1 || self.zones.is_some() {
+                return fail("staggered", "is of loads of one file, without overlap, zones and verify");
             }
             let is_even = |size: Bytes| size != Bytes::ZERO && size.get().is_multiple_of(SECTOR.get());
             if !is_even(staggered.step) || staggered.length.is_some_and(|length| length < self.block_max()) {

@@ -33,7 +33,7 @@ pub struct LoadSpec {
     /// In place of `size`: the share of the target that the load spreads over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_share: Option<Ratio>,
-    /// Each thread of a sequential load begins so much behind the one before it; stretches may overlap.
+    /// Each thread begins so much behind the one before it; stretches may overlap.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub staggered: Option<Staggered>,
     /// Where in the target the load begins.
@@ -73,7 +73,7 @@ pub struct LoadSpec {
     pub steady_state: Option<SteadyStateRule>,
     /// Measured time.
     pub duration: Duration,
-    /// Ends the measurement after so many bytes, if that comes first.
+    /// Ends the measurement after so many bytes, of which each thread moves an equal part; if that comes first.
     pub volume: Option<Bytes>,
     /// Ends the measurement when as many bytes were moved as its range has, so many times; if that comes first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,7 +81,8 @@ pub struct LoadSpec {
     /// How a sequential load goes on at the end of its stretch, and in which direction.
     #[serde(default, skip_serializing_if = "Walk::is_onward")]
     pub walk: Walk,
-    /// Each thread of a sequential load goes through the whole range, not through a stretch of its own.
+    /// Each thread of a sequential load goes through the whole range, not through a stretch of its own; each of one that asks every block
+    /// once does so in an order of its own.
     #[serde(default, skip_serializing_if = "is_off")]
     pub overlap: bool,
     /// Trials of this cell.
@@ -109,7 +110,7 @@ fn is_no_share(share: &Ratio) -> bool {
     *share == Ratio::ZERO
 }
 
-/// Threads of a sequential load that begin at places of their own.
+/// Threads that begin at places of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Staggered {
@@ -294,6 +295,16 @@ pub enum Fill {
     Always,
     /// Never.
     Never,
+    /// Never, and not even the space of a file that loadline makes is reserved: it is a hole that writes fill.
+    Hole,
+}
+
+impl Fill {
+    /// Whether it may be written first at all.
+    #[must_use]
+    pub const fn may_fill(self) -> bool {
+        matches!(self, Self::Auto | Self::Always)
+    }
 }
 
 /// Where a target comes from.
@@ -482,8 +493,17 @@ impl LoadSpec {
             // of what is new all would be such.
             Fill::Auto => target == Origin::Made || self.reads_any(),
             Fill::Always => true,
-            Fill::Never => false,
+            Fill::Never | Fill::Hole => false,
         }
+    }
+    /// What each thread moves of `volume`: as many of the largest blocks, one more or less, and what is no whole block goes to the last.
+    #[must_use]
+    pub fn volume_of(&self, thread: u32, volume: Bytes) -> Bytes {
+        let block = self.block_max().get().max(1);
+        let (blocks, rest) = (volume.get() / block, volume.get() % block);
+        let up_to = |threads: u32| u128::from(blocks) * u128::from(threads) / u128::from(self.threads.max(1));
+        let own = u64::try_from(up_to(thread + 1) - up_to(thread)).expect("a part of the whole");
+        Bytes::new(own * block + if thread + 1 == self.threads { rest } else { 0 })
     }
     /// The bytes that end the measurement, where the load's range has so many; `None` if only time ends it.
     #[must_use]

@@ -150,7 +150,7 @@ impl<'a> Job<'a> {
         // Of a file that is closed once both are the same.
         let at_end = [self.flag("end_fsync"), self.flag("fsync_on_close")].contains(&Some(true));
         spec.end_flush = at_end && spec.writes_any() && self.purpose == Purpose::Run;
-        self.growth(&spec);
+        spec.fill = self.fill(&spec);
         self.place(&mut spec, kind.random);
         self.way(&mut spec, &kind);
         self.zones(&mut spec, kind.random);
@@ -363,8 +363,9 @@ impl<'a> Job<'a> {
         spec.start = self.bytes("offset").unwrap_or(Bytes::ZERO);
         let shared = filename.is_some();
         let several = spec.threads > 1;
-        let is_cut = spec.pattern == Pattern::Random(Distribution::Covering);
-        spec.overlap = several && shared && is_cut && is_run;
+        // Each of them keeps its own map of what it asked.
+        let has_map = matches!(spec.pattern, Pattern::Random(Distribution::Covering | Distribution::Permutation));
+        spec.overlap = several && shared && has_map && is_run && !spec.verify;
         if several && shared && !random && increment.is_none() && is_run {
             spec.overlap = true;
             self.note(format!(
@@ -397,8 +398,9 @@ impl<'a> Job<'a> {
                 "test files take the place of these, and nothing says how large they are: write size",
             );
         }
-        let step = increment.filter(|step| Some(*step) != size && *step > Bytes::ZERO);
-        if let (true, true, false, true, Some(step)) = (several, is_run, random, shared, step) {
+        // Sequential clones lie side by side by themselves.
+        let step = increment.filter(|step| (random || Some(*step) != size) && *step > Bytes::ZERO);
+        if let (true, true, true, Some(step)) = (several, is_run, shared, step) {
             self.staggered(spec, step, size, file_size);
             return;
         }
@@ -419,7 +421,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Sequential clones on one file that begin apart. `size` is that of each clone, unless it is that of the file.
+    /// Clones on one file that begin apart. `size` is that of each clone, unless it is that of the file.
     fn staggered(&mut self, spec: &mut LoadSpec, step: Bytes, size: Option<Bytes>, file_size: Option<Bytes>) {
         let clones = u64::from(spec.threads);
         let length = size.filter(|_| file_size.is_none());

@@ -11,7 +11,7 @@ mod units;
 
 use crate::plan::{CELLS_MAX, GroupEnd, LoadGroup, Order, Plan, PlanLoad};
 pub use command::{fio_command, is_fio_command};
-use loadline_load::LoadSpec;
+use loadline_load::{Fill, LoadSpec};
 use loadline_units::Bytes;
 pub use options::fio_harmless;
 pub use reported::{ReportedJob, ReportedProblem, reported_job};
@@ -212,6 +212,7 @@ fn read(text: &str, source: &str, problems: &mut Vec<FioProblem>) -> Option<FioJ
         let begins_group = section.settings.get("new_group").is_some_and(|setting| setting.value != "0");
         read.push(ReadJob { line: section.line, spec, target, waits, ends, begins_group, names_file, file_names });
     }
+    settle_fills(&mut read, &mut notes);
     let targets = targets(&read);
     let together = groups(&mut read, problems, &mut notes);
     let (ignored, mut notes) = (ignored.0, notes.0);
@@ -326,6 +327,37 @@ fn groups(jobs: &mut [ReadJob], problems: &mut Vec<FioProblem>, notes: &mut Dist
         first = next;
     }
     groups
+}
+
+/// Jobs share the test file of their target here, and fio gives each a file of its own unless they name one: what is filled for one of
+/// them is full for all, and what one has written is there for those behind it.
+fn settle_fills(jobs: &mut [ReadJob], notes: &mut Distinct) {
+    for place in 0..jobs.len() {
+        let fill = jobs[place].spec.fill;
+        if fill.may_fill() {
+            continue;
+        }
+        let others = |jobs: &[ReadJob], is_so: fn(&ReadJob) -> bool| {
+            jobs.iter().any(|other| other.target == jobs[place].target && is_so(other))
+        };
+        if others(jobs, |other| other.spec.fill.may_fill()) {
+            jobs[place].spec.fill = Fill::Auto;
+            notes.add(
+                "a file that one job reads is filled before all of them. In fio jobs that only write have new files, unless they name the \
+                 same: there each write also allocates, and flushes take longer (overwrite=1 has the same load in both)"
+                    .to_owned(),
+            );
+        } else if fill == Fill::Hole && others(jobs, |other| other.spec.fill != Fill::Hole) {
+            jobs[place].spec.fill = Fill::Never;
+            notes.add("fallocate: the space of the file is reserved, since another job has it so".to_owned());
+        }
+        if place > 0 && jobs[place].waits && !jobs[place].names_file && jobs[place - 1].target == jobs[place].target {
+            notes.add(
+                "jobs that name no file have new ones in fio; here a job writes over what the job before it wrote (name one file for both)"
+                    .to_owned(),
+            );
+        }
+    }
 }
 
 /// Gives jobs without a file's name stretches of their own: fio gives each a file of its own.

@@ -3,7 +3,7 @@
 use super::FioRemedy;
 
 /// Options that say how fio works or what it prints, and nothing about what is asked of storage.
-const HARMLESS: [&str; 46] = [
+const HARMLESS: [&str; 45] = [
     "allow_file_create",
     "allow_mounted_write",
     "bwavgtime",
@@ -40,7 +40,6 @@ const HARMLESS: [&str; 46] = [
     "minimal",
     "name",
     "new_group",
-    "overwrite",
     "per_job_logs",
     "percentile_list",
     "randrepeat",

@@ -3,7 +3,7 @@
 mod places;
 
 use super::*;
-use loadline_load::{Arrival, Distribution, Pattern, Staggered, Walk, Zone, ZoneGaps};
+use loadline_load::{Arrival, Distribution, Fill, Pattern, Staggered, Walk, Zone, ZoneGaps};
 use loadline_units::{Bytes, Duration, Iops, Ratio};
 
 fn jobs(text: &str) -> FioJobs {
@@ -320,8 +320,12 @@ fn blocks_that_fio_cuts_are_cut_here() {
 fn what_a_job_moves_is_that_of_all_its_clones() {
     let shared = one("rw=randread\nfilename=/a\nnumjobs=4");
     assert_eq!((shared.size, shared.volume), (Some(Bytes::gib(1)), Some(Bytes::gib(4))));
-    let gaps = refused("rw=randread\nfilename=/a\nnumjobs=4\noffset_increment=2g");
-    assert!(gaps.contains("job.fio:8: offset_increment=2 GiB") && gaps.contains("size=2147483648"), "{gaps}");
+    assert!(shared.overlap, "each goes over all of it, in an order of its own");
+    let gaps = one("rw=randread\nfilename=/a\nnumjobs=4\noffset_increment=2g");
+    let own = Staggered { step: Bytes::gib(2), length: Some(Bytes::gib(1)) };
+    assert_eq!((gaps.staggered, gaps.size, gaps.volume), (Some(own), Some(Bytes::gib(7)), Some(Bytes::gib(4))));
+    let files = refused("rw=randread\nnumjobs=4\noffset_increment=2g");
+    assert!(files.contains("job.fio:7: offset_increment=2 GiB") && files.contains("size=2147483648"), "{files}");
     // As dbench has it, and Google's page.
     let apart = one("rw=read\nfilename=/a\nnumjobs=4\noffset_increment=512m");
     let step = Bytes::mib(512);
@@ -648,11 +652,32 @@ fn job_files_that_people_brought_are_the_loads_that_fio_makes_of_them() {
 }
 
 #[test]
-fn a_log_whose_flushes_are_cheaper_here_says_so() {
-    let says = |options: &str| {
-        let text = format!("[log]\nfilename=log\nsize=1m\nbs=2300\nrw=write\n{options}\n");
-        jobs(&text).notes.iter().any(|note| note.contains("is filled before the load"))
+fn jobs_that_only_write_have_new_files_as_in_fio() {
+    let fills = |text: &str| {
+        let read = jobs(text);
+        let fills: Vec<Fill> = read.plan.loads.iter().map(|load| load.cells[0].fill).collect();
+        (fills, read.notes.iter().any(|note| note.contains("filled before all of them")))
     };
-    assert!(says("fdatasync=1") && says("fallocate=none") && says("fsync=1"));
-    assert!(!says("fdatasync=1\noverwrite=1") && !says("iodepth=1"));
+    let log = |options: &str| fills(&format!("[log]\nfilename=log\nsize=1m\nbs=2300\nrw=write\n{options}\n"));
+    assert_eq!(log("fdatasync=1"), (vec![Fill::Never], false));
+    for hole in ["none", "0", "truncate"] {
+        assert_eq!(log(&format!("fdatasync=1\nfallocate={hole}")), (vec![Fill::Hole], false));
+    }
+    assert_eq!(log("fallocate=native").0, [Fill::Never]);
+    assert_eq!(log("overwrite=1").0, [Fill::Auto]);
+    assert_eq!(log("rw=read").0, [Fill::Auto]);
+    assert_eq!(log("rw=trim\nbs=4k").0, [Fill::Auto]);
+    // A file that one of them reads is full for the other.
+    assert_eq!(log("[back]\nstonewall\nfilename=log\nsize=1m\nrw=read"), (vec![Fill::Auto; 2], true));
+    let mixed = log("fallocate=none\n[other]\nstonewall\nfilename=log\nsize=1m\nrw=write");
+    assert_eq!(mixed.0, [Fill::Never; 2]);
+    let own = jobs("[a]\nrw=write\nsize=1m\n[b]\nstonewall\nrw=randwrite\nsize=1m\n");
+    assert!(own.notes.iter().any(|note| note.contains("writes over what the job before it wrote")), "{:?}", own.notes);
+}
+
+#[test]
+fn zeros_are_zeros_in_every_byte() {
+    assert_eq!(one("rw=write\nzero_buffers").content.compressible, Ratio::ONE);
+    let marked = refused("rw=write\nzero_buffers\nscramble_buffers=1");
+    assert!(marked.contains("job.fio:7: scramble_buffers=1: and zero_buffers"), "{marked}");
 }

@@ -203,8 +203,15 @@ impl Offsets {
         if own && spec.verify && total < threads {
             return Err(too_small((threads.div_ceil(files) - 1) * unit + block_max));
         }
+        let is_random = matches!(spec.pattern, Pattern::Random(_));
         // A stretch of its own where there is room for one; otherwise threads share the whole.
-        let (first, count) = if own && total >= threads {
+        let (first, count) = if let Some(staggered) = spec.staggered.filter(|_| is_random) {
+            let (begin, end) = stretch(staggered, thread, unit, region.size.get());
+            if begin.saturating_add(block_max) > end {
+                return Err(too_small(begin.saturating_add(block_max)));
+            }
+            (begin / unit, (end - begin - if cuts { unit } else { block_max }) / unit + 1)
+        } else if own && total >= threads {
             let bound =
                 |t: u64| u64::try_from(u128::from(total) * u128::from(t) / u128::from(threads)).expect("within total");
             let first = bound(u64::from(thread));
@@ -237,12 +244,14 @@ impl Offsets {
                 Choice::Cut(Box::new(Covering::new(count, per_file, first)))
             }
             Pattern::Random(Distribution::Permutation | Distribution::Covering) => {
+                let is_alone = spec.overlap || spec.staggered.is_some();
                 let seed = subseed(seed, u64::MAX - 1);
+                let seed = if is_alone { subseed(seed, u64::from(thread)) } else { seed };
                 // Threads without a stretch of their own share one order, each its slice of it.
                 let slice = |t: u32| {
                     u64::try_from(u128::from(count) * u128::from(t) / u128::from(threads)).expect("within count")
                 };
-                let (from, to) = if own { (0, count) } else { (slice(thread), slice(thread + 1)) };
+                let (from, to) = if own || is_alone { (0, count) } else { (slice(thread), slice(thread + 1)) };
                 let (from, to) = if from < to { (from, to) } else { (0, count) };
                 let order = Permutation::new(count, subseed(seed, 0));
                 Choice::EachOnce { seed, round: 0, from, next: from, to, order }
@@ -256,9 +265,8 @@ impl Offsets {
                 let usable = region.size.get() / unit * unit;
                 let span = usable * files;
                 let share = span / threads / unit * unit;
-                let (begin, end) = if let Some(Staggered { step, length }) = spec.staggered {
-                    let begin = step.get() * u64::from(thread) / unit * unit;
-                    let end = length.map_or(span, |length| begin.saturating_add(length.get())).min(span);
+                let (begin, end) = if let Some(staggered) = spec.staggered {
+                    let (begin, end) = stretch(staggered, thread, unit, span);
                     if begin.saturating_add(block_max) > end {
                         return Err(too_small(begin.saturating_add(block_max)));
                     }
@@ -385,6 +393,12 @@ impl Offsets {
             }
         }
     }
+}
+
+/// From where to where a thread goes that begins behind the one before it, within `span` bytes.
+fn stretch(Staggered { step, length }: Staggered, thread: u32, unit: u64, span: u64) -> (u64, u64) {
+    let begin = step.get() * u64::from(thread) / unit * unit;
+    (begin, length.map_or(span, |length| begin.saturating_add(length.get())).min(span))
 }
 
 /// The zones in numbers of places: each with the threshold of its draws over 32 bits. A zone has a place at least.

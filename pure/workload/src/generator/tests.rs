@@ -298,3 +298,60 @@ fn a_region_too_small_is_named() {
     let spec = LoadSpec::default();
     assert!(LoadGenerator::new(&spec, &region(1, 2048), 0, 1, Instant::ZERO).is_err());
 }
+
+/// What three threads ask, up to what each of them moves of 128 blocks.
+fn of_three(spec: &LoadSpec, size: Bytes) -> [Vec<u64>; 3] {
+    let spec = LoadSpec { threads: 3, size: Some(size), blocks: one_block(Bytes::kib(16)), ..spec.clone() };
+    spec.check().unwrap();
+    let of = |thread| {
+        let mut generator = LoadGenerator::new(&spec, &region(1, size.get()), thread, 5, Instant::ZERO).unwrap();
+        let count = spec.volume_of(thread, Bytes::mib(6)).get() / Bytes::kib(16).get();
+        requests(&mut generator, count as usize).iter().map(|request| request.offset).collect()
+    };
+    [of(0), of(1), of(2)]
+}
+
+fn one_block(size: Bytes) -> Vec<BlockShare> {
+    vec![BlockShare { size, share: Ratio::ONE }]
+}
+
+#[test]
+fn random_threads_that_begin_apart_ask_each_block_of_their_own_once() {
+    let step = Bytes::mib(2);
+    let pattern = Pattern::Random(Distribution::Permutation);
+    let staggered = Some(crate::Staggered { step, length: Some(step) });
+    let all = of_three(&LoadSpec { pattern, staggered, ..LoadSpec::default() }, step * 3);
+    for (thread, offsets) in all.iter().enumerate() {
+        let mut sorted = offsets.clone();
+        sorted.sort_unstable();
+        let begin = thread as u64 * step.get();
+        assert_eq!(sorted, (0..128).map(|block| begin + block * (16 << 10)).collect::<Vec<_>>());
+        assert_ne!(*offsets, sorted);
+    }
+    let order = |thread: usize| all[thread].iter().map(|offset| offset % step.get()).collect::<Vec<_>>();
+    assert_ne!(order(0), order(1));
+}
+
+#[test]
+fn random_threads_over_the_same_blocks_each_have_an_order_of_their_own() {
+    let pattern = Pattern::Random(Distribution::Permutation);
+    let all = of_three(&LoadSpec { pattern, overlap: true, ..LoadSpec::default() }, Bytes::mib(2));
+    for offsets in &all {
+        let mut sorted = offsets.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..128).map(|block| block * (16 << 10)).collect::<Vec<_>>());
+    }
+    assert!(all[0] != all[1] && all[1] != all[2]);
+}
+
+#[test]
+fn the_threads_share_out_what_they_move() {
+    for (threads, volume) in [(3, 128 * 3), (3, 100), (4, 3), (1, 7)] {
+        let spec = LoadSpec { threads, ..LoadSpec::default() };
+        let volume = Bytes::kib(4) * volume + Bytes::new(512);
+        let each: Vec<u64> = (0..threads).map(|thread| spec.volume_of(thread, volume).get()).collect();
+        assert_eq!(each.iter().sum::<u64>(), volume.get());
+        let blocks = || each.iter().map(|bytes| bytes >> 12);
+        assert!(blocks().max() <= blocks().min().map(|least| least + 1), "{each:?}");
+    }
+}

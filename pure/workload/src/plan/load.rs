@@ -61,7 +61,8 @@ pub(super) fn keys() -> Vec<&'static str> {
 const ORDERS: &[(&str, Order)] = &[("interleaved", Order::Interleaved), ("as-listed", Order::AsListed)];
 const SHAPES: &[(&str, Shape)] = &[("random", Shape::Random), ("sequential", Shape::Sequential)];
 const WALKS: &[(&str, Walk)] = &[("onward", Walk::Onward), ("again", Walk::Again), ("back", Walk::Back)];
-const FILLS: &[(&str, Fill)] = &[("auto", Fill::Auto), ("always", Fill::Always), ("never", Fill::Never)];
+const FILLS: &[(&str, Fill)] =
+    &[("auto", Fill::Auto), ("always", Fill::Always), ("never", Fill::Never), ("hole", Fill::Hole)];
 const FLUSH_METHODS: &[(&str, FlushMethod)] = &[("fdatasync", FlushMethod::Fdatasync), ("fua", FlushMethod::Fua)];
 const FIGURES: &[LatencyFigure] = &[
     LatencyFigure::Mean,

@@ -19,7 +19,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// What `conduct` gathered.
 pub(super) struct Outcome {
@@ -102,8 +102,9 @@ struct UnderWay<'a> {
     ledger: Arc<Ledger>,
     verify_ledger: Option<Arc<verify::Ledger>>,
     times: Arc<Times>,
-    bound: Option<Arc<TransferBudget>>,
-    /// What that was in the beginning.
+    /// What each of its threads may move; none if only time ends it.
+    bounds: Vec<Arc<TransferBudget>>,
+    /// What they may move together.
     volume: Option<Bytes>,
     threads: Threads,
     /// What the phase is called when this is no ordinary trial.
@@ -145,7 +146,9 @@ impl<'a> UnderWay<'a> {
                 .map_err(|e| EngineError::os(format!("switch direct I/O on volume {}", volume.facts.name), e))?;
         }
         let volume_of_all = spec.volume_over(region.size * u64::from(region.files));
-        let bound = volume_of_all.map(|volume| Arc::new(TransferBudget { left: AtomicU64::new(volume.get()) }));
+        let of_thread =
+            |volume| (0..spec.threads).map(move |thread| Arc::new(TransferBudget::of(spec.volume_of(thread, volume))));
+        let bounds: Vec<_> = volume_of_all.into_iter().flat_map(of_thread).collect();
         let trims = if volume.facts.kind == TargetKind::BlockDevice { Trims::Discard } else { Trims::Hole };
         let threads = Threads::start(&load_threads::Setup {
             engine,
@@ -164,7 +167,7 @@ impl<'a> UnderWay<'a> {
             }),
             ledger: &ledger,
             times: &times,
-            bound: bound.as_ref(),
+            bounds: &bounds,
             verify: verify_ledger.as_ref(),
         })?;
         let now = clock::now();
@@ -174,7 +177,7 @@ impl<'a> UnderWay<'a> {
             ledger,
             verify_ledger,
             times,
-            bound,
+            bounds,
             volume: volume_of_all,
             threads,
             instead,
@@ -289,11 +292,8 @@ impl<'a> UnderWay<'a> {
             Some(from) if now >= from => (Phase::Measuring, from, Some(self.spec.duration)),
             _ => (Phase::WarmUp, self.begins_at, self.steady.is_none().then_some(self.spec.warm_up)),
         };
-        let done = self
-            .bound
-            .as_ref()
-            .zip(self.volume)
-            .map(|(bound, volume)| 1.0 - bound.left.load(Ordering::Relaxed) as f64 / volume.get().max(1) as f64);
+        let left: u64 = self.bounds.iter().map(|bound| bound.left()).sum();
+        let done = self.volume.map(|volume| 1.0 - left as f64 / volume.get().max(1) as f64);
         Progress {
             phase: self.instead.unwrap_or(phase),
             elapsed: now.since(since),
@@ -326,7 +326,7 @@ impl<'a> UnderWay<'a> {
             book.gave_up.push(GaveUp::Hung(detail));
         }
         let gave_up = book.gave_up.first().cloned();
-        let early = control.stopped() || gave_up.is_some() || self.bound.is_some() || self.called_off;
+        let early = control.stopped() || gave_up.is_some() || self.volume.is_some() || self.called_off;
         let last_at = book.finished_at.filter(|_| self.held.is_empty()).unwrap_or(ended_at);
         let to = if early { self.times.to().min(last_at) } else { self.times.to() };
         drop(book);

@@ -27,13 +27,21 @@ const DRAIN: Duration = Duration::from_ms(200);
 /// After so many failed requests, more of them show nothing new.
 pub(super) const ERRORS_MAX: u64 = 64;
 
-/// A bound on the bytes that all threads together move from the begin of the measurement on.
+/// A bound on the bytes that a thread moves from the begin of the measurement on.
 #[derive(Debug)]
 pub(super) struct TransferBudget {
-    pub(super) left: AtomicU64,
+    left: AtomicU64,
 }
 
 impl TransferBudget {
+    pub(super) const fn of(volume: Bytes) -> Self {
+        Self { left: AtomicU64::new(volume.get()) }
+    }
+
+    pub(super) fn left(&self) -> u64 {
+        self.left.load(Ordering::Relaxed)
+    }
+
     /// Takes `length` off what is left; says whether there was enough.
     pub(super) fn take(&self, length: u64) -> bool {
         self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(length)).is_ok()

@@ -47,7 +47,8 @@ pub(super) struct Setup<'a> {
     pub(super) files: Arc<TrialFiles>,
     pub(super) ledger: &'a Arc<Ledger>,
     pub(super) times: &'a Arc<Times>,
-    pub(super) bound: Option<&'a Arc<TransferBudget>>,
+    /// Of each thread; none if only time ends the load.
+    pub(super) bounds: &'a [Arc<TransferBudget>],
     pub(super) verify: Option<&'a Arc<verify::Ledger>>,
 }
 
@@ -240,7 +241,7 @@ impl Threads {
                 files: Arc::clone(&setup.files),
                 ledger: Arc::clone(setup.ledger),
                 times: Arc::clone(setup.times),
-                bound: setup.bound.cloned(),
+                bound: setup.bounds.get(thread as usize).cloned(),
                 verify: setup.verify.cloned(),
                 beat: Arc::default(),
             };

@@ -56,6 +56,8 @@ pub struct Need {
     pub writes: bool,
     /// Use the page cache on purpose.
     pub buffered: bool,
+    /// Reserve no space for test files: writes find holes.
+    pub hole: bool,
     /// Give the test files names, so that their contents can be checked after a crash of the machine.
     pub keep: Option<Keep>,
 }

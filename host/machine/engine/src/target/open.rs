@@ -168,7 +168,7 @@ impl Opening<'_> {
         (0..self.need.files.max(1))
             .map(|_| {
                 open_bypassing(out_of_question.cloned(), Trial::ReadAndWrite, |flags| {
-                    make_nameless(self.path, size, flags)
+                    make_nameless(self.path, size, self.need.hole, flags)
                 })
                 .map_err(|cause| TargetError::Create { path: self.path.to_owned(), size, cause })
             })
@@ -185,7 +185,7 @@ impl Opening<'_> {
         let mut named = NamedFiles::default();
         let mut files = Vec::new();
         for path in NamedFiles::paths(self.path, self.name, self.need, keep)? {
-            named.make(&path, size)?;
+            named.make(&path, size, self.need.hole)?;
             let open = |flags| open_existing(&path, true, flags);
             let opened = open_bypassing(out_of_question.cloned(), Trial::ReadAndWrite, open)
                 .map_err(|cause| TargetError::Create { path: path.clone(), size, cause })?;

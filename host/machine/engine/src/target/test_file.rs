@@ -96,7 +96,7 @@ pub(crate) fn file_size(size: Bytes, files: u32) -> Result<Bytes, TargetError> {
 }
 
 /// Makes a file of `size` in `directory` that has no name, so that nothing is left behind even by a kill.
-pub(crate) fn make_nameless(directory: &Path, size: Bytes, flags: libc::c_int) -> io::Result<File> {
+pub(crate) fn make_nameless(directory: &Path, size: Bytes, hole: bool, flags: libc::c_int) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).mode(0o600);
     let nameless = options.clone().custom_flags(libc::O_TMPFILE | flags).open(directory);
@@ -107,7 +107,7 @@ pub(crate) fn make_nameless(directory: &Path, size: Bytes, flags: libc::c_int) -
         }
         other => other?,
     };
-    prepare(&file, size)?;
+    prepare(&file, size, hole)?;
     Ok(file)
 }
 
@@ -131,8 +131,12 @@ fn make_and_unlink(directory: &Path, options: &OpenOptions, flags: libc::c_int) 
     Err(io::Error::from(io::ErrorKind::AlreadyExists))
 }
 
-/// Reserves the space, so that a full disk is found before the measurement; where the file system cannot, sets the length.
-fn prepare(file: &File, size: Bytes) -> io::Result<()> {
+/// Reserves the space, so that a full disk is found before the measurement; where the file system cannot, or a hole is wanted, sets the
+/// length.
+fn prepare(file: &File, size: Bytes, hole: bool) -> io::Result<()> {
+    if hole {
+        return file.set_len(size.get());
+    }
     match system_calls::allocate(file, size.get()) {
         Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS | libc::EINVAL)) => {
             file.set_len(size.get())
@@ -164,7 +168,7 @@ impl NamedFiles {
     }
 
     /// Makes a file of `size` at `path`, where nothing may be.
-    pub(crate) fn make(&mut self, path: &Path, size: Bytes) -> Result<(), TargetError> {
+    pub(crate) fn make(&mut self, path: &Path, size: Bytes, hole: bool) -> Result<(), TargetError> {
         let create = |cause: io::Error| TargetError::Create { path: path.to_owned(), size, cause };
         let file = match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -174,7 +178,7 @@ impl NamedFiles {
         };
         let metadata = file.metadata().map_err(create)?;
         self.files.push((path.to_owned(), metadata.dev(), metadata.ino()));
-        let prepared = prepare(&file, size).and_then(|()| {
+        let prepared = prepare(&file, size, hole).and_then(|()| {
             file.sync_all()?;
             // The name must survive a crash as well.
             path.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
@@ -287,7 +291,7 @@ mod tests {
         let mut options = OpenOptions::new();
         options.read(true).write(true);
         let file = make_and_unlink(directory.path(), &options, 0).unwrap();
-        prepare(&file, Bytes::MIB).unwrap();
+        prepare(&file, Bytes::MIB, false).unwrap();
         assert_eq!(file.metadata().unwrap().len(), 1 << 20);
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     }
@@ -297,7 +301,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x");
         let mut named = NamedFiles::default();
-        named.make(&path, Bytes::MIB).unwrap();
+        named.make(&path, Bytes::MIB, false).unwrap();
         let foreign = directory.path().join("foreign");
         fs::write(&foreign, "precious").unwrap();
         fs::rename(&foreign, &path).unwrap();

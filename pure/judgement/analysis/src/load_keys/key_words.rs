@@ -161,6 +161,7 @@ pub(super) fn words_of_plan(spec: &LoadSpec) -> Vec<(LoadKey, KeyWords)> {
                 Fill::Auto => "filled where that is wanted",
                 Fill::Always => "filled",
                 Fill::Never => "not filled",
+                Fill::Hole => "not filled, and no space reserved",
             }),
         ),
         (LoadKey::Trials, said(format!("{trials} trials"))),

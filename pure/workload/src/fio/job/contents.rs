@@ -1,8 +1,8 @@
-//! What a job writes, and what its flushes write besides.
+//! What a job writes, and into what kind of file.
 
 use super::super::Purpose;
 use super::Job;
-use loadline_load::{Content, LoadSpec};
+use loadline_load::{Content, Fill, LoadSpec};
 use loadline_units::Ratio;
 
 impl Job<'_> {
@@ -11,6 +11,12 @@ impl Job<'_> {
         let compressible = self.value("buffer_compress_percentage", "a percentage", share);
         let duplicate = self.value("dedupe_percentage", "a percentage", share);
         let zero = self.flag("zero_buffers") == Some(true);
+        if zero && self.flag("scramble_buffers") == Some(true) {
+            self.refuse(
+                "scramble_buffers",
+                "and zero_buffers: fio marks each of its blocks of zeros; leave one of them out",
+            );
+        }
         // Without either, fio writes what it wrote before.
         let is_repeated = self.flag("scramble_buffers") == Some(false) && self.flag("refill_buffers") != Some(true);
         Content {
@@ -19,14 +25,14 @@ impl Job<'_> {
         }
     }
 
-    /// Says what flushes of a file do not do here: a file is filled before the load, and fio's grows with it.
-    pub(super) fn growth(&mut self, spec: &LoadSpec) {
-        let (allocated, overwrites) = (self.get("fallocate").is_some(), self.flag("overwrite") == Some(true));
-        if spec.writes_any() && (spec.flush.is_some() || allocated) && !overwrites && self.purpose == Purpose::Run {
-            self.note(
-                "a file is filled before the load. fio's grows with it, and each of its flushes writes the growth, too: there flushes of a \
-                 new file take longer, on ext4 up to four times (overwrite=1 has the same load in both)",
-            );
+    /// How its file is made. fio writes it in full before jobs that read, and with `overwrite`; other jobs write into new space, which it
+    /// reserves unless `fallocate` says otherwise.
+    pub(super) fn fill(&mut self, spec: &LoadSpec) -> Fill {
+        let allocated = self.get("fallocate").map(|setting| setting.value.as_str());
+        let overwrites = self.flag("overwrite") == Some(true);
+        if spec.reads_any() || spec.trims_any() || overwrites || self.purpose == Purpose::Reported {
+            return Fill::Auto;
         }
+        if matches!(allocated, Some("none" | "0" | "truncate")) { Fill::Hole } else { Fill::Never }
     }
 }
