@@ -1,5 +1,6 @@
 //! Pages of a site: fetched politely, and followed from link to link.
 
+mod address;
 mod robots;
 
 use super::{Feeding, FetchAnswer, FetchPhase, FetchTimer, Fetcher, kind_of_name};
@@ -36,6 +37,15 @@ struct FetchedPage {
 /// Whether the body is wanted, by the head of the answer.
 type Wanted<'w> = &'w dyn Fn(&Head) -> Result<(), ItemFailure>;
 
+/// How much of an answer is read.
+#[derive(Debug, Clone, Copy)]
+enum AtMost {
+    /// All of it; more than so many bytes are a failure.
+    All(u64),
+    /// So many bytes, whatever stands behind them.
+    Begin(u64),
+}
+
 /// A site.
 #[derive(Debug)]
 pub(crate) struct WebSite {
@@ -60,6 +70,7 @@ impl WebSite {
     ) -> Result<Self, CrawlError> {
         let wrong = |why: String| CrawlError::Source { name: source.name.clone(), why };
         let start = Url::parse(start).map_err(|error| wrong(format!("{start} is no URL: {error}")))?;
+        let start = address::normal(start);
         if !matches!(start.scheme(), "http" | "https") || start.host_str().is_none() {
             return Err(wrong(format!("{start} is no URL of a site: write http://HOST/ or https://HOST/")));
         }
@@ -118,15 +129,25 @@ impl WebSite {
         place
     }
 
+    /// By RFC 9309: what is not there forbids nothing, and a server that cannot answer is left alone.
     fn ask_robots(&self, url: &Url, timer: &mut FetchTimer<'_>) -> Robots {
-        let Ok(file) = url.join("/robots.txt") else { return Robots::default() };
-        match self.ask(&file, &[], robots::BYTES_MAX as u64, &|_| Ok(()), timer) {
-            Ok(page) if page.head.status == 200 => Robots::read(&String::from_utf8_lossy(&page.body)),
-            // By RFC 9309: what is not there forbids nothing, and a server that cannot answer is left alone.
-            Ok(page) if page.head.status < 500 => Robots::default(),
-            Ok(page) => Robots::unknown(format!("{file}: HTTP {}", page.head.status)),
-            Err(failure) => Robots::unknown(format!("{file}: {}", failure.reason)),
+        let Ok(mut file) = url.join("/robots.txt") else { return Robots::default() };
+        for _ in 0..=robots::REDIRECTS_MAX {
+            let page = match self.ask(&file, &[], AtMost::Begin(robots::BYTES_MAX as u64), &|_| Ok(()), timer) {
+                Ok(page) => page,
+                Err(failure) => return Robots::unknown(format!("{file}: {}", failure.reason)),
+            };
+            match page.head.status {
+                200..300 => return Robots::read(&page.body),
+                300..400 => match page.head.header("location").and_then(|to| file.join(to).ok()) {
+                    Some(to) if matches!(to.scheme(), "http" | "https") => file = to,
+                    _ => return Robots::default(),
+                },
+                400..500 => return Robots::default(),
+                status => return Robots::unknown(format!("{file}: HTTP {status}")),
+            }
         }
+        Robots::default()
     }
 
     /// Asks for a page, and reads it if it is wanted. `timer` gets the phases.
@@ -134,7 +155,7 @@ impl WebSite {
         &self,
         url: &Url,
         known: &[(&str, &str)],
-        bytes_max: u64,
+        at_most: AtMost,
         wanted: Wanted<'_>,
         timer: &mut FetchTimer<'_>,
     ) -> Result<FetchedPage, ItemFailure> {
@@ -147,13 +168,15 @@ impl WebSite {
             timer.ends(FetchPhase::FirstByte(WorkerState::Other));
             wanted(&response.head)?;
             let too_large = || ItemFailure::of("larger than caps.bytes");
-            if response.head.length().is_ok_and(|length| length > Some(bytes_max)) {
+            let (AtMost::All(most) | AtMost::Begin(most)) = at_most;
+            let is_all = matches!(at_most, AtMost::All(_));
+            if is_all && response.head.length().is_ok_and(|length| length > Some(most)) {
                 return Err(too_large());
             }
             let mut body = Vec::new();
-            let read = response.body.take(bytes_max.saturating_add(1)).read_to_end(&mut body);
+            let read = response.body.take(most.saturating_add(u64::from(is_all))).read_to_end(&mut body);
             read.map_err(|error| failure(WebError::of_body(error)))?;
-            if body.len() as u64 > bytes_max {
+            if body.len() as u64 > most {
                 return Err(too_large());
             }
             timer.received += body.len() as u64;
@@ -173,7 +196,7 @@ impl WebSite {
 
     /// A link as a key of the frontier; why it is none.
     fn target(&self, link: &str, base: &Url) -> Result<Option<Url>, &'static str> {
-        let Ok(mut url) = base.join(link.trim()) else { return Ok(None) };
+        let Ok(mut url) = base.join(link.trim()).map(address::normal) else { return Ok(None) };
         url.set_fragment(None);
         if !matches!(url.scheme(), "http" | "https") || !url.host_str().is_some_and(|host| self.hosts.contains(host)) {
             return Ok(None);
@@ -311,7 +334,7 @@ impl Fetcher for PageFetcher {
         let etag = known.and_then(|known| Some(("If-None-Match", known.etag.as_deref()?)));
         let since = known.and_then(|known| Some(("If-Modified-Since", known.last_modified.as_deref()?)));
         let headers: Vec<_> = etag.into_iter().chain(since).collect();
-        answer(site.ask(&url, &headers, site.caps.bytes.get(), &wanted, timer)?, target, site)
+        answer(site.ask(&url, &headers, AtMost::All(site.caps.bytes.get()), &wanted, timer)?, target, site)
     }
 }
 
