@@ -3,7 +3,7 @@
 use super::kinds::same;
 use super::passed::Of;
 use super::seen_cells::SeenCells;
-use crate::curves::{doubted, outstanding, paced, sound};
+use crate::curves::{doubted, iops, outstanding, paced, sound};
 use crate::statistics::Interval;
 use crate::summary::{CellSummary, OperationFigures};
 use loadline_record::{DoubtCode, Limit, PresumedBy, RoundUnit, TakenTime};
@@ -112,8 +112,12 @@ pub(crate) fn request_bytes(cell: &CellSummary) -> f64 {
 }
 
 /// What a cell's requests take on average over all operations, ns; in an open loop from their issue on.
+///
+/// Where it is not known, as of results of other tools, it follows from how many were outstanding in a closed loop (Little's law).
 pub(super) fn latency_ns(cell: &CellSummary) -> Option<f64> {
-    mean_ns(cell, |figures| figures.service_ns.as_ref().unwrap_or(&figures.latency_ns).mean)
+    let known = mean_ns(cell, |figures| figures.service_ns.as_ref().unwrap_or(&figures.latency_ns).mean);
+    let by_depth = || Some(outstanding(cell).filter(|_| !paced(cell))? as f64 / iops(cell)? * 1e9);
+    known.filter(|known| *known > 0.0).or_else(by_depth).filter(|known| known.is_finite())
 }
 
 /// The same beside the latency in tables, from when each was due, where that is another.

@@ -1,22 +1,36 @@
 //! Loads that make their writes durable: each waits for its flush, and the file system's journal writes beside it.
 
 use super::{Case, inferred};
-use crate::curves::{Growth, doubted, outstanding, paced};
+use crate::curves::{iops, outstanding, paced};
+use crate::summary::OperationFigures;
 use crate::trials::trials_used;
 use loadline_block::Operation;
-use loadline_record::{Binding, DoubtCode, Evidence, Limit, LoadFact, TrialRecord};
+use loadline_record::{Binding, Evidence, Limit, LoadFact, TrialRecord};
 
 /// Flushes bind a load that spends this share of its time on them.
 const FLUSH_SHARE_MIN: f64 = 0.5;
 /// Devices that write this many times what was asked do so for the journal.
 const AMPLIFIED_MIN: f64 = 1.1;
 
+/// Whether it is known how long flushes take.
+fn has_time(flush: &OperationFigures) -> bool {
+    flush.latency_ns.mean > 0.0
+}
+
 impl Case<'_> {
-    /// The share of the load's time that its flushes take, by how many there are and how long each takes.
+    /// The share of the load's time that its flushes take, by how many there are and how long each takes; where that is not known, the
+    /// share of flushes among all that it asks.
     fn flush_share(&self) -> Option<f64> {
         let flush = self.cell().flush.as_ref()?;
         let outstanding = outstanding(self.cell())? as f64;
-        Some((flush.iops * flush.latency_ns.mean / 1e9 / outstanding).min(1.0))
+        let timed = flush.iops * flush.latency_ns.mean / 1e9 / outstanding;
+        let counted = flush.iops / (flush.iops + iops(self.cell())?);
+        Some(if has_time(flush) { timed } else { counted }.min(1.0))
+    }
+
+    /// Whether the storage's time for flushes is most of the load's: nothing on this side of it is what binds.
+    pub(super) fn waits_for_flushes(&self) -> bool {
+        self.flush_share().is_some_and(|share| share >= FLUSH_SHARE_MIN)
     }
 
     /// Writes that wait for their flushes, and of which more at once bring hardly more. What a throttle holds is named after it.
@@ -24,17 +38,23 @@ impl Case<'_> {
         let (cell, flush) = (self.cell(), self.cell().flush.as_ref()?);
         let share = self.flush_share().filter(|share| *share >= FLUSH_SHARE_MIN)?;
         let growth = self.own.and_then(|own| self.curves[own].growth(self.cells, self.index));
-        let grows = growth.is_some_and(Growth::proportional) || outstanding(cell) == Some(1);
+        // Of one at a time beside others, those say more.
+        let grows = growth.is_some_and(|growth| growth.proportional() || outstanding(cell) == Some(1));
         let level = self.plateau().filter(|plateau| plateau.cells.contains(&self.index));
         let in_turns = self.is_in_turns() || self.seen[self.index].as_ref().is_some_and(|seen| seen.by_turns);
-        if grows || in_turns || paced(cell) || doubted(cell, DoubtCode::Buffered) {
+        if grows || in_turns || paced(cell) {
             return None;
         }
-        let flushes = LoadFact::Flushes { share, flushes_per_s: flush.iops, latency_ns: flush.latency_ns.mean };
+        let flushes_per_s = flush.iops;
+        let flushes = if has_time(flush) {
+            LoadFact::Flushes { share, flushes_per_s, latency_ns: flush.latency_ns.mean }
+        } else {
+            LoadFact::FlushesCounted { share, flushes_per_s }
+        };
         let evidence = Evidence::from(flushes).with(self.how_it_waits());
         let ceiling = level.map(|plateau| plateau.iops);
         let utilization = ceiling.zip(cell.total.as_ref()).map(|(ceiling, total)| total.iops / ceiling);
-        Some(inferred(Limit::Flush, ceiling, utilization, evidence))
+        Some(Binding { presumed: !has_time(flush), ..inferred(Limit::Flush, ceiling, utilization, evidence) })
     }
 
     /// Whether the load writes alone, and every write is durable before it is answered.

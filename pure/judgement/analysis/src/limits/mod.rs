@@ -26,7 +26,7 @@ mod turns;
 mod waiting;
 
 use crate::clusters::Clusters;
-use crate::curves::{Curve, Growth, Plateau, curves, doubted, iops, met, outstanding, paced, pressed};
+use crate::curves::{Curve, Growth, Plateau, curves, doubted, iops, met, outstanding, paced, pressed, sound};
 use crate::doubts::{HeldBack, held_back, stopped_share};
 use crate::stalls::stood_still;
 use crate::summary::CellSummary;
@@ -57,6 +57,8 @@ use std::collections::BTreeMap;
 use thinking::by_think_time;
 use turns::waits_for_turns;
 
+/// From this size on disks as they are sold count bytes, B.
+const LARGE_BLOCK: f64 = 131_072.0;
 /// A rate that comes to this share of another has been kept.
 const KEPT_MIN: f64 = 0.95;
 /// A cache that answers this share holds the load; of less the misses do.
@@ -333,8 +335,8 @@ impl Case<'_> {
                 .or_else(|| self.by_thinking_alone())
                 .or_else(|| self.by_nothing_below())
                 .or_else(|| self.by_ending())
-                .or_else(|| self.by_cache())
-                .or_else(|| self.by_generator())
+                .or_else(|| self.by_cache().filter(|_| !self.waits_for_flushes()))
+                .or_else(|| self.by_generator().filter(|_| !self.waits_for_flushes()))
                 .or_else(|| self.by_counters(rate))
                 .or_else(|| self.by_declared())
                 .or_else(|| self.by_cpu())
@@ -349,6 +351,7 @@ impl Case<'_> {
                 .or_else(|| self.by_equal_sizes(rate))
                 .or_else(|| self.by_both_directions(rate))
                 .or_else(|| self.by_getting_faster())
+                .or_else(|| self.by_large_transfers(rate))
                 .or_else(|| self.by_latency(rate))
                 .or_else(|| self.by_waiting())
                 .or_else(|| self.by_own_turns())
@@ -436,6 +439,10 @@ impl Case<'_> {
                     let limit = usual_limit(plateau.iops, request_bytes(self.cell()));
                     (limit, true, level(LevelShown::Turns))
                 }
+                None if self.moves_large_blocks() => {
+                    let presumption = self.presumption(Limit::DiskThroughput, plateau.iops);
+                    (Limit::DiskThroughput, true, level(LevelShown::Alone).and(presumption))
+                }
                 None => (Limit::Unexplained, false, level(LevelShown::Alone).and(self.why_no_kind(plateau.iops))),
             },
         };
@@ -443,6 +450,33 @@ impl Case<'_> {
         let evidence = evidence.with(busy).with(self.how_it_waits());
         let binding = inferred(limit, Some(plateau.iops), Some(rate / plateau.iops), evidence);
         Some(Binding { presumed, ..binding })
+    }
+
+    /// Whether its requests are so large that disks as they are sold count its bytes, and none that are larger move more.
+    fn moves_large_blocks(&self) -> bool {
+        let (cell, rate) = (self.cell(), iops(self.cell()).unwrap_or_default());
+        let is_large =
+            request_bytes(cell) >= LARGE_BLOCK && usual_limit(rate, request_bytes(cell)) == Limit::DiskThroughput;
+        is_large && larger_moves_more(self.cells, cell, rate).is_none()
+    }
+
+    /// Large requests of which more at once brought hardly more, at the two depths that were measured: the bytes of the disk, or of the
+    /// way to it.
+    fn by_large_transfers(&self, rate: f64) -> Option<Binding> {
+        let growth = self.curves[self.own?].growth(self.cells, self.index).filter(|growth| growth.flat())?;
+        let is_apt = self.moves_large_blocks() && growth.to == self.index && sound(self.cell()) && !paced(self.cell());
+        if !is_apt || doubted(self.cell(), DoubtCode::Buffered) {
+            return None;
+        }
+        let evidence = Evidence::from(LevelFact::Plateau {
+            rate_iops: rate,
+            bytes_per_s: moved(self.cell()),
+            from_depth: outstanding(&self.cells[growth.from])?,
+            offered: None,
+            shown: LevelShown::Alone,
+        });
+        let evidence = evidence.and(self.presumption(Limit::DiskThroughput, rate)).with(self.how_it_waits());
+        Some(Binding { presumed: true, ..inferred(Limit::DiskThroughput, Some(rate), Some(1.0), evidence) })
     }
 
     /// Whether the cell, or another on its level, shows the turns of a throttle by its latencies.

@@ -198,7 +198,7 @@ impl Case<'_> {
     }
 
     /// Why one of both limits is presumed, where nothing shows whether requests or bytes are counted.
-    fn presumption(&self, limit: Limit, rate: f64) -> LevelFact {
+    pub(super) fn presumption(&self, limit: Limit, rate: f64) -> LevelFact {
         let (counted, next_block_bytes) = match limit {
             Limit::DiskIops => (ThrottledQuantity::Requests, self.cell().load.block_bytes * 4),
             _ => (ThrottledQuantity::Bytes, (self.cell().load.block_bytes / 4).max(512)),

@@ -32,6 +32,12 @@ pub(in crate::words) fn load(fact: &LoadFact) -> String {
             number(*flushes_per_s),
             span(*latency_ns)
         ),
+        LoadFact::FlushesCounted { share, flushes_per_s } => format!(
+            "{} flushes a second are {} of all that the load asks, and each waits until the disk has written. How long each takes is not \
+             known.",
+            number(*flushes_per_s),
+            percent(*share)
+        ),
         LoadFact::Amplified { written_iops, asked_iops, times } => format!(
             "The devices wrote {} requests a second for {} that were asked, {times:.1} for each: the file system's journal and metadata \
              are the others.",

@@ -47,6 +47,8 @@ pub enum LoadFact {
     ThinksAtLimit { share: f64 },
     /// Flushes take this share of its time.
     Flushes { share: f64, flushes_per_s: f64, latency_ns: f64 },
+    /// Flushes are this share of all that it asks; how long each takes is not known.
+    FlushesCounted { share: f64, flushes_per_s: f64 },
     /// The devices wrote more requests than were asked.
     Amplified { written_iops: f64, asked_iops: f64, times: f64 },
     /// The target is nothing.

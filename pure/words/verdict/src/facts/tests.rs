@@ -130,6 +130,7 @@ fn loads() -> Vec<LoadFact> {
         LoadFact::ThinksLess { share, depth, think_ns, latency_ns, rate_iops },
         LoadFact::ThinksAtLimit { share },
         LoadFact::Flushes { share, flushes_per_s: 100.0, latency_ns },
+        LoadFact::FlushesCounted { share, flushes_per_s: 100.0 },
         LoadFact::Amplified { written_iops: 400.0, asked_iops: 200.0, times: 2.0 },
         LoadFact::NullTarget,
         LoadFact::Failed { detail: s("read at 0") },
