@@ -1,8 +1,8 @@
 //! Addresses in their normal form (RFC 3986, 6.2.2), so that two forms of one page are one item.
 
+use loadline_web::Url;
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use url::Url;
 
 /// An address in its normal form. Scheme, host and dots in the path are so already.
 pub(super) fn normal(mut url: Url) -> Url {

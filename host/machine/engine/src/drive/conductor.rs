@@ -19,7 +19,6 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// What `conduct` gathered.
 pub(super) struct Outcome {
