@@ -250,6 +250,11 @@ fn status(shelter: &Shelter, again: &dyn Fn(&str) -> String, format: Format) -> 
             || vec![fact("service", "it never ran".to_owned())],
             |report| status_lines(report, shelter.config()),
         );
+        lines.extend(shelter.config().disk.device.as_ref().filter(|device| device.goes_with_the_disk()).map(|device| {
+            let why = "is the name of this very disk: after a stop that replaces it, the service waits for a disk that is gone. Write \
+                       \"model:NAME\", or a link that the cloud keeps for the place";
+            fact("device", format!("{device} {why}"))
+        }));
         if !report.as_ref().is_some_and(is_running) {
             lines.push(fact("a start now", start.as_ref().map_or_else(ToString::to_string, start_in_words)));
         }

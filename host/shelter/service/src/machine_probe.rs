@@ -6,7 +6,7 @@ use loadline_engine::target::{Signature, signatures};
 use loadline_kernel::facts::in_use::Uses;
 use loadline_kernel::facts::{BlockDevice, DeviceNumber, KernelView, Mount, mounted_on, mounts};
 use loadline_kernel::system_calls;
-use loadline_shelter_policy::config::{DeviceIdentity, NewFileSystem, ShelterConfig};
+use loadline_shelter_policy::config::{DeviceIdentity, NewFileSystem, ShelterConfig, is_named};
 use loadline_shelter_policy::start::{Awaited, DeviceSeen, MarkerSeen, MountSeen};
 use loadline_units::Bytes;
 use std::fs::{self, File};
@@ -47,12 +47,9 @@ impl MachineProbe {
     /// Devices that answer to the identity.
     fn named(&self, identity: &DeviceIdentity) -> Vec<BlockDevice> {
         match identity {
-            DeviceIdentity::Link(link) => fs::metadata(link)
-                .ok()
-                .filter(|found| found.file_type().is_block_device())
-                .and_then(|found| BlockDevice::by_number(&self.view, DeviceNumber::from_raw(found.rdev())))
-                .into_iter()
-                .collect(),
+            DeviceIdentity::Link(link) if link.contains('*') => self.links(link),
+            DeviceIdentity::Link(link) => self.at_link(Path::new(link)).into_iter().collect(),
+            DeviceIdentity::Model { model, number } => self.of_model(model, *number),
             DeviceIdentity::Serial(serial) => BlockDevice::all(&self.view)
                 .into_iter()
                 .filter(|device| !device.is_partition() && device.serial().as_deref() == Some(serial.as_str()))
@@ -61,6 +58,40 @@ impl MachineProbe {
                 .into_iter()
                 .filter(|device| !device.is_partition() && device.loop_backing().as_deref() == Some(Path::new(file)))
                 .collect(),
+        }
+    }
+
+    /// The device behind a link.
+    fn at_link(&self, link: &Path) -> Option<BlockDevice> {
+        let found = fs::metadata(link).ok().filter(|found| found.file_type().is_block_device())?;
+        BlockDevice::by_number(&self.view, DeviceNumber::from_raw(found.rdev()))
+    }
+
+    /// The disks behind links of which the last name is a pattern.
+    fn links(&self, pattern: &str) -> Vec<BlockDevice> {
+        let Some((folder, name)) = pattern.rsplit_once('/') else { return Vec::new() };
+        let all = fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut found: Vec<BlockDevice> = all
+            .filter(|link| link.file_name().to_str().is_some_and(|link| is_named(name, link)))
+            .filter_map(|link| self.at_link(&link.path()))
+            .filter(|device| !device.is_partition())
+            .collect();
+        found.sort_by(|one, other| one.place().cmp(other.place()));
+        found.dedup_by(|one, other| one.number == other.number);
+        found
+    }
+
+    /// The disks of a model, or the one with this number of them.
+    fn of_model(&self, model: &str, number: Option<u32>) -> Vec<BlockDevice> {
+        let is_one = |device: &BlockDevice| device.model().is_some_and(|own| is_named(model, &own));
+        let mut all: Vec<BlockDevice> = BlockDevice::all(&self.view)
+            .into_iter()
+            .filter(|device| !device.is_partition() && is_one(device))
+            .collect();
+        all.sort_by(|one, other| one.place().cmp(other.place()));
+        match number {
+            None => all,
+            Some(number) => all.into_iter().nth(number as usize - 1).into_iter().collect(),
         }
     }
 

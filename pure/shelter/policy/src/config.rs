@@ -23,18 +23,56 @@ pub const MARKER_NAME: &str = ".loadline-shelter";
 /// What a device is recognised by: names such as `/dev/nvme1n1` change from boot to boot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeviceIdentity {
-    /// A link below `/dev/disk`, made of the device's own serial number or place.
+    /// A link below `/dev/disk`, made of the device's place, role or serial number. Its last name may have `*`.
     Link(String),
+    /// The model that the device reports, which may have `*`; of several, the one with this number, from 1 in the order of their places on
+    /// the bus.
+    Model {
+        /// With `*` for what does not matter.
+        model: String,
+        /// `None`: there is only one.
+        number: Option<u32>,
+    },
     /// The serial number that the device reports.
     Serial(String),
     /// The file behind a loop device.
     Backing(String),
 }
 
+impl DeviceIdentity {
+    /// Whether it is that of this very disk: after a stop that gives the machine another one, nothing answers to it any more.
+    #[must_use]
+    pub fn goes_with_the_disk(&self) -> bool {
+        const OF_CONTENTS: [&str; 4] = ["by-uuid", "by-label", "by-partuuid", "by-partlabel"];
+        match self {
+            Self::Serial(_) => true,
+            Self::Model { .. } | Self::Backing(_) => false,
+            Self::Link(link) => {
+                let Some((kind, name)) = link.strip_prefix("/dev/disk/").and_then(|rest| rest.split_once('/')) else {
+                    return false;
+                };
+                // Google's names are those of the places of the disks.
+                let is_serial = kind == "by-id" && !name.starts_with("google-") && !name.contains('*');
+                is_serial || OF_CONTENTS.contains(&kind)
+            }
+        }
+    }
+}
+
+/// Whether a text is one that a pattern with `*` stands for.
+#[must_use]
+pub fn is_named(pattern: &str, text: &str) -> bool {
+    let Some((begin, rest)) = pattern.split_once('*') else { return pattern == text };
+    let Some(text) = text.strip_prefix(begin) else { return false };
+    (0..=text.len()).filter(|at| text.is_char_boundary(*at)).any(|at| is_named(rest, &text[at..]))
+}
+
 impl std::fmt::Display for DeviceIdentity {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Link(path) => f.write_str(path),
+            Self::Model { model, number: None } => write!(f, "model:{model}"),
+            Self::Model { model, number: Some(number) } => write!(f, "model:{model}#{number}"),
             Self::Serial(serial) => write!(f, "serial:{serial}"),
             Self::Backing(path) => write!(f, "backing:{path}"),
         }
@@ -432,5 +470,32 @@ mod tests {
             let found = error.problems.iter().any(|problem| problem.line == *line && problem.message.contains(said));
             assert!(found, "{text}\n{error}");
         }
+    }
+
+    #[test]
+    fn names_that_clouds_keep_for_a_place_are_taken_and_others_known_as_of_one_disk() {
+        let of = |name: &str| {
+            let text = WHOLE.replace("\"/dev/disk/azure/resource\"", &format!("{name:?}"));
+            ShelterConfig::parse(&text, "x").unwrap_or_else(|error| panic!("{name}: {error}")).disk.device.unwrap()
+        };
+        for place in [
+            "/dev/disk/azure/resource",
+            "/dev/disk/azure/local/by-index/1",
+            "/dev/disk/by-path/pci-0000:00:1f.0-nvme-1",
+            "/dev/disk/by-id/google-local-nvme-ssd-0",
+            "/dev/disk/by-id/nvme-Amazon_EC2_NVMe_Instance_Storage_*",
+            "model:Amazon EC2 NVMe Instance Storage",
+            "model:*NVMe Direct Disk*#2",
+        ] {
+            assert!(!of(place).goes_with_the_disk(), "{place}");
+            assert_eq!(of(place).to_string(), place);
+        }
+        for disk in
+            ["serial:AWS2222", "/dev/disk/by-id/nvme-Amazon_EC2_NVMe_Instance_Storage_AWS2222", "/dev/disk/by-uuid/0"]
+        {
+            assert!(of(disk).goes_with_the_disk(), "{disk}");
+        }
+        assert_eq!(of("model:X Y#3"), DeviceIdentity::Model { model: "X Y".into(), number: Some(3) });
+        assert!(is_named("a*c*", "abbcd") && is_named("*", "") && !is_named("a*c", "abcd") && !is_named("a", "ab"));
     }
 }

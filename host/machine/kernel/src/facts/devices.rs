@@ -169,6 +169,16 @@ impl BlockDevice {
                 .unwrap_or_else(|| mount.kind.clone()),
         )
     }
+    /// The model that it reports.
+    #[must_use]
+    pub fn model(&self) -> Option<String> {
+        self.attribute("device/model").filter(|model| !model.is_empty())
+    }
+    /// Where it is attached, as sysfs has it: by the place on the bus.
+    #[must_use]
+    pub fn place(&self) -> &Path {
+        &self.directory
+    }
     /// Serial number as the device or its driver tells it.
     #[must_use]
     pub fn serial(&self) -> Option<String> {

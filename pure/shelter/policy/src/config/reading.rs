@@ -181,7 +181,7 @@ fn disk(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<SourceDis
         return None;
     }
     if format.is_some() && device.is_none() {
-        let text = "a device is formatted only if it is named: write device = \"/dev/disk/by-id/...\" beside it";
+        let text = "a device is formatted only if it is named: write device = \"model:...\" or a link below /dev/disk beside it";
         reader.problem(format_at, "disk.format", text.into());
     }
     Some(SourceDisk { path, device, format, mount_options })
@@ -195,16 +195,29 @@ fn device_identity(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Optio
     if let Some(file) = text.strip_prefix("backing:").filter(|file| file.starts_with('/')) {
         return Some(DeviceIdentity::Backing(file.to_owned()));
     }
+    if let Some(model) = text.strip_prefix("model:").filter(|model| !model.trim().is_empty()) {
+        let of_several = model.rsplit_once('#').map(|(model, number)| (model, number.parse().ok().filter(|n| *n > 0)));
+        return match of_several {
+            Some((model, number @ Some(_))) => Some(DeviceIdentity::Model { model: model.trim().to_owned(), number }),
+            Some((_, None)) => {
+                let message = format!("{text:?}: behind # stands which of several disks it is, from 1");
+                reader.problem(item.span(), key, message);
+                None
+            }
+            None => Some(DeviceIdentity::Model { model: model.trim().to_owned(), number: None }),
+        };
+    }
     let plain = !text.split('/').any(|part| part == "..");
-    if text.starts_with("/dev/disk/by-") && plain {
+    let (folder, _) = text.rsplit_once('/').unwrap_or_default();
+    if folder.starts_with("/dev/disk/") && plain && !folder.contains('*') {
         return Some(DeviceIdentity::Link(text));
     }
+    let names = "\"model:NAME\", with #2 for the second of several, or a link that the cloud keeps for the place, such as \
+                 /dev/disk/azure/resource or /dev/disk/by-id/google-local-nvme-ssd-0";
     let message = if text.starts_with("/dev/") {
-        format!(
-            "{text:?} may be another device after the next boot: write a link below /dev/disk/by-id, or \"serial:...\""
-        )
+        format!("{text:?} may be another device after the next boot: write {names}")
     } else {
-        format!("{text:?} names no device: write a link below /dev/disk/by-id, \"serial:...\" or \"backing:/file\"")
+        format!("{text:?} names no device: write {names}")
     };
     reader.problem(item.span(), key, message);
     None
