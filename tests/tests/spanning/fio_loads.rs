@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// A request: the number of its file, the operation, offset and length in bytes.
-type Asked = (usize, Operation, u64, u64);
+pub(crate) type Asked = (usize, Operation, u64, u64);
 
 /// A share of the requests.
 type Share = fn(&[Asked]) -> f64;
@@ -19,7 +19,7 @@ const ALL: &str = "size=256k\n";
 /// The same in bytes.
 const SIZE: u64 = 256 << 10;
 
-fn fio_is_there() -> bool {
+pub(crate) fn fio_is_there() -> bool {
     let is_there = Command::new("fio").arg("--version").output().is_ok();
     if !is_there {
         println!("skipped: fio is not installed");
@@ -28,7 +28,7 @@ fn fio_is_there() -> bool {
 }
 
 /// What fio asks in each of these jobs, which run at the same time on files of their own, and its own results.
-fn theirs(folder: &Path, jobs: &[String]) -> (Vec<Vec<Asked>>, serde_json::Value) {
+pub(crate) fn theirs(folder: &Path, jobs: &[String]) -> (Vec<Vec<Asked>>, serde_json::Value) {
     let section = |(number, job): (usize, &String)| format!("[j{number}]\n{ALL}{job}\nwrite_iolog=log{number}\n");
     // What jobs without a size end with.
     std::fs::write(folder.join("made"), vec![1u8; SIZE as usize]).expect("a folder of the test");
@@ -58,6 +58,10 @@ fn logged(log: &str) -> Vec<Asked> {
         let operation = match *what {
             "read" => Operation::Read,
             "write" => Operation::Write,
+            "sync" | "datasync" => {
+                all.push((files[file], Operation::Flush, 0, 0));
+                continue;
+            }
             _ => continue,
         };
         let [offset, length] = place else { panic!("{line}") };
@@ -77,8 +81,13 @@ fn load(job: &str) -> Result<LoadSpec, String> {
 
 /// What the load generator asks of one thread, up to the load's volume.
 fn ours(spec: &LoadSpec) -> Vec<Asked> {
+    ours_of(spec, SIZE)
+}
+
+/// The same of a load without a size on a target of so many bytes.
+pub(crate) fn ours_of(spec: &LoadSpec, target: u64) -> Vec<Asked> {
     let files = u64::from(spec.files);
-    let file_size = (spec.start.get() + spec.size_in(Bytes::new(SIZE - spec.start.get())).get()) / files;
+    let file_size = (spec.start.get() + spec.size_in(Bytes::new(target - spec.start.get())).get()) / files;
     let region = Region {
         files: spec.files,
         file_size: Bytes::new(file_size),
@@ -97,19 +106,19 @@ fn ours(spec: &LoadSpec) -> Vec<Asked> {
     all
 }
 
-fn sorted(mut requests: Vec<Asked>) -> Vec<Asked> {
+pub(crate) fn sorted(mut requests: Vec<Asked>) -> Vec<Asked> {
     requests.sort_by_key(|(file, operation, offset, length)| (*file, *operation == Operation::Read, *offset, *length));
     requests
 }
 
 /// The share of the requests in the first twentieth of the range.
-fn first_places(asked: &[Asked]) -> f64 {
+pub(crate) fn first_places(asked: &[Asked]) -> f64 {
     let end = asked.iter().map(|(_, _, offset, length)| offset + length).max().unwrap_or_default();
     asked.iter().filter(|(_, _, offset, _)| *offset < end / 20).count() as f64 / asked.len() as f64
 }
 
 /// The share of the requests that begin where the last of their kind ended.
-fn next_places(asked: &[Asked]) -> f64 {
+pub(crate) fn next_places(asked: &[Asked]) -> f64 {
     let mut ends: BTreeMap<(usize, bool), u64> = BTreeMap::new();
     let follows = |(file, what, offset, length): &Asked| {
         ends.insert((*file, *what == Operation::Read), offset + length) == Some(*offset)
@@ -123,7 +132,7 @@ fn share_of_size(asked: &[Asked], size: u64) -> f64 {
 }
 
 /// The share of the requests at the twentieth of the 4 KiB blocks that is asked most.
-fn wanted_places(asked: &[Asked]) -> f64 {
+pub(crate) fn wanted_places(asked: &[Asked]) -> f64 {
     let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
     for (_, _, offset, _) in asked {
         *counts.entry(offset >> 12).or_default() += 1;
@@ -200,7 +209,9 @@ const IN_ANY_ORDER: [&str; 12] = [
 ];
 /// Jobs whose requests are drawn: their number and share of reads are like fio's. Each time that fio has been over the whole
 /// file it draws the same again, so that the mixes go over theirs once.
-const DRAWN: [&str; 18] = [
+const DRAWN: [&str; 20] = [
+    "size=8m\nrw=randread\nrandom_distribution=normal:10\nio_size=8m",
+    "size=8m\nrw=randread\nnorandommap\nrandom_distribution=zoned_abs:60/2m:40/6m\nio_size=8m",
     "rw=randread\nnorandommap\nbssplit=4k/50:64k/50\nio_size=16m",
     "rw=randread\nrandom_distribution=zipf:1.2\nbssplit=4k/50:16k/50\nio_size=8m",
     "rw=read\nbssplit=4k/60:16k/40\nio_size=8m",

@@ -3,12 +3,14 @@
 mod application_steps;
 mod catalog_limits;
 mod document_examples;
+mod fio_drawn;
 mod fio_examples;
 mod fio_field_forms;
 mod fio_loads;
 mod fio_values;
 mod fitted_disks;
 mod fitted_evidence;
+mod growing_files;
 mod kept_inputs;
 mod named_limits;
 mod published_percentiles;

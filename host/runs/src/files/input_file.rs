@@ -10,6 +10,19 @@ use std::path::Path;
 /// # Errors
 /// The system's; a file beyond the bound of its kind, and one that is no text.
 pub fn read_text(path: impl AsRef<Path>, kind: InputKind) -> io::Result<String> {
+    as_text(read_bytes(path, kind)?)
+}
+
+/// Bytes that are text.
+pub(super) fn as_text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let why = format!("it is no text: byte {} is not UTF-8", error.utf8_error().valid_up_to());
+        io::Error::new(io::ErrorKind::InvalidData, why)
+    })
+}
+
+/// Reads a file of a kind, whatever is in it.
+pub(super) fn read_bytes(path: impl AsRef<Path>, kind: InputKind) -> io::Result<Vec<u8>> {
     let most = kind.bytes_max();
     let mut text = Vec::new();
     File::open(path)?.take(most + 1).read_to_end(&mut text)?;
@@ -17,10 +30,7 @@ pub fn read_text(path: impl AsRef<Path>, kind: InputKind) -> io::Result<String> 
         let why = format!("it has more than {} MiB, the most that {kind} may have", most >> 20);
         return Err(io::Error::new(io::ErrorKind::InvalidData, why));
     }
-    String::from_utf8(text).map_err(|error| {
-        let why = format!("it is no text: byte {} is not UTF-8", error.utf8_error().valid_up_to());
-        io::Error::new(io::ErrorKind::InvalidData, why)
-    })
+    Ok(text)
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! Plans by name or from files: built-in ones, TOML, fio job files.
 
-use crate::{Error, InputKind, NamedTarget, Refusal, read_text};
+use super::input_file::{as_text, read_bytes};
+use crate::{Error, InputKind, NamedTarget, Refusal};
 use loadline_record::{PlanText, RunRecord, VOLUME_DEFAULT};
 use loadline_workload::{
     FioFile, FioJobs, FioSurroundings, FioTarget, Plan, fio_command, fio_jobs, fio_jobs_in, is_fio, nearest_preset,
     preset, short_form,
 };
+use std::io;
 use std::path::Path;
 
 /// Whether a plan's own short form is wanted.
@@ -39,8 +41,7 @@ pub fn read_plan(typed: &str, length: PlanLength) -> Result<PlanFile, Refusal> {
     if !Path::new(typed).exists() {
         return Err(Refusal::NoSuchPlan { typed: typed.to_owned(), nearest: nearest_preset(typed) });
     }
-    let text = read_text(typed, InputKind::Plan)
-        .map_err(|source| Refusal::UnreadablePlan { typed: typed.to_owned(), source })?;
+    let text = plan_text(typed).map_err(|source| Refusal::UnreadablePlan { typed: typed.to_owned(), source })?;
     if !is_fio_job(typed, &text) {
         return parsed(&text, typed);
     }
@@ -76,14 +77,14 @@ fn included(path: &str, from: &str) -> Result<FioFile, String> {
     let beside = Path::new(from).parent().map(|folder| folder.join(path));
     let found = Some(Path::new(path).to_owned()).into_iter().chain(beside).find(|path| path.exists());
     let path = found.ok_or_else(|| format!("{path}: no such file here, or beside {from}"))?;
-    let text = read_text(&path, InputKind::Plan).map_err(|error| format!("{}: {error}", path.display()))?;
+    let text = plan_text(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(FioFile { path: path.display().to_string(), text })
 }
 
 /// What a job file names to be measured, where it is one and names something.
 #[must_use]
 pub fn targets_named(typed: &str) -> Vec<NamedTarget> {
-    let text = read_text(typed, InputKind::Plan).ok().filter(|text| is_fio_job(typed, text));
+    let text = plan_text(typed).ok().filter(|text| is_fio_job(typed, text));
     let jobs = text.and_then(|text| fio_jobs_in(&text, typed, AROUND).ok());
     jobs.map(|jobs| named(jobs.targets)).unwrap_or_default()
 }
@@ -134,6 +135,19 @@ fn parsed(text: &str, source: &str) -> Result<PlanFile, Refusal> {
     }
 }
 
+/// The text of a plan. Remarks of a job file may be in Latin-1, as fio takes no notice of them.
+fn plan_text(path: impl AsRef<Path>) -> io::Result<String> {
+    let bytes = read_bytes(&path, InputKind::Plan)?;
+    if std::str::from_utf8(&bytes).is_err() {
+        let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
+        let is_plain = |line: &str| line.split([';', '#']).next().is_some_and(str::is_ascii);
+        if text.lines().all(is_plain) && is_fio_job(&path.as_ref().to_string_lossy(), &text) {
+            return Ok(text);
+        }
+    }
+    as_text(bytes)
+}
+
 /// By its name, or by what is in it.
 fn is_fio_job(path: &str, text: &str) -> bool {
     Path::new(path).extension().is_some_and(|e| e == "fio") || is_fio(text)
@@ -175,5 +189,19 @@ mod tests {
         assert!(is_fio_job("a.fio", ""));
         assert!(is_fio_job("a", "[global] ; of all\n rw=randread\n"));
         assert!(!is_fio_job("a.toml", "schema = 1\nname = \"p\"\n[[load]]\n"));
+    }
+
+    #[test]
+    fn remarks_of_job_files_may_be_in_latin_1() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.fio");
+        let read = |text: &[u8]| {
+            std::fs::write(&path, text).unwrap();
+            read_plan(path.to_str().unwrap(), PlanLength::Full)
+        };
+        let job = read(b"; f\xfcr die Platte\n[a] # k\xfcrzer\nrw=read\nsize=1m ; \xe9\n").unwrap();
+        assert_eq!(job.plan.loads.len(), 1);
+        let named = read(b"[a]\nrw=read\nsize=1m\nfilename=f\xfcr\n").unwrap_err().to_string();
+        assert!(named.contains("not UTF-8"), "{named}");
     }
 }

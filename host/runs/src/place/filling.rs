@@ -1,7 +1,7 @@
 //! Fills: before which loads a target is written in full, how often, and how long that may take.
 
 use loadline_units::{Bytes, Duration};
-use loadline_workload::{Content, Fill, LoadSpec, Origin, RunCell};
+use loadline_workload::{Content, LoadSpec, Origin, RunCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Per second; a round figure of a plain SATA SSD or a mid-size cloud disk, so that the reader can scale it.
@@ -91,7 +91,7 @@ pub fn passes<'a>(cells: impl IntoIterator<Item = &'a RunCell>, is_wanted: impl 
 mod tests {
     use super::*;
     use loadline_units::Ratio;
-    use loadline_workload::Order;
+    use loadline_workload::{Fill, Order};
 
     fn load(reads: u32, fill: Fill) -> LoadSpec {
         LoadSpec { reads: Ratio::percent(reads), fill, ..LoadSpec::default() }

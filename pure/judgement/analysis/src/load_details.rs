@@ -20,6 +20,9 @@ pub struct LoadDetails {
     /// The share h of a `pareto` distribution: a share 1 - h of the requests goes to a share h of the blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pareto_h: Option<f64>,
+    /// The deviation of a `normal` distribution, as a share of all blocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub normal_deviation_ratio: Option<f64>,
     /// The zones of a `zoned` distribution, from the start of the volume on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zones: Option<Vec<ZoneDetails>>,
@@ -176,6 +179,10 @@ impl From<&LoadSpec> for LoadDetails {
                     Distribution::Pareto { h_milli } => {
                         details.pareto_h = Some(f64::from(*h_milli) / 1e3);
                         "pareto"
+                    }
+                    Distribution::Normal { deviation } => {
+                        details.normal_deviation_ratio = Some(deviation.as_f64());
+                        "normal"
                     }
                     Distribution::Zoned { zones } => {
                         let part = |zone: &Zone| ZoneDetails {

@@ -20,6 +20,7 @@ impl std::fmt::Display for LoadSpec {
             Pattern::Random(Distribution::Pareto { h_milli }) => {
                 format!("random (pareto {})", f64::from(*h_milli) / 1e3)
             }
+            Pattern::Random(Distribution::Normal { deviation }) => format!("random (normal {deviation})"),
             Pattern::Random(Distribution::Zoned { zones }) => {
                 let zones: Vec<String> =
                     zones.iter().map(|zone| format!("{} to {}", zone.requests, zone.blocks)).collect();

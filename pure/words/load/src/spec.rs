@@ -204,6 +204,12 @@ pub enum Distribution {
         /// h in thousandths: 200 for 0.2.
         h_milli: u32,
     },
+    /// Blocks of middle rank are asked for most: a rank is the mean of twelve draws, and up to half of `deviation` of all ranks away from
+    /// it. The ranks are spread over the volume.
+    Normal {
+        /// A share of all blocks.
+        deviation: Ratio,
+    },
     /// The volume is cut into zones, one behind the other; each gets its share of the requests, drawn uniformly within it.
     Zoned {
         /// From the start of the volume on.

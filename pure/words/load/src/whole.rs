@@ -72,6 +72,7 @@ impl LoadSpec {
             Pattern::Random(Distribution::Pareto { h_milli }) => {
                 format!("random, pareto {}", f64::from(*h_milli) / 1e3)
             }
+            Pattern::Random(Distribution::Normal { deviation }) => format!("random, normal {deviation}"),
             Pattern::Random(Distribution::Zoned { zones }) => {
                 format!("random, by zones: {}", zones.iter().map(zone).collect::<Vec<_>>().join(", "))
             }

@@ -140,7 +140,7 @@ impl<'a> Job<'a> {
             flush: self.flush(),
             content: self.content(),
             warm_up: self.time("ramp_time", Bare::Seconds).unwrap_or(Duration::ZERO),
-            pause: self.time("startdelay", Bare::Seconds).unwrap_or(Duration::ZERO),
+            pause: self.delay(),
             trials: u32::try_from(self.number("loops").unwrap_or(1)).unwrap_or(u32::MAX),
             blocks,
             ..LoadSpec::default()
@@ -162,6 +162,21 @@ impl<'a> Job<'a> {
         spec.drop_caches = spec.buffered && invalidates && spec.reads_any();
         self.others(&spec);
         spec
+    }
+
+    /// When it begins; fio draws a moment between two.
+    fn delay(&mut self) -> Duration {
+        let both = |text: &str| {
+            let (least, most) = text.split_once('-').unwrap_or((text, text));
+            Some((units::time(least, Bare::Seconds)?, units::time(most, Bare::Seconds)?)).filter(|(a, b)| a <= b)
+        };
+        let (least, most) =
+            self.value("startdelay", "a time, such as 60 or 500ms, or two with a dash", both).unwrap_or_default();
+        let mean = Duration::from_ns(least.as_ns().midpoint(most.as_ns()));
+        if least < most {
+            self.note(format!("startdelay={least}-{most}: fio draws one between them; {mean} is taken, their mean"));
+        }
+        mean
     }
 
     /// Which others end with it.
@@ -350,7 +365,15 @@ impl<'a> Job<'a> {
                 "is a share of a file or device that is there: name one with filename, or write a size",
             );
         }
-        let file_size = self.bytes("filesize").filter(|size| *size > Bytes::ZERO);
+        if self.section.settings.get("filesize").is_some_and(|setting| setting.value.contains('-')) {
+            let _ = self.get("filesize");
+            self.refuse(
+                "filesize",
+                "in fio the size of each file is drawn between them; files are alike here: write one size",
+            );
+        }
+        let file_size = if self.taken.contains(&"filesize") { None } else { self.bytes("filesize") };
+        let file_size = file_size.filter(|size| *size > Bytes::ZERO);
         let size = match (size, file_size) {
             (None | Some(None), Some(file)) => Some(Some(file)),
             (Some(Some(size)), Some(file)) if file != size => {
@@ -359,8 +382,8 @@ impl<'a> Job<'a> {
             }
             (size, _) => size,
         };
-        let increment = self.bytes("offset_increment");
-        spec.start = self.bytes("offset").unwrap_or(Bytes::ZERO);
+        let increment = self.place_of("offset_increment");
+        spec.start = self.place_of("offset").unwrap_or(Bytes::ZERO);
         let shared = filename.is_some();
         let several = spec.threads > 1;
         // Each of them keeps its own map of what it asked.
@@ -419,6 +442,17 @@ impl<'a> Job<'a> {
         if several && !shared {
             self.note("the files of a job's clones are one file here, of their size together");
         }
+    }
+
+    /// A place in the target. fio takes a share of it as well.
+    fn place_of(&mut self, key: &'static str) -> Option<Bytes> {
+        if self.section.settings.get(key).is_some_and(|setting| setting.value.ends_with('%')) {
+            let _ = self.get(key);
+            let why = "in fio it is that share of the file as it is found, and the job goes on from its end at its begin: write a size";
+            self.refuse(key, why);
+            return None;
+        }
+        self.bytes(key)
     }
 
     /// Clones on one file that begin apart. `size` is that of each clone, unless it is that of the file.

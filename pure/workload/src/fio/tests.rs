@@ -681,3 +681,53 @@ fn zeros_are_zeros_in_every_byte() {
     let marked = refused("rw=write\nzero_buffers\nscramble_buffers=1");
     assert!(marked.contains("job.fio:7: scramble_buffers=1: and zero_buffers"), "{marked}");
 }
+
+#[test]
+fn distributions_of_fio_that_have_sizes_and_deviations_are_taken() {
+    let pattern = |options: &str| one(&format!("rw=randread\n{options}")).pattern;
+    let deviation = Ratio::percent(10);
+    assert_eq!(pattern("random_distribution=normal:10"), Pattern::Random(Distribution::Normal { deviation }));
+    let zones = [(60, 25), (40, 75)]
+        .map(|(requests, blocks)| Zone { requests: Ratio::percent(requests), blocks: Ratio::percent(blocks) });
+    let by_size = pattern("random_distribution=zoned_abs:60/256m:40/768m");
+    assert_eq!(by_size, Pattern::Random(Distribution::Zoned { zones: zones.to_vec() }));
+    for odd in ["normal:101", "normal:x", "zoned_abs:60/256m:40/512m", "zoned_abs:60/256m:50/768m", "zoned_abs:60/25"] {
+        let told = refused(&format!("rw=randread\nrandom_distribution={odd}"));
+        assert!(told.contains(&format!("random_distribution={odd}: loadline has")), "{told}");
+    }
+}
+
+#[test]
+fn times_sizes_and_rates_of_one_direction_are_read_as_fio_reads_them() {
+    let (delayed, read) = (one("rw=read\nstartdelay=1-2"), jobs("[a]\nrw=read\nsize=1m\nstartdelay=1-2\n"));
+    assert_eq!(delayed.pause, Duration::from_ms(1_500));
+    assert!(read.notes.iter().any(|note| note.contains("fio draws one between them")), "{:?}", read.notes);
+    assert!(refused("rw=read\nstartdelay=2-1").contains("startdelay=2-1: is not a time"));
+    let files = refused("rw=write\nnrfiles=4\nfilesize=16k-64k");
+    assert!(files.contains("filesize=16k-64k: in fio the size of each file is drawn"), "{files}");
+    let rate = |options: &str| one(options).arrival;
+    assert_eq!(rate("rw=read\nrate=400k,"), rate("rw=read\nrate=400k"));
+    assert_eq!(rate("rw=write\nrate=400k,"), rate("rw=write"));
+    assert_eq!(rate("rw=write\nrate=,400k"), rate("rw=write\nrate=400k"));
+    let mixed = refused("rw=randrw\nrate=400k,");
+    assert!(mixed.contains("rate=400k,: fio holds one direction to it and lets the other run"), "{mixed}");
+    let slow = refused("rw=read\nrate=1250");
+    assert!(slow.contains("rate=1250: is no whole number of requests per second"), "{slow}");
+}
+
+#[test]
+fn what_has_no_place_here_is_refused_by_what_it_does_in_fio() {
+    for (options, says) in [
+        ("rw=randrw\nbs=4k,16k", "bs=4k,16k: in fio reads and writes then have sizes of their own"),
+        ("rw=rw\nbssplit=4k/60:8k/40,16k/100", "bssplit=4k/60:8k/40,16k/100: in fio reads and writes then have sizes"),
+        ("rw=read\noffset=50%", "offset=50%: in fio it is that share of the file as it is found"),
+        ("rw=read\nnumjobs=2\nfilename=/a\noffset_increment=10%", "offset_increment=10%: in fio it is that share"),
+    ] {
+        let told = refused(options);
+        assert!(told.contains(says), "{told}");
+    }
+    // The part of the job's own operation counts.
+    assert_eq!(one("rw=write\nbssplit=4k/60:8k/40,16k/100").blocks[0].size, Bytes::kib(16));
+    assert_eq!(one("rw=read\nbssplit=4k/60:8k/40,16k/100").blocks.len(), 2);
+    assert_eq!(one("rw=randrw\nnorandommap\nbssplit=4k/50:8k/50,4k/50:8k/50").blocks.len(), 2);
+}

@@ -8,6 +8,9 @@ use crate::{Distribution, LoadSpec, Pattern, Staggered, Walk, Zone, ZoneGaps};
 use loadline_units::Bytes;
 use rand_core::Rng;
 
+/// Draws of which a normal rank is the mean.
+const NORMAL_DRAWS: u64 = 12;
+
 /// Chooses offsets; every offset with its length lies in one file of the region.
 #[derive(Debug, Clone)]
 pub(super) struct Offsets {
@@ -43,6 +46,11 @@ enum Choice {
     Pareto {
         /// `ln h / ln(1 - h)`.
         power: f64,
+        spread: Permutation,
+    },
+    Normal {
+        /// In ranks.
+        deviation: u64,
         spread: Permutation,
     },
     /// Thresholds over 32 bits, each with the first number of its zone and how many it has.
@@ -235,6 +243,10 @@ impl Offsets {
                 let h = f64::from(*h_milli) / 1e3;
                 Choice::Pareto { power: libm::log(h) / libm::log1p(-h), spread }
             }
+            Pattern::Random(Distribution::Normal { deviation }) => {
+                let ranks = count - deviation.complement().of(count);
+                Choice::Normal { deviation: ranks.min(count / 2), spread }
+            }
             Pattern::Random(Distribution::Zoned { zones }) => Choice::Zoned(zones_of(zones, count)),
             Pattern::Random(Distribution::Covering) if cuts => {
                 if count > PLACES_MAX {
@@ -361,6 +373,10 @@ impl Offsets {
                 let rank = (self.places.count as f64 * libm::pow(uniform, *power)) as u64;
                 self.places.offset(spread.image(rank.min(self.places.count - 1)))
             }
+            Choice::Normal { deviation, spread } => {
+                let rank = normal_rank(random, self.places.count, *deviation);
+                self.places.offset(spread.image(rank))
+            }
             Choice::Zoned(zones) => {
                 let draw = random.next_u64() >> 32;
                 let place = zones.iter().filter(|(threshold, ..)| *threshold <= draw).count();
@@ -399,6 +415,19 @@ impl Offsets {
 fn stretch(Staggered { step, length }: Staggered, thread: u32, unit: u64, span: u64) -> (u64, u64) {
     let begin = step.get() * u64::from(thread) / unit * unit;
     (begin, length.map_or(span, |length| begin.saturating_add(length.get())).min(span))
+}
+
+/// A rank below `count`: the mean of draws that all are alike, and up to half of `deviation` away from it. As fio draws it: a distance that
+/// leads out of the ranks is halved until it does not.
+fn normal_rank(random: &mut impl Rng, count: u64, deviation: u64) -> u64 {
+    let sum: u64 = (0..NORMAL_DRAWS).map(|_| below(random, count + 1)).sum();
+    let mean = sum.div_ceil(NORMAL_DRAWS);
+    let drawn = if deviation == 0 { 0 } else { below(random, deviation) };
+    let mut distance = i128::from(drawn) - i128::from(deviation / 2);
+    while distance != 0 && !(0..i128::from(count)).contains(&(i128::from(mean) + distance)) {
+        distance /= 2;
+    }
+    u64::try_from(i128::from(mean) + distance).unwrap_or_default() % count
 }
 
 /// The zones in numbers of places: each with the threshold of its draws over 32 bits. A zone has a place at least.

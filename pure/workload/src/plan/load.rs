@@ -436,7 +436,8 @@ fn read_distributions(reader: &mut Reader<'_>, item: &Item<'_>) -> Vec<Choice> {
         return vec![one(distribution, item.span())];
     }
     let before = reader.problem_count();
-    let Some(ways) = reader.table("distribution", item, &["zipf", "hot", "pareto", "zones"], HOT_WANTED) else {
+    let Some(ways) = reader.table("distribution", item, &["zipf", "hot", "pareto", "normal", "zones"], HOT_WANTED)
+    else {
         return Vec::new();
     };
     if ways.is_empty() && reader.problem_count() == before {
@@ -454,6 +455,9 @@ fn read_distributions(reader: &mut Reader<'_>, item: &Item<'_>) -> Vec<Choice> {
             let distribution = match way {
                 "zipf" => read_zipf(reader, value),
                 "pareto" => read_pareto(reader, value),
+                "normal" => {
+                    reader.quantity("distribution.normal", value).map(|deviation| Distribution::Normal { deviation })
+                }
                 _ => read_hot(reader, value),
             };
             choices.extend(distribution.map(|distribution| one(distribution, value.span())));

@@ -222,6 +222,7 @@ fn pattern_words(pattern: &Pattern) -> KeyWords {
         Pattern::Random(Distribution::Zipf { theta_milli }) => said(format!("zipf {}", f64::from(*theta_milli) / 1e3)),
         Pattern::Random(Distribution::HotCold { requests, blocks }) => said(format!("{requests} to {blocks}")),
         Pattern::Random(Distribution::Pareto { h_milli }) => said(format!("pareto {}", f64::from(*h_milli) / 1e3)),
+        Pattern::Random(Distribution::Normal { deviation }) => said(format!("normal {deviation}")),
         Pattern::Random(Distribution::Zoned { zones }) => {
             let zones: Vec<String> = zones.iter().map(|zone| format!("{} to {}", zone.requests, zone.blocks)).collect();
             said(format!("zones {}", zones.join(", ")))

@@ -125,6 +125,9 @@ fn pattern(all: &mut Options, spec: &LoadSpec) {
         Pattern::Random(Distribution::Pareto { h_milli }) => {
             all.put("random_distribution", format!("pareto:{}", f64::from(*h_milli) / 1e3));
         }
+        Pattern::Random(Distribution::Normal { deviation }) => {
+            all.put("random_distribution", format!("normal:{}", percent(*deviation)));
+        }
         Pattern::Random(Distribution::Zoned { zones }) => {
             let zones: Vec<String> =
                 zones.iter().map(|zone| format!("{}/{}", percent(zone.requests), percent(zone.blocks))).collect();

@@ -110,7 +110,9 @@ impl Job<'_> {
     fn rate(&mut self, spec: &LoadSpec) -> Option<Iops> {
         let base = base(&self.section.settings);
         let directions = |text: &str| -> Option<[u64; 3]> {
-            let parts: Vec<u64> = text.split(',').map(|p| units::integer(p, base)).collect::<Option<_>>()?;
+            // Of a direction without a rate none is held back.
+            let rate = |part: &str| if part.is_empty() { Some(0) } else { units::integer(part, base) };
+            let parts: Vec<u64> = text.split(',').map(rate).collect::<Option<_>>()?;
             match parts.as_slice() {
                 [one] => Some([*one; 3]),
                 [read, write] => Some([*read, *write, *write]),
@@ -145,7 +147,11 @@ impl Job<'_> {
         let is_close = (per_second * unit).abs_diff(u128::from(all) * clones) * 100 <= u128::from(all) * clones;
         let rate = u64::try_from(per_second).ok().and_then(Iops::per_second).filter(|_| is_close);
         if rate.is_none() {
-            self.refuse(key, "is no whole number of requests per second: write a multiple of the block size");
+            self.refuse(
+                key,
+                "is no whole number of requests per second, in which loadline holds rates: write a multiple of the block size, or for less \
+                 than one a second a thinktime",
+            );
         }
         rate
     }
@@ -158,6 +164,13 @@ impl Job<'_> {
             (_, Ratio::ONE) => reads,
             (_, Ratio::ZERO) => writes,
             _ => {
+                if (reads == 0) != (writes == 0) {
+                    self.refuse(
+                        key,
+                        "fio holds one direction to it and lets the other run; loadline holds a mix as a whole: write READS,WRITES",
+                    );
+                    return None;
+                }
                 let sum = reads.checked_add(writes)?;
                 // In whole percent, as fio has its mixes.
                 let asked = u128::from(spec.reads.as_ppm()) * u128::from(sum);

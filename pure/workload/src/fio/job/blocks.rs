@@ -16,7 +16,20 @@ impl Job<'_> {
         // From a size to the same size is that size.
         let (range, single, split) = (self.get("bsrange"), self.get("bs"), self.get("bssplit"));
         if let Some(setting) = split {
-            let split = split_blocks(&setting.value, |text| units::bytes(text, base));
+            let sides: Option<Vec<Vec<BlockShare>>> =
+                setting.value.split(',').map(|side| split_blocks(side, |text| units::bytes(text, base))).collect();
+            let is_apart =
+                kind.is_mixed() && sides.as_ref().is_some_and(|sides| sides.iter().any(|side| *side != sides[0]));
+            if is_apart {
+                let message = format!(
+                    "bssplit={}: in fio reads and writes then have sizes of their own; all requests of a load are of one mix of sizes \
+                     here: write a job for the reads and one for the writes, without stonewall",
+                    setting.value
+                );
+                self.problem(setting.line, message);
+                return whole(Bytes::kib(4));
+            }
+            let split = one_of(sides, kind);
             if let Some(blocks) = &split {
                 self.look_at_cuts("bssplit", blocks, kind);
             }
@@ -56,7 +69,15 @@ impl Job<'_> {
         let sizes: Option<Vec<Bytes>> = setting.value.split([',', '-']).map(|text| units::bytes(text, base)).collect();
         let size = one_of(sizes, kind);
         if size.is_none() {
-            let message = format!("bs={}: is no one block size for all requests; write bs=SIZE", setting.value);
+            let message = if kind.is_mixed() && setting.value.contains([',', '-']) {
+                format!(
+                    "bs={}: in fio reads and writes then have sizes of their own; all requests of a load are of one mix of sizes here: \
+                     write a job for the reads and one for the writes, without stonewall",
+                    setting.value
+                )
+            } else {
+                format!("bs={}: is no one block size for all requests; write bs=SIZE", setting.value)
+            };
             self.problem(setting.line, message);
         }
         whole(size.unwrap_or(Bytes::kib(4)))

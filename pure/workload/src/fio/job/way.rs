@@ -8,7 +8,8 @@ use loadline_load::{Distribution, LoadSpec, Pattern, Walk, Zone, ZoneGaps};
 use loadline_units::{Bytes, Ratio};
 
 /// Distributions of fio that are taken, for messages.
-const DISTRIBUTIONS: &str = "random, zipf:THETA, pareto:H and zoned:REQUESTS/BLOCKS:...";
+const DISTRIBUTIONS: &str =
+    "random, zipf:THETA, pareto:H, normal:DEVIATION, zoned:REQUESTS/BLOCKS:... and zoned_abs:REQUESTS/SIZE:...";
 
 impl Job<'_> {
     pub(super) fn pattern(&mut self, kind: &Kind, spec: &LoadSpec) -> Pattern {
@@ -34,7 +35,9 @@ impl Job<'_> {
             None | Some(("random", "")) => Some(Distribution::Uniform),
             Some(("zipf", theta)) => milli(theta, 5.0).map(|theta_milli| Distribution::Zipf { theta_milli }),
             Some(("pareto", h)) => milli(h, 0.999).map(|h_milli| Distribution::Pareto { h_milli }),
+            Some(("normal", deviation)) => whole_percent(deviation).map(|deviation| Distribution::Normal { deviation }),
             Some(("zoned", zones)) => zoned(zones),
+            Some(("zoned_abs", zones)) => self.zoned_by_size(zones),
             Some(_) => None,
         };
         if let (None, Some(setting)) = (&chosen, distribution) {
@@ -45,6 +48,23 @@ impl Job<'_> {
             self.problem(setting.line, message);
         }
         Pattern::Random(chosen.unwrap_or(Distribution::Uniform))
+    }
+
+    /// "60/256k:40/768k": zones by their share of the requests and by their size, which make up that of the job.
+    fn zoned_by_size(&self, text: &str) -> Option<Distribution> {
+        let base = base(&self.section.settings);
+        let size = units::bytes(&self.section.settings.get("size")?.value, base)?.get();
+        let zones = split_shares_of_requests(text, |text| units::bytes(text, base).map(Bytes::get))?;
+        let mut end = 0u64;
+        let share_up_to = |bytes: u64| u32::try_from(u128::from(bytes) * 1_000_000 / u128::from(size.max(1))).ok();
+        let mut all = Vec::new();
+        for (requests, bytes) in zones {
+            let begin = share_up_to(end)?;
+            end = end.checked_add(bytes)?;
+            all.push(Zone { requests, blocks: Ratio::ppm(share_up_to(end)?.checked_sub(begin)?)? });
+        }
+        let is_whole = end == size && all.iter().all(|zone| zone.blocks != Ratio::ZERO);
+        is_whole.then_some(Distribution::Zoned { zones: all })
     }
 
     /// The share of a random job's requests that go on from the last.
@@ -177,6 +197,21 @@ impl Job<'_> {
         spec.volume = Some(spec.volume.map_or(once, |volume| volume.min(once)));
         self.note("the last of its requests ends at the end of the file: there the job ends, as in fio, with less than its size moved");
     }
+}
+
+/// Values behind shares of requests in percent and a slash: all shares together are the whole.
+fn split_shares_of_requests<T>(text: &str, value: impl Fn(&str) -> Option<T>) -> Option<Vec<(Ratio, T)>> {
+    let zone = |part: &str| {
+        let (requests, of) = part.split_once('/')?;
+        Some((whole_percent(requests)?, value(of)?))
+    };
+    let zones: Vec<(Ratio, T)> = text.split(':').map(zone).collect::<Option<_>>()?;
+    let sum: u64 = zones.iter().map(|(requests, _)| u64::from(requests.as_ppm())).sum();
+    (sum == u64::from(Ratio::ONE.as_ppm())).then_some(zones)
+}
+
+fn whole_percent(text: &str) -> Option<Ratio> {
+    text.parse::<u32>().ok().filter(|share| *share <= 100).map(Ratio::percent)
 }
 
 /// "60/10:40/90": zones by their share of the requests and of the blocks.

@@ -19,7 +19,7 @@ fn distributions_are_those_of_fio() {
         "zipf:0",
         "zoned:50/5:30/15",
         "zoned:50/50:60/50",
-        "normal:50",
+        "normal:150",
         "zoned:50/5:50/95,100/100",
     ] {
         let said = refused(&format!("rw=randread\nrandom_distribution={wrong}"));

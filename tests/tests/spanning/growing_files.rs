@@ -1,0 +1,77 @@
+//! Twice as large a file takes twice the time to read, whatever form it has.
+
+use loadline_demand::ReadOptions;
+use std::fmt::Write as _;
+use std::hint::black_box;
+use std::path::Path;
+use std::time::Instant;
+
+/// Bytes of the smaller file.
+const SIZE: usize = 512 << 10;
+/// What twice the size may take, over what the size takes.
+const MOST: f64 = 2.3;
+/// The quickest of so many counts: what else runs takes time from each.
+const TRIES: usize = 5;
+/// What takes less is too short to compare, s.
+const SHORTEST: f64 = 0.01;
+
+/// A text with each line that has a figure repeated until it is so large.
+fn grown(text: &str, size: usize) -> String {
+    let has_figure = |line: &&str| line.bytes().any(|byte| byte.is_ascii_digit());
+    let rows = text.lines().filter(has_figure).map(|line| line.len() + 1).sum::<usize>().max(1);
+    let times = size / rows;
+    let mut grown = String::new();
+    for line in text.lines() {
+        let count = if has_figure(&line) { times.max(1) } else { 1 };
+        for _ in 0..count {
+            let _ = writeln!(grown, "{line}");
+        }
+    }
+    grown
+}
+
+fn quickest(read: &dyn Fn(&str), text: &str) -> f64 {
+    let once = || {
+        let began = Instant::now();
+        read(text);
+        began.elapsed().as_secs_f64()
+    };
+    (0..TRIES).map(|_| once()).fold(f64::INFINITY, f64::min)
+}
+
+/// What of a folder takes more than its share of the time.
+fn too_slow(folder: &str, read: &dyn Fn(&str)) -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder);
+    let mut slow = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder of files") {
+        let path = entry.expect("an entry").path();
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        // Each line more often, and the whole text more often.
+        let forms: [fn(&str, usize) -> String; 2] =
+            [grown, |text, size| text.repeat((size / text.len().max(1)).max(1))];
+        for (form, more) in forms.into_iter().enumerate() {
+            let [one, two] = [SIZE, 2 * SIZE].map(|size| more(&text, size));
+            let (of_one, of_two) = (quickest(read, &one), quickest(read, &two));
+            let factor = of_two / of_one * (2.0 * one.len() as f64 / two.len() as f64);
+            println!("{} ({form}): {of_one:.4} s, {of_two:.4} s, {factor:.2}", path.display());
+            if factor > MOST && of_two > SHORTEST {
+                slow.push(format!("{} ({form}): {of_one:.3} s, {of_two:.3} s, {factor:.2} times", path.display()));
+            }
+        }
+    }
+    slow
+}
+
+#[test]
+#[ignore = "long: measures this machine"]
+fn twice_as_large_a_file_takes_twice_the_time() {
+    let results = |text: &str| drop(black_box(loadline_imported::read(text, "file", 0)));
+    let demand = |text: &str| drop(black_box(loadline_demand::read(text.as_bytes(), "file", &ReadOptions::default())));
+    let slow = [
+        too_slow("pure/strangers/imported/tests/corpus", &results),
+        too_slow("pure/choice/demand/tests/corpus", &demand),
+        too_slow("pure/strangers/imported/tests/corpus", &demand),
+    ]
+    .concat();
+    assert!(slow.is_empty(), "{}", slow.join("\n"));
+}
