@@ -70,6 +70,7 @@ fn told() -> impl Strategy<Value = HistogramSnapshot> {
     (figure(), percentile(), percentiles, any::<u64>()).prop_map(
         |(mean, min, (p50, p90, p95, p99, p99_9, p99_99), max)| HistogramSnapshot {
             mean,
+            stddev: p50.map(|ns| ns as f64),
             min,
             p50,
             p90,

@@ -30,6 +30,7 @@ mod tests {
             (read.latency, read.service) = (Histogram::default(), None);
             read.told = Some(HistogramSnapshot {
                 mean: 2e6,
+                stddev: Some(5e5),
                 min: Some(1_000_000),
                 max: 7_000_000,
                 ..HistogramSnapshot::default()
@@ -41,6 +42,7 @@ mod tests {
         };
         let (clat, metrics) = exported(None);
         assert_eq!((&clat["mean"], clat.get("min"), clat.get("max")), (&2e6.into(), None, None));
+        assert_eq!(clat["stddev"], 5e5, "what another tool told is kept");
         assert!(metrics.contains("latency_mean_seconds{") && !metrics.contains("latency_max_seconds{"), "{metrics}");
         // With the kernel's events each request has its latency.
         let (clat, metrics) = exported(Some(WatchEvents::default()));

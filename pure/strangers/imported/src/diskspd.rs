@@ -144,6 +144,7 @@ fn snapshot(mean_ms: f64, points: &[(f64, f64)]) -> Option<HistogramSnapshot> {
     let max = at(100.0)?;
     (mean_ms > 0.0 && mean_ms * 1e6 <= max as f64 * 1.001).then(|| HistogramSnapshot {
         mean: mean_ms * 1e6,
+        stddev: None,
         min: at(0.0),
         p50: at(50.0),
         p90: at(90.0),

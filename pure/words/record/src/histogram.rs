@@ -27,6 +27,9 @@ pub struct Histogram {
 pub struct HistogramSnapshot {
     /// Arithmetic mean.
     pub mean: f64,
+    /// Standard deviation, as another tool told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stddev: Option<f64>,
     /// Smallest value; `None` where another tool does not tell it.
     pub min: Option<u64>,
     /// Median.
@@ -57,9 +60,13 @@ impl HistogramSnapshot {
             let sum: Option<f64> = parts().map(|(count, part)| Some(*count as f64 * of(part)?)).sum();
             sum.map(|sum| sum / count)
         };
+        // The mean of the squares is that of all, and so follows their deviation.
+        let squares = mean(|part| part.stddev.map(|stddev| stddev * stddev + part.mean * part.mean));
+        let all = mean(|part| Some(part.mean))?;
         let percentile = |of: fn(&Self) -> Option<f64>| mean(of).map(|ns| libm::round(ns) as u64);
         Some(Self {
-            mean: mean(|part| Some(part.mean))?,
+            mean: all,
+            stddev: squares.map(|squares| libm::sqrt((squares - all * all).max(0.0))),
             // Known where all parts tell it.
             min: parts().map(|(_, part)| part.min).reduce(|a, b| Some(a?.min(b?)))?,
             p50: percentile(|part| part.p50.map(|ns| ns as f64)),
@@ -213,6 +220,7 @@ impl Histogram {
         let at = |q: f64| self.quantile(q).map(Duration::as_ns);
         Some(HistogramSnapshot {
             mean: self.mean_ns()?,
+            stddev: None,
             min: Some(self.min_ns),
             p50: at(0.50),
             p90: at(0.90),
@@ -436,7 +444,10 @@ mod tests {
             |p50| HistogramSnapshot::pooled(&[(1, part(10.0, Some(8), 20)), (3, part(30.0, p50, 60))]).unwrap();
         let both = pooled(Some(28));
         assert_eq!((both.mean, both.p50, both.p99, both.min, both.max), (25.0, Some(23), Some(50), Some(1), 60));
-        assert_eq!(pooled(None).p50, None);
+        assert_eq!((pooled(None).p50, both.stddev), (None, None));
+        let spread = |mean: f64, stddev| HistogramSnapshot { stddev: Some(stddev), ..part(mean, None, 90) };
+        let all = HistogramSnapshot::pooled(&[(1, spread(10.0, 0.0)), (1, spread(30.0, 0.0))]).unwrap();
+        assert_eq!(all.stddev, Some(10.0));
         assert_eq!((both.percentile(0.99), both.percentile(0.9), both.percentile(0.7)), (Some(50), None, None));
         assert_eq!(HistogramSnapshot::pooled(&[(0, both)]), None);
     }

@@ -113,7 +113,12 @@ fn by_figures(told: Option<HistogramSnapshot>, count: u64) -> Value {
     let percentile: Map<String, Value> = (PERCENTILES.iter())
         .filter_map(|share| Some((key(*share), json!(figures.percentile(share / 100.0)?))))
         .collect();
-    json!({ "min": figures.min, "max": figures.max, "mean": figures.mean, "N": count, "percentile": percentile })
+    let mut latency =
+        json!({ "min": figures.min, "max": figures.max, "mean": figures.mean, "N": count, "percentile": percentile });
+    if let Some(stddev) = figures.stddev {
+        latency["stddev"] = json!(stddev);
+    }
+    latency
 }
 
 fn key(share: f64) -> String {

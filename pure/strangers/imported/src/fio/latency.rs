@@ -87,8 +87,10 @@ fn read(at: &At<'_>, is_ns: bool) -> Result<Option<Latency>, ImportError> {
     let clamped: Vec<(f64, u64)> = printed.iter().copied().filter(|(_, ns)| *ns > most).collect();
     let percentiles: Vec<(f64, u64)> = printed.iter().map(|(share, ns)| (*share, (*ns).clamp(least, most))).collect();
     let percentile = |wanted: f64| percentiles.iter().find(|(p, _)| (p - wanted).abs() < 1e-6).map(|(_, ns)| *ns);
+    let stddev = at.get("stddev").map(|stddev| ns(&stddev, unit_ns)).transpose()?.filter(|ns| *ns >= 0.0);
     let told = HistogramSnapshot {
         mean,
+        stddev,
         min: Some(min as u64),
         p50: percentile(50.0),
         p90: percentile(90.0),
