@@ -75,6 +75,11 @@ pub(crate) fn told(error: &anyhow::Error) -> (String, u8) {
     (plain_lines(&words::chain(error.chain())), status_of(error))
 }
 
+/// Whether nothing was done before an error, whatever its status.
+pub(crate) fn is_before_all(error: &anyhow::Error) -> bool {
+    status_of(error) == USAGE || error.chain().any(words::is_before_all)
+}
+
 fn status_of(error: &anyhow::Error) -> u8 {
     if error.is::<Usage>() || error.chain().any(words::is_refusal) {
         USAGE
@@ -110,5 +115,16 @@ mod tests {
     fn statuses_are_those_of_the_published_table() {
         let all = [Outcome::Done, Outcome::Failed, Outcome::Against, Outcome::Inconclusive, Outcome::Interrupted];
         assert_eq!(all.map(Outcome::status), [0, 1, 3, 4, 130]);
+    }
+
+    #[test]
+    fn what_is_not_there_was_refused_before_anything_was_done() {
+        let missing = loadline_store::StoreError::NoSuchRun { run: "x".to_owned(), nearest: None };
+        let error = anyhow::Error::new(missing).context("show");
+        assert!(is_before_all(&error) && status_of(&error) == 1, "its status stays");
+        let target = loadline_engine::TargetError::DirectoryReadOnly { path: "/x".into() };
+        assert!(is_before_all(&anyhow::Error::new(target)));
+        assert!(is_before_all(&anyhow::Error::new(Usage("no such option".to_owned()))));
+        assert!(!is_before_all(&anyhow::anyhow!("the disk is full")));
     }
 }

@@ -23,12 +23,14 @@ pub struct CommandError {
     pub words: String,
     /// The exit status that the command would have had: 1 failed, 2 refused, 130 stopped.
     pub status: u8,
+    /// Whether nothing was done: it was refused, or what was asked for is not there or may not be touched.
+    pub nothing_done: bool,
 }
 
 impl From<anyhow::Error> for CommandError {
     fn from(error: anyhow::Error) -> Self {
         let (words, status) = failure::told(&error);
-        Self { words, status }
+        Self { words, status, nothing_done: failure::is_before_all(&error) }
     }
 }
 
@@ -38,12 +40,19 @@ impl From<loadline_runs::Error> for CommandError {
     }
 }
 
+/// Whether nothing was done before an error: what was asked for was refused, is not there, or may not be touched.
+#[must_use]
+pub fn nothing_done(error: &(dyn std::error::Error + 'static)) -> bool {
+    std::iter::successors(Some(error), |error| error.source()).any(crate::words::is_before_all)
+}
+
 /// A command line that begins with this verb.
 fn line(verb: &str, words: &[OsString]) -> Result<CommandLine, CommandError> {
     let all: Vec<OsString> = ["loadline".into(), verb.into()].into_iter().chain(words.iter().cloned()).collect();
     let (mut line, ..) = crate::parsed(&all).map_err(|error| CommandError {
         words: error.to_string().trim().trim_start_matches("error: ").to_owned(),
         status: failure::USAGE,
+        nothing_done: true,
     })?;
     line.common.store = line.common.store.or_else(store_location::named_by_environment);
     Ok(line)
@@ -139,7 +148,7 @@ pub fn advise_many(
 }
 
 fn stopped(stopped: Stopped) -> CommandError {
-    CommandError { words: stopped.to_string(), status: failure::Outcome::Interrupted.status() }
+    CommandError { words: stopped.to_string(), status: failure::Outcome::Interrupted.status(), nothing_done: false }
 }
 
 /// `compare` of these runs, the baseline first, with the options in `words`.

@@ -110,6 +110,32 @@ pub(crate) fn is_refusal(cause: &(dyn StdError + 'static)) -> bool {
     cause.is::<Refusal>() || matches!(cause.downcast_ref::<Error>(), Some(Error::Refused(_) | Error::Recognition(_)))
 }
 
+/// Whether a cause shows that nothing was done: what was asked for was refused, is not there, or may not be touched.
+pub(crate) fn is_before_all(cause: &(dyn StdError + 'static)) -> bool {
+    if let Some(inner) = cause.downcast_ref::<Box<EngineError>>() {
+        return is_before_all(&**inner);
+    }
+    let is_of_engine = matches!(
+        cause.downcast_ref::<EngineError>(),
+        Some(EngineError::Spec(_) | EngineError::Region { .. } | EngineError::ReadOnly { .. })
+    );
+    let is_of_store = matches!(
+        cause.downcast_ref::<StoreError>(),
+        Some(
+            StoreError::Path { .. }
+                | StoreError::Corrupt { .. }
+                | StoreError::Foreign { .. }
+                | StoreError::Newer { .. }
+                | StoreError::Open { .. }
+                | StoreError::NoSuchRun { .. }
+                | StoreError::Ambiguous { .. }
+                | StoreError::NoSuchCell { .. }
+                | StoreError::BadId { .. }
+        )
+    );
+    is_refusal(cause) || cause.is::<TargetError>() || is_of_engine || is_of_store
+}
+
 /// Whether a cause is the user's wish to end, before anything was done.
 pub(crate) fn is_stop(cause: &(dyn StdError + 'static)) -> bool {
     matches!(cause.downcast_ref::<Error>(), Some(Error::Stopped { .. } | Error::NotBegun))

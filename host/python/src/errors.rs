@@ -1,6 +1,6 @@
 //! The exceptions of the package.
 
-use loadline_command::library::CommandError;
+use loadline_command::library::{CommandError, nothing_done};
 use pyo3::PyErr;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
@@ -20,22 +20,20 @@ create_exception!(
 create_exception!(loadline, Forked, Error, "The process was forked after loadline was imported.");
 create_exception!(loadline, Bug, Error, "A mistake in loadline itself.");
 
-/// The exit status of what was refused.
-const REFUSED: u8 = 2;
 /// The exit status of what the user stopped.
 const STOPPED: u8 = 130;
 
 /// The exception for what a verb answered.
 pub(crate) fn exception(error: CommandError) -> PyErr {
     match error.status {
-        REFUSED => Refused::new_err(error.words),
         STOPPED => PyKeyboardInterrupt::new_err(error.words),
+        _ if error.nothing_done => Refused::new_err(error.words),
         _ => Error::new_err(error.words),
     }
 }
 
-/// The exception for any other error, with its causes.
-pub(crate) fn failed(error: &dyn std::error::Error) -> PyErr {
+/// The exception for any other error: `Refused` if nothing was done before it. With its causes.
+pub(crate) fn failed(error: &(dyn std::error::Error + 'static)) -> PyErr {
     let mut words = error.to_string();
     let mut cause = error.source();
     while let Some(of) = cause {
@@ -46,5 +44,5 @@ pub(crate) fn failed(error: &dyn std::error::Error) -> PyErr {
         }
         cause = of.source();
     }
-    Error::new_err(words)
+    if nothing_done(error) { Refused::new_err(words) } else { Error::new_err(words) }
 }

@@ -203,8 +203,10 @@ class Package(unittest.TestCase):
             loadline.predict(loadline.Plan(PLAN.replace("8 KiB", "8 apples")), "ds3-p30")
         with self.assertRaises(loadline.Refused):
             loadline.read(self.path("nothing.json"))
-        with self.assertRaises(loadline.Error):
+        with self.assertRaises(loadline.Refused):
             loadline.Store(self.path("nothing.db"))
+        with self.assertRaises(loadline.Refused):
+            loadline.run(loadline.Plan(PLAN), on=self.path("no/such/folder"), store=self.path("runs.db"))
         self.assertTrue(issubclass(loadline.Refused, loadline.Error) and issubclass(loadline.Error, Exception))
 
     def test_an_interrupt_ends_a_prediction_that_would_take_minutes(self):
