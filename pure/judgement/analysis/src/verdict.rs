@@ -185,12 +185,13 @@ impl VolumeCells<'_> {
     /// The closed loops of this kind, or the open ones if there are no others: an open loop near a limit completes some more for
     /// as long as its backlog grows.
     fn among(&self, wanted: impl Fn(&CellSummary) -> bool) -> Vec<usize> {
-        // Of a run whose loads all wait by their own will there is nothing else to tell.
-        let all_paced = self.own.iter().all(|i| paced(&self.cells[*i]));
+        // Of a run whose loads all wait by their own will, or all ask for more than is served, there is nothing else to tell.
+        let is_aside = |cell: &CellSummary| paced(cell) || overloaded(cell);
+        let all_aside = self.own.iter().all(|i| is_aside(&self.cells[*i]));
         let usable = |i: &usize| {
             let cell = &self.cells[*i];
             // What others asked for came at their own pace: there is no other load to take the figure from.
-            let fits = cell.is_of_others() || ((all_paced || !paced(cell)) && !overloaded(cell));
+            let fits = cell.is_of_others() || all_aside || !is_aside(cell);
             cell.total.is_some() && fits && wanted(cell)
         };
         let all: Vec<usize> = self.own.iter().copied().filter(usable).collect();
@@ -459,6 +460,19 @@ mod tests {
         let random = [1, 8, 32].map(|depth| example::closed("random", 1.0, 4096, depth));
         let large = example::closed("sequential", 1.0, 1 << 20, 8);
         random.into_iter().chain([large]).map(|load| LoadFigures { objective: Some(objective), ..load }).collect()
+    }
+
+    #[test]
+    fn a_run_whose_only_rate_is_not_kept_has_a_verdict_all_the_same() {
+        let block = block_of(vec![example::open("random", 1.0, 16 << 10, 6_000.0)]);
+        let [volume] = block.volumes.as_slice() else { panic!("{block:?}") };
+        assert!((volume.gives[0].value - 3_000.0).abs() < 60.0, "{:?}", volume.gives[0]);
+        // Beside loads that were served, what asked for more in vain is no figure.
+        let both = block_of(vec![
+            example::closed("random", 1.0, 16 << 10, 32),
+            example::open("random", 1.0, 16 << 10, 6_000.0),
+        ]);
+        assert_eq!(both.volumes[0].gives.len(), 1, "{both:?}");
     }
 
     #[test]

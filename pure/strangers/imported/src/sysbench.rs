@@ -49,6 +49,8 @@ pub(crate) fn read(source: Source<'_>) -> Result<Results, ImportError> {
             }
         } else if let Some(rest) = trimmed.strip_prefix("Periodic FSYNC enabled, calling fsync() each ") {
             put("flush each", rest)?;
+        } else if trimmed.starts_with("Calling fsync() after each write") {
+            figures.insert("flush each", 1.0);
         } else if let Some((key, rest)) = trimmed.split_once(':') {
             if rest.trim().is_empty() {
                 section = match key {
@@ -186,5 +188,21 @@ mod tests {
         assert!(
             read(Source { text: &comma, name: "a", written_unix_s: 0 }).unwrap_err().to_string().contains("a comma")
         );
+    }
+
+    /// As sysbench 1.0.20 wrote them.
+    #[test]
+    fn what_the_tool_wrote_is_read_with_its_flushes() {
+        let job = |text: &str| read(Source { text, name: "a", written_unix_s: 100 }).unwrap().jobs.remove(0);
+        let all = job(include_str!("../tests/corpus/sysbench-1.0.20-fsync-all.txt"));
+        let every = |every| Some(FlushCadence { every, how: FlushMethod::Fdatasync });
+        assert_eq!((all.spec.flush, all.spec.reads, all.spec.buffered), (every(1), loadline_units::Ratio::ZERO, true));
+        let counts = [Operation::Write, Operation::Flush].map(|of| all.trial.of(of).map_or(0, |record| record.count));
+        assert!(counts[0] > 1_000 && counts[0] == counts[1], "{counts:?}");
+        let mixed = job(include_str!("../tests/corpus/sysbench-1.0.20-rndrw.txt"));
+        assert_eq!((mixed.spec.flush, mixed.spec.reads.as_f64()), (every(100), 0.6));
+        assert!(mixed.trial.of(Operation::Flush).is_some_and(|flush| flush.count > 0 && flush.figures().is_none()));
+        let direct = job(include_str!("../tests/corpus/sysbench-1.0.20-seqrd-direct.txt"));
+        assert_eq!((direct.spec.buffered, direct.spec.flush, direct.spec.outstanding()), (false, None, Some(2)));
     }
 }

@@ -2,7 +2,6 @@
 
 use super::{Case, inferred};
 use crate::curves::{iops, outstanding, paced};
-use crate::summary::OperationFigures;
 use crate::trials::trials_used;
 use loadline_block::Operation;
 use loadline_record::{Binding, Evidence, Limit, LoadFact, TrialRecord};
@@ -12,20 +11,37 @@ const FLUSH_SHARE_MIN: f64 = 0.5;
 /// Devices that write this many times what was asked do so for the journal.
 const AMPLIFIED_MIN: f64 = 1.1;
 
-/// Whether it is known how long flushes take.
-fn has_time(flush: &OperationFigures) -> bool {
-    flush.latency_ns.mean > 0.0
+/// The flushes of a load.
+#[derive(Debug, Clone, Copy)]
+struct Flushes {
+    per_s: f64,
+    /// What each takes, if that is known.
+    latency_ns: Option<f64>,
 }
 
 impl Case<'_> {
+    /// Its flushes; results of other tools may know no more than how many there were.
+    fn flushes(&self) -> Option<Flushes> {
+        if let Some(flush) = self.cell().flush.as_ref().filter(|flush| flush.latency_ns.mean > 0.0) {
+            return Some(Flushes { per_s: flush.iops, latency_ns: Some(flush.latency_ns.mean) });
+        }
+        let trials = trials_used(self.record());
+        let count: u64 = trials.iter().filter_map(|trial| Some(trial.of(Operation::Flush)?.count)).sum();
+        let measured_ns: u64 = trials.iter().map(|trial| trial.measured_ns).sum();
+        (count > 0 && measured_ns > 0)
+            .then(|| Flushes { per_s: count as f64 * 1e9 / measured_ns as f64, latency_ns: None })
+    }
+
     /// The share of the load's time that its flushes take, by how many there are and how long each takes; where that is not known, the
     /// share of flushes among all that it asks.
     fn flush_share(&self) -> Option<f64> {
-        let flush = self.cell().flush.as_ref()?;
+        let Flushes { per_s, latency_ns } = self.flushes()?;
         let outstanding = outstanding(self.cell())? as f64;
-        let timed = flush.iops * flush.latency_ns.mean / 1e9 / outstanding;
-        let counted = flush.iops / (flush.iops + iops(self.cell())?);
-        Some(if has_time(flush) { timed } else { counted }.min(1.0))
+        let share = match latency_ns {
+            Some(latency_ns) => per_s * latency_ns / 1e9 / outstanding,
+            None => per_s / (per_s + iops(self.cell())?),
+        };
+        Some(share.min(1.0))
     }
 
     /// Whether the storage's time for flushes is most of the load's: nothing on this side of it is what binds.
@@ -35,7 +51,7 @@ impl Case<'_> {
 
     /// Writes that wait for their flushes, and of which more at once bring hardly more. What a throttle holds is named after it.
     pub(super) fn by_flush(&self) -> Option<Binding> {
-        let (cell, flush) = (self.cell(), self.cell().flush.as_ref()?);
+        let (cell, Flushes { per_s, latency_ns }) = (self.cell(), self.flushes()?);
         let share = self.flush_share().filter(|share| *share >= FLUSH_SHARE_MIN)?;
         let growth = self.own.and_then(|own| self.curves[own].growth(self.cells, self.index));
         // Of one at a time beside others, those say more.
@@ -45,16 +61,15 @@ impl Case<'_> {
         if grows || in_turns || paced(cell) {
             return None;
         }
-        let flushes_per_s = flush.iops;
-        let flushes = if has_time(flush) {
-            LoadFact::Flushes { share, flushes_per_s, latency_ns: flush.latency_ns.mean }
-        } else {
-            LoadFact::FlushesCounted { share, flushes_per_s }
+        let flushes_per_s = per_s;
+        let flushes = match latency_ns {
+            Some(latency_ns) => LoadFact::Flushes { share, flushes_per_s, latency_ns },
+            None => LoadFact::FlushesCounted { share, flushes_per_s },
         };
         let evidence = Evidence::from(flushes).with(self.how_it_waits());
         let ceiling = level.map(|plateau| plateau.iops);
         let utilization = ceiling.zip(cell.total.as_ref()).map(|(ceiling, total)| total.iops / ceiling);
-        Some(Binding { presumed: !has_time(flush), ..inferred(Limit::Flush, ceiling, utilization, evidence) })
+        Some(Binding { presumed: latency_ns.is_none(), ..inferred(Limit::Flush, ceiling, utilization, evidence) })
     }
 
     /// Whether the load writes alone, and every write is durable before it is answered.

@@ -5,8 +5,8 @@ use crate::summarize;
 use crate::words::{about, shows};
 use loadline_block::Operation;
 use loadline_record::{
-    BesideFact, Binding, CellRecord, CourseFact, Fact, LevelFact, Limit, Load, LoadFact, LoadFigures, MachineFact,
-    OperationRecord, OtherLoad, RateHeld, RunRecord, Turns, WaitingFact,
+    BesideFact, Binding, CellRecord, CourseFact, Doubt, DoubtCode, Fact, Histogram, LevelFact, Limit, Load, LoadFact,
+    LoadFigures, MachineFact, OperationRecord, OtherLoad, RateHeld, RunRecord, Turns, WaitingFact,
 };
 
 const KIB: u64 = 1 << 10;
@@ -158,6 +158,58 @@ fn writes_that_wait_for_their_flushes_are_bound_by_these() {
 }
 
 #[test]
+fn one_writer_that_waits_for_its_flushes_is_bound_by_them_and_not_by_the_tool() {
+    let mut record = run(vec![durable(1, 290.0)]);
+    let doubts = [DoubtCode::GeneratorBound, DoubtCode::Buffered];
+    record.cells[0].trials[0].doubts = doubts.map(|code| Doubt::written(code, "As seen.")).to_vec();
+    let found = bindings(&record);
+    assert!(found[0].limit == Limit::Flush && !found[0].presumed, "{found:?}");
+    // How long flushes take is not known, as in results of other tools: their number says it, presumably.
+    for (flushes, bound) in [(952, true), (100, false)] {
+        let mut cell = durable(1, 738.0);
+        let trial = &mut cell.trials[0];
+        let count = trial.of(Operation::Write).unwrap().count * flushes / 738;
+        let flush = trial.operations.get_mut(&Operation::Flush).unwrap();
+        (flush.count, flush.latency, flush.told) = (count, Histogram::new(), None);
+        let found = bindings(&run(vec![cell]));
+        assert_eq!((found[0].limit == Limit::Flush, found[0].presumed), (bound, bound), "{found:?}");
+        let is_shown =
+            shows!(found[0], Fact::Load(LoadFact::FlushesCounted { share, .. }) if about(*share, 0.563, 0.01));
+        assert_eq!(is_shown, bound, "{found:?}");
+    }
+}
+
+/// As CrystalDiskMark prints it: a rate, and no latency.
+fn without_latency(load: LoadFigures, rate: f64) -> CellRecord {
+    let disk = ExampleDisk { latency_ns: 1.0, iops: rate, bytes_per_s: 1e12 };
+    let mut cell = cell(load, &disk, &[1.0]);
+    for trial in &mut cell.trials {
+        trial.series = loadline_record::Series::default();
+        trial.surroundings = loadline_record::Surroundings::default();
+        for operation in trial.operations.values_mut() {
+            operation.latency = Histogram::new();
+        }
+    }
+    cell
+}
+
+#[test]
+fn of_a_disk_behind_a_link_large_transfers_are_bound_by_bytes_and_small_ones_wait() {
+    let of = |pattern, block, depth, rate| without_latency(closed(pattern, 1.0, block, depth), rate);
+    let found = bindings(&run(vec![
+        of("sequential", 1024 * KIB, 8, 509.6),
+        of("sequential", 1024 * KIB, 1, 481.0),
+        of("random", 4 * KIB, 32, 63_947.5),
+        of("random", 4 * KIB, 1, 9_418.5),
+    ]));
+    assert!(found[0].limit == Limit::DiskThroughput && found[0].presumed, "{:?}", found[0]);
+    assert!((found[0].ceiling_iops.unwrap() - 509.6).abs() < 1.0, "{:?}", found[0]);
+    // 32 times as many brought 6.8 times: they wait, and larger ones move more.
+    assert!(found[2].limit == Limit::DiskIops && found[2].presumed, "{:?}", found[2]);
+    assert_eq!(found[3].limit, Limit::Latency, "{:?}", found[3]);
+}
+
+#[test]
 fn writes_that_are_durable_by_themselves_are_bound_by_that() {
     // On ext4 over a loop device: more at once come to little more.
     let of = |threads: u32, rate: f64, how: &str| {
@@ -281,7 +333,7 @@ fn so_many_places_are_told_where_single_requests_all_take_as_long() {
         let reads = cell.trials[0].operations.get_mut(&Operation::Read).unwrap();
         let each = f64::from(depth) * 1e9 / rate;
         let count = reads.count;
-        reads.latency = loadline_record::Histogram::new();
+        reads.latency = Histogram::new();
         (0..count).for_each(|_| reads.latency.record(loadline_units::Duration::from_ns(each as u64)));
         cell
     };
