@@ -99,6 +99,10 @@ pub(crate) fn ours_of(spec: &LoadSpec, target: u64) -> Vec<Asked> {
     let (mut all, mut left) = (Vec::new(), volume.get());
     while left > 0 {
         let request = generator.replay();
+        // As a load ends: what does not fit is not asked.
+        if u64::from(request.length) > left {
+            break;
+        }
         let (file, offset) = (request.offset / file_size, request.offset % file_size);
         all.push((file as usize, request.operation, offset, u64::from(request.length)));
         left = left.saturating_sub(u64::from(request.length));

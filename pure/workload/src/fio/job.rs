@@ -34,6 +34,8 @@ pub(super) struct Job<'a> {
     pub(super) file_names: Option<String>,
     /// What all clones move together by their size.
     moved: Option<Bytes>,
+    /// The smallest block of each direction that is named.
+    least: Vec<Bytes>,
 }
 
 /// Where a job neither ends by time nor says how much it moves, nobody waits longer.
@@ -70,6 +72,7 @@ impl<'a> Job<'a> {
             names_file: false,
             file_names: None,
             moved: None,
+            least: Vec::new(),
         }
     }
 
@@ -146,6 +149,11 @@ impl<'a> Job<'a> {
             ..LoadSpec::default()
         };
         spec.pattern = self.pattern(&kind, &spec);
+        if kind.is_mixed() && spec.flush.is_some_and(|flush| flush.how == FlushMethod::Fdatasync) {
+            self.note(
+                "flushes of a mix come once after so many writes; fio flushes again after each read until the next write",
+            );
+        }
         spec.verify = self.verify(&spec);
         // Of a file that is closed once both are the same.
         let at_end = [self.flag("end_fsync"), self.flag("fsync_on_close")].contains(&Some(true));
@@ -549,6 +557,25 @@ impl<'a> Job<'a> {
         if count <= 1 || self.purpose == Purpose::Reported {
             return;
         }
+        if !is_named && self.section.settings.contains_key("filesize") {
+            self.refuse(
+                "filesize",
+                "and nrfiles: fio gives each file that size, and asks a part of each; write size alone",
+            );
+        }
+        let by_chance = service.is_some_and(|service| service.value.starts_with("random"));
+        if random && by_chance && self.section.settings.contains_key("offset") {
+            self.refuse(
+                "offset",
+                "and files by chance: fio draws each file's blocks from its begin on; leave one of them out",
+            );
+        }
+        if self.section.settings.get("random_distribution").is_some_and(|of| of.value.starts_with("zoned_abs")) {
+            self.refuse(
+                "random_distribution",
+                "and several files: fio has such zones in each of them; leave one of them out",
+            );
+        }
         if open.is_some_and(|open| open < count) {
             self.refuse(
                 "openfiles",
@@ -588,7 +615,19 @@ impl<'a> Job<'a> {
         let moved = self.bytes("io_size");
         spec.duration = runtime.unwrap_or(DURATION_MAX);
         let moved = moved.filter(|each| *each > Bytes::ZERO).map(|each| times(each, spec.threads));
+        let is_part = moved.zip(self.moved).is_some_and(|(moved, size)| moved < size);
         let mut all = moved.or(self.moved);
+        // Whatever is left is one more request, unless the file or its map ends there.
+        if is_run && spec.blocks.len() == 1 && (is_part || draws_anew(&spec.pattern)) {
+            let (clones, block) = (u64::from(spec.threads.max(1)), spec.block_max().get().max(1));
+            let up = |all: Bytes| times(Bytes::new((all.get() / clones).next_multiple_of(block)), spec.threads);
+            all = all.map(up);
+        } else if is_run
+            && all.is_some_and(|all| !all.get().is_multiple_of(spec.block_max().get().max(1)))
+            && moved.is_some()
+        {
+            self.note("io_size is no multiple of the block: at the end of each pass fio asks a request more or less");
+        }
         if let Some(count) = self.number("number_ios").filter(|count| *count > 0) {
             if spec.blocks.len() > 1 {
                 self.refuse("number_ios", "counts requests, which bssplit gives several sizes: write io_size instead");
@@ -646,7 +685,11 @@ impl<'a> Job<'a> {
     fn draws_alike(&self, generator: &str) -> bool {
         let has = |key: &str| self.section.settings.get(key).is_some_and(|setting| setting.value != "0");
         ["tausworthe", "tausworthe64"].contains(&generator)
-            || (generator == "lfsr" && !has("norandommap") && !has("random_distribution") && !has("bssplit"))
+            || (generator == "lfsr"
+                && !has("norandommap")
+                && !has("random_distribution")
+                && !has("bssplit")
+                && !has("bsrange"))
     }
 
     /// Whether filling until nothing is free is going over the device once, as the job does anyway.
@@ -710,6 +753,14 @@ impl<'a> Job<'a> {
                 format!("{key}={}: would change the load, and loadline does not know it: {advice}", setting.value);
             self.problems.push(FioProblem { remedy, ..FioProblem::new(setting.line, message) });
         }
+    }
+}
+
+/// Whether any block may come next, whichever came before.
+fn draws_anew(pattern: &Pattern) -> bool {
+    match pattern {
+        Pattern::Random(of) => !matches!(of, Distribution::Permutation | Distribution::Covering),
+        Pattern::Sequential { .. } => false,
     }
 }
 

@@ -301,11 +301,7 @@ fn blocks_that_fio_cuts_are_cut_here() {
     let cut = one("rw=randread\nbssplit=4k/50:64k/50");
     assert_eq!((cut.pattern, cut.overlap), (Pattern::Random(Distribution::Covering), false));
     assert!(one("rw=randread\nbssplit=4k/50:64k/50\nfilename=/a\nnumjobs=2").overlap, "each goes over all of it");
-    for (odd, why) in [
-        ("bssplit=4k/50:10k/50", "multiples"),
-        ("bssplit=4k/50:8k/50\nba=512", "blockalign"),
-        ("bssplit=4k/50:8k/50\nrate=1m", "rate"),
-    ] {
+    for (odd, why) in [("bssplit=4k/50:10k/50", "multiples"), ("bssplit=4k/50:8k/50\nrate=1m", "rate")] {
         let told = refused(&format!("rw=randread\n{odd}"));
         assert!(told.contains("job.fio:6: bssplit=") && told.contains(why), "{told}");
     }
@@ -730,4 +726,34 @@ fn what_has_no_place_here_is_refused_by_what_it_does_in_fio() {
     assert_eq!(one("rw=write\nbssplit=4k/60:8k/40,16k/100").blocks[0].size, Bytes::kib(16));
     assert_eq!(one("rw=read\nbssplit=4k/60:8k/40,16k/100").blocks.len(), 2);
     assert_eq!(one("rw=randrw\nnorandommap\nbssplit=4k/50:8k/50,4k/50:8k/50").blocks.len(), 2);
+}
+
+#[test]
+fn a_job_whose_blocks_are_aligned_otherwise_may_ask_one_again_as_in_fio() {
+    let pattern = |options: &str| one(&format!("rw=randread\n{options}")).pattern;
+    for otherwise in ["bs=8k\nba=4k", "bs=4k\nba=16k", "bssplit=4k/50:8k/50\nba=512", "ba=8k"] {
+        assert_eq!(pattern(otherwise), Pattern::Random(Distribution::Uniform), "{otherwise}");
+    }
+    assert_eq!(pattern("bs=8k\nba=8k"), Pattern::Random(Distribution::Permutation));
+    let early = refused("rw=randwrite\nbs=4k,8k");
+    assert!(early.contains("bs=4k,8k: without norandommap fio keeps a map in blocks of the smallest size"), "{early}");
+    assert_eq!(one("rw=randread\nbs=4k,8k").blocks[0].size, Bytes::kib(4));
+    assert_eq!(one("rw=randwrite\nbs=4k,8k\nnorandommap").blocks[0].size, Bytes::kib(8));
+    let mixed = jobs("[a]\nrw=randrw\nsize=1m\nfdatasync=4\n");
+    assert!(mixed.notes.iter().any(|note| note.contains("again after each read until the next write")));
+}
+
+#[test]
+fn what_is_left_of_a_size_is_one_more_request_where_it_is_to_fio() {
+    let requests = |options: &str| {
+        let load = one(&format!("size=2m\nbs=48k\n{options}"));
+        load.volume.unwrap().get() as f64 / load.block_max().get() as f64
+    };
+    for part in ["rw=read\nio_size=512k", "rw=randread\nio_size=512k"] {
+        assert!((requests(part) - 11.0).abs() < 1e-9, "{part}");
+    }
+    assert!((requests("rw=randread\nnorandommap") - 43.0).abs() < 1e-9);
+    for whole in ["rw=read", "rw=randread"] {
+        assert!((42.0..43.0).contains(&requests(whole)), "the load ends before what does not fit: {whole}");
+    }
 }

@@ -29,6 +29,7 @@ impl Job<'_> {
                 self.problem(setting.line, message);
                 return whole(Bytes::kib(4));
             }
+            self.least = least_of(sides.as_deref().unwrap_or_default());
             let split = one_of(sides, kind);
             if let Some(blocks) = &split {
                 self.look_at_cuts("bssplit", blocks, kind);
@@ -49,6 +50,7 @@ impl Job<'_> {
                 range_blocks(units::bytes(from, base)?, units::bytes(to, base)?)
             };
             let ranges: Option<Vec<Vec<BlockShare>>> = setting.value.split(',').map(read).collect();
+            self.least = least_of(ranges.as_deref().unwrap_or_default());
             let Some(blocks) = one_of(ranges, kind) else {
                 let message = format!(
                     "bsrange={}: is no range of at most {RANGE_SIZES_MAX} sizes for all requests, such as 4k-64k",
@@ -67,7 +69,11 @@ impl Job<'_> {
             );
         }
         let sizes: Option<Vec<Bytes>> = setting.value.split([',', '-']).map(|text| units::bytes(text, base)).collect();
+        self.least = sizes.clone().unwrap_or_default();
         let size = one_of(sizes, kind);
+        if let Some(own) = size {
+            self.look_at_map("bs", own, kind);
+        }
         if size.is_none() {
             let message = if kind.is_mixed() && setting.value.contains([',', '-']) {
                 format!(
@@ -89,17 +95,11 @@ impl Job<'_> {
             return;
         }
         let least = blocks.iter().map(|block| block.size.get()).min().unwrap_or(1).max(1);
-        let align = self
-            .section
-            .settings
-            .get("ba")
-            .and_then(|setting| units::bytes(&setting.value, base(&self.section.settings)));
+        self.look_at_map(key, Bytes::new(least), kind);
         let counts =
             ["rate", "rate_iops"].iter().any(|key| self.section.settings.get(*key).is_some_and(|s| s.value != "0"));
         let why = if blocks.iter().any(|block| !block.size.get().is_multiple_of(least)) {
             "without norandommap fio counts in blocks of the smallest size, and cuts the others to them: write multiples of it, or norandommap"
-        } else if align.is_some_and(|align| align.get() != least) {
-            "with blockalign fio's map of what was asked mixes two sizes up: write norandommap, or leave blockalign out"
         } else if counts {
             "without norandommap fio cuts blocks, so that a rate in bytes is no rate of requests: write norandommap, or leave out the rate"
         } else {
@@ -112,13 +112,38 @@ impl Job<'_> {
         self.refuse(key, why);
     }
 
+    /// Says what fio does with a random job whose smallest block is not the smallest of all directions.
+    fn look_at_map(&mut self, key: &str, least: Bytes, kind: &Kind) {
+        if self.cuts_blocks(kind) && self.least.iter().any(|other| *other < least) {
+            self.refuse(
+                key,
+                "without norandommap fio keeps a map in blocks of the smallest size of any direction, and ends the job before its size: \
+                 write the size of this direction alone, or norandommap",
+            );
+        }
+    }
+
+    /// Whether its blocks begin at multiples of another size than they have, so that fio keeps no map of what was asked.
+    pub(super) fn is_aligned_otherwise(&self) -> bool {
+        let base = base(&self.section.settings);
+        let align = self.section.settings.get("ba").and_then(|setting| units::bytes(&setting.value, base));
+        let usual = [Bytes::kib(4)];
+        let least = if self.least.is_empty() { &usual[..] } else { &self.least };
+        align.is_some_and(|align| least.iter().any(|least| *least != align))
+    }
+
     /// Whether fio keeps a map of the blocks that were asked. Of a job that was run it does not say so.
     pub(super) fn cuts_blocks(&self, kind: &Kind) -> bool {
         let value = |key: &str| self.section.settings.get(key).map(|setting| setting.value.as_str());
         let is_uniform = matches!(value("random_distribution"), None | Some("random"));
-        let has_map = matches!(value("norandommap"), None | Some("0"));
+        let has_map = matches!(value("norandommap"), None | Some("0")) && !self.is_aligned_otherwise();
         self.purpose == Purpose::Run && kind.random && is_uniform && has_map
     }
+}
+
+/// The smallest size of each direction.
+fn least_of(sides: &[Vec<BlockShare>]) -> Vec<Bytes> {
+    sides.iter().filter_map(|side| side.iter().map(|block| block.size).min()).collect()
 }
 
 /// The part of a list that is of the job's own operation: of reads, writes and trims. The last counts for those left out.

@@ -13,7 +13,7 @@ const DISTRIBUTIONS: &str =
 
 impl Job<'_> {
     pub(super) fn pattern(&mut self, kind: &Kind, spec: &LoadSpec) -> Pattern {
-        let map_off = self.flag("norandommap") == Some(true);
+        let map_off = self.flag("norandommap") == Some(true) || self.is_aligned_otherwise();
         let distribution = self.get("random_distribution");
         if !kind.random {
             if kind.is_mixed() {
