@@ -18,7 +18,7 @@ pub(crate) fn decoded<'a>(
         return encoding.decode_without_bom_handling(&body[mark..]).0;
     }
     if let Some(encoding) = wide(body) {
-        if declared.is_some_and(|name| Encoding::for_label(name.as_bytes()).is_none_or(|of| of.is_ascii_compatible())) {
+        if declared.is_some_and(|name| Encoding::for_label(name.as_bytes()).is_none_or(Encoding::is_ascii_compatible)) {
             notes.push("the declared charset is wrong".into());
         }
         return encoding.decode_without_bom_handling(body).0;

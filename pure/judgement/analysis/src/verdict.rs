@@ -428,7 +428,10 @@ fn is_modelled(header: &RunHeader) -> bool {
 /// Whether most of what a load reads was never written, and nothing but that explains how it is answered.
 fn is_never_written(cell: &CellSummary) -> bool {
     let mostly = |doubt: &Doubt| match &doubt.seen {
-        DoubtEvidence::NeverWritten { share, .. } => *share >= NEVER_WRITTEN_MOST,
+        // Writes to new blocks are answered by the disk.
+        DoubtEvidence::NeverWritten { operation, share, .. } => {
+            *operation == Operation::Read && *share >= NEVER_WRITTEN_MOST
+        }
         _ => doubt.code == DoubtCode::UnwrittenExtents,
     };
     let is_disk = cell.binding.as_ref().is_some_and(|binding| {

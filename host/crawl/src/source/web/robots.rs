@@ -1,7 +1,6 @@
 //! robots.txt by RFC 9309, with the crawl delay that many add.
 
 use super::address::normal_octets;
-use std::borrow::Cow;
 use std::time::Duration;
 
 /// Bytes of a file that are read; what stands behind them counts as not there.
@@ -134,7 +133,7 @@ fn product(value: &str) -> &str {
 }
 
 /// Whether a pattern with `*` and a final `$` fits the beginning of a path.
-fn fits(pattern: &str, path: &Cow<'_, str>) -> bool {
+fn fits(pattern: &str, path: &str) -> bool {
     let (pattern, is_whole) = match pattern.strip_suffix('$') {
         Some(pattern) => (pattern, true),
         None => (pattern, false),
