@@ -68,7 +68,7 @@ fn drawn(draws: &mut Draws) -> String {
         "rate=40m,",
         "ba=4k",
     ];
-    let kind = if draws.next() % 8 == 0 { draws.one(&strides) } else { draws.one(&kinds) };
+    let kind = if draws.next().is_multiple_of(8) { draws.one(&strides) } else { draws.one(&kinds) };
     let chosen = [
         kind,
         draws.some(5, &sizes),
