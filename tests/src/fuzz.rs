@@ -6,6 +6,7 @@ use loadline_catalog::{Catalog, Kind, Price};
 use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Layout, VolumeSpec};
 use loadline_emulation::{Change, FaultSelection, FaultyMachine, Trace};
 use loadline_emulator::{ControlRequest, parse_control};
+use loadline_http::{HEAD_MAX, PageRequest, RequestRefusal};
 use loadline_nbd::negotiation::{ExportInfo, Negotiation, NegotiationStep, OPTIONS_MAX};
 use loadline_nbd::reply::ReplyTo;
 use loadline_nbd::request::{Command, Incoming, Message, NbdRequest, Rules};
@@ -22,11 +23,12 @@ use std::sync::LazyLock;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is that of its program in `fuzz/fuzz_targets` and of its folder in `fuzz/corpus`.
-pub const TARGETS: [(&str, Target); 16] = [
+pub const TARGETS: [(&str, Target); 17] = [
     ("control", control),
     ("fio_jobs", fio_jobs),
     ("fio_results", fio_results),
     ("histogram_decode", histogram_decode),
+    ("http_request", http_request),
     ("limits_answer", limits_answer),
     ("nbd_negotiation", nbd_negotiation),
     ("nbd_requests", nbd_requests),
@@ -40,6 +42,30 @@ pub const TARGETS: [(&str, Target); 16] = [
     ("trace_read", trace_read),
     ("units", units),
 ];
+
+/// The head of a request is answered only by a name of this machine with the server's port, and is the same whatever comes after it.
+pub fn http_request(bytes: &[u8]) {
+    const PORT: u16 = 9_100;
+    let read = PageRequest::parse(bytes, PORT);
+    if read == Ok(None) {
+        assert!(bytes.len() < HEAD_MAX, "what is not whole may still become so");
+        return;
+    }
+    let mut longer = bytes.to_vec();
+    longer.extend_from_slice(b"GET / HTTP/1.1\r\n\r\n");
+    let again = PageRequest::parse(&longer, PORT);
+    let Ok(Some(request)) = &read else {
+        assert!(again.is_err(), "a refusal stays one: {again:?}");
+        return;
+    };
+    assert_eq!(again, read);
+    assert!(request.path.starts_with('/') && !request.path.contains('?'), "{request:?}");
+    let text = bytes.to_ascii_lowercase();
+    let has = |name: &[u8]| text.windows(name.len()).any(|part| part == name);
+    assert!(has(b"127.0.0.1:9100") || has(b"[::1]:9100") || has(b"localhost:9100"), "{request:?}");
+    let forged = PageRequest::parse(bytes, PORT + 1);
+    assert_eq!(forged, Err(RequestRefusal::Host), "the port is a part of the name");
+}
 
 /// A line of the control socket is a request that can be written again, or refused; a model that is told to do it
 /// does, or refuses, and goes on.

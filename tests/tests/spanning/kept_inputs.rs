@@ -55,6 +55,11 @@ fn a_stored_histogram_of_any_bytes_is_refused_or_keeps_its_rules() {
 }
 
 #[test]
+fn requests_over_http_may_be_anything() {
+    hold_all("http_request");
+}
+
+#[test]
 fn lines_of_the_control_socket_may_be_anything() {
     hold_all("control");
 }
