@@ -1,7 +1,7 @@
 //! What a running service reports: one document that `status` reads, and the same as metrics.
 
+use loadline_exposition::{Exposition, Labels};
 use serde::{Deserialize, Serialize};
-use std::fmt::Write as _;
 
 /// The version of the document.
 pub const STATUS_SCHEMA: &str = "loadline.shelter-status/1";
@@ -141,66 +141,49 @@ impl ShelterStatus {
         matches!((self.recovery_age_ns, self.recovery_point_ns), (Some(age), Some(point)) if age > point)
     }
 
-    /// As OpenMetrics text. What is unknown is left out, never 0.
+    /// As a file for collectors of metrics. What is unknown is left out, never 0.
     #[must_use]
     pub fn metrics(&self) -> String {
-        let mut text = String::new();
-        let labels = format!("{{name=\"{}\"}}", self.name);
-        let mut gauge = |name: &str, help: &str, value: Option<f64>| {
-            if let Some(value) = value {
-                write!(
-                    text,
-                    "# HELP loadline_shelter_{name} {help}\n# TYPE loadline_shelter_{name} gauge\n\
-                     loadline_shelter_{name}{labels} {value}\n"
-                )
-                .expect("text takes everything");
-            }
-        };
-        let seconds = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e9);
+        let mut text = Exposition::file();
+        let labels = Labels::of(&[("name", &self.name)]);
+        let sample = |value: Option<f64>| value.map(|value| (labels.clone(), value));
+        let seconds = |ns: Option<u64>| sample(ns.map(|ns| ns as f64 / 1e9));
+        let count = |count: Option<u64>| sample(count.map(|count| count as f64));
+        let at = |unix_s: Option<i64>| sample(unix_s.map(|unix_s| unix_s as f64));
+        let is = |is: bool| sample(Some(f64::from(u8::from(is))));
         // All saved is an age of zero: that is known, not missing.
         let age = (self.phase == ServicePhase::Ready).then(|| self.recovery_age_ns.unwrap_or(0));
-        gauge("recovery_age_seconds", "Age of the oldest unsaved change.", seconds(age));
-        gauge("recovery_point_seconds", "How old an unsaved change may become.", seconds(self.recovery_point_ns));
-        gauge("dirty_bytes", "Bytes of files with unsaved changes.", Some(self.unsaved_bytes as f64));
-        gauge(
-            "dirty_budget_bytes",
-            "Bytes that can be saved within a notice.",
-            self.budget_bytes.map(|bytes| bytes as f64),
-        );
-        gauge(
-            "last_commit_timestamp_seconds",
-            "When the last save was acknowledged.",
-            self.last_save.as_ref().map(|save| save.acknowledged_s as f64),
-        );
-        gauge("generation", "The newest saved generation.", self.last_save.as_ref().map(|save| save.generation as f64));
-        gauge(
-            "inexact_files",
-            "Files that changed while they were read; their previous version is kept.",
-            self.last_save.as_ref().map(|save| save.inexact as f64),
-        );
-        gauge("failures_in_row", "Saves that failed since the last that did not.", Some(self.failures_in_row as f64));
-        gauge(
-            "rate_bytes_per_second",
-            "Bytes per second that saving may take.",
-            self.rate_bytes_per_s.map(|rate| rate as f64),
-        );
-        gauge("restore_predicted_seconds", "How long a restore would take.", seconds(self.restore_predicted_ns));
-        gauge("last_drill_timestamp_seconds", "When the last drill was passed.", self.drill_s.map(|at| at as f64));
-        let generations = (self.generations > 0).then_some(self.generations as f64);
-        gauge("generations", "Generations that can be restored.", generations);
-        gauge(
-            "last_prune_timestamp_seconds",
-            "When the repository was pruned last.",
-            self.pruned_s.map(|at| at as f64),
-        );
-        for (name, help, at) in [
-            ("verified_timestamp_seconds", "Everything that is saved was read since then.", self.verified_s),
-            ("reread_timestamp_seconds", "Every file of the disk was read since then.", self.reread_s),
+        let last = self.last_save.as_ref();
+        let generations = (self.generations > 0).then_some(self.generations);
+        for (name, help, sample) in [
+            ("recovery_age_seconds", "Age of the oldest unsaved change.", seconds(age)),
+            ("recovery_point_seconds", "How old an unsaved change may become.", seconds(self.recovery_point_ns)),
+            ("dirty_bytes", "Bytes of files with unsaved changes.", count(Some(self.unsaved_bytes))),
+            ("dirty_budget_bytes", "Bytes that can be saved within a notice.", count(self.budget_bytes)),
+            (
+                "last_commit_timestamp_seconds",
+                "When the last save was acknowledged.",
+                at(last.map(|save| save.acknowledged_s)),
+            ),
+            ("generation", "The newest saved generation.", count(last.map(|save| save.generation))),
+            (
+                "inexact_files",
+                "Files that changed while they were read; their previous version is kept.",
+                count(last.map(|save| save.inexact)),
+            ),
+            ("failures_in_row", "Saves that failed since the last that did not.", count(Some(self.failures_in_row))),
+            ("rate_bytes_per_second", "Bytes per second that saving may take.", count(self.rate_bytes_per_s)),
+            ("restore_predicted_seconds", "How long a restore would take.", seconds(self.restore_predicted_ns)),
+            ("last_drill_timestamp_seconds", "When the last drill was passed.", at(self.drill_s)),
+            ("generations", "Generations that can be restored.", count(generations)),
+            ("last_prune_timestamp_seconds", "When the repository was pruned last.", at(self.pruned_s)),
+            ("verified_timestamp_seconds", "Everything that is saved was read since then.", at(self.verified_s)),
+            ("reread_timestamp_seconds", "Every file of the disk was read since then.", at(self.reread_s)),
+            ("damaged", "1 if saved data is missing or damaged.", is(self.damage.is_some())),
+            ("ready", "1 if services may run.", is(self.phase == ServicePhase::Ready)),
         ] {
-            gauge(name, help, at.map(|at| at as f64));
+            text.gauge(&format!("shelter_{name}"), help, sample);
         }
-        gauge("damaged", "1 if saved data is missing or damaged.", Some(f64::from(u8::from(self.damage.is_some()))));
-        gauge("ready", "1 if services may run.", Some(f64::from(u8::from(self.phase == ServicePhase::Ready))));
         for (name, help, value) in [
             ("save_bytes", "Bytes written to the destination.", Some(self.saved_bytes_total)),
             ("saves", "Saves.", Some(self.saves_total)),
@@ -209,16 +192,9 @@ impl ShelterStatus {
             ("requests_failed", "Requests that failed and were repeated.", self.requests_failed_total),
             ("requests_throttled", "Requests that the store put off.", self.requests_throttled_total),
         ] {
-            let Some(value) = value else { continue };
-            write!(
-                text,
-                "# HELP loadline_shelter_{name} {help}\n# TYPE loadline_shelter_{name} counter\n\
-                 loadline_shelter_{name}_total{labels} {value}\n"
-            )
-            .expect("text takes everything");
+            text.counter(&format!("shelter_{name}"), help, count(value));
         }
-        text.push_str("# EOF\n");
-        text
+        text.end()
     }
 }
 

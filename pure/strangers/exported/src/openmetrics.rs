@@ -1,13 +1,11 @@
 //! A run as text that Prometheus and OpenMetrics (github.com/prometheus/OpenMetrics, 1.0) both read: gauges by cell, for collectors that
 //! read files or are pushed to.
-//!
-//! What describes something is a gauge of 1 whose name ends in `_info`: node_exporter and promtool refuse OpenMetrics' type `info`.
 //! Samples have no timestamp of their own, since such collectors refuse them; the start of the run is a figure beside
 //! them.
 
 use loadline_analysis::{CellSummary, OperationFigures, RunSummary};
+use loadline_exposition::{Exposition, Labels};
 use loadline_record::{Clock, HistogramSnapshot};
-use std::fmt::Write as _;
 
 /// The exported percentiles, with the label of each.
 type Percentile = (&'static str, fn(&HistogramSnapshot) -> Option<u64>);
@@ -24,21 +22,15 @@ const PERCENTILES: [Percentile; 6] = [
 /// `started_unix_s` is the start of the run, seconds since 1970.
 #[must_use]
 pub fn openmetrics(summary: &RunSummary, started_unix_s: Option<u64>) -> String {
-    let mut text = Text::default();
+    let mut text = Exposition::file();
     let run = &summary.run;
     let clock = if run.clock == Clock::Real { "real" } else { "virtual" };
-    let own = labels(&[("run", &run.id), ("name", &run.name), ("clock", clock), ("version", &run.version)]);
-    text.family(
-        "run_info",
-        "gauge",
-        None,
-        "The run, and whether it was measured or predicted.",
-        [(own, 1.0)].into_iter(),
-    );
+    let own = Labels::of(&[("run", &run.id), ("name", &run.name), ("clock", clock), ("version", &run.version)]);
+    text.gauge("run_info", "The run, and whether it was measured or predicted.", [(own, 1.0)]);
     if let Some(started) = started_unix_s {
-        let sample = (labels(&[("run", &run.id)]), started as f64);
+        let sample = (Labels::of(&[("run", &run.id)]), started as f64);
         let help = "When the run began, since 1970.";
-        text.family("run_started_timestamp_seconds", "gauge", Some("seconds"), help, [sample].into_iter());
+        text.gauge("run_started_timestamp_seconds", help, [sample]);
     }
     let cells = &summary.cells;
     let by_cell = |of: fn(&CellSummary) -> Option<f64>| {
@@ -59,52 +51,46 @@ pub fn openmetrics(summary: &RunSummary, started_unix_s: Option<u64>) -> String 
         ];
         (of_cell(&run.id, cell, &more), 1.0)
     });
-    text.family(
-        "cell_info",
-        "gauge",
-        None,
-        "The load of a cell; queue_depth is that of each thread, of closed loops.",
-        info,
-    );
+    text.gauge("cell_info", "The load of a cell; queue_depth is that of each thread, of closed loops.", info);
     let doubts = cells.iter().flat_map(|cell| {
         let mut codes: Vec<&str> = cell.doubts.iter().map(|doubt| doubt.code.name()).collect();
         codes.dedup();
         codes.into_iter().map(|code| (of_cell(&run.id, cell, &[("code", code)]), 1.0)).collect::<Vec<_>>()
     });
-    text.family("doubt_info", "gauge", None, "Why the figures of a cell should not be believed as they stand.", doubts);
+    text.gauge("doubt_info", "Why the figures of a cell should not be believed as they stand.", doubts);
     let bound = cells.iter().filter_map(|cell| {
         let binding = cell.binding.as_ref()?;
         let inferred = if binding.inferred { "true" } else { "false" };
         Some((of_cell(&run.id, cell, &[("limit", binding.limit.name()), ("inferred", inferred)]), 1.0))
     });
-    text.family("binding_info", "gauge", None, "What bound a cell.", bound);
+    text.gauge("binding_info", "What bound a cell.", bound);
     let ceilings = cells.iter().flat_map(|cell| {
         cell.ceilings
             .iter()
             .map(|of| (of_cell(&run.id, cell, &[("limit", of.limit.name())]), of.iops))
             .collect::<Vec<_>>()
     });
-    text.family("ceiling_iops", "gauge", None, "Limits of a cell, put as requests per second of its load.", ceilings);
+    text.gauge("ceiling_iops", "Limits of a cell, put as requests per second of its load.", ceilings);
     let offered = by_cell(|cell| cell.offered_iops);
-    text.family("offered_iops", "gauge", None, "Requests per second that an open loop offered.", offered);
+    text.gauge("offered_iops", "Requests per second that an open loop offered.", offered);
     let low = by_cell(|cell| cell.total.as_ref()?.iops_low);
-    text.family("iops_low", "gauge", None, "Lower end of the interval of all requests per second.", low);
+    text.gauge("iops_low", "Lower end of the interval of all requests per second.", low);
     let high = by_cell(|cell| cell.total.as_ref()?.iops_high);
-    text.family("iops_high", "gauge", None, "Upper end of the interval of all requests per second.", high);
+    text.gauge("iops_high", "Upper end of the interval of all requests per second.", high);
     let errors = by_cell(|cell| Some(cell.errors as f64));
-    text.family("errors", "gauge", None, "Requests that failed.", errors);
-    text.family("iops", "gauge", None, "Requests completed per second.", figures(summary, |of| Some(of.iops)));
+    text.gauge("errors", "Requests that failed.", errors);
+    text.gauge("iops", "Requests completed per second.", figures(summary, |of| Some(of.iops)));
     let throughput = figures(summary, |of| Some(of.throughput_bytes_per_s));
-    text.family("throughput_bytes_per_second", "gauge", None, "Bytes completed per second.", throughput);
+    text.gauge("throughput_bytes_per_second", "Bytes completed per second.", throughput);
     let seconds = |ns: f64| ns / 1e9;
     let mean = figures(summary, move |of| Some(seconds(of.latency_ns.mean)));
     let help = "Mean latency, from when a request was wanted.";
-    text.family("latency_mean_seconds", "gauge", Some("seconds"), help, mean);
+    text.gauge("latency_mean_seconds", help, mean);
     // Of counters that only add latencies up it would be the highest mean.
     let most = by_operation(summary).filter(|(cell, ..)| !cell.has_only_means()).map(move |(cell, operation, of)| {
         (of_cell(&run.id, cell, &[("operation", operation)]), seconds(of.latency_ns.max as f64))
     });
-    text.family("latency_max_seconds", "gauge", Some("seconds"), "The largest latency.", most);
+    text.gauge("latency_max_seconds", "The largest latency.", most);
     let percentiles = by_operation(summary).flat_map(|(cell, operation, of)| {
         let told = PERCENTILES.iter().filter_map(|(share, at)| Some((*share, at(&of.latency_ns)?)));
         told.map(|(share, ns)| {
@@ -113,9 +99,8 @@ pub fn openmetrics(summary: &RunSummary, started_unix_s: Option<u64>) -> String 
         .collect::<Vec<_>>()
     });
     let help = "Percentiles of the latency, from when a request was wanted.";
-    text.family("latency_seconds", "summary", Some("seconds"), help, percentiles);
-    text.0.push_str("# EOF\n");
-    text.0
+    text.summary("latency_seconds", help, percentiles);
+    text.end()
 }
 
 /// Every operation that occurred in a cell, then every step of its application.
@@ -127,49 +112,15 @@ fn by_operation(summary: &RunSummary) -> impl Iterator<Item = (&CellSummary, &st
     })
 }
 
-fn figures(summary: &RunSummary, of: impl Fn(&OperationFigures) -> Option<f64>) -> impl Iterator<Item = (String, f64)> {
+fn figures(summary: &RunSummary, of: impl Fn(&OperationFigures) -> Option<f64>) -> impl Iterator<Item = (Labels, f64)> {
     by_operation(summary).filter_map(move |(cell, operation, figures)| {
         Some((of_cell(&summary.run.id, cell, &[("operation", operation)]), of(figures)?))
     })
 }
 
 /// Labels of a cell's sample.
-fn of_cell(run: &str, cell: &CellSummary, more: &[(&str, &str)]) -> String {
+fn of_cell(run: &str, cell: &CellSummary, more: &[(&str, &str)]) -> Labels {
     let mut all = vec![("run", run), ("volume", cell.volume.as_str()), ("cell", cell.id.as_str())];
     all.extend_from_slice(more);
-    labels(&all)
-}
-
-fn labels(all: &[(&str, &str)]) -> String {
-    let escaped = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    let told: Vec<String> = all.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
-    told.join(",")
-}
-
-#[derive(Debug, Default)]
-struct Text(String);
-
-impl Text {
-    /// A family with its samples; nothing if there are none.
-    fn family(
-        &mut self,
-        name: &str,
-        kind: &str,
-        unit: Option<&str>,
-        help: &str,
-        samples: impl Iterator<Item = (String, f64)>,
-    ) {
-        let mut samples = samples.filter(|(_, value)| value.is_finite()).peekable();
-        if samples.peek().is_none() {
-            return;
-        }
-        let _ = writeln!(self.0, "# HELP loadline_{name} {help}");
-        let _ = writeln!(self.0, "# TYPE loadline_{name} {kind}");
-        if let Some(unit) = unit {
-            let _ = writeln!(self.0, "# UNIT loadline_{name} {unit}");
-        }
-        for (labels, value) in samples {
-            let _ = writeln!(self.0, "loadline_{name}{{{labels}}} {value}");
-        }
-    }
+    Labels::of(&all)
 }
