@@ -40,7 +40,7 @@ use hunt::HuntArguments;
 use import::ImportArguments;
 use list::{ListArguments, TagArguments};
 use live::AttachArguments;
-pub(crate) use live::LiveArguments;
+pub(crate) use live::{LiveArguments, MetricsArguments, ShownArguments};
 use loadline_catalog::{CommitmentTerm, Currency, Discount};
 use loadline_disk::BurstCredits;
 use loadline_prediction::{DRAWS_DEFAULT, DRAWS_MAX};

@@ -7,12 +7,13 @@ use crate::arguments::emulate::EmulateArguments;
 use crate::attach;
 use crate::environments;
 use crate::failure::{Outcome, Usage};
+use crate::metrics::MetricsPage;
 use crate::refusals::Refusals;
 use crate::schema::Schema;
 use crate::terminal::Terminal;
 use crate::{output, printing};
 use anyhow::Context;
-use loadline_emulator::{Backing, Emulation, Tls};
+use loadline_emulator::{Backing, Emulation, Tls, View};
 use loadline_nbd::export_uri::{ClientEncryption, ListenAddress};
 use loadline_record::RunVerb;
 use loadline_report::Weight;
@@ -48,7 +49,7 @@ pub(crate) fn emulate(
     let options = options(arguments)?;
     let (seed, backing) = (options.seed, options.backing.clone());
     let store = (!arguments.no_record).then(store).transpose()?;
-    let mut terminal = Terminal::following(&RunVerb::Emulate, &arguments.live, quiet)?;
+    let mut terminal = Terminal::showing(&RunVerb::Emulate, &arguments.live.shown, quiet)?;
     let mut run = EmulationRun::begin(&environment, options)?;
     let encryption = match tls {
         None => ClientEncryption::None,
@@ -67,11 +68,14 @@ pub(crate) fn emulate(
     if !quiet {
         printed::tell_notes(run.emulation());
         output::tell(&format!("Emulating {} with seed {seed}; Ctrl-C ends it.", environment.name));
-        printed::tell_places(run.emulation(), &open, encryption, &backing);
+        let metrics = listeners.metrics.as_ref().map(MetricsPage::url);
+        printed::tell_places(run.emulation(), &open, metrics, encryption, &backing);
     }
     let mut devices = open.devices;
     terminal.emulates(run.id(), &environment.name, open.control.as_deref());
-    let mut followed = Followed { terminal, refusals: Refusals::new(Instant::now()), quiet };
+    let mut followed =
+        Followed { terminal, refusals: Refusals::new(Instant::now()), metrics: listeners.metrics, quiet };
+    followed.count(&run.emulation().view());
     run.serve(devices.as_mut(), &mut followed);
     followed.end();
     let unfinished = devices.map(|devices| devices.release(&mut |event| output::tell(&attach::line(&event))));
@@ -109,16 +113,14 @@ fn options(arguments: &EmulateArguments) -> anyhow::Result<EmulationOptions> {
 struct Listeners {
     socket: Option<PathBuf>,
     address: Option<SocketAddr>,
-    metrics: Option<SocketAddr>,
+    metrics: Option<MetricsPage<View>>,
 }
 
 impl Listeners {
     fn of(arguments: &EmulateArguments, environment: &str, is_encrypted: bool) -> anyhow::Result<Self> {
-        let address_of = |option: &str, typed: &Option<String>, open: bool, refusal: &str| {
-            typed.as_deref().map(|typed| address(option, typed, open, refusal)).transpose()
-        };
-        let address = address_of("--listen", &arguments.listen, arguments.insecure || is_encrypted, OPEN_CONTENTS)?;
-        let metrics = address_of("--metrics", &arguments.metrics, arguments.insecure, OPEN_METRICS)?;
+        let is_open = arguments.insecure || is_encrypted;
+        let address = arguments.listen.as_deref().map(|typed| address(typed, is_open)).transpose()?;
+        let metrics = arguments.live.metrics.page(View::default(), View::exposition)?;
         let socket = match (&arguments.socket, address) {
             (None, Some(_)) => None,
             (Some(path), _) => Some(path.clone()),
@@ -159,7 +161,6 @@ fn open(
     let socket = listeners.socket.as_deref();
     socket.map_or(Ok(()), Emulation::check_unix)?;
     let control = listen_control(emulation, arguments.control.as_deref(), socket, environment)?;
-    let metrics = listeners.metrics.map(|address| emulation.listen_metrics(address)).transpose()?;
     let mut addresses = Vec::new();
     if let Some(path) = &listeners.socket {
         emulation.listen_unix(path)?;
@@ -168,19 +169,25 @@ fn open(
     if let Some(address) = listeners.address {
         addresses.push(ListenAddress::Tcp(emulation.listen_tcp(address)?));
     }
-    Ok(Open { devices, addresses, control, metrics })
+    Ok(Open { devices, addresses, control })
 }
 
 /// The terminal of an emulation that serves, and the user's signals.
 struct Followed {
     terminal: Terminal,
     refusals: Refusals,
+    metrics: Option<MetricsPage<View>>,
     quiet: bool,
 }
 
 impl Followed {
     fn tell(&mut self, lines: impl IntoIterator<Item = String>) {
         lines.into_iter().for_each(|line| self.terminal.tell(&line));
+    }
+    fn count(&self, now: &View) {
+        if let Some(metrics) = &self.metrics {
+            metrics.change(|view| *view = now.clone());
+        }
     }
     /// Gives the terminal back.
     fn end(&mut self) {
@@ -202,7 +209,10 @@ impl Observer for Followed {
             }
             Event::Attached(event) if !self.quiet || attach::is_failure(event) => self.tell([attach::line(event)]),
             Event::InEmulation(event) if !self.quiet => self.tell([printed::event_line(event)]),
-            Event::Emulated(_) => self.terminal.event(event),
+            Event::Emulated(view) => {
+                self.count(view);
+                self.terminal.event(event);
+            }
             _ => {}
         }
     }
@@ -326,18 +336,15 @@ fn listen_control(
 /// Why other machines do not reach the contents unless the user says that they may.
 const OPEN_CONTENTS: &str = "unencrypted: whoever reaches it could read and write everything. Listen on 127.0.0.1 or [::1], give \
                              --tls-certificates for clients, or say --insecure";
-/// And the figures.
-const OPEN_METRICS: &str = "unencrypted whether or not clients are: whoever reaches it could see the figures of every volume, though \
-                            no contents. Listen on 127.0.0.1 or [::1], or say --insecure";
 
 /// The address that was typed; one that other machines reach only if the user knows what that means.
-fn address(option: &str, typed: &str, insecure: bool, refusal: &str) -> anyhow::Result<SocketAddr> {
+fn address(typed: &str, insecure: bool) -> anyhow::Result<SocketAddr> {
     let mut found = typed.to_socket_addrs().map_err(|error| {
-        Usage(format!("{option} {typed}: {error}; write an address with its port, such as 127.0.0.1:10809"))
+        Usage(format!("--listen {typed}: {error}; write an address with its port, such as 127.0.0.1:10809"))
     })?;
-    let address = found.next().ok_or_else(|| Usage(format!("{option} {typed} names no address")))?;
+    let address = found.next().ok_or_else(|| Usage(format!("--listen {typed} names no address")))?;
     if !address.ip().is_loopback() && !insecure {
-        return Err(Usage(format!("{option} {typed} can be reached from other machines, {refusal}")).into());
+        return Err(Usage(format!("--listen {typed} can be reached from other machines, {OPEN_CONTENTS}")).into());
     }
     Ok(address)
 }
@@ -348,11 +355,11 @@ mod tests {
 
     #[test]
     fn other_machines_are_let_in_only_on_purpose() {
-        assert!(address("--listen", "127.0.0.1:0", false, OPEN_CONTENTS).is_ok());
-        assert!(address("--listen", "[::1]:10809", false, OPEN_CONTENTS).is_ok());
-        let refusal = address("--listen", "0.0.0.0:10809", false, OPEN_CONTENTS).unwrap_err();
+        assert!(address("127.0.0.1:0", false).is_ok());
+        assert!(address("[::1]:10809", false).is_ok());
+        let refusal = address("0.0.0.0:10809", false).unwrap_err();
         assert!(refusal.is::<Usage>() && refusal.to_string().contains("--insecure"), "{refusal}");
-        assert!(address("--listen", "0.0.0.0:10809", true, OPEN_CONTENTS).is_ok());
-        assert!(address("--listen", "127.0.0.1", false, OPEN_CONTENTS).is_err());
+        assert!(address("0.0.0.0:10809", true).is_ok());
+        assert!(address("127.0.0.1", false).is_err());
     }
 }

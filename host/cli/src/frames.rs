@@ -6,7 +6,7 @@ mod screen;
 mod socket;
 pub(crate) mod tty;
 
-use crate::arguments::LiveArguments;
+use crate::arguments::ShownArguments;
 use crate::failure::Usage;
 use crate::interruption::Interruption;
 use crate::output;
@@ -69,7 +69,7 @@ impl Frames {
     /// # Errors
     /// The file of `--live` cannot be made.
     pub(crate) fn open(
-        options: &LiveArguments,
+        options: &ShownArguments,
         quiet: bool,
         interruption: &Interruption,
         of: ScreenOf,

@@ -34,6 +34,7 @@ mod interruption;
 pub mod library;
 mod limits_update;
 mod merge;
+mod metrics;
 mod output;
 mod output_file;
 mod plans;

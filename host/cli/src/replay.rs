@@ -1,6 +1,7 @@
 //! `replay`: an application that was recorded, on another disk: described, or real.
 
 use crate::arguments::EngineName;
+use crate::arguments::LiveArguments;
 use crate::arguments::replay::{DependenceName, ReplayArguments};
 use crate::conclusion::conclude;
 use crate::convert::left_out;
@@ -46,9 +47,10 @@ pub(crate) fn replay(
         DependenceName::Answers => Dependence::Answers,
         DependenceName::AsFast => Dependence::Haste,
     };
-    if arguments.env.is_some() && (arguments.live.live.is_some() || arguments.live.lines) {
+    let LiveArguments { shown: lines, metrics } = &arguments.live;
+    if arguments.env.is_some() && (lines.live.is_some() || lines.lines || metrics.metrics.is_some()) {
         return Err(Usage(
-            "--live and --lines show a replay on real storage (--on); this one is in virtual time".into(),
+            "--live, --lines and --metrics show a replay on real storage (--on); this one is in virtual time".into(),
         )
         .into());
     }

@@ -1,21 +1,23 @@
 //! A verb's observer on a terminal: frames are shown, events become sentences, signals ask for an end.
 
-use crate::arguments::LiveArguments;
+use crate::arguments::{LiveArguments, MetricsArguments, ShownArguments};
 use crate::frames::Frames;
 use crate::interruption::Interruption;
+use crate::metrics::MetricsPage;
 use crate::progress_line::ProgressLine;
 use crate::recommendations::summarized;
 use crate::shell::in_shell;
 use crate::{consent, output, words};
-use loadline_analysis::StandingLimit;
+use loadline_analysis::{LiveFrame, StandingLimit};
 use loadline_block::Operation;
+use loadline_exported::Counters;
 use loadline_record::{Ending, RunVerb, TargetKind, TrialRecord, VolumeFacts};
 use loadline_report::live::ScreenOf;
 use loadline_report::rates as figures;
 use loadline_report::words as said;
 use loadline_runs::{
-    Advance, Ahead, Concern, Consent, Event, ItemsDone, Observer, PagesFetched, QUICK_FILL_TIME, QuickAhead, RunFrames,
-    Unneeded, filling,
+    Advance, Ahead, Concern, Consent, CrawlCounts, Event, ItemsDone, Observer, PagesFetched, QUICK_FILL_TIME,
+    QuickAhead, RunFrames, Unneeded, filling,
 };
 use loadline_units::{Bytes, Duration};
 use std::collections::VecDeque;
@@ -26,6 +28,8 @@ pub(crate) struct Terminal {
     live: ProgressLine,
     /// What the run is now, and where that is shown.
     frames: Option<(RunFrames, Frames)>,
+    /// Counters for those who collect them.
+    metrics: Option<MetricsPage<Counters>>,
     /// What was said while the frames had the terminal.
     later: VecDeque<String>,
     interruption: Interruption,
@@ -44,6 +48,7 @@ impl Terminal {
             live: ProgressLine::new(quiet),
             frames: None,
             later: VecDeque::new(),
+            metrics: None,
             interruption,
             quiet,
             lists_trials: false,
@@ -53,14 +58,51 @@ impl Terminal {
     /// With frames of this verb, from now until an end is wanted.
     ///
     /// # Errors
-    /// The system refuses the handlers; the file of the frames cannot be made.
+    /// The system refuses the handlers; the file of the frames cannot be made; the metrics cannot be served.
     pub(crate) fn following(verb: &RunVerb, options: &LiveArguments, quiet: bool) -> anyhow::Result<Self> {
+        Self::showing(verb, &options.shown, quiet)?.counting(&options.metrics)
+    }
+    /// The same without counters.
+    ///
+    /// # Errors
+    /// The system refuses the handlers; the file of the frames cannot be made.
+    pub(crate) fn showing(verb: &RunVerb, options: &ShownArguments, quiet: bool) -> anyhow::Result<Self> {
         let interruption = Interruption::watch()?;
         let of = if *verb == RunVerb::Watch { ScreenOf::Watch } else { ScreenOf::Work };
         let frames = Frames::open(options, quiet, &interruption, of)?;
         let mut terminal = Self::new(quiet, &interruption);
         terminal.frames = Some((RunFrames::new(verb, summarized), frames));
         Ok(terminal)
+    }
+    /// The same, with counters for those who collect them.
+    ///
+    /// # Errors
+    /// They cannot be served.
+    fn counting(mut self, asked: &MetricsArguments) -> anyhow::Result<Self> {
+        self.metrics = asked.page(Counters::default(), Counters::page)?;
+        if let Some(metrics) = self.metrics.as_ref().filter(|_| !self.quiet) {
+            output::tell(&format!("metrics: {}", metrics.url()));
+        }
+        Ok(self)
+    }
+    /// Counts what an event says, and what a frame of it shows.
+    fn count(&self, event: &Event<'_>, frame: Option<&LiveFrame>) {
+        let Some(metrics) = &self.metrics else { return };
+        metrics.change(|counters| {
+            if let Some(frame) = frame {
+                counters.take(frame);
+            }
+            match event {
+                Event::Counted(cells) => {
+                    counters.under_way(cells.iter().map(|of| (&*of.volume, &*of.cell, &of.counts)));
+                }
+                Event::Measured { volume, cell, trial } => counters.measured(volume, cell, trial),
+                Event::Crawled(CrawlCounts { sources, stations, queues }) => {
+                    counters.crawled(sources, stations, queues);
+                }
+                _ => {}
+            }
+        });
     }
     /// The same, of a user who said yes to every question beforehand if `agrees`.
     pub(crate) const fn agreeing(mut self, agrees: bool) -> Self {
@@ -147,9 +189,11 @@ impl Terminal {
 
 impl Observer for Terminal {
     fn event(&mut self, event: &Event<'_>) {
-        if let Some((run, frames)) = &mut self.frames {
-            run.take(event).into_iter().for_each(|frame| frames.take(&frame));
+        let frame = self.frames.as_mut().and_then(|(run, _)| run.take(event));
+        if let Some(((_, frames), frame)) = self.frames.as_mut().zip(frame.as_ref()) {
+            frames.take(frame);
         }
+        self.count(event, frame.as_ref());
         match event {
             // A frame has it.
             Event::Begins(_)
@@ -157,6 +201,9 @@ impl Observer for Terminal {
             | Event::Forgone(_)
             | Event::Stored(_)
             | Event::Live(_)
+            | Event::Counted(_)
+            | Event::Measured { .. }
+            | Event::Crawled(_)
             | Event::Emulated(_) => {}
             Event::Advances(advance) => self.draw(advance),
             Event::Idle => self.live.clear(),
@@ -262,6 +309,9 @@ fn sentence(event: &Event<'_>) -> String {
         | Event::Advances(_)
         | Event::Stored(_)
         | Event::Live(_)
+        | Event::Counted(_)
+        | Event::Measured { .. }
+        | Event::Crawled(_)
         | Event::Emulated(_)
         | Event::InEmulation(_)
         | Event::ClientsRefused { .. }

@@ -145,6 +145,10 @@ impl StationBoard {
         state.passed += 1;
         state.interval(now_ns, self.interval_ns).passed += 1;
     }
+    /// The time in each state until now, as far as the states are over.
+    pub(crate) fn times_ns(&self) -> [u64; WORKER_STATES] {
+        lock(&self.state).times_ns
+    }
     /// Index workers waited so long for merges.
     pub(crate) fn blocked_by_merges(&self, ns: u64) {
         lock(&self.state).blocked_by_merges_ns += ns;

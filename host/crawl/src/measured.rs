@@ -145,9 +145,13 @@ impl Measured {
     }
     /// Items that are done, that failed, and that are as they were.
     pub(crate) fn counts(&self) -> (u64, u64, u64) {
-        let state = lock(&self.state);
-        let sum = |of: fn(&SourceCounts) -> u64| state.sources.iter().map(of).sum();
-        (sum(|of| of.items), sum(|of| of.failures.values().sum()), sum(|of| of.unchanged))
+        let add = |[a, b, c]: [u64; 3], [more_a, more_b, more_c]: [u64; 3]| [a + more_a, b + more_b, c + more_c];
+        self.by_source().into_iter().fold([0; 3], add).into()
+    }
+    /// The same of each source.
+    pub(crate) fn by_source(&self) -> Vec<[u64; 3]> {
+        let each = |of: &SourceCounts| [of.items, of.failures.values().sum(), of.unchanged];
+        lock(&self.state).sources.iter().map(each).collect()
     }
     /// Items of a source that this crawl saw.
     pub(crate) fn seen(&self, source: usize) -> u64 {

@@ -11,8 +11,8 @@ use crate::queue::BoundedQueue;
 use crate::search::SearchWords;
 use crate::slowing::{SlowedDebt, Slowing};
 use loadline_pipeline::CrawlPlan;
-use loadline_record::{SlowedStation, Station, WorkerState};
-use loadline_runs::ItemsDone;
+use loadline_record::{SlowedStation, Station, WORKER_STATES, WorkerState};
+use loadline_runs::{CrawlCounts, ItemsDone};
 use loadline_units::Duration;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -128,6 +128,24 @@ impl SharedCrawl {
             failed,
             unchanged,
             waiting: self.frontiers.iter().map(|frontier| frontier.waiting()).sum(),
+        }
+    }
+    /// All that is counted so far.
+    pub(crate) fn counts(&self) -> CrawlCounts {
+        let names = self.plan.sources.iter().map(|source| source.name.clone());
+        let mut slots = [0; WORKER_STATES];
+        for board in &self.boards.slots {
+            slots.iter_mut().zip(board.times_ns()).for_each(|(sum, more)| *sum += more);
+        }
+        let shared = self.boards.shared().map(|(station, board)| (station, board.times_ns()));
+        CrawlCounts {
+            sources: names.zip(self.measured.by_source()).collect(),
+            stations: std::iter::once((Station::Fetch, slots)).chain(shared).collect(),
+            queues: vec![
+                (Station::Extract, self.extract_queue.fill().items),
+                (Station::Index, self.index_queue.fill().items),
+                (Station::Database, self.rows.fill().items),
+            ],
         }
     }
     /// Hosts left of each source, and bytes received so far.

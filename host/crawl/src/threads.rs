@@ -37,6 +37,8 @@ const INTERVAL: Duration = Duration::from_s(1);
 const INTERVALS_MAX: usize = 3_600;
 /// How often the observer is called.
 const LOOK_EVERY: std::time::Duration = std::time::Duration::from_millis(100);
+/// It is shown all that is counted once in so many times.
+const LOOKS_PER_COUNT: u64 = 10;
 
 /// What a crawl is carried out with.
 #[derive(Debug, Clone, Copy)]
@@ -321,10 +323,14 @@ fn until_they_end(
     observer: &mut dyn Observer,
     mut frame: impl FnMut() -> Option<LiveFrame>,
 ) -> bool {
-    let mut is_stopped = false;
+    let (mut is_stopped, mut looks) = (false, 0_u64);
     while threads.iter().any(|thread| !thread.is_finished()) {
         std::thread::sleep(LOOK_EVERY);
         observer.event(&Event::Advances(Advance::Items(&crawl.progress())));
+        looks += 1;
+        if looks.is_multiple_of(LOOKS_PER_COUNT) {
+            observer.event(&Event::Crawled(&crawl.counts()));
+        }
         if let Some(frame) = frame() {
             observer.event(&Event::Live(&frame));
         }

@@ -67,7 +67,10 @@ pub use kinds::storage_replay::{StorageReplay, StorageReplaySettings};
 pub use kinds::stored_run::{RunKind, StoredRun, resume};
 pub use kinds::verification::{VerifiedTrial, verify};
 pub use loadline_kernel::facts::RealDisk;
-pub use observer::{Activity, Advance, Ahead, Event, ItemsDone, Observer, PagesFetched, QuickAhead, Silent, Unneeded};
+pub use observer::{
+    Activity, Advance, Ahead, CellCounts, CrawlCounts, Event, ItemsDone, Observer, PagesFetched, QuickAhead, Silent,
+    Unneeded,
+};
 pub use place::filling;
 pub use trials::{NoTrial, RunFrames, RunUnderWay, TrialLoop, TrialPlace, TrialRound, TrialSchedule};
 

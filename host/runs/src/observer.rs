@@ -6,8 +6,8 @@ use crate::emulation::{AttachEvent, EmulationEvent};
 use crate::{Concern, Consent, Error, Loss};
 use loadline_analysis::{LiveFrame, StandingLimit};
 use loadline_emulator::{Refused, View};
-use loadline_engine::{EngineError, Progress as EngineProgress, Volume};
-use loadline_record::{RunRecord, TrialRecord};
+use loadline_engine::{EngineError, LoadCounts, Progress as EngineProgress, Volume};
+use loadline_record::{RunRecord, Station, TrialRecord, WORKER_STATES};
 use loadline_units::{Bytes, Duration};
 use std::path::Path;
 use std::sync::Arc;
@@ -139,6 +139,28 @@ pub struct ItemsDone {
     pub waiting: u64,
 }
 
+/// What a load did in the measured time of the trial that is under way.
+#[derive(Debug, Clone)]
+pub struct CellCounts {
+    /// The volume's name.
+    pub volume: String,
+    /// The cell's id.
+    pub cell: String,
+    /// By operation, in the order of `Operation::index`.
+    pub counts: LoadCounts,
+}
+
+/// What a crawl did since it began.
+#[derive(Debug, Clone, Default)]
+pub struct CrawlCounts {
+    /// Of each source: its name, and items that are done, that failed, and that are as they were found before.
+    pub sources: Vec<(String, [u64; 3])>,
+    /// Of each station: the time that its workers and slots spent in each state, ns, in the order of `WorkerState::index`.
+    pub stations: Vec<(Station, [u64; WORKER_STATES])>,
+    /// Of each station with a queue before it: items in the queue.
+    pub queues: Vec<(Station, u64)>,
+}
+
 /// Something that happened while a run was prepared or carried out, or what is followed as it is now.
 #[derive(Debug)]
 pub enum Event<'a> {
@@ -148,6 +170,19 @@ pub enum Event<'a> {
     Advances(Advance<'a>),
     /// A watch, a recording or a crawl as it is now, judged as the stored run is. Comes about once a second.
     Live(&'a LiveFrame),
+    /// What the loads of a trial under way did in its measured time so far. Comes about once a second.
+    Counted(&'a [CellCounts]),
+    /// A load of a trial was measured, whole or in part: what was counted of the trial until now is in this record.
+    Measured {
+        /// The volume's name.
+        volume: &'a str,
+        /// The cell's id.
+        cell: &'a str,
+        /// Its record.
+        trial: &'a TrialRecord,
+    },
+    /// A crawl as it is now. Comes about once a second.
+    Crawled(&'a CrawlCounts),
     /// An emulation as it is now. Comes about once a second.
     Emulated(&'a View),
     /// Something happened in an emulation.

@@ -24,8 +24,7 @@ pub(crate) struct EmulateArguments {
     /// Take clients over TCP at this address, such as 127.0.0.1:10809; port 0 for any that is free
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<String>,
-    /// Let --listen and --metrics be reached from other machines: whoever reaches them can read and write everything,
-    /// unencrypted
+    /// Let --listen be reached from other machines: whoever reaches it can read and write everything, unencrypted
     #[arg(long)]
     pub(crate) insecure: bool,
     /// Make every volume a block device, with its name in this empty folder; needs root
@@ -63,9 +62,6 @@ pub(crate) struct EmulateArguments {
     /// the default NBD socket where there is only --listen
     #[arg(long, value_name = "PATH")]
     pub(crate) control: Option<PathBuf>,
-    /// Tell OpenMetrics over HTTP at this address, such as 127.0.0.1:9100; port 0 for any that is free
-    #[arg(long, value_name = "ADDR")]
-    pub(crate) metrics: Option<String>,
     /// Writes that each disk's own cache may hold until they are flushed, and a power cut take; 0 B: all are durable at once
     #[arg(long, value_name = "SIZE", default_value_t = WRITE_CACHE)]
     pub(crate) write_cache: Bytes,

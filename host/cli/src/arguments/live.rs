@@ -4,9 +4,18 @@ use clap::Args;
 use loadline_units::TypedTime;
 use std::path::PathBuf;
 
-/// How what goes on is shown.
+/// How what goes on is shown, and who may collect it.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct LiveArguments {
+    #[command(flatten)]
+    pub(crate) shown: ShownArguments,
+    #[command(flatten)]
+    pub(crate) metrics: MetricsArguments,
+}
+
+/// How what goes on is shown.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ShownArguments {
     /// Each second's figures and what holds them, as lines of JSON in a new file; - for standard output, and the verdict then goes to
     /// standard error
     #[arg(long, value_name = "FILE|-")]
@@ -16,11 +25,19 @@ pub(crate) struct LiveArguments {
     pub(crate) lines: bool,
 }
 
-impl LiveArguments {
+impl ShownArguments {
     /// Whether standard output has frames, and nothing else.
     pub(crate) fn takes_output(&self) -> bool {
         self.live.as_deref().is_some_and(|path| path.as_os_str() == "-")
     }
+}
+
+/// Counters for those who collect them.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct MetricsArguments {
+    /// Serve counters for Prometheus over HTTP at this address of this machine, such as 127.0.0.1:9100; port 0 for any that is free
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) metrics: Option<String>,
 }
 
 /// `live`.
@@ -39,5 +56,5 @@ pub(crate) struct AttachArguments {
     #[arg(long, value_name = "TIME")]
     pub(crate) at: Option<TypedTime>,
     #[command(flatten)]
-    pub(crate) options: LiveArguments,
+    pub(crate) options: ShownArguments,
 }

@@ -12,7 +12,6 @@ use loadline_runs::emulation::{
 };
 use loadline_units::{Bytes, Duration};
 use serde_json::Value as Json;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// Where the emulation is reached.
@@ -20,7 +19,6 @@ pub(super) struct Open {
     pub(super) devices: Option<AttachedVolumes>,
     pub(super) addresses: Vec<ListenAddress>,
     pub(super) control: Option<PathBuf>,
-    pub(super) metrics: Option<SocketAddr>,
 }
 
 /// Sizes that clients see otherwise, and disks that had to catch up.
@@ -40,7 +38,13 @@ pub(super) fn tell_notes(emulation: &Emulation) {
 }
 
 /// Where each export is reached, and what else there is.
-pub(super) fn tell_places(emulation: &Emulation, open: &Open, encryption: ClientEncryption, backing: &Backing) {
+pub(super) fn tell_places(
+    emulation: &Emulation,
+    open: &Open,
+    metrics: Option<String>,
+    encryption: ClientEncryption,
+    backing: &Backing,
+) {
     for export in emulation.exports() {
         for address in &open.addresses {
             let (uri, size) = (address.uri(&export.name, encryption), Bytes::new(export.size));
@@ -57,8 +61,8 @@ pub(super) fn tell_places(emulation: &Emulation, open: &Open, encryption: Client
     if let Some(path) = &open.control {
         output::tell(&format!("  faults: loadline fault {} ...", path.display()));
     }
-    if let Some(address) = open.metrics {
-        output::tell(&format!("  metrics: http://{address}/metrics"));
+    if let Some(url) = metrics {
+        output::tell(&format!("  metrics: {url}"));
     }
 }
 

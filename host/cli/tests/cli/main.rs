@@ -24,6 +24,7 @@ mod kubernetes;
 mod limits;
 mod live;
 mod loop_closes;
+mod metrics;
 mod only_read;
 mod perfetto;
 mod predict;

@@ -3,7 +3,7 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Other files of this process: sockets, timers, the store, what the system's libraries open for a moment.
-const OTHERS: usize = 64;
+const OTHERS: usize = 96;
 /// Sockets of an encrypted client: its own, and both ends of the plain one.
 const ENCRYPTED: usize = 3;
 
@@ -13,7 +13,7 @@ pub(crate) struct Descriptors(usize);
 
 impl Descriptors {
     /// Raises the limit of open files to what the system allows: mostly 1,024 are set although many more are allowed. `reserved`
-    /// files are for disks, control connections and scrapes.
+    /// files are for disks and control connections.
     pub(crate) fn raised(reserved: usize) -> Self {
         let limit = getrlimit(Resource::Nofile);
         // Where it is refused there are fewer clients.

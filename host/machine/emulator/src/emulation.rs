@@ -11,7 +11,6 @@ use crate::driver::Driver;
 use crate::export::Export;
 use crate::listener::{self, ListenError, Listener};
 use crate::meter::{ExportFigures, Meter};
-use crate::metrics::{SCRAPES_MAX, Scrapes};
 use crate::refusal::Refused;
 use crate::service::Service;
 use crate::store::{
@@ -160,7 +159,7 @@ impl Emulation {
         };
         let driver =
             Driver::start(model, recorder, settings.spin).map_err(|error| system("make a timer")(error.into()))?;
-        let descriptors = Descriptors::raised(CONTROL_CONNECTIONS_MAX + SCRAPES_MAX + members.len());
+        let descriptors = Descriptors::raised(CONTROL_CONNECTIONS_MAX + members.len());
         let disks = DiskSet::new(members, folder);
         let service = Arc::new(Service::new(exports, disks, driver, descriptors, settings.hasten));
         let behind = service.disks().folder().map_or(Ok(Vec::new()), Folder::behind)?;
@@ -305,18 +304,6 @@ impl Emulation {
         let control = ControlSocket::new(&self.service);
         self.listeners.push(listener::unix(Box::new(move |client| control.welcome(client)), path)?);
         Ok(())
-    }
-
-    /// Gives its figures in the format of OpenMetrics to clients over HTTP; gives the address, with the port that was
-    /// chosen for port 0.
-    ///
-    /// # Errors
-    /// The system refuses.
-    pub fn listen_metrics(&mut self, address: SocketAddr) -> Result<SocketAddr, ListenError> {
-        let scrapes = Scrapes::new(&self.service);
-        let (listener, address) = listener::tcp(Box::new(move |client| scrapes.welcome(client)), address)?;
-        self.listeners.push(listener);
-        Ok(address)
     }
 
     /// What it was doing over the last second.

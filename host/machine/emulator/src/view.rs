@@ -4,9 +4,13 @@ use crate::contents::ContentsState;
 use crate::driver::Driver;
 use crate::export::Export;
 use crate::meter::ExportFigures;
+use loadline_block::Operation;
 use loadline_emulation::{Fault, TimeAccount, TimeCause, TimeShare, TimeShares};
+use loadline_exposition::{Dialect, Exposition, Labels};
+use loadline_record::Histogram;
 use loadline_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// One volume or disk over the last look's time.
@@ -50,6 +54,20 @@ pub struct ExportView {
     pub bytes_total: u64,
     /// Since the beginning.
     pub errors_total: u64,
+    /// Since the beginning, for those who collect counters.
+    #[serde(skip)]
+    pub totals: ExportTotals,
+}
+
+/// A volume or disk since the beginning.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ExportTotals {
+    /// Latencies as modelled, by operation, in the order of [`Operation::index`].
+    pub latencies: [Histogram; 4],
+    /// How late answers left.
+    pub lateness: Histogram,
+    /// Where its time went.
+    pub causes_s: BTreeMap<TimeCause, f64>,
 }
 
 /// What an emulation is doing.
@@ -97,6 +115,7 @@ impl NumberedFault {
 pub(crate) struct Viewer {
     at: Instant,
     accounts: Vec<TimeAccount>,
+    causes_s: Vec<BTreeMap<TimeCause, f64>>,
 }
 
 impl Viewer {
@@ -111,17 +130,28 @@ impl Viewer {
         let span = now.since(self.at.min(now));
         self.at = now;
         self.accounts.resize(count, TimeAccount::default());
+        self.causes_s.resize(count, BTreeMap::new());
         let mut exports = Vec::with_capacity(count);
         for (number, export) in of_exports.iter().enumerate() {
             let (recent, total) = export.meter.roll();
             let account = accounts[number].since(&self.accounts[number]);
+            let view = over(&recent, &account, span);
+            let causes_s = &mut self.causes_s[number];
+            for held in &view.held {
+                *causes_s.entry(held.by).or_default() += held.share * span.as_s_f64();
+            }
             exports.push(ExportView {
                 export: export.info.name.clone(),
                 credits: credits[number].map(loadline_units::Ratio::as_f64),
                 requests_total: total.requests(),
                 bytes_total: total.transferred().get(),
                 errors_total: total.errors_total(),
-                ..over(&recent, &account, span)
+                totals: ExportTotals {
+                    causes_s: causes_s.clone(),
+                    lateness: total.lateness,
+                    latencies: total.operations.map(|operation| operation.latency),
+                },
+                ..view
             });
         }
         self.accounts = accounts;
@@ -150,86 +180,66 @@ fn over(recent: &ExportFigures, account: &TimeAccount, span: Duration) -> Export
 }
 
 impl View {
-    /// The same in the text format of OpenMetrics 1.0.
+    /// The same as counters, histograms and gauges.
     #[must_use]
-    pub fn open_metrics(&self) -> String {
-        use std::fmt::Write as _;
-        let mut text = String::new();
-        let own = [
-            ("clients", "gauge", "Clients at the moment.", self.clients as f64),
-            (
-                "refused_clients",
-                "counter",
-                "Clients that got no export or lost it by what they sent.",
-                self.refused_total as f64,
-            ),
-        ];
-        let attached = f64::from(u8::from(self.attached));
-        let own = own.into_iter().chain([
-            ("attached", "gauge", "Whether volumes are files or block devices of this machine.", attached),
-            ("faults", "gauge", "Faults in force.", self.faults.len() as f64),
-        ]);
-        for (name, kind, help, value) in own {
-            let suffix = if kind == "counter" { "_total" } else { "" };
-            let _ = writeln!(text, "# TYPE loadline_{name} {kind}\n# HELP loadline_{name} {help}");
-            let _ = writeln!(text, "loadline_{name}{suffix} {value}");
-        }
-        let label = |export: &ExportView| export.export.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-        let mut family =
-            |name: &str, kind: &str, unit: &str, help: &str, value: &dyn Fn(&ExportView) -> Option<f64>| {
-                let _ = writeln!(text, "# TYPE loadline_{name} {kind}");
-                if !unit.is_empty() {
-                    let _ = writeln!(text, "# UNIT loadline_{name} {unit}");
-                }
-                let _ = writeln!(text, "# HELP loadline_{name} {help}");
-                let suffix = if kind == "counter" { "_total" } else { "" };
-                for export in &self.exports {
-                    if let Some(value) = value(export) {
-                        let _ = writeln!(text, "loadline_{name}{suffix}{{export=\"{}\"}} {value}", label(export));
-                    }
-                }
-            };
-        let seconds = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e9);
-        family("requests", "counter", "", "Requests answered.", &|view| Some(view.requests_total as f64));
-        family("transferred_bytes", "counter", "bytes", "Bytes read and written.", &|view| {
-            Some(view.bytes_total as f64)
-        });
-        family("errors", "counter", "", "Requests answered with an error.", &|view| Some(view.errors_total as f64));
+    pub fn exposition(&self, dialect: Dialect) -> String {
+        let mut text = Exposition::scraped(dialect);
+        let alone = |value: f64| [(Labels::default(), value)];
+        text.gauge("clients", "Clients at the moment.", alone(self.clients as f64));
+        let help = "Clients that got no export or lost it by what they sent.";
+        text.counter("refused_clients", help, alone(self.refused_total as f64));
+        let help = "Whether volumes are files or block devices of this machine.";
+        text.gauge("attached", help, alone(f64::from(u8::from(self.attached))));
+        text.gauge("faults", "Faults in force.", alone(self.faults.len() as f64));
+        let of = |value: fn(&ExportView) -> Option<f64>| {
+            self.exports.iter().filter_map(move |export| Some((export.labels(), value(export)?)))
+        };
+        text.counter("requests", "Requests answered.", of(|view| Some(view.requests_total as f64)));
+        text.counter("transferred_bytes", "Bytes read and written.", of(|view| Some(view.bytes_total as f64)));
+        text.counter("errors", "Requests answered with an error.", of(|view| Some(view.errors_total as f64)));
         let help = "Faults in force that its requests can meet.";
-        family("export_faults", "gauge", "", help, &|view| Some(view.faults.len() as f64));
-        family("iops", "gauge", "", "Reads, writes and trims done in a second.", &|view| Some(view.iops));
+        text.gauge("export_faults", help, of(|view| Some(view.faults.len() as f64)));
+        text.gauge("iops", "Reads, writes and trims done in a second.", of(|view| Some(view.iops)));
         let help = "Bytes read and written in a second.";
-        family("throughput_bytes_per_second", "gauge", "bytes_per_second", help, &|view| Some(view.bytes_per_s));
-        family("queue", "gauge", "", "Requests outstanding in the mean.", &|view| Some(view.queue));
-        family("latency_p50_seconds", "gauge", "seconds", "Median of the modelled latency.", &|view| {
-            seconds(view.p50_ns)
+        text.gauge("throughput_bytes_per_second", help, of(|view| Some(view.bytes_per_s)));
+        text.gauge("queue", "Requests outstanding in the mean.", of(|view| Some(view.queue)));
+        text.gauge("throttled_ratio", "Share of latency spent at limits.", of(|view| view.throttled));
+        text.gauge("credits_ratio", "Share of burst credits left.", of(|view| view.credits));
+        text.gauge("cache_hits_ratio", "Share of reads that caches answered.", of(|view| view.cache_hits));
+        let help = "Share of the time that went to this limit, latency, faults or idle.";
+        let shares = self.exports.iter().flat_map(|export| {
+            let of = |share: &TimeShare| (export.labels().and(&[("by", share.by.name())]), share.share);
+            export.held.iter().map(of)
         });
-        family("latency_p99_seconds", "gauge", "seconds", "99th percentile of it.", &|view| seconds(view.p99_ns));
-        family("lateness_p99_seconds", "gauge", "seconds", "How late answers left.", &|view| {
-            seconds(view.lateness_p99_ns)
+        text.gauge("held_ratio", help, shares);
+        let help = "Time that went to this limit, latency, faults or idle.";
+        let causes = self.exports.iter().flat_map(|export| {
+            let of = |(cause, seconds): (&TimeCause, &f64)| (export.labels().and(&[("cause", cause.name())]), *seconds);
+            export.totals.causes_s.iter().map(of)
         });
-        family("throttled_ratio", "gauge", "ratio", "Share of latency spent at limits.", &|view| view.throttled);
-        family("credits_ratio", "gauge", "ratio", "Share of burst credits left.", &|view| view.credits);
-        family("cache_hits_ratio", "gauge", "ratio", "Share of reads that caches answered.", &|view| view.cache_hits);
-        text.push_str("# TYPE loadline_held_ratio gauge\n# UNIT loadline_held_ratio ratio\n");
-        text.push_str(
-            "# HELP loadline_held_ratio Share of the time that went to this limit, latency, faults or idle.\n",
-        );
-        for export in &self.exports {
-            for held in &export.held {
-                let (label, by) = (label(export), held.by.name());
-                let _ = writeln!(text, "loadline_held_ratio{{export=\"{label}\",by=\"{by}\"}} {}", held.share);
-            }
-        }
-        text.push_str("# TYPE loadline_state stateset\n# HELP loadline_state Whether it can be read and written.\n");
-        for export in &self.exports {
-            for state in ContentsState::ALL {
-                let (label, name, is) = (label(export), state.name(), u8::from(export.state == state));
-                let _ = writeln!(text, "loadline_state{{export=\"{label}\",loadline_state=\"{name}\"}} {is}");
-            }
-        }
-        text.push_str("# EOF\n");
-        text
+        text.counter("cause_seconds", help, causes);
+        let states = self.exports.iter().flat_map(|export| {
+            ContentsState::ALL.map(|state| {
+                let is = f64::from(u8::from(export.state == state));
+                (export.labels().and(&[("loadline_state", state.name())]), is)
+            })
+        });
+        text.gauge("state", "Whether it can be read and written.", states);
+        let latencies = self.exports.iter().flat_map(|export| {
+            let of =
+                |(operation, latency)| (export.labels().and(&[("operation", Operation::name(operation))]), latency);
+            Operation::ALL.into_iter().zip(&export.totals.latencies).filter(|(_, of)| of.count() > 0).map(of)
+        });
+        text.histogram("request_duration_seconds", "Latency of requests, as modelled.", latencies);
+        let lateness = self.exports.iter().map(|export| (export.labels(), &export.totals.lateness));
+        text.histogram("lateness_seconds", "How late answers left.", lateness.filter(|(_, of)| of.count() > 0));
+        text.end()
+    }
+}
+
+impl ExportView {
+    fn labels(&self) -> Labels {
+        Labels::of(&[("export", &self.export)])
     }
 }
 
@@ -240,7 +250,7 @@ mod tests {
     #[test]
     fn metrics_name_their_unit_and_leave_out_what_is_not_there() {
         let export = ExportView { export: "da\"ta".into(), iops: 12.5, requests_total: 3, ..ExportView::default() };
-        let text = View { exports: vec![export], ..View::default() }.open_metrics();
+        let text = View { exports: vec![export], ..View::default() }.exposition(Dialect::OpenMetrics);
         assert!(text.contains("# TYPE loadline_requests counter\n"), "{text}");
         assert!(text.contains("loadline_requests_total{export=\"da\\\"ta\"} 3\n"), "{text}");
         assert!(text.contains("loadline_iops{export=\"da\\\"ta\"} 12.5\n"), "{text}");
@@ -249,23 +259,27 @@ mod tests {
 
     #[test]
     fn metrics_have_whatever_the_status_has() {
+        let mut latency = Histogram::new();
+        latency.record(Duration::from_ms(2));
         let held = vec![TimeShare { by: TimeCause::Limit(loadline_record::Limit::DiskIops), share: 0.75 }];
         let export = ExportView {
             export: "data".into(),
             state: ContentsState::Degraded,
             faults: vec![3, 7],
-            p50_ns: Some(1),
-            p99_ns: Some(2),
             throttled: Some(0.5),
             held,
             credits: Some(0.25),
             cache_hits: Some(0.125),
-            lateness_p99_ns: Some(3),
+            totals: ExportTotals {
+                latencies: std::array::from_fn(|_| latency.clone()),
+                lateness: latency,
+                causes_s: [(TimeCause::Limit(loadline_record::Limit::DiskIops), 7.5)].into(),
+            },
             bytes_per_s: 4_096.0,
             ..ExportView::default()
         };
         let view = View { clients: 3, attached: true, refused_total: 2, exports: vec![export], ..View::default() };
-        let text = view.open_metrics();
+        let text = view.exposition(Dialect::OpenMetrics);
         for line in [
             "loadline_clients 3",
             "loadline_attached 1",
@@ -274,16 +288,14 @@ mod tests {
             "loadline_refused_clients_total 2",
             "loadline_throughput_bytes_per_second{export=\"data\"} 4096",
             "loadline_held_ratio{export=\"data\",by=\"disk-iops\"} 0.75",
+            "loadline_cause_seconds_total{export=\"data\",cause=\"disk-iops\"} 7.5",
+            "loadline_request_duration_seconds_bucket{export=\"data\",operation=\"read\",le=\"0.002\"} 1",
+            "loadline_request_duration_seconds_bucket{export=\"data\",operation=\"read\",le=\"0.0015\"} 0",
+            "loadline_lateness_seconds_count{export=\"data\"} 1",
             "loadline_state{export=\"data\",loadline_state=\"degraded\"} 1",
             "loadline_state{export=\"data\",loadline_state=\"present\"} 0",
         ] {
             assert!(text.lines().any(|own| own == line), "{line}: {text}");
         }
-        // Every number of the status is in a family of its own, and so is how many faults there are; what bound it follows from the
-        // shares.
-        let told = serde_json::to_value(&view.exports[0]).unwrap();
-        let numbers = told.as_object().unwrap().values().filter(|value| value.is_number()).count();
-        let alone = text.lines().filter(|line| line.contains("{export=\"data\"} ")).count();
-        assert_eq!(alone, numbers + 1, "{text}");
     }
 }

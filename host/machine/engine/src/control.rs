@@ -1,5 +1,6 @@
 //! The line between a running trial and its watcher: stop it, ask how far it has come.
 
+use loadline_record::Tally;
 use loadline_units::{Duration, Instant};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,8 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Control {
     stop: AtomicBool,
     progress: Mutex<Progress>,
+    counts: Mutex<Vec<LoadCounts>>,
     start_at: Option<Instant>,
 }
+
+/// What a load did in the seconds of its measured time that are over: by operation, in the order of `Operation::index`.
+pub type LoadCounts = [Tally; 4];
 
 /// What a volume is busy with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -85,6 +90,19 @@ impl Control {
     #[must_use]
     pub fn progress(&self) -> Progress {
         *self.progress.lock()
+    }
+    /// What each load of a group did so far, in their order; those that have not begun to count are left out.
+    #[must_use]
+    pub fn counts(&self) -> Vec<LoadCounts> {
+        self.counts.lock().clone()
+    }
+    /// What the load at this place of its group did since the last time.
+    pub(crate) fn count(&self, place: usize, more: &LoadCounts) {
+        let mut counts = self.counts.lock();
+        if counts.len() <= place {
+            counts.resize_with(place + 1, LoadCounts::default);
+        }
+        counts[place].iter_mut().zip(more).for_each(|(sum, more)| sum.merge(more));
     }
     /// Reports to watchers how far it has come.
     pub(crate) fn report(&self, progress: Progress) {

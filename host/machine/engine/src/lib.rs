@@ -17,7 +17,7 @@ pub mod target;
 mod verify;
 
 pub use choose::{Capabilities, capabilities};
-pub use control::{Control, Phase, Progress};
+pub use control::{Control, LoadCounts, Phase, Progress};
 pub use drive::{
     FillReport, Filling, Ground, LoadOnVolume, RECORDED_LENGTH_MAX, RecordedAnswer, RecordedIo, RecordedRun,
     RecordedSource, Settled, check, fill, replay_recorded, run_together, run_trial, settle, verify_only, wait_until,

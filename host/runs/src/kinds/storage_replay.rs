@@ -9,7 +9,8 @@ use crate::kinds::replay_run::{blind_spot, dependence_name, source_doubts};
 use crate::place::open_volumes::open_watched;
 use crate::wall_clock::unix_s;
 use crate::{
-    Activity, Advance, Ended, Error, Event, NamedTarget, Observer, PendingStore, Refusal, RunOptions, RunOutcome,
+    Activity, Advance, CellCounts, Ended, Error, Event, NamedTarget, Observer, PendingStore, Refusal, RunOptions,
+    RunOutcome,
 };
 use loadline_block::Operation;
 use loadline_emulation::replay::{Dependence, NoRoom, ReplaySchedule, ReplayedRequest, join_slices, relocate, trial};
@@ -27,6 +28,8 @@ use std::path::PathBuf;
 
 /// Between two looks at whether the caller wants an end.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
+/// What was counted is shown once in so many.
+const LOOKS_PER_COUNT: u64 = 10;
 /// Trims are cut into pieces of this length.
 const TRIM_MAX: u64 = 1 << 30;
 /// A backlog that takes longer than this share of the recorded time to work off, at its end, was more than the storage can carry.
@@ -154,7 +157,7 @@ impl StorageReplay {
             let Some(mut trial) = trial_of(part, &run, started_unix_s, self.settings.dependence) else { continue };
             let facts = VolumeFacts { name: part.export.clone(), ..part.volume.facts.clone() };
             trial.missed = missed;
-            let (id, label) = (format!("replay-{number}"), format!("recorded load, by {by}"));
+            let (id, label) = (cell_id(number), format!("recorded load, by {by}"));
             let mut cell: CellRecord = application_cell(id, &part.export, label, RequestSource::Trace { by }, &trial);
             trial.doubts = loadline_analysis::doubts(&cell.load.figures(), &trial, &facts);
             trial.doubts.extend(self.doubts.iter().chain(&part.doubts).cloned());
@@ -163,6 +166,7 @@ impl StorageReplay {
                 trial.doubts.push(own);
             }
             trial.doubts.sort_by_key(|doubt| DoubtCode::ALL.iter().position(|code| *code == doubt.code));
+            observer.event(&Event::Measured { volume: &part.export, cell: &cell.id, trial: &trial });
             cell.trials.push(trial);
             volumes.push(facts);
             cells.push(cell);
@@ -302,6 +306,11 @@ impl RecordedSource for Schedule<'_> {
     }
 }
 
+/// The cell of a part.
+fn cell_id(place: usize) -> String {
+    format!("replay-{place}")
+}
+
 /// Asks all volumes at the same time, each in a thread of its own. Beside each run stands how many requests it missed.
 fn carry_out(
     parts: &mut [Part],
@@ -309,11 +318,15 @@ fn carry_out(
     observer: &mut dyn Observer,
 ) -> Result<Vec<(RecordedRun, u64)>, Error> {
     let control = Control::new();
+    let ids: Vec<(String, String)> =
+        parts.iter().enumerate().map(|(place, part)| (part.export.clone(), cell_id(place))).collect();
+    let cells: Vec<(&str, &str)> = ids.iter().map(|(volume, cell)| (&**volume, &**cell)).collect();
     std::thread::scope(|scope| {
         let control = &control;
         let threads: Vec<_> = parts
             .iter_mut()
-            .map(|part| {
+            .enumerate()
+            .map(|(place, part)| {
                 let (dependence, engine) = (settings.dependence, settings.engine);
                 scope.spawn(move || -> Result<(RecordedRun, u64), Error> {
                     let Part { volume, records, .. } = part;
@@ -327,7 +340,7 @@ fn carry_out(
                         })
                         .collect();
                     let mut schedule = Schedule(ReplaySchedule::new(records, 1, dependence));
-                    let run = replay_recorded(volume, &requests, &mut schedule, engine, control)?;
+                    let run = replay_recorded(volume, &requests, &mut schedule, engine, (control, place))?;
                     let is_left_out =
                         |number: usize| run.ending == Ending::Complete && schedule.0.is_background(number);
                     let unanswered = run.answers.iter().enumerate().filter(|(_, answer)| answer.is_none());
@@ -336,9 +349,14 @@ fn carry_out(
                 })
             })
             .collect();
+        let mut looks = 0_u64;
         while !threads.iter().all(std::thread::ScopedJoinHandle::is_finished) {
             std::thread::sleep(LOOK);
             observer.event(&Event::Advances(Advance::Device(&control.progress())));
+            looks += 1;
+            if looks.is_multiple_of(LOOKS_PER_COUNT) {
+                observer.event(&Event::Counted(&CellCounts::of(&cells, control)));
+            }
             if observer.wants_an_end() {
                 control.stop();
             }

@@ -1,6 +1,6 @@
 //! Calls to the engine, each on a thread of its own, while the observer follows on this one.
 
-use crate::{Advance, Event, Observer};
+use crate::{Advance, CellCounts, Event, Observer};
 use loadline_engine::{Control, EngineError, EngineOptions, FillReport, Filling, LoadOnVolume, Past, Settled, Volume};
 use loadline_record::{TrialRecord, VerifyRecord};
 use loadline_units::{Bytes, Duration as Span, Instant};
@@ -12,6 +12,8 @@ use std::time::Duration;
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Progress is reported once in so many times.
 const LOOKS_PER_ADVANCE: u32 = 5;
+/// Counts are.
+const LOOKS_PER_COUNT: u32 = 50;
 
 /// A cell that is to be put on its volume.
 #[derive(Debug, Clone, Copy)]
@@ -24,17 +26,30 @@ pub(crate) struct OnVolume<'a> {
     pub options: EngineOptions,
 }
 
+impl CellCounts {
+    /// Of loads in their order.
+    pub(crate) fn of(cells: &[(&str, &str)], control: &Control) -> Vec<Self> {
+        let each = cells.iter().zip(control.counts());
+        each.map(|((volume, cell), counts)| Self { volume: (*volume).into(), cell: (*cell).into(), counts }).collect()
+    }
+}
+
 /// Calls to the engine, with the observer that follows them.
 pub(crate) struct EngineWatch<'a>(pub &'a mut dyn Observer);
 
 impl EngineWatch<'_> {
     /// Runs `work` on a thread of its own until it ends by itself, or ends because it was asked to.
     fn over<T: Send>(&mut self, work: impl FnOnce(&Control) -> T + Send) -> T {
-        self.with(&Control::new(), work)
+        self.with(&Control::new(), &[], work)
     }
 
-    /// The same with a control of the caller's.
-    fn with<T: Send>(&mut self, control: &Control, work: impl FnOnce(&Control) -> T + Send) -> T {
+    /// The same with a control of the caller's, for loads of these volumes and cells.
+    fn with<T: Send>(
+        &mut self,
+        control: &Control,
+        cells: &[(&str, &str)],
+        work: impl FnOnce(&Control) -> T + Send,
+    ) -> T {
         let (finished, wait) = channel::<()>();
         std::thread::scope(|scope| {
             let worker = scope.spawn(|| {
@@ -51,6 +66,9 @@ impl EngineWatch<'_> {
                 looks = looks.wrapping_add(1);
                 if looks.is_multiple_of(LOOKS_PER_ADVANCE) {
                     self.0.event(&Event::Advances(Advance::Device(&control.progress())));
+                }
+                if looks.is_multiple_of(LOOKS_PER_COUNT) && !cells.is_empty() {
+                    self.0.event(&Event::Counted(&CellCounts::of(cells, control)));
                 }
             }
             worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -69,8 +87,11 @@ impl EngineWatch<'_> {
         seed: u64,
         options: EngineOptions,
     ) -> Result<TrialRecord, EngineError> {
-        let seed = cell_seed(seed, &cell.id);
-        self.over(|control| loadline_engine::run_trial(volume, &cell.spec, trial, seed, options, control))
+        let (seed, name) = (cell_seed(seed, &cell.id), volume.facts.name.clone());
+        let run = |control: &Control| loadline_engine::run_trial(volume, &cell.spec, trial, seed, options, control);
+        let trial = self.with(&Control::new(), &[(&name, &cell.id)], run)?;
+        self.0.event(&Event::Measured { volume: &name, cell: &cell.id, trial: &trial });
+        Ok(trial)
     }
 
     /// Puts the loads of cells on their volumes at the same time, once; not before `start`, if there is one.
@@ -92,9 +113,14 @@ impl EngineWatch<'_> {
             options: *options,
         });
         let loads: Vec<LoadOnVolume<'_>> = loads.collect();
-        self.with(&Control::new().starting_at(start), |control| {
+        let names: Vec<(&str, &str)> = cells.iter().map(|of| (&*of.volume.facts.name, &*of.cell.id)).collect();
+        let trials = self.with(&Control::new().starting_at(start), &names, |control| {
             loadline_engine::run_together(&loads, ends, trial, control)
-        })
+        })?;
+        for ((volume, cell), trial) in names.into_iter().zip(&trials) {
+            self.0.event(&Event::Measured { volume, cell, trial });
+        }
+        Ok(trials)
     }
 
     /// Waits until then. Returns whether that instant came: the observer may want an end before.

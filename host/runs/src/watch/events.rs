@@ -102,6 +102,13 @@ impl EventsSeen {
         (self.device.name.clone(), std::mem::take(&mut self.latest))
     }
 
+    /// All latencies so far, where the events are of this device.
+    pub(super) fn latencies_of(&self, device: &str) -> Option<BTreeMap<Operation, Histogram>> {
+        let by_operation = Operation::ALL.into_iter().zip(&self.latencies);
+        let seen = by_operation.filter(|(_, latencies)| latencies.count() > 0);
+        (self.device.name == device).then(|| seen.map(|(operation, seen)| (operation, seen.clone())).collect())
+    }
+
     fn take(&mut self, view: &KernelView, found: &[RecordedRequest]) {
         self.name_threads(view);
         for request in found {

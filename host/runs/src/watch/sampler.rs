@@ -6,7 +6,7 @@ use super::live::LiveWatch;
 use super::programs::Programs;
 use super::recorder::Recorder;
 use crate::{Error, Event, Observer, WatchError};
-use loadline_analysis::{LIVE_WINDOW_S, LiveFrame, LiveMachine, LiveProgram, LiveVolume};
+use loadline_analysis::{LIVE_WINDOW_S, LiveFrame, LiveMachine, LiveProgram, LiveTotals, LiveVolume};
 use loadline_block::Operation;
 use loadline_kernel::clock;
 use loadline_kernel::counters::watching::{DeviceReading, DeviceStat, asked_by_group};
@@ -86,6 +86,7 @@ struct Sampled {
     before: DeviceReading,
     before_at: Instant,
     ticks: Vec<WatchTick>,
+    totals: LiveTotals,
     throttles: Vec<Throttled>,
     /// Ticks without a reading: it is gone.
     missed: usize,
@@ -269,7 +270,14 @@ impl Sampler {
         };
         let volumes = self.devices.iter().map(volume).collect();
         let past = is_closed.then(|| self.seen(self.seconds_of(LIVE_WINDOW_S)));
-        let frame = live.frame(volumes, past)?;
+        let mut frame = live.frame(volumes, past)?;
+        for (device, volume) in self.devices.iter_mut().zip(&mut frame.volumes) {
+            if is_closed {
+                device.totals.charge(volume.cause_now.as_ref());
+            }
+            let latencies = self.events.as_ref().and_then(|events| events.latencies_of(&device.name));
+            volume.totals = Some(LiveTotals { latencies: latencies.unwrap_or_default(), ..device.totals.clone() });
+        }
         let programs = self.programs.latest().into_iter().take(PROGRAMS_SHOWN);
         let programs = programs.map(|program| LiveProgram::of(program, seconds));
         let cpu = self.seconds.last().and_then(|second| second.cpu);
@@ -394,6 +402,7 @@ impl Sampled {
             before,
             before_at,
             ticks: Vec::new(),
+            totals: LiveTotals::default(),
             throttles: Vec::new(),
             missed: 0,
         };
@@ -446,7 +455,9 @@ impl Sampled {
             busy_ms: more_ms(|r| r.busy_ms),
             in_flight: after.in_flight,
         };
-        self.ticks.push(tick.without_empty_flushes());
+        let tick = tick.without_empty_flushes();
+        self.totals.add(tick);
+        self.ticks.push(tick);
         (self.before, self.before_at) = (after, now);
     }
 }

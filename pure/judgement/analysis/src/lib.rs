@@ -77,8 +77,8 @@ pub use known_disk::{KnownDisk, KnownLevels};
 pub use limits::{LimitFigure, Quantity, known_limits, limits};
 pub use live::{
     LIVE_CELLS_MAX, LIVE_SCHEMA, LIVE_WINDOW_MIN_S, LIVE_WINDOW_S, LiveCause, LiveCell, LiveEmulation, LiveExport,
-    LiveFault, LiveFrame, LiveItems, LiveLimit, LiveMachine, LiveMark, LivePhase, LiveProgram, LiveStep, LiveTrace,
-    LiveVerdict, LiveVolume,
+    LiveFault, LiveFrame, LiveItems, LiveLimit, LiveMachine, LiveMark, LivePhase, LiveProgram, LiveStep, LiveTotals,
+    LiveTrace, LiveVerdict, LiveVolume,
 };
 pub use load_details::{BlockInMix, LoadDetails};
 pub use load_keys::{KeyWords, LoadIdentity, LoadKey, LoadKeys, LoadsApart, distinct_words, spoken_keys, told_apart};

@@ -7,13 +7,15 @@ use crate::summarize::summarize;
 use crate::summary::{CauseShare, CellSummary, RunSummary, WaitAbove};
 use crate::verdict_block::{Advised, Because, Certainty, Holder, VolumeVerdict};
 use crate::watching;
+use loadline_block::Operation;
 use loadline_emulation::TimeShare;
 use loadline_pipeline::{LiveCrawl, REPLAYED_MAX};
 use loadline_record::{
-    DoubtCode, KernelThrottle, Limit, ProgramSecond, RunRecord, RunVerb, WatchCause, WatchTick, WatchedCpu,
+    DoubtCode, Histogram, KernelThrottle, Limit, ProgramSecond, RunRecord, RunVerb, WatchCause, WatchTick, WatchedCpu,
     WatchedThrottle,
 };
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The schema of a frame as it is printed.
 pub const LIVE_SCHEMA: &str = "loadline.live/1";
@@ -117,7 +119,26 @@ pub struct LiveVolume {
     pub cause_now: Option<WatchCause>,
     /// What holds it; `null` where it is too early, or nothing was asked of it.
     pub judged: Option<LiveVerdict>,
+    /// All since the watch began, for those who collect counters.
+    #[serde(skip)]
+    pub totals: Option<LiveTotals>,
 }
+
+/// A device since the watch began.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LiveTotals {
+    /// What the kernel counted.
+    pub counted: WatchTick,
+    /// Requests in flight times how long they were, us: as they were looked at.
+    pub outstanding_us: u64,
+    /// What each second went to for the most part, by the name of the cause: the sum is all of the time that was judged or too early to.
+    pub causes_us: BTreeMap<&'static str, u64>,
+    /// Latencies by operation, where the kernel's events are read.
+    pub latencies: BTreeMap<Operation, Histogram>,
+}
+
+/// What seconds go to that are too early to judge.
+const UNJUDGED: &str = "unjudged";
 
 /// A limit that is known.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -508,6 +529,21 @@ impl LiveVolume {
         self.causes.clone_from(&before.causes);
         self.cause_now.clone_from(&before.cause_now);
         self.judged.clone_from(&before.judged);
+    }
+}
+
+impl LiveTotals {
+    /// Takes a look at the counters in.
+    pub fn add(&mut self, tick: WatchTick) {
+        self.counted = self.counted.joined(tick);
+        self.outstanding_us += tick.in_flight * tick.elapsed_us;
+    }
+
+    /// All that has no cause yet went to this one; without one it is too early.
+    pub fn charge(&mut self, cause: Option<&WatchCause>) {
+        let charged: u64 = self.causes_us.values().sum();
+        let left = self.counted.elapsed_us.saturating_sub(charged);
+        *self.causes_us.entry(cause.map_or(UNJUDGED, WatchCause::name)).or_default() += left;
     }
 }
 

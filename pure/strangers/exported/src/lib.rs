@@ -3,13 +3,16 @@
 //! Doubts stand with their figures in every form. Facts without an equivalent are stated in words, not left out.
 
 mod benchmarks;
+mod counters;
 pub mod fio;
 mod junit;
 mod openmetrics;
 pub mod perfetto;
 
 pub use benchmarks::{Improvement, benchmarks};
+pub use counters::Counters;
 pub use junit::{JUNIT_MARK, junit};
+pub use loadline_exposition::Dialect;
 pub use openmetrics::openmetrics;
 
 #[cfg(test)]

@@ -222,6 +222,28 @@ pub enum WatchCause {
     NoWork,
 }
 
+impl WatchCause {
+    /// Its kind in a word, as it is stored.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Throttle { .. } => "throttle",
+            Self::CountedExcess { .. } => "counted-excess",
+            Self::DeclaredLimit { .. } => "declared-limit",
+            Self::Queue { .. } => "queue",
+            Self::Level => "level",
+            Self::LevelAfterBurst => "level-after-burst",
+            Self::Flushes => "flushes",
+            Self::Answers => "answers",
+            Self::Quota { .. } => "quota",
+            Self::Processors => "processors",
+            Self::Memory { .. } => "memory",
+            Self::PageCache { .. } => "page-cache",
+            Self::NoWork => "no-work",
+        }
+    }
+}
+
 /// How requests come to a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

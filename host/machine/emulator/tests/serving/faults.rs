@@ -7,8 +7,8 @@ use loadline_disk::{EnvironmentSpec, InitialState, Layout, Place};
 use loadline_emulation::replay::repeat_trace;
 use loadline_emulation::{Change, Fault, FaultKind, FaultSelection, FaultyMachine, RequestEnd, Trace};
 use loadline_emulator::{
-    CONTROL_CONNECTIONS_MAX, CONTROL_LINE_MAX, ControlAnswer, ControlRequest, EmulationSettings, SCRAPES_MAX,
-    TraceSettings, ask_control,
+    CONTROL_CONNECTIONS_MAX, CONTROL_LINE_MAX, ControlAnswer, ControlRequest, EmulationSettings, TraceSettings,
+    ask_control,
 };
 use loadline_nbd::request::code;
 use loadline_units::{Bytes, Duration, Ratio};
@@ -292,23 +292,6 @@ fn control_connections_that_ask_nothing_keep_nobody_out() {
     assert_eq!(ask(&mut idle[0]), "{\"faults\":[]}\n", "it asked last of all");
     let gone = idle.pop().unwrap().read(&mut [0]).unwrap_or(0);
     assert_eq!(gone, 0, "it was idle longest");
-}
-
-#[test]
-fn metrics_are_told_to_whoever_asks() {
-    let mut served = Served::new(&free());
-    let address = served.emulation.listen_metrics("127.0.0.1:0".parse().unwrap()).unwrap();
-    // Those who connect and say nothing hold up nobody.
-    let _silent: Vec<_> = (0..SCRAPES_MAX - 2).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
-    for (asked, expected) in [("GET /metrics", "HTTP/1.1 200 OK"), ("POST /x", "HTTP/1.1 404 Not Found")] {
-        let mut stream = std::net::TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(std::time::Duration::from_secs(120))).unwrap();
-        stream.write_all(format!("{asked} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        assert!(text.starts_with(expected), "{text}");
-        assert_eq!(text.contains("loadline_requests_total{export=\"data\"}"), asked.starts_with("GET"), "{text}");
-    }
 }
 
 #[test]

@@ -67,8 +67,11 @@ pub(super) fn conduct(
         let next = all.iter().filter(|load| !load.has_begun).map(|load| load.begins_at.since(from)).min();
         std::thread::park_timeout(next.unwrap_or(CONDUCTOR_SLEEP).min(CONDUCTOR_SLEEP).into());
         let now = clock::now();
-        for load in all.iter_mut().filter(|load| !load.is_over()) {
+        for (place, load) in all.iter_mut().enumerate().filter(|(_, load)| !load.is_over()) {
             load.look(from, now, control);
+            if let Some(counts) = load.ledger.book().closed.take() {
+                control.count(place, &counts);
+            }
         }
         let is_over = all.iter().any(|load| load.is_over() && (ends == GroupEnd::First || load.hung.is_some()));
         if is_over {

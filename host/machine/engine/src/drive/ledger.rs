@@ -116,6 +116,8 @@ pub(super) struct Book {
     pub(super) warm_up_counts: Vec<u64>,
     warm_up_open: BTreeMap<u64, [Tally; 4]>,
     pub(super) last: Option<LastSecond>,
+    /// What the seconds had that were closed since this was taken.
+    pub(super) closed: Option<[Tally; 4]>,
     pub(super) errors: BTreeMap<ErrorKind, u64>,
     pub(super) error_samples: Vec<String>,
     operation_errors: [u64; 4],
@@ -179,6 +181,8 @@ impl Book {
         }
         let outstanding = second.outstanding_ns as f64 / NS_PER_S as f64;
         self.last = Some(LastSecond { outstanding: Some(outstanding), ..last_second(&second.tallies, &merged) });
+        let counts = self.closed.get_or_insert_default();
+        counts.iter_mut().zip(&second.tallies).for_each(|(sum, more)| sum.merge(more));
         let closed = Second {
             operations: std::array::from_fn(|index| second.tallies[index].in_second()),
             outstanding,

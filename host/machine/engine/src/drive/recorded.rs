@@ -10,15 +10,15 @@ use crate::backend::uring::{Uring, UringOptions};
 use crate::backend::{Backend, Io, SLICE, Trims, error_kind};
 use crate::buffers::{Buffer, Buffers};
 use crate::choose::{self, Engine};
-use crate::control::{Control, Phase, Progress};
+use crate::control::{Control, LoadCounts, Phase, Progress};
 use crate::error::EngineError;
 use crate::options::{EngineChoice, EngineOptions, WaitMode};
 use crate::surroundings::Observation;
 use crate::target::Volume;
 use loadline_block::{ErrorKind, Operation};
 use loadline_kernel::clock;
-use loadline_record::{Ending, EngineUsed, Surroundings, TargetKind};
-use loadline_units::{Bytes, Duration, Instant, Ratio};
+use loadline_record::{Ending, EngineUsed, Surroundings, Tally, TargetKind};
+use loadline_units::{Bytes, Duration, Instant, NS_PER_S, Ratio};
 use loadline_workload::{BlockShare, LoadSpec};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -99,7 +99,7 @@ struct UnderWay {
     buffer: Buffer,
 }
 
-/// Puts requests on a volume.
+/// Puts requests on a volume: one of several that share the control, at this place among them.
 ///
 /// # Errors
 /// It cannot be started. What goes wrong later is in the answers and the ending.
@@ -108,7 +108,7 @@ pub fn replay_recorded(
     requests: &[RecordedIo],
     source: &mut dyn RecordedSource,
     options: EngineOptions,
-    control: &Control,
+    (control, place): (&Control, usize),
 ) -> Result<RecordedRun, EngineError> {
     let writes = requests.iter().any(|io| io.operation != Operation::Read && io.operation != Operation::Flush);
     check_writes(volume, writes, "the recorded load")?;
@@ -148,6 +148,8 @@ pub fn replay_recorded(
         source,
         buffers,
         control,
+        place,
+        counts: LoadCounts::default(),
         slots,
         file_size: files.file_size.get().max(1),
         answers: vec![None; requests.len()],
@@ -200,6 +202,8 @@ struct Asker<'a> {
     source: &'a mut dyn RecordedSource,
     buffers: Buffers,
     control: &'a Control,
+    place: usize,
+    counts: LoadCounts,
     slots: u32,
     file_size: u64,
     answers: Vec<Option<RecordedAnswer>>,
@@ -255,6 +259,10 @@ impl Asker<'_> {
                     iops: Some((count - noted_count) as f64 / span_s),
                     ..Progress::default()
                 });
+                if now.as_ns() / NS_PER_S > noted.as_ns() / NS_PER_S {
+                    self.control.count(self.place, &self.counts);
+                    self.counts.iter_mut().for_each(Tally::clear);
+                }
                 (noted, noted_count) = (now, count);
             }
         }
@@ -299,7 +307,7 @@ impl Asker<'_> {
     fn take_in<B: Backend>(&mut self, backend: &mut B) -> u64 {
         let now = self.now();
         let mut count = 0;
-        let Self { requests, source, buffers, answers, under_way, free, .. } = self;
+        let Self { requests, source, buffers, answers, under_way, free, counts, .. } = self;
         backend.reap(|slot, result| {
             let Some(done) = under_way[slot as usize].take() else { return };
             buffers.release(done.buffer);
@@ -312,6 +320,12 @@ impl Asker<'_> {
                 _ => None,
             };
             let UnderWay { number, due, submitted, .. } = done;
+            if error.is_none() {
+                let tally = &mut counts[io.operation.index()];
+                tally.count += 1;
+                tally.bytes += u64::from(io.length);
+                tally.latency.record(now.saturating_sub(due));
+            }
             answers[number] = Some(RecordedAnswer { due, submitted, completed: now, error });
             source.answer(number, now);
             count += 1;
