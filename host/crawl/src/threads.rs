@@ -327,10 +327,11 @@ fn until_they_end(
     while threads.iter().any(|thread| !thread.is_finished()) {
         std::thread::sleep(LOOK_EVERY);
         observer.event(&Event::Advances(Advance::Items(&crawl.progress())));
-        looks += 1;
+        // From the first look on: a crawl may be short.
         if looks.is_multiple_of(LOOKS_PER_COUNT) {
             observer.event(&Event::Crawled(&crawl.counts()));
         }
+        looks += 1;
         if let Some(frame) = frame() {
             observer.event(&Event::Live(&frame));
         }

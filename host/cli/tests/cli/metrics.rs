@@ -159,7 +159,7 @@ fn what_a_run_and_a_crawl_do_is_counted_while_they_go_on() {
     lint("run", &page);
     assert!(page.contains("operation=\"write\"") && page.contains("loadline_trials_total{volume=\"data\""), "{page}");
     drop(run);
-    let docs = crate::crawl::folder(&bench, 3_000);
+    let docs = crate::crawl::folder(&bench, 20_000);
     let crawl = Served::start(&bench, &["crawl", &docs]);
     let page = crawl.page_with("loadline_station_seconds_total{station=\"index\",state=\"busy\"}");
     lint("crawl", &page);
