@@ -123,7 +123,8 @@ mod tests {
         let error = anyhow::Error::new(missing).context("show");
         assert!(is_before_all(&error) && status_of(&error) == 1, "its status stays");
         let target = loadline_engine::TargetError::DirectoryReadOnly { path: "/x".into() };
-        assert!(is_before_all(&anyhow::Error::new(target)));
+        let of_volume = loadline_runs::Error::Volume { volume: "data".to_owned(), source: Box::new(target.into()) };
+        assert!(is_before_all(&anyhow::Error::new(of_volume)));
         assert!(is_before_all(&anyhow::Error::new(Usage("no such option".to_owned()))));
         assert!(!is_before_all(&anyhow::anyhow!("the disk is full")));
     }

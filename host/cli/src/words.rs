@@ -115,6 +115,16 @@ pub(crate) fn is_before_all(cause: &(dyn StdError + 'static)) -> bool {
     if let Some(inner) = cause.downcast_ref::<Box<EngineError>>() {
         return is_before_all(&**inner);
     }
+    if let Some(inner) = cause.downcast_ref::<Box<Error>>() {
+        return is_before_all(&**inner);
+    }
+    // These stand for what they hold, which is no cause of theirs.
+    match cause.downcast_ref::<Error>() {
+        Some(Error::Target(error)) => return is_before_all(error),
+        Some(Error::Engine(error)) => return is_before_all(error),
+        Some(Error::Store(error)) => return is_before_all(error),
+        _ => {}
+    }
     let is_of_engine = matches!(
         cause.downcast_ref::<EngineError>(),
         Some(EngineError::Spec(_) | EngineError::Region { .. } | EngineError::ReadOnly { .. })
