@@ -1,4 +1,4 @@
-//! Answers clients of this machine, on one thread: whoever is slow is waited for beside the others, and cut off after a while.
+//! Answers clients of this machine, on one thread. It waits for a slow client beside the others, and cuts it off after a while.
 
 use crate::request::{HEAD_MAX, Method, PageRequest, RequestRefusal};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -207,7 +207,7 @@ impl Client {
                     *taken += more;
                     let is_done = *taken == answer.len();
                     if is_done {
-                        // Whoever is gone by now has its answer or wants none.
+                        // A client that is gone by now has its answer or wants none.
                         let _ = self.stream.shutdown(std::net::Shutdown::Write);
                         self.deadline = Instant::now() + PARTING;
                     }

@@ -28,7 +28,7 @@ fn get(address: SocketAddr) -> String {
 }
 
 #[test]
-fn pages_are_read_and_whoever_asks_in_another_way_is_told_what_to_do() {
+fn pages_are_read_and_other_requests_are_answered_with_what_to_do() {
     let server = serve();
     let address = server.address();
     let page = get(address);
@@ -66,7 +66,7 @@ fn slow_clients_delay_no_other() {
     let mut slow = std::collections::VecDeque::new();
     for place in 0..SLOW {
         let mut client = TcpStream::connect(address).unwrap();
-        // Whoever is cut off by now cannot be written to.
+        // A client that is cut off by now cannot be written to.
         let _ = client.write_all(&b"GET /metrics HTTP/1.1\r\nHost: "[..place % 29]);
         slow.push_back(client);
         // Some more than the server keeps: those that it cut off need not be kept here, either.

@@ -24,7 +24,7 @@ pub(crate) struct EmulateArguments {
     /// Take clients over TCP at this address, such as 127.0.0.1:10809; port 0 for any that is free
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<String>,
-    /// Let --listen be reached from other machines: whoever reaches it can read and write everything, unencrypted
+    /// Let --listen be reached from other machines: anyone there can read and write everything, unencrypted
     #[arg(long)]
     pub(crate) insecure: bool,
     /// Make every volume a block device, with its name in this empty folder; needs root

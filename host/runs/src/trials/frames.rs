@@ -1,4 +1,4 @@
-//! A run as it is now, once a second, out of what its observer gets: the step under way, and the judgement of what is stored.
+//! A run as it is now, once a second, out of the events that its observer gets: the step under way, and the judgement of the stored trials.
 
 use crate::wall_clock::unix_ms;
 use crate::{Activity, Advance, Event};
@@ -27,7 +27,7 @@ pub struct RunFrames {
 }
 
 impl RunFrames {
-    /// Of a run that is about to begin. `judge` is asked for the summary of what is stored.
+    /// Of a run that is about to begin. `judge` makes the summary of the stored trials.
     #[must_use]
     pub fn new(verb: &RunVerb, judge: fn(&RunRecord) -> RunSummary) -> Self {
         let frame = LiveFrame::new(String::new(), verb.name().to_owned(), String::new());

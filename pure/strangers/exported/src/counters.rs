@@ -269,7 +269,7 @@ fn of_limits(text: &mut Exposition, frame: &LiveFrame) {
     text.gauge("held_info", "What holds a device over the last minute, and how sure that is.", judged);
 }
 
-/// The label of a limit: a throttle is told by its file in the kernel, which names its group and what it counts.
+/// The label of a limit: a throttle is known by its file in the kernel, which names its group and what it counts.
 fn of_limit(volume: &LiveVolume, limit: &LiveLimit) -> Labels {
     match limit {
         LiveLimit::Throttle { throttle: KernelThrottle { requests, group, .. }, .. } => {
