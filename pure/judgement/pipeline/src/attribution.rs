@@ -100,6 +100,16 @@ pub struct Attribution {
     pub evidence: Evidence,
 }
 
+impl Attribution {
+    /// What the clocks name for most of the time, where the answer follows the replay all the same.
+    #[must_use]
+    pub fn clocks_against(&self) -> Option<NamedShare> {
+        let levers = self.bound.levers();
+        let insisting = insisting(&self.evidence.by_clocks, &self.evidence.by_replay);
+        insisting.filter(|clocks| !levers.is_empty() && !levers.contains(&clocks.lever))
+    }
+}
+
 /// Figures of a source, and of the station that the answer names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
@@ -297,11 +307,8 @@ fn name(
     let Some(first) = by_replay.first().filter(takes_part) else {
         return Bound::CannotTell(Doubtful::Flat);
     };
-    let effect = |lever: Lever| by_replay.iter().find(|of| of.lever == lever).map_or(0.0, |of| of.elasticity);
     let leads = first.elasticity - second >= LEADS;
-    let against = by_clocks.first().filter(|clocks| {
-        clocks.share >= CLOCKS_INSIST && clocks.lever != first.lever && effect(clocks.lever) < NO_EFFECT
-    });
+    let against = insisting(by_clocks, by_replay);
     if let Some(clocks) = against.filter(|_| !leads || replay_error.abs() > TRUSTED_ERROR_MAX) {
         return Bound::CannotTell(Doubtful::Disagree { clocks: clocks.lever, replay: first.lever });
     }
@@ -310,6 +317,15 @@ fn name(
     }
     let others = by_replay.iter().skip(1).filter(|of| of.elasticity >= TAKES_PART).map(|of| of.lever);
     Bound::Shared([first.lever].into_iter().chain(others).collect())
+}
+
+/// What the clocks name for most of the time and the replay does not.
+fn insisting(by_clocks: &[NamedShare], by_replay: &[Elasticity]) -> Option<NamedShare> {
+    let effect = |lever: Lever| by_replay.iter().find(|of| of.lever == lever).map_or(0.0, |of| of.elasticity);
+    let first = by_replay.first()?.lever;
+    let clocks = by_clocks.first().copied()?;
+    let insists = clocks.share >= CLOCKS_INSIST && clocks.lever != first && effect(clocks.lever) < NO_EFFECT;
+    insists.then_some(clocks)
 }
 
 /// Where clocks and replay disagree, the volume that the replay names, if it was at a limit that was read.

@@ -3,7 +3,7 @@
 use super::doubt::source_limit;
 use loadline_pipeline::{
     Assumed, Attribution, Bound, Confirmation, ConfirmedBy, CrawlConfounder, CrawlFinding, Doubtful, Evidence,
-    HeldVolumes, Lever, LiveCrawl, MeasuredElasticity, RepositoryReading, StationEvidence,
+    HeldVolumes, Lever, LiveCrawl, MeasuredElasticity, NamedShare, RepositoryReading, StationEvidence,
 };
 use loadline_record::{GateRule, PipelineSpec, SlowedStation, SourceLimit, Station, VolumeRole};
 use loadline_units::words::{listed, span, whole_percent as percent};
@@ -72,8 +72,8 @@ pub fn attribution(of: &Attribution, spec: &PipelineSpec) -> String {
             let first = parts.first().map(|part| effect(evidence, *part)).unwrap_or_default();
             let parts: Vec<String> = parts.iter().map(|part| lever(*part, spec)).collect();
             match parts.len() {
-                1 => format!("{source} is bound in part by {}.{first}", parts[0]),
-                _ => format!("{source} is bound by several parts: {}.{first}", parts.join("; ")),
+                1 => format!("{source} is bound in part by {}.{first}{}", parts[0], against(of, spec)),
+                _ => format!("{source} is bound by several parts: {}.{first}{}", parts.join("; "), against(of, spec)),
             }
         }
         Bound::Failed => format!("{source} failed: no item came. It has no rate."),
@@ -138,10 +138,22 @@ fn doubtful(why: Doubtful, spec: &PipelineSpec) -> String {
     }
 }
 
+/// What speaks against the answer, which follows the replay.
+fn against(of: &Attribution, spec: &PipelineSpec) -> String {
+    let clocks = of.clocks_against();
+    let said = |clocks: NamedShare| {
+        format!(" But the clocks name {} for {} of the time.", lever(clocks.lever, spec), percent(clocks.share))
+    };
+    clocks.map(said).unwrap_or_default()
+}
+
 fn effect(evidence: &Evidence, lever: Lever) -> String {
     // What a setting gives is what its what-if says.
-    let found = evidence.by_settings.iter().chain(&evidence.by_replay).find(|of| of.lever == lever);
+    let by_setting = evidence.by_settings.iter().find(|of| of.lever == lever);
+    let found = by_setting.or_else(|| evidence.by_replay.iter().find(|of| of.lever == lever));
     let change = match lever {
+        Lever::Workers(_) if by_setting.is_some() => "With twice the workers",
+        Lever::Cores if by_setting.is_some() => "With twice the processors",
         Lever::Repository(_) => "With twice the slots",
         Lever::Connections(_) => "With twice the connections",
         Lever::Commit => "With half as many commits",
@@ -348,6 +360,10 @@ mod tests {
     }
 
     fn of(bound: Bound, part: Lever) -> String {
+        attribution(&answer(bound, part), &spec())
+    }
+
+    fn answer(bound: Bound, part: Lever) -> Attribution {
         let evidence = Evidence {
             rate_per_s: 10.0,
             in_flight: 7.9,
@@ -365,7 +381,26 @@ mod tests {
             tail: 0.0,
             lag: None,
         };
-        attribution(&Attribution { source: "share".to_owned(), bound, evidence }, &spec())
+        Attribution { source: "share".to_owned(), bound, evidence }
+    }
+
+    #[test]
+    fn what_speaks_against_an_answer_and_what_a_setting_gives_are_said() {
+        let workers = Lever::Workers(Station::Index);
+        let mut of = answer(Bound::Shared(vec![workers]), workers);
+        of.evidence.by_settings = vec![Elasticity { lever: workers, elasticity: 0.5 }];
+        of.evidence.by_clocks = vec![NamedShare { lever: Lever::Network, share: 0.78 }];
+        let said = attribution(&of, &spec());
+        assert!(said.contains("With twice the workers, its rate would be 1.4 times."), "{said}");
+        assert!(said.ends_with("But the clocks name the network for 78 % of the time."), "{said}");
+        // What the clocks name is one of the parts, or they name it for less of the time.
+        of.bound = Bound::Shared(vec![workers, Lever::Network]);
+        assert_eq!(of.clocks_against(), None);
+        of.bound = Bound::Shared(vec![workers]);
+        of.evidence.by_clocks[0].share = 0.5;
+        assert_eq!(of.clocks_against(), None);
+        of.evidence.by_settings.clear();
+        assert!(attribution(&of, &spec()).contains("With half the processor time, its rate would be 1.9 times."));
     }
 
     #[test]

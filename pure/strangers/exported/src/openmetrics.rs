@@ -1,5 +1,6 @@
 //! A run as text that Prometheus and OpenMetrics (github.com/prometheus/OpenMetrics, 1.0) both read: gauges by cell, for collectors that
 //! read files or are pushed to.
+//!
 //! Samples have no timestamp of their own, since such collectors refuse them; the start of the run is a figure beside
 //! them.
 
